@@ -1,0 +1,65 @@
+import { Bench } from 'tinybench'
+import type { Contest, Contestant, Reading, Side } from './contest.ts'
+import { turn } from './turn.ts'
+
+const NS_PER_MS = 1e6
+const NS_PER_US = 1e3
+const TASK = 'pass'
+
+/**
+ * A contestant in this process, timed by tinybench. Garbage is collected when it is collected: a full collection before
+ * each pass would throw away the machine code that was made for objects of which none is left, and triple what follows.
+ */
+export class BenchSide implements Side {
+  readonly #contestant: Contestant
+  readonly #count: number
+  readonly #bench = new Bench({ iterations: 1, time: 0, warmup: false, throws: true })
+  #cpuUs = 0
+
+  /** Opens one side of a contest. */
+  static async open({ name, sides }: Contest, sideName: string, count: number): Promise<BenchSide> {
+    const open = sides[sideName]
+    if (open === undefined)
+      throw new Error(`Cannot open side "${sideName}" of contest "${name}": there is none`)
+    return new BenchSide(await open(count), count)
+  }
+
+  private constructor(contestant: Contestant, count: number) {
+    this.#contestant = contestant
+    this.#count = count
+    this.#bench.add(TASK, () => this.#watched(), {
+      async: true,
+      beforeEach: async () => {
+        await contestant.before?.()
+        // What has ended may be held until the turn is over.
+        await turn()
+      },
+      afterEach: async () => {
+        await contestant.after?.()
+      },
+    })
+  }
+
+  async pass(): Promise<Reading> {
+    this.#bench.reset()
+    await this.#bench.run()
+    const result = this.#bench.getTask(TASK)?.result
+    if (result === undefined || !('latency' in result)) throw new Error('Cannot time a pass: it did not end')
+    return {
+      ns: (result.latency.mean * NS_PER_MS) / this.#count,
+      cpuNs: (this.#cpuUs * NS_PER_US) / this.#count,
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#contestant.close?.()
+  }
+
+  async #watched(): Promise<unknown> {
+    const start = process.cpuUsage()
+    const answer = await this.#contestant.pass()
+    const { user, system } = process.cpuUsage(start)
+    this.#cpuUs = user + system
+    return answer
+  }
+}

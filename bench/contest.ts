@@ -1,0 +1,77 @@
+import type { Series } from './measurement.ts'
+
+/** What one side does, over and over: before, during and after the time that counts. */
+export interface Contestant {
+  before?(): unknown
+  /** May answer an `overriddenDuration` in milliseconds, when only moments of it count. */
+  pass(): unknown
+  after?(): unknown
+  close?(): Promise<void>
+}
+
+/** The same work, done by several sides. */
+export interface Contest<Name extends string = string> {
+  readonly name: string
+  /** Pieces of work in one pass. */
+  readonly count: number
+  readonly rounds: number
+  /** Passes of each side that come first and do not count. */
+  readonly warmUps: number
+  readonly sides: Readonly<Record<Name, (count: number) => Contestant | Promise<Contestant>>>
+}
+
+/** What one pass took, for each piece of work. */
+export interface Reading {
+  readonly ns: number
+  readonly cpuNs: number
+}
+
+/** One side, ready to do a pass. */
+export interface Side {
+  pass(): Promise<Reading>
+  close(): Promise<void>
+}
+
+/** How much of a contest is done, and where its sides live. */
+export interface ContestPlace {
+  readonly rounds: number
+  readonly warmUps: number
+  readonly open: (name: string) => Promise<Side>
+}
+
+/** Lets the sides take turns, one pass each in every round, so that whatever else the machine does meets all of them. */
+export async function holdContest<Name extends string>(
+  { sides }: Contest<Name>,
+  { rounds, warmUps, open }: ContestPlace,
+): Promise<Readonly<Record<Name, Series>>> {
+  // `Object.keys` is `string[]` for any record.
+  const names = Object.keys(sides) as Name[]
+  const entrants = await Promise.all(names.map(async (name) => new Entrant(name, await open(name))))
+  try {
+    for (let round = 0; round < warmUps; round++) for (const { side } of entrants) await side.pass()
+    for (let round = 0; round < rounds; round++) for (const entrant of entrants) await entrant.takeTurn()
+  } finally {
+    await Promise.all(entrants.map(({ side }) => side.close()))
+  }
+  // One for each name.
+  return Object.fromEntries(entrants.map(({ name, series }) => [name, series])) as Record<Name, Series>
+}
+
+class Entrant {
+  readonly name: string
+  readonly side: Side
+  readonly #readings: Reading[] = []
+
+  constructor(name: string, side: Side) {
+    this.name = name
+    this.side = side
+  }
+
+  get series(): Series {
+    return { values: this.#readings.map(({ ns }) => ns), cpu: this.#readings.map(({ cpuNs }) => cpuNs) }
+  }
+
+  async takeTurn(): Promise<void> {
+    this.#readings.push(await this.side.pass())
+  }
+}

@@ -1,0 +1,48 @@
+import type { Engine, Task } from 'waitpoint'
+import { createEngine, task, wait } from 'waitpoint'
+import type { Approvals, Draft, Review, Verdict } from './bare/approvals.ts'
+import { Mailbox } from './bare/mailbox.ts'
+import { turn } from './turn.ts'
+
+/** Ours: an engine on memory storage and the system clock, with every option at its default. */
+export class EngineApprovals implements Approvals {
+  readonly #mailbox = new Mailbox()
+  readonly #review: Task<Draft, Review>
+  readonly #engine: Engine
+
+  /** Of every run the wait has a deadline of its own: `timeoutMs` and one more for each. */
+  constructor(timeoutMs = 600_000) {
+    let created = 0
+    this.#review = task({
+      id: 'review',
+      run: async ({ doc }: Draft): Promise<Review> => {
+        const token = await wait.createToken({ timeout: timeoutMs + (created += 1) })
+        this.#mailbox.say(token.id)
+        const { approved } = await wait.forToken<Verdict>(token).unwrap()
+        return { doc, approved }
+      },
+    })
+    this.#engine = createEngine({ tasks: [this.#review] })
+  }
+
+  trigger(draft: Draft): Promise<{ result(): Promise<Review> }> {
+    return this.#engine.trigger(this.#review, draft)
+  }
+
+  complete(tokenId: string, verdict: Verdict): Promise<unknown> {
+    return this.#engine.wait.completeToken(tokenId, verdict)
+  }
+
+  asked(): Promise<string> {
+    return this.#mailbox.next()
+  }
+
+  async parked(): Promise<void> {
+    do await turn()
+    while (this.#engine.stats().executing > 0)
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close()
+  }
+}

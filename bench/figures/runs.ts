@@ -1,0 +1,99 @@
+import type { Approvals } from '../bare/approvals.ts'
+import { DeferredApprovals } from '../bare/deferred-approvals.ts'
+import { RecordedApprovals } from '../bare/recorded-approvals.ts'
+import type { Contest, Contestant } from '../contest.ts'
+import { EngineApprovals } from '../engine-approvals.ts'
+import type { Figure, Lab } from '../lab.ts'
+import type { Goal, Measurement } from '../measurement.ts'
+
+type RunsContest = Contest<'ours' | 'recorded' | 'deferred'>
+
+/** Does the job `count` times. */
+type Course = (approvals: Approvals, count: number) => Promise<void>
+
+const AT_ONCE = 1_000
+/** Half of the bare limit's rate is twice its time. */
+const HALF_THE_RATE: Goal = { kind: 'ratio', most: 2 }
+
+const oneByOne = approvalContest('run with a wait, one after another', oneAfterAnother)
+const together = approvalContest('run with a wait, 1,000 at once', (approvals, count) =>
+  inCrowds(approvals, { count, isParked: false }),
+)
+const apart = approvalContest('run with a wait, 1,000 parked', (approvals, count) =>
+  inCrowds(approvals, { count, isParked: true }),
+)
+
+/** Full runs with one wait: trigger, create a token, wait for it, complete it, take the result. */
+export const runs: Figure = {
+  name: 'runs',
+  contests: [oneByOne, together, apart],
+  async measure(lab) {
+    return [
+      ...(await compare(lab, oneByOne, HALF_THE_RATE)),
+      ...(await compare(lab, together)),
+      ...(await compare(lab, apart)),
+    ]
+  },
+}
+
+async function compare(lab: Lab, contest: RunsContest, goal?: Goal): Promise<readonly Measurement[]> {
+  const { ours, recorded, deferred } = await lab.hold(contest)
+  const common = { unit: 'ns', count: lab.count(contest.count), ours } as const
+  return [
+    { ...common, what: contest.name, bare: recorded, ...(goal === undefined ? {} : { goal }) },
+    { ...common, what: '  beside the barest form', bare: deferred },
+  ]
+}
+
+/**
+ * Each side is opened once: machine code that was made for an engine goes with the engine, so that a new one for every
+ * pass would measure the compiler.
+ */
+function approvalContest(name: string, course: Course): RunsContest {
+  const contestant = (approvals: Approvals, count: number): Contestant => ({
+    pass: () => course(approvals, count),
+    close: () => approvals.close(),
+  })
+  return {
+    name,
+    count: 3 * AT_ONCE,
+    rounds: 20,
+    warmUps: 10,
+    sides: {
+      ours: (count) => contestant(new EngineApprovals(), count),
+      recorded: (count) => contestant(new RecordedApprovals(), count),
+      deferred: (count) => contestant(new DeferredApprovals(), count),
+    },
+  }
+}
+
+async function oneAfterAnother(approvals: Approvals, count: number): Promise<void> {
+  for (let run = 0; run < count; run++) {
+    const handle = await approvals.trigger({ doc: 'chapter 1' })
+    await approvals.complete(await approvals.asked(), { approved: true })
+    await handle.result()
+  }
+}
+
+async function inCrowds(
+  approvals: Approvals,
+  { count, isParked }: { readonly count: number; readonly isParked: boolean },
+): Promise<void> {
+  for (let left = count; left > 0; left -= AT_ONCE) {
+    await oneCrowd(approvals, { size: Math.min(left, AT_ONCE), isParked })
+  }
+}
+
+/** Every run waits before the first one is completed. */
+async function oneCrowd(
+  approvals: Approvals,
+  { size, isParked }: { readonly size: number; readonly isParked: boolean },
+): Promise<void> {
+  const crowd = Array.from({ length: size })
+  const handles = await Promise.all(crowd.map(() => approvals.trigger({ doc: 'chapter 1' })))
+  const tokens: string[] = []
+  while (tokens.length < size) tokens.push(await approvals.asked())
+  if (isParked) await approvals.parked()
+  await Promise.all(tokens.map((token) => approvals.complete(token, { approved: true })))
+  await Promise.all(handles.map((handle) => handle.result()))
+}

@@ -1,0 +1,93 @@
+import { execFile } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import type { Figure } from '../lab.ts'
+import type { Series } from '../measurement.ts'
+
+const OUT = 'build/bench/package'
+const BUILT = { bundle: true, format: 'esm', platform: 'node', target: 'node20' } as const
+const NS_PER_US = 1e3
+const MOST_IMPORT_NS = 15e6
+const MOST_GZIPPED = 15_000
+
+/** What a process prints about one import: when it is done, and the CPU time it took, both in nanoseconds. */
+const IMPORTER = `
+  const cpu = process.cpuUsage()
+  const start = process.hrtime.bigint()
+  await import(process.argv[1])
+  const end = process.hrtime.bigint()
+  const { user, system } = process.cpuUsage(cpu)
+  console.log(JSON.stringify([Number(end - start), (user + system) * ${NS_PER_US}]))
+`
+
+/** What an application pays before its first run: the import of the built package, and its size in a bundle. */
+export const startUp: Figure = {
+  name: 'start-up',
+  contests: [],
+  async measure(lab) {
+    const { entry, empty } = await buildPackage()
+    const rounds = lab.rounds(25)
+    const ours: ImportTime[] = []
+    const bare: ImportTime[] = []
+    for (let round = 0; round < rounds; round++) {
+      ours.push(await importTime(entry))
+      bare.push(await importTime(empty))
+    }
+    return [
+      {
+        what: "import 'waitpoint'",
+        unit: 'ns',
+        count: 1,
+        ours: seriesOf(ours),
+        bare: seriesOf(bare),
+        goal: { kind: 'over', most: MOST_IMPORT_NS },
+      },
+      {
+        what: 'its size, minified and gzipped',
+        unit: 'bytes',
+        count: 1,
+        ours: { values: [await gzippedSize()] },
+        goal: { kind: 'value', most: MOST_GZIPPED },
+      },
+    ]
+  },
+}
+
+/** As `npm run build` makes it: one file for each entry, shared chunks, dependencies as they are installed. */
+async function buildPackage(): Promise<{ readonly entry: string; readonly empty: string }> {
+  const entries = readdirSync('src').filter((name) => name.endsWith('.ts'))
+  await build({
+    ...BUILT,
+    entryPoints: entries.map((name) => `src/${name}`),
+    outdir: OUT,
+    splitting: true,
+    packages: 'external',
+  })
+  await writeFile(`${OUT}/empty.js`, 'export {}\n')
+  return { entry: `${OUT}/index.js`, empty: `${OUT}/empty.js` }
+}
+
+/** The same as `npm run size` counts. */
+async function gzippedSize(): Promise<number> {
+  const bundle = await build({ ...BUILT, entryPoints: ['src/index.ts'], minify: true, write: false })
+  return gzipSync(bundle.outputFiles[0]?.contents ?? '', { level: 9 }).length
+}
+
+type ImportTime = readonly [wallNs: number, cpuNs: number]
+
+async function importTime(file: string): Promise<ImportTime> {
+  const url = pathToFileURL(resolve(file)).href
+  const run = promisify(execFile)
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', IMPORTER, url])
+  // Printed by IMPORTER.
+  return JSON.parse(stdout) as ImportTime
+}
+
+function seriesOf(times: readonly ImportTime[]): Series {
+  return { values: times.map(([wall]) => wall), cpu: times.map(([, cpu]) => cpu) }
+}

@@ -1,0 +1,64 @@
+import type { ChildProcess } from 'node:child_process'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import pDefer from 'p-defer'
+import { BenchSide } from './bench-side.ts'
+import type { Contest, Reading, Side } from './contest.ts'
+
+/** The argument that makes `main` serve one side of a contest. */
+export const SIDE_FLAG = '--side'
+
+/**
+ * A side in a process of its own: nobody else's garbage, machine code or async hooks are in its way. It takes its turn
+ * when it is told, and sleeps otherwise.
+ */
+export class ForkedSide implements Side {
+  readonly #child: ChildProcess
+  readonly #what: string
+
+  constructor(contest: Contest, sideName: string, count: number) {
+    const [, main = ''] = process.argv
+    this.#what = `side "${sideName}" of contest "${contest.name}"`
+    const args = [SIDE_FLAG, contest.name, sideName, String(count)]
+    this.#child = fork(main, args)
+  }
+
+  pass(): Promise<Reading> {
+    const { promise, resolve, reject } = pDefer<Reading>()
+    const fail = (): void => reject(new Error(`Cannot measure ${this.#what}: its process has ended`))
+    // Sent by `serveSide`, which is the other end.
+    const answer = (message: unknown): void => resolve(message as Reading)
+    this.#child.once('message', answer).once('exit', fail)
+    this.#child.send('pass', (error) => {
+      if (error !== null) fail()
+    })
+    return promise.finally(() => this.#child.off('message', answer).off('exit', fail))
+  }
+
+  async close(): Promise<void> {
+    if (!this.#child.connected) return
+    const exit = once(this.#child, 'exit')
+    this.#child.disconnect()
+    await exit
+  }
+}
+
+/** What the process of a {@link ForkedSide} does, until it is left alone. */
+export async function serveSide(
+  contests: readonly Contest[],
+  [contestName, sideName = '', count]: readonly string[],
+): Promise<void> {
+  const contest = contests.find(({ name }) => name === contestName)
+  if (contest === undefined) throw new Error(`Cannot serve contest "${contestName ?? ''}": there is none`)
+  const side = await BenchSide.open(contest, sideName, Number(count))
+  process.on('message', () => {
+    side.pass().then(
+      (reading) => process.send?.(reading),
+      (error: unknown) => {
+        console.error(error)
+        process.exit(1)
+      },
+    )
+  })
+  process.on('disconnect', () => process.exit())
+}

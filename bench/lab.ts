@@ -1,0 +1,20 @@
+import type { Contest } from './contest.ts'
+import type { Measurement, Series } from './measurement.ts'
+import type { MeasurePark } from './park.ts'
+
+/** One thing that is measured, by the name that `npm run bench -- NAME` takes. */
+export interface Figure {
+  readonly name: string
+  readonly contests: readonly Contest[]
+  measure(lab: Lab): Promise<readonly Measurement[]>
+}
+
+/** How much is done, and where: in processes of their own, except in tests. */
+export interface Lab {
+  /** How many pieces of work to do instead of `full`. */
+  count(full: number): number
+  /** How often to repeat instead of `full` times. */
+  rounds(full: number): number
+  hold<Name extends string>(contest: Contest<Name>): Promise<Readonly<Record<Name, Series>>>
+  readonly measurePark: MeasurePark
+}

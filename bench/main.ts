@@ -1,0 +1,69 @@
+import { cpus, loadavg } from 'node:os'
+import { deadlines } from './figures/deadlines.ts'
+import { parked } from './figures/parked.ts'
+import { resume } from './figures/resume.ts'
+import { runs } from './figures/runs.ts'
+import { startUp } from './figures/start-up.ts'
+import { streams } from './figures/streams.ts'
+import { holdContest } from './contest.ts'
+import { ForkedSide, serveSide, SIDE_FLAG } from './forked-side.ts'
+import type { Figure, Lab } from './lab.ts'
+import { answerPark, measureParkApart, PARK_FLAG } from './park.ts'
+import type { FigureReport, Occasion } from './report.ts'
+import { renderReport } from './report.ts'
+
+const figures: readonly Figure[] = [runs, resume, parked, deadlines, streams, startUp]
+
+const lab: Lab = {
+  count: (full) => full,
+  rounds: (full) => full,
+  hold: (contest) =>
+    holdContest(contest, { ...contest, open: async (name) => new ForkedSide(contest, name, contest.count) }),
+  measurePark: measureParkApart,
+}
+
+const [first, ...others] = process.argv.slice(2)
+if (first === PARK_FLAG) await answerPark(others)
+else if (first === SIDE_FLAG)
+  await serveSide(
+    figures.flatMap(({ contests }) => contests),
+    others,
+  )
+else await bench(first === undefined ? [] : [first, ...others])
+
+/** Measures the figures of these names, or all, and prints one table. */
+async function bench(names: readonly string[]): Promise<void> {
+  const unknown = names.find((name) => !figures.some((figure) => figure.name === name))
+  if (unknown !== undefined) {
+    const known = figures.map(({ name }) => name).join(', ')
+    console.error(`Cannot measure "${unknown}": there is ${known}`)
+    process.exitCode = 1
+    return
+  }
+  const occasion = occasionOf()
+  const reports: FigureReport[] = []
+  for (const figure of figures) {
+    if (names.length > 0 && !names.includes(figure.name)) continue
+    console.error(`measuring ${figure.name} …`)
+    reports.push(await reportOf(figure))
+  }
+  console.log(`\n${renderReport(occasion, reports)}`)
+  if (reports.some((report) => 'error' in report)) process.exitCode = 1
+}
+
+/** A figure that cannot be measured does not keep the others from it. */
+async function reportOf(figure: Figure): Promise<FigureReport> {
+  const { name } = figure
+  try {
+    return { name, measurements: await figure.measure(lab) }
+  } catch (error) {
+    return { name, error }
+  }
+}
+
+function occasionOf(): Occasion {
+  const [load = 0] = loadavg()
+  const model = cpus()[0]?.model.trim() ?? 'unknown'
+  const platform = `${process.platform} ${process.arch}`
+  return { at: new Date(), node: process.version, platform, cpus: cpus().length, model, load }
+}

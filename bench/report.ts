@@ -1,0 +1,118 @@
+import type { Goal, Measurement, Series, Unit } from './measurement.ts'
+import { isMet, ratioOf, spreadOf } from './measurement.ts'
+
+/** Where and when it was measured. */
+export interface Occasion {
+  readonly at: Date
+  readonly node: string
+  readonly platform: string
+  readonly cpus: number
+  readonly model: string
+  /** Processes that wanted a CPU, on average over the last minute, before it began. */
+  readonly load: number
+}
+
+/** What one figure came to. */
+export type FigureReport =
+  | { readonly name: string; readonly measurements: readonly Measurement[] }
+  | { readonly name: string; readonly error: unknown }
+
+const COLUMNS = [
+  '',
+  'ours',
+  'bare',
+  'ratio',
+  'ours CPU',
+  'CPU ratio',
+  'goal',
+  '',
+  'N × reps',
+  'ours p25–p75',
+  'bare p25–p75',
+]
+const NONE = '–'
+
+/** The whole report, for a terminal or a `text` block. */
+export function renderReport(occasion: Occasion, figures: readonly FigureReport[]): string {
+  const rows = figures.flatMap((figure) => [
+    [],
+    [figure.name],
+    ...('error' in figure
+      ? [[`  not measured: ${String(figure.error)}`]]
+      : figure.measurements.map((measurement) => rowOf(measurement))),
+  ])
+  return [headline(occasion), '', ...renderTable([COLUMNS, ...rows])].join('\n')
+}
+
+function headline({ at, node, platform, cpus, model, load }: Occasion): string {
+  const machine = `Node ${node}, ${platform}, ${cpus} CPUs (${model}), load ${load.toFixed(1)}`
+  return `waitpoint, ${at.toISOString().slice(0, 16).replace('T', ' ')} UTC, ${machine}`
+}
+
+function rowOf(measurement: Measurement): readonly string[] {
+  const { what, unit, count, ours, bare, goal } = measurement
+  const spell = (value: number): string => spellValue(value, unit)
+  const verdict = { true: 'met', false: 'MISSED', undefined: '' }[String(isMet(measurement))] ?? ''
+  return [
+    `  ${what}`,
+    spell(spreadOf(ours.values).median),
+    bare === undefined ? NONE : spell(spreadOf(bare.values).median),
+    spellRatio(ours.values, bare?.values),
+    ours.cpu === undefined ? NONE : spell(spreadOf(ours.cpu).median),
+    spellRatio(ours.cpu, bare?.cpu),
+    goal === undefined ? '' : spellGoal(goal, unit),
+    verdict,
+    `${count.toLocaleString('en-US')} × ${ours.values.length}`,
+    spellSpread(ours, unit),
+    bare === undefined ? NONE : spellSpread(bare, unit),
+  ]
+}
+
+function spellSpread({ values }: Series, unit: Unit): string {
+  const { low, high } = spreadOf(values)
+  return `${spellValue(low, unit)}–${spellValue(high, unit)}`
+}
+
+function spellRatio(ours: readonly number[] | undefined, bare: readonly number[] | undefined): string {
+  if (ours === undefined || bare === undefined) return NONE
+  return `${ratioOf(ours, bare).toFixed(2)}×`
+}
+
+function spellGoal({ kind, most }: Goal, unit: Unit): string {
+  if (kind === 'ratio') return `≤ ${most}×`
+  return `${kind === 'over' ? 'bare + ' : ''}≤ ${spellValue(most, unit)}`
+}
+
+const STEPS: Readonly<Record<Unit, readonly string[]>> = {
+  ns: ['ns', 'µs', 'ms', 's'],
+  bytes: ['B', 'kB', 'MB', 'GB'],
+  count: [''],
+}
+
+/** Three digits that count, in the unit that makes them readable: `14.2 µs`. */
+export function spellValue(value: number, unit: Unit): string {
+  const steps = STEPS[unit]
+  let scaled = value
+  let step = 0
+  while (Math.abs(scaled) >= 999.5 && step < steps.length - 1) {
+    scaled /= 1_000
+    step += 1
+  }
+  const digits = Math.abs(scaled) >= 999.5 ? scaled.toFixed(0) : Number(scaled.toPrecision(3)).toString()
+  return `${digits} ${steps[step] ?? ''}`.trim()
+}
+
+/** Rows with fewer cells than columns are titles. */
+function renderTable(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = COLUMNS.map((_, column) =>
+    Math.max(...rows.filter(({ length }) => length > 1).map((row) => row[column]?.length ?? 0)),
+  )
+  return rows.map((row) =>
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join('  ')
+      .trimEnd(),
+  )
+}

@@ -1,0 +1,47 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+
+/** What the reader asked for. */
+export interface Arguments {
+  readonly file: string
+  readonly bytes: number
+  /** Wait for the reader's own curl instead of approving from a child process. */
+  readonly ask: boolean
+}
+
+/** The usage, or what is wrong with the file: one line for people. */
+export class ArgumentError extends Error {}
+
+const USAGE = 'usage: npm start [-- --ask] [file]'
+
+/** Reads the command line and makes sure that the file can be read. */
+export function readArguments(argv: readonly string[]): Arguments {
+  const options = argv.filter((argument) => argument.startsWith('-'))
+  const files = argv.filter((argument) => !argument.startsWith('-'))
+  const unknown = options.find((option) => option !== '--ask')
+  if (unknown !== undefined) throw new ArgumentError(`Cannot use ${unknown}: it is not an option; ${USAGE}`)
+  if (files.length > 1) throw new ArgumentError(`Cannot review ${files.length} files at once; ${USAGE}`)
+  const file = files[0] ?? 'README.md'
+  return { file, bytes: sizeOf(file), ask: options.includes('--ask') }
+}
+
+function sizeOf(file: string): number {
+  try {
+    const descriptor = openSync(file, 'r')
+    try {
+      // A folder can be opened; only reading it fails.
+      readSync(descriptor, Buffer.alloc(1))
+      return fstatSync(descriptor).size
+    } finally {
+      closeSync(descriptor)
+    }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    const reasons: Readonly<Record<string, string>> = {
+      ENOENT: 'there is no such file',
+      EACCES: 'it may not be read',
+      EISDIR: 'it is a folder',
+    }
+    const why = typeof code === 'string' ? (reasons[code] ?? code) : String(error)
+    throw new ArgumentError(`Cannot read "${file}": ${why}`)
+  }
+}

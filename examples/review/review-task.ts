@@ -1,0 +1,57 @@
+import { createReadStream } from 'node:fs'
+import { Readable } from 'node:stream'
+import { metadata, task, wait } from 'waitpoint'
+import type { Task } from 'waitpoint'
+
+export interface ReviewRequest {
+  readonly file: string
+  readonly bytes: number
+}
+
+export interface ReviewReport extends Approval {
+  readonly file: string
+  readonly characters: number
+  readonly words: number
+}
+
+/** What the person, or the program, that approves sends. */
+export interface Approval {
+  readonly approved: boolean
+  readonly by: string
+}
+
+/** The chunk types of the review's streams. */
+export interface ReviewStreams {
+  readonly draft: string
+}
+
+/** Streams the text of a file, asks for approval, and reports what it read. */
+export const review: Task<ReviewRequest, ReviewReport> = task({
+  id: 'review',
+  run: async ({ file, bytes }) => {
+    const draft = await metadata.stream('draft', textOf(file, bytes))
+    let characters = 0
+    let words = 0
+    let endsInWord = false
+    for await (const chunk of draft) {
+      characters += chunk.length
+      words += chunk.match(/\S+/g)?.length ?? 0
+      // A word that two chunks share was counted twice.
+      if (endsInWord && /^\S/.test(chunk)) words -= 1
+      endsInWord = /\S$/.test(chunk)
+    }
+    const token = await wait.createToken({ timeout: '10m', tags: ['review'] })
+    metadata.set('approveAt', token.url)
+    const { approved, by } = await wait.forToken<Approval>(token).unwrap()
+    return { file, characters, words, approved, by }
+  },
+})
+
+/** The text of a file in pieces: some dozens of them for a small file. Bytes that are not UTF-8 become U+FFFD. */
+async function* textOf(file: string, bytes: number): AsyncGenerator<string> {
+  const highWaterMark = Math.min(65_536, Math.max(256, Math.ceil(bytes / 64)))
+  const source = Readable.toWeb(createReadStream(file, { highWaterMark }))
+  // Node's own streams are the web's; only their declarations are two.
+  const text = (source as ReadableStream<Uint8Array<ArrayBuffer>>).pipeThrough(new TextDecoderStream())
+  for await (const piece of text) yield piece
+}

@@ -1,0 +1,49 @@
+import type { Run, Token } from 'waitpoint'
+
+const EVERY_BYTES = 1_048_576
+
+/** Writes the review to standard output: the text as it comes, and a progress line for those who watch. */
+export class Screen {
+  readonly #bytes: number
+  readonly #startedAt = Date.now()
+  readonly #timeline: string[] = []
+  #characters = 0
+  #shownAt = 0
+
+  constructor(bytes: number) {
+    this.#bytes = bytes
+  }
+
+  text(chunk: string): void {
+    process.stdout.write(chunk)
+    this.#characters += chunk.length
+    if (this.#characters - this.#shownAt >= EVERY_BYTES) this.progress()
+  }
+
+  /** On standard error, so that a pipe gets the text alone. */
+  progress(): void {
+    this.#shownAt = this.#characters
+    const share = this.#bytes === 0 ? 100 : Math.min(100, Math.round((this.#characters / this.#bytes) * 100))
+    process.stderr.write(`\n… draft: ${this.#characters} characters, ${share} % of ${this.#bytes} bytes\n`)
+  }
+
+  line(text: string): void {
+    process.stdout.write(`${text}\n`)
+  }
+
+  record(entry: string): void {
+    this.#timeline.push(`${String(Date.now() - this.#startedAt).padStart(6)} ms  ${entry}`)
+  }
+
+  run({ status }: Run): void {
+    this.record(`run    ${status}`)
+  }
+
+  token({ status, tags }: Token): void {
+    this.record(`token  ${status} [${tags.join(', ')}]`)
+  }
+
+  timeline(): void {
+    this.line(['timeline', ...this.#timeline].join('\n'))
+  }
+}

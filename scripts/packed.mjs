@@ -1,0 +1,76 @@
+// What a user gets: packs the package, installs the tarball in an empty folder without any development dependency,
+// type-checks test/consumer/main.ts against its declarations (every .d.ts included) and runs it.
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import ts from 'typescript'
+
+const EXPECTED = /^(dist\/[\w.-]+\.(js|d\.ts|js\.map)|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/
+
+const here = resolve('.')
+const folder = mkdtempSync(join(tmpdir(), 'waitpoint-packed-'))
+const run = (command, ...args) =>
+  execFileSync(command, args, { cwd: folder, encoding: 'utf8', stdio: 'pipe' })
+
+function install() {
+  const report = JSON.parse(run('npm', 'pack', here, '--json', '--ignore-scripts'))
+  const [{ filename, files, size }] = Array.isArray(report) ? report : Object.values(report)
+  const stray = files.map(({ path }) => path).filter((path) => !EXPECTED.test(path))
+  if (stray.length > 0) throw new Error(`Cannot publish these files: ${stray.join(', ')}`)
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
+  run('npm', 'install', '--omit=dev', '--no-audit', '--no-fund', '--prefer-offline', `./${filename}`)
+  return `${files.length} files, ${size} bytes packed`
+}
+
+function typeCheck() {
+  copyFileSync('test/consumer/main.ts', join(folder, 'main.ts'))
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    target: 'es2022',
+    lib: ['es2023', 'esnext.disposable'],
+    module: 'nodenext',
+    types: ['node'],
+    typeRoots: [join(here, 'node_modules/@types')],
+    noEmit: true,
+    skipLibCheck: false,
+  }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['main.ts'] }))
+  run(process.execPath, join(here, 'node_modules/typescript/bin/tsc'), '-p', folder)
+}
+
+function runConsumer() {
+  const source = readFileSync(join(folder, 'main.ts'), 'utf8')
+  const { outputText } = ts.transpileModule(source, {
+    compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
+  })
+  writeFileSync(join(folder, 'main.js'), outputText)
+  return run(process.execPath, 'main.js').trim()
+}
+
+/** Every entry of the exports map can be imported and has something to offer. */
+function importEntries() {
+  const { name, exports } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const entries = Object.keys(exports).filter((key) => key !== './package.json')
+  for (const entry of entries.map((key) => name + key.slice(1))) {
+    const script = `const n = Object.keys(await import('${entry}')).length; if (n === 0) throw new Error('nothing in ${entry}')`
+    run(process.execPath, '--input-type=module', '--eval', script)
+  }
+  return entries.length
+}
+
+try {
+  const packed = install()
+  typeCheck()
+  const entries = importEntries()
+  const said = runConsumer()
+  console.log(
+    `Node ${process.versions.node}: ${packed}, ${entries} entries imported, the consumer says "${said}"`,
+  )
+} catch (error) {
+  console.error(error.message, error.stdout ?? '')
+  process.exitCode = 1
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

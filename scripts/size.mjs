@@ -1,0 +1,34 @@
+// What each entry weighs in an application: bundled with its dependencies, minified, gzipped. `waitpoint` has a limit.
+import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+
+// The goal is 15,000; ARCHITECTURE.md says what is in the way. Until then: no growth that nobody decided.
+const LIMITS = { '.': 40_000 }
+
+const { exports } = JSON.parse(readFileSync('package.json', 'utf8'))
+const entries = Object.entries(exports).filter(([, target]) => target.default)
+
+const rows = await Promise.all(
+  entries.map(async ([name, target]) => {
+    const bundle = await build({
+      entryPoints: [target.default],
+      bundle: true,
+      minify: true,
+      write: false,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+    })
+    const code = bundle.outputFiles[0].contents
+    const gzipped = gzipSync(code, { level: 9 }).length
+    const limit = LIMITS[name]
+    return { entry: name, minified: code.length, gzipped, limit: limit ?? '', ok: !limit || gzipped <= limit }
+  }),
+)
+
+console.table(rows)
+for (const { entry, gzipped, limit } of rows.filter(({ ok }) => !ok)) {
+  console.error(`Cannot accept the size of "${entry}": ${gzipped} bytes gzipped, the limit is ${limit}`)
+  process.exitCode = 1
+}

@@ -1,0 +1,43 @@
+import { randomFillSync } from 'node:crypto'
+import type { RandomSource } from '../contract/random.ts'
+
+/** One call into the system per this many bytes: a call costs about a microsecond, whatever its size. */
+const POOL_BYTES = 4_096
+
+/** The unpredictability of production: the cryptographic random numbers of `node:crypto`. */
+export function cryptoRandom(): RandomSource {
+  const pool = new Uint8Array(POOL_BYTES)
+  const view = new DataView(pool.buffer)
+  let used = POOL_BYTES
+
+  /** The place of the next `length` unused bytes of the pool. */
+  const take = (length: number): number => {
+    if (used + length > POOL_BYTES) {
+      randomFillSync(pool)
+      used = 0
+    }
+    const from = used
+    used += length
+    return from
+  }
+
+  return {
+    bytes(length) {
+      if (length > POOL_BYTES) return randomFillSync(new Uint8Array(length))
+      const from = take(length)
+      const bytes = pool.slice(from, from + length)
+      // What was handed out once is nowhere else in memory.
+      pool.fill(0, from, from + length)
+      return bytes
+    },
+    fraction() {
+      const from = take(8)
+      return toFraction(view.getUint32(from), view.getUint32(from + 4))
+    },
+  }
+}
+
+/** 53 random bits, all that a number has room for. */
+function toFraction(high: number, low: number): number {
+  return ((high >>> 5) * 2 ** 26 + (low >>> 6)) / 2 ** 53
+}

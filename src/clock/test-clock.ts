@@ -1,0 +1,91 @@
+import type { Clock } from '../contract/clock.ts'
+import { AutoMode } from './auto-mode.ts'
+import { CallQueue } from './call-queue.ts'
+import { type ClockCalls, clockCalls, toInstant } from './clock-calls.ts'
+import { LeftoverError } from './clock-errors.ts'
+import { Sleeper } from './sleeper.ts'
+import type { TravelOptions } from './time-travel.ts'
+import { renderTimeline } from './timeline.ts'
+import { VirtualTime } from './virtual-time.ts'
+import type { PendingTimer } from './virtual-timers.ts'
+
+export interface TestClockOptions {
+  /** The first instant. Default: the start of the year 2000, UTC. */
+  readonly start?: number | Date | undefined
+  /**
+   * - `auto` (default): time also moves by itself, while everything is at rest and the test awaits something that only
+   *   the future can bring.
+   * - `manual`: time moves in explicit calls only.
+   * - `frozen`: time does not move; only what is due at the first instant happens.
+   */
+  readonly mode?: 'auto' | 'manual' | 'frozen' | undefined
+  /** Real milliseconds without a sign of life after which somebody who is still busy is an error. Default: 1000. */
+  readonly ioGraceMs?: number | undefined
+  /** How many timers one call may fire before it counts as endless. Default: 100,000. */
+  readonly maxSteps?: number | undefined
+  /** The id of the run whose code is calling, if any: it must not wait for the clock to come to rest. */
+  readonly currentRun?: (() => string | undefined) | undefined
+}
+
+/** Virtual time: nothing happens before a test wants it, and everything happens in the same order every time. */
+export interface TestClock extends Required<Clock>, ClockCalls, AsyncDisposable {
+  /** Resolves after a duration; for test code, and for what stands in for real I/O inside a task. */
+  sleep(duration: number | string, options?: TravelOptions): Promise<void>
+  /** Aborts after a duration with a `TimeoutError`: the `AbortSignal.timeout` of this clock. */
+  signal(duration: number | string): AbortSignal
+  /** Declares real I/O: time stands still until the promise settles. Answers the same promise. */
+  external<P extends PromiseLike<unknown>>(promise: P, options?: { readonly label?: string | undefined }): P
+  /** What is scheduled, in the order in which it will fire. */
+  pending(): readonly PendingTimer[]
+  /** What fired last, who is busy or waits, and what is scheduled: text for people. */
+  timeline(): string
+}
+
+/**
+ * Creates a clock that is moved by tests. It touches no globals, and any number of them live side by side.
+ *
+ * @example
+ * ```ts
+ * const clock = testClock()
+ * clock.setTimer(clock.now() + 60_000, () => console.log('a minute later'))
+ * await clock.advance('1m')
+ * ```
+ */
+export function testClock(options: TestClockOptions = {}): TestClock {
+  const { start = FIRST_INSTANT, mode = 'auto', ioGraceMs = 1_000, maxSteps = 100_000 } = options
+  const currentRun = options.currentRun ?? (() => undefined)
+
+  const time = new VirtualTime({ start: toInstant(start), ioGraceMs, maxSteps })
+  const queue = new CallQueue()
+  const autoMode = new AutoMode({ time, mayMove: mode === 'auto', isCalled: () => !queue.isIdle })
+  time.pulse.onBeat(() => autoMode.wake())
+  queue.onIdle(() => autoMode.wake())
+
+  const { timers, ledger } = time
+  const calls = clockCalls({ time, queue, currentRun, isFrozen: mode === 'frozen' })
+  const sleeper = new Sleeper({ time, currentRun })
+  return {
+    now: () => timers.now,
+    setTimer: (at, fire, about) => timers.set(at, fire, about),
+    hold: (hold) => ledger.hold(hold),
+    ...calls,
+    sleep: (duration, { signal } = {}) => sleeper.sleep(duration, signal),
+    signal: (duration) => sleeper.signal(duration),
+    external(promise, { label = 'external' } = {}) {
+      const end = ledger.external(label)
+      promise.then(end, end)
+      return promise
+    },
+    pending: () => timers.pending,
+    timeline: () => renderTimeline(time.view),
+    async [Symbol.asyncDispose]() {
+      await calls.settle()
+      sleeper.dropSignals()
+      const left = timers.pending.filter(({ background }) => !background)
+      timers.clear()
+      if (left.length > 0 || ledger.awaited.length > 0) throw new LeftoverError(left, ledger.awaited)
+    },
+  }
+}
+
+const FIRST_INSTANT = Date.UTC(2000, 0, 1)

@@ -1,0 +1,71 @@
+import { throwIfAborted } from '../primitives/abort.ts'
+import { StillBusyError } from './clock-errors.ts'
+import { HoldLedger } from './hold-ledger.ts'
+import { macrotaskTurn } from './macrotask-turn.ts'
+import { Pulse } from './pulse.ts'
+import { StepBudget } from './step-budget.ts'
+import type { ClockView } from './timeline.ts'
+import { VirtualTimers } from './virtual-timers.ts'
+
+export interface VirtualTimeOptions {
+  readonly start: number
+  readonly ioGraceMs: number
+  readonly maxSteps: number
+}
+
+export interface SettleOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Asked between the steps: settled enough. */
+  readonly isMet?: (() => boolean) | undefined
+}
+
+/** The present instant of a test clock: what is scheduled, who is busy, and how it comes to rest. */
+export class VirtualTime {
+  readonly timers: VirtualTimers
+  readonly ledger: HoldLedger
+  readonly pulse: Pulse = new Pulse()
+  readonly ioGraceMs: number
+  readonly #maxSteps: number
+
+  constructor({ start, ioGraceMs, maxSteps }: VirtualTimeOptions) {
+    this.timers = new VirtualTimers({ start, pulse: this.pulse })
+    this.ledger = new HoldLedger(this.pulse)
+    this.ioGraceMs = ioGraceMs
+    this.#maxSteps = maxSteps
+  }
+
+  get view(): ClockView {
+    const { timers, ledger } = this
+    return { now: timers.now, fired: timers.fired, pending: timers.pending, occupations: ledger.occupations }
+  }
+
+  newBudget(): StepBudget {
+    return new StepBudget(this.#maxSteps)
+  }
+
+  /**
+   * Runs what can run at this instant: until a turn of the event loop has passed in which nothing happened, no timer
+   * is due and nobody is busy.
+   *
+   * @throws StillBusyError when somebody stays busy and nothing happens for `ioGraceMs` of real time.
+   */
+  async settle({ signal, isMet }: SettleOptions = {}): Promise<void> {
+    const budget = this.newBudget()
+    while (isMet?.() !== true) {
+      throwIfAborted(signal)
+      const { beats } = this.pulse
+      await macrotaskTurn()
+      const fired = this.timers.fireDue()
+      if (fired !== undefined) budget.spend(fired.label)
+      else if (this.pulse.beats === beats && (await this.#isAtRest(signal))) return
+    }
+  }
+
+  async #isAtRest(signal: AbortSignal | undefined): Promise<boolean> {
+    const { ledger, pulse, ioGraceMs } = this
+    if (!ledger.hasExternals && !ledger.isBusy) return true
+    const hasMoved = await pulse.next({ patienceMs: ledger.hasExternals ? Infinity : ioGraceMs, signal })
+    if (!hasMoved) throw new StillBusyError(ledger.busy, ioGraceMs)
+    return false
+  }
+}

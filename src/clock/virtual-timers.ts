@@ -1,0 +1,141 @@
+import type { CancelTimer, TimerAbout } from '../contract/clock.ts'
+import { type Deadline, DeadlineQueue } from '../primitives/deadline-queue.ts'
+import { RingBuffer } from '../primitives/ring-buffer.ts'
+import type { Pulse } from './pulse.ts'
+import { TimerCallback } from './timer-callback.ts'
+
+const REMEMBERED_FIRINGS = 20
+
+/** A timer of a test clock that has fired. */
+export interface FiredTimer {
+  /** The instant it fired at, in epoch milliseconds. */
+  readonly at: number
+  readonly label: string
+  /** Upkeep, which nobody waits for. */
+  readonly background: boolean
+}
+
+/** A timer of a test clock that has not fired yet. */
+export interface PendingTimer {
+  /** The instant it is due at, in epoch milliseconds. */
+  readonly at: number
+  readonly label: string
+  /** Upkeep, which nobody waits for. */
+  readonly background: boolean
+  /** The instant it was set at. */
+  readonly setAt: number
+  /** Where it was set; empty for upkeep. */
+  readonly stack: string
+}
+
+/** The timers of a test clock, and its instant, which moves only here. */
+export class VirtualTimers {
+  readonly #queue = new DeadlineQueue<VirtualTimer>()
+  /** What the queue holds, in order of creation: a queue cannot be listed. */
+  readonly #pending = new Set<Deadline<VirtualTimer>>()
+  readonly #fired = new RingBuffer<FiredTimer>({ capacity: REMEMBERED_FIRINGS })
+  readonly #pulse: Pulse
+  #now: number
+  #foreground = 0
+
+  constructor({ start, pulse }: { readonly start: number; readonly pulse: Pulse }) {
+    this.#now = start
+    this.#pulse = pulse
+  }
+
+  get now(): number {
+    return this.#now
+  }
+
+  get isDue(): boolean {
+    const earliest = this.#queue.peek()
+    return earliest !== undefined && earliest.at <= this.#now
+  }
+
+  /** Whether a timer is left that a run or a caller waits for. */
+  get hasForeground(): boolean {
+    return this.#foreground > 0
+  }
+
+  /** In the order in which they would fire. */
+  get pending(): readonly PendingTimer[] {
+    return [...this.#pending].sort((one, other) => one.at - other.at).map(describe)
+  }
+
+  /** The last ones, oldest first. */
+  get fired(): readonly FiredTimer[] {
+    return this.#fired.read(this.#fired.first, REMEMBERED_FIRINGS)
+  }
+
+  set(at: number, fire: () => void, about: TimerAbout = { label: 'timer' }): CancelTimer {
+    const deadline = this.#queue.add(at, new VirtualTimer(fire, about, this.#now))
+    this.#pending.add(deadline)
+    if (!deadline.value.background) this.#foreground += 1
+    this.#pulse.beat()
+    return () => {
+      if (this.#queue.cancel(deadline)) this.#forget(deadline)
+    }
+  }
+
+  /** Fires the earliest timer if it is due now. */
+  fireDue(): FiredTimer | undefined {
+    const due = this.#queue.popDue(this.#now)
+    return due === undefined ? undefined : this.#fire(due)
+  }
+
+  /** Moves on to the earliest timer and fires it, unless it is after `limit`. Only while nothing is due. */
+  fireNext(limit: number = Infinity): FiredTimer | undefined {
+    const next = this.#queue.popDue(limit)
+    if (next === undefined) return undefined
+    // Instants are whole milliseconds, and a timer is never early.
+    this.#now = Math.ceil(next.at)
+    return this.#fire(next)
+  }
+
+  moveTo(instant: number): void {
+    this.#now = instant
+  }
+
+  clear(): void {
+    for (const deadline of this.#pending) {
+      this.#queue.cancel(deadline)
+      this.#forget(deadline)
+    }
+  }
+
+  #fire(deadline: Deadline<VirtualTimer>): FiredTimer {
+    this.#forget(deadline)
+    const { callback, label, background } = deadline.value
+    const fired: FiredTimer = { at: this.#now, label, background }
+    this.#fired.push(fired)
+    callback.run()
+    return fired
+  }
+
+  #forget(deadline: Deadline<VirtualTimer>): void {
+    this.#pending.delete(deadline)
+    if (!deadline.value.background) this.#foreground -= 1
+  }
+}
+
+class VirtualTimer {
+  readonly callback: TimerCallback
+  readonly label: string
+  readonly background: boolean
+  readonly setAt: number
+  /** Turned into text only when somebody reads it. Upkeep has none: it is set over and over by the same line. */
+  readonly trace: Error | undefined
+
+  constructor(fire: () => void, { label, background = false }: TimerAbout, setAt: number) {
+    this.callback = new TimerCallback(fire)
+    this.label = label
+    this.background = background
+    this.setAt = setAt
+    this.trace = background ? undefined : new Error('set here')
+  }
+}
+
+function describe({ at, value }: Deadline<VirtualTimer>): PendingTimer {
+  const { label, background, setAt, trace } = value
+  return { at: Math.ceil(at), label, background, setAt, stack: trace?.stack ?? '' }
+}

@@ -1,0 +1,42 @@
+/**
+ * The source of time. Instants are epoch milliseconds.
+ *
+ * Laws every clock keeps: `now()` is an integer; a timer never fires before its instant, never inside `setTimer`,
+ * and never sooner than one macrotask turn after it was set; a canceled timer does not fire; timers fire in the order
+ * (instant, creation), each at most once. A timer alone does not keep the process alive; a hold does.
+ */
+export interface Clock {
+  now(): number
+  setTimer(at: number, fire: () => void, about?: TimerAbout): CancelTimer
+  /** Keeps the process alive until released; says what the engine is busy with. Optional for a custom clock. */
+  hold?(hold: Hold): ReleaseHold
+}
+
+/** Cancels a timer. Safe to call at any time, any number of times. */
+export type CancelTimer = () => void
+
+/** Ends a hold. Safe to call any number of times. */
+export type ReleaseHold = () => void
+
+/** What a clock may know of a timer: a test clock shows it to people and tells upkeep from what somebody waits for. */
+export interface TimerAbout {
+  /** What happens when it fires, for people: `deadline of waitpoint_…`. */
+  readonly label: string
+  /** Upkeep (leases, retention) rather than something a run or a caller waits for. */
+  readonly background?: boolean
+}
+
+/**
+ * - `executing`: the function of a run is being called and waits for nothing of the engine's.
+ * - `draining`: a run has returned and its streams are still being read from their sources.
+ * - `parked`: a run waits for a token.
+ * - `awaited`: somebody outside a run awaits a result, or the next part of a subscription.
+ * - `call`: the engine serves a call from outside a run.
+ */
+export interface Hold {
+  readonly kind: 'executing' | 'draining' | 'parked' | 'awaited' | 'call'
+  /** The id of the run, or what is awaited. */
+  readonly id: string
+  /** A clock that knows the wait can never end may end it with an error. */
+  readonly fail?: (error: Error) => void
+}

@@ -1,0 +1,147 @@
+/**
+ * What a storage keeps. Instants are epoch milliseconds; a field ending in `Json` is JSON text, written once at the
+ * edge and never looked into by a storage.
+ */
+
+export type RunStatus =
+  | 'DELAYED'
+  | 'QUEUED'
+  | 'EXECUTING'
+  | 'WAITING'
+  | 'COMPLETED'
+  | 'FAILED'
+  | 'CANCELED'
+  | 'TIMED_OUT'
+  | 'EXPIRED'
+  | 'CRASHED'
+
+/** A place in the name space of idempotency keys. Without `expiresAt` the key is valid as long as its record is kept. */
+export interface KeyRecord {
+  readonly scope: string
+  readonly value: string
+  readonly expiresAt?: number | undefined
+}
+
+export interface RunRecord {
+  readonly id: string
+  readonly taskId: string
+  readonly status: RunStatus
+  readonly payloadJson?: string | undefined
+  readonly outputJson?: string | undefined
+  readonly errorJson?: string | undefined
+  /** Calls of the function so far, interrupted ones included. */
+  readonly attempt: number
+  /** Calls that count against `retry.maxAttempts`. */
+  readonly policyAttempt: number
+  /** Deaths while executing since the run last parked. */
+  readonly interruptions: number
+  /** The engine that holds the run while it is `EXECUTING` or `WAITING`; none after a graceful close. */
+  readonly owner?: string | undefined
+  /** The fence: raised by every claim and by every outside cancel. */
+  readonly epoch: number
+  /** Whether the run counts against the limit of its queue. */
+  readonly slot: boolean
+  /** A canceled run whose function has not settled gives its slot back at this instant at the latest. */
+  readonly slotUntil?: number | undefined
+  /** The function has returned and `outputJson` is final; only its streams are still being drained. */
+  readonly returned: boolean
+  /** When a `DELAYED` run becomes due. */
+  readonly wakeAt?: number | undefined
+  /** When a run that was never started becomes `EXPIRED`. */
+  readonly expiresAt?: number | undefined
+  readonly parentId?: string | undefined
+  readonly rootId: string
+  readonly tags: readonly string[]
+  readonly metadataJson?: string | undefined
+  /** Keys of the streams registered so far, in order of registration. */
+  readonly streams: readonly string[]
+  readonly queue: string
+  readonly concurrencyKey?: string | undefined
+  /** Options of this trigger that override the task's (`maxAttempts`, `maxDurationMs`, `ttlMs`). */
+  readonly optionsJson?: string | undefined
+  readonly key?: KeyRecord | undefined
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly startedAt?: number | undefined
+  readonly finishedAt?: number | undefined
+}
+
+/** The fields of a run that an update may change. */
+export type RunChange = Partial<
+  Pick<
+    RunRecord,
+    | 'status'
+    | 'outputJson'
+    | 'errorJson'
+    | 'epoch'
+    | 'slot'
+    | 'slotUntil'
+    | 'returned'
+    | 'wakeAt'
+    | 'tags'
+    | 'metadataJson'
+    | 'finishedAt'
+  >
+>
+
+export type TokenStatus = 'WAITING' | 'COMPLETED' | 'TIMED_OUT'
+
+/**
+ * - `MANUAL`: a waitpoint token; its deadline makes it `TIMED_OUT`.
+ * - `SLEEP`: `wait.for` and `wait.until`; its deadline makes it `COMPLETED`.
+ * - `ONCE`: the stored result of `once`; no deadline.
+ * - `BINDING`: an idempotency key of `forToken`, bound to the token named by its output; born `COMPLETED`.
+ * - `RUN`: the end of a run. Its id is `run:<run id>`; a storage derives it from the run and may keep no record of it.
+ */
+export type TokenKind = 'MANUAL' | 'SLEEP' | 'ONCE' | 'BINDING' | 'RUN'
+
+export interface TokenRecord {
+  readonly id: string
+  readonly kind: TokenKind
+  readonly status: TokenStatus
+  readonly outputJson?: string | undefined
+  readonly timeoutAt?: number | undefined
+  readonly tags: readonly string[]
+  readonly key?: KeyRecord | undefined
+  /** The run that created it, if one did. */
+  readonly runId?: string | undefined
+  readonly createdAt: number
+  readonly completedAt?: number | undefined
+}
+
+/** A run waits for a token; `owner` is the engine that holds the run. */
+export interface WaitRecord {
+  readonly tokenId: string
+  readonly runId: string
+  readonly owner: string
+}
+
+/** One chunk: its value and its JSON text, each made from the other at most once and only when asked for. */
+export interface ChunkRecord {
+  readonly value: unknown
+  readonly text: string
+  /** Estimated size in memory. */
+  readonly bytes: number
+}
+
+export type SegmentEnd =
+  | { readonly reason: 'done' }
+  | { readonly reason: 'failed'; readonly errorJson: string }
+  | { readonly reason: 'interrupted' }
+
+/** The chunks one attempt wrote: from `first` to the next segment's `first`, or to the end of the stream. */
+export interface SegmentRecord {
+  readonly attempt: number
+  readonly first: number
+  readonly end?: SegmentEnd | undefined
+}
+
+export interface StreamRecord {
+  readonly runId: string
+  readonly key: string
+  /** The oldest chunk still kept. */
+  readonly first: number
+  /** The sequence number the next chunk gets. */
+  readonly next: number
+  readonly segments: readonly SegmentRecord[]
+}

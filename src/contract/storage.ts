@@ -1,0 +1,335 @@
+import type {
+  ChunkRecord,
+  RunChange,
+  RunRecord,
+  RunStatus,
+  SegmentEnd,
+  StreamRecord,
+  TokenKind,
+  TokenRecord,
+  TokenStatus,
+  WaitRecord,
+} from './records.ts'
+
+/** A synchronous adapter answers without a promise. */
+export type Awaitable<T> = T | Promise<T>
+
+/**
+ * Where records live. Every method is one atomic operation; none reads a clock: `now` is an argument. Every race is one
+ * compare-and-set here, and whoever loses is told so. A method resolves after its effect is as durable as the adapter
+ * documents. `by` names the engine that calls, so that hints go to the others only.
+ *
+ * An adapter acquires what it needs in `open` and gives it back when the last owner has left.
+ */
+export interface Storage {
+  readonly runs: RunStore
+  readonly tokens: TokenStore
+  readonly chunks: ChunkStore
+  readonly settings: SettingStore
+  /** How long ended records are kept here unless the engine is told otherwise. Default: 30 days. */
+  readonly retention?: { readonly maxAgeMs: number; readonly maxCount?: number }
+  /** Opens and migrates. Called once by every engine before anything else; rejects with what is wrong. */
+  open(): Awaitable<void>
+  /** Renews the caller's lease, settles what is past its deadline, hands over what became ready. */
+  tick(request: TickRequest): Awaitable<TickResult>
+  /** Hints that something changed, made by others than `owner`. Latency only: the next `tick` or read finds it too. */
+  subscribe(owner: string, listener: (hint: Hint) => void): Unsubscribe
+  /** A graceful end: the owner's lease is gone and its runs are free to be claimed, without counting as interrupted. */
+  leave(request: { readonly owner: string; readonly now: number }): Awaitable<void>
+  /** Drops what nobody can need any more, in one small batch; answers how many records went. */
+  prune(request: PruneRequest): Awaitable<number>
+}
+
+export type Unsubscribe = () => void
+
+export interface RunStore {
+  /**
+   * Stores a new run. An unexpired idempotency key answers its holder instead (`isCached`); an expired one is taken
+   * over and its old record stays. Of two at once exactly one is not cached.
+   */
+  insert(request: RunInsert): Awaitable<Inserted<RunRecord>>
+  get(id: string): Awaitable<RunRecord | undefined>
+  /** Newest first (id descending). */
+  list(filter: RunFilter, page: PageRequest): Awaitable<Page<RunRecord>>
+  /** The tokens a run waits for and that are not settled, in order of registration. */
+  waits(id: string): Awaitable<readonly TokenRecord[]>
+  /**
+   * Applies only while status and epoch are as expected, else nothing (`undefined`). Reaching a final status settles
+   * the run's own token (the waits for it become ready and are answered), ends its open stream segments as
+   * `interrupted`, and drops the run's waits, in the same step.
+   */
+  update(request: RunUpdate): Awaitable<RunUpdated | undefined>
+  /**
+   * Hands runs to an owner with a live lease, each to exactly one, within the limits of their queues, oldest first:
+   * due `DELAYED` and `QUEUED` runs (`attempt` and `policyAttempt` + 1); runs without a living owner that were
+   * `EXECUTING` (`attempt` + 1; `interruptions` + 1 unless their owner left gracefully), or `WAITING` and either
+   * returned or with a wait that is settled or due (`attempt` + 1). Claimed runs are `EXECUTING`, hold a slot, have the
+   * caller as owner and a raised epoch; their open stream segments end as `interrupted` and their old waits are dropped.
+   *
+   * Instead of being claimed, a run becomes `EXPIRED` past its `expiresAt` before its first start, `CRASHED` past
+   * `maxInterruptions`, and `COMPLETED` when it had already returned: these are answered in `ended`.
+   */
+  claim(request: RunClaim): Awaitable<RunClaimed>
+  /** `EXECUTING` becomes `WAITING`, the slot is given back, interruptions are forgotten. Not as expected: `undefined`. */
+  park(request: RunFence): Awaitable<RunRecord | undefined>
+  /**
+   * `WAITING` becomes `EXECUTING` and takes a slot of its queue, if there is one: else `full`, and until the run got
+   * its slot no queued run of that queue is claimed before it. Not as expected: `stale`.
+   */
+  resume(request: RunFence & { readonly queueLimit?: number | undefined }): Awaitable<RunResumed>
+}
+
+export interface RunInsert {
+  readonly record: RunRecord
+  readonly now: number
+  readonly by: string
+}
+
+export interface Inserted<Record> {
+  readonly record: Record
+  readonly isCached: boolean
+}
+
+export interface RunFence {
+  readonly id: string
+  readonly epoch: number
+  readonly by: string
+  readonly now: number
+}
+
+export interface RunUpdate {
+  readonly id: string
+  readonly expected: { readonly status: readonly RunStatus[]; readonly epoch?: number | undefined }
+  readonly change: RunChange
+  readonly by: string
+  readonly now: number
+}
+
+export interface RunUpdated {
+  readonly record: RunRecord
+  /** Waits of other runs for this one that became ready. */
+  readonly ready: readonly WaitRecord[]
+}
+
+export interface RunClaim {
+  readonly by: string
+  readonly now: number
+  readonly taskIds: readonly string[]
+  readonly limit: number
+  /** Limits by queue name; each counts per concurrency key. A queue that is not named has none. */
+  readonly queueLimits: ReadonlyMap<string, number>
+  readonly maxInterruptions: number
+}
+
+export interface RunClaimed {
+  readonly runs: readonly RunRecord[]
+  readonly ended: readonly RunUpdated[]
+}
+
+export type RunResumed =
+  | { readonly outcome: 'resumed'; readonly record: RunRecord }
+  | { readonly outcome: 'full' }
+  | { readonly outcome: 'stale' }
+
+export interface RunFilter {
+  readonly status?: readonly RunStatus[] | undefined
+  readonly taskIds?: readonly string[] | undefined
+  /** None of these tasks. */
+  readonly notTaskIds?: readonly string[] | undefined
+  readonly tags?: readonly string[] | undefined
+  readonly queues?: readonly string[] | undefined
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+}
+
+export interface TokenStore {
+  /** As for runs. A token that is inserted past its deadline is settled by the next read or tick like any other. */
+  insert(request: TokenInsert): Awaitable<Inserted<TokenRecord>>
+  /** A token past its deadline is settled by this read, in the same step, before it is answered. */
+  get(id: string, now: number): Awaitable<TokenRecord | undefined>
+  /** Newest first (id descending), with the same settling of what is past its deadline. */
+  list(filter: TokenFilter, page: PageRequest, now: number): Awaitable<Page<TokenRecord>>
+  /** Check or register, as one step: settled or past its deadline is answered settled, else the wait is registered. */
+  await(request: TokenAwait): Awaitable<TokenAwaited>
+  /**
+   * Completes a token: wins only while it is `WAITING` and `now < timeoutAt`. A late one makes it `TIMED_OUT` and loses.
+   * A settled token never changes again. All its waits become ready in the same step. Unknown: `undefined`.
+   */
+  settle(request: TokenSettle): Awaitable<TokenSettled | undefined>
+  /** Drops waits, ready or not. */
+  release(waits: readonly Pick<WaitRecord, 'tokenId' | 'runId'>[]): Awaitable<void>
+}
+
+export interface TokenInsert {
+  readonly record: TokenRecord
+  readonly now: number
+  readonly by: string
+}
+
+export interface TokenAwait {
+  readonly tokenId: string
+  readonly runId: string
+  readonly epoch: number
+  readonly by: string
+  readonly now: number
+}
+
+export type TokenAwaited =
+  | { readonly outcome: 'settled' | 'registered'; readonly token: TokenRecord }
+  | { readonly outcome: 'unknown' }
+  | { readonly outcome: 'stale' }
+
+export interface TokenSettle {
+  readonly id: string
+  readonly outputJson: string | undefined
+  readonly by: string
+  readonly now: number
+}
+
+export interface TokenSettled {
+  readonly record: TokenRecord
+  readonly won: boolean
+  /** The waits that became ready by this call. */
+  readonly ready: readonly WaitRecord[]
+}
+
+export interface TokenFilter {
+  readonly kind: TokenKind
+  readonly status?: readonly TokenStatus[] | undefined
+  /** Any of them. */
+  readonly tags?: readonly string[] | undefined
+  readonly key?: { readonly scope: string; readonly value: string } | undefined
+  /** Bounds on `createdAt`, inclusive. */
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+}
+
+/** `after` and `before` are ids: records older than `after`, or newer than `before`. At most one is given. */
+export interface PageRequest {
+  readonly limit: number
+  readonly after?: string | undefined
+  readonly before?: string | undefined
+}
+
+export interface Page<Record> {
+  readonly records: readonly Record[]
+  /** The `after` of the next (older) page, if there is one. */
+  readonly next?: string | undefined
+  /** The `before` of the previous (newer) page, if there is one. */
+  readonly previous?: string | undefined
+}
+
+export interface ChunkStore {
+  /**
+   * Opens the segment of one attempt after the last chunk, and lists the key on the run. A stale epoch, a final run:
+   * `undefined`. Opening the same attempt's segment again answers it as it is; appending to it after its end reopens it.
+   */
+  open(request: StreamOpen): Awaitable<StreamRecord | undefined>
+  /**
+   * Adds chunks at `first`, contiguously, by the fenced writer, and ends the segment when `end` is given. Repeating a
+   * call within one segment changes nothing; other values at the same place, or a gap, are an error. A stale epoch:
+   * `stale`.
+   */
+  append(request: ChunkAppend): Awaitable<'appended' | 'stale'>
+  /** Exactly the chunks from `from`, in order, with the stream as of the same instant. Unknown: `undefined`. */
+  read(request: ChunkRead): Awaitable<ChunksRead | undefined>
+}
+
+export interface StreamOpen {
+  readonly runId: string
+  readonly key: string
+  readonly epoch: number
+  readonly attempt: number
+  readonly by: string
+  readonly now: number
+}
+
+export interface ChunkAppend {
+  readonly runId: string
+  readonly key: string
+  readonly epoch: number
+  readonly first: number
+  readonly chunks: readonly ChunkRecord[]
+  readonly end?: SegmentEnd | undefined
+  /** How much a storage without a disk keeps. */
+  readonly history: StreamHistory
+  readonly by: string
+}
+
+export interface StreamHistory {
+  readonly chunks: number
+  readonly bytes: number
+}
+
+export interface ChunkRead {
+  readonly runId: string
+  readonly key: string
+  readonly from: number
+  readonly limit: number
+}
+
+export interface ChunksRead {
+  readonly stream: StreamRecord
+  /** Where `chunks` starts: `from`, or the oldest chunk kept if that is later. */
+  readonly first: number
+  readonly chunks: readonly ChunkRecord[]
+}
+
+export interface SettingStore {
+  /** The stored value; the candidate is stored if there is none. */
+  getOrInsert(name: string, candidate: string): Awaitable<string>
+}
+
+export interface TickRequest {
+  readonly owner: string
+  readonly leaseUntil: number
+  /** The lease needs no end while no other engine is there, if this storage can tell. */
+  readonly endless?: boolean
+  readonly now: number
+  /** At most this many records are settled by one tick. */
+  readonly limit: number
+}
+
+export interface TickResult {
+  /** False: the lease was lost. The caller aborts what it executes and goes on as another owner. */
+  readonly alive: boolean
+  /** All waits of this owner that are ready and were not released. */
+  readonly ready: readonly WaitRecord[]
+  /** Tokens this tick settled. */
+  readonly settled: readonly TokenRecord[]
+  /** Runs this tick made `EXPIRED`. */
+  readonly expired: readonly RunUpdated[]
+  /** Whether a claim would find something, as far as this storage can tell cheaply. */
+  readonly claimable: boolean
+  /** The next instant at which a tick or a claim finds something that is not ready now, ends of leases aside. */
+  readonly nextDue?: NextDue | undefined
+  /** The next end of another owner's lease that holds runs. */
+  readonly nextLease?: NextDue | undefined
+  /**
+   * When the lease ends. None: it is endless, until another engine comes, which ends it at its own first `leaseUntil`
+   * and hints `waits`.
+   */
+  readonly leaseUntil?: number | undefined
+}
+
+export interface NextDue {
+  readonly at: number
+  /** What is due: `token <id>`, `run <id>`, `lease <owner>`, for people. */
+  readonly what: string
+}
+
+export type Hint =
+  | { readonly topic: 'waits' }
+  | { readonly topic: 'queue' }
+  | { readonly topic: 'token'; readonly tokenId: string }
+  | { readonly topic: 'run'; readonly runId: string }
+  | { readonly topic: 'stream'; readonly runId: string; readonly key: string }
+
+export interface PruneRequest {
+  /** Finished runs and settled tokens that ended before this instant go, with what belongs to them. */
+  readonly before: number
+  /** At most this many settled records stay, whatever their age; the oldest go first. */
+  readonly keep?: number | undefined
+  readonly limit: number
+  readonly now: number
+}

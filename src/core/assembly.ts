@@ -1,0 +1,163 @@
+import type { Unsubscribe } from '../contract/storage.ts'
+import { chain } from '../primitives/awaitable.ts'
+import { AttemptTools } from './attempt-tools.ts'
+import { ChangeFeed } from './change-feed.ts'
+import { Credentials } from './credentials.ts'
+import type { CurrentEngine } from './current-engine.ts'
+import { EventQueue } from './engine-events.ts'
+import type { EngineSettings } from './engine-options.ts'
+import { Executor } from './executor.ts'
+import type { Host } from './host.ts'
+import { Kernel } from './kernel.ts'
+import { EngineMetadata } from './metadata-namespace.ts'
+import { OnceEffects } from './once.ts'
+import { Retention } from './retention.ts'
+import { RunJournal } from './run-journal.ts'
+import { EngineRuns } from './runs-namespace.ts'
+import { RunStreams } from './run-streams.ts'
+import { viewRun } from './run-view.ts'
+import { Slots } from './slots.ts'
+import { StorageNews } from './storage-news.ts'
+import { EngineStreams } from './streams-namespace.ts'
+import { TaskRegistry } from './task-definition.ts'
+import { EngineTasks } from './tasks-namespace.ts'
+import { Ticker } from './ticker.ts'
+import { viewToken } from './token-view.ts'
+import { reportUnknownTasks } from './unknown-tasks.ts'
+import { EngineWait } from './wait-namespace.ts'
+import { staleAttempt, Waitpoints } from './waitpoints.ts'
+
+/** The parts of one engine, put together. They refer to each other; each is told only what it needs. */
+export class Assembly {
+  readonly host: Host
+  readonly tasks: TaskRegistry
+  readonly credentials: Credentials
+  readonly events: EventQueue
+  readonly feed: ChangeFeed = new ChangeFeed()
+  readonly waitpoints: Waitpoints
+  readonly slots: Slots
+  readonly journal: RunJournal
+  readonly retention: Retention
+  readonly ticker: Ticker
+  readonly streams: RunStreams
+  readonly executor: Executor
+  readonly kernel: Kernel
+  readonly current: CurrentEngine
+  readonly #news: StorageNews
+  #unsubscribe: Unsubscribe | undefined
+
+  constructor(host: Host, settings: EngineSettings, engine: object) {
+    this.host = host
+    this.tasks = new TaskRegistry(settings.tasks)
+    this.credentials = new Credentials(host, settings)
+    this.events = new EventQueue({ run: viewRun, token: (record) => viewToken(record, this.credentials) })
+    this.waitpoints = this.#makeWaitpoints()
+    this.slots = this.#makeSlots(settings)
+    this.retention = new Retention(host, this.events, settings.retention)
+    const { feed, events, waitpoints } = this
+    this.journal = new RunJournal({ feed, events, waitpoints, ended: () => this.retention.ended() })
+    this.ticker = this.#makeTicker()
+    this.streams = this.#makeStreams(settings)
+    this.executor = this.#makeExecutor(settings, engine)
+    this.#news = new StorageNews(this)
+    this.kernel = new Kernel({
+      ...this.#parts(),
+      engine,
+      start: () => this.#start(),
+    })
+    this.current = namespacesOf(this.kernel)
+  }
+
+  /** Nothing of the engine's is heard or done any more. */
+  disconnect(): void {
+    this.ticker.stop()
+    this.retention.stop()
+    this.#unsubscribe?.()
+  }
+
+  #start(): void | Promise<void> {
+    this.#subscribe()
+    return chain(this.ticker.start(), () => {
+      this.retention.start()
+      this.executor.poke()
+      return reportUnknownTasks(this)
+    })
+  }
+
+  #subscribe(): void {
+    this.#unsubscribe?.()
+    this.#unsubscribe = this.host.storage.subscribe(this.host.owner, (hint) => this.#news.hint(hint))
+  }
+
+  #parts(): Pick<
+    Assembly,
+    'host' | 'journal' | 'ticker' | 'waitpoints' | 'executor' | 'streams' | 'tasks' | 'credentials'
+  > {
+    const { host, journal, ticker, waitpoints, executor, streams, tasks, credentials } = this
+    return { host, journal, ticker, waitpoints, executor, streams, tasks, credentials }
+  }
+
+  #makeWaitpoints(): Waitpoints {
+    return new Waitpoints(this.host, {
+      registered: (scope, token) => {
+        if (token.timeoutAt !== undefined) this.ticker.expect(token.timeoutAt, `token ${token.id}`)
+        this.slots.waitRegistered(scope)
+      },
+      deliver: (scope, delivery) => this.slots.deliver(scope, delivery),
+      stale: (scope) => this.executor.stale(scope),
+    })
+  }
+
+  #makeSlots({ concurrency }: EngineSettings): Slots {
+    const options = { concurrency, queueLimit: (queue: string) => this.tasks.queueLimits.get(queue) }
+    return new Slots(this.host, options, {
+      changed: (scope, record) => this.executor.slotChanged(scope, record),
+      stale: (scope) => this.executor.stale(scope),
+      freed: () => this.executor.slotFreed(),
+      failed: (error, scope) => this.events.error(error, scope.id),
+    })
+  }
+
+  #makeTicker(): Ticker {
+    return new Ticker(this.host, {
+      ticked: (result) => this.#news.ticked(result),
+      leaseLost: () => {
+        this.executor.abortAll(staleAttempt)
+        this.host.renameOwner()
+        this.#subscribe()
+      },
+      failed: (error) => this.events.error(error),
+    })
+  }
+
+  #makeStreams({ historyChunks, historyBytes }: EngineSettings): RunStreams {
+    return new RunStreams({
+      host: this.host,
+      journal: this.journal,
+      history: { chunks: historyChunks, bytes: historyBytes },
+      stale: (scope) => this.executor.stale(scope),
+    })
+  }
+
+  #makeExecutor({ maxInterruptions }: EngineSettings, engine: object): Executor {
+    return new Executor({
+      ...this.#parts(),
+      engine,
+      maxInterruptions,
+      slots: this.slots,
+      tools: (scope, definition) => new AttemptTools(this.current, scope, definition.id),
+    })
+  }
+}
+
+function namespacesOf(kernel: Kernel): CurrentEngine {
+  const effects = new OnceEffects(kernel)
+  return {
+    once: (key, effect) => effects.run(key, effect),
+    wait: new EngineWait(kernel),
+    metadata: new EngineMetadata(kernel),
+    runs: new EngineRuns(kernel),
+    tasks: new EngineTasks(kernel),
+    streams: new EngineStreams(kernel),
+  }
+}

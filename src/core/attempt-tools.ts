@@ -1,0 +1,48 @@
+import { contextOf } from './attempt.ts'
+import type { RunsNamespace, TasksNamespace } from './run.ts'
+import type { RunScope } from './run-scope.ts'
+import type { MetadataNamespace, StreamsNamespace } from './stream.ts'
+import type { Namespaces, RunContext, RunTools } from './task.ts'
+import type { WaitNamespace } from './token.ts'
+
+/** The second argument of `run`: made for every attempt, worked out only when read. */
+export class AttemptTools implements RunTools {
+  readonly #namespaces: Namespaces
+  readonly #scope: RunScope
+  readonly #taskId: string
+  #ctx: RunContext | undefined
+
+  constructor(namespaces: Namespaces, scope: RunScope, taskId: string) {
+    this.#namespaces = namespaces
+    this.#scope = scope
+    this.#taskId = taskId
+  }
+
+  get ctx(): RunContext {
+    return (this.#ctx ??= contextOf(this.#scope, this.#taskId))
+  }
+
+  get signal(): AbortSignal {
+    return this.#scope.signal
+  }
+
+  get wait(): WaitNamespace {
+    return this.#namespaces.wait
+  }
+
+  get metadata(): MetadataNamespace {
+    return this.#namespaces.metadata
+  }
+
+  get runs(): RunsNamespace {
+    return this.#namespaces.runs
+  }
+
+  get tasks(): TasksNamespace {
+    return this.#namespaces.tasks
+  }
+
+  get streams(): StreamsNamespace {
+    return this.#namespaces.streams
+  }
+}

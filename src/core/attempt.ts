@@ -1,0 +1,147 @@
+import { AbortTaskRunError, WaitpointError } from './errors.ts'
+import type { RunOverrides } from './new-run.ts'
+import { validatePayload } from './new-run.ts'
+import { retryDelayMs } from './retry.ts'
+import type { RunScope } from './run-scope.ts'
+import { fromJson, toJson } from './serialize.ts'
+import type { HookContext, RunContext, RunTools } from './task.ts'
+import type { TaskDefinition } from './task-definition.ts'
+
+/** One call of a task's function: what is called, and with what. */
+export interface Attempt {
+  readonly scope: RunScope
+  readonly definition: TaskDefinition
+  readonly tools: RunTools
+}
+
+/** How a call of the function ended. */
+export type AttemptEnd = ReturnedAttempt | ThrownAttempt
+
+export interface ReturnedAttempt {
+  readonly kind: 'returned'
+  readonly output: unknown
+  readonly outputJson: string | undefined
+}
+
+export interface ThrownAttempt {
+  readonly kind: 'threw'
+  readonly error: unknown
+  /** Whatever the policy says, there is no other attempt. */
+  readonly isFinal: boolean
+}
+
+/** Calls the function of a task once. Never rejects. */
+export async function callTask({ scope, definition, tools }: Attempt): Promise<AttemptEnd> {
+  const { schema, options } = definition
+  let isFinal = false
+  try {
+    const stored = fromJson(scope.record.payloadJson)
+    const payload = schema === undefined ? stored : await validatePayload(definition, stored)
+    scope.payload = payload
+    if (options.onStart !== undefined && scope.record.attempt === 1) {
+      scope.assertOpen()
+      scope.places.isStarting = true
+      await options.onStart({ payload, ctx: tools.ctx, signal: tools.signal })
+      scope.places.isStarting = false
+    }
+    // The run may have been canceled meanwhile.
+    scope.assertOpen()
+    const output = await options.run(payload, tools)
+    // Calling again would not make the output JSON: no retry.
+    isFinal = true
+    return { kind: 'returned', output, outputJson: toJson(output, `the output of task "${definition.id}"`) }
+  } catch (error) {
+    return { kind: 'threw', error, isFinal: isFinal || isHopeless(error) }
+  }
+}
+
+/** Thrown to end the run, or by a payload that the schema of the task no longer takes. */
+function isHopeless(error: unknown): boolean {
+  try {
+    if (error instanceof AbortTaskRunError) return true
+    return error instanceof WaitpointError && error.code === 'ERR_PAYLOAD_INVALID'
+  } catch {
+    // Anything can be thrown, also what does not even tell its class.
+    return false
+  }
+}
+
+/** What comes after an attempt that threw: another one at `retryAt`, or the end with `error`. */
+export interface RetryPlan {
+  readonly error: unknown
+  readonly retryAt?: number
+}
+
+/** Asks the retry policy and then `catchError`, which has the last word; neither when the attempt was to be the last. */
+export async function planRetry(
+  attempt: Attempt,
+  end: { readonly error: unknown; readonly isFinal: boolean },
+  { now, fraction }: { readonly now: number; readonly fraction: () => number },
+): Promise<RetryPlan> {
+  if (end.isFinal) return { error: end.error }
+  const { scope, definition } = attempt
+  const policy = { ...definition.retry, ...readOverrides(scope) }
+  const delayMs = retryDelayMs(policy, scope.record.policyAttempt, fraction)
+  const byPolicy: RetryPlan =
+    delayMs === undefined ? { error: end.error } : { error: end.error, retryAt: now + delayMs }
+  const { catchError } = definition.options
+  if (catchError === undefined) return byPolicy
+  try {
+    const told = { ...hookContext(attempt), error: end.error }
+    const answer = await catchError(delayMs === undefined ? told : { ...told, retryDelayInMs: delayMs })
+    return answer === undefined ? byPolicy : decide(byPolicy, answer, now)
+  } catch (error) {
+    return { error }
+  }
+}
+
+function decide(
+  byPolicy: RetryPlan,
+  answer: { skipRetrying?: boolean; retryAt?: Date; retryDelayInMs?: number; error?: unknown },
+  now: number,
+): RetryPlan {
+  const { retryAt, retryDelayInMs } = answer
+  const error = answer.error ?? byPolicy.error
+  if (answer.skipRetrying === true) return { error }
+  if (retryAt !== undefined) {
+    return {
+      error,
+      retryAt: readRetry('retryAt', retryAt instanceof Date ? retryAt.getTime() : retryAt, now),
+    }
+  }
+  if (retryDelayInMs === undefined) return { ...byPolicy, error }
+  return { error, retryAt: now + readRetry('retryDelayInMs', retryDelayInMs, 0) }
+}
+
+/** A whole number of milliseconds, at least `least`; anything else would be a run that never comes back. */
+function readRetry(name: string, value: unknown, least: number): number {
+  if (typeof value === 'number' && Number.isFinite(value)) return Math.max(least, Math.round(value))
+  throw new RangeError(`Cannot retry: catchError answered ${name} ${String(value)}`)
+}
+
+/** What a hook is told, besides its own matter. */
+export function hookContext({ scope, definition, tools }: Attempt): HookContext<unknown> {
+  return { payload: scope.payload, ctx: contextOf(scope, definition.id), signal: tools.signal }
+}
+
+/** What the trigger of this run overrides. */
+export function readOverrides(scope: RunScope): RunOverrides {
+  // Only newRun writes these.
+  return fromJson(scope.record.optionsJson) ?? {}
+}
+
+/** What a run knows of itself. */
+export function contextOf({ record }: RunScope, taskId: string): RunContext {
+  return {
+    run: {
+      id: record.id,
+      tags: record.tags,
+      createdAt: new Date(record.createdAt),
+      startedAt: new Date(record.startedAt ?? record.createdAt),
+      ...(record.parentId === undefined ? {} : { parentId: record.parentId }),
+      rootId: record.rootId,
+    },
+    task: { id: taskId },
+    attempt: { number: record.attempt, policyNumber: record.policyAttempt },
+  }
+}

@@ -1,0 +1,108 @@
+import type { Deferred } from '../primitives/deferred.ts'
+import { createDeferred } from '../primitives/deferred.ts'
+
+/**
+ * Wakes whoever reads something that changes. A watcher is opened before the first read, so that no change falls
+ * between a read and the wait for the next one; changes in between are one wake-up.
+ */
+export class ChangeFeed {
+  readonly #watchers = new Map<string, Set<Watcher>>()
+  #closed: Error | undefined
+
+  /** How many topics are watched. */
+  get topics(): number {
+    return this.#watchers.size
+  }
+
+  /** How many watchers are open. */
+  get size(): number {
+    return new Set([...this.#watchers.values()].flatMap((watchers) => [...watchers])).size
+  }
+
+  watch(...topics: readonly string[]): Watcher {
+    const watcher = new Watcher(() => {
+      for (const topic of topics) this.#leave(topic, watcher)
+    })
+    if (this.#closed !== undefined) watcher.fail(this.#closed)
+    for (const topic of topics) {
+      const watchers = this.#watchers.get(topic)
+      if (watchers === undefined) this.#watchers.set(topic, new Set([watcher]))
+      else watchers.add(watcher)
+    }
+    return watcher
+  }
+
+  notify(topic: string): void {
+    const watchers = this.#watchers.get(topic)
+    if (watchers === undefined) return
+    for (const watcher of watchers) watcher.wake(topic)
+  }
+
+  /** Something may have changed: everybody looks again. */
+  notifyAll(): void {
+    for (const topic of [...this.#watchers.keys()]) this.notify(topic)
+  }
+
+  /** Every watcher, present and future, rejects with `error`. */
+  close(error: Error): void {
+    this.#closed = error
+    for (const watchers of this.#watchers.values()) for (const watcher of watchers) watcher.fail(error)
+  }
+
+  #leave(topic: string, watcher: Watcher): void {
+    const watchers = this.#watchers.get(topic)
+    watchers?.delete(watcher)
+    if (watchers?.size === 0) this.#watchers.delete(topic)
+  }
+}
+
+/** One reader's side of a {@link ChangeFeed}. */
+export class Watcher {
+  readonly #leave: () => void
+  readonly #woken = new Set<string>()
+  #changed = false
+  #failure: Error | undefined
+  #waiting: Deferred<void> | undefined
+
+  constructor(leave: () => void) {
+    this.#leave = leave
+  }
+
+  /** Resolves with the next change since the last call; at once if there was one. */
+  changed(): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure)
+    if (this.#changed) {
+      this.#changed = false
+      return Promise.resolve()
+    }
+    this.#waiting ??= createDeferred<void>()
+    return this.#waiting.promise
+  }
+
+  /** Whether this topic changed since it was last asked for. */
+  woke(topic: string): boolean {
+    return this.#woken.delete(topic)
+  }
+
+  wake(topic: string): void {
+    this.#woken.add(topic)
+    if (this.#waiting === undefined) {
+      this.#changed = true
+      return
+    }
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    waiting.resolve()
+  }
+
+  fail(error: Error): void {
+    this.#failure ??= error
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    waiting?.reject(this.#failure)
+  }
+
+  close(): void {
+    this.#leave()
+  }
+}

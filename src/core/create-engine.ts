@@ -1,0 +1,23 @@
+import { cryptoRandom } from '../clock/crypto-random.ts'
+import { systemClock } from '../clock/system-clock.ts'
+import { memoryStorage } from '../storage/memory.ts'
+import type { Engine } from './engine.ts'
+import { createEngineOn } from './engine.ts'
+import type { EngineOptions } from './engine-options.ts'
+
+/**
+ * Creates an engine: synchronous and without I/O. It opens with the first call, or with `ready()`.
+ *
+ * @throws WaitpointError `ERR_TASK_DUPLICATE`; TypeError or RangeError for options that cannot be used.
+ *
+ * @example
+ * ```ts
+ * const engine = createEngine({ tasks: [greet] })
+ * const run = await engine.trigger(greet, { name: 'Ada' })
+ * await run.result() // 'Hello Ada'
+ * ```
+ */
+export function createEngine(options: EngineOptions = {}): Engine {
+  const { clock = systemClock(), storage = memoryStorage() } = options
+  return createEngineOn({ clock, storage, random: cryptoRandom() }, options)
+}

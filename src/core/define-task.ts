@@ -1,0 +1,34 @@
+import { currentEngine } from './current-engine.ts'
+import type { TaskShape } from './run.ts'
+import type { SchemaInput, StandardSchemaV1 } from './standard-schema.ts'
+import type { SchemaTaskOptions, Task, TaskOptions } from './task.ts'
+import { attachDefinition } from './task-definition.ts'
+
+/**
+ * Defines a task: an async function with a name, and how it is to be run.
+ *
+ * @throws TypeError or RangeError for options that cannot be used.
+ *
+ * @example
+ * ```ts
+ * const greet = task({ id: 'greet', run: async (payload: { name: string }) => `Hello ${payload.name}` })
+ * ```
+ */
+export function task<Schema extends StandardSchemaV1, Output>(
+  options: SchemaTaskOptions<Schema, Output>,
+): Task<SchemaInput<Schema>, Output>
+export function task<Payload, Output>(options: TaskOptions<Payload, Output>): Task<Payload, Output>
+export function task<Payload, Output>(options: TaskOptions<Payload, Output>): Task<Payload, Output> {
+  const { id } = options
+  const defined: Task<Payload, Output> = {
+    id,
+    trigger: (payload, triggerOptions) =>
+      currentEngine().tasks.trigger<TaskShape<Payload, Output>>(id, payload, triggerOptions),
+    batchTrigger: (items) => currentEngine().tasks.batchTrigger<TaskShape<Payload, Output>>(id, items),
+    triggerAndWait: (payload, triggerOptions) =>
+      currentEngine().tasks.triggerAndWait<TaskShape<Payload, Output>>(id, payload, triggerOptions),
+    batchTriggerAndWait: (items) =>
+      currentEngine().tasks.batchTriggerAndWait<TaskShape<Payload, Output>>(id, items),
+  }
+  return attachDefinition(defined, options)
+}

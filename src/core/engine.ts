@@ -1,0 +1,165 @@
+import type { Unsubscribe } from '../contract/storage.ts'
+import { parseDuration } from '../primitives/duration.ts'
+import { Assembly } from './assembly.ts'
+import { registerEngine, setDefaultEngine } from './current-engine.ts'
+import type { CurrentEngine } from './current-engine.ts'
+import type { EngineEvents } from './engine-events.ts'
+import type { EngineOptions } from './engine-options.ts'
+import { readEngineOptions } from './engine-options.ts'
+import type { EnginePorts } from './host.ts'
+import { Host } from './host.ts'
+import type { Kernel } from './kernel.ts'
+import type {
+  AnyTask,
+  RunHandle,
+  RunsNamespace,
+  TaskOutput,
+  TaskPayload,
+  TasksNamespace,
+  TriggerOptions,
+} from './run.ts'
+import { shutDown } from './shutdown.ts'
+import type { MetadataNamespace, StreamsNamespace } from './stream.ts'
+import type { Duration, WaitNamespace } from './token.ts'
+
+/** What an engine is doing at this moment. */
+export interface EngineStats {
+  /** Attempts whose function has not settled. */
+  readonly attempts: number
+  /** Those of them that hold a slot. */
+  readonly executing: number
+  /** Tokens that runs here wait for. */
+  readonly waits: number
+  /** Token URLs and access tokens that were computed. */
+  readonly signatures: number
+}
+
+/** How an engine is closed. */
+export interface CloseOptions {
+  /** How long attempts that execute may go on before they are aborted. Default 0. */
+  readonly drainMs?: Duration
+}
+
+/** A task engine. A value: many may live side by side. */
+export interface Engine extends AsyncDisposable {
+  readonly wait: WaitNamespace
+  readonly metadata: MetadataNamespace
+  readonly runs: RunsNamespace
+  readonly tasks: TasksNamespace
+  readonly streams: StreamsNamespace
+  /** Stores a run of the task; it is executed as soon as it may. */
+  trigger<Task extends AnyTask>(
+    task: Task,
+    payload: TaskPayload<Task>,
+    options?: TriggerOptions,
+  ): Promise<RunHandle<TaskOutput<Task>>>
+  /** Lifecycle events, delivered in a microtask of their own; a listener that throws stops nobody. */
+  on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe
+  /** Opens the engine: rejects with what is wrong with its storage. */
+  ready(): Promise<void>
+  /** The module's functions find this engine outside of runs, until the returned function is called. */
+  makeDefault(): Unsubscribe
+  stats(): EngineStats
+  /** Ends everything: nothing of the engine runs afterwards, and nothing user code still does has an effect. */
+  close(options?: CloseOptions): Promise<void>
+}
+
+const kernels = new WeakMap<Engine, Kernel>()
+
+/** The inside of an engine, for the entries that extend it. */
+export function kernelOf(engine: Engine): Kernel {
+  const kernel = kernels.get(engine)
+  if (kernel === undefined) throw new TypeError('Cannot use this engine: it was not made by createEngine()')
+  return kernel
+}
+
+/** Creates an engine on given ports. */
+export function createEngineOn(ports: EnginePorts, options: EngineOptions): Engine {
+  const engine = new TaskEngine(ports, options)
+  kernels.set(engine, engine.assembly.kernel)
+  return engine
+}
+
+class TaskEngine implements Engine {
+  readonly assembly: Assembly
+  readonly #current: CurrentEngine
+  #removeDefault: Unsubscribe | undefined
+  #closed: Promise<void> | undefined
+
+  constructor(ports: EnginePorts, options: EngineOptions) {
+    const randomKey = (): string => Buffer.from(ports.random.bytes(32)).toString('hex')
+    const settings = readEngineOptions(options, randomKey)
+    this.assembly = new Assembly(new Host(ports), settings, this)
+    this.#current = this.assembly.current
+    registerEngine(this, this.#current)
+  }
+
+  get wait(): WaitNamespace {
+    return this.#current.wait
+  }
+
+  get metadata(): MetadataNamespace {
+    return this.#current.metadata
+  }
+
+  get runs(): RunsNamespace {
+    return this.#current.runs
+  }
+
+  get tasks(): TasksNamespace {
+    return this.#current.tasks
+  }
+
+  get streams(): StreamsNamespace {
+    return this.#current.streams
+  }
+
+  trigger<Task extends AnyTask>(
+    task: Task,
+    payload: TaskPayload<Task>,
+    options?: TriggerOptions,
+  ): Promise<RunHandle<TaskOutput<Task>>> {
+    return this.#current.tasks.trigger<Task>(task.id, payload, options)
+  }
+
+  on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe {
+    return this.assembly.events.on(name, listener)
+  }
+
+  ready(): Promise<void> {
+    return this.assembly.kernel.call(() => undefined)
+  }
+
+  makeDefault(): Unsubscribe {
+    const { host } = this.assembly
+    if (host.isClosing) throw host.closedError()
+    this.#removeDefault = setDefaultEngine(this.#current)
+    return this.#removeDefault
+  }
+
+  stats(): EngineStats {
+    const { executor, slots, waitpoints, credentials } = this.assembly
+    return {
+      attempts: executor.scopes.size,
+      executing: slots.used,
+      waits: waitpoints.size,
+      signatures: credentials.signatures,
+    }
+  }
+
+  close({ drainMs = 0 }: CloseOptions = {}): Promise<void> {
+    if (this.#closed !== undefined) return this.#closed
+    try {
+      const ms = parseDuration(drainMs, 'drainMs')
+      this.#removeDefault?.()
+      this.#closed = shutDown(this.assembly, ms)
+      return this.#closed
+    } catch (error) {
+      return Promise.reject(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}

@@ -1,0 +1,128 @@
+/** The stable codes of everything that can go wrong. A code never changes its meaning. */
+export type ErrorCode =
+  | 'ERR_ENGINE_CLOSED'
+  | 'ERR_ENGINE_OPEN'
+  | 'ERR_KEY_IN_USE'
+  | 'ERR_LISTEN_FAILED'
+  | 'ERR_NO_ENGINE'
+  | 'ERR_NOT_IN_RUN'
+  | 'ERR_NOT_SERIALIZABLE'
+  | 'ERR_OTHER_ENGINE'
+  | 'ERR_PAYLOAD_INVALID'
+  | 'ERR_RUN_CANCELED'
+  | 'ERR_RUN_CRASHED'
+  | 'ERR_RUN_ENDED'
+  | 'ERR_RUN_EXPIRED'
+  | 'ERR_RUN_FAILED'
+  | 'ERR_RUN_NOT_FOUND'
+  | 'ERR_RUN_TIMED_OUT'
+  | 'ERR_STALE_ATTEMPT'
+  | 'ERR_STREAM_FAILED'
+  | 'ERR_STREAM_INTERRUPTED'
+  | 'ERR_STREAM_LAGGED'
+  | 'ERR_SUBTASK_FAILED'
+  | 'ERR_TASK_DUPLICATE'
+  | 'ERR_TASK_NOT_FOUND'
+  | 'ERR_TOKEN_NOT_FOUND'
+  | 'ERR_TOKEN_TIMED_OUT'
+
+/** The base of every error of this library; `code` is stable, the message is for people. */
+export class WaitpointError extends Error {
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = new.target.name
+    this.code = code
+  }
+}
+
+/** A token passed its deadline before it was completed: the only way a wait can fail (specification 2.5 and 7). */
+export class WaitpointTimeoutError extends WaitpointError {
+  constructor(message: string) {
+    super('ERR_TOKEN_TIMED_OUT', message)
+    this.name = 'WaitpointTimeoutError'
+  }
+}
+
+/** The run was canceled: its waits and its later calls of the engine reject with this. */
+export class RunCanceledError extends WaitpointError {
+  readonly runId: string
+
+  constructor(runId: string) {
+    super('ERR_RUN_CANCELED', `Cannot go on with run "${runId}": it was canceled`)
+    this.runId = runId
+  }
+}
+
+/** A run ended without an output: `code` says how, `cause` is what the task threw last, if anything. */
+export class RunFailedError extends WaitpointError {
+  readonly runId: string
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    details: { readonly runId: string; readonly cause?: unknown },
+  ) {
+    super(code, message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.runId = details.runId
+  }
+}
+
+/** A child run that `triggerAndWait` waited for did not succeed and the result was unwrapped. */
+export class SubtaskUnwrapError extends WaitpointError {
+  readonly taskId: string
+  readonly runId: string
+
+  constructor(taskId: string, runId: string, cause: unknown) {
+    super(
+      'ERR_SUBTASK_FAILED',
+      `Cannot unwrap the result of run "${runId}" of task "${taskId}": it did not succeed`,
+      {
+        cause,
+      },
+    )
+    this.taskId = taskId
+    this.runId = runId
+  }
+}
+
+/** Thrown by a task to fail its run at once, without the retries it has left. */
+export class AbortTaskRunError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'AbortTaskRunError'
+  }
+}
+
+/** A reader asked for chunks that are no longer kept: `missed` of them are gone, `next` is the oldest there is. */
+export class StreamLaggedError extends WaitpointError {
+  readonly key: string
+  readonly missed: number
+  readonly next: number
+
+  constructor(key: string, missed: number, next: number) {
+    super(
+      'ERR_STREAM_LAGGED',
+      `Cannot read stream "${key}": ${missed} chunks are no longer kept; start at ${next}, or raise streams.historyChunks`,
+    )
+    this.key = key
+    this.missed = missed
+    this.next = next
+  }
+}
+
+/** The attempt that wrote these chunks was lost; a later attempt goes on at `next`. */
+export class StreamInterruptedError extends WaitpointError {
+  readonly key: string
+  readonly next: number
+
+  constructor(key: string, next: number) {
+    super(
+      'ERR_STREAM_INTERRUPTED',
+      `Cannot read on in stream "${key}": the attempt that wrote it was interrupted`,
+    )
+    this.key = key
+    this.next = next
+  }
+}

@@ -1,0 +1,299 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { CancelTimer } from '../contract/clock.ts'
+import type { RunRecord } from '../contract/records.ts'
+import type { Awaitable, RunClaimed } from '../contract/storage.ts'
+import { chain, isPromise } from '../primitives/awaitable.ts'
+import { callTask, readOverrides } from './attempt.ts'
+import type { AttemptStreams } from './attempt-ending.ts'
+import { AttemptEnding } from './attempt-ending.ts'
+import { DelayedRuns } from './delayed-runs.ts'
+import { RunCanceledError, WaitpointError } from './errors.ts'
+import { ExecutionLimit } from './execution-limit.ts'
+import type { Host } from './host.ts'
+import type { RunJournal } from './run-journal.ts'
+import { RunScope, runInScope } from './run-scope.ts'
+import { isFinal } from './run-status.ts'
+import type { Slots } from './slots.ts'
+import type { RunTools } from './task.ts'
+import type { TaskDefinition, TaskRegistry } from './task-definition.ts'
+import type { Ticker } from './ticker.ts'
+import type { Waitpoints } from './waitpoints.ts'
+import { staleAttempt } from './waitpoints.ts'
+
+const CLAIM_LIMIT = 256
+const RETRY_MS = 1_000
+const SETTLED = Promise.resolve()
+/** How long the function of an aborted attempt may take to settle before its slot is given away. */
+export const GRACE_MS = 5_000
+
+export interface ExecutorOptions {
+  readonly host: Host
+  readonly engine: object
+  readonly tasks: TaskRegistry
+  readonly maxInterruptions: number
+  readonly slots: Slots
+  readonly waitpoints: Waitpoints
+  readonly journal: RunJournal
+  readonly ticker: Ticker
+  readonly streams: AttemptStreams
+  readonly tools: (scope: RunScope, definition: TaskDefinition) => RunTools
+}
+
+/** Claims runs and calls their functions. */
+export class Executor {
+  readonly #options: ExecutorOptions
+  readonly #ending: AttemptEnding
+  readonly #delayed: DelayedRuns
+  readonly #scopes = new Map<string, RunScope>()
+  readonly #limits = new Map<RunScope, ExecutionLimit>()
+  readonly #claimOnce = (): void => {
+    this.#isClaimSet = false
+    this.#claim()
+  }
+  /** Runs start in the context the engine was created in, not in that of whoever triggered them. */
+  readonly #inOwnContext = AsyncLocalStorage.snapshot()
+  readonly #graces = new Map<RunScope, CancelTimer>()
+  #isClaimSet = false
+  #isClaiming = false
+  #mayHaveMore = false
+
+  constructor(options: ExecutorOptions) {
+    this.#options = options
+    const { host, journal, streams, slots } = options
+    this.#delayed = new DelayedRuns(host)
+    this.#ending = new AttemptEnding({
+      host,
+      journal,
+      streams,
+      draining: (scope) => {
+        this.#limits.get(scope)?.pause()
+        slots.drain(scope)
+      },
+      retrying: ({ id }, at) => this.delayed(id, at),
+      stale: (scope) => this.stale(scope),
+    })
+  }
+
+  /** Attempts under way here. */
+  get scopes(): ReadonlyMap<string, RunScope> {
+    return this.#scopes
+  }
+
+  /** Claims what can run, in a microtask of its own: many triggers of one turn are one claim. */
+  poke(): void {
+    if (this.#isClaimSet || this.#options.host.isClosing) return
+    this.#isClaimSet = true
+    SETTLED.then(this.#claimOnce, this.#claimOnce)
+  }
+
+  /** A slot is free: worth a claim when the last one may have left something, or a queue was full. */
+  slotFreed(): void {
+    if (this.#mayHaveMore || this.#options.tasks.queueLimits.size > 0) this.poke()
+  }
+
+  /** A run is due at `at`. */
+  delayed(runId: string, at: number): void {
+    if (this.#options.host.isClosed) return
+    this.#options.ticker.expect(at, `run ${runId}`)
+    this.#delayed.add(runId, at)
+  }
+
+  /** A run parked or resumed. */
+  slotChanged(scope: RunScope, record: RunRecord): void {
+    scope.record = record
+    if (scope.seat.state === 'held') this.#limits.get(scope)?.start()
+    else this.#limits.get(scope)?.pause()
+    this.#options.journal.run(record)
+  }
+
+  /** A write of this attempt was refused: find out why and stop it. */
+  stale(scope: RunScope): void {
+    if (scope.isEnded) return
+    const ask = (): Awaitable<void> =>
+      chain(this.#options.host.storage.runs.get(scope.id), (record) => {
+        // The write that was refused may be the second of one that was stored and not acknowledged.
+        const isOwnEnd = record?.epoch === scope.record.epoch && isFinal(record.status)
+        const isCanceled = record?.status === 'CANCELED'
+        if (isCanceled) scope.record = record
+        if (!isOwnEnd)
+          this.#abort(scope, isCanceled ? new RunCanceledError(scope.id) : staleAttempt(scope.id))
+        if (record !== undefined && isFinal(record.status)) this.#options.journal.run(record)
+        if (record?.status === 'DELAYED' && record.wakeAt !== undefined)
+          this.delayed(record.id, record.wakeAt)
+      })
+    this.#report(ask, scope.id)
+  }
+
+  /** The record of a run changed elsewhere: was it canceled? */
+  changedElsewhere(runId: string): void {
+    const scope = this.#scopes.get(runId)
+    if (scope === undefined || scope.isEnded) return
+    const ask = (): Awaitable<void> =>
+      chain(this.#options.host.storage.runs.get(runId), (record) => {
+        if (record?.status === 'CANCELED') this.canceled(record)
+      })
+    this.#report(ask, runId)
+  }
+
+  /** Whatever hints were lost: what others may have done to the runs that execute here. */
+  recheck(): void {
+    for (const id of this.#scopes.keys()) this.changedElsewhere(id)
+  }
+
+  /** The run was canceled: if it executes here, it is told. */
+  canceled(record: RunRecord): void {
+    this.#delayed.remove(record.id)
+    const scope = this.#scopes.get(record.id)
+    if (scope === undefined || scope.isEnded) return
+    scope.record = record
+    this.#abort(scope, new RunCanceledError(record.id))
+  }
+
+  /** Every attempt here is over; what its function still does has no effect. */
+  abortAll(error: (runId: string) => Error): void {
+    if (this.#options.host.isClosed) this.#delayed.clear()
+    const scopes = [...this.#scopes.values()]
+    for (const scope of scopes) this.#abort(scope, error(scope.id))
+    // Only now: a slot that is given back must not go to one of them.
+    for (const scope of scopes) this.#leave(scope)
+  }
+
+  #claim(): void {
+    const { host, tasks, slots, maxInterruptions } = this.#options
+    if (host.isClosing || tasks.ids.length === 0) return
+    const limit = Math.min(slots.room, CLAIM_LIMIT)
+    // What a claim that is out has not seen, or what there is no room for, is asked for again.
+    this.#mayHaveMore ||= this.#isClaiming || limit === 0
+    if (this.#isClaiming || limit === 0) return
+    this.#isClaiming = true
+    this.#mayHaveMore = false
+    slots.beginClaim(limit)
+    const now = host.now()
+    const { ids: taskIds, queueLimits } = tasks
+    const request = { by: host.owner, now, taskIds, limit, queueLimits, maxInterruptions }
+    this.#report(
+      () => chain(host.storage.runs.claim(request), (claimed) => this.#claimed(claimed, limit)),
+      undefined,
+      () => {
+        this.#isClaiming = false
+        slots.endClaim()
+        this.#options.ticker.expect(host.now() + RETRY_MS, 'a claim that failed')
+      },
+    )
+  }
+
+  #claimed({ runs, ended }: RunClaimed, limit: number): void {
+    this.#isClaiming = false
+    this.#mayHaveMore ||= runs.length === limit
+    this.#options.journal.runs(ended)
+    for (const record of runs) this.#start(record)
+    this.#options.slots.endClaim()
+    if (this.#mayHaveMore) this.poke()
+  }
+
+  #start(record: RunRecord): void {
+    const { engine, tasks, slots, journal, host } = this.#options
+    if (host.isClosing) return
+    const definition = tasks.require(record.taskId)
+    const scope = new RunScope(engine, record)
+    this.#scopes.set(record.id, scope)
+    slots.take(scope)
+    journal.run(record)
+    this.#limit(scope, definition)
+    this.#report(
+      () => this.#inOwnContext(() => runInScope(scope, () => this.#execute(scope, definition))),
+      record.id,
+    )
+  }
+
+  async #execute(scope: RunScope, definition: TaskDefinition): Promise<void> {
+    const attempt = { scope, definition, tools: this.#options.tools(scope, definition) }
+    try {
+      const ended = await callTask(attempt)
+      // Storing what came of it may take its time.
+      this.#limits.get(scope)?.pause()
+      const stored = this.#ending.end(attempt, ended)
+      if (isPromise(stored)) await stored
+    } finally {
+      const settled = this.#settled(scope)
+      if (isPromise(settled)) await settled
+    }
+  }
+
+  /** The function has settled and its end is stored, or it no longer matters. */
+  #settled(scope: RunScope): Awaitable<void> {
+    this.#options.waitpoints.leave(scope)
+    scope.finish()
+    return chain(this.#options.streams.stop(scope), () => {
+      const isCurrent = this.#scopes.get(scope.id) === scope
+      this.#leave(scope)
+      if (isCurrent && scope.record.status === 'CANCELED') return this.#giveSlotBack(scope)
+    })
+  }
+
+  /** A canceled run keeps its slot, for a while, until its function has settled. */
+  #giveSlotBack({ id }: RunScope): Awaitable<void> {
+    const { host } = this.#options
+    if (host.isClosed) return
+    const expected = { status: ['CANCELED'] as const }
+    const change = { slot: false, slotUntil: undefined }
+    const updated = host.storage.runs.update({ id, expected, change, by: host.owner, now: host.now() })
+    return chain(updated, () => {
+      this.#options.slots.retry()
+      this.poke()
+    })
+  }
+
+  #leave(scope: RunScope): void {
+    if (this.#scopes.get(scope.id) === scope) this.#scopes.delete(scope.id)
+    this.#limits.get(scope)?.pause()
+    this.#limits.delete(scope)
+    this.#graces.get(scope)?.()
+    this.#graces.delete(scope)
+    this.#options.slots.release(scope)
+  }
+
+  /** The attempt is over while its function still runs: it has 5 s to settle before its slot is given away. */
+  #abort(scope: RunScope, error: Error): void {
+    if (scope.isEnded) return
+    const { host, waitpoints, streams } = this.#options
+    waitpoints.leave(scope)
+    scope.abort(error)
+    this.#limits.get(scope)?.pause()
+    const about = { label: `grace of ${scope.id}` }
+    this.#graces.set(
+      scope,
+      host.clock.setTimer(host.now() + GRACE_MS, () => this.#leave(scope), about),
+    )
+    this.#report(() => streams.stop(scope), scope.id)
+  }
+
+  #limit(scope: RunScope, definition: TaskDefinition): void {
+    const ms = readOverrides(scope).maxDurationMs ?? definition.maxDurationMs
+    if (ms === undefined) return
+    const limit = new ExecutionLimit(this.#options.host, { runId: scope.id, ms }, () => {
+      const message = `Cannot go on with run "${scope.id}": it executed for longer than its maxDuration of ${ms} ms`
+      const error = new WaitpointError('ERR_RUN_TIMED_OUT', message)
+      this.#report(
+        () => chain(this.#ending.timedOut(scope, error), () => this.#abort(scope, error)),
+        scope.id,
+      )
+    })
+    this.#limits.set(scope, limit)
+    limit.start()
+  }
+
+  /** Does something nobody awaits: what goes wrong is an `error` event. */
+  #report(action: () => Awaitable<unknown>, runId: string | undefined, failed?: () => void): void {
+    const fail = (error: unknown): void => {
+      failed?.()
+      if (!this.#options.host.isClosed) this.#options.journal.events.error(error, runId)
+    }
+    try {
+      const done = action()
+      if (isPromise(done)) done.catch(fail)
+    } catch (error) {
+      fail(error)
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import type { Clock } from '../contract/clock.ts'
+import type { RandomSource } from '../contract/random.ts'
+import type { Awaitable, Storage } from '../contract/storage.ts'
+import { chain, isPromise } from '../primitives/awaitable.ts'
+import { createIdSource } from '../primitives/id.ts'
+import { WaitpointError } from './errors.ts'
+import { currentScope } from './run-scope.ts'
+
+/** The outside world of an engine. */
+export interface EnginePorts {
+  readonly clock: Clock
+  readonly storage: Storage
+  readonly random: RandomSource
+}
+
+/** An engine's hold on its ports: who it is there, and whether it is open. */
+export class Host {
+  readonly clock: Clock
+  readonly storage: Storage
+  readonly random: RandomSource
+  readonly newId: (prefix: string) => string
+  #owner: string
+  #secret = ''
+  #opening: Opening | undefined
+  #holdsStorage = false
+  #isClosing = false
+  #isClosed = false
+
+  constructor({ clock, storage, random }: EnginePorts) {
+    this.clock = clock
+    this.storage = storage
+    this.random = random
+    this.newId = createIdSource({ now: () => clock.now(), random })
+    this.#owner = this.newId('engine')
+  }
+
+  /** The name of this engine's lease. */
+  get owner(): string {
+    return this.#owner
+  }
+
+  /** Signs token URLs; kept in the storage, so that a URL outlives the process. */
+  get urlSecret(): string {
+    if (this.#secret === '') throw new Error('Cannot sign: the engine is not open yet')
+    return this.#secret
+  }
+
+  /** No new work: only what runs already may still call. */
+  get isClosing(): boolean {
+    return this.#isClosing
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Gives the storage back, if it was opened; after an opening that is under way. */
+  async leaveStorage(): Promise<void> {
+    try {
+      await this.#opening?.done
+    } catch {
+      // Whoever called first was told; what was opened by then is given back.
+    }
+    if (this.#holdsStorage) await this.storage.leave({ owner: this.#owner, now: this.now() })
+  }
+
+  now(): number {
+    return this.clock.now()
+  }
+
+  /** After a lost lease nothing may be written under the old name. */
+  renameOwner(): void {
+    this.#owner = this.newId('engine')
+  }
+
+  /** Opens the storage with the first call; every call answers the same, an opening error included. */
+  open(start: () => Awaitable<void>): Awaitable<void> {
+    if (this.#isClosed || (this.#isClosing && currentScope() === undefined)) throw this.closedError()
+    this.#opening ??= this.#attempt(start)
+    if (this.#opening.failure !== undefined) throw this.#opening.failure
+    return this.#opening.done
+  }
+
+  beginClose(): void {
+    this.#isClosing = true
+  }
+
+  close(): void {
+    this.#isClosing = true
+    this.#isClosed = true
+  }
+
+  closedError(): WaitpointError {
+    return new WaitpointError('ERR_ENGINE_CLOSED', 'Cannot use the engine: it is closed')
+  }
+
+  #attempt(start: () => Awaitable<void>): Opening {
+    try {
+      const opening: Opening = { done: this.#begin(start) }
+      // From then on calls need not wait; a failure stays what every call gets.
+      if (isPromise(opening.done)) opening.done.then(() => (opening.done = undefined), ignore)
+      return opening
+    } catch (failure) {
+      return { done: undefined, failure: failure instanceof Error ? failure : new Error(String(failure)) }
+    }
+  }
+
+  #begin(start: () => Awaitable<void>): Awaitable<void> {
+    return chain(this.storage.open(), () => {
+      this.#holdsStorage = true
+      this.#assertOpen()
+      const candidate = hex(this.random.bytes(32))
+      return chain(this.storage.settings.getOrInsert('url-secret', candidate), (secret) => {
+        this.#assertOpen()
+        this.#secret = secret
+        return start()
+      })
+    })
+  }
+
+  /** The engine may be closed while it opens. */
+  #assertOpen(): void {
+    if (this.#isClosed) throw this.closedError()
+  }
+}
+
+/** What became of opening: under way while `done` is a promise. */
+interface Opening {
+  done: Awaitable<void>
+  readonly failure?: Error
+}
+
+function ignore(): void {
+  // Whoever called gets it.
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
+}

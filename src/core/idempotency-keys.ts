@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto'
+import { currentScope } from './run-scope.ts'
+
+/** What a derived key belongs to. */
+export interface IdempotencyKeyOptions {
+  /** `run` (default): this run, over all its attempts; `attempt`: this attempt of its policy; `global`: everywhere. */
+  readonly scope?: 'run' | 'attempt' | 'global'
+}
+
+/** Derives idempotency keys that are narrower than one storage. */
+export const idempotencyKeys: {
+  create(key: string | readonly string[], options?: IdempotencyKeyOptions): Promise<string>
+} = {
+  /**
+   * The same for the same key in the same scope. Outside of a run every scope is `global`.
+   *
+   * @throws TypeError or RangeError for a key or a scope that cannot be used.
+   */
+  create: async (key, { scope = 'run' } = {}) => {
+    const parts = typeof key === 'string' ? [key] : key
+    if (!isKey(parts))
+      throw new TypeError('Cannot create an idempotency key: give a non-empty string, or several strings')
+    return createHash('sha256')
+      .update(JSON.stringify([parts, scopeParts(scope)]))
+      .digest('hex')
+  },
+}
+
+function isKey(parts: unknown): parts is readonly string[] {
+  return Array.isArray(parts) && parts.every((part) => typeof part === 'string') && parts.join('') !== ''
+}
+
+function scopeParts(scope: 'run' | 'attempt' | 'global'): readonly string[] {
+  const run = currentScope()
+  switch (scope) {
+    case 'global':
+      return []
+    case 'run':
+      return run === undefined ? [] : [run.id]
+    case 'attempt':
+      return run === undefined ? [] : [run.id, String(run.record.policyAttempt)]
+    default:
+      throw new RangeError(
+        `Cannot create an idempotency key of scope "${String(scope)}": use run, attempt or global`,
+      )
+  }
+}

@@ -1,0 +1,68 @@
+import type { TokenRecord } from '../contract/records.ts'
+import { WaitpointError } from './errors.ts'
+import type { Kernel } from './kernel.ts'
+import type { RunScope } from './run-scope.ts'
+import { fromJson, toJson } from './serialize.ts'
+
+/** The stored effects of the runs that execute here. */
+export class OnceEffects {
+  readonly #kernel: Kernel
+  readonly #underWay = new WeakMap<RunScope, Map<string, Promise<unknown>>>()
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+  }
+
+  /** The result of the effect, as stored: run now, or in an earlier attempt of this run. */
+  run<Result>(key: string, effect: () => Result | Promise<Result>): Promise<Result> {
+    return this.#kernel.call(() => {
+      const scope = this.#kernel.requireScope('once')
+      if (typeof key !== 'string' || key === '')
+        throw new TypeError('Cannot run once: its key must be a non-empty string')
+      const underWay = this.#underWay.get(scope) ?? new Map<string, Promise<unknown>>()
+      this.#underWay.set(scope, underWay)
+      const known = underWay.get(key)
+      // The result is of the type of the effect under this key, which is the caller's to keep the same.
+      if (known !== undefined) return known as Promise<Result>
+      const result = this.#run(scope, key, effect)
+      underWay.set(key, result)
+      return result.finally(() => underWay.delete(key)) as Promise<Result>
+    })
+  }
+
+  async #run(scope: RunScope, key: string, effect: () => unknown): Promise<unknown> {
+    const { host } = this.#kernel.parts
+    const stored = await host.storage.tokens.insert({
+      record: this.#record(scope, key),
+      now: host.now(),
+      by: host.owner,
+    })
+    if (stored.record.status === 'COMPLETED') return fromJson(stored.record.outputJson)
+    scope.assertOpen()
+    const outputJson = toJson(await effect(), `the result of once "${key}"`)
+    // The effect has happened: it is recorded even if the attempt ended meanwhile, but not on a closed engine.
+    if (host.isClosed) throw host.closedError()
+    const { id } = stored.record
+    const settled = await host.storage.tokens.settle({ id, outputJson, by: host.owner, now: host.now() })
+    if (settled === undefined) {
+      throw new WaitpointError(
+        'ERR_RUN_ENDED',
+        `Cannot store the result of once "${key}": its run is no longer kept`,
+      )
+    }
+    return fromJson(settled.record.outputJson)
+  }
+
+  #record(scope: RunScope, key: string): TokenRecord {
+    const { host } = this.#kernel.parts
+    return {
+      id: host.newId('once'),
+      kind: 'ONCE',
+      status: 'WAITING',
+      tags: [],
+      key: { scope: `run/${scope.id}`, value: `once/${key}` },
+      runId: scope.id,
+      createdAt: host.now(),
+    }
+  }
+}

@@ -1,0 +1,59 @@
+/** How a task is called again after it threw. Given at all, what is left out has these defaults. */
+export interface RetryOptions {
+  /** Calls in all, the first one included. Default 3. */
+  readonly maxAttempts?: number
+  /** Default 2. */
+  readonly factor?: number
+  /** Milliseconds before the second attempt. Default 1,000. */
+  readonly minTimeoutInMs?: number
+  /** Default 60,000. */
+  readonly maxTimeoutInMs?: number
+  /** Up to twice the delay, from the engine's random source. Default true. */
+  readonly randomize?: boolean
+}
+
+/** Checks the options of a task when it is defined, so that a wrong one never reaches a failing run. */
+export function checkRetry(options: RetryOptions, taskId: string): void {
+  const { maxAttempts, factor, minTimeoutInMs, maxTimeoutInMs } = options
+  requireAtLeast({ maxAttempts }, 1, taskId)
+  if (maxAttempts !== undefined && !Number.isInteger(maxAttempts)) {
+    throw new RangeError(
+      `Cannot use retry.maxAttempts ${maxAttempts} of task "${taskId}": it must be a whole number`,
+    )
+  }
+  requireAtLeast({ factor }, 1, taskId)
+  requireAtLeast({ minTimeoutInMs }, 0, taskId)
+  requireAtLeast({ maxTimeoutInMs }, 0, taskId)
+}
+
+function requireAtLeast(
+  option: Readonly<Record<string, number | undefined>>,
+  least: number,
+  taskId: string,
+): void {
+  for (const [name, value] of Object.entries(option)) {
+    if (value === undefined || (Number.isFinite(value) && value >= least)) continue
+    throw new RangeError(
+      `Cannot use retry.${name} ${value} of task "${taskId}": it must be at least ${least}`,
+    )
+  }
+}
+
+/** Milliseconds to wait after attempt `attempt` failed, or `undefined` when it was the last. */
+export function retryDelayMs(
+  {
+    maxAttempts = 3,
+    factor = 2,
+    minTimeoutInMs = 1_000,
+    maxTimeoutInMs = 60_000,
+    randomize = true,
+  }: RetryOptions,
+  attempt: number,
+  fraction: () => number,
+): number | undefined {
+  if (attempt >= maxAttempts) return undefined
+  const spread = randomize ? 1 + fraction() : 1
+  // The factor may have grown to infinity, and no time at all times infinity is not a number.
+  if (minTimeoutInMs === 0) return 0
+  return Math.round(Math.min(maxTimeoutInMs, minTimeoutInMs * factor ** (attempt - 1) * spread))
+}

@@ -1,0 +1,55 @@
+import type { RunRecord, TokenRecord } from '../contract/records.ts'
+import type { RunUpdated } from '../contract/storage.ts'
+import type { ChangeFeed } from './change-feed.ts'
+import type { EventQueue } from './engine-events.ts'
+import { isFinal } from './run-status.ts'
+import { runToken } from './run-token.ts'
+import type { Waitpoints } from './waitpoints.ts'
+
+export interface JournalOptions {
+  readonly feed: ChangeFeed
+  readonly events: EventQueue
+  readonly waitpoints: Waitpoints
+  /** Something ended for good. */
+  readonly ended: () => void
+}
+
+/** Where the news of a stored change goes: events, subscribers, and the waits that it ends. */
+export class RunJournal {
+  readonly feed: ChangeFeed
+  readonly events: EventQueue
+  readonly #waitpoints: Waitpoints
+  readonly #ended: () => void
+
+  constructor({ feed, events, waitpoints, ended }: JournalOptions) {
+    this.feed = feed
+    this.events = events
+    this.#waitpoints = waitpoints
+    this.#ended = ended
+  }
+
+  /** Something else than the status of a run changed. */
+  touched(runId: string): void {
+    this.feed.notify(runId)
+  }
+
+  /** A run was created, or its status changed. */
+  run(record: RunRecord): void {
+    this.events.run(record)
+    this.feed.notify(record.id)
+    if (!isFinal(record.status)) return
+    this.#waitpoints.settled(runToken(record))
+    this.#ended()
+  }
+
+  runs(updates: readonly RunUpdated[]): void {
+    for (const { record } of updates) this.run(record)
+  }
+
+  token(record: TokenRecord): void {
+    if (record.kind === 'MANUAL') this.events.token(record)
+    if (record.status === 'WAITING') return
+    this.#waitpoints.settled(record)
+    this.#ended()
+  }
+}

@@ -1,0 +1,88 @@
+import type { RunRecord, TokenRecord } from '../contract/records.ts'
+import type { ErrorCode } from './errors.ts'
+import { RunFailedError } from './errors.ts'
+import type { RetrievedRun, Run, WaitingOn } from './run.ts'
+import { isFinal } from './run-status.ts'
+import { errorFromJson, fromJson, storedError } from './serialize.ts'
+
+/** The public view of a run record. */
+export function viewRun(record: RunRecord): Run {
+  const { status, createdAt, updatedAt, startedAt, finishedAt } = record
+  return {
+    id: record.id,
+    taskIdentifier: record.taskId,
+    status,
+    payload: fromJson(record.payloadJson),
+    ...(status === 'COMPLETED' ? { output: fromJson(record.outputJson) } : {}),
+    ...(record.errorJson === undefined ? {} : { error: storedError(record.errorJson) }),
+    tags: record.tags,
+    metadata: readMetadata(record),
+    realtimeStreams: record.streams,
+    attemptCount: record.attempt,
+    ...(record.key === undefined || !isUserKey(record.key.scope) ? {} : { idempotencyKey: record.key.value }),
+    createdAt: new Date(createdAt),
+    updatedAt: new Date(updatedAt),
+    ...(startedAt === undefined ? {} : { startedAt: new Date(startedAt) }),
+    ...(finishedAt === undefined ? {} : { finishedAt: new Date(finishedAt) }),
+    ...(record.wakeAt === undefined ? {} : { delayedUntil: new Date(record.wakeAt) }),
+    ...(status === 'EXPIRED' && finishedAt !== undefined ? { expiredAt: new Date(finishedAt) } : {}),
+    durationMs: startedAt === undefined ? 0 : (finishedAt ?? updatedAt) - startedAt,
+    ...statusFlags(record),
+    ...(record.parentId === undefined ? {} : { parentId: record.parentId }),
+    rootId: record.rootId,
+  }
+}
+
+function statusFlags({
+  status,
+}: RunRecord): Pick<
+  Run,
+  'isQueued' | 'isExecuting' | 'isWaiting' | 'isCompleted' | 'isSuccess' | 'isFailed' | 'isCancelled'
+> {
+  return {
+    isQueued: status === 'QUEUED' || status === 'DELAYED',
+    isExecuting: status === 'EXECUTING',
+    isWaiting: status === 'WAITING',
+    isCompleted: isFinal(status),
+    isSuccess: status === 'COMPLETED',
+    isFailed: isFinal(status) && status !== 'COMPLETED',
+    isCancelled: status === 'CANCELED',
+  }
+}
+
+/** The view of a run with what it waits for. */
+export function viewRetrievedRun(record: RunRecord, waits: readonly TokenRecord[]): RetrievedRun {
+  return { ...viewRun(record), waitingOn: waits.map(viewWait) }
+}
+
+function viewWait({ id, kind, timeoutAt }: TokenRecord): WaitingOn {
+  return { id, kind, ...(timeoutAt === undefined ? {} : { timeoutAt: new Date(timeoutAt) }) }
+}
+
+/** The metadata of a run, as an object. */
+export function readMetadata(record: RunRecord): Record<string, unknown> {
+  // Only objects are stored as metadata.
+  return (fromJson(record.metadataJson) ?? {}) as Record<string, unknown>
+}
+
+/** Keys that users gave, unlike those that waits in a run have by their place. */
+export function isUserKey(scope: string): boolean {
+  return !scope.startsWith('run/')
+}
+
+const FAILURES: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  FAILED: ['ERR_RUN_FAILED', 'it failed'],
+  CANCELED: ['ERR_RUN_CANCELED', 'it was canceled'],
+  TIMED_OUT: ['ERR_RUN_TIMED_OUT', 'it exceeded its maxDuration'],
+  EXPIRED: ['ERR_RUN_EXPIRED', 'it expired before it could start'],
+  CRASHED: ['ERR_RUN_CRASHED', 'it was interrupted too often'],
+}
+
+/** The error of a run that ended without an output. */
+export function runFailure(record: RunRecord): RunFailedError {
+  const [code, why] = FAILURES[record.status] ?? ['ERR_RUN_FAILED', 'it ended']
+  const cause = record.errorJson === undefined ? undefined : errorFromJson(record.errorJson)
+  const because = cause === undefined ? why : `${why}: ${cause.message}`
+  const message = `Cannot get the output of run "${record.id}" of task "${record.taskId}": ${because}`
+  return new RunFailedError(code, message, { runId: record.id, cause })
+}

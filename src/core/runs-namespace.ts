@@ -1,0 +1,194 @@
+import { inspect } from 'node:util'
+import type { RunRecord } from '../contract/records.ts'
+import type { RunUpdated } from '../contract/storage.ts'
+import { chain } from '../primitives/awaitable.ts'
+import { idOf } from '../primitives/reference.ts'
+import type { CursorPagePromise } from './cursor-page.ts'
+import { cursorPages } from './cursor-page.ts'
+import { GRACE_MS } from './executor.ts'
+import type { Kernel } from './kernel.ts'
+import type {
+  ListRunsParams,
+  RetrievedRun,
+  Run,
+  RunHandle,
+  RunReference,
+  RunsNamespace,
+  RunSubscription,
+} from './run.ts'
+import { finalRecord, runHandle, runNotFound } from './run-results.ts'
+import { outsideRuns } from './run-scope.ts'
+import { isFinal } from './run-status.ts'
+import { runIdOfToken } from './run-token.ts'
+import { viewRetrievedRun, viewRun } from './run-view.ts'
+import { subscribeToRun } from './subscription.ts'
+import { createdBounds, listOf, pageLimit } from './token-list.ts'
+
+/** Runs of one engine. Payloads and outputs are typed where the task is known; here they are unknown. */
+export class EngineRuns implements RunsNamespace {
+  readonly #kernel: Kernel
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+  }
+
+  async retrieve(run: RunReference): Promise<RetrievedRun<never, never>> {
+    return this.#view(await this.#require(runId(run)))
+  }
+
+  list(params: ListRunsParams = {}): CursorPagePromise<Run> {
+    const { host } = this.#kernel.parts
+    return cursorPages(async ({ after, before }) => {
+      const page = await this.#kernel.call(() => {
+        const filter = {
+          status: listOf(params.status),
+          taskIds: listOf(params.taskIdentifier),
+          tags: listOf(params.tag),
+          ...createdBounds(params, host.now()),
+        }
+        return host.storage.runs.list(filter, { limit: pageLimit(params.limit), after, before })
+      })
+      return { ...page, data: page.records.map(viewRun) }
+    }, params)
+  }
+
+  async poll(run: RunReference): Promise<RetrievedRun<never, never>> {
+    return this.#view(await finalRecord(this.#kernel, runId(run)))
+  }
+
+  async cancel(run: RunReference): Promise<{ readonly id: string }> {
+    const id = runId(run)
+    for (;;) {
+      const record = await this.#require(id)
+      if (isFinal(record.status)) {
+        this.#tellAgain(record)
+        return { id }
+      }
+      const waits = await this.#kernel.call(() => this.#kernel.parts.host.storage.runs.waits(id))
+      const tokenIds = new Set(waits.map((token) => token.id))
+      const updated = await this.#kernel.call(() => {
+        // What the run has begun to wait for since; the cancel ends these waits.
+        for (const wait of this.#kernel.parts.executor.scopes.get(id)?.waits ?? []) tokenIds.add(wait.tokenId)
+        return chain(this.#cancelRecord(record), (answer) => this.#canceled(answer))
+      })
+      if (!updated) continue
+      await outsideRuns(() => this.#cancelChildren(id, tokenIds))
+      return { id }
+    }
+  }
+
+  async replay(run: RunReference): Promise<RunHandle<unknown>> {
+    const original = await this.#require(runId(run))
+    const { host, tasks, journal, executor } = this.#kernel.parts
+    tasks.require(original.taskId)
+    const inserted = await this.#kernel.call(() => {
+      const record = replayOf(original, host.newId('run'), host.now())
+      return host.storage.runs.insert({ record, now: host.now(), by: host.owner })
+    })
+    journal.run(inserted.record)
+    executor.poke()
+    return runHandle(this.#kernel, inserted.record, false)
+  }
+
+  subscribeToRun(run: RunReference): RunSubscription<never> {
+    return subscribeToRun(this.#kernel, runId(run))
+  }
+
+  /** The answer to the call that ended the run may have been lost, and with it the news. */
+  #tellAgain(record: RunRecord): void {
+    const { executor, journal } = this.#kernel.parts
+    if (record.status === 'CANCELED') executor.canceled(record)
+    journal.feed.notify(record.id)
+  }
+
+  /**
+   * Only children of its own: a run that was found by its key is somebody else's. Called outside of any run: the one
+   * that is canceled may be the one that calls.
+   */
+  async #cancelChildren(parentId: string, tokenIds: Iterable<string>): Promise<void> {
+    const children = [...tokenIds].map(runIdOfToken).filter((child) => child !== undefined)
+    const cancelOwn = async (childId: string): Promise<void> => {
+      if ((await this.#require(childId)).parentId === parentId) await this.cancel(childId)
+    }
+    await Promise.all(children.map(cancelOwn))
+  }
+
+  #require(id: string): Promise<RunRecord> {
+    return this.#kernel.call(() =>
+      chain(this.#kernel.parts.host.storage.runs.get(id), (record) => {
+        if (record === undefined) throw runNotFound(id)
+        return record
+      }),
+    )
+  }
+
+  async #view(record: RunRecord): Promise<RetrievedRun<never, never>> {
+    const waits = isFinal(record.status)
+      ? []
+      : await this.#kernel.call(() => this.#kernel.parts.host.storage.runs.waits(record.id))
+    // Payload and output are of the types of the task, which the caller names.
+    return viewRetrievedRun(record, waits) as RetrievedRun<never, never>
+  }
+
+  /** A run that executes keeps its slot until its function has settled, or for 5 s. */
+  #cancelRecord(record: RunRecord): RunUpdated | undefined | Promise<RunUpdated | undefined> {
+    const { host } = this.#kernel.parts
+    const now = host.now()
+    return host.storage.runs.update({
+      id: record.id,
+      // A run that parked or resumed since it was read holds another slot: it is read again.
+      expected: { status: [record.status], epoch: record.epoch },
+      change: {
+        status: 'CANCELED',
+        epoch: record.epoch + 1,
+        finishedAt: now,
+        slot: record.slot,
+        slotUntil: record.slot ? now + GRACE_MS : undefined,
+      },
+      by: host.owner,
+      now,
+    })
+  }
+
+  #canceled(updated: RunUpdated | undefined): boolean {
+    if (updated === undefined) return false
+    const { journal, executor, ticker } = this.#kernel.parts
+    executor.canceled(updated.record)
+    journal.run(updated.record)
+    ticker.settled(updated.record.wakeAt)
+    if (updated.record.slotUntil !== undefined)
+      ticker.expect(updated.record.slotUntil, `run ${updated.record.id}`)
+    return true
+  }
+}
+
+/** The id of a run, checked. */
+export function runId(run: RunReference): string {
+  const id = idOf(run)
+  if (typeof id === 'string' && id !== '') return id
+  throw new TypeError(`Cannot use ${inspect(run)} as a run: give its id, or what trigger answered`)
+}
+
+function replayOf(original: RunRecord, id: string, now: number): RunRecord {
+  const { taskId, payloadJson, tags, queue, concurrencyKey, optionsJson } = original
+  return {
+    id,
+    taskId,
+    status: 'QUEUED',
+    payloadJson,
+    attempt: 0,
+    policyAttempt: 0,
+    interruptions: 0,
+    epoch: 0,
+    slot: false,
+    returned: false,
+    rootId: id,
+    tags,
+    streams: [],
+    queue,
+    concurrencyKey,
+    optionsJson,
+    createdAt: now,
+    updatedAt: now,
+  }
+}

@@ -1,0 +1,31 @@
+import { createDeferred } from '../primitives/deferred.ts'
+import type { Assembly } from './assembly.ts'
+import { WaitpointError } from './errors.ts'
+
+/**
+ * Ends an engine: no new work; what executes may go on for `drainMs`; then every attempt is aborted and fenced, its
+ * runs are left to whoever opens the storage next, and whoever awaits a result is told.
+ */
+export async function shutDown(assembly: Assembly, drainMs: number): Promise<void> {
+  const { host, executor, feed } = assembly
+  host.beginClose()
+  if (drainMs > 0) await drain(assembly, drainMs)
+  host.close()
+  const error = new WaitpointError('ERR_ENGINE_CLOSED', 'Cannot go on: the engine is closed')
+  executor.abortAll(() => error)
+  assembly.disconnect()
+  feed.close(error)
+  await host.leaveStorage()
+}
+
+/** Until nothing executes any more; parked runs are not waited for. */
+async function drain({ host, slots }: Assembly, drainMs: number): Promise<void> {
+  const idle = createDeferred<void>()
+  const about = { label: 'drain of the engine that is closing' }
+  const release = host.clock.hold?.({ kind: 'awaited', id: 'the end of what executes', fail: idle.reject })
+  const cancel = host.clock.setTimer(host.now() + drainMs, idle.resolve, about)
+  slots.whenIdle(idle.resolve)
+  await idle.promise
+  cancel()
+  release?.()
+}

@@ -1,0 +1,110 @@
+import type { WaitRecord } from '../contract/records.ts'
+import type { Hint, TickResult } from '../contract/storage.ts'
+import { chain, isPromise } from '../primitives/awaitable.ts'
+import type { Executor } from './executor.ts'
+import type { Host } from './host.ts'
+import type { RunJournal } from './run-journal.ts'
+import { isFinal } from './run-status.ts'
+import { runIdOfToken, runToken } from './run-token.ts'
+import type { Slots } from './slots.ts'
+import { streamsTopic, streamTopic } from './stream-channel.ts'
+import type { Ticker } from './ticker.ts'
+import type { Waitpoints } from './waitpoints.ts'
+
+const RETRY_MS = 1_000
+
+export interface NewsOptions {
+  readonly host: Host
+  readonly journal: RunJournal
+  readonly waitpoints: Waitpoints
+  readonly slots: Slots
+  readonly executor: Executor
+  readonly ticker: Ticker
+}
+
+/** Acts on what storage says: what a tick found, and hints that others changed something. */
+export class StorageNews {
+  readonly #options: NewsOptions
+
+  constructor(options: NewsOptions) {
+    this.#options = options
+  }
+
+  ticked({ settled, expired, ready, claimable, leaseUntil }: TickResult): void {
+    const { journal, slots, executor } = this.#options
+    // There are others on this storage, and hints are only hints.
+    if (leaseUntil !== undefined) {
+      journal.feed.notifyAll()
+      executor.recheck()
+    }
+    for (const token of settled) journal.token(token)
+    journal.runs(expired)
+    this.#ready(ready)
+    slots.retry()
+    if (claimable) executor.poke()
+  }
+
+  hint(hint: Hint): void {
+    const { journal, ticker, slots, executor } = this.#options
+    switch (hint.topic) {
+      case 'waits':
+        return ticker.request()
+      case 'queue':
+        slots.retry()
+        return executor.poke()
+      case 'run':
+        journal.feed.notify(hint.runId)
+        return executor.changedElsewhere(hint.runId)
+      case 'stream':
+        journal.feed.notify(streamTopic(hint.runId, hint.key))
+        journal.feed.notify(streamsTopic(hint.runId))
+        return journal.feed.notify(hint.runId)
+      case 'token':
+        return
+    }
+  }
+
+  /** Ready waits: settled elsewhere and waited for here, or delivered long ago and still on storage's list. */
+  #ready(ready: readonly WaitRecord[]): void {
+    const { waitpoints, host } = this.#options
+    const delivered = ready.filter((wait) => this.#isDelivered(wait))
+    if (delivered.length > 0) this.#report(() => host.storage.tokens.release(delivered))
+    for (const wait of ready) if (waitpoints.has(wait)) this.#report(() => this.#deliver(wait.tokenId))
+  }
+
+  /** Until the run has gone on, be it that it waits for a slot, the wait is what wakes it after a crash. */
+  #isDelivered({ tokenId, runId }: WaitRecord): boolean {
+    for (const wait of this.#options.executor.scopes.get(runId)?.waits ?? []) {
+      if (wait.tokenId === tokenId) return false
+    }
+    return true
+  }
+
+  #deliver(tokenId: string): void | Promise<void> {
+    const { host, waitpoints } = this.#options
+    const runId = runIdOfToken(tokenId)
+    if (runId === undefined) {
+      return chain(host.storage.tokens.get(tokenId, host.now()), (token) => {
+        if (token !== undefined && token.status !== 'WAITING') waitpoints.settled(token)
+      })
+    }
+    return chain(host.storage.runs.get(runId), (record) => {
+      if (record !== undefined && isFinal(record.status)) waitpoints.settled(runToken(record))
+    })
+  }
+
+  #report(action: () => void | Promise<void>): void {
+    const { journal, ticker, host } = this.#options
+    const failed = (error: unknown): void => {
+      journal.events.error(error)
+      // Storage hands over again what was not taken.
+      ticker.expect(host.now() + RETRY_MS, 'news that failed')
+    }
+    try {
+      const done = action()
+      if (isPromise(done)) done.catch(failed)
+    } catch (error) {
+      failed(error)
+    }
+  }
+}

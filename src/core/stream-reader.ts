@@ -1,0 +1,87 @@
+import type { SegmentEnd, StreamRecord } from '../contract/records.ts'
+import type { ChunksRead } from '../contract/storage.ts'
+import { StreamInterruptedError, StreamLaggedError, WaitpointError } from './errors.ts'
+import type { Kernel } from './kernel.ts'
+import { errorFromJson } from './serialize.ts'
+
+const READ_LIMIT = 256
+
+/** What a reader finds next: chunks of one attempt, maybe none, and how their segment ended once it has. */
+export interface ChunkBatch {
+  readonly attempt: number
+  readonly values: readonly unknown[]
+  /** Only once everything before it was taken. */
+  readonly end?: SegmentEnd
+  /** Whether the next attempt has written to the stream as well. */
+  readonly hasNext: boolean
+}
+
+/** A cursor on one stream: a position, and the segment it stands in. */
+export class StreamReader {
+  readonly key: string
+  readonly #kernel: Kernel
+  readonly #runId: string
+  readonly #first: number
+  #position: number
+  #segment: number | undefined
+
+  constructor(kernel: Kernel, stream: { readonly runId: string; readonly key: string }, from: number = 0) {
+    this.#kernel = kernel
+    this.#runId = stream.runId
+    this.key = stream.key
+    this.#first = from
+    this.#position = from
+  }
+
+  /**
+   * The next chunks there are; a segment that has ended is answered once with its `end`, then the next one follows.
+   * `undefined` for a stream that does not exist yet. `isOver` says that the run has ended.
+   *
+   * @throws StreamLaggedError when the next chunk is no longer kept; what follows it comes with the next call.
+   */
+  async take(isOver: boolean): Promise<ChunkBatch | undefined> {
+    const request = { runId: this.#runId, key: this.key, from: this.#position, limit: READ_LIMIT }
+    const read = await this.#kernel.call(() => this.#kernel.parts.streams.read(request, { isOver }))
+    if (read === undefined) return undefined
+    const missed = read.first - this.#position
+    if (missed <= 0) return this.#batch(read)
+    this.#position = read.first
+    this.#segment = undefined
+    throw new StreamLaggedError(this.key, missed, read.first)
+  }
+
+  /** What reading one stream to the end of a segment comes to, unless that is simply the end. */
+  failureOf(end: SegmentEnd): Error | undefined {
+    if (end.reason === 'done') return undefined
+    if (end.reason === 'interrupted') return new StreamInterruptedError(this.key, this.#position)
+    const cause = errorFromJson(end.errorJson)
+    const message = `Cannot read on in stream "${this.key}": its source threw: ${cause.message}`
+    return new WaitpointError('ERR_STREAM_FAILED', message, { cause })
+  }
+
+  #batch({ stream, chunks }: ChunksRead): ChunkBatch {
+    const { segments } = stream
+    const index = (this.#segment ??= segmentAt(stream, this.#position))
+    const segment = segments[index]
+    const last = segments[index + 1]?.first ?? stream.next
+    const values = chunks.slice(0, last - this.#position).map(({ value }) => value)
+    this.#position += values.length
+    const hasNext = this.#position >= last && segments.length > index + 1
+    const batch = { attempt: segment?.attempt ?? 1, values, hasNext }
+    if (segment?.end === undefined || this.#position < last) return batch
+    if (hasNext) this.#segment = index + 1
+    return this.#isResumed(segment.end) ? batch : { ...batch, end: segment.end }
+  }
+
+  /** Began where a lost attempt broke off, for what the next one writes. */
+  #isResumed({ reason }: SegmentEnd): boolean {
+    return reason === 'interrupted' && this.#first > 0 && this.#position === this.#first
+  }
+}
+
+/** The last segment that starts at or before a position. */
+function segmentAt({ segments }: StreamRecord, position: number): number {
+  let index = segments.length - 1
+  while (index > 0 && (segments[index]?.first ?? 0) > position) index -= 1
+  return Math.max(0, index)
+}

@@ -1,0 +1,140 @@
+import { onAbort } from '../primitives/abort.ts'
+import type { Watcher } from './change-feed.ts'
+import type { Kernel } from './kernel.ts'
+import { Reading } from './reading.ts'
+import type { RunReference } from './run.ts'
+import { isFinal } from './run-status.ts'
+import { checkKey } from './run-streams.ts'
+import { runId } from './runs-namespace.ts'
+import type {
+  DefinedStream,
+  PipedStream,
+  ReadStreamOptions,
+  StreamsNamespace,
+  StreamSource,
+} from './stream.ts'
+import { streamTopic } from './stream-channel.ts'
+import { StreamReader } from './stream-reader.ts'
+import { checkSource } from './stream-source.ts'
+import { nextChange, readRun } from './subscription.ts'
+
+/** Streams of one engine. */
+export class EngineStreams implements StreamsNamespace {
+  readonly #kernel: Kernel
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+  }
+
+  define<Chunk>({ id }: { readonly id: string }): DefinedStream<Chunk> {
+    return {
+      id,
+      pipe: (source, options) => this.pipe(id, source, options),
+      append: (chunk) => this.append(id, chunk),
+      read: (run, options) => this.read(run, id, options),
+    }
+  }
+
+  pipe<Chunk>(
+    key: string,
+    source: StreamSource<Chunk>,
+    options: { readonly signal?: AbortSignal } = {},
+  ): PipedStream<Chunk> {
+    const scope = this.#kernel.requireScope('streams.pipe')
+    checkKey(key)
+    checkSource(source)
+    const { streams, journal } = this.#kernel.parts
+    const piped = this.#kernel.call(() => streams.pipe(scope, key, { source, signal: options.signal }))
+    // What is answered may be left unused; whoever uses it gets the failure as well.
+    piped.catch((error: unknown) => {
+      if (!scope.isEnded) journal.events.error(error, scope.id)
+    })
+    return {
+      stream: {
+        [Symbol.asyncIterator]: async function* (): AsyncGenerator<Chunk> {
+          yield* (await piped).chunks
+        },
+      },
+      waitUntilComplete: async () => {
+        const { pipe } = await piped
+        await pipe.ended
+        pipe.assertDone()
+      },
+    }
+  }
+
+  append(key: string, chunk: unknown): Promise<void> {
+    return this.#kernel.call(() =>
+      this.#kernel.parts.streams.append(this.#kernel.requireScope('streams.append'), key, chunk),
+    )
+  }
+
+  read<Chunk = unknown>(
+    run: RunReference,
+    key: string,
+    options: ReadStreamOptions = {},
+  ): AsyncIterable<Chunk> {
+    const id = runId(run)
+    const { startIndex = 0 } = options
+    if (!Number.isInteger(startIndex) || startIndex < 0) {
+      throw new RangeError(
+        `Cannot read stream "${key}" from ${startIndex}: startIndex must be a whole number from 0`,
+      )
+    }
+    // Chunks are of the type the writer and the reader agreed on.
+    return {
+      [Symbol.asyncIterator]: () => readStream(this.#kernel, { id, key }, options) as Reading<Chunk>,
+    }
+  }
+}
+
+function readStream(
+  kernel: Kernel,
+  { id, key }: { readonly id: string; readonly key: string },
+  { startIndex, signal }: ReadStreamOptions,
+): Reading<unknown> {
+  const reader = new StreamReader(kernel, { runId: id, key }, startIndex)
+  return new Reading({
+    watch: () => kernel.parts.journal.feed.watch(id, streamTopic(id, key)),
+    read: (watcher) => readChunks(kernel, { id, reader, signal }, watcher),
+  })
+}
+
+async function* readChunks(
+  kernel: Kernel,
+  {
+    id,
+    reader,
+    signal,
+  }: { readonly id: string; readonly reader: StreamReader; readonly signal: AbortSignal | undefined },
+  watcher: Watcher,
+): AsyncGenerator {
+  const removeAbort = onAbort(signal, () => watcher.wake(id))
+  try {
+    for (;;) {
+      signal?.throwIfAborted()
+      // Asked before the stream, so that a run that has ended has nothing more to come.
+      const isOver = await hasEnded(kernel, id)
+      const batch = await reader.take(isOver)
+      for (const value of batch?.values ?? []) {
+        yield value
+        signal?.throwIfAborted()
+      }
+      if (batch?.end !== undefined) {
+        const failure = reader.failureOf(batch.end)
+        if (failure !== undefined) throw failure
+        return
+      }
+      if (batch !== undefined && (batch.hasNext || batch.values.length > 0)) continue
+      if (isOver) return
+      await nextChange(kernel, id, watcher)
+    }
+  } finally {
+    removeAbort()
+    watcher.close()
+  }
+}
+
+async function hasEnded(kernel: Kernel, id: string): Promise<boolean> {
+  return isFinal((await readRun(kernel, id)).status)
+}

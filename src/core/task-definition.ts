@@ -1,0 +1,116 @@
+import { parseSeconds } from '../primitives/duration.ts'
+import { WaitpointError } from './errors.ts'
+import type { RetryOptions } from './retry.ts'
+import { checkRetry } from './retry.ts'
+import type { AnyTask } from './run.ts'
+import type { StandardSchemaV1 } from './standard-schema.ts'
+import type { Task, TaskOptions } from './task.ts'
+
+/** What an engine needs of a task, checked when the task was defined. Payload and output are known to the caller only. */
+export interface TaskDefinition {
+  readonly id: string
+  readonly options: TaskOptions<unknown, unknown>
+  readonly schema: StandardSchemaV1 | undefined
+  readonly retry: RetryOptions
+  readonly queue: string
+  readonly queueLimit: number | undefined
+  readonly maxDurationMs: number | undefined
+  readonly ttlMs: number | undefined
+}
+
+const DEFINITION: unique symbol = Symbol('definition of a task')
+
+interface Defined {
+  readonly [DEFINITION]?: TaskDefinition
+}
+
+/** Checks the options of a task and hides its definition in it. */
+export function attachDefinition<Payload, Output>(
+  task: Task<Payload, Output>,
+  options: TaskOptions<Payload, Output> & { readonly schema?: StandardSchemaV1 },
+): Task<Payload, Output> {
+  const { id, run, retry = { maxAttempts: 1 }, queue = {}, maxDuration, ttl } = options
+  if (typeof id !== 'string' || id === '')
+    throw new TypeError('Cannot define a task: its id must be a non-empty string')
+  if (typeof run !== 'function') throw new TypeError(`Cannot define task "${id}": run must be a function`)
+  checkRetry(retry, id)
+  checkLimit(queue.concurrencyLimit, id)
+  const definition: TaskDefinition = {
+    id,
+    // An engine gives `run` and the hooks only payloads that were triggered for this very task.
+    options: options as unknown as TaskOptions<unknown, unknown>,
+    schema: options.schema,
+    retry,
+    queue: queue.name ?? `task/${id}`,
+    queueLimit: queue.concurrencyLimit,
+    maxDurationMs: maxDuration === undefined ? undefined : parseSeconds(maxDuration, 'maxDuration'),
+    ttlMs: ttl === undefined ? undefined : parseSeconds(ttl, 'ttl'),
+  }
+  return Object.defineProperty(task, DEFINITION, { value: definition })
+}
+
+function checkLimit(limit: number | undefined, id: string): void {
+  if (limit === undefined || (Number.isInteger(limit) && limit >= 1)) return
+  throw new RangeError(
+    `Cannot define task "${id}": queue.concurrencyLimit ${limit} must be a whole number from 1`,
+  )
+}
+
+function definitionOf(task: AnyTask): TaskDefinition {
+  const definition = (task as Defined)[DEFINITION]
+  if (definition === undefined) throw new TypeError(`Cannot use "${task.id}": it was not made by task()`)
+  return definition
+}
+
+/** The tasks of one engine, by id. */
+export class TaskRegistry {
+  readonly #definitions = new Map<string, TaskDefinition>()
+  readonly #ids: readonly string[]
+  readonly #queueLimits = new Map<string, number>()
+
+  constructor(tasks: readonly AnyTask[]) {
+    for (const task of tasks) this.#add(definitionOf(task))
+    this.#ids = [...this.#definitions.keys()]
+  }
+
+  get ids(): readonly string[] {
+    return this.#ids
+  }
+
+  get queueLimits(): ReadonlyMap<string, number> {
+    return this.#queueLimits
+  }
+
+  get(id: string): TaskDefinition | undefined {
+    return this.#definitions.get(id)
+  }
+
+  require(id: string): TaskDefinition {
+    const definition = this.#definitions.get(id)
+    if (definition !== undefined) return definition
+    const known = this.#definitions.size === 0 ? 'it has no tasks' : `it has ${this.ids.join(', ')}`
+    throw new WaitpointError(
+      'ERR_TASK_NOT_FOUND',
+      `Cannot trigger task "${id}": the engine does not know it; ${known}`,
+    )
+  }
+
+  #add(definition: TaskDefinition): void {
+    const { id, queue, queueLimit } = definition
+    if (this.#definitions.has(id)) {
+      throw new WaitpointError(
+        'ERR_TASK_DUPLICATE',
+        `Cannot create the engine: two tasks have the id "${id}"`,
+      )
+    }
+    this.#definitions.set(id, definition)
+    if (queueLimit === undefined) return
+    const other = this.#queueLimits.get(queue)
+    if (other !== undefined && other !== queueLimit) {
+      throw new RangeError(
+        `Cannot create the engine: queue "${queue}" has two limits, ${other} and ${queueLimit}`,
+      )
+    }
+    this.#queueLimits.set(queue, queueLimit)
+  }
+}

@@ -1,0 +1,111 @@
+import type { SchemaOutput, StandardSchemaV1 } from './standard-schema.ts'
+import type { RetryOptions } from './retry.ts'
+import type {
+  BatchHandle,
+  BatchItem,
+  RunHandle,
+  RunsNamespace,
+  SubtaskPromise,
+  SubtaskResult,
+  TaskShape,
+  TasksNamespace,
+  TriggerOptions,
+} from './run.ts'
+import type { MetadataNamespace, StreamsNamespace } from './stream.ts'
+import type { WaitNamespace } from './token.ts'
+
+/** What a run knows of itself. */
+export interface RunContext {
+  readonly run: {
+    readonly id: string
+    readonly tags: readonly string[]
+    readonly createdAt: Date
+    readonly startedAt: Date
+    readonly parentId?: string
+    readonly rootId: string
+  }
+  readonly task: { readonly id: string }
+  readonly attempt: {
+    /** Which call of the function this is, interrupted ones included. */
+    readonly number: number
+    /** Which attempt it is by `retry.maxAttempts`: an interrupted one is not counted again. */
+    readonly policyNumber: number
+  }
+}
+
+/** The engine's namespaces. */
+export interface Namespaces {
+  readonly wait: WaitNamespace
+  readonly metadata: MetadataNamespace
+  readonly runs: RunsNamespace
+  readonly tasks: TasksNamespace
+  readonly streams: StreamsNamespace
+}
+
+/** The second argument of `run`. */
+export interface RunTools extends Namespaces {
+  readonly ctx: RunContext
+  /** Aborted when the run is canceled, runs out of time, loses its lease, or the engine closes. */
+  readonly signal: AbortSignal
+}
+
+/** What `catchError` may answer. */
+export type RetryDecision = void | {
+  /** Fail now. */
+  readonly skipRetrying?: boolean
+  readonly retryAt?: Date
+  readonly retryDelayInMs?: number
+  /** What the run fails with instead. */
+  readonly error?: unknown
+}
+
+/** What a hook is told. */
+export interface HookContext<Payload> {
+  readonly payload: Payload
+  readonly ctx: RunContext
+  readonly signal: AbortSignal
+}
+
+/** Options of {@link task}. */
+export interface TaskOptions<Payload, Output> {
+  readonly id: string
+  readonly run: (payload: Payload, tools: RunTools) => Output | Promise<Output>
+  /** Default: none, one attempt. */
+  readonly retry?: RetryOptions
+  /** Seconds of executing time an attempt may take, waits excluded, or a duration string. */
+  readonly maxDuration?: number | string
+  /** Runs of one queue that execute at once, over all engines on one storage. Default: a queue of its own, no limit. */
+  readonly queue?: { readonly name?: string; readonly concurrencyLimit?: number }
+  /** How long a run may wait for its first start: seconds, or a duration string. */
+  readonly ttl?: number | string
+  /** Before the first attempt. */
+  readonly onStart?: (context: HookContext<Payload>) => unknown
+  /** After a success, before the run is completed. What it throws is reported as an `error` event. */
+  readonly onSuccess?: (context: HookContext<Payload> & { readonly output: Output }) => unknown
+  /** After the last attempt failed. What it throws is reported as an `error` event. */
+  readonly onFailure?: (context: HookContext<Payload> & { readonly error: unknown }) => unknown
+  /** After every failed attempt: may change whether and when the next one comes. */
+  readonly catchError?: (
+    context: HookContext<Payload> & { readonly error: unknown; readonly retryDelayInMs?: number },
+  ) => RetryDecision | Promise<RetryDecision>
+}
+
+/** The same, with the payload checked by any Standard Schema (zod, valibot, arktype …) before a run is stored. */
+export interface SchemaTaskOptions<Schema extends StandardSchemaV1, Output> extends TaskOptions<
+  SchemaOutput<Schema>,
+  Output
+> {
+  readonly schema: Schema
+}
+
+/** A task: define it once, list it in `createEngine`, trigger it anywhere. */
+export interface Task<in Payload, out Output> extends TaskShape<Payload, Output> {
+  trigger(payload: Payload, options?: TriggerOptions): Promise<RunHandle<Output>>
+  batchTrigger(items: readonly BatchItem<Payload>[]): Promise<BatchHandle<Output>>
+  /** Only in a run. */
+  triggerAndWait(payload: Payload, options?: TriggerOptions): SubtaskPromise<Output>
+  /** Only in a run. */
+  batchTriggerAndWait(
+    items: readonly BatchItem<Payload>[],
+  ): Promise<{ readonly runs: readonly SubtaskResult<Output>[] }>
+}

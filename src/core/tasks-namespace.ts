@@ -1,0 +1,184 @@
+import type { RunRecord, TokenRecord } from '../contract/records.ts'
+import type { Awaitable, Inserted } from '../contract/storage.ts'
+import { chain } from '../primitives/awaitable.ts'
+import { SubtaskUnwrapError } from './errors.ts'
+import type { Kernel } from './kernel.ts'
+import { newRun, validatePayload } from './new-run.ts'
+import type {
+  BatchHandle,
+  BatchItem,
+  RunHandle,
+  SubtaskPromise,
+  SubtaskResult,
+  TasksNamespace,
+  TriggerOptions,
+} from './run.ts'
+import { runHandle, runNotFound } from './run-results.ts'
+import type { RunScope } from './run-scope.ts'
+import { outsideRuns } from './run-scope.ts'
+import { runIdOfToken, runTokenId } from './run-token.ts'
+import { EngineRuns } from './runs-namespace.ts'
+import { runFailure } from './run-view.ts'
+import { fromJson, toJson } from './serialize.ts'
+import { implicitKey } from './wait-key.ts'
+import type { Settlement } from './waiter.ts'
+import { Waiter } from './waiter.ts'
+
+/** Triggering, by task id. Payloads and outputs are typed where the task is known; here they are unknown. */
+export class EngineTasks implements TasksNamespace {
+  readonly #kernel: Kernel
+  readonly #runs: EngineRuns
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+    this.#runs = new EngineRuns(kernel)
+  }
+
+  trigger(id: string, payload: unknown, options: TriggerOptions = {}): Promise<RunHandle<never>> {
+    return this.#kernel.call(() =>
+      chain(this.#record(id, { payload, options }), (record) =>
+        chain(this.#insert(record), (inserted) => this.#handle(inserted)),
+      ),
+    )
+  }
+
+  /** All payloads and options are checked before the first run is stored. */
+  async batchTrigger(id: string, items: readonly BatchItem<never>[]): Promise<BatchHandle<never>> {
+    const runs = await this.#kernel.call(async () => {
+      const records: RunRecord[] = []
+      for (const item of items)
+        records.push(await this.#record(id, { payload: item.payload, options: item.options ?? {} }))
+      const handles: RunHandle<never>[] = []
+      for (const record of records) handles.push(this.#handle(await this.#insert(record)))
+      return handles
+    })
+    return { runs }
+  }
+
+  triggerAndWait(id: string, payload: unknown, options: TriggerOptions = {}): SubtaskPromise<never> {
+    try {
+      const scope = this.#kernel.requireScope('triggerAndWait')
+      return this.#waitFor(scope, () => this.#child(scope, id, { payload, options }))
+    } catch (error) {
+      return rejectedSubtask(error)
+    }
+  }
+
+  /** As for `batchTrigger`: all are checked before the first one is stored. */
+  async batchTriggerAndWait(
+    id: string,
+    items: readonly BatchItem<never>[],
+  ): Promise<{ readonly runs: readonly SubtaskResult<never>[] }> {
+    const scope = this.#kernel.requireScope('batchTriggerAndWait')
+    const children = await Promise.all(
+      items.map(async ({ payload, options = {} }) => this.#child(scope, id, { payload, options })),
+    )
+    return { runs: await Promise.all(children.map((child) => this.#waitFor(scope, () => child))) }
+  }
+
+  #waitFor(scope: RunScope, child: () => Awaitable<RunRecord>): SubtaskPromise<never> {
+    const waiter = new Waiter<SubtaskResult<never>, never>(scope, (token) => this.#readChild(token))
+    return this.#kernel.parts.waitpoints.wait(waiter, () =>
+      chain(child(), (record) => {
+        // Checking the payload may have taken a while.
+        scope.assertOpen()
+        return chain(this.#insert(record), (inserted) => {
+          if (!inserted.isCached && scope.record.status === 'CANCELED') this.#cancel(inserted.record.id)
+          return runTokenId(inserted.record.id)
+        })
+      }),
+    )
+  }
+
+  /** The record of a child run; its place among the waits of the run is taken at once, whatever checking it takes. */
+  #child(scope: RunScope, id: string, request: NewChild): Awaitable<RunRecord> {
+    const payloadJson = toJson(request.payload, `the payload of task "${id}"`)
+    const key = implicitKey(scope, 'trigger', { id, payloadJson, options: request.options })
+    return this.#record(id, request, { scope, key })
+  }
+
+  /** The run was canceled while its child was being stored: nobody else knows yet that it waits for it. */
+  #cancel(childId: string): void {
+    const { events } = this.#kernel.parts.journal
+    outsideRuns(() => this.#runs.cancel(childId)).catch((error: unknown) => events.error(error, childId))
+  }
+
+  #readChild(token: TokenRecord): Awaitable<Settlement<SubtaskResult<never>, never>> {
+    const runId = runIdOfToken(token.id) ?? token.id
+    return chain(this.#kernel.parts.host.storage.runs.get(runId), (record) => {
+      if (record === undefined) throw runNotFound(runId)
+      return childSettlement(record)
+    })
+  }
+
+  #record(
+    id: string,
+    { payload, options }: NewChild,
+    child?: { readonly scope: RunScope; readonly key: RunRecord['key'] },
+  ): Awaitable<RunRecord> {
+    const { host, tasks } = this.#kernel.parts
+    const definition = tasks.require(id)
+    const scope = child?.scope ?? this.#kernel.scope()
+    const context = { parent: scope?.record, key: child?.key }
+    const create = (): RunRecord => newRun(host, definition, { payload, options, context })
+    if (definition.schema === undefined) return create()
+    return validatePayload(definition, payload).then(() => {
+      // Checking may have taken a while.
+      scope?.assertOpen()
+      return create()
+    })
+  }
+
+  #insert(record: RunRecord): Awaitable<Inserted<RunRecord>> {
+    const { host, journal } = this.#kernel.parts
+    // Checking the payload may have taken a while.
+    if (host.isClosed) throw host.closedError()
+    return chain(host.storage.runs.insert({ record, now: host.now(), by: host.owner }), (inserted) => {
+      if (!inserted.isCached) journal.run(record)
+      // Also of a cached one: the answer to the call that stored it may have been lost.
+      if (!host.isClosed) this.#expect(inserted.record)
+      return inserted
+    })
+  }
+
+  /** Sees to it that a run is executed when it may be. */
+  #expect({ id, status, wakeAt, expiresAt }: RunRecord): void {
+    const { executor, ticker } = this.#kernel.parts
+    if (status === 'QUEUED') executor.poke()
+    if (status === 'DELAYED' && wakeAt !== undefined) executor.delayed(id, wakeAt)
+    if (status === 'QUEUED' || status === 'DELAYED') {
+      if (expiresAt !== undefined) ticker.expect(expiresAt, `run ${id}`)
+    }
+  }
+
+  #handle({ record, isCached }: Inserted<RunRecord>): RunHandle<never> {
+    // The output is of the type the task returns: the caller knows it by the task it names.
+    return runHandle(this.#kernel, record, isCached) as RunHandle<never>
+  }
+}
+
+interface NewChild {
+  readonly payload: unknown
+  readonly options: TriggerOptions
+}
+
+function childSettlement(record: RunRecord): Settlement<SubtaskResult<never>, never> {
+  const { id, taskId: taskIdentifier } = record
+  if (record.status === 'COMPLETED') {
+    // As for handles: the type of the output is the task's.
+    const output = fromJson(record.outputJson) as never
+    return { result: { ok: true, id, taskIdentifier, output }, output }
+  }
+  const error = runFailure(record)
+  return {
+    result: { ok: false, id, taskIdentifier, error },
+    error: new SubtaskUnwrapError(taskIdentifier, id, error),
+  }
+}
+
+function rejectedSubtask(thrown: unknown): SubtaskPromise<never> {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  const promise = Promise.reject(error)
+  promise.catch(() => undefined)
+  return Object.assign(promise, { unwrap: () => Promise.reject(error) })
+}

@@ -1,0 +1,155 @@
+import type { CancelTimer } from '../contract/clock.ts'
+import type { NextDue, TickResult } from '../contract/storage.ts'
+import { chain, isPromise } from '../primitives/awaitable.ts'
+import type { Host } from './host.ts'
+
+const LEASE_MS = 30_000
+const RENEW_MS = LEASE_MS / 3
+const TICK_LIMIT = 1_000
+const RETRY_MS = 1_000
+
+export interface TickerEvents {
+  /** What a tick found; the lease is alive. */
+  readonly ticked: (result: TickResult) => void
+  /** The lease was lost: everything that executes here is stale. */
+  readonly leaseLost: () => void
+  readonly failed: (error: unknown) => void
+}
+
+/**
+ * Keeps the lease and meets every deadline: one timer at the next instant something is due, one for leases, its own and
+ * those of others. Both do the same: tick the storage and act on what it answers.
+ */
+export class Ticker {
+  readonly #host: Host
+  readonly #events: TickerEvents
+  #due: NextDue | undefined
+  #expected: NextDue | undefined
+  #cancelDue: CancelTimer | undefined
+  #cancelUpkeep: CancelTimer | undefined
+  #cancelRecheck: CancelTimer | undefined
+  #isTicking = false
+  #isRequested = false
+  #isStopped = false
+
+  constructor(host: Host, events: TickerEvents) {
+    this.#host = host
+    this.#events = events
+  }
+
+  /** Takes the lease and learns what is due. */
+  start(): void | Promise<void> {
+    return this.#tick()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#cancelDue?.()
+    this.#cancelUpkeep?.()
+    this.#cancelRecheck?.()
+  }
+
+  /** Something will be due at `at`: the timer moves there if it stands later. */
+  expect(at: number, what: string): void {
+    // A tick that is out may answer with what it saw before this was stored.
+    if (this.#isTicking) this.#expected = earlier(this.#expected, { at, what })
+    if (this.#isStopped || (this.#due !== undefined && this.#due.at <= at)) return
+    this.#arm({ at, what })
+  }
+
+  /** What was due at `at` is settled: if that is where the timer stands, it may have to move. */
+  settled(at: number | undefined): void {
+    if (at === undefined || this.#due?.at !== at) return
+    this.recheck()
+  }
+
+  /** Ticks once this turn is over, however often it is asked. */
+  recheck(): void {
+    if (this.#isStopped || this.#cancelRecheck !== undefined) return
+    this.#cancelRecheck = this.#host.clock.setTimer(
+      this.#host.now(),
+      () => {
+        this.#cancelRecheck = undefined
+        this.request()
+      },
+      { label: 'looking for what is due', background: true },
+    )
+  }
+
+  /** Ticks now, or right after the tick that is under way. */
+  request(): void {
+    if (this.#isStopped) return
+    if (this.#isTicking) {
+      this.#isRequested = true
+      return
+    }
+    try {
+      const done = this.#tick()
+      if (isPromise(done)) done.catch((error: unknown) => this.#failed(error))
+    } catch (error) {
+      this.#failed(error)
+    }
+  }
+
+  #failed(error: unknown): void {
+    this.#isTicking = false
+    this.#arm({ at: this.#host.now() + RETRY_MS, what: 'a tick that failed' })
+    this.#events.failed(error)
+  }
+
+  #tick(): void | Promise<void> {
+    this.#isTicking = true
+    const host = this.#host
+    const now = host.now()
+    const leaseUntil = now + LEASE_MS
+    const question = { owner: host.owner, leaseUntil, endless: true, now, limit: TICK_LIMIT }
+    // Until storage has answered, the lease it may have granted is what counts.
+    this.#upkeepAt(now + RENEW_MS)
+    return chain(host.storage.tick(question), (result) => this.#ticked(result, now))
+  }
+
+  #ticked(result: TickResult, now: number): void {
+    this.#isTicking = false
+    if (this.#isStopped) return
+    if (!result.alive) {
+      this.#events.leaseLost()
+      this.request()
+      return
+    }
+    this.#arm(earlier(this.#expected, result.nextDue))
+    this.#expected = undefined
+    const renewAt = result.leaseUntil === undefined ? Infinity : now + RENEW_MS
+    this.#upkeepAt(Math.min(renewAt, result.nextLease?.at ?? Infinity))
+    this.#events.ticked(result)
+    if (!this.#isRequested) return
+    this.#isRequested = false
+    this.request()
+  }
+
+  #arm(due: NextDue | undefined): void {
+    this.#cancelDue?.()
+    this.#cancelDue = undefined
+    this.#due = due
+    if (due === undefined || this.#isStopped) return
+    const fire = (): void => {
+      this.#cancelDue = undefined
+      this.#due = undefined
+      this.request()
+    }
+    this.#cancelDue = this.#host.clock.setTimer(due.at, fire, { label: `deadline of ${due.what}` })
+  }
+
+  /** Renews the lease, or finds the runs of another engine whose lease has ended. */
+  #upkeepAt(at: number): void {
+    this.#cancelUpkeep?.()
+    this.#cancelUpkeep = undefined
+    if (at === Infinity || this.#isStopped) return
+    const about = { label: `leases, for ${this.#host.owner}`, background: true }
+    this.#cancelUpkeep = this.#host.clock.setTimer(at, () => this.request(), about)
+  }
+}
+
+function earlier(one: NextDue | undefined, other: NextDue | undefined): NextDue | undefined {
+  if (one === undefined || other === undefined) return one ?? other
+  return one.at <= other.at ? one : other
+}

@@ -1,0 +1,81 @@
+import type { TokenRecord } from '../contract/records.ts'
+import type { Awaitable } from '../contract/storage.ts'
+import type { Deferred } from '../primitives/deferred.ts'
+import { createDeferred } from '../primitives/deferred.ts'
+import type { RunScope, ScopedWait } from './run-scope.ts'
+import type { Unwrappable } from './token.ts'
+
+/** What a wait came to: its result, and what unwrapping it gives. */
+export type Settlement<Result, Output> =
+  { readonly result: Result; readonly output: Output } | { readonly result: Result; readonly error: Error }
+
+/** Turns the settled token into the result of one kind of wait. */
+export type ReadSettlement<Result, Output> = (token: TokenRecord) => Awaitable<Settlement<Result, Output>>
+
+/**
+ * The in-memory side of one wait. Both promises it gives out are its own deferreds', so that the task goes on in the
+ * first microtask after they are settled, whichever of the two it awaits.
+ */
+export class Waiter<Result = unknown, Output = unknown> implements ScopedWait {
+  readonly scope: RunScope
+  readonly read: ReadSettlement<Result, Output>
+  readonly promise: Unwrappable<Result, Output>
+  /** Empty until it is known. */
+  tokenId = ''
+  /** It is waited for: neither settled nor dropped. */
+  isOpen = false
+  /** The wait is in the storage: only then may the run park for it. */
+  isRegistered = false
+  /** To the signal that may drop it, if it was given one. */
+  stopListening: (() => void) | undefined
+  readonly #deferred: Deferred<Result> = createDeferred()
+  #unwrapped: Deferred<Output> | undefined
+  #settlement: Settlement<Result, Output> | undefined
+  #failure: { readonly error: unknown } | undefined
+
+  constructor(scope: RunScope, read: ReadSettlement<Result, Output>) {
+    this.scope = scope
+    this.read = read
+    this.promise = Object.assign(this.#deferred.promise, { unwrap: () => this.#unwrap() })
+  }
+
+  get isSettled(): boolean {
+    return this.#settlement !== undefined || this.#failure !== undefined
+  }
+
+  resolve(settlement: Settlement<Result, Output>): void {
+    if (this.isSettled) return
+    this.#settlement = settlement
+    if (this.#unwrapped !== undefined) settleUnwrapped(this.#unwrapped, settlement)
+    this.#deferred.resolve(settlement.result)
+  }
+
+  /** Rejects; a wait that nobody awaits any more must not end the process. */
+  reject(error: unknown): void {
+    if (this.isSettled) return
+    this.#failure = { error }
+    if (this.#unwrapped !== undefined) rejectQuietly(this.#unwrapped, error)
+    rejectQuietly(this.#deferred, error)
+  }
+
+  #unwrap(): Promise<Output> {
+    if (this.#unwrapped !== undefined) return this.#unwrapped.promise
+    this.#unwrapped = createDeferred<Output>()
+    if (this.#settlement !== undefined) settleUnwrapped(this.#unwrapped, this.#settlement)
+    if (this.#failure !== undefined) rejectQuietly(this.#unwrapped, this.#failure.error)
+    return this.#unwrapped.promise
+  }
+}
+
+function settleUnwrapped<Result, Output>(
+  deferred: Deferred<Output>,
+  settlement: Settlement<Result, Output>,
+): void {
+  if ('error' in settlement) rejectQuietly(deferred, settlement.error)
+  else deferred.resolve(settlement.output)
+}
+
+function rejectQuietly<T>(deferred: Deferred<T>, error: unknown): void {
+  deferred.promise.catch(() => undefined)
+  deferred.reject(error)
+}

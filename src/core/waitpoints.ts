@@ -1,0 +1,228 @@
+import type { TokenRecord, WaitRecord } from '../contract/records.ts'
+import type { TokenAwaited } from '../contract/storage.ts'
+import { onAbort } from '../primitives/abort.ts'
+import { chain, isPromise } from '../primitives/awaitable.ts'
+import { WaitpointError } from './errors.ts'
+import type { Host } from './host.ts'
+import type { RunScope } from './run-scope.ts'
+import { ACTIVE_STATUSES } from './run-status.ts'
+import type { Settlement } from './waiter.ts'
+import { Waiter } from './waiter.ts'
+
+/** What happens around waits that is not the waits' business. */
+export interface WaitpointEvents {
+  /** A wait of this run is in the storage; `token` is what it waits for. */
+  readonly registered: (scope: RunScope, token: TokenRecord) => void
+  /** Calls `delivery` as soon as the run may go on. */
+  readonly deliver: (scope: RunScope, delivery: () => void) => void
+  readonly stale: (scope: RunScope) => void
+}
+
+/**
+ * The waits of the runs that execute here. Hot: a wait registers its waiter first, then storage checks or registers in
+ * one step, so that there is no moment in which a settlement could pass unseen; a settlement cleans up first and
+ * resolves last.
+ */
+export class Waitpoints {
+  readonly #host: Host
+  readonly #events: WaitpointEvents
+  readonly #waiters = new Map<string, Waiter | Waiter[]>()
+
+  constructor(host: Host, events: WaitpointEvents) {
+    this.#host = host
+    this.#events = events
+  }
+
+  /** Waits of the runs that execute here and are not settled. */
+  get size(): number {
+    return this.#waiters.size
+  }
+
+  /** Waits for a token; what it is becomes known when `tokenId` answers. */
+  wait<Result, Output>(
+    waiter: Waiter<Result, Output>,
+    tokenId: () => string | Promise<string>,
+    signal?: AbortSignal,
+  ): Waiter<Result, Output>['promise'] {
+    // Inside, waiters differ only in what they resolve with, and that is between a waiter and its own `read`.
+    const untyped = waiter as unknown as Waiter
+    try {
+      waiter.scope.assertOpen()
+      signal?.throwIfAborted()
+      this.#follow(
+        untyped,
+        chain(tokenId(), (id) => this.#await(untyped, id)),
+      )
+      if (signal !== undefined && !waiter.isSettled) this.#dropOnAbort(untyped, signal)
+    } catch (error) {
+      this.#remove(untyped)
+      reject(untyped, error)
+    }
+    return waiter.promise
+  }
+
+  /** A token was settled: every wait for it in this engine is over. */
+  settled(token: TokenRecord): void {
+    const waiters = this.#waiters.get(token.id)
+    if (waiters === undefined) return
+    this.#waiters.delete(token.id)
+    if (!Array.isArray(waiters)) this.#settle(waiters, token)
+    else for (const waiter of waiters) this.#settle(waiter, token)
+  }
+
+  /** Whether a ready wait that storage hands over is one that is waited for here. */
+  has(wait: WaitRecord): boolean {
+    return this.#waiters.has(wait.tokenId)
+  }
+
+  #await(waiter: Waiter, tokenId: string): void | Promise<void> {
+    const { scope } = waiter
+    if (waiter.isSettled || scope.isFinished) return
+    scope.assertOpen()
+    waiter.tokenId = tokenId
+    this.#add(waiter)
+    const host = this.#host
+    const answer = host.storage.tokens.await({
+      tokenId,
+      runId: scope.id,
+      epoch: scope.record.epoch,
+      by: host.owner,
+      now: host.now(),
+    })
+    return chain(answer, (awaited) => this.#awaited(waiter, awaited))
+  }
+
+  #awaited(waiter: Waiter, awaited: TokenAwaited): void {
+    if (awaited.outcome === 'registered') {
+      if (!waiter.isOpen) return
+      waiter.isRegistered = true
+      waiter.scope.registeredWaits += 1
+      this.#events.registered(waiter.scope, awaited.token)
+    } else if (awaited.outcome === 'settled') {
+      if (this.#remove(waiter)) this.#settle(waiter, awaited.token)
+    } else if (awaited.outcome === 'stale' && !ACTIVE_STATUSES.includes(waiter.scope.record.status)) {
+      // The attempt has ended by itself while storage was asked: a loser like those that were registered in time.
+      this.#remove(waiter)
+    } else {
+      this.#remove(waiter)
+      if (awaited.outcome === 'stale') this.#events.stale(waiter.scope)
+      const isUnknown = awaited.outcome === 'unknown'
+      reject(waiter, isUnknown ? tokenNotFound(waiter.tokenId) : staleAttempt(waiter.scope.id))
+    }
+  }
+
+  #settle(waiter: Waiter, token: TokenRecord): void {
+    const { scope, isRegistered, tokenId } = waiter
+    close(waiter)
+    if (isRegistered) scope.seat.consumed.push(tokenId)
+    const deliver = (settlement: Settlement<unknown, unknown>): void => {
+      if (waiter.isSettled) return
+      this.#events.deliver(scope, () => {
+        scope.waits.delete(waiter)
+        waiter.resolve(settlement)
+      })
+    }
+    const fail = (error: unknown): void => this.#events.deliver(scope, () => reject(waiter, error))
+    try {
+      const settlement = waiter.read(token)
+      if (isPromise(settlement)) settlement.then(deliver, fail)
+      else deliver(settlement)
+    } catch (error) {
+      fail(error)
+    }
+  }
+
+  #dropOnAbort(waiter: Waiter, signal: AbortSignal): void {
+    const remove = onAbort(signal, (reason) => this.#drop(waiter, reason))
+    waiter.stopListening = remove
+    waiter.promise.then(remove, remove)
+  }
+
+  /** The loser of a race, unless it was settled first. A parked run goes on with a slot, as after any other wait. */
+  #drop(waiter: Waiter, reason: unknown): void {
+    if (waiter.isSettled) return
+    if (waiter.tokenId === '') {
+      reject(waiter, reason)
+      return
+    }
+    if (!this.#remove(waiter)) return
+    this.#events.deliver(waiter.scope, () => {
+      reject(waiter, reason)
+      this.#release(waiter)
+    })
+  }
+
+  /**
+   * Storage forgets the wait too, unless another waiter of the same run shares it. Not before the run goes on: until
+   * then the wait is what wakes it after a crash.
+   */
+  #release({ tokenId, scope }: Waiter): void {
+    for (const other of scope.waits) if (other.tokenId === tokenId) return
+    const released = this.#host.storage.tokens.release([{ tokenId, runId: scope.id }])
+    // A wait that stays behind is dropped with the end of the run.
+    if (isPromise(released)) released.catch(() => undefined)
+  }
+
+  #follow(waiter: Waiter, done: void | Promise<void>): void {
+    if (!isPromise(done)) return
+    done.catch((error: unknown) => {
+      this.#remove(waiter)
+      reject(waiter, error)
+    })
+  }
+
+  #add(waiter: Waiter): void {
+    waiter.isOpen = true
+    waiter.scope.waits.add(waiter)
+    const waiters = this.#waiters.get(waiter.tokenId)
+    if (waiters === undefined) this.#waiters.set(waiter.tokenId, waiter)
+    else if (Array.isArray(waiters)) waiters.push(waiter)
+    else this.#waiters.set(waiter.tokenId, [waiters, waiter])
+  }
+
+  /** Forgets a waiter; false when it was already taken out. */
+  #remove(waiter: Waiter): boolean {
+    if (!waiter.isOpen) return false
+    const waiters = this.#waiters.get(waiter.tokenId)
+    const others = Array.isArray(waiters) ? waiters.filter((other) => other !== waiter) : []
+    if (others.length > 0) this.#waiters.set(waiter.tokenId, others)
+    else this.#waiters.delete(waiter.tokenId)
+    close(waiter)
+    return true
+  }
+
+  /** The run is over: its waits are no longer waited for here. */
+  leave(scope: RunScope): void {
+    for (const wait of [...scope.waits]) {
+      if (!(wait instanceof Waiter)) continue
+      this.#remove(wait)
+      wait.stopListening?.()
+    }
+  }
+}
+
+/** The waiter was taken out, and the run no longer has to park for it. */
+function close(waiter: Waiter): void {
+  waiter.isOpen = false
+  if (!waiter.isRegistered) return
+  waiter.isRegistered = false
+  waiter.scope.registeredWaits -= 1
+}
+
+function reject(waiter: Waiter, error: unknown): void {
+  waiter.scope.waits.delete(waiter)
+  waiter.reject(error)
+}
+
+/** The error for a token that does not exist. */
+export function tokenNotFound(id: string): WaitpointError {
+  return new WaitpointError('ERR_TOKEN_NOT_FOUND', `Cannot find token "${id}": there is none with this id`)
+}
+
+/** The error for an attempt that lost its run to another one. */
+export function staleAttempt(runId: string): WaitpointError {
+  return new WaitpointError(
+    'ERR_STALE_ATTEMPT',
+    `Cannot go on with run "${runId}": another attempt has taken it over since this one lost its lease`,
+  )
+}

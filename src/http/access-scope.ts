@@ -1,0 +1,19 @@
+/** What a caller wants to do, in the words of a scope. */
+export interface Access {
+  readonly action: string
+  readonly type: string
+  readonly id: string
+}
+
+/** Whether any of the scopes, each `action:type[:id]`, `action:all` or `admin`, allows an access; `*` is any action. */
+export function allows(scopes: readonly string[], access: Access): boolean {
+  return scopes.some((scope) => scope === 'admin' || covers(scope, access))
+}
+
+function covers(scope: string, { action, type, id }: Access): boolean {
+  // Colons after the second are part of the id.
+  const [scopeAction, scopeType, ...rest] = scope.split(':')
+  if (scopeAction !== action && scopeAction !== '*') return false
+  if (scopeType !== type && scopeType !== 'all') return false
+  return rest.length === 0 || rest.join(':') === id
+}

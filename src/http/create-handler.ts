@@ -1,0 +1,77 @@
+import { Hono } from 'hono'
+import { type Engine, kernelOf } from '../core/engine.ts'
+import { outsideRuns } from '../core/run-scope.ts'
+import { type BodyLimits, readBodyLimits } from './body-limits.ts'
+import { Refusal, refusalOf } from './refusal.ts'
+import { tokenRoutes } from './token-routes.ts'
+
+/** Options of `createHandler`; all have defaults. */
+export interface HandlerOptions {
+  /** The path in front of every route, where a host passes it on: `/engine`. Default: none. */
+  readonly basePath?: string
+  readonly limits?: BodyLimits
+}
+
+/** Answers a request; never rejects. */
+export interface Handler {
+  (request: Request): Promise<Response>
+  /** The same function, for hosts that look for it here. */
+  readonly fetch: (request: Request) => Promise<Response>
+}
+
+/**
+ * Creates what serves an engine over HTTP, wherever there are `Request` and `Response`: what completes its tokens
+ * (specification 4.1). An error is answered with `{ "error": "…" }`; a fault of ours also is an `error` event.
+ *
+ * @throws TypeError or RangeError for options that cannot be used.
+ *
+ * @example
+ * ```ts
+ * const handler = createHandler(engine)
+ * const response = await handler(new Request(token.url, { method: 'POST', body: '{"approved":true}' }))
+ * ```
+ */
+export function createHandler(engine: Engine, { basePath, limits }: HandlerOptions = {}): Handler {
+  const kernel = kernelOf(engine)
+  const { host, journal } = kernel.parts
+
+  const refuse = (thrown: unknown): Refusal => {
+    const refusal = refusalOf(thrown)
+    if (refusal.status === 500) journal.events.error(thrown)
+    return refusal
+  }
+
+  const app = new Hono()
+  app.route(readBasePath(basePath), tokenRoutes({ engine, kernel, limits: readBodyLimits(limits) }))
+  app.notFound(() => {
+    throw new Refusal(404, 'Not found')
+  })
+  app.onError((error, c) => {
+    const { body, status, headers } = refuse(error)
+    return c.json(body, status, headers)
+  })
+
+  const answer = async (request: Request): Promise<Response> => {
+    const { pathname } = new URL(request.url)
+    const release = host.clock.hold?.({ kind: 'call', id: `${request.method} ${pathname}` })
+    try {
+      return await app.fetch(request)
+    } catch (thrown) {
+      // Hono passes on what is no Error.
+      const { body, status, headers } = refuse(thrown)
+      return Response.json(body, { status, headers })
+    } finally {
+      release?.()
+    }
+  }
+
+  // A request comes from outside, also to a server that was started in a run.
+  const handler = (request: Request): Promise<Response> => outsideRuns(() => answer(request))
+  return Object.assign(handler, { fetch: handler })
+}
+
+/** The path without its last slash, checked. */
+export function readBasePath(path = ''): string {
+  if (/^(?:\/[\w.~-]+)*\/?$/.test(path)) return path.replace(/\/$/, '')
+  throw new TypeError(`Cannot create the handler: basePath "${path}" must be a plain path such as "/engine"`)
+}

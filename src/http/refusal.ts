@@ -1,0 +1,44 @@
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { WaitpointError } from '../core/errors.ts'
+
+interface RefusalOptions extends ErrorOptions {
+  readonly headers?: Readonly<Record<string, string>>
+  /** Members of the body besides `error`. */
+  readonly details?: Readonly<Record<string, string>>
+}
+
+/** Ends a request with an error; the message is the `error` of the answer. */
+export class Refusal extends Error {
+  readonly status: ContentfulStatusCode
+  readonly headers: Readonly<Record<string, string>>
+  readonly #details: Readonly<Record<string, string>>
+
+  constructor(status: ContentfulStatusCode, message: string, options: RefusalOptions = {}) {
+    const { headers = {}, details = {}, ...rest } = options
+    super(message, rest)
+    this.name = 'Refusal'
+    this.status = status
+    this.headers = headers
+    this.#details = details
+  }
+
+  get body(): Readonly<Record<string, string>> {
+    return { error: this.message, ...this.#details }
+  }
+}
+
+/** What the caller is told of something that was thrown: of our own faults only that there was one. */
+export function refusalOf(thrown: unknown): Refusal {
+  if (thrown instanceof Refusal) return thrown
+  const { code, message } = thrown instanceof WaitpointError ? thrown : { code: undefined, message: '' }
+  switch (code) {
+    case 'ERR_TOKEN_NOT_FOUND':
+      return new Refusal(404, 'Waitpoint not found', { cause: thrown })
+    case 'ERR_NOT_SERIALIZABLE':
+      return new Refusal(400, message, { cause: thrown })
+    case 'ERR_ENGINE_CLOSED':
+      return new Refusal(503, message, { cause: thrown })
+    default:
+      return new Refusal(500, 'Internal Server Error', { cause: thrown })
+  }
+}

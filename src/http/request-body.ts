@@ -1,0 +1,71 @@
+import { Refusal } from './refusal.ts'
+
+/** Refuses a body that is announced as too large before any of it is read. */
+export function checkAnnouncedLength(request: Request, limitBytes: number): void {
+  if (Number(request.headers.get('content-length')) > limitBytes) throw tooLarge()
+}
+
+/** Reads a whole body. What counts is what arrives: a missing or lying `content-length` changes nothing. */
+export async function readBody(request: Request, limitBytes: number): Promise<Uint8Array> {
+  const reader = readerOf(request)
+  if (reader === undefined) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  try {
+    for (let chunk = await readChunk(reader); chunk !== undefined; chunk = await readChunk(reader)) {
+      size += chunk.byteLength
+      if (size > limitBytes) throw tooLarge()
+      chunks.push(chunk)
+    }
+  } finally {
+    // Not awaited: the source may take its time to stop, or for ever.
+    reader.cancel().catch(ignore)
+  }
+  return Buffer.concat(chunks, size)
+}
+
+/** The text of a body, which must be UTF-8. */
+export function decodeText(body: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch (cause) {
+    throw new Refusal(400, 'Cannot read the request body: it is not UTF-8', { cause })
+  }
+}
+
+/** The JSON value of a text. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new Refusal(400, 'Invalid JSON', { cause })
+  }
+}
+
+type BodyReader = ReadableStreamDefaultReader<unknown>
+
+function readerOf({ body }: Request): BodyReader | undefined {
+  if (body === null) return undefined
+  if (body.locked) throw new Refusal(400, 'Cannot read the request body: something else has read it')
+  return body.getReader()
+}
+
+/** The next bytes, `undefined` at the end. */
+async function readChunk(reader: BodyReader): Promise<Uint8Array | undefined> {
+  try {
+    const { done, value } = await reader.read()
+    if (done) return undefined
+    if (value instanceof Uint8Array) return value
+  } catch (cause) {
+    throw new Refusal(400, 'Cannot read the request body: it broke off', { cause })
+  }
+  throw new Refusal(400, 'Cannot read the request body: it is not made of bytes')
+}
+
+function tooLarge(): Refusal {
+  return new Refusal(413, 'Request body too large')
+}
+
+function ignore(): void {
+  // Nobody is left to be told.
+}

@@ -1,0 +1,97 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { isIPv6 } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { type Engine, kernelOf } from '../core/engine.ts'
+import { WaitpointError } from '../core/errors.ts'
+import { Connections } from './connections.ts'
+import { createHandler, type HandlerOptions, readBasePath } from './create-handler.ts'
+
+/** Options of `serve`; all have defaults. */
+export interface ServeOptions extends HandlerOptions {
+  /** Default 0: any that is free. */
+  readonly port?: number
+  /** Default `127.0.0.1`: reached from this machine only. */
+  readonly hostname?: string
+}
+
+/** A server of an engine. It keeps the process alive until it is closed. */
+export interface HttpServer extends AsyncDisposable {
+  /** Where it is reached, base path included: what the URLs of tokens begin with. */
+  readonly url: string
+  /** Answers the requests it has received, ends all connections, and resolves when the port is free. */
+  close(): Promise<void>
+}
+
+/**
+ * Serves an engine over HTTP on Node. Unless the engine has a `baseUrl`, the URLs of its tokens lead here.
+ *
+ * @throws WaitpointError `ERR_LISTEN_FAILED`; TypeError or RangeError for options that cannot be used.
+ *
+ * @example
+ * ```ts
+ * const server = await serve(engine, { port: 3000 })
+ * console.log(`curl -X POST ${token.url}`)
+ * await server.close()
+ * ```
+ */
+export async function serve(engine: Engine, options: ServeOptions = {}): Promise<HttpServer> {
+  const { port = 0, hostname = '127.0.0.1', ...handlerOptions } = options
+  // An empty one would mean every network the machine is in.
+  if (typeof hostname !== 'string' || hostname === '')
+    throw new TypeError('Cannot listen: hostname must be a non-empty string')
+  const handler = createHandler(engine, handlerOptions)
+  const { credentials, journal } = kernelOf(engine).parts
+  // The globals stay as they are: this is somebody else's process.
+  const listener = getRequestListener(handler, { hostname, overrideGlobalObjects: false, errorHandler })
+  // The adapter answers its own failures.
+  const server = createServer((request, response) => void listener(request, response))
+  const connections = new Connections(server)
+  const actualPort = await listen(server, { port, hostname })
+  server.on('error', (error) => journal.events.error(error))
+
+  const url = `http://${reachable(hostname)}:${actualPort}${readBasePath(options.basePath)}`
+  const forgetUrl = credentials.listensOn(url)
+  let closed: Promise<void> | undefined
+  const close = (): Promise<void> => {
+    forgetUrl()
+    return (closed ??= connections.close())
+  }
+  return { url, close, [Symbol.asyncDispose]: close }
+}
+
+interface ListenAddress {
+  readonly port: number
+  readonly hostname: string
+}
+
+/** Listens; answers the port. */
+async function listen(server: Server, { port, hostname }: ListenAddress): Promise<number> {
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new RangeError(`Cannot listen on port ${port}: it must be a whole number from 0 to 65535`)
+  }
+  try {
+    const listening = once(server, 'listening')
+    server.listen(port, hostname)
+    await listening
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new WaitpointError('ERR_LISTEN_FAILED', `Cannot listen on "${hostname}:${port}": ${reason}`, {
+      cause,
+    })
+  }
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : port
+}
+
+/** The host part of a URL under which a server on `hostname` is reached from this machine. */
+function reachable(hostname: string): string {
+  if (hostname === '0.0.0.0') return '127.0.0.1'
+  if (hostname === '::') return '[::1]'
+  return isIPv6(hostname) ? `[${hostname}]` : hostname
+}
+
+/** What is no request at all: a host or path that cannot be read. */
+function errorHandler(): Response {
+  return Response.json({ error: 'Bad Request' }, { status: 400 })
+}

@@ -1,0 +1,85 @@
+export { systemClock } from './clock/system-clock.ts'
+export type { CancelTimer, Clock, Hold, ReleaseHold, TimerAbout } from './contract/clock.ts'
+export type { RunStatus, TokenKind, TokenStatus } from './contract/records.ts'
+export type { Awaitable, Storage, Unsubscribe } from './contract/storage.ts'
+export { metadata, once, runs, streams, tasks, wait } from './core/ambient.ts'
+export { createEngine } from './core/create-engine.ts'
+export type { CursorPage, CursorPagePromise } from './core/cursor-page.ts'
+export { task } from './core/define-task.ts'
+export type { EngineErrorEvent, EngineEvents } from './core/engine-events.ts'
+export type { EngineOptions } from './core/engine-options.ts'
+export type { CloseOptions, Engine, EngineStats } from './core/engine.ts'
+export {
+  AbortTaskRunError,
+  RunCanceledError,
+  RunFailedError,
+  StreamInterruptedError,
+  StreamLaggedError,
+  SubtaskUnwrapError,
+  WaitpointError,
+  WaitpointTimeoutError,
+} from './core/errors.ts'
+export type { ErrorCode } from './core/errors.ts'
+export { idempotencyKeys } from './core/idempotency-keys.ts'
+export type { IdempotencyKeyOptions } from './core/idempotency-keys.ts'
+export type { RetentionOptions } from './core/retention.ts'
+export type { RetryOptions } from './core/retry.ts'
+export type {
+  AnyTask,
+  BatchHandle,
+  BatchItem,
+  ListRunsParams,
+  RetrievedRun,
+  Run,
+  RunHandle,
+  RunOutcome,
+  RunReference,
+  RunsNamespace,
+  RunSubscription,
+  SubscriptionPart,
+  SubtaskPromise,
+  SubtaskResult,
+  TaskOutput,
+  TaskPayload,
+  TasksNamespace,
+  TriggerOptions,
+  WaitingOn,
+} from './core/run.ts'
+export type { StandardSchemaV1 } from './core/standard-schema.ts'
+export type {
+  DefinedStream,
+  MetadataNamespace,
+  PipedStream,
+  ReadStreamOptions,
+  StreamOptions,
+  StreamsNamespace,
+  StreamSource,
+} from './core/stream.ts'
+export type {
+  HookContext,
+  Namespaces,
+  RetryDecision,
+  RunContext,
+  RunTools,
+  SchemaTaskOptions,
+  Task,
+  TaskOptions,
+} from './core/task.ts'
+export type {
+  CompletedToken,
+  CreatedToken,
+  CreateTokenOptions,
+  Duration,
+  ForTokenOptions,
+  IdempotencyOptions,
+  ListTokensParams,
+  RetrievedToken,
+  Token,
+  TokenReference,
+  WaitForOptions,
+  WaitNamespace,
+  WaitPromise,
+  WaitResult,
+  WaitUntilOptions,
+} from './core/token.ts'
+export { memoryStorage } from './storage/memory.ts'

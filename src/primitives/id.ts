@@ -1,0 +1,84 @@
+/** Where an id takes its instant and its randomness from. */
+export interface IdSourceOptions {
+  /** Epoch milliseconds. */
+  readonly now: () => number
+  readonly random: { bytes(length: number): Uint8Array }
+}
+
+const ALPHABET = Array.from('0123456789abcdefghjkmnpqrstvwxyz')
+/** The two characters of every ten bits. */
+const PAIRS: readonly string[] = ALPHABET.flatMap((high) => ALPHABET.map((low) => high + low))
+const LAST_MILLISECOND = 2 ** 48 - 1
+const LAST_HALF = 2 ** 40 - 1
+
+/**
+ * Creates a function that makes ids: `prefix_` and 26 characters of lower-case Crockford base 32, ten of them the
+ * millisecond, sixteen random. Of one source every id is greater, as a string, than all before it with the same
+ * prefix: also within a millisecond, and when the clock steps back.
+ *
+ * Hot, at about 100 ns an id: a new millisecond draws its randomness once and counts up from there, in two halves
+ * of 40 bits (eight characters), of which only the lower one is written anew for every id.
+ *
+ * @example
+ * ```ts
+ * const createId = createIdSource({ now: () => clock.now(), random })
+ * createId('run') // 'run_01jd5w3k7qz8m2v9x4t6b0c1he'
+ * ```
+ */
+export function createIdSource({ now, random }: IdSourceOptions): (prefix: string) => string {
+  let millisecond = -1
+  let upper = 0
+  let lower = 0
+  let head = ''
+
+  function startAt(at: number): void {
+    const { buffer, byteOffset } = random.bytes(10)
+    const bits = new DataView(buffer, byteOffset, 10)
+    millisecond = at
+    upper = readHalf(bits, 0)
+    lower = readHalf(bits, 5)
+    head = spellTime(millisecond) + spellHalf(upper)
+  }
+
+  function advance(): void {
+    if (lower < LAST_HALF) {
+      lower += 1
+    } else if (upper < LAST_HALF) {
+      lower = 0
+      upper += 1
+      head = spellTime(millisecond) + spellHalf(upper)
+    } else {
+      startAt(millisecond + 1)
+    }
+  }
+
+  return (prefix) => {
+    const at = toMillisecond(now())
+    if (at > millisecond) startAt(at)
+    else advance()
+    return `${prefix}_${head}${spellHalf(lower)}`
+  }
+}
+
+/** What ten characters hold of a clock's answer, whatever it is. */
+function toMillisecond(instant: number): number {
+  return instant > 0 ? Math.min(Math.floor(instant), LAST_MILLISECOND) : 0
+}
+
+function readHalf(bits: DataView, offset: number): number {
+  return bits.getUint8(offset) * 2 ** 32 + bits.getUint32(offset + 1)
+}
+
+function spellTime(millisecond: number): string {
+  return spellPair(Math.floor(millisecond / 2 ** 40)) + spellHalf(millisecond % 2 ** 40)
+}
+
+function spellHalf(half: number): string {
+  const left = Math.floor(half / 2 ** 20)
+  const right = half % 2 ** 20
+  return spellPair(left >> 10) + spellPair(left & 1023) + spellPair(right >> 10) + spellPair(right & 1023)
+}
+
+function spellPair(tenBits: number): string {
+  return PAIRS[tenBits] ?? ''
+}

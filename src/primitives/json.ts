@@ -1,0 +1,241 @@
+/** Why a value is not JSON, and where in it. */
+export interface NonJson {
+  /** The way from the value itself, `$`, to the culprit: `$.items[2].name`. */
+  readonly path: string
+  readonly reason: string
+}
+
+const NOT_JSON = -1
+/** The size of what JSON leaves out of an object: `undefined`. */
+const ABSENT = 0
+const SCALAR_BYTES = 8
+const CONTAINER_BYTES = 16
+const DEEPEST = 1_000
+/** Deeper than most data goes: from here on cycles are looked for, instead of going round until `DEEPEST`. */
+const SUSPICIOUS = 32
+
+/** Built-in objects of which JSON would keep nothing, or something else. A valid `Date` has become a string. */
+const UNFIT_TAGS: ReadonlySet<string> = new Set(
+  (
+    'Map Set WeakMap WeakSet WeakRef Promise Error DOMException RegExp Date BigInt Symbol ArrayBuffer ' +
+    'SharedArrayBuffer DataView Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Int32Array ' +
+    'Uint32Array Float16Array Float32Array Float64Array BigInt64Array BigUint64Array'
+  ).split(' '),
+)
+
+/**
+ * Estimates how many bytes of memory `value` takes as JSON; -1 when it is not JSON, and then {@link findNonJson}
+ * says why. `undefined` is not JSON, but the properties of an object may be `undefined`.
+ *
+ * Hot: every chunk and every output passes here. It allocates nothing, and knows a cycle by its depth instead of
+ * keeping a set of what it has seen; some 60 ns for a small object.
+ */
+export function measureJson(value: unknown): number {
+  if (typeof value === 'string') return measureString(value)
+  try {
+    const bytes = measure(value, 0)
+    return bytes === ABSENT ? NOT_JSON : bytes
+  } catch {
+    return NOT_JSON
+  }
+}
+
+/**
+ * Finds the first thing in `value` that is not JSON; `undefined` when all of it is. Agrees with
+ * {@link measureJson}, and takes its time.
+ *
+ * @example
+ * ```ts
+ * findNonJson({ items: [{ price: 10n }] }) // { path: '$.items[0].price', reason: 'a bigint' }
+ * ```
+ */
+export function findNonJson(value: unknown): NonJson | undefined {
+  return inspect({ path: '$', read: () => value, absent: 'undefined' }, new Map())
+}
+
+/**
+ * A JSON value that is also a text: whichever is missing is made when it is first asked for, once.
+ *
+ * @example
+ * ```ts
+ * const stored = JsonText.ofText('{"approved":true}')
+ * stored.value // { approved: true }
+ * ```
+ */
+export class JsonText {
+  /** Estimated memory of the value. */
+  readonly bytes: number
+  /** `undefined` while it has not been parsed: it is no JSON value. */
+  #value: unknown
+  #text: string | undefined
+
+  private constructor(value: unknown, text: string | undefined, bytes: number) {
+    this.#value = value
+    this.#text = text
+    this.bytes = bytes
+  }
+
+  /** Boxes a value that {@link measureJson} has measured at `bytes`. */
+  static ofValue(value: unknown, bytes: number): JsonText {
+    return new JsonText(value, undefined, bytes)
+  }
+
+  /** Boxes the text of a JSON value. */
+  static ofText(text: string): JsonText {
+    return new JsonText(undefined, text, measureString(text))
+  }
+
+  /** The value, shared by all who ask: to be read, not changed. */
+  get value(): unknown {
+    if (this.#value === undefined && this.#text !== undefined) this.#value = JSON.parse(this.#text)
+    return this.#value
+  }
+
+  get text(): string {
+    return (this.#text ??= JSON.stringify(this.#value))
+  }
+}
+
+function measureString(text: string): number {
+  return CONTAINER_BYTES + text.length * 2
+}
+
+function measure(value: unknown, depth: number): number {
+  switch (typeof value) {
+    case 'string':
+      return measureString(value)
+    case 'number':
+      return Number.isFinite(value) ? SCALAR_BYTES : NOT_JSON
+    case 'boolean':
+      return SCALAR_BYTES
+    case 'undefined':
+      return ABSENT
+    case 'object':
+      return value === null ? SCALAR_BYTES : measureObject(value, depth)
+    default:
+      return NOT_JSON
+  }
+}
+
+function measureObject(value: object, depth: number): number {
+  const json = substitute(value)
+  if (typeof json !== 'object' || json === null) return measure(json, depth)
+  if (depth === DEEPEST || unfitTag(json) !== undefined) return NOT_JSON
+  if (depth === SUSPICIOUS && findNonJson(value) !== undefined) return NOT_JSON
+  return Array.isArray(json) ? measureItems(json, depth + 1) : measureProperties(json, depth + 1)
+}
+
+function measureItems(items: readonly unknown[], depth: number): number {
+  let total = CONTAINER_BYTES
+  for (const item of items) {
+    const bytes = measure(item, depth)
+    if (bytes <= ABSENT) return NOT_JSON
+    total += bytes
+  }
+  return total
+}
+
+function measureProperties(json: object, depth: number): number {
+  let total = CONTAINER_BYTES
+  // `for in` allocates no array of keys; what it finds on the prototype is left out, as JSON does.
+  for (const key in json) {
+    if (!Object.hasOwn(json, key)) continue
+    const bytes = measure((json as Record<string, unknown>)[key], depth)
+    if (bytes === NOT_JSON) return NOT_JSON
+    total += measureString(key) + bytes
+  }
+  return total
+}
+
+/** What JSON writes in place of an object: the answer of its `toJSON`, or what a boxed primitive holds. */
+function substitute(value: object): unknown {
+  const { toJSON } = value as { readonly toJSON?: unknown }
+  const json: unknown = typeof toJSON === 'function' ? Reflect.apply(toJSON, value, ['']) : value
+  // An invalid date answers null. As itself it is found unfit.
+  if (json === null) return tagOf(value) === 'Date' ? value : null
+  if (typeof json !== 'object' || isOrdinary(json)) return json
+  return /^(?:String|Number|Boolean)$/.test(tagOf(json)) ? json.valueOf() : json
+}
+
+/** The tag of a built-in object that is not JSON. */
+function unfitTag(json: object): string | undefined {
+  if (isOrdinary(json)) return undefined
+  const tag = tagOf(json)
+  return UNFIT_TAGS.has(tag) ? tag : undefined
+}
+
+function isOrdinary(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === Array.prototype || prototype === null
+}
+
+/** `Map` of `[object Map]`: unlike `instanceof`, the same for objects of another realm. */
+function tagOf(value: object): string {
+  return Object.prototype.toString.call(value).slice('[object '.length, -1)
+}
+
+/** A place in a value; reading it may throw. */
+interface Place {
+  readonly path: string
+  readonly read: () => unknown
+  /** What is wrong when it holds `undefined`; nothing in a property, which JSON leaves out. */
+  readonly absent?: string
+}
+
+/** The objects around a place, and where they are. */
+type Ancestors = Map<object, string>
+
+function inspect(place: Place, ancestors: Ancestors): NonJson | undefined {
+  const { path, absent } = place
+  try {
+    const value = place.read()
+    const json = typeof value === 'object' && value !== null ? substitute(value) : value
+    if (typeof json === 'object' && json !== null) return inspectObject(json, path, ancestors)
+    const reason = json === undefined ? absent : reasonAgainst(json)
+    return reason === undefined ? undefined : { path, reason }
+  } catch (error) {
+    return { path, reason: `throws ${describeError(error)}` }
+  }
+}
+
+function inspectObject(json: object, path: string, ancestors: Ancestors): NonJson | undefined {
+  const around = ancestors.get(json)
+  if (around !== undefined) return { path, reason: `a cycle: the object at ${around} again` }
+  if (ancestors.size === DEEPEST) return { path, reason: 'nested deeper than 1,000 levels' }
+  const tag = unfitTag(json)
+  if (tag !== undefined) return { path, reason: tag === 'Date' ? 'an invalid Date' : `of type ${tag}` }
+
+  ancestors.set(json, path)
+  for (const place of Array.isArray(json) ? itemsOf(json, path) : propertiesOf(json, path)) {
+    const found = inspect(place, ancestors)
+    if (found !== undefined) return found
+  }
+  ancestors.delete(json)
+  return undefined
+}
+
+function* itemsOf(items: readonly unknown[], path: string): Generator<Place> {
+  for (let index = 0; index < items.length; index++) {
+    yield {
+      path: `${path}[${index}]`,
+      read: () => items[index],
+      absent: 'undefined, or missing, in an array',
+    }
+  }
+}
+
+function* propertiesOf(json: object, path: string): Generator<Place> {
+  for (const key of Object.keys(json)) {
+    const step = /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
+    yield { path: path + step, read: () => (json as Record<string, unknown>)[key] }
+  }
+}
+
+function reasonAgainst(value: unknown): string | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : String(value)
+  return ['function', 'symbol', 'bigint'].includes(typeof value) ? `a ${typeof value}` : undefined
+}
+
+function describeError(error: unknown): string {
+  return error instanceof Error ? `"${error.message}"` : 'something that is no error'
+}

@@ -1,0 +1,86 @@
+import type { Hint, Unsubscribe } from '../contract/storage.ts'
+
+type Listener = (hint: Hint) => void
+
+interface Sending {
+  readonly listeners: ReadonlySet<Listener>
+  readonly hint: Hint
+}
+
+/**
+ * Who is told that something changed. `by` is the owner that made the change and knows of it from its answer; without
+ * it everybody is told.
+ *
+ * Hints are collected while a method works and sent by `flush`, its last step: a listener may call the storage again.
+ * With the caller as the only subscriber, as in most programs, nothing is even made.
+ */
+export class HintBoard {
+  readonly #subscribers = new Map<string, Set<Listener>>()
+  #sendings: Sending[] = []
+
+  subscribe(owner: string, listener: Listener): Unsubscribe {
+    // A subscription of its own, so that the same function may subscribe twice.
+    const own: Listener = (hint) => listener(hint)
+    const listeners = this.#subscribers.get(owner) ?? new Set()
+    this.#subscribers.set(owner, listeners.add(own))
+    return () => {
+      listeners.delete(own)
+      if (listeners.size === 0 && this.#subscribers.get(owner) === listeners) this.#subscribers.delete(owner)
+    }
+  }
+
+  /** There is something to claim, or a slot that somebody waits for. */
+  queue(by: string | undefined): void {
+    if (this.#isHeard(by)) this.#tell({ topic: 'queue' }, by)
+  }
+
+  run(runId: string, by: string | undefined): void {
+    if (this.#isHeard(by)) this.#tell({ topic: 'run', runId }, by)
+  }
+
+  token(tokenId: string, by: string | undefined): void {
+    if (this.#isHeard(by)) this.#tell({ topic: 'token', tokenId }, by)
+  }
+
+  stream(runId: string, key: string, by: string | undefined): void {
+    if (this.#isHeard(by)) this.#tell({ topic: 'stream', runId, key }, by)
+  }
+
+  /** Waits of `owner` became ready; told once, however many they are. */
+  waits(owner: string, by: string | undefined): void {
+    if (owner === by) return
+    const listeners = this.#subscribers.get(owner)
+    if (listeners === undefined) return
+    const isTold = this.#sendings.some((one) => one.listeners === listeners && one.hint.topic === 'waits')
+    if (!isTold) this.#sendings.push({ listeners, hint: { topic: 'waits' } })
+  }
+
+  flush(): void {
+    if (this.#sendings.length === 0) return
+    const sendings = this.#sendings
+    this.#sendings = []
+    for (const { listeners, hint } of sendings) {
+      for (const listener of [...listeners]) send(listener, hint)
+    }
+  }
+
+  #isHeard(by: string | undefined): boolean {
+    const { size } = this.#subscribers
+    if (size === 0) return false
+    return size > 1 || by === undefined || !this.#subscribers.has(by)
+  }
+
+  #tell(hint: Hint, by: string | undefined): void {
+    for (const [owner, listeners] of this.#subscribers) {
+      if (owner !== by) this.#sendings.push({ listeners, hint })
+    }
+  }
+}
+
+function send(listener: Listener, hint: Hint): void {
+  try {
+    listener(hint)
+  } catch {
+    // A hint is latency only: its owner's next tick finds the change, and the caller has nothing to do with it.
+  }
+}

@@ -1,0 +1,63 @@
+import type { RunRecord } from '../contract/records.ts'
+import type { RunClaim, RunClaimed } from '../contract/storage.ts'
+import type { Lease, RunEntry } from './memory-entries.ts'
+import { expireLeases, type MemoryState } from './memory-state.ts'
+import { draftOf, finalDraft } from './run-draft.ts'
+
+const NOTHING: RunClaimed = { runs: [], ended: [] }
+
+/** `runs.claim`. */
+export function claimRuns(state: MemoryState, claim: RunClaim): RunClaimed {
+  expireLeases(state, claim)
+  const lease = state.leases.live(claim.by)
+  if (lease === undefined) return NOTHING
+
+  const { lanes, runs } = state
+  const over = runs.sweep(claim, Infinity)
+  const started: RunRecord[] = []
+  lanes.applyLimits(claim.queueLimits)
+  while (started.length < claim.limit) {
+    const run = lanes.next(claim)
+    if (run === undefined) break
+    const end = endInstead(run.record, claim)
+    if (end !== undefined) over.push(runs.finish(run, end, claim))
+    else started.push(start(state, { run, lease }, claim))
+  }
+  return { runs: started, ended: over }
+}
+
+/** The final record of an interrupted run that is not executed again. */
+function endInstead(record: RunRecord, { now, maxInterruptions }: RunClaim): RunRecord | undefined {
+  if (record.returned) return finalDraft(record, { status: 'COMPLETED' }, now)
+  const interruptions = interruptionsOf(record)
+  if (interruptions <= maxInterruptions || interruptions === record.interruptions) return undefined
+  return Object.assign(finalDraft(record, { status: 'CRASHED' }, now), { interruptions })
+}
+
+/** Only a death while executing counts; an owner that left gracefully is no longer named. */
+function interruptionsOf({ status, owner, interruptions }: RunRecord): number {
+  return status === 'EXECUTING' && owner !== undefined ? interruptions + 1 : interruptions
+}
+
+function start(
+  { runs, waits }: MemoryState,
+  { run, lease }: { readonly run: RunEntry; readonly lease: Lease },
+  claim: RunClaim,
+): RunRecord {
+  const { record } = run
+  const isPlanned = record.status === 'QUEUED' || record.status === 'DELAYED'
+  waits.dropAll(run)
+  runs.interruptStreams(run, claim)
+  runs.hold(run, lease)
+  const draft = draftOf(record, claim.now)
+  draft.status = 'EXECUTING'
+  draft.attempt += 1
+  if (isPlanned) draft.policyAttempt += 1
+  draft.interruptions = interruptionsOf(record)
+  draft.owner = lease.owner
+  draft.epoch += 1
+  draft.slot = true
+  draft.wakeAt = undefined
+  draft.startedAt ??= claim.now
+  return runs.replace(run, draft, claim)
+}

@@ -1,0 +1,69 @@
+import type { PruneRequest } from '../contract/storage.ts'
+import { keptUntil } from './ended-entries.ts'
+import { findItem, listOf, withoutItem } from './few.ts'
+import { isFinal, RunEntry, type TokenEntry, type WaitSource } from './memory-entries.ts'
+import type { MemoryState } from './memory-state.ts'
+
+/** `prune`: drops what ended first, until `limit` records are gone or nothing more may go. */
+export function pruneMemory(state: MemoryState, request: PruneRequest): number {
+  const { before, keep = Infinity, limit, now } = request
+  const { ended, leases } = state
+  leases.forget(before)
+  ended.releaseKeys(now)
+  let dropped = 0
+  while (dropped < limit) {
+    const { oldest } = ended
+    if (oldest === undefined || (oldest.at >= before && ended.count <= keep)) break
+    if (isKept(state, oldest, now)) continue
+    dropped += oldest instanceof RunEntry ? dropRun(state, oldest, limit - dropped) : dropToken(state, oldest)
+  }
+  return dropped
+}
+
+/** Whether somebody may still need the entry; then it is out of the way until they do not. */
+function isKept({ runs, ended }: MemoryState, entry: WaitSource, now: number): boolean {
+  const { record } = entry
+  const keyEnd = keptUntil(record.key)
+  if (now < keyEnd) {
+    ended.keepUntil(entry, keyEnd)
+    return true
+  }
+  const creator = entry instanceof RunEntry ? entry : runs.table.get(entry.record.runId ?? '')
+  const root = creator && runs.table.get(creator.record.rootId)
+  // A child that nobody waited for outlives its root.
+  const isUser = (run: RunEntry | undefined): boolean => run !== undefined && isLive(run)
+  const user = [root, creator].find(isUser) ?? findItem(entry.waiters, () => true)?.run
+  if (user !== undefined) ended.keepFor(entry, user)
+  return user !== undefined
+}
+
+function isLive(run: RunEntry): boolean {
+  return !isFinal(run.record.status)
+}
+
+/** The run goes last, after as many of its own tokens as the budget allows. */
+function dropRun({ runs, tokens, ended }: MemoryState, run: RunEntry, budget: number): number {
+  const own = listOf(run.created).filter(belongsToRun)
+  for (const token of own.slice(0, budget)) {
+    run.created = withoutItem(run.created, token)
+    if (token.record.status !== 'WAITING') ended.drop(token)
+    tokens.drop(token)
+  }
+  if (own.length >= budget) return budget
+  ended.drop(run)
+  runs.drop(run)
+  return own.length + 1
+}
+
+/** A token made by hand has a life of its own; the others mean something to their run only. */
+function belongsToRun(token: TokenEntry): boolean {
+  return token.record.kind !== 'MANUAL' && token.waiters === undefined
+}
+
+function dropToken({ runs, tokens, ended }: MemoryState, token: TokenEntry): number {
+  const creator = runs.table.get(token.record.runId ?? '')
+  if (creator !== undefined) creator.created = withoutItem(creator.created, token)
+  ended.drop(token)
+  tokens.drop(token)
+  return 1
+}

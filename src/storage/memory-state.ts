@@ -1,0 +1,65 @@
+import { EndedEntries } from './ended-entries.ts'
+import { HintBoard } from './hint-board.ts'
+import { Leases } from './leases.ts'
+import { isAttempted, type RunEntry, type WaitSource } from './memory-entries.ts'
+import { RunLanes } from './run-lanes.ts'
+import { RunLedger } from './run-ledger.ts'
+import { RunSchedule } from './run-schedule.ts'
+import { TokenLedger } from './token-ledger.ts'
+import { WaitBook } from './wait-book.ts'
+
+/** What the stores of one memory storage share. */
+export interface MemoryState {
+  readonly runs: RunLedger
+  readonly tokens: TokenLedger
+  readonly waits: WaitBook
+  readonly lanes: RunLanes
+  readonly schedule: RunSchedule
+  readonly leases: Leases
+  readonly ended: EndedEntries
+  readonly hints: HintBoard
+}
+
+export function memoryState(): MemoryState {
+  const hints = new HintBoard()
+  const leases = new Leases()
+  const ended = new EndedEntries()
+  const lanes = new RunLanes()
+  const schedule = new RunSchedule(lanes)
+  const waits = new WaitBook({ schedule, hints })
+  const runs = new RunLedger({ lanes, schedule, waits, ended, hints })
+  const tokens = new TokenLedger({ waits, ended, hints })
+  return { runs, tokens, waits, lanes, schedule, leases, ended, hints }
+}
+
+const RUN_PREFIX = 'run:'
+
+/** The id of the token that stands for the end of a run. */
+export function runTokenId(runId: string): string {
+  return RUN_PREFIX + runId
+}
+
+/** What a token id names: a token, or for `run:<id>` that run. */
+export function waitSource({ runs, tokens }: MemoryState, tokenId: string): WaitSource | undefined {
+  if (tokenId.startsWith(RUN_PREFIX)) return runs.table.get(tokenId.slice(RUN_PREFIX.length))
+  return tokens.table.get(tokenId)
+}
+
+/** The run, if the attempt that says so still holds it. */
+export function fencedRun(
+  { runs }: MemoryState,
+  fence: { readonly id: string; readonly epoch: number; readonly by: string },
+): RunEntry | undefined {
+  const run = runs.table.get(fence.id)
+  if (run === undefined) return undefined
+  const { epoch, owner, status } = run.record
+  return epoch === fence.epoch && owner === fence.by && isAttempted(status) ? run : undefined
+}
+
+/** Runs of owners that are gone at `now` become claimable. */
+export function expireLeases(
+  { leases, runs }: MemoryState,
+  act: { readonly now: number; readonly by: string },
+): void {
+  for (const lease of leases.expire(act.now)) runs.abandon(lease.runs, act)
+}

@@ -1,0 +1,125 @@
+import type { TokenRecord } from '../contract/records.ts'
+import type {
+  Inserted,
+  Page,
+  PageRequest,
+  TokenAwait,
+  TokenAwaited,
+  TokenFilter,
+  TokenInsert,
+  TokenSettle,
+  TokenSettled,
+  TokenStore,
+} from '../contract/storage.ts'
+import { withItem } from './few.ts'
+import { isFinal, isHeld, RunEntry, type TokenEntry, type WaitSource } from './memory-entries.ts'
+import { fencedRun, type MemoryState, runTokenId, waitSource } from './memory-state.ts'
+import { tagList } from './token-ledger.ts'
+
+/** The tokens of a memory storage. */
+export function memoryTokens(state: MemoryState): TokenStore {
+  const { hints } = state
+  return {
+    insert: (request) => insertToken(state, request),
+    get(id, now) {
+      const source = waitSource(state, id)
+      const token = source && readToken(state, source, now)
+      hints.flush()
+      return token
+    },
+    list(filter, page, now) {
+      const listed = listTokens(state, filter, { ...page, now })
+      hints.flush()
+      return listed
+    },
+    await(request) {
+      const awaited = awaitToken(state, request)
+      hints.flush()
+      return awaited
+    },
+    settle(request) {
+      const settled = settleToken(state, request)
+      hints.flush()
+      return settled
+    },
+    release(waits) {
+      for (const { tokenId, runId } of waits) releaseWait(state, tokenId, runId)
+    },
+  }
+}
+
+/** The record of what a run can wait for; for a run the one that stands for its end. */
+export function tokenOf(source: WaitSource): TokenRecord {
+  if (!(source instanceof RunEntry)) return source.record
+  const { id, status, createdAt, finishedAt } = source.record
+  const token = { id: runTokenId(id), kind: 'RUN', tags: [], createdAt } as const
+  return isFinal(status)
+    ? { ...token, status: 'COMPLETED', completedAt: finishedAt }
+    : { ...token, status: 'WAITING' }
+}
+
+function insertToken({ runs, tokens }: MemoryState, { record, now }: TokenInsert): Inserted<TokenRecord> {
+  const holder = record.key && tokens.table.holder(record.key, now)
+  if (holder !== undefined) return { record: holder.record, isCached: true }
+  const token = tokens.add(record)
+  const creator = record.runId === undefined ? undefined : runs.table.get(record.runId)
+  if (creator !== undefined) creator.created = withItem(creator.created, token)
+  return { record, isCached: false }
+}
+
+/** A token past its deadline is settled before it is answered; that was nobody's doing, so that everybody is told. */
+function readToken({ tokens }: MemoryState, source: WaitSource, now: number): TokenRecord {
+  if (!(source instanceof RunEntry)) tokens.settleIfDue(source, { now })
+  return tokenOf(source)
+}
+
+function listTokens(
+  { tokens }: MemoryState,
+  filter: TokenFilter,
+  { now, ...page }: PageRequest & { readonly now: number },
+): Page<TokenRecord> {
+  const { kind, status, tags, key, from = -Infinity, to = Infinity } = filter
+  const matches = (token: TokenEntry): boolean => {
+    const { record } = token
+    if (record.kind !== kind || record.createdAt < from || record.createdAt > to) return false
+    if (tags !== undefined && !tags.some((tag) => record.tags.includes(tag))) return false
+    tokens.settleIfDue(token, { now })
+    return status?.includes(token.record.status) ?? true
+  }
+  const lists = tags === undefined ? [kind] : [...new Set(tags.map(tagList))]
+  const { records, ...cursors } = tokens.table.list({ lists, key, matches, page })
+  return { records: records.map((token) => token.record), ...cursors }
+}
+
+function awaitToken(state: MemoryState, { tokenId, runId, epoch, by, now }: TokenAwait): TokenAwaited {
+  const run = fencedRun(state, { id: runId, epoch, by })
+  if (run === undefined) return { outcome: 'stale' }
+  const source = waitSource(state, tokenId)
+  if (source === undefined) return { outcome: 'unknown' }
+  const token = readToken(state, source, now)
+  if (token.status !== 'WAITING') return { outcome: 'settled', token }
+  state.waits.add(run, source, tokenId)
+  return { outcome: 'registered', token }
+}
+
+function settleToken({ tokens }: MemoryState, request: TokenSettle): TokenSettled | undefined {
+  const { id, outputJson, now } = request
+  const token = tokens.table.get(id)
+  if (token === undefined) return undefined
+  const late = tokens.settleIfDue(token, request)
+  if (late !== undefined || token.record.status !== 'WAITING') {
+    return { record: token.record, won: false, ready: late ?? [] }
+  }
+  const ready = tokens.settle(token, { status: 'COMPLETED', outputJson, completedAt: now }, request)
+  return { record: token.record, won: true, ready }
+}
+
+/** A parked run without an owner keeps its waits: they are what wakes it, and nobody who is alive can mean them. */
+function releaseWait(state: MemoryState, tokenId: string, runId: string): void {
+  const run = state.runs.table.get(runId)
+  const source = waitSource(state, tokenId)
+  if (run === undefined || source === undefined) return
+  if (run.record.status === 'WAITING' && !isHeld(run)) return
+  const wait = state.waits.find(run, source)
+  if (wait !== undefined) state.waits.drop(wait)
+}

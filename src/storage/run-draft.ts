@@ -1,0 +1,65 @@
+import type { RunChange, RunRecord } from '../contract/records.ts'
+
+/** A record that nobody else has seen yet. */
+export type RunDraft = { -readonly [Field in keyof RunRecord]: RunRecord[Field] }
+
+/**
+ * A copy to change and to put in the place of `record`, no older than `now`.
+ *
+ * Hot: every step of a run makes one. Naming all fields gives every record the same shape, and is 5 times as fast as
+ * a spread that adds or changes some.
+ */
+export function draftOf(record: RunRecord, now: number): RunDraft {
+  return {
+    id: record.id,
+    taskId: record.taskId,
+    status: record.status,
+    payloadJson: record.payloadJson,
+    outputJson: record.outputJson,
+    errorJson: record.errorJson,
+    attempt: record.attempt,
+    policyAttempt: record.policyAttempt,
+    interruptions: record.interruptions,
+    owner: record.owner,
+    epoch: record.epoch,
+    slot: record.slot,
+    slotUntil: record.slotUntil,
+    returned: record.returned,
+    wakeAt: record.wakeAt,
+    expiresAt: record.expiresAt,
+    parentId: record.parentId,
+    rootId: record.rootId,
+    tags: record.tags,
+    metadataJson: record.metadataJson,
+    streams: record.streams,
+    queue: record.queue,
+    concurrencyKey: record.concurrencyKey,
+    optionsJson: record.optionsJson,
+    key: record.key,
+    createdAt: record.createdAt,
+    updatedAt: Math.max(record.updatedAt, now),
+    startedAt: record.startedAt,
+    finishedAt: record.finishedAt,
+  }
+}
+
+/** A copy with an update in it. An update may give the slot back; only a claim or a resume takes one. */
+export function changedDraft(record: RunRecord, change: RunChange, now: number): RunDraft {
+  const draft: RunDraft = Object.assign(draftOf(record, now), change)
+  draft.slot = record.slot && draft.slot
+  if (!draft.slot) draft.slotUntil = undefined
+  return draft
+}
+
+/** A copy that is final: without owner, without deadlines, and without a slot unless the change keeps it. */
+export function finalDraft(record: RunRecord, change: RunChange, now: number): RunDraft {
+  const draft = changedDraft(record, change, now)
+  draft.owner = undefined
+  draft.wakeAt = undefined
+  draft.finishedAt ??= now
+  if (change.slot !== true) {
+    draft.slot = false
+    draft.slotUntil = undefined
+  }
+  return draft
+}

@@ -1,0 +1,28 @@
+import {
+  testClock as bareTestClock,
+  type TestClock,
+  type TestClockOptions as BareOptions,
+} from '../clock/test-clock.ts'
+import { currentScope } from '../core/run-scope.ts'
+
+export type TestClockOptions = Omit<BareOptions, 'currentRun'>
+
+/**
+ * Creates a clock that is moved by tests. It touches no globals, and any number of them live side by side.
+ *
+ * @example
+ * ```ts
+ * const clock = testClock({ start: Date.UTC(2030, 0, 31), mode: 'manual' })
+ * const engine = createEngine({ tasks: [review], clock })
+ * await clock.advance('24h')
+ * ```
+ */
+export function testClock(options: TestClockOptions = {}): TestClock {
+  return bareTestClock({ ...options, currentRun })
+}
+
+/** The run whose code is calling, as long as its attempt lasts. */
+function currentRun(): string | undefined {
+  const scope = currentScope()
+  return scope === undefined || scope.isEnded ? undefined : scope.id
+}

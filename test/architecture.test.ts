@@ -1,0 +1,247 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import build from '../tsup.config.ts'
+import { entryDisagreements, violations } from './support/architecture.ts'
+import { readSources } from './support/modules.ts'
+
+const lines = (count: number): string => 'call()\n'.repeat(count)
+const members = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `m${index}(): void {}`).join('\n')
+
+/** A small tree that keeps every rule; each case below breaks one. */
+const sound = {
+  'src/index.ts': `export { createEngine, type Engine } from './core/create-engine.ts'`,
+  'src/contract/clock.ts': `export interface Clock { now(): number; setTimeout: unknown }`,
+  'src/primitives/ring-buffer.ts': `import ms from 'ms'\nexport const size = ms('1s')`,
+  'src/primitives/id.ts': `import { size } from './ring-buffer.ts'\nexport const id = size`,
+  'src/clock/system-clock.ts': `import type { Clock } from '../contract/clock.ts'
+    export const systemClock = (): Clock => ({ now: () => Date.now(), setTimeout })`,
+  'src/core/engine.ts': `import { createHmac } from 'node:crypto'
+    import { size } from '../primitives/ring-buffer.ts'
+    /** Never calls Date.now() or new Date(). */
+    export const at = (clock: { now(): number }) => [new Date(clock.now()), size, createHmac('sha256', 'setTimeout')]`,
+  'src/core/create-engine.ts': `import { systemClock } from '../clock/system-clock.ts'\nexport const createEngine = systemClock`,
+  'src/testing/fixture.ts': `import { systemClock } from '../clock/system-clock.ts'\nexport const fixture = systemClock`,
+}
+
+const broken: readonly (readonly [rule: string, path: string, text: string, problem: string])[] = [
+  [
+    'contract sees nothing of ours',
+    'src/contract/clock.ts',
+    `import { id } from '../primitives/id.ts'`,
+    'may see only contract',
+  ],
+  [
+    'primitives see no contract',
+    'src/primitives/id.ts',
+    `import type { Clock } from '../contract/clock.ts'`,
+    'may see only primitives',
+  ],
+  [
+    'a type import counts',
+    'src/clock/system-clock.ts',
+    `import type { at } from '../core/engine.ts'`,
+    'may see only clock, contract, primitives',
+  ],
+  [
+    'so does an import type',
+    'src/clock/a.ts',
+    `export type A = import('../core/engine.ts').A`,
+    'imports src/core/engine.ts',
+  ],
+  [
+    'so does a dynamic import',
+    'src/storage/a.ts',
+    `export const a = () => import('../core/engine.ts')`,
+    'imports src/core/engine.ts',
+  ],
+  [
+    'so does a re-export',
+    'src/storage/a.ts',
+    `export { at } from '../core/engine.ts'\nexport const b = 1`,
+    'imports src/core/engine.ts',
+  ],
+  [
+    'storage does not see the clock',
+    'src/storage/memory.ts',
+    `import { systemClock } from '../clock/system-clock.ts'`,
+    'imports src/clock',
+  ],
+  [
+    'only create-engine knows the defaults',
+    'src/core/engine.ts',
+    `import { systemClock } from '../clock/system-clock.ts'`,
+    'may see only core',
+  ],
+  [
+    'http sees no storage',
+    'src/http/handler.ts',
+    `import { memory } from '../storage/memory.ts'`,
+    'imports src/storage',
+  ],
+  [
+    'nobody imports an entry',
+    'src/http/handler.ts',
+    `import { createEngine } from '../index.ts'`,
+    'not below a layer',
+  ],
+  [
+    'nobody imports the package by its name',
+    'src/http/handler.ts',
+    `import { createEngine } from 'waitpoint'`,
+    'its own package',
+  ],
+  ['nobody leaves src', 'src/testing/a.ts', `import { x } from '../../test/x.ts'`, 'not below a layer'],
+  ['every folder is a layer', 'src/lib/thing.ts', `export const a = 1`, 'no layer'],
+  ['imports carry the extension', 'src/core/a.ts', `import { at } from './engine'`, 'without its extension'],
+  [
+    'no cycle',
+    'src/core/engine.ts',
+    `import './create-engine.ts'\nimport { at } from './engine.ts'`,
+    'import cycle: src/core/engine.ts → src/core/engine.ts',
+  ],
+  ['no cycle of types', 'src/primitives/ring-buffer.ts', `import type { id } from './id.ts'`, 'import cycle'],
+  ['no import for a side effect', 'src/core/a.ts', `import './engine.ts'`, 'side effect'],
+  ['an entry only re-exports', 'src/index.ts', `export const a = 1`, 'must only re-export'],
+  ['an entry is not empty', 'src/http.ts', ``, 'must only re-export'],
+  ['no barrel below src', 'src/core/all.ts', `export { at } from './engine.ts'`, 'barrel'],
+  ['no utils.ts', 'src/core/utils.ts', `export const a = 1`, 'named after nothing'],
+  ['no types.ts', 'src/contract/types.ts', `export type A = 1`, 'named after nothing'],
+  ['kebab-case', 'src/core/runScope.ts', `export const a = 1`, 'kebab-case'],
+  ['no default export', 'src/core/a.ts', `export default 1`, 'default export'],
+  ['no default function', 'src/core/a.ts', `export default function a() {}`, 'default export'],
+  ['no renamed default', 'src/core/a.ts', `const a = 1\nexport { a as default }`, 'default export'],
+  ['no export *', 'src/index.ts', `export * from './core/engine.ts'`, 'export *'],
+  ['no export * as', 'src/core/a.ts', `export * as a from './engine.ts'\nexport const b = 1`, 'export *'],
+  ...[
+    ['Date.now()', 'Date.now'],
+    ['new Date()', 'new Date()'],
+    ['new Date', 'new Date()'],
+    ['Date()', 'new Date()'],
+    ['setTimeout(f, 1)', 'setTimeout'],
+    ['globalThis.setTimeout(f, 1)', 'globalThis'],
+    ['[setInterval]', 'setInterval'],
+    ['setImmediate(f)', 'setImmediate'],
+    ['queueMicrotask(f)', 'queueMicrotask'],
+    ['Math.random()', 'Math.random'],
+    ['crypto.randomUUID()', 'crypto.randomUUID'],
+    ['process.nextTick(f)', 'process.nextTick'],
+    ['performance.now()', 'performance'],
+    ['AbortSignal.timeout(1)', 'AbortSignal.timeout'],
+  ].map(
+    ([code, use]) =>
+      [`no ${code}`, 'src/core/a.ts', `export const a = (f) => ${code}`, `uses ${use}`] as const,
+  ),
+  [
+    'no timers module',
+    'src/core/a.ts',
+    `import { setTimeout } from 'node:timers/promises'`,
+    'uses setTimeout of timers',
+  ],
+  [
+    'no random bytes',
+    'src/core/a.ts',
+    `import { randomBytes as b } from 'node:crypto'`,
+    'uses randomBytes of crypto',
+  ],
+  ['a file of at most 320 lines', 'src/core/a.ts', lines(321), '321 lines of code'],
+  [
+    'a function of at most 50',
+    'src/core/a.ts',
+    `export function a() {\n${lines(49)}}`,
+    'function of 51 lines at line 1',
+  ],
+  [
+    'a method of at most 50',
+    'src/core/a.ts',
+    `export class A {\na() {\n${lines(49)}}\n}`,
+    'function of 51 lines at line 2',
+  ],
+  [
+    'a class of at most 15 members',
+    'src/core/a.ts',
+    `export class A {\n${members(16)}}`,
+    'class of 16 public members',
+  ],
+]
+
+const allowed: readonly (readonly [what: string, path: string, text: string])[] = [
+  [
+    '320 lines, comments and blanks apart',
+    'src/core/a.ts',
+    `${lines(320)}\n\n// one more\n/**\n * and more\n */\n`,
+  ],
+  ['a function of 50', 'src/core/a.ts', `/** Long. */\nexport function a() {\n// why\n\n${lines(48)}}`],
+  [
+    '15 public members and private ones',
+    'src/core/a.ts',
+    `export class A {\n#a = 1\nprivate b = 2\n${members(15)}\n}`,
+  ],
+  [
+    'the world in src/clock',
+    'src/clock/a.ts',
+    `export const a = () => [setTimeout, Math.random(), new Date()]`,
+  ],
+  [
+    'http in testing',
+    'src/testing/a.ts',
+    `import { createHandler } from '../http/handler.ts'\nexport const a = createHandler`,
+  ],
+]
+
+describe('architecture', () => {
+  it('holds in src', () => {
+    const sources = readSources('src')
+    expect(sources.size).toBeGreaterThan(0)
+    expect(violations(sources)).toEqual([])
+  })
+
+  it('has one list of entries: the exports map, src/*.ts and the build', () => {
+    const { exports: exportsMap } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: object }
+    const files = [...readSources('src').keys()].filter((path) => path.split('/').length === 2)
+    expect(
+      entryDisagreements({ exportsMap: { ...exportsMap }, files, built: build.entry as string[] }),
+    ).toEqual([])
+  })
+})
+
+describe('violations', () => {
+  it('finds nothing in a sound tree', () => {
+    expect(violations(new Map(Object.entries(sound)))).toEqual([])
+  })
+
+  it.each(allowed)('allows %s', (_what, path, text) => {
+    expect(violations(new Map(Object.entries({ ...sound, [path]: text })))).toEqual([])
+  })
+
+  it.each(broken)('says so: %s', (_rule, path, text, problem) => {
+    const found = violations(new Map(Object.entries({ ...sound, [path]: text })))
+    expect(found).toContainEqual(expect.stringContaining(problem))
+    expect(found).toContainEqual(expect.stringContaining(path))
+  })
+})
+
+describe('entryDisagreements', () => {
+  const exportsMap = {
+    '.': { types: './dist/index.d.ts', default: './dist/index.js' },
+    './package.json': './package.json',
+  }
+  const agreeing = { exportsMap, files: ['src/index.ts'], built: ['src/index.ts'] }
+
+  it('finds nothing when the three agree', () => {
+    expect(entryDisagreements(agreeing)).toEqual([])
+  })
+
+  it.each([
+    [
+      'an entry that is not exported',
+      { files: ['src/index.ts', 'src/http.ts'], built: ['src/index.ts', 'src/http.ts'] },
+    ],
+    ['an export without a file', { exportsMap: { ...exportsMap, './http': exportsMap['.'] } }],
+    ['an export of another file', { exportsMap: { '.': './dist/main.js' } }],
+    ['an entry that is not built', { built: [] }],
+    ['something else that is built', { built: ['src/index.ts', 'src/core/engine.ts'] }],
+  ])('finds %s', (_what, change) => {
+    expect(entryDisagreements({ ...agreeing, ...change })).toHaveLength(1)
+  })
+})

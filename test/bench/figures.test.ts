@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import { BenchSide } from '../../bench/bench-side.ts'
+import { holdContest } from '../../bench/contest.ts'
+import { deadlines } from '../../bench/figures/deadlines.ts'
+import { parked } from '../../bench/figures/parked.ts'
+import { resume } from '../../bench/figures/resume.ts'
+import { runs } from '../../bench/figures/runs.ts'
+import { startUp } from '../../bench/figures/start-up.ts'
+import { streams } from '../../bench/figures/streams.ts'
+import type { Lab } from '../../bench/lab.ts'
+import { openPark } from '../../bench/park.ts'
+
+const COUNT = 10
+
+/** Everything once, with next to nothing to do, in this process. */
+const lab: Lab = {
+  count: () => COUNT,
+  rounds: () => 1,
+  hold: (contest) => {
+    const open = (name: string): Promise<BenchSide> => BenchSide.open(contest, name, COUNT)
+    return holdContest(contest, { rounds: 1, warmUps: 0, open })
+  },
+  measurePark: async (side, count) => {
+    const park = await openPark(side, count)
+    await park.close()
+    return park.memory
+  },
+}
+
+describe('figures', () => {
+  it.each([runs, resume, parked, deadlines, streams, startUp])('measures $name', async (figure) => {
+    const measurements = await figure.measure(lab)
+    expect(measurements.length).toBeGreaterThan(0)
+    for (const { ours, bare } of measurements) {
+      for (const { values } of bare === undefined ? [ours] : [ours, bare]) {
+        expect(values.length).toBeGreaterThan(0)
+        expect(values.every(Number.isFinite)).toBe(true)
+      }
+    }
+  })
+
+  it('tells its contests apart by name', () => {
+    const names = [runs, resume, deadlines, streams].flatMap(({ contests }) =>
+      contests.map(({ name }) => name),
+    )
+    expect(new Set(names).size).toBe(names.length)
+  })
+})

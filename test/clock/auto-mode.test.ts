@@ -1,0 +1,193 @@
+import { setImmediate as macrotask } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { createDeferred } from '../../src/primitives/deferred.ts'
+import { testClock, type TestClock, type TestClockOptions } from '../../src/clock/test-clock.ts'
+import { runInChild } from './child-process.ts'
+
+const START = Date.UTC(2000, 0, 1)
+
+/** Awaits something as the engine does for a caller outside a run: `arrive` ends the wait. */
+function demand(clock: TestClock, id = 'run_1'): { arrive: () => void; outcome: Promise<unknown> } {
+  const { promise, resolve } = createDeferred<unknown>()
+  const release = clock.hold({ kind: 'awaited', id, fail: (error) => end(error) })
+  const end = (outcome: unknown): void => {
+    release()
+    resolve(outcome)
+  }
+  return { arrive: () => end(clock.now() - START), outcome: promise }
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await macrotask()
+}
+
+describe('mode auto', () => {
+  it('moves on by itself to what is awaited, and no farther', async () => {
+    const clock = testClock()
+    const { arrive, outcome } = demand(clock)
+    clock.setTimer(START + 86_400_000, arrive)
+    clock.setTimer(START + 86_400_001, () => expect.unreachable())
+    expect(await outcome).toBe(86_400_000)
+    await turns(5)
+    expect(clock.now()).toBe(START + 86_400_000)
+  })
+
+  it('fires upkeep on the way, each at its instant, however often', async () => {
+    const clock = testClock({ maxSteps: 2 })
+    const beats: number[] = []
+    const beat = (): void => {
+      clock.setTimer(clock.now() + 10, beat, { label: 'lease', background: true })
+      beats.push(clock.now() - START)
+    }
+    beat()
+    const { arrive, outcome } = demand(clock)
+    clock.setTimer(START + 35, arrive)
+    expect(await outcome).toBe(35)
+    expect(beats).toEqual([0, 10, 20, 30])
+  })
+
+  it.each(['executing', 'call'] as const)('stands still while somebody is %s', async (kind) => {
+    const clock = testClock({ ioGraceMs: 1 })
+    const release = clock.hold({ kind, id: 'somebody' })
+    const { arrive, outcome } = demand(clock)
+    clock.setTimer(START + 5, arrive)
+    await turns(20)
+    expect(clock.now()).toBe(START)
+    release()
+    expect(await outcome).toBe(5)
+  })
+
+  it('lets a whole turn pass after every sign of life', async () => {
+    const clock = testClock()
+    const release = clock.hold({ kind: 'executing', id: 'run_1' })
+    const { arrive, outcome } = demand(clock)
+    clock.setTimer(START + 5, arrive)
+    await macrotask()
+    release()
+    clock.hold({ kind: 'call', id: 'storage.tick' })()
+    await macrotask()
+    expect(clock.now()).toBe(START)
+    expect(await outcome).toBe(5)
+  })
+
+  it('gives streams whose run has returned real time, as long as they give signs of life', async () => {
+    const clock = testClock({ ioGraceMs: 20 })
+    const release = clock.hold({ kind: 'draining', id: 'run_1' })
+    const { arrive, outcome } = demand(clock)
+    clock.setTimer(START + 60_000, arrive, { label: 'end of the drain' })
+    await turns(3)
+    expect(clock.now()).toBe(START)
+    expect(await outcome).toBe(60_000)
+    release()
+  })
+
+  it('does not make streams wait that sleep on this clock', async () => {
+    const clock = testClock({ ioGraceMs: 60_000 })
+    const release = clock.hold({ kind: 'draining', id: 'run_1' })
+    const { arrive, outcome } = demand(clock)
+    await clock.sleep('1h')
+    release()
+    arrive()
+    expect(await outcome).toBe(3_600_000)
+  })
+
+  it('leaves the decision to explicit calls while there are any', async () => {
+    const clock = testClock()
+    const { arrive, outcome } = demand(clock)
+    clock.setTimer(START + 10, arrive)
+    await clock.advance(3)
+    expect(clock.now()).toBe(START + 3)
+    await clock.advance(4)
+    expect(clock.now()).toBe(START + 7)
+    expect(await outcome).toBe(10)
+  })
+
+  it('ends what can never come with an error, at once', async () => {
+    const clock = testClock()
+    clock.setTimer(START + 5, () => undefined, { label: 'lease', background: true })
+    clock.hold({ kind: 'parked', id: 'run_1' })
+    const [one, other] = [demand(clock, 'run_1'), demand(clock, 'run_2')]
+    const error = {
+      code: 'ERR_STUCK',
+      message: expect.stringMatching(
+        /waiting for "run_1", "run_2"[^]*parked run_1[^]*lease \(background\)/,
+      ) as unknown,
+    }
+    expect(await one.outcome).toMatchObject(error)
+    expect(await other.outcome).toMatchObject(error)
+    expect(clock.now()).toBe(START)
+  })
+
+  it('tells a wait only once that it can never end', async () => {
+    const clock = testClock()
+    const failures: Error[] = []
+    const release = clock.hold({ kind: 'awaited', id: 'run_1', fail: (error) => failures.push(error) })
+    await turns(5)
+    clock.hold({ kind: 'parked', id: 'run_1' })
+    await turns(5)
+    expect(failures).toHaveLength(1)
+    release()
+  })
+
+  it('goes on with a wait that cannot be failed once there is something to wait for', async () => {
+    const clock = testClock()
+    const { promise, resolve } = createDeferred<number>()
+    const release = clock.hold({ kind: 'awaited', id: 'run_1' })
+    await turns(5)
+    clock.setTimer(START + 5, () => resolve(clock.now() - START))
+    expect(await promise).toBe(5)
+    release()
+  })
+
+  it('does not keep the process busy meanwhile', async () => {
+    const printed = await runInChild(`
+      import { testClock } from './src/clock/test-clock.ts'
+      testClock().hold({ kind: 'awaited', id: 'run_1' })
+      process.on('exit', () => console.log('idle'))
+    `)
+    expect(printed).toBe('idle\n')
+  })
+
+  it.each([0, 5])('ends a wait that timers without end, %i ms apart, do not bring about', async (inMs) => {
+    const clock = testClock({ maxSteps: 20 })
+    const again = (): unknown => clock.setTimer(clock.now() + inMs, again, { label: 'again' })
+    again()
+    expect(await demand(clock).outcome).toMatchObject({ code: 'ERR_RUNAWAY', labels: ['again'] })
+  })
+
+  it('counts what happens at one instant anew for every instant', async () => {
+    const clock = testClock({ maxSteps: 10 })
+    const { arrive, outcome } = demand(clock)
+    for (let inMs = 1; inMs <= 8; inMs++) {
+      clock.setTimer(START + inMs, () => {
+        for (let due = 0; due < 3; due++) clock.setTimer(clock.now(), () => undefined)
+      })
+    }
+    clock.setTimer(START + 9, arrive)
+    expect(await outcome).toBe(9)
+  })
+
+  it('counts anew for every new wait and sleep', async () => {
+    const clock = testClock({ maxSteps: 20 })
+    const again = (): unknown => clock.setTimer(clock.now() + 5, again, { label: 'again' })
+    again()
+    for (let wait = 1; wait <= 5; wait++) {
+      const { arrive, outcome } = demand(clock)
+      clock.setTimer(clock.now() + 80, arrive)
+      expect(await outcome).toBe(80 * wait)
+    }
+    for (let sleep = 1; sleep <= 5; sleep++) await clock.sleep(80)
+    expect(clock.now() - START).toBe(800)
+  })
+})
+
+describe.each<TestClockOptions['mode']>(['manual', 'frozen'])('mode %s', (mode) => {
+  it('does not move for what is awaited, and does not end it', async () => {
+    const clock = testClock({ mode })
+    const { outcome } = demand(clock)
+    void outcome.then(() => expect.unreachable())
+    clock.setTimer(START + 5, () => expect.unreachable())
+    await turns(10)
+    expect(clock.now()).toBe(START)
+  })
+})

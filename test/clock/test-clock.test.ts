@@ -1,0 +1,185 @@
+import { readFile } from 'node:fs/promises'
+import { setImmediate as macrotask } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { testClock } from '../../src/clock/test-clock.ts'
+import { runInChild } from './child-process.ts'
+import { clockLaws } from './clock-laws.ts'
+
+const START = Date.UTC(2000, 0, 1)
+
+describe('testClock', () => {
+  clockLaws(() => {
+    const clock = testClock()
+    return { clock, elapse: (durationMs) => clock.advance(durationMs) }
+  })
+
+  it('starts with the year 2000, or where it is told to', () => {
+    expect(testClock().now()).toBe(START)
+    expect(testClock({ start: 5 }).now()).toBe(5)
+    expect(testClock({ start: new Date(7) }).now()).toBe(7)
+    expect(() => testClock({ start: 0.5 })).toThrow(RangeError)
+    expect(() => testClock({ start: new Date(NaN) })).toThrow('Cannot read instant "Invalid Date"')
+  })
+
+  it.each(['auto', 'manual', 'frozen'] as const)('stands still by itself in mode %s', async (mode) => {
+    const clock = testClock({ mode })
+    clock.setTimer(START + 1, () => expect.unreachable())
+    await macrotask()
+    await macrotask()
+    expect(clock.now()).toBe(START)
+  })
+
+  it.each(['auto', 'manual', 'frozen'] as const)(
+    'fires what is due without a call in mode %s',
+    async (mode) => {
+      const clock = testClock({ mode })
+      const fired: string[] = []
+      await new Promise<void>((resolve) => {
+        clock.setTimer(START, () => {
+          fired.push('due')
+          clock.setTimer(START - 1, () => {
+            fired.push('overdue')
+            resolve()
+          })
+        })
+      })
+      expect(fired).toEqual(['due', 'overdue'])
+      expect(clock.now()).toBe(START)
+    },
+  )
+
+  it('can stand beside others', async () => {
+    const [one, other] = [testClock(), testClock()]
+    await Promise.all([one.advance('1h'), other.advance('2h')])
+    expect([one.now(), other.now()]).toEqual([START + 3_600_000, START + 7_200_000])
+  })
+
+  describe('external', () => {
+    it('keeps time standing still until real I/O has settled, whatever its outcome', async () => {
+      const clock = testClock({ ioGraceMs: 1 })
+      const seen: unknown[] = []
+      const read = clock.external(readFile(import.meta.filename), { label: 'reading this file' })
+      const missing = clock.external(readFile('/nowhere/at/all'))
+      read.then(
+        () => seen.push(['read', clock.now()]),
+        () => undefined,
+      )
+      missing.catch(() => seen.push(['missing', clock.now()]))
+      expect(clock.timeline()).toContain('external reading this file')
+      await clock.advance(10)
+      expect(seen).toHaveLength(2)
+      expect(seen).toEqual(
+        expect.arrayContaining([
+          ['read', START],
+          ['missing', START],
+        ]),
+      )
+    })
+
+    it('keeps automatic time standing still as well', async () => {
+      const clock = testClock()
+      const file = clock.external(readFile(import.meta.filename)).then(() => clock.now())
+      await clock.sleep('1h')
+      expect(await file).toBe(START)
+    })
+  })
+
+  describe('pending', () => {
+    it('lists what is scheduled in the order in which it will fire, and where it was set', async () => {
+      const clock = testClock()
+      clock.setTimer(START + 20, () => undefined, { label: 'last' })
+      clock.setTimer(START + 10, () => undefined, { label: 'upkeep', background: true })
+      clock.setTimer(START + 10, () => undefined, { label: 'second' })
+      clock.setTimer(START + 10, () => undefined, { label: 'canceled' })()
+      await clock.advance(5)
+      clock.setTimer(START + 20, () => undefined)
+      expect(clock.pending()).toEqual([
+        { at: START + 10, label: 'upkeep', background: true, setAt: START, stack: '' },
+        {
+          at: START + 10,
+          label: 'second',
+          background: false,
+          setAt: START,
+          stack: expect.any(String) as unknown,
+        },
+        {
+          at: START + 20,
+          label: 'last',
+          background: false,
+          setAt: START,
+          stack: expect.any(String) as unknown,
+        },
+        {
+          at: START + 20,
+          label: 'timer',
+          background: false,
+          setAt: START + 5,
+          stack: expect.any(String) as unknown,
+        },
+      ])
+      expect(clock.pending()[1]?.stack).toContain('test-clock.test.ts')
+    })
+  })
+
+  describe('timeline', () => {
+    it('shows what fired, who waits and what comes, with distances', async () => {
+      const clock = testClock()
+      clock.setTimer(START + 1, () => undefined, { label: 'first' })
+      clock.setTimer(START + 93_784_005, () => undefined, { label: 'lease', background: true })
+      clock.setTimer(START + 100, () => undefined, { label: 'overdue soon' })
+      clock.hold({ kind: 'parked', id: 'run_1' })
+      await clock.advance(4)
+      expect(clock.timeline().split('\n')).toEqual([
+        '2000-01-01T00:00:00.001Z fired first',
+        '2000-01-01T00:00:00.004Z now',
+        '  parked run_1',
+        '2000-01-01T00:00:00.100Z +96ms overdue soon',
+        '2000-01-02T02:03:04.005Z +1d 2h 3m 4s 1ms lease (background)',
+      ])
+    })
+
+    it('does not list a crowd', () => {
+      const clock = testClock()
+      for (let index = 0; index < 25; index++) clock.hold({ kind: 'parked', id: `run_${index}` })
+      expect(clock.timeline()).toContain('run_19\n  and 5 more')
+    })
+  })
+
+  describe('disposal', () => {
+    it('is silent when only upkeep is left', async () => {
+      const clock = testClock()
+      clock.setTimer(START + 1, () => undefined, { label: 'lease', background: true })
+      clock.signal('1h')
+      await expect(clock[Symbol.asyncDispose]()).resolves.toBeUndefined()
+      expect(clock.pending()).toEqual([])
+    })
+
+    it('names what is left and where it was set, and drops it', async () => {
+      const clock = testClock({ mode: 'manual' })
+      clock.setTimer(START + 1, () => undefined, { label: 'forgotten' })
+      clock.hold({ kind: 'awaited', id: 'run_1' })
+      await expect(clock[Symbol.asyncDispose]()).rejects.toMatchObject({
+        name: 'LeftoverError',
+        code: 'ERR_LEFTOVER',
+        message: expect.stringMatching(
+          /timer "forgotten"[^]*test-clock\.test\.ts[^]*awaits "run_1"/,
+        ) as unknown,
+      })
+      expect(clock.pending()).toEqual([])
+    })
+  })
+
+  it('works under fake globals and leaves an error in a callback uncaught, after the others', async () => {
+    const printed = await runInChild(`
+      import { testClock } from './src/clock/test-clock.ts'
+      for (const name of ['setTimeout', 'setImmediate']) globalThis[name] = () => { throw new Error(name) }
+      process.on('uncaughtException', (error) => console.log('uncaught', error.message))
+      const clock = testClock()
+      clock.setTimer(clock.now() + 1, () => { throw new Error('one') })
+      clock.setTimer(clock.now() + 1, () => console.log('two'))
+      await clock.advance(5)
+      console.log('advanced')
+    `)
+    expect(printed).toBe('uncaught one\ntwo\nadvanced\n')
+  })
+})

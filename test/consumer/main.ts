@@ -1,0 +1,20 @@
+// A user's first program. scripts/packed.mjs type-checks and runs it against the packed package.
+import { createEngine, task, type Engine } from 'waitpoint'
+import { createHandler } from 'waitpoint/http'
+import { createTestEngine } from 'waitpoint/testing'
+
+const greet = task({ id: 'greet', run: async (payload: { name: string }) => `Hello ${payload.name}` })
+
+const engine: Engine = createEngine({ tasks: [greet] })
+const run = await engine.trigger(greet, { name: 'Ada' })
+const output: string = await run.result()
+// @ts-expect-error -- the payload is inferred from the task
+const misspelt = (): unknown => engine.trigger(greet, { nmae: 'Ada' })
+
+const handler: (request: Request) => Promise<Response> = createHandler(engine)
+const { status } = await handler(new Request('http://localhost/nowhere'))
+
+const fixture = await createTestEngine({ tasks: [greet] })
+await fixture.close()
+await engine.close()
+console.log(output, status, typeof misspelt)

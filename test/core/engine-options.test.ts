@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { createEngine, type EngineOptions, memoryStorage, task } from 'waitpoint'
+import { testClock } from 'waitpoint/testing'
+import { projectStorage } from '../support/abandon.ts'
+import { rejection } from '../support/body-task.ts'
+import { steeredStorage } from '../support/steered-storage.ts'
+
+const plain = task({ id: 'plain', run: () => undefined })
+
+describe('createEngine', () => {
+  it.each<[string, unknown]>([
+    ['a concurrency of 0', { concurrency: 0 }],
+    ['half a concurrency', { concurrency: 1.5 }],
+    ['a concurrency that is no number', { concurrency: Number.NaN }],
+    ['negative maxInterruptions', { maxInterruptions: -1 }],
+    ['a history of nothing', { streams: { historyChunks: 0 } }],
+    ['a history of no bytes', { streams: { historyBytes: 0.5 } }],
+    ['a baseUrl that is no address', { baseUrl: 'example.org' }],
+    ['a baseUrl of another kind', { baseUrl: 'ftp://example.org' }],
+    ['an empty secretKey', { secretKey: '' }],
+    ['no secretKey', { secretKey: [] }],
+    ['a secretKey that is none', { secretKey: ['a', 7] }],
+    ['a task that is none', { tasks: [{ id: 'plain' }] }],
+  ])('refuses %s', (_what, options) => {
+    expect(() => createEngine(options as EngineOptions)).toThrow(/^Cannot /)
+  })
+
+  it('refuses two tasks with one id, and one queue with two limits', () => {
+    const twin = task({ id: 'plain', run: () => undefined })
+    expect(() => createEngine({ tasks: [plain, twin] })).toThrow(
+      expect.objectContaining({ code: 'ERR_TASK_DUPLICATE' }) as Error,
+    )
+    const limited = (id: string, concurrencyLimit: number): ReturnType<typeof task> =>
+      task({ id, run: () => undefined, queue: { name: 'shared', concurrencyLimit } })
+    expect(() => createEngine({ tasks: [limited('a', 1), limited('b', 2)] })).toThrow(/two limits/)
+    expect(() => createEngine({ tasks: [limited('a', 1), limited('b', 1)] })).not.toThrow()
+  })
+
+  it('does nothing until the first call', async () => {
+    const steered = steeredStorage(projectStorage())
+    const clock = testClock({ mode: 'manual' })
+    const engine = createEngine({ tasks: [plain], storage: steered.storage, clock })
+    await clock.settle()
+    expect(steered.calls).toEqual([])
+    expect(clock.pending()).toEqual([])
+    await engine.ready()
+    expect(steered.calls.slice(0, 3)).toEqual(['open', 'settings.getOrInsert', 'tick'])
+    await engine.close()
+  })
+
+  it('opens once, however many calls come first', async () => {
+    const steered = steeredStorage(projectStorage())
+    const engine = createEngine({ tasks: [plain], storage: steered.storage, clock: testClock() })
+    await Promise.all([engine.ready(), engine.trigger(plain, undefined), engine.runs.list(), engine.ready()])
+    expect(steered.calls.filter((name) => name === 'open')).toHaveLength(1)
+    await engine.close()
+  })
+
+  it.each(['open', 'settings.getOrInsert', 'tick'] as const)(
+    'rejects every call with what is wrong with its storage: %s',
+    async (name) => {
+      const steered = steeredStorage(projectStorage())
+      const failure = steered.fail(name)
+      const engine = createEngine({ tasks: [plain], storage: steered.storage, clock: testClock() })
+      const calls = [
+        engine.ready(),
+        engine.trigger(plain, undefined),
+        engine.runs.list(),
+        engine.wait.createToken(),
+      ]
+      for (const call of calls) expect(await rejection(call)).toBe(failure)
+      expect(await rejection(engine.ready())).toBe(failure)
+      await engine.close()
+      expect(steered.calls.filter((call) => call === name)).toHaveLength(1)
+    },
+  )
+
+  it('rejects every call with what a synchronous storage throws, and does not open it again', async () => {
+    let opened = 0
+    const storage = {
+      ...memoryStorage(),
+      open() {
+        opened += 1
+        throw new Error('no disk')
+      },
+    }
+    const engine = createEngine({ tasks: [plain], storage, clock: testClock() })
+    await expect(engine.ready()).rejects.toThrow('no disk')
+    await expect(engine.trigger(plain, undefined)).rejects.toThrow('no disk')
+    expect(opened).toBe(1)
+    await engine.close()
+  })
+})

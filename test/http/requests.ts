@@ -1,0 +1,78 @@
+import { SignJWT } from 'jose'
+import { createTestEngine, type TestEngine, type TestEngineOptions } from 'waitpoint/testing'
+
+export const SECRET = 'sk_first'
+export const OTHER_SECRET = 'sk_second'
+
+/** An engine in virtual time that stands still, with two secret keys. */
+export function stillEngine(options: TestEngineOptions = {}): Promise<TestEngine> {
+  return createTestEngine({ secretKey: [SECRET, OTHER_SECRET], clock: { mode: 'manual' }, ...options })
+}
+
+export function completeUrl(id: string): string {
+  return `http://engine.test/api/v1/waitpoints/tokens/${id}/complete`
+}
+
+export interface RequestParts {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream | FormData | URLSearchParams
+}
+
+export function request(url: string, { method = 'POST', headers = {}, body }: RequestParts = {}): Request {
+  return new Request(url, { method, headers, ...(body === undefined ? {} : { body, duplex: 'half' }) })
+}
+
+/** A request to the complete endpoint, with the first secret key unless told otherwise. */
+export function completion(
+  id: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Request {
+  return request(completeUrl(id), {
+    headers: { authorization: `Bearer ${SECRET}`, ...headers },
+    body: JSON.stringify(body),
+  })
+}
+
+export function json(url: string, body: unknown): Request {
+  return request(url, { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+}
+
+/** A body that comes in parts, without a length. */
+export function chunked(parts: readonly (string | Uint8Array)[]): ReadableStream {
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(typeof part === 'string' ? encoder.encode(part) : part)
+      controller.close()
+    },
+  })
+}
+
+export interface ClaimParts {
+  readonly claims?: Readonly<Record<string, unknown>>
+  readonly key?: string
+  readonly alg?: string
+}
+
+/** An access token as the published client signs it, except for what is given; `undefined` leaves a claim out. */
+export function accessToken(
+  scopes: unknown,
+  now: number,
+  { claims = {}, key = SECRET, alg = 'HS256' }: ClaimParts = {},
+): Promise<string> {
+  const issuedAt = Math.floor(now / 1_000)
+  const all = {
+    sub: 'env_1',
+    pub: true,
+    scopes,
+    iss: 'https://id.trigger.dev',
+    aud: 'https://api.trigger.dev',
+    iat: issuedAt,
+    exp: issuedAt + 60,
+    ...claims,
+  }
+  const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+  return new SignJWT(given).setProtectedHeader({ alg }).sign(Buffer.from(key))
+}

@@ -1,0 +1,273 @@
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request as httpRequest } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, vi } from 'vitest'
+import { createEngine, task, wait } from 'waitpoint'
+import { type HttpServer, serve } from 'waitpoint/http'
+import { runInChild } from '../clock/child-process.ts'
+import { SECRET, stillEngine } from './requests.ts'
+
+/** As they were before anything was served. */
+const globals = [globalThis.Request, globalThis.Response]
+
+const post = (url: string, body: unknown): Promise<Response> =>
+  fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+
+/** A connection on which the test says every byte itself. */
+async function dial({ url }: HttpServer): Promise<Socket> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  // A reset is one of the ways in which it may end.
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  return socket
+}
+
+/** Begins a POST whose body is still to come; resolves when the server is waiting for it. */
+async function beginPost(server: HttpServer, url: string): Promise<Socket> {
+  const socket = await dial(server)
+  const { pathname, host } = new URL(url)
+  socket.write(
+    `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\ntransfer-encoding: chunked\r\nexpect: 100-continue\r\n\r\n`,
+  )
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  expect(answer.toString()).toContain('100 Continue')
+  socket.write('2\r\n{"\r\n')
+  return socket
+}
+
+/** Until a connection is over, whichever way. */
+function ended(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.closed) resolve()
+    else socket.once('close', () => resolve())
+  })
+}
+
+describe('serve', () => {
+  it('is in the URLs of tokens for as long as it listens', async () => {
+    await using engine = createEngine()
+    const urlOf = async (): Promise<string> => (await engine.wait.createToken()).url
+    await using first = await serve(engine)
+    expect(await urlOf()).toContain(`${first.url}/`)
+    await first.close()
+    expect(await urlOf()).toContain('http://waitpoint.invalid/')
+    await using second = await serve(engine)
+    expect(await urlOf()).toContain(`${second.url}/`)
+  })
+
+  it('makes the URLs of tokens work', async () => {
+    await using t = await stillEngine()
+    await using server = await serve(t.engine)
+    const { id, url } = await t.engine.wait.createToken()
+    expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+    expect(url.startsWith(`${server.url}/api/v1/waitpoints/tokens/${id}/callback/`)).toBe(true)
+    const response = await post(url, { approved: true })
+    expect([response.status, await response.json()]).toEqual([200, { success: true, status: 'COMPLETED' }])
+    expect((await t.engine.wait.retrieveToken(id)).output).toEqual({ approved: true })
+  })
+
+  it('makes the complete endpoint work', async () => {
+    await using t = await stillEngine()
+    await using server = await serve(t.engine)
+    const { id } = await t.engine.wait.createToken()
+    const response = await fetch(`${server.url}/api/v1/waitpoints/tokens/${id}/complete`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${SECRET}` },
+      body: '{"output":1}',
+    })
+    expect(await response.json()).toEqual({ success: true, status: 'COMPLETED' })
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
+  })
+
+  it('serves under a base path, which is part of its URL', async () => {
+    await using t = await stillEngine()
+    await using server = await serve(t.engine, { basePath: '/engine/' })
+    expect(server.url).toMatch(/\/engine$/)
+    const { url } = await t.engine.wait.createToken()
+    expect((await post(url, 1)).status).toBe(200)
+    expect((await post(url.replace('/engine', ''), 1)).status).toBe(404)
+  })
+
+  it('leaves the URLs of tokens alone when the engine has a base URL', async () => {
+    await using t = await stillEngine({ baseUrl: 'https://example.com' })
+    await using _server = await serve(t.engine)
+    expect((await t.engine.wait.createToken()).url).toMatch(/^https:\/\/example\.com\/api/)
+  })
+
+  it.each([
+    ['0.0.0.0', /^http:\/\/127\.0\.0\.1:\d+$/],
+    ['localhost', /^http:\/\/localhost:\d+$/],
+  ])('listens on %s and says how it is reached', async (hostname, url) => {
+    await using t = await stillEngine()
+    await using server = await serve(t.engine, { hostname })
+    expect(server.url).toMatch(url)
+    expect((await fetch(server.url)).status).toBe(404)
+  })
+
+  it.each(['::', '::1'])('says how it is reached on %s, where there is IPv6', async (hostname) => {
+    await using t = await stillEngine()
+    const listening = await Promise.allSettled([serve(t.engine, { hostname })])
+    for (const outcome of listening) {
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'ERR_LISTEN_FAILED' })
+      else expect(outcome.value.url).toMatch(/^http:\/\/\[::1\]:\d+$/)
+      if (outcome.status === 'fulfilled') await outcome.value.close()
+    }
+  })
+
+  it('rejects when the port is in use', async () => {
+    await using t = await stillEngine()
+    await using server = await serve(t.engine)
+    const port = Number(new URL(server.url).port)
+    await expect(serve(t.engine, { port })).rejects.toMatchObject({
+      code: 'ERR_LISTEN_FAILED',
+      message: `Cannot listen on "127.0.0.1:${port}": listen EADDRINUSE: address already in use 127.0.0.1:${port}`,
+      cause: { code: 'EADDRINUSE' },
+    })
+  })
+
+  it.each([-1, 65_536, 1.5, Number.NaN])('rejects port %d', async (port) => {
+    await using t = await stillEngine()
+    await expect(serve(t.engine, { port })).rejects.toThrow(RangeError)
+  })
+
+  it('leaves the globals of the process alone', async () => {
+    await using t = await stillEngine()
+    await using _server = await serve(t.engine)
+    expect([globalThis.Request, globalThis.Response]).toEqual(globals)
+  })
+
+  it('answers 400 for a host that cannot be read', async () => {
+    await using t = await stillEngine()
+    await using server = await serve(t.engine)
+    const socket = await dial(server)
+    socket.end('GET / HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n\r\n')
+    const answer = await text(socket)
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer).toMatch(/\{"error":"Bad Request"\}$/)
+  })
+
+  it('refuses a body beyond the limit, and does not take the rest of it', async () => {
+    await using t = await stillEngine()
+    await using _server = await serve(t.engine, { limits: { completeBytes: 100_000 } })
+    const { id, url } = await t.engine.wait.createToken()
+    const sending = httpRequest(url, { method: 'POST' })
+    sending.on('error', () => undefined)
+    const chunk = Buffer.alloc(10_000, 'x')
+    const send = (): void => {
+      while (!sending.destroyed && sending.write(chunk)) continue
+    }
+    sending.on('drain', send)
+    send()
+    const [response] = (await once(sending, 'response')) as [IncomingMessage]
+    const { socket } = response
+    expect(response.statusCode).toBe(413)
+    expect(await text(response)).toBe('{"error":"Request body too large"}')
+    // It never stops sending: the server hangs up.
+    await ended(socket)
+    expect((await t.engine.wait.retrieveToken(id)).status).toBe('WAITING')
+  })
+
+  it('completes nothing when the client leaves in the middle of its body', async () => {
+    const log = vi.spyOn(console, 'error')
+    await using t = await stillEngine()
+    const server = await serve(t.engine)
+    const { id, url } = await t.engine.wait.createToken()
+    const socket = await beginPost(server, url)
+    expect(t.clock.timeline()).toContain('call POST')
+    socket.destroy()
+    await server.close()
+    // Rejects while a request still holds the time.
+    await t.clock.settle()
+    expect(t.clock.timeline()).not.toContain('call POST')
+    expect((await t.engine.wait.retrieveToken(id)).status).toBe('WAITING')
+    expect(log).not.toHaveBeenCalled()
+    log.mockRestore()
+  })
+})
+
+describe('closing a server', () => {
+  it('frees the port, once, and may be asked again', async () => {
+    await using t = await stillEngine()
+    const server = await serve(t.engine)
+    const port = Number(new URL(server.url).port)
+    expect(server.close()).toBe(server.close())
+    await server.close()
+    await using again = await serve(t.engine, { port })
+    expect(again.url).toBe(server.url)
+  })
+
+  it('leaves nothing that keeps the process alive', async () => {
+    const printed = await runInChild(`
+      import { createEngine } from './src/index.ts'
+      import { serve } from './src/http.ts'
+      const engine = createEngine()
+      const server = await serve(engine)
+      const { url } = await engine.wait.createToken()
+      const open = await fetch(url, { method: 'POST' })
+      await open.text()
+      await engine.close()
+      const late = await fetch(url, { method: 'POST' })
+      await server.close()
+      console.log(open.status, late.status)
+    `)
+    expect(printed).toBe('200 503\n')
+  })
+
+  it('ends connections that are kept alive, and those on which nothing was ever said', async () => {
+    await using t = await stillEngine()
+    const server = await serve(t.engine)
+    const silent = await dial(server)
+    const agent = new Agent({ keepAlive: true })
+    const asked = httpRequest(server.url, { agent }).end()
+    const [response] = (await once(asked, 'response')) as [IncomingMessage]
+    const { socket } = response
+    await text(response)
+    expect(socket.destroyed).toBe(false)
+    await server.close()
+    await Promise.all([ended(silent), ended(socket)])
+    agent.destroy()
+  })
+
+  it('cuts a request that is still arriving', async () => {
+    await using t = await stillEngine()
+    const server = await serve(t.engine)
+    const { id, url } = await t.engine.wait.createToken()
+    const socket = await beginPost(server, url)
+    await server.close()
+    await ended(socket)
+    expect((await t.engine.wait.retrieveToken(id)).status).toBe('WAITING')
+  })
+
+  // Sooner than after the 5 s for which Node keeps an idle connection.
+  it('answers the requests it has received, and hangs up then', { timeout: 3_000 }, async () => {
+    await using t = await stillEngine()
+    const server = await serve(t.engine)
+    const { url } = await t.engine.wait.createToken()
+    let close: Promise<void> | undefined
+    // Before the answer to that request is on its way.
+    t.engine.on('token', () => void (close ??= server.close()))
+    const agent = new Agent({ keepAlive: true })
+    const asked = httpRequest(url, { agent, method: 'POST' }).end('1')
+    const [response] = (await once(asked, 'response')) as [IncomingMessage]
+    expect(await text(response)).toBe('{"success":true,"status":"COMPLETED"}')
+    expect(close).toBeDefined()
+    await close
+    agent.destroy()
+  })
+
+  it('is up to whoever started it, also in a run that has ended', async () => {
+    const servers: HttpServer[] = []
+    const open = task({
+      id: 'open',
+      run: async (_payload: { doc: string }) => {
+        servers.push(await serve(engine))
+        return (await wait.createToken()).url
+      },
+    })
+    await using engine = createEngine({ tasks: [open] })
+    const run = await engine.trigger(open, { doc: 'd1' })
+    expect((await post(await run.result(), 1)).status).toBe(200)
+    await servers[0]?.close()
+  })
+})

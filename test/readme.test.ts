@@ -1,0 +1,118 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { format } from 'node:util'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { blocksOf, docBlocks, isAsPromised, type DocBlock } from './support/docs.ts'
+import { typeProblems, type TypeProblem } from './support/type-check.ts'
+
+const FOLDER = 'test/.readme'
+const DOCUMENTS = ['README.md', 'ARCHITECTURE.md']
+
+const pathOf = ({ document, line }: DocBlock): string => `${FOLDER}/${document.replace('.md', '')}-${line}.ts`
+
+const blocks = DOCUMENTS.flatMap(docBlocks)
+let problems: readonly TypeProblem[] = []
+
+beforeAll(() => {
+  rmSync(FOLDER, { recursive: true, force: true })
+  mkdirSync(FOLDER, { recursive: true })
+  for (const block of blocks) writeFileSync(pathOf(block), `${block.code}\nexport {}\n`)
+  problems = typeProblems(blocks.map(pathOf))
+}, 60_000)
+
+// Every block is a program of its own: what one made default or left open, the next does not see.
+beforeEach(() => vi.resetModules())
+afterEach(() => vi.restoreAllMocks())
+
+it('the README has code to run', () => {
+  expect(docBlocks('README.md')).not.toEqual([])
+})
+
+describe.each(blocks.map((block) => [`${block.document}:${block.line}`, block] as const))(
+  '%s',
+  (_name, block) => {
+    it('type-checks', () => {
+      const here = problems
+        .filter(({ path }) => path === pathOf(block))
+        .map(
+          ({ line, message }) => `${block.document}:${line - block.hiddenLines + block.line - 1}: ${message}`,
+        )
+      expect(here).toEqual([])
+    })
+
+    it('runs and keeps its promises', async () => {
+      const printed: string[] = []
+      vi.spyOn(console, 'log').mockImplementation(
+        (...values: unknown[]) => void printed.push(format(...values)),
+      )
+      const ran = import(/* @vite-ignore */ resolve(pathOf(block))) as Promise<unknown>
+      if (block.throws === undefined) await ran
+      else expect(await namesOfRejection(ran)).toContain(block.throws)
+      if (block.prints.length === 0) return
+      const wrong = printed.some((text, index) => !isAsPromised(text, block.prints[index] ?? ''))
+      if (wrong || printed.length !== block.prints.length) expect(printed).toEqual(block.prints)
+    })
+  },
+)
+
+/** What its error calls itself: its name and, where it has one, its code. */
+async function namesOfRejection(ran: Promise<unknown>): Promise<unknown[]> {
+  const error: unknown = await ran.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  const { name, code } = Object(error) as { readonly name?: unknown; readonly code?: unknown }
+  return [name, code]
+}
+
+describe('blocksOf', () => {
+  const text = [
+    '# Title',
+    '',
+    '<!-- ts',
+    "const greeting: string = 'hello'",
+    '-->',
+    '',
+    '```ts',
+    'console.log(greeting) // => hello',
+    'console.log({ at: 1 }) // => { at: 1 }',
+    "throw new RangeError('no') // throws RangeError",
+    '```',
+    '```sh',
+    'npm install',
+    '```',
+    '```ts',
+    'greet()',
+    '```',
+  ].join('\n')
+
+  it('finds the code, its hidden start, and its promises', () => {
+    const [first, second, ...others] = blocksOf('a.md', text)
+    expect(first).toMatchObject({
+      line: 8,
+      hiddenLines: 1,
+      prints: ['hello', '{ at: 1 }'],
+      throws: 'RangeError',
+    })
+    expect(first?.code).toMatch(/^const greeting.*\nconsole\.log\(greeting\)/)
+    expect(second).toMatchObject({
+      line: 16,
+      hiddenLines: 0,
+      prints: [],
+      throws: undefined,
+      code: 'greet()\n',
+    })
+    expect(others).toEqual([])
+  })
+
+  it('refuses a fence that nothing would run', () => {
+    expect(() => blocksOf('a.md', '```typescript\nx\n```')).toThrow('a.md:1: write ```ts')
+  })
+
+  it('compares texts, not their white space, and takes … for anything', () => {
+    expect(isAsPromised('{ a: 1,\n  b: 2 }', '{ a: 1, b: 2 }')).toBe(true)
+    expect(isAsPromised('waitpoint_x1 (WAITING)', 'waitpoint_… (WAITING)')).toBe(true)
+    expect(isAsPromised('waitpoint_x1', 'waitpoint_')).toBe(false)
+    expect(isAsPromised('ab', 'a.')).toBe(false)
+  })
+})

@@ -1,0 +1,315 @@
+import type { RunChange, RunRecord, TokenRecord, WaitRecord } from '../../src/contract/records.ts'
+import type { RunClaim, RunFence, RunUpdated, TickRequest } from '../../src/contract/storage.ts'
+
+interface ReferenceWait extends WaitRecord {
+  isReady: boolean
+}
+
+interface ReferenceTick {
+  readonly alive: boolean
+  readonly ready: readonly WaitRecord[]
+  readonly settled: readonly TokenRecord[]
+  readonly expired: readonly RunUpdated[]
+}
+
+const FINAL: readonly string[] = ['COMPLETED', 'FAILED', 'CANCELED', 'TIMED_OUT', 'EXPIRED', 'CRASHED']
+
+/**
+ * What a storage answers, written to be read: plain collections, and every question answered by looking at everything.
+ * Instants at which runs become ready are assumed to be distinct.
+ */
+export class ReferenceStorage {
+  readonly runs: Map<string, RunRecord> = new Map()
+  readonly tokens: Map<string, TokenRecord> = new Map()
+  readonly leases: Map<string, { until: number; isLost: boolean }> = new Map()
+  waits: ReferenceWait[] = []
+  /** Parked runs that were refused a slot. */
+  readonly refused: Set<string> = new Set()
+
+  isFinal(id: string): boolean {
+    return FINAL.includes(this.run(id).status)
+  }
+
+  run(id: string): RunRecord {
+    const record = this.runs.get(id)
+    if (record === undefined) throw new Error(`no run ${id}`)
+    return record
+  }
+
+  write(id: string, change: Partial<RunRecord>, now: number): RunRecord {
+    const record = { ...this.run(id), ...change }
+    record.updatedAt = Math.max(record.updatedAt, now)
+    this.runs.set(id, record)
+    if (record.status !== 'WAITING') this.refused.delete(id)
+    return record
+  }
+
+  tick({ owner, leaseUntil, now }: TickRequest): ReferenceTick {
+    this.#loseLeases(now)
+    if (this.leases.get(owner)?.isLost === true) {
+      return { alive: false, ready: [], settled: [], expired: [] }
+    }
+    this.leases.set(owner, { until: leaseUntil, isLost: false })
+    const settled = [...this.tokens.values()].filter((token) => this.#isDue(token, now))
+    for (const token of settled) this.readToken(token.id, now)
+    const expired = this.#sweepRuns(now)
+    const ready = this.waits.filter(
+      (wait) => wait.isReady && wait.owner === owner && this.#isHeldBy(wait, owner),
+    )
+    return {
+      alive: true,
+      ready: ready.map(plain),
+      settled: settled.map((token) => this.token(token.id)),
+      expired,
+    }
+  }
+
+  /** All instants at which a tick of `owner` would find something. */
+  dueInstants(owner: string): number[] {
+    const tokens = [...this.tokens.values()].filter((token) => token.status === 'WAITING')
+    const runs = [...this.runs.values()].flatMap((run) => [
+      run.status === 'DELAYED' ? run.wakeAt : undefined,
+      (run.status === 'DELAYED' || run.status === 'QUEUED') && run.attempt === 0 ? run.expiresAt : undefined,
+      FINAL.includes(run.status) && run.slot ? run.slotUntil : undefined,
+    ])
+    const leases = [...this.leases].map(([other, { until, isLost }]) =>
+      other !== owner && !isLost && this.#runsOf(other).length > 0 ? until : undefined,
+    )
+    const instants = [...tokens.map((token) => token.timeoutAt), ...runs, ...leases]
+    return instants.filter((at) => at !== undefined)
+  }
+
+  leave(owner: string, now: number): void {
+    for (const run of this.#runsOf(owner)) this.write(run.id, { owner: undefined }, now)
+    this.leases.delete(owner)
+  }
+
+  claim(claim: RunClaim): { runs: RunRecord[]; ended: RunUpdated[] } {
+    this.#loseLeases(claim.now)
+    if (!this.#isAlive(claim.by)) return { runs: [], ended: [] }
+    const ended = this.#sweepRuns(claim.now)
+    const runs: RunRecord[] = []
+    while (runs.length < claim.limit) {
+      const run = this.claimable(claim)[0]
+      if (run === undefined) break
+      const isInterrupted = run.status === 'EXECUTING' && run.owner !== undefined
+      const interruptions = run.interruptions + (isInterrupted ? 1 : 0)
+      const isPlanned = run.status === 'QUEUED' || run.status === 'DELAYED'
+      if (run.returned) ended.push(this.finish(run.id, { status: 'COMPLETED' }, claim.now))
+      else if (isInterrupted && interruptions > claim.maxInterruptions) {
+        ended.push(this.finish(run.id, { status: 'CRASHED', interruptions }, claim.now))
+      } else {
+        this.waits = this.waits.filter((wait) => wait.runId !== run.id)
+        const change: Partial<RunRecord> = {
+          status: 'EXECUTING',
+          attempt: run.attempt + 1,
+          policyAttempt: run.policyAttempt + (isPlanned ? 1 : 0),
+          interruptions,
+          owner: claim.by,
+          epoch: run.epoch + 1,
+          slot: true,
+          wakeAt: undefined,
+          startedAt: run.startedAt ?? claim.now,
+        }
+        runs.push(this.write(run.id, change, claim.now))
+      }
+    }
+    return { runs, ended }
+  }
+
+  /** What a claim would hand out now, in order. */
+  claimable({ taskIds, queueLimits, now }: Pick<RunClaim, 'taskIds' | 'queueLimits' | 'now'>): RunRecord[] {
+    const hasSlot = (run: RunRecord): boolean => {
+      if (run.slot || run.returned) return true
+      const isQueued = run.status === 'QUEUED' || run.status === 'DELAYED'
+      const taken = this.slots(run) + (isQueued ? this.#refusedIn(run).length : 0)
+      return taken < (queueLimits.get(run.queue) ?? Infinity)
+    }
+    const ready = [...this.runs.values()].filter(
+      (run) => taskIds.includes(run.taskId) && this.isReady(run, now),
+    )
+    return ready
+      .filter(hasSlot)
+      .sort((one, other) => rankOf(one) - rankOf(other) || readyAt(one) - readyAt(other))
+  }
+
+  isReady(run: RunRecord, now: number): boolean {
+    const isOrphan = run.owner === undefined || !this.#isAlive(run.owner)
+    switch (run.status) {
+      case 'QUEUED':
+        return true
+      case 'DELAYED':
+        return (run.wakeAt ?? 0) <= now
+      case 'EXECUTING':
+        return isOrphan
+      case 'WAITING':
+        return (
+          isOrphan &&
+          (run.returned ||
+            this.waits.some((wait) => wait.runId === run.id && (wait.isReady || this.#isOver(wait, now))))
+        )
+      default:
+        return false
+    }
+  }
+
+  slots(run: Pick<RunRecord, 'queue' | 'concurrencyKey'>): number {
+    return [...this.runs.values()].filter((other) => isSameLane(run, other) && other.slot).length
+  }
+
+  finish(id: string, change: RunChange & Partial<RunRecord>, now: number): RunUpdated {
+    const run = this.run(id)
+    const slot = run.slot && (change.slot ?? false)
+    this.waits = this.waits.filter((wait) => wait.runId !== id)
+    const record = this.write(
+      id,
+      {
+        ...change,
+        owner: undefined,
+        wakeAt: undefined,
+        slot,
+        slotUntil: slot ? change.slotUntil : undefined,
+        finishedAt: change.finishedAt ?? now,
+      },
+      now,
+    )
+    return { record, ready: this.#makeReady(`run:${id}`) }
+  }
+
+  /** The run, when the attempt with this epoch and owner still holds it. */
+  fenced({ id, epoch, by }: Pick<RunFence, 'id' | 'epoch' | 'by'>): RunRecord | undefined {
+    const run = this.run(id)
+    const isAttempted = run.status === 'EXECUTING' || run.status === 'WAITING'
+    return isAttempted && run.epoch === epoch && run.owner === by ? run : undefined
+  }
+
+  resume(fence: RunFence, limit: number): 'resumed' | 'full' | 'stale' {
+    const run = this.fenced(fence)
+    if (run?.status !== 'WAITING') return 'stale'
+    if (this.slots(run) >= limit) {
+      if (this.#isAlive(fence.by)) this.refused.add(run.id)
+      return 'full'
+    }
+    this.write(run.id, { status: 'EXECUTING', slot: true }, fence.now)
+    return 'resumed'
+  }
+
+  await(fence: RunFence, tokenId: string): 'settled' | 'registered' | 'stale' {
+    if (this.fenced(fence) === undefined) return 'stale'
+    if (
+      tokenId.startsWith('run:')
+        ? this.isFinal(tokenId.slice(4))
+        : this.readToken(tokenId, fence.now).status !== 'WAITING'
+    ) {
+      return 'settled'
+    }
+    const isKnown = this.waits.some((wait) => wait.tokenId === tokenId && wait.runId === fence.id)
+    if (!isKnown) this.waits.push({ tokenId, runId: fence.id, owner: fence.by, isReady: false })
+    return 'registered'
+  }
+
+  settle(id: string, now: number): { won: boolean; ready: readonly WaitRecord[] } {
+    const token = this.token(id)
+    if (token.status !== 'WAITING') return { won: false, ready: [] }
+    const won = !this.#isDue(token, now)
+    this.tokens.set(
+      id,
+      won ? { ...token, status: 'COMPLETED', completedAt: now, outputJson: '1' } : timedOut(token),
+    )
+    return { won, ready: this.#makeReady(id) }
+  }
+
+  token(id: string): TokenRecord {
+    const token = this.tokens.get(id)
+    if (token === undefined) throw new Error(`no token ${id}`)
+    return token
+  }
+
+  readToken(id: string, now: number): TokenRecord {
+    if (this.#isDue(this.token(id), now)) this.settle(id, now)
+    return this.token(id)
+  }
+
+  release(tokenId: string, runId: string): void {
+    const { status, owner } = this.run(runId)
+    if (status === 'WAITING' && (owner === undefined || !this.#isAlive(owner))) return
+    this.waits = this.waits.filter((wait) => wait.tokenId !== tokenId || wait.runId !== runId)
+  }
+
+  #makeReady(tokenId: string): readonly WaitRecord[] {
+    const waits = this.waits.filter((wait) => wait.tokenId === tokenId && !wait.isReady)
+    for (const wait of waits) wait.isReady = true
+    return waits.map(plain)
+  }
+
+  #sweepRuns(now: number): RunUpdated[] {
+    const ended: RunUpdated[] = []
+    for (const run of [...this.runs.values()]) {
+      const isUnstarted = (run.status === 'QUEUED' || run.status === 'DELAYED') && run.attempt === 0
+      if (isUnstarted && run.expiresAt !== undefined && run.expiresAt <= now) {
+        ended.push(this.finish(run.id, { status: 'EXPIRED', finishedAt: run.expiresAt }, now))
+      }
+      if (FINAL.includes(run.status) && run.slot && run.slotUntil !== undefined && run.slotUntil <= now) {
+        this.write(run.id, { slot: false, slotUntil: undefined }, now)
+      }
+    }
+    return ended
+  }
+
+  #loseLeases(now: number): void {
+    for (const lease of this.leases.values()) lease.isLost ||= lease.until <= now
+    for (const id of this.refused) {
+      const { owner } = this.run(id)
+      if (owner === undefined || !this.#isAlive(owner)) this.refused.delete(id)
+    }
+  }
+
+  #isAlive(owner: string): boolean {
+    return this.leases.get(owner)?.isLost === false
+  }
+
+  #isHeldBy(wait: WaitRecord, owner: string): boolean {
+    return this.run(wait.runId).owner === owner
+  }
+
+  #runsOf(owner: string): RunRecord[] {
+    return [...this.runs.values()].filter((run) => run.owner === owner)
+  }
+
+  #refusedIn(run: RunRecord): string[] {
+    return [...this.refused].filter((id) => isSameLane(run, this.run(id)))
+  }
+
+  #isDue({ status, timeoutAt }: TokenRecord, now: number): boolean {
+    return status === 'WAITING' && timeoutAt !== undefined && timeoutAt <= now
+  }
+
+  #isOver({ tokenId }: WaitRecord, now: number): boolean {
+    return tokenId.startsWith('run:') ? this.isFinal(tokenId.slice(4)) : this.#isDue(this.token(tokenId), now)
+  }
+}
+
+function plain({ tokenId, runId, owner }: WaitRecord): WaitRecord {
+  return { tokenId, runId, owner }
+}
+
+function timedOut(token: TokenRecord): TokenRecord {
+  const status = token.kind === 'SLEEP' ? 'COMPLETED' : 'TIMED_OUT'
+  return { ...token, status, completedAt: token.timeoutAt }
+}
+
+function isSameLane(
+  one: Pick<RunRecord, 'queue' | 'concurrencyKey'>,
+  other: Pick<RunRecord, 'queue' | 'concurrencyKey'>,
+): boolean {
+  return one.queue === other.queue && one.concurrencyKey === other.concurrencyKey
+}
+
+/** Runs that go on come before runs that start. */
+function rankOf({ status }: RunRecord): number {
+  return status === 'EXECUTING' || status === 'WAITING' ? 0 : 1
+}
+
+function readyAt({ status, wakeAt, createdAt }: RunRecord): number {
+  return status === 'DELAYED' ? (wakeAt ?? createdAt) : createdAt
+}

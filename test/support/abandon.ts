@@ -1,0 +1,55 @@
+import type { CancelTimer, ReleaseHold } from '../../src/contract/clock.ts'
+import type { Storage } from '../../src/contract/storage.ts'
+import type { TestClock } from '../../src/clock/test-clock.ts'
+import { memoryStorage } from '../../src/storage/memory.ts'
+import { alwaysAsync } from '../../src/testing/async-storage.ts'
+import { wrapStorage } from '../../src/testing/wrapped-storage.ts'
+
+/** The storage of this project, as createTestEngine makes it, for tests that share one. */
+export function projectStorage(): Storage {
+  return process.env['WAITPOINT_STORAGE'] === 'memory-async' ? alwaysAsync(memoryStorage()) : memoryStorage()
+}
+
+export interface AbandonablePorts {
+  readonly clock: TestClock
+  readonly storage: Storage
+  /** As if the process died: no call comes back, no timer fires, nothing is held. The storage stays as it is. */
+  abandon(): void
+}
+
+/** The ports of an engine that will be gone from one moment to the next, without a chance to close. */
+export function abandonable(clock: TestClock, storage: Storage): AbandonablePorts {
+  let isGone = false
+  const cleanUps = new Set<() => void>()
+  const tracked = (cleanUp: () => void): (() => void) => {
+    cleanUps.add(cleanUp)
+    return () => {
+      cleanUps.delete(cleanUp)
+      cleanUp()
+    }
+  }
+  const nothing = (): void => undefined
+  const never = new Promise<never>(nothing)
+  return {
+    clock: {
+      ...clock,
+      setTimer: (at, fire, about): CancelTimer =>
+        isGone ? nothing : tracked(clock.setTimer(at, fire, about)),
+      hold: (hold): ReleaseHold => (isGone ? nothing : tracked(clock.hold(hold))),
+    },
+    storage: {
+      ...wrapStorage(storage, (_name, operation) => (...args) => {
+        if (isGone) return never
+        const answer = operation(...args)
+        return answer instanceof Promise ? answer.then((value) => (isGone ? never : value)) : answer
+      }),
+      subscribe: (owner, listener) =>
+        storage.subscribe(owner, (hint) => (isGone ? undefined : listener(hint))),
+    },
+    abandon() {
+      isGone = true
+      for (const cleanUp of cleanUps) cleanUp()
+      cleanUps.clear()
+    },
+  }
+}

@@ -1,0 +1,105 @@
+import type { TestClock } from '../../src/clock/test-clock.ts'
+import type { CancelTimer } from '../../src/contract/clock.ts'
+import type { Storage } from '../../src/contract/storage.ts'
+import { createDeferred } from '../../src/primitives/deferred.ts'
+import { wrapStorage } from '../../src/testing/wrapped-storage.ts'
+import { abandonable } from './abandon.ts'
+
+/** Where a process dies: before its `call`-th storage call takes effect, or after that and before it is answered. */
+export interface CrashPoint {
+  readonly call: number
+  readonly moment: 'before' | 'after'
+}
+
+export interface CrashingPorts {
+  readonly clock: TestClock
+  readonly storage: Storage
+  /** Storage calls so far. */
+  readonly calls: number
+  readonly hasCrashed: boolean
+}
+
+/** The ports of a process that dies at one of its storage calls; without a point it lives. */
+export function crashing(clock: TestClock, storage: Storage, point?: CrashPoint): CrashingPorts {
+  const ports = abandonable(clock, storage)
+  const never = new Promise<never>(() => undefined)
+  let calls = 0
+  let hasCrashed = false
+  const crash = (): void => {
+    hasCrashed = true
+    ports.abandon()
+  }
+  return {
+    clock: ports.clock,
+    storage: wrapStorage(ports.storage, (_name, operation) => (...args) => {
+      calls += 1
+      const isHere = calls === point?.call
+      if (isHere && point.moment === 'before') crash()
+      const answer = operation(...args)
+      if (!isHere || hasCrashed) return answer
+      crash()
+      return answer instanceof Promise ? answer : never
+    }),
+    get calls() {
+      return calls
+    },
+    get hasCrashed() {
+      return hasCrashed
+    },
+  }
+}
+
+export interface PausingPorts {
+  readonly clock: TestClock
+  readonly storage: Storage
+  readonly isPaused: boolean
+  /** The process goes on where it stood: calls take effect, overdue timers fire. */
+  resume(): void
+}
+
+/** The ports of a process that stands still from its `call`-th storage call on, as if it were suspended. */
+export function pausing(clock: TestClock, storage: Storage, call: number): PausingPorts {
+  const resumed = createDeferred<undefined>()
+  let calls = 0
+  let state: 'running' | 'paused' | 'resumed' = 'running'
+  const late: (() => void)[] = []
+  return {
+    clock: {
+      ...clock,
+      setTimer: (at, fire, about): CancelTimer => {
+        let isCanceled = false
+        const wake = (): void => {
+          if (!isCanceled) fire()
+        }
+        const cancel = clock.setTimer(
+          at,
+          () => {
+            if (state === 'paused') late.push(wake)
+            else wake()
+          },
+          { label: about?.label ?? 'timer', background: true },
+        )
+        return () => {
+          isCanceled = true
+          cancel()
+        }
+      },
+      // Nobody waits for a process that stands still.
+      hold: () => () => undefined,
+    },
+    storage: wrapStorage(storage, (_name, operation) => (...args) => {
+      calls += 1
+      if (calls >= call && state === 'running') state = 'paused'
+      if (state !== 'paused') return operation(...args)
+      return resumed.promise.then(() => operation(...args))
+    }),
+    get isPaused() {
+      return state === 'paused'
+    },
+    resume() {
+      state = 'resumed'
+      resumed.resolve(undefined)
+      for (const wake of late) wake()
+    },
+  }
+}

@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import ts from 'typescript'
+
+/** One parsed source file and what it imports of ours. */
+export interface Module {
+  /** From the root of the project: `src/core/engine.ts`. */
+  readonly path: string
+  /** The folder below src it lives in; `undefined` for an entry. */
+  readonly layer: string | undefined
+  readonly file: ts.SourceFile
+  readonly imports: readonly Import[]
+}
+
+export interface Import {
+  readonly specifier: string
+  /** The path of a relative import; `undefined` for a package. */
+  readonly target: string | undefined
+}
+
+/** Path to text of every TypeScript file below a folder. */
+export function readSources(folder: string): Map<string, string> {
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  )
+  return new Map(
+    paths.map((name) => {
+      const path = posix.join(folder, name)
+      return [path, readFileSync(path, 'utf8')]
+    }),
+  )
+}
+
+export function parse(path: string, text: string): Module {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext, true)
+  const [, layer, ...rest] = path.split('/')
+  return {
+    path,
+    layer: rest.length === 0 ? undefined : layer,
+    file,
+    imports: specifiersOf(file).map((specifier) => ({
+      specifier,
+      target: specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : undefined,
+    })),
+  }
+}
+
+/** `import`, `import type`, `export … from`, `import()` of a value and of a type alike. */
+function specifiersOf(file: ts.SourceFile): string[] {
+  return descendants(file).flatMap((node) => {
+    const specifier =
+      ts.isImportDeclaration(node) || ts.isExportDeclaration(node)
+        ? node.moduleSpecifier
+        : ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)
+          ? node.argument.literal
+          : ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword
+            ? node.arguments[0]
+            : undefined
+    return specifier && ts.isStringLiteralLike(specifier) ? [specifier.text] : []
+  })
+}
+
+/** Every node below this one, in source order. */
+export function descendants(node: ts.Node): ts.Node[] {
+  const found: ts.Node[] = []
+  const visit = (child: ts.Node): void => {
+    found.push(child)
+    ts.forEachChild(child, visit)
+  }
+  ts.forEachChild(node, visit)
+  return found
+}
+
+/** How many lines of a node hold code: neither blank nor only a comment. */
+export function codeLines(node: ts.Node, file: ts.SourceFile): number {
+  const lines = new Set<number>()
+  const lineAt = (position: number): number => file.getLineAndCharacterOfPosition(position).line
+  const visit = (child: ts.Node): void => {
+    if (ts.isJSDoc(child) || child.kind === ts.SyntaxKind.EndOfFileToken) return
+    const children = child.getChildren(file)
+    if (children.length > 0) return children.forEach(visit)
+    if (child.getWidth(file) === 0) return
+    for (let line = lineAt(child.getStart(file)); line <= lineAt(child.end); line++) lines.add(line)
+  }
+  visit(node)
+  return lines.size
+}

@@ -1,0 +1,25 @@
+import { relative } from 'node:path'
+import ts from 'typescript'
+
+/** A type error in one of the files that were asked about. */
+export interface TypeProblem {
+  readonly path: string
+  readonly line: number
+  readonly message: string
+}
+
+/** Type-checks files with the project's own settings. */
+export function typeProblems(paths: readonly string[]): TypeProblem[] {
+  const settings = ts.readConfigFile('tsconfig.json', (path) => ts.sys.readFile(path)).config as unknown
+  const { options } = ts.parseJsonConfigFileContent(settings, ts.sys, '.')
+  const program = ts.createProgram(paths, { ...options, declaration: false, isolatedDeclarations: false })
+  return paths.flatMap((path) =>
+    ts
+      .getPreEmitDiagnostics(program, program.getSourceFile(path))
+      .map(({ file, start = 0, messageText }) => ({
+        path: file ? relative('.', file.fileName) : path,
+        line: file ? file.getLineAndCharacterOfPosition(start).line + 1 : 0,
+        message: ts.flattenDiagnosticMessageText(messageText, '\n'),
+      })),
+  )
+}

@@ -1,0 +1,189 @@
+import { readFile } from 'node:fs/promises'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { task } from '../../src/core/define-task.ts'
+import type { Task } from '../../src/core/task.ts'
+import { memoryStorage } from '../../src/storage/memory.ts'
+import { createTestEngine, type TestEngineOptions } from '../../src/testing/create-test-engine.ts'
+import { testClock } from '../../src/testing/test-clock.ts'
+
+const START = Date.UTC(2000, 0, 1)
+const DAY_MS = 86_400_000
+
+const nap = task({
+  id: 'nap',
+  run: async ({ seconds }: { seconds: number }, { wait }) => {
+    await wait.for({ seconds })
+    return 'rested'
+  },
+})
+
+const approval = task({
+  id: 'approval',
+  run: async (_payload: null, { wait }) => {
+    const token = await wait.createToken({ timeout: '24h' })
+    const result = await wait.forToken<string>(token)
+    return result.ok ? result.output : 'timed out'
+  },
+})
+
+/** A task that runs `body`, which may use what the test has. */
+function taskOf<Output>(body: () => Promise<Output>): Task<null, Output> {
+  return task({ id: 'body', run: async (_payload: null) => body() })
+}
+
+describe('createTestEngine', () => {
+  afterEach(() => void vi.unstubAllEnvs())
+
+  it('lets virtual time pass while a result is awaited, to the millisecond', async () => {
+    await using t = await createTestEngine({ tasks: [nap, approval] })
+    const run = await t.engine.trigger(nap, { seconds: 3_600 })
+    expect(t.clock.now()).toBe(START)
+    expect(await run.result()).toBe('rested')
+    expect(t.clock.now()).toBe(START + 3_600_000)
+  })
+
+  it('meets deadlines exactly: an answer a millisecond before wins, at the deadline it loses', async () => {
+    await using t = await createTestEngine({ tasks: [approval], clock: { mode: 'manual' } })
+    const answerAfter = async (durationMs: number): Promise<unknown> => {
+      const run = await t.engine.trigger(approval, null)
+      await t.clock.settle()
+      const page = await t.engine.wait.listTokens({ status: 'WAITING' })
+      await t.clock.advance(durationMs)
+      await t.engine.wait.completeToken(page.data[0]!.id, 'approved')
+      return t.clock.until(run.result())
+    }
+    expect(await answerAfter(DAY_MS - 1)).toBe('approved')
+    expect(await answerAfter(DAY_MS)).toBe('timed out')
+  })
+
+  it('makes the same ids for the same seed', async () => {
+    const firstRun = async (options: TestEngineOptions): Promise<string> => {
+      await using t = await createTestEngine({ ...options, tasks: [nap] })
+      return (await t.engine.trigger(nap, { seconds: 1 })).id
+    }
+    expect(await firstRun({})).toBe(await firstRun({}))
+    expect(await firstRun({ seed: 'a' })).toBe(await firstRun({ seed: 'a' }))
+    expect(await firstRun({ seed: 'a' })).not.toBe(await firstRun({ seed: 'b' }))
+
+    const shared = { storage: memoryStorage() }
+    expect(await firstRun(shared)).not.toBe(await firstRun(shared))
+    await using clock = testClock()
+    expect(await firstRun({ clock })).not.toBe(await firstRun({ clock }))
+  })
+
+  it('goes on with what another engine left in the storage', async () => {
+    const storage = memoryStorage()
+    const clock = testClock()
+    const first = await createTestEngine({ tasks: [nap], storage, clock })
+    const { id } = await first.engine.trigger(nap, { seconds: 3_600 })
+    await clock.advance('10m')
+    await first.close()
+
+    await using second = await createTestEngine({ tasks: [nap], storage, clock })
+    expect(await second.engine.runs.poll(id)).toMatchObject({ status: 'COMPLETED', output: 'rested' })
+    expect(clock.now()).toBe(START + 3_600_000)
+  })
+
+  it('ends the wait for a result that can never come, and shows why', async () => {
+    const storage = memoryStorage()
+    const first = await createTestEngine({ tasks: [nap], storage })
+    const { id } = await first.engine.trigger(nap, { seconds: 3_600 }, { delay: '1h' })
+    await first.close()
+
+    await using second = await createTestEngine({ tasks: [], storage })
+    await second.clock.advance('1h')
+    await expect(second.engine.runs.poll(id)).rejects.toMatchObject({
+      code: 'ERR_STUCK',
+      message: expect.stringContaining(`awaited ${id}`) as unknown,
+    })
+  })
+
+  it('does not let time pass during real I/O of a task', async () => {
+    const instants: number[] = []
+    const reading = taskOf(async () => {
+      await readFile(import.meta.filename)
+      instants.push(t.clock.now())
+    })
+    await using t = await createTestEngine({ tasks: [reading, nap] })
+    const naps = await t.engine.trigger(nap, { seconds: 1 })
+    const reads = await t.engine.trigger(reading, null)
+    await Promise.all([naps.result(), reads.result()])
+    expect(instants).toEqual([START])
+  })
+
+  it('says which run does not come to rest', async () => {
+    const hanging = taskOf(() => new Promise(() => undefined))
+    await using t = await createTestEngine({ tasks: [hanging], clock: { ioGraceMs: 5 } })
+    const { id } = await t.engine.trigger(hanging, null)
+    await expect(t.clock.settle()).rejects.toMatchObject({ code: 'ERR_STILL_BUSY', ids: [id] })
+  })
+
+  it('fails a task that moves the clock', async () => {
+    const moving = taskOf(() => t.clock.advance('1h'))
+    await using t = await createTestEngine({ tasks: [moving] })
+    const run = await t.engine.trigger(moving, null, { maxAttempts: 1 })
+    await expect(run.result()).rejects.toMatchObject({ cause: { code: 'ERR_CLOCK_REENTRY' } })
+    expect(t.clock.now()).toBe(START)
+  })
+
+  it('lets what stands in for real I/O inside a task sleep on the clock', async () => {
+    const mocked = taskOf(() => t.clock.sleep('5m').then(() => 'answer'))
+    await using t = await createTestEngine({ tasks: [mocked] })
+    const run = await t.engine.trigger(mocked, null)
+    expect(await run.result()).toBe('answer')
+    expect(t.clock.now()).toBe(START + 300_000)
+  })
+
+  describe('closing', () => {
+    it('ends the engine and says what is left on its clock, once', async () => {
+      const t = await createTestEngine({ tasks: [approval], clock: { mode: 'manual' } })
+      await t.engine.trigger(approval, null)
+      await t.clock.settle()
+      t.clock.setTimer(START + 5, () => undefined, { label: 'forgotten' })
+      const closing = t.close()
+      await expect(closing).rejects.toThrow(/timer "forgotten"/)
+      expect(t[Symbol.asyncDispose]()).toBe(closing)
+      await expect(t.engine.trigger(approval, null)).rejects.toMatchObject({ code: 'ERR_ENGINE_CLOSED' })
+    })
+
+    it('leaves the timers of an engine nowhere', async () => {
+      const t = await createTestEngine({ tasks: [approval] })
+      await t.engine.trigger(approval, null)
+      await t.clock.settle()
+      await expect(t.close()).resolves.toBeUndefined()
+    })
+
+    it('leaves a clock alone that was given', async () => {
+      const clock = testClock()
+      const t = await createTestEngine({ clock })
+      clock.setTimer(START + 5, () => undefined)
+      await t.close()
+      await clock.runAll()
+      expect(clock.now()).toBe(START + 5)
+    })
+  })
+
+  describe('WAITPOINT_STORAGE', () => {
+    it.each([
+      ['memory', false],
+      ['memory-async', true],
+    ])('%s: the default storage answers later: %s', async (kind, isAsync) => {
+      vi.stubEnv('WAITPOINT_STORAGE', kind)
+      await using t = await createTestEngine({ tasks: [nap] })
+      const listing = t.engine.runs.list()
+      expect(t.clock.timeline().includes('\n  call ')).toBe(isAsync)
+      await listing
+    })
+
+    it('refuses a storage it does not know', async () => {
+      vi.stubEnv('WAITPOINT_STORAGE', 'paper')
+      await expect(createTestEngine()).rejects.toThrow('"paper": use "memory" or "memory-async"')
+    })
+
+    it('does not touch a storage that is given', async () => {
+      vi.stubEnv('WAITPOINT_STORAGE', 'paper')
+      await using t = await createTestEngine({ storage: memoryStorage() })
+      expect(t.engine.stats().attempts).toBe(0)
+    })
+  })
+})

@@ -1,0 +1,34 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig, type ViteUserConfig } from 'vitest/config'
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+/** Whatever drives an engine: these files run once per storage, so that no path is only shipped or only tested. */
+const core = ['test/{core,http,testing,scenarios}/**/*.test.ts']
+
+const config: ViteUserConfig = defineConfig({
+  resolve: {
+    // The package by its own name, as users import it, without a build.
+    alias: [
+      { find: /^waitpoint$/, replacement: here('src/index.ts') },
+      { find: /^waitpoint\/([a-z-]+)$/, replacement: here('src/$1.ts') },
+    ],
+  },
+  test: {
+    testTimeout: 20_000,
+    allowOnly: false,
+    projects: [
+      { extends: true, test: { name: 'core', include: core, env: { WAITPOINT_STORAGE: 'memory' } } },
+      {
+        extends: true,
+        test: { name: 'core-async', include: core, env: { WAITPOINT_STORAGE: 'memory-async' } },
+      },
+      {
+        extends: true,
+        test: { name: 'rest', include: ['test/**/*.test.ts'], exclude: [...core, 'test/.readme/**'] },
+      },
+    ],
+  },
+})
+
+export default config
