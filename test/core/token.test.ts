@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { TokenStatus, WaitNamespace } from 'waitpoint'
 import { createTestEngine, type TestClock } from 'waitpoint/testing'
+import { jsonValue } from '../support/json-value.ts'
 
 const START = Date.UTC(2000, 0, 1)
 
@@ -148,7 +149,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
         (pair) =>
           pair.create(timeout, tag, key),
     ),
-    fc.jsonValue().chain((output) => someToken((pair, index) => pair.complete(index, output))),
+    jsonValue().chain((output) => someToken((pair, index) => pair.complete(index, output))),
     someToken((pair, index) => pair.retrieve(index)),
     fc.tuple(fc.option(statuses, { nil: undefined }), fc.option(tags, { nil: undefined })).map(
       ([status, tag]): Step =>
