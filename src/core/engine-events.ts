@@ -21,6 +21,8 @@ export type EngineEvents = {
   error: (event: EngineErrorEvent) => void
 }
 
+const NAMES: readonly string[] = ['run', 'token', 'error'] satisfies (keyof EngineEvents)[]
+
 /** Makes the public view of a record: asked only when somebody listens. */
 export interface EventViews {
   readonly run: (record: RunRecord) => Run
@@ -39,6 +41,8 @@ export class EventQueue {
   }
 
   on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe {
+    if (!NAMES.includes(name))
+      throw new TypeError(`Cannot listen to "${name}": events are ${NAMES.join(', ')}`)
     // A listener of its own, so that the same function may listen twice: `off` takes away every one that is equal.
     const own = (listener as (event: never) => void).bind(undefined) as EngineEvents[Name]
     this.#emitter.on(name, own)

@@ -86,6 +86,7 @@ export class EngineMetadata implements MetadataNamespace {
 
   #change(what: string, key: string, next: (value: unknown) => unknown): this {
     const { scope, values } = this.#read(what)
+    if (typeof key !== 'string') throw new TypeError(`Cannot call ${what}: its key must be a string`)
     const valueJson = toJson(next(valueOf(values, key)), `metadata "${key}"`)
     const { [key]: _, ...others } = values
     // In a literal, unlike in an assignment, a key "__proto__" is a key like any other.

@@ -1,5 +1,6 @@
 import type { KeyRecord, RunRecord } from '../contract/records.ts'
 import { parseDeadline, parseDuration, parseSeconds } from '../primitives/duration.ts'
+import { requireList, requireObject } from '../primitives/require.ts'
 import { WaitpointError } from './errors.ts'
 import type { Host } from './host.ts'
 import type { TriggerOptions } from './run.ts'
@@ -39,6 +40,7 @@ export function newRun(
   request: { readonly payload: unknown; readonly options: TriggerOptions; readonly context: NewRunContext },
 ): RunRecord {
   const { payload, options, context } = request
+  requireObject(options, `the options of a trigger of task "${definition.id}"`)
   const now = host.now()
   const id = host.newId('run')
   const wakeAt =
@@ -107,11 +109,9 @@ export function userKey(options: IdempotencyOptions, scope: string, now: number)
 }
 
 /** Tags as a list, checked. */
-export function readTags(tags: string | readonly string[] | undefined): readonly string[] {
-  if (typeof tags !== 'string' && !Array.isArray(tags ?? [])) {
-    throw new TypeError('Cannot use tags: they must be a string or a list of strings')
-  }
-  const list = typeof tags === 'string' ? [tags] : [...(tags ?? [])]
+export function readTags(tags: string | readonly string[] = []): readonly string[] {
+  if (typeof tags !== 'string') requireList(tags, 'tags')
+  const list = typeof tags === 'string' ? [tags] : [...tags]
   if (list.length > MOST_TAGS)
     throw new RangeError(`Cannot use ${list.length} tags: at most ${MOST_TAGS} are allowed`)
   for (const tag of list) {

@@ -27,6 +27,7 @@ export class EngineStreams implements StreamsNamespace {
   }
 
   define<Chunk>({ id }: { readonly id: string }): DefinedStream<Chunk> {
+    checkKey(id)
     return {
       id,
       pipe: (source, options) => this.pipe(id, source, options),

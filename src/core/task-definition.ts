@@ -1,4 +1,5 @@
 import { parseSeconds } from '../primitives/duration.ts'
+import { requireFunction } from '../primitives/require.ts'
 import { WaitpointError } from './errors.ts'
 import type { RetryOptions } from './retry.ts'
 import { checkRetry } from './retry.ts'
@@ -18,6 +19,8 @@ export interface TaskDefinition {
   readonly ttlMs: number | undefined
 }
 
+const HOOKS = ['onStart', 'onSuccess', 'onFailure', 'catchError'] as const
+
 const DEFINITION: unique symbol = Symbol('definition of a task')
 
 interface Defined {
@@ -33,7 +36,10 @@ export function attachDefinition<Payload, Output>(
   if (typeof id !== 'string' || id === '')
     throw new TypeError('Cannot define a task: its id must be a non-empty string')
   if (typeof run !== 'function') throw new TypeError(`Cannot define task "${id}": run must be a function`)
+  for (const hook of HOOKS) requireFunction(options[hook], `${hook} of task "${id}"`)
+  checkSchema(options.schema, id)
   checkRetry(retry, id)
+  checkQueue(queue.name, id)
   checkLimit(queue.concurrencyLimit, id)
   const definition: TaskDefinition = {
     id,
@@ -47,6 +53,30 @@ export function attachDefinition<Payload, Output>(
     ttlMs: ttl === undefined ? undefined : parseSeconds(ttl, 'ttl'),
   }
   return Object.defineProperty(task, DEFINITION, { value: definition })
+}
+
+function checkQueue(name: unknown, id: string): void {
+  if (name === undefined || (typeof name === 'string' && name !== '')) return
+  throw new TypeError(`Cannot define task "${id}": queue.name must be a non-empty string`)
+}
+
+/** A schema of another make than Standard Schema would be ignored. */
+function checkSchema(schema: unknown, id: string): void {
+  if (schema === undefined || isStandardSchema(schema)) return
+  throw new TypeError(
+    `Cannot define task "${id}": schema must be a Standard Schema, with "~standard".validate`,
+  )
+}
+
+function isStandardSchema(schema: unknown): boolean {
+  if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null) return false
+  const standard: unknown = '~standard' in schema ? schema['~standard'] : undefined
+  return (
+    typeof standard === 'object' &&
+    standard !== null &&
+    'validate' in standard &&
+    typeof standard.validate === 'function'
+  )
 }
 
 function checkLimit(limit: number | undefined, id: string): void {

@@ -1,6 +1,7 @@
 import type { RunRecord, TokenRecord } from '../contract/records.ts'
 import type { Awaitable, Inserted } from '../contract/storage.ts'
 import { chain } from '../primitives/awaitable.ts'
+import { requireList } from '../primitives/require.ts'
 import { SubtaskUnwrapError } from './errors.ts'
 import type { Kernel } from './kernel.ts'
 import { newRun, validatePayload } from './new-run.ts'
@@ -45,6 +46,7 @@ export class EngineTasks implements TasksNamespace {
   /** All payloads and options are checked before the first run is stored. */
   async batchTrigger(id: string, items: readonly BatchItem<never>[]): Promise<BatchHandle<never>> {
     const runs = await this.#kernel.call(async () => {
+      requireList(items, `the items of a batch of task "${id}"`)
       const records: RunRecord[] = []
       for (const item of items)
         records.push(await this.#record(id, { payload: item.payload, options: item.options ?? {} }))

@@ -4,6 +4,7 @@ import type { Awaitable, Inserted } from '../contract/storage.ts'
 import { chain } from '../primitives/awaitable.ts'
 import { parseDeadline } from '../primitives/duration.ts'
 import { idOf } from '../primitives/reference.ts'
+import { requireObject } from '../primitives/require.ts'
 import type { CursorPagePromise } from './cursor-page.ts'
 import type { Kernel } from './kernel.ts'
 import { readTags, userKey } from './new-run.ts'
@@ -47,9 +48,11 @@ export class EngineWait implements WaitNamespace {
   createToken(options: CreateTokenOptions = {}): Promise<CreatedToken> {
     const { credentials } = this.#kernel.parts
     return this.#kernel.call(() => {
+      requireObject(options, 'the options of wait.createToken')
+      const { timeout = DEFAULT_TIMEOUT } = options
       const scope = this.#kernel.scope()
       const now = this.#kernel.parts.host.now()
-      const { timeoutAt, past } = readTimeout(options.timeout ?? DEFAULT_TIMEOUT, now)
+      const { timeoutAt, past } = readTimeout(timeout, now)
       const tags = readTags(options.tags)
       const own = userKey(options, 'tokens', now)
       const key = own ?? (scope === undefined ? undefined : implicitKey(scope, 'token', options))
