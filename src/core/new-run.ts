@@ -1,6 +1,6 @@
 import type { KeyRecord, RunRecord } from '../contract/records.ts'
 import { parseDeadline, parseDuration, parseSeconds } from '../primitives/duration.ts'
-import { requireList, requireObject } from '../primitives/require.ts'
+import { requireName, requireObject } from '../primitives/require.ts'
 import { WaitpointError } from './errors.ts'
 import type { Host } from './host.ts'
 import type { TriggerOptions } from './run.ts'
@@ -40,7 +40,7 @@ export function newRun(
   request: { readonly payload: unknown; readonly options: TriggerOptions; readonly context: NewRunContext },
 ): RunRecord {
   const { payload, options, context } = request
-  requireObject(options, `the options of a trigger of task "${definition.id}"`)
+  requireObject(options, 'the options argument of trigger')
   const now = host.now()
   const id = host.newId('run')
   const wakeAt =
@@ -65,9 +65,11 @@ export function newRun(
     tags: readTags(options.tags),
     metadataJson: readMetadataOption(options.metadata),
     streams: [],
-    queue: readName('queue.name', options.queue === undefined ? definition.queue : options.queue.name),
+    queue: requireName(options.queue === undefined ? definition.queue : options.queue.name, 'queue.name'),
     concurrencyKey:
-      options.concurrencyKey === undefined ? undefined : readName('concurrencyKey', options.concurrencyKey),
+      options.concurrencyKey === undefined
+        ? undefined
+        : requireName(options.concurrencyKey, 'concurrencyKey'),
     optionsJson: readOverrides(options),
     key: userKey(options, `runs/${definition.id}`, now) ?? context.key,
     createdAt: now,
@@ -110,7 +112,8 @@ export function userKey(options: IdempotencyOptions, scope: string, now: number)
 
 /** Tags as a list, checked. */
 export function readTags(tags: string | readonly string[] = []): readonly string[] {
-  if (typeof tags !== 'string') requireList(tags, 'tags')
+  const isUsable: boolean = typeof tags === 'string' || Array.isArray(tags)
+  if (!isUsable) throw new TypeError('Cannot use tags: they must be a string or a list of strings')
   const list = typeof tags === 'string' ? [tags] : [...tags]
   if (list.length > MOST_TAGS)
     throw new RangeError(`Cannot use ${list.length} tags: at most ${MOST_TAGS} are allowed`)
@@ -123,16 +126,9 @@ export function readTags(tags: string | readonly string[] = []): readonly string
   return list
 }
 
-function readName(option: string, name: unknown): string {
-  if (typeof name === 'string' && name !== '') return name
-  throw new TypeError(`Cannot use ${option} ${String(name)}: it must be a non-empty string`)
-}
-
 function readMetadataOption(metadata: unknown): string | undefined {
   if (metadata === undefined) return undefined
-  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) {
-    throw new TypeError('Cannot use metadata: it must be an object')
-  }
+  requireObject(metadata, 'metadata')
   return toJson(metadata, 'metadata')
 }
 

@@ -1,5 +1,5 @@
 import { parseSeconds } from '../primitives/duration.ts'
-import { requireFunction } from '../primitives/require.ts'
+import { requireFunction, requireName } from '../primitives/require.ts'
 import { WaitpointError } from './errors.ts'
 import type { RetryOptions } from './retry.ts'
 import { checkRetry } from './retry.ts'
@@ -39,7 +39,6 @@ export function attachDefinition<Payload, Output>(
   for (const hook of HOOKS) requireFunction(options[hook], `${hook} of task "${id}"`)
   checkSchema(options.schema, id)
   checkRetry(retry, id)
-  checkQueue(queue.name, id)
   checkLimit(queue.concurrencyLimit, id)
   const definition: TaskDefinition = {
     id,
@@ -47,17 +46,12 @@ export function attachDefinition<Payload, Output>(
     options: options as unknown as TaskOptions<unknown, unknown>,
     schema: options.schema,
     retry,
-    queue: queue.name ?? `task/${id}`,
+    queue: queue.name === undefined ? `task/${id}` : requireName(queue.name, 'queue.name'),
     queueLimit: queue.concurrencyLimit,
     maxDurationMs: maxDuration === undefined ? undefined : parseSeconds(maxDuration, 'maxDuration'),
     ttlMs: ttl === undefined ? undefined : parseSeconds(ttl, 'ttl'),
   }
   return Object.defineProperty(task, DEFINITION, { value: definition })
-}
-
-function checkQueue(name: unknown, id: string): void {
-  if (name === undefined || (typeof name === 'string' && name !== '')) return
-  throw new TypeError(`Cannot define task "${id}": queue.name must be a non-empty string`)
 }
 
 /** A schema of another make than Standard Schema would be ignored. */

@@ -72,6 +72,7 @@ export class EngineTasks implements TasksNamespace {
     items: readonly BatchItem<never>[],
   ): Promise<{ readonly runs: readonly SubtaskResult<never>[] }> {
     const scope = this.#kernel.requireScope('batchTriggerAndWait')
+    requireList(items, `the items of a batch of task "${id}"`)
     const children = await Promise.all(
       items.map(async ({ payload, options = {} }) => this.#child(scope, id, { payload, options })),
     )

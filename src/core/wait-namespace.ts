@@ -48,7 +48,7 @@ export class EngineWait implements WaitNamespace {
   createToken(options: CreateTokenOptions = {}): Promise<CreatedToken> {
     const { credentials } = this.#kernel.parts
     return this.#kernel.call(() => {
-      requireObject(options, 'the options of wait.createToken')
+      requireObject(options, 'the options argument of wait.createToken')
       const { timeout = DEFAULT_TIMEOUT } = options
       const scope = this.#kernel.scope()
       const now = this.#kernel.parts.host.now()
