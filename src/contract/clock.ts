@@ -15,7 +15,7 @@ export interface Clock {
 /** Cancels a timer. Safe to call at any time, any number of times. */
 export type CancelTimer = () => void
 
-/** Ends a hold. Safe to call any number of times. */
+/** Ends a hold. To be called once. */
 export type ReleaseHold = () => void
 
 /** What a clock may know of a timer: a test clock shows it to people and tells upkeep from what somebody waits for. */

@@ -109,7 +109,7 @@ export class AttemptEnding {
   #update(scope: RunScope, change: RunChange): Awaitable<RunRecord | undefined> {
     const { host, journal } = this.#options
     const { id } = scope
-    const metadataJson = scope.unsaved.json
+    const metadataJson = scope.unsavedMetadata
     const stored = persist({ host, events: journal.events }, scope, () =>
       host.storage.runs.update({
         id,

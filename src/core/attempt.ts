@@ -7,6 +7,8 @@ import { fromJson, toJson } from './serialize.ts'
 import type { HookContext, RunContext, RunTools } from './task.ts'
 import type { TaskDefinition } from './task-definition.ts'
 
+const SETTLED = Promise.resolve()
+
 /** One call of a task's function: what is called, and with what. */
 export interface Attempt {
   readonly scope: RunScope
@@ -30,28 +32,56 @@ export interface ThrownAttempt {
   readonly isFinal: boolean
 }
 
-/** Calls the function of a task once. Never rejects. */
-export async function callTask({ scope, definition, tools }: Attempt): Promise<AttemptEnd> {
-  const { schema, options } = definition
-  let isFinal = false
+/**
+ * Calls the function of a task once, and tells what came of it: never within this call.
+ *
+ * Hot, hence no async function and one promise only: all that is made here is held for as long as the run waits.
+ */
+export function callTask(attempt: Attempt, tell: (attempt: Attempt, end: AttemptEnd) => void): void {
+  const threw = (error: unknown): void => tell(attempt, { kind: 'threw', error, isFinal: isHopeless(error) })
+  let output: unknown
   try {
-    const stored = fromJson(scope.record.payloadJson)
-    const payload = schema === undefined ? stored : await validatePayload(definition, stored)
-    scope.payload = payload
-    if (options.onStart !== undefined && scope.record.attempt === 1) {
-      scope.assertOpen()
-      scope.places.isStarting = true
-      await options.onStart({ payload, ctx: tools.ctx, signal: tools.signal })
-      scope.places.isStarting = false
-    }
-    // The run may have been canceled meanwhile.
+    output = runTask(attempt)
+  } catch (error) {
+    // The function is not an async one.
+    SETTLED.then(() => threw(error), threw)
+    return
+  }
+  Promise.resolve(output).then((value) => tell(attempt, readOutput(attempt, value)), threw)
+}
+
+/** Calls what there is to call; in most tasks that is the function alone. */
+function runTask(attempt: Attempt): unknown {
+  const { scope, definition, tools } = attempt
+  const { schema, options } = definition
+  const payload = fromJson(scope.record.payloadJson)
+  const isFirst = options.onStart !== undefined && scope.record.attempt === 1
+  if (schema !== undefined || isFirst) return prepareAndRun(attempt, payload)
+  scope.payload = payload
+  return options.run(payload, tools)
+}
+
+async function prepareAndRun({ scope, definition, tools }: Attempt, stored: unknown): Promise<unknown> {
+  const { options } = definition
+  const payload = await validatePayload(definition, stored)
+  scope.payload = payload
+  if (options.onStart !== undefined && scope.record.attempt === 1) {
     scope.assertOpen()
-    const output = await options.run(payload, tools)
-    // Calling again would not make the output JSON: no retry.
-    isFinal = true
+    scope.places.isStarting = true
+    await options.onStart({ payload, ctx: tools.ctx, signal: tools.signal })
+    scope.places.isStarting = false
+  }
+  // The run may have been canceled meanwhile.
+  scope.assertOpen()
+  return options.run(payload, tools)
+}
+
+function readOutput({ definition }: Attempt, output: unknown): AttemptEnd {
+  try {
     return { kind: 'returned', output, outputJson: toJson(output, `the output of task "${definition.id}"`) }
   } catch (error) {
-    return { kind: 'threw', error, isFinal: isFinal || isHopeless(error) }
+    // Calling again would not make the output JSON: no retry.
+    return { kind: 'threw', error, isFinal: true }
   }
 }
 

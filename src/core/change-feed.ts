@@ -59,7 +59,7 @@ export class ChangeFeed {
 /** One reader's side of a {@link ChangeFeed}. */
 export class Watcher {
   readonly #leave: () => void
-  readonly #woken = new Set<string>()
+  #woken: Set<string> | undefined
   #changed = false
   #failure: Error | undefined
   #waiting: Deferred<void> | undefined
@@ -81,11 +81,11 @@ export class Watcher {
 
   /** Whether this topic changed since it was last asked for. */
   woke(topic: string): boolean {
-    return this.#woken.delete(topic)
+    return this.#woken?.delete(topic) === true
   }
 
   wake(topic: string): void {
-    this.#woken.add(topic)
+    this.#woken = (this.#woken ?? new Set()).add(topic)
     if (this.#waiting === undefined) {
       this.#changed = true
       return

@@ -3,6 +3,7 @@ import type { CancelTimer } from '../contract/clock.ts'
 import type { RunRecord } from '../contract/records.ts'
 import type { Awaitable, RunClaimed } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
+import type { Attempt, AttemptEnd } from './attempt.ts'
 import { callTask, readOverrides } from './attempt.ts'
 import type { AttemptStreams } from './attempt-ending.ts'
 import { AttemptEnding } from './attempt-ending.ts'
@@ -46,12 +47,12 @@ export class Executor {
   readonly #delayed: DelayedRuns
   readonly #scopes = new Map<string, RunScope>()
   readonly #limits = new Map<RunScope, ExecutionLimit>()
-  readonly #claimOnce = (): void => {
-    this.#isClaimSet = false
-    this.#claim()
-  }
   /** Runs start in the context the engine was created in, not in that of whoever triggered them. */
   readonly #inOwnContext = AsyncLocalStorage.snapshot()
+  readonly #claimOnce = (): void => {
+    this.#isClaimSet = false
+    this.#inOwnContext(() => this.#claim())
+  }
   readonly #graces = new Map<RunScope, CancelTimer>()
   #isClaimSet = false
   #isClaiming = false
@@ -200,23 +201,26 @@ export class Executor {
     slots.take(scope)
     journal.run(record)
     this.#limit(scope, definition)
-    this.#report(
-      () => this.#inOwnContext(() => runInScope(scope, () => this.#execute(scope, definition))),
-      record.id,
-    )
+    const attempt = { scope, definition, tools: this.#options.tools(scope, definition) }
+    runInScope(scope, () => callTask(attempt, this.#ended))
   }
 
-  async #execute(scope: RunScope, definition: TaskDefinition): Promise<void> {
-    const attempt = { scope, definition, tools: this.#options.tools(scope, definition) }
+  /** Stores what came of a call; the scope ends with it, also when that cannot be stored. */
+  readonly #ended = (attempt: Attempt, end: AttemptEnd): void => {
+    const { scope } = attempt
+    // Storing what came of it may take its time.
+    this.#limits.get(scope)?.pause()
+    const settle = (): void => this.#report(() => this.#settled(scope), scope.id)
+    const fail = (error: unknown): void => {
+      this.#failed(error, scope.id)
+      settle()
+    }
     try {
-      const ended = await callTask(attempt)
-      // Storing what came of it may take its time.
-      this.#limits.get(scope)?.pause()
-      const stored = this.#ending.end(attempt, ended)
-      if (isPromise(stored)) await stored
-    } finally {
-      const settled = this.#settled(scope)
-      if (isPromise(settled)) await settled
+      const stored = this.#ending.end(attempt, end)
+      if (isPromise(stored)) stored.then(settle, fail)
+      else settle()
+    } catch (error) {
+      fail(error)
     }
   }
 
@@ -287,7 +291,7 @@ export class Executor {
   #report(action: () => Awaitable<unknown>, runId: string | undefined, failed?: () => void): void {
     const fail = (error: unknown): void => {
       failed?.()
-      if (!this.#options.host.isClosed) this.#options.journal.events.error(error, runId)
+      this.#failed(error, runId)
     }
     try {
       const done = action()
@@ -295,5 +299,9 @@ export class Executor {
     } catch (error) {
       fail(error)
     }
+  }
+
+  #failed(error: unknown, runId: string | undefined): void {
+    if (!this.#options.host.isClosed) this.#options.journal.events.error(error, runId)
   }
 }

@@ -61,7 +61,7 @@ export class EngineMetadata implements MetadataNamespace {
     return this.#kernel.call(() => {
       const scope = this.#kernel.requireScope('metadata.flush')
       // A write that failed has left something behind.
-      if (scope.unsaved.json !== undefined) this.#plan(scope)
+      if (scope.unsavedMetadata !== undefined) this.#plan(scope)
       return this.#writes.get(scope)
     })
   }
@@ -92,7 +92,7 @@ export class EngineMetadata implements MetadataNamespace {
     // In a literal, unlike in an assignment, a key "__proto__" is a key like any other.
     const changed = valueJson === undefined ? others : { ...others, [key]: fromJson(valueJson) }
     this.#values.set(scope, changed)
-    scope.unsaved.put(JSON.stringify(changed))
+    scope.unsavedMetadata = JSON.stringify(changed)
     this.#plan(scope)
     return this
   }
@@ -113,7 +113,7 @@ export class EngineMetadata implements MetadataNamespace {
     await Promise.resolve()
     const isOver = (): boolean => scope.isEnded
     this.#planned.delete(scope)
-    const metadataJson = scope.unsaved.json
+    const metadataJson = scope.unsavedMetadata
     if (metadataJson === undefined || isOver()) return
     const { journal, executor } = this.#kernel.parts
     const updated = await this.#store(scope, metadataJson)
@@ -122,7 +122,8 @@ export class EngineMetadata implements MetadataNamespace {
       executor.stale(scope)
       throw staleAttempt(scope.id)
     }
-    scope.unsaved.saved(metadataJson)
+    // What was changed since is still to be saved.
+    if (scope.unsavedMetadata === metadataJson) scope.unsavedMetadata = undefined
     scope.record = updated.record
     journal.feed.notify(scope.id)
   }

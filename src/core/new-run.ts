@@ -14,6 +14,8 @@ const LONGEST_KEY = 2_048
 /** The last one a `Date` can hold. */
 const LAST_INSTANT = 8.64e15
 const MOST_TAGS = 10
+/** One for all: most runs and tokens have no tags and no streams. */
+const NONE: readonly string[] = []
 const LONGEST_TAG = 128
 
 /** What a trigger takes besides its options. */
@@ -64,7 +66,7 @@ export function newRun(
     rootId: context.parent?.rootId ?? id,
     tags: readTags(options.tags),
     metadataJson: readMetadataOption(options.metadata),
-    streams: [],
+    streams: NONE,
     queue: requireName(options.queue === undefined ? definition.queue : options.queue.name, 'queue.name'),
     concurrencyKey:
       options.concurrencyKey === undefined
@@ -115,6 +117,7 @@ export function readTags(tags: string | readonly string[] = []): readonly string
   const isUsable: boolean = typeof tags === 'string' || Array.isArray(tags)
   if (!isUsable) throw new TypeError('Cannot use tags: they must be a string or a list of strings')
   const list = typeof tags === 'string' ? [tags] : [...tags]
+  if (list.length === 0) return NONE
   if (list.length > MOST_TAGS)
     throw new RangeError(`Cannot use ${list.length} tags: at most ${MOST_TAGS} are allowed`)
   for (const tag of list) {

@@ -60,7 +60,7 @@ export class OnceEffects {
       kind: 'ONCE',
       status: 'WAITING',
       tags: [],
-      key: { scope: `run/${scope.id}`, value: `once/${key}` },
+      key: { scope: scope.id, value: `once/${key}` },
       runId: scope.id,
       createdAt: host.now(),
     }

@@ -38,7 +38,7 @@ export class RunJournal {
     this.events.run(record)
     this.feed.notify(record.id)
     if (!isFinal(record.status)) return
-    this.#waitpoints.settled(runToken(record))
+    if (this.#waitpoints.size > 0) this.#waitpoints.settled(runToken(record))
     this.#ended()
   }
 

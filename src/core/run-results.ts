@@ -5,7 +5,7 @@ import { isPromise } from '../primitives/awaitable.ts'
 import type { Watcher } from './change-feed.ts'
 import { WaitpointError } from './errors.ts'
 import type { Kernel } from './kernel.ts'
-import type { RunHandle, RunOutcome } from './run.ts'
+import type { RunOutcome } from './run.ts'
 import { currentScope } from './run-scope.ts'
 import { isFinal } from './run-status.ts'
 import { runFailure } from './run-view.ts'
@@ -39,31 +39,18 @@ export function awaited(id: string, watcher: Watcher): Hold {
   return { kind: 'awaited', id, fail: (error) => watcher.fail(error) }
 }
 
-/** What `trigger` answers. */
-export function runHandle(kernel: Kernel, record: RunRecord, isCached: boolean): RunHandle<unknown> {
-  let accessToken: string | undefined
-  return {
-    id: record.id,
-    isCached,
-    get publicAccessToken(): string {
-      const { credentials } = kernel.parts
-      const scopes = [`read:runs:${record.id}`]
-      return (accessToken ??= credentials.publicAccessToken(scopes, { from: record.createdAt }))
-    },
-    result: () => finalRecord(kernel, record.id).then(outputOf),
-    outcome: () => finalRecord(kernel, record.id).then(outcomeOf),
-  }
-}
-
-function outputOf(record: RunRecord): unknown {
+/** The output of a run that has ended, or the reason why there is none. */
+export function outputOf<Output>(record: RunRecord): Output {
   if (record.status !== 'COMPLETED') throw runFailure(record)
-  return fromJson(record.outputJson)
+  // The output is of the type the task returns: the caller knows it by the task it names.
+  return fromJson(record.outputJson) as Output
 }
 
-function outcomeOf(record: RunRecord): RunOutcome<unknown> {
+/** How a run has ended. */
+export function outcomeOf<Output>(record: RunRecord): RunOutcome<Output> {
   const { id, taskId: taskIdentifier } = record
   if (record.status !== 'COMPLETED') return { ok: false, id, taskIdentifier, error: runFailure(record) }
-  return { ok: true, id, taskIdentifier, output: fromJson(record.outputJson) }
+  return { ok: true, id, taskIdentifier, output: outputOf(record) }
 }
 
 /** The error for a run that does not exist. */

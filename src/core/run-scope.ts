@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { RunRecord } from '../contract/records.ts'
+import { type Few, itemsOf } from '../primitives/few.ts'
 import { WaitpointError } from './errors.ts'
 import { Seat } from './seat.ts'
-import { UnsavedMetadata } from './unsaved-metadata.ts'
 import { WaitPlaces } from './wait-places.ts'
 
 /** What a scope needs of a wait that is under way in it. */
@@ -17,11 +17,13 @@ export class RunScope {
   readonly id: string
   /** Identity of the engine that executes the run. */
   readonly engine: object
-  readonly waits: Set<ScopedWait> = new Set()
-  readonly seat: Seat = new Seat()
-  readonly unsaved: UnsavedMetadata = new UnsavedMetadata()
+  /** The waits that are under way. */
+  waits: Few<ScopedWait> = undefined
+  readonly seat: Seat
   readonly places: WaitPlaces = new WaitPlaces()
   record: RunRecord
+  /** Metadata, as JSON text, that storage has not acknowledged: whatever the attempt writes takes it along. */
+  unsavedMetadata: string | undefined = undefined
   /** What the function was called with. */
   payload: unknown
   registeredWaits = 0
@@ -32,6 +34,7 @@ export class RunScope {
   constructor(engine: object, record: RunRecord) {
     this.engine = engine
     this.id = record.id
+    this.seat = new Seat(record.id)
     this.record = record
   }
 
@@ -64,8 +67,8 @@ export class RunScope {
    */
   finish(): void {
     this.#isEnded = true
-    this.seat.deliveries.length = 0
-    this.waits.clear()
+    this.seat.dropDeliveries()
+    this.waits = undefined
   }
 
   /** The attempt is over from outside: signal, waits and later calls get `error`. */
@@ -78,11 +81,11 @@ export class RunScope {
 
   #end(): void {
     this.#isEnded = true
-    this.seat.deliveries.length = 0
-    if (this.waits.size === 0) return
+    this.seat.dropDeliveries()
+    if (this.waits === undefined) return
     const error = this.#endError()
-    const waits = [...this.waits]
-    this.waits.clear()
+    const waits = itemsOf(this.waits)
+    this.waits = undefined
     for (const wait of waits) wait.reject(error)
   }
 

@@ -67,7 +67,7 @@ export function readMetadata(record: RunRecord): Record<string, unknown> {
 
 /** Keys that users gave, unlike those that waits in a run have by their place. */
 export function isUserKey(scope: string): boolean {
-  return !scope.startsWith('run/')
+  return !scope.startsWith('run_')
 }
 
 const FAILURES: Readonly<Record<string, readonly [ErrorCode, string]>> = {

@@ -2,6 +2,7 @@ import { inspect } from 'node:util'
 import type { RunRecord } from '../contract/records.ts'
 import type { RunUpdated } from '../contract/storage.ts'
 import { chain } from '../primitives/awaitable.ts'
+import { itemsOf } from '../primitives/few.ts'
 import { idOf } from '../primitives/reference.ts'
 import type { CursorPagePromise } from './cursor-page.ts'
 import { cursorPages } from './cursor-page.ts'
@@ -16,12 +17,13 @@ import type {
   RunsNamespace,
   RunSubscription,
 } from './run.ts'
-import { finalRecord, runHandle, runNotFound } from './run-results.ts'
+import { finalRecord, runNotFound } from './run-results.ts'
 import { outsideRuns } from './run-scope.ts'
 import { isFinal } from './run-status.ts'
 import { runIdOfToken } from './run-token.ts'
 import { viewRetrievedRun, viewRun } from './run-view.ts'
 import { subscribeToRun } from './subscription.ts'
+import { TriggeredRun } from './triggered-run.ts'
 import { createdBounds, listOf, pageLimit } from './token-list.ts'
 
 /** Runs of one engine. Payloads and outputs are typed where the task is known; here they are unknown. */
@@ -68,7 +70,8 @@ export class EngineRuns implements RunsNamespace {
       const tokenIds = new Set(waits.map((token) => token.id))
       const updated = await this.#kernel.call(() => {
         // What the run has begun to wait for since; the cancel ends these waits.
-        for (const wait of this.#kernel.parts.executor.scopes.get(id)?.waits ?? []) tokenIds.add(wait.tokenId)
+        for (const wait of itemsOf(this.#kernel.parts.executor.scopes.get(id)?.waits))
+          tokenIds.add(wait.tokenId)
         return chain(this.#cancelRecord(record), (answer) => this.#canceled(answer))
       })
       if (!updated) continue
@@ -87,7 +90,7 @@ export class EngineRuns implements RunsNamespace {
     })
     journal.run(inserted.record)
     executor.poke()
-    return runHandle(this.#kernel, inserted.record, false)
+    return new TriggeredRun(this.#kernel, inserted.record, false)
   }
 
   subscribeToRun(run: RunReference): RunSubscription<never> {

@@ -78,20 +78,20 @@ export class Slots {
   /** A claimed run starts with its slot. */
   take(scope: RunScope): void {
     this.#used += 1
-    this.#hold(scope, 'executing')
+    scope.seat.hold(this.#host.clock, 'executing')
   }
 
   /** The function goes on to drain its streams: without a slot, but not idle. */
   drain(scope: RunScope): void {
     this.#giveBack(scope)
-    this.#hold(scope, 'draining')
+    scope.seat.hold(this.#host.clock, 'draining')
     this.#serve()
   }
 
   /** The attempt is over. */
   release(scope: RunScope): void {
     this.#giveBack(scope)
-    scope.seat.hold(this.#host.clock)
+    scope.seat.letGo()
     this.#turn.delete(scope)
     this.#serve()
   }
@@ -110,7 +110,7 @@ export class Slots {
       delivery()
       return
     }
-    scope.seat.deliveries.push(delivery)
+    scope.seat.keep(delivery)
     if (scope.seat.state === 'parked') this.#resume(scope)
   }
 
@@ -148,9 +148,9 @@ export class Slots {
       }
       scope.seat.state = 'parked'
       this.#used -= 1
-      this.#hold(scope, 'parked')
+      scope.seat.hold(this.#host.clock, 'parked')
       this.#events.changed(scope, record)
-      if (scope.seat.deliveries.length > 0) this.#resume(scope)
+      if (scope.seat.hasDeliveries) this.#resume(scope)
       this.#serve()
     }
     this.#ask(scope, () => chain(this.#storePark(scope), parked))
@@ -198,7 +198,7 @@ export class Slots {
     if (seat.consumed.length === 0) return
     const waits = seat.consumed.map((tokenId) => ({ tokenId, runId: id }))
     return chain(this.#host.storage.tokens.release(waits), () => {
-      seat.consumed.splice(0, waits.length)
+      seat.forgetConsumed(waits.length)
     })
   }
 
@@ -229,10 +229,10 @@ export class Slots {
   #resumed(scope: RunScope, answer: RunResumed): void {
     if (answer.outcome === 'resumed') {
       scope.seat.state = 'held'
-      this.#hold(scope, 'executing')
+      scope.seat.hold(this.#host.clock, 'executing')
       this.#events.changed(scope, answer.record)
       scope.seat.wasReleased = true
-      for (const delivery of scope.seat.deliveries.splice(0)) delivery()
+      scope.seat.deliverAll()
       if (scope.registeredWaits > 0) this.waitRegistered(scope)
       return
     }
@@ -295,10 +295,6 @@ export class Slots {
 
   #failed(error: unknown, scope: RunScope): void {
     if (!this.#host.isClosed) this.#events.failed(error, scope)
-  }
-
-  #hold({ id, seat }: RunScope, kind: 'executing' | 'draining' | 'parked'): void {
-    seat.hold(this.#host.clock, { kind, id })
   }
 }
 

@@ -1,6 +1,7 @@
 import type { WaitRecord } from '../contract/records.ts'
 import type { Hint, TickResult } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
+import { findItem } from '../primitives/few.ts'
 import type { Executor } from './executor.ts'
 import type { Host } from './host.ts'
 import type { RunJournal } from './run-journal.ts'
@@ -74,10 +75,8 @@ export class StorageNews {
 
   /** Until the run has gone on, be it that it waits for a slot, the wait is what wakes it after a crash. */
   #isDelivered({ tokenId, runId }: WaitRecord): boolean {
-    for (const wait of this.#options.executor.scopes.get(runId)?.waits ?? []) {
-      if (wait.tokenId === tokenId) return false
-    }
-    return true
+    const waits = this.#options.executor.scopes.get(runId)?.waits
+    return findItem(waits, (wait) => wait.tokenId === tokenId) === undefined
   }
 
   #deliver(tokenId: string): void | Promise<void> {

@@ -14,13 +14,14 @@ import type {
   TasksNamespace,
   TriggerOptions,
 } from './run.ts'
-import { runHandle, runNotFound } from './run-results.ts'
+import { runNotFound } from './run-results.ts'
 import type { RunScope } from './run-scope.ts'
 import { outsideRuns } from './run-scope.ts'
 import { runIdOfToken, runTokenId } from './run-token.ts'
 import { EngineRuns } from './runs-namespace.ts'
 import { runFailure } from './run-view.ts'
 import { fromJson, toJson } from './serialize.ts'
+import { TriggeredRun } from './triggered-run.ts'
 import { implicitKey } from './wait-key.ts'
 import type { Settlement } from './waiter.ts'
 import { Waiter } from './waiter.ts'
@@ -155,8 +156,7 @@ export class EngineTasks implements TasksNamespace {
   }
 
   #handle({ record, isCached }: Inserted<RunRecord>): RunHandle<never> {
-    // The output is of the type the task returns: the caller knows it by the task it names.
-    return runHandle(this.#kernel, record, isCached) as RunHandle<never>
+    return new TriggeredRun(this.#kernel, record, isCached)
   }
 }
 

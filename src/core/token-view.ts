@@ -3,31 +3,8 @@ import type { Credentials } from './credentials.ts'
 import { WaitpointTimeoutError } from './errors.ts'
 import { isUserKey } from './run-view.ts'
 import { fromJson } from './serialize.ts'
-import type { CreatedToken, RetrievedToken, Token, WaitResult } from './token.ts'
+import type { RetrievedToken, Token, WaitResult } from './token.ts'
 import type { Settlement } from './waiter.ts'
-
-/** What `createToken` answers: address and access token are computed when first read. */
-export function viewCreatedToken(
-  record: TokenRecord,
-  isCached: boolean,
-  credentials: Credentials,
-): CreatedToken {
-  let url: string | undefined
-  let accessToken: string | undefined
-  return {
-    id: record.id,
-    isCached,
-    get url(): string {
-      return (url ??= credentials.tokenUrl(record.id))
-    },
-    get publicAccessToken(): string {
-      return (accessToken ??= credentials.publicAccessToken([`write:waitpoints:${record.id}`], {
-        from: record.createdAt,
-        until: record.timeoutAt,
-      }))
-    },
-  }
-}
 
 /** A token as a list shows it: without its output. */
 export function viewToken(record: TokenRecord, credentials: Credentials): Token {

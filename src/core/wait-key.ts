@@ -8,7 +8,8 @@ import type { RunScope } from './run-scope.ts'
 export function implicitKey(scope: RunScope, kind: string, options: unknown): KeyRecord {
   const { policyAttempt } = scope.record
   const ordinal = scope.places.next(kind)
-  return { scope: `run/${scope.id}`, value: `${policyAttempt}/${kind}/${ordinal}/${hashOf(options)}` }
+  // What users name keys by has scopes with other names: see `isUserKey`.
+  return { scope: scope.id, value: `${policyAttempt}/${kind}/${ordinal}/${hashOf(options)}` }
 }
 
 /** 32 bits of FNV-1a over the JSON text: the place already tells waits apart, the hash only notices changed options. */

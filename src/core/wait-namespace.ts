@@ -5,6 +5,7 @@ import { chain } from '../primitives/awaitable.ts'
 import { parseDeadline } from '../primitives/duration.ts'
 import { idOf } from '../primitives/reference.ts'
 import { requireObject } from '../primitives/require.ts'
+import { CreatedTokenView } from './created-token.ts'
 import type { CursorPagePromise } from './cursor-page.ts'
 import type { Kernel } from './kernel.ts'
 import { readTags, userKey } from './new-run.ts'
@@ -23,13 +24,14 @@ import type {
   RetrievedToken,
   Token,
   TokenReference,
+  Unwrappable,
   WaitForOptions,
   WaitNamespace,
   WaitPromise,
   WaitUntilOptions,
 } from './token.ts'
 import { listTokens } from './token-list.ts'
-import { tokenSettlement, viewCreatedToken, viewRetrievedToken } from './token-view.ts'
+import { tokenSettlement, viewRetrievedToken } from './token-view.ts'
 import { implicitKey } from './wait-key.ts'
 import { Waiter } from './waiter.ts'
 import { tokenNotFound } from './waitpoints.ts'
@@ -57,7 +59,7 @@ export class EngineWait implements WaitNamespace {
       const own = userKey(options, 'tokens', now)
       const key = own ?? (scope === undefined ? undefined : implicitKey(scope, 'token', options))
       const inserted = this.#insert({ kind: 'MANUAL', timeoutAt, tags, key, now, runId: scope?.id }, past)
-      return chain(inserted, ({ record, isCached }) => viewCreatedToken(record, isCached, credentials))
+      return chain(inserted, ({ record, isCached }) => new CreatedTokenView(record, isCached, credentials))
     })
   }
 
@@ -142,7 +144,7 @@ export class EngineWait implements WaitNamespace {
       readonly read: Waiter<Result, Output>['read']
       readonly tokenId: (scope: RunScope) => Awaitable<string>
     },
-  ): Waiter<Result, Output>['promise'] {
+  ): Unwrappable<Result, Output> {
     let scope: RunScope
     try {
       scope = this.#kernel.requireScope(what)
@@ -241,7 +243,7 @@ function tokenId(token: TokenReference): string {
   return id
 }
 
-function rejected<Result, Output>(error: unknown): Waiter<Result, Output>['promise'] {
+function rejected<Result, Output>(error: unknown): Unwrappable<Result, Output> {
   const reason = error instanceof Error ? error : new Error(String(error))
   const promise = Promise.reject<Result>(reason)
   const unwrapped = Promise.reject<Output>(reason)

@@ -76,6 +76,10 @@ function settleUnwrapped<Result, Output>(
 }
 
 function rejectQuietly<T>(deferred: Deferred<T>, error: unknown): void {
-  deferred.promise.catch(() => undefined)
+  deferred.promise.catch(ignore)
   deferred.reject(error)
+}
+
+function ignore(): void {
+  // Whoever awaits it gets it.
 }

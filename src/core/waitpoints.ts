@@ -2,6 +2,7 @@ import type { TokenRecord, WaitRecord } from '../contract/records.ts'
 import type { TokenAwaited } from '../contract/storage.ts'
 import { onAbort } from '../primitives/abort.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
+import { findItem, itemsOf, withItem, withoutItem } from '../primitives/few.ts'
 import { WaitpointError } from './errors.ts'
 import type { Host } from './host.ts'
 import type { RunScope } from './run-scope.ts'
@@ -114,11 +115,11 @@ export class Waitpoints {
   #settle(waiter: Waiter, token: TokenRecord): void {
     const { scope, isRegistered, tokenId } = waiter
     close(waiter)
-    if (isRegistered) scope.seat.consumed.push(tokenId)
+    if (isRegistered) scope.seat.consume(tokenId)
     const deliver = (settlement: Settlement<unknown, unknown>): void => {
       if (waiter.isSettled) return
       this.#events.deliver(scope, () => {
-        scope.waits.delete(waiter)
+        scope.waits = withoutItem(scope.waits, waiter)
         waiter.resolve(settlement)
       })
     }
@@ -157,7 +158,7 @@ export class Waitpoints {
    * then the wait is what wakes it after a crash.
    */
   #release({ tokenId, scope }: Waiter): void {
-    for (const other of scope.waits) if (other.tokenId === tokenId) return
+    if (findItem(scope.waits, (other) => other.tokenId === tokenId) !== undefined) return
     const released = this.#host.storage.tokens.release([{ tokenId, runId: scope.id }])
     // A wait that stays behind is dropped with the end of the run.
     if (isPromise(released)) released.catch(() => undefined)
@@ -173,7 +174,7 @@ export class Waitpoints {
 
   #add(waiter: Waiter): void {
     waiter.isOpen = true
-    waiter.scope.waits.add(waiter)
+    waiter.scope.waits = withItem(waiter.scope.waits, waiter)
     const waiters = this.#waiters.get(waiter.tokenId)
     if (waiters === undefined) this.#waiters.set(waiter.tokenId, waiter)
     else if (Array.isArray(waiters)) waiters.push(waiter)
@@ -193,7 +194,7 @@ export class Waitpoints {
 
   /** The run is over: its waits are no longer waited for here. */
   leave(scope: RunScope): void {
-    for (const wait of [...scope.waits]) {
+    for (const wait of itemsOf(scope.waits)) {
       if (!(wait instanceof Waiter)) continue
       this.#remove(wait)
       wait.stopListening?.()
@@ -210,7 +211,7 @@ function close(waiter: Waiter): void {
 }
 
 function reject(waiter: Waiter, error: unknown): void {
-  waiter.scope.waits.delete(waiter)
+  waiter.scope.waits = withoutItem(waiter.scope.waits, waiter)
   waiter.reject(error)
 }
 

@@ -2,6 +2,8 @@ import type { NextDue } from '../contract/storage.ts'
 import { DeadlineQueue } from '../primitives/deadline-queue.ts'
 import { Lease } from './memory-entries.ts'
 
+const NONE: readonly Lease[] = []
+
 /** Which engines are alive. A lease is over at the instant `until`, and a lost one is never renewed. */
 export class Leases {
   readonly #live = new Map<string, Lease>()
@@ -16,6 +18,7 @@ export class Leases {
 
   /** Takes the leases that are over at `now` out of the living. */
   expire(now: number): readonly Lease[] {
+    if ((this.#ends.peek()?.at ?? Infinity) > now) return NONE
     const lost: Lease[] = []
     for (let end = this.#ends.popDue(now); end !== undefined; end = this.#ends.popDue(now)) {
       const lease = end.value
@@ -68,7 +71,7 @@ export class Leases {
   /** Forgets the owners that lost their lease before `instant` and hold nothing any more. */
   forget(instant: number): void {
     for (const [owner, lease] of this.#lost) {
-      if (lease.until < instant && lease.runs.size === 0) this.#lost.delete(owner)
+      if (lease.until < instant && lease.runs === undefined) this.#lost.delete(owner)
     }
   }
 
@@ -76,7 +79,7 @@ export class Leases {
   nextDue(owner: string): NextDue | undefined {
     let next: Lease | undefined
     for (const lease of this.#live.values()) {
-      if (lease.owner === owner || lease.runs.size === 0) continue
+      if (lease.owner === owner || lease.runs === undefined) continue
       if (next === undefined || lease.until < next.until) next = lease
     }
     return next && { at: next.until, what: `lease ${next.owner}` }

@@ -8,7 +8,8 @@ import type {
 } from '../contract/records.ts'
 import type { Deadline } from '../primitives/deadline-queue.ts'
 import type { RingBuffer } from '../primitives/ring-buffer.ts'
-import type { Few } from './few.ts'
+import type { Few } from '../primitives/few.ts'
+import type { OwnTokens } from './own-tokens.ts'
 import { NOWHERE, type Ordered, OrderedHeap } from './ordered-heap.ts'
 
 /*
@@ -28,7 +29,7 @@ export class RunEntry implements Ordered {
   /** Who waits for its end. */
   waiters: Few<Wait> = undefined
   /** The tokens it created. */
-  created: Few<TokenEntry> = undefined
+  created: OwnTokens<TokenEntry> = undefined
   streams: Map<string, StreamEntry> | undefined = undefined
   /** When it is next to be looked at. */
   deadline: Deadline<RunEntry> | undefined = undefined
@@ -51,6 +52,8 @@ export class RunEntry implements Ordered {
 export class TokenEntry implements Ordered {
   readonly id: string
   record: TokenRecord
+  /** The run that created it, as long as it is there. */
+  creator: RunEntry | undefined
   waiters: Few<Wait> = undefined
   /** Its time-out. */
   deadline: Deadline<TokenEntry> | undefined = undefined
@@ -61,8 +64,9 @@ export class TokenEntry implements Ordered {
   place: number = NOWHERE
   isDropped = false
 
-  constructor(record: TokenRecord) {
+  constructor(record: TokenRecord, creator: RunEntry | undefined) {
     this.id = record.id
+    this.creator = creator
     this.record = record
   }
 }
@@ -91,7 +95,7 @@ export class Lease {
   readonly owner: string
   until: number
   isLive = true
-  readonly runs: Set<RunEntry> = new Set()
+  runs: Few<RunEntry> = undefined
   /** Waits that are ready and were not released. */
   readonly ready: Set<Wait> = new Set()
   deadline: Deadline<Lease> | undefined = undefined

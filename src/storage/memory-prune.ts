@@ -1,7 +1,8 @@
 import type { PruneRequest } from '../contract/storage.ts'
 import { keptUntil } from './ended-entries.ts'
-import { findItem, listOf, withoutItem } from './few.ts'
+import { findItem } from '../primitives/few.ts'
 import { isFinal, RunEntry, type TokenEntry, type WaitSource } from './memory-entries.ts'
+import { listOwn } from './own-tokens.ts'
 import type { MemoryState } from './memory-state.ts'
 
 /** `prune`: drops what ended first, until `limit` records are gone or nothing more may go. */
@@ -28,7 +29,7 @@ function isKept({ runs, ended }: MemoryState, entry: WaitSource, now: number): b
     ended.keepUntil(entry, keyEnd)
     return true
   }
-  const creator = entry instanceof RunEntry ? entry : runs.table.get(entry.record.runId ?? '')
+  const creator = entry instanceof RunEntry ? entry : entry.creator
   const root = creator && runs.table.get(creator.record.rootId)
   // A child that nobody waited for outlives its root.
   const isUser = (run: RunEntry | undefined): boolean => run !== undefined && isLive(run)
@@ -43,13 +44,14 @@ function isLive(run: RunEntry): boolean {
 
 /** The run goes last, after as many of its own tokens as the budget allows. */
 function dropRun({ runs, tokens, ended }: MemoryState, run: RunEntry, budget: number): number {
-  const own = listOf(run.created).filter(belongsToRun)
+  const own = listOwn(run.created).filter(belongsToRun)
   for (const token of own.slice(0, budget)) {
-    run.created = withoutItem(run.created, token)
     if (token.record.status !== 'WAITING') ended.drop(token)
     tokens.drop(token)
   }
   if (own.length >= budget) return budget
+  // What outlives the run must not keep it.
+  for (const token of listOwn(run.created)) token.creator = undefined
   ended.drop(run)
   runs.drop(run)
   return own.length + 1
@@ -60,9 +62,7 @@ function belongsToRun(token: TokenEntry): boolean {
   return token.record.kind !== 'MANUAL' && token.waiters === undefined
 }
 
-function dropToken({ runs, tokens, ended }: MemoryState, token: TokenEntry): number {
-  const creator = runs.table.get(token.record.runId ?? '')
-  if (creator !== undefined) creator.created = withoutItem(creator.created, token)
+function dropToken({ tokens, ended }: MemoryState, token: TokenEntry): number {
   ended.drop(token)
   tokens.drop(token)
   return 1

@@ -11,7 +11,7 @@ import type {
   RunUpdate,
   RunUpdated,
 } from '../contract/storage.ts'
-import { listOf } from './few.ts'
+import { itemsOf } from '../primitives/few.ts'
 import { claimRuns } from './memory-claims.ts'
 import { isAttempted, isFinal, isHeld, isSettled, type RunEntry } from './memory-entries.ts'
 import { fencedRun, type MemoryState } from './memory-state.ts'
@@ -80,7 +80,7 @@ function listRuns({ runs }: MemoryState, filter: RunFilter, page: PageRequest): 
 }
 
 function openWaits(run: RunEntry | undefined): readonly TokenRecord[] {
-  const sources = listOf(run?.waits).map((wait) => wait.source)
+  const sources = itemsOf(run?.waits).map((wait) => wait.source)
   return sources.filter((source) => !isSettled(source)).map(tokenOf)
 }
 

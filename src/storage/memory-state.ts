@@ -1,3 +1,4 @@
+import { itemsOf } from '../primitives/few.ts'
 import { EndedEntries } from './ended-entries.ts'
 import { HintBoard } from './hint-board.ts'
 import { Leases } from './leases.ts'
@@ -61,5 +62,5 @@ export function expireLeases(
   { leases, runs }: MemoryState,
   act: { readonly now: number; readonly by: string },
 ): void {
-  for (const lease of leases.expire(act.now)) runs.abandon(lease.runs, act)
+  for (const lease of leases.expire(act.now)) runs.abandon(itemsOf(lease.runs), act)
 }

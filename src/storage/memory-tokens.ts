@@ -11,7 +11,6 @@ import type {
   TokenSettled,
   TokenStore,
 } from '../contract/storage.ts'
-import { withItem } from './few.ts'
 import { isFinal, isHeld, RunEntry, type TokenEntry, type WaitSource } from './memory-entries.ts'
 import { fencedRun, type MemoryState, runTokenId, waitSource } from './memory-state.ts'
 import { tagList } from './token-ledger.ts'
@@ -59,11 +58,10 @@ export function tokenOf(source: WaitSource): TokenRecord {
 }
 
 function insertToken({ runs, tokens }: MemoryState, { record, now }: TokenInsert): Inserted<TokenRecord> {
-  const holder = record.key && tokens.table.holder(record.key, now)
-  if (holder !== undefined) return { record: holder.record, isCached: true }
-  const token = tokens.add(record)
   const creator = record.runId === undefined ? undefined : runs.table.get(record.runId)
-  if (creator !== undefined) creator.created = withItem(creator.created, token)
+  const holder = record.key && tokens.holder(record.key, creator, now)
+  if (holder !== undefined) return { record: holder.record, isCached: true }
+  tokens.add(record, creator)
   return { record, isCached: false }
 }
 
@@ -74,7 +72,7 @@ function readToken({ tokens }: MemoryState, source: WaitSource, now: number): To
 }
 
 function listTokens(
-  { tokens }: MemoryState,
+  { runs, tokens }: MemoryState,
   filter: TokenFilter,
   { now, ...page }: PageRequest & { readonly now: number },
 ): Page<TokenRecord> {
@@ -87,7 +85,8 @@ function listTokens(
     return status?.includes(token.record.status) ?? true
   }
   const lists = tags === undefined ? [kind] : [...new Set(tags.map(tagList))]
-  const { records, ...cursors } = tokens.table.list({ lists, key, matches, page })
+  const among = key && tokens.keyed(key, runs.table.get(key.scope))
+  const { records, ...cursors } = tokens.table.list({ lists, among, matches, page })
   return { records: records.map((token) => token.record), ...cursors }
 }
 

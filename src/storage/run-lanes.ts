@@ -1,5 +1,5 @@
 import type { RunClaim } from '../contract/storage.ts'
-import { countOf, withItem, withoutItem } from './few.ts'
+import { countOf, type Few, itemsOf, withItem, withoutItem } from '../primitives/few.ts'
 import { Lane, Line, type RunEntry, TaskLines } from './memory-entries.ts'
 import { isBefore, NOWHERE } from './ordered-heap.ts'
 
@@ -27,13 +27,13 @@ export class RunLanes {
   readonly #lanes = new Map<string, Lane>()
   readonly #tasks = new Map<string, TaskLines>()
   /** Tasks with an open line. */
-  readonly #busy = new Set<TaskLines>()
+  #busy: Few<TaskLines> = undefined
   readonly #closed = new Map<string, ClosedLines>()
   #arrivals = 0
 
   /** Whether some run stands in an open line. */
   get hasOpenLine(): boolean {
-    return this.#busy.size > 0
+    return this.#busy !== undefined
   }
 
   /** The lane of a new run. */
@@ -77,7 +77,7 @@ export class RunLanes {
   /** The run to claim next, left where it stands. */
   next({ taskIds, queueLimits }: RunClaim): RunEntry | undefined {
     let best: Line | undefined
-    for (const task of this.#busy) {
+    for (const task of itemsOf(this.#busy)) {
       if (!taskIds.includes(task.taskId)) continue
       const line = this.#firstWithSlot(task, queueLimits)
       if (line !== undefined && (best === undefined || isBefore(line, best))) best = line
@@ -187,7 +187,7 @@ export class RunLanes {
       line.order = first.order
       open.add(line)
     }
-    if (open.first === undefined) this.#busy.delete(line.task)
-    else this.#busy.add(line.task)
+    const isBusy = open.first !== undefined
+    this.#busy = isBusy ? withItem(this.#busy, line.task) : withoutItem(this.#busy, line.task)
   }
 }

@@ -1,5 +1,6 @@
 import type { RunRecord, SegmentEnd } from '../contract/records.ts'
 import type { RunUpdated } from '../contract/storage.ts'
+import { withItem, withoutItem } from '../primitives/few.ts'
 import type { EndedEntries } from './ended-entries.ts'
 import { EntryTable } from './entry-table.ts'
 import type { HintBoard } from './hint-board.ts'
@@ -21,7 +22,10 @@ const INTERRUPTED: SegmentEnd = { reason: 'interrupted' }
 
 /** All runs. Every change of a run passes `replace`, so that slots, lines and deadlines follow from its record. */
 export class RunLedger {
-  readonly table: EntryTable<RunEntry> = new EntryTable('run', () => RUN_LISTS)
+  readonly table: EntryTable<RunEntry> = new EntryTable('run', {
+    listsOf: () => RUN_LISTS,
+    keyOf: ({ record }) => record.key,
+  })
   readonly #lanes: RunLanes
   readonly #schedule: RunSchedule
   readonly #waits: WaitBook
@@ -74,9 +78,9 @@ export class RunLedger {
 
   /** Gives a run to the lease that holds it from now on. */
   hold(run: RunEntry, lease: Lease | undefined): void {
-    run.holder?.runs.delete(run)
+    if (run.holder !== undefined) run.holder.runs = withoutItem(run.holder.runs, run)
     run.holder = lease
-    lease?.runs.add(run)
+    if (lease !== undefined) lease.runs = withItem(lease.runs, run)
   }
 
   /** The owner of these runs is gone: they are anybody's, as far as they need to be executed. */

@@ -1,7 +1,7 @@
 import type { RunRecord } from '../contract/records.ts'
 import type { NextDue } from '../contract/storage.ts'
 import { DeadlineQueue } from '../primitives/deadline-queue.ts'
-import { listOf } from './few.ts'
+import { itemsOf } from '../primitives/few.ts'
 import { isHeld, isSettled, RunEntry } from './memory-entries.ts'
 import { QUEUED, RESUMED, type RunLanes } from './run-lanes.ts'
 
@@ -75,7 +75,7 @@ export class RunSchedule {
   /** A parked run without an owner sleeps until one of its waits is settled or due. */
   #placeOrphan(run: RunEntry, now: number): void {
     let dueAt = run.record.returned ? -Infinity : Infinity
-    for (const { source } of listOf(run.waits)) {
+    for (const { source } of itemsOf(run.waits)) {
       if (isSettled(source)) dueAt = -Infinity
       else if (!(source instanceof RunEntry)) dueAt = Math.min(dueAt, source.record.timeoutAt ?? Infinity)
     }

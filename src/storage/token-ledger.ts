@@ -1,10 +1,11 @@
-import type { TokenKind, TokenRecord, WaitRecord } from '../contract/records.ts'
+import type { KeyRecord, TokenKind, TokenRecord, WaitRecord } from '../contract/records.ts'
 import type { NextDue } from '../contract/storage.ts'
 import { DeadlineQueue } from '../primitives/deadline-queue.ts'
 import type { EndedEntries } from './ended-entries.ts'
 import { EntryTable } from './entry-table.ts'
 import type { HintBoard } from './hint-board.ts'
-import { TokenEntry } from './memory-entries.ts'
+import { type RunEntry, TokenEntry } from './memory-entries.ts'
+import { isOwnKey, ownToken, withOwn, withoutOwn } from './own-tokens.ts'
 import type { Act, WaitBook } from './wait-book.ts'
 
 interface TokenLedgerParts {
@@ -22,7 +23,10 @@ export interface TokenEnd {
 
 /** All tokens and their deadlines. A token is settled here, once. */
 export class TokenLedger {
-  readonly table: EntryTable<TokenEntry> = new EntryTable('token', tokenLists)
+  readonly table: EntryTable<TokenEntry> = new EntryTable('token', {
+    listsOf: tokenLists,
+    keyOf: indexedKey,
+  })
   readonly #deadlines = new DeadlineQueue<TokenEntry>()
   readonly #waits: WaitBook
   readonly #ended: EndedEntries
@@ -34,9 +38,21 @@ export class TokenLedger {
     this.#hints = hints
   }
 
-  add(record: TokenRecord): TokenEntry {
-    const token = new TokenEntry(record)
+  /** Who holds `key` at `now`; a run's own keys are found by the run, if it is `creator`. */
+  holder(key: KeyRecord, creator: RunEntry | undefined, now: number): TokenEntry | undefined {
+    return isOwnKey(key, creator?.id) ? ownToken(creator?.created, key.value) : this.table.holder(key, now)
+  }
+
+  /** What holds `key`, or held it before; `creator` is the run that the scope of the key names, if it names one. */
+  keyed(key: Pick<KeyRecord, 'scope' | 'value'>, creator: RunEntry | undefined): readonly TokenEntry[] {
+    const own = ownToken(creator?.created, key.value)
+    return own === undefined ? this.table.keyed(key) : [own]
+  }
+
+  add(record: TokenRecord, creator: RunEntry | undefined): TokenEntry {
+    const token = new TokenEntry(record, creator)
     this.table.add(token)
+    if (creator !== undefined) creator.created = withOwn(creator.created, token)
     if (record.status !== 'WAITING') this.#ended.add(token)
     else if (record.timeoutAt !== undefined) token.deadline = this.#deadlines.add(record.timeoutAt, token)
     return token
@@ -45,6 +61,7 @@ export class TokenLedger {
   /** Settles a token that is `WAITING`; answers the waits that became ready. */
   settle(token: TokenEntry, end: TokenEnd, act: Act): readonly WaitRecord[] {
     if (token.deadline !== undefined) this.#deadlines.cancel(token.deadline)
+    token.deadline = undefined
     token.record = settledRecord(token.record, end)
     this.#ended.add(token)
     this.#hints.token(token.id, act.by)
@@ -76,6 +93,8 @@ export class TokenLedger {
     if (token.record.status === 'WAITING' && token.deadline !== undefined)
       this.#deadlines.cancel(token.deadline)
     this.table.drop(token)
+    const { creator } = token
+    if (creator !== undefined) creator.created = withoutOwn(creator.created, token)
   }
 
   nextDue(): NextDue | undefined {
@@ -98,6 +117,11 @@ function settledRecord(record: TokenRecord, { status, completedAt, outputJson }:
     createdAt: record.createdAt,
     completedAt,
   }
+}
+
+/** A run's own keys are not in the index: see {@link TokenLedger.holder}. */
+function indexedKey({ record, creator }: TokenEntry): KeyRecord | undefined {
+  return isOwnKey(record.key, creator?.id) ? undefined : record.key
 }
 
 const KIND_LISTS: Readonly<Record<TokenKind, readonly string[]>> = {

@@ -1,5 +1,5 @@
 import type { WaitRecord } from '../contract/records.ts'
-import { countOf, findItem, listOf, withItem, withoutItem } from './few.ts'
+import { countOf, findItem, itemsOf, withItem, withoutItem } from '../primitives/few.ts'
 import type { HintBoard } from './hint-board.ts'
 import { isHeld, type RunEntry, Wait, type WaitSource } from './memory-entries.ts'
 import type { RunSchedule } from './run-schedule.ts'
@@ -51,14 +51,14 @@ export class WaitBook {
 
   dropAll(run: RunEntry): void {
     if (run.waits === undefined) return
-    for (const wait of listOf(run.waits)) this.drop(wait)
+    for (const wait of itemsOf(run.waits)) this.drop(wait)
   }
 
   /** Makes the waits for `source`, which has just been settled, ready; answers them. */
   settle(source: WaitSource, act: Act): readonly WaitRecord[] {
     if (source.waiters === undefined) return NONE
     const ready: WaitRecord[] = []
-    for (const wait of listOf(source.waiters)) {
+    for (const wait of itemsOf(source.waiters)) {
       const { run, owner, tokenId } = wait
       wait.ready = { tokenId, runId: run.id, owner }
       ready.push(wait.ready)

@@ -136,7 +136,6 @@ describe('systemClock', () => {
         clock.setTimer(clock.now() + 600_000, () => console.log('never'))
         clock.setTimer(clock.now() + 2, () => {
           releases[0]()
-          releases[0]()
           clock.setTimer(clock.now() + 2, () => {
             console.log('held by run_2')
             releases[1]()

@@ -93,7 +93,7 @@ describe('an engine', () => {
     steered.loseAnswer('runs.update')
     const run = await t.engine.trigger(quick, null)
     expect(await run.result()).toBe('kept')
-    await t.clock.settle()
+    await t.clock.advance('1s')
     expect(t.engine.stats()).toMatchObject(IDLE)
   })
 

@@ -22,7 +22,7 @@ export function countOf<T extends object>(few: Few<T>): number {
 }
 
 /** The items in the order they came, as a list that later changes do not touch. */
-export function listOf<T extends object>(few: Few<T>): readonly T[] {
+export function itemsOf<T extends object>(few: Few<T>): readonly T[] {
   if (few === undefined) return []
   return isSet(few) ? [...few] : [few]
 }
