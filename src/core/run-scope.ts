@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { RunRecord } from '../contract/records.ts'
+import type { AttemptFence } from '../contract/storage.ts'
 import { WaitpointError } from './errors.ts'
 import { Seat } from './seat.ts'
 import { UnsavedMetadata } from './unsaved-metadata.ts'
@@ -24,7 +25,6 @@ export class RunScope {
   record: RunRecord
   /** What the function was called with. */
   payload: unknown
-  registeredWaits = 0
   #controller: AbortController | undefined
   #isEnded = false
   #aborted: Error | undefined
@@ -50,7 +50,13 @@ export class RunScope {
 
   /** Throws what calls from an attempt that has ended get. */
   assertOpen(): void {
-    if (this.#isEnded) throw this.#endError()
+    if (this.#isEnded) throw this.endError()
+  }
+
+  /** What calls from an ended attempt get. Made when somebody has to be told: most attempts end with nobody left. */
+  endError(): Error {
+    const message = `Cannot go on in run "${this.id}": this attempt has ended`
+    return this.#aborted ?? new WaitpointError('ERR_RUN_ENDED', message)
   }
 
   /** Ended by its function: nobody is left who could be told of a wait. */
@@ -80,17 +86,16 @@ export class RunScope {
     this.#isEnded = true
     this.seat.deliveries.length = 0
     if (this.waits.size === 0) return
-    const error = this.#endError()
+    const error = this.endError()
     const waits = [...this.waits]
     this.waits.clear()
     for (const wait of waits) wait.reject(error)
   }
+}
 
-  /** Made when somebody has to be told: most attempts end with nobody left. */
-  #endError(): Error {
-    const message = `Cannot go on in run "${this.id}": this attempt has ended`
-    return this.#aborted ?? new WaitpointError('ERR_RUN_ENDED', message)
-  }
+/** What a write says who it is; nothing outside of a run. */
+export function fenceOf(scope: RunScope | undefined): AttemptFence | undefined {
+  return scope && { runId: scope.id, epoch: scope.record.epoch }
 }
 
 const scopes = new AsyncLocalStorage<RunScope>()

@@ -9,6 +9,8 @@ export type SeatState = 'held' | 'parking' | 'parked' | 'queued' | 'resuming' | 
 /** One attempt's claim to a slot. */
 export class Seat {
   state: SeatState = 'held'
+  /** Waits that are in the storage and not over: while there is none the run has no reason to park. */
+  registeredWaits = 0
   /** Something was delivered since the last turn: the run may not park before another one has passed. */
   wasReleased = false
   /** Settled waits whose results come once the run has its slot again. */
