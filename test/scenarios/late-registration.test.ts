@@ -26,6 +26,8 @@ async function callsAfterDeath(body: (wait: Wait) => Promise<void>): Promise<num
     await wait.for({ days: 1 })
   })
   const first = await createTestEngine({ tasks: [only], storage: ports.storage, clock: ports.clock })
+  // Due before the other one, so that no tick follows when that one is settled.
+  await first.engine.wait.createToken({ timeout: '20d' })
   const { id: token } = await first.engine.wait.createToken({ timeout: '30d' })
   const run = await first.engine.trigger(only, null)
   await clock.advance('2s')
@@ -45,6 +47,8 @@ describe('a wait whose registration is answered too late, or not at all', () => 
     const calls = await callsAfterDeath(async ({ token, steering, complete }) => {
       const answer = steering.holdAnswer('tokens.await')
       const waiting = wait.forToken(token)
+      // By now the wait is in the storage, and its answer on the way.
+      await wait.retrieveToken(token)
       await complete()
       expect(await waiting).toEqual({ ok: true, output: 'yes' })
       answer()
