@@ -70,9 +70,10 @@ export interface RunStore {
    * Instead of being claimed, a run becomes `EXPIRED` past its `expiresAt` before its first start, `CRASHED` past
    * `maxInterruptions`, and `COMPLETED` when it had already returned: these are answered in `ended`.
    *
-   * Each owner counts its claims in `number`, upwards. The number of its last claim again is a repetition, because the
-   * answer was lost: nothing is claimed, and `runs` are those the last claim handed out that are still `EXECUTING` as it
-   * left them, whatever `limit` is now. A lower number is a claim that came too late: it changes and answers nothing.
+   * Each owner numbers its claims upwards. The number of its last claim again is a repetition, because the answer was
+   * lost: nothing is claimed, and `runs` are those the last claim handed out that are still `EXECUTING` as it left them,
+   * whatever `limit` is now. A lower number is a claim that came too late: it changes and answers nothing. A claim that
+   * was refused for want of a live lease does not count.
    */
   claim(request: RunClaim): Awaitable<RunClaimed>
   /** `EXECUTING` becomes `WAITING`, the slot is given back, interruptions are forgotten. Not as expected: `undefined`. */
@@ -131,7 +132,7 @@ export interface RunUpdated {
 export interface RunClaim {
   readonly by: string
   readonly now: number
-  /** Which of this owner's claims it is, from 1. */
+  /** From 1: higher than that of the owner's claim before, or the same to repeat that one. */
   readonly number: number
   readonly taskIds: readonly string[]
   readonly limit: number
@@ -180,12 +181,12 @@ export interface TokenStore {
   release(waits: readonly WaitRecord[]): Awaitable<void>
 }
 
-/**
- * `settledNow`, here and below: this call settled the token, be it by its deadline. Of all calls and ticks that ever
- * meet a token exactly one is answered that, or lists it as `settled`.
- */
 export interface TokenRead {
   readonly record: TokenRecord
+  /**
+   * Here and below: this call settled the token, by its deadline if not by completing it. Of all calls and ticks that
+   * ever meet a token exactly one says so, or lists it as `settled`; the end of a run is told by the update instead.
+   */
   readonly settledNow: boolean
 }
 

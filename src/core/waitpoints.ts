@@ -107,9 +107,10 @@ export class Waitpoints {
     } else this.#refuse(waiter, tokenNotFound(waiter.tokenId))
   }
 
+  /** A run that has returned since has nobody left to tell. */
   #refuse(waiter: Waiter, reason: Error): void {
     this.#remove(waiter)
-    reject(waiter, reason)
+    if (!waiter.scope.isFinished) reject(waiter, reason)
   }
 
   /** The wait is in the storage, also when it was over before that became known. */
