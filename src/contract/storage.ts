@@ -45,9 +45,10 @@ export type Unsubscribe = () => void
 export interface RunStore {
   /**
    * Stores a new run. An unexpired idempotency key answers its holder instead (`isCached`); an expired one is taken
-   * over and its old record stays. Of two at once exactly one is not cached.
+   * over and its old record stays. Of two at once exactly one is not cached. A fence that is no longer right: `stale`,
+   * whatever there is under the key.
    */
-  insert(request: RunInsert): Awaitable<Inserted<RunRecord>>
+  insert(request: RunInsert): Awaitable<Inserted<RunRecord> | 'stale'>
   get(id: string): Awaitable<RunRecord | undefined>
   /** Newest first (id descending). */
   list(filter: RunFilter, page: PageRequest): Awaitable<Page<RunRecord>>
@@ -68,6 +69,11 @@ export interface RunStore {
    *
    * Instead of being claimed, a run becomes `EXPIRED` past its `expiresAt` before its first start, `CRASHED` past
    * `maxInterruptions`, and `COMPLETED` when it had already returned: these are answered in `ended`.
+   *
+   * Each owner numbers its claims upwards. The number of its last claim again is a repetition, because the answer was
+   * lost: nothing is claimed, and `runs` are those the last claim handed out that are still `EXECUTING` as it left them,
+   * whatever `limit` is now. A lower number is a claim that came too late: it changes and answers nothing. A claim that
+   * was refused for want of a live lease does not count.
    */
   claim(request: RunClaim): Awaitable<RunClaimed>
   /** `EXECUTING` becomes `WAITING`, the slot is given back, interruptions are forgotten. Not as expected: `undefined`. */
@@ -79,8 +85,20 @@ export interface RunStore {
   resume(request: RunFence & { readonly queueLimit?: number | undefined }): Awaitable<RunResumed>
 }
 
+/**
+ * Which attempt writes. It is right while the run is `EXECUTING` or `WAITING` under this epoch and its owner is the `by`
+ * of the request. That is looked at in the same step as the write; when it is not right, nothing is written and nothing
+ * of what is stored is answered. Calls from outside of a run have none, and are never stale.
+ */
+export interface AttemptFence {
+  readonly runId: string
+  readonly epoch: number
+}
+
 export interface RunInsert {
   readonly record: RunRecord
+  /** The attempt that triggers it, be it as its child or not. */
+  readonly fence?: AttemptFence | undefined
   readonly now: number
   readonly by: string
 }
@@ -114,6 +132,8 @@ export interface RunUpdated {
 export interface RunClaim {
   readonly by: string
   readonly now: number
+  /** From 1: higher than that of the owner's claim before, or the same to repeat that one. */
+  readonly number: number
   readonly taskIds: readonly string[]
   readonly limit: number
   /** Limits by queue name; each counts per concurrency key. A queue that is not named has none. */
@@ -144,24 +164,41 @@ export interface RunFilter {
 
 export interface TokenStore {
   /** As for runs. A token that is inserted past its deadline is settled by the next read or tick like any other. */
-  insert(request: TokenInsert): Awaitable<Inserted<TokenRecord>>
+  insert(request: TokenInsert): Awaitable<Inserted<TokenRecord> | 'stale'>
   /** A token past its deadline is settled by this read, in the same step, before it is answered. */
-  get(id: string, now: number): Awaitable<TokenRecord | undefined>
+  get(id: string, now: number): Awaitable<TokenRead | undefined>
   /** Newest first (id descending), with the same settling of what is past its deadline. */
-  list(filter: TokenFilter, page: PageRequest, now: number): Awaitable<Page<TokenRecord>>
+  list(filter: TokenFilter, page: PageRequest, now: number): Awaitable<TokenPage>
   /** Check or register, as one step: settled or past its deadline is answered settled, else the wait is registered. */
   await(request: TokenAwait): Awaitable<TokenAwaited>
   /**
    * Completes a token: wins only while it is `WAITING` and `now < timeoutAt`. A late one makes it `TIMED_OUT` and loses.
-   * A settled token never changes again. All its waits become ready in the same step. Unknown: `undefined`.
+   * A settled token never changes again. All its waits become ready in the same step. Unknown: `undefined`. A fence that
+   * is no longer right: `stale`, known or not, and a token past its deadline stays as it is.
    */
-  settle(request: TokenSettle): Awaitable<TokenSettled | undefined>
-  /** Drops waits, ready or not. */
-  release(waits: readonly Pick<WaitRecord, 'tokenId' | 'runId'>[]): Awaitable<void>
+  settle(request: TokenSettle): Awaitable<TokenSettled | 'stale' | undefined>
+  /** Drops waits, ready or not; of a run that another owner holds by now none: a stale attempt cannot mean that one's. */
+  release(waits: readonly WaitRecord[]): Awaitable<void>
+}
+
+export interface TokenRead {
+  readonly record: TokenRecord
+  /**
+   * Here and below: this call settled the token, by its deadline if not by completing it. Of all calls and ticks that
+   * ever meet a token exactly one says so, or lists it as `settled`; the end of a run is told by the update instead.
+   */
+  readonly settledNow: boolean
+}
+
+export interface TokenPage extends Page<TokenRecord> {
+  /** Tokens that were settled by this call, on the page or, as the filter may no longer want them, not. */
+  readonly settled: readonly TokenRecord[]
 }
 
 export interface TokenInsert {
   readonly record: TokenRecord
+  /** The attempt that creates it. */
+  readonly fence?: AttemptFence | undefined
   readonly now: number
   readonly by: string
 }
@@ -175,13 +212,16 @@ export interface TokenAwait {
 }
 
 export type TokenAwaited =
-  | { readonly outcome: 'settled' | 'registered'; readonly token: TokenRecord }
+  | { readonly outcome: 'settled'; readonly token: TokenRecord; readonly settledNow: boolean }
+  | { readonly outcome: 'registered'; readonly token: TokenRecord }
   | { readonly outcome: 'unknown' }
   | { readonly outcome: 'stale' }
 
 export interface TokenSettle {
   readonly id: string
   readonly outputJson: string | undefined
+  /** The attempt that completes it; none for the result of an effect, which has happened whoever holds the run now. */
+  readonly fence?: AttemptFence | undefined
   readonly by: string
   readonly now: number
 }
@@ -189,6 +229,8 @@ export interface TokenSettle {
 export interface TokenSettled {
   readonly record: TokenRecord
   readonly won: boolean
+  /** True for the completion that won and for a late one that made the token `TIMED_OUT`. */
+  readonly settledNow: boolean
   /** The waits that became ready by this call. */
   readonly ready: readonly WaitRecord[]
 }
@@ -295,7 +337,7 @@ export interface TickResult {
   readonly alive: boolean
   /** All waits of this owner that are ready and were not released. */
   readonly ready: readonly WaitRecord[]
-  /** Tokens this tick settled. */
+  /** Tokens this tick settled, and no other call. */
   readonly settled: readonly TokenRecord[]
   /** Runs this tick made `EXPIRED`. */
   readonly expired: readonly RunUpdated[]

@@ -104,7 +104,8 @@ export class Assembly {
         this.slots.waitRegistered(scope)
       },
       deliver: (scope, delivery) => this.slots.deliver(scope, delivery),
-      stale: (scope) => this.executor.stale(scope),
+      settled: (token) => this.journal.token(token),
+      refused: (scope) => this.executor.refused(scope),
     })
   }
 
@@ -120,7 +121,7 @@ export class Assembly {
 
   #makeTicker(): Ticker {
     return new Ticker(this.host, {
-      ticked: (result) => this.#news.ticked(result),
+      ticked: (result, isBehind) => this.#news.ticked(result, isBehind),
       leaseLost: () => {
         this.executor.abortAll(staleAttempt)
         this.host.renameOwner()

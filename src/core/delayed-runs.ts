@@ -9,6 +9,14 @@ export class DelayedRuns {
     this.#host = host
   }
 
+  get ids(): Iterable<string> {
+    return this.#releases.keys()
+  }
+
+  has(runId: string): boolean {
+    return this.#releases.has(runId)
+  }
+
   /** The run is due at `at`: whoever executes it then says for itself that it is busy. */
   add(runId: string, at: number): void {
     const { clock } = this.#host

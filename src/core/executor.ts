@@ -22,7 +22,6 @@ import type { Waitpoints } from './waitpoints.ts'
 import { staleAttempt } from './waitpoints.ts'
 
 const CLAIM_LIMIT = 256
-const RETRY_MS = 1_000
 const SETTLED = Promise.resolve()
 /** How long the function of an aborted attempt may take to settle before its slot is given away. */
 export const GRACE_MS = 5_000
@@ -56,6 +55,9 @@ export class Executor {
   readonly #graces = new Map<RunScope, CancelTimer>()
   #isClaimSet = false
   #isClaiming = false
+  /** Claims so far, and for how many runs the last one was while its answer is not known. */
+  #claims = 0
+  #unanswered: number | undefined
   #mayHaveMore = false
 
   constructor(options: ExecutorOptions) {
@@ -109,36 +111,51 @@ export class Executor {
 
   /** A write of this attempt was refused: find out why and stop it. */
   stale(scope: RunScope): void {
-    if (scope.isEnded) return
-    const ask = (): Awaitable<void> =>
-      chain(this.#options.host.storage.runs.get(scope.id), (record) => {
-        // The write that was refused may be the second of one that was stored and not acknowledged.
-        const isOwnEnd = record?.epoch === scope.record.epoch && isFinal(record.status)
-        const isCanceled = record?.status === 'CANCELED'
-        if (isCanceled) scope.record = record
-        if (!isOwnEnd)
-          this.#abort(scope, isCanceled ? new RunCanceledError(scope.id) : staleAttempt(scope.id))
-        if (record !== undefined && isFinal(record.status)) this.#options.journal.run(record)
-        if (record?.status === 'DELAYED' && record.wakeAt !== undefined)
-          this.delayed(record.id, record.wakeAt)
-      })
-    this.#report(ask, scope.id)
+    this.#report(() => this.refused(scope), scope.id)
+  }
+
+  /** The same for a call that made the write: answers what the call rejects with. */
+  refused(scope: RunScope): Awaitable<Error> {
+    if (scope.isEnded) return scope.endError()
+    return chain(this.#options.host.storage.runs.get(scope.id), (record) => {
+      // Another refused write of the attempt may have been told sooner.
+      if (!scope.isEnded || scope.isFinished) this.#stop(scope, record)
+      return scope.endError()
+    })
+  }
+
+  #stop(scope: RunScope, record: RunRecord | undefined): void {
+    // The write that was refused may be the second of one that was stored and not acknowledged.
+    const isOwnEnd = record?.epoch === scope.record.epoch && isFinal(record.status)
+    const isCanceled = record?.status === 'CANCELED'
+    if (isCanceled) scope.record = record
+    if (!isOwnEnd) this.#abort(scope, isCanceled ? new RunCanceledError(scope.id) : staleAttempt(scope.id))
+    if (record !== undefined && isFinal(record.status)) this.#options.journal.run(record)
+    if (record?.status === 'DELAYED' && record.wakeAt !== undefined) this.delayed(record.id, record.wakeAt)
   }
 
   /** The record of a run changed elsewhere: was it canceled? */
   changedElsewhere(runId: string): void {
     const scope = this.#scopes.get(runId)
-    if (scope === undefined || scope.isEnded) return
+    if ((scope === undefined || scope.isEnded) && !this.#delayed.has(runId)) return
     const ask = (): Awaitable<void> =>
       chain(this.#options.host.storage.runs.get(runId), (record) => {
+        if (record?.status !== 'DELAYED') this.#notDelayed(runId)
         if (record?.status === 'CANCELED') this.canceled(record)
       })
     this.#report(ask, runId)
   }
 
-  /** Whatever hints were lost: what others may have done to the runs that execute here. */
+  /** Whatever hints were lost: what others may have done to the runs that execute here, or that are put off. */
   recheck(): void {
-    for (const id of this.#scopes.keys()) this.changedElsewhere(id)
+    for (const id of [...this.#scopes.keys(), ...this.#delayed.ids]) this.changedElsewhere(id)
+  }
+
+  /** Nobody has to wait for the end of its delay any more. */
+  #notDelayed(runId: string): void {
+    if (!this.#delayed.has(runId)) return
+    this.#delayed.remove(runId)
+    this.#options.ticker.recheck()
   }
 
   /** The run was canceled: if it executes here, it is told. */
@@ -162,29 +179,42 @@ export class Executor {
   #claim(): void {
     const { host, tasks, slots, maxInterruptions } = this.#options
     if (host.isClosing || tasks.ids.length === 0) return
-    const limit = Math.min(slots.room, CLAIM_LIMIT)
+    const limit = this.#unanswered ?? Math.min(slots.room, CLAIM_LIMIT)
     // What a claim that is out has not seen, or what there is no room for, is asked for again.
     this.#mayHaveMore ||= this.#isClaiming || limit === 0
     if (this.#isClaiming || limit === 0) return
     this.#isClaiming = true
-    this.#mayHaveMore = false
+    // What a claim that is repeated answers is not all there is.
+    this.#mayHaveMore = this.#unanswered !== undefined
+    if (this.#unanswered === undefined) this.#claims += 1
+    this.#unanswered = limit
     slots.beginClaim(limit)
-    const now = host.now()
     const { ids: taskIds, queueLimits } = tasks
-    const request = { by: host.owner, now, taskIds, limit, queueLimits, maxInterruptions }
+    const by = host.owner
+    const request = {
+      by,
+      now: host.now(),
+      number: this.#claims,
+      taskIds,
+      limit,
+      queueLimits,
+      maxInterruptions,
+    }
     this.#report(
       () => chain(host.storage.runs.claim(request), (claimed) => this.#claimed(claimed, limit)),
       undefined,
       () => {
+        // What it may have claimed waits for its repetition; the slots stay with it.
         this.#isClaiming = false
-        slots.endClaim()
-        this.#options.ticker.expect(host.now() + RETRY_MS, 'a claim that failed')
+        if (this.#unanswered === undefined) slots.endClaim()
+        this.#options.ticker.catchUp('a claim that failed')
       },
     )
   }
 
   #claimed({ runs, ended }: RunClaimed, limit: number): void {
     this.#isClaiming = false
+    this.#unanswered = undefined
     this.#mayHaveMore ||= runs.length === limit
     this.#options.journal.runs(ended)
     for (const record of runs) this.#start(record)

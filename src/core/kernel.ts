@@ -88,6 +88,24 @@ export class Kernel {
     return scope
   }
 
+  /**
+   * What storage answered to a write of `scope`. One it refused ends the attempt, and the call that made it.
+   *
+   * Hot: a synchronous answer goes through as it is.
+   */
+  written<T>(scope: RunScope | undefined, answer: Awaitable<T | 'stale'>): Awaitable<T> {
+    if (isPromise(answer)) return answer.then((value) => this.#accepted(scope, value))
+    return this.#accepted(scope, answer)
+  }
+
+  #accepted<T>(scope: RunScope | undefined, answer: T | 'stale'): Awaitable<T> {
+    if (answer !== 'stale') return answer
+    if (scope === undefined) throw new Error('Cannot write: storage asks for a fence outside of a run')
+    return chain(this.parts.executor.refused(scope), (reason) => {
+      throw reason
+    })
+  }
+
   /** While a call is out, a test clock must not move time. */
   #held<T>(answer: Promise<T>): Promise<T> {
     const { clock } = this.parts.host

@@ -2,6 +2,7 @@ import type { TokenRecord } from '../contract/records.ts'
 import { WaitpointError } from './errors.ts'
 import type { Kernel } from './kernel.ts'
 import type { RunScope } from './run-scope.ts'
+import { fenceOf } from './run-scope.ts'
 import { fromJson, toJson } from './serialize.ts'
 
 /** The stored effects of the runs that execute here. */
@@ -32,19 +33,22 @@ export class OnceEffects {
 
   async #run(scope: RunScope, key: string, effect: () => unknown): Promise<unknown> {
     const { host } = this.#kernel.parts
-    const stored = await host.storage.tokens.insert({
+    const request = {
       record: this.#record(scope, key),
+      fence: fenceOf(scope),
       now: host.now(),
       by: host.owner,
-    })
+    }
+    const stored = await this.#kernel.written(scope, host.storage.tokens.insert(request))
     if (stored.record.status === 'COMPLETED') return fromJson(stored.record.outputJson)
     scope.assertOpen()
     const outputJson = toJson(await effect(), `the result of once "${key}"`)
-    // The effect has happened: it is recorded even if the attempt ended meanwhile, but not on a closed engine.
+    // The effect has happened: it is recorded even if the attempt ended or was lost meanwhile, hence without a fence,
+    // so that the next attempt need not repeat it; but not on a closed engine.
     if (host.isClosed) throw host.closedError()
     const { id } = stored.record
     const settled = await host.storage.tokens.settle({ id, outputJson, by: host.owner, now: host.now() })
-    if (settled === undefined) {
+    if (settled === undefined || settled === 'stale') {
       throw new WaitpointError(
         'ERR_RUN_ENDED',
         `Cannot store the result of once "${key}": its run is no longer kept`,

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { RunRecord } from '../contract/records.ts'
+import type { AttemptFence } from '../contract/storage.ts'
 import { type Few, itemsOf } from '../primitives/few.ts'
 import { WaitpointError } from './errors.ts'
 import { Seat } from './seat.ts'
@@ -26,7 +27,6 @@ export class RunScope {
   unsavedMetadata: string | undefined = undefined
   /** What the function was called with. */
   payload: unknown
-  registeredWaits = 0
   #controller: AbortController | undefined
   #isEnded = false
   #aborted: Error | undefined
@@ -53,7 +53,13 @@ export class RunScope {
 
   /** Throws what calls from an attempt that has ended get. */
   assertOpen(): void {
-    if (this.#isEnded) throw this.#endError()
+    if (this.#isEnded) throw this.endError()
+  }
+
+  /** What calls from an ended attempt get. Made when somebody has to be told: most attempts end with nobody left. */
+  endError(): Error {
+    const message = `Cannot go on in run "${this.id}": this attempt has ended`
+    return this.#aborted ?? new WaitpointError('ERR_RUN_ENDED', message)
   }
 
   /** Ended by its function: nobody is left who could be told of a wait. */
@@ -83,17 +89,16 @@ export class RunScope {
     this.#isEnded = true
     this.seat.dropDeliveries()
     if (this.waits === undefined) return
-    const error = this.#endError()
+    const error = this.endError()
     const waits = itemsOf(this.waits)
     this.waits = undefined
     for (const wait of waits) wait.reject(error)
   }
+}
 
-  /** Made when somebody has to be told: most attempts end with nobody left. */
-  #endError(): Error {
-    const message = `Cannot go on in run "${this.id}": this attempt has ended`
-    return this.#aborted ?? new WaitpointError('ERR_RUN_ENDED', message)
-  }
+/** What a write says who it is; nothing outside of a run. */
+export function fenceOf(scope: RunScope | undefined): AttemptFence | undefined {
+  return scope && { runId: scope.id, epoch: scope.record.epoch }
 }
 
 const scopes = new AsyncLocalStorage<RunScope>()

@@ -18,7 +18,7 @@ import type {
   RunSubscription,
 } from './run.ts'
 import { finalRecord, runNotFound } from './run-results.ts'
-import { outsideRuns } from './run-scope.ts'
+import { fenceOf, outsideRuns } from './run-scope.ts'
 import { isFinal } from './run-status.ts'
 import { runIdOfToken } from './run-token.ts'
 import { viewRetrievedRun, viewRun } from './run-view.ts'
@@ -86,7 +86,9 @@ export class EngineRuns implements RunsNamespace {
     tasks.require(original.taskId)
     const inserted = await this.#kernel.call(() => {
       const record = replayOf(original, host.newId('run'), host.now())
-      return host.storage.runs.insert({ record, now: host.now(), by: host.owner })
+      const scope = this.#kernel.scope()
+      const request = { record, fence: fenceOf(scope), now: host.now(), by: host.owner }
+      return this.#kernel.written(scope, host.storage.runs.insert(request))
     })
     journal.run(inserted.record)
     executor.poke()

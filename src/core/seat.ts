@@ -17,6 +17,8 @@ export class Seat implements Hold {
   readonly id: string
   kind: Occupation = 'executing'
   state: SeatState = 'held'
+  /** Waits that are in the storage and not over: while there is none the run has no reason to park. */
+  registeredWaits = 0
   /** Something was delivered since the last turn: the run may not park before another one has passed. */
   wasReleased = false
   #deliveries: (() => void)[] | undefined

@@ -130,7 +130,7 @@ export class Slots {
     const turn = this.#turn
     this.#turn = new Set()
     for (const scope of turn) {
-      if (scope.isEnded || scope.seat.state !== 'held' || scope.registeredWaits === 0) continue
+      if (scope.isEnded || scope.seat.state !== 'held' || scope.seat.registeredWaits === 0) continue
       if (scope.seat.wasReleased) this.#turn.add(scope)
       else this.#park(scope)
       scope.seat.wasReleased = false
@@ -196,7 +196,8 @@ export class Slots {
   /** A parked run is executed elsewhere once a wait of its is ready: what it has already got must not count. */
   #forgetConsumed({ id, seat }: RunScope): Awaitable<void> {
     if (seat.consumed.length === 0) return
-    const waits = seat.consumed.map((tokenId) => ({ tokenId, runId: id }))
+    const { owner } = this.#host
+    const waits = seat.consumed.map((tokenId) => ({ tokenId, runId: id, owner }))
     return chain(this.#host.storage.tokens.release(waits), () => {
       seat.forgetConsumed(waits.length)
     })
@@ -233,7 +234,7 @@ export class Slots {
       this.#events.changed(scope, answer.record)
       scope.seat.wasReleased = true
       scope.seat.deliverAll()
-      if (scope.registeredWaits > 0) this.waitRegistered(scope)
+      if (scope.seat.registeredWaits > 0) this.waitRegistered(scope)
       return
     }
     this.#used -= 1

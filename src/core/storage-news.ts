@@ -31,10 +31,10 @@ export class StorageNews {
     this.#options = options
   }
 
-  ticked({ settled, expired, ready, claimable, leaseUntil }: TickResult): void {
+  ticked({ settled, expired, ready, claimable, leaseUntil }: TickResult, isBehind: boolean): void {
     const { journal, slots, executor } = this.#options
-    // There are others on this storage, and hints are only hints.
-    if (leaseUntil !== undefined) {
+    // There are others on this storage, and hints are only hints; or an answer was lost, and nobody tells it again.
+    if (leaseUntil !== undefined || isBehind) {
       journal.feed.notifyAll()
       executor.recheck()
     }
@@ -42,7 +42,7 @@ export class StorageNews {
     journal.runs(expired)
     this.#ready(ready)
     slots.retry()
-    if (claimable) executor.poke()
+    if (claimable || isBehind) executor.poke()
   }
 
   hint(hint: Hint): void {
@@ -80,11 +80,12 @@ export class StorageNews {
   }
 
   #deliver(tokenId: string): void | Promise<void> {
-    const { host, waitpoints } = this.#options
+    const { host, journal, waitpoints } = this.#options
     const runId = runIdOfToken(tokenId)
     if (runId === undefined) {
       return chain(host.storage.tokens.get(tokenId, host.now()), (token) => {
-        if (token !== undefined && token.status !== 'WAITING') waitpoints.settled(token)
+        if (token?.settledNow === true) journal.token(token.record)
+        else if (token !== undefined && token.record.status !== 'WAITING') waitpoints.settled(token.record)
       })
     }
     return chain(host.storage.runs.get(runId), (record) => {

@@ -16,7 +16,7 @@ import type {
 } from './run.ts'
 import { runNotFound } from './run-results.ts'
 import type { RunScope } from './run-scope.ts'
-import { outsideRuns } from './run-scope.ts'
+import { fenceOf, outsideRuns } from './run-scope.ts'
 import { runIdOfToken, runTokenId } from './run-token.ts'
 import { EngineRuns } from './runs-namespace.ts'
 import { runFailure } from './run-view.ts'
@@ -39,7 +39,7 @@ export class EngineTasks implements TasksNamespace {
   trigger(id: string, payload: unknown, options: TriggerOptions = {}): Promise<RunHandle<never>> {
     return this.#kernel.call(() =>
       chain(this.#record(id, { payload, options }), (record) =>
-        chain(this.#insert(record), (inserted) => this.#handle(inserted)),
+        chain(this.#insert(record, this.#kernel.scope()), (inserted) => this.#handle(inserted)),
       ),
     )
   }
@@ -52,7 +52,8 @@ export class EngineTasks implements TasksNamespace {
       for (const item of items)
         records.push(await this.#record(id, { payload: item.payload, options: item.options ?? {} }))
       const handles: RunHandle<never>[] = []
-      for (const record of records) handles.push(this.#handle(await this.#insert(record)))
+      const scope = this.#kernel.scope()
+      for (const record of records) handles.push(this.#handle(await this.#insert(record, scope)))
       return handles
     })
     return { runs }
@@ -86,7 +87,7 @@ export class EngineTasks implements TasksNamespace {
       chain(child(), (record) => {
         // Checking the payload may have taken a while.
         scope.assertOpen()
-        return chain(this.#insert(record), (inserted) => {
+        return chain(this.#insert(record, scope), (inserted) => {
           if (!inserted.isCached && scope.record.status === 'CANCELED') this.#cancel(inserted.record.id)
           return runTokenId(inserted.record.id)
         })
@@ -133,11 +134,12 @@ export class EngineTasks implements TasksNamespace {
     })
   }
 
-  #insert(record: RunRecord): Awaitable<Inserted<RunRecord>> {
+  #insert(record: RunRecord, scope: RunScope | undefined): Awaitable<Inserted<RunRecord>> {
     const { host, journal } = this.#kernel.parts
     // Checking the payload may have taken a while.
     if (host.isClosed) throw host.closedError()
-    return chain(host.storage.runs.insert({ record, now: host.now(), by: host.owner }), (inserted) => {
+    const request = { record, fence: fenceOf(scope), now: host.now(), by: host.owner }
+    return chain(this.#kernel.written(scope, host.storage.runs.insert(request)), (inserted) => {
       if (!inserted.isCached) journal.run(record)
       // Also of a cached one: the answer to the call that stored it may have been lost.
       if (!host.isClosed) this.#expect(inserted.record)

@@ -9,8 +9,8 @@ const TICK_LIMIT = 1_000
 const RETRY_MS = 1_000
 
 export interface TickerEvents {
-  /** What a tick found; the lease is alive. */
-  readonly ticked: (result: TickResult) => void
+  /** What a tick found; the lease is alive. `isBehind`: an answer was lost before, and with it what it told. */
+  readonly ticked: (result: TickResult, isBehind: boolean) => void
   /** The lease was lost: everything that executes here is stale. */
   readonly leaseLost: () => void
   readonly failed: (error: unknown) => void
@@ -30,6 +30,7 @@ export class Ticker {
   #cancelRecheck: CancelTimer | undefined
   #isTicking = false
   #isRequested = false
+  #isBehind = false
   #isStopped = false
 
   constructor(host: Host, events: TickerEvents) {
@@ -55,6 +56,12 @@ export class Ticker {
     if (this.#isTicking) this.#expected = earlier(this.#expected, { at, what })
     if (this.#isStopped || (this.#due !== undefined && this.#due.at <= at)) return
     this.#arm({ at, what })
+  }
+
+  /** An answer was lost: storage may have done what nobody here knows of. The tick that comes soon looks at everything. */
+  catchUp(what: string): void {
+    this.#isBehind = true
+    this.expect(this.#host.now() + RETRY_MS, what)
   }
 
   /** What was due at `at` is settled: if that is where the timer stands, it may have to move. */
@@ -93,7 +100,7 @@ export class Ticker {
 
   #failed(error: unknown): void {
     this.#isTicking = false
-    this.#arm({ at: this.#host.now() + RETRY_MS, what: 'a tick that failed' })
+    this.catchUp('a tick that failed')
     this.#events.failed(error)
   }
 
@@ -120,7 +127,9 @@ export class Ticker {
     this.#expected = undefined
     const renewAt = result.leaseUntil === undefined ? Infinity : now + RENEW_MS
     this.#upkeepAt(Math.min(renewAt, result.nextLease?.at ?? Infinity))
-    this.#events.ticked(result)
+    const isBehind = this.#isBehind
+    this.#isBehind = false
+    this.#events.ticked(result, isBehind)
     if (!this.#isRequested) return
     this.#isRequested = false
     this.request()

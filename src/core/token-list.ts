@@ -13,13 +13,14 @@ const MOST_A_PAGE = 100
 
 /** Tokens, newest first (specification 2.7). */
 export function listTokens(kernel: Kernel, params: ListTokensParams): CursorPagePromise<Token> {
-  const { host, credentials } = kernel.parts
+  const { host, journal, credentials } = kernel.parts
   return cursorPages(async ({ after, before }) => {
     const page = await kernel.call(() => {
       const now = host.now()
       const limit = pageLimit(params.limit)
       return host.storage.tokens.list(tokenFilter(params, now), { limit, after, before }, now)
     })
+    for (const record of page.settled) journal.token(record)
     return { ...page, data: page.records.map((record) => viewToken(record, credentials)) }
   }, params)
 }

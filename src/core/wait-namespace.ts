@@ -10,6 +10,7 @@ import type { CursorPagePromise } from './cursor-page.ts'
 import type { Kernel } from './kernel.ts'
 import { readTags, userKey } from './new-run.ts'
 import type { RunScope } from './run-scope.ts'
+import { fenceOf } from './run-scope.ts'
 import { fromJson, toJson } from './serialize.ts'
 import type { ReadDeadline } from './sleep.ts'
 import { sleepDeadline } from './sleep.ts'
@@ -58,7 +59,7 @@ export class EngineWait implements WaitNamespace {
       const tags = readTags(options.tags)
       const own = userKey(options, 'tokens', now)
       const key = own ?? (scope === undefined ? undefined : implicitKey(scope, 'token', options))
-      const inserted = this.#insert({ kind: 'MANUAL', timeoutAt, tags, key, now, runId: scope?.id }, past)
+      const inserted = this.#insert({ kind: 'MANUAL', timeoutAt, tags, key, now, scope }, past)
       return chain(inserted, ({ record, isCached }) => new CreatedTokenView(record, isCached, credentials))
     })
   }
@@ -78,11 +79,13 @@ export class EngineWait implements WaitNamespace {
     return this.#kernel.call(() => {
       const id = tokenId(token)
       const outputJson = toJson(output, `the output of token "${id}"`)
-      const settled = host.storage.tokens.settle({ id, outputJson, by: host.owner, now: host.now() })
+      const scope = this.#kernel.scope()
+      const request = { id, outputJson, fence: fenceOf(scope), by: host.owner, now: host.now() }
+      const settled = this.#kernel.written(scope, host.storage.tokens.settle(request))
       return chain(settled, (answer) => {
         if (answer === undefined || answer.record.kind !== 'MANUAL') throw tokenNotFound(id)
         const { record, won } = answer
-        if (won || answer.ready.length > 0) journal.token(record)
+        if (answer.settledNow) journal.token(record)
         ticker.settled(record.timeoutAt)
         return { success: won, status: record.status }
       })
@@ -90,10 +93,10 @@ export class EngineWait implements WaitNamespace {
   }
 
   retrieveToken<Output = unknown>(token: TokenReference): Promise<RetrievedToken<Output>> {
-    const { host, credentials } = this.#kernel.parts
+    const { credentials } = this.#kernel.parts
     return this.#kernel.call(() => {
       const id = tokenId(token)
-      return chain(host.storage.tokens.get(id, host.now()), (record) => {
+      return chain(this.#read(id), (record) => {
         if (record?.kind !== 'MANUAL') throw tokenNotFound(id)
         return viewRetrievedToken<Output>(record, credentials)
       })
@@ -127,7 +130,7 @@ export class EngineWait implements WaitNamespace {
         const { timeoutAt, past } = sleepDeadline(time, now)
         const { signal: _, ...plain } = options
         const key = userKey(options, 'sleeps', now) ?? implicitKey(scope, kind, plain)
-        const token = { kind: 'SLEEP', timeoutAt, tags: [], key, now, runId: scope.id } as const
+        const token = { kind: 'SLEEP', timeoutAt, tags: [], key, now, scope } as const
         const inserted = this.#insert(token, past)
         return chain(inserted, ({ record }) => record.id)
       },
@@ -159,7 +162,7 @@ export class EngineWait implements WaitNamespace {
   #bind(scope: RunScope, id: string, options: IdempotencyOptions): Awaitable<string> {
     const { host } = this.#kernel.parts
     const now = host.now()
-    return chain(host.storage.tokens.get(id, now), (token) => {
+    return chain(this.#read(id), (token) => {
       if (token === undefined) throw tokenNotFound(id)
       const record: TokenRecord = {
         id: host.newId('binding'),
@@ -173,8 +176,18 @@ export class EngineWait implements WaitNamespace {
         completedAt: now,
       }
       // A binding's output is the id it was made with.
-      const bound = host.storage.tokens.insert({ record, now, by: host.owner })
+      const request = { record, fence: fenceOf(scope), now, by: host.owner }
+      const bound = this.#kernel.written(scope, host.storage.tokens.insert(request))
       return chain(bound, (answer) => fromJson(answer.record.outputJson) as string)
+    })
+  }
+
+  /** A token as it is; one that is past its deadline is timed out by being read. */
+  #read(id: string): Awaitable<TokenRecord | undefined> {
+    const { host, journal } = this.#kernel.parts
+    return chain(host.storage.tokens.get(id, host.now()), (read) => {
+      if (read?.settledNow === true) journal.token(read.record)
+      return read?.record
     })
   }
 
@@ -187,10 +200,12 @@ export class EngineWait implements WaitNamespace {
         return { record, isCached: true }
       })
     }
-    const { kind, timeoutAt, tags, key, runId, now } = token
+    const { kind, timeoutAt, tags, key, scope, now } = token
     const id = host.newId(kind === 'MANUAL' ? 'waitpoint' : 'sleep')
+    const runId = scope?.id
     const record: TokenRecord = { id, kind, status: 'WAITING', timeoutAt, tags, key, runId, createdAt: now }
-    return chain(host.storage.tokens.insert({ record, now, by: host.owner }), (inserted) => {
+    const stored = host.storage.tokens.insert({ record, fence: fenceOf(scope), now, by: host.owner })
+    return chain(this.#kernel.written(scope, stored), (inserted) => {
       if (!inserted.isCached) {
         ticker.expect(token.timeoutAt, `token ${record.id}`)
         journal.token(record)
@@ -202,10 +217,12 @@ export class EngineWait implements WaitNamespace {
   /** The token that holds the key, if its key has not expired. */
   #holder({ kind, key, now }: NewToken): Awaitable<TokenRecord | undefined> {
     if (key === undefined) return undefined
-    const listed = this.#kernel.parts.host.storage.tokens.list({ kind, key }, { limit: 1 }, now)
-    return chain(listed, ({ records: [newest] }) =>
-      now < (newest?.key?.expiresAt ?? Number.POSITIVE_INFINITY) ? newest : undefined,
-    )
+    const { host, journal } = this.#kernel.parts
+    const listed = host.storage.tokens.list({ kind, key }, { limit: 1 }, now)
+    return chain(listed, ({ records: [newest], settled }) => {
+      for (const record of settled) journal.token(record)
+      return now < (newest?.key?.expiresAt ?? Number.POSITIVE_INFINITY) ? newest : undefined
+    })
   }
 }
 
@@ -216,7 +233,8 @@ interface NewToken {
   readonly tags: readonly string[]
   readonly key: KeyRecord | undefined
   readonly now: number
-  readonly runId: string | undefined
+  /** The attempt that creates it. */
+  readonly scope: RunScope | undefined
 }
 
 /** A deadline that can be read; `past` when it must not be that of a new token. */

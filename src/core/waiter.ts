@@ -24,8 +24,10 @@ export class Waiter<Result = unknown, Output = unknown> implements ScopedWait {
   tokenId = ''
   /** It is waited for: neither settled nor dropped. */
   isOpen = false
-  /** The wait is in the storage: only then may the run park for it. */
+  /** It is waited for and the wait is in the storage: only then may the run park for it. */
   isRegistered = false
+  /** Storage has said that it registered the wait. */
+  isStored = false
   /** To the signal that may drop it, if it was given one. */
   stopListening: (() => void) | undefined
   readonly #deferred: Deferred<Result> = createDeferred()

@@ -1,5 +1,5 @@
 import type { TokenRecord, WaitRecord } from '../contract/records.ts'
-import type { TokenAwaited } from '../contract/storage.ts'
+import type { Awaitable, TokenAwaited } from '../contract/storage.ts'
 import { onAbort } from '../primitives/abort.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
 import { findItem, itemsOf, withItem, withoutItem } from '../primitives/few.ts'
@@ -16,7 +16,10 @@ export interface WaitpointEvents {
   readonly registered: (scope: RunScope, token: TokenRecord) => void
   /** Calls `delivery` as soon as the run may go on. */
   readonly deliver: (scope: RunScope, delivery: () => void) => void
-  readonly stale: (scope: RunScope) => void
+  /** Asking storage settled this token, by its deadline. */
+  readonly settled: (token: TokenRecord) => void
+  /** Storage no longer knows this attempt: answers what its wait rejects with. */
+  readonly refused: (scope: RunScope) => Awaitable<Error>
 }
 
 /**
@@ -56,8 +59,7 @@ export class Waitpoints {
       )
       if (signal !== undefined && !waiter.isSettled) this.#dropOnAbort(untyped, signal)
     } catch (error) {
-      this.#remove(untyped)
-      reject(untyped, error)
+      this.#failed(untyped, error)
     }
     return waiter.promise
   }
@@ -93,37 +95,51 @@ export class Waitpoints {
     return chain(answer, (awaited) => this.#awaited(waiter, awaited))
   }
 
-  #awaited(waiter: Waiter, awaited: TokenAwaited): void {
-    if (awaited.outcome === 'registered') {
-      if (!waiter.isOpen) return
-      waiter.isRegistered = true
-      waiter.scope.registeredWaits += 1
-      this.#events.registered(waiter.scope, awaited.token)
-    } else if (awaited.outcome === 'settled') {
+  #awaited(waiter: Waiter, awaited: TokenAwaited): void | Promise<void> {
+    if (awaited.outcome === 'registered') this.#registered(waiter, awaited.token)
+    else if (awaited.outcome === 'settled') {
       if (this.#remove(waiter)) this.#settle(waiter, awaited.token)
+      if (awaited.settledNow) this.#events.settled(awaited.token)
     } else if (awaited.outcome === 'stale' && !ACTIVE_STATUSES.includes(waiter.scope.record.status)) {
       // The attempt has ended by itself while storage was asked: a loser like those that were registered in time.
       this.#remove(waiter)
-    } else {
-      this.#remove(waiter)
-      if (awaited.outcome === 'stale') this.#events.stale(waiter.scope)
-      const isUnknown = awaited.outcome === 'unknown'
-      reject(waiter, isUnknown ? tokenNotFound(waiter.tokenId) : staleAttempt(waiter.scope.id))
-    }
+    } else if (awaited.outcome === 'stale') {
+      return chain(this.#events.refused(waiter.scope), (reason) => this.#refuse(waiter, reason))
+    } else this.#refuse(waiter, tokenNotFound(waiter.tokenId))
+  }
+
+  /** A run that has returned since has nobody left to tell. */
+  #refuse(waiter: Waiter, reason: Error): void {
+    this.#remove(waiter)
+    if (!waiter.scope.isFinished) reject(waiter, reason)
+  }
+
+  /** The wait is in the storage, also when it was over before that became known. */
+  #registered(waiter: Waiter, token: TokenRecord): void {
+    waiter.isStored = true
+    if (waiter.isOpen) {
+      waiter.isRegistered = true
+      waiter.scope.seat.registeredWaits += 1
+      this.#events.registered(waiter.scope, token)
+    } else if (waiter.isSettled && !waiter.scope.isEnded) this.#release(waiter)
   }
 
   #settle(waiter: Waiter, token: TokenRecord): void {
-    const { scope, isRegistered, tokenId } = waiter
+    const { scope } = waiter
     close(waiter)
-    if (isRegistered) scope.seat.consume(tokenId)
     const deliver = (settlement: Settlement<unknown, unknown>): void => {
       if (waiter.isSettled) return
       this.#events.deliver(scope, () => {
+        consume(waiter)
         scope.waits = withoutItem(scope.waits, waiter)
         waiter.resolve(settlement)
       })
     }
-    const fail = (error: unknown): void => this.#events.deliver(scope, () => reject(waiter, error))
+    const fail = (error: unknown): void =>
+      this.#events.deliver(scope, () => {
+        consume(waiter)
+        reject(waiter, error)
+      })
     try {
       const settlement = waiter.read(token)
       if (isPromise(settlement)) settlement.then(deliver, fail)
@@ -159,17 +175,31 @@ export class Waitpoints {
    */
   #release({ tokenId, scope }: Waiter): void {
     if (findItem(scope.waits, (other) => other.tokenId === tokenId) !== undefined) return
-    const released = this.#host.storage.tokens.release([{ tokenId, runId: scope.id }])
+    const { storage, owner } = this.#host
     // A wait that stays behind is dropped with the end of the run.
-    if (isPromise(released)) released.catch(() => undefined)
+    const stays = (): void => undefined
+    try {
+      const released = storage.tokens.release([{ tokenId, runId: scope.id, owner }])
+      if (isPromise(released)) released.catch(stays)
+    } catch {
+      stays()
+    }
   }
 
   #follow(waiter: Waiter, done: void | Promise<void>): void {
     if (!isPromise(done)) return
-    done.catch((error: unknown) => {
-      this.#remove(waiter)
-      reject(waiter, error)
-    })
+    done.catch((error: unknown) => this.#failed(waiter, error))
+  }
+
+  /** Storage may have registered a wait all the same: it must not wake the run for what nobody waits for. */
+  #failed(waiter: Waiter, error: unknown): void {
+    const isAsked = waiter.tokenId !== ''
+    waiter.isStored = isAsked
+    // Settled meanwhile and about to be delivered: how its registration went is of no interest.
+    if (isAsked && !waiter.isOpen && !waiter.isSettled) return
+    this.#remove(waiter)
+    reject(waiter, error)
+    if (isAsked && !waiter.scope.isEnded) this.#release(waiter)
   }
 
   #add(waiter: Waiter): void {
@@ -202,12 +232,17 @@ export class Waitpoints {
   }
 }
 
+/** The run has got it: before it parks, storage is to forget the wait. */
+function consume({ isStored, isSettled, scope, tokenId }: Waiter): void {
+  if (isStored && !isSettled) scope.seat.consume(tokenId)
+}
+
 /** The waiter was taken out, and the run no longer has to park for it. */
 function close(waiter: Waiter): void {
   waiter.isOpen = false
   if (!waiter.isRegistered) return
   waiter.isRegistered = false
-  waiter.scope.registeredWaits -= 1
+  waiter.scope.seat.registeredWaits -= 1
 }
 
 function reject(waiter: Waiter, error: unknown): void {

@@ -10,8 +10,11 @@ const NOTHING: RunClaimed = { runs: [], ended: [] }
 export function claimRuns(state: MemoryState, claim: RunClaim): RunClaimed {
   expireLeases(state, claim)
   const lease = state.leases.live(claim.by)
-  if (lease === undefined) return NOTHING
+  if (lease === undefined || claim.number < lease.claim) return NOTHING
+  if (claim.number === lease.claim) return { runs: handedOut(state, lease), ended: [] }
 
+  lease.claim = claim.number
+  lease.claimed = []
   const { lanes, runs } = state
   const over = runs.sweep(claim, Infinity)
   const started: RunRecord[] = []
@@ -24,6 +27,13 @@ export function claimRuns(state: MemoryState, claim: RunClaim): RunClaimed {
     else started.push(start(state, { run, lease }, claim))
   }
   return { runs: started, ended: over }
+}
+
+/** What the last claim of this owner handed out, as far as nothing has become of it. */
+function handedOut({ runs }: MemoryState, lease: Lease): readonly RunRecord[] {
+  const claimed = lease.claimed.map((id) => runs.table.get(id))
+  const isHeld = (run: RunEntry): boolean => run.holder === lease && run.record.status === 'EXECUTING'
+  return claimed.flatMap((run) => (run !== undefined && isHeld(run) ? [run.record] : []))
 }
 
 /** The final record of an interrupted run that is not executed again. */
@@ -49,6 +59,7 @@ function start(
   waits.dropAll(run)
   runs.interruptStreams(run, claim)
   runs.hold(run, lease)
+  lease.claimed.push(run.id)
   const draft = draftOf(record, claim.now)
   draft.status = 'EXECUTING'
   draft.attempt += 1

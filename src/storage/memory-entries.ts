@@ -95,6 +95,9 @@ export class Lease {
   readonly owner: string
   until: number
   isLive = true
+  /** The number of its last claim, and the runs that one handed out. */
+  claim = 0
+  claimed: string[] = []
   runs: Few<RunEntry> = undefined
   /** Waits that are ready and were not released. */
   readonly ready: Set<Wait> = new Set()

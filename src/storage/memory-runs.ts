@@ -14,7 +14,7 @@ import type {
 import { itemsOf } from '../primitives/few.ts'
 import { claimRuns } from './memory-claims.ts'
 import { isAttempted, isFinal, isHeld, isSettled, type RunEntry } from './memory-entries.ts'
-import { fencedRun, type MemoryState } from './memory-state.ts'
+import { fencedRun, isStale, type MemoryState } from './memory-state.ts'
 import { tokenOf } from './memory-tokens.ts'
 import { changedDraft, draftOf, finalDraft } from './run-draft.ts'
 
@@ -56,7 +56,9 @@ export function memoryRuns(state: MemoryState): RunStore {
   }
 }
 
-function insertRun({ runs }: MemoryState, request: RunInsert): Inserted<RunRecord> {
+function insertRun(state: MemoryState, request: RunInsert): Inserted<RunRecord> | 'stale' {
+  if (isStale(state, request)) return 'stale'
+  const { runs } = state
   const { record, now } = request
   const holder = record.key && runs.table.holder(record.key, now)
   if (holder !== undefined) return { record: holder.record, isCached: true }

@@ -1,3 +1,5 @@
+import type { RunRecord } from '../contract/records.ts'
+import type { AttemptFence } from '../contract/storage.ts'
 import { itemsOf } from '../primitives/few.ts'
 import { EndedEntries } from './ended-entries.ts'
 import { HintBoard } from './hint-board.ts'
@@ -52,9 +54,21 @@ export function fencedRun(
   fence: { readonly id: string; readonly epoch: number; readonly by: string },
 ): RunEntry | undefined {
   const run = runs.table.get(fence.id)
-  if (run === undefined) return undefined
-  const { epoch, owner, status } = run.record
-  return epoch === fence.epoch && owner === fence.by && isAttempted(status) ? run : undefined
+  return run !== undefined && isHeldBy(run.record, fence.epoch, fence.by) ? run : undefined
+}
+
+/** Whether the attempt that writes no longer holds its run. */
+export function isStale(
+  { runs }: MemoryState,
+  { fence, by }: { readonly fence?: AttemptFence | undefined; readonly by: string },
+): boolean {
+  if (fence === undefined) return false
+  const run = runs.table.get(fence.runId)
+  return run === undefined || !isHeldBy(run.record, fence.epoch, by)
+}
+
+function isHeldBy({ epoch, owner, status }: RunRecord, expected: number, by: string): boolean {
+  return epoch === expected && owner === by && isAttempted(status)
 }
 
 /** Runs of owners that are gone at `now` become claimable. */

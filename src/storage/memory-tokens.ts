@@ -1,18 +1,19 @@
-import type { TokenRecord } from '../contract/records.ts'
+import type { TokenRecord, WaitRecord } from '../contract/records.ts'
 import type {
   Inserted,
-  Page,
   PageRequest,
   TokenAwait,
   TokenAwaited,
   TokenFilter,
   TokenInsert,
+  TokenPage,
+  TokenRead,
   TokenSettle,
   TokenSettled,
   TokenStore,
 } from '../contract/storage.ts'
 import { isFinal, isHeld, RunEntry, type TokenEntry, type WaitSource } from './memory-entries.ts'
-import { fencedRun, type MemoryState, runTokenId, waitSource } from './memory-state.ts'
+import { fencedRun, isStale, type MemoryState, runTokenId, waitSource } from './memory-state.ts'
 import { tagList } from './token-ledger.ts'
 
 /** The tokens of a memory storage. */
@@ -42,7 +43,7 @@ export function memoryTokens(state: MemoryState): TokenStore {
       return settled
     },
     release(waits) {
-      for (const { tokenId, runId } of waits) releaseWait(state, tokenId, runId)
+      for (const wait of waits) releaseWait(state, wait)
     },
   }
 }
@@ -57,7 +58,10 @@ export function tokenOf(source: WaitSource): TokenRecord {
     : { ...token, status: 'WAITING' }
 }
 
-function insertToken({ runs, tokens }: MemoryState, { record, now }: TokenInsert): Inserted<TokenRecord> {
+function insertToken(state: MemoryState, request: TokenInsert): Inserted<TokenRecord> | 'stale' {
+  if (isStale(state, request)) return 'stale'
+  const { runs, tokens } = state
+  const { record, now } = request
   const creator = record.runId === undefined ? undefined : runs.table.get(record.runId)
   const holder = record.key && tokens.holder(record.key, creator, now)
   if (holder !== undefined) return { record: holder.record, isCached: true }
@@ -66,28 +70,29 @@ function insertToken({ runs, tokens }: MemoryState, { record, now }: TokenInsert
 }
 
 /** A token past its deadline is settled before it is answered; that was nobody's doing, so that everybody is told. */
-function readToken({ tokens }: MemoryState, source: WaitSource, now: number): TokenRecord {
-  if (!(source instanceof RunEntry)) tokens.settleIfDue(source, { now })
-  return tokenOf(source)
+function readToken({ tokens }: MemoryState, source: WaitSource, now: number): TokenRead {
+  const settledNow = !(source instanceof RunEntry) && tokens.settleIfDue(source, { now }) !== undefined
+  return { record: tokenOf(source), settledNow }
 }
 
 function listTokens(
   { runs, tokens }: MemoryState,
   filter: TokenFilter,
   { now, ...page }: PageRequest & { readonly now: number },
-): Page<TokenRecord> {
+): TokenPage {
+  const settled: TokenRecord[] = []
   const { kind, status, tags, key, from = -Infinity, to = Infinity } = filter
   const matches = (token: TokenEntry): boolean => {
     const { record } = token
     if (record.kind !== kind || record.createdAt < from || record.createdAt > to) return false
     if (tags !== undefined && !tags.some((tag) => record.tags.includes(tag))) return false
-    tokens.settleIfDue(token, { now })
+    if (tokens.settleIfDue(token, { now }) !== undefined) settled.push(token.record)
     return status?.includes(token.record.status) ?? true
   }
   const lists = tags === undefined ? [kind] : [...new Set(tags.map(tagList))]
   const among = key && tokens.keyed(key, runs.table.get(key.scope))
   const { records, ...cursors } = tokens.table.list({ lists, among, matches, page })
-  return { records: records.map((token) => token.record), ...cursors }
+  return { records: records.map((token) => token.record), ...cursors, settled }
 }
 
 function awaitToken(state: MemoryState, { tokenId, runId, epoch, by, now }: TokenAwait): TokenAwaited {
@@ -95,30 +100,32 @@ function awaitToken(state: MemoryState, { tokenId, runId, epoch, by, now }: Toke
   if (run === undefined) return { outcome: 'stale' }
   const source = waitSource(state, tokenId)
   if (source === undefined) return { outcome: 'unknown' }
-  const token = readToken(state, source, now)
-  if (token.status !== 'WAITING') return { outcome: 'settled', token }
+  const { record: token, settledNow } = readToken(state, source, now)
+  if (token.status !== 'WAITING') return { outcome: 'settled', token, settledNow }
   state.waits.add(run, source, tokenId)
   return { outcome: 'registered', token }
 }
 
-function settleToken({ tokens }: MemoryState, request: TokenSettle): TokenSettled | undefined {
+function settleToken(state: MemoryState, request: TokenSettle): TokenSettled | 'stale' | undefined {
+  if (isStale(state, request)) return 'stale'
+  const { tokens } = state
   const { id, outputJson, now } = request
   const token = tokens.table.get(id)
   if (token === undefined) return undefined
   const late = tokens.settleIfDue(token, request)
   if (late !== undefined || token.record.status !== 'WAITING') {
-    return { record: token.record, won: false, ready: late ?? [] }
+    return { record: token.record, won: false, settledNow: late !== undefined, ready: late ?? [] }
   }
   const ready = tokens.settle(token, { status: 'COMPLETED', outputJson, completedAt: now }, request)
-  return { record: token.record, won: true, ready }
+  return { record: token.record, won: true, settledNow: true, ready }
 }
 
 /** A parked run without an owner keeps its waits: they are what wakes it, and nobody who is alive can mean them. */
-function releaseWait(state: MemoryState, tokenId: string, runId: string): void {
+function releaseWait(state: MemoryState, { tokenId, runId, owner }: WaitRecord): void {
   const run = state.runs.table.get(runId)
   const source = waitSource(state, tokenId)
   if (run === undefined || source === undefined) return
   if (run.record.status === 'WAITING' && !isHeld(run)) return
   const wait = state.waits.find(run, source)
-  if (wait !== undefined) state.waits.drop(wait)
+  if (wait?.owner === owner) state.waits.drop(wait)
 }

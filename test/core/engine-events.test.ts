@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { EngineErrorEvent, Run } from 'waitpoint'
-import { createTestEngine } from 'waitpoint/testing'
+import { type EngineErrorEvent, type Run, task, wait } from 'waitpoint'
+import { createTestEngine, type TestEngine, testClock } from 'waitpoint/testing'
+import { projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
+import { steeredStorage } from '../support/steered-storage.ts'
 
 const manual = { clock: { mode: 'manual' } } as const
 
@@ -134,5 +136,61 @@ describe('engine.on', () => {
     await t.close()
     await t.clock.advance('2h')
     expect(seen).toEqual([])
+  })
+})
+
+describe('the token event', () => {
+  /** Whatever meets a token past its deadline, and settles it by that, before a tick does. */
+  const meetings: readonly (readonly [string, (t: TestEngine, id: string) => unknown])[] = [
+    ['is retrieved', (t, id) => t.engine.wait.retrieveToken(id)],
+    ['is listed', (t) => t.engine.wait.listTokens()],
+    ['is left out of a list of waiting ones', (t) => t.engine.wait.listTokens({ status: 'WAITING' })],
+    ['is completed too late', (t, id) => t.engine.wait.completeToken(id)],
+    ['is waited for', async (t, id) => (await t.engine.trigger(asking, id)).result()],
+    ['is bound to a key', async (t, id) => (await t.engine.trigger(binding, id)).result()],
+  ]
+  const asking = task({ id: 'asking', run: async (id: string) => (await wait.forToken(id)).ok })
+  const binding = task({
+    id: 'binding',
+    run: async (id: string) => (await wait.forToken(id, { idempotencyKey: 'key' })).ok,
+  })
+
+  it.each(meetings)('comes once for a token that %s past its deadline', async (_name, meet) => {
+    const steered = steeredStorage(projectStorage())
+    const tasks = [asking, binding]
+    await using t = await createTestEngine({ tasks, storage: steered.storage, clock: { mode: 'manual' } })
+    const seen: string[] = []
+    t.engine.on('token', ({ id, status }) => void seen.push(`${id} ${status}`))
+    const { id } = await t.engine.wait.createToken({ timeout: 5_000 })
+    await t.clock.settle()
+    steered.fail('tick', 3)
+    await t.clock.advance(6_000)
+    expect(seen).toEqual([`${id} WAITING`])
+    await Promise.all([meet(t, id), meet(t, id)])
+    await t.clock.settle()
+    expect(seen).toEqual([`${id} WAITING`, `${id} TIMED_OUT`])
+    await t.clock.advance('1m')
+    await meet(t, id)
+    await t.clock.settle()
+    expect(seen).toHaveLength(2)
+  })
+
+  it('comes at the engine that settled a token, and at no other one', async () => {
+    const storage = projectStorage()
+    const clock = testClock({ mode: 'manual' })
+    await using a = await createTestEngine({ storage, clock, seed: 'a' })
+    await using b = await createTestEngine({ storage, clock, seed: 'b' })
+    const seen: string[] = []
+    for (const [name, { engine }] of Object.entries({ a, b })) {
+      engine.on('token', ({ id, status }) => {
+        if (status !== 'WAITING') seen.push(`${name} ${id}`)
+      })
+    }
+    const [one, two] = [await a.engine.wait.createToken(), await a.engine.wait.createToken({ timeout: '1m' })]
+    await b.engine.wait.completeToken(one)
+    await clock.settle()
+    expect(seen).toEqual([`b ${one.id}`])
+    await clock.advance('2m')
+    expect(seen.slice(1).map((line) => line.slice(2))).toEqual([two.id])
   })
 })

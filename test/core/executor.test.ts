@@ -288,4 +288,22 @@ describe('a canceled run that does not listen', () => {
     expect(order).toEqual(['first', 'second'])
     expect(a.engine.stats()).toMatchObject(IDLE)
   })
+
+  it('by another engine ends the delay of a run that was put off, by its trigger or until its retry', async () => {
+    const storage = projectStorage()
+    const clock = testClock({ mode: 'manual' })
+    const flaky = bodyTask(() => Promise.reject(new Error('again')), {
+      retry: { maxAttempts: 2, minTimeoutInMs: 3_600_000 },
+    })
+    await using a = await createTestEngine({ tasks: [flaky], storage, clock, seed: 'a' })
+    await using b = await createTestEngine({ tasks: [], storage, clock, seed: 'b' })
+    const runs = [await a.engine.trigger(flaky, null, { delay: '1h' }), await a.engine.trigger(flaky, null)]
+    await clock.settle()
+    const timers = (): string[] => clock.pending().map(({ label }) => label)
+    const delays = runs.map(({ id }) => `end of the delay of ${id}`)
+    expect(timers()).toEqual(expect.arrayContaining(delays))
+    for (const run of runs) await b.engine.runs.cancel(run)
+    await clock.settle()
+    expect(timers().filter((label) => !label.startsWith('leases') && label !== 'retention')).toEqual([])
+  })
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { runInChild } from '../clock/child-process.ts'
 
 const SETUP = `
-  import { createEngine, task, wait } from './src/index.ts'
+  import { createEngine, memoryStorage, task, wait } from './src/index.ts'
   const double = task({ id: 'double', run: (n) => n * 2 })
   const waiting = task({ id: 'waiting', run: async (ms) => { await wait.until({ date: new Date(Date.now() + ms) }); return 'rested' } })
   const flaky = task({
@@ -89,6 +89,17 @@ describe('a process with an engine', () => {
       await engine.runs.cancel(never)
     `
     expect(await linesOf(program)).toEqual(['completed', 'exit'])
+  })
+
+  it('is not kept alive any longer by a delayed run that another engine has canceled', async () => {
+    const program = `
+      const storage = memoryStorage()
+      const [one, two] = [createEngine({ tasks: [double], storage }), createEngine({ storage })]
+      const never = await one.trigger(double, 1, { delay: '1h' })
+      await two.runs.cancel(never.id)
+      console.log((await one.runs.retrieve(never)).status)
+    `
+    expect(await linesOf(program)).toEqual(['CANCELED', 'exit'])
   })
 
   it('sees a run through its retries', async () => {

@@ -43,6 +43,7 @@ describe('prune', () => {
     expect(prune(6)).toBe(1)
     expect(memory.storage.tokens.list({ kind: 'MANUAL', tags: ['x'] }, { limit: 1 }, 0)).toEqual({
       records: [],
+      settled: [],
     })
     expect(memory.insertToken('t2', { key: { scope: 's', value: 'v' } }).isCached).toBe(false)
   })

@@ -25,6 +25,21 @@ describe('runs.insert', () => {
     expect(memory.insert('r3', { key }, 19).record.id).toBe('r2')
   })
 
+  it('is refused, also for a key that is held, when the attempt that asks for it has lost its run', () => {
+    const run = memory.start('r')
+    const insert = (id: string, epoch: number) =>
+      memory.storage.runs.insert({
+        record: queuedRun(id, { key }),
+        fence: { runId: 'r', epoch },
+        now: 0,
+        by: BY,
+      })
+    expect(insert('r1', run.epoch - 1)).toBe('stale')
+    expect(memory.storage.runs.get('r1')).toBeUndefined()
+    expect(insert('r2', run.epoch)).toMatchObject({ isCached: false })
+    expect(insert('r3', run.epoch + 1)).toBe('stale')
+  })
+
   it('keeps a key without an end', () => {
     memory.insert('r1', { key: { scope: 's', value: 'v' } })
     expect(memory.insert('r2', { key }, NEVER).record.id).toBe('r1')
@@ -87,9 +102,8 @@ describe('runs.update', () => {
     })
     expect(memory.finish(child, 'FAILED', 7)?.ready).toEqual([waitOf('run:child', 'parent')])
     expect(memory.storage.tokens.get('run:child', 0)).toMatchObject({
-      kind: 'RUN',
-      status: 'COMPLETED',
-      completedAt: 7,
+      record: { kind: 'RUN', status: 'COMPLETED', completedAt: 7 },
+      settledNow: false,
     })
     expect(memory.wait(parent, 'run:child').outcome).toBe('settled')
     expect(memory.tick(BY).ready).toEqual([waitOf('run:child', 'parent')])

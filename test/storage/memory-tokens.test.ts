@@ -20,6 +20,19 @@ describe('tokens.insert', () => {
     expect(memory.storage.tokens.get('t1', 10)).toBeDefined()
   })
 
+  it('is refused, also for a key that is held, when the attempt that asks for it has lost its run', () => {
+    const run = memory.start('r')
+    const insert = (id: string, epoch: number) => {
+      const record = manualToken(id, { key: { scope: 's', value: 'v' } })
+      return memory.storage.tokens.insert({ record, fence: { runId: 'r', epoch }, now: 0, by: BY })
+    }
+    expect(insert('t1', run.epoch - 1)).toBe('stale')
+    expect(memory.storage.tokens.get('t1', 0)).toBeUndefined()
+    expect(insert('t2', run.epoch)).toMatchObject({ isCached: false })
+    expect(insert('t3', run.epoch)).toMatchObject({ isCached: true })
+    expect(insert('t3', run.epoch + 1)).toBe('stale')
+  })
+
   it('takes a token that is past its deadline, and the next tick settles it', () => {
     memory.insertToken('t', { timeoutAt: 5 }, 9)
     expect(memory.tick(BY, 9).settled).toMatchObject([{ id: 't', status: 'TIMED_OUT', completedAt: 5 }])
@@ -102,7 +115,7 @@ describe('tokens.await', () => {
     for (const other of memory.claim({ limit: 5_000 }).runs) memory.wait(other, 'shared')
     for (let index = 5_000; index-- > 0;) {
       memory.settle(`t${index}`)
-      memory.storage.tokens.release([{ tokenId: `t${index}`, runId: 'r' }])
+      memory.storage.tokens.release([waitOf(`t${index}`, 'r')])
       memory.finish({ id: `r${index}` })
     }
     expect(memory.settle('shared')?.ready).toEqual([])
@@ -123,6 +136,7 @@ describe('tokens.settle', () => {
         completedAt: 9,
       }),
       won: true,
+      settledNow: true,
       ready: [waitOf('t', 'r1'), waitOf('t', 'r2')],
     })
   })
@@ -133,6 +147,7 @@ describe('tokens.settle', () => {
     memory.wait(run, 't')
     expect(memory.settle('t', 15)).toMatchObject({
       won: false,
+      settledNow: true,
       record: { status: 'TIMED_OUT', completedAt: 10, outputJson: undefined },
       ready: [waitOf('t', 'r')],
     })
@@ -144,8 +159,25 @@ describe('tokens.settle', () => {
     expect(memory.storage.tokens.settle({ id: 't', outputJson: '2', by: BY, now: 2 })).toEqual({
       record,
       won: false,
+      settledNow: false,
       ready: [],
     })
+  })
+
+  it('is refused, and settles nothing, when the attempt that asks for it has lost its run', () => {
+    const run = memory.start('r')
+    memory.insertToken('t', { timeoutAt: 10 })
+    const settle = (fields: { epoch?: number; by?: string; now?: number }) => {
+      const { epoch = run.epoch, by = BY, now = 0 } = fields
+      const fence = { runId: 'r', epoch }
+      return memory.storage.tokens.settle({ id: 't', outputJson: '1', fence, by, now })
+    }
+    expect(settle({ epoch: run.epoch - 1 })).toBe('stale')
+    expect(settle({ by: OTHER, now: 10 })).toBe('stale')
+    expect(memory.storage.tokens.get('t', 9)?.record.status).toBe('WAITING')
+    expect(settle({})).toMatchObject({ won: true })
+    memory.finish(run)
+    expect(settle({})).toBe('stale')
   })
 
   it('knows neither unknown tokens nor the ends of runs', () => {
@@ -164,6 +196,14 @@ describe('tokens.settle', () => {
 })
 
 describe('tokens.release', () => {
+  it('leaves the waits of another owner alone', () => {
+    const run = memory.start('r')
+    memory.insertToken('t')
+    memory.wait(run, 't')
+    memory.storage.tokens.release([waitOf('t', 'r', OTHER)])
+    expect(memory.settle('t')?.ready).toEqual([waitOf('t', 'r')])
+  })
+
   it('drops a wait, ready or not', () => {
     const run = memory.start('r')
     for (const id of ['t1', 't2']) {
@@ -184,10 +224,17 @@ describe('tokens.get and tokens.list', () => {
   it('settle what is past its deadline before they answer', () => {
     memory.insertToken('t1', { timeoutAt: 10 })
     memory.insertToken('t2', { timeoutAt: 10 })
-    expect(memory.storage.tokens.get('t1', 9)?.status).toBe('WAITING')
-    expect(memory.storage.tokens.get('t1', 10)).toMatchObject({ status: 'TIMED_OUT', completedAt: 10 })
+    expect(memory.storage.tokens.get('t1', 9)?.record.status).toBe('WAITING')
+    expect(memory.storage.tokens.get('t1', 10)).toMatchObject({
+      record: { status: 'TIMED_OUT', completedAt: 10 },
+      settledNow: true,
+    })
+    expect(memory.storage.tokens.get('t1', 10)?.settledNow).toBe(false)
     expect(idsOf(list({ status: ['WAITING'] }, {}, 9).records)).toEqual(['t2'])
+    const { records, settled } = list({ status: ['WAITING'] }, {}, 10)
+    expect([records, idsOf(settled)]).toEqual([[], ['t2']])
     expect(idsOf(list({ status: ['TIMED_OUT'] }, {}, 10).records)).toEqual(['t2', 't1'])
+    expect(list({}, {}, 10).settled).toEqual([])
     expect(memory.settle('t2', 10)?.won).toBe(false)
     expect(memory.tick(BY, 10).nextDue).toBeUndefined()
   })
@@ -196,7 +243,7 @@ describe('tokens.get and tokens.list', () => {
     for (const id of ['t3', 't1', 't5', 't4', 't2']) memory.insertToken(id)
     memory.insertToken('s1', { kind: 'SLEEP' })
     const first = list()
-    expect(first).toEqual({ records: [manualToken('t5'), manualToken('t4')], next: 't4' })
+    expect(first).toEqual({ records: [manualToken('t5'), manualToken('t4')], next: 't4', settled: [] })
     const second = list({}, { after: first.next })
     expect([idsOf(second.records), second.next, second.previous]).toEqual([['t3', 't2'], 't2', 't3'])
     const third = list({}, { after: second.next })
@@ -205,7 +252,7 @@ describe('tokens.get and tokens.list', () => {
     expect([idsOf(back.records), back.next, back.previous]).toEqual([['t3', 't2'], 't2', 't3'])
     const top = list({}, { before: back.previous })
     expect([idsOf(top.records), top.next, top.previous]).toEqual([['t5', 't4'], 't4', undefined])
-    expect(list({}, { before: 't5' })).toEqual({ records: [] })
+    expect(list({}, { before: 't5' })).toEqual({ records: [], settled: [] })
   })
 
   it('keep pages stable while tokens are added and settled', () => {

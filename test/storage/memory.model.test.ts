@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RunStatus, TokenRecord, WaitRecord } from '../../src/contract/records.ts'
-import type { RunFence, RunUpdated, Storage } from '../../src/contract/storage.ts'
+import type { RunFence, RunUpdated, Storage, TokenInsert } from '../../src/contract/storage.ts'
 import { ReferenceStorage } from './reference-storage.ts'
 import { manualToken, openMemory, queuedRun, type Synchronous } from './storage-fixture.ts'
 
@@ -20,6 +20,8 @@ interface World {
   readonly owners: string[]
   /** Waits handed out by the call that made them ready, as `token run epoch`. */
   readonly released: Set<string>
+  /** Claims so far, of all owners together. */
+  claims: number
   now: number
   ids: number
 }
@@ -34,6 +36,7 @@ function newWorld(): World {
     tokenIds: [],
     owners: ['engine-0-a', 'engine-1-a', 'engine-2-a'],
     released: new Set(),
+    claims: 0,
     now: 1_000,
     ids: 0,
   }
@@ -62,6 +65,17 @@ function fenceOf(world: World, index: number, isStale: boolean): RunFence | unde
   return { id, epoch: isStale ? epoch - 1 : epoch, by: owner ?? 'nobody', now: world.now }
 }
 
+/** Who writes: nobody's run, or an attempt that may have lost it. */
+function writerOf(
+  world: World,
+  { writer, isStale }: { writer: number; isStale: boolean },
+): { readonly fence: RunFence | undefined; readonly request: Pick<TokenInsert, 'fence' | 'now' | 'by'> } {
+  const fence = writer === 0 ? undefined : fenceOf(world, writer, isStale)
+  const { now } = world
+  if (fence === undefined) return { fence, request: { now, by: ownerOf(world, writer) } }
+  return { fence, request: { fence: { runId: fence.id, epoch: fence.epoch }, now, by: fence.by } }
+}
+
 function inOrder(waits: readonly WaitRecord[]): string[] {
   return waits.map(({ tokenId, runId, owner }) => `${tokenId} ${runId} ${owner}`).sort()
 }
@@ -84,7 +98,8 @@ function insertRun(fields: {
   lane: number
   delayMs: number
   ttlMs: number
-  parent: number
+  writer: number
+  isStale: boolean
 }): Step {
   return (world) => {
     const id = nextId(world, 'run')
@@ -102,33 +117,51 @@ function insertRun(fields: {
       ...(fields.delayMs > 0 && { status: 'DELAYED', wakeAt }),
       ...(fields.ttlMs > 0 && { expiresAt: world.now + fields.ttlMs }),
     })
-    expect(world.storage.runs.insert({ record, now: world.now, by: ownerOf(world, fields.parent) })).toEqual({
-      record,
-      isCached: false,
-    })
+    const { fence, request } = writerOf(world, fields)
+    const isRefused = world.model.isRefused(fence)
+    expect(world.storage.runs.insert({ record, ...request })).toEqual(
+      isRefused ? 'stale' : { record, isCached: false },
+    )
+    if (isRefused) return
     world.model.runs.set(id, record)
     world.runIds.push(id)
   }
 }
 
-function insertToken(fields: { isSleep: boolean; timeoutMs: number }): Step {
+function insertToken(fields: {
+  isSleep: boolean
+  timeoutMs: number
+  writer: number
+  isStale: boolean
+}): Step {
   return (world) => {
     const record = manualToken(nextId(world, 'token'), {
       kind: fields.isSleep ? 'SLEEP' : 'MANUAL',
       createdAt: world.now,
       ...(fields.timeoutMs > 0 && { timeoutAt: world.now + fields.timeoutMs }),
     })
-    world.storage.tokens.insert({ record, now: world.now, by: ownerOf(world, 0) })
+    const { fence, request } = writerOf(world, fields)
+    const isRefused = world.model.isRefused(fence)
+    expect(world.storage.tokens.insert({ record, ...request })).toEqual(
+      isRefused ? 'stale' : { record, isCached: false },
+    )
+    if (isRefused) return
     world.model.tokens.set(record.id, record)
     world.tokenIds.push(record.id)
   }
 }
 
-function claim(fields: { owner: number; limit: number; tasks: number }): Step {
+/** A new claim, or one that was made before: the last one of its owner again, or one that comes too late. */
+function claim(fields: { owner: number; limit: number; tasks: number; back: number }): Step {
   return (world) => {
+    const by = ownerOf(world, fields.owner)
+    const last = world.model.claims.get(by)?.number
+    const isNew = fields.back === 0 || last === undefined
+    if (isNew) world.claims += 1
     const request = {
-      by: ownerOf(world, fields.owner),
+      by,
       now: world.now,
+      number: isNew ? world.claims : last - fields.back + 1,
       taskIds: [[TASKS[0]], [TASKS[1]], TASKS][fields.tasks] ?? TASKS,
       limit: fields.limit,
       queueLimits: LIMITS,
@@ -186,23 +219,26 @@ function awaitToken(fields: { run: number; token: number; isRun: boolean; isStal
       ? pick(world.runIds, fields.token)?.replace(/^/, 'run:')
       : pick(world.tokenIds, fields.token)
     if (fence === undefined || tokenId === undefined || tokenId === `run:${fence.id}`) return
+    const isWaiting = (): boolean => world.model.tokens.get(tokenId)?.status === 'WAITING'
+    const wasWaiting = isWaiting()
     const awaited = world.storage.tokens.await({ ...fence, tokenId, runId: fence.id })
     expect(awaited.outcome).toBe(world.model.await(fence, tokenId))
+    if (awaited.outcome === 'settled') expect(awaited.settledNow).toBe(wasWaiting && !isWaiting())
   }
 }
 
-function settle(fields: { token: number; owner: number }): Step {
+function settle(fields: { token: number; writer: number; isStale: boolean }): Step {
   return (world) => {
     const id = pick(world.tokenIds, fields.token)
     if (id === undefined) return
-    const settled = world.storage.tokens.settle({
-      id,
-      outputJson: '1',
-      by: ownerOf(world, fields.owner),
-      now: world.now,
-    })
+    const { fence, request } = writerOf(world, fields)
+    const settled = world.storage.tokens.settle({ id, outputJson: '1', ...request })
+    const isRefused = world.model.isRefused(fence)
+    expect(settled === 'stale').toBe(isRefused)
+    if (settled === 'stale') return
     const expected = world.model.settle(id, world.now)
     expect(settled?.won).toBe(expected.won)
+    expect(settled?.settledNow).toBe(expected.settledNow)
     expect(inOrder(settled?.ready ?? [])).toEqual(inOrder(expected.ready))
     expect(settled?.record).toEqual(world.model.token(id))
     noteReleased(world, expected.ready)
@@ -213,7 +249,12 @@ function readToken(fields: { token: number }): Step {
   return (world) => {
     const id = pick(world.tokenIds, fields.token)
     if (id === undefined) return
-    expect(world.storage.tokens.get(id, world.now)).toEqual(world.model.readToken(id, world.now))
+    const before = world.model.token(id)
+    const record = world.model.readToken(id, world.now)
+    expect(world.storage.tokens.get(id, world.now)).toEqual({
+      record,
+      settledNow: before.status !== record.status,
+    })
   }
 }
 
@@ -306,13 +347,15 @@ function giveSlotBack(fields: { run: number }): Step {
   }
 }
 
-function release(fields: { run: number; token: number }): Step {
+function release(fields: { run: number; token: number; owner: number }): Step {
   return (world) => {
     const runId = pick(world.runIds, fields.run)
     const tokenId = pick(world.tokenIds, fields.token)
     if (runId === undefined || tokenId === undefined) return
-    world.storage.tokens.release([{ tokenId, runId }])
-    world.model.release(tokenId, runId)
+    const isOurs = fields.owner === 0
+    const owner = isOurs ? (world.model.run(runId).owner ?? '') : ownerOf(world, fields.owner)
+    world.storage.tokens.release([{ tokenId, runId, owner }])
+    world.model.release({ tokenId, runId, owner })
   }
 }
 
@@ -355,24 +398,32 @@ function steps(): fc.Arbitrary<{ name: string; fields: object; step: Step }> {
     arbitrary.map((fields) => ({ name: make.name, fields, step: make(fields) }))
 
   const fenced = { run: index, isStale: rarely }
+  const writing = { writer: fc.oneof(fc.constant(0), index), isStale: rarely }
+  const back = fc.constantFrom(0, 0, 0, 0, 1, 2)
   return fc.oneof(
     {
       weight: 6,
       arbitrary: one(
         insertRun,
-        fc.record({ task: fc.nat(1), lane: fc.nat(3), delayMs: sometimes, ttlMs: sometimes, parent: owner }),
+        fc.record({ task: fc.nat(1), lane: fc.nat(3), delayMs: sometimes, ttlMs: sometimes, ...writing }),
       ),
     },
-    { weight: 4, arbitrary: one(insertToken, fc.record({ isSleep: fc.boolean(), timeoutMs: sometimes })) },
+    {
+      weight: 4,
+      arbitrary: one(insertToken, fc.record({ isSleep: fc.boolean(), timeoutMs: sometimes, ...writing })),
+    },
     {
       weight: 8,
-      arbitrary: one(claim, fc.record({ owner, limit: fc.integer({ min: 1, max: 4 }), tasks: fc.nat(2) })),
+      arbitrary: one(
+        claim,
+        fc.record({ owner, limit: fc.integer({ min: 1, max: 4 }), tasks: fc.nat(2), back }),
+      ),
     },
     { weight: 6, arbitrary: one(tick, fc.record({ owner, leaseMs: fc.constantFrom(10, 100, 1_000) })) },
     { weight: 8, arbitrary: one(awaitToken, fc.record({ ...fenced, token: index, isRun: rarely })) },
     { weight: 6, arbitrary: one(park, fc.record(fenced)) },
     { weight: 6, arbitrary: one(resume, fc.record(fenced)) },
-    { weight: 5, arbitrary: one(settle, fc.record({ token: index, owner })) },
+    { weight: 5, arbitrary: one(settle, fc.record({ token: index, ...writing })) },
     { weight: 2, arbitrary: one(readToken, fc.record({ token: index })) },
     {
       weight: 4,
@@ -383,7 +434,7 @@ function steps(): fc.Arbitrary<{ name: string; fields: object; step: Step }> {
     },
     { weight: 2, arbitrary: one(retry, fc.record({ run: index, delayMs: fc.constantFrom(5, 50) })) },
     { weight: 2, arbitrary: one(giveSlotBack, fc.record({ run: index })) },
-    { weight: 2, arbitrary: one(release, fc.record({ run: index, token: index })) },
+    { weight: 2, arbitrary: one(release, fc.record({ run: index, token: index, owner })) },
     { weight: 1, arbitrary: one(leave, fc.record({ owner })) },
     { weight: 5, arbitrary: one(advance, fc.record({ ms: fc.constantFrom(1, 5, 20, 200) })) },
   )

@@ -252,7 +252,7 @@ describe('owners that are gone', () => {
     expect(memory.claim({ now: 199 }).runs).toEqual([])
     expect(memory.tick(BY, 199).nextDue).toEqual({ at: 200, what: 'token t' })
     expect(idsOf(memory.claim({ now: 200 }).runs)).toEqual(['r'])
-    expect(memory.storage.tokens.get('t', 200)?.status).toBe('TIMED_OUT')
+    expect(memory.storage.tokens.get('t', 200)?.record.status).toBe('TIMED_OUT')
   })
 
   it('leave parked runs behind that wake when their child ends', () => {
@@ -272,7 +272,7 @@ describe('owners that are gone', () => {
     memory.wait(run!, 't')
     memory.storage.runs.park(fence(run!))
     memory.claim({ now: 100 })
-    memory.storage.tokens.release([{ tokenId: 't', runId: 'r' }])
+    memory.storage.tokens.release([waitOf('t', 'r')])
     memory.settle('t', 101)
     expect(idsOf(memory.claim({ now: 101 }).runs)).toEqual(['r'])
   })

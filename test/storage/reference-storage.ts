@@ -22,6 +22,8 @@ export class ReferenceStorage {
   readonly runs: Map<string, RunRecord> = new Map()
   readonly tokens: Map<string, TokenRecord> = new Map()
   readonly leases: Map<string, { until: number; isLost: boolean }> = new Map()
+  /** The last claim of each owner, and what it handed out. */
+  readonly claims: Map<string, { number: number; runs: readonly RunRecord[] }> = new Map()
   waits: ReferenceWait[] = []
   /** Parked runs that were refused a slot. */
   readonly refused: Set<string> = new Set()
@@ -82,11 +84,23 @@ export class ReferenceStorage {
   leave(owner: string, now: number): void {
     for (const run of this.#runsOf(owner)) this.write(run.id, { owner: undefined }, now)
     this.leases.delete(owner)
+    this.claims.delete(owner)
   }
 
   claim(claim: RunClaim): { runs: RunRecord[]; ended: RunUpdated[] } {
     this.#loseLeases(claim.now)
     if (!this.#isAlive(claim.by)) return { runs: [], ended: [] }
+    const last = this.claims.get(claim.by)
+    if (last !== undefined && claim.number <= last.number) {
+      const runs = claim.number === last.number ? last.runs : []
+      return { runs: runs.filter((run) => this.#isAsClaimed(run)).map(({ id }) => this.run(id)), ended: [] }
+    }
+    const { runs, ended } = this.#claimAnew(claim)
+    this.claims.set(claim.by, { number: claim.number, runs })
+    return { runs, ended }
+  }
+
+  #claimAnew(claim: RunClaim): { runs: RunRecord[]; ended: RunUpdated[] } {
     const ended = this.#sweepRuns(claim.now)
     const runs: RunRecord[] = []
     while (runs.length < claim.limit) {
@@ -115,6 +129,11 @@ export class ReferenceStorage {
       }
     }
     return { runs, ended }
+  }
+
+  #isAsClaimed({ id, epoch }: RunRecord): boolean {
+    const run = this.run(id)
+    return run.status === 'EXECUTING' && run.epoch === epoch
   }
 
   /** What a claim would hand out now, in order. */
@@ -208,15 +227,20 @@ export class ReferenceStorage {
     return 'registered'
   }
 
-  settle(id: string, now: number): { won: boolean; ready: readonly WaitRecord[] } {
+  /** Whether a write that carries this fence is refused. */
+  isRefused(fence: RunFence | undefined): boolean {
+    return fence !== undefined && this.fenced(fence) === undefined
+  }
+
+  settle(id: string, now: number): { won: boolean; settledNow: boolean; ready: readonly WaitRecord[] } {
     const token = this.token(id)
-    if (token.status !== 'WAITING') return { won: false, ready: [] }
+    if (token.status !== 'WAITING') return { won: false, settledNow: false, ready: [] }
     const won = !this.#isDue(token, now)
     this.tokens.set(
       id,
       won ? { ...token, status: 'COMPLETED', completedAt: now, outputJson: '1' } : timedOut(token),
     )
-    return { won, ready: this.#makeReady(id) }
+    return { won, settledNow: true, ready: this.#makeReady(id) }
   }
 
   token(id: string): TokenRecord {
@@ -230,10 +254,12 @@ export class ReferenceStorage {
     return this.token(id)
   }
 
-  release(tokenId: string, runId: string): void {
-    const { status, owner } = this.run(runId)
+  release(dropped: WaitRecord): void {
+    const { status, owner } = this.run(dropped.runId)
     if (status === 'WAITING' && (owner === undefined || !this.#isAlive(owner))) return
-    this.waits = this.waits.filter((wait) => wait.tokenId !== tokenId || wait.runId !== runId)
+    const isDropped = (wait: WaitRecord): boolean =>
+      wait.tokenId === dropped.tokenId && wait.runId === dropped.runId && wait.owner === dropped.owner
+    this.waits = this.waits.filter((wait) => !isDropped(wait))
   }
 
   #makeReady(tokenId: string): readonly WaitRecord[] {

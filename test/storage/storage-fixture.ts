@@ -67,6 +67,7 @@ export const NEVER = 1_000_000
 /** A memory storage with one engine, `BY`, that is alive; what a test does not say happens at instant 0. */
 export class MemoryFixture {
   readonly storage: Synchronous<Storage> = openMemory()
+  #claims = 0
 
   constructor() {
     this.tick(BY)
@@ -85,17 +86,18 @@ export class MemoryFixture {
     fields: Partial<RunRecord> = {},
     now: number = fields.createdAt ?? 0,
   ): Inserted<RunRecord> {
-    return this.storage.runs.insert({ record: queuedRun(id, fields), now, by: BY })
+    return accepted(this.storage.runs.insert({ record: queuedRun(id, fields), now, by: BY }))
   }
 
   insertToken(id: string, fields: Partial<TokenRecord> = {}, now = 0): Inserted<TokenRecord> {
-    return this.storage.tokens.insert({ record: manualToken(id, fields), now, by: BY })
+    return accepted(this.storage.tokens.insert({ record: manualToken(id, fields), now, by: BY }))
   }
 
   claim(fields: Partial<RunClaim> = {}): RunClaimed {
     return this.storage.runs.claim({
       by: BY,
       now: 0,
+      number: (this.#claims += 1),
       taskIds: ['task'],
       limit: 10,
       queueLimits: new Map(),
@@ -127,7 +129,7 @@ export class MemoryFixture {
   }
 
   settle(id: string, now = 0, by: string = BY): TokenSettled | undefined {
-    return this.storage.tokens.settle({ id, outputJson: '1', by, now })
+    return accepted(this.storage.tokens.settle({ id, outputJson: '1', by, now }))
   }
 
   finish(run: Pick<RunRecord, 'id'>, status: RunStatus = 'COMPLETED', now = 0): RunUpdated | undefined {
@@ -140,6 +142,12 @@ export class MemoryFixture {
       now,
     })
   }
+}
+
+/** What is answered to a write without a fence. */
+export function accepted<Answer>(answer: Answer | 'stale'): Answer {
+  if (answer === 'stale') throw new Error('refused without a fence')
+  return answer
 }
 
 /** What the run's attempt says who it is. */

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { wait } from 'waitpoint'
+import { createTestEngine, testClock } from 'waitpoint/testing'
+import { abandonable, projectStorage } from '../support/abandon.ts'
+import { bodyTask } from '../support/body-task.ts'
+import { type SteeredStorage, steeredStorage } from '../support/steered-storage.ts'
+
+/** What a run does with one wait before it parks on a sleep of a day. */
+interface Wait {
+  readonly token: string
+  readonly steering: SteeredStorage
+  readonly complete: () => Promise<unknown>
+}
+
+/** How often the run is executed within an hour after its engine has died, though what it once waited for is settled. */
+async function callsAfterDeath(body: (wait: Wait) => Promise<void>): Promise<number> {
+  const clock = testClock({ mode: 'manual' })
+  const shared = projectStorage()
+  const steering = steeredStorage(shared)
+  const ports = abandonable(clock, steering.storage)
+  let calls = 0
+  const only = bodyTask(async () => {
+    calls += 1
+    if (calls === 1)
+      await body({ token, steering, complete: () => first.engine.wait.completeToken(token, 'yes') })
+    await wait.for({ days: 1 })
+  })
+  const first = await createTestEngine({ tasks: [only], storage: ports.storage, clock: ports.clock })
+  // Due before the other one, so that no tick follows when that one is settled.
+  await first.engine.wait.createToken({ timeout: '20d' })
+  const { id: token } = await first.engine.wait.createToken({ timeout: '30d' })
+  const run = await first.engine.trigger(only, null)
+  await clock.advance('2s')
+  expect(await first.engine.runs.retrieve(run)).toMatchObject({ status: 'WAITING', attemptCount: 1 })
+  ports.abandon()
+  await using next = await createTestEngine({ tasks: [only], storage: shared, clock, seed: 2 })
+  await next.engine.wait.completeToken(token, 'late')
+  await clock.advance('1h')
+  const seen = calls
+  await clock.advance('1d')
+  expect(await next.engine.runs.retrieve(run)).toMatchObject({ status: 'COMPLETED' })
+  return seen - 1
+}
+
+describe('a wait whose registration is answered too late, or not at all', () => {
+  it('after its token was settled, leaves nothing behind that wakes the run', async () => {
+    const calls = await callsAfterDeath(async ({ token, steering, complete }) => {
+      const answer = steering.holdAnswer('tokens.await')
+      const waiting = wait.forToken(token)
+      // By now the wait is in the storage, and its answer on the way.
+      await wait.retrieveToken(token)
+      await complete()
+      expect(await waiting).toEqual({ ok: true, output: 'yes' })
+      answer()
+    })
+    expect(calls).toBe(0)
+  })
+
+  it('after its signal has dropped it, leaves nothing behind that wakes the run', async () => {
+    const calls = await callsAfterDeath(async ({ token, steering }) => {
+      const drop = new AbortController()
+      const answer = steering.holdAnswer('tokens.await')
+      const waiting = wait.forToken(token, { signal: drop.signal })
+      drop.abort(new Error('dropped'))
+      await expect(waiting).rejects.toThrow('dropped')
+      answer()
+    })
+    expect(calls).toBe(0)
+  })
+
+  it('because it was lost, rejects, and leaves nothing behind that wakes the run', async () => {
+    const calls = await callsAfterDeath(async ({ token, steering }) => {
+      steering.loseAnswer('tokens.await')
+      await expect(wait.forToken(token)).rejects.toThrow('no answer')
+    })
+    expect(calls).toBe(0)
+  })
+
+  it('while another wait of the run is for the same token, leaves that one alone', async () => {
+    const calls = await callsAfterDeath(async ({ token, steering, complete }) => {
+      const waiting = wait.forToken(token)
+      steering.loseAnswer('tokens.await')
+      await expect(wait.forToken(token)).rejects.toThrow('no answer')
+      await complete()
+      expect(await waiting).toEqual({ ok: true, output: 'yes' })
+    })
+    expect(calls).toBe(0)
+  })
+})

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest'
+import { type AnyTask, type EngineOptions, task } from 'waitpoint'
+import { createTestEngine, type TestEngine } from 'waitpoint/testing'
+import { projectStorage } from '../support/abandon.ts'
+import { bodyTask } from '../support/body-task.ts'
+import { type SteeredStorage, steeredStorage } from '../support/steered-storage.ts'
+
+/** An engine on a storage whose calls can be failed, and a clock that only moves when it is told to. */
+async function steered(
+  tasks: readonly AnyTask[],
+  options: EngineOptions = {},
+): Promise<TestEngine & { steering: SteeredStorage }> {
+  const steering = steeredStorage(projectStorage())
+  const t = await createTestEngine({
+    ...options,
+    tasks,
+    storage: steering.storage,
+    clock: { mode: 'manual' },
+  })
+  await t.clock.settle()
+  return { ...t, steering }
+}
+
+const statusOf = async (t: TestEngine, id: string): Promise<string> =>
+  (await t.engine.runs.retrieve(id)).status
+
+describe('a claim whose answer is lost', () => {
+  it('is repeated: its runs are executed, once, and no others in their slots', async () => {
+    let [now, most] = [0, 0]
+    const attempts: string[] = []
+    const slow = bodyTask(async ({ ctx }) => {
+      attempts.push(`${ctx.run.id} ${ctx.attempt.number}`)
+      most = Math.max(most, (now += 1))
+      await t.clock.sleep('1m')
+      now -= 1
+    })
+    const t = await steered([slow], { concurrency: 2 })
+    t.steering.loseAnswer('runs.claim')
+    const runs = []
+    for (let count = 0; count < 5; count += 1) runs.push(await t.engine.trigger(slow, null))
+    await t.clock.advance('4m')
+    expect(attempts).toEqual(runs.map(({ id }) => `${id} 1`))
+    expect(await Promise.all(runs.map(({ id }) => statusOf(t, id)))).toEqual(runs.map(() => 'COMPLETED'))
+    expect(most).toBe(2)
+    await t.close()
+  })
+
+  it('is repeated as often as it takes, also by the next trigger', async () => {
+    const one = bodyTask(() => 1)
+    const t = await steered([one])
+    for (let times = 0; times < 3; times += 1) t.steering.loseAnswer('runs.claim')
+    const first = await t.engine.trigger(one, null)
+    await t.clock.settle()
+    const second = await t.engine.trigger(one, null)
+    await t.clock.settle()
+    await t.clock.advance('2s')
+    expect([await statusOf(t, first.id), await statusOf(t, second.id)]).toEqual(['COMPLETED', 'COMPLETED'])
+    await t.close()
+  })
+
+  it('and that ended a run tells whoever waits for that', async () => {
+    const late = bodyTask(() => 1, { ttl: 5 })
+    const waiting = task({
+      id: 'waiting',
+      run: async (_: null, { tasks }) => {
+        const ended = await tasks.triggerAndWait<typeof late>('body', null, { delay: '10s' })
+        return ended.ok ? 'ok' : String(ended.error)
+      },
+    })
+    const t = await steered([late, waiting])
+    const run = await t.engine.trigger(waiting, null)
+    const result = run.result()
+    await t.clock.advance('9s')
+    t.steering.fail('tick', 12)
+    await t.clock.advance('7s')
+    t.steering.loseAnswer('runs.claim')
+    const other = await t.engine.trigger(late, null)
+    await t.clock.advance('30s')
+    expect(await result).toContain('it expired before it could start')
+    expect(await statusOf(t, other.id)).toBe('COMPLETED')
+    await t.close()
+  })
+})
+
+describe('a tick whose answer is lost', () => {
+  it('and that made a run EXPIRED tells whoever awaits its outcome', async () => {
+    const late = bodyTask(() => 1, { ttl: 5 })
+    const busy = task({ id: 'busy', run: async () => t.clock.sleep('10s') })
+    const t = await steered([late, busy], { concurrency: 1 })
+    await t.engine.trigger(busy, undefined)
+    const run = await t.engine.trigger(late, null)
+    let outcome: unknown
+    const told = run.outcome().then((value) => (outcome = value))
+    await t.clock.settle()
+    t.steering.loseAnswer('tick')
+    await t.clock.advance('6s')
+    expect(outcome).toMatchObject({ ok: false, error: { code: 'ERR_RUN_EXPIRED' } })
+    await told
+    await t.clock.advance('10s')
+    await t.close()
+  })
+
+  it('and that timed a token out releases the run that waits for it', async () => {
+    let id = ''
+    const ask = bodyTask(async ({ wait }) => (await wait.forToken(id)).ok)
+    const t = await steered([ask])
+    id = (await t.engine.wait.createToken({ timeout: '5s' })).id
+    const run = await t.engine.trigger(ask, null)
+    await t.clock.settle()
+    t.steering.loseAnswer('tick')
+    await t.clock.advance('6s')
+    expect(await statusOf(t, run.id)).toBe('COMPLETED')
+    await t.close()
+  })
+})

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import { once, type RunTools, task } from 'waitpoint'
+import { createTestEngine, type TestClock, type TestEngine, testClock } from 'waitpoint/testing'
+import { projectStorage } from '../support/abandon.ts'
+import { bodyTask, rejection } from '../support/body-task.ts'
+import { steeredStorage } from '../support/steered-storage.ts'
+
+const child = task({ id: 'child', run: async () => 'made' })
+
+/** What an attempt may write; `token` was made outside of the run. */
+type Write = (tools: RunTools, token: string) => PromiseLike<unknown>
+
+const writes: readonly (readonly [string, Write])[] = [
+  ['create a token', ({ wait }) => wait.createToken({ idempotencyKey: 'made' })],
+  ['complete a token', ({ wait }, token) => wait.completeToken(token, 'made')],
+  ['trigger a run', ({ tasks }) => tasks.trigger<typeof child>('child', undefined)],
+  ['trigger a batch', ({ tasks }) => tasks.batchTrigger<typeof child>('child', [{ payload: undefined }])],
+  ['trigger a child', ({ tasks }) => tasks.triggerAndWait<typeof child>('child', undefined)],
+  ['replay a run', ({ runs, ctx }) => runs.replay(ctx.run.id)],
+  ['begin to sleep', ({ wait }) => wait.for({ days: 1 })],
+  ['wait for a token', ({ wait }, token) => wait.forToken(token)],
+  ['bind a key', ({ wait }, token) => wait.forToken(token, { idempotencyKey: 'made' })],
+  ['begin an effect', () => once('effect', () => 'made')],
+]
+
+/** A run whose engine hears nothing: it learns from its own write what has become of its attempt. */
+interface Deaf {
+  readonly clock: TestClock
+  /** An engine that hears. */
+  readonly other: TestEngine
+  readonly run: { readonly id: string }
+  readonly token: string
+  /** What the write of the first attempt came to, a minute after it began. */
+  readonly told: () => Promise<unknown>
+  readonly reasons: readonly unknown[]
+  readonly close: () => Promise<void>
+}
+
+async function deaf(write: Write): Promise<Deaf> {
+  const clock = testClock({ mode: 'manual' })
+  const storage = projectStorage()
+  const steering = steeredStorage(storage)
+  const reasons: unknown[] = []
+  let token = ''
+  let told: Promise<unknown> | undefined
+  const body = bodyTask(async (tools) => {
+    if (tools.ctx.attempt.number > 1) return tools.wait.for({ days: 1 })
+    tools.signal.addEventListener('abort', () => void reasons.push(tools.signal.reason))
+    await clock.sleep('1m')
+    told = rejection(write(tools, token))
+    return told
+  })
+  const silent = { ...steering.storage, subscribe: () => () => undefined }
+  const old = await createTestEngine({ tasks: [body, child], storage: silent, clock, seed: 'old' })
+  const run = await old.engine.trigger(body, null)
+  await clock.settle()
+  steering.fail('tick', 1_000)
+  const other = await createTestEngine({ tasks: [body, child], storage, clock, seed: 'other' })
+  token = (await other.engine.wait.createToken({ timeout: '30d' })).id
+  return {
+    clock,
+    other,
+    run,
+    token,
+    reasons,
+    told: () => told ?? Promise.reject(new Error('the attempt has not come to its write')),
+    close: async () => {
+      await old.close()
+      await other.close()
+    },
+  }
+}
+
+async function madeBy({ other, run, token }: Deaf): Promise<unknown> {
+  const [tokens, runs] = [await other.engine.wait.listTokens(), await other.engine.runs.list()]
+  const { status } = await other.engine.wait.retrieveToken(token)
+  const made = [...tokens.data, ...runs.data]
+    .map(({ id }) => id)
+    .filter((id) => id !== token && id !== run.id)
+  return { made, status }
+}
+
+describe('an attempt whose lease was lost', () => {
+  it.each(writes)('cannot %s: it is told, and its signal is aborted', async (_name, write) => {
+    const scene = await deaf(write)
+    await scene.clock.advance('1m')
+    expect(await scene.told()).toMatchObject({ code: 'ERR_STALE_ATTEMPT' })
+    expect(scene.reasons).toEqual([await scene.told()])
+    expect(await madeBy(scene)).toEqual({ made: [], status: 'WAITING' })
+    expect(await scene.other.engine.runs.retrieve(scene.run)).toMatchObject({
+      status: 'WAITING',
+      attemptCount: 2,
+    })
+    await scene.close()
+  })
+})
+
+describe('a run that was canceled by another engine', () => {
+  it.each(writes)('cannot %s: it is told that it was canceled', async (_name, write) => {
+    const scene = await deaf(write)
+    await scene.other.engine.runs.cancel(scene.run)
+    await scene.clock.advance('1m')
+    expect(await scene.told()).toMatchObject({ code: 'ERR_RUN_CANCELED' })
+    expect(scene.reasons).toEqual([await scene.told()])
+    expect(await madeBy(scene)).toEqual({ made: [], status: 'WAITING' })
+    await scene.close()
+  })
+})
