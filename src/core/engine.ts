@@ -1,5 +1,8 @@
 import type { Unsubscribe } from '../contract/storage.ts'
 import { parseDuration } from '../primitives/duration.ts'
+import { idOf } from '../primitives/reference.ts'
+import type { OptionNames } from '../primitives/require.ts'
+import { requireOptions } from '../primitives/require.ts'
 import { Assembly } from './assembly.ts'
 import { registerEngine, setDefaultEngine } from './current-engine.ts'
 import type { CurrentEngine } from './current-engine.ts'
@@ -64,6 +67,8 @@ export interface Engine extends AsyncDisposable {
   close(options?: CloseOptions): Promise<void>
 }
 
+const CLOSE_NAMES: OptionNames<CloseOptions> = { drainMs: true }
+
 const kernels = new WeakMap<Engine, Kernel>()
 
 /** The inside of an engine, for the entries that extend it. */
@@ -119,7 +124,8 @@ class TaskEngine implements Engine {
     payload: TaskPayload<Task>,
     options?: TriggerOptions,
   ): Promise<RunHandle<TaskOutput<Task>>> {
-    return this.#current.tasks.trigger<Task>(task.id, payload, options)
+    // What is no task is refused where it is looked up: this answers a promise.
+    return this.#current.tasks.trigger<Task>(idOf(task) as string, payload, options)
   }
 
   on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe {
@@ -147,9 +153,11 @@ class TaskEngine implements Engine {
     }
   }
 
-  close({ drainMs = 0 }: CloseOptions = {}): Promise<void> {
+  close(options: CloseOptions = {}): Promise<void> {
     if (this.#closed !== undefined) return this.#closed
     try {
+      requireOptions(options, 'the options of close', CLOSE_NAMES)
+      const { drainMs = 0 } = options
       const ms = parseDuration(drainMs, 'drainMs')
       this.#removeDefault?.()
       this.#closed = shutDown(this.assembly, ms)

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import type { OptionNames } from '../primitives/require.ts'
+import { requireOptions, show } from '../primitives/require.ts'
 import { currentScope } from './run-scope.ts'
 
 /** What a derived key belongs to. */
@@ -6,6 +8,8 @@ export interface IdempotencyKeyOptions {
   /** `run` (default): this run, over all its attempts; `attempt`: this attempt of its policy; `global`: everywhere. */
   readonly scope?: 'run' | 'attempt' | 'global'
 }
+
+const NAMES: OptionNames<IdempotencyKeyOptions> = { scope: true }
 
 /** Derives idempotency keys that are narrower than one storage. */
 export const idempotencyKeys: {
@@ -16,7 +20,9 @@ export const idempotencyKeys: {
    *
    * @throws TypeError or RangeError for a key or a scope that cannot be used.
    */
-  create: async (key, { scope = 'run' } = {}) => {
+  create: async (key, options = {}) => {
+    requireOptions(options, 'the options of idempotencyKeys.create', NAMES)
+    const { scope = 'run' } = options
     const parts = typeof key === 'string' ? [key] : key
     if (!isKey(parts))
       throw new TypeError('Cannot create an idempotency key: give a non-empty string, or several strings')
@@ -41,7 +47,7 @@ function scopeParts(scope: 'run' | 'attempt' | 'global'): readonly string[] {
       return run === undefined ? [] : [run.id, String(run.record.policyAttempt)]
     default:
       throw new RangeError(
-        `Cannot create an idempotency key of scope "${String(scope)}": use run, attempt or global`,
+        `Cannot create an idempotency key of scope ${show(scope)}: use run, attempt or global`,
       )
   }
 }

@@ -4,6 +4,7 @@ import type { Storage } from '../contract/storage.ts'
 import { createEngineOn, type Engine } from '../core/engine.ts'
 import type { EngineOptions } from '../core/engine-options.ts'
 import { memoryStorage } from '../storage/memory.ts'
+import { requireMethods, requireObject, show } from '../primitives/require.ts'
 import { alwaysAsync } from './async-storage.ts'
 import { observedStorage } from './observed-storage.ts'
 import { testClock, type TestClockOptions } from './test-clock.ts'
@@ -36,7 +37,12 @@ export interface TestEngine extends AsyncDisposable {
  * ```
  */
 export async function createTestEngine(options: TestEngineOptions = {}): Promise<TestEngine> {
+  requireObject(options, 'the options of createTestEngine')
   const { seed = 1, clock: clockOption = {}, storage = defaultStorage(), ...engineOptions } = options
+  if (typeof seed !== 'string' && !Number.isFinite(seed))
+    throw new TypeError(`Cannot use seed ${show(seed)}: it must be a number or a string`)
+  requireObject(clockOption, 'clock')
+  requireMethods(storage, 'storage', ['open'])
   const isOwnClock = !isClock(clockOption)
   const clock = isOwnClock ? testClock(clockOption) : clockOption
   // Engines that meet on a storage or a clock must not make the same ids.

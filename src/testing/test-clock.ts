@@ -3,6 +3,7 @@ import {
   type TestClock,
   type TestClockOptions as BareOptions,
 } from '../clock/test-clock.ts'
+import { requireObject } from '../primitives/require.ts'
 import { currentScope } from '../core/run-scope.ts'
 
 export type TestClockOptions = Omit<BareOptions, 'currentRun'>
@@ -18,6 +19,7 @@ export type TestClockOptions = Omit<BareOptions, 'currentRun'>
  * ```
  */
 export function testClock(options: TestClockOptions = {}): TestClock {
+  requireObject(options, 'the options of testClock')
   return bareTestClock({ ...options, currentRun })
 }
 
