@@ -10,6 +10,7 @@ import { renderTimeline } from './timeline.ts'
 import { VirtualTime } from './virtual-time.ts'
 import type { PendingTimer } from './virtual-timers.ts'
 
+/** Options of `testClock`; all have defaults. */
 export interface TestClockOptions {
   /** The first instant. Default: the start of the year 2000, UTC. */
   readonly start?: number | Date | undefined

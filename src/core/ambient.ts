@@ -5,7 +5,10 @@ import type { MetadataNamespace, StreamsNamespace } from './stream.ts'
 import { defineStream } from './define-stream.ts'
 import type { WaitNamespace } from './token.ts'
 
-/** Tokens and waits of the engine of the current run, or of the default engine. */
+/**
+ * Tokens and waits of the engine of the current run, or of the default engine (specification 4.2). As in all of the
+ * module's namespaces, what answers a promise rejects with `ERR_NO_ENGINE` where there is neither, and the rest throws it.
+ */
 export const wait: WaitNamespace = {
   createToken: (options) => askEngine((engine) => engine.wait.createToken(options)),
   forToken: (token, options) => waitOnEngine((engine) => engine.wait.forToken(token, options)),
@@ -16,7 +19,7 @@ export const wait: WaitNamespace = {
   until: (options) => askEngine((engine) => engine.wait.until(options)),
 }
 
-/** Metadata of the current run. */
+/** Metadata of the current run, and its streams (specification 4.2). */
 export const metadata: MetadataNamespace = {
   current: () => currentEngine().metadata.current(),
   get: (key) => currentEngine().metadata.get(key),
@@ -60,6 +63,13 @@ export const streams: StreamsNamespace = {
 /**
  * Runs an effect once in the life of a run: its JSON result is stored, and a later attempt gets it without running the
  * effect again. At least once if a crash falls between the effect and the record.
+ *
+ * Rejects with what the effect throws, which is not stored; `ERR_NOT_SERIALIZABLE`; `ERR_NOT_IN_RUN` outside of a run.
+ *
+ * @example
+ * ```ts
+ * const { messageId } = await once('mail', () => mail(token.url))
+ * ```
  */
 export function once<Result>(key: string, effect: () => Result | Promise<Result>): Promise<Result> {
   return askEngine((engine) => engine.once(key, effect))

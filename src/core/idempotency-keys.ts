@@ -18,7 +18,12 @@ export const idempotencyKeys: {
   /**
    * The same for the same key in the same scope. Outside of a run every scope is `global`.
    *
-   * @throws TypeError or RangeError for a key or a scope that cannot be used.
+   * Rejects with a TypeError or RangeError for a key or a scope that cannot be used.
+   *
+   * @example
+   * ```ts
+   * const idempotencyKey = await idempotencyKeys.create(['mail', userId], { scope: 'attempt' })
+   * ```
    */
   create: async (key, options = {}) => {
     requireOptions(options, 'the options of idempotencyKeys.create', NAMES)

@@ -9,6 +9,7 @@ import { alwaysAsync } from './async-storage.ts'
 import { observedStorage } from './observed-storage.ts'
 import { testClock, type TestClockOptions } from './test-clock.ts'
 
+/** Options of `createTestEngine`: those of `createEngine`, a clock of its own, and a seed; all have defaults. */
 export interface TestEngineOptions extends Omit<EngineOptions, 'clock'> {
   /** A clock, or the options of a new one. Default: a new one in mode `auto`. */
   readonly clock?: TestClock | TestClockOptions
@@ -16,6 +17,7 @@ export interface TestEngineOptions extends Omit<EngineOptions, 'clock'> {
   readonly seed?: number | string
 }
 
+/** An engine in virtual time, and the clock that moves it. */
 export interface TestEngine extends AsyncDisposable {
   readonly engine: Engine
   readonly clock: TestClock
@@ -27,7 +29,8 @@ export interface TestEngine extends AsyncDisposable {
  * Creates an engine in virtual time, ready for use: with a storage in memory unless another one is given, and with the
  * same ids and jitter for the same seed.
  *
- * `WAITPOINT_STORAGE=memory-async` makes the storage in memory answer like one that is not.
+ * `WAITPOINT_STORAGE=memory-async` makes the storage in memory answer like one that is not. Rejects as `createEngine` and
+ * `testClock` throw, and with what is wrong with the storage.
  *
  * @example
  * ```ts

@@ -6,10 +6,13 @@ import {
 import { requireObject } from '../primitives/require.ts'
 import { currentScope } from '../core/run-scope.ts'
 
+/** Options of `testClock`; all have defaults. */
 export type TestClockOptions = Omit<BareOptions, 'currentRun'>
 
 /**
  * Creates a clock that is moved by tests. It touches no globals, and any number of them live side by side.
+ *
+ * @throws TypeError or RangeError for options that cannot be used.
  *
  * @example
  * ```ts
