@@ -1,5 +1,6 @@
 import { parseDuration } from '../primitives/duration.ts'
 import { throwIfAborted } from '../primitives/abort.ts'
+import { type OptionNames, requireOptions, requireSignal, show } from '../primitives/require.ts'
 import type { CallQueue } from './call-queue.ts'
 import { ClockReentryError } from './clock-errors.ts'
 import type { Goal } from './goal.ts'
@@ -43,10 +44,16 @@ export interface ClockCallsOptions {
   readonly currentRun: () => string | undefined
 }
 
+const TRAVEL_NAMES: OptionNames<TravelOptions> = { signal: true }
+const UNTIL_NAMES: OptionNames<UntilOptions> = { signal: true, within: true }
+
 export function clockCalls({ time, queue, isFrozen, currentRun }: ClockCallsOptions): ClockCalls {
   const travel = new TimeTravel(time)
 
-  async function rest<T>(name: string, signal: AbortSignal | undefined, call: () => Promise<T>): Promise<T> {
+  async function rest<T>(name: string, options: TravelOptions, call: () => Promise<T>): Promise<T> {
+    requireOptions(options, `the options of clock.${name}`, name === 'until' ? UNTIL_NAMES : TRAVEL_NAMES)
+    const { signal } = options
+    requireSignal(signal, 'signal')
     const runId = currentRun()
     if (runId !== undefined) throw new ClockReentryError(name, runId)
     return queue.run(() => {
@@ -58,11 +65,11 @@ export function clockCalls({ time, queue, isFrozen, currentRun }: ClockCallsOpti
   async function move<T>(name: string, options: TravelOptions, call: () => Promise<T>): Promise<T> {
     if (isFrozen)
       throw new TypeError(`Cannot call \`clock.${name}\`: the clock is "frozen", use mode "manual"`)
-    return rest(name, options.signal, call)
+    return rest(name, options, call)
   }
 
   return {
-    settle: ({ signal } = {}) => rest('settle', signal, () => time.settle({ signal })),
+    settle: (options = {}) => rest('settle', options, () => time.settle({ signal: options.signal })),
     async advance(duration, options = {}) {
       const ms = parseDuration(duration, 'duration')
       return move('advance', options, () => travel.advanceTo(time.timers.now + ms, options))
@@ -90,9 +97,10 @@ export function clockCalls({ time, queue, isFrozen, currentRun }: ClockCallsOpti
 
 /** Reads an instant as whole epoch milliseconds. */
 export function toInstant(value: number | Date): number {
-  const instant = Number(value)
+  const isReadable = typeof value === 'number' || (value as unknown) instanceof Date
+  const instant = isReadable ? Number(value) : Number.NaN
   if (Number.isNaN(new Date(instant).getTime()) || !Number.isInteger(instant)) {
-    throw new RangeError(`Cannot read instant "${String(value)}": use whole epoch milliseconds or a Date`)
+    throw new RangeError(`Cannot read instant ${show(value)}: use whole epoch milliseconds or a Date`)
   }
   return instant
 }

@@ -1,3 +1,5 @@
+import { show } from '../primitives/require.ts'
+
 /** What a test clock can wait for: a promise, a run, or a condition, which is asked after every step. */
 export type Goal<T> = PromiseLike<T> | { outcome(): PromiseLike<T> } | (() => T)
 
@@ -16,6 +18,8 @@ type State<T> =
 
 /** @param onSettled Called when the goal is a promise and has settled. */
 export function watchGoal<T>(goal: Goal<T>, onSettled: () => void): WatchedGoal<T> {
+  if (!isGoal(goal))
+    throw new TypeError(`Cannot wait until ${show(goal)}: give a promise, a run, or a condition`)
   let state: State<T> = { status: 'open' }
   const settle = (settled: State<T>): void => {
     state = settled
@@ -40,4 +44,11 @@ export function watchGoal<T>(goal: Goal<T>, onSettled: () => void): WatchedGoal<
       throw state.status === 'rejected' ? state.reason : new Error('Cannot read the goal: it is not met')
     },
   }
+}
+
+function isGoal(goal: unknown): boolean {
+  if (typeof goal === 'function') return true
+  if (typeof goal !== 'object' || goal === null) return false
+  const { outcome, then } = goal as { readonly outcome?: unknown; readonly then?: unknown }
+  return typeof outcome === 'function' || typeof then === 'function'
 }

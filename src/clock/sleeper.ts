@@ -2,6 +2,8 @@ import type { CancelTimer } from '../contract/clock.ts'
 import { onAbort } from '../primitives/abort.ts'
 import { createDeferred } from '../primitives/deferred.ts'
 import { parseDuration } from '../primitives/duration.ts'
+import { requireOptions, requireSignal } from '../primitives/require.ts'
+import type { TravelOptions } from './time-travel.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 export interface SleeperOptions {
@@ -22,12 +24,14 @@ export class Sleeper {
     this.#currentRun = currentRun
   }
 
-  async sleep(duration: number | string, signal: AbortSignal | undefined): Promise<void> {
+  async sleep(duration: number | string, options: TravelOptions = {}): Promise<void> {
+    requireOptions(options, 'the options of clock.sleep', { signal: true })
+    requireSignal(options.signal, 'signal')
     const { timers, ledger } = this.#time
     const at = timers.now + parseDuration(duration, 'duration')
     const { promise, resolve, reject } = createDeferred<undefined>()
     const cancel = timers.set(at, () => resolve(undefined), { label: `sleep(${duration})` })
-    const removeListener = onAbort(signal, reject)
+    const removeListener = onAbort(options.signal, reject)
     const wakeUp = ledger.sleep(this.#currentRun())
     try {
       await promise

@@ -1,4 +1,5 @@
 import type { Clock } from '../contract/clock.ts'
+import { type OptionNames, requireOptions, requireWhole, show } from '../primitives/require.ts'
 import { AutoMode } from './auto-mode.ts'
 import { CallQueue } from './call-queue.ts'
 import { type ClockCalls, clockCalls, toInstant } from './clock-calls.ts'
@@ -9,6 +10,7 @@ import { renderTimeline } from './timeline.ts'
 import { VirtualTime } from './virtual-time.ts'
 import type { PendingTimer } from './virtual-timers.ts'
 
+/** Options of `testClock`; all have defaults. */
 export interface TestClockOptions {
   /** The first instant. Default: the start of the year 2000, UTC. */
   readonly start?: number | Date | undefined
@@ -52,7 +54,12 @@ export interface TestClock extends Required<Clock>, ClockCalls, AsyncDisposable 
  * ```
  */
 export function testClock(options: TestClockOptions = {}): TestClock {
+  requireOptions(options, 'the options of testClock', NAMES)
   const { start = FIRST_INSTANT, mode = 'auto', ioGraceMs = 1_000, maxSteps = 100_000 } = options
+  if (!MODES.includes(mode))
+    throw new RangeError(`Cannot use mode ${show(mode)} of testClock: use ${MODES.join(', ')}`)
+  requireWhole(ioGraceMs, 'ioGraceMs', { from: 0 })
+  requireWhole(maxSteps, 'maxSteps', { from: 1 })
   const currentRun = options.currentRun ?? (() => undefined)
 
   const time = new VirtualTime({ start: toInstant(start), ioGraceMs, maxSteps })
@@ -69,10 +76,13 @@ export function testClock(options: TestClockOptions = {}): TestClock {
     setTimer: (at, fire, about) => timers.set(at, fire, about),
     hold: (hold) => ledger.hold(hold),
     ...calls,
-    sleep: (duration, { signal } = {}) => sleeper.sleep(duration, signal),
+    sleep: (duration, options) => sleeper.sleep(duration, options),
     signal: (duration) => sleeper.signal(duration),
-    external(promise, { label = 'external' } = {}) {
-      const end = ledger.external(label)
+    external(promise, options = {}) {
+      requireOptions(options, 'the options of clock.external', { label: true })
+      if (typeof (promise as Partial<PromiseLike<unknown>> | null | undefined)?.then !== 'function')
+        throw new TypeError(`Cannot wait for ${show(promise)}: clock.external takes a promise`)
+      const end = ledger.external(options.label ?? 'external')
       promise.then(end, end)
       return promise
     },
@@ -88,4 +98,12 @@ export function testClock(options: TestClockOptions = {}): TestClock {
   }
 }
 
+const MODES: readonly string[] = ['auto', 'manual', 'frozen']
+const NAMES: OptionNames<TestClockOptions> = {
+  start: true,
+  mode: true,
+  ioGraceMs: true,
+  maxSteps: true,
+  currentRun: true,
+}
 const FIRST_INSTANT = Date.UTC(2000, 0, 1)

@@ -4,10 +4,13 @@ import { type Goal, watchGoal } from './goal.ts'
 import type { VirtualTime } from './virtual-time.ts'
 import type { FiredTimer, VirtualTimers } from './virtual-timers.ts'
 
+/** Options of every call that moves a test clock. */
 export interface TravelOptions {
+  /** Gives up; the call rejects with the reason, and time stays where it got to. */
   readonly signal?: AbortSignal | undefined
 }
 
+/** Options of `clock.until`. */
 export interface UntilOptions extends TravelOptions {
   /** The virtual time it may take at most: milliseconds or `'5m'`. Default: any. */
   readonly within?: number | string | undefined

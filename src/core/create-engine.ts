@@ -1,5 +1,6 @@
 import { cryptoRandom } from '../clock/crypto-random.ts'
 import { systemClock } from '../clock/system-clock.ts'
+import { requireObject } from '../primitives/require.ts'
 import { memoryStorage } from '../storage/memory.ts'
 import type { Engine } from './engine.ts'
 import { createEngineOn } from './engine.ts'
@@ -18,6 +19,7 @@ import type { EngineOptions } from './engine-options.ts'
  * ```
  */
 export function createEngine(options: EngineOptions = {}): Engine {
+  requireObject(options, 'the options of createEngine')
   const { clock = systemClock(), storage = memoryStorage() } = options
   return createEngineOn({ clock, storage, random: cryptoRandom() }, options)
 }

@@ -32,16 +32,26 @@ export function setDefaultEngine(engine: CurrentEngine): Unsubscribe {
   }
 }
 
+/** The engine of the run the caller is in, whatever the default is; outside of runs the default, if there is one. */
+export function findEngine(): CurrentEngine | undefined {
+  const scope = currentScope()
+  return scope === undefined ? defaultEngine?.engine : engines.get(scope.engine)
+}
+
 /**
- * The engine of the run the caller is in, whatever the default is; outside of runs the default.
+ * The engine that is found here.
  *
- * @throws WaitpointError `ERR_NO_ENGINE` when there is neither.
+ * @throws WaitpointError `ERR_NO_ENGINE` when there is none.
  */
 export function currentEngine(): CurrentEngine {
-  const scope = currentScope()
-  const engine = scope === undefined ? defaultEngine?.engine : engines.get(scope.engine)
-  if (engine !== undefined) return engine
-  throw new WaitpointError(
+  const engine = findEngine()
+  if (engine === undefined) throw noEngine()
+  return engine
+}
+
+/** What is thrown, or rejected with, where no engine is found. */
+export function noEngine(): WaitpointError {
+  return new WaitpointError(
     'ERR_NO_ENGINE',
     'Cannot find an engine here: call this inside a task, use the namespaces of an engine (engine.wait …), or call engine.makeDefault() first',
   )

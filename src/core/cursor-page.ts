@@ -26,12 +26,16 @@ export interface LoadedPage<Item> {
 
 type Load<Item> = (cursor: Cursor) => Promise<LoadedPage<Item>>
 
-/** The first page of a list, loaded at once; further ones when asked for. */
-export function cursorPages<Item>(load: Load<Item>, start: Cursor): CursorPagePromise<Item> {
-  const first = loadPage(load, start)
+/** The first page of a list, loaded at once; further ones when asked for. What `start` throws, it rejects with. */
+export function cursorPages<Item>(load: Load<Item>, start: () => Cursor): CursorPagePromise<Item> {
+  const first = loadFirst(load, start)
   // Iterating instead of awaiting must not leave this promise without a handler; the iterator rejects itself.
   first.catch(() => undefined)
   return Object.assign(first, { [Symbol.asyncIterator]: () => walk(first) })
+}
+
+async function loadFirst<Item>(load: Load<Item>, start: () => Cursor): Promise<CursorPage<Item>> {
+  return loadPage(load, start())
 }
 
 async function loadPage<Item>(load: Load<Item>, cursor: Cursor): Promise<CursorPage<Item>> {

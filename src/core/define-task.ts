@@ -1,4 +1,5 @@
-import { currentEngine } from './current-engine.ts'
+import { requireObject } from '../primitives/require.ts'
+import { askEngine, waitOnEngine } from './engine-calls.ts'
 import type { TaskShape } from './run.ts'
 import type { SchemaInput, StandardSchemaV1 } from './standard-schema.ts'
 import type { SchemaTaskOptions, Task, TaskOptions } from './task.ts'
@@ -19,16 +20,20 @@ export function task<Schema extends StandardSchemaV1, Output>(
 ): Task<SchemaInput<Schema>, Output>
 export function task<Payload, Output>(options: TaskOptions<Payload, Output>): Task<Payload, Output>
 export function task<Payload, Output>(options: TaskOptions<Payload, Output>): Task<Payload, Output> {
+  requireObject(options, 'the options of task')
   const { id } = options
   const defined: Task<Payload, Output> = {
     id,
     trigger: (payload, triggerOptions) =>
-      currentEngine().tasks.trigger<TaskShape<Payload, Output>>(id, payload, triggerOptions),
-    batchTrigger: (items) => currentEngine().tasks.batchTrigger<TaskShape<Payload, Output>>(id, items),
+      askEngine(({ tasks }) => tasks.trigger<TaskShape<Payload, Output>>(id, payload, triggerOptions)),
+    batchTrigger: (items) =>
+      askEngine(({ tasks }) => tasks.batchTrigger<TaskShape<Payload, Output>>(id, items)),
     triggerAndWait: (payload, triggerOptions) =>
-      currentEngine().tasks.triggerAndWait<TaskShape<Payload, Output>>(id, payload, triggerOptions),
+      waitOnEngine(({ tasks }) =>
+        tasks.triggerAndWait<TaskShape<Payload, Output>>(id, payload, triggerOptions),
+      ),
     batchTriggerAndWait: (items) =>
-      currentEngine().tasks.batchTriggerAndWait<TaskShape<Payload, Output>>(id, items),
+      askEngine(({ tasks }) => tasks.batchTriggerAndWait<TaskShape<Payload, Output>>(id, items)),
   }
   return attachDefinition(defined, options)
 }

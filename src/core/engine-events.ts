@@ -2,6 +2,7 @@ import { EventEmitter } from 'eventemitter3'
 import type * as typed from 'typed-emitter'
 import type { RunRecord, TokenRecord } from '../contract/records.ts'
 import type { Unsubscribe } from '../contract/storage.ts'
+import { show } from '../primitives/require.ts'
 import { outsideRuns } from './run-scope.ts'
 import type { Run } from './run.ts'
 import type { Token } from './token.ts'
@@ -42,7 +43,9 @@ export class EventQueue {
 
   on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe {
     if (!NAMES.includes(name))
-      throw new TypeError(`Cannot listen to "${name}": events are ${NAMES.join(', ')}`)
+      throw new TypeError(`Cannot listen to ${show(name)}: events are ${NAMES.join(', ')}`)
+    if (typeof listener !== 'function')
+      throw new TypeError(`Cannot listen to "${name}": the listener must be a function`)
     // A listener of its own, so that the same function may listen twice: `off` takes away every one that is equal.
     const own = (listener as (event: never) => void).bind(undefined) as EngineEvents[Name]
     this.#emitter.on(name, own)

@@ -1,6 +1,16 @@
 import type { Clock } from '../contract/clock.ts'
 import type { Storage } from '../contract/storage.ts'
 import { parseDuration } from '../primitives/duration.ts'
+import type { OptionNames } from '../primitives/require.ts'
+import {
+  requireList,
+  requireMethods,
+  requireName,
+  requireObject,
+  requireOptions,
+  requireWhole,
+  show,
+} from '../primitives/require.ts'
 import type { RetentionOptions } from './retention.ts'
 import type { AnyTask } from './run.ts'
 import type { StreamOptions } from './stream.ts'
@@ -14,7 +24,10 @@ export interface EngineOptions {
   readonly clock?: Clock
   /** Runs that may execute in this engine at once; parked ones do not count. Default: no limit. */
   readonly concurrency?: number
-  /** Where the HTTP handler is reached: used in `token.url`. Default: what `serve()` listens on. */
+  /**
+   * Where the HTTP handler is reached, an http or https address without credentials, query or fragment: what `token.url`
+   * begins with. Default: what `serve()` listens on.
+   */
   readonly baseUrl?: string
   /** Bearer keys of the HTTP handler; the first signs public access tokens. Default: a random one per engine. */
   readonly secretKey?: string | readonly string[]
@@ -36,21 +49,31 @@ export interface EngineSettings {
   readonly historyBytes: number
 }
 
+const STREAM_NAMES: OptionNames<StreamOptions> = { historyChunks: true, historyBytes: true }
+const RETENTION_NAMES: OptionNames<RetentionOptions> = { maxAge: true, maxCount: true }
+
 /** Checks everything an engine is given before it exists. */
 export function readEngineOptions(options: EngineOptions, randomKey: () => string): EngineSettings {
+  requireObject(options, 'the options of createEngine')
   const {
     tasks = [],
     concurrency = Number.POSITIVE_INFINITY,
     maxInterruptions = 10,
     retention = {},
+    streams = {},
   } = options
-  const { historyChunks = 10_000, historyBytes = 16 * 1_024 * 1_024 } = options.streams ?? {}
-  if (concurrency !== Number.POSITIVE_INFINITY) requireWhole('concurrency', concurrency, 1)
-  requireWhole('maxInterruptions', maxInterruptions, 0)
-  requireWhole('streams.historyChunks', historyChunks, 1)
-  requireWhole('streams.historyBytes', historyBytes, 1)
+  requireList(tasks, 'tasks')
+  if (options.storage !== undefined) requireMethods(options.storage, 'storage', ['open'])
+  if (options.clock !== undefined) requireMethods(options.clock, 'clock', ['now', 'setTimer'])
+  if (concurrency !== Number.POSITIVE_INFINITY) requireWhole(concurrency, 'concurrency', { from: 1 })
+  requireWhole(maxInterruptions, 'maxInterruptions', { from: 0 })
+  requireOptions(streams, 'streams', STREAM_NAMES)
+  const { historyChunks = 10_000, historyBytes = 16 * 1_024 * 1_024 } = streams
+  requireWhole(historyChunks, 'streams.historyChunks', { from: 1 })
+  requireWhole(historyBytes, 'streams.historyBytes', { from: 1 })
+  requireOptions(retention, 'retention', RETENTION_NAMES)
   if (retention.maxAge !== undefined) parseDuration(retention.maxAge, 'retention.maxAge')
-  if (retention.maxCount !== undefined) requireWhole('retention.maxCount', retention.maxCount, 0)
+  if (retention.maxCount !== undefined) requireWhole(retention.maxCount, 'retention.maxCount', { from: 0 })
   return {
     tasks,
     concurrency,
@@ -63,14 +86,18 @@ export function readEngineOptions(options: EngineOptions, randomKey: () => strin
   }
 }
 
-function requireWhole(name: string, value: number, least: number): void {
-  if (Number.isInteger(value) && value >= least) return
-  throw new RangeError(`Cannot create the engine: ${name} ${value} must be a whole number from ${least}`)
-}
+/** Token URLs begin with it: a query or a fragment would swallow the rest, credentials would be given away. */
+const PLAIN_ADDRESS = /^https?:\/\/[^\s/?#@\\]+(?:\/[^\s?#\\]*)?$/i
 
-function readBaseUrl(baseUrl: string | undefined): string | undefined {
-  if (baseUrl === undefined || /^https?:\/\/[^/]/.test(baseUrl)) return baseUrl?.replace(/\/+$/, '')
-  throw new TypeError(`Cannot create the engine: baseUrl "${baseUrl}" must be an http or https address`)
+function readBaseUrl(baseUrl: unknown): string | undefined {
+  if (baseUrl === undefined) return undefined
+  const url = requireName(baseUrl, 'baseUrl')
+  if (PLAIN_ADDRESS.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '')
+  // What is before an @ may be a password.
+  const shown = show(url.replace(/\/\/.*@/s, '//…@'))
+  throw new TypeError(
+    `Cannot use baseUrl ${shown}: it must be an http or https address without spaces, credentials, query or fragment`,
+  )
 }
 
 function readSecretKeys(
@@ -78,7 +105,9 @@ function readSecretKeys(
   randomKey: () => string,
 ): readonly string[] {
   if (secretKey === undefined) return [randomKey()]
-  const keys = typeof secretKey === 'string' ? [secretKey] : [...secretKey]
-  if (keys.length > 0 && keys.every((key) => typeof key === 'string' && key !== '')) return keys
-  throw new TypeError('Cannot create the engine: secretKey must be a non-empty string, or several')
+  const keys: readonly unknown[] = Array.isArray(secretKey) ? secretKey : [secretKey]
+  const isKey = (key: unknown): key is string => typeof key === 'string' && key !== ''
+  if (keys.length > 0 && keys.every(isKey)) return [...keys]
+  // Not shown: it may be right but for one thing.
+  throw new TypeError('Cannot use secretKey: it must be a non-empty string, or a list of them')
 }

@@ -1,5 +1,8 @@
 import type { Unsubscribe } from '../contract/storage.ts'
 import { parseDuration } from '../primitives/duration.ts'
+import { idOf } from '../primitives/reference.ts'
+import type { OptionNames } from '../primitives/require.ts'
+import { requireOptions } from '../primitives/require.ts'
 import { Assembly } from './assembly.ts'
 import { registerEngine, setDefaultEngine } from './current-engine.ts'
 import type { CurrentEngine } from './current-engine.ts'
@@ -47,22 +50,41 @@ export interface Engine extends AsyncDisposable {
   readonly runs: RunsNamespace
   readonly tasks: TasksNamespace
   readonly streams: StreamsNamespace
-  /** Stores a run of the task; it is executed as soon as it may. */
+  /**
+   * Stores a run of the task; it is executed as soon as it may. Rejects as `tasks.trigger` does.
+   *
+   * @example
+   * ```ts
+   * const run = await engine.trigger(review, { doc: 'd1' }, { delay: '5m', tags: 'review' })
+   * ```
+   */
   trigger<Task extends AnyTask>(
     task: Task,
     payload: TaskPayload<Task>,
     options?: TriggerOptions,
   ): Promise<RunHandle<TaskOutput<Task>>>
-  /** Lifecycle events, delivered in a microtask of their own; a listener that throws stops nobody. */
+  /**
+   * Lifecycle events, delivered in a microtask of their own; a listener that throws stops nobody. Answers what to call to
+   * hear no more of them.
+   *
+   * @throws TypeError for another name than `run`, `token` or `error`, and for what is no function.
+   */
   on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe
   /** Opens the engine: rejects with what is wrong with its storage. */
   ready(): Promise<void>
-  /** The module's functions find this engine outside of runs, until the returned function is called. */
+  /**
+   * The module's functions find this engine outside of runs, until the returned function is called.
+   *
+   * @throws WaitpointError `ERR_ENGINE_OPEN` when there is a default already; `ERR_ENGINE_CLOSED`.
+   */
   makeDefault(): Unsubscribe
+  /** What it is doing at this moment: counts, for tests and for people. */
   stats(): EngineStats
   /** Ends everything: nothing of the engine runs afterwards, and nothing user code still does has an effect. */
   close(options?: CloseOptions): Promise<void>
 }
+
+const CLOSE_NAMES: OptionNames<CloseOptions> = { drainMs: true }
 
 const kernels = new WeakMap<Engine, Kernel>()
 
@@ -119,7 +141,8 @@ class TaskEngine implements Engine {
     payload: TaskPayload<Task>,
     options?: TriggerOptions,
   ): Promise<RunHandle<TaskOutput<Task>>> {
-    return this.#current.tasks.trigger<Task>(task.id, payload, options)
+    // What is no task is refused where it is looked up: this answers a promise.
+    return this.#current.tasks.trigger<Task>(idOf(task) as string, payload, options)
   }
 
   on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe {
@@ -147,9 +170,11 @@ class TaskEngine implements Engine {
     }
   }
 
-  close({ drainMs = 0 }: CloseOptions = {}): Promise<void> {
+  close(options: CloseOptions = {}): Promise<void> {
     if (this.#closed !== undefined) return this.#closed
     try {
+      requireOptions(options, 'the options of close', CLOSE_NAMES)
+      const { drainMs = 0 } = options
       const ms = parseDuration(drainMs, 'drainMs')
       this.#removeDefault?.()
       this.#closed = shutDown(this.assembly, ms)

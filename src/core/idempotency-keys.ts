@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import type { OptionNames } from '../primitives/require.ts'
+import { requireOptions, show } from '../primitives/require.ts'
 import { currentScope } from './run-scope.ts'
 
 /** What a derived key belongs to. */
@@ -7,6 +9,8 @@ export interface IdempotencyKeyOptions {
   readonly scope?: 'run' | 'attempt' | 'global'
 }
 
+const NAMES: OptionNames<IdempotencyKeyOptions> = { scope: true }
+
 /** Derives idempotency keys that are narrower than one storage. */
 export const idempotencyKeys: {
   create(key: string | readonly string[], options?: IdempotencyKeyOptions): Promise<string>
@@ -14,9 +18,16 @@ export const idempotencyKeys: {
   /**
    * The same for the same key in the same scope. Outside of a run every scope is `global`.
    *
-   * @throws TypeError or RangeError for a key or a scope that cannot be used.
+   * Rejects with a TypeError or RangeError for a key or a scope that cannot be used.
+   *
+   * @example
+   * ```ts
+   * const idempotencyKey = await idempotencyKeys.create(['mail', userId], { scope: 'attempt' })
+   * ```
    */
-  create: async (key, { scope = 'run' } = {}) => {
+  create: async (key, options = {}) => {
+    requireOptions(options, 'the options of idempotencyKeys.create', NAMES)
+    const { scope = 'run' } = options
     const parts = typeof key === 'string' ? [key] : key
     if (!isKey(parts))
       throw new TypeError('Cannot create an idempotency key: give a non-empty string, or several strings')
@@ -41,7 +52,7 @@ function scopeParts(scope: 'run' | 'attempt' | 'global'): readonly string[] {
       return run === undefined ? [] : [run.id, String(run.record.policyAttempt)]
     default:
       throw new RangeError(
-        `Cannot create an idempotency key of scope "${String(scope)}": use run, attempt or global`,
+        `Cannot create an idempotency key of scope ${show(scope)}: use run, attempt or global`,
       )
   }
 }

@@ -1,5 +1,6 @@
 import type { RunUpdated } from '../contract/storage.ts'
 import { chain } from '../primitives/awaitable.ts'
+import { show } from '../primitives/require.ts'
 import type { Kernel } from './kernel.ts'
 import type { RunScope } from './run-scope.ts'
 import { ACTIVE_STATUSES } from './run-status.ts'
@@ -26,7 +27,9 @@ export class EngineMetadata implements MetadataNamespace {
   }
 
   get(key: string): unknown {
-    return structuredClone(valueOf(this.#read('metadata.get').values, key))
+    const { values } = this.#read('metadata.get')
+    requireKey(key)
+    return structuredClone(valueOf(values, key))
   }
 
   set(key: string, value: unknown): this {
@@ -38,16 +41,11 @@ export class EngineMetadata implements MetadataNamespace {
   }
 
   increment(key: string, by: number = 1): this {
-    if (!Number.isFinite(by))
-      throw new RangeError(`Cannot increment metadata "${key}" by ${by}: it must be a finite number`)
-    return this.#change('metadata.increment', key, (value) => {
-      if (value === undefined || typeof value === 'number') return (value ?? 0) + by
-      throw new TypeError(`Cannot increment metadata "${key}": it is not a number`)
-    })
+    return this.#add('metadata.increment', key, { by, sign: 1 })
   }
 
   decrement(key: string, by: number = 1): this {
-    return this.increment(key, -by)
+    return this.#add('metadata.decrement', key, { by, sign: -1 })
   }
 
   append(key: string, value: unknown): this {
@@ -84,9 +82,18 @@ export class EngineMetadata implements MetadataNamespace {
     return { scope, values }
   }
 
+  #add(what: string, key: string, { by, sign }: { readonly by: number; readonly sign: 1 | -1 }): this {
+    return this.#change(what, key, (value) => {
+      if (!Number.isFinite(by))
+        throw new RangeError(`Cannot change metadata "${key}" by ${show(by)}: it must be a finite number`)
+      if (value === undefined || typeof value === 'number') return (value ?? 0) + sign * by
+      throw new TypeError(`Cannot change metadata "${key}" by ${by}: it is not a number`)
+    })
+  }
+
   #change(what: string, key: string, next: (value: unknown) => unknown): this {
     const { scope, values } = this.#read(what)
-    if (typeof key !== 'string') throw new TypeError(`Cannot call ${what}: its key must be a string`)
+    requireKey(key)
     const valueJson = toJson(next(valueOf(values, key)), `metadata "${key}"`)
     const { [key]: _, ...others } = values
     // In a literal, unlike in an assignment, a key "__proto__" is a key like any other.
@@ -143,6 +150,11 @@ export class EngineMetadata implements MetadataNamespace {
       throw error
     }
   }
+}
+
+function requireKey(key: unknown): void {
+  if (typeof key !== 'string')
+    throw new TypeError(`Cannot use ${show(key)} as a key of the metadata: it must be a string`)
 }
 
 /** Only what was set: every object has a `toString`. */

@@ -1,6 +1,6 @@
 import type { KeyRecord, RunRecord } from '../contract/records.ts'
 import { parseDeadline, parseDuration, parseSeconds } from '../primitives/duration.ts'
-import { requireName, requireObject } from '../primitives/require.ts'
+import { requireName, requireObject, requireWhole } from '../primitives/require.ts'
 import { WaitpointError } from './errors.ts'
 import type { Host } from './host.ts'
 import type { TriggerOptions } from './run.ts'
@@ -42,7 +42,7 @@ export function newRun(
   request: { readonly payload: unknown; readonly options: TriggerOptions; readonly context: NewRunContext },
 ): RunRecord {
   const { payload, options, context } = request
-  requireObject(options, 'the options argument of trigger')
+  requireObject(options, 'the options of trigger')
   const now = host.now()
   const id = host.newId('run')
   const wakeAt =
@@ -67,7 +67,7 @@ export function newRun(
     tags: readTags(options.tags),
     metadataJson: readMetadataOption(options.metadata),
     streams: NONE,
-    queue: requireName(options.queue === undefined ? definition.queue : options.queue.name, 'queue.name'),
+    queue: readQueue(options.queue) ?? definition.queue,
     concurrencyKey:
       options.concurrencyKey === undefined
         ? undefined
@@ -135,11 +135,15 @@ function readMetadataOption(metadata: unknown): string | undefined {
   return toJson(metadata, 'metadata')
 }
 
+function readQueue(queue: TriggerOptions['queue']): string | undefined {
+  if (queue === undefined) return undefined
+  requireObject(queue, 'queue')
+  return requireName(queue.name, 'queue.name')
+}
+
 function readOverrides({ maxAttempts, maxDuration }: TriggerOptions): string | undefined {
   if (maxAttempts === undefined && maxDuration === undefined) return undefined
-  if (maxAttempts !== undefined && !(Number.isInteger(maxAttempts) && maxAttempts >= 1)) {
-    throw new RangeError(`Cannot use maxAttempts ${maxAttempts}: it must be a whole number from 1`)
-  }
+  if (maxAttempts !== undefined) requireWhole(maxAttempts, 'maxAttempts', { from: 1 })
   const overrides: RunOverrides = {
     ...(maxAttempts === undefined ? {} : { maxAttempts }),
     ...(maxDuration === undefined ? {} : { maxDurationMs: parseSeconds(maxDuration, 'maxDuration') }),

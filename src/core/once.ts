@@ -1,4 +1,5 @@
 import type { TokenRecord } from '../contract/records.ts'
+import { requireName } from '../primitives/require.ts'
 import { WaitpointError } from './errors.ts'
 import type { Kernel } from './kernel.ts'
 import type { RunScope } from './run-scope.ts'
@@ -18,8 +19,9 @@ export class OnceEffects {
   run<Result>(key: string, effect: () => Result | Promise<Result>): Promise<Result> {
     return this.#kernel.call(() => {
       const scope = this.#kernel.requireScope('once')
-      if (typeof key !== 'string' || key === '')
-        throw new TypeError('Cannot run once: its key must be a non-empty string')
+      requireName(key, 'once key')
+      if (typeof effect !== 'function')
+        throw new TypeError(`Cannot run once "${key}": its effect must be a function`)
       const underWay = this.#underWay.get(scope) ?? new Map<string, Promise<unknown>>()
       this.#underWay.set(scope, underWay)
       const known = underWay.get(key)

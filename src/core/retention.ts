@@ -41,10 +41,6 @@ export class Retention {
     this.#maxAgeMs =
       options.maxAge === undefined ? defaults.maxAgeMs : parseDuration(options.maxAge, 'retention.maxAge')
     this.#maxCount = options.maxCount ?? defaults.maxCount
-    if (this.#maxCount === undefined || (Number.isInteger(this.#maxCount) && this.#maxCount >= 0)) return
-    throw new RangeError(
-      `Cannot keep ${this.#maxCount} records: retention.maxCount must be a whole number from 0`,
-    )
   }
 
   /** The storage may hold what an earlier engine left. */

@@ -1,3 +1,6 @@
+import type { OptionNames } from '../primitives/require.ts'
+import { requireFlag, requireOptions, requireWhole, show } from '../primitives/require.ts'
+
 /** How a task is called again after it threw. Given at all, what is left out has these defaults. */
 export interface RetryOptions {
   /** Calls in all, the first one included. Default 3. */
@@ -12,18 +15,22 @@ export interface RetryOptions {
   readonly randomize?: boolean
 }
 
+const NAMES: OptionNames<RetryOptions> = {
+  maxAttempts: true,
+  factor: true,
+  minTimeoutInMs: true,
+  maxTimeoutInMs: true,
+  randomize: true,
+}
+
 /** Checks the options of a task when it is defined, so that a wrong one never reaches a failing run. */
 export function checkRetry(options: RetryOptions, taskId: string): void {
-  const { maxAttempts, factor, minTimeoutInMs, maxTimeoutInMs } = options
-  requireAtLeast({ maxAttempts }, 1, taskId)
-  if (maxAttempts !== undefined && !Number.isInteger(maxAttempts)) {
-    throw new RangeError(
-      `Cannot use retry.maxAttempts ${maxAttempts} of task "${taskId}": it must be a whole number`,
-    )
-  }
+  requireOptions(options, `retry of task "${taskId}"`, NAMES)
+  const { maxAttempts, factor, minTimeoutInMs, maxTimeoutInMs, randomize } = options
+  if (maxAttempts !== undefined) requireWhole(maxAttempts, 'retry.maxAttempts', { from: 1 })
+  requireFlag(randomize, 'retry.randomize')
   requireAtLeast({ factor }, 1, taskId)
-  requireAtLeast({ minTimeoutInMs }, 0, taskId)
-  requireAtLeast({ maxTimeoutInMs }, 0, taskId)
+  requireAtLeast({ minTimeoutInMs, maxTimeoutInMs }, 0, taskId)
 }
 
 function requireAtLeast(
@@ -34,7 +41,7 @@ function requireAtLeast(
   for (const [name, value] of Object.entries(option)) {
     if (value === undefined || (Number.isFinite(value) && value >= least)) continue
     throw new RangeError(
-      `Cannot use retry.${name} ${value} of task "${taskId}": it must be at least ${least}`,
+      `Cannot use retry.${name} ${show(value)} of task "${taskId}": it must be at least ${least}`,
     )
   }
 }

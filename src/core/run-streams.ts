@@ -2,6 +2,7 @@ import type { StreamRecord } from '../contract/records.ts'
 import type { Awaitable, ChunkRead, ChunksRead, StreamHistory } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
 import { createDeferred } from '../primitives/deferred.ts'
+import { requireName, requireSignal } from '../primitives/require.ts'
 import type { AttemptStreams } from './attempt-ending.ts'
 import { AttemptStream } from './attempt-stream.ts'
 import type { Watcher } from './change-feed.ts'
@@ -53,7 +54,7 @@ export class RunStreams implements AttemptStreams {
     { source, signal }: { readonly source: StreamSource<unknown>; readonly signal?: AbortSignal | undefined },
   ): Awaitable<Piped> {
     checkKey(key)
-    checkSignal(signal)
+    requireSignal(signal, 'signal')
     const reader = readSource(source)
     try {
       const piped = chain(this.#open(scope, key), (stream) =>
@@ -220,13 +221,7 @@ function assertStored(scope: RunScope, channel: StreamChannel): void {
 
 /** Keys are types of subscription parts, and `run` is taken. */
 export function checkKey(key: string): void {
-  if (typeof key !== 'string' || key === '')
-    throw new TypeError('Cannot register a stream: its key must be a non-empty string')
+  requireName(key, 'stream key')
   if (key === 'run')
     throw new RangeError('Cannot register stream "run": parts of type "run" are run updates; use another key')
-}
-
-function checkSignal(signal: unknown): void {
-  if (signal === undefined || signal instanceof AbortSignal) return
-  throw new TypeError('Cannot register a stream: signal must be an AbortSignal')
 }

@@ -177,40 +177,67 @@ export type RunOf<Task> = Task extends AnyTask ? Run<StoredPayload<Task>, TaskOu
 
 /** Runs, from anywhere. */
 export interface RunsNamespace {
+  /** The run as it is, and what it waits for. Rejects with `ERR_RUN_NOT_FOUND`. */
   retrieve<Task extends AnyTask = AnyTask>(
     run: RunReference,
   ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
-  /** Newest first. Awaited: one page; iterated: all of them. */
+  /**
+   * Newest first. Awaited: one page; iterated: all of them. Rejects with a TypeError or RangeError for filters that
+   * cannot be used.
+   */
   list(params?: ListRunsParams): CursorPagePromise<Run>
-  /** The run, as soon as it has ended. */
+  /** The run, as soon as it has ended. Rejects with `ERR_RUN_NOT_FOUND`. */
   poll<Task extends AnyTask = AnyTask>(
     run: RunReference,
   ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
-  /** Cancels a run and the children it waits for. A run that has ended stays as it is. */
+  /** Cancels a run and the children it waits for. One that has ended stays as it is. Rejects with `ERR_RUN_NOT_FOUND`. */
   cancel(run: RunReference): Promise<{ readonly id: string }>
-  /** A new run of the same task with the same payload and tags. */
+  /**
+   * A new run of the same task with the same payload and tags. Rejects with `ERR_RUN_NOT_FOUND`, and with
+   * `ERR_TASK_NOT_FOUND` on an engine without the task.
+   */
   replay(run: RunReference): Promise<RunHandle<unknown>>
+  /**
+   * Follows a run from now to its end (specification 4.2 and 6). Iterated, it throws `ERR_RUN_NOT_FOUND`.
+   *
+   * @example
+   * ```ts
+   * for await (const part of engine.runs.subscribeToRun(run).withStreams<{ draft: string }>()) {
+   *   if (part.type === 'draft') console.log(part.chunk)
+   * }
+   * ```
+   */
   subscribeToRun<Task extends AnyTask = AnyTask>(run: RunReference): RunSubscription<RunOf<Task>>
 }
 
 /** Tasks by id, for code that must not import them. */
 export interface TasksNamespace {
+  /**
+   * Stores a run of a task. Rejects with `ERR_TASK_NOT_FOUND`, `ERR_PAYLOAD_INVALID`, `ERR_NOT_SERIALIZABLE`, or a
+   * TypeError or RangeError for options that cannot be used.
+   *
+   * @example
+   * ```ts
+   * const run = await tasks.trigger<typeof review>('review', { doc: 'd1' })
+   * ```
+   */
   trigger<Task extends AnyTask>(
     id: Task['id'],
     payload: TaskPayload<Task>,
     options?: TriggerOptions,
   ): Promise<RunHandle<TaskOutput<Task>>>
+  /** Stores one run for each item, in order. All payloads and options are checked before the first one is stored. */
   batchTrigger<Task extends AnyTask>(
     id: Task['id'],
     items: readonly BatchItem<TaskPayload<Task>>[],
   ): Promise<BatchHandle<TaskOutput<Task>>>
-  /** Only in a run. */
+  /** Starts a child run and pauses until it has ended; its failure is a result, with `ok: false`. Only in a run. */
   triggerAndWait<Task extends AnyTask>(
     id: Task['id'],
     payload: TaskPayload<Task>,
     options?: TriggerOptions,
   ): SubtaskPromise<TaskOutput<Task>>
-  /** Only in a run. */
+  /** The same for several children; the results are in the order of the items. Only in a run. */
   batchTriggerAndWait<Task extends AnyTask>(
     id: Task['id'],
     items: readonly BatchItem<TaskPayload<Task>>[],

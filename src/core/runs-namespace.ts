@@ -1,9 +1,10 @@
-import { inspect } from 'node:util'
 import type { RunRecord } from '../contract/records.ts'
 import type { RunUpdated } from '../contract/storage.ts'
 import { chain } from '../primitives/awaitable.ts'
 import { itemsOf } from '../primitives/few.ts'
 import { idOf } from '../primitives/reference.ts'
+import type { OptionNames } from '../primitives/require.ts'
+import { show } from '../primitives/require.ts'
 import type { CursorPagePromise } from './cursor-page.ts'
 import { cursorPages } from './cursor-page.ts'
 import { GRACE_MS } from './executor.ts'
@@ -19,12 +20,14 @@ import type {
 } from './run.ts'
 import { finalRecord, runNotFound } from './run-results.ts'
 import { fenceOf, outsideRuns } from './run-scope.ts'
-import { isFinal } from './run-status.ts'
+import { isFinal, STATUSES } from './run-status.ts'
 import { runIdOfToken } from './run-token.ts'
 import { viewRetrievedRun, viewRun } from './run-view.ts'
 import { subscribeToRun } from './subscription.ts'
+import { checkedList, createdBounds, LIST_NAMES, listOf, pageLimit, statusesOf } from './token-list.ts'
 import { TriggeredRun } from './triggered-run.ts'
-import { createdBounds, listOf, pageLimit } from './token-list.ts'
+
+const FILTERS: OptionNames<ListRunsParams> = { ...LIST_NAMES, taskIdentifier: true, tag: true }
 
 /** Runs of one engine. Payloads and outputs are typed where the task is known; here they are unknown. */
 export class EngineRuns implements RunsNamespace {
@@ -40,18 +43,21 @@ export class EngineRuns implements RunsNamespace {
 
   list(params: ListRunsParams = {}): CursorPagePromise<Run> {
     const { host } = this.#kernel.parts
-    return cursorPages(async ({ after, before }) => {
-      const page = await this.#kernel.call(() => {
-        const filter = {
-          status: listOf(params.status),
-          taskIds: listOf(params.taskIdentifier),
-          tags: listOf(params.tag),
-          ...createdBounds(params, host.now()),
-        }
-        return host.storage.runs.list(filter, { limit: pageLimit(params.limit), after, before })
-      })
-      return { ...page, data: page.records.map(viewRun) }
-    }, params)
+    return cursorPages(
+      async ({ after, before }) => {
+        const page = await this.#kernel.call(() => {
+          const filter = {
+            status: statusesOf(params.status, STATUSES),
+            taskIds: listOf(params.taskIdentifier, 'taskIdentifier'),
+            tags: listOf(params.tag, 'tag'),
+            ...createdBounds(params, host.now()),
+          }
+          return host.storage.runs.list(filter, { limit: pageLimit(params.limit), after, before })
+        })
+        return { ...page, data: page.records.map(viewRun) }
+      },
+      () => checkedList(params, 'runs.list', FILTERS),
+    )
   }
 
   async poll(run: RunReference): Promise<RetrievedRun<never, never>> {
@@ -171,7 +177,7 @@ export class EngineRuns implements RunsNamespace {
 export function runId(run: RunReference): string {
   const id = idOf(run)
   if (typeof id === 'string' && id !== '') return id
-  throw new TypeError(`Cannot use ${inspect(run)} as a run: give its id, or what trigger answered`)
+  throw new TypeError(`Cannot use ${show(run)} as a run: give its id, or what trigger answered`)
 }
 
 function replayOf(original: RunRecord, id: string, now: number): RunRecord {

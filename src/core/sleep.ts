@@ -1,9 +1,12 @@
-import type { WaitForOptions } from './token.ts'
+import type { ForTokenOptions, WaitForOptions } from './token.ts'
 
 const SECOND_MS = 1_000
 const DAY_MS = 86_400 * SECOND_MS
 
-const PARTS = {
+type SleepPart = Exclude<keyof WaitForOptions, keyof ForTokenOptions>
+
+/** What a sleep is added up of, in milliseconds. */
+export const SLEEP_PARTS: Readonly<Record<SleepPart, number>> = {
   seconds: SECOND_MS,
   minutes: 60 * SECOND_MS,
   hours: 3_600 * SECOND_MS,
@@ -11,7 +14,7 @@ const PARTS = {
   weeks: 7 * DAY_MS,
   months: 30 * DAY_MS,
   years: 365 * DAY_MS,
-} as const
+}
 
 /** The last instant a `Date` can hold. */
 const LAST_INSTANT = 8.64e15
@@ -40,8 +43,8 @@ export function sleepDeadline(
 
 function sumOf(time: WaitForOptions): number {
   let durationMs: number | undefined
-  for (const [part, unitMs] of Object.entries(PARTS)) {
-    const count = time[part as keyof typeof PARTS]
+  for (const [part, unitMs] of Object.entries(SLEEP_PARTS)) {
+    const count = time[part as SleepPart]
     if (count === undefined) continue
     if (typeof count !== 'number' || !Number.isFinite(count)) {
       throw new RangeError(`Cannot wait for ${String(count)} ${part}: it must be a finite number`)
@@ -49,7 +52,7 @@ function sumOf(time: WaitForOptions): number {
     durationMs = (durationMs ?? 0) + count * unitMs
   }
   if (durationMs !== undefined) return durationMs
-  throw new RangeError(`Cannot wait: give one of ${Object.keys(PARTS).join(', ')}`)
+  throw new RangeError(`Cannot wait: give one of ${Object.keys(SLEEP_PARTS).join(', ')}`)
 }
 
 function dateDeadline(

@@ -29,7 +29,7 @@ export interface ReadStreamOptions {
   readonly startIndex?: number
 }
 
-/** A stream with a fixed key and chunk type. */
+/** A stream with a fixed key and chunk type: what `streams.define` answers. Its functions are those of the namespace. */
 export interface DefinedStream<Chunk> {
   readonly id: string
   pipe(source: StreamSource<Chunk>, options?: { readonly signal?: AbortSignal }): PipedStream<Chunk>
@@ -39,26 +39,63 @@ export interface DefinedStream<Chunk> {
 
 /** Streams under a key, written in a run and read anywhere. */
 export interface StreamsNamespace {
+  /**
+   * Names a stream and its type of chunk once, for its writer and its readers. The key is checked here: not empty, not
+   * `run`.
+   *
+   * @example
+   * ```ts
+   * const draft = streams.define<string>({ id: 'draft' })
+   * await draft.append('Once') // in a run
+   * for await (const chunk of draft.read(run)) console.log(chunk) // anywhere
+   * ```
+   */
   define<Chunk>(options: { readonly id: string }): DefinedStream<Chunk>
-  /** Registers a source under a key and starts reading it at once. Only in a run. */
+  /**
+   * Registers a source under a key and starts reading it at once (specification 4.2). Only in a run.
+   *
+   * @throws TypeError or RangeError for what is no source and no key; `ERR_NOT_IN_RUN`.
+   */
   pipe<Chunk>(
     key: string,
     source: StreamSource<Chunk>,
     options?: { readonly signal?: AbortSignal },
   ): PipedStream<Chunk>
-  /** Adds one chunk. Only in a run. */
+  /** Adds one chunk, any JSON value; settles when it is stored. Only in a run. Rejects with `ERR_NOT_SERIALIZABLE`. */
   append(key: string, chunk: unknown): Promise<void>
-  /** The chunks of one stream, from the start, until its writer is done. */
+  /**
+   * The chunks of one stream, from `startIndex` on: of one attempt, to the first moment at which all of its sources have
+   * ended, or to the end of the run. What the same key gets afterwards, in that attempt or a later one, is for whoever
+   * reads later: that attempt's own comes with the next read, a later attempt's from its first `startIndex` on.
+   * `runs.subscribeToRun(run).withStreams()` gets everything, of all attempts.
+   *
+   * @throws TypeError or RangeError for what cannot be read. Iterated, it throws `ERR_RUN_NOT_FOUND`, what the source
+   * threw as `ERR_STREAM_FAILED`, a StreamInterruptedError where the attempt was lost (`next` is where a later one goes
+   * on), a StreamLaggedError for chunks that are no longer kept, and the reason of `signal`.
+   *
+   * @example
+   * ```ts
+   * for await (const chunk of engine.streams.read<string>(run, 'draft')) console.log(chunk)
+   * ```
+   */
   read<Chunk = unknown>(run: RunReference, key: string, options?: ReadStreamOptions): AsyncIterable<Chunk>
 }
 
-/** The metadata of the current run: a JSON object, changed at once and stored soon after. Only in a run. */
+/**
+ * The metadata of the current run: a JSON object, changed at once and stored soon after. Only in a run: elsewhere every
+ * function throws, or rejects with, `ERR_NOT_IN_RUN`.
+ */
 export interface MetadataNamespace {
+  /** A copy of all of it. */
   current(): Readonly<Record<string, unknown>>
+  /** A copy of one value; `undefined` when there is none. */
   get(key: string): unknown
+  /** Any JSON value; `undefined` takes the key away. Throws `ERR_NOT_SERIALIZABLE` for anything else. */
   set(key: string, value: unknown): MetadataNamespace
   del(key: string): MetadataNamespace
+  /** Adds to a number, by default 1; what is not there counts as 0. Throws a TypeError for what is no number. */
   increment(key: string, by?: number): MetadataNamespace
+  /** Takes from a number, as `increment` adds to it. */
   decrement(key: string, by?: number): MetadataNamespace
   /** Adds to an array; what is not one becomes the first element. */
   append(key: string, value: unknown): MetadataNamespace
@@ -66,7 +103,14 @@ export interface MetadataNamespace {
   flush(): Promise<void>
   /**
    * Registers a stream (specification 4.2) and starts reading it at once: subscribers and the task, which may ignore
-   * what this answers, both get every chunk.
+   * what this answers, both get every chunk. The run is complete when its sources have ended, or 60 s after it returned
+   * (specification 3.2). Rejects with a TypeError or RangeError for what is no source and no key.
+   *
+   * @example
+   * ```ts
+   * const draft = await metadata.stream('draft', model.stream(prompt))
+   * for await (const chunk of draft) text += chunk
+   * ```
    */
   stream<Chunk>(key: string, source: StreamSource<Chunk>, signal?: AbortSignal): Promise<AsyncIterable<Chunk>>
 }

@@ -1,5 +1,8 @@
 import { onAbort } from '../primitives/abort.ts'
+import type { OptionNames } from '../primitives/require.ts'
+import { requireOptions, requireSignal, requireWhole } from '../primitives/require.ts'
 import type { Watcher } from './change-feed.ts'
+import { defineStream } from './define-stream.ts'
 import type { Kernel } from './kernel.ts'
 import { Reading } from './reading.ts'
 import type { RunReference } from './run.ts'
@@ -18,6 +21,9 @@ import { StreamReader } from './stream-reader.ts'
 import { checkSource } from './stream-source.ts'
 import { nextChange, readRun } from './subscription.ts'
 
+const PIPE_NAMES: OptionNames<{ readonly signal?: AbortSignal }> = { signal: true }
+const READ_NAMES: OptionNames<ReadStreamOptions> = { signal: true, startIndex: true }
+
 /** Streams of one engine. */
 export class EngineStreams implements StreamsNamespace {
   readonly #kernel: Kernel
@@ -26,14 +32,8 @@ export class EngineStreams implements StreamsNamespace {
     this.#kernel = kernel
   }
 
-  define<Chunk>({ id }: { readonly id: string }): DefinedStream<Chunk> {
-    checkKey(id)
-    return {
-      id,
-      pipe: (source, options) => this.pipe(id, source, options),
-      append: (chunk) => this.append(id, chunk),
-      read: (run, options) => this.read(run, id, options),
-    }
+  define<Chunk>(options: { readonly id: string }): DefinedStream<Chunk> {
+    return defineStream(this, options)
   }
 
   pipe<Chunk>(
@@ -44,6 +44,8 @@ export class EngineStreams implements StreamsNamespace {
     const scope = this.#kernel.requireScope('streams.pipe')
     checkKey(key)
     checkSource(source)
+    requireOptions(options, 'the options of streams.pipe', PIPE_NAMES)
+    requireSignal(options.signal, 'signal')
     const { streams, journal } = this.#kernel.parts
     const piped = this.#kernel.call(() => streams.pipe(scope, key, { source, signal: options.signal }))
     // What is answered may be left unused; whoever uses it gets the failure as well.
@@ -76,12 +78,11 @@ export class EngineStreams implements StreamsNamespace {
     options: ReadStreamOptions = {},
   ): AsyncIterable<Chunk> {
     const id = runId(run)
-    const { startIndex = 0 } = options
-    if (!Number.isInteger(startIndex) || startIndex < 0) {
-      throw new RangeError(
-        `Cannot read stream "${key}" from ${startIndex}: startIndex must be a whole number from 0`,
-      )
-    }
+    checkKey(key)
+    requireOptions(options, 'the options of streams.read', READ_NAMES)
+    const { startIndex = 0, signal } = options
+    requireSignal(signal, 'signal')
+    requireWhole(startIndex, 'startIndex', { from: 0 })
     // Chunks are of the type the writer and the reader agreed on.
     return {
       [Symbol.asyncIterator]: () => readStream(this.#kernel, { id, key }, options) as Reading<Chunk>,

@@ -1,5 +1,6 @@
 import { parseSeconds } from '../primitives/duration.ts'
-import { requireFunction, requireName } from '../primitives/require.ts'
+import type { OptionNames } from '../primitives/require.ts'
+import { requireFunction, requireName, requireOptions, requireWhole, show } from '../primitives/require.ts'
 import { WaitpointError } from './errors.ts'
 import type { RetryOptions } from './retry.ts'
 import { checkRetry } from './retry.ts'
@@ -21,6 +22,11 @@ export interface TaskDefinition {
 
 const HOOKS = ['onStart', 'onSuccess', 'onFailure', 'catchError'] as const
 
+const QUEUE_NAMES: OptionNames<NonNullable<TaskOptions<never, unknown>['queue']>> = {
+  name: true,
+  concurrencyLimit: true,
+}
+
 const DEFINITION: unique symbol = Symbol('definition of a task')
 
 interface Defined {
@@ -33,13 +39,14 @@ export function attachDefinition<Payload, Output>(
   options: TaskOptions<Payload, Output> & { readonly schema?: StandardSchemaV1 },
 ): Task<Payload, Output> {
   const { id, run, retry = { maxAttempts: 1 }, queue = {}, maxDuration, ttl } = options
-  if (typeof id !== 'string' || id === '')
-    throw new TypeError('Cannot define a task: its id must be a non-empty string')
+  requireName(id, 'task id')
   if (typeof run !== 'function') throw new TypeError(`Cannot define task "${id}": run must be a function`)
   for (const hook of HOOKS) requireFunction(options[hook], `${hook} of task "${id}"`)
   checkSchema(options.schema, id)
   checkRetry(retry, id)
-  checkLimit(queue.concurrencyLimit, id)
+  requireOptions(queue, `queue of task "${id}"`, QUEUE_NAMES)
+  if (queue.concurrencyLimit !== undefined)
+    requireWhole(queue.concurrencyLimit, 'queue.concurrencyLimit', { from: 1 })
   const definition: TaskDefinition = {
     id,
     // An engine gives `run` and the hooks only payloads that were triggered for this very task.
@@ -73,16 +80,9 @@ function isStandardSchema(schema: unknown): boolean {
   )
 }
 
-function checkLimit(limit: number | undefined, id: string): void {
-  if (limit === undefined || (Number.isInteger(limit) && limit >= 1)) return
-  throw new RangeError(
-    `Cannot define task "${id}": queue.concurrencyLimit ${limit} must be a whole number from 1`,
-  )
-}
-
-function definitionOf(task: AnyTask): TaskDefinition {
-  const definition = (task as Defined)[DEFINITION]
-  if (definition === undefined) throw new TypeError(`Cannot use "${task.id}": it was not made by task()`)
+function definitionOf(task: AnyTask | null | undefined): TaskDefinition {
+  const definition = (task as Defined | null | undefined)?.[DEFINITION]
+  if (definition === undefined) throw new TypeError(`Cannot use ${show(task)}: it was not made by task()`)
   return definition
 }
 
@@ -112,6 +112,7 @@ export class TaskRegistry {
   require(id: string): TaskDefinition {
     const definition = this.#definitions.get(id)
     if (definition !== undefined) return definition
+    requireName(id, 'task id')
     const known = this.#definitions.size === 0 ? 'it has no tasks' : `it has ${this.ids.join(', ')}`
     throw new WaitpointError(
       'ERR_TASK_NOT_FOUND',

@@ -100,11 +100,13 @@ export interface SchemaTaskOptions<Schema extends StandardSchemaV1, Output> exte
 
 /** A task: define it once, list it in `createEngine`, trigger it anywhere. */
 export interface Task<in Payload, out Output> extends TaskShape<Payload, Output> {
+  /** Stores a run, on the engine of the current run or on the default engine. Rejects as `tasks.trigger` does. */
   trigger(payload: Payload, options?: TriggerOptions): Promise<RunHandle<Output>>
+  /** Stores one run for each item, in order. All payloads and options are checked before the first one is stored. */
   batchTrigger(items: readonly BatchItem<Payload>[]): Promise<BatchHandle<Output>>
-  /** Only in a run. */
+  /** Starts a child run and pauses until it has ended; its failure is a result, with `ok: false`. Only in a run. */
   triggerAndWait(payload: Payload, options?: TriggerOptions): SubtaskPromise<Output>
-  /** Only in a run. */
+  /** The same for several children; the results are in the order of the items. Only in a run. */
   batchTriggerAndWait(
     items: readonly BatchItem<Payload>[],
   ): Promise<{ readonly runs: readonly SubtaskResult<Output>[] }>

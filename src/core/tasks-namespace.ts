@@ -1,7 +1,8 @@
 import type { RunRecord, TokenRecord } from '../contract/records.ts'
 import type { Awaitable, Inserted } from '../contract/storage.ts'
 import { chain } from '../primitives/awaitable.ts'
-import { requireList } from '../primitives/require.ts'
+import type { OptionNames } from '../primitives/require.ts'
+import { requireList, requireOptions } from '../primitives/require.ts'
 import { SubtaskUnwrapError } from './errors.ts'
 import type { Kernel } from './kernel.ts'
 import { newRun, validatePayload } from './new-run.ts'
@@ -24,7 +25,9 @@ import { fromJson, toJson } from './serialize.ts'
 import { TriggeredRun } from './triggered-run.ts'
 import { implicitKey } from './wait-key.ts'
 import type { Settlement } from './waiter.ts'
-import { Waiter } from './waiter.ts'
+import { rejectedWait, Waiter } from './waiter.ts'
+
+const ITEM_NAMES: OptionNames<BatchItem<never>> = { payload: true, options: true }
 
 /** Triggering, by task id. Payloads and outputs are typed where the task is known; here they are unknown. */
 export class EngineTasks implements TasksNamespace {
@@ -47,10 +50,8 @@ export class EngineTasks implements TasksNamespace {
   /** All payloads and options are checked before the first run is stored. */
   async batchTrigger(id: string, items: readonly BatchItem<never>[]): Promise<BatchHandle<never>> {
     const runs = await this.#kernel.call(async () => {
-      requireList(items, `the items of a batch of task "${id}"`)
       const records: RunRecord[] = []
-      for (const item of items)
-        records.push(await this.#record(id, { payload: item.payload, options: item.options ?? {} }))
+      for (const item of this.#items(id, items)) records.push(await this.#record(id, item))
       const handles: RunHandle<never>[] = []
       const scope = this.#kernel.scope()
       for (const record of records) handles.push(this.#handle(await this.#insert(record, scope)))
@@ -64,7 +65,7 @@ export class EngineTasks implements TasksNamespace {
       const scope = this.#kernel.requireScope('triggerAndWait')
       return this.#waitFor(scope, () => this.#child(scope, id, { payload, options }))
     } catch (error) {
-      return rejectedSubtask(error)
+      return rejectedWait(error)
     }
   }
 
@@ -74,11 +75,20 @@ export class EngineTasks implements TasksNamespace {
     items: readonly BatchItem<never>[],
   ): Promise<{ readonly runs: readonly SubtaskResult<never>[] }> {
     const scope = this.#kernel.requireScope('batchTriggerAndWait')
-    requireList(items, `the items of a batch of task "${id}"`)
-    const children = await Promise.all(
-      items.map(async ({ payload, options = {} }) => this.#child(scope, id, { payload, options })),
-    )
+    const requests = this.#items(id, items)
+    const children = await Promise.all(requests.map(async (request) => this.#child(scope, id, request)))
     return { runs: await Promise.all(children.map((child) => this.#waitFor(scope, () => child))) }
+  }
+
+  /** What a batch asks for. A bare payload is told from an item by the names it has. */
+  #items(id: string, items: readonly BatchItem<never>[]): readonly NewChild[] {
+    this.#kernel.parts.tasks.require(id)
+    requireList(items, `the items of a batch of task "${id}"`)
+    return items.map((item) => {
+      requireOptions(item, `an item of a batch of task "${id}"`, ITEM_NAMES)
+      const { payload, options = {} } = item
+      return { payload, options }
+    })
   }
 
   #waitFor(scope: RunScope, child: () => Awaitable<RunRecord>): SubtaskPromise<never> {
@@ -97,6 +107,7 @@ export class EngineTasks implements TasksNamespace {
 
   /** The record of a child run; its place among the waits of the run is taken at once, whatever checking it takes. */
   #child(scope: RunScope, id: string, request: NewChild): Awaitable<RunRecord> {
+    this.#kernel.parts.tasks.require(id)
     const payloadJson = toJson(request.payload, `the payload of task "${id}"`)
     const key = implicitKey(scope, 'trigger', { id, payloadJson, options: request.options })
     return this.#record(id, request, { scope, key })
@@ -179,11 +190,4 @@ function childSettlement(record: RunRecord): Settlement<SubtaskResult<never>, ne
     result: { ok: false, id, taskIdentifier, error },
     error: new SubtaskUnwrapError(taskIdentifier, id, error),
   }
-}
-
-function rejectedSubtask(thrown: unknown): SubtaskPromise<never> {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown))
-  const promise = Promise.reject(error)
-  promise.catch(() => undefined)
-  return Object.assign(promise, { unwrap: () => Promise.reject(error) })
 }

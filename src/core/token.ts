@@ -11,7 +11,18 @@ export type TokenReference = string | { readonly id: string }
 /** Options every wait takes: used again, an unexpired key skips to the wait it named first (specification 4.2). */
 export interface IdempotencyOptions {
   readonly idempotencyKey?: string
-  /** How long the key stays valid. Default `1h`. */
+  /**
+   * How long the key stays valid, counted from its first use. Default `1h`.
+   *
+   * Give one that is longer than the wait: a run that is executed again, after a restart or an error, when its key has
+   * expired, gets a new token, and whoever completes the old one completes nothing the run waits for. Waits in a run
+   * that are given no key need none to be found again after a restart.
+   *
+   * @example
+   * ```ts
+   * await wait.createToken({ timeout: '24h', idempotencyKey: 'approval-7', idempotencyKeyTTL: '25h' })
+   * ```
+   */
   readonly idempotencyKeyTTL?: Duration
 }
 
@@ -119,17 +130,50 @@ export interface WaitUntilOptions extends IdempotencyOptions {
 
 /** Tokens and waits (specification 4.2). */
 export interface WaitNamespace {
-  /** Creates a token. In a run it is bound to the call: an interrupted run finds the same token again. */
+  /**
+   * Creates a token (specification 2.4). In a run it is bound to the call: an interrupted run finds the same token again,
+   * unless it has an `idempotencyKey` of its own that has expired meanwhile.
+   *
+   * Rejects with a TypeError or RangeError for options that cannot be used, a timeout in the past among them.
+   *
+   * @example
+   * ```ts
+   * const token = await wait.createToken({ timeout: '24h', tags: ['review'] })
+   * await mail(token.url) // a POST to it completes the token
+   * ```
+   */
   createToken(options?: CreateTokenOptions): Promise<CreatedToken>
-  /** Pauses the run until the token is settled. Only in a run. */
+  /**
+   * Pauses the run until the token is settled (specification 2.5). Only in a run. A time-out is a result, with
+   * `ok: false`; `unwrap()` rejects with it as a WaitpointTimeoutError.
+   *
+   * Rejects with `ERR_NOT_IN_RUN`, `ERR_TOKEN_NOT_FOUND`, the reason of `signal`, or a RunCanceledError.
+   *
+   * @example
+   * ```ts
+   * const { approved } = await wait.forToken<{ approved: boolean }>(token).unwrap()
+   * ```
+   */
   forToken<Output = unknown>(token: TokenReference, options?: ForTokenOptions): WaitPromise<Output>
-  /** Completes a token; the first completion wins and the others are told so. */
+  /**
+   * Completes a token with any JSON value (specification 2.6); the first completion wins and the others are told so.
+   * Rejects with `ERR_TOKEN_NOT_FOUND` or `ERR_NOT_SERIALIZABLE`.
+   */
   completeToken(token: TokenReference, output?: unknown): Promise<CompletedToken>
+  /** A token with its output (specification 2.3). Rejects with `ERR_TOKEN_NOT_FOUND`. */
   retrieveToken<Output = unknown>(token: TokenReference): Promise<RetrievedToken<Output>>
-  /** Newest first, never with the output. Awaited: one page; iterated: all of them. */
+  /**
+   * Tokens, newest first, never with the output (specification 2.7). Awaited: one page; iterated: all of them. Rejects
+   * with a TypeError or RangeError for filters that cannot be used.
+   *
+   * @example
+   * ```ts
+   * for await (const token of engine.wait.listTokens({ status: 'WAITING', tags: 'review' })) console.log(token.url)
+   * ```
+   */
   listTokens(params?: ListTokensParams): CursorPagePromise<Token>
-  /** Pauses the run for a time. Only in a run. */
+  /** Pauses the run for a time (specification 4.2): `{ hours: 1, minutes: 30 }` is 90 minutes. Only in a run. */
   for(options: WaitForOptions): Promise<void>
-  /** Pauses the run until an instant. Only in a run. */
+  /** Pauses the run until an instant (specification 4.2). Only in a run. */
   until(options: WaitUntilOptions): Promise<void>
 }

@@ -1,10 +1,10 @@
-import { inspect } from 'node:util'
 import type { KeyRecord, TokenKind, TokenRecord } from '../contract/records.ts'
 import type { Awaitable, Inserted } from '../contract/storage.ts'
 import { chain } from '../primitives/awaitable.ts'
 import { parseDeadline } from '../primitives/duration.ts'
 import { idOf } from '../primitives/reference.ts'
-import { requireObject } from '../primitives/require.ts'
+import type { OptionNames } from '../primitives/require.ts'
+import { requireFlag, requireOptions, requireSignal, show } from '../primitives/require.ts'
 import { CreatedTokenView } from './created-token.ts'
 import type { CursorPagePromise } from './cursor-page.ts'
 import type { Kernel } from './kernel.ts'
@@ -13,7 +13,7 @@ import type { RunScope } from './run-scope.ts'
 import { fenceOf } from './run-scope.ts'
 import { fromJson, toJson } from './serialize.ts'
 import type { ReadDeadline } from './sleep.ts'
-import { sleepDeadline } from './sleep.ts'
+import { SLEEP_PARTS, sleepDeadline } from './sleep.ts'
 import type {
   CompletedToken,
   CreatedToken,
@@ -34,11 +34,24 @@ import type {
 import { listTokens } from './token-list.ts'
 import { tokenSettlement, viewRetrievedToken } from './token-view.ts'
 import { implicitKey } from './wait-key.ts'
-import { Waiter } from './waiter.ts'
+import { rejectedWait, Waiter } from './waiter.ts'
 import { tokenNotFound } from './waitpoints.ts'
 
 const DEFAULT_TIMEOUT = '10m'
 const TOKEN_PREFIX = 'waitpoint_'
+
+const KEY_NAMES: OptionNames<IdempotencyOptions> = { idempotencyKey: true, idempotencyKeyTTL: true }
+const CREATE_NAMES: OptionNames<CreateTokenOptions> = { ...KEY_NAMES, timeout: true, tags: true }
+const FOR_TOKEN_NAMES: OptionNames<ForTokenOptions> = { ...KEY_NAMES, signal: true }
+const FOR_NAMES: OptionNames<WaitForOptions> = { ...FOR_TOKEN_NAMES, ...SLEEP_PARTS }
+const UNTIL_NAMES: OptionNames<WaitUntilOptions> = { ...FOR_TOKEN_NAMES, date: true, throwIfInThePast: true }
+
+/** One call of a function that waits: its name, its options, and which there are. */
+interface WaitCall {
+  readonly what: string
+  readonly options: ForTokenOptions
+  readonly names: Readonly<Record<string, unknown>>
+}
 
 /** Tokens and waits of one engine. */
 export class EngineWait implements WaitNamespace {
@@ -51,7 +64,7 @@ export class EngineWait implements WaitNamespace {
   createToken(options: CreateTokenOptions = {}): Promise<CreatedToken> {
     const { credentials } = this.#kernel.parts
     return this.#kernel.call(() => {
-      requireObject(options, 'the options argument of wait.createToken')
+      requireOptions(options, 'the options of wait.createToken', CREATE_NAMES)
       const { timeout = DEFAULT_TIMEOUT } = options
       const scope = this.#kernel.scope()
       const now = this.#kernel.parts.host.now()
@@ -65,13 +78,17 @@ export class EngineWait implements WaitNamespace {
   }
 
   forToken<Output = unknown>(token: TokenReference, options: ForTokenOptions = {}): WaitPromise<Output> {
-    return this.#wait('wait.forToken', options, {
-      read: tokenSettlement<Output>,
-      tokenId: (scope) => {
-        const id = tokenId(token)
-        return options.idempotencyKey === undefined ? id : this.#bind(scope, id, options)
+    return this.#wait(
+      { what: 'wait.forToken', options, names: FOR_TOKEN_NAMES },
+      {
+        read: tokenSettlement<Output>,
+        tokenId: (scope) => {
+          const id = tokenId(token)
+          const key = userKey(options, 'bindings', this.#kernel.parts.host.now())
+          return key === undefined ? id : this.#bind(scope, id, key)
+        },
       },
-    })
+    )
   }
 
   completeToken(token: TokenReference, output?: unknown): Promise<CompletedToken> {
@@ -108,28 +125,29 @@ export class EngineWait implements WaitNamespace {
   }
 
   for(options: WaitForOptions): Promise<void> {
-    return this.#sleep('for', options, options)
+    return this.#sleep('for', { what: 'wait.for', options, names: FOR_NAMES }, () => options)
   }
 
   until(options: WaitUntilOptions): Promise<void> {
-    return this.#sleep('until', options, {
-      date: options.date,
-      throwIfInThePast: options.throwIfInThePast === true,
+    return this.#sleep('until', { what: 'wait.until', options, names: UNTIL_NAMES }, () => {
+      const { date, throwIfInThePast = false } = options
+      requireFlag(throwIfInThePast, 'throwIfInThePast')
+      return { date, throwIfInThePast }
     })
   }
 
   #sleep(
     kind: 'for' | 'until',
-    options: IdempotencyOptions & { readonly signal?: AbortSignal },
-    time: WaitForOptions | { readonly date: Date; readonly throwIfInThePast: boolean },
+    call: WaitCall,
+    time: () => WaitForOptions | { readonly date: Date; readonly throwIfInThePast: boolean },
   ): Promise<void> {
-    return this.#wait(`wait.${kind}`, options, {
+    return this.#wait(call, {
       read: () => ({ result: undefined, output: undefined }),
       tokenId: (scope) => {
         const now = this.#kernel.parts.host.now()
-        const { timeoutAt, past } = sleepDeadline(time, now)
-        const { signal: _, ...plain } = options
-        const key = userKey(options, 'sleeps', now) ?? implicitKey(scope, kind, plain)
+        const { timeoutAt, past } = sleepDeadline(time(), now)
+        const { signal: _, ...plain } = call.options
+        const key = userKey(call.options, 'sleeps', now) ?? implicitKey(scope, kind, plain)
         const token = { kind: 'SLEEP', timeoutAt, tags: [], key, now, scope } as const
         const inserted = this.#insert(token, past)
         return chain(inserted, ({ record }) => record.id)
@@ -138,8 +156,7 @@ export class EngineWait implements WaitNamespace {
   }
 
   #wait<Result, Output>(
-    what: string,
-    options: { readonly signal?: AbortSignal },
+    { what, options, names }: WaitCall,
     {
       read,
       tokenId: findToken,
@@ -151,15 +168,17 @@ export class EngineWait implements WaitNamespace {
     let scope: RunScope
     try {
       scope = this.#kernel.requireScope(what)
+      requireOptions(options, `the options of ${what}`, names)
+      requireSignal(options.signal, 'signal')
     } catch (error) {
-      return rejected(error)
+      return rejectedWait(error)
     }
     const waiter = new Waiter<Result, Output>(scope, read)
     return this.#kernel.parts.waitpoints.wait(waiter, () => findToken(scope), options.signal)
   }
 
   /** The first call with a key binds it to its token; a later one waits for that token, whatever it was given. */
-  #bind(scope: RunScope, id: string, options: IdempotencyOptions): Awaitable<string> {
+  #bind(scope: RunScope, id: string, key: KeyRecord): Awaitable<string> {
     const { host } = this.#kernel.parts
     const now = host.now()
     return chain(this.#read(id), (token) => {
@@ -170,7 +189,7 @@ export class EngineWait implements WaitNamespace {
         status: 'COMPLETED',
         outputJson: JSON.stringify(id),
         tags: [],
-        key: userKey(options, 'bindings', now),
+        key,
         runId: scope.id,
         createdAt: now,
         completedAt: now,
@@ -256,17 +275,7 @@ function readTimeout(timeout: Duration | Date, now: number): ReadDeadline {
 function tokenId(token: TokenReference): string {
   const id = idOf(token)
   if (typeof id !== 'string' || id === '')
-    throw new TypeError(`Cannot use ${inspect(token)} as a token: give its id, or what createToken answered`)
+    throw new TypeError(`Cannot use ${show(token)} as a token: give its id, or what createToken answered`)
   if (!id.startsWith(TOKEN_PREFIX)) throw tokenNotFound(id)
   return id
-}
-
-function rejected<Result, Output>(error: unknown): Unwrappable<Result, Output> {
-  const reason = error instanceof Error ? error : new Error(String(error))
-  const promise = Promise.reject<Result>(reason)
-  const unwrapped = Promise.reject<Output>(reason)
-  // Like every other wait: one that nobody awaits must not end the process.
-  promise.catch(() => undefined)
-  unwrapped.catch(() => undefined)
-  return Object.assign(promise, { unwrap: () => unwrapped })
 }

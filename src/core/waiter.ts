@@ -69,6 +69,16 @@ export class Waiter<Result = unknown, Output = unknown> implements ScopedWait {
   }
 }
 
+/** What a wait that cannot begin answers: as every other one, it must not end the process when nobody awaits it. */
+export function rejectedWait<Result, Output>(error: unknown): Unwrappable<Result, Output> {
+  const failed = <T>(): Promise<T> => {
+    const deferred = createDeferred<T>()
+    rejectQuietly(deferred, error)
+    return deferred.promise
+  }
+  return Object.assign(failed<Result>(), { unwrap: () => failed<Output>() })
+}
+
 function settleUnwrapped<Result, Output>(
   deferred: Deferred<Output>,
   settlement: Settlement<Result, Output>,

@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { type Engine, kernelOf } from '../core/engine.ts'
 import { outsideRuns } from '../core/run-scope.ts'
+import { type OptionNames, requireOptions, show } from '../primitives/require.ts'
 import { type BodyLimits, readBodyLimits } from './body-limits.ts'
 import { Refusal, refusalOf } from './refusal.ts'
 import { tokenRoutes } from './token-routes.ts'
@@ -12,12 +13,14 @@ export interface HandlerOptions {
   readonly limits?: BodyLimits
 }
 
-/** Answers a request; never rejects. */
+/** Answers a request. Rejects only for what is no `Request`, with a TypeError: whatever fails, there is a response. */
 export interface Handler {
   (request: Request): Promise<Response>
   /** The same function, for hosts that look for it here. */
   readonly fetch: (request: Request) => Promise<Response>
 }
+
+const NAMES: OptionNames<HandlerOptions> = { basePath: true, limits: true }
 
 /**
  * Creates what serves an engine over HTTP, wherever there are `Request` and `Response`: what completes its tokens
@@ -31,8 +34,10 @@ export interface Handler {
  * const response = await handler(new Request(token.url, { method: 'POST', body: '{"approved":true}' }))
  * ```
  */
-export function createHandler(engine: Engine, { basePath, limits }: HandlerOptions = {}): Handler {
+export function createHandler(engine: Engine, options: HandlerOptions = {}): Handler {
   const kernel = kernelOf(engine)
+  requireOptions(options, 'the options of createHandler', NAMES)
+  const { basePath, limits } = options
   const { host, journal } = kernel.parts
 
   const refuse = (thrown: unknown): Refusal => {
@@ -52,6 +57,7 @@ export function createHandler(engine: Engine, { basePath, limits }: HandlerOptio
   })
 
   const answer = async (request: Request): Promise<Response> => {
+    requireRequest(request)
     const { pathname } = new URL(request.url)
     const release = host.clock.hold?.({ kind: 'call', id: `${request.method} ${pathname}` })
     try {
@@ -70,8 +76,19 @@ export function createHandler(engine: Engine, { basePath, limits }: HandlerOptio
   return Object.assign(handler, { fetch: handler })
 }
 
+/** A request of Node has another `url` and no way to read it: it would fail somewhere below. */
+function requireRequest(request: unknown): void {
+  const url = typeof request === 'object' && request !== null && 'url' in request ? request.url : undefined
+  if (typeof url === 'string' && URL.canParse(url)) return
+  throw new TypeError(
+    `Cannot answer ${show(request)}: give a Request with an absolute URL; for requests of Node there is serve()`,
+  )
+}
+
 /** The path without its last slash, checked. */
-export function readBasePath(path = ''): string {
-  if (/^(?:\/[\w.~-]+)*\/?$/.test(path)) return path.replace(/\/$/, '')
-  throw new TypeError(`Cannot create the handler: basePath "${path}" must be a plain path such as "/engine"`)
+export function readBasePath(path: unknown = ''): string {
+  if (typeof path === 'string' && /^(?:\/[\w.~-]+)*\/?$/.test(path)) return path.replace(/\/$/, '')
+  throw new TypeError(
+    `Cannot create the handler: basePath ${show(path)} must be a plain path such as "/engine"`,
+  )
 }

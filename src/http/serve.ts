@@ -4,6 +4,7 @@ import { isIPv6 } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { type Engine, kernelOf } from '../core/engine.ts'
 import { WaitpointError } from '../core/errors.ts'
+import { type OptionNames, requireName, requireOptions, requireWhole } from '../primitives/require.ts'
 import { Connections } from './connections.ts'
 import { createHandler, type HandlerOptions, readBasePath } from './create-handler.ts'
 
@@ -23,6 +24,8 @@ export interface HttpServer extends AsyncDisposable {
   close(): Promise<void>
 }
 
+const NAMES: OptionNames<ServeOptions> = { port: true, hostname: true, basePath: true, limits: true }
+
 /**
  * Serves an engine over HTTP on Node. Unless the engine has a `baseUrl`, the URLs of its tokens lead here.
  *
@@ -36,10 +39,11 @@ export interface HttpServer extends AsyncDisposable {
  * ```
  */
 export async function serve(engine: Engine, options: ServeOptions = {}): Promise<HttpServer> {
+  requireOptions(options, 'the options of serve', NAMES)
   const { port = 0, hostname = '127.0.0.1', ...handlerOptions } = options
   // An empty one would mean every network the machine is in.
-  if (typeof hostname !== 'string' || hostname === '')
-    throw new TypeError('Cannot listen: hostname must be a non-empty string')
+  requireName(hostname, 'hostname')
+  requireWhole(port, 'port', { from: 0, to: 65_535 })
   const handler = createHandler(engine, handlerOptions)
   const { credentials, journal } = kernelOf(engine).parts
   // The globals stay as they are: this is somebody else's process.
@@ -67,9 +71,6 @@ interface ListenAddress {
 
 /** Listens; answers the port. */
 async function listen(server: Server, { port, hostname }: ListenAddress): Promise<number> {
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new RangeError(`Cannot listen on port ${port}: it must be a whole number from 0 to 65535`)
-  }
   try {
     const listening = once(server, 'listening')
     server.listen(port, hostname)

@@ -1,22 +1,85 @@
+import { inspect } from 'node:util'
+
+/** Every option there is, so that none is forgotten when one is added. */
+export type OptionNames<Options> = Readonly<Record<keyof Options, unknown>>
+
 /** @throws TypeError unless it is an object that can be read options from. */
-export function requireObject(value: unknown, what: string): void {
+export function requireObject(value: unknown, what: string): asserts value is object {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return
-  throw new TypeError(`Cannot use ${what}: it must be an object`)
+  throw refused(value, what, 'an object')
+}
+
+/**
+ * A misspelt option would be ignored, and its default be used.
+ *
+ * @throws TypeError unless it is an object that has no other options than these.
+ */
+export function requireOptions(
+  value: unknown,
+  what: string,
+  names: Readonly<Record<string, unknown>>,
+): asserts value is object {
+  requireObject(value, what)
+  for (const name of Object.keys(value)) {
+    if (Object.hasOwn(names, name)) continue
+    throw new TypeError(
+      `Cannot use ${what}: there is no option "${name}"; use ${Object.keys(names).join(', ')}`,
+    )
+  }
 }
 
 /** @throws TypeError unless it is a function, or left out. */
 export function requireFunction(value: unknown, what: string): void {
-  if (value === undefined || typeof value === 'function') return
-  throw new TypeError(`Cannot use ${what}: it must be a function`)
+  if (value !== undefined && typeof value !== 'function') throw refused(value, what, 'a function')
+}
+
+/** @throws TypeError unless it has these methods: a clock, a storage. */
+export function requireMethods(value: unknown, what: string, names: readonly string[]): void {
+  const has = (name: string): boolean =>
+    typeof (value as Readonly<Record<string, unknown>>)[name] === 'function'
+  if (typeof value !== 'object' || value === null || !names.every(has))
+    throw refused(value, what, `an object with ${names.join(' and ')}`)
 }
 
 /** @throws TypeError unless it is an array. */
 export function requireList(value: unknown, what: string): void {
-  if (!Array.isArray(value)) throw new TypeError(`Cannot use ${what}: they must be a list`)
+  if (!Array.isArray(value)) throw refused(value, what, 'a list')
+}
+
+/** @throws TypeError unless it is a boolean, or left out. */
+export function requireFlag(value: unknown, what: string): void {
+  if (value !== undefined && typeof value !== 'boolean') throw refused(value, what, 'true or false')
+}
+
+/** @throws TypeError unless it is an `AbortSignal`, or left out. */
+export function requireSignal(value: unknown, what: string): void {
+  if (value !== undefined && !(value instanceof AbortSignal)) throw refused(value, what, 'an AbortSignal')
 }
 
 /** @throws TypeError unless it is a string with something in it. */
 export function requireName(value: unknown, what: string): string {
   if (typeof value === 'string' && value !== '') return value
-  throw new TypeError(`Cannot use ${what} ${String(value)}: it must be a non-empty string`)
+  throw refused(value, what, 'a non-empty string')
+}
+
+/** @throws RangeError unless it is a whole number in the range. */
+export function requireWhole(
+  value: unknown,
+  what: string,
+  { from, to = Number.MAX_SAFE_INTEGER }: { readonly from: number; readonly to?: number },
+): void {
+  if (Number.isInteger(value) && Number(value) >= from && Number(value) <= to) return
+  const range = to === Number.MAX_SAFE_INTEGER ? `${from}` : `${from} to ${to}`
+  throw new RangeError(`Cannot use ${what} ${show(value)}: it must be a whole number from ${range}`)
+}
+
+/** Any value, in a message: on one line, strings in double quotes. */
+export function show(value: unknown): string {
+  return typeof value === 'string'
+    ? JSON.stringify(value)
+    : inspect(value, { depth: 0, breakLength: Infinity })
+}
+
+function refused(value: unknown, what: string, expected: string): TypeError {
+  return new TypeError(`Cannot use ${what} ${show(value)}: it must be ${expected}`)
 }

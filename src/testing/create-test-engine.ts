@@ -4,10 +4,12 @@ import type { Storage } from '../contract/storage.ts'
 import { createEngineOn, type Engine } from '../core/engine.ts'
 import type { EngineOptions } from '../core/engine-options.ts'
 import { memoryStorage } from '../storage/memory.ts'
+import { requireMethods, requireObject, show } from '../primitives/require.ts'
 import { alwaysAsync } from './async-storage.ts'
 import { observedStorage } from './observed-storage.ts'
 import { testClock, type TestClockOptions } from './test-clock.ts'
 
+/** Options of `createTestEngine`: those of `createEngine`, a clock of its own, and a seed; all have defaults. */
 export interface TestEngineOptions extends Omit<EngineOptions, 'clock'> {
   /** A clock, or the options of a new one. Default: a new one in mode `auto`. */
   readonly clock?: TestClock | TestClockOptions
@@ -15,6 +17,7 @@ export interface TestEngineOptions extends Omit<EngineOptions, 'clock'> {
   readonly seed?: number | string
 }
 
+/** An engine in virtual time, and the clock that moves it. */
 export interface TestEngine extends AsyncDisposable {
   readonly engine: Engine
   readonly clock: TestClock
@@ -26,7 +29,8 @@ export interface TestEngine extends AsyncDisposable {
  * Creates an engine in virtual time, ready for use: with a storage in memory unless another one is given, and with the
  * same ids and jitter for the same seed.
  *
- * `WAITPOINT_STORAGE=memory-async` makes the storage in memory answer like one that is not.
+ * `WAITPOINT_STORAGE=memory-async` makes the storage in memory answer like one that is not. Rejects as `createEngine` and
+ * `testClock` throw, and with what is wrong with the storage.
  *
  * @example
  * ```ts
@@ -36,7 +40,12 @@ export interface TestEngine extends AsyncDisposable {
  * ```
  */
 export async function createTestEngine(options: TestEngineOptions = {}): Promise<TestEngine> {
+  requireObject(options, 'the options of createTestEngine')
   const { seed = 1, clock: clockOption = {}, storage = defaultStorage(), ...engineOptions } = options
+  if (typeof seed !== 'string' && !Number.isFinite(seed))
+    throw new TypeError(`Cannot use seed ${show(seed)}: it must be a number or a string`)
+  requireObject(clockOption, 'clock')
+  requireMethods(storage, 'storage', ['open'])
   const isOwnClock = !isClock(clockOption)
   const clock = isOwnClock ? testClock(clockOption) : clockOption
   // Engines that meet on a storage or a clock must not make the same ids.

@@ -3,12 +3,16 @@ import {
   type TestClock,
   type TestClockOptions as BareOptions,
 } from '../clock/test-clock.ts'
+import { requireObject } from '../primitives/require.ts'
 import { currentScope } from '../core/run-scope.ts'
 
+/** Options of `testClock`; all have defaults. */
 export type TestClockOptions = Omit<BareOptions, 'currentRun'>
 
 /**
  * Creates a clock that is moved by tests. It touches no globals, and any number of them live side by side.
+ *
+ * @throws TypeError or RangeError for options that cannot be used.
  *
  * @example
  * ```ts
@@ -18,6 +22,7 @@ export type TestClockOptions = Omit<BareOptions, 'currentRun'>
  * ```
  */
 export function testClock(options: TestClockOptions = {}): TestClock {
+  requireObject(options, 'the options of testClock')
   return bareTestClock({ ...options, currentRun })
 }
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { setImmediate as macrotask } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { testClock } from '../../src/clock/test-clock.ts'
+import { type TestClock, testClock } from '../../src/clock/test-clock.ts'
 import { runInChild } from './child-process.ts'
 import { clockLaws } from './clock-laws.ts'
 
@@ -13,12 +13,41 @@ describe('testClock', () => {
     return { clock, elapse: (durationMs) => clock.advance(durationMs) }
   })
 
+  it.each([
+    ['null', null],
+    ['a number', 5],
+    ['a misspelt option', { stat: 0 }],
+    ['a mode there is not', { mode: 'manuel' }],
+    ['a start that is a string', { start: '' }],
+    ['a start of null', { start: null }],
+    ['a grace that is a string', { ioGraceMs: '5' }],
+    ['no steps', { maxSteps: 0 }],
+  ])('refuses options that cannot be used: %s', (_name, options) => {
+    expect(() => testClock(options as never)).toThrow(/^Cannot (use|read) /)
+  })
+
+  it.each<[string, (clock: TestClock) => unknown]>([
+    ['settle(null)', (clock) => clock.settle(null as never)],
+    ['until(null)', (clock) => clock.until(null as never)],
+    ['until({})', (clock) => clock.until({} as never)],
+    ['until with a misspelt limit', (clock) => clock.until(Promise.resolve(), { withn: 5 } as never)],
+    ['advance with no signal', (clock) => clock.advance(1, { signal: null as never })],
+    ['setWall(null)', (clock) => clock.setWall(null as never)],
+    ['sleep with null', (clock) => clock.sleep(1, null as never)],
+    ['external(5)', async (clock) => clock.external(5 as never)],
+  ])('rejects calls that cannot be carried out, and stays where it is: %s', async (_name, call) => {
+    const clock = testClock({ mode: 'manual' })
+    const start = clock.now()
+    await expect(call(clock) as Promise<unknown>).rejects.toThrow(/^Cannot (use|read|wait) /)
+    expect([clock.now(), clock.pending()]).toEqual([start, []])
+  })
+
   it('starts with the year 2000, or where it is told to', () => {
     expect(testClock().now()).toBe(START)
     expect(testClock({ start: 5 }).now()).toBe(5)
     expect(testClock({ start: new Date(7) }).now()).toBe(7)
     expect(() => testClock({ start: 0.5 })).toThrow(RangeError)
-    expect(() => testClock({ start: new Date(NaN) })).toThrow('Cannot read instant "Invalid Date"')
+    expect(() => testClock({ start: new Date(NaN) })).toThrow('Cannot read instant Invalid Date')
   })
 
   it.each(['auto', 'manual', 'frozen'] as const)('stands still by itself in mode %s', async (mode) => {

@@ -12,8 +12,12 @@ import {
 } from 'waitpoint'
 import { createTestEngine } from 'waitpoint/testing'
 import { bodyTask, rejection } from '../support/body-task.ts'
+import { collect } from '../support/streams.ts'
 
 const hello = task({ id: 'hello', run: async (name: string) => `Hello ${name}` })
+
+/** These answer a value, or what is iterated. */
+const SYNCHRONOUS = ['metadata.set', 'metadata.get', 'runs.subscribeToRun']
 
 /** What a call throws or rejects with. */
 function failure(call: () => unknown): Promise<unknown> {
@@ -31,14 +35,22 @@ describe('the functions of the module', () => {
     ['wait.until', () => wait.until({ date: new Date(0) })],
     ['metadata.set', () => metadata.set('key', 1)],
     ['metadata.get', () => metadata.get('key')],
+    ['metadata.flush', () => metadata.flush()],
     ['metadata.stream', () => metadata.stream('key', new ReadableStream())],
     ['runs.retrieve', () => runs.retrieve('run_1')],
+    ['runs.list', () => runs.list()],
+    ['runs.poll', () => runs.poll('run_1')],
+    ['runs.cancel', () => runs.cancel('run_1')],
+    ['runs.replay', () => runs.replay('run_1')],
     ['runs.subscribeToRun', () => runs.subscribeToRun('run_1')],
     ['tasks.trigger', () => tasks.trigger<typeof hello>('hello', 'Ada')],
     ['streams.append', () => streams.append('key', 1)],
     ['once', () => once('key', () => 1)],
     ['task.trigger', () => hello.trigger('Ada')],
     ['task.triggerAndWait', () => hello.triggerAndWait('Ada')],
+    ['tasks.triggerAndWait', () => tasks.triggerAndWait<typeof hello>('hello', 'Ada')],
+    ['tasks.batchTriggerAndWait', () => tasks.batchTriggerAndWait<typeof hello>('hello', [])],
+    ['task.batchTriggerAndWait', () => hello.batchTriggerAndWait([])],
     ['task.batchTrigger', () => hello.batchTrigger([])],
   ]
 
@@ -46,6 +58,21 @@ describe('the functions of the module', () => {
     const error = (await failure(call)) as WaitpointError
     expect(error).toMatchObject({ name: 'WaitpointError', code: 'ERR_NO_ENGINE' })
     expect(error.message).toMatch(/^Cannot find an engine here: .*engine\.wait.*engine\.makeDefault\(\)/)
+  })
+
+  it.each(calls.filter(([name]) => !SYNCHRONOUS.includes(name)))(
+    'reject rather than throw, as everything that answers a promise: %s',
+    async (_name, call) => {
+      await expect(call() as Promise<unknown>).rejects.toMatchObject({ code: 'ERR_NO_ENGINE' })
+    },
+  )
+
+  it('can be unwrapped and iterated there as well, to the same error', async () => {
+    const NO_ENGINE = { code: 'ERR_NO_ENGINE' }
+    expect(await failure(() => wait.forToken('waitpoint_1').unwrap())).toMatchObject(NO_ENGINE)
+    expect(await failure(() => hello.triggerAndWait('Ada').unwrap())).toMatchObject(NO_ENGINE)
+    expect(await failure(() => collect(wait.listTokens()))).toMatchObject(NO_ENGINE)
+    expect(await failure(() => collect(runs.list()))).toMatchObject(NO_ENGINE)
   })
 
   it('find the engine that was made the default, until it is disposed of', async () => {

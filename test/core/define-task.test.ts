@@ -44,14 +44,14 @@ describe('task', () => {
   })
 
   it.each([
-    ['no id', { run }, TypeError, /its id must be a non-empty string/],
-    ['an empty id', { id: '', run }, TypeError, /its id must be a non-empty string/],
+    ['no id', { run }, TypeError, /Cannot use task id .*: it must be a non-empty string/],
+    ['an empty id', { id: '', run }, TypeError, /Cannot use task id .*: it must be a non-empty string/],
     ['no function', { id: 't' }, TypeError, /Cannot define task "t": run must be a function/],
     [
       'no attempts',
       { id: 't', run, retry: { maxAttempts: 0 } },
       RangeError,
-      /retry\.maxAttempts 0 of task "t"/,
+      /retry\.maxAttempts 0: it must be a whole number from 1/,
     ],
     ['half attempts', { id: 't', run, retry: { maxAttempts: 1.5 } }, RangeError, /must be a whole number/],
     ['a factor below one', { id: 't', run, retry: { factor: 0.5 } }, RangeError, /retry\.factor 0\.5/],
@@ -81,7 +81,7 @@ describe('task', () => {
       expect.objectContaining({ code: 'ERR_TASK_DUPLICATE' }) as Error,
     )
     expect(() => createEngine({ tasks: [{ id: 'fake' }] })).toThrow(
-      /Cannot use "fake": it was not made by task\(\)/,
+      /Cannot use { id: 'fake' }: it was not made by task\(\)/,
     )
   })
 

@@ -20,10 +20,50 @@ describe('createEngine', () => {
     ['an empty secretKey', { secretKey: '' }],
     ['no secretKey', { secretKey: [] }],
     ['a secretKey that is none', { secretKey: ['a', 7] }],
+    ['a secretKey of null', { secretKey: null }],
+    ['options that are null', null],
+    ['options that are no object', 'memory'],
+    ['tasks that are no list', { tasks: null }],
+    ['a clock that is none', { clock: {} }],
+    ['a storage that is none', { storage: {} }],
+    ['streams of null', { streams: null }],
+    ['streams that are a number', { streams: 5 }],
+    ['a misspelt option of streams', { streams: { history: 5 } }],
+    ['retention of null', { retention: null }],
+    ['a misspelt option of retention', { retention: { maxage: '1d' } }],
+    ['a negative retention', { retention: { maxCount: -1 } }],
+    ['a task of null', { tasks: [null] }],
     ['a task that is none', { tasks: [{ id: 'plain' }] }],
   ])('refuses %s', (_what, options) => {
     expect(() => createEngine(options as EngineOptions)).toThrow(/^Cannot /)
   })
+
+  it.each([
+    'http://example.org/a path',
+    ' http://example.org',
+    'http://example.org?tenant=1',
+    'http://example.org/#here',
+    'http://ada@example.org',
+    'http://example.org:99999',
+    'http://',
+  ])('refuses the baseUrl "%s", and says what is right', (baseUrl) => {
+    expect(() => createEngine({ baseUrl })).toThrow(
+      /it must be an http or https address without spaces, credentials, query or fragment$/,
+    )
+  })
+
+  it('does not repeat what may be a password', () => {
+    expect(() => createEngine({ baseUrl: 'http://ada:secret@example.org' })).toThrow('"http://…@example.org"')
+  })
+
+  it.each(['http://localhost:3000', 'https://example.org/engine/', 'http://[::1]:3'])(
+    'begins the URLs of tokens with the baseUrl "%s"',
+    async (baseUrl) => {
+      await using engine = createEngine({ baseUrl })
+      const { url } = await engine.wait.createToken()
+      expect(url.startsWith(`${baseUrl.replace(/\/$/, '')}/api/v1/`)).toBe(true)
+    },
+  )
 
   it('refuses two tasks with one id, and one queue with two limits', () => {
     const twin = task({ id: 'plain', run: () => undefined })

@@ -3,10 +3,12 @@ import { streams } from 'waitpoint'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
 import {
+  chunksOf,
   collect,
   collectUntilError,
   countedSignal,
   CountSource,
+  follow,
   numbers,
   PushSource,
   reportedErrors,
@@ -51,6 +53,43 @@ describe('streams.read', () => {
     expect(await collect(t.engine.streams.read(run, 'k'))).toEqual(['a'])
     expect(t.clock.now()).toBe(start)
     await run.result()
+  })
+
+  it('ends with the first source of a key; a later reader, and a subscriber, get what a second one adds', async () => {
+    const source = new PushSource<string>()
+    const body = bodyTask(async ({ streams, wait }) => {
+      await streams.pipe('k', sourceOf('a')).waitUntilComplete()
+      await wait.for({ hours: 1 })
+      await streams.pipe('k', source).waitUntilComplete()
+    })
+    await using t = await createTestEngine({ tasks: [body] })
+    const run = await t.engine.trigger(body, null)
+    const parts = follow(t.engine, run)
+    expect(await collect(t.engine.streams.read(run, 'k'))).toEqual(['a'])
+    source.push('b')
+    source.end()
+    await run.result()
+    expect(await collect(t.engine.streams.read(run, 'k'))).toEqual(['a', 'b'])
+    expect(chunksOf(await parts, 'k')).toEqual(['a', 'b'])
+  })
+
+  it('ends with the first attempt that ended its source well; startIndex reads on, a subscriber gets all', async () => {
+    const body = bodyTask(
+      async ({ streams, ctx }) => {
+        await streams
+          .pipe('k', sourceOf(`${ctx.attempt.number}a`, `${ctx.attempt.number}b`))
+          .waitUntilComplete()
+        if (ctx.attempt.number === 1) throw new Error('once more')
+      },
+      { retry: { maxAttempts: 2 } },
+    )
+    await using t = await createTestEngine({ tasks: [body] })
+    const run = await t.engine.trigger(body, null)
+    const parts = follow(t.engine, run)
+    await run.result()
+    expect(await collect(t.engine.streams.read(run, 'k'))).toEqual(['1a', '1b'])
+    expect(await collect(t.engine.streams.read(run, 'k', { startIndex: 2 }))).toEqual(['2a', '2b'])
+    expect(chunksOf(await parts, 'k')).toEqual(['1a', '1b', '2a', '2b'])
   })
 
   it('reads nothing from a key that the run never used', async () => {

@@ -169,7 +169,7 @@ describe('a filter of listTokens', () => {
   })
 
   it.each<[ListTokensParams, RegExp]>([
-    [{ status: 'DONE' as never }, /Cannot list tokens with status "DONE": use WAITING, COMPLETED, TIMED_OUT/],
+    [{ status: 'DONE' as never }, /Cannot list by status "DONE": use WAITING, COMPLETED, TIMED_OUT/],
     [{ period: 'lately' }, /Cannot read period "lately"/],
     [{ period: '7' }, /Cannot read period "7"/],
     [{ period: 0 }, /period 0/],
@@ -177,7 +177,7 @@ describe('a filter of listTokens', () => {
     [{ from: new Date(Number.NaN) }, /Cannot read from Invalid Date/],
     [{ to: Number.NaN }, /Cannot read to NaN/],
     [{ from: '2000-01-01' as never }, /Cannot read from 2000-01-01/],
-    [{ limit: 0 }, /Cannot list 0 items a page/],
+    [{ limit: 0 }, /Cannot use limit 0: /],
     [{ limit: 101 }, /from 1 to 100/],
     [{ limit: 1.5 }, /whole number/],
     [{ after: 'waitpoint_1', before: 'waitpoint_2' }, /after and before/],

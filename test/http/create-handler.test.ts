@@ -44,6 +44,27 @@ describe('createHandler', () => {
     }
   })
 
+  it.each([
+    ['null', null],
+    ['a path', '/engine'],
+    ['a misspelt option', { base: '/engine' }],
+    ['a basePath that is a list', { basePath: [] }],
+    ['limits of null', { limits: null }],
+    ['a misspelt limit', { limits: { complete: 5 } }],
+    ['a limit that is no number', { limits: { completeBytes: '5' } }],
+  ])('refuses options that cannot be used: %s', async (_name, options) => {
+    await using t = await stillEngine()
+    expect(() => createHandler(t.engine, options as never)).toThrow(/^Cannot (use|create) /)
+  })
+
+  it.each([null, undefined, 'http://engine.test/', {}, { url: '/', method: 'GET' }])(
+    'rejects what is no request, and says so: %j',
+    async (none) => {
+      await using t = await stillEngine()
+      await expect(createHandler(t.engine)(none as never)).rejects.toThrow(/^Cannot answer .* give a Request/)
+    },
+  )
+
   it('is a function that is its own fetch', async () => {
     await using t = await stillEngine()
     const handler: Handler = createHandler(t.engine)

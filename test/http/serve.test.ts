@@ -147,6 +147,20 @@ describe('serve', () => {
     expect(answer).toMatch(/\{"error":"Bad Request"\}$/)
   })
 
+  it.each([
+    ['null', null],
+    ['a port of its own', 3000],
+    ['a misspelt option', { host: '0.0.0.0' }],
+    ['a port that is a string', { port: '3000' }],
+    ['a port there is not', { port: 65_536 }],
+    ['no hostname', { hostname: '' }],
+    ['limits of null', { limits: null }],
+  ])('refuses options that cannot be used, before it listens: %s', async (_name, options) => {
+    await using t = await stillEngine()
+    await expect(serve(t.engine, options as never)).rejects.toThrow(/^Cannot use /)
+    await expect(serve(null as never)).rejects.toThrow(/^Cannot use this engine/)
+  })
+
   it('refuses a body beyond the limit, and does not take the rest of it', async () => {
     await using t = await stillEngine()
     await using _server = await serve(t.engine, { limits: { completeBytes: 100_000 } })

@@ -56,6 +56,18 @@ describe('createTestEngine', () => {
     expect(await answerAfter(DAY_MS)).toBe('timed out')
   })
 
+  it.each([
+    ['null', null],
+    ['a clock of null', { clock: null }],
+    ['a misspelt option of the clock', { clock: { stat: 0 } }],
+    ['a seed of null', { seed: null }],
+    ['a storage that is none', { storage: {} }],
+    ['tasks of null', { tasks: null }],
+    ['streams of null', { streams: null }],
+  ])('refuses options that cannot be used: %s', async (_name, options) => {
+    await expect(createTestEngine(options as never)).rejects.toThrow(/^Cannot use /)
+  })
+
   it('makes the same ids for the same seed', async () => {
     const firstRun = async (options: TestEngineOptions): Promise<string> => {
       await using t = await createTestEngine({ ...options, tasks: [nap] })
