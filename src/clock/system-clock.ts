@@ -45,7 +45,8 @@ class SystemClock implements Clock {
   hold(): ReleaseHold {
     if (this.#holds++ === 0) {
       if (this.#osTimer === undefined) this.#arm(Infinity, LONGEST_DELAY_MS)
-      this.#osTimer?.ref()
+      // Else the turn that is to come sees to it.
+      else if (this.#turn === undefined) this.#osTimer.ref()
     }
     return this.#release
   }
@@ -53,9 +54,7 @@ class SystemClock implements Clock {
   /** The end of any hold: they are only counted. */
   readonly #release = (): void => {
     this.#holds -= 1
-    if (this.#holds > 0) return
-    this.#osTimer?.unref()
-    this.#tidy()
+    if (this.#holds === 0) this.#takeTurn()
   }
 
   #cancel(deadline: Deadline<Timer>): void {
@@ -75,6 +74,8 @@ class SystemClock implements Clock {
       setImmediate(() => {
         this.#turn = undefined
         this.#drain()
+        if (this.#holds === 0) this.#osTimer?.unref()
+        else this.#osTimer?.ref()
       }),
     )
   }

@@ -1,12 +1,13 @@
 import type { Deferred } from '../primitives/deferred.ts'
 import { createDeferred } from '../primitives/deferred.ts'
+import { type Few, itemsOf, withItem, withoutItem } from '../primitives/few.ts'
 
 /**
  * Wakes whoever reads something that changes. A watcher is opened before the first read, so that no change falls
  * between a read and the wait for the next one; changes in between are one wake-up.
  */
 export class ChangeFeed {
-  readonly #watchers = new Map<string, Set<Watcher>>()
+  readonly #watchers = new Map<string, Few<Watcher>>()
   #closed: Error | undefined
 
   /** How many topics are watched. */
@@ -16,26 +17,20 @@ export class ChangeFeed {
 
   /** How many watchers are open. */
   get size(): number {
-    return new Set([...this.#watchers.values()].flatMap((watchers) => [...watchers])).size
+    return new Set([...this.#watchers.values()].flatMap(itemsOf)).size
   }
 
   watch(...topics: readonly string[]): Watcher {
-    const watcher = new Watcher(() => {
-      for (const topic of topics) this.#leave(topic, watcher)
-    })
+    const watcher = new Watcher(this, topics)
     if (this.#closed !== undefined) watcher.fail(this.#closed)
-    for (const topic of topics) {
-      const watchers = this.#watchers.get(topic)
-      if (watchers === undefined) this.#watchers.set(topic, new Set([watcher]))
-      else watchers.add(watcher)
-    }
+    for (const topic of topics) this.#watchers.set(topic, withItem(this.#watchers.get(topic), watcher))
     return watcher
   }
 
   notify(topic: string): void {
     const watchers = this.#watchers.get(topic)
     if (watchers === undefined) return
-    for (const watcher of watchers) watcher.wake(topic)
+    for (const watcher of itemsOf(watchers)) watcher.wake(topic)
   }
 
   /** Something may have changed: everybody looks again. */
@@ -46,26 +41,31 @@ export class ChangeFeed {
   /** Every watcher, present and future, rejects with `error`. */
   close(error: Error): void {
     this.#closed = error
-    for (const watchers of this.#watchers.values()) for (const watcher of watchers) watcher.fail(error)
+    for (const watcher of [...this.#watchers.values()].flatMap(itemsOf)) watcher.fail(error)
   }
 
-  #leave(topic: string, watcher: Watcher): void {
-    const watchers = this.#watchers.get(topic)
-    watchers?.delete(watcher)
-    if (watchers?.size === 0) this.#watchers.delete(topic)
+  /** The watcher is closed. */
+  leave(topics: readonly string[], watcher: Watcher): void {
+    for (const topic of topics) {
+      const others = withoutItem(this.#watchers.get(topic), watcher)
+      if (others === undefined) this.#watchers.delete(topic)
+      else this.#watchers.set(topic, others)
+    }
   }
 }
 
 /** One reader's side of a {@link ChangeFeed}. */
 export class Watcher {
-  readonly #leave: () => void
+  readonly #feed: Pick<ChangeFeed, 'leave'>
+  readonly #topics: readonly string[]
   #woken: Set<string> | undefined
   #changed = false
   #failure: Error | undefined
   #waiting: Deferred<void> | undefined
 
-  constructor(leave: () => void) {
-    this.#leave = leave
+  constructor(feed: Pick<ChangeFeed, 'leave'>, topics: readonly string[]) {
+    this.#feed = feed
+    this.#topics = topics
   }
 
   /** Resolves with the next change since the last call; at once if there was one. */
@@ -103,6 +103,6 @@ export class Watcher {
   }
 
   close(): void {
-    this.#leave()
+    this.#feed.leave(this.#topics, this)
   }
 }

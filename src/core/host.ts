@@ -18,7 +18,7 @@ export class Host {
   readonly clock: Clock
   readonly storage: Storage
   readonly random: RandomSource
-  readonly newId: (prefix: string) => string
+  readonly newId: (prefix: string, at?: number) => string
   #owner: string
   #secret = ''
   #opening: Opening | undefined

@@ -44,7 +44,7 @@ export function newRun(
   const { payload, options, context } = request
   requireObject(options, 'the options of trigger')
   const now = host.now()
-  const id = host.newId('run')
+  const id = host.newId('run', now)
   const wakeAt =
     options.delay === undefined ? undefined : parseDeadline(options.delay, { now, name: 'delay' })
   const ttlMs = options.ttl === undefined ? definition.ttlMs : parseSeconds(options.ttl, 'ttl')

@@ -32,6 +32,8 @@ export class Retention {
   #isPruning = false
   #isStopped = false
   #ended = 0
+  /** Something has ended since the last look. */
+  #hasNews = false
   #restAt = 0
 
   constructor(host: Host, events: EventQueue, options: RetentionOptions) {
@@ -57,7 +59,7 @@ export class Retention {
   /** A run or a token has ended. */
   ended(): void {
     this.#ended += 1
-    this.#restAt = this.#host.now() + this.#maxAgeMs
+    this.#hasNews = true
     if (this.#isPruning) return
     if (this.#ended % BATCH === 0) this.#schedule(0)
     else if (this.#cancel === undefined) this.#schedule(this.#pauseMs)
@@ -79,11 +81,13 @@ export class Retention {
     this.#cancel = undefined
     const now = this.#host.now()
     this.#isPruning = true
+    if (this.#hasNews) this.#restAt = now + this.#maxAgeMs
+    this.#hasNews = false
     const request = { before: now - this.#maxAgeMs, keep: this.#maxCount, limit: BATCH, now }
     const pruned = (count: number): void => {
       this.#isPruning = false
       if (count >= BATCH) this.#schedule(0)
-      else if (now <= this.#restAt) this.#schedule(this.#pauseMs)
+      else if (this.#hasNews || now <= this.#restAt) this.#schedule(this.#pauseMs)
     }
     const failed = (error: unknown): void => {
       this.#events.error(error)

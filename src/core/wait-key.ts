@@ -12,12 +12,31 @@ export function implicitKey(scope: RunScope, kind: string, options: unknown): Ke
   return { scope: scope.id, value: `${policyAttempt}/${kind}/${ordinal}/${hashOf(options)}` }
 }
 
-/** 32 bits of FNV-1a over the JSON text: the place already tells waits apart, the hash only notices changed options. */
-function hashOf(options: unknown): string {
-  const text = options === undefined ? '' : JSON.stringify(options)
-  let hash = 0x811c9dc5
-  for (let index = 0; index < text.length; index += 1) {
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+/**
+ * 31 bits of FNV-1a over what JSON would keep of a value: the place already tells waits apart, the hash only notices
+ * changed options. Hot, hence no JSON text, and a small integer: most options are one number or string.
+ */
+function hashOf(options: unknown): number {
+  return hashValue(options, 0x811c9dc5) >>> 1
+}
+
+function hashValue(value: unknown, hash: number): number {
+  if (typeof value === 'string') return hashText(value, hash)
+  if (typeof value !== 'object' || value === null) return hashText(String(value), hash ^ 1)
+  if (value instanceof Date) return hashText(String(value.getTime()), hash ^ 2)
+  let mixed = hash
+  for (const name of Object.keys(value)) {
+    // As an object of options: whatever its values are.
+    const part: unknown = (value as Record<string, unknown>)[name]
+    if (part !== undefined) mixed = hashValue(part, hashText(name, mixed ^ 3))
   }
-  return (hash >>> 0).toString(36)
+  return Array.isArray(value) ? mixed ^ 4 : mixed ^ 5
+}
+
+function hashText(text: string, hash: number): number {
+  let mixed = hash
+  for (let index = 0; index < text.length; index += 1) {
+    mixed = Math.imul(mixed ^ text.charCodeAt(index), 0x01000193)
+  }
+  return mixed
 }

@@ -84,7 +84,9 @@ export class EngineWait implements WaitNamespace {
         read: tokenSettlement<Output>,
         tokenId: (scope) => {
           const id = tokenId(token)
-          const key = userKey(options, 'bindings', this.#kernel.parts.host.now())
+          const key = hasKey(options)
+            ? userKey(options, 'bindings', this.#kernel.parts.host.now())
+            : undefined
           return key === undefined ? id : this.#bind(scope, id, key)
         },
       },
@@ -220,7 +222,7 @@ export class EngineWait implements WaitNamespace {
       })
     }
     const { kind, timeoutAt, tags, key, scope, now } = token
-    const id = host.newId(kind === 'MANUAL' ? 'waitpoint' : 'sleep')
+    const id = host.newId(kind === 'MANUAL' ? 'waitpoint' : 'sleep', now)
     const runId = scope?.id
     const record: TokenRecord = { id, kind, status: 'WAITING', timeoutAt, tags, key, runId, createdAt: now }
     const stored = host.storage.tokens.insert({ record, fence: fenceOf(scope), now, by: host.owner })
@@ -254,6 +256,10 @@ interface NewToken {
   readonly now: number
   /** The attempt that creates it. */
   readonly scope: RunScope | undefined
+}
+
+function hasKey({ idempotencyKey, idempotencyKeyTTL }: IdempotencyOptions): boolean {
+  return idempotencyKey !== undefined || idempotencyKeyTTL !== undefined
 }
 
 /** A deadline that can be read; `past` when it must not be that of a new token. */

@@ -16,6 +16,8 @@ const LAST_HALF = 2 ** 40 - 1
  * millisecond, sixteen random. Of one source every id is greater, as a string, than all before it with the same
  * prefix: also within a millisecond, and when the clock steps back.
  *
+ * The millisecond is the instant it is given, else `now()`.
+ *
  * Hot, at about 100 ns an id: a new millisecond draws its randomness once and counts up from there, in two halves
  * of 40 bits (eight characters), of which only the lower one is written anew for every id.
  *
@@ -25,7 +27,7 @@ const LAST_HALF = 2 ** 40 - 1
  * createId('run') // 'run_01jd5w3k7qz8m2v9x4t6b0c1he'
  * ```
  */
-export function createIdSource({ now, random }: IdSourceOptions): (prefix: string) => string {
+export function createIdSource({ now, random }: IdSourceOptions): (prefix: string, at?: number) => string {
   let millisecond = -1
   let upper = 0
   let lower = 0
@@ -52,8 +54,8 @@ export function createIdSource({ now, random }: IdSourceOptions): (prefix: strin
     }
   }
 
-  return (prefix) => {
-    const at = toMillisecond(now())
+  return (prefix, instant = now()) => {
+    const at = toMillisecond(instant)
     if (at > millisecond) startAt(at)
     else advance()
     return `${prefix}_${head}${spellHalf(lower)}`
