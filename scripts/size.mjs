@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
 // The goal is 15,000; ARCHITECTURE.md says what is in the way. Until then: no growth that nobody decided.
-const LIMITS = { '.': 40_000 }
+const LIMITS = { '.': 43_000 }
 
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8'))
 const entries = Object.entries(exports).filter(([, target]) => target.default)

@@ -1,10 +1,9 @@
-import { randomFillSync } from 'node:crypto'
 import type { RandomSource } from '../contract/random.ts'
 
 /** One call into the system per this many bytes: a call costs about a microsecond, whatever its size. */
 const POOL_BYTES = 4_096
 
-/** The unpredictability of production: the cryptographic random numbers of `node:crypto`. */
+/** The unpredictability of production: the cryptographic random numbers of the platform. */
 export function cryptoRandom(): RandomSource {
   const pool = new Uint8Array(POOL_BYTES)
   const view = new DataView(pool.buffer)
@@ -13,7 +12,7 @@ export function cryptoRandom(): RandomSource {
   /** The place of the next `length` unused bytes of the pool. */
   const take = (length: number): number => {
     if (used + length > POOL_BYTES) {
-      randomFillSync(pool)
+      crypto.getRandomValues(pool)
       used = 0
     }
     const from = used
@@ -23,7 +22,7 @@ export function cryptoRandom(): RandomSource {
 
   return {
     bytes(length) {
-      if (length > POOL_BYTES) return randomFillSync(new Uint8Array(length))
+      if (length > POOL_BYTES) return fill(new Uint8Array(length))
       const from = take(length)
       const bytes = pool.slice(from, from + length)
       // What was handed out once is nowhere else in memory.
@@ -35,6 +34,14 @@ export function cryptoRandom(): RandomSource {
       return toFraction(view.getUint32(from), view.getUint32(from + 4))
     },
   }
+}
+
+/** The platform fills 64 KiB at once and no more. */
+function fill(bytes: Uint8Array): Uint8Array {
+  for (let from = 0; from < bytes.length; from += POOL_BYTES) {
+    crypto.getRandomValues(bytes.subarray(from, from + POOL_BYTES))
+  }
+  return bytes
 }
 
 /** 53 random bits, all that a number has room for. */

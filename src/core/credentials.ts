@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { hmacSha256 } from '../primitives/digest.ts'
 import type { Host } from './host.ts'
 
 const DAY_SECONDS = 86_400
@@ -46,7 +46,7 @@ export class Credentials {
   /** Proves that a callback address was given out by an engine on this storage. */
   tokenHash(id: string): string {
     this.#signatures += 1
-    return createHmac('sha256', this.#host.urlSecret).update(internalId(id)).digest('hex')
+    return hmacSha256(this.#host.urlSecret, internalId(id), 'hex')
   }
 
   /** A JWT (HS256, first secret key) that may do `scopes` until `expiresAt`; the same every time it is made. */
@@ -63,9 +63,7 @@ export class Credentials {
   #sign(claims: object): string {
     this.#signatures += 1
     const content = `${encode({ alg: 'HS256' })}.${encode(claims)}`
-    const signature = createHmac('sha256', this.secretKeys[0] ?? '')
-      .update(content)
-      .digest('base64url')
+    const signature = hmacSha256(this.secretKeys[0] ?? '', content, 'base64url')
     return `${content}.${signature}`
   }
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../primitives/digest.ts'
 import type { OptionNames } from '../primitives/require.ts'
 import { requireOptions, show } from '../primitives/require.ts'
 import { currentScope } from './run-scope.ts'
@@ -31,9 +31,7 @@ export const idempotencyKeys: {
     const parts = typeof key === 'string' ? [key] : key
     if (!isKey(parts))
       throw new TypeError('Cannot create an idempotency key: give a non-empty string, or several strings')
-    return createHash('sha256')
-      .update(JSON.stringify([parts, scopeParts(scope)]))
-      .digest('hex')
+    return sha256(JSON.stringify([parts, scopeParts(scope)]), 'hex')
   },
 }
 

@@ -145,7 +145,7 @@ export class MemoryFixture {
 }
 
 /** What is answered to a write without a fence. */
-export function accepted<Answer>(answer: Answer | 'stale'): Answer {
+function accepted<Answer>(answer: Answer | 'stale'): Answer {
   if (answer === 'stale') throw new Error('refused without a fence')
   return answer
 }
