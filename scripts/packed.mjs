@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import ts from 'typescript'
 
-const EXPECTED = /^(dist\/[\w.-]+\.(js|d\.ts|js\.map)|README\.md|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md|package\.json)$/
+const EXPECTED =
+  /^(dist\/[\w.-]+\.(js|d\.ts|js\.map)|README\.md|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md|package\.json)$/
 
 const here = resolve('.')
 const folder = mkdtempSync(join(tmpdir(), 'waitpoint-packed-'))
