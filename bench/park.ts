@@ -1,7 +1,5 @@
 import { fork } from 'node:child_process'
-import type { Approvals } from './bare/approvals.ts'
-import { RecordedApprovals } from './bare/recorded-approvals.ts'
-import { EngineApprovals } from './engine-approvals.ts'
+import { parkCrowds, type ParkSide } from './park-crowds.ts'
 
 /** What parked runs take. */
 export interface ParkedMemory {
@@ -12,38 +10,27 @@ export interface ParkedMemory {
   readonly timers: number
 }
 
-/** Whose runs are parked. */
-export type ParkSide = 'ours' | 'bare'
-
 export type MeasurePark = (side: ParkSide, count: number) => Promise<ParkedMemory>
 
-const HOUR_MS = 3_600_000
-const BATCH = 10_000
 const OLD_SPACE_MB = 8_192
 
-/** Runs that are parked, until they are closed. */
+/** What is parked, until it is closed. */
 export interface Park {
   readonly memory: ParkedMemory
   close(): Promise<void>
 }
 
-/** Parks `count` runs in this process, each waiting for a token with a deadline of its own. */
+/** Parks `count` waits in this process, each for a token with a deadline of its own. */
 export async function openPark(side: ParkSide, count: number): Promise<Park> {
-  const approvals: Approvals = side === 'ours' ? new EngineApprovals(HOUR_MS) : new RecordedApprovals()
+  const crowd = parkCrowds[side]()
   const before = memoryUsage()
-  for (let left = count; left > 0; left -= BATCH) {
-    for (let run = Math.min(left, BATCH); run > 0; run--) {
-      await approvals.trigger({ doc: 'chapter 1' })
-      await approvals.asked()
-    }
-    await approvals.parked()
-  }
+  await crowd.park(count)
   const after = memoryUsage()
   const timers = process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
   const heapBytes = after.heapUsed - before.heapUsed
   const residentBytes = after.rss - before.rss
   // That it can still be closed is what keeps it from being collected before it is measured.
-  return { memory: { heapBytes, residentBytes, timers }, close: () => approvals.close() }
+  return { memory: { heapBytes, residentBytes, timers }, close: () => crowd.close() }
 }
 
 /** The same in a process of its own with room enough, started by `main FLAG side count`. */
@@ -68,8 +55,14 @@ export const PARK_FLAG = '--park'
 
 /** What such a process does: it ends with its runs, whose closing would take longer than all the rest. */
 export async function answerPark([side, count]: readonly string[]): Promise<void> {
-  const park = await openPark(side === 'ours' ? 'ours' : 'bare', Number(count))
+  const park = await openPark(asSide(side), Number(count))
   process.send?.(park.memory, () => process.exit())
+}
+
+function asSide(name: string | undefined): ParkSide {
+  const side = (Object.keys(parkCrowds) as ParkSide[]).find((one) => one === name)
+  if (side === undefined) throw new Error(`Cannot park "${name}"`)
+  return side
 }
 
 function memoryUsage(): NodeJS.MemoryUsage {

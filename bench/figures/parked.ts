@@ -1,6 +1,6 @@
 import type { Figure, Lab } from '../lab.ts'
-import type { Measurement, Series } from '../measurement.ts'
-import type { ParkedMemory, ParkSide } from '../park.ts'
+import type { Goal, Measurement, Series } from '../measurement.ts'
+import type { ParkedMemory } from '../park.ts'
 
 const MOST_HEAP_BYTES = 3e9
 
@@ -12,29 +12,11 @@ export const parked: Figure = {
     const few = await park(lab, { count: lab.count(10_000), rounds: 3 })
     const more = await park(lab, { count: lab.count(100_000), rounds: 2 })
     const million = await park(lab, { count: lab.count(1_000_000), rounds: 1 })
-    const { count, ours } = million
+    const waits = await park(lab, { count: lab.count(1_000_000), rounds: 1, isWaits: true })
     return [
       ...[few, more, million].map((crowd) => heapOfOne(crowd)),
-      {
-        what: 'heap of all of them',
-        unit: 'bytes',
-        count,
-        ...compare(million, ({ heapBytes }) => heapBytes),
-        goal: { kind: 'value', most: MOST_HEAP_BYTES },
-      },
-      {
-        what: 'resident memory of all of them',
-        unit: 'bytes',
-        count,
-        ...compare(million, ({ residentBytes }) => residentBytes),
-      },
-      {
-        what: 'timers of all their deadlines',
-        unit: 'count',
-        count,
-        ours: { values: ours.map(({ timers }) => timers) },
-        goal: { kind: 'value', most: 1 },
-      },
+      ...allOfThem(million, 'parked runs'),
+      ...allOfThem(waits, 'parked waits of 1,000 runs', { kind: 'value', most: MOST_HEAP_BYTES }),
     ]
   },
 }
@@ -47,12 +29,12 @@ interface Crowd {
 
 async function park(
   lab: Lab,
-  { count, rounds }: { readonly count: number; readonly rounds: number },
+  { count, rounds, isWaits = false }: { count: number; rounds: number; isWaits?: boolean },
 ): Promise<Crowd> {
-  const crowd: Readonly<Record<ParkSide, ParkedMemory[]>> = { ours: [], bare: [] }
+  const crowd: Readonly<Record<'ours' | 'bare', ParkedMemory[]>> = { ours: [], bare: [] }
   for (let round = lab.rounds(rounds); round > 0; round--) {
-    crowd.ours.push(await lab.measurePark('ours', count))
-    crowd.bare.push(await lab.measurePark('bare', count))
+    crowd.ours.push(await lab.measurePark(isWaits ? 'our waits' : 'ours', count))
+    crowd.bare.push(await lab.measurePark(isWaits ? 'bare waits' : 'bare', count))
   }
   return { count, ...crowd }
 }
@@ -67,9 +49,31 @@ function heapOfOne(crowd: Crowd): Measurement {
   }
 }
 
+function allOfThem(crowd: Crowd, noun: string, goal?: Goal): readonly Measurement[] {
+  const { count, ours } = crowd
+  const what = `${count.toLocaleString('en-US')} ${noun}`
+  const heap = { unit: 'bytes', count, ...compare(crowd, ({ heapBytes }) => heapBytes) } as const
+  return [
+    { what: `${what}: heap`, ...heap, ...(goal === undefined ? {} : { goal }) },
+    {
+      what: '  resident memory',
+      unit: 'bytes',
+      count,
+      ...compare(crowd, ({ residentBytes }) => residentBytes),
+    },
+    {
+      what: '  timers of all their deadlines',
+      unit: 'count',
+      count,
+      ours: { values: ours.map(({ timers }) => timers) },
+      goal: { kind: 'value', most: 1 },
+    },
+  ]
+}
+
 function compare(
   { ours, bare }: Crowd,
   value: (memory: ParkedMemory) => number,
-): Readonly<Record<ParkSide, Series>> {
+): Readonly<Record<'ours' | 'bare', Series>> {
   return { ours: { values: ours.map(value) }, bare: { values: bare.map(value) } }
 }
