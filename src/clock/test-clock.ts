@@ -1,4 +1,4 @@
-import type { Clock } from '../contract/clock.ts'
+import type { CancelTimer, Clock, ReleaseHold } from '../contract/clock.ts'
 import { AutoMode } from './auto-mode.ts'
 import { CallQueue } from './call-queue.ts'
 import { type ClockCalls, clockCalls, toInstant } from './clock-calls.ts'
@@ -8,6 +8,7 @@ import type { TravelOptions } from './time-travel.ts'
 import { renderTimeline } from './timeline.ts'
 import { VirtualTime } from './virtual-time.ts'
 import type { PendingTimer } from './virtual-timers.ts'
+import type { WitnessedHold, WitnessedTimer } from './witnessed.ts'
 
 export interface TestClockOptions {
   /** The first instant. Default: the start of the year 2000, UTC. */
@@ -23,12 +24,24 @@ export interface TestClockOptions {
   readonly ioGraceMs?: number | undefined
   /** How many timers one call may fire before it counts as endless. Default: 100,000. */
   readonly maxSteps?: number | undefined
+  /**
+   * What happens when time that passes by itself (mode `auto`, `until`) comes to the deadline of a token that a run waits
+   * for and whose timeout neither the test nor the task ever mentioned: an answer was forgotten.
+   *
+   * - `error` (default): whatever is awaited ends with `ERR_STUCK`, and time does not pass.
+   * - `timeout`: the token times out.
+   *
+   * Only a fixture such as `createTestEngine` knows such tokens.
+   */
+  readonly onUnanswered?: 'error' | 'timeout' | undefined
   /** The id of the run whose code is calling, if any: it must not wait for the clock to come to rest. */
   readonly currentRun?: (() => string | undefined) | undefined
 }
 
 /** Virtual time: nothing happens before a test wants it, and everything happens in the same order every time. */
 export interface TestClock extends Required<Clock>, ClockCalls, AsyncDisposable {
+  setTimer(at: number, fire: () => void, about?: WitnessedTimer): CancelTimer
+  hold(hold: WitnessedHold): ReleaseHold
   /** Resolves after a duration; for test code, and for what stands in for real I/O inside a task. */
   sleep(duration: number | string, options?: TravelOptions): Promise<void>
   /** Aborts after a duration with a `TimeoutError`: the `AbortSignal.timeout` of this clock. */
@@ -53,9 +66,10 @@ export interface TestClock extends Required<Clock>, ClockCalls, AsyncDisposable 
  */
 export function testClock(options: TestClockOptions = {}): TestClock {
   const { start = FIRST_INSTANT, mode = 'auto', ioGraceMs = 1_000, maxSteps = 100_000 } = options
+  const failsUnanswered = (options.onUnanswered ?? 'error') === 'error'
   const currentRun = options.currentRun ?? (() => undefined)
 
-  const time = new VirtualTime({ start: toInstant(start), ioGraceMs, maxSteps })
+  const time = new VirtualTime({ start: toInstant(start), ioGraceMs, maxSteps, failsUnanswered })
   const queue = new CallQueue()
   const autoMode = new AutoMode({ time, mayMove: mode === 'auto', isCalled: () => !queue.isIdle })
   time.pulse.onBeat(() => autoMode.wake())

@@ -162,6 +162,8 @@ export interface TokenStore {
 
 export interface TokenInsert {
   readonly record: TokenRecord
+  /** Nobody said when it times out: `timeoutAt` is the default. For tests and people; a storage need not keep it. */
+  readonly isTimeoutDefault?: boolean
   readonly now: number
   readonly by: string
 }

@@ -56,7 +56,9 @@ export class EngineWait implements WaitNamespace {
       const tags = readTags(options.tags)
       const own = userKey(options, 'tokens', now)
       const key = own ?? (scope === undefined ? undefined : implicitKey(scope, 'token', options))
-      const inserted = this.#insert({ kind: 'MANUAL', timeoutAt, tags, key, now, runId: scope?.id }, past)
+      const isTimeoutDefault = options.timeout === undefined
+      const token = { kind: 'MANUAL', timeoutAt, isTimeoutDefault, tags, key, now, runId: scope?.id } as const
+      const inserted = this.#insert(token, past)
       return chain(inserted, ({ record, isCached }) => viewCreatedToken(record, isCached, credentials))
     })
   }
@@ -125,7 +127,16 @@ export class EngineWait implements WaitNamespace {
         const { timeoutAt, past } = sleepDeadline(time, now)
         const { signal: _, ...plain } = options
         const key = userKey(options, 'sleeps', now) ?? implicitKey(scope, kind, plain)
-        const token = { kind: 'SLEEP', timeoutAt, tags: [], key, now, runId: scope.id } as const
+        const isTimeoutDefault = false
+        const token = {
+          kind: 'SLEEP',
+          timeoutAt,
+          isTimeoutDefault,
+          tags: [],
+          key,
+          now,
+          runId: scope.id,
+        } as const
         const inserted = this.#insert(token, past)
         return chain(inserted, ({ record }) => record.id)
       },
@@ -185,10 +196,11 @@ export class EngineWait implements WaitNamespace {
         return { record, isCached: true }
       })
     }
-    const { kind, timeoutAt, tags, key, runId, now } = token
+    const { kind, timeoutAt, isTimeoutDefault, tags, key, runId, now } = token
     const id = host.newId(kind === 'MANUAL' ? 'waitpoint' : 'sleep')
     const record: TokenRecord = { id, kind, status: 'WAITING', timeoutAt, tags, key, runId, createdAt: now }
-    return chain(host.storage.tokens.insert({ record, now, by: host.owner }), (inserted) => {
+    const stored = host.storage.tokens.insert({ record, isTimeoutDefault, now, by: host.owner })
+    return chain(stored, (inserted) => {
       if (!inserted.isCached) {
         ticker.expect(token.timeoutAt, `token ${record.id}`)
         journal.token(record)
@@ -211,6 +223,8 @@ export class EngineWait implements WaitNamespace {
 interface NewToken {
   readonly kind: TokenKind
   readonly timeoutAt: number
+  /** Nobody said when. */
+  readonly isTimeoutDefault: boolean
   readonly tags: readonly string[]
   readonly key: KeyRecord | undefined
   readonly now: number

@@ -122,6 +122,17 @@ describe('testClock', () => {
   })
 
   describe('timeline', () => {
+    it('says whom a timer is for, as far as a fixture knows', () => {
+      const clock = testClock()
+      clock.setTimer(START + 5, () => undefined, { label: 'deadline', whom: () => 'run run_1' })
+      clock.setTimer(START + 6, () => undefined, { label: 'grace', whom: () => undefined })
+      expect(clock.pending().map(({ label, whom }) => [label, whom])).toEqual([
+        ['deadline', 'run run_1'],
+        ['grace', undefined],
+      ])
+      expect(clock.timeline()).toContain('+5ms deadline, for run run_1')
+    })
+
     it('shows what fired, who waits and what comes, with distances', async () => {
       const clock = testClock()
       clock.setTimer(START + 1, () => undefined, { label: 'first' })
