@@ -90,7 +90,7 @@ async function withChannel(use: (bench: Bench) => Promise<void>, history?: Strea
     }
     await use(bench).then(used.resolve, used.reject)
   })
-  await using t = await createTestEngine({ tasks: [body], storage })
+  await using t = await createTestEngine({ tasks: [body], storage, alwaysSerialize: false })
   const errors = reportedErrors(t.engine)
   const run = await t.engine.trigger(body, null)
   // Somebody has to wait for time to pass; nobody minds how the run itself ends.
