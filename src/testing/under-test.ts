@@ -3,7 +3,7 @@ import { TestError } from './test-error.ts'
 import type { TestEngine } from './test-engine.ts'
 
 /** What `trigger` answers, as far as a matcher needs it. */
-export interface RunUnderTest {
+export interface AwaitableRun {
   readonly id: string
   outcome(): Promise<unknown>
 }
@@ -24,23 +24,23 @@ export function answeringClock(clock: Required<Clock>, whose: () => TestEngine):
   }
 }
 
+/** A run, with the fixture of the engine it was triggered on. */
+export interface FoundRun {
+  readonly run: AwaitableRun
+  readonly t: TestEngine
+}
+
 /**
- * The fixture of the engine that a run was triggered on. A run knows its engine, but tells nobody; whoever awaits it,
- * however, is announced to the clock of that engine at once.
+ * Finds the fixture of the engine that a run was triggered on. A run knows its engine, but tells nobody; whoever awaits
+ * it, however, is announced to the clock of that engine at once.
  *
  * @throws TestError `ERR_NOT_UNDER_TEST` when it is no run, or not one of an engine made by `createTestEngine`.
  */
-export function testEngineOf(run: unknown): TestEngine {
-  const asked: { answer?: TestEngine } = {}
-  if (isRun(run)) {
-    question = asked
-    try {
-      run.outcome().catch(() => undefined)
-    } finally {
-      question = undefined
-    }
+export function runUnderTest(run: unknown): FoundRun {
+  if (isAwaitable(run)) {
+    const t = fixtureOf(run)
+    if (t !== undefined) return { run, t }
   }
-  if (asked.answer !== undefined) return asked.answer
   throw new TestError(
     'ERR_NOT_UNDER_TEST',
     'Cannot tell whose run this is: give the matcher, outside of tasks, what `trigger` of a test engine answered ' +
@@ -48,12 +48,18 @@ export function testEngineOf(run: unknown): TestEngine {
   )
 }
 
-export function isRun(run: unknown): run is RunUnderTest {
-  return (
-    typeof run === 'object' &&
-    run !== null &&
-    'id' in run &&
-    'outcome' in run &&
-    typeof run.outcome === 'function'
-  )
+function fixtureOf(run: AwaitableRun): TestEngine | undefined {
+  const asked: { answer?: TestEngine } = {}
+  question = asked
+  try {
+    run.outcome().catch(() => undefined)
+  } finally {
+    question = undefined
+  }
+  return asked.answer
+}
+
+function isAwaitable(run: unknown): run is AwaitableRun {
+  if (typeof run !== 'object' || run === null) return false
+  return 'id' in run && 'outcome' in run && typeof run.outcome === 'function'
 }
