@@ -5,6 +5,7 @@ import { createEngineOn, type Engine, kernelOf } from '../core/engine.ts'
 import type { EngineOptions } from '../core/engine-options.ts'
 import { chosenStorage } from './chosen-storage.ts'
 import { fakeGlobals } from './faked-globals.ts'
+import { LooseEnds } from './loose-ends.ts'
 import { observedStorage } from './observed-storage.ts'
 import { ResumingStorage } from './resuming-storage.ts'
 import { serializingStorage } from './serializing-storage.ts'
@@ -59,11 +60,12 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
   // Engines that meet on a storage or a clock must not make the same ids.
   const random = seededRandom(`${seed} ${countUse(storage)} ${countUse(clock)}`)
   const witness = witnessOf(storage)
+  const looseEnds = new LooseEnds(witness)
   const standIns = new StandIns(options.tasks ?? [])
   const engine = createEngineOn(
     {
-      clock: answeringClock(witnessedClock(clock, witness), () => t),
-      storage: wrapped({ storage, clock, witness }, options, () => engine),
+      clock: answeringClock(looseEnds.watchClock(witnessedClock(clock, witness)), () => t),
+      storage: looseEnds.watchStorage(wrapped({ storage, clock, witness }, options, () => engine)),
       random,
     },
     { ...plainOptions(options), tasks: standIns.tasks },
@@ -72,19 +74,25 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
 
   let closed: Promise<void> | undefined
   const close = async (): Promise<void> => {
+    const left = looseEnds.error
     try {
       await engine.close()
     } finally {
       unfake?.()
     }
     if (isOwnClock) await clock[Symbol.asyncDispose]()
+    if (left !== undefined) throw left
   }
   const closeOnce = (): Promise<void> => (closed ??= close())
   const answers = new TokenAnswers({ engine, clock, witness })
   const t: TestEngine = {
     engine,
     clock,
-    calls: (task) => standIns.calls(task),
+    calls(task) {
+      const calls = standIns.calls(task)
+      looseEnds.seen(calls.map(({ runId }) => runId))
+      return calls
+    },
     mock: (task, mock) => standIns.mock(task, mock),
     complete: (token, output, answerOptions) => answers.complete(token, output, answerOptions),
     waitingToken: (token) => answers.waitingToken(token),

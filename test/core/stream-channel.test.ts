@@ -95,7 +95,11 @@ async function withChannel(use: (bench: Bench) => Promise<void>, history?: Strea
   const run = await t.engine.trigger(body, null)
   // Somebody has to wait for time to pass; nobody minds how the run itself ends.
   run.outcome().catch(() => undefined)
-  await used.promise
+  try {
+    await used.promise
+  } finally {
+    await t.engine.close()
+  }
 }
 
 function values(chunks: readonly ChunkRecord[]): unknown[] {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { task } from '../../src/core/define-task.ts'
 import type { Task } from '../../src/core/task.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
@@ -32,8 +32,6 @@ function taskOf<Output>(body: () => Promise<Output>): Task<null, Output> {
 }
 
 describe('createTestEngine', () => {
-  afterEach(() => void vi.unstubAllEnvs())
-
   it('lets virtual time pass while a result is awaited, to the millisecond', async () => {
     await using t = await createTestEngine({ tasks: [nap, approval] })
     const run = await t.engine.trigger(nap, { seconds: 3_600 })
@@ -274,30 +272,6 @@ describe('createTestEngine', () => {
       await t.close()
       await clock.runAll()
       expect(clock.now()).toBe(START + 5)
-    })
-  })
-
-  describe('WAITPOINT_STORAGE', () => {
-    it.each([
-      ['memory', false],
-      ['memory-async', true],
-    ])('%s: the default storage answers later: %s', async (kind, isAsync) => {
-      vi.stubEnv('WAITPOINT_STORAGE', kind)
-      await using t = await createTestEngine({ tasks: [nap] })
-      const listing = t.engine.runs.list()
-      expect(t.clock.timeline().includes('\n  call ')).toBe(isAsync)
-      await listing
-    })
-
-    it('refuses a storage it does not know', async () => {
-      vi.stubEnv('WAITPOINT_STORAGE', 'paper')
-      await expect(createTestEngine()).rejects.toThrow('"paper": use "memory" or "memory-async"')
-    })
-
-    it('does not touch a storage that is given', async () => {
-      vi.stubEnv('WAITPOINT_STORAGE', 'paper')
-      await using t = await createTestEngine({ storage: memoryStorage() })
-      expect(t.engine.stats().attempts).toBe(0)
     })
   })
 })

@@ -85,28 +85,3 @@ describe('t.waitingToken', () => {
     await expect(t.waitingToken({ tag: 'review' })).rejects.toMatchObject({ code: 'ERR_SEVERAL_TOKENS' })
   })
 })
-
-describe('t.post', () => {
-  it('completes a token by its URL, without a port', async () => {
-    await using t = await createTestEngine({ tasks: [review] })
-    const run = await t.engine.trigger(review, { pauseMs: 0 })
-    const { url } = await t.waitingToken({ tag: 'review' })
-    const response = await t.post(url, { approved: true })
-    expect([response.status, await response.json()]).toEqual([200, { success: true, status: 'COMPLETED' }])
-    expect(await run.result()).toEqual({ approved: true })
-  })
-
-  it('posts no body when there is none', async () => {
-    await using t = await createTestEngine({ tasks: [review] })
-    const run = await t.engine.trigger(review, { pauseMs: 0 })
-    await t.post((await t.waitingToken({ tag: 'review' })).url)
-    expect(await run.result()).toEqual({})
-  })
-
-  it('answers what the handler answers to a wrong URL', async () => {
-    await using t = await createTestEngine({ tasks: [review] })
-    await t.engine.trigger(review, { pauseMs: 0 })
-    const { url } = await t.waitingToken({ tag: 'review' })
-    expect((await t.post(`${url}0`, {})).status).toBe(401)
-  })
-})
