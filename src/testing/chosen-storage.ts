@@ -36,12 +36,21 @@ export function chosenStorage(): Storage {
 }
 
 function countUse(kind: string): void {
-  if (uses.size === 0) process.once('exit', sayUses)
+  if (uses.size === 0) {
+    process.once('exit', sayUses)
+    // Test runners end their workers by this signal; it goes on to do what it would have done.
+    process.once('SIGTERM', () => {
+      sayUses()
+      process.kill(process.pid, 'SIGTERM')
+    })
+  }
   uses.set(kind, (uses.get(kind) ?? 0) + 1)
 }
 
 function sayUses(): void {
+  if (uses.size === 0) return
   const counts = Array.from(uses, ([kind, count]) => `"${kind}" (${count} engine${count === 1 ? '' : 's'})`)
+  uses.clear()
   try {
     // The process is ending: only what is written at once is written at all.
     writeSync(STDERR, `waitpoint/testing ran on storage ${counts.join(' and ')}\n`)

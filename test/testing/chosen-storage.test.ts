@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { runInChild } from '../clock/child-process.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
 
@@ -14,6 +15,20 @@ describe('WAITPOINT_STORAGE', () => {
     const listing = t.engine.runs.list()
     expect(t.clock.timeline().includes('\n  call ')).toBe(isAsync)
     await listing
+  })
+
+  it('says what was used also when a test runner ends its worker', async () => {
+    const ended: unknown = await runInChild(`
+      import { createTestEngine } from './src/testing.ts'
+      process.env.WAITPOINT_STORAGE = 'memory-async'
+      await createTestEngine()
+      setInterval(() => undefined, 1_000)
+      process.kill(process.pid, 'SIGTERM')
+    `).catch((error: unknown) => error)
+    expect(ended).toMatchObject({
+      signal: 'SIGTERM',
+      stderr: 'waitpoint/testing ran on storage "memory-async" (1 engine)\n',
+    })
   })
 
   it('refuses a storage it does not know', async () => {
