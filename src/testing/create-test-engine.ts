@@ -3,6 +3,7 @@ import type { TestClock } from '../clock/test-clock.ts'
 import type { Storage } from '../contract/storage.ts'
 import { createEngineOn, type Engine, kernelOf } from '../core/engine.ts'
 import type { EngineOptions } from '../core/engine-options.ts'
+import type { Kernel } from '../core/kernel.ts'
 import { chosenStorage } from './chosen-storage.ts'
 import { fakeGlobals } from './faked-globals.ts'
 import { LooseEnds } from './loose-ends.ts'
@@ -120,7 +121,9 @@ function wrapped(
   const witnessed = witnessedStorage(observedStorage(storage, clock), witness)
   const serializing = alwaysSerialize ? serializingStorage(witnessed) : witnessed
   if (!alwaysResume) return serializing
-  return new ResumingStorage(serializing, () => kernelOf(engine()).parts).storage
+  const restarts = restartsOn(storage)
+  const parts = (): Kernel['parts'] => kernelOf(engine()).parts
+  return new ResumingStorage({ storage: serializing, restarts, parts }).storage
 }
 
 /** What is the engine's own matter. */
@@ -141,6 +144,15 @@ function countUse(port: object): number {
   const count = uses.get(port) ?? 0
   uses.set(port, count + 1)
   return count
+}
+
+const restartsByStorage = new WeakMap<Storage, Map<string, number>>()
+
+/** Engines on one storage see the same attempts of a run. */
+function restartsOn(storage: Storage): Map<string, number> {
+  const restarts = restartsByStorage.get(storage) ?? new Map<string, number>()
+  restartsByStorage.set(storage, restarts)
+  return restarts
 }
 
 const witnesses = new WeakMap<Storage, Witness>()

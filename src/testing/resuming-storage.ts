@@ -16,6 +16,14 @@ export interface ResumedParts {
   readonly streams: AttemptStreams
 }
 
+export interface ResumingOptions {
+  readonly storage: Storage
+  /** How often each run was executed anew: the same map for all engines that meet on a storage. */
+  readonly restarts: Map<string, number>
+  /** Those of the engine on this storage; asked for once it exists. */
+  readonly parts: () => ResumedParts
+}
+
 /**
  * Executes a run anew from the top after every settled wait that it had parked for, as after a crash while it was parked:
  * the old call of its function hangs for ever in that wait and has no effect any more.
@@ -26,11 +34,11 @@ export interface ResumedParts {
 export class ResumingStorage {
   readonly #storage: Storage
   readonly #parts: () => ResumedParts
-  readonly #restarts = new Map<string, number>()
+  readonly #restarts: Map<string, number>
 
-  /** @param parts Those of the engine on this storage; asked for once it exists. */
-  constructor(storage: Storage, parts: () => ResumedParts) {
+  constructor({ storage, restarts, parts }: ResumingOptions) {
     this.#storage = wrapStorage(storage, (_name, operation) => operation)
+    this.#restarts = restarts
     this.#parts = parts
   }
 

@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { task } from '../../src/core/define-task.ts'
 import { once } from '../../src/core/ambient.ts'
 import type { Task } from '../../src/core/task.ts'
+import { memoryStorage } from '../../src/storage/memory.ts'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
+import { testClock } from '../../src/testing/test-clock.ts'
 
 const answer = task({
   id: 'answer',
@@ -136,5 +138,31 @@ describe('alwaysResume', () => {
     const runs = await Promise.all([1, 2, 3].map(() => t.engine.trigger(body, null)))
     await Promise.all(runs.map((run) => run.result()))
     expect(t.engine.stats()).toMatchObject({ attempts: 0, executing: 0, waits: 0 })
+  })
+
+  it('goes on in another engine on the same storage', async () => {
+    const storage = memoryStorage()
+    const clock = testClock()
+    const log: string[] = []
+    const body = stepsTask(['sleep', 'mail', 'sleep', 'token'], log)
+    const options = { tasks: [body], storage, clock, alwaysResume: true }
+    const first = await createTestEngine(options)
+    const { id } = await first.engine.trigger(body, null)
+    await clock.advance('1s')
+    await first.close()
+    await using second = await createTestEngine(options)
+    expect(await second.engine.runs.poll(id)).toMatchObject({ status: 'COMPLETED' })
+    expect(log.filter((line) => line === 'mail')).toHaveLength(1)
+  })
+
+  it('executes nothing anew that was canceled', async () => {
+    const body = stepsTask(['sleep', 'sleep'], [])
+    await using t = await createTestEngine({ tasks: [body], alwaysResume: true, clock: { mode: 'manual' } })
+    const run = await t.engine.trigger(body, null)
+    await t.clock.advance('1s')
+    await t.engine.runs.cancel(run)
+    await t.clock.advance('1h')
+    expect(t.calls(body)).toHaveLength(2)
+    expect(await t.engine.runs.retrieve(run)).toMatchObject({ status: 'CANCELED' })
   })
 })
