@@ -1,8 +1,8 @@
 import type { Clock } from '../contract/clock.ts'
 import type { RunStatus } from '../contract/records.ts'
 import type { Storage } from '../contract/storage.ts'
-import { chain } from '../primitives/awaitable.ts'
 import { captureOrigin, type Origin } from './origin.ts'
+import { seen } from './seen-answer.ts'
 import { TestError } from './test-error.ts'
 import type { Witness } from './witness.ts'
 
@@ -44,21 +44,18 @@ export class LooseEnds {
         update: (request) => {
           const isFailure = FAILURES.includes(request.change.status)
           const whom = isFailure ? this.#witness.whom(request.id) : undefined
-          return chain(runs.update(request), (updated) => {
+          return seen(runs.update(request), (updated) => {
             if (whom !== undefined && updated?.record.status === request.change.status)
               this.#failed.set(request.id, `${whom}, ended as ${updated?.record.status}`)
-            return updated
           })
         },
         get: (id) =>
-          chain(runs.get(id), (record) => {
+          seen(runs.get(id), () => {
             this.#failed.delete(id)
-            return record
           }),
         list: (filter, page) =>
-          chain(runs.list(filter, page), (listed) => {
+          seen(runs.list(filter, page), (listed) => {
             for (const { id } of listed.records) this.#failed.delete(id)
-            return listed
           }),
       },
     }

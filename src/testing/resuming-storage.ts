@@ -44,12 +44,19 @@ export class ResumingStorage {
 
   /** What the engine is to use. */
   get storage(): Storage {
+    // All answers come one microtask later, as those do that are changed: the order in which they come stays the same.
+    const later = wrapStorage(
+      this.#storage,
+      (_name, operation) =>
+        (...args) =>
+          chain(operation(...args), (answer) => answer),
+    )
     const { tokens } = this.#storage
     return {
-      ...this.#storage,
-      runs: { ...this.#storage.runs, ...this.#runs() },
+      ...later,
+      runs: { ...later.runs, ...this.#runs() },
       tokens: {
-        ...tokens,
+        ...later.tokens,
         settle: (request) =>
           chain(tokens.settle(request), (settled) => {
             if (settled === undefined) return settled

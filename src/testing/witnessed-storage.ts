@@ -1,9 +1,9 @@
 import type { RunRecord, TokenRecord } from '../contract/records.ts'
 import type { RunStore, RunUpdated, Storage, TokenStore } from '../contract/storage.ts'
-import { chain } from '../primitives/awaitable.ts'
 import { currentScope } from '../core/run-scope.ts'
 import { isFinal } from '../core/run-status.ts'
 import { captureOrigin } from './origin.ts'
+import { seen } from './seen-answer.ts'
 import type { Witness } from './witness.ts'
 import { wrapStorage } from './wrapped-storage.ts'
 
@@ -19,10 +19,9 @@ export function witnessedStorage(storage: Storage, witness: Witness): Storage {
     runs: { ...passing.runs, ...witnessedRuns(passing.runs, witness) },
     tokens: { ...passing.tokens, ...witnessedTokens(passing.tokens, witness) },
     tick: (request) =>
-      chain(passing.tick(request), (result) => {
+      seen(passing.tick(request), (result) => {
         for (const { id } of result.settled) witness.tokenSettled(id)
         for (const updated of result.expired) seeRun(witness, updated)
-        return result
       }),
   }
 }
@@ -31,24 +30,21 @@ function witnessedRuns(runs: RunStore, witness: Witness): Pick<RunStore, 'insert
   return {
     insert(request) {
       const origin = captureOrigin()
-      return chain(runs.insert(request), (inserted) => {
+      return seen(runs.insert(request), (inserted) => {
         if (!inserted.isCached) witness.runCreated(inserted.record, origin)
-        return inserted
       })
     },
     update: (request) =>
-      chain(runs.update(request), (updated) => {
+      seen(runs.update(request), (updated) => {
         if (updated !== undefined) seeRun(witness, updated)
-        return updated
       }),
     claim: (request) =>
-      chain(runs.claim(request), (claimed) => {
+      seen(runs.claim(request), (claimed) => {
         for (const { id } of claimed.runs) {
           witness.waitsDropped(id)
           witness.passed(id, 'runs.claim')
         }
         for (const updated of claimed.ended) seeRun(witness, updated)
-        return claimed
       }),
   }
 }
@@ -60,30 +56,26 @@ function witnessedTokens(
   return {
     insert(request) {
       const origin = captureOrigin()
-      return chain(tokens.insert(request), (inserted) => {
+      return seen(tokens.insert(request), (inserted) => {
         const { record, isCached } = inserted
         if (!isCached && record.status === 'WAITING')
           witness.tokenCreated(record, request.isTimeoutDefault === true, origin)
-        return inserted
       })
     },
     get: (id, now) =>
-      chain(tokens.get(id, now), (token) => {
+      seen(tokens.get(id, now), (token) => {
         if (token !== undefined) seeToken(witness, token)
-        return token
       }),
     await: (request) =>
-      chain(tokens.await(request), (awaited) => {
+      seen(tokens.await(request), (awaited) => {
         if (awaited.outcome === 'registered') witness.waitRegistered(request)
-        return awaited
       }),
     settle: (request) =>
-      chain(tokens.settle(request), (settled) => {
+      seen(tokens.settle(request), (settled) => {
         if (settled !== undefined) seeToken(witness, settled.record)
-        return settled
       }),
     release: (waits) =>
-      chain(tokens.release(waits), () => {
+      seen(tokens.release(waits), () => {
         for (const wait of waits) witness.waitReleased(wait)
       }),
   }
