@@ -65,8 +65,9 @@ export interface TestClock extends Required<Clock>, ClockCalls, AsyncDisposable 
  * ```
  */
 export function testClock(options: TestClockOptions = {}): TestClock {
-  const { start = FIRST_INSTANT, mode = 'auto', ioGraceMs = 1_000, maxSteps = 100_000 } = options
-  const failsUnanswered = (options.onUnanswered ?? 'error') === 'error'
+  const { start = FIRST_INSTANT, ioGraceMs = 1_000, maxSteps = 100_000 } = options
+  const mode = requireOneOf('mode', options.mode, MODES)
+  const failsUnanswered = requireOneOf('onUnanswered', options.onUnanswered, UNANSWERED) === 'error'
   const currentRun = options.currentRun ?? (() => undefined)
 
   const time = new VirtualTime({ start: toInstant(start), ioGraceMs, maxSteps, failsUnanswered })
@@ -103,3 +104,17 @@ export function testClock(options: TestClockOptions = {}): TestClock {
 }
 
 const FIRST_INSTANT = Date.UTC(2000, 0, 1)
+const MODES = ['auto', 'manual', 'frozen'] as const
+const UNANSWERED = ['error', 'timeout'] as const
+
+/** One of the choices; the first one is the default. */
+function requireOneOf<Choice extends string>(
+  name: string,
+  value: Choice | undefined,
+  choices: readonly [Choice, ...Choice[]],
+): Choice {
+  if (value === undefined) return choices[0]
+  if (choices.includes(value)) return value
+  const list = choices.map((choice) => `"${choice}"`).join(', ')
+  throw new RangeError(`Cannot make a test clock: ${name} "${value}" must be one of ${list}`)
+}

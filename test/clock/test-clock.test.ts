@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { setImmediate as macrotask } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { testClock } from '../../src/clock/test-clock.ts'
+import { testClock, type TestClockOptions } from '../../src/clock/test-clock.ts'
 import { runInChild } from './child-process.ts'
 import { clockLaws } from './clock-laws.ts'
 
@@ -47,6 +47,16 @@ describe('testClock', () => {
       expect(clock.now()).toBe(START)
     },
   )
+
+  it('refuses a mode, or what happens to unanswered waits, that it does not know', () => {
+    const options = (name: string, value: string): TestClockOptions => ({ [name]: value })
+    expect(() => testClock(options('mode', 'automatic'))).toThrow(
+      'mode "automatic" must be one of "auto", "manual", "frozen"',
+    )
+    expect(() => testClock(options('onUnanswered', 'ignore'))).toThrow(
+      'onUnanswered "ignore" must be one of "error", "timeout"',
+    )
+  })
 
   it('can stand beside others', async () => {
     const [one, other] = [testClock(), testClock()]
