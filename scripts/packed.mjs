@@ -50,10 +50,16 @@ function runConsumer() {
   return run(process.execPath, 'main.js').trim()
 }
 
-/** Every entry of the exports map can be imported and has something to offer. */
+/** Every entry of the exports map can be imported and has something to offer; one named after a peer asks for it. */
 function importEntries() {
-  const { name, exports } = JSON.parse(readFileSync('package.json', 'utf8'))
-  const entries = Object.keys(exports).filter((key) => key !== './package.json')
+  const { name, exports, peerDependencies = {} } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const isOfPeer = (key) => key.slice('./'.length) in peerDependencies
+  const keys = Object.keys(exports).filter((key) => key !== './package.json')
+  for (const peer of keys.filter(isOfPeer).map((key) => key.slice('./'.length))) {
+    const script = `await import('${name}/${peer}').then(() => { throw new Error('${peer} is there') }, (error) => { if (!error.message.includes("'${peer}'")) throw error })`
+    run(process.execPath, '--input-type=module', '--eval', script)
+  }
+  const entries = keys.filter((key) => !isOfPeer(key))
   for (const entry of entries.map((key) => name + key.slice(1))) {
     const script = `const n = Object.keys(await import('${entry}')).length; if (n === 0) throw new Error('nothing in ${entry}')`
     run(process.execPath, '--input-type=module', '--eval', script)

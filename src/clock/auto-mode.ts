@@ -1,4 +1,4 @@
-import { RunawayError, StuckError } from './clock-errors.ts'
+import { RunawayError, StillBusyError } from './clock-errors.ts'
 import { macrotaskTurn } from './macrotask-turn.ts'
 import type { StepBudget } from './step-budget.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -55,11 +55,9 @@ export class AutoMode {
         const { beats } = pulse
         await macrotaskTurn()
         if (this.#isCalled() || this.#fireDue() || pulse.beats !== beats || !this.#isDemanded) continue
-        if (ledger.hasExternals || ledger.isBusy) break
-        // Streams whose run has returned are real I/O as well, unless what they wait for is this clock.
-        const isReading = ledger.isDraining && !ledger.isSleptOn
-        if (isReading && (await pulse.next({ patienceMs: ioGraceMs }))) continue
-        if (!this.#isCalled() && !this.#move()) break
+        if (ledger.hasExternals) break
+        if (this.#isHeldUp && (await pulse.next({ patienceMs: ioGraceMs }))) continue
+        if (!this.#isCalled() && !this.#goOn()) break
       }
     } catch (error) {
       // What runs away is told to whoever waits: there is no other caller.
@@ -76,13 +74,26 @@ export class AutoMode {
     return fired !== undefined
   }
 
+  /** Somebody is at work who may give a sign of life. */
+  get #isHeldUp(): boolean {
+    const { ledger } = this.#time
+    // Streams whose run has returned are real I/O as well, unless what they wait for is this clock.
+    return ledger.isBusy || (ledger.isDraining && !ledger.isSleptOn)
+  }
+
+  /** Nobody gives one: false when there is nothing left to do and nobody to tell. */
+  #goOn(): boolean {
+    const { ledger, ioGraceMs } = this.#time
+    return ledger.isBusy ? ledger.failAwaited(new StillBusyError(ledger.busy, ioGraceMs)) : this.#move()
+  }
+
   /** On to the next timer, or the end of all hope; false when nobody is left to tell. */
   #move(): boolean {
     const { timers, ledger } = this.#time
-    if (!timers.hasForeground) {
-      const awaited = ledger.awaited.map(({ id }) => `"${id}"`).join(', ')
-      return ledger.failAwaited(new StuckError(awaited, this.#time.view))
-    }
+    const stuck = this.#time.stuckness(ledger.awaited.map(({ id }) => `"${id}"`).join(', '))
+    if (stuck !== undefined && ledger.failAwaited(stuck)) return true
+    // Whoever only sleeps has said how long: for them time passes whatever else times out meanwhile.
+    if (!timers.hasForeground) return false
     if (ledger.demands !== this.#demands) {
       // A new demand is progress.
       this.#demands = ledger.demands

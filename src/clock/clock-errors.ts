@@ -1,6 +1,7 @@
-import type { Hold } from '../contract/clock.ts'
 import { type ClockView, renderTimeline } from './timeline.ts'
 import type { PendingTimer } from './virtual-timers.ts'
+import { renderWaitedToken, renderWaitGraph, type WaitedToken, type WaitingRun } from './wait-graph.ts'
+import type { WitnessedHold } from './witnessed.ts'
 
 /** What can be wrong with a test; codes never change. */
 export type ClockErrorCode =
@@ -27,8 +28,8 @@ export class StillBusyError extends ClockError {
   /** Who is busy: the ids of runs, the names of calls. */
   readonly ids: readonly string[]
 
-  constructor(busy: readonly Hold[], ioGraceMs: number) {
-    const list = busy.map(({ kind, id }) => `"${id}" (${kind})`).join(', ')
+  constructor(busy: readonly WitnessedHold[], ioGraceMs: number) {
+    const list = busy.map(renderBusy).join(', ')
     super(
       'ERR_STILL_BUSY',
       `Cannot settle the clock: no sign of life for ${ioGraceMs} ms of real time, and still busy: ${list}. ` +
@@ -38,16 +39,46 @@ export class StillBusyError extends ClockError {
   }
 }
 
-/** What is awaited can never come: nothing is scheduled that could end the wait. */
+function renderBusy({ kind, id, lastBoundary }: WitnessedHold): string {
+  const boundary = lastBoundary?.()
+  return `"${id}" (${kind}${boundary === undefined ? '' : `, last seen at ${boundary}`})`
+}
+
+export interface StuckOptions {
+  /** What cannot come, for people. */
+  readonly awaited: string
+  readonly view: ClockView
+  readonly graph: readonly WaitingRun[]
+  /** The token whose answer was forgotten; without one there is no timer left at all. */
+  readonly forgotten?: WaitedToken | undefined
+}
+
+/**
+ * What is awaited can never come: nothing is scheduled that could end the wait, or only a time-out that neither the test
+ * nor the task ever mentioned.
+ */
 export class StuckError extends ClockError {
-  constructor(awaited: string, view: ClockView) {
-    super(
-      'ERR_STUCK',
-      `Cannot go on waiting for ${awaited}: nothing is going on and no timer is left that could end it. ` +
-        'Complete the token it waits for, give the wait a timeout, or wrap real I/O in `clock.external(promise)`.\n' +
-        renderTimeline(view),
-    )
+  /** What is awaited, or else waits, and what for. Empty without a fixture. */
+  readonly graph: readonly WaitingRun[]
+
+  constructor({ awaited, view, graph, forgotten }: StuckOptions) {
+    const why = forgotten === undefined ? NOTHING_LEFT : forgottenAnswer(forgotten)
+    const waits = graph.length === 0 ? '' : `${renderWaitGraph(graph)}\n`
+    super('ERR_STUCK', `Cannot go on waiting for ${awaited}: ${why}\n${waits}${renderTimeline(view)}`)
+    this.graph = graph
   }
+}
+
+const NOTHING_LEFT =
+  'nothing is going on and no timer is left that could end it. ' +
+  'Complete the token it waits for, give the wait a timeout, or wrap real I/O in `clock.external(promise)`.'
+
+function forgottenAnswer(token: WaitedToken): string {
+  return (
+    'nobody completes a token, and nobody said when it times out. ' +
+    "Complete it in the test, give `createToken` a `timeout`, or set the clock's `onUnanswered: 'timeout'`. " +
+    `It is ${renderWaitedToken(token)}`
+  )
 }
 
 /** Task code called a function that waits for the task itself. */
@@ -90,10 +121,12 @@ export class VirtualTimeoutError extends ClockError {
 
 /** Something was still scheduled or awaited when the clock was disposed. */
 export class LeftoverError extends ClockError {
-  constructor(timers: readonly PendingTimer[], awaited: readonly Hold[]) {
+  constructor(timers: readonly PendingTimer[], awaited: readonly WitnessedHold[]) {
     const list = [
       ...timers.map(({ label, stack }) => `timer "${label}", ${stack.replace(/^Error: /, '')}`),
-      ...awaited.map(({ id }) => `somebody awaits "${id}"`),
+      ...awaited.map(
+        ({ id, origin }) => `somebody awaits "${id}"${origin === undefined ? '' : `, at ${origin()}`}`,
+      ),
     ]
     super(
       'ERR_LEFTOVER',

@@ -1,17 +1,19 @@
 import type { Hold, ReleaseHold } from '../contract/clock.ts'
 import type { Pulse } from './pulse.ts'
+import type { WaitingRun } from './wait-graph.ts'
+import type { WitnessedHold } from './witnessed.ts'
 
 /** What a test clock knows of who is busy, and of who waits for time to pass. */
 export class HoldLedger {
   readonly #pulse: Pulse
-  readonly #holds: Readonly<Record<Hold['kind'], Set<Hold>>> = {
+  readonly #holds: Readonly<Record<Hold['kind'], Set<WitnessedHold>>> = {
     executing: new Set(),
     draining: new Set(),
     parked: new Set(),
     awaited: new Set(),
     call: new Set(),
   }
-  readonly #failed = new WeakSet<Hold>()
+  readonly #failed = new WeakSet<WitnessedHold>()
   readonly #sleeps = new Set<Sleep>()
   readonly #externals = new Set<{ readonly label: string }>()
   #demands = 0
@@ -44,8 +46,14 @@ export class HoldLedger {
     return this.#demands
   }
 
-  get awaited(): readonly Hold[] {
+  get awaited(): readonly WitnessedHold[] {
     return [...this.#holds.awaited]
+  }
+
+  /** The runs that somebody awaits, or else all that wait, each with what it waits for; as far as that is known. */
+  get graph(): readonly WaitingRun[] {
+    const awaited = runsOf(this.#holds.awaited)
+    return awaited.length > 0 ? awaited : runsOf(this.#holds.parked)
   }
 
   /** Everything that is going on, for people. */
@@ -63,13 +71,13 @@ export class HoldLedger {
   }
 
   /** Who must come to a wait or an end before time may move. A run whose code sleeps on this clock is not busy. */
-  get busy(): readonly Hold[] {
+  get busy(): readonly WitnessedHold[] {
     const asleep = new Set(Array.from(this.#sleeps, (sleep) => sleep.runId))
     const executing = [...this.#holds.executing].filter((hold) => !asleep.has(hold.id))
     return [...executing, ...this.#holds.call]
   }
 
-  hold(hold: Hold): ReleaseHold {
+  hold(hold: WitnessedHold): ReleaseHold {
     const holds = this.#holds[hold.kind]
     // An object of its own: the caller's may be held twice.
     const held = { ...hold }
@@ -117,6 +125,16 @@ export class HoldLedger {
     for (const sleep of this.#sleeps) if (sleep.runId === undefined) return true
     return false
   }
+}
+
+/** Each run once. */
+function runsOf(holds: Iterable<WitnessedHold>): readonly WaitingRun[] {
+  const runs = new Map<string, WaitingRun>()
+  for (const hold of holds) {
+    const run = runs.has(hold.id) ? undefined : hold.run?.()
+    if (run !== undefined) runs.set(hold.id, run)
+  }
+  return [...runs.values()]
 }
 
 interface Sleep {

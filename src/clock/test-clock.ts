@@ -1,4 +1,4 @@
-import type { Clock } from '../contract/clock.ts'
+import type { CancelTimer, Clock, ReleaseHold } from '../contract/clock.ts'
 import { type OptionNames, requireOptions, requireWhole, show } from '../primitives/require.ts'
 import { AutoMode } from './auto-mode.ts'
 import { CallQueue } from './call-queue.ts'
@@ -9,6 +9,7 @@ import type { TravelOptions } from './time-travel.ts'
 import { renderTimeline } from './timeline.ts'
 import { VirtualTime } from './virtual-time.ts'
 import type { PendingTimer } from './virtual-timers.ts'
+import type { WitnessedHold, WitnessedTimer } from './witnessed.ts'
 
 /** Options of `testClock`; all have defaults. */
 export interface TestClockOptions {
@@ -25,12 +26,24 @@ export interface TestClockOptions {
   readonly ioGraceMs?: number | undefined
   /** How many timers one call may fire before it counts as endless. Default: 100,000. */
   readonly maxSteps?: number | undefined
+  /**
+   * What happens when time that passes by itself (mode `auto`, `until`) comes to the deadline of a token that a run waits
+   * for and whose timeout neither the test nor the task ever mentioned: an answer was forgotten.
+   *
+   * - `error` (default): whatever is awaited ends with `ERR_STUCK`, and time does not pass.
+   * - `timeout`: the token times out.
+   *
+   * Only a fixture such as `createTestEngine` knows such tokens.
+   */
+  readonly onUnanswered?: 'error' | 'timeout' | undefined
   /** The id of the run whose code is calling, if any: it must not wait for the clock to come to rest. */
   readonly currentRun?: (() => string | undefined) | undefined
 }
 
 /** Virtual time: nothing happens before a test wants it, and everything happens in the same order every time. */
 export interface TestClock extends Required<Clock>, ClockCalls, AsyncDisposable {
+  setTimer(at: number, fire: () => void, about?: WitnessedTimer): CancelTimer
+  hold(hold: WitnessedHold): ReleaseHold
   /** Resolves after a duration; for test code, and for what stands in for real I/O inside a task. */
   sleep(duration: number | string, options?: TravelOptions): Promise<void>
   /** Aborts after a duration with a `TimeoutError`: the `AbortSignal.timeout` of this clock. */
@@ -55,14 +68,14 @@ export interface TestClock extends Required<Clock>, ClockCalls, AsyncDisposable 
  */
 export function testClock(options: TestClockOptions = {}): TestClock {
   requireOptions(options, 'the options of testClock', NAMES)
-  const { start = FIRST_INSTANT, mode = 'auto', ioGraceMs = 1_000, maxSteps = 100_000 } = options
-  if (!MODES.includes(mode))
-    throw new RangeError(`Cannot use mode ${show(mode)} of testClock: use ${MODES.join(', ')}`)
+  const { start = FIRST_INSTANT, ioGraceMs = 1_000, maxSteps = 100_000 } = options
+  const mode = requireOneOf('mode', options.mode, MODES)
+  const failsUnanswered = requireOneOf('onUnanswered', options.onUnanswered, UNANSWERED) === 'error'
   requireWhole(ioGraceMs, 'ioGraceMs', { from: 0 })
   requireWhole(maxSteps, 'maxSteps', { from: 1 })
   const currentRun = options.currentRun ?? (() => undefined)
 
-  const time = new VirtualTime({ start: toInstant(start), ioGraceMs, maxSteps })
+  const time = new VirtualTime({ start: toInstant(start), ioGraceMs, maxSteps, failsUnanswered })
   const queue = new CallQueue()
   const autoMode = new AutoMode({ time, mayMove: mode === 'auto', isCalled: () => !queue.isIdle })
   time.pulse.onBeat(() => autoMode.wake())
@@ -98,12 +111,25 @@ export function testClock(options: TestClockOptions = {}): TestClock {
   }
 }
 
-const MODES: readonly string[] = ['auto', 'manual', 'frozen']
 const NAMES: OptionNames<TestClockOptions> = {
   start: true,
   mode: true,
   ioGraceMs: true,
   maxSteps: true,
+  onUnanswered: true,
   currentRun: true,
 }
 const FIRST_INSTANT = Date.UTC(2000, 0, 1)
+const MODES = ['auto', 'manual', 'frozen'] as const
+const UNANSWERED = ['error', 'timeout'] as const
+
+/** One of the choices; the first one is the default. */
+function requireOneOf<Choice extends string>(
+  name: string,
+  value: Choice | undefined,
+  choices: readonly [Choice, ...Choice[]],
+): Choice {
+  if (value === undefined) return choices[0]
+  if (choices.includes(value)) return value
+  throw new RangeError(`Cannot use ${name} ${show(value)} of testClock: use ${choices.join(', ')}`)
+}

@@ -1,5 +1,5 @@
 import { parseDuration } from '../primitives/duration.ts'
-import { StuckError, VirtualTimeoutError } from './clock-errors.ts'
+import { VirtualTimeoutError } from './clock-errors.ts'
 import { type Goal, watchGoal } from './goal.ts'
 import type { VirtualTime } from './virtual-time.ts'
 import type { FiredTimer, VirtualTimers } from './virtual-timers.ts'
@@ -48,7 +48,8 @@ export class TimeTravel {
     for (;;) {
       await this.#time.settle({ signal, isMet })
       if (isMet()) return read()
-      if (!this.#timers.hasForeground) throw new StuckError('what `until` was given', this.#time.view)
+      const stuck = this.#time.stuckness('what `until` was given', limit)
+      if (stuck !== undefined) throw stuck
 
       const fired = this.#timers.fireNext(limit)
       if (fired?.background === false) budget.spend(fired.label)

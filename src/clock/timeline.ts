@@ -19,7 +19,10 @@ export function renderTimeline({ now, fired, pending, occupations }: ClockView):
     line(now, 'now', false),
     ...occupations.slice(0, LISTED_OCCUPATIONS).map((occupation) => `  ${occupation}`),
     ...(more > 0 ? [`  and ${more} more`] : []),
-    ...pending.map(({ at, label, background }) => line(at, `${spell(at - now)} ${label}`, background)),
+    ...pending.map(({ at, label, background, whom }) => {
+      const text = `${spell(at - now)} ${label}${whom === undefined ? '' : `, for ${whom}`}`
+      return line(at, text, background)
+    }),
   ].join('\n')
 }
 

@@ -1,5 +1,5 @@
 import { throwIfAborted } from '../primitives/abort.ts'
-import { StillBusyError } from './clock-errors.ts'
+import { StillBusyError, StuckError } from './clock-errors.ts'
 import { HoldLedger } from './hold-ledger.ts'
 import { macrotaskTurn } from './macrotask-turn.ts'
 import { Pulse } from './pulse.ts'
@@ -11,6 +11,8 @@ export interface VirtualTimeOptions {
   readonly start: number
   readonly ioGraceMs: number
   readonly maxSteps: number
+  /** Whether a token that nobody answers is an error before its default time-out. */
+  readonly failsUnanswered: boolean
 }
 
 export interface SettleOptions {
@@ -26,17 +28,29 @@ export class VirtualTime {
   readonly pulse: Pulse = new Pulse()
   readonly ioGraceMs: number
   readonly #maxSteps: number
+  readonly #failsUnanswered: boolean
 
-  constructor({ start, ioGraceMs, maxSteps }: VirtualTimeOptions) {
+  constructor({ start, ioGraceMs, maxSteps, failsUnanswered }: VirtualTimeOptions) {
     this.timers = new VirtualTimers({ start, pulse: this.pulse })
     this.ledger = new HoldLedger(this.pulse)
     this.ioGraceMs = ioGraceMs
     this.#maxSteps = maxSteps
+    this.#failsUnanswered = failsUnanswered
   }
 
   get view(): ClockView {
     const { timers, ledger } = this
     return { now: timers.now, fired: timers.fired, pending: timers.pending, occupations: ledger.occupations }
+  }
+
+  /**
+   * Why what is awaited cannot come by the passing of time, up to `limit`: no timer is left, or the next one would give
+   * an answer that was forgotten.
+   */
+  stuckness(awaited: string, limit: number = Infinity): StuckError | undefined {
+    const forgotten = this.#failsUnanswered ? this.timers.forgottenBy(limit) : undefined
+    if (forgotten === undefined && this.timers.hasForeground) return undefined
+    return new StuckError({ awaited, view: this.view, graph: this.ledger.graph, forgotten })
   }
 
   newBudget(): StepBudget {

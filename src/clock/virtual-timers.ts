@@ -1,8 +1,10 @@
-import type { CancelTimer, TimerAbout } from '../contract/clock.ts'
+import type { CancelTimer } from '../contract/clock.ts'
 import { type Deadline, DeadlineQueue } from '../primitives/deadline-queue.ts'
 import { RingBuffer } from '../primitives/ring-buffer.ts'
 import type { Pulse } from './pulse.ts'
 import { TimerCallback } from './timer-callback.ts'
+import type { WaitedToken } from './wait-graph.ts'
+import type { WitnessedTimer } from './witnessed.ts'
 
 const REMEMBERED_FIRINGS = 20
 
@@ -24,6 +26,8 @@ export interface PendingTimer {
   readonly background: boolean
   /** The instant it was set at. */
   readonly setAt: number
+  /** Whom it is for, and where that was made; only under a fixture, and not for every timer. */
+  readonly whom?: string
   /** Where it was set; empty for upkeep. */
   readonly stack: string
 }
@@ -57,6 +61,12 @@ export class VirtualTimers {
     return this.#foreground > 0
   }
 
+  /** The token that would be forgotten if the next timer that somebody waits for fired, unless that is after `limit`. */
+  forgottenBy(limit: number): WaitedToken | undefined {
+    const next = this.#nextForeground
+    return next === undefined || next.at > limit ? undefined : next.value.about.forgotten?.()
+  }
+
   /** In the order in which they would fire. */
   get pending(): readonly PendingTimer[] {
     return [...this.#pending].sort((one, other) => one.at - other.at).map(describe)
@@ -67,10 +77,10 @@ export class VirtualTimers {
     return this.#fired.read(this.#fired.first, REMEMBERED_FIRINGS)
   }
 
-  set(at: number, fire: () => void, about: TimerAbout = { label: 'timer' }): CancelTimer {
+  set(at: number, fire: () => void, about: WitnessedTimer = { label: 'timer' }): CancelTimer {
     const deadline = this.#queue.add(at, new VirtualTimer(fire, about, this.#now))
     this.#pending.add(deadline)
-    if (!deadline.value.background) this.#foreground += 1
+    if (deadline.value.about.background !== true) this.#foreground += 1
     this.#pulse.beat()
     return () => {
       if (this.#queue.cancel(deadline)) this.#forget(deadline)
@@ -103,9 +113,22 @@ export class VirtualTimers {
     }
   }
 
+  /** Looks at all timers only when upkeep comes first. */
+  get #nextForeground(): Deadline<VirtualTimer> | undefined {
+    let next = this.#queue.peek()
+    if (next?.value.about.background !== true) return next
+    next = undefined
+    for (const deadline of this.#pending) {
+      if (deadline.value.about.background === true) continue
+      if (next === undefined || deadline.at < next.at) next = deadline
+    }
+    return next
+  }
+
   #fire(deadline: Deadline<VirtualTimer>): FiredTimer {
     this.#forget(deadline)
-    const { callback, label, background } = deadline.value
+    const { callback, about } = deadline.value
+    const { label, background = false } = about
     const fired: FiredTimer = { at: this.#now, label, background }
     this.#fired.push(fired)
     callback.run()
@@ -114,28 +137,35 @@ export class VirtualTimers {
 
   #forget(deadline: Deadline<VirtualTimer>): void {
     this.#pending.delete(deadline)
-    if (!deadline.value.background) this.#foreground -= 1
+    if (deadline.value.about.background !== true) this.#foreground -= 1
   }
 }
 
 class VirtualTimer {
   readonly callback: TimerCallback
-  readonly label: string
-  readonly background: boolean
+  readonly about: WitnessedTimer
   readonly setAt: number
   /** Turned into text only when somebody reads it. Upkeep has none: it is set over and over by the same line. */
   readonly trace: Error | undefined
 
-  constructor(fire: () => void, { label, background = false }: TimerAbout, setAt: number) {
+  constructor(fire: () => void, about: WitnessedTimer, setAt: number) {
     this.callback = new TimerCallback(fire)
-    this.label = label
-    this.background = background
+    this.about = about
     this.setAt = setAt
-    this.trace = background ? undefined : new Error('set here')
+    this.trace = about.background === true ? undefined : new Error('set here')
   }
 }
 
 function describe({ at, value }: Deadline<VirtualTimer>): PendingTimer {
-  const { label, background, setAt, trace } = value
-  return { at: Math.ceil(at), label, background, setAt, stack: trace?.stack ?? '' }
+  const { about, setAt, trace } = value
+  const { label, background = false } = about
+  const whom = about.whom?.()
+  return {
+    at: Math.ceil(at),
+    label,
+    background,
+    setAt,
+    ...(whom === undefined ? {} : { whom }),
+    stack: trace?.stack ?? '',
+  }
 }

@@ -72,7 +72,9 @@ export class EngineWait implements WaitNamespace {
       const tags = readTags(options.tags)
       const own = userKey(options, 'tokens', now)
       const key = own ?? (scope === undefined ? undefined : implicitKey(scope, 'token', options))
-      const inserted = this.#insert({ kind: 'MANUAL', timeoutAt, tags, key, now, scope }, past)
+      const isTimeoutDefault = options.timeout === undefined
+      const token = { kind: 'MANUAL', timeoutAt, isTimeoutDefault, tags, key, now, scope } as const
+      const inserted = this.#insert(token, past)
       return chain(inserted, ({ record, isCached }) => new CreatedTokenView(record, isCached, credentials))
     })
   }
@@ -150,7 +152,8 @@ export class EngineWait implements WaitNamespace {
         const { timeoutAt, past } = sleepDeadline(time(), now)
         const { signal: _, ...plain } = call.options
         const key = userKey(call.options, 'sleeps', now) ?? implicitKey(scope, kind, plain)
-        const token = { kind: 'SLEEP', timeoutAt, tags: [], key, now, scope } as const
+        const isTimeoutDefault = false
+        const token = { kind: 'SLEEP', timeoutAt, isTimeoutDefault, tags: [], key, now, scope } as const
         const inserted = this.#insert(token, past)
         return chain(inserted, ({ record }) => record.id)
       },
@@ -221,12 +224,12 @@ export class EngineWait implements WaitNamespace {
         return { record, isCached: true }
       })
     }
-    const { kind, timeoutAt, tags, key, scope, now } = token
+    const { kind, timeoutAt, isTimeoutDefault, tags, key, scope, now } = token
     const id = host.newId(kind === 'MANUAL' ? 'waitpoint' : 'sleep', now)
     const runId = scope?.id
     const record: TokenRecord = { id, kind, status: 'WAITING', timeoutAt, tags, key, runId, createdAt: now }
-    const stored = host.storage.tokens.insert({ record, fence: fenceOf(scope), now, by: host.owner })
-    return chain(this.#kernel.written(scope, stored), (inserted) => {
+    const request = { record, fence: fenceOf(scope), isTimeoutDefault, now, by: host.owner }
+    return chain(this.#kernel.written(scope, host.storage.tokens.insert(request)), (inserted) => {
       if (!inserted.isCached) {
         ticker.expect(token.timeoutAt, `token ${record.id}`)
         journal.token(record)
@@ -251,6 +254,8 @@ export class EngineWait implements WaitNamespace {
 interface NewToken {
   readonly kind: TokenKind
   readonly timeoutAt: number
+  /** Nobody said when. */
+  readonly isTimeoutDefault: boolean
   readonly tags: readonly string[]
   readonly key: KeyRecord | undefined
   readonly now: number

@@ -1,13 +1,25 @@
 import { seededRandom } from '../clock/seeded-random.ts'
 import type { TestClock } from '../clock/test-clock.ts'
 import type { Storage } from '../contract/storage.ts'
-import { createEngineOn, type Engine } from '../core/engine.ts'
+import { createEngineOn, type Engine, kernelOf } from '../core/engine.ts'
 import type { EngineOptions } from '../core/engine-options.ts'
-import { memoryStorage } from '../storage/memory.ts'
-import { requireMethods, requireObject, show } from '../primitives/require.ts'
-import { alwaysAsync } from './async-storage.ts'
+import type { Kernel } from '../core/kernel.ts'
+import { requireList, requireMethods, requireObject, show } from '../primitives/require.ts'
+import { chosenStorage } from './chosen-storage.ts'
+import { fakeGlobals } from './faked-globals.ts'
+import { LooseEnds } from './loose-ends.ts'
 import { observedStorage } from './observed-storage.ts'
+import { ResumingStorage } from './resuming-storage.ts'
+import { serializingStorage } from './serializing-storage.ts'
+import { StandIns } from './stand-ins.ts'
 import { testClock, type TestClockOptions } from './test-clock.ts'
+import type { TestEngine } from './test-engine.ts'
+import { TokenAnswers } from './token-answers.ts'
+import { tokenPost } from './token-post.ts'
+import { answeringClock } from './under-test.ts'
+import { Witness } from './witness.ts'
+import { witnessedClock } from './witnessed-clock.ts'
+import { witnessedStorage } from './witnessed-storage.ts'
 
 /** Options of `createTestEngine`: those of `createEngine`, a clock of its own, and a seed; all have defaults. */
 export interface TestEngineOptions extends Omit<EngineOptions, 'clock'> {
@@ -15,62 +27,131 @@ export interface TestEngineOptions extends Omit<EngineOptions, 'clock'> {
   readonly clock?: TestClock | TestClockOptions
   /** What ids and jitter are made from. Engines that share a database, but neither storage nor clock, need two. Default: 1. */
   readonly seed?: number | string
-}
-
-/** An engine in virtual time, and the clock that moves it. */
-export interface TestEngine extends AsyncDisposable {
-  readonly engine: Engine
-  readonly clock: TestClock
-  /** Closes the engine; then the clock, if it was made here: what is left on it is an error. */
-  close(): Promise<void>
+  /** Chunks become what their JSON text says, as payloads and outputs always do. Default: true. */
+  readonly alwaysSerialize?: boolean
+  /**
+   * Every run is executed anew from the top after each settled wait that it had parked for, as after a crash: a task that
+   * would break after a restart breaks here. It is not counted as an interruption. Default: false.
+   */
+  readonly alwaysResume?: boolean
+  /**
+   * Task code, and nothing else, sees the time of the clock in `Date` and `setTimeout`, and the seed in `Math.random`,
+   * until the engine is closed. Default: false.
+   */
+  readonly fakeGlobals?: boolean
 }
 
 /**
  * Creates an engine in virtual time, ready for use: with a storage in memory unless another one is given, and with the
  * same ids and jitter for the same seed.
  *
- * `WAITPOINT_STORAGE=memory-async` makes the storage in memory answer like one that is not. Rejects as `createEngine` and
- * `testClock` throw, and with what is wrong with the storage.
+ * `WAITPOINT_STORAGE` names another storage to use where none is given: `memory-async` answers like one that is not in
+ * memory. Rejects as `createEngine` and `testClock` throw, and with what is wrong with the storage.
  *
  * @example
  * ```ts
  * await using t = await createTestEngine({ tasks: [review] })
  * const run = await t.engine.trigger(review, { doc: 'd1' })
- * await t.clock.advance('24h')
+ * await t.complete({ tag: 'review' }, { approved: true }, { at: '+23h' })
+ * await run.result()
  * ```
  */
 export async function createTestEngine(options: TestEngineOptions = {}): Promise<TestEngine> {
-  requireObject(options, 'the options of createTestEngine')
-  const { seed = 1, clock: clockOption = {}, storage = defaultStorage(), ...engineOptions } = options
-  if (typeof seed !== 'string' && !Number.isFinite(seed))
-    throw new TypeError(`Cannot use seed ${show(seed)}: it must be a number or a string`)
-  requireObject(clockOption, 'clock')
-  requireMethods(storage, 'storage', ['open'])
+  const { seed, clockOption, storage } = readOptions(options)
   const isOwnClock = !isClock(clockOption)
   const clock = isOwnClock ? testClock(clockOption) : clockOption
   // Engines that meet on a storage or a clock must not make the same ids.
   const random = seededRandom(`${seed} ${countUse(storage)} ${countUse(clock)}`)
-  const engine = createEngineOn({ clock, storage: observedStorage(storage, clock), random }, engineOptions)
+  const witness = witnessOf(storage)
+  const looseEnds = new LooseEnds(witness)
+  const standIns = new StandIns(options.tasks ?? [])
+  const engine = createEngineOn(
+    {
+      clock: answeringClock(looseEnds.watchClock(witnessedClock(clock, witness)), () => t),
+      storage: looseEnds.watchStorage(wrapped({ storage, clock, witness }, options, () => engine)),
+      random,
+    },
+    { ...plainOptions(options), tasks: standIns.tasks },
+  )
+  const unfake = options.fakeGlobals === true ? fakeGlobals(engine, { clock, random }) : undefined
 
   let closed: Promise<void> | undefined
   const close = async (): Promise<void> => {
-    await engine.close()
+    const left = looseEnds.error
+    try {
+      await engine.close()
+    } finally {
+      unfake?.()
+    }
     if (isOwnClock) await clock[Symbol.asyncDispose]()
+    if (left !== undefined) throw left
   }
   const closeOnce = (): Promise<void> => (closed ??= close())
+  const answers = new TokenAnswers({ engine, clock, witness })
+  const t: TestEngine = {
+    engine,
+    clock,
+    calls(task) {
+      const calls = standIns.calls(task)
+      looseEnds.seen(calls.map(({ runId }) => runId))
+      return calls
+    },
+    mock: (task, mock) => standIns.mock(task, mock),
+    complete: (token, output, answerOptions) => answers.complete(token, output, answerOptions),
+    waitingToken: (token) => answers.waitingToken(token),
+    post: tokenPost(engine),
+    close: closeOnce,
+    [Symbol.asyncDispose]: closeOnce,
+  }
   await engine.ready()
-  return { engine, clock, close: closeOnce, [Symbol.asyncDispose]: closeOnce }
+  return t
+}
+
+function readOptions(options: TestEngineOptions): {
+  readonly seed: number | string
+  readonly clockOption: TestClock | TestClockOptions
+  readonly storage: Storage
+} {
+  requireObject(options, 'the options of createTestEngine')
+  const { seed = 1, clock: clockOption = {}, storage = chosenStorage() } = options
+  if (typeof seed !== 'string' && !Number.isFinite(seed))
+    throw new TypeError(`Cannot use seed ${show(seed)}: it must be a number or a string`)
+  requireObject(clockOption, 'clock')
+  requireMethods(storage, 'storage', ['open'])
+  if (options.tasks !== undefined) requireList(options.tasks, 'tasks')
+  return { seed, clockOption, storage }
+}
+
+interface TestPorts {
+  readonly storage: Storage
+  readonly clock: TestClock
+  readonly witness: Witness
+}
+
+/** The storage as the engine sees it. */
+function wrapped(
+  { storage, clock, witness }: TestPorts,
+  options: TestEngineOptions,
+  engine: () => Engine,
+): Storage {
+  const { alwaysSerialize = true, alwaysResume = false } = options
+  const witnessed = witnessedStorage(observedStorage(storage, clock), witness)
+  const serializing = alwaysSerialize ? serializingStorage(witnessed) : witnessed
+  if (!alwaysResume) return serializing
+  const restarts = restartsOn(storage)
+  const parts = (): Kernel['parts'] => kernelOf(engine()).parts
+  return new ResumingStorage({ storage: serializing, restarts, parts }).storage
+}
+
+/** What is the engine's own matter. */
+function plainOptions(options: TestEngineOptions): EngineOptions {
+  const { clock: _clock, seed: _seed, alwaysSerialize: _serialize, alwaysResume: _resume, ...rest } = options
+  const { fakeGlobals: _fake, ...engineOptions } = rest
+  return engineOptions
 }
 
 function isClock(option: TestClock | TestClockOptions): option is TestClock {
   return 'setTimer' in option
-}
-
-function defaultStorage(): Storage {
-  const kind = process.env['WAITPOINT_STORAGE'] ?? 'memory'
-  if (kind === 'memory') return memoryStorage()
-  if (kind === 'memory-async') return alwaysAsync(memoryStorage())
-  throw new RangeError(`Cannot use WAITPOINT_STORAGE "${kind}": use "memory" or "memory-async"`)
 }
 
 const uses = new WeakMap<object, number>()
@@ -80,4 +161,22 @@ function countUse(port: object): number {
   const count = uses.get(port) ?? 0
   uses.set(port, count + 1)
   return count
+}
+
+const restartsByStorage = new WeakMap<Storage, Map<string, number>>()
+
+/** Engines on one storage see the same attempts of a run. */
+function restartsOn(storage: Storage): Map<string, number> {
+  const restarts = restartsByStorage.get(storage) ?? new Map<string, number>()
+  restartsByStorage.set(storage, restarts)
+  return restarts
+}
+
+const witnesses = new WeakMap<Storage, Witness>()
+
+/** Engines on one storage have one witness. */
+function witnessOf(storage: Storage): Witness {
+  const witness = witnesses.get(storage) ?? new Witness()
+  witnesses.set(storage, witness)
+  return witness
 }

@@ -1,6 +1,7 @@
 import { setImmediate as macrotask } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { createDeferred } from '../../src/primitives/deferred.ts'
+import type { WaitedToken, WaitingRun } from '../../src/clock/wait-graph.ts'
 import { testClock, type TestClock, type TestClockOptions } from '../../src/clock/test-clock.ts'
 import { runInChild } from './child-process.ts'
 
@@ -47,7 +48,7 @@ describe('mode auto', () => {
   })
 
   it.each(['executing', 'call'] as const)('stands still while somebody is %s', async (kind) => {
-    const clock = testClock({ ioGraceMs: 1 })
+    const clock = testClock()
     const release = clock.hold({ kind, id: 'somebody' })
     const { arrive, outcome } = demand(clock)
     clock.setTimer(START + 5, arrive)
@@ -55,6 +56,19 @@ describe('mode auto', () => {
     expect(clock.now()).toBe(START)
     release()
     expect(await outcome).toBe(5)
+  })
+
+  it('ends what is awaited when somebody is busy and gives no sign of life, and says who it was', async () => {
+    const clock = testClock({ ioGraceMs: 5 })
+    clock.hold({ kind: 'executing', id: 'run_1', lastBoundary: () => 'tokens.insert' })
+    const { outcome } = demand(clock)
+    clock.setTimer(START + 5, () => expect.unreachable())
+    expect(await outcome).toMatchObject({
+      code: 'ERR_STILL_BUSY',
+      ids: ['run_1'],
+      message: expect.stringContaining('"run_1" (executing, last seen at tokens.insert)') as unknown,
+    })
+    expect(clock.now()).toBe(START)
   })
 
   it('lets a whole turn pass after every sign of life', async () => {
@@ -116,6 +130,83 @@ describe('mode auto', () => {
     expect(await one.outcome).toMatchObject(error)
     expect(await other.outcome).toMatchObject(error)
     expect(clock.now()).toBe(START)
+  })
+
+  describe('when an answer was forgotten', () => {
+    const forgotten: WaitedToken = {
+      id: 'waitpoint_1',
+      kind: 'MANUAL',
+      tags: [],
+      timeoutAt: START + 600_000,
+      isTimeoutDefault: true,
+      origin: '/app/review.ts:3:5',
+    }
+    const run: WaitingRun = {
+      id: 'run_1',
+      taskId: 'review',
+      origin: '/app/a.test.ts:1:1',
+      waits: [forgotten],
+    }
+    const deadline = { label: 'deadline of token waitpoint_1', forgotten: () => forgotten }
+
+    it('ends what is awaited, at once and with the wait graph, instead of passing a default deadline', async () => {
+      const clock = testClock()
+      clock.setTimer(START + 5, () => undefined, { label: 'retention', background: true })
+      clock.setTimer(START + 600_000, () => expect.unreachable(), deadline)
+      clock.hold({ kind: 'parked', id: 'run_1', run: () => run })
+      const { outcome } = demand(clock)
+      expect(await outcome).toMatchObject({
+        code: 'ERR_STUCK',
+        graph: [run],
+        message: expect.stringMatching(
+          /onUnanswered[^]*run run_1 of task "review"[^]*review.ts:3:5/,
+        ) as unknown,
+      })
+      expect(clock.now()).toBe(START)
+    })
+
+    it('passes what comes before', async () => {
+      const clock = testClock()
+      clock.setTimer(START + 600_000, () => expect.unreachable(), deadline)
+      const { arrive, outcome } = demand(clock)
+      clock.setTimer(START + 599_999, arrive)
+      expect(await outcome).toBe(599_999)
+    })
+
+    it('lets the token time out if told so', async () => {
+      const clock = testClock({ onUnanswered: 'timeout' })
+      const { arrive, outcome } = demand(clock)
+      clock.setTimer(START + 600_000, arrive, deadline)
+      expect(await outcome).toBe(600_000)
+    })
+
+    it('lets it time out while somebody sleeps who said how long', async () => {
+      const clock = testClock()
+      const fired: number[] = []
+      clock.setTimer(START + 600_000, () => fired.push(clock.now() - START), deadline)
+      const { outcome } = demand(clock)
+      await clock.sleep('1h')
+      expect(fired).toEqual([600_000])
+      expect(await outcome).toMatchObject({ code: 'ERR_STUCK' })
+    })
+
+    it('lets it time out in an explicit step', async () => {
+      const clock = testClock()
+      const fired: number[] = []
+      clock.setTimer(START + 600_000, () => fired.push(clock.now() - START), deadline)
+      await clock.advance('1h')
+      expect(fired).toEqual([600_000])
+    })
+
+    it('ends `until` as well, unless it only goes so far', async () => {
+      const clock = testClock()
+      clock.setTimer(START + 600_000, () => expect.unreachable(), deadline)
+      await expect(clock.until(() => false, { within: '9m' })).rejects.toMatchObject({
+        code: 'ERR_VIRTUAL_TIMEOUT',
+      })
+      await expect(clock.until(() => false)).rejects.toMatchObject({ code: 'ERR_STUCK' })
+      expect(clock.now()).toBe(START + 540_000)
+    })
   })
 
   it('tells a wait only once that it can never end', async () => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { setImmediate as macrotask } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { type TestClock, testClock } from '../../src/clock/test-clock.ts'
+import { type TestClock, testClock, type TestClockOptions } from '../../src/clock/test-clock.ts'
 import { runInChild } from './child-process.ts'
 import { clockLaws } from './clock-laws.ts'
 
@@ -77,6 +77,16 @@ describe('testClock', () => {
     },
   )
 
+  it('refuses a mode, or what happens to unanswered waits, that it does not know', () => {
+    const options = (name: string, value: string): TestClockOptions => ({ [name]: value })
+    expect(() => testClock(options('mode', 'automatic'))).toThrow(
+      'Cannot use mode "automatic" of testClock: use auto, manual, frozen',
+    )
+    expect(() => testClock(options('onUnanswered', 'ignore'))).toThrow(
+      'Cannot use onUnanswered "ignore" of testClock: use error, timeout',
+    )
+  })
+
   it('can stand beside others', async () => {
     const [one, other] = [testClock(), testClock()]
     await Promise.all([one.advance('1h'), other.advance('2h')])
@@ -151,6 +161,17 @@ describe('testClock', () => {
   })
 
   describe('timeline', () => {
+    it('says whom a timer is for, as far as a fixture knows', () => {
+      const clock = testClock()
+      clock.setTimer(START + 5, () => undefined, { label: 'deadline', whom: () => 'run run_1' })
+      clock.setTimer(START + 6, () => undefined, { label: 'grace', whom: () => undefined })
+      expect(clock.pending().map(({ label, whom }) => [label, whom])).toEqual([
+        ['deadline', 'run run_1'],
+        ['grace', undefined],
+      ])
+      expect(clock.timeline()).toContain('+5ms deadline, for run run_1')
+    })
+
     it('shows what fired, who waits and what comes, with distances', async () => {
       const clock = testClock()
       clock.setTimer(START + 1, () => undefined, { label: 'first' })

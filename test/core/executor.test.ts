@@ -105,7 +105,7 @@ describe('an engine', () => {
     const run = await t.engine.trigger(quick, null)
     const result = run.result().catch((error: unknown) => error)
     await t.clock.advance('10s')
-    await t.close()
+    await t.engine.close()
     expect(await result).toMatchObject({ code: 'ERR_ENGINE_CLOSED' })
   })
 

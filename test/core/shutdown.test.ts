@@ -31,7 +31,7 @@ describe('close', () => {
     expect((await next.next()).value).toMatchObject({ status: 'WAITING' })
     const awaited = [run.result(), run.outcome(), t.engine.runs.poll(run), next.next()].map(rejection)
     await t.clock.settle()
-    await t.close()
+    await t.engine.close()
     for (const error of await Promise.all(awaited)) expect(error).toMatchObject(CLOSED)
   })
 
@@ -162,7 +162,7 @@ describe('close', () => {
         t.engine.trigger(nap, null).then((run) => run.result()),
       ].map(async (call) => call.catch((error: unknown) => error))
       await clock.advance('11s').catch(() => undefined)
-      await t.close()
+      await t.engine.close()
       release()
       for (const end of await Promise.all(calls)) {
         if (end !== 2) expect(end, name).toMatchObject(CLOSED)

@@ -90,12 +90,16 @@ async function withChannel(use: (bench: Bench) => Promise<void>, history?: Strea
     }
     await use(bench).then(used.resolve, used.reject)
   })
-  await using t = await createTestEngine({ tasks: [body], storage })
+  await using t = await createTestEngine({ tasks: [body], storage, alwaysSerialize: false })
   const errors = reportedErrors(t.engine)
   const run = await t.engine.trigger(body, null)
   // Somebody has to wait for time to pass; nobody minds how the run itself ends.
   run.outcome().catch(() => undefined)
-  await used.promise
+  try {
+    await used.promise
+  } finally {
+    await t.engine.close()
+  }
 }
 
 function values(chunks: readonly ChunkRecord[]): unknown[] {

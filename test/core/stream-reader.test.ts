@@ -170,7 +170,7 @@ describe('StreamReader', () => {
     const body = bodyTask(async ({ metadata }) => {
       await metadata.stream('k', sourceOf(chunk))
     })
-    await using t = await createTestEngine({ tasks: [body] })
+    await using t = await createTestEngine({ tasks: [body], alwaysSerialize: false })
     const run = await t.engine.trigger(body, null)
     expect((await collect(t.engine.streams.read(run, 'k')))[0]).toBe(chunk)
     expect(chunksOf(await follow(t.engine, run), 'k')[0]).toBe(chunk)

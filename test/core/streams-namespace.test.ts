@@ -231,7 +231,7 @@ describe('streams.read', () => {
     const run = await t.engine.trigger(body, null)
     const waiting = collectUntilError(t.engine.streams.read(run, 'k'))
     await turn()
-    await t.close()
+    await t.engine.close()
     expect(await waiting).toMatchObject({ error: { code: 'ERR_ENGINE_CLOSED' } })
     const late = collectUntilError(t.engine.streams.read(run, 'k'))
     expect(await late).toMatchObject({ error: { code: 'ERR_ENGINE_CLOSED' } })

@@ -282,7 +282,7 @@ describe('withStreams', () => {
     await turns(1)
     const late = t.engine.runs.subscribeToRun(run).withStreams()[Symbol.asyncIterator]()
     await late.next()
-    await t.close()
+    await t.engine.close()
     expect(await rest).toMatchObject({ error: { code: 'ERR_ENGINE_CLOSED' } })
     expect(await collectUntilError({ [Symbol.asyncIterator]: () => late })).toMatchObject({
       error: { code: 'ERR_ENGINE_CLOSED' },

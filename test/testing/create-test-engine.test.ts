@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { task } from '../../src/core/define-task.ts'
 import type { Task } from '../../src/core/task.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
@@ -32,8 +32,6 @@ function taskOf<Output>(body: () => Promise<Output>): Task<null, Output> {
 }
 
 describe('createTestEngine', () => {
-  afterEach(() => void vi.unstubAllEnvs())
-
   it('lets virtual time pass while a result is awaited, to the millisecond', async () => {
     await using t = await createTestEngine({ tasks: [nap, approval] })
     const run = await t.engine.trigger(nap, { seconds: 3_600 })
@@ -130,6 +128,120 @@ describe('createTestEngine', () => {
     await expect(t.clock.settle()).rejects.toMatchObject({ code: 'ERR_STILL_BUSY', ids: [id] })
   })
 
+  it('says it to whoever awaits the run too, and what the run did last', async () => {
+    const hanging = task({
+      id: 'hanging',
+      run: async (_payload: null, { wait }) => {
+        await wait.createToken()
+        await new Promise(() => undefined)
+      },
+    })
+    await using t = await createTestEngine({ tasks: [hanging], clock: { ioGraceMs: 5 } })
+    const run = await t.engine.trigger(hanging, null)
+    await expect(run.result()).rejects.toMatchObject({
+      code: 'ERR_STILL_BUSY',
+      message: expect.stringContaining(`"${run.id}" (executing, last seen at tokens.insert)`) as unknown,
+    })
+  })
+
+  it('tests ten thousand runs that wait for a month in seconds, each exact to the millisecond', async () => {
+    const monthly = task({
+      id: 'monthly',
+      run: async (_payload: null, { wait }) => {
+        const { ok } = await wait.forToken(await wait.createToken({ timeout: '30d' }))
+        return { ok, at: t.clock.now() }
+      },
+    })
+    await using t = await createTestEngine({ tasks: [monthly] })
+    const runs = await Promise.all(Array.from({ length: 10_000 }, () => t.engine.trigger(monthly, null)))
+    const results = await Promise.all(runs.map((run) => run.result()))
+    expect(new Set(results.map((result) => JSON.stringify(result)))).toEqual(
+      new Set([JSON.stringify({ ok: false, at: START + 30 * DAY_MS })]),
+    )
+  })
+
+  describe('a wait for an answer that nobody gives', () => {
+    const asking = task({
+      id: 'asking',
+      run: async (payload: { timeout?: string }, { wait }) => {
+        const token = await wait.createToken({ ...payload, tags: ['ask'] })
+        return (await wait.forToken(token)).ok
+      },
+    })
+    const parent = task({ id: 'parent', run: async () => asking.triggerAndWait({}).unwrap() })
+
+    it('fails at once, and shows which run waits for which token, and where each was made', async () => {
+      await using t = await createTestEngine({ tasks: [asking, parent] })
+      const run = await t.engine.trigger(parent, null)
+      const token = await t.waitingToken({ tag: 'ask' })
+      const here = expect.stringMatching(/create-test-engine\.test\.ts:\d+:\d+$/) as unknown
+      await expect(run.result()).rejects.toMatchObject({
+        code: 'ERR_STUCK',
+        message: expect.stringMatching(
+          new RegExp(`${token.id} \\[ask\\], until 2000-01-01T00:10:00.000Z \\(the default\\), created at `),
+        ) as unknown,
+        graph: [
+          {
+            id: run.id,
+            taskId: 'parent',
+            origin: here,
+            waits: [
+              {
+                kind: 'RUN',
+                run: { taskId: 'asking', origin: here, waits: [{ id: token.id, origin: here }] },
+              },
+            ],
+          },
+        ],
+      })
+      expect(t.clock.now()).toBe(START)
+      // The run is as it was: an answer still reaches it.
+      await t.complete(token)
+      expect(await run.result()).toBe(true)
+    })
+
+    it('takes its time-out when the task or the test said so', async () => {
+      await using t = await createTestEngine({ tasks: [asking] })
+      expect(await (await t.engine.trigger(asking, { timeout: '10m' })).result()).toBe(false)
+      await using other = await createTestEngine({ tasks: [asking], clock: { onUnanswered: 'timeout' } })
+      expect(await (await other.engine.trigger(asking, {})).result()).toBe(false)
+    })
+
+    it('is no such wait while nobody waits for the token', async () => {
+      const offering = task({
+        id: 'offering',
+        run: async (_payload: null, { wait }) => {
+          await wait.createToken()
+          await wait.for({ hours: 1 })
+        },
+      })
+      await using t = await createTestEngine({ tasks: [offering] })
+      await (await t.engine.trigger(offering, null)).result()
+      expect(t.clock.now()).toBe(START + 3_600_000)
+    })
+
+    it('is found on every engine of a storage and a clock', async () => {
+      const storage = memoryStorage()
+      const clock = testClock()
+      await using one = await createTestEngine({ storage, clock })
+      await using other = await createTestEngine({ tasks: [asking], storage, clock })
+      const { id } = await other.engine.trigger(asking, {})
+      await expect(one.engine.runs.poll(id)).rejects.toMatchObject({
+        code: 'ERR_STUCK',
+        graph: [{ taskId: 'asking' }],
+      })
+    })
+
+    it('shows in the timeline whom the next deadline is for', async () => {
+      await using t = await createTestEngine({ tasks: [asking], clock: { mode: 'manual' } })
+      const { id } = await t.engine.trigger(asking, {})
+      await t.clock.settle()
+      expect(t.clock.timeline()).toMatch(
+        new RegExp(`\\+10m deadline of token \\w+, for run ${id} of task "asking", created at .*test\\.ts:`),
+      )
+    })
+  })
+
   it('fails a task that moves the clock', async () => {
     const moving = taskOf(() => t.clock.advance('1h'))
     await using t = await createTestEngine({ tasks: [moving] })
@@ -172,30 +284,6 @@ describe('createTestEngine', () => {
       await t.close()
       await clock.runAll()
       expect(clock.now()).toBe(START + 5)
-    })
-  })
-
-  describe('WAITPOINT_STORAGE', () => {
-    it.each([
-      ['memory', false],
-      ['memory-async', true],
-    ])('%s: the default storage answers later: %s', async (kind, isAsync) => {
-      vi.stubEnv('WAITPOINT_STORAGE', kind)
-      await using t = await createTestEngine({ tasks: [nap] })
-      const listing = t.engine.runs.list()
-      expect(t.clock.timeline().includes('\n  call ')).toBe(isAsync)
-      await listing
-    })
-
-    it('refuses a storage it does not know', async () => {
-      vi.stubEnv('WAITPOINT_STORAGE', 'paper')
-      await expect(createTestEngine()).rejects.toThrow('"paper": use "memory" or "memory-async"')
-    })
-
-    it('does not touch a storage that is given', async () => {
-      vi.stubEnv('WAITPOINT_STORAGE', 'paper')
-      await using t = await createTestEngine({ storage: memoryStorage() })
-      expect(t.engine.stats().attempts).toBe(0)
     })
   })
 })

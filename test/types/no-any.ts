@@ -1,5 +1,6 @@
 import type * as waitpoint from 'waitpoint'
 import type * as testing from 'waitpoint/testing'
+import type * as vitest from 'waitpoint/vitest'
 import { type HasAny, holds, holdsNot, type IsAny } from './expect-type.ts'
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- The check has to find one wherever it hides. */
@@ -23,6 +24,7 @@ type Leaks<Module> = {
 }[keyof Module]
 holds<[Leaks<Values>] extends [never] ? true : Leaks<Values>>()
 holds<[Leaks<typeof testing>] extends [never] ? true : Leaks<typeof testing>>()
+holds<[Leaks<typeof vitest>] extends [never] ? true : Leaks<typeof vitest>>()
 
 // Types, the generic ones with something to see.
 interface Payload {

@@ -1,0 +1,60 @@
+import { writeSync } from 'node:fs'
+import type { Storage } from '../contract/storage.ts'
+import { memoryStorage } from '../storage/memory.ts'
+import { alwaysAsync } from './async-storage.ts'
+import { TestError } from './test-error.ts'
+
+const STDERR = 2
+
+/** Makes the storages that `WAITPOINT_STORAGE` may name, a new one for every engine. */
+const kinds: Readonly<Record<string, () => Storage>> = {
+  memory: memoryStorage,
+  'memory-async': () => alwaysAsync(memoryStorage()),
+}
+
+/** How many engines got which storage: what is said at the end of the process. */
+const uses = new Map<string, number>()
+
+/**
+ * A new storage of the kind that `WAITPOINT_STORAGE` names; in memory without it. Which one it was, and for how many
+ * engines, is said in one line on the standard error output when the process ends, unless it was plain memory.
+ *
+ * @throws TestError `ERR_UNKNOWN_STORAGE` when it names something else.
+ */
+export function chosenStorage(): Storage {
+  const kind = process.env['WAITPOINT_STORAGE'] ?? 'memory'
+  const make = kinds[kind]
+  if (make === undefined) {
+    const known = Object.keys(kinds).map((name) => `"${name}"`)
+    throw new TestError(
+      'ERR_UNKNOWN_STORAGE',
+      `Cannot use WAITPOINT_STORAGE "${kind}": use ${known.slice(0, -1).join(', ')} or ${known.at(-1)}`,
+    )
+  }
+  if (kind !== 'memory') countUse(kind)
+  return make()
+}
+
+function countUse(kind: string): void {
+  if (uses.size === 0) {
+    process.once('exit', sayUses)
+    // Test runners end their workers by this signal; it goes on to do what it would have done.
+    process.once('SIGTERM', () => {
+      sayUses()
+      process.kill(process.pid, 'SIGTERM')
+    })
+  }
+  uses.set(kind, (uses.get(kind) ?? 0) + 1)
+}
+
+function sayUses(): void {
+  if (uses.size === 0) return
+  const counts = Array.from(uses, ([kind, count]) => `"${kind}" (${count} engine${count === 1 ? '' : 's'})`)
+  uses.clear()
+  try {
+    // The process is ending: only what is written at once is written at all.
+    writeSync(STDERR, `waitpoint/testing ran on storage ${counts.join(' and ')}\n`)
+  } catch {
+    // Nobody reads it any more.
+  }
+}

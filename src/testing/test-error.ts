@@ -1,0 +1,14 @@
+/** What can be wrong with how a test uses its fixture; codes never change. */
+export type TestErrorCode =
+  'ERR_NO_SUCH_TOKEN' | 'ERR_SEVERAL_TOKENS' | 'ERR_NOT_UNDER_TEST' | 'ERR_UNKNOWN_STORAGE' | 'ERR_LOOSE_ENDS'
+
+/** An error of the fixture; every message says what to do. */
+export class TestError extends Error {
+  readonly code: TestErrorCode
+
+  constructor(code: TestErrorCode, message: string) {
+    super(message)
+    this.name = new.target.name
+    this.code = code
+  }
+}
