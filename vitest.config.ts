@@ -6,6 +6,14 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 /** Whatever drives an engine: these files run once per storage, so that no path is only shipped or only tested. */
 const core = ['test/{core,http,testing,scenarios}/**/*.test.ts']
 
+/** From here on Node has SQLite built in, and the engine is driven on it too. */
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+const hasSqlite = major > 22 || (major === 22 && minor >= 13)
+const onSqlite = {
+  extends: true as const,
+  test: { name: 'core-sqlite', include: core, env: { WAITPOINT_STORAGE: 'sqlite' } },
+}
+
 const config: ViteUserConfig = defineConfig({
   resolve: {
     // The package by its own name, as users import it, without a build.
@@ -23,6 +31,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: { name: 'core-async', include: core, env: { WAITPOINT_STORAGE: 'memory-async' } },
       },
+      ...(hasSqlite ? [onSqlite] : []),
       {
         extends: true,
         test: { name: 'rest', include: ['test/**/*.test.ts'], exclude: [...core, 'test/.readme/**'] },
