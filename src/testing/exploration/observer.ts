@@ -1,0 +1,73 @@
+import { currentScope } from '../../core/run-scope.ts'
+import type { Storage } from '../../contract/storage.ts'
+import { isPromise } from '../../primitives/awaitable.ts'
+import { type StorageOperation, wrapStorage } from '../wrapped-storage.ts'
+import type { Process } from './process.ts'
+import type { StorageCall } from './storage-call.ts'
+
+/** Looks at every storage call of the engine as the engine sees it; throws what does not hold. */
+export interface Watcher {
+  called?(call: StorageCall): void
+  answered?(call: StorageCall): void
+  /** At the end of a schedule, when nothing more happens. */
+  ended?(storage: Storage, now: number): void | Promise<void>
+}
+
+/** Puts watchers between the engines of a schedule and their storage. */
+export class Observer {
+  readonly #watchers: readonly Watcher[]
+  readonly #now: () => number
+  readonly #violated: (error: unknown) => void
+  #events = 0
+
+  constructor(watchers: readonly Watcher[], now: () => number, violated: (error: unknown) => void) {
+    this.#watchers = watchers
+    this.#now = now
+    this.#violated = violated
+  }
+
+  /** The same storage, watched. */
+  observe(storage: Storage, process: Process): Storage {
+    return wrapStorage(storage, (name, operation) => (...args) => {
+      const call = this.#called(name, args, process)
+      const answer = operation(...args)
+      if (!isPromise(answer)) {
+        this.#answered(call, answer)
+        return answer
+      }
+      return answer.then((value) => {
+        this.#answered(call, value)
+        return value
+      })
+    })
+  }
+
+  /** Looks at what is left when nothing more happens. */
+  async ended(storage: Storage): Promise<void> {
+    for (const watcher of this.#watchers) await watcher.ended?.(storage, this.#now())
+  }
+
+  #called(name: StorageOperation, args: unknown, process: Process): StorageCall {
+    this.#events += 1
+    const scope = currentScope()
+    const runId = scope === undefined || scope.isEnded ? undefined : scope.id
+    // wrapStorage calls every operation with its own arguments, and names it.
+    const call = { name, args, calledAt: this.#events, now: this.#now(), process, runId } as StorageCall
+    this.#tell((watcher) => watcher.called?.(call))
+    return call
+  }
+
+  #answered(call: StorageCall, answer: unknown): void {
+    this.#events += 1
+    Object.assign(call, { reply: { answeredAt: this.#events, answer } })
+    this.#tell((watcher) => watcher.answered?.(call))
+  }
+
+  #tell(news: (watcher: Watcher) => void): void {
+    try {
+      for (const watcher of this.#watchers) news(watcher)
+    } catch (error) {
+      this.#violated(error)
+    }
+  }
+}

@@ -1,0 +1,277 @@
+import { macrotaskTurn } from '../../clock/macrotask-turn.ts'
+import { systemClock } from '../../clock/system-clock.ts'
+import type { AnyTask } from '../../core/run.ts'
+import { type ExplorationTools, bodyTools } from './body-tools.ts'
+import type { Boundary } from './boundaries.ts'
+import { runAsBody } from './boundary-storage.ts'
+import { QuestionDesk } from './question-desk.ts'
+import type { ScheduledTimer } from './schedule-timers.ts'
+import type { Choose, Decision } from './trace.ts'
+import { InvariantViolation } from './violation.ts'
+import { whoWaits } from './who-waits.ts'
+import { World, type WorldOptions } from './world.ts'
+
+/** What is explored: uses the engine, and throws when something is wrong. */
+export type Body = (t: ExplorationTools) => Promise<unknown>
+
+export type Fault = 'error' | 'lost' | 'late'
+
+export interface ScheduleOptions extends WorldOptions {
+  readonly tasks: readonly AnyTask[]
+  readonly crashes: 'never' | 'every-commit'
+  readonly faults: readonly Fault[]
+  readonly maxSteps: number
+}
+
+/** What a body is run with besides: where conditions are collected, and whether what was asked is kept. */
+export interface RunOptions {
+  readonly sometimes: Sometimes
+  readonly isDetailed?: boolean
+}
+
+/** Something that happened in a schedule. */
+export interface Step {
+  readonly now: number
+  readonly label: string
+  /** What else could have gone next. */
+  readonly others: readonly string[]
+  /** What was done to it. */
+  readonly event?: string
+  /** What it was asked with, as text; only when two schedules are to be compared. */
+  readonly asked?: string | undefined
+}
+
+/** What came of a schedule. */
+export interface ScheduleReport {
+  readonly decisions: readonly Decision[]
+  readonly steps: readonly Step[]
+  /** Virtual. */
+  readonly durationMs: number
+  readonly failure?: { readonly error: unknown }
+}
+
+/** Conditions that are to be true in some schedule, by name. */
+export type Sometimes = Map<string, boolean>
+
+const REST_MS = 20
+const IO_GRACE_MS = 1_000
+/** Timers of upkeep in a row that change nothing: then nothing will. */
+const IDLE_UPKEEP = 64
+
+/** Runs a body once, on an engine, a storage and a clock of its own, with somebody who decides what happens when. */
+export class Schedule {
+  readonly #options: ScheduleOptions
+  readonly #choose: Choose
+  readonly #world: World
+  readonly #desk: QuestionDesk
+  readonly #decisions: Decision[] = []
+  readonly #steps: Step[] = []
+  #body: { readonly state: 'runs' | 'returned' } | { readonly state: 'threw'; readonly error: unknown } = {
+    state: 'runs',
+  }
+  #upkeep = 0
+  #isDetailed = false
+
+  constructor(options: ScheduleOptions, choose: Choose) {
+    this.#options = options
+    this.#choose = choose
+    const tasks = [...options.tasks]
+    this.#world = new World({ ...options, engine: { ...options.engine, tasks } })
+    this.#desk = new QuestionDesk(this.#world)
+    this.#tasks = tasks
+  }
+
+  readonly #tasks: AnyTask[]
+
+  async run(body: Body, { sometimes, isDetailed = false }: RunOptions): Promise<ScheduleReport> {
+    this.#isDetailed = isDetailed
+    this.#start(body, sometimes)
+    let failure: ScheduleReport['failure']
+    try {
+      while (await this.#goesOn()) await this.#goOn()
+      if (this.#body.state === 'threw') throw this.#body.error
+      await this.#end()
+    } catch (error) {
+      failure = { error }
+    }
+    const durationMs = this.#world.elapsedMs
+    const report = { decisions: this.#decisions, steps: this.#steps, durationMs }
+    return failure === undefined ? report : { ...report, failure }
+  }
+
+  #start(body: Body, sometimes: Sometimes): void {
+    const { crashes, faults } = this.#options
+    const tools = bodyTools({
+      world: this.#world,
+      desk: this.#desk,
+      tasks: this.#tasks,
+      mayRepeat: crashes !== 'never' || faults.some((fault) => fault !== 'late'),
+      sometimes: (name, condition) => sometimes.set(name, condition || (sometimes.get(name) ?? false)),
+    })
+    runAsBody(async () => body(tools)).then(
+      () => (this.#body = { state: 'returned' }),
+      (error: unknown) => (this.#body = { state: 'threw', error }),
+    )
+  }
+
+  /** Everything has come to rest; whether there is anything left to do. */
+  async #goesOn(): Promise<boolean> {
+    await macrotaskTurn()
+    const { boundaries, timers, violation } = this.#world
+    if (violation !== undefined) throw violation.error
+    if (this.#body.state === 'threw') return false
+    if (this.#body.state === 'runs' || boundaries.underWay > 0) return true
+    return boundaries.pending.length > 0 || timers.due().length > 0
+  }
+
+  async #goOn(): Promise<void> {
+    const { boundaries } = this.#world
+    if (boundaries.underWay > 0) return this.#waitFor(() => boundaries.underWay > 0)
+    if (!this.#desk.isEmpty && (await this.#desk.serve(this.#isOver()))) return
+    const isLive = this.#body.state === 'runs'
+    const due = this.#world.timers.due()
+    const ready = [...boundaries.pending, ...due]
+    if (ready.length === 0 && isLive && this.#isAway()) return this.#waitForRuns()
+    await this.#pick(isLive ? [...ready, ...this.#upcoming(ready.length > 0)] : ready)
+  }
+
+  /** Time may pass while something is pending: then to the next thing that somebody waits for. */
+  #upcoming(isBusy: boolean): readonly ScheduledTimer[] {
+    const { timers } = this.#world
+    return isBusy ? timers.upcomingForeground() : timers.upcoming()
+  }
+
+  async #pick(candidates: readonly (Boundary | ScheduledTimer)[]): Promise<void> {
+    const first = candidates[0]
+    if (first === undefined || this.#isIdle(candidates)) return this.#stuck()
+    if (this.#steps.length >= this.#options.maxSteps) {
+      const message = `it is not over after ${this.#options.maxSteps} boundaries; the last one was "${first.label}"`
+      throw new InvariantViolation('the body comes to an end', message)
+    }
+    const options = candidates.map(({ label }) => label)
+    const index = options.length > 1 ? this.#decide({ kind: 'next', at: first.label, options }) : 0
+    const picked = candidates[index] ?? first
+    const others = options.filter((label) => label !== picked.label)
+    if ('pass' in picked) this.#pass(picked, others)
+    else this.#fire(picked, others)
+  }
+
+  #fire(timer: ScheduledTimer, others: readonly string[]): void {
+    this.#upkeep = timer.background && timer.at > this.#world.timers.now ? this.#upkeep + 1 : this.#upkeep
+    if (!timer.background) this.#upkeep = 0
+    this.#world.timers.fire(timer)
+    this.#note(timer.label, others)
+  }
+
+  #pass(boundary: Boundary, others: readonly string[]): void {
+    const { label, process } = boundary
+    const { crashes, faults } = this.#options
+    const { boundaries } = this.#world
+    if (boundary.isCommit && crashes === 'every-commit' && process !== undefined) {
+      const moment = this.#decide({ kind: 'crash', at: label, options: ['lives', 'before', 'after'] })
+      if (moment > 0) {
+        boundaries.take(boundary)
+        if (moment === 2) boundary.pass('unanswered')
+        this.#note(label, others, moment === 1 ? 'the process dies before it' : 'the process dies of it')
+        this.#world.crash()
+        return
+      }
+    }
+    let fault: Fault | undefined
+    if (boundary.mayFail && faults.length > 0) {
+      fault = faults[this.#decide({ kind: 'fault', at: label, options: ['works', ...faults] }) - 1]
+    }
+    boundaries.take(boundary)
+    this.#note(label, others, fault === undefined ? undefined : FAULTS[fault])
+    this.#detail(boundary)
+    boundary.pass(fault ?? 'whole')
+  }
+
+  #note(label: string, others: readonly string[], event?: string): void {
+    const step = { now: this.#world.timers.now, label, others }
+    this.#steps.push(event === undefined ? step : { ...step, event })
+  }
+
+  #detail({ args }: Boundary): void {
+    const last = this.#steps.at(-1)
+    if (this.#isDetailed && last !== undefined && args !== undefined)
+      this.#steps[this.#steps.length - 1] = { ...last, asked: JSON.stringify(args) }
+  }
+
+  #decide(choice: Decision['choice']): number {
+    const index = this.#choose(choice)
+    this.#decisions.push({ choice, index })
+    return index
+  }
+
+  #isIdle(candidates: readonly (Boundary | ScheduledTimer)[]): boolean {
+    return this.#upkeep > IDLE_UPKEEP && candidates.every((one) => 'background' in one && one.background)
+  }
+
+  /** Nothing that somebody waits for is left. */
+  #isOver(): boolean {
+    const { boundaries, timers } = this.#world
+    return (
+      boundaries.pending.length === 0 && timers.due().length === 0 && !timers.hasForeground && !this.#isAway()
+    )
+  }
+
+  #isAway(): boolean {
+    return this.#world.isStarted && this.#world.life.process.away.length > 0
+  }
+
+  #waitForRuns(): Promise<void> {
+    const { boundaries, timers } = this.#world
+    const isAway = (): boolean =>
+      this.#isAway() && boundaries.pending.length === 0 && timers.due().length === 0
+    return this.#waitFor(isAway)
+  }
+
+  /** Real time passes while something goes on that is not ours. */
+  async #waitFor(isBusy: () => boolean, graceMs: number = IO_GRACE_MS): Promise<void> {
+    const clock = systemClock()
+    const until = clock.now() + graceMs
+    while (isBusy()) {
+      if (clock.now() > until) throw this.#stillBusy()
+      await macrotaskTurn()
+    }
+  }
+
+  #stillBusy(): InvariantViolation {
+    const runs = this.#world.isStarted ? this.#world.life.process.away : []
+    const who =
+      runs.map((id) => `run "${this.#world.names.of(id) ?? id}"`).join(', ') || 'what `t.external` was given'
+    const message = `${who} is busy with something that is neither the engine's nor \`t.clock\`'s, and does not come back`
+    return new InvariantViolation('the body comes to an end', message)
+  }
+
+  /** Nothing is left that could happen, and the body waits: unless it waits for real I/O that nobody declared. */
+  async #stuck(): Promise<void> {
+    const clock = systemClock()
+    const { boundaries, timers } = this.#world
+    for (const until = clock.now() + REST_MS; clock.now() <= until;) {
+      await macrotaskTurn()
+      if (this.#body.state !== 'runs' || boundaries.pending.length > 0 || timers.hasForeground) return
+    }
+    await this.#world.ended()
+    const waiting = await whoWaits(this.#world)
+    throw new InvariantViolation(
+      'the body comes to an end',
+      `nothing is left that could happen, and ${waiting}`,
+    )
+  }
+
+  async #end(): Promise<void> {
+    if (!this.#world.isStarted) return
+    await this.#world.ended()
+    await this.#world.close()
+    const { violation } = this.#world
+    if (violation !== undefined) throw violation.error
+  }
+}
+
+const FAULTS: Readonly<Record<Fault, string>> = {
+  error: 'fails without any effect',
+  lost: 'takes effect and fails',
+  late: 'takes effect, its answer comes later',
+}

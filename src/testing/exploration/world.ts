@@ -1,0 +1,176 @@
+import { macrotaskTurn } from '../../clock/macrotask-turn.ts'
+import { seededRandom } from '../../clock/seeded-random.ts'
+import type { Clock } from '../../contract/clock.ts'
+import type { Awaitable, Storage } from '../../contract/storage.ts'
+import { createEngineOn, type Engine, kernelOf } from '../../core/engine.ts'
+import type { EngineOptions } from '../../core/engine-options.ts'
+import { memoryStorage } from '../../storage/memory.ts'
+import { Boundaries } from './boundaries.ts'
+import { boundaryStorage, callerName, outsideBody } from './boundary-storage.ts'
+import { Names } from './names.ts'
+import { invariants } from './invariants.ts'
+import { Observer } from './observer.ts'
+import { Process } from './process.ts'
+import { FIRST_INSTANT, ScheduleTimers } from './schedule-timers.ts'
+import { InvariantViolation } from './violation.ts'
+
+/** A storage under test, built on one whose every call is a boundary; made anew for every process. */
+export type Adapter = (storage: Storage, tools: AdapterTools) => Storage
+
+export interface AdapterTools {
+  /** A boundary of the adapter's own: something else may happen between two of its steps. */
+  step<T = void>(name: string, effect?: () => Awaitable<T>): Promise<T>
+  /** What survives a crash, besides the storage below. */
+  readonly disk: Map<string, unknown>
+}
+
+export interface WorldOptions {
+  readonly engine: Omit<EngineOptions, 'storage' | 'clock'>
+  readonly adapter?: Adapter | undefined
+}
+
+/** What a schedule has seen is still there at its end, unless the body wants it otherwise. */
+const KEEP_ALL = { maxAge: '3650d' }
+
+/** An engine and the process it lives in. */
+interface Life {
+  readonly process: Process
+  readonly engine: Engine
+  /** The storage as the engine sees it, without being watched. */
+  readonly facing: Storage
+}
+
+/** Everything there is in one schedule: a storage, time, and one process at a time. */
+export class World {
+  readonly names: Names = new Names()
+  readonly timers: ScheduleTimers = new ScheduleTimers(this.names)
+  readonly boundaries: Boundaries = new Boundaries()
+  readonly storage: Storage = memoryStorage()
+  readonly observer: Observer
+  readonly #options: WorldOptions
+  readonly #disk = new Map<string, unknown>()
+  readonly #restarts: ((engine: Engine) => void)[] = []
+  readonly #processesOf = new WeakMap<object, Process>()
+  #life: Life | undefined
+  #processes = 0
+  #violation: { readonly error: unknown } | undefined
+
+  constructor(options: WorldOptions) {
+    this.#options = options
+    const watchers = invariants(this.names, (taskId) => this.#maxAttempts(taskId))
+    const now = (): number => this.timers.now
+    this.observer = new Observer(watchers, now, (error) => (this.#violation ??= { error }))
+  }
+
+  /** The engine and its process, started when first asked for. */
+  get life(): Life {
+    return (this.#life ??= outsideBody(() => this.#start()))
+  }
+
+  get isStarted(): boolean {
+    return this.#life !== undefined
+  }
+
+  /** What was found not to hold so far. */
+  get violation(): { readonly error: unknown } | undefined {
+    return this.#violation
+  }
+
+  /** Virtual time since the schedule began. */
+  get elapsedMs(): number {
+    return this.timers.now - FIRST_INSTANT
+  }
+
+  /** The process an engine lives or lived in, by the identity its runs carry. */
+  processOf(engine: object): Process | undefined {
+    return this.#processesOf.get(engine)
+  }
+
+  /** Called with every engine that is started after a crash. */
+  onRestart(listener: (engine: Engine) => void): void {
+    this.#restarts.push(listener)
+  }
+
+  /** The process dies, and another one starts on what it left. */
+  crash(): void {
+    const { process } = this.life
+    process.die()
+    this.boundaries.drop(process)
+    this.timers.drop(process)
+    this.#life = undefined
+    const { engine } = this.life
+    for (const restarted of this.#restarts) restarted(engine)
+  }
+
+  /** A boundary that is no storage call. */
+  step<T>(name: string, effect: () => Awaitable<T>, process: Process | undefined): Promise<T> {
+    if (process?.isDead === true) return new Promise<never>(() => undefined)
+    if (process?.isObserved === false) return Promise.resolve(effect())
+    const label = this.names.label(callerName(this.names), name)
+    const about = { label, process, isCommit: process !== undefined, mayFail: false }
+    return this.boundaries.call(about, effect)
+  }
+
+  /** Nothing more happens: what is left is looked at. */
+  async ended(): Promise<void> {
+    if (!this.isStarted) return
+    const { process, facing } = this.life
+    process.isObserved = false
+    await this.observer.ended(facing)
+  }
+
+  /** Closes the engine: nothing of it may be left. */
+  async close(): Promise<void> {
+    const { process, engine } = this.life
+    process.isObserved = false
+    await engine.close()
+    await macrotaskTurn()
+    const timers = this.timers.of(process).map(({ label }) => `timer "${label}"`)
+    const holds = process.holds.map(({ kind, id }) => `"${kind}" of ${this.names.readable(id)}`)
+    const left = [...timers, ...holds]
+    if (left.length === 0) return
+    const message = `the engine is closed and still has ${left.join(', ')}`
+    throw new InvariantViolation('nothing left at dispose', message)
+  }
+
+  /** What the retry policy of a task allows, as far as it is the policy that decides. */
+  #maxAttempts(taskId: string): number {
+    const { retry, options } = kernelOf(this.life.engine).parts.tasks.require(taskId)
+    return options.catchError === undefined ? (retry.maxAttempts ?? Infinity) : Infinity
+  }
+
+  #start(): Life {
+    const process = new Process((this.#processes += 1))
+    const facing = this.#storageOf(process)
+    const storage = this.observer.observe(facing, process)
+    const random = seededRandom(process.number)
+    const options = { retention: KEEP_ALL, ...this.#options.engine }
+    const engine = createEngineOn({ clock: this.#clockOf(process), storage, random }, options)
+    this.#processesOf.set(engine, process)
+    // An opening error is what every call of the body gets.
+    engine.ready().catch(() => undefined)
+    process.isObserved = true
+    return { process, engine, facing }
+  }
+
+  #storageOf(process: Process): Storage {
+    const { boundaries, names } = this
+    const bounded = boundaryStorage(this.storage, { boundaries, names, process })
+    const tools: AdapterTools = {
+      disk: this.#disk,
+      step: <T = void>(name: string, effect?: () => Awaitable<T>) =>
+        // Without an effect there is nothing to answer.
+        this.step(`adapter.${name}`, effect ?? (() => undefined as T), process),
+    }
+    return this.#options.adapter?.(bounded, tools) ?? bounded
+  }
+
+  #clockOf(process: Process): Clock {
+    return {
+      now: () => this.timers.now,
+      setTimer: (at, fire, about = { label: 'timer' }) =>
+        process.isDead ? () => undefined : this.timers.set(fire, { at, process, ...about }),
+      hold: (hold) => process.hold(hold),
+    }
+  }
+}
