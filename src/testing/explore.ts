@@ -16,7 +16,7 @@ import {
   type Sometimes,
 } from './exploration/schedule.ts'
 import { shrink, traceOf } from './exploration/shrink.ts'
-import { parseTrace, type Trace } from './exploration/trace.ts'
+import { type Choose, parseTrace } from './exploration/trace.ts'
 import { InvariantViolation } from './exploration/violation.ts'
 import type { Adapter } from './exploration/world.ts'
 
@@ -142,12 +142,12 @@ class Exploration {
   }
 
   async #failed(report: ScheduleReport): Promise<ExplorationError> {
-    const shrunk = await shrink(report, (trace) => this.#rerun(trace))
+    const shrunk = await shrink(report, (choose) => this.#rerun(choose))
     return new ExplorationError({ ...shrunk, run: this.#runs, deviationsBefore: traceOf(report).length })
   }
 
-  #rerun(trace: Trace, isDetailed = false): Promise<ScheduleReport> {
-    const schedule = new Schedule(this.#options, following(trace))
+  #rerun(choose: Choose, isDetailed = false): Promise<ScheduleReport> {
+    const schedule = new Schedule(this.#options, choose)
     return schedule.run(this.#body, { sometimes: new Map(), isDetailed })
   }
 
@@ -155,7 +155,7 @@ class Exploration {
     // Whoever reads the real clock is to see another time.
     for (const until = this.#clock.now() + 2; this.#clock.now() < until;);
     const trace = traceOf(report)
-    const again = await this.#rerun(trace, true)
+    const again = await this.#rerun(following(trace), true)
     const error = again.failure?.error ?? divergence(report, again)
     if (error === undefined) return
     const failed = { trace, report: { ...again, failure: { error } } }

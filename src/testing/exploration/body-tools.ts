@@ -25,6 +25,8 @@ export interface ExplorationTools {
    * on, what the body creates carries an idempotency key. So a body is written once, and works with and without crashes.
    */
   readonly engine: Engine
+  /** An engine without tasks in another process on the same storage, which never crashes: who answers from elsewhere. */
+  readonly elsewhere: Engine
   readonly clock: ScheduleClock
   /** Adds tasks that are made in the body, before anything else is asked of the engine. */
   use(...tasks: readonly AnyTask[]): void
@@ -65,6 +67,9 @@ export function bodyTools({ world, desk, tasks, mayRepeat, sometimes }: BodyTool
   }
   return {
     engine,
+    get elsewhere() {
+      return world.elsewhere
+    },
     clock,
     sometimes,
     use(...added) {

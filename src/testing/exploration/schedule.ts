@@ -4,6 +4,7 @@ import type { AnyTask } from '../../core/run.ts'
 import { type ExplorationTools, bodyTools } from './body-tools.ts'
 import type { Boundary } from './boundaries.ts'
 import { runAsBody } from './boundary-storage.ts'
+import type { Process } from './process.ts'
 import { QuestionDesk } from './question-desk.ts'
 import type { ScheduledTimer } from './schedule-timers.ts'
 import type { Choose, Decision } from './trace.ts'
@@ -56,7 +57,7 @@ export type Sometimes = Map<string, boolean>
 const REST_MS = 20
 const IO_GRACE_MS = 1_000
 /** Timers of upkeep in a row that change nothing: then nothing will. */
-const IDLE_UPKEEP = 64
+const IDLE_UPKEEP = 24
 
 /** Runs a body once, on an engine, a storage and a clock of its own, with somebody who decides what happens when. */
 export class Schedule {
@@ -167,7 +168,7 @@ export class Schedule {
     const { label, process } = boundary
     const { crashes, faults } = this.#options
     const { boundaries } = this.#world
-    if (boundary.isCommit && crashes === 'every-commit' && process !== undefined) {
+    if (boundary.isCommit && crashes === 'every-commit' && this.#mayDie(process)) {
       const moment = this.#decide({ kind: 'crash', at: label, options: ['lives', 'before', 'after'] })
       if (moment > 0) {
         boundaries.take(boundary)
@@ -185,6 +186,10 @@ export class Schedule {
     this.#note(label, others, fault === undefined ? undefined : FAULTS[fault])
     this.#detail(boundary)
     boundary.pass(fault ?? 'whole')
+  }
+
+  #mayDie(process: Process | undefined): boolean {
+    return process !== undefined && this.#world.life.process === process
   }
 
   #note(label: string, others: readonly string[], event?: string): void {

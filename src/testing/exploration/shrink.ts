@@ -1,8 +1,15 @@
+import { following } from './decider.ts'
+import { enumerate } from './enumerate.ts'
 import { invariantOf } from './exploration-error.ts'
 import type { ScheduleReport } from './schedule.ts'
-import { deviationOf, type Trace } from './trace.ts'
+import { type Choose, deviationOf, type Trace } from './trace.ts'
 
 const MOST_RUNS = 300
+/** Schedules with fewer deviations that are tried when more than one is left. */
+const MOST_SEARCHED = 1_500
+
+/** Runs a schedule; who decides is given. */
+export type Rerun = (choose: Choose) => Promise<ScheduleReport>
 
 export interface Shrunk {
   readonly trace: Trace
@@ -15,20 +22,21 @@ export function traceOf({ decisions }: ScheduleReport): Trace {
 }
 
 /**
- * Drops deviations, many at once and then one by one, as long as the same invariant fails. What is left is needed, each
- * of them.
+ * Drops deviations, many at once and then one by one, as long as the same invariant fails; when more than one is left, looks
+ * for any schedule with fewer that fails.
  */
-export async function shrink(
-  failed: ScheduleReport,
-  rerun: (trace: Trace) => Promise<ScheduleReport>,
-): Promise<Shrunk> {
+export async function shrink(failed: ScheduleReport, rerun: Rerun): Promise<Shrunk> {
+  const dropped = await drop(failed, rerun)
+  return (await searchSmaller(dropped, rerun)) ?? dropped
+}
+
+async function drop(failed: ScheduleReport, rerun: Rerun): Promise<Shrunk> {
   let best: Shrunk = { trace: traceOf(failed), report: failed }
-  const invariant = invariantOf(failed.failure?.error)
   let runs = 0
   const fails = async (trace: Trace): Promise<boolean> => {
     runs += 1
-    const report = await rerun(trace)
-    if (report.failure === undefined || invariantOf(report.failure.error) !== invariant) return false
+    const report = await rerun(following(trace))
+    if (!failsLike(report, failed)) return false
     best = { trace: traceOf(report), report }
     return true
   }
@@ -49,4 +57,22 @@ async function dropsAny(
     if (await fails([...trace.slice(0, from), ...trace.slice(from + size)])) return true
   }
   return false
+}
+
+/** What cannot be dropped one by one may still be more than it takes. */
+async function searchSmaller({ trace, report }: Shrunk, rerun: Rerun): Promise<Shrunk | undefined> {
+  if (trace.length < 2) return undefined
+  const decider = enumerate(trace.length - 1)
+  for (let runs = 0; runs < MOST_SEARCHED; runs++) {
+    const choose = decider.begin()
+    if (choose === undefined) return undefined
+    const tried = await rerun(choose)
+    if (failsLike(tried, report)) return { trace: traceOf(tried), report: tried }
+    decider.end?.(tried.decisions)
+  }
+  return undefined
+}
+
+function failsLike({ failure }: ScheduleReport, failed: ScheduleReport): boolean {
+  return failure !== undefined && invariantOf(failure.error) === invariantOf(failed.failure?.error)
 }

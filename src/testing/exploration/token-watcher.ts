@@ -52,10 +52,11 @@ export class TokenWatcher implements Watcher {
     for (const { id, operations, timeoutAt, acknowledged } of this.#watched.values()) {
       const sweep = this.#sweeps.find((first) => first.now >= timeoutAt)
       if (sweep !== undefined) operations.push(sweep)
+      // First: what is lost is seen in the history too, but this says why it matters.
+      if (acknowledged !== undefined) await this.#checkKept(storage, { id, acknowledged, now })
       const problem = checkTokenHistory(operations, timeoutAt)
       if (problem !== undefined)
         throw new InvariantViolation(problem.invariant, `${this.#name(id)}: ${problem.message}`)
-      if (acknowledged !== undefined) await this.#checkKept(storage, { id, acknowledged, now })
     }
   }
 
@@ -73,7 +74,14 @@ export class TokenWatcher implements Watcher {
   }
 
   #settled({ args: [{ id }], reply }: CallOf<'tokens.settle'>): void {
-    if (reply?.answer?.won === true) this.#of(id).acknowledged = stateOf(reply.answer.record)
+    if (reply?.answer?.won !== true) return
+    const watched = this.#of(id)
+    if (watched.acknowledged !== undefined)
+      throw new InvariantViolation(
+        'single assignment',
+        `${this.#name(id)}: two completions were told that they won`,
+      )
+    watched.acknowledged = stateOf(reply.answer.record)
   }
 
   #swept(record: TokenRecord, { calledAt, now, reply }: CallOf<'tick'>): void {

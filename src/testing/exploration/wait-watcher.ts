@@ -3,6 +3,7 @@ import type { Storage } from '../../contract/storage.ts'
 import { isFinal } from '../../core/run-status.ts'
 import type { Names } from './names.ts'
 import type { Watcher } from './observer.ts'
+import type { Process } from './process.ts'
 import type { CallOf, StorageCall } from './storage-call.ts'
 import { type Invariant, InvariantViolation } from './violation.ts'
 
@@ -17,7 +18,8 @@ export class WaitWatcher implements Watcher {
   readonly #registered = new Map<string, Set<string>>()
   /** Runs whose cancel was acknowledged, and when. */
   readonly #canceled = new Map<string, number>()
-  #owner = ''
+  /** What the processes call themselves. */
+  readonly #owners = new Map<string, Process>()
 
   constructor(names: Names) {
     this.#names = names
@@ -25,7 +27,7 @@ export class WaitWatcher implements Watcher {
 
   called(call: StorageCall): void {
     if (call.name === 'tokens.await') this.#asked.add(keyOf(call.args[0]))
-    if (call.name === 'tick') this.#owner = call.args[0].owner
+    if (call.name === 'tick') this.#owners.set(call.args[0].owner, call.process)
     if (call.name !== 'tokens.release') return
     for (const { runId, tokenId } of call.args[0]) this.#registered.get(runId)?.delete(tokenId)
   }
@@ -44,7 +46,10 @@ export class WaitWatcher implements Watcher {
     const { records } = await storage.runs.list({ status: ['EXECUTING', 'WAITING'] }, { limit: 100 })
     // Whoever executes may hold the slot that others wait for.
     if (records.some(({ status }) => status === 'EXECUTING')) return
-    for (const run of records) if (run.owner === this.#owner) await this.#checkParked(storage, run, now)
+    for (const run of records) {
+      // Of a process that died they are found when its lease ends.
+      if (this.#owners.get(run.owner ?? '')?.isDead === false) await this.#checkParked(storage, run, now)
+    }
   }
 
   async #checkParked(storage: Storage, run: RunRecord, now: number): Promise<void> {

@@ -52,6 +52,7 @@ export class World {
   readonly #restarts: ((engine: Engine) => void)[] = []
   readonly #processesOf = new WeakMap<object, Process>()
   #life: Life | undefined
+  #elsewhere: Life | undefined
   #processes = 0
   #violation: { readonly error: unknown } | undefined
 
@@ -64,7 +65,12 @@ export class World {
 
   /** The engine and its process, started when first asked for. */
   get life(): Life {
-    return (this.#life ??= outsideBody(() => this.#start()))
+    return (this.#life ??= outsideBody(() => this.#start(this.#options.engine)))
+  }
+
+  /** An engine without tasks in another process, on the same storage: whoever answers from elsewhere. */
+  get elsewhere(): Engine {
+    return (this.#elsewhere ??= outsideBody(() => this.#start({ ...this.#options.engine, tasks: [] }))).engine
   }
 
   get isStarted(): boolean {
@@ -114,17 +120,18 @@ export class World {
   /** Nothing more happens: what is left is looked at. */
   async ended(): Promise<void> {
     if (!this.isStarted) return
-    const { process, facing } = this.life
-    process.isObserved = false
-    await this.observer.ended(facing)
+    for (const { process } of this.#lives) process.isObserved = false
+    await this.observer.ended(this.life.facing)
   }
 
-  /** Closes the engine: nothing of it may be left. */
+  /** Closes the engines: nothing of them may be left. */
   async close(): Promise<void> {
-    const { process, engine } = this.life
-    process.isObserved = false
-    await engine.close()
+    for (const { engine } of this.#lives) await engine.close()
     await macrotaskTurn()
+    for (const { process } of this.#lives) this.#assertEmpty(process)
+  }
+
+  #assertEmpty(process: Process): void {
     const timers = this.timers.of(process).map(({ label }) => `timer "${label}"`)
     const holds = process.holds.map(({ kind, id }) => `"${kind}" of ${this.names.readable(id)}`)
     const left = [...timers, ...holds]
@@ -139,12 +146,17 @@ export class World {
     return options.catchError === undefined ? (retry.maxAttempts ?? Infinity) : Infinity
   }
 
-  #start(): Life {
+  /** The processes that live. */
+  get #lives(): readonly Life[] {
+    return [this.#life, this.#elsewhere].filter((life) => life !== undefined)
+  }
+
+  #start(engineOptions: WorldOptions['engine']): Life {
     const process = new Process((this.#processes += 1))
     const facing = this.#storageOf(process)
     const storage = this.observer.observe(facing, process)
     const random = seededRandom(process.number)
-    const options = { retention: KEEP_ALL, ...this.#options.engine }
+    const options = { retention: KEEP_ALL, ...engineOptions }
     const engine = createEngineOn({ clock: this.#clockOf(process), storage, random }, options)
     this.#processesOf.set(engine, process)
     // An opening error is what every call of the body gets.

@@ -1,0 +1,27 @@
+import type { Adapter } from 'waitpoint/testing'
+import type { Planted } from './planted.ts'
+import { answeredHere } from './review.ts'
+
+/** Answers that the token is completed before it is written. */
+const adapter: Adapter = (storage) => {
+  return {
+    ...storage,
+    tokens: {
+      ...storage.tokens,
+      settle: async (request) => {
+        const token = await storage.tokens.get(request.id, request.now)
+        if (token?.status !== 'WAITING') return token && { record: token, won: false, ready: [] }
+        // Written behind: nobody waits for it.
+        void storage.tokens.settle(request)
+        const { outputJson, now: completedAt } = request
+        return { record: { ...token, status: 'COMPLETED', outputJson, completedAt }, won: true, ready: [] }
+      },
+    },
+  }
+}
+
+export const earlyAcknowledgement: Planted = {
+  body: answeredHere,
+  options: { adapter, crashes: 'every-commit' },
+  breaks: 'no acknowledged completion lost',
+}
