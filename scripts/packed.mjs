@@ -49,10 +49,11 @@ function runConsumer() {
   return run(process.execPath, 'main.js').trim()
 }
 
-/** Every entry of the exports map can be imported and has something to offer. */
+/** Every entry of the exports map can be imported and has something to offer; one named after a peer needs that peer. */
 function importEntries() {
-  const { name, exports } = JSON.parse(readFileSync('package.json', 'utf8'))
-  const entries = Object.keys(exports).filter((key) => key !== './package.json')
+  const { name, exports, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const others = ['./package.json', ...Object.keys(peerDependencies).map((peer) => `./${peer}`)]
+  const entries = Object.keys(exports).filter((key) => !others.includes(key))
   for (const entry of entries.map((key) => name + key.slice(1))) {
     const script = `const n = Object.keys(await import('${entry}')).length; if (n === 0) throw new Error('nothing in ${entry}')`
     run(process.execPath, '--input-type=module', '--eval', script)

@@ -1,6 +1,4 @@
 import { systemClock } from '../clock/system-clock.ts'
-import type { AnyTask } from '../core/run.ts'
-import type { EngineOptions } from '../core/engine-options.ts'
 import { type Decider, following, replay as replayOf } from './exploration/decider.ts'
 import { divergence } from './exploration/determinism.ts'
 import { enumerate } from './exploration/enumerate.ts'
@@ -9,28 +7,19 @@ import { Progress } from './exploration/progress.ts'
 import { pct, random } from './exploration/random-decider.ts'
 import {
   type Body,
-  type Fault,
   Schedule,
   type ScheduleOptions,
   type ScheduleReport,
   type Sometimes,
 } from './exploration/schedule.ts'
+import { type BodyOptions, scheduleOptions } from './exploration/schedule-options.ts'
 import { shrink, traceOf } from './exploration/shrink.ts'
 import { type Choose, parseTrace } from './exploration/trace.ts'
 import { InvariantViolation } from './exploration/violation.ts'
-import type { Adapter } from './exploration/world.ts'
 
-export interface ExploreOptions extends Omit<EngineOptions, 'storage' | 'clock'> {
-  readonly tasks?: readonly AnyTask[]
+export interface ExploreOptions extends BodyOptions {
   /** Departures from FIFO in one schedule, at most. Default 2. */
   readonly maxDeviations?: number
-  /** Whether the process may die, before and after every write to the storage. Default `never`. */
-  readonly crashes?: 'never' | 'every-commit'
-  /**
-   * How a storage call may fail: `error`, before its effect; `lost`, after it; `late`, its answer comes after something
-   * else. Default: not at all.
-   */
-  readonly faults?: readonly Fault[]
   /** Where to stop although there are schedules left. Default: 100,000 runs (1,000 at random), 30 s. */
   readonly budget?: { readonly runs?: number; readonly ms?: number }
   /** Who decides. Default `enumerate`: every schedule with at most `maxDeviations` departures from FIFO. */
@@ -39,10 +28,6 @@ export interface ExploreOptions extends Omit<EngineOptions, 'storage' | 'clock'>
   readonly seed?: number | string
   /** One line that a failure printed: only that schedule is run. `WAITPOINT_REPLAY` goes before it. */
   readonly replay?: string
-  /** A storage to be tested, on top of one whose every call is a boundary. */
-  readonly adapter?: Adapter
-  /** Boundaries after which a schedule counts as endless. Default 10,000. */
-  readonly maxSteps?: number
 }
 
 export interface ExploreReport {
@@ -98,10 +83,9 @@ class Exploration {
 
   constructor(body: Body, options: ExploreOptions) {
     const { decider, budget, replay, seed, maxDeviations, ...others } = options
-    const { crashes = 'never', faults = [], tasks = [], maxSteps = 10_000, adapter, ...engine } = others
     const replayed = process.env['WAITPOINT_REPLAY'] ?? replay
     this.#body = body
-    this.#options = { engine, tasks, adapter, crashes, faults, maxSteps }
+    this.#options = scheduleOptions(others)
     this.#isReplay = replayed !== undefined
     this.#decider =
       replayed === undefined ? deciderOf({ decider, seed, maxDeviations }) : replayOf(parseTrace(replayed))
@@ -142,7 +126,8 @@ class Exploration {
   }
 
   async #failed(report: ScheduleReport): Promise<ExplorationError> {
-    const shrunk = await shrink(report, (choose) => this.#rerun(choose))
+    const asItIs = { trace: traceOf(report), report }
+    const shrunk = this.#isReplay ? asItIs : await shrink(report, (choose) => this.#rerun(choose))
     return new ExplorationError({ ...shrunk, run: this.#runs, deviationsBefore: traceOf(report).length })
   }
 

@@ -6,7 +6,7 @@ import type { Boundary } from './boundaries.ts'
 import { runAsBody } from './boundary-storage.ts'
 import type { Process } from './process.ts'
 import { QuestionDesk } from './question-desk.ts'
-import type { ScheduledTimer } from './schedule-timers.ts'
+import { FIRST_INSTANT, type ScheduledTimer } from './schedule-timers.ts'
 import type { Choose, Decision } from './trace.ts'
 import { InvariantViolation } from './violation.ts'
 import { whoWaits } from './who-waits.ts'
@@ -95,7 +95,7 @@ export class Schedule {
     } catch (error) {
       failure = { error }
     }
-    const durationMs = this.#world.elapsedMs
+    const durationMs = this.#world.timers.now - FIRST_INSTANT
     const report = { decisions: this.#decisions, steps: this.#steps, durationMs }
     return failure === undefined ? report : { ...report, failure }
   }
@@ -128,7 +128,7 @@ export class Schedule {
   async #goOn(): Promise<void> {
     const { boundaries } = this.#world
     if (boundaries.underWay > 0) return this.#waitFor(() => boundaries.underWay > 0)
-    if (!this.#desk.isEmpty && (await this.#desk.serve(this.#isOver()))) return
+    if (!this.#desk.isEmpty && (await this.#desk.serve(false))) return
     const isLive = this.#body.state === 'runs'
     const due = this.#world.timers.due()
     const ready = [...boundaries.pending, ...due]
@@ -144,7 +144,7 @@ export class Schedule {
 
   async #pick(candidates: readonly (Boundary | ScheduledTimer)[]): Promise<void> {
     const first = candidates[0]
-    if (first === undefined || this.#isIdle(candidates)) return this.#stuck()
+    if (first === undefined || this.#isIdle(candidates)) return this.#idle()
     if (this.#steps.length >= this.#options.maxSteps) {
       const message = `it is not over after ${this.#options.maxSteps} boundaries; the last one was "${first.label}"`
       throw new InvariantViolation('the body comes to an end', message)
@@ -213,14 +213,6 @@ export class Schedule {
     return this.#upkeep > IDLE_UPKEEP && candidates.every((one) => 'background' in one && one.background)
   }
 
-  /** Nothing that somebody waits for is left. */
-  #isOver(): boolean {
-    const { boundaries, timers } = this.#world
-    return (
-      boundaries.pending.length === 0 && timers.due().length === 0 && !timers.hasForeground && !this.#isAway()
-    )
-  }
-
   #isAway(): boolean {
     return this.#world.isStarted && this.#world.life.process.away.length > 0
   }
@@ -248,6 +240,12 @@ export class Schedule {
       runs.map((id) => `run "${this.#world.names.of(id) ?? id}"`).join(', ') || 'what `t.external` was given'
     const message = `${who} is busy with something that is neither the engine's nor \`t.clock\`'s, and does not come back`
     return new InvariantViolation('the body comes to an end', message)
+  }
+
+  async #idle(): Promise<void> {
+    this.#upkeep = 0
+    if (!this.#desk.isEmpty && (await this.#desk.serve(true))) return
+    await this.#stuck()
   }
 
   /** Nothing is left that could happen, and the body waits: unless it waits for real I/O that nobody declared. */

@@ -11,7 +11,7 @@ import { Names } from './names.ts'
 import { invariants } from './invariants.ts'
 import { Observer } from './observer.ts'
 import { Process } from './process.ts'
-import { FIRST_INSTANT, ScheduleTimers } from './schedule-timers.ts'
+import { ScheduleTimers } from './schedule-timers.ts'
 import { InvariantViolation } from './violation.ts'
 
 /** A storage under test, built on one whose every call is a boundary; made anew for every process. */
@@ -80,11 +80,6 @@ export class World {
   /** What was found not to hold so far. */
   get violation(): { readonly error: unknown } | undefined {
     return this.#violation
-  }
-
-  /** Virtual time since the schedule began. */
-  get elapsedMs(): number {
-    return this.timers.now - FIRST_INSTANT
   }
 
   /** The process an engine lives or lived in, by the identity its runs carry. */

@@ -2,7 +2,7 @@ import { type Task, task, wait } from 'waitpoint'
 import type { Body } from 'waitpoint/testing'
 
 /** A task that waits for one answer. */
-export function reviewTask(): Task<null, string> {
+function reviewTask(): Task<null, string> {
   return task({
     id: 'review',
     run: async (_payload: null) => {
