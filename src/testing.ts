@@ -38,3 +38,10 @@ export {
 export { type Invariant, InvariantViolation } from './testing/exploration/violation.ts'
 export type { Adapter, AdapterTools } from './testing/exploration/world.ts'
 export type { StorageOperation } from './testing/wrapped-storage.ts'
+export {
+  type Answers,
+  type OutcomeRow,
+  outcomes,
+  type Outcomes,
+  type OutcomeSubject,
+} from './testing/outcomes.ts'

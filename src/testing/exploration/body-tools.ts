@@ -7,7 +7,7 @@ import { createDeferred } from '../../primitives/deferred.ts'
 import { parseDuration } from '../../primitives/duration.ts'
 import { callerName } from './boundary-storage.ts'
 import type { Process } from './process.ts'
-import { NobodyAskedError, type QuestionDesk, type TokenFilter } from './question-desk.ts'
+import { NobodyAskedError, type QuestionDesk, type TokenFilter, type WaitingToken } from './question-desk.ts'
 import { SurvivingEngine } from './surviving-engine.ts'
 import type { World } from './world.ts'
 
@@ -35,7 +35,7 @@ export interface ExplorationTools {
   /** The exploration fails if `condition` was true in none of its schedules. */
   sometimes(name: string, condition: boolean): void
   /** The oldest token that waits for an answer, as soon as there is one. */
-  waitingToken(filter?: TokenFilter): Promise<{ readonly id: string }>
+  waitingToken(filter?: TokenFilter): Promise<WaitingToken>
   /**
    * Completes a token, or the oldest that waits of those with a tag; `at` is a duration from now, by the clock: `23h`.
    * Nothing, when no such token ever comes: the run that would have made it failed.
@@ -45,6 +45,8 @@ export interface ExplorationTools {
     output?: unknown,
     options?: { readonly at?: number | string },
   ): Promise<CompletedToken | undefined>
+  /** The process dies, here and now, and another one starts on its storage. */
+  crash(): void
   /** Declares real I/O: nothing else goes on until the promise settles. Answers the same promise. */
   external<T>(promise: Promise<T>): Promise<T>
 }
@@ -86,6 +88,7 @@ export function bodyTools({ world, desk, tasks, mayRepeat, sometimes }: BodyTool
       const found = isReference(token) ? token : await ifAny(desk.waitingToken(token))
       return found === undefined ? undefined : engine.wait.completeToken(found, output)
     },
+    crash: () => world.crash(),
     external: (promise) => world.boundaries.external(promise),
   }
 }

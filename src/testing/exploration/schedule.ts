@@ -128,10 +128,10 @@ export class Schedule {
   async #goOn(): Promise<void> {
     const { boundaries } = this.#world
     if (boundaries.underWay > 0) return this.#waitFor(() => boundaries.underWay > 0)
-    if (!this.#desk.isEmpty && (await this.#desk.serve(false))) return
+    const ready = [...boundaries.pending, ...this.#world.timers.due()]
+    const moment = ready.length > 0 ? 'busy' : 'at rest'
+    if (!this.#desk.isEmpty && (await this.#desk.serve(moment))) return
     const isLive = this.#body.state === 'runs'
-    const due = this.#world.timers.due()
-    const ready = [...boundaries.pending, ...due]
     if (ready.length === 0 && isLive && this.#isAway()) return this.#waitForRuns()
     await this.#pick(isLive ? [...ready, ...this.#upcoming(ready.length > 0)] : ready)
   }
@@ -244,7 +244,7 @@ export class Schedule {
 
   async #idle(): Promise<void> {
     this.#upkeep = 0
-    if (!this.#desk.isEmpty && (await this.#desk.serve(true))) return
+    if (!this.#desk.isEmpty && (await this.#desk.serve('too late'))) return
     await this.#stuck()
   }
 
