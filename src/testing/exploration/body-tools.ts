@@ -22,7 +22,8 @@ export interface ScheduleClock {
 export interface ExplorationTools {
   /**
    * The engine. After a crash it is a new one on the same storage: calls that were cut off are made again, handles go
-   * on, what the body creates carries an idempotency key. So a body is written once, and works with and without crashes.
+   * on, what the body creates carries an idempotency key. So a body is written once, and works with and without crashes;
+   * as in every client that repeats its calls, the `success` of a completion may be false because an earlier try won.
    */
   readonly engine: Engine
   /** An engine without tasks in another process on the same storage, which never crashes: who answers from elsewhere. */

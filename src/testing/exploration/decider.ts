@@ -11,7 +11,7 @@ export interface Decider {
   end?(decisions: readonly Decision[]): void
   /** How many deviations the schedule that was begun last has at least. */
   readonly depth?: number
-  /** Whether it tries every schedule there is, of its kind. */
+  /** Whether it ends when it has tried every schedule there is with so many deviations, and not before. */
   readonly isExhaustive: boolean
 }
 
@@ -24,7 +24,7 @@ export function fifo(): Decider {
 export function replay(trace: Trace): Decider {
   let isLeft = true
   return {
-    isExhaustive: true,
+    isExhaustive: false,
     depth: trace.length,
     begin() {
       if (!isLeft) return undefined

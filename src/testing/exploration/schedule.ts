@@ -200,7 +200,7 @@ export class Schedule {
   #detail({ args }: Boundary): void {
     const last = this.#steps.at(-1)
     if (this.#isDetailed && last !== undefined && args !== undefined)
-      this.#steps[this.#steps.length - 1] = { ...last, asked: JSON.stringify(args) }
+      this.#steps[this.#steps.length - 1] = { ...last, asked: JSON.stringify(args, withoutStacks) }
   }
 
   #decide(choice: Decision['choice']): number {
@@ -271,6 +271,12 @@ export class Schedule {
     const { violation } = this.#world
     if (violation !== undefined) throw violation.error
   }
+}
+
+/** Errors are stored with the stack they were thrown from, which tells of this harness too. */
+function withoutStacks(key: string, value: unknown): unknown {
+  if (key === 'stack') return undefined
+  return key === 'errorJson' && typeof value === 'string' ? JSON.parse(value) : value
 }
 
 const FAULTS: Readonly<Record<Fault, string>> = {

@@ -87,11 +87,7 @@ function checkOrder({ operations, answered, timeoutAt }: OrderQuestion): History
     if (winner !== undefined && operation !== winner) return false
     // Who was told that it lost did not settle it with a completion.
     if (seen.status === 'COMPLETED' && operation.reply?.won === false) return false
-    const end = operation.reply?.answeredAt ?? Infinity
-    return (
-      settles(operation, seen, timeoutAt) &&
-      Math.max(lastWaiting, operation.calledAt) < Math.min(firstSettled, end)
-    )
+    return operation.calledAt < firstSettled && settles(operation, seen, timeoutAt)
   }
   if (operations.some(mayHaveSettled)) return undefined
   return notLinear(`nobody can have made it ${spell(seen)} by then`)

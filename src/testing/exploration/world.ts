@@ -1,6 +1,6 @@
 import { macrotaskTurn } from '../../clock/macrotask-turn.ts'
 import { seededRandom } from '../../clock/seeded-random.ts'
-import type { Clock } from '../../contract/clock.ts'
+import type { Clock, TimerAbout } from '../../contract/clock.ts'
 import type { Awaitable, Storage } from '../../contract/storage.ts'
 import { createEngineOn, type Engine, kernelOf } from '../../core/engine.ts'
 import type { EngineOptions } from '../../core/engine-options.ts'
@@ -29,8 +29,8 @@ export interface WorldOptions {
   readonly adapter?: Adapter | undefined
 }
 
-/** What a schedule has seen is still there at its end, unless the body wants it otherwise. */
-const KEEP_ALL = { maxAge: '3650d' }
+/** What the engine calls the timer by which it forgets what is old. */
+const RETENTION = 'retention'
 
 /** An engine and the process it lives in. */
 interface Life {
@@ -151,8 +151,7 @@ export class World {
     const facing = this.#storageOf(process)
     const storage = this.observer.observe(facing, process)
     const random = seededRandom(process.number)
-    const options = { retention: KEEP_ALL, ...engineOptions }
-    const engine = createEngineOn({ clock: this.#clockOf(process), storage, random }, options)
+    const engine = createEngineOn({ clock: this.#clockOf(process), storage, random }, engineOptions)
     this.#processesOf.set(engine, process)
     // An opening error is what every call of the body gets.
     engine.ready().catch(() => undefined)
@@ -172,11 +171,18 @@ export class World {
     return this.#options.adapter?.(bounded, tools) ?? bounded
   }
 
+  /** What a schedule has seen is still there at its end, unless the body is about that. */
+  #isForgetting({ label }: TimerAbout): boolean {
+    return label === RETENTION && this.#options.engine.retention === undefined
+  }
+
   #clockOf(process: Process): Clock {
     return {
       now: () => this.timers.now,
       setTimer: (at, fire, about = { label: 'timer' }) =>
-        process.isDead ? () => undefined : this.timers.set(fire, { at, process, ...about }),
+        process.isDead || this.#isForgetting(about)
+          ? () => undefined
+          : this.timers.set(fire, { at, process, ...about }),
       hold: (hold) => process.hold(hold),
     }
   }
