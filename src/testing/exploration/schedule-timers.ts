@@ -16,6 +16,8 @@ export interface ScheduledTimer {
   readonly callback: TimerCallback
   /** Whose it is: gone when the process dies. The test's own timers have none. */
   readonly process: Process | undefined
+  /** Set by an engine, which must cancel it before it is closed; user code may leave its own. */
+  readonly isEngines: boolean
 }
 
 /** Time in one schedule: it moves when a timer fires that is not due yet, and fires them one by one. */
@@ -43,7 +45,10 @@ export class ScheduleTimers {
   }
 
   /** @param about What happens when it fires; ids in it are shown by name. */
-  set(fire: () => void, { at, label, background = false, process }: TimerAbout & NewTimer): CancelTimer {
+  set(
+    fire: () => void,
+    { at, label, background = false, process, isEngines = false }: TimerAbout & NewTimer,
+  ): CancelTimer {
     const timer: ScheduledTimer = {
       // Instants are whole milliseconds, and a timer is never early.
       at: Math.ceil(at),
@@ -51,6 +56,7 @@ export class ScheduleTimers {
       background,
       callback: new TimerCallback(fire),
       process,
+      isEngines,
     }
     this.#timers.add(timer)
     return () => void this.#timers.delete(timer)
@@ -110,13 +116,14 @@ export class ScheduleTimers {
     for (const timer of this.#timers) if (timer.process === process) this.#timers.delete(timer)
   }
 
-  /** What this process has set and nobody canceled. */
+  /** What the engine of this process has set and nobody canceled. */
   of(process: Process): ScheduledTimer[] {
-    return [...this.#timers].filter((timer) => timer.process === process)
+    return [...this.#timers].filter((timer) => timer.isEngines && timer.process === process)
   }
 }
 
 interface NewTimer {
   readonly at: number
   readonly process?: Process | undefined
+  readonly isEngines?: boolean
 }

@@ -182,7 +182,7 @@ export class World {
       setTimer: (at, fire, about = { label: 'timer' }) =>
         process.isDead || this.#isForgetting(about)
           ? () => undefined
-          : this.timers.set(fire, { at, process, ...about }),
+          : this.timers.set(fire, { at, process, isEngines: true, ...about }),
       hold: (hold) => process.hold(hold),
     }
   }
