@@ -19,7 +19,10 @@ export interface Boundary {
   pass(passage: Passage): void
 }
 
-type NewBoundary = Omit<Boundary, 'pass'>
+interface NewBoundary extends Omit<Boundary, 'pass'> {
+  /** Told of the answer just before whoever called gets it. */
+  readonly answered?: ((answer: unknown) => void) | undefined
+}
 
 /** A storage call that failed because the schedule wanted it to. */
 export class InjectedFault extends Error {
@@ -100,13 +103,17 @@ export class Boundaries {
     )
   }
 
-  #answer<T>(value: T, { label, process, passage, resolve, reject }: PassedCall<T>): void {
+  #answer<T>(value: T, { label, process, passage, answered, resolve, reject }: PassedCall<T>): void {
+    const answer = (): void => {
+      answered?.(value)
+      resolve(value)
+    }
     if (passage === 'unanswered' || process?.isDead === true) return
     if (passage === 'lost') reject(new InjectedFault(label, 'after it took effect'))
-    else if (passage === 'whole') resolve(value)
+    else if (passage === 'whole') answer()
     else {
       const about = { label: `${label}:answer`, process, isCommit: false, mayFail: false }
-      this.#pending.push({ ...about, pass: () => resolve(value) })
+      this.#pending.push({ ...about, pass: answer })
     }
   }
 }

@@ -4,6 +4,7 @@ import type { Inserted, Storage } from '../../contract/storage.ts'
 import { type StorageOperation, wrapStorage } from '../wrapped-storage.ts'
 import type { Boundaries } from './boundaries.ts'
 import type { Names } from './names.ts'
+import type { Observer } from './observer.ts'
 import type { Process } from './process.ts'
 import { isLook } from './storage-call.ts'
 
@@ -30,16 +31,19 @@ export interface BoundaryStorageOptions {
   readonly boundaries: Boundaries
   readonly names: Names
   readonly process: Process
+  /** Watches the calls, if nothing is between them and the engine. */
+  readonly observer?: Observer | undefined
 }
 
 /** The same storage for one process, whose every call is a boundary. */
 export function boundaryStorage(storage: Storage, options: BoundaryStorageOptions): Storage {
-  const { boundaries, names, process } = options
+  const { boundaries, names, process, observer } = options
   const wrapped = wrapStorage(storage, (name, operation) => (...args) => {
     if (process.isDead) return new Promise<never>(() => undefined)
     if (!process.isObserved) return operation(...args)
+    const answered = observer?.called(name, args, process)
     const label = names.label(actorOf(name, args, names), name)
-    const about = { label, process, isCommit: isCommit(name), mayFail: true, args }
+    const about = { label, process, isCommit: isCommit(name), mayFail: true, args, answered }
     return boundaries.call(about, () => {
       const answer = operation(...args)
       nameWhatIsNew(name, answer, names)

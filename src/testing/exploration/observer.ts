@@ -29,38 +29,38 @@ export class Observer {
   /** The same storage, watched. */
   observe(storage: Storage, process: Process): Storage {
     return wrapStorage(storage, (name, operation) => (...args) => {
-      const call = this.#called(name, args, process)
+      const answered = this.called(name, args, process)
       const answer = operation(...args)
-      if (!isPromise(answer)) {
-        this.#answered(call, answer)
-        return answer
+      if (isPromise(answer)) {
+        return answer.then((value) => {
+          answered(value)
+          return value
+        })
       }
-      return answer.then((value) => {
-        this.#answered(call, value)
-        return value
-      })
+      answered(answer)
+      return answer
     })
   }
 
-  /** Looks at what is left when nothing more happens. */
-  async ended(storage: Storage): Promise<void> {
-    for (const watcher of this.#watchers) await watcher.ended?.(storage, this.#now())
-  }
-
-  #called(name: StorageOperation, args: unknown, process: Process): StorageCall {
+  /** Somebody asks something; what this returns is called with the answer, just before whoever asked gets it. */
+  called(name: StorageOperation, args: unknown, process: Process): (answer: unknown) => void {
     this.#events += 1
     const scope = currentScope()
     const runId = scope === undefined || scope.isEnded ? undefined : scope.id
     // wrapStorage calls every operation with its own arguments, and names it.
     const call = { name, args, calledAt: this.#events, now: this.#now(), process, runId } as StorageCall
     this.#tell((watcher) => watcher.called?.(call))
-    return call
+    return (answer) => {
+      this.#events += 1
+      // As above: this is what the operation answered.
+      Object.assign(call, { reply: { answeredAt: this.#events, answer } })
+      this.#tell((watcher) => watcher.answered?.(call))
+    }
   }
 
-  #answered(call: StorageCall, answer: unknown): void {
-    this.#events += 1
-    Object.assign(call, { reply: { answeredAt: this.#events, answer } })
-    this.#tell((watcher) => watcher.answered?.(call))
+  /** Looks at what is left when nothing more happens. */
+  async ended(storage: Storage): Promise<void> {
+    for (const watcher of this.#watchers) await watcher.ended?.(storage, this.#now())
   }
 
   #tell(news: (watcher: Watcher) => void): void {

@@ -30,12 +30,14 @@ export interface RunOptions {
   readonly isDetailed?: boolean
 }
 
+type Candidate = Boundary | ScheduledTimer
+
 /** Something that happened in a schedule. */
 export interface Step {
   readonly now: number
   readonly label: string
-  /** What else could have gone next. */
-  readonly others: readonly string[]
+  /** What could have gone next, this included. */
+  readonly ready: readonly string[]
   /** What was done to it. */
   readonly event?: string
   /** What it was asked with, as text; only when two schedules are to be compared. */
@@ -89,7 +91,13 @@ export class Schedule {
     this.#start(body, sometimes)
     let failure: ScheduleReport['failure']
     try {
-      while (await this.#goesOn()) await this.#goOn()
+      await macrotaskTurn()
+      while (this.#goesOn()) {
+        // Most steps are synchronous: a promise for each would be a tenth of a schedule.
+        const step = this.#goOn()
+        if (step !== undefined) await step
+        await macrotaskTurn()
+      }
       if (this.#body.state === 'threw') throw this.#body.error
       await this.#end()
     } catch (error) {
@@ -116,8 +124,7 @@ export class Schedule {
   }
 
   /** Everything has come to rest; whether there is anything left to do. */
-  async #goesOn(): Promise<boolean> {
-    await macrotaskTurn()
+  #goesOn(): boolean {
     const { boundaries, timers, violation } = this.#world
     if (violation !== undefined) throw violation.error
     if (this.#body.state === 'threw') return false
@@ -125,15 +132,22 @@ export class Schedule {
     return boundaries.pending.length > 0 || timers.due().length > 0
   }
 
-  async #goOn(): Promise<void> {
+  #goOn(): Promise<void> | undefined {
     const { boundaries } = this.#world
     if (boundaries.underWay > 0) return this.#waitFor(() => boundaries.underWay > 0)
     const ready = [...boundaries.pending, ...this.#world.timers.due()]
-    const moment = ready.length > 0 ? 'busy' : 'at rest'
-    if (!this.#desk.isEmpty && (await this.#desk.serve(moment))) return
+    return this.#desk.isEmpty ? this.#step(ready) : this.#serve(ready)
+  }
+
+  async #serve(ready: readonly Candidate[]): Promise<void> {
+    if (await this.#desk.serve(ready.length > 0 ? 'busy' : 'at rest')) return
+    await this.#step(ready)
+  }
+
+  #step(ready: readonly Candidate[]): Promise<void> | undefined {
     const isLive = this.#body.state === 'runs'
     if (ready.length === 0 && isLive && this.#isAway()) return this.#waitForRuns()
-    await this.#pick(isLive ? [...ready, ...this.#upcoming(ready.length > 0)] : ready)
+    return this.#pick(isLive ? [...ready, ...this.#upcoming(ready.length > 0)] : ready)
   }
 
   /** Time may pass while something is pending: then to the next thing that somebody waits for. */
@@ -142,7 +156,7 @@ export class Schedule {
     return isBusy ? timers.upcomingForeground() : timers.upcoming()
   }
 
-  async #pick(candidates: readonly (Boundary | ScheduledTimer)[]): Promise<void> {
+  #pick(candidates: readonly Candidate[]): Promise<void> | undefined {
     const first = candidates[0]
     if (first === undefined || this.#isIdle(candidates)) return this.#idle()
     if (this.#steps.length >= this.#options.maxSteps) {
@@ -152,19 +166,19 @@ export class Schedule {
     const options = candidates.map(({ label }) => label)
     const index = options.length > 1 ? this.#decide({ kind: 'next', at: first.label, options }) : 0
     const picked = candidates[index] ?? first
-    const others = options.filter((label) => label !== picked.label)
-    if ('pass' in picked) this.#pass(picked, others)
-    else this.#fire(picked, others)
+    if ('pass' in picked) this.#pass(picked, options)
+    else this.#fire(picked, options)
+    return undefined
   }
 
-  #fire(timer: ScheduledTimer, others: readonly string[]): void {
+  #fire(timer: ScheduledTimer, ready: readonly string[]): void {
     this.#upkeep = timer.background && timer.at > this.#world.timers.now ? this.#upkeep + 1 : this.#upkeep
     if (!timer.background) this.#upkeep = 0
     this.#world.timers.fire(timer)
-    this.#note(timer.label, others)
+    this.#note(timer.label, ready)
   }
 
-  #pass(boundary: Boundary, others: readonly string[]): void {
+  #pass(boundary: Boundary, ready: readonly string[]): void {
     const { label, process } = boundary
     const { crashes, faults } = this.#options
     const { boundaries } = this.#world
@@ -173,7 +187,7 @@ export class Schedule {
       if (moment > 0) {
         boundaries.take(boundary)
         if (moment === 2) boundary.pass('unanswered')
-        this.#note(label, others, moment === 1 ? 'the process dies before it' : 'the process dies of it')
+        this.#note(label, ready, moment === 1 ? 'the process dies before it' : 'the process dies of it')
         this.#world.crash()
         return
       }
@@ -183,7 +197,7 @@ export class Schedule {
       fault = faults[this.#decide({ kind: 'fault', at: label, options: ['works', ...faults] }) - 1]
     }
     boundaries.take(boundary)
-    this.#note(label, others, fault === undefined ? undefined : FAULTS[fault])
+    this.#note(label, ready, fault === undefined ? undefined : FAULTS[fault])
     this.#detail(boundary)
     boundary.pass(fault ?? 'whole')
   }
@@ -192,8 +206,8 @@ export class Schedule {
     return process !== undefined && this.#world.life.process === process
   }
 
-  #note(label: string, others: readonly string[], event?: string): void {
-    const step = { now: this.#world.timers.now, label, others }
+  #note(label: string, ready: readonly string[], event?: string): void {
+    const step = { now: this.#world.timers.now, label, ready }
     this.#steps.push(event === undefined ? step : { ...step, event })
   }
 
@@ -209,7 +223,7 @@ export class Schedule {
     return index
   }
 
-  #isIdle(candidates: readonly (Boundary | ScheduledTimer)[]): boolean {
+  #isIdle(candidates: readonly Candidate[]): boolean {
     return this.#upkeep > IDLE_UPKEEP && candidates.every((one) => 'background' in one && one.background)
   }
 

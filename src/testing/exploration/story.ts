@@ -45,7 +45,8 @@ const FAULTS: Readonly<Record<string, string>> = {
   late: 'is answered late',
 }
 
-function line({ now, label, others, event }: Step, isDeparture: boolean): string {
+function line({ now, label, ready: all, event }: Step, isDeparture: boolean): string {
+  const others = all.filter((other) => other !== label)
   const mark = isDeparture ? '▶' : ' '
   const what = event === undefined ? label : `${label}: ${event}`
   const more = others.length > SHOWN_OTHERS ? [`${others.length - SHOWN_OTHERS} more`] : []

@@ -55,7 +55,7 @@ export function formatTrace(trace: Trace): string {
  * @throws RangeError when it is something else.
  */
 export function parseTrace(text: string): Trace {
-  const [version, ...parts] = text.trim().split('|')
+  const [version, ...parts] = text.split('|')
   if (version !== VERSION)
     throw new RangeError(`Cannot replay "${text}": it does not start with "${VERSION}", copy the whole line`)
   return parts.map((part) => {

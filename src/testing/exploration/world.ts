@@ -50,10 +50,10 @@ export class World {
   readonly #options: WorldOptions
   readonly #disk = new Map<string, unknown>()
   readonly #restarts: ((engine: Engine) => void)[] = []
-  readonly #processesOf = new WeakMap<object, Process>()
+  /** All there were, dead ones included. */
+  readonly #started: Life[] = []
   #life: Life | undefined
   #elsewhere: Life | undefined
-  #processes = 0
   #violation: { readonly error: unknown } | undefined
 
   constructor(options: WorldOptions) {
@@ -84,7 +84,7 @@ export class World {
 
   /** The process an engine lives or lived in, by the identity its runs carry. */
   processOf(engine: object): Process | undefined {
-    return this.#processesOf.get(engine)
+    return this.#started.find((life) => life.engine === engine)?.process
   }
 
   /** Called with every engine that is started after a crash. */
@@ -147,28 +147,33 @@ export class World {
   }
 
   #start(engineOptions: WorldOptions['engine']): Life {
-    const process = new Process((this.#processes += 1))
-    const facing = this.#storageOf(process)
-    const storage = this.observer.observe(facing, process)
+    const process = new Process(this.#started.length + 1)
+    const { storage, facing } = this.#storageOf(process)
     const random = seededRandom(process.number)
     const engine = createEngineOn({ clock: this.#clockOf(process), storage, random }, engineOptions)
-    this.#processesOf.set(engine, process)
     // An opening error is what every call of the body gets.
     engine.ready().catch(() => undefined)
     process.isObserved = true
-    return { process, engine, facing }
+    const life = { process, engine, facing }
+    this.#started.push(life)
+    return life
   }
 
-  #storageOf(process: Process): Storage {
-    const { boundaries, names } = this
-    const bounded = boundaryStorage(this.storage, { boundaries, names, process })
+  #storageOf(process: Process): Pick<Life, 'facing'> & { readonly storage: Storage } {
+    const { boundaries, names, observer } = this
+    const { adapter } = this.#options
+    if (adapter === undefined) {
+      const storage = boundaryStorage(this.storage, { boundaries, names, process, observer })
+      return { storage, facing: storage }
+    }
     const tools: AdapterTools = {
       disk: this.#disk,
       step: <T = void>(name: string, effect?: () => Awaitable<T>) =>
         // Without an effect there is nothing to answer.
         this.step(`adapter.${name}`, effect ?? (() => undefined as T), process),
     }
-    return this.#options.adapter?.(bounded, tools) ?? bounded
+    const facing = adapter(boundaryStorage(this.storage, { boundaries, names, process }), tools)
+    return { storage: observer.observe(facing, process), facing }
   }
 
   /** What a schedule has seen is still there at its end, unless the body is about that. */
