@@ -1,4 +1,5 @@
 import { systemClock } from '../clock/system-clock.ts'
+import { Coverage, type WaitCoverage } from './exploration/coverage.ts'
 import { type Decider, following, replay as replayOf } from './exploration/decider.ts'
 import { divergence } from './exploration/determinism.ts'
 import { enumerate } from './exploration/enumerate.ts'
@@ -37,6 +38,8 @@ export interface ExploreReport {
   readonly complete: boolean
   /** The most departures from FIFO a schedule had. */
   readonly deepest: number
+  /** In how many schedules each wait was completed, timed out, or never answered: what was not reached is not here. */
+  readonly waits: WaitCoverage
 }
 
 /** Which of the first schedules run twice, to see whether they are the same. */
@@ -78,6 +81,7 @@ class Exploration {
   readonly #budget: { readonly runs: number; readonly ms: number }
   readonly #clock = systemClock()
   readonly #sometimes: Sometimes = new Map()
+  readonly #coverage = new Coverage()
   #runs = 0
   #deepest = 0
 
@@ -99,7 +103,7 @@ class Exploration {
       const isCut = await this.#runAll((runs, deepest) => progress.ran(runs, deepest))
       const complete = this.#decider.isExhaustive && !isCut && !this.#isReplay
       if (!this.#isReplay) this.#checkSometimes()
-      return { runs: this.#runs, complete, deepest: this.#deepest }
+      return { runs: this.#runs, complete, deepest: this.#deepest, waits: this.#coverage.waits }
     } finally {
       progress.end()
     }
@@ -120,6 +124,7 @@ class Exploration {
       if (report.failure !== undefined) throw await this.#failed(report)
       if (isDetailed) await this.#runAgain(report)
       this.#decider.end?.(report.decisions)
+      this.#coverage.add(report.outcomes)
       this.#deepest = Math.max(this.#deepest, this.#decider.depth ?? traceOf(report).length)
       ran(this.#runs, this.#deepest)
     }
@@ -152,7 +157,7 @@ class Exploration {
       if (wasTrue) continue
       const message = `"${name}" was true in none of ${this.#runs} schedules: the body never gets there, or it needs more deviations`
       const error = new InvariantViolation('what was to happen sometimes happens', message)
-      const report = { decisions: [], steps: [], durationMs: 0, failure: { error } }
+      const report = { decisions: [], steps: [], durationMs: 0, outcomes: [], failure: { error } }
       throw new ExplorationError({ trace: [], report, run: this.#runs, deviationsBefore: 0 })
     }
   }

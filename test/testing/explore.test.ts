@@ -25,13 +25,29 @@ describe('explore', () => {
 
   it('says that it is not complete when a budget cut it, or when it was left to chance', async () => {
     const body = allAnswer(['ada'])
-    expect(await explore(body, { budget: { runs: 10 } })).toEqual({ runs: 10, complete: false, deepest: 1 })
-    expect(await explore(body, { budget: { ms: -1 } })).toEqual({ runs: 0, complete: false, deepest: 0 })
+    expect(await explore(body, { budget: { runs: 10 } })).toMatchObject({
+      runs: 10,
+      complete: false,
+      deepest: 1,
+    })
+    expect(await explore(body, { budget: { ms: -1 } })).toEqual({
+      runs: 0,
+      complete: false,
+      deepest: 0,
+      waits: {},
+    })
     const random = await explore(body, { decider: 'random', budget: { runs: 20 } })
     expect(random).toMatchObject({ runs: 20, complete: false })
     const byPriority = await explore(body, { decider: 'pct', budget: { runs: 20 } })
     expect(byPriority).toMatchObject({ runs: 20, complete: false })
     expect(await explore(body, { decider: fifo() })).toMatchObject({ runs: 1, complete: false })
+  })
+
+  it('says what became of every wait, and in how many schedules', async () => {
+    const { runs, waits } = await explore(allAnswer(['ada']), { maxDeviations: 2 })
+    const { COMPLETED = 0, TIMED_OUT = 0 } = waits['review.token'] ?? {}
+    expect(TIMED_OUT).toBeGreaterThan(0)
+    expect(COMPLETED + TIMED_OUT).toBe(runs)
   })
 
   it('tells a failure as a short story, with the line that replays it', async () => {

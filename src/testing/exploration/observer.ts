@@ -1,9 +1,16 @@
 import { currentScope } from '../../core/run-scope.ts'
+import type { TokenStatus } from '../../contract/records.ts'
 import type { Storage } from '../../contract/storage.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
 import { type StorageOperation, wrapStorage } from '../wrapped-storage.ts'
 import type { Process } from './process.ts'
 import type { StorageCall } from './storage-call.ts'
+
+/** What became of a wait in a schedule: `review.token` was `COMPLETED`. */
+export interface WaitOutcome {
+  readonly wait: string
+  readonly outcome: TokenStatus
+}
 
 /** Looks at every storage call of the engine as the engine sees it; throws what does not hold. */
 export interface Watcher {
@@ -11,6 +18,8 @@ export interface Watcher {
   answered?(call: StorageCall): void
   /** At the end of a schedule, when nothing more happens. */
   ended?(storage: Storage, now: number): void | Promise<void>
+  /** What became of the waits it has seen, once the schedule has ended. */
+  readonly outcomes?: readonly WaitOutcome[]
 }
 
 /** Puts watchers between the engines of a schedule and their storage. */
@@ -24,6 +33,11 @@ export class Observer {
     this.#watchers = watchers
     this.#now = now
     this.#violated = violated
+  }
+
+  /** What became of every wait. */
+  get outcomes(): readonly WaitOutcome[] {
+    return this.#watchers.flatMap(({ outcomes = [] }) => outcomes)
   }
 
   /** The same storage, watched. */

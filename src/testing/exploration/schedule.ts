@@ -4,6 +4,7 @@ import type { AnyTask } from '../../core/run.ts'
 import { type ExplorationTools, bodyTools } from './body-tools.ts'
 import type { Boundary } from './boundaries.ts'
 import { runAsBody } from './boundary-storage.ts'
+import type { WaitOutcome } from './observer.ts'
 import type { Process } from './process.ts'
 import { QuestionDesk } from './question-desk.ts'
 import { FIRST_INSTANT, type ScheduledTimer } from './schedule-timers.ts'
@@ -50,6 +51,7 @@ export interface ScheduleReport {
   readonly steps: readonly Step[]
   /** Virtual. */
   readonly durationMs: number
+  readonly outcomes: readonly WaitOutcome[]
   readonly failure?: { readonly error: unknown }
 }
 
@@ -104,7 +106,8 @@ export class Schedule {
       failure = { error }
     }
     const durationMs = this.#world.timers.now - FIRST_INSTANT
-    const report = { decisions: this.#decisions, steps: this.#steps, durationMs }
+    const { outcomes } = this.#world.observer
+    const report = { decisions: this.#decisions, steps: this.#steps, durationMs, outcomes }
     return failure === undefined ? report : { ...report, failure }
   }
 

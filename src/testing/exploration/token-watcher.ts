@@ -1,7 +1,7 @@
 import type { TokenRecord } from '../../contract/records.ts'
 import type { Storage } from '../../contract/storage.ts'
 import type { Names } from './names.ts'
-import type { Watcher } from './observer.ts'
+import type { WaitOutcome, Watcher } from './observer.ts'
 import type { CallOf, StorageCall } from './storage-call.ts'
 import { checkTokenHistory, type TokenOperation } from './token-history.ts'
 import { isSameState, type TokenState } from './token-model.ts'
@@ -42,6 +42,14 @@ export class TokenWatcher implements Watcher {
     if (call.name === 'tokens.settle') this.#settled(call)
     if (call.name !== 'tick') return
     for (const record of call.reply?.answer.settled ?? []) this.#swept(record, call)
+  }
+
+  get outcomes(): readonly WaitOutcome[] {
+    return Array.from(this.#watched.values(), ({ id, operations }) => {
+      const settled = operations.find(({ reply }) => reply !== undefined && reply.seen.status !== 'WAITING')
+      const outcome = settled?.reply?.seen.status ?? 'WAITING'
+      return { wait: this.#names.of(id) ?? 'a token that does not exist', outcome }
+    })
   }
 
   async ended(storage: Storage, now: number): Promise<void> {
