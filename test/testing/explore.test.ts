@@ -65,8 +65,8 @@ describe('explore', () => {
         0ms       order/runs.park#1   (ready: time/body slept 59m#1)
         59m       time/body slept 59m#1
       ▶ 1h        time/deadline of token order.token#1   (ready: body/tokens.get#1)
-        1h        body/tokens.get#1   (ready: order/tick#1)
-        1h        order/tick#1   (ready: body/ship#1)
+        1h        body/tokens.get#1   (ready: engine/tick#1)
+        1h        engine/tick#1   (ready: body/ship#1)
         1h        body/ship#1   (ready: order/runs.resume#1)
         … 3 more, in order
         1h        body/runs.get#1   (ready: order/runs.update#1)

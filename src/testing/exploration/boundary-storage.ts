@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { currentScope } from '../../core/run-scope.ts'
 import type { Inserted, Storage } from '../../contract/storage.ts'
 import { type StorageOperation, wrapStorage } from '../wrapped-storage.ts'
@@ -8,23 +7,10 @@ import type { Observer } from './observer.ts'
 import type { Process } from './process.ts'
 import { isLook } from './storage-call.ts'
 
-const bodies = new AsyncLocalStorage<true>()
-
-/** Calls the body of an exploration: what it asks of the storage is labelled as its own. */
-export function runAsBody<T>(body: () => T): T {
-  return bodies.run(true, body)
-}
-
-/** Calls something as if it was not called from a body. */
-export function outsideBody<T>(call: () => T): T {
-  return bodies.exit(call)
-}
-
-/** Who calls, by name: the run whose code it is, `body`, or `engine`. */
+/** Who calls, by name: the run whose code it is, or the body of the exploration. */
 export function callerName(names: Names): string {
   const scope = currentScope()
-  if (scope !== undefined) return names.of(scope.id) ?? 'run'
-  return bodies.getStore() === true ? 'body' : 'engine'
+  return scope === undefined ? 'body' : (names.of(scope.id) ?? 'run')
 }
 
 export interface BoundaryStorageOptions {
@@ -42,7 +28,7 @@ export function boundaryStorage(storage: Storage, options: BoundaryStorageOption
     if (process.isDead) return new Promise<never>(() => undefined)
     if (!process.isObserved) return operation(...args)
     const answered = observer?.called(name, args, process)
-    const label = names.label(actorOf(name, args, names), name)
+    const label = names.label(actorOf({ name, args, process }, names), name)
     const about = { label, process, isCommit: isCommit(name), mayFail: true, args, answered }
     return boundaries.call(about, () => {
       const answer = operation(...args)
@@ -68,14 +54,30 @@ const ABOUT_RUNS: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
   'chunks.open',
   'chunks.append',
 ])
+/** What an engine asks by itself, whoever it was that gave it a reason to. */
+const BY_ENGINES: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
+  'open',
+  'leave',
+  'prune',
+  'tick',
+  'runs.claim',
+  'settings.getOrInsert',
+])
 const UPKEEP: ReadonlySet<StorageOperation> = new Set<StorageOperation>(['open', 'leave', 'prune'])
 
 function isCommit(name: StorageOperation): boolean {
   return !isLook(name) && !UPKEEP.has(name)
 }
 
-function actorOf(name: StorageOperation, [request]: readonly unknown[], names: Names): string {
-  if (!ABOUT_RUNS.has(name)) return callerName(names)
+interface Asked {
+  readonly name: StorageOperation
+  readonly args: readonly unknown[]
+  readonly process: Process
+}
+
+function actorOf({ name, args: [request], process }: Asked, names: Names): string {
+  if (BY_ENGINES.has(name)) return process.name
+  if (!ABOUT_RUNS.has(name)) return process.isMain ? callerName(names) : process.name
   const { runId, id } = request as { readonly runId?: string; readonly id?: string }
   return names.of(runId ?? id ?? '') ?? callerName(names)
 }

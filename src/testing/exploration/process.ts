@@ -3,7 +3,8 @@ import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 
 /** One life of an engine, from its start to its crash or to the end of the schedule. */
 export class Process {
-  readonly number: number
+  /** `engine`, which runs tasks and may die, or `elsewhere`. */
+  readonly name: 'engine' | 'elsewhere'
   /** Resolves when the process dies. */
   readonly died: Deferred<void> = createDeferred()
   readonly #holds = new Set<Hold>()
@@ -11,8 +12,12 @@ export class Process {
   #isObserved = false
   #isAsleep = 0
 
-  constructor(number: number) {
-    this.number = number
+  constructor(name: 'engine' | 'elsewhere') {
+    this.name = name
+  }
+
+  get isMain(): boolean {
+    return this.name === 'engine'
   }
 
   /** Nothing it asked for comes back any more. */

@@ -3,7 +3,6 @@ import { systemClock } from '../../clock/system-clock.ts'
 import type { AnyTask } from '../../core/run.ts'
 import { type ExplorationTools, bodyTools } from './body-tools.ts'
 import type { Boundary } from './boundaries.ts'
-import { runAsBody } from './boundary-storage.ts'
 import type { WaitOutcome } from './observer.ts'
 import type { Process } from './process.ts'
 import { QuestionDesk } from './question-desk.ts'
@@ -120,7 +119,7 @@ export class Schedule {
       mayRepeat: crashes !== 'never' || faults.some((fault) => fault !== 'late'),
       sometimes: (name, condition) => sometimes.set(name, condition || (sometimes.get(name) ?? false)),
     })
-    runAsBody(async () => body(tools)).then(
+    startBody(body, tools).then(
       () => (this.#body = { state: 'returned' }),
       (error: unknown) => (this.#body = { state: 'threw', error }),
     )
@@ -288,6 +287,11 @@ export class Schedule {
     const { violation } = this.#world
     if (violation !== undefined) throw violation.error
   }
+}
+
+/** A body that throws at once rejects like any other. */
+async function startBody(body: Body, tools: ExplorationTools): Promise<unknown> {
+  return body(tools)
 }
 
 /** Errors are stored with the stack they were thrown from, which tells of this harness too. */

@@ -6,7 +6,7 @@ import { createEngineOn, type Engine, kernelOf } from '../../core/engine.ts'
 import type { EngineOptions } from '../../core/engine-options.ts'
 import { memoryStorage } from '../../storage/memory.ts'
 import { Boundaries } from './boundaries.ts'
-import { boundaryStorage, callerName, outsideBody } from './boundary-storage.ts'
+import { boundaryStorage, callerName } from './boundary-storage.ts'
 import { Names } from './names.ts'
 import { invariants } from './invariants.ts'
 import { Observer } from './observer.ts'
@@ -65,12 +65,13 @@ export class World {
 
   /** The engine and its process, started when first asked for. */
   get life(): Life {
-    return (this.#life ??= outsideBody(() => this.#start(this.#options.engine)))
+    return (this.#life ??= this.#start(new Process('engine'), this.#options.engine))
   }
 
   /** An engine without tasks in another process, on the same storage: whoever answers from elsewhere. */
   get elsewhere(): Engine {
-    return (this.#elsewhere ??= outsideBody(() => this.#start({ ...this.#options.engine, tasks: [] }))).engine
+    const options = { ...this.#options.engine, tasks: [] }
+    return (this.#elsewhere ??= this.#start(new Process('elsewhere'), options)).engine
   }
 
   get isStarted(): boolean {
@@ -146,10 +147,9 @@ export class World {
     return [this.#life, this.#elsewhere].filter((life) => life !== undefined)
   }
 
-  #start(engineOptions: WorldOptions['engine']): Life {
-    const process = new Process(this.#started.length + 1)
+  #start(process: Process, engineOptions: WorldOptions['engine']): Life {
     const { storage, facing } = this.#storageOf(process)
-    const random = seededRandom(process.number)
+    const random = seededRandom(this.#started.length + 1)
     const engine = createEngineOn({ clock: this.#clockOf(process), storage, random }, engineOptions)
     // An opening error is what every call of the body gets.
     engine.ready().catch(() => undefined)
