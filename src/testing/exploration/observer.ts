@@ -63,23 +63,25 @@ export class Observer {
     const runId = scope === undefined || scope.isEnded ? undefined : scope.id
     // wrapStorage calls every operation with its own arguments, and names it.
     const call = { name, args, calledAt: this.#events, now: this.#now(), process, runId } as StorageCall
-    this.#tell((watcher) => watcher.called?.(call))
+    this.#tell('called', call)
     return (answer) => {
       this.#events += 1
       // As above: this is what the operation answered.
       Object.assign(call, { reply: { answeredAt: this.#events, answer } })
-      this.#tell((watcher) => watcher.answered?.(call))
+      this.#tell('answered', call)
     }
   }
 
   /** Looks at what is left when nothing more happens. */
   async ended(storage: Storage): Promise<void> {
-    for (const watcher of this.#watchers) await watcher.ended?.(storage, this.#now())
+    for (const watcher of this.#watchers) {
+      if (watcher.ended !== undefined) await watcher.ended(storage, this.#now())
+    }
   }
 
-  #tell(news: (watcher: Watcher) => void): void {
+  #tell(news: 'called' | 'answered', call: StorageCall): void {
     try {
-      for (const watcher of this.#watchers) news(watcher)
+      for (const watcher of this.#watchers) watcher[news]?.(call)
     } catch (error) {
       this.#violated(error)
     }
