@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { crashPoints, delaysAround, schedules, tokenPlans } from 'waitpoint/fast-check'
 import { ExplorationError, explore } from 'waitpoint/testing'
 import { askAll } from './exploration/bodies.ts'
@@ -10,6 +10,18 @@ import { rejection } from '../support/body-task.ts'
 const HOUR_MS = 3_600_000
 
 describe('schedules', () => {
+  afterEach(() => void vi.unstubAllEnvs())
+
+  it('run the one of WAITPOINT_REPLAY, whatever they are', async () => {
+    const { replay } = (await rejection(explore(checkThenAct.body))) as ExplorationError
+    vi.stubEnv('WAITPOINT_REPLAY', replay)
+    const found = await fc.check(
+      fc.asyncProperty(schedules(), (schedule) => schedule.run(checkThenAct.body)),
+      { numRuns: 1, endOnFailure: true },
+    )
+    expect(found.errorInstance).toMatchObject({ replay })
+  })
+
   it('find a race and shrink it to the few departures it takes', async () => {
     const found = await fc.check(
       fc.asyncProperty(schedules(), (schedule) => schedule.run(checkThenAct.body)),

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { task, wait } from 'waitpoint'
 import { type Body, explore, ExplorationError, type ExploreOptions, fifo } from 'waitpoint/testing'
@@ -149,6 +150,22 @@ describe('explore', () => {
     const body: Body = async (t) => (await t.engine.trigger(away, null)).outcome()
     const error = await failure(body, { tasks: [away], maxDeviations: 0 })
     expect(error.message).toContain('run "away" is busy with something')
+  })
+
+  it('lets nothing else happen while real I/O is under way, in a task or declared by the body', async () => {
+    const reader = task({
+      id: 'reader',
+      run: async (_payload: null) => (await readFile('package.json')).length,
+    })
+    const body: Body = async (t) => {
+      const run = await t.engine.trigger(reader, null)
+      const declared = t.external(readFile('package.json'))
+      await Promise.all([run.outcome(), t.clock.sleep('1h')])
+      const before = t.clock.now()
+      expect((await declared).length).toBe(await run.result())
+      expect(t.clock.now()).toBe(before)
+    }
+    expect(await explore(body, { tasks: [reader], maxDeviations: 0 })).toMatchObject({ complete: true })
   })
 
   it('stops a schedule that does not end', async () => {

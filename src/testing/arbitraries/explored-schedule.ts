@@ -3,7 +3,7 @@ import { ExplorationError } from '../exploration/exploration-error.ts'
 import { type Body, Schedule } from '../exploration/schedule.ts'
 import { type BodyOptions, scheduleOptions } from '../exploration/schedule-options.ts'
 import { traceOf } from '../exploration/shrink.ts'
-import { type Choose, formatTrace, type Trace } from '../exploration/trace.ts'
+import { type Choose, formatTrace, parseTrace, type Trace } from '../exploration/trace.ts'
 
 /** One schedule of a property: runs a body, and knows afterwards where it departed from FIFO. */
 export class ExploredSchedule {
@@ -22,12 +22,15 @@ export class ExploredSchedule {
   }
 
   /**
-   * Runs a body in this schedule, with every invariant watched. Options as for `explore`.
+   * Runs a body in this schedule, with every invariant watched; in the one of `WAITPOINT_REPLAY` if that is set. Options
+   * as for `explore`.
    *
    * @throws ExplorationError with the story of the schedule, and the line that replays it.
    */
   async run(body: Body, options: BodyOptions = {}): Promise<void> {
-    const schedule = new Schedule(scheduleOptions(options), this.#choose())
+    const replay = process.env['WAITPOINT_REPLAY']
+    const choose = replay === undefined ? this.#choose() : following(parseTrace(replay))
+    const schedule = new Schedule(scheduleOptions(options), choose)
     const report = await schedule.run(body, { sometimes: new Map() })
     const trace = traceOf(report)
     this.#trace = trace
