@@ -59,12 +59,26 @@ function oneRun(aTask: AnyTask, expected: readonly unknown[]): Body {
   }
 }
 
+/** Two processes answer at the same time. */
+const answeredElsewhere: Body = async (t) => {
+  const run = await t.engine.tasks.trigger<typeof child>('child', null)
+  const token = await t.waitingToken({ tag: 'question' })
+  const [here, there] = await Promise.all([
+    t.engine.wait.completeToken(token, 'here'),
+    t.elsewhere.wait.completeToken(token, 'there'),
+  ])
+  if (here.success && there.success) throw new Error('both won')
+  const answer = await run.result()
+  if (!['here', 'there', 'no answer'].includes(answer)) throw new Error(`${answer} won`)
+}
+
 const laws: readonly (readonly [name: string, tasks: readonly AnyTask[], body: Body])[] = [
   ['a run that waits for another one', [parent, child], oneRun(parent, ['yes', 'no answer'])],
   ['a run that streams', [stream], oneRun(stream, ['abc'])],
   ['a run that sleeps, mails and sleeps', [naps], oneRun(naps, [1])],
   ['a wait that loses a race', [race], oneRun(race, ['answered', 'timed out', 'slept'])],
   ['a run that is retried', [retry], oneRun(retry, ['third time lucky'])],
+  ['a run that two processes answer', [child], answeredElsewhere],
 ]
 
 describe('in every schedule with one departure, with a crash before and after every write and late answers', () => {
