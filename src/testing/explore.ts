@@ -119,8 +119,8 @@ class Exploration {
       if (isSpent) return true
       this.#runs += 1
       const isDetailed = RUN_TWICE.has(this.#runs)
-      const schedule = new Schedule(this.#options, choose)
-      const report = await schedule.run(this.#body, { sometimes: this.#sometimes, isDetailed })
+      const schedule = new Schedule(this.#options, choose, isDetailed)
+      const report = await schedule.run(this.#body, this.#sometimes)
       if (report.failure !== undefined) throw await this.#failed(report)
       if (isDetailed) await this.#runAgain(report)
       this.#decider.end?.(report.decisions)
@@ -137,8 +137,7 @@ class Exploration {
   }
 
   #rerun(choose: Choose, isDetailed = false): Promise<ScheduleReport> {
-    const schedule = new Schedule(this.#options, choose)
-    return schedule.run(this.#body, { sometimes: new Map(), isDetailed })
+    return new Schedule(this.#options, choose, isDetailed).run(this.#body)
   }
 
   async #runAgain(report: ScheduleReport): Promise<void> {

@@ -68,7 +68,7 @@ export async function outcomes<ATask extends AnyTask>(
     const body = async (t: ExplorationTools): Promise<void> => {
       row = await walked(t, current, () => t.engine.trigger(task, payload))
     }
-    const report = await schedule.run(body, { sometimes: new Map() })
+    const report = await schedule.run(body)
     if (report.failure !== undefined)
       throw new ExplorationError({ trace: [], report, run: rows.length + 1, deviationsBefore: 0 })
     if (row !== undefined) rows.push(row)

@@ -31,7 +31,7 @@ export class ExploredSchedule {
     const replay = process.env['WAITPOINT_REPLAY']
     const choose = replay === undefined ? this.#choose() : following(parseTrace(replay))
     const schedule = new Schedule(scheduleOptions(options), choose)
-    const report = await schedule.run(body, { sometimes: new Map() })
+    const report = await schedule.run(body)
     const trace = traceOf(report)
     this.#trace = trace
     if (report.failure === undefined) return

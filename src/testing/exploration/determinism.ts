@@ -1,4 +1,5 @@
-import type { ScheduleReport, Step } from './schedule.ts'
+import type { ScheduleReport } from './schedule.ts'
+import type { Step } from './schedule-record.ts'
 import { InvariantViolation } from './violation.ts'
 
 const WHY =

@@ -7,6 +7,7 @@ import type { WaitOutcome } from './observer.ts'
 import type { Process } from './process.ts'
 import { QuestionDesk } from './question-desk.ts'
 import { FIRST_INSTANT, type ScheduledTimer } from './schedule-timers.ts'
+import { ScheduleRecord, type Step } from './schedule-record.ts'
 import type { Choose, Decision } from './trace.ts'
 import { InvariantViolation } from './violation.ts'
 import { whoWaits } from './who-waits.ts'
@@ -24,25 +25,7 @@ export interface ScheduleOptions extends WorldOptions {
   readonly maxSteps: number
 }
 
-/** What a body is run with besides: where conditions are collected, and whether what was asked is kept. */
-export interface RunOptions {
-  readonly sometimes: Sometimes
-  readonly isDetailed?: boolean
-}
-
 type Candidate = Boundary | ScheduledTimer
-
-/** Something that happened in a schedule. */
-export interface Step {
-  readonly now: number
-  readonly label: string
-  /** What could have gone next, this included. */
-  readonly ready: readonly string[]
-  /** What was done to it. */
-  readonly event?: string
-  /** What it was asked with, as text; only when two schedules are to be compared. */
-  readonly asked?: string | undefined
-}
 
 /** What came of a schedule. */
 export interface ScheduleReport {
@@ -65,30 +48,26 @@ const IDLE_UPKEEP = 24
 /** Runs a body once, on an engine, a storage and a clock of its own, with somebody who decides what happens when. */
 export class Schedule {
   readonly #options: ScheduleOptions
-  readonly #choose: Choose
   readonly #world: World
   readonly #desk: QuestionDesk
-  readonly #decisions: Decision[] = []
-  readonly #steps: Step[] = []
+  readonly #record: ScheduleRecord
+  readonly #tasks: AnyTask[]
   #body: { readonly state: 'runs' | 'returned' } | { readonly state: 'threw'; readonly error: unknown } = {
     state: 'runs',
   }
   #upkeep = 0
-  #isDetailed = false
 
-  constructor(options: ScheduleOptions, choose: Choose) {
+  constructor(options: ScheduleOptions, choose: Choose, isDetailed = false) {
+    this.#record = new ScheduleRecord(choose, isDetailed)
     this.#options = options
-    this.#choose = choose
     const tasks = [...options.tasks]
     this.#world = new World({ ...options, engine: { ...options.engine, tasks } })
     this.#desk = new QuestionDesk(this.#world)
     this.#tasks = tasks
   }
 
-  readonly #tasks: AnyTask[]
-
-  async run(body: Body, { sometimes, isDetailed = false }: RunOptions): Promise<ScheduleReport> {
-    this.#isDetailed = isDetailed
+  /** @param sometimes Where conditions are collected that are to be true in some schedule. */
+  async run(body: Body, sometimes: Sometimes = new Map()): Promise<ScheduleReport> {
     this.#start(body, sometimes)
     let failure: ScheduleReport['failure']
     try {
@@ -106,7 +85,8 @@ export class Schedule {
     }
     const durationMs = this.#world.timers.now - FIRST_INSTANT
     const { outcomes } = this.#world.observer
-    const report = { decisions: this.#decisions, steps: this.#steps, durationMs, outcomes }
+    const { decisions, steps } = this.#record
+    const report = { decisions, steps, durationMs, outcomes }
     return failure === undefined ? report : { ...report, failure }
   }
 
@@ -161,12 +141,12 @@ export class Schedule {
   #pick(candidates: readonly Candidate[]): Promise<void> | undefined {
     const first = candidates[0]
     if (first === undefined || this.#isIdle(candidates)) return this.#idle()
-    if (this.#steps.length >= this.#options.maxSteps) {
+    if (this.#record.steps.length >= this.#options.maxSteps) {
       const message = `it is not over after ${this.#options.maxSteps} boundaries; the last one was "${first.label}"`
       throw new InvariantViolation('the body comes to an end', message)
     }
     const options = candidates.map(({ label }) => label)
-    const index = options.length > 1 ? this.#decide({ kind: 'next', at: first.label, options }) : 0
+    const index = options.length > 1 ? this.#record.decide({ kind: 'next', at: first.label, options }) : 0
     const picked = candidates[index] ?? first
     if ('pass' in picked) this.#pass(picked, options)
     else this.#fire(picked, options)
@@ -185,7 +165,7 @@ export class Schedule {
     const { crashes, faults } = this.#options
     const { boundaries } = this.#world
     if (boundary.isCommit && crashes === 'every-commit' && this.#mayDie(process)) {
-      const moment = this.#decide({ kind: 'crash', at: label, options: ['lives', 'before', 'after'] })
+      const moment = this.#record.decide({ kind: 'crash', at: label, options: ['lives', 'before', 'after'] })
       if (moment > 0) {
         boundaries.take(boundary)
         if (moment === 2) boundary.pass('unanswered')
@@ -196,11 +176,11 @@ export class Schedule {
     }
     let fault: Fault | undefined
     if (boundary.mayFail && faults.length > 0) {
-      fault = faults[this.#decide({ kind: 'fault', at: label, options: ['works', ...faults] }) - 1]
+      fault = faults[this.#record.decide({ kind: 'fault', at: label, options: ['works', ...faults] }) - 1]
     }
     boundaries.take(boundary)
-    this.#note(label, ready, fault === undefined ? undefined : FAULTS[fault])
-    this.#detail(boundary)
+    const event = fault === undefined ? undefined : FAULTS[fault]
+    this.#record.note({ now: this.#world.timers.now, label, ready, event, args: boundary.args })
     boundary.pass(fault ?? 'whole')
   }
 
@@ -209,20 +189,7 @@ export class Schedule {
   }
 
   #note(label: string, ready: readonly string[], event?: string): void {
-    const step = { now: this.#world.timers.now, label, ready }
-    this.#steps.push(event === undefined ? step : { ...step, event })
-  }
-
-  #detail({ args }: Boundary): void {
-    const last = this.#steps.at(-1)
-    if (this.#isDetailed && last !== undefined && args !== undefined)
-      this.#steps[this.#steps.length - 1] = { ...last, asked: JSON.stringify(args, withoutStacks) }
-  }
-
-  #decide(choice: Decision['choice']): number {
-    const index = this.#choose(choice)
-    this.#decisions.push({ choice, index })
-    return index
+    this.#record.note({ now: this.#world.timers.now, label, ready, event })
   }
 
   #isIdle(candidates: readonly Candidate[]): boolean {
@@ -292,12 +259,6 @@ export class Schedule {
 /** A body that throws at once rejects like any other. */
 async function startBody(body: Body, tools: ExplorationTools): Promise<unknown> {
   return body(tools)
-}
-
-/** Errors are stored with the stack they were thrown from, which tells of this harness too. */
-function withoutStacks(key: string, value: unknown): unknown {
-  if (key === 'stack') return undefined
-  return key === 'errorJson' && typeof value === 'string' ? JSON.parse(value) : value
 }
 
 const FAULTS: Readonly<Record<Fault, string>> = {

@@ -1,4 +1,4 @@
-import type { Step } from './schedule.ts'
+import type { Step } from './schedule-record.ts'
 import { FIRST_INSTANT } from './schedule-timers.ts'
 import type { Trace } from './trace.ts'
 
