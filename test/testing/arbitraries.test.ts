@@ -45,7 +45,7 @@ describe('schedules', () => {
           async (t) => {
             const run = await t.engine.trigger(review, null)
             const token = await t.waitingToken({ tag: 'ada' })
-            const at = afterMs
+            const at = t.clock.now() + afterMs
             if (kind === 'twice')
               await Promise.all([t.complete(token, 1, { at }), t.complete(token, 2, { at })])
             else if (kind === 'wrong-id') await rejection(t.complete('waitpoint_wrong', 1, { at }))

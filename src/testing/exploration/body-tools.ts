@@ -5,6 +5,7 @@ import { currentScope } from '../../core/run-scope.ts'
 import type { CompletedToken, TokenReference } from '../../core/token.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { parseDuration } from '../../primitives/duration.ts'
+import { type AnswerInstant, readInstant } from '../answer-instant.ts'
 import { callerName } from './boundary-storage.ts'
 import type { Process } from './process.ts'
 import { NobodyAskedError, type QuestionDesk, type TokenFilter, type WaitingToken } from './question-desk.ts'
@@ -38,13 +39,13 @@ export interface ExplorationTools {
   /** The oldest token that waits for an answer, as soon as there is one. */
   waitingToken(filter?: TokenFilter): Promise<WaitingToken>
   /**
-   * Completes a token, or the oldest that waits of those with a tag; `at` is a duration from now, by the clock: `23h`.
+   * Completes a token, or the oldest that waits of those with a tag; `at` says when: `'+23h'` from now, or an instant.
    * Nothing, when no such token ever comes: the run that would have made it failed.
    */
   complete(
     token: TokenReference | TokenFilter,
     output?: unknown,
-    options?: { readonly at?: number | string },
+    options?: { readonly at?: AnswerInstant | undefined },
   ): Promise<CompletedToken | undefined>
   /** The process dies, here and now, and another one starts on its storage. */
   crash(): void
@@ -84,8 +85,8 @@ export function bodyTools({ world, desk, tasks, mayRepeat, sometimes }: BodyTool
       // Without an effect there is nothing to answer.
       world.step(name, effect ?? (() => undefined as T), callingProcess(world)),
     waitingToken: (filter = {}) => desk.waitingToken(filter),
-    async complete(token, output, { at = 0 } = {}) {
-      if (at !== 0) await clock.sleep(at)
+    async complete(token, output, { at } = {}) {
+      if (at !== undefined) await clock.sleep(readInstant(at, clock.now()) - clock.now())
       const found = isReference(token) ? token : await ifAny(desk.waitingToken(token))
       return found === undefined ? undefined : engine.wait.completeToken(found, output)
     },

@@ -35,7 +35,7 @@ const asks: Body = async (t) => {
 
 const asksLater: Body = async (t) => {
   const run = await t.engine.trigger(review, null)
-  await t.complete({ tag: 'ada' }, 'yes', { at: '1h' })
+  await t.complete({ tag: 'ada' }, 'yes', { at: '+1h' })
   await run.outcome()
 }
 
