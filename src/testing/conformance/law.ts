@@ -10,6 +10,6 @@ export interface Law {
   readonly law: string
   /** Asked only of a storage that has it. */
   readonly capability?: Capability
-  /** Given an empty storage on which engine `A` lives; throws when the law does not hold. */
-  readonly check: (subject: Subject) => Promise<void>
+  /** Given an empty storage on which engine `A` lives, and the means to get more; throws when the law does not hold. */
+  readonly check: (subject: Subject, another: () => Promise<Subject>) => Promise<void>
 }

@@ -2,14 +2,18 @@ import type { Awaitable } from '../../contract/storage.ts'
 import { requireObject, show as showValue } from '../../primitives/require.ts'
 import type { Capability, Law } from './law.ts'
 import { exampleLaws } from './laws/all-laws.ts'
+import { crashLaws } from './laws/crash-laws.ts'
+import { historyLaws } from './laws/history-laws.ts'
+import { modelLaw } from './laws/model-law.ts'
+import { skewLaws } from './laws/skew-laws.ts'
 import { Mismatch, show } from './sameness.ts'
 import { type OpenStorage, Subject, type TestedStorage } from './subject.ts'
 
 /** Options of `storageConformance`. */
 export interface ConformanceOptions {
   /**
-   * Abandons a storage as the death of its process would, and opens the same data again. Nothing more is asked of the
-   * abandoned one. Without it the laws of crashes are skipped.
+   * Abandons a storage as the death of its process would, and answers one on the same data. What the abandoned one had
+   * under way has happened by then or never will. Without it the laws of crashes are skipped.
    */
   readonly crash?: (storage: TestedStorage) => Awaitable<TestedStorage>
   /** What the storage does not even try to do is `false`; its laws are skipped. Default: everything. */
@@ -78,9 +82,9 @@ export function storageConformance(open: OpenStorage, options: ConformanceOption
     throw new TypeError(`Cannot use open ${showValue(open)}: it must be a function that opens a storage`)
   requireObject(options, 'the options of storageConformance')
   const skipped = skippedOf(options)
-  const laws = exampleLaws.filter(
-    ({ capability }) => capability === undefined || !skipped.includes(capability),
-  )
+  const { crash } = options
+  const all = [...exampleLaws, ...skewLaws, ...historyLaws, ...(crash ? crashLaws(crash) : []), modelLaw]
+  const laws = all.filter(({ capability }) => capability === undefined || !skipped.includes(capability))
   return { cases: laws.map((law) => caseOf(law, open)), skipped }
 }
 
@@ -105,9 +109,10 @@ function caseOf(law: Law, open: OpenStorage): ConformanceCase {
 }
 
 async function judge(law: Law, open: OpenStorage, origin: number): Promise<void> {
-  const subject = await Subject.open(open, origin)
+  const another = (): Promise<Subject> => Subject.open(open, origin)
+  const subject = await another()
   try {
-    await law.check(subject)
+    await law.check(subject, another)
   } finally {
     await subject.close()
   }

@@ -136,9 +136,11 @@ export const runLaws: readonly Law[] = [
       const [run] = (await s.claim({ now: 100 })).runs
       like('the run before', run, { interruptions: 1, slot: true })
       if (run === undefined) return
-      same('the park', await s.storage.runs.park(s.fenceOf(run, 101)), {
-        ...run,
+      like('the park', await s.storage.runs.park(s.fenceOf(run, 101)), {
+        id: 'r',
         status: 'WAITING',
+        owner: A,
+        epoch: run.epoch,
         slot: false,
         interruptions: 0,
         updatedAt: s.at(101),
