@@ -111,9 +111,5 @@ function caseOf(law: Law, open: OpenStorage): ConformanceCase {
 async function judge(law: Law, open: OpenStorage, origin: number): Promise<void> {
   const another = (): Promise<Subject> => Subject.open(open, origin)
   const subject = await another()
-  try {
-    await law.check(subject, another)
-  } finally {
-    await subject.close()
-  }
+  await subject.use(() => law.check(subject, another))
 }

@@ -58,10 +58,17 @@ export class Subject {
     return subject
   }
 
-  /** All owners leave, so that the storage can give back what it holds. */
-  async close(now: number = LEASE_MS): Promise<void> {
-    for (const owner of this.#owners) await this.storage.leave({ owner, now: this.at(now) })
-    await this.storage[Symbol.asyncDispose]?.()
+  /** Does something and closes the storage; when both fail, the first failure is the one to know. */
+  async use<Result>(act: () => Promise<Result>): Promise<Result> {
+    let result: Result
+    try {
+      result = await act()
+    } catch (error) {
+      await this.#close().catch(() => undefined)
+      throw error
+    }
+    await this.#close()
+    return result
   }
 
   at(ms: number): number {
@@ -157,6 +164,12 @@ export class Subject {
       by: A,
       now: this.at(now),
     })
+  }
+
+  /** All owners leave, so that the storage can give back what it holds. */
+  async #close(): Promise<void> {
+    for (const owner of this.#owners) await this.storage.leave({ owner, now: this.at(LEASE_MS) })
+    await this.storage[Symbol.asyncDispose]?.()
   }
 }
 

@@ -44,9 +44,19 @@ export const modelLaw: Law = {
   },
 }
 
-async function execute(subject: Subject, program: readonly Command[]): Promise<Failure | undefined> {
+function execute(subject: Subject, program: readonly Command[]): Promise<Failure | undefined> {
   const { storage, origin } = subject
   const world = new World({ storage, reference: memoryStorage(), origin })
+  return subject.use(async () => {
+    const failure = await failureOf(world, program)
+    const left = world.leave()
+    // What has failed once may fail again: the first failure is the one to know.
+    await (failure === undefined ? left : left.catch(() => undefined))
+    return failure
+  })
+}
+
+async function failureOf(world: World, program: readonly Command[]): Promise<Failure | undefined> {
   try {
     for (const command of [...OPENING, ...program]) await world.step(command)
     await world.compare()
@@ -54,8 +64,5 @@ async function execute(subject: Subject, program: readonly Command[]): Promise<F
   } catch (mismatch) {
     if (mismatch instanceof Mismatch) return { mismatch, story: world.story }
     throw mismatch
-  } finally {
-    await world.leave()
-    await subject.close()
   }
 }

@@ -37,6 +37,7 @@ export class World {
   readonly #tokenIds: string[] = []
   /** The current names of three engines: one that lost its lease goes on under another. */
   readonly #owners = ['engine-a', 'engine-b', 'engine-c']
+  readonly #lost: string[] = []
   #now: number
   #claims = 0
 
@@ -64,7 +65,7 @@ export class World {
 
   /** All engines leave, so that the storage can give back what it holds. */
   async leave(): Promise<void> {
-    for (const owner of this.#owners) await this.#storage.leave({ owner, now: this.#now })
+    for (const owner of [...this.#owners, ...this.#lost]) await this.#storage.leave({ owner, now: this.#now })
   }
 
   readonly #commands: Readonly<Record<CommandName, (command: Command) => Promise<void>>> = {
@@ -179,7 +180,9 @@ export class World {
         nextLease: nextLease?.at,
       }
     })
-    if (!(answer as { readonly alive: boolean }).alive) this.#owners[owner] = `${name}'`
+    if ((answer as { readonly alive: boolean }).alive) return
+    this.#lost.push(name)
+    this.#owners[owner] = `${name}'`
   }
 
   async #await(command: Command): Promise<void> {
