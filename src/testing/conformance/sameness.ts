@@ -38,12 +38,13 @@ export async function refused(what: string, call: () => unknown): Promise<void> 
   throw new Mismatch(what, { expected: 'an error', seen: answer })
 }
 
-/** For people: JSON that tells `undefined` apart, and names a set or a map by what is in it. */
+/** For people: JSON, with a map as what is in it. */
 export function show(value: unknown): string {
   if (value === undefined) return 'undefined'
   if (value instanceof Error) return `${value.name}: ${value.message}`
-  if (value instanceof Map) return show(Object.fromEntries(value))
-  return JSON.stringify(value)
+  return JSON.stringify(value, (_name, part: unknown) =>
+    part instanceof Map ? Object.fromEntries<unknown>(part) : part,
+  )
 }
 
 /** Whether two values are the same, or, not `exact`, the second is within the first. */

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../contract/storage.ts'
 import { requireObject, show as showValue } from '../../primitives/require.ts'
 import type { Capability, Law } from './law.ts'
-import { exampleLaws } from './laws/all-laws.ts'
+import { exampleLaws } from './laws/example-laws.ts'
 import { crashLaws } from './laws/crash-laws.ts'
 import { historyLaws } from './laws/history-laws.ts'
 import { modelLaw } from './laws/model-law.ts'

@@ -40,7 +40,7 @@ describe('refused', () => {
 
 describe('show', () => {
   it('tells maps and errors', () => {
-    expect(show(new Map([['a', 1]]))).toBe('{"a":1}')
+    expect(show({ limits: new Map([['a', 1]]) })).toBe('{"limits":{"a":1}}')
     expect(show(new RangeError('no'))).toBe('RangeError: no')
   })
 })

@@ -1,12 +1,18 @@
 import type { PruneRequest } from '../../../contract/storage.ts'
 import type { Law } from '../law.ts'
-import { same } from '../sameness.ts'
+import { Mismatch, same } from '../sameness.ts'
 import { idsOf, type Subject } from '../subject.ts'
+
+/** More batches than any law has records. */
+const BATCHES = 20
 
 /** Prunes batch by batch until nothing more goes. */
 async function prune(s: Subject, before: number, fields: Partial<PruneRequest> = {}): Promise<void> {
   const request = { before: s.at(before), now: s.at(before), limit: 100, ...fields }
-  while ((await s.storage.prune(request)) > 0);
+  for (let batch = 0; batch < BATCHES; batch++) {
+    if ((await s.storage.prune(request)) === 0) return
+  }
+  throw new Mismatch('records that went', { expected: `0 after ${BATCHES} batches`, seen: 'more' })
 }
 
 async function kept(s: Subject, ...ids: readonly string[]): Promise<readonly string[]> {
