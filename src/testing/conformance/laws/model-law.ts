@@ -7,8 +7,8 @@ import { World } from '../model/world.ts'
 import { Mismatch } from '../sameness.ts'
 import type { Subject } from '../subject.ts'
 
-const PROGRAMS = 12
-const LENGTH = 80
+const PROGRAMS = 16
+const LENGTH = 100
 const OPENING: readonly Command[] = [0, 1, 2].map((owner) => ({
   name: 'tick',
   serial: 0,

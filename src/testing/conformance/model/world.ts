@@ -9,11 +9,15 @@ import type { Command, CommandName } from './command.ts'
 type Call = (storage: Storage) => unknown
 
 const TASKS = ['task-a', 'task-b'] as const
-const LANES = [['free'], ['narrow'], ['keyed', 'one'], ['keyed', 'two']] as const
+const LANES = [['narrow'], ['narrow'], ['free'], ['keyed', 'one'], ['keyed', 'two']] as const
 const LIMITS: ReadonlyMap<string, number> = new Map([
   ['narrow', 1],
   ['keyed', 2],
 ])
+const STATUSES: Readonly<Partial<Record<CommandName, readonly RunStatus[]>>> = {
+  park: ['EXECUTING'],
+  resume: ['WAITING'],
+}
 const LIVE: readonly RunStatus[] = ['DELAYED', 'QUEUED', 'EXECUTING', 'WAITING']
 /** Instants are a multiple of it, and those at which runs become ready a little more, so that no two are the same. */
 const UNIT = 1_000
@@ -119,14 +123,14 @@ export class World {
   async #insertRun(command: Command): Promise<void> {
     const id = `run-${String(command.serial).padStart(4, '0')}`
     const { option } = command
-    const [queue, concurrencyKey] = LANES[option % 4] ?? LANES[0]
+    const [queue, concurrencyKey] = LANES[option % 5] ?? LANES[0]
     const record = queuedRun(id, {
-      taskId: TASKS[(option >> 2) % 2] ?? TASKS[0],
+      taskId: TASKS[(option >> 3) % 2] ?? TASKS[0],
       queue,
       concurrencyKey,
       createdAt: this.#now,
-      ...((option >> 3) % 3 === 0 && { status: 'DELAYED', wakeAt: this.#soon(command) }),
-      ...((option >> 3) % 5 === 0 && { expiresAt: this.#now + ((option % 60) + 1) * UNIT }),
+      ...((option >> 4) % 4 === 0 && { status: 'DELAYED', wakeAt: this.#soon(command) }),
+      ...((option >> 4) % 5 === 0 && { expiresAt: this.#now + ((option % 60) + 1) * UNIT }),
     })
     const request = { record, ...(await this.#writer(command)) }
     const answer = await this.#both(`runs.insert ${show(request)}`, (storage) => storage.runs.insert(request))
@@ -221,10 +225,10 @@ export class World {
   }
 
   async #update(
-    { run }: Command,
+    command: Command,
     request: (record: RunRecord) => Pick<Parameters<Storage['runs']['update']>[0], 'expected' | 'change'>,
   ): Promise<void> {
-    const record = (await this.#attempted(run)) ?? (await this.#run(run))
+    const record = (await this.#attempted(command)) ?? (await this.#run(command.run))
     if (record === undefined) return
     const full = { id: record.id, ...request(record), by: record.owner ?? this.#owner(0), now: this.#now }
     await this.#both(`runs.update ${show(full)}`, async (storage) => {
@@ -234,21 +238,22 @@ export class World {
   }
 
   async #fenced(
-    { run, isStale }: Command,
+    command: Command,
     name: string,
     callOf: (fence: Fence, record: RunRecord) => Call,
   ): Promise<void> {
-    const record = (await this.#attempted(run)) ?? (await this.#run(run))
+    const record = (await this.#attempted(command)) ?? (await this.#run(command.run))
     if (record === undefined) return
     const { id, epoch, owner = 'nobody' } = record
-    const fence = { id, epoch: isStale ? epoch - 1 : epoch, by: owner, now: this.#now }
+    const fence = { id, epoch: command.isStale ? epoch - 1 : epoch, by: owner, now: this.#now }
     await this.#both(`${name} ${show(fence)}`, callOf(fence, record))
   }
 
   /** Who writes: nobody's run, or an attempt that may have lost it. */
-  async #writer({ run, option, owner, isStale }: Command): Promise<Writer> {
+  async #writer(command: Command): Promise<Writer> {
+    const { option, owner, isStale } = command
     const now = this.#now
-    const record = option % 4 > 0 ? undefined : await this.#attempted(run)
+    const record = option % 4 > 0 ? undefined : await this.#attempted(command)
     if (record === undefined) return { now, by: this.#owner(owner) }
     const epoch = isStale ? record.epoch - 1 : record.epoch
     return { now, by: record.owner ?? 'nobody', fence: { runId: record.id, epoch } }
@@ -259,11 +264,11 @@ export class World {
     return id === undefined ? undefined : this.#reference.runs.get(id)
   }
 
-  /** A run at which an attempt goes on; those who write for one without are mostly refused. */
-  async #attempted(index: number): Promise<RunRecord | undefined> {
-    if (index % 8 === 0) return undefined
-    const page = await this.#reference.runs.list({ status: ['EXECUTING', 'WAITING'] }, { limit: 1_000 })
-    return pick(page.records, index)
+  /** A run at which an attempt goes on, as the command needs it; the others refuse, mostly. */
+  async #attempted({ name, run }: Command): Promise<RunRecord | undefined> {
+    if (run % 8 === 0) return undefined
+    const status = STATUSES[name] ?? ['EXECUTING', 'WAITING']
+    return pick((await this.#reference.runs.list({ status }, { limit: 1_000 })).records, run)
   }
 
   #owner(index: number): string {
