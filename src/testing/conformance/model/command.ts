@@ -2,9 +2,9 @@ import type { RandomSource } from '../../../contract/random.ts'
 
 /** What a command does; how often each is drawn. */
 const WEIGHTS = {
-  insertRun: 9,
+  insertRun: 14,
   insertToken: 6,
-  claim: 10,
+  claim: 14,
   tick: 6,
   await: 12,
   park: 7,
