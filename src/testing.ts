@@ -14,6 +14,14 @@ export type { TestClock } from './clock/test-clock.ts'
 export type { TravelOptions, UntilOptions } from './clock/time-travel.ts'
 export type { FiredTimer, PendingTimer } from './clock/virtual-timers.ts'
 export type { WaitedToken, WaitingRun } from './clock/wait-graph.ts'
+export type { AnswerInstant } from './testing/answer-instant.ts'
+export {
+  type ConformanceCase,
+  type ConformanceOptions,
+  type StorageConformance,
+  storageConformance,
+  StorageLawError,
+} from './testing/conformance/storage-conformance.ts'
 export { createTestEngine, type TestEngineOptions } from './testing/create-test-engine.ts'
 export type { TaskCall, TaskMock } from './testing/stand-ins.ts'
 export { testClock, type TestClockOptions } from './testing/test-clock.ts'
