@@ -437,7 +437,8 @@ export class TemplateStorage implements Storage {
   #expireLeases(now: number): void {
     for (const lease of this.#db.leases.where(({ until, isLost }) => !isLost && until <= now))
       this.#db.leases.put(lease.owner, { ...lease, isLost: true })
-    for (const { id } of this.#db.refused.where(({ id }) => !this.#isHeld(this.#db.runs.get(id)!)))
+    const isHeld = (run: RunRecord | undefined): boolean => run !== undefined && this.#isHeld(run)
+    for (const { id } of this.#db.refused.where((row) => !isHeld(this.#db.runs.get(row.id))))
       this.#db.refused.delete(id)
   }
 
