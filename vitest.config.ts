@@ -6,12 +6,19 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 /** Whatever drives an engine: these files run once per storage, so that no path is only shipped or only tested. */
 const core = ['test/{core,http,testing,scenarios}/**/*.test.ts']
 
+/** Of these, what explores schedules: in memory behind boundaries that always answer with a promise, whatever is asked for. */
+const explored = [
+  'test/testing/{arbitraries,explore,outcomes,planted}.test.ts',
+  'test/testing/exploration/**/*.test.ts',
+  'test/scenarios/every-schedule.test.ts',
+]
+
 /** From here on Node has SQLite built in, and the engine is driven on it too. */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const hasSqlite = major > 22 || (major === 22 && minor >= 13)
 const onSqlite = {
   extends: true as const,
-  test: { name: 'core-sqlite', include: core, env: { WAITPOINT_STORAGE: 'sqlite' } },
+  test: { name: 'core-sqlite', include: core, exclude: explored, env: { WAITPOINT_STORAGE: 'sqlite' } },
 }
 
 const config: ViteUserConfig = defineConfig({
@@ -29,12 +36,22 @@ const config: ViteUserConfig = defineConfig({
       { extends: true, test: { name: 'core', include: core, env: { WAITPOINT_STORAGE: 'memory' } } },
       {
         extends: true,
-        test: { name: 'core-async', include: core, env: { WAITPOINT_STORAGE: 'memory-async' } },
+        test: {
+          name: 'core-async',
+          include: core,
+          exclude: explored,
+          env: { WAITPOINT_STORAGE: 'memory-async' },
+        },
       },
       ...(hasSqlite ? [onSqlite] : []),
       {
         extends: true,
-        test: { name: 'rest', include: ['test/**/*.test.ts'], exclude: [...core, 'test/.readme/**'] },
+        test: {
+          name: 'rest',
+          include: ['test/**/*.test.ts'],
+          exclude: [...core, 'test/.readme/**', 'test/databases/node_modules/**'],
+          globalSetup: 'test/databases/install.ts',
+        },
       },
     ],
   },

@@ -3,6 +3,7 @@ import { deadlines } from './figures/deadlines.ts'
 import { parked } from './figures/parked.ts'
 import { resume } from './figures/resume.ts'
 import { runs } from './figures/runs.ts'
+import { schedules } from './figures/schedules.ts'
 import { startUp } from './figures/start-up.ts'
 import { streams } from './figures/streams.ts'
 import { holdContest } from './contest.ts'
@@ -12,7 +13,7 @@ import { answerPark, measureParkApart, PARK_FLAG } from './park.ts'
 import type { FigureReport, Occasion } from './report.ts'
 import { renderReport } from './report.ts'
 
-const figures: readonly Figure[] = [runs, resume, parked, deadlines, streams, startUp]
+const figures: readonly Figure[] = [runs, resume, parked, deadlines, streams, schedules, startUp]
 
 const lab: Lab = {
   count: (full) => full,

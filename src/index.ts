@@ -1,7 +1,58 @@
 export { systemClock } from './clock/system-clock.ts'
 export type { CancelTimer, Clock, Hold, ReleaseHold, TimerAbout } from './contract/clock.ts'
-export type { RunStatus, TokenKind, TokenStatus } from './contract/records.ts'
-export type { Awaitable, Storage, Unsubscribe } from './contract/storage.ts'
+export type {
+  ChunkRecord,
+  KeyRecord,
+  RunChange,
+  RunRecord,
+  RunStatus,
+  SegmentEnd,
+  SegmentRecord,
+  StreamRecord,
+  TokenKind,
+  TokenRecord,
+  TokenStatus,
+  WaitRecord,
+} from './contract/records.ts'
+export type {
+  AttemptFence,
+  Awaitable,
+  ChunkAppend,
+  ChunkRead,
+  ChunksRead,
+  ChunkStore,
+  Hint,
+  Inserted,
+  NextDue,
+  Page,
+  PageRequest,
+  PruneRequest,
+  RunClaim,
+  RunClaimed,
+  RunFence,
+  RunFilter,
+  RunInsert,
+  RunResumed,
+  RunStore,
+  RunUpdate,
+  RunUpdated,
+  SettingStore,
+  Storage,
+  StreamHistory,
+  StreamOpen,
+  TickRequest,
+  TickResult,
+  TokenAwait,
+  TokenAwaited,
+  TokenFilter,
+  TokenInsert,
+  TokenPage,
+  TokenRead,
+  TokenSettle,
+  TokenSettled,
+  TokenStore,
+  Unsubscribe,
+} from './contract/storage.ts'
 export { metadata, once, runs, streams, tasks, wait } from './core/ambient.ts'
 export { createEngine } from './core/create-engine.ts'
 export type { CursorPage, CursorPagePromise } from './core/cursor-page.ts'

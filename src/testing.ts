@@ -14,9 +14,48 @@ export type { TestClock } from './clock/test-clock.ts'
 export type { TravelOptions, UntilOptions } from './clock/time-travel.ts'
 export type { FiredTimer, PendingTimer } from './clock/virtual-timers.ts'
 export type { WaitedToken, WaitingRun } from './clock/wait-graph.ts'
+export type { AnswerInstant } from './testing/answer-instant.ts'
+export {
+  type ConformanceCase,
+  type ConformanceOptions,
+  type StorageConformance,
+  storageConformance,
+  StorageLawError,
+} from './testing/conformance/storage-conformance.ts'
 export { createTestEngine, type TestEngineOptions } from './testing/create-test-engine.ts'
 export type { TaskCall, TaskMock } from './testing/stand-ins.ts'
 export { testClock, type TestClockOptions } from './testing/test-clock.ts'
 export type { TestEngine } from './testing/test-engine.ts'
 export { TestError, type TestErrorCode } from './testing/test-error.ts'
 export type { AnswerOptions, TokenByTag } from './testing/token-answers.ts'
+export { explore, type ExploreOptions, type ExploreReport } from './testing/explore.ts'
+export type { ExplorationTools, ScheduleClock } from './testing/exploration/body-tools.ts'
+export { InjectedFault } from './testing/exploration/boundaries.ts'
+export type { WaitCoverage } from './testing/exploration/coverage.ts'
+export { type Decider, fifo, replay } from './testing/exploration/decider.ts'
+export { enumerate } from './testing/exploration/enumerate.ts'
+export { ExplorationError } from './testing/exploration/exploration-error.ts'
+export { ProcessCrashedError } from './testing/exploration/mortal-iterable.ts'
+export { NobodyAskedError, type TokenFilter } from './testing/exploration/question-desk.ts'
+export { pct, random } from './testing/exploration/random-decider.ts'
+export type { Body, Fault } from './testing/exploration/schedule.ts'
+export {
+  type Choice,
+  type ChoiceKind,
+  type Choose,
+  type Decision,
+  type Deviation,
+  formatTrace,
+  parseTrace,
+  type Trace,
+} from './testing/exploration/trace.ts'
+export { type Invariant, InvariantViolation } from './testing/exploration/violation.ts'
+export type { Adapter, AdapterTools } from './testing/exploration/world.ts'
+export type { StorageOperation } from './testing/wrapped-storage.ts'
+export {
+  type Answers,
+  type OutcomeRow,
+  outcomes,
+  type Outcomes,
+  type OutcomeSubject,
+} from './testing/outcomes.ts'

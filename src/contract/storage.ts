@@ -46,7 +46,7 @@ export interface RunStore {
   /**
    * Stores a new run. An unexpired idempotency key answers its holder instead (`isCached`); an expired one is taken
    * over and its old record stays. Of two at once exactly one is not cached. A fence that is no longer right: `stale`,
-   * whatever there is under the key.
+   * whatever there is under the key. An id that is taken is an error.
    */
   insert(request: RunInsert): Awaitable<Inserted<RunRecord> | 'stale'>
   get(id: string): Awaitable<RunRecord | undefined>

@@ -1,7 +1,7 @@
 import type { TestClock } from '../clock/test-clock.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CompletedToken, Token, TokenReference } from '../core/token.ts'
-import { parseDeadline } from '../primitives/duration.ts'
+import { type AnswerInstant, readInstant } from './answer-instant.ts'
 import { TestError } from './test-error.ts'
 import type { Witness } from './witness.ts'
 
@@ -16,7 +16,7 @@ export interface AnswerOptions {
    * When: `'+23h'` from now, or an instant (a `Date`, an ISO 8601 string, epoch milliseconds). Time moves there first.
    * Default: now.
    */
-  readonly at?: Date | string | number | undefined
+  readonly at?: AnswerInstant | undefined
 }
 
 /** An engine under test, with what is known of its storage. */
@@ -79,13 +79,6 @@ export class TokenAnswers {
 
 function isByTag(token: TokenReference | TokenByTag): token is TokenByTag {
   return typeof token === 'object' && 'tag' in token && !('id' in token)
-}
-
-function readInstant(at: Date | string | number, now: number): number {
-  const name = 'at'
-  if (at instanceof Date) return parseDeadline(at, { now, name })
-  if (typeof at === 'number') return parseDeadline(new Date(at), { now, name })
-  return parseDeadline(at.replace(/^\+/, ''), { now, name })
 }
 
 function severalTokens(tag: string, tokens: readonly Token[]): TestError {

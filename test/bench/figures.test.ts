@@ -5,6 +5,7 @@ import { deadlines } from '../../bench/figures/deadlines.ts'
 import { parked } from '../../bench/figures/parked.ts'
 import { resume } from '../../bench/figures/resume.ts'
 import { runs } from '../../bench/figures/runs.ts'
+import { schedules } from '../../bench/figures/schedules.ts'
 import { startUp } from '../../bench/figures/start-up.ts'
 import { streams } from '../../bench/figures/streams.ts'
 import type { Lab } from '../../bench/lab.ts'
@@ -28,19 +29,22 @@ const lab: Lab = {
 }
 
 describe('figures', () => {
-  it.each([runs, resume, parked, deadlines, streams, startUp])('measures $name', async (figure) => {
-    const measurements = await figure.measure(lab)
-    expect(measurements.length).toBeGreaterThan(0)
-    for (const { ours, bare } of measurements) {
-      for (const { values } of bare === undefined ? [ours] : [ours, bare]) {
-        expect(values.length).toBeGreaterThan(0)
-        expect(values.every(Number.isFinite)).toBe(true)
+  it.each([runs, resume, parked, deadlines, streams, schedules, startUp])(
+    'measures $name',
+    async (figure) => {
+      const measurements = await figure.measure(lab)
+      expect(measurements.length).toBeGreaterThan(0)
+      for (const { ours, bare } of measurements) {
+        for (const { values } of bare === undefined ? [ours] : [ours, bare]) {
+          expect(values.length).toBeGreaterThan(0)
+          expect(values.every(Number.isFinite)).toBe(true)
+        }
       }
-    }
-  })
+    },
+  )
 
   it('tells its contests apart by name', () => {
-    const names = [runs, resume, deadlines, streams].flatMap(({ contests }) =>
+    const names = [runs, resume, deadlines, streams, schedules].flatMap(({ contests }) =>
       contests.map(({ name }) => name),
     )
     expect(new Set(names).size).toBe(names.length)

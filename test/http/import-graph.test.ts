@@ -1,34 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import ts from 'typescript'
-import { descendants, parse, readSources } from '../support/modules.ts'
-
-/** What a file loads only when it comes to it: `import()`. */
-function loadedLater(file: ts.SourceFile): ReadonlySet<string> {
-  const later = new Set<string>()
-  for (const node of descendants(file)) {
-    if (!ts.isCallExpression(node) || node.expression.kind !== ts.SyntaxKind.ImportKeyword) continue
-    const [specifier] = node.arguments
-    if (specifier !== undefined && ts.isStringLiteralLike(specifier)) later.add(specifier.text)
-  }
-  return later
-}
-
-/** Everything that loading a file of ours loads: files, and packages. */
-function loadedBy(entry: string): ReadonlySet<string> {
-  const sources = readSources('src')
-  const loaded = new Set<string>()
-  const visit = (path: string): void => {
-    if (loaded.has(path)) return
-    loaded.add(path)
-    const source = sources.get(path)
-    if (source === undefined) return
-    const { file, imports } = parse(path, source)
-    const later = loadedLater(file)
-    for (const { specifier, target } of imports) if (!later.has(specifier)) visit(target ?? specifier)
-  }
-  visit(entry)
-  return loaded
-}
+import { loadedBy } from '../support/loaded.ts'
 
 const isOfHttp = (path: string): boolean => /^(?:src\/http|hono|@hono|jose)(?:\/|$)/.test(path)
 

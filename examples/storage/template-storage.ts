@@ -1,0 +1,623 @@
+import type {
+  AttemptFence,
+  ChunkStore,
+  Hint,
+  Page,
+  PageRequest,
+  RunClaim,
+  RunRecord,
+  RunStore,
+  RunUpdated,
+  SettingStore,
+  Storage,
+  StreamRecord,
+  TickRequest,
+  TickResult,
+  TokenRecord,
+  TokenStore,
+  WaitRecord,
+} from 'waitpoint'
+
+/*
+ * A storage to copy: every record is JSON text under an id, every method is asynchronous, and what one method does
+ * between its first and its last line happens as one step. Here that is so because nothing is awaited in between; on a
+ * database put each method into a transaction, and the scans into queries.
+ */
+
+/** One table. Texts keep the order in which their ids came. */
+class Table<Row extends object> {
+  readonly #texts = new Map<string, string>()
+
+  get(id: string): Row | undefined {
+    const text = this.#texts.get(id)
+    return text === undefined ? undefined : (JSON.parse(text) as Row)
+  }
+
+  put(id: string, row: Row): Row {
+    this.#texts.set(id, JSON.stringify(row))
+    return row
+  }
+
+  delete(id: string): void {
+    this.#texts.delete(id)
+  }
+
+  where(matches: (row: Row) => boolean): Row[] {
+    return Array.from(this.#texts.values(), (text) => JSON.parse(text) as Row).filter(matches)
+  }
+}
+
+type Wait = WaitRecord & { readonly isReady: boolean }
+
+interface Lease {
+  readonly owner: string
+  readonly until: number
+  readonly isLost: boolean
+  /** The number of the last claim, and what it handed out. */
+  readonly claim: number
+  readonly claimed: readonly { readonly id: string; readonly epoch: number }[]
+}
+
+/** What outlives the process. */
+export class TemplateDatabase {
+  readonly runs: Table<RunRecord> = new Table()
+  readonly tokens: Table<TokenRecord> = new Table()
+  readonly waits: Table<Wait> = new Table()
+  readonly leases: Table<Lease> = new Table()
+  /** Parked runs that were refused a slot. */
+  readonly refused: Table<{ readonly id: string }> = new Table()
+  readonly streams: Table<StreamRecord> = new Table()
+  readonly chunks: Table<{ readonly text: string }> = new Table()
+  readonly settings: Table<{ readonly value: string }> = new Table()
+}
+
+export class TemplateStorage implements Storage {
+  readonly #db: TemplateDatabase
+  readonly #listeners = new Set<{ readonly owner: string; readonly hear: (hint: Hint) => void }>()
+
+  constructor(database: TemplateDatabase = new TemplateDatabase()) {
+    this.#db = database
+  }
+
+  async open(): Promise<void> {
+    // Connect and migrate here.
+  }
+
+  readonly runs: RunStore = {
+    insert: async ({ record, fence, now, by }) => {
+      if (this.#isStale(fence, by)) return 'stale'
+      const holder = holderOf(this.#db.runs, record, now)
+      if (holder !== undefined) return { record: holder, isCached: true }
+      if (this.#db.runs.get(record.id) !== undefined)
+        throw new Error(`Cannot insert run "${record.id}": taken`)
+      this.#hint(by, { topic: 'queue' })
+      return { record: this.#db.runs.put(record.id, record), isCached: false }
+    },
+    get: async (id) => this.#db.runs.get(id),
+    list: async ({ status, taskIds, notTaskIds, tags, queues, from = -Infinity, to = Infinity }, page) => {
+      const matches = (run: RunRecord): boolean =>
+        (status?.includes(run.status) ?? true) &&
+        (taskIds?.includes(run.taskId) ?? true) &&
+        notTaskIds?.includes(run.taskId) !== true &&
+        (tags?.some((tag) => run.tags.includes(tag)) ?? true) &&
+        (queues?.includes(run.queue) ?? true) &&
+        run.createdAt >= from &&
+        run.createdAt <= to
+      return pageOf(this.#db.runs.where(matches), page)
+    },
+    waits: async (id) => {
+      const waits = this.#db.waits.where((wait) => wait.runId === id && !wait.isReady)
+      return waits.flatMap(({ tokenId }) => this.#token(tokenId) ?? [])
+    },
+    update: async ({ id, expected, change, by, now }) => {
+      const run = this.#db.runs.get(id)
+      if (run === undefined || !expected.status.includes(run.status)) return undefined
+      if (expected.epoch !== undefined && expected.epoch !== run.epoch) return undefined
+      const status = change.status ?? run.status
+      if (isFinal(run) && status !== run.status) return undefined
+      if (isFinal({ status }) && !isFinal(run)) return this.#finish(run, { change, by, now })
+
+      const slot = run.slot && (change.slot ?? true)
+      const slotUntil = slot ? (change.slotUntil ?? run.slotUntil) : undefined
+      if (isFinal({ status }) || isAttempted({ status })) {
+        return { record: this.#write(run, { ...change, slot, slotUntil }, { by, now }), ready: [] }
+      }
+      this.#dropWaits((wait) => wait.runId === id)
+      const free = { owner: undefined, slot: false, slotUntil: undefined }
+      return { record: this.#write(run, { ...change, ...free }, { by, now }), ready: [] }
+    },
+    claim: async (claim) => {
+      const { by, now, number } = claim
+      this.#expireLeases(now)
+      const lease = this.#db.leases.get(by)
+      if (lease === undefined || lease.isLost || number < lease.claim) return { runs: [], ended: [] }
+      if (number === lease.claim) {
+        const found = lease.claimed.map(({ id, epoch }) => ({ run: this.#db.runs.get(id), epoch }))
+        const isHeld = ({ run, epoch }: (typeof found)[0]): boolean =>
+          run?.status === 'EXECUTING' && run.epoch === epoch
+        return { runs: found.filter(isHeld).flatMap(({ run }) => run ?? []), ended: [] }
+      }
+      const ended = this.#sweep(Infinity, { by, now })
+      const runs: RunRecord[] = []
+      while (runs.length < claim.limit) {
+        const [run] = this.#claimable(claim)
+        if (run === undefined) break
+        const isInterrupted = run.status === 'EXECUTING' && run.owner !== undefined
+        const interruptions = run.interruptions + (isInterrupted ? 1 : 0)
+        const isCrashed = isInterrupted && interruptions > claim.maxInterruptions
+        if (run.returned) ended.push(this.#finish(run, { change: { status: 'COMPLETED' }, by, now }))
+        else if (isCrashed)
+          ended.push(this.#finish({ ...run, interruptions }, { change: { status: 'CRASHED' }, by, now }))
+        else runs.push(this.#start({ ...run, interruptions }, { by, now }))
+      }
+      this.#db.leases.put(by, {
+        ...lease,
+        claim: number,
+        claimed: runs.map(({ id, epoch }) => ({ id, epoch })),
+      })
+      return { runs, ended }
+    },
+    park: async (fence) => {
+      const run = this.#fenced(fence)
+      if (run?.status !== 'EXECUTING') return undefined
+      return this.#write(run, { status: 'WAITING', slot: false, interruptions: 0 }, fence)
+    },
+    resume: async ({ queueLimit = Infinity, ...fence }) => {
+      const run = this.#fenced(fence)
+      if (run?.status !== 'WAITING') return { outcome: 'stale' }
+      if (this.#slots(run) >= queueLimit) {
+        if (this.#isHeld(run)) this.#db.refused.put(run.id, { id: run.id })
+        return { outcome: 'full' }
+      }
+      return { outcome: 'resumed', record: this.#write(run, { status: 'EXECUTING', slot: true }, fence) }
+    },
+  }
+
+  readonly tokens: TokenStore = {
+    insert: async ({ record, fence, now, by }) => {
+      if (this.#isStale(fence, by)) return 'stale'
+      const holder = holderOf(this.#db.tokens, record, now)
+      if (holder !== undefined) return { record: holder, isCached: true }
+      if (this.#db.tokens.get(record.id) !== undefined)
+        throw new Error(`Cannot insert token "${record.id}": taken`)
+      return { record: this.#db.tokens.put(record.id, record), isCached: false }
+    },
+    get: async (id, now) => {
+      const settledNow = this.#settleIfDue(id, { now }) !== undefined
+      const record = this.#token(id)
+      return record && { record, settledNow }
+    },
+    list: async ({ kind, status, tags, key, from = -Infinity, to = Infinity }, page, now) => {
+      const matches = (token: TokenRecord): boolean =>
+        token.kind === kind &&
+        (tags?.some((tag) => token.tags.includes(tag)) ?? true) &&
+        (key === undefined || isSameKey(key, token.key)) &&
+        token.createdAt >= from &&
+        token.createdAt <= to
+      const ids = this.#db.tokens.where(matches).map(({ id }) => id)
+      const settled = ids.filter((id) => this.#settleIfDue(id, { now }) !== undefined)
+      const rows = this.#db.tokens.where((token) => ids.includes(token.id))
+      const wanted = rows.filter((token) => status?.includes(token.status) ?? true)
+      return { ...pageOf(wanted, page), settled: rows.filter(({ id }) => settled.includes(id)) }
+    },
+    await: async ({ tokenId, runId, epoch, by, now }) => {
+      const run = this.#fenced({ id: runId, epoch, by })
+      if (run === undefined) return { outcome: 'stale' }
+      const settledNow = this.#settleIfDue(tokenId, { now }) !== undefined
+      const token = this.#token(tokenId)
+      if (token === undefined) return { outcome: 'unknown' }
+      if (token.status !== 'WAITING') return { outcome: 'settled', token, settledNow }
+      const wait = { tokenId, runId, owner: by, isReady: false }
+      if (this.#db.waits.get(idOf(runId, tokenId)) === undefined)
+        this.#db.waits.put(idOf(runId, tokenId), wait)
+      return { outcome: 'registered', token }
+    },
+    settle: async ({ id, outputJson, fence, by, now }) => {
+      if (this.#isStale(fence, by)) return 'stale'
+      const late = this.#settleIfDue(id, { now, by })
+      const record = this.#db.tokens.get(id)
+      if (record === undefined) return undefined
+      if (record.status !== 'WAITING')
+        return { record, won: false, settledNow: late !== undefined, ready: late ?? [] }
+      const completed = { ...record, status: 'COMPLETED', outputJson, completedAt: now } as const
+      return { record: completed, won: true, settledNow: true, ready: this.#settle(completed, by) }
+    },
+    release: async (waits) => {
+      for (const { tokenId, runId, owner } of waits) {
+        const run = this.#db.runs.get(runId)
+        if (run?.status === 'WAITING' && !this.#isHeld(run)) continue
+        this.#dropWaits((wait) => wait.tokenId === tokenId && wait.runId === runId && wait.owner === owner)
+      }
+    },
+  }
+
+  readonly chunks: ChunkStore = {
+    open: async ({ runId, key, epoch, attempt, by, now }) => {
+      const run = this.#fenced({ id: runId, epoch, by })
+      if (run === undefined) return undefined
+      const stored = this.#db.streams.get(idOf(runId, key))
+      if (stored === undefined) this.#write(run, { streams: [...run.streams, key] }, { by, now })
+      const stream = stored ?? { runId, key, first: 0, next: 0, segments: [] }
+      if (stream.segments.at(-1)?.attempt === attempt) return stream
+      this.#hint(by, { topic: 'stream', runId, key })
+      const segments = [...stream.segments, { attempt, first: stream.next }]
+      return this.#db.streams.put(idOf(runId, key), { ...stream, segments })
+    },
+    append: async ({ runId, key, epoch, first, chunks, end, by }) => {
+      const run = this.#fenced({ id: runId, epoch, by })
+      if (run === undefined) return 'stale'
+      const stream = this.#db.streams.get(idOf(runId, key))
+      const segment = stream?.segments.at(-1)
+      if (
+        stream === undefined ||
+        segment?.attempt !== run.attempt ||
+        first < segment.first ||
+        first > stream.next
+      )
+        throw new Error(`Cannot append chunk ${first} to stream "${key}" of run "${runId}"`)
+      const known = chunks.slice(0, stream.next - first)
+      if (known.some(({ text }, at) => this.#chunk(stream, first + at) !== text))
+        throw new Error(
+          `Cannot append chunk ${first} to stream "${key}" of run "${runId}": other values are there`,
+        )
+      const fresh = chunks.slice(known.length)
+      for (const [at, { text }] of fresh.entries())
+        this.#db.chunks.put(idOf(runId, key, stream.next + at), { text })
+      const last = { ...segment, end: end ?? (fresh.length > 0 ? undefined : segment.end) }
+      const segments = [...stream.segments.slice(0, -1), last]
+      this.#db.streams.put(idOf(runId, key), { ...stream, next: stream.next + fresh.length, segments })
+      this.#hint(by, { topic: 'stream', runId, key })
+      return 'appended'
+    },
+    read: async ({ runId, key, from, limit }) => {
+      const stream = this.#db.streams.get(idOf(runId, key))
+      if (stream === undefined) return undefined
+      const length = Math.max(0, Math.min(limit, stream.next - from))
+      const texts = Array.from({ length }, (_, at) => this.#chunk(stream, from + at))
+      const chunks = texts.map((text) => ({ value: JSON.parse(text) as unknown, text, bytes: text.length }))
+      return { stream, first: from, chunks }
+    },
+  }
+
+  readonly settings: SettingStore = {
+    getOrInsert: async (name, value) =>
+      (this.#db.settings.get(name) ?? this.#db.settings.put(name, { value })).value,
+  }
+
+  async tick({ owner, leaseUntil, now, limit }: TickRequest): Promise<TickResult> {
+    this.#expireLeases(now)
+    const lease = this.#db.leases.get(owner)
+    if (lease?.isLost === true) return { alive: false, ready: [], settled: [], expired: [], claimable: false }
+    this.#db.leases.put(owner, { claim: 0, claimed: [], ...lease, owner, until: leaseUntil, isLost: false })
+
+    const due = this.#db.tokens.where((token) => isDue(token, now)).slice(0, limit)
+    for (const { id } of due) this.#settleIfDue(id, { now, by: owner })
+    const expired = this.#sweep(limit - due.length, { by: owner, now })
+    const isOurs = (id: string): boolean => this.#db.runs.get(id)?.owner === owner
+    const ready = this.#db.waits.where((wait) => wait.isReady && wait.owner === owner && isOurs(wait.runId))
+    return {
+      alive: true,
+      ready: ready.map(({ tokenId, runId }) => ({ tokenId, runId, owner })),
+      settled: due.flatMap(({ id }) => this.#db.tokens.get(id) ?? []),
+      expired,
+      claimable: this.#claimable({ now, queueLimits: new Map() }).length > 0,
+      nextDue: this.#nextDue(now),
+      nextLease: this.#nextLease(owner),
+      leaseUntil,
+    }
+  }
+
+  subscribe(owner: string, hear: (hint: Hint) => void): () => void {
+    const listener = { owner, hear }
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  async leave({ owner, now }: { readonly owner: string; readonly now: number }): Promise<void> {
+    const act = { by: owner, now }
+    for (const run of this.#db.runs.where((one) => one.owner === owner))
+      this.#write(run, { owner: undefined }, act)
+    this.#db.leases.delete(owner)
+    this.#hint(owner, { topic: 'queue' })
+  }
+
+  async prune({ before, keep = Infinity, limit, now }: Parameters<Storage['prune']>[0]): Promise<number> {
+    const runs = this.#db.runs.where((run) => isFinal(run) && !run.slot)
+    const tokens = this.#db.tokens.where((token) => token.status !== 'WAITING')
+    const over = [...runs, ...tokens].sort((one, other) => endOf(one) - endOf(other))
+    let left = over.length
+    let dropped = 0
+    for (const record of over) {
+      if (dropped >= limit || (endOf(record) >= before && left <= keep)) break
+      if (this.#isNeeded(record, now)) continue
+      left -= 1
+      dropped += 'taskId' in record ? this.#dropRun(record, limit - dropped) : 1
+      if (!('taskId' in record)) this.#db.tokens.delete(record.id)
+    }
+    return dropped
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Give the connection back here.
+  }
+
+  #write(run: RunRecord, change: Partial<RunRecord>, { by, now }: Act): RunRecord {
+    const record = { ...run, ...change, updatedAt: Math.max(run.updatedAt, now) }
+    if (record.status !== 'WAITING') this.#db.refused.delete(run.id)
+    this.#hint(by, { topic: 'run', runId: run.id })
+    return this.#db.runs.put(run.id, record)
+  }
+
+  #start(run: RunRecord, act: Act): RunRecord {
+    const isPlanned = run.status === 'QUEUED' || run.status === 'DELAYED'
+    this.#dropWaits((wait) => wait.runId === run.id)
+    this.#interruptStreams(run)
+    const raised = { attempt: run.attempt + 1, policyAttempt: run.policyAttempt + (isPlanned ? 1 : 0) }
+    const held = { owner: act.by, epoch: run.epoch + 1, slot: true }
+    const startedAt = run.startedAt ?? act.now
+    return this.#write(run, { status: 'EXECUTING', ...raised, ...held, wakeAt: undefined, startedAt }, act)
+  }
+
+  #finish(run: RunRecord, { change, by, now }: Act & { readonly change: Partial<RunRecord> }): RunUpdated {
+    this.#dropWaits((wait) => wait.runId === run.id)
+    this.#interruptStreams(run)
+    const slot = run.slot && change.slot === true
+    const slotUntil = slot ? change.slotUntil : undefined
+    const over = {
+      owner: undefined,
+      wakeAt: undefined,
+      finishedAt: change.finishedAt ?? now,
+      slot,
+      slotUntil,
+    }
+    const record = this.#write(run, { ...change, ...over }, { by, now })
+    return { record, ready: this.#makeReady(`run:${run.id}`, by) }
+  }
+
+  /** Runs that were never started expire, and slots of canceled runs come back. */
+  #sweep(limit: number, act: Act): RunUpdated[] {
+    const isExpired = (run: RunRecord): boolean => (startBy(run) ?? Infinity) <= act.now
+    const expired = this.#db.runs.where(isExpired).slice(0, limit)
+    for (const run of this.#db.runs.where(
+      (one) => isFinal(one) && one.slot && (one.slotUntil ?? Infinity) <= act.now,
+    ))
+      this.#write(run, { slot: false, slotUntil: undefined }, act)
+    return expired.map((run) =>
+      this.#finish(run, { change: { status: 'EXPIRED', finishedAt: run.expiresAt }, ...act }),
+    )
+  }
+
+  /** What a claim would hand out, in order. */
+  #claimable({
+    taskIds,
+    queueLimits,
+    now,
+  }: Pick<RunClaim, 'queueLimits' | 'now'> & Partial<RunClaim>): RunRecord[] {
+    const hasSlot = (run: RunRecord): boolean => {
+      if (run.slot || run.returned) return true
+      const isSameLane = (id: string): boolean => laneOf(this.#db.runs.get(id)) === laneOf(run)
+      const refused = isAttempted(run) ? [] : this.#db.refused.where(({ id }) => isSameLane(id))
+      return this.#slots(run) + refused.length < (queueLimits.get(run.queue) ?? Infinity)
+    }
+    const ready = this.#db.runs.where(
+      (run) => this.#isReady(run, now) && (taskIds?.includes(run.taskId) ?? true),
+    )
+    const rank = (run: RunRecord): number => (isAttempted(run) ? 0 : 1)
+    const at = (run: RunRecord): number =>
+      (run.status === 'DELAYED' ? run.wakeAt : undefined) ?? run.createdAt
+    return ready.filter(hasSlot).sort((one, other) => rank(one) - rank(other) || at(one) - at(other))
+  }
+
+  #isReady(run: RunRecord, now: number): boolean {
+    if (run.status === 'QUEUED') return true
+    if (run.status === 'DELAYED') return (run.wakeAt ?? 0) <= now
+    if (!isAttempted(run) || this.#isHeld(run)) return false
+    if (run.status === 'EXECUTING' || run.returned) return true
+    const wakes = ({ isReady, tokenId }: Wait): boolean => isReady || isDue(this.#token(tokenId), now)
+    return this.#db.waits.where((wait) => wait.runId === run.id).some(wakes)
+  }
+
+  #slots(run: RunRecord): number {
+    return this.#db.runs.where((other) => other.slot && laneOf(other) === laneOf(run)).length
+  }
+
+  #isHeld({ owner }: RunRecord): boolean {
+    return owner !== undefined && this.#db.leases.get(owner)?.isLost === false
+  }
+
+  #fenced({ id, epoch, by }: { id: string; epoch: number; by: string }): RunRecord | undefined {
+    const run = this.#db.runs.get(id)
+    return run !== undefined && isAttempted(run) && run.epoch === epoch && run.owner === by ? run : undefined
+  }
+
+  #isStale(fence: AttemptFence | undefined, by: string): boolean {
+    return fence !== undefined && this.#fenced({ id: fence.runId, epoch: fence.epoch, by }) === undefined
+  }
+
+  #expireLeases(now: number): void {
+    for (const lease of this.#db.leases.where(({ until, isLost }) => !isLost && until <= now))
+      this.#db.leases.put(lease.owner, { ...lease, isLost: true })
+    const isHeld = (run: RunRecord | undefined): boolean => run !== undefined && this.#isHeld(run)
+    for (const { id } of this.#db.refused.where((row) => !isHeld(this.#db.runs.get(row.id))))
+      this.#db.refused.delete(id)
+  }
+
+  #token(id: string): TokenRecord | undefined {
+    if (!id.startsWith('run:')) return this.#db.tokens.get(id)
+    const run = this.#db.runs.get(id.slice('run:'.length))
+    if (run === undefined) return undefined
+    const status = isFinal(run) ? 'COMPLETED' : 'WAITING'
+    return { id, kind: 'RUN', status, tags: [], createdAt: run.createdAt, completedAt: run.finishedAt }
+  }
+
+  /** The waits that became ready, if the token was past its deadline and is settled by this. */
+  #settleIfDue(
+    id: string,
+    { now, by }: Partial<Act> & { readonly now: number },
+  ): readonly WaitRecord[] | undefined {
+    const token = this.#db.tokens.get(id)
+    if (token === undefined || !isDue(token, now)) return undefined
+    const status = token.kind === 'SLEEP' ? 'COMPLETED' : 'TIMED_OUT'
+    return this.#settle({ ...token, status, completedAt: token.timeoutAt }, by)
+  }
+
+  #settle(token: TokenRecord, by: string | undefined): readonly WaitRecord[] {
+    this.#db.tokens.put(token.id, token)
+    this.#hint(by, { topic: 'token', tokenId: token.id })
+    return this.#makeReady(token.id, by)
+  }
+
+  #makeReady(token: string, by: string | undefined): readonly WaitRecord[] {
+    const waits = this.#db.waits.where(({ tokenId, isReady }) => tokenId === token && !isReady)
+    return waits.map(({ tokenId, runId, owner }) => {
+      this.#db.waits.put(idOf(runId, tokenId), { tokenId, runId, owner, isReady: true })
+      this.#hint(by, { topic: 'waits' })
+      return { tokenId, runId, owner }
+    })
+  }
+
+  #dropWaits(matches: (wait: Wait) => boolean): void {
+    for (const { runId, tokenId } of this.#db.waits.where(matches))
+      this.#db.waits.delete(idOf(runId, tokenId))
+  }
+
+  #chunk({ runId, key }: StreamRecord, sequence: number): string {
+    return this.#db.chunks.get(idOf(runId, key, sequence))?.text ?? 'null'
+  }
+
+  #interruptStreams({ id }: RunRecord): void {
+    for (const stream of this.#db.streams.where(({ runId }) => runId === id)) {
+      const segments = stream.segments.map((one) => ({
+        ...one,
+        end: one.end ?? ({ reason: 'interrupted' } as const),
+      }))
+      this.#db.streams.put(idOf(id, stream.key), { ...stream, segments })
+    }
+  }
+
+  #nextDue(now: number): TickResult['nextDue'] {
+    const tokens = this.#db.tokens.where(({ status }) => status === 'WAITING')
+    const runs = this.#db.runs.where(() => true)
+    return earliest([
+      ...tokens.map(({ id, timeoutAt }) => ({ at: timeoutAt, what: `token ${id}` })),
+      ...runs.flatMap((run) => {
+        const wakeAt = run.status === 'DELAYED' && (run.wakeAt ?? 0) > now ? run.wakeAt : undefined
+        const instants = [wakeAt, startBy(run), isFinal(run) && run.slot ? run.slotUntil : undefined]
+        return instants.map((at) => ({ at, what: `run ${run.id}` }))
+      }),
+    ])
+  }
+
+  #nextLease(owner: string): TickResult['nextLease'] {
+    const others = this.#db.leases.where((lease) => lease.owner !== owner && !lease.isLost)
+    const busy = others.filter((lease) => this.#db.runs.where((run) => run.owner === lease.owner).length > 0)
+    return earliest(busy.map((lease) => ({ at: lease.until, what: `lease ${lease.owner}` })))
+  }
+
+  /** Whether somebody may still ask for what is over. */
+  #isNeeded(record: RunRecord | TokenRecord, now: number): boolean {
+    const isRun = 'taskId' in record
+    const creator = isRun ? record : record.runId === undefined ? undefined : this.#db.runs.get(record.runId)
+    const root = creator && this.#db.runs.get(creator.rootId)
+    const isLive = [creator, root].some((run) => run !== undefined && !isFinal(run))
+    const tokenId = isRun ? `run:${record.id}` : record.id
+    return (
+      isLive ||
+      now < (record.key?.expiresAt ?? -Infinity) ||
+      this.#db.waits.where((wait) => wait.tokenId === tokenId).length > 0
+    )
+  }
+
+  /** A run goes after its own tokens, if the budget allows; answers how many went. */
+  #dropRun({ id, streams }: RunRecord, budget: number): number {
+    const own = this.#db.tokens.where(({ runId, kind }) => runId === id && kind !== 'MANUAL')
+    for (const token of own.slice(0, budget)) this.#db.tokens.delete(token.id)
+    if (own.length >= budget) return budget
+    for (const key of streams) {
+      const { next = 0 } = this.#db.streams.get(idOf(id, key)) ?? {}
+      for (let at = 0; at < next; at++) this.#db.chunks.delete(idOf(id, key, at))
+      this.#db.streams.delete(idOf(id, key))
+    }
+    this.#db.runs.delete(id)
+    return own.length + 1
+  }
+
+  #hint(by: string | undefined, hint: Hint): void {
+    for (const { owner, hear } of this.#listeners) if (owner !== by) queueMicrotask(() => hear(hint))
+  }
+}
+
+interface Act {
+  readonly by: string
+  readonly now: number
+}
+
+function isAttempted({ status }: Pick<RunRecord, 'status'>): boolean {
+  return status === 'EXECUTING' || status === 'WAITING'
+}
+
+function isFinal({ status }: Pick<RunRecord, 'status'>): boolean {
+  return !isAttempted({ status }) && status !== 'QUEUED' && status !== 'DELAYED'
+}
+
+/** When a run that was never started expires. */
+function startBy(run: RunRecord): number | undefined {
+  return (run.status === 'QUEUED' || run.status === 'DELAYED') && run.attempt === 0
+    ? run.expiresAt
+    : undefined
+}
+
+function isDue(token: TokenRecord | undefined, now: number): boolean {
+  return token?.status === 'WAITING' && token.timeoutAt !== undefined && token.timeoutAt <= now
+}
+
+function endOf(record: RunRecord | TokenRecord): number {
+  return ('taskId' in record ? record.finishedAt : record.completedAt) ?? 0
+}
+
+function laneOf(run: RunRecord | undefined): string {
+  return idOf(run?.queue ?? '', run?.concurrencyKey ?? '')
+}
+
+function idOf(...parts: readonly (string | number)[]): string {
+  return JSON.stringify(parts)
+}
+
+type Key = NonNullable<TokenRecord['key']>
+
+function isSameKey(one: Pick<Key, 'scope' | 'value'>, other: Key | undefined): boolean {
+  return one.scope === other?.scope && one.value === other.value
+}
+
+/** Who holds the record's key at `now`: the last one that was stored with it, until it expires. */
+function holderOf<Row extends RunRecord | TokenRecord>(
+  table: Table<Row>,
+  { key }: Row,
+  now: number,
+): Row | undefined {
+  if (key === undefined) return undefined
+  const holder = table.where((row) => isSameKey(key, row.key)).at(-1)
+  return now < (holder?.key?.expiresAt ?? Infinity) ? holder : undefined
+}
+
+function earliest(dues: readonly { at: number | undefined; what: string }[]): TickResult['nextDue'] {
+  const known = dues.flatMap(({ at, what }) => (at === undefined ? [] : { at, what }))
+  return known.sort((one, other) => one.at - other.at)[0]
+}
+
+/** One page of `rows`, newest first. */
+function pageOf<Row extends { readonly id: string }>(
+  rows: readonly Row[],
+  { limit, after, before }: PageRequest,
+): Page<Row> {
+  const sorted = [...rows].sort((one, other) => (one.id < other.id ? 1 : -1))
+  const older = after === undefined ? sorted : sorted.filter(({ id }) => id < after)
+  const records =
+    before === undefined ? older.slice(0, limit) : sorted.filter(({ id }) => id > before).slice(-limit)
+  const [first, last] = [records[0], records.at(-1)]
+  return {
+    records,
+    next: last && sorted.at(-1) !== last ? last.id : undefined,
+    previous: first && sorted[0] !== first ? first.id : undefined,
+  }
+}

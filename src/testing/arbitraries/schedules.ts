@@ -1,0 +1,72 @@
+import { Arbitrary, type Random, Stream, Value } from 'fast-check'
+import { random } from '../exploration/random-decider.ts'
+import type { ChoiceKind, Choose, Trace } from '../exploration/trace.ts'
+import { ExploredSchedule } from './explored-schedule.ts'
+
+export interface SchedulesOptions {
+  /** What is left to chance; the rest is FIFO. Default: everything the options of `run` allow. */
+  readonly kinds?: readonly ChoiceKind[]
+}
+
+/**
+ * Schedules at random, which shrink towards FIFO: the value of a failing property is the few departures it takes.
+ *
+ * @example
+ * ```ts
+ * await fc.assert(
+ *   fc.asyncProperty(schedules(), fc.boolean(), async (schedule, answer) => {
+ *     await schedule.run(async (t) => { … }, { tasks: [review], crashes: 'every-commit' })
+ *   }),
+ * )
+ * ```
+ */
+export function schedules(options: SchedulesOptions = {}): Arbitrary<ExploredSchedule> {
+  return new ScheduleArbitrary(options)
+}
+
+/** Schedules in which nothing but crashes is left to chance; run them with `crashes: 'every-commit'`. */
+export function crashPoints(): Arbitrary<ExploredSchedule> {
+  return schedules({ kinds: ['crash'] })
+}
+
+const SEEDS = 2 ** 31 - 1
+
+class ScheduleArbitrary extends Arbitrary<ExploredSchedule> {
+  readonly #kinds: readonly ChoiceKind[] | undefined
+
+  constructor({ kinds }: SchedulesOptions) {
+    super()
+    this.#kinds = kinds
+  }
+
+  override generate(source: Random): Value<ExploredSchedule> {
+    const seed = source.nextInt(0, SEEDS)
+    return new Value(new ExploredSchedule(() => this.#decide(seed)), undefined)
+  }
+
+  override canShrinkWithoutContext(value: unknown): value is ExploredSchedule {
+    return value instanceof ExploredSchedule
+  }
+
+  /** FIFO, then without one half, a quarter, …, without a single deviation. */
+  override shrink({ trace }: ExploredSchedule): Stream<Value<ExploredSchedule>> {
+    return new Stream(smaller(trace ?? [])).map((fewer) => new Value(new ExploredSchedule(fewer), undefined))
+  }
+
+  #decide(seed: number): Choose {
+    const choose = random(seed).begin() ?? (() => 0)
+    const kinds = this.#kinds
+    return kinds === undefined ? choose : (choice) => (kinds.includes(choice.kind) ? choose(choice) : 0)
+  }
+}
+
+function* smaller(trace: Trace): Generator<Trace> {
+  if (trace.length === 0) return
+  yield []
+  for (let size = Math.ceil(trace.length / 2); trace.length > 1; size = Math.ceil(size / 2)) {
+    for (let from = 0; from < trace.length; from += size) {
+      yield [...trace.slice(0, from), ...trace.slice(from + size)]
+    }
+    if (size === 1) return
+  }
+}

@@ -1,0 +1,167 @@
+import type { Law } from '../law.ts'
+import { like, same } from '../sameness.ts'
+import { A, B, idsOf } from '../subject.ts'
+
+/** Laws of `runs.claim`: who executes what, and in which order. */
+export const claimLaws: readonly Law[] = [
+  {
+    id: 'runs.claim/starts-an-attempt',
+    law: 'A claimed run is EXECUTING, holds a slot, has the caller as owner, and attempt, policyAttempt and epoch raised.',
+    async check(s) {
+      const { record } = (await s.insertRun('r', { epoch: 3 })) as { record: object }
+      const run = {
+        ...record,
+        status: 'EXECUTING',
+        attempt: 1,
+        policyAttempt: 1,
+        owner: A,
+        epoch: 4,
+        slot: true,
+        startedAt: s.at(5),
+        updatedAt: s.at(5),
+      }
+      same('the claim', await s.claim({ now: 5 }), { runs: [run], ended: [] })
+      same('the record', await s.storage.runs.get('r'), run)
+    },
+  },
+  {
+    id: 'runs.claim/oldest-first-and-once',
+    law: 'Runs are handed out oldest first, as many as asked for, each once.',
+    async check(s) {
+      for (const [at, id] of ['c', 'a', 'b'].entries()) await s.insertRun(id, {}, at)
+      same('the first claim', idsOf((await s.claim({ now: 9, limit: 2 })).runs), ['c', 'a'])
+      same('the second claim', idsOf((await s.claim({ now: 9, limit: 2 })).runs), ['b'])
+      same('the third claim', idsOf((await s.claim({ now: 9 })).runs), [])
+    },
+  },
+  {
+    id: 'runs.claim/needs-a-live-lease',
+    law: 'Without a live lease nothing is claimed.',
+    async check(s) {
+      await s.insertRun('r')
+      same('the claim of a stranger', await s.claim({ by: B }), { runs: [], ended: [] })
+      await s.tick(B, 0, { leaseUntil: s.at(10) })
+      same('the claim at the end of the lease', await s.claim({ by: B, now: 10 }), { runs: [], ended: [] })
+      same('the claim of the living', idsOf((await s.claim({ now: 10 })).runs), ['r'])
+    },
+  },
+  {
+    id: 'runs.claim/refused-claims-do-not-count',
+    law: 'The number of a claim that was refused for want of a lease may be used again.',
+    async check(s) {
+      await s.insertRun('r')
+      await s.claim({ by: B, number: 7 })
+      await s.tick(B)
+      same('the claim with that number', idsOf((await s.claim({ by: B, number: 7 })).runs), ['r'])
+    },
+  },
+  {
+    id: 'runs.claim/living-owners-keep-theirs',
+    law: 'What an owner with a live lease executes or has parked is not claimed.',
+    async check(s) {
+      await s.tick(B, 0, { leaseUntil: s.at(100) })
+      await s.startParked('parked', 't', B)
+      await s.start('executing', {}, B)
+      await s.settle('t')
+      same('a claim before the lease ends', await s.claim({ now: 99 }), { runs: [], ended: [] })
+    },
+  },
+  {
+    id: 'runs.claim/only-asked-for-tasks',
+    law: 'Runs of tasks that are not asked for stay where they are.',
+    async check(s) {
+      await s.insertRun('other', { taskId: 'other' })
+      await s.insertRun('mine')
+      same('the claim', idsOf((await s.claim()).runs), ['mine'])
+    },
+  },
+  {
+    id: 'runs.claim/delayed-runs-at-their-instant',
+    law: 'A DELAYED run is claimed from wakeAt on, among the queued by that instant.',
+    async check(s) {
+      await s.insertRun('delayed', { status: 'DELAYED', wakeAt: s.at(10) })
+      await s.insertRun('later', {}, 15)
+      same('before', idsOf((await s.claim({ now: 9, limit: 1 })).runs).includes('delayed'), false)
+      await s.insertRun('last', {}, 20)
+      const { runs } = await s.claim({ now: 20 })
+      same(
+        'at its instant',
+        idsOf(runs).filter((id) => id !== 'later'),
+        ['delayed', 'last'],
+      )
+      same('its wakeAt', runs.find(({ id }) => id === 'delayed')?.wakeAt, undefined)
+    },
+  },
+  {
+    id: 'runs.claim/expires-what-never-started',
+    law: 'A run that was never started becomes EXPIRED at expiresAt, and is answered in ended.',
+    async check(s) {
+      await s.insertRun('r', { expiresAt: s.at(50) })
+      const { runs, ended } = await s.claim({ now: 60 })
+      same('the claim', idsOf(runs), [])
+      like('what ended', ended, [{ record: { id: 'r', status: 'EXPIRED', finishedAt: s.at(50) }, ready: [] }])
+    },
+  },
+  {
+    id: 'runs.claim/retries-do-not-expire',
+    law: 'A run that has been started once does not expire.',
+    async check(s) {
+      const run = await s.start('r', { expiresAt: s.at(50) })
+      await s.update(run, { status: 'DELAYED', wakeAt: s.at(60) })
+      like('the retry', (await s.claim({ now: 60 })).runs, [
+        { id: 'r', attempt: 2, policyAttempt: 2, wakeAt: undefined, startedAt: s.at(0) },
+      ])
+    },
+  },
+  {
+    id: 'runs.claim/queue-limits',
+    law: 'No more runs of a queue are claimed than its limit has slots, counted per concurrency key; other queues have none.',
+    async check(s) {
+      const key = { queue: 'narrow', concurrencyKey: 'x' }
+      await s.insertRun('a', key)
+      await s.insertRun('b', key)
+      await s.insertRun('c', { queue: 'narrow', concurrencyKey: 'y' })
+      await s.insertRun('d', { queue: 'wide' })
+      const queueLimits = new Map([['narrow', 1]])
+      const { runs } = await s.claim({ queueLimits })
+      same('the first claim', idsOf(runs).sort(), ['a', 'c', 'd'])
+      const [run] = runs.filter(({ id }) => id === 'a')
+      if (run !== undefined) await s.update(run, { status: 'COMPLETED' })
+      same('when the slot is free', idsOf((await s.claim({ queueLimits })).runs), ['b'])
+    },
+  },
+  {
+    id: 'runs.claim/repeated-number',
+    law: 'The number of the last claim again answers what that one handed out, and claims nothing.',
+    async check(s) {
+      await s.insertRun('a')
+      const first = await s.claim({ number: 5, limit: 1 })
+      await s.insertRun('b', {}, 1)
+      same('the repetition', await s.claim({ number: 5, limit: 9, now: 2 }), first)
+      same('the next number', idsOf((await s.claim({ number: 6, now: 2 })).runs), ['b'])
+    },
+  },
+  {
+    id: 'runs.claim/repeated-number-omits-what-went-on',
+    law: 'A repetition leaves out what is no longer EXECUTING as that claim left it.',
+    async check(s) {
+      for (const id of ['a', 'b', 'c']) await s.insertRun(id)
+      const { runs } = await s.claim({ number: 5 })
+      const [parked, over] = runs
+      if (parked !== undefined) await s.storage.runs.park(s.fenceOf(parked))
+      if (over !== undefined) await s.update(over, { status: 'COMPLETED' })
+      same('the repetition', await s.claim({ number: 5 }), { runs: runs.slice(2), ended: [] })
+    },
+  },
+  {
+    id: 'runs.claim/lower-number-is-too-late',
+    law: 'A claim with a lower number than the last one changes and answers nothing.',
+    async check(s) {
+      await s.insertRun('a')
+      await s.claim({ number: 5, limit: 1 })
+      await s.insertRun('b')
+      same('the late claim', await s.claim({ number: 4 }), { runs: [], ended: [] })
+      same('the next claim', idsOf((await s.claim({ number: 6 })).runs), ['b'])
+    },
+  },
+]

@@ -1,0 +1,79 @@
+import type { Hint } from '../../../contract/storage.ts'
+import type { Law } from '../law.ts'
+import { Mismatch, same } from '../sameness.ts'
+import { A, B, type Subject } from '../subject.ts'
+
+/** How many calls a hint may take: a storage that sends them over a connection is not asked to be at once. */
+const PATIENCE = 500
+
+/** The topics that `owner` is hinted at while `act` is done; waits for `expected` to come. */
+async function heard(
+  s: Subject,
+  owner: string,
+  { act, expected }: { readonly act: () => Promise<unknown>; readonly expected: Hint['topic'] | undefined },
+): Promise<readonly string[]> {
+  const topics: string[] = []
+  const unsubscribe = s.storage.subscribe(owner, ({ topic }) => topics.push(topic))
+  try {
+    await act()
+    for (let call = 0; call < PATIENCE; call++) {
+      if (expected !== undefined && topics.includes(expected)) return topics
+      if (expected === undefined && call > 10) return topics
+      await s.storage.runs.get('nobody')
+    }
+  } finally {
+    unsubscribe()
+  }
+  throw new Mismatch(`hints to "${owner}"`, { expected: `one of topic ${expected ?? ''}`, seen: topics })
+}
+
+/** Laws of `subscribe`: latency only, hence one capability. */
+export const hintLaws: readonly Law[] = [
+  {
+    id: 'subscribe/tells-the-others',
+    law: 'Other owners are hinted at what changed: runs to claim, tokens settled, runs changed, chunks appended.',
+    capability: 'hints',
+    async check(s) {
+      await s.tick(B)
+      await s.insertToken('t')
+      await heard(s, B, { act: () => s.insertRun('r'), expected: 'queue' })
+      await heard(s, B, { act: () => s.settle('t'), expected: 'token' })
+      const { runs } = await s.claim()
+      const [run] = runs
+      if (run === undefined) return
+      const open = { runId: 'r', key: 'k', epoch: run.epoch, attempt: 1, by: A, now: s.at(0) }
+      await heard(s, B, { act: async () => s.storage.chunks.open(open), expected: 'stream' })
+      await heard(s, B, { act: () => s.update(run, { status: 'COMPLETED' }), expected: 'run' })
+    },
+  },
+  {
+    id: 'subscribe/tells-who-waits',
+    law: 'The owner of a wait is hinted at it when somebody else settles the token.',
+    capability: 'hints',
+    async check(s) {
+      await s.tick(B)
+      await s.startParked('r', 't', B)
+      await heard(s, B, { act: () => s.settle('t'), expected: 'waits' })
+    },
+  },
+  {
+    id: 'subscribe/not-of-ones-own',
+    law: 'An owner is not hinted at what it did itself.',
+    capability: 'hints',
+    async check(s) {
+      await s.insertToken('t')
+      same('hints', await heard(s, A, { act: () => s.settle('t'), expected: undefined }), [])
+    },
+  },
+  {
+    id: 'subscribe/ends',
+    law: 'Who has unsubscribed is hinted at nothing more.',
+    capability: 'hints',
+    async check(s) {
+      const topics: string[] = []
+      s.storage.subscribe(B, ({ topic }) => topics.push(topic))()
+      await heard(s, B, { act: () => s.insertRun('r'), expected: 'queue' })
+      same('hints', topics, [])
+    },
+  },
+]

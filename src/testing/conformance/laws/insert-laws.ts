@@ -1,0 +1,223 @@
+import type { RunRecord, TokenRecord } from '../../../contract/records.ts'
+import type { Law } from '../law.ts'
+import { like, same } from '../sameness.ts'
+import { manualToken, queuedRun } from '../sample-records.ts'
+import { A, type Subject } from '../subject.ts'
+
+const YEAR_MS = 31_557_600_000
+
+interface Kind {
+  readonly full: (s: Subject) => RunRecord | TokenRecord
+  readonly insert: (s: Subject, id: string, more: More) => Promise<unknown>
+  readonly get: (s: Subject, id: string) => Promise<unknown>
+}
+
+interface More {
+  readonly key?: { readonly scope: string; readonly value: string; readonly expiresAt?: number }
+  readonly now?: number
+  readonly fence?: { readonly runId: string; readonly epoch: number }
+}
+
+const TOKENS: Kind = {
+  full: (s) =>
+    manualToken('full', {
+      createdAt: s.at(0),
+      timeoutAt: s.at(500),
+      tags: ['one', 'two'],
+      runId: 'somebody',
+      key: { scope: 'full', value: 'v', expiresAt: s.at(400) },
+    }),
+  insert: async (s, id, { key, now = 0, fence }) =>
+    s.storage.tokens.insert({
+      record: manualToken(id, { createdAt: s.at(now), key }),
+      fence,
+      now: s.at(now),
+      by: A,
+    }),
+  get: async (s, id) => (await s.storage.tokens.get(id, s.at(0)))?.record,
+}
+
+const RUNS: Kind = {
+  full: (s) => ({
+    ...queuedRun('full', { createdAt: s.at(0), rootId: 'root', parentId: 'parent', queue: 'wide' }),
+    status: 'DELAYED',
+    wakeAt: s.at(500),
+    expiresAt: s.at(600),
+    payloadJson: '{"a":[1,null,"é"]}',
+    optionsJson: '{"ttlMs":5}',
+    metadataJson: '{}',
+    concurrencyKey: 'customer',
+    tags: ['one', 'two'],
+    key: { scope: 'full', value: 'v', expiresAt: s.at(400) },
+  }),
+  insert: async (s, id, { key, now = 0, fence }) =>
+    s.storage.runs.insert({
+      record: queuedRun(id, { createdAt: s.at(now), key }),
+      fence,
+      now: s.at(now),
+      by: A,
+    }),
+  get: async (s, id) => s.storage.runs.get(id),
+}
+
+function insertLawsOf(store: 'tokens' | 'runs'): readonly Law[] {
+  const kind = store === 'tokens' ? TOKENS : RUNS
+  const noun = store === 'tokens' ? 'token' : 'run'
+  return [
+    storedLaw(kind, { store, noun }),
+    ...keyLaws(kind, { store, noun }),
+    ...keyspaceLaws(kind, store),
+    staleLaw(kind, { store, noun }),
+  ]
+}
+
+interface Naming {
+  readonly store: 'tokens' | 'runs'
+  readonly noun: string
+}
+
+function storedLaw(kind: Kind, { store, noun }: Naming): Law {
+  return {
+    id: `${store}.insert/stored-as-given`,
+    law: `A new ${noun} is stored with every field as it was given, and answered so; an unknown id has no record.`,
+    async check(s) {
+      const record = kind.full(s)
+      const request = { record, now: s.at(0), by: A }
+      const inserted =
+        store === 'tokens'
+          ? await s.storage.tokens.insert({ ...request, record: record as TokenRecord })
+          : await s.storage.runs.insert({ ...request, record: record as RunRecord })
+      same('the insert', inserted, { record, isCached: false })
+      same('the record read back', await kind.get(s, 'full'), record)
+      same('an unknown id', await kind.get(s, 'nobody'), undefined)
+    },
+  }
+}
+
+function keyLaws(kind: Kind, { store, noun }: Naming): readonly Law[] {
+  return [
+    {
+      id: `${store}.insert/unexpired-key-answers-its-holder`,
+      law: `An idempotency key that has not expired answers the ${noun} that holds it, and nothing is stored.`,
+      async check(s) {
+        const key = { scope: 's', value: 'v', expiresAt: s.at(100) }
+        await kind.insert(s, 'first', { key })
+        const again = await kind.insert(s, 'second', { key: { ...key, expiresAt: s.at(900) }, now: 99 })
+        like('the second insert', again, { isCached: true, record: { id: 'first', key } })
+        same('the second record', await kind.get(s, 'second'), undefined)
+      },
+    },
+    {
+      id: `${store}.insert/expired-key-is-taken-over`,
+      law: `From expiresAt on a key makes a new ${noun}; the old record keeps its id and stays.`,
+      async check(s) {
+        const key = { scope: 's', value: 'v', expiresAt: s.at(100) }
+        await kind.insert(s, 'first', { key })
+        const next = { ...key, expiresAt: s.at(300) }
+        like('the insert at expiresAt', await kind.insert(s, 'second', { key: next, now: 100 }), {
+          isCached: false,
+          record: { id: 'second' },
+        })
+        like('the old record', await kind.get(s, 'first'), { id: 'first', key })
+        like('the next insert', await kind.insert(s, 'third', { key: next, now: 299 }), {
+          isCached: true,
+          record: { id: 'second' },
+        })
+      },
+    },
+  ]
+}
+
+function keyspaceLaws(kind: Kind, store: Naming['store']): readonly Law[] {
+  return [
+    {
+      id: `${store}.insert/key-without-end`,
+      law: `A key without expiresAt is valid for as long as its record is kept.`,
+      async check(s) {
+        await kind.insert(s, 'first', { key: { scope: 's', value: 'v' } })
+        const again = await kind.insert(s, 'second', { key: { scope: 's', value: 'v' }, now: 10 * YEAR_MS })
+        like('the same key ten years later', again, { isCached: true, record: { id: 'first' } })
+      },
+    },
+    {
+      id: `${store}.insert/keys-have-scopes`,
+      law: `The same key in another scope, or of another kind of record, is another key.`,
+      async check(s) {
+        await kind.insert(s, 'first', { key: { scope: 's', value: 'v' } })
+        const other = await kind.insert(s, 'second', { key: { scope: 's2', value: 'v' } })
+        like('the insert in another scope', other, { isCached: false, record: { id: 'second' } })
+        const otherKind = store === 'tokens' ? RUNS : TOKENS
+        const foreign = await otherKind.insert(s, 'third', { key: { scope: 's', value: 'v' } })
+        like('the insert of another kind', foreign, { isCached: false, record: { id: 'third' } })
+      },
+    },
+  ]
+}
+
+function staleLaw(kind: Kind, { store, noun }: Naming): Law {
+  return {
+    id: `${store}.insert/stale-fence`,
+    law: `An attempt that no longer holds its run stores no ${noun}, and is told nothing of what is stored.`,
+    async check(s) {
+      const run = await s.start('writer')
+      const key = { scope: 's', value: 'v' }
+      await kind.insert(s, 'held', { key })
+      const fence = { runId: run.id, epoch: run.epoch }
+      like('with the right fence', await kind.insert(s, 'mine', { fence }), { isCached: false })
+      same(
+        'an earlier epoch',
+        await kind.insert(s, 'x', { fence: { ...fence, epoch: run.epoch - 1 } }),
+        'stale',
+      )
+      same(
+        'a run that is not there',
+        await kind.insert(s, 'x', { fence: { ...fence, runId: 'none' } }),
+        'stale',
+      )
+      await s.update(run, { status: 'COMPLETED' })
+      same('a run that is over', await kind.insert(s, 'x', { fence }), 'stale')
+      same('a run that is over, and a key that is held', await kind.insert(s, 'x', { key, fence }), 'stale')
+      same('the record', await kind.get(s, 'x'), undefined)
+    },
+  }
+}
+
+/** Laws of time, settings and new records: what all the others rest on. */
+export const insertLaws: readonly Law[] = [
+  {
+    id: 'time/no-own-clock',
+    law: 'A storage never reads a clock: the instant of a call is the one it is given.',
+    async check(s) {
+      await s.insertToken('early', { timeoutAt: s.at(YEAR_MS) })
+      like('a completion a second before the deadline', await s.settle('early', YEAR_MS - 1_000), {
+        won: true,
+      })
+      await s.insertToken('late', { timeoutAt: s.at(YEAR_MS) })
+      like('a completion a second after the deadline', await s.settle('late', YEAR_MS + 1_000), {
+        won: false,
+      })
+    },
+  },
+  {
+    id: 'settings.getOrInsert/first-candidate-stays',
+    law: 'The first candidate of a name is stored, and answered to everyone who comes later.',
+    async check({ storage: { settings } }) {
+      same('the first call', await settings.getOrInsert('secret', 'one'), 'one')
+      same('a later call', await settings.getOrInsert('secret', 'two'), 'one')
+      same('another name', await settings.getOrInsert('other', 'two'), 'two')
+    },
+  },
+  ...insertLawsOf('tokens'),
+  {
+    id: 'tokens.insert/past-deadline-is-taken',
+    law: 'A token that is inserted past its deadline is stored as it is; the next read or tick settles it.',
+    async check(s) {
+      like('the insert', await s.insertToken('t', { timeoutAt: s.at(-1) }), {
+        isCached: false,
+        record: { status: 'WAITING' },
+      })
+      like('tokens settled by the next tick', (await s.tick()).settled, [{ id: 't', status: 'TIMED_OUT' }])
+    },
+  },
+  ...insertLawsOf('runs'),
+]

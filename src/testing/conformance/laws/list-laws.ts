@@ -1,0 +1,155 @@
+import type { Page, PageRequest, RunFilter, TokenFilter } from '../../../contract/storage.ts'
+import type { Law } from '../law.ts'
+import { like, same } from '../sameness.ts'
+import { idsOf, type Subject } from '../subject.ts'
+
+/** Laws of lists and their pages. */
+export const listLaws: readonly Law[] = [
+  ...pageLaws('tokens'),
+  {
+    id: 'tokens.list/settles-past-deadline',
+    law: 'A list settles what is past its deadline before it answers, and names it in settled, wanted or not.',
+    async check(s) {
+      await s.insertToken('a', { timeoutAt: s.at(10) })
+      await s.insertToken('b', { timeoutAt: s.at(20) })
+      const open = { kind: 'MANUAL', status: ['WAITING'] } as const
+      const page = await s.storage.tokens.list(open, { limit: 5 }, s.at(10))
+      same('what is open', idsOf(page.records), ['b'])
+      like('what was settled', page.settled, [{ id: 'a', status: 'TIMED_OUT', completedAt: s.at(10) }])
+      const again = await s.storage.tokens.list({ kind: 'MANUAL' }, { limit: 5 }, s.at(11))
+      same('what was settled by a second list', idsOf(again.settled), [])
+    },
+  },
+  {
+    id: 'tokens.list/filters-by-tags',
+    law: 'Of several tags a token needs any.',
+    async check(s) {
+      await s.insertToken('a', { tags: ['x'] })
+      await s.insertToken('b', { tags: ['x', 'y'] })
+      await s.insertToken('c', { tags: ['z'] })
+      same('x or y', await tokenIds(s, { kind: 'MANUAL', tags: ['x', 'y'] }), ['b', 'a'])
+      same('z', await tokenIds(s, { kind: 'MANUAL', tags: ['z'] }), ['c'])
+    },
+  },
+  {
+    id: 'tokens.list/filters-by-key',
+    law: 'A key in the filter lists all that were stored with it, in that scope.',
+    async check(s) {
+      await s.insertToken('a', { key: { scope: 's', value: 'v', expiresAt: s.at(10) } })
+      await s.insertToken('b', { key: { scope: 's', value: 'v', expiresAt: s.at(30) } }, 20)
+      await s.insertToken('c', { key: { scope: 's2', value: 'v' } })
+      same('the key', await tokenIds(s, { kind: 'MANUAL', key: { scope: 's', value: 'v' } }), ['b', 'a'])
+    },
+  },
+  {
+    id: 'tokens.list/filters-by-status-and-kind',
+    law: 'Only tokens of the kind, and of the statuses if any are named, are listed.',
+    async check(s) {
+      await s.insertToken('a')
+      await s.insertToken('b')
+      await s.insertToken('c', { kind: 'SLEEP' })
+      await s.settle('a')
+      same('completed', await tokenIds(s, { kind: 'MANUAL', status: ['COMPLETED'] }), ['a'])
+      same('all', await tokenIds(s, { kind: 'MANUAL' }), ['b', 'a'])
+    },
+  },
+  {
+    id: 'tokens.list/filters-by-creation',
+    law: 'The bounds on createdAt are inclusive.',
+    async check(s) {
+      for (const [at, id] of ['a', 'b', 'c', 'd'].entries()) await s.insertToken(id, { createdAt: s.at(at) })
+      same('from 1 to 2', await tokenIds(s, { kind: 'MANUAL', from: s.at(1), to: s.at(2) }), ['c', 'b'])
+    },
+  },
+  ...pageLaws('runs'),
+  {
+    id: 'runs.list/filters',
+    law: 'Runs are filtered by status, task, any of the tags, queue and inclusive bounds on createdAt.',
+    async check(s) {
+      await s.insertRun('a', { taskId: 'one', tags: ['x'], queue: 'q1' }, 1)
+      await s.insertRun('b', { taskId: 'two', tags: ['x', 'y'], queue: 'q2' }, 2)
+      await s.insertRun('c', { taskId: 'three', queue: 'q2', status: 'DELAYED', wakeAt: s.at(9) }, 3)
+      same('tasks', await runIds(s, { taskIds: ['one', 'three'] }), ['c', 'a'])
+      same('status', await runIds(s, { status: ['DELAYED', 'FAILED'] }), ['c'])
+      same('tags', await runIds(s, { tags: ['x', 'y'] }), ['b', 'a'])
+      same('queues', await runIds(s, { queues: ['q2'] }), ['c', 'b'])
+      same('creation', await runIds(s, { from: s.at(1), to: s.at(2) }), ['b', 'a'])
+    },
+  },
+  {
+    id: 'runs.list/not-these-tasks',
+    law: 'Runs of the tasks in notTaskIds are left out.',
+    async check(s) {
+      await s.insertRun('a', { taskId: 'one' })
+      await s.insertRun('b', { taskId: 'two' })
+      same('all but one', await runIds(s, { notTaskIds: ['one'] }), ['b'])
+    },
+  },
+]
+
+async function tokenIds(s: Subject, filter: TokenFilter): Promise<string[]> {
+  return idsOf((await s.storage.tokens.list(filter, { limit: 50 }, s.at(0))).records)
+}
+
+async function runIds(s: Subject, filter: RunFilter): Promise<string[]> {
+  return idsOf((await s.storage.runs.list(filter, { limit: 50 })).records)
+}
+
+type Insert = (s: Subject, id: string) => Promise<unknown>
+type List = (s: Subject, page: PageRequest) => Promise<Page<{ readonly id: string }>>
+
+function pageLaws(store: 'tokens' | 'runs'): readonly Law[] {
+  const insert: Insert = async (s, id) => (store === 'tokens' ? s.insertToken(id) : s.insertRun(id))
+  const list: List = async (s, page) =>
+    store === 'tokens'
+      ? s.storage.tokens.list({ kind: 'MANUAL' }, page, s.at(0))
+      : s.storage.runs.list({}, page)
+  return [
+    {
+      id: `${store}.list/newest-first`,
+      law: 'A page lists by id descending, in whatever order the records came; next leads to the older ones.',
+      async check(s) {
+        for (const id of ['b', 'd', 'a', 'c']) await insert(s, id)
+        const first = await list(s, { limit: 3 })
+        same('the first page', idsOf(first.records), ['d', 'c', 'b'])
+        same('its next', first.next, 'b')
+        const second = await list(s, { limit: 3, after: first.next })
+        same('the second page', idsOf(second.records), ['a'])
+        same('its next', second.next, undefined)
+      },
+    },
+    {
+      id: `${store}.list/pages-back`,
+      law: 'previous leads to the page of the newer records; the newest page has none.',
+      async check(s) {
+        for (const id of ['a', 'b', 'c', 'd', 'e']) await insert(s, id)
+        const last = await list(s, { limit: 2, after: 'c' })
+        same('the last page', idsOf(last.records), ['b', 'a'])
+        same('its previous', last.previous, 'b')
+        const middle = await list(s, { limit: 2, before: last.previous })
+        same('the page before', idsOf(middle.records), ['d', 'c'])
+        same('its cursors', [middle.next, middle.previous], ['c', 'd'])
+        const newest = await list(s, { limit: 2, before: middle.previous })
+        same('the newest page', [idsOf(newest.records), newest.previous], [['e'], undefined])
+      },
+    },
+    stablePages(store, { insert, list }),
+  ]
+}
+
+function stablePages(store: string, { insert, list }: { readonly insert: Insert; readonly list: List }): Law {
+  return {
+    id: `${store}.list/pages-are-stable`,
+    law: 'Pages are stable while records are added: nothing is listed twice and nothing is missed.',
+    async check(s) {
+      for (const id of ['b', 'c', 'd']) await insert(s, id)
+      const first = await list(s, { limit: 1 })
+      await insert(s, 'e')
+      const second = await list(s, { limit: 1, after: first.next })
+      same('the second page', idsOf(second.records), ['c'])
+      await insert(s, 'a')
+      const rest = await list(s, { limit: 5, after: second.next })
+      same('the rest', idsOf(rest.records), ['b', 'a'])
+    },
+  }
+}

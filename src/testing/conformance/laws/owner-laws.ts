@@ -1,0 +1,187 @@
+import type { Law } from '../law.ts'
+import { like, same } from '../sameness.ts'
+import { A, B, idsOf, type Subject } from '../subject.ts'
+
+/** Engine `B` lives until instant 100. */
+async function arrive(s: Subject): Promise<void> {
+  await s.tick(B, 0, { leaseUntil: s.at(100) })
+}
+
+/** Laws of engines that come, die and leave, and of what they held. */
+export const ownerLaws: readonly Law[] = [
+  {
+    id: 'owners/executing-runs-are-interrupted',
+    law: 'What a dead owner executed is claimed from leaseUntil on: attempt and interruptions + 1, policyAttempt as it was.',
+    async check(s) {
+      await arrive(s)
+      const run = await s.start('r', {}, B)
+      same('a claim before', idsOf((await s.claim({ now: 99 })).runs), [])
+      like('a claim at leaseUntil', (await s.claim({ now: 100 })).runs, [
+        { id: 'r', attempt: 2, policyAttempt: 1, interruptions: 1, epoch: run.epoch + 1, owner: A },
+      ])
+    },
+  },
+  {
+    id: 'owners/lost-leases-are-told',
+    law: 'The tick of an owner that lost its lease answers that it is no longer alive, and does nothing else.',
+    async check(s) {
+      await arrive(s)
+      await s.insertToken('t', { timeoutAt: s.at(50) })
+      await s.tick(A, 100)
+      like('the tick of the lost one', await s.tick(B, 100), { alive: false, ready: [], settled: [] })
+      like('a later tick', await s.tick(B, 200), { alive: false })
+    },
+  },
+  {
+    id: 'owners/ticks-renew-leases',
+    law: 'Every tick prolongs the lease to its leaseUntil.',
+    async check(s) {
+      await arrive(s)
+      await s.start('r', {}, B)
+      like('the renewal', await s.tick(B, 50, { leaseUntil: s.at(150) }), {
+        alive: true,
+        leaseUntil: s.at(150),
+      })
+      same('a claim before the new end', idsOf((await s.claim({ now: 149 })).runs), [])
+      same('a claim at the new end', idsOf((await s.claim({ now: 150 })).runs), ['r'])
+    },
+  },
+  {
+    id: 'owners/interrupted-runs-come-first',
+    law: 'Runs that were interrupted or woke come before queued ones.',
+    async check(s) {
+      await arrive(s)
+      await s.start('interrupted', { createdAt: s.at(20) }, B)
+      await s.insertRun('queued', {}, 10)
+      same('the claim', idsOf((await s.claim({ now: 100 })).runs), ['interrupted', 'queued'])
+    },
+  },
+  {
+    id: 'owners/crashed-past-max-interruptions',
+    law: 'A run that was interrupted more often than maxInterruptions in a row becomes CRASHED.',
+    async check(s) {
+      await arrive(s)
+      await s.start('r', {}, B)
+      const { runs, ended } = await s.claim({ now: 100, maxInterruptions: 0 })
+      same('the claim', idsOf(runs), [])
+      like('what ended', ended, [
+        { record: { id: 'r', status: 'CRASHED', interruptions: 1, slot: false, finishedAt: s.at(100) } },
+      ])
+    },
+  },
+  {
+    id: 'owners/returned-runs-complete',
+    law: 'A run that had returned when its owner died becomes COMPLETED with its output, and is not executed again.',
+    async check(s) {
+      await arrive(s)
+      const run = await s.start('r', {}, B)
+      await s.update(run, { returned: true, slot: false, outputJson: '42' })
+      const { runs, ended } = await s.claim({ now: 100 })
+      same('the claim', idsOf(runs), [])
+      like('what ended', ended, [{ record: { id: 'r', status: 'COMPLETED', outputJson: '42' } }])
+    },
+  },
+  {
+    id: 'owners/parked-runs-stay-asleep',
+    law: 'A parked run of a dead owner is not claimed while none of its waits is settled or due.',
+    async check(s) {
+      await arrive(s)
+      await s.startParked('r', 't', B)
+      same('a claim long after', await s.claim({ now: 500 }), { runs: [], ended: [] })
+      same('its open waits', idsOf(await s.storage.runs.waits('r')), ['t'])
+    },
+  },
+  {
+    id: 'owners/settled-waits-wake-parked-runs',
+    law: 'A parked run of a dead owner is claimed once a wait of it is settled: attempt + 1, interruptions as they were.',
+    async check(s) {
+      await arrive(s)
+      await s.startParked('r', 't', B)
+      await s.tick(A, 100)
+      await s.settle('t', 101)
+      like('the claim', (await s.claim({ now: 101 })).runs, [
+        { id: 'r', status: 'EXECUTING', attempt: 2, policyAttempt: 1, interruptions: 0, owner: A },
+      ])
+    },
+  },
+  {
+    id: 'owners/due-waits-wake-parked-runs',
+    law: 'A parked run without an owner is claimed once a wait of it is due, ticked or not.',
+    async check(s) {
+      await arrive(s)
+      const run = await s.start('r', {}, B)
+      await s.insertToken('t', { timeoutAt: s.at(200) })
+      await s.wait(run, 't')
+      await s.storage.runs.park(s.fenceOf(run))
+      same('a claim before', idsOf((await s.claim({ now: 199 })).runs), [])
+      same('a claim at the deadline', idsOf((await s.claim({ now: 200 })).runs), ['r'])
+    },
+  },
+  {
+    id: 'owners/ended-children-wake-parked-runs',
+    law: 'A parked run without an owner is claimed once a run it waits for has ended.',
+    async check(s) {
+      await arrive(s)
+      const child = await s.start('child')
+      const parent = await s.start('parent', {}, B)
+      await s.wait(parent, 'run:child')
+      await s.storage.runs.park(s.fenceOf(parent))
+      same('a claim before', idsOf((await s.claim({ now: 100 })).runs), [])
+      await s.update(child, { status: 'COMPLETED' })
+      same('a claim after', idsOf((await s.claim({ now: 100 })).runs), ['parent'])
+    },
+  },
+  {
+    id: 'owners/old-waits-are-dropped',
+    law: 'A claim drops what the run waited for before.',
+    async check(s) {
+      await arrive(s)
+      const run = await s.start('r', {}, B)
+      await s.insertToken('t')
+      await s.wait(run, 't')
+      await s.claim({ now: 100 })
+      same('what the run waits for', idsOf(await s.storage.runs.waits('r')), [])
+      like('the waits of a completion', await s.settle('t', 100), { ready: [] })
+    },
+  },
+  {
+    id: 'leave/frees-its-runs',
+    law: 'An owner that leaves frees its runs at once, without an interruption; it may come back.',
+    async check(s) {
+      await arrive(s)
+      await s.start('r', {}, B)
+      await s.storage.leave({ owner: B, now: s.at(5) })
+      like('the run', await s.storage.runs.get('r'), { status: 'EXECUTING', owner: undefined })
+      like('the claim', (await s.claim({ now: 5 })).runs, [{ id: 'r', attempt: 2, interruptions: 0 }])
+      like('its tick when it comes back', await s.tick(B, 6), { alive: true })
+    },
+  },
+  {
+    id: 'tokens.release/orphans-keep-their-waits',
+    law: 'The waits of a parked run without an owner stay: they are what wakes it.',
+    async check(s) {
+      await arrive(s)
+      await s.startParked('r', 't', B)
+      await s.storage.leave({ owner: B, now: s.at(5) })
+      await s.storage.tokens.release([{ tokenId: 't', runId: 'r', owner: B }])
+      await s.settle('t', 6)
+      same('the claim', idsOf((await s.claim({ now: 6 })).runs), ['r'])
+    },
+  },
+  {
+    id: 'tick/endless-lease',
+    law: 'A lease without an end lasts while its owner is alone, and ends at the leaseUntil of the first other tick.',
+    capability: 'endlessLease',
+    async check(s) {
+      await s.storage.leave({ owner: A, now: s.at(0) })
+      same('the answer', (await s.tick(B, 0, { leaseUntil: s.at(100), endless: true })).leaseUntil, undefined)
+      await s.insertRun('r')
+      same('its claim after leaseUntil', idsOf((await s.claim({ by: B, now: 5_000 })).runs), ['r'])
+      like('the tick of a newcomer', await s.tick(A, 6_000, { leaseUntil: s.at(6_100), endless: true }), {
+        leaseUntil: s.at(6_100),
+        nextLease: { at: s.at(6_100) },
+      })
+      same('a claim before the end', idsOf((await s.claim({ now: 6_099 })).runs), [])
+    },
+  },
+]

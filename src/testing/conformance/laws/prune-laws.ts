@@ -1,0 +1,129 @@
+import type { PruneRequest } from '../../../contract/storage.ts'
+import type { Law } from '../law.ts'
+import { Mismatch, same } from '../sameness.ts'
+import { idsOf, type Subject } from '../subject.ts'
+
+/** More batches than any law has records. */
+const BATCHES = 20
+
+/** Prunes batch by batch until nothing more goes. */
+async function prune(s: Subject, before: number, fields: Partial<PruneRequest> = {}): Promise<void> {
+  const request = { before: s.at(before), now: s.at(before), limit: 100, ...fields }
+  for (let batch = 0; batch < BATCHES; batch++) {
+    if ((await s.storage.prune(request)) === 0) return
+  }
+  throw new Mismatch('records that went', { expected: `0 after ${BATCHES} batches`, seen: 'more' })
+}
+
+async function kept(s: Subject, ...ids: readonly string[]): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const id of ids) {
+    const record = id.startsWith('run')
+      ? await s.storage.runs.get(id)
+      : await s.storage.tokens.get(id, s.at(0))
+    if (record !== undefined) found.push(id)
+  }
+  return found
+}
+
+async function finished(s: Subject, id: string, now: number): Promise<void> {
+  await s.update(await s.start(id), { status: 'COMPLETED' }, now)
+}
+
+/** Laws of `prune`: what may go, and what may not. */
+export const pruneLaws: readonly Law[] = [
+  {
+    id: 'prune/keeps-what-is-younger',
+    law: 'Only what ended before the instant goes; what has not ended stays whatever its age.',
+    async check(s) {
+      await s.start('run-live')
+      await s.insertToken('open')
+      await finished(s, 'run-young', 10)
+      await s.insertToken('young')
+      await s.settle('young', 10)
+      await prune(s, 10)
+      same('what is left', await kept(s, 'run-live', 'open', 'run-young', 'young'), [
+        'run-live',
+        'open',
+        'run-young',
+        'young',
+      ])
+    },
+  },
+  {
+    id: 'prune/drops-what-is-over',
+    law: 'Finished runs go with their streams and their own tokens, settled tokens too; a manual token has a life of its own.',
+    async check(s) {
+      const run = await s.start('run-1')
+      const stream = { runId: 'run-1', key: 'k' }
+      await s.storage.chunks.open({ ...stream, epoch: run.epoch, attempt: 1, by: 'engine-a', now: s.at(0) })
+      await s.insertToken('sleep', { kind: 'SLEEP', timeoutAt: s.at(900), runId: 'run-1' })
+      await s.insertToken('manual', { runId: 'run-1' })
+      await s.insertToken('settled')
+      await s.settle('settled', 5)
+      await s.update(run, { status: 'COMPLETED' }, 5)
+      await prune(s, 6)
+      same('what is left', await kept(s, 'run-1', 'sleep', 'manual', 'settled'), ['manual'])
+      same('its stream', await s.storage.chunks.read({ ...stream, from: 0, limit: 1 }), undefined)
+      same('its place in lists', idsOf((await s.storage.runs.list({}, { limit: 5 })).records), [])
+    },
+  },
+  {
+    id: 'prune/small-batches',
+    law: 'One call drops at most as many records as asked for, and answers how many.',
+    async check(s) {
+      for (const id of ['run-1', 'run-2', 'run-3']) await finished(s, id, 1)
+      const request = { before: s.at(9), now: s.at(9), limit: 2 }
+      same('the first call', await s.storage.prune(request), 2)
+      same('what is left', idsOf((await s.storage.runs.list({}, { limit: 5 })).records).length, 1)
+    },
+  },
+  {
+    id: 'prune/keeps-what-a-key-holds',
+    law: 'A record stays until its idempotency key has expired.',
+    async check(s) {
+      const key = { scope: 's', value: 'v', expiresAt: s.at(50) }
+      await s.insertToken('t', { key })
+      await s.settle('t')
+      await prune(s, 49)
+      same('before', await kept(s, 't'), ['t'])
+      await prune(s, 50)
+      same('from then on', await kept(s, 't'), [])
+    },
+  },
+  {
+    id: 'prune/keeps-what-a-root-may-see',
+    law: 'What belongs to a run whose root is not final stays.',
+    async check(s) {
+      const root = await s.start('run-root')
+      const child = await s.start('run-child', { rootId: 'run-root', parentId: 'run-root' })
+      await s.update(child, { status: 'COMPLETED' })
+      await prune(s, 10)
+      same('while the root lives', await kept(s, 'run-child'), ['run-child'])
+      await s.update(root, { status: 'COMPLETED' }, 5)
+      await prune(s, 10)
+      same('when it is over', await kept(s, 'run-root', 'run-child'), [])
+    },
+  },
+  {
+    id: 'prune/keeps-what-is-waited-for',
+    law: 'A settled token stays while a live run has a wait for it.',
+    async check(s) {
+      const run = await s.start('run-1')
+      await s.insertToken('t')
+      await s.wait(run, 't')
+      await s.settle('t')
+      await prune(s, 10)
+      same('while the run lives', await kept(s, 't'), ['t'])
+    },
+  },
+  {
+    id: 'prune/keeps-the-newest',
+    law: 'Beyond the number to keep the oldest go first, whatever their age.',
+    async check(s) {
+      for (const at of [1, 2, 3]) await finished(s, `run-${at}`, at)
+      await prune(s, 0, { keep: 1 })
+      same('what is left', await kept(s, 'run-1', 'run-2', 'run-3'), ['run-3'])
+    },
+  },
+]

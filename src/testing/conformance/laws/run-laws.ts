@@ -1,0 +1,215 @@
+import type { Law } from '../law.ts'
+import { like, same } from '../sameness.ts'
+import { A, B, idsOf, namesOf } from '../subject.ts'
+
+/** Laws of a run that goes on, parks, resumes and ends. */
+export const runLaws: readonly Law[] = [
+  {
+    id: 'runs.update/applies-as-expected-only',
+    law: 'An update applies while status and epoch are as expected, else nothing happens: undefined.',
+    async check(s) {
+      const run = await s.start('r')
+      const change = { metadataJson: '1' }
+      const update = async (status: 'EXECUTING' | 'QUEUED', epoch: number): Promise<unknown> =>
+        s.storage.runs.update({ id: 'r', expected: { status: [status], epoch }, change, by: A, now: s.at(1) })
+      same('another status', await update('QUEUED', run.epoch), undefined)
+      same('another epoch', await update('EXECUTING', run.epoch - 1), undefined)
+      same('the record', await s.storage.runs.get('r'), run)
+      like('as expected', await update('EXECUTING', run.epoch), { record: change, ready: [] })
+      same('an unknown run', await s.update({ id: 'nobody' }, change), undefined)
+    },
+  },
+  {
+    id: 'runs.update/changes-and-clears',
+    law: 'A change replaces the fields it names, those named undefined included, and leaves the others.',
+    async check(s) {
+      const run = await s.start('r', { tags: ['old'], metadataJson: '{}' })
+      const updated = await s.update(run, { tags: ['new'], metadataJson: undefined }, 3)
+      same('the record', updated?.record, {
+        ...run,
+        tags: ['new'],
+        metadataJson: undefined,
+        updatedAt: s.at(3),
+      })
+    },
+  },
+  {
+    id: 'runs.update/final-settles-its-token',
+    law: 'Reaching a final status makes all waits for the run ready, in the same step, and answers them.',
+    async check(s) {
+      const parent = await s.start('parent')
+      const child = await s.start('child')
+      await s.wait(parent, 'run:child')
+      const updated = await s.update(child, { status: 'FAILED', errorJson: '{}' }, 7)
+      like('the record', updated?.record, {
+        status: 'FAILED',
+        errorJson: '{}',
+        finishedAt: s.at(7),
+        owner: undefined,
+        slot: false,
+      })
+      same('the waits answered', namesOf(updated?.ready ?? []), [`run:child parent ${A}`])
+      same('waits handed over', namesOf((await s.tick()).ready), [`run:child parent ${A}`])
+    },
+  },
+  {
+    id: 'runs.update/final-drops-its-waits',
+    law: 'A run that has ended waits for nothing more.',
+    async check(s) {
+      const run = await s.start('r')
+      await s.insertToken('open')
+      await s.insertToken('ready')
+      await s.wait(run, 'open')
+      await s.wait(run, 'ready')
+      await s.settle('ready')
+      await s.update(run, { status: 'COMPLETED' })
+      same('what it waits for', idsOf(await s.storage.runs.waits('r')), [])
+      same('waits handed over', namesOf((await s.tick()).ready), [])
+      like('waits of a completion', await s.settle('open'), { ready: [] })
+    },
+  },
+  {
+    id: 'runs.update/final-stays-final',
+    law: 'A final status never changes.',
+    async check(s) {
+      const run = await s.start('r')
+      await s.update(run, { status: 'COMPLETED', outputJson: '1' }, 1)
+      const request = {
+        id: 'r',
+        expected: { status: ['COMPLETED'] },
+        change: { status: 'QUEUED' },
+        by: A,
+        now: s.at(2),
+      } as const
+      same('a later update', await s.storage.runs.update(request), undefined)
+      like('the record', await s.storage.runs.get('r'), { status: 'COMPLETED', finishedAt: s.at(1) })
+    },
+  },
+  {
+    id: 'runs.update/retry-gives-everything-up',
+    law: 'A run that is put back (DELAYED or QUEUED) has no owner, no slot and no waits.',
+    async check(s) {
+      const run = await s.start('r')
+      await s.insertToken('t')
+      await s.wait(run, 't')
+      const updated = await s.update(run, { status: 'DELAYED', wakeAt: s.at(50) }, 1)
+      like('the record', updated?.record, {
+        status: 'DELAYED',
+        owner: undefined,
+        slot: false,
+        wakeAt: s.at(50),
+      })
+      same('what it waits for', idsOf(await s.storage.runs.waits('r')), [])
+    },
+  },
+  {
+    id: 'runs.update/canceled-run-keeps-its-slot',
+    law: 'A canceled run that is told to keeps its slot until it gives it back.',
+    async check(s) {
+      const queueLimits = new Map([['queue', 1]])
+      const run = await s.start('r')
+      await s.insertRun('next')
+      const change = { status: 'CANCELED', epoch: run.epoch + 1, slot: true, slotUntil: s.at(500) } as const
+      await s.update(run, change)
+      same('a claim while it has it', idsOf((await s.claim({ queueLimits })).runs), [])
+      await s.update(run, { slot: false })
+      same('a claim when it gave it back', idsOf((await s.claim({ queueLimits })).runs), ['next'])
+    },
+  },
+  {
+    id: 'runs.update/slot-of-a-canceled-run-ends',
+    law: 'A canceled run loses its slot at slotUntil at the latest.',
+    async check(s) {
+      const queueLimits = new Map([['queue', 1]])
+      const run = await s.start('r')
+      await s.insertRun('next')
+      await s.update(run, { status: 'CANCELED', slot: true, slotUntil: s.at(500) })
+      same('a claim at slotUntil', idsOf((await s.claim({ queueLimits, now: 500 })).runs), ['next'])
+    },
+  },
+  {
+    id: 'runs.park/gives-the-slot-back',
+    law: 'A parked run is WAITING, has no slot, and its interruptions are forgotten.',
+    async check(s) {
+      await s.tick(B, 0, { leaseUntil: s.at(100) })
+      await s.start('r', {}, B)
+      const [run] = (await s.claim({ now: 100 })).runs
+      like('the run before', run, { interruptions: 1, slot: true })
+      if (run === undefined) return
+      like('the park', await s.storage.runs.park(s.fenceOf(run, 101)), {
+        id: 'r',
+        status: 'WAITING',
+        owner: A,
+        epoch: run.epoch,
+        slot: false,
+        interruptions: 0,
+        updatedAt: s.at(101),
+      })
+    },
+  },
+  {
+    id: 'runs.park/stale',
+    law: 'A park of another attempt or owner, or of a run that does not execute, does nothing: undefined.',
+    async check(s) {
+      const run = await s.start('r')
+      const { runs } = s.storage
+      const fence = s.fenceOf(run)
+      same('an earlier epoch', await runs.park({ ...fence, epoch: run.epoch - 1 }), undefined)
+      same('another owner', await runs.park({ ...fence, by: B }), undefined)
+      await runs.park(fence)
+      same('a parked run', await runs.park(fence), undefined)
+    },
+  },
+  {
+    id: 'runs.resume/takes-a-slot',
+    law: 'A resumed run is EXECUTING and takes a slot.',
+    async check(s) {
+      const run = await s.startParked('r', 't')
+      const resumed = await s.storage.runs.resume({ ...s.fenceOf(run, 3), queueLimit: 1 })
+      same('the answer', resumed, {
+        outcome: 'resumed',
+        record: { ...run, status: 'EXECUTING', slot: true, updatedAt: s.at(3) },
+      })
+    },
+  },
+  {
+    id: 'runs.resume/full',
+    law: 'A run is not resumed while its queue has no free slot: full.',
+    async check(s) {
+      const run = await s.startParked('r', 't')
+      const other = await s.start('other')
+      const request = { ...s.fenceOf(run), queueLimit: 1 }
+      same('while it is full', await s.storage.runs.resume(request), { outcome: 'full' })
+      await s.update(other, { status: 'COMPLETED' })
+      like('when there is a slot', await s.storage.runs.resume(request), { outcome: 'resumed' })
+    },
+  },
+  {
+    id: 'runs.resume/refused-runs-go-first',
+    law: 'Until a refused run got its slot no queued run of its queue is claimed before it.',
+    async check(s) {
+      const queueLimits = new Map([['queue', 1]])
+      const run = await s.startParked('r', 't')
+      const other = await s.start('other')
+      await s.insertRun('queued')
+      const request = { ...s.fenceOf(run), queueLimit: 1 }
+      await s.storage.runs.resume(request)
+      await s.update(other, { status: 'COMPLETED' })
+      same('a claim', idsOf((await s.claim({ queueLimits })).runs), [])
+      like('the resume', await s.storage.runs.resume(request), { outcome: 'resumed' })
+    },
+  },
+  {
+    id: 'runs.resume/stale',
+    law: 'A resume of another attempt or owner, or of a run that is not parked, does nothing: stale.',
+    async check(s) {
+      const run = await s.startParked('r', 't')
+      const { runs } = s.storage
+      const fence = s.fenceOf(run)
+      same('an earlier epoch', await runs.resume({ ...fence, epoch: run.epoch - 1 }), { outcome: 'stale' })
+      same('another owner', await runs.resume({ ...fence, by: B }), { outcome: 'stale' })
+      await runs.resume(fence)
+      same('a run that executes', await runs.resume(fence), { outcome: 'stale' })
+    },
+  },
+]

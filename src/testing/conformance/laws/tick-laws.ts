@@ -1,0 +1,125 @@
+import type { Law } from '../law.ts'
+import { like, same } from '../sameness.ts'
+import { A, B, idsOf, namesOf } from '../subject.ts'
+
+/** Laws of `tick`: what an engine finds when it looks. */
+export const tickLaws: readonly Law[] = [
+  {
+    id: 'tick/hands-ready-waits-over-until-released',
+    law: 'Every tick hands over all ready waits of the owner, until they are released.',
+    async check(s) {
+      const run = await s.start('r')
+      await s.insertToken('t')
+      await s.wait(run, 't')
+      await s.settle('t')
+      same('the first tick', namesOf((await s.tick()).ready), [`t r ${A}`])
+      same('the second tick', namesOf((await s.tick()).ready), [`t r ${A}`])
+      await s.storage.tokens.release([{ tokenId: 't', runId: 'r', owner: A }])
+      same('after the release', namesOf((await s.tick()).ready), [])
+    },
+  },
+  {
+    id: 'tick/settles-what-is-due',
+    law: 'A tick settles what is past its deadline, and hands over the waits that became ready by it.',
+    async check(s) {
+      const run = await s.start('r')
+      await s.insertToken('t', { timeoutAt: s.at(10) })
+      await s.wait(run, 't')
+      same('a tick before', idsOf((await s.tick(A, 9)).settled), [])
+      const ticked = await s.tick(A, 10)
+      like('what it settled', ticked.settled, [{ id: 't', status: 'TIMED_OUT', completedAt: s.at(10) }])
+      same('what it hands over', namesOf(ticked.ready), [`t r ${A}`])
+    },
+  },
+  {
+    id: 'tick/settles-at-most-limit',
+    law: 'One tick settles at most as many records as asked for; the next one goes on.',
+    async check(s) {
+      for (const id of ['a', 'b', 'c']) await s.insertToken(id, { timeoutAt: s.at(10) })
+      const first = await s.tick(A, 20, { limit: 2 })
+      same('the first tick', first.settled.length, 2)
+      const second = await s.tick(A, 20, { limit: 2 })
+      same('both ticks', idsOf([...first.settled, ...second.settled]).sort(), ['a', 'b', 'c'])
+    },
+  },
+  {
+    id: 'tick/tells-once',
+    law: 'A tick lists what it settled itself, and no other call.',
+    async check(s) {
+      await s.insertToken('a', { timeoutAt: s.at(10) })
+      await s.insertToken('b', { timeoutAt: s.at(10) })
+      await s.settle('a', 10)
+      same('the first tick', idsOf((await s.tick(A, 10)).settled), ['b'])
+      same('the second tick', idsOf((await s.tick(A, 11)).settled), [])
+    },
+  },
+  {
+    id: 'tick/expires-what-never-started',
+    law: 'A tick makes runs that were never started EXPIRED at their expiresAt, and answers them with their waits.',
+    async check(s) {
+      const parent = await s.start('parent')
+      await s.insertRun('r', { expiresAt: s.at(10) })
+      await s.wait(parent, 'run:r')
+      const { expired } = await s.tick(A, 15)
+      like('what expired', expired, [{ record: { id: 'r', status: 'EXPIRED', finishedAt: s.at(10) } }])
+      same('its waits', namesOf(expired[0]?.ready ?? []), [`run:r parent ${A}`])
+      same('what expires later', (await s.tick(A, 16)).expired, [])
+    },
+  },
+  {
+    id: 'tick/claimable',
+    law: 'A tick says claimable when a claim would find something.',
+    async check(s) {
+      await s.insertRun('r')
+      like('with a queued run', await s.tick(), { claimable: true })
+      await s.claim()
+      await s.insertRun('delayed', { status: 'DELAYED', wakeAt: s.at(10) })
+      like('when a delayed run is due', await s.tick(A, 10), { claimable: true })
+    },
+  },
+  {
+    id: 'tick/nothing-claimable',
+    law: 'A tick does not say claimable when nothing waits to be executed.',
+    async check(s) {
+      like('without a run', await s.tick(), { claimable: false })
+      await s.start('r')
+      like('when all runs are held', await s.tick(), { claimable: false })
+    },
+  },
+  {
+    id: 'tick/next-due',
+    law: 'nextDue is the next deadline of a token, wakeAt or expiresAt of a run.',
+    async check(s) {
+      same('with nothing due', (await s.tick()).nextDue, undefined)
+      await s.insertToken('t', { timeoutAt: s.at(30) })
+      same('with a token', (await s.tick()).nextDue?.at, s.at(30))
+      await s.insertRun('expiring', { expiresAt: s.at(20) })
+      same('with a run that may expire', (await s.tick()).nextDue?.at, s.at(20))
+      await s.insertRun('delayed', { status: 'DELAYED', wakeAt: s.at(10) })
+      same('with a delayed run', (await s.tick()).nextDue?.at, s.at(10))
+    },
+  },
+  {
+    id: 'tick/next-due-forgets-what-is-settled',
+    law: 'What is settled, started or over is due no more.',
+    async check(s) {
+      await s.insertToken('t', { timeoutAt: s.at(30) })
+      await s.insertRun('r', { expiresAt: s.at(20) })
+      await s.tick()
+      await s.claim()
+      await s.settle('t')
+      same('the next tick', (await s.tick()).nextDue, undefined)
+    },
+  },
+  {
+    id: 'tick/next-lease',
+    law: "nextLease is the next end of another owner's lease that holds runs.",
+    async check(s) {
+      await s.tick(B, 0, { leaseUntil: s.at(100) })
+      same('while it holds none', (await s.tick()).nextLease, undefined)
+      await s.start('r', {}, B)
+      same('while it holds one', (await s.tick()).nextLease?.at, s.at(100))
+      same('as that owner sees it', (await s.tick(B, 0, { leaseUntil: s.at(100) })).nextLease, undefined)
+    },
+  },
+]

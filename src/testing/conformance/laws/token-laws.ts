@@ -1,0 +1,182 @@
+import type { Law } from '../law.ts'
+import { like, same } from '../sameness.ts'
+import { A, B, idsOf, namesOf } from '../subject.ts'
+
+/** Laws of one token: read, awaited, settled, let go. */
+export const tokenLaws: readonly Law[] = [
+  {
+    id: 'tokens.get/times-out-at-the-deadline',
+    law: 'A read at timeoutAt or later settles the token as TIMED_OUT, completed at timeoutAt, before it answers.',
+    async check(s) {
+      await s.insertToken('t', { timeoutAt: s.at(100) })
+      like('a read before', await s.storage.tokens.get('t', s.at(99)), {
+        record: { status: 'WAITING', completedAt: undefined },
+        settledNow: false,
+      })
+      like('a read at the deadline', await s.storage.tokens.get('t', s.at(100)), {
+        record: { status: 'TIMED_OUT', completedAt: s.at(100) },
+        settledNow: true,
+      })
+    },
+  },
+  {
+    id: 'tokens.get/sleep-completes-at-its-deadline',
+    law: 'The deadline of a SLEEP makes it COMPLETED.',
+    async check(s) {
+      await s.insertToken('t', { kind: 'SLEEP', timeoutAt: s.at(100) })
+      like('a read after', (await s.storage.tokens.get('t', s.at(150)))?.record, {
+        status: 'COMPLETED',
+        completedAt: s.at(100),
+      })
+    },
+  },
+  {
+    id: 'tokens.get/settled-now-once',
+    law: 'Of all calls and ticks that meet a token past its deadline exactly one says that it settled it.',
+    async check(s) {
+      await s.insertToken('t', { timeoutAt: s.at(100) })
+      await s.storage.tokens.get('t', s.at(100))
+      like('a second read', await s.storage.tokens.get('t', s.at(101)), { settledNow: false })
+      same('tokens settled by a later tick', idsOf((await s.tick(A, 102)).settled), [])
+    },
+  },
+  {
+    id: 'tokens.get/writes-what-it-answers',
+    law: 'A read that settles a token writes it and makes its waits ready, in the same step.',
+    async check(s) {
+      const run = await s.start('r')
+      await s.insertToken('t', { timeoutAt: s.at(100) })
+      await s.wait(run, 't')
+      await s.storage.tokens.get('t', s.at(100))
+      same('what the run still waits for', idsOf(await s.storage.runs.waits('r')), [])
+      same('waits handed over by the next tick', namesOf((await s.tick(A, 100)).ready), [`t r ${A}`])
+    },
+  },
+  {
+    id: 'tokens.settle/wins-before-the-deadline',
+    law: 'A completion wins while the token is WAITING and now is before timeoutAt.',
+    async check(s) {
+      await s.insertToken('t', { timeoutAt: s.at(100), tags: ['x'] })
+      like('the completion', await s.settle('t', 99, { outputJson: '{"a":1}' }), {
+        won: true,
+        settledNow: true,
+        ready: [],
+        record: { id: 't', status: 'COMPLETED', outputJson: '{"a":1}', completedAt: s.at(99), tags: ['x'] },
+      })
+      like('a read', await s.storage.tokens.get('t', s.at(99)), {
+        record: { status: 'COMPLETED', outputJson: '{"a":1}', completedAt: s.at(99) },
+        settledNow: false,
+      })
+    },
+  },
+  {
+    id: 'tokens.settle/late-completion-times-out',
+    law: 'A completion at timeoutAt or later makes the token TIMED_OUT and loses.',
+    async check(s) {
+      await s.insertToken('t', { timeoutAt: s.at(100) })
+      like('the completion', await s.settle('t', 100), {
+        won: false,
+        settledNow: true,
+        record: { status: 'TIMED_OUT', outputJson: undefined, completedAt: s.at(100) },
+      })
+    },
+  },
+  {
+    id: 'tokens.settle/settled-never-changes',
+    law: 'A settled token never changes again: a later completion loses and is answered what is stored.',
+    async check(s) {
+      await s.insertToken('t')
+      await s.settle('t', 5, { outputJson: '"first"' })
+      const record = { status: 'COMPLETED', outputJson: '"first"', completedAt: s.at(5) }
+      like('a second completion', await s.settle('t', 6, { outputJson: '"second"' }), {
+        won: false,
+        settledNow: false,
+        ready: [],
+        record,
+      })
+      like('a read', (await s.storage.tokens.get('t', s.at(7)))?.record, record)
+    },
+  },
+  {
+    id: 'tokens.settle/makes-all-waits-ready',
+    law: 'All waits for a token become ready in the step that settles it: answered, and handed to their owners.',
+    async check(s) {
+      await s.tick(B)
+      const one = await s.start('one')
+      const two = await s.start('two', {}, B)
+      await s.insertToken('t')
+      await s.wait(one, 't')
+      await s.wait(two, 't')
+      const settled = await s.settle('t', 1)
+      const ready = settled === 'stale' || settled === undefined ? [] : settled.ready
+      same('the waits answered', namesOf(ready), [`t one ${A}`, `t two ${B}`])
+      same('handed to the first owner', namesOf((await s.tick(A, 1)).ready), [`t one ${A}`])
+      same('handed to the second owner', namesOf((await s.tick(B, 1)).ready), [`t two ${B}`])
+    },
+  },
+  {
+    id: 'tokens.settle/unknown',
+    law: 'An unknown token, the end of a run included, cannot be completed: undefined.',
+    async check(s) {
+      await s.start('r')
+      same('an unknown id', await s.settle('nothing'), undefined)
+      same('the token of a run', await s.settle('run:r'), undefined)
+    },
+  },
+  {
+    id: 'tokens.settle/stale-fence',
+    law: 'An attempt that no longer holds its run completes nothing: stale, whether the token is known or not.',
+    async check(s) {
+      const run = await s.start('r')
+      await s.insertToken('t')
+      const fence = { runId: 'r', epoch: run.epoch }
+      same('an earlier epoch', await s.settle('t', 0, { fence: { ...fence, epoch: run.epoch - 1 } }), 'stale')
+      same('another owner', await s.settle('t', 0, { fence, by: B }), 'stale')
+      await s.insertToken('t2')
+      like('the right fence', await s.settle('t2', 0, { fence }), { won: true })
+      await s.update(run, { status: 'CANCELED' })
+      same('a run that is over', await s.settle('t', 0, { fence }), 'stale')
+      same('an unknown token', await s.settle('nothing', 0, { fence }), 'stale')
+      like('the token', (await s.storage.tokens.get('t', s.at(0)))?.record, { status: 'WAITING' })
+    },
+  },
+  {
+    id: 'tokens.settle/stale-leaves-the-deadline',
+    law: 'A stale completion leaves a token that is past its deadline as it is, for the next read to settle.',
+    async check(s) {
+      await s.insertToken('t', { timeoutAt: s.at(10) })
+      same('a stale completion', await s.settle('t', 20, { fence: { runId: 'none', epoch: 1 } }), 'stale')
+      like('the next read', await s.storage.tokens.get('t', s.at(20)), { settledNow: true })
+    },
+  },
+  {
+    id: 'tokens.release/drops-waits',
+    law: 'A released wait is gone, ready or not.',
+    async check(s) {
+      const run = await s.start('r')
+      await s.insertToken('open')
+      await s.insertToken('ready')
+      await s.wait(run, 'open')
+      await s.wait(run, 'ready')
+      await s.settle('ready')
+      await s.storage.tokens.release([
+        { tokenId: 'open', runId: 'r', owner: A },
+        { tokenId: 'ready', runId: 'r', owner: A },
+      ])
+      same('what the run waits for', idsOf(await s.storage.runs.waits('r')), [])
+      like('waits of a completion', await s.settle('open'), { ready: [] })
+      same('waits handed over', namesOf((await s.tick()).ready), [])
+    },
+  },
+  {
+    id: 'tokens.release/waits-of-others-stay',
+    law: 'A release names the owner; the waits of a run that somebody else holds stay.',
+    async check(s) {
+      const run = await s.start('r')
+      await s.insertToken('t')
+      await s.wait(run, 't')
+      await s.storage.tokens.release([{ tokenId: 't', runId: 'r', owner: B }])
+      same('what the run waits for', idsOf(await s.storage.runs.waits('r')), ['t'])
+    },
+  },
+]

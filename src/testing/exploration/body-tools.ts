@@ -1,0 +1,130 @@
+import type { Awaitable } from '../../contract/storage.ts'
+import type { Engine } from '../../core/engine.ts'
+import type { AnyTask } from '../../core/run.ts'
+import { currentScope } from '../../core/run-scope.ts'
+import type { CompletedToken, TokenReference } from '../../core/token.ts'
+import { createDeferred } from '../../primitives/deferred.ts'
+import { parseDuration } from '../../primitives/duration.ts'
+import { type AnswerInstant, readInstant } from '../answer-instant.ts'
+import { callerName } from './boundary-storage.ts'
+import type { Process } from './process.ts'
+import { NobodyAskedError, type QuestionDesk, type TokenFilter, type WaitingToken } from './question-desk.ts'
+import { SurvivingEngine } from './surviving-engine.ts'
+import type { World } from './world.ts'
+
+/** Time in a schedule. It passes by itself; which of two things happens first is explored. */
+export interface ScheduleClock {
+  now(): number
+  /** Resolves after a duration of virtual time; in task code it stands for real I/O of that length. */
+  sleep(duration: number | string): Promise<void>
+}
+
+/** What the body of an exploration works with. */
+export interface ExplorationTools {
+  /**
+   * The engine. After a crash it is a new one on the same storage: calls that were cut off are made again, handles go
+   * on, what the body creates carries an idempotency key. So a body is written once, and works with and without crashes;
+   * as in every client that repeats its calls, the `success` of a completion may be false because an earlier try won.
+   */
+  readonly engine: Engine
+  /** An engine without tasks in another process on the same storage, which never crashes: who answers from elsewhere. */
+  readonly elsewhere: Engine
+  readonly clock: ScheduleClock
+  /** Adds tasks that are made in the body, before anything else is asked of the engine. */
+  use(...tasks: readonly AnyTask[]): void
+  /** Something in the outside world: its effect happens between two boundaries, and a crash may come before or after. */
+  step<T = void>(name: string, effect?: () => Awaitable<T>): Promise<T>
+  /** The exploration fails if `condition` was true in none of its schedules. */
+  sometimes(name: string, condition: boolean): void
+  /** The oldest token that waits for an answer, as soon as there is one. */
+  waitingToken(filter?: TokenFilter): Promise<WaitingToken>
+  /**
+   * Completes a token, or the oldest that waits of those with a tag; `at` says when: `'+23h'` from now, or an instant.
+   * Nothing, when no such token ever comes: the run that would have made it failed.
+   */
+  complete(
+    token: TokenReference | TokenFilter,
+    output?: unknown,
+    options?: { readonly at?: AnswerInstant | undefined },
+  ): Promise<CompletedToken | undefined>
+  /** The process dies, here and now, and another one starts on its storage. */
+  crash(): void
+  /** Declares real I/O: nothing else goes on until the promise settles. Answers the same promise. */
+  external<T>(promise: Promise<T>): Promise<T>
+}
+
+export interface BodyToolsOptions {
+  readonly world: World
+  readonly desk: QuestionDesk
+  readonly tasks: AnyTask[]
+  readonly mayRepeat: boolean
+  readonly sometimes: (name: string, condition: boolean) => void
+}
+
+/** Makes what a body works with. */
+export function bodyTools({ world, desk, tasks, mayRepeat, sometimes }: BodyToolsOptions): ExplorationTools {
+  const surviving = new SurvivingEngine(world, mayRepeat)
+  const { engine } = surviving
+  const clock: ScheduleClock = {
+    now: () => world.timers.now,
+    sleep: (duration) => sleep(world, duration),
+  }
+  return {
+    engine,
+    get elsewhere() {
+      return world.elsewhere
+    },
+    clock,
+    sometimes,
+    use(...added) {
+      if (world.isStarted)
+        throw new Error('Cannot add a task: the engine was used before, call `t.use` first')
+      tasks.push(...added)
+    },
+    step: <T = void>(name: string, effect?: () => Awaitable<T>) =>
+      // Without an effect there is nothing to answer.
+      world.step(name, effect ?? (() => undefined as T), callingProcess(world)),
+    waitingToken: (filter = {}) => desk.waitingToken(filter),
+    async complete(token, output, { at } = {}) {
+      if (at !== undefined) await clock.sleep(readInstant(at, clock.now()) - clock.now())
+      const found = isReference(token) ? token : await ifAny(desk.waitingToken(token))
+      return found === undefined ? undefined : engine.wait.completeToken(found, output)
+    },
+    crash: () => world.crash(),
+    external: (promise) => world.boundaries.external(promise),
+  }
+}
+
+function isReference(token: TokenReference | TokenFilter): token is TokenReference {
+  return typeof token === 'string' || 'id' in token
+}
+
+async function ifAny<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof NobodyAskedError) return undefined
+    throw error
+  }
+}
+
+/** The process of the task code that calls; none when it is the body. */
+function callingProcess(world: World): Process | undefined {
+  const scope = currentScope()
+  return scope === undefined ? undefined : world.processOf(scope.engine)
+}
+
+async function sleep(world: World, duration: number | string): Promise<void> {
+  const { promise, resolve } = createDeferred<undefined>()
+  const at = world.timers.now + parseDuration(duration, 'duration')
+  const process = callingProcess(world)
+  if (process?.isDead === true) return new Promise<never>(() => undefined)
+  process?.fallAsleep()
+  world.timers.set(() => resolve(undefined), {
+    at,
+    label: `${callerName(world.names)} slept ${duration}`,
+    process,
+  })
+  await promise
+  process?.wakeUp()
+}

@@ -1,0 +1,94 @@
+import { currentScope } from '../../core/run-scope.ts'
+import type { Inserted, Storage } from '../../contract/storage.ts'
+import { type StorageOperation, wrapStorage } from '../wrapped-storage.ts'
+import type { Boundaries } from './boundaries.ts'
+import type { Names } from './names.ts'
+import type { Observer } from './observer.ts'
+import type { Process } from './process.ts'
+import { isLook } from './storage-call.ts'
+
+/** Who calls, by name: the run whose code it is, or the body of the exploration. */
+export function callerName(names: Names): string {
+  const scope = currentScope()
+  return scope === undefined ? 'body' : (names.of(scope.id) ?? 'run')
+}
+
+export interface BoundaryStorageOptions {
+  readonly boundaries: Boundaries
+  readonly names: Names
+  readonly process: Process
+  /** Watches the calls, if nothing is between them and the engine. */
+  readonly observer?: Observer | undefined
+}
+
+/** The same storage for one process, whose every call is a boundary. */
+export function boundaryStorage(storage: Storage, options: BoundaryStorageOptions): Storage {
+  const { boundaries, names, process, observer } = options
+  const wrapped = wrapStorage(storage, (name, operation) => (...args) => {
+    if (process.isDead) return new Promise<never>(() => undefined)
+    if (!process.isObserved) return operation(...args)
+    const answered = observer?.called(name, args, process)
+    const label = names.label(actorOf({ name, args, process }, names), name)
+    const about = { label, process, isCommit: isCommit(name), mayFail: true, args, answered }
+    return boundaries.call(about, () => {
+      const answer = operation(...args)
+      nameWhatIsNew(name, answer, names)
+      return answer
+    })
+  })
+  return {
+    ...wrapped,
+    subscribe: (owner, listener) =>
+      storage.subscribe(owner, (hint) => {
+        if (!process.isDead) listener(hint)
+      }),
+  }
+}
+
+/** What is asked about a run on its way is labelled with the run, whoever's code it happens to be called from. */
+const ABOUT_RUNS: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
+  'runs.update',
+  'runs.park',
+  'runs.resume',
+  'tokens.await',
+  'chunks.open',
+  'chunks.append',
+])
+/** What an engine asks by itself, whoever it was that gave it a reason to. */
+const BY_ENGINES: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
+  'open',
+  'leave',
+  'prune',
+  'tick',
+  'runs.claim',
+  'settings.getOrInsert',
+])
+const UPKEEP: ReadonlySet<StorageOperation> = new Set<StorageOperation>(['open', 'leave', 'prune'])
+
+function isCommit(name: StorageOperation): boolean {
+  return !isLook(name) && !UPKEEP.has(name)
+}
+
+interface Asked {
+  readonly name: StorageOperation
+  readonly args: readonly unknown[]
+  readonly process: Process
+}
+
+function actorOf({ name, args: [request], process }: Asked, names: Names): string {
+  if (BY_ENGINES.has(name)) return process.name
+  if (!ABOUT_RUNS.has(name)) return process.isMain ? callerName(names) : process.name
+  const { runId, id } = request as { readonly runId?: string; readonly id?: string }
+  return names.of(runId ?? id ?? '') ?? callerName(names)
+}
+
+function nameWhatIsNew(name: StorageOperation, answer: unknown, names: Names): void {
+  if (name === 'runs.insert') {
+    const { record } = answer as Inserted<{ readonly id: string; readonly taskId: string }>
+    names.run(record.id, record.taskId)
+  }
+  if (name === 'tokens.insert') {
+    const { record } = answer as Inserted<{ readonly id: string; readonly runId?: string }>
+    names.made(record.id, names.of(record.runId ?? '') ?? 'body')
+  }
+}

@@ -1,0 +1,21 @@
+import type { WaitOutcome } from './observer.ts'
+
+/** In how many schedules a wait came to what: `{ 'review.token': { COMPLETED: 12, TIMED_OUT: 3 } }`. */
+export type WaitCoverage = Readonly<Record<string, Readonly<Partial<Record<WaitOutcome['outcome'], number>>>>>
+
+/** Adds up what became of the waits of many schedules. */
+export class Coverage {
+  readonly #waits = new Map<string, Map<WaitOutcome['outcome'], number>>()
+
+  add(outcomes: readonly WaitOutcome[]): void {
+    for (const { wait, outcome } of outcomes) {
+      const counts = this.#waits.get(wait) ?? new Map<WaitOutcome['outcome'], number>()
+      counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
+      this.#waits.set(wait, counts)
+    }
+  }
+
+  get waits(): WaitCoverage {
+    return Object.fromEntries(Array.from(this.#waits, ([wait, counts]) => [wait, Object.fromEntries(counts)]))
+  }
+}

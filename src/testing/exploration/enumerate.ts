@@ -1,0 +1,63 @@
+import type { Decider } from './decider.ts'
+import { following } from './decider.ts'
+import type { Choice, Decision, Deviation, Trace } from './trace.ts'
+import { deviationOf } from './trace.ts'
+
+/** A schedule that is still to be run; the list shares its tail with its siblings. */
+interface Plan {
+  readonly parent: Plan | undefined
+  readonly deviation: Deviation | undefined
+  readonly depth: number
+}
+
+const FIFO: Plan = { parent: undefined, deviation: undefined, depth: 0 }
+
+/**
+ * Every schedule with at most so many deviations from FIFO, each exactly once, those with fewer first: each schedule
+ * that was run is followed by those that depart from it once more, after its last deviation.
+ *
+ * After "Delay-bounded scheduling" (M. Emmi, S. Qadeer, Z. Rakamarić, 2011).
+ */
+export function enumerate(maxDeviations: number): Decider {
+  let level: Plan[] = [FIFO]
+  let next: Plan[] = []
+  let current = FIFO
+  return {
+    isExhaustive: true,
+    get depth() {
+      return current.depth
+    },
+    begin() {
+      const plan = level.pop() ?? nextLevel()
+      if (plan === undefined) return undefined
+      current = plan
+      return following(traceOf(plan))
+    },
+    end(decisions) {
+      if (current.depth < maxDeviations) for (const plan of followers(current, decisions)) next.push(plan)
+    },
+  }
+
+  function nextLevel(): Plan | undefined {
+    // Taken from the end: the first departures come first.
+    level = next.reverse()
+    next = []
+    return level.pop()
+  }
+}
+
+function* followers(parent: Plan, decisions: readonly Decision[]): Generator<Plan> {
+  const last = decisions.findLastIndex(({ index }) => index > 0)
+  for (const { choice } of decisions.slice(last + 1)) {
+    for (const deviation of departures(choice)) yield { parent, deviation, depth: parent.depth + 1 }
+  }
+}
+
+function departures(choice: Choice): Deviation[] {
+  return choice.options.flatMap((_option, index) => deviationOf({ choice, index }) ?? [])
+}
+
+function traceOf({ parent, deviation }: Plan): Trace {
+  if (parent === undefined || deviation === undefined) return []
+  return [...traceOf(parent), deviation]
+}

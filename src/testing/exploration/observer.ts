@@ -1,0 +1,89 @@
+import { currentScope } from '../../core/run-scope.ts'
+import type { TokenStatus } from '../../contract/records.ts'
+import type { Storage } from '../../contract/storage.ts'
+import { isPromise } from '../../primitives/awaitable.ts'
+import { type StorageOperation, wrapStorage } from '../wrapped-storage.ts'
+import type { Process } from './process.ts'
+import type { StorageCall } from './storage-call.ts'
+
+/** What became of a wait in a schedule: `review.token` was `COMPLETED`. */
+export interface WaitOutcome {
+  readonly wait: string
+  readonly outcome: TokenStatus
+}
+
+/** Looks at every storage call of the engine as the engine sees it; throws what does not hold. */
+export interface Watcher {
+  called?(call: StorageCall): void
+  answered?(call: StorageCall): void
+  /** At the end of a schedule, when nothing more happens. */
+  ended?(storage: Storage, now: number): void | Promise<void>
+  /** What became of the waits it has seen, once the schedule has ended. */
+  readonly outcomes?: readonly WaitOutcome[]
+}
+
+/** Puts watchers between the engines of a schedule and their storage. */
+export class Observer {
+  readonly #watchers: readonly Watcher[]
+  readonly #now: () => number
+  readonly #violated: (error: unknown) => void
+  #events = 0
+
+  constructor(watchers: readonly Watcher[], now: () => number, violated: (error: unknown) => void) {
+    this.#watchers = watchers
+    this.#now = now
+    this.#violated = violated
+  }
+
+  /** What became of every wait. */
+  get outcomes(): readonly WaitOutcome[] {
+    return this.#watchers.flatMap(({ outcomes = [] }) => outcomes)
+  }
+
+  /** The same storage, watched. */
+  observe(storage: Storage, process: Process): Storage {
+    return wrapStorage(storage, (name, operation) => (...args) => {
+      const answered = this.called(name, args, process)
+      const answer = operation(...args)
+      if (isPromise(answer)) {
+        return answer.then((value) => {
+          answered(value)
+          return value
+        })
+      }
+      answered(answer)
+      return answer
+    })
+  }
+
+  /** Somebody asks something; what this returns is called with the answer, just before whoever asked gets it. */
+  called(name: StorageOperation, args: unknown, process: Process): (answer: unknown) => void {
+    this.#events += 1
+    const scope = currentScope()
+    const runId = scope === undefined || scope.isEnded ? undefined : scope.id
+    // wrapStorage calls every operation with its own arguments, and names it.
+    const call = { name, args, calledAt: this.#events, now: this.#now(), process, runId } as StorageCall
+    this.#tell('called', call)
+    return (answer) => {
+      this.#events += 1
+      // As above: this is what the operation answered.
+      Object.assign(call, { reply: { answeredAt: this.#events, answer } })
+      this.#tell('answered', call)
+    }
+  }
+
+  /** Looks at what is left when nothing more happens. */
+  async ended(storage: Storage): Promise<void> {
+    for (const watcher of this.#watchers) {
+      if (watcher.ended !== undefined) await watcher.ended(storage, this.#now())
+    }
+  }
+
+  #tell(news: 'called' | 'answered', call: StorageCall): void {
+    try {
+      for (const watcher of this.#watchers) watcher[news]?.(call)
+    } catch (error) {
+      this.#violated(error)
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import type { AnyTask } from '../../core/run.ts'
+import type { EngineOptions } from '../../core/engine-options.ts'
+import type { Fault, ScheduleOptions } from './schedule.ts'
+import type { Adapter } from './world.ts'
+
+/** What a body is run with, besides the options of the engine. */
+export interface BodyOptions extends Omit<EngineOptions, 'storage' | 'clock'> {
+  readonly tasks?: readonly AnyTask[]
+  /** Whether the process may die, before and after every write to the storage. Default `never`. */
+  readonly crashes?: 'never' | 'every-commit'
+  /**
+   * How a storage call may fail: `error`, before its effect; `lost`, after it; `late`, its answer comes after something
+   * else. Default: not at all.
+   */
+  readonly faults?: readonly Fault[]
+  /** A storage to be tested, on top of one whose every call is a boundary. */
+  readonly adapter?: Adapter
+  /** Boundaries after which a schedule counts as endless. Default 10,000. */
+  readonly maxSteps?: number
+}
+
+/** The options with their defaults. */
+export function scheduleOptions(options: BodyOptions): ScheduleOptions {
+  const { crashes = 'never', faults = [], tasks = [], maxSteps = 10_000, adapter, ...engine } = options
+  return { engine, tasks, adapter, crashes, faults, maxSteps }
+}

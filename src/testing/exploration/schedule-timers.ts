@@ -1,0 +1,129 @@
+import type { CancelTimer, TimerAbout } from '../../contract/clock.ts'
+import { TimerCallback } from '../../clock/timer-callback.ts'
+import type { Names } from './names.ts'
+import type { Process } from './process.ts'
+import { InvariantViolation } from './violation.ts'
+
+/** The first instant of every schedule: the start of the year 2000, UTC. */
+export const FIRST_INSTANT: number = Date.UTC(2000, 0, 1)
+
+/** A timer that has not fired. */
+export interface ScheduledTimer {
+  readonly at: number
+  readonly label: string
+  /** Upkeep, which nobody waits for. */
+  readonly background: boolean
+  readonly callback: TimerCallback
+  /** Whose it is: gone when the process dies. The test's own timers have none. */
+  readonly process: Process | undefined
+  /** Set by an engine, which must cancel it before it is closed; user code may leave its own. */
+  readonly isEngines: boolean
+}
+
+/** Time in one schedule: it moves when a timer fires that is not due yet, and fires them one by one. */
+export class ScheduleTimers {
+  readonly #names: Names
+  readonly #timers = new Set<ScheduledTimer>()
+  #now = FIRST_INSTANT
+
+  constructor(names: Names) {
+    this.#names = names
+  }
+
+  get now(): number {
+    return this.#now
+  }
+
+  get size(): number {
+    return this.#timers.size
+  }
+
+  /** Whether one is left that somebody waits for. */
+  get hasForeground(): boolean {
+    for (const { background } of this.#timers) if (!background) return true
+    return false
+  }
+
+  /** @param about What happens when it fires; ids in it are shown by name. */
+  set(
+    fire: () => void,
+    { at, label, background = false, process, isEngines = false }: TimerAbout & NewTimer,
+  ): CancelTimer {
+    const timer: ScheduledTimer = {
+      // Instants are whole milliseconds, and a timer is never early.
+      at: Math.ceil(at),
+      label: this.#names.label('time', this.#names.readable(label)),
+      background,
+      callback: new TimerCallback(fire),
+      process,
+      isEngines,
+    }
+    this.#timers.add(timer)
+    return () => void this.#timers.delete(timer)
+  }
+
+  /** Those that are due, in order of creation. */
+  due(): ScheduledTimer[] {
+    const due: ScheduledTimer[] = []
+    for (const timer of this.#timers) if (timer.at <= this.#now) due.push(timer)
+    return due
+  }
+
+  /** Those of the earliest instant that is still to come, in order of creation. */
+  upcoming(): ScheduledTimer[] {
+    return this.#earliest((timer) => timer.at > this.#now)
+  }
+
+  /** The same of what somebody waits for; upkeep on the way there is no news. */
+  upcomingForeground(): ScheduledTimer[] {
+    return this.#earliest((timer) => timer.at > this.#now && !timer.background)
+  }
+
+  /** Fires a timer; time moves there, and what is due on the way fires in order, before it. */
+  fire(timer: ScheduledTimer): void {
+    if (!this.#timers.has(timer)) {
+      throw new InvariantViolation('timers never early, never twice', `"${timer.label}" fired twice`)
+    }
+    for (let passed = this.#before(timer); passed !== undefined; passed = this.#before(timer))
+      this.#fire(passed)
+    this.#fire(timer)
+  }
+
+  #before({ at }: ScheduledTimer): ScheduledTimer | undefined {
+    return this.#earliest((timer) => timer.at < at && timer.at > this.#now)[0]
+  }
+
+  #fire(timer: ScheduledTimer): void {
+    this.#timers.delete(timer)
+    this.#now = Math.max(this.#now, timer.at)
+    timer.callback.run()
+  }
+
+  #earliest(isWanted: (timer: ScheduledTimer) => boolean): ScheduledTimer[] {
+    let earliest = Infinity
+    let found: ScheduledTimer[] = []
+    for (const timer of this.#timers) {
+      if (timer.at > earliest || !isWanted(timer)) continue
+      if (timer.at < earliest) found = []
+      earliest = timer.at
+      found.push(timer)
+    }
+    return found
+  }
+
+  /** The process is gone, and its timers with it. */
+  drop(process: Process): void {
+    for (const timer of this.#timers) if (timer.process === process) this.#timers.delete(timer)
+  }
+
+  /** What the engine of this process has set and nobody canceled. */
+  of(process: Process): ScheduledTimer[] {
+    return [...this.#timers].filter((timer) => timer.isEngines && timer.process === process)
+  }
+}
+
+interface NewTimer {
+  readonly at: number
+  readonly process?: Process | undefined
+  readonly isEngines?: boolean
+}

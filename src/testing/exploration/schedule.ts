@@ -1,0 +1,268 @@
+import { macrotaskTurn } from '../../clock/macrotask-turn.ts'
+import { systemClock } from '../../clock/system-clock.ts'
+import type { AnyTask } from '../../core/run.ts'
+import { type ExplorationTools, bodyTools } from './body-tools.ts'
+import type { Boundary } from './boundaries.ts'
+import type { WaitOutcome } from './observer.ts'
+import type { Process } from './process.ts'
+import { QuestionDesk } from './question-desk.ts'
+import { FIRST_INSTANT, type ScheduledTimer } from './schedule-timers.ts'
+import { ScheduleRecord, type Step } from './schedule-record.ts'
+import type { Choose, Decision } from './trace.ts'
+import { InvariantViolation } from './violation.ts'
+import { whoWaits } from './who-waits.ts'
+import { World, type WorldOptions } from './world.ts'
+
+/** What is explored: uses the engine, and throws when something is wrong. */
+export type Body = (t: ExplorationTools) => Promise<unknown>
+
+export type Fault = 'error' | 'lost' | 'late'
+
+export interface ScheduleOptions extends WorldOptions {
+  readonly tasks: readonly AnyTask[]
+  readonly crashes: 'never' | 'every-commit'
+  readonly faults: readonly Fault[]
+  readonly maxSteps: number
+}
+
+type Candidate = Boundary | ScheduledTimer
+
+/** What came of a schedule. */
+export interface ScheduleReport {
+  readonly decisions: readonly Decision[]
+  readonly steps: readonly Step[]
+  /** Virtual. */
+  readonly durationMs: number
+  readonly outcomes: readonly WaitOutcome[]
+  readonly failure?: { readonly error: unknown }
+}
+
+/** Conditions that are to be true in some schedule, by name. */
+export type Sometimes = Map<string, boolean>
+
+const REST_MS = 20
+const IO_GRACE_MS = 1_000
+/** Timers of upkeep in a row that change nothing: then nothing will. */
+const IDLE_UPKEEP = 24
+
+/** Runs a body once, on an engine, a storage and a clock of its own, with somebody who decides what happens when. */
+export class Schedule {
+  readonly #options: ScheduleOptions
+  readonly #world: World
+  readonly #desk: QuestionDesk
+  readonly #record: ScheduleRecord
+  readonly #tasks: AnyTask[]
+  #body: { readonly state: 'runs' | 'returned' } | { readonly state: 'threw'; readonly error: unknown } = {
+    state: 'runs',
+  }
+  #upkeep = 0
+
+  constructor(options: ScheduleOptions, choose: Choose, isDetailed = false) {
+    this.#record = new ScheduleRecord(choose, isDetailed)
+    this.#options = options
+    const tasks = [...options.tasks]
+    this.#world = new World({ ...options, engine: { ...options.engine, tasks } })
+    this.#desk = new QuestionDesk(this.#world)
+    this.#tasks = tasks
+  }
+
+  /** @param sometimes Where conditions are collected that are to be true in some schedule. */
+  async run(body: Body, sometimes: Sometimes = new Map()): Promise<ScheduleReport> {
+    this.#start(body, sometimes)
+    let failure: ScheduleReport['failure']
+    try {
+      await macrotaskTurn()
+      while (this.#goesOn()) {
+        // Most steps are synchronous: a promise for each would be a tenth of a schedule.
+        const step = this.#goOn()
+        if (step !== undefined) await step
+        await macrotaskTurn()
+      }
+      if (this.#body.state === 'threw') throw this.#body.error
+      await this.#end()
+    } catch (error) {
+      failure = { error }
+    }
+    const durationMs = this.#world.timers.now - FIRST_INSTANT
+    const { outcomes } = this.#world.observer
+    const { decisions, steps } = this.#record
+    const report = { decisions, steps, durationMs, outcomes }
+    return failure === undefined ? report : { ...report, failure }
+  }
+
+  #start(body: Body, sometimes: Sometimes): void {
+    const { crashes, faults } = this.#options
+    const tools = bodyTools({
+      world: this.#world,
+      desk: this.#desk,
+      tasks: this.#tasks,
+      mayRepeat: crashes !== 'never' || faults.some((fault) => fault !== 'late'),
+      sometimes: (name, condition) => sometimes.set(name, condition || (sometimes.get(name) ?? false)),
+    })
+    startBody(body, tools).then(
+      () => (this.#body = { state: 'returned' }),
+      (error: unknown) => (this.#body = { state: 'threw', error }),
+    )
+  }
+
+  /** Everything has come to rest; whether there is anything left to do. */
+  #goesOn(): boolean {
+    const { boundaries, timers, violation } = this.#world
+    if (violation !== undefined) throw violation.error
+    if (this.#body.state === 'threw') return false
+    if (this.#body.state === 'runs' || boundaries.underWay > 0) return true
+    return boundaries.pending.length > 0 || timers.due().length > 0
+  }
+
+  #goOn(): Promise<void> | undefined {
+    const { boundaries } = this.#world
+    if (boundaries.underWay > 0) return this.#waitFor(() => boundaries.underWay > 0)
+    const ready = [...boundaries.pending, ...this.#world.timers.due()]
+    return this.#desk.isEmpty ? this.#step(ready) : this.#serve(ready)
+  }
+
+  async #serve(ready: readonly Candidate[]): Promise<void> {
+    if (await this.#desk.serve(ready.length > 0 ? 'busy' : 'at rest')) return
+    await this.#step(ready)
+  }
+
+  #step(ready: readonly Candidate[]): Promise<void> | undefined {
+    const isLive = this.#body.state === 'runs'
+    if (ready.length === 0 && isLive && this.#isAway()) return this.#waitForRuns()
+    return this.#pick(isLive ? [...ready, ...this.#upcoming(ready.length > 0)] : ready)
+  }
+
+  /** Time may pass while something is pending: then to the next thing that somebody waits for. */
+  #upcoming(isBusy: boolean): readonly ScheduledTimer[] {
+    const { timers } = this.#world
+    return isBusy ? timers.upcomingForeground() : timers.upcoming()
+  }
+
+  #pick(candidates: readonly Candidate[]): Promise<void> | undefined {
+    const first = candidates[0]
+    if (first === undefined || this.#isIdle(candidates)) return this.#idle()
+    if (this.#record.steps.length >= this.#options.maxSteps) {
+      const message = `it is not over after ${this.#options.maxSteps} boundaries; the last one was "${first.label}"`
+      throw new InvariantViolation('the body comes to an end', message)
+    }
+    const options = candidates.map(({ label }) => label)
+    const index = options.length > 1 ? this.#record.decide({ kind: 'next', at: first.label, options }) : 0
+    const picked = candidates[index] ?? first
+    if ('pass' in picked) this.#pass(picked, options)
+    else this.#fire(picked, options)
+    return undefined
+  }
+
+  #fire(timer: ScheduledTimer, ready: readonly string[]): void {
+    this.#upkeep = timer.background && timer.at > this.#world.timers.now ? this.#upkeep + 1 : this.#upkeep
+    if (!timer.background) this.#upkeep = 0
+    this.#world.timers.fire(timer)
+    this.#note(timer.label, ready)
+  }
+
+  #pass(boundary: Boundary, ready: readonly string[]): void {
+    const { label, process } = boundary
+    const { crashes, faults } = this.#options
+    const { boundaries } = this.#world
+    if (boundary.isCommit && crashes === 'every-commit' && this.#mayDie(process)) {
+      const moment = this.#record.decide({ kind: 'crash', at: label, options: ['lives', 'before', 'after'] })
+      if (moment > 0) {
+        boundaries.take(boundary)
+        if (moment === 2) boundary.pass('unanswered')
+        this.#note(label, ready, moment === 1 ? 'the process dies before it' : 'the process dies of it')
+        this.#world.crash()
+        return
+      }
+    }
+    let fault: Fault | undefined
+    if (boundary.mayFail && faults.length > 0) {
+      fault = faults[this.#record.decide({ kind: 'fault', at: label, options: ['works', ...faults] }) - 1]
+    }
+    boundaries.take(boundary)
+    const event = fault === undefined ? undefined : FAULTS[fault]
+    this.#record.note({ now: this.#world.timers.now, label, ready, event, args: boundary.args })
+    boundary.pass(fault ?? 'whole')
+  }
+
+  #mayDie(process: Process | undefined): boolean {
+    return process !== undefined && this.#world.life.process === process
+  }
+
+  #note(label: string, ready: readonly string[], event?: string): void {
+    this.#record.note({ now: this.#world.timers.now, label, ready, event })
+  }
+
+  #isIdle(candidates: readonly Candidate[]): boolean {
+    return this.#upkeep > IDLE_UPKEEP && candidates.every((one) => 'background' in one && one.background)
+  }
+
+  #isAway(): boolean {
+    return this.#world.isStarted && this.#world.life.process.away.length > 0
+  }
+
+  #waitForRuns(): Promise<void> {
+    const { boundaries, timers } = this.#world
+    const isAway = (): boolean =>
+      this.#isAway() && boundaries.pending.length === 0 && timers.due().length === 0
+    return this.#waitFor(isAway)
+  }
+
+  /** Real time passes while something goes on that is not ours. */
+  async #waitFor(isBusy: () => boolean, graceMs: number = IO_GRACE_MS): Promise<void> {
+    const clock = systemClock()
+    const until = clock.now() + graceMs
+    while (isBusy()) {
+      if (clock.now() > until) throw this.#stillBusy()
+      await macrotaskTurn()
+    }
+  }
+
+  #stillBusy(): InvariantViolation {
+    const runs = this.#world.isStarted ? this.#world.life.process.away : []
+    const who =
+      runs.map((id) => `run "${this.#world.names.of(id) ?? id}"`).join(', ') || 'what `t.external` was given'
+    const message = `${who} is busy with something that is neither the engine's nor \`t.clock\`'s, and does not come back`
+    return new InvariantViolation('the body comes to an end', message)
+  }
+
+  async #idle(): Promise<void> {
+    this.#upkeep = 0
+    if (!this.#desk.isEmpty && (await this.#desk.serve('too late'))) return
+    await this.#stuck()
+  }
+
+  /** Nothing is left that could happen, and the body waits: unless it waits for real I/O that nobody declared. */
+  async #stuck(): Promise<void> {
+    const clock = systemClock()
+    const { boundaries, timers } = this.#world
+    for (const until = clock.now() + REST_MS; clock.now() <= until;) {
+      await macrotaskTurn()
+      if (this.#body.state !== 'runs' || boundaries.pending.length > 0 || timers.hasForeground) return
+    }
+    await this.#world.ended()
+    const waiting = await whoWaits(this.#world)
+    throw new InvariantViolation(
+      'the body comes to an end',
+      `nothing is left that could happen, and ${waiting}`,
+    )
+  }
+
+  async #end(): Promise<void> {
+    if (!this.#world.isStarted) return
+    await this.#world.ended()
+    await this.#world.close()
+    const { violation } = this.#world
+    if (violation !== undefined) throw violation.error
+  }
+}
+
+/** A body that throws at once rejects like any other. */
+async function startBody(body: Body, tools: ExplorationTools): Promise<unknown> {
+  return body(tools)
+}
+
+const FAULTS: Readonly<Record<Fault, string>> = {
+  error: 'fails without any effect',
+  lost: 'takes effect and fails',
+  late: 'takes effect, its answer comes later',
+}

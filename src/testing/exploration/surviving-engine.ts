@@ -1,0 +1,209 @@
+import type { Unsubscribe } from '../../contract/storage.ts'
+import type { CursorPage, CursorPagePromise } from '../../core/cursor-page.ts'
+import { type Engine, kernelOf } from '../../core/engine.ts'
+import type { EngineEvents } from '../../core/engine-events.ts'
+import type {
+  AnyTask,
+  RunHandle,
+  RunsNamespace,
+  TaskOutput,
+  TaskPayload,
+  TasksNamespace,
+  TriggerOptions,
+} from '../../core/run.ts'
+import { TriggeredRun } from '../../core/triggered-run.ts'
+import type { WaitNamespace } from '../../core/token.ts'
+import { InjectedFault } from './boundaries.ts'
+import { mortal } from './mortal-iterable.ts'
+import type { World } from './world.ts'
+
+/**
+ * The engine of an exploration as its body sees it: a client that does not give up. A call that a crash cut off, or that a
+ * fault failed, is made again on the engine that is there then; handles go on with the new engine.
+ */
+export class SurvivingEngine {
+  readonly #world: World
+  /** Whether calls may have to be repeated: then what they create has a key. */
+  readonly #mayRepeat: boolean
+  #calls = 0
+
+  constructor(world: World, mayRepeat: boolean) {
+    this.#world = world
+    this.#mayRepeat = mayRepeat
+  }
+
+  /** As the interface that everything else takes. */
+  get engine(): Engine {
+    const current = (): Engine => this.#world.life.engine
+    return {
+      wait: this.#wait(),
+      runs: this.#runs(),
+      tasks: this.#tasks(),
+      get metadata() {
+        return current().metadata
+      },
+      get streams() {
+        return current().streams
+      },
+      trigger: (task, payload, options) => this.#trigger(task, payload, options),
+      on: (name, listener) => this.#on(name, listener),
+      ready: () => this.survive((engine) => engine.ready()),
+      makeDefault: () => this.#makeDefault(),
+      stats: () => current().stats(),
+      close: (options) => current().close(options),
+      [Symbol.asyncDispose]: () => current().close(),
+    }
+  }
+
+  /** Makes a call until it is answered. */
+  async survive<T>(call: (engine: Engine) => Promise<T>): Promise<T> {
+    for (;;) {
+      const { engine, process } = this.#world.life
+      const cutOff = process.died.promise.then(() => undefined)
+      try {
+        const answer = await Promise.race([call(engine).then((value) => ({ value })), cutOff])
+        if (answer !== undefined) return answer.value
+      } catch (error) {
+        if (!(error instanceof InjectedFault)) throw error
+      }
+    }
+  }
+
+  async #trigger<Task extends AnyTask>(
+    task: Task,
+    payload: TaskPayload<Task>,
+    options?: TriggerOptions,
+  ): Promise<RunHandle<TaskOutput<Task>>> {
+    const keyed = this.#keyed(options)
+    return this.#handle(await this.survive((engine) => engine.trigger(task, payload, keyed)))
+  }
+
+  /** What a repeated call must not create twice gets a key, as a careful client would give it. */
+  #keyed<Options extends { readonly idempotencyKey?: string }>(options?: Options): Options | undefined {
+    if (!this.#mayRepeat || options?.idempotencyKey !== undefined) return options
+    const idempotencyKey = `body ${(this.#calls += 1)}`
+    // All of these options are optional.
+    return { ...options, idempotencyKey } as Options
+  }
+
+  #handle<Output>(handle: RunHandle<Output>): RunHandle<Output> {
+    const { process } = this.#world.life
+    const now = async (engine: Engine): Promise<RunHandle<Output>> => {
+      if (!process.isDead) return handle
+      const record = await this.#world.storage.runs.get(handle.id)
+      if (record === undefined) return handle
+      // The same run: its output is of the same type.
+      return new TriggeredRun<Output>(kernelOf(engine), record, handle.isCached)
+    }
+    return {
+      id: handle.id,
+      isCached: handle.isCached,
+      get publicAccessToken() {
+        return handle.publicAccessToken
+      },
+      result: () => this.survive(async (engine) => (await now(engine)).result()),
+      outcome: () => this.survive(async (engine) => (await now(engine)).outcome()),
+    }
+  }
+
+  #wait(): WaitNamespace {
+    const current = (): WaitNamespace => this.#world.life.engine.wait
+    return {
+      createToken: (options) => {
+        const keyed = this.#keyed(options)
+        return this.survive((engine) => engine.wait.createToken(keyed))
+      },
+      completeToken: (token, output) => this.survive((engine) => engine.wait.completeToken(token, output)),
+      retrieveToken: (token) => this.survive((engine) => engine.wait.retrieveToken(token)),
+      listTokens: (params = {}) =>
+        this.#list((engine, after) =>
+          engine.wait.listTokens(after === undefined ? params : { ...params, after }),
+        ),
+      forToken: (token, options) => current().forToken(token, options),
+      for: (options) => current().for(options),
+      until: (options) => current().until(options),
+    }
+  }
+
+  #runs(): RunsNamespace {
+    return {
+      retrieve: (run) => this.survive((engine) => engine.runs.retrieve(run)),
+      poll: (run) => this.survive((engine) => engine.runs.poll(run)),
+      cancel: (run) => this.survive((engine) => engine.runs.cancel(run)),
+      replay: async (run) => this.#handle(await this.survive((engine) => engine.runs.replay(run))),
+      list: (params = {}) =>
+        this.#list((engine, after) => engine.runs.list(after === undefined ? params : { ...params, after })),
+      subscribeToRun: <Task extends AnyTask = AnyTask>(run: Parameters<RunsNamespace['poll']>[0]) => {
+        const { engine, process } = this.#world.life
+        const subscription = engine.runs.subscribeToRun<Task>(run)
+        return {
+          ...mortal(subscription, process),
+          withStreams: <Streams = Readonly<Record<string, unknown>>>() =>
+            mortal(subscription.withStreams<Streams>(), process),
+        }
+      },
+    }
+  }
+
+  #tasks(): TasksNamespace {
+    const current = (): TasksNamespace => this.#world.life.engine.tasks
+    return {
+      trigger: async (id, payload, options) => {
+        const keyed = this.#keyed(options)
+        return this.#handle(await this.survive((engine) => engine.tasks.trigger(id, payload, keyed)))
+      },
+      batchTrigger: async (id, items) => {
+        const keyed = items.map((item) => ({ ...item, ...optional(this.#keyed(item.options)) }))
+        const { runs } = await this.survive((engine) => engine.tasks.batchTrigger(id, keyed))
+        return { runs: runs.map((run) => this.#handle(run)) }
+      },
+      triggerAndWait: (id, payload, options) => current().triggerAndWait(id, payload, options),
+      batchTriggerAndWait: (id, items) => current().batchTriggerAndWait(id, items),
+    }
+  }
+
+  #list<Item>(load: (engine: Engine, after?: string) => CursorPagePromise<Item>): CursorPagePromise<Item> {
+    const first = this.survive<CursorPage<Item>>((engine) => load(engine))
+    // Iterated instead of awaited it rejects in the iterator.
+    first.catch(() => undefined)
+    const next = (after: string): Promise<CursorPage<Item>> => this.survive((engine) => load(engine, after))
+    return Object.assign(first, {
+      async *[Symbol.asyncIterator]() {
+        for (let page = await first; ; page = await next(page.pagination.next)) {
+          yield* page.data
+          if (page.pagination.next === undefined) return
+        }
+      },
+    })
+  }
+
+  #on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe {
+    let isOn = true
+    let remove = this.#world.life.engine.on(name, listener)
+    this.#world.onRestart((engine) => {
+      if (isOn) remove = engine.on(name, listener)
+    })
+    return () => {
+      isOn = false
+      remove()
+    }
+  }
+
+  #makeDefault(): Unsubscribe {
+    let isDefault = true
+    let remove = this.#world.life.engine.makeDefault()
+    this.#world.onRestart((engine) => {
+      if (!isDefault) return
+      remove()
+      remove = engine.makeDefault()
+    })
+    return () => {
+      isDefault = false
+      remove()
+    }
+  }
+}
+
+function optional<Options>(options: Options | undefined): { options?: Options } {
+  return options === undefined ? {} : { options }
+}

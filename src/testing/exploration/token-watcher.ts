@@ -1,0 +1,149 @@
+import type { TokenRecord } from '../../contract/records.ts'
+import type { Storage } from '../../contract/storage.ts'
+import type { Names } from './names.ts'
+import type { WaitOutcome, Watcher } from './observer.ts'
+import type { CallOf, StorageCall } from './storage-call.ts'
+import { checkTokenHistory, type TokenOperation } from './token-history.ts'
+import { isSameState, type TokenState } from './token-model.ts'
+import { InvariantViolation } from './violation.ts'
+
+interface Watched {
+  readonly id: string
+  readonly operations: TokenOperation[]
+  /** Known once the token was seen. */
+  timeoutAt: number
+  /** The completion that was acknowledged. */
+  acknowledged?: TokenState
+}
+
+type TokenCall = CallOf<'tokens.settle'> | CallOf<'tokens.get'> | CallOf<'tokens.await'>
+
+/** Keeps the history of every token that can be completed, and checks it against the model at the end. */
+export class TokenWatcher implements Watcher {
+  readonly #names: Names
+  readonly #watched = new Map<string, Watched>()
+  readonly #calls: { readonly watched: Watched; readonly call: TokenCall }[] = []
+  /** The first call of every instant: from then on anything may have timed out what was past its deadline. */
+  readonly #sweeps: TokenOperation[] = []
+
+  constructor(names: Names) {
+    this.#names = names
+  }
+
+  called(call: StorageCall): void {
+    const { now, calledAt } = call
+    if (this.#sweeps.at(-1)?.now !== now) this.#sweeps.push({ kind: 'look', now, calledAt })
+    if (call.name === 'tokens.settle') this.#watch(call.args[0].id, call)
+    else if (call.name === 'tokens.get') this.#watch(call.args[0], call)
+    else if (call.name === 'tokens.await') this.#watch(call.args[0].tokenId, call)
+  }
+
+  answered(call: StorageCall): void {
+    if (call.name === 'tokens.settle') this.#settled(call)
+    if (call.name !== 'tick') return
+    for (const record of call.reply?.answer.settled ?? []) this.#swept(record, call)
+  }
+
+  get outcomes(): readonly WaitOutcome[] {
+    return Array.from(this.#watched.values(), ({ id, operations }) => {
+      const settled = operations.find(({ reply }) => reply !== undefined && reply.seen.status !== 'WAITING')
+      const outcome = settled?.reply?.seen.status ?? 'WAITING'
+      return { wait: this.#names.of(id) ?? 'a token that does not exist', outcome }
+    })
+  }
+
+  async ended(storage: Storage, now: number): Promise<void> {
+    for (const { watched, call } of this.#calls) {
+      watched.operations.push(operationOf(call))
+      watched.timeoutAt = recordOf(call)?.timeoutAt ?? watched.timeoutAt
+    }
+    for (const { id, operations, timeoutAt, acknowledged } of this.#watched.values()) {
+      const sweep = this.#sweeps.find((first) => first.now >= timeoutAt)
+      if (sweep !== undefined) operations.push(sweep)
+      // First: what is lost is seen in the history too, but this says why it matters.
+      if (acknowledged !== undefined) await this.#checkKept(storage, { id, acknowledged, now })
+      const problem = checkTokenHistory(operations, timeoutAt)
+      if (problem !== undefined)
+        throw new InvariantViolation(problem.invariant, `${this.#name(id)}: ${problem.message}`)
+    }
+  }
+
+  #watch(id: string, call: TokenCall): void {
+    // Sleeps, effects and the ends of runs are settled by themselves.
+    if (id.startsWith('waitpoint_')) this.#calls.push({ watched: this.#of(id), call })
+  }
+
+  #of(id: string): Watched {
+    const known = this.#watched.get(id)
+    if (known !== undefined) return known
+    const watched: Watched = { id, operations: [], timeoutAt: Infinity }
+    this.#watched.set(id, watched)
+    return watched
+  }
+
+  #settled({ args: [{ id }], reply }: CallOf<'tokens.settle'>): void {
+    const answer = reply?.answer
+    if (answer === undefined || answer === 'stale' || !answer.won) return
+    const watched = this.#of(id)
+    if (watched.acknowledged !== undefined)
+      throw new InvariantViolation(
+        'single assignment',
+        `${this.#name(id)}: two completions were told that they won`,
+      )
+    watched.acknowledged = stateOf(answer.record)
+  }
+
+  #swept(record: TokenRecord, { calledAt, now, reply }: CallOf<'tick'>): void {
+    if (record.kind !== 'MANUAL' || reply === undefined) return
+    const told = { answeredAt: reply.answeredAt, seen: stateOf(record), won: false }
+    const watched = this.#of(record.id)
+    watched.timeoutAt = record.timeoutAt ?? Infinity
+    watched.operations.push({ kind: 'look', now, calledAt, reply: told })
+  }
+
+  async #checkKept(
+    storage: Storage,
+    { id, acknowledged, now }: { id: string; acknowledged: TokenState; now: number },
+  ): Promise<void> {
+    const record = (await storage.tokens.get(id, now))?.record
+    // What has ended is not kept for ever.
+    if (record === undefined || isSameState(stateOf(record), acknowledged)) return
+    const message = `${this.#name(id)} was completed, and whoever did it was told so, but it is ${record.status}`
+    throw new InvariantViolation('no acknowledged completion lost', message)
+  }
+
+  #name(id: string): string {
+    return `token "${this.#names.of(id) ?? id}"`
+  }
+}
+
+function operationOf(call: TokenCall): TokenOperation {
+  const { calledAt, now } = call
+  const operation: TokenOperation =
+    call.name === 'tokens.settle'
+      ? { kind: 'complete', outputJson: call.args[0].outputJson, now, calledAt }
+      : { kind: 'look', now, calledAt }
+  const record = recordOf(call)
+  if (record === undefined || call.reply === undefined) return operation
+  return {
+    ...operation,
+    reply: { answeredAt: call.reply.answeredAt, seen: stateOf(record), won: hasWon(call) },
+  }
+}
+
+function hasWon({ name, reply }: TokenCall): boolean {
+  const answer = name === 'tokens.settle' ? reply?.answer : undefined
+  return answer !== undefined && answer !== 'stale' && answer.won
+}
+
+function recordOf(call: TokenCall): TokenRecord | undefined {
+  const answer = call.reply?.answer
+  // An attempt that lost its run is not told what became of the token.
+  if (answer === undefined || answer === 'stale') return undefined
+  if ('record' in answer) return answer.record
+  return 'token' in answer ? answer.token : undefined
+}
+
+function stateOf({ status, outputJson }: TokenRecord): TokenState {
+  return status === 'COMPLETED' ? { status, outputJson } : { status }
+}

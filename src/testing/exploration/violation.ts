@@ -1,0 +1,29 @@
+/** What must hold in every schedule, whatever the body is about. */
+export type Invariant =
+  | 'single assignment'
+  | 'tokens are linearizable'
+  | 'no acknowledged completion lost'
+  | 'every waiter released exactly once'
+  | 'waiter and storage agree'
+  | 'no delivery after cancel'
+  | 'a run ends once its waits are answered'
+  | 'attempts within policy'
+  | 'readers see a contiguous run of chunks'
+  | 'timers never early, never twice'
+  | 'context preserved'
+  | 'nothing left at dispose'
+  | 'the body comes to an end'
+  | 'the body holds'
+  | 'what was to happen sometimes happens'
+  | 'the same schedule twice is the same'
+
+/** An invariant does not hold: thrown inside a schedule, and the cause of what `explore` throws. */
+export class InvariantViolation extends Error {
+  readonly invariant: Invariant
+
+  constructor(invariant: Invariant, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'InvariantViolation'
+    this.invariant = invariant
+  }
+}

@@ -1,0 +1,144 @@
+import type { RunRecord, WaitRecord } from '../../contract/records.ts'
+import type { Storage } from '../../contract/storage.ts'
+import { isFinal } from '../../core/run-status.ts'
+import type { Names } from './names.ts'
+import type { Watcher } from './observer.ts'
+import type { Process } from './process.ts'
+import type { CallOf, StorageCall } from './storage-call.ts'
+import { type Invariant, InvariantViolation } from './violation.ts'
+
+/** Watches who waits for what: every waiter is released once, none after a cancel, and storage knows of the same waits. */
+export class WaitWatcher implements Watcher {
+  readonly #names: Names
+  /** Waits that were asked for at some time. */
+  readonly #asked = new Set<string>()
+  /** Waits that were handed over by the call that settled them. */
+  readonly #delivered = new Set<string>()
+  /** Waits that storage says it knows, by run. */
+  readonly #registered = new Map<string, Set<string>>()
+  /** Runs whose cancel was acknowledged, and when. */
+  readonly #canceled = new Map<string, number>()
+  /** What the processes call themselves. */
+  readonly #owners = new Map<string, Process>()
+
+  constructor(names: Names) {
+    this.#names = names
+  }
+
+  called(call: StorageCall): void {
+    if (call.name === 'tokens.await') this.#asked.add(keyOf(call.args[0]))
+    if (call.name === 'tick') this.#owners.set(call.args[0].owner, call.process)
+    if (call.name !== 'tokens.release') return
+    for (const { runId, tokenId } of call.args[0]) this.#registered.get(runId)?.delete(tokenId)
+  }
+
+  answered(call: StorageCall): void {
+    if (call.name === 'tokens.await') this.#awaited(call)
+    else if (call.name === 'tokens.settle') this.#settled(call)
+    else if (call.name === 'runs.update') this.#updated(call)
+    else if (call.name === 'tick') this.#ticked(call)
+    else if (call.name === 'runs.resume') this.#resumed(call)
+    else if (call.name === 'runs.claim')
+      for (const run of call.reply?.answer.runs ?? []) this.#registered.delete(run.id)
+  }
+
+  async ended(storage: Storage, now: number): Promise<void> {
+    const { records } = await storage.runs.list({ status: ['EXECUTING', 'WAITING'] }, { limit: 100 })
+    // Whoever executes may hold the slot that others wait for.
+    if (records.some(({ status }) => status === 'EXECUTING')) return
+    for (const run of records) {
+      // Of a process that died they are found when its lease ends.
+      if (this.#owners.get(run.owner ?? '')?.isDead === false) await this.#checkParked(storage, run, now)
+    }
+  }
+
+  async #checkParked(storage: Storage, run: RunRecord, now: number): Promise<void> {
+    const name = this.#nameOf(run.id)
+    const waits = this.#waitsOf(run.id)
+    for (const tokenId of waits) {
+      const token = await storage.tokens.get(tokenId, now)
+      if (token === undefined || token.record.status === 'WAITING') continue
+      const message = `${this.#nameOf(tokenId)} is ${token.record.status}, and run "${name}" still waits for it`
+      throw new InvariantViolation('every waiter released exactly once', message)
+    }
+    const stored = await storage.runs.waits(run.id)
+    if (waits.size === 0 && stored.length === 0)
+      throw new InvariantViolation(
+        'a run ends once its waits are answered',
+        `run "${name}" is parked and waits for nothing`,
+      )
+    const lost = [...waits].filter((tokenId) => !stored.some(({ id }) => id === tokenId))
+    if (lost.length === 0) return
+    const message = `run "${name}" waits for ${lost.map((id) => this.#nameOf(id)).join(', ')}, and storage does not know`
+    throw new InvariantViolation('waiter and storage agree', message)
+  }
+
+  #awaited({ args: [{ runId, tokenId }], reply }: CallOf<'tokens.await'>): void {
+    if (reply?.answer.outcome === 'registered') this.#waitsOf(runId).add(tokenId)
+  }
+
+  #settled(call: CallOf<'tokens.settle'>): void {
+    const answer = call.reply?.answer
+    if (answer !== undefined && answer !== 'stale') this.#handedOver(answer.ready, call)
+  }
+
+  #ticked(call: CallOf<'tick'>): void {
+    for (const wait of call.reply?.answer.ready ?? []) this.#assertWanted(wait, call)
+  }
+
+  #resumed(call: CallOf<'runs.resume'>): void {
+    if (call.reply?.answer.outcome === 'resumed') this.#assertNotCanceled(call.args[0].id, call)
+  }
+
+  #updated(call: CallOf<'runs.update'>): void {
+    if (call.reply?.answer === undefined) return
+    const { answer, answeredAt } = call.reply
+    this.#handedOver(answer.ready, call)
+    const { id, status } = answer.record
+    if (status === 'CANCELED' && !this.#canceled.has(id)) this.#canceled.set(id, answeredAt)
+    if (isFinal(status)) this.#registered.delete(id)
+  }
+
+  #handedOver(ready: readonly WaitRecord[] | undefined, call: StorageCall): void {
+    for (const wait of ready ?? []) {
+      this.#assertWanted(wait, call)
+      const key = keyOf(wait)
+      if (this.#delivered.has(key)) throw this.#violation(wait, 'was released twice')
+      this.#delivered.add(key)
+    }
+  }
+
+  #assertWanted(wait: WaitRecord, call: StorageCall): void {
+    if (!this.#asked.has(keyOf(wait))) throw this.#violation(wait, 'was released without being asked for')
+    this.#assertNotCanceled(wait.runId, call)
+  }
+
+  #assertNotCanceled(runId: string, { calledAt, name }: StorageCall): void {
+    const canceledAt = this.#canceled.get(runId)
+    if (canceledAt === undefined || canceledAt > calledAt) return
+    const message = `run "${this.#nameOf(runId)}" was canceled, and ${name} still let it go on`
+    throw new InvariantViolation('no delivery after cancel', message)
+  }
+
+  #waitsOf(runId: string): Set<string> {
+    const known = this.#registered.get(runId)
+    if (known !== undefined) return known
+    const waits = new Set<string>()
+    this.#registered.set(runId, waits)
+    return waits
+  }
+
+  #violation({ tokenId, runId }: WaitRecord, what: string): InvariantViolation {
+    const invariant: Invariant = 'every waiter released exactly once'
+    const message = `the wait of run "${this.#nameOf(runId)}" for ${this.#nameOf(tokenId)} ${what}`
+    return new InvariantViolation(invariant, message)
+  }
+
+  #nameOf(id: string): string {
+    return this.#names.of(id) ?? id
+  }
+}
+
+function keyOf({ tokenId, runId }: Pick<WaitRecord, 'tokenId' | 'runId'>): string {
+  return `${tokenId} ${runId}`
+}

@@ -1,0 +1,178 @@
+import { systemClock } from '../clock/system-clock.ts'
+import { Coverage, type WaitCoverage } from './exploration/coverage.ts'
+import { type Decider, following, replay as replayOf } from './exploration/decider.ts'
+import { divergence } from './exploration/determinism.ts'
+import { enumerate } from './exploration/enumerate.ts'
+import { ExplorationError } from './exploration/exploration-error.ts'
+import { Progress } from './exploration/progress.ts'
+import { pct, random } from './exploration/random-decider.ts'
+import {
+  type Body,
+  Schedule,
+  type ScheduleOptions,
+  type ScheduleReport,
+  type Sometimes,
+} from './exploration/schedule.ts'
+import { type BodyOptions, scheduleOptions } from './exploration/schedule-options.ts'
+import { shrink, traceOf } from './exploration/shrink.ts'
+import { type Choose, parseTrace } from './exploration/trace.ts'
+import { InvariantViolation } from './exploration/violation.ts'
+
+export interface ExploreOptions extends BodyOptions {
+  /** Departures from FIFO in one schedule, at most. Default 2. */
+  readonly maxDeviations?: number
+  /** Where to stop although there are schedules left. Default: 100,000 runs (1,000 at random), 30 s. */
+  readonly budget?: { readonly runs?: number; readonly ms?: number }
+  /** Who decides. Default `enumerate`: every schedule with at most `maxDeviations` departures from FIFO. */
+  readonly decider?: 'enumerate' | 'random' | 'pct' | Decider
+  /** Of `random` and `pct`. `WAITPOINT_SEED` goes before it. Default 1. */
+  readonly seed?: number | string
+  /** One line that a failure printed: only that schedule is run. `WAITPOINT_REPLAY` goes before it. */
+  readonly replay?: string
+}
+
+export interface ExploreReport {
+  /** Schedules that were run. */
+  readonly runs: number
+  /** Every schedule with at most `maxDeviations` departures was run; nothing was cut by a budget or left to chance. */
+  readonly complete: boolean
+  /** The most departures from FIFO a schedule had. */
+  readonly deepest: number
+  /** In how many schedules each wait was completed, timed out, or never answered: what was not reached is not here. */
+  readonly waits: WaitCoverage
+}
+
+/** Which of the first schedules run twice, to see whether they are the same. */
+const RUN_TWICE: ReadonlySet<number> = new Set([1, 8, 64, 512])
+const RANDOM_RUNS = 1_000
+const MOST_RUNS = 100_000
+const MOST_MS = 30_000
+
+/**
+ * Runs a body in every schedule with at most so many departures from FIFO: every order of storage calls and timers,
+ * time that passes while a call is out, and on request every crash and every fault. What must always hold is watched; a
+ * failure is shrunk and told as a story, with one line that replays it.
+ *
+ * Every schedule has an engine, a storage in memory and a clock of its own, so a body makes its state inside.
+ *
+ * @throws ExplorationError `ERR_EXPLORATION_FAILED`.
+ *
+ * @example
+ * ```ts
+ * const { runs, complete } = await explore(
+ *   async (t) => {
+ *     const run = await t.engine.trigger(review, { doc: 'd1' })
+ *     await t.complete({ tag: 'review' }, { approved: true })
+ *     expect(await run.outcome()).toMatchObject({ ok: true })
+ *   },
+ *   { tasks: [review], crashes: 'every-commit' },
+ * )
+ * ```
+ */
+export async function explore(body: Body, options: ExploreOptions = {}): Promise<ExploreReport> {
+  return new Exploration(body, options).run()
+}
+
+class Exploration {
+  readonly #body: Body
+  readonly #options: ScheduleOptions
+  readonly #decider: Decider
+  readonly #isReplay: boolean
+  readonly #budget: { readonly runs: number; readonly ms: number }
+  readonly #clock = systemClock()
+  readonly #sometimes: Sometimes = new Map()
+  readonly #coverage = new Coverage()
+  #runs = 0
+  #deepest = 0
+
+  constructor(body: Body, options: ExploreOptions) {
+    const { decider, budget, replay, seed, maxDeviations, ...others } = options
+    const replayed = process.env['WAITPOINT_REPLAY'] ?? replay
+    this.#body = body
+    this.#options = scheduleOptions(others)
+    this.#isReplay = replayed !== undefined
+    this.#decider =
+      replayed === undefined ? deciderOf({ decider, seed, maxDeviations }) : replayOf(parseTrace(replayed))
+    const runs = this.#decider.isExhaustive ? MOST_RUNS : RANDOM_RUNS
+    this.#budget = { runs: budget?.runs ?? runs, ms: budget?.ms ?? MOST_MS }
+  }
+
+  async run(): Promise<ExploreReport> {
+    const progress = new Progress({ clock: this.#clock, budget: this.#budget })
+    try {
+      const isCut = await this.#runAll((runs, deepest) => progress.ran(runs, deepest))
+      const complete = this.#decider.isExhaustive && !isCut && !this.#isReplay
+      if (!this.#isReplay) this.#checkSometimes()
+      return { runs: this.#runs, complete, deepest: this.#deepest, waits: this.#coverage.waits }
+    } finally {
+      progress.end()
+    }
+  }
+
+  /** Whether the budget ended it. */
+  async #runAll(ran: (runs: number, deepest: number) => void): Promise<boolean> {
+    const endsAt = this.#clock.now() + this.#budget.ms
+    for (;;) {
+      const isSpent = this.#runs >= this.#budget.runs || this.#clock.now() > endsAt
+      const choose = this.#decider.begin()
+      if (choose === undefined) return false
+      if (isSpent) return true
+      this.#runs += 1
+      const isDetailed = RUN_TWICE.has(this.#runs)
+      const schedule = new Schedule(this.#options, choose, isDetailed)
+      const report = await schedule.run(this.#body, this.#sometimes)
+      if (report.failure !== undefined) throw await this.#failed(report)
+      if (isDetailed) await this.#runAgain(report)
+      this.#decider.end?.(report.decisions)
+      this.#coverage.add(report.outcomes)
+      this.#deepest = Math.max(this.#deepest, this.#decider.depth ?? traceOf(report).length)
+      ran(this.#runs, this.#deepest)
+    }
+  }
+
+  async #failed(report: ScheduleReport): Promise<ExplorationError> {
+    const asItIs = { trace: traceOf(report), report }
+    const shrunk = this.#isReplay ? asItIs : await shrink(report, (choose) => this.#rerun(choose))
+    return new ExplorationError({ ...shrunk, run: this.#runs, deviationsBefore: traceOf(report).length })
+  }
+
+  #rerun(choose: Choose, isDetailed = false): Promise<ScheduleReport> {
+    return new Schedule(this.#options, choose, isDetailed).run(this.#body)
+  }
+
+  async #runAgain(report: ScheduleReport): Promise<void> {
+    // Whoever reads the real clock is to see another time.
+    for (const until = this.#clock.now() + 1; this.#clock.now() < until;);
+    const trace = traceOf(report)
+    const again = await this.#rerun(following(trace), true)
+    const error = again.failure?.error ?? divergence(report, again)
+    if (error === undefined) return
+    const failed = { trace, report: { ...again, failure: { error } } }
+    throw new ExplorationError({ ...failed, run: this.#runs, deviationsBefore: trace.length })
+  }
+
+  #checkSometimes(): void {
+    for (const [name, wasTrue] of this.#sometimes) {
+      if (wasTrue) continue
+      const message = `"${name}" was true in none of ${this.#runs} schedules: the body never gets there, or it needs more deviations`
+      const error = new InvariantViolation('what was to happen sometimes happens', message)
+      const report = { decisions: [], steps: [], durationMs: 0, outcomes: [], failure: { error } }
+      throw new ExplorationError({ trace: [], report, run: this.#runs, deviationsBefore: 0 })
+    }
+  }
+}
+
+function deciderOf({
+  decider = 'enumerate',
+  seed = 1,
+  maxDeviations = 2,
+}: {
+  readonly decider: ExploreOptions['decider']
+  readonly seed: ExploreOptions['seed']
+  readonly maxDeviations: ExploreOptions['maxDeviations']
+}): Decider {
+  if (typeof decider !== 'string') return decider
+  if (decider === 'enumerate') return enumerate(maxDeviations)
+  const fixed = process.env['WAITPOINT_SEED'] ?? seed
+  return decider === 'random' ? random(fixed) : pct(fixed, maxDeviations + 1)
+}

@@ -1,0 +1,93 @@
+import { describe, it } from 'vitest'
+import { type AnyTask, metadata, once, task, wait } from 'waitpoint'
+import { type Body, explore } from 'waitpoint/testing'
+
+const child = task({
+  id: 'child',
+  run: async (_payload: null) => {
+    const token = await wait.createToken({ tags: ['question'], timeout: '1h' })
+    const answer = await wait.forToken<string>(token)
+    return answer.ok ? answer.output : 'no answer'
+  },
+})
+const parent = task({ id: 'parent', run: (_payload: null) => child.triggerAndWait(null).unwrap() })
+async function* abc(): AsyncGenerator<string> {
+  for (const word of ['a', 'b', 'c']) yield word
+}
+
+const stream = task({
+  id: 'stream',
+  run: async (_payload: null) => {
+    let text = ''
+    for await (const word of await metadata.stream('words', abc())) text += word
+    return text
+  },
+})
+const naps = task({
+  id: 'naps',
+  run: async (_payload: null) => {
+    await wait.for({ seconds: 5 })
+    const mails = await once('mail', () => 1)
+    await wait.for({ seconds: 5 })
+    return mails
+  },
+})
+const race = task({
+  id: 'race',
+  run: async (_payload: null) => {
+    const token = await wait.createToken({ tags: ['question'], timeout: '1h' })
+    const answer = wait.forToken(token).then(({ ok }) => (ok ? 'answered' : 'timed out'))
+    return Promise.race([answer, wait.for({ minutes: 1 }).then(() => 'slept')])
+  },
+})
+const retry = task({
+  id: 'retry',
+  retry: { maxAttempts: 3, minTimeoutInMs: 1_000, maxTimeoutInMs: 1_000, factor: 1, randomize: false },
+  run: (_payload: null, { ctx }) => {
+    if (ctx.attempt.policyNumber < 3) throw new Error('again')
+    return 'third time lucky'
+  },
+})
+
+/** One run of a task; whoever is asked answers at once. */
+function oneRun(aTask: AnyTask, expected: readonly unknown[]): Body {
+  return async (t) => {
+    const run = await t.engine.tasks.trigger(aTask.id, null as never)
+    const [outcome] = await Promise.all([run.outcome(), t.complete({ tag: 'question' }, 'yes')])
+    if (!outcome.ok) throw outcome.error
+    if (!expected.includes(outcome.output)) throw new Error(`came to ${String(outcome.output)}`)
+  }
+}
+
+/** Two processes answer at the same time. */
+const answeredElsewhere: Body = async (t) => {
+  const run = await t.engine.tasks.trigger<typeof child>('child', null)
+  const token = await t.waitingToken({ tag: 'question' })
+  const [here, there] = await Promise.all([
+    t.engine.wait.completeToken(token, 'here'),
+    t.elsewhere.wait.completeToken(token, 'there'),
+  ])
+  if (here.success && there.success) throw new Error('both won')
+  const answer = await run.result()
+  if (!['here', 'there', 'no answer'].includes(answer)) throw new Error(`${answer} won`)
+}
+
+const laws: readonly (readonly [name: string, tasks: readonly AnyTask[], body: Body])[] = [
+  ['a run that waits for another one', [parent, child], oneRun(parent, ['yes', 'no answer'])],
+  ['a run that streams', [stream], oneRun(stream, ['abc'])],
+  ['a run that sleeps, mails and sleeps', [naps], oneRun(naps, [1])],
+  ['a wait that loses a race', [race], oneRun(race, ['answered', 'timed out', 'slept'])],
+  ['a run that is retried', [retry], oneRun(retry, ['third time lucky'])],
+  ['a run that two processes answer', [child], answeredElsewhere],
+]
+
+describe('in every schedule with one departure, with a crash before and after every write and late answers', () => {
+  it.each(laws)('%s ends as it should', async (_name, tasks, body) => {
+    await explore(body, { tasks, maxDeviations: 1, crashes: 'every-commit', faults: ['late'] })
+  })
+
+  it.each(laws)('%s ends as it should, also in 200 schedules at random', async (_name, tasks, body) => {
+    const budget = { runs: 200 }
+    await explore(body, { tasks, decider: 'random', crashes: 'every-commit', faults: ['late'], budget })
+  })
+})

@@ -1,0 +1,31 @@
+import type { Break, BrokenStorage } from './broken-storage.ts'
+import { brokenChunks } from './chunks.ts'
+import { brokenClaims } from './claims.ts'
+import { brokenInserts } from './inserts.ts'
+import { brokenLists } from './lists.ts'
+import { brokenOwners, brokenTicks } from './owners.ts'
+import { brokenHints, brokenPrunes } from './prunes-and-hints.ts'
+import { brokenCrashes, brokenHistories, brokenSkews } from './races.ts'
+import { brokenRuns } from './runs.ts'
+import { brokenTokens } from './tokens.ts'
+
+const breaks: Readonly<Record<string, Break>> = {
+  ...brokenInserts,
+  ...brokenClaims,
+  ...brokenTokens,
+  ...brokenLists,
+  ...brokenRuns,
+  ...brokenOwners,
+  ...brokenTicks,
+  ...brokenChunks,
+  ...brokenPrunes,
+  ...brokenHints,
+  ...brokenSkews,
+  ...brokenHistories,
+}
+
+/** For every law a storage that breaks it and, of the laws before it, none. */
+export const brokenStorages: Readonly<Record<string, BrokenStorage>> = {
+  ...Object.fromEntries(Object.entries(breaks).map(([id, one]) => [id, { breaks: one }])),
+  ...brokenCrashes,
+}

@@ -1,0 +1,74 @@
+import type { RunRecord, TokenRecord } from '../../../../src/contract/records.ts'
+import type { Inserted, RunInsert, TokenInsert } from '../../../../src/contract/storage.ts'
+import type { Break } from './broken-storage.ts'
+
+type Insert = (request: TokenInsert | RunInsert) => Inserted<TokenRecord | RunRecord> | 'stale'
+
+function inserting(store: 'tokens' | 'runs', change: (insert: Insert) => Insert): Break {
+  return (memory) => {
+    const insert = change(memory[store].insert as Insert)
+    return { [store]: { insert } }
+  }
+}
+
+function keyedByValueOnly(insert: Insert): Insert {
+  const held = new Map<string, TokenRecord | RunRecord>()
+  return (request) => {
+    const { key } = request.record
+    const holder = key && held.get(key.value)
+    if (holder !== undefined && request.now < (holder.key?.expiresAt ?? Infinity))
+      return { record: holder, isCached: true }
+    const answer = insert(request)
+    if (key !== undefined && answer !== 'stale') held.set(key.value, answer.record)
+    return answer
+  }
+}
+
+function insertsOf(store: 'tokens' | 'runs'): Readonly<Record<string, Break>> {
+  const change = (request: TokenInsert | RunInsert, fields: Partial<TokenRecord>) =>
+    ({ ...request, record: { ...request.record, ...fields } }) as TokenInsert | RunInsert
+  return {
+    [`${store}.insert/stored-as-given`]: inserting(
+      store,
+      (insert) => (request) => insert(change(request, { tags: [] })),
+    ),
+    [`${store}.insert/unexpired-key-answers-its-holder`]: inserting(store, (insert) => (request) => {
+      const answer = insert(request)
+      return answer === 'stale' ? answer : { ...answer, isCached: false }
+    }),
+    [`${store}.insert/expired-key-is-taken-over`]: inserting(
+      store,
+      (insert) => (request) => insert({ ...request, now: request.now - 1 }),
+    ),
+    [`${store}.insert/key-without-end`]: inserting(store, (insert) => (request) => {
+      const { key, createdAt } = request.record
+      if (key === undefined || key.expiresAt !== undefined) return insert(request)
+      return insert(change(request, { key: { ...key, expiresAt: createdAt + 86_400_000 } }))
+    }),
+    [`${store}.insert/keys-have-scopes`]: inserting(store, keyedByValueOnly),
+    [`${store}.insert/stale-fence`]: inserting(
+      store,
+      (insert) => (request) => insert({ ...request, fence: undefined }),
+    ),
+  }
+}
+
+export const brokenInserts: Readonly<Record<string, Break>> = {
+  'time/no-own-clock': (memory) => ({
+    tokens: { settle: (request) => memory.tokens.settle({ ...request, now: Date.now() }) },
+  }),
+  'settings.getOrInsert/first-candidate-stays': () => ({
+    settings: { getOrInsert: (_name, candidate) => candidate },
+  }),
+  ...insertsOf('tokens'),
+  'tokens.insert/past-deadline-is-taken': (memory) => ({
+    tokens: {
+      insert(request) {
+        const inserted = memory.tokens.insert(request)
+        memory.tokens.get(request.record.id, request.now)
+        return inserted
+      },
+    },
+  }),
+  ...insertsOf('runs'),
+}

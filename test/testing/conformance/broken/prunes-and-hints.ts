@@ -1,0 +1,69 @@
+import type { Hint, PruneRequest } from '../../../../src/contract/storage.ts'
+import type { Break } from './broken-storage.ts'
+import { attempted } from './claims.ts'
+
+function pruningLike(change: (request: PruneRequest) => Partial<PruneRequest>): Break {
+  return (memory) => ({ prune: (request) => memory.prune({ ...request, ...change(request) }) })
+}
+
+const childrenGoBeforeTheirRoot: Break = (memory) => {
+  const gone = new Set<string>()
+  return {
+    prune(request) {
+      for (const run of memory.runs.list({ status: ['COMPLETED'] }, { limit: 100 }).records)
+        if (run.rootId !== run.id) gone.add(run.id)
+      return memory.prune(request)
+    },
+    runs: { get: (id) => (gone.has(id) ? undefined : memory.runs.get(id)) },
+  }
+}
+
+const waitsHoldNothing: Break = (memory) => ({
+  prune(request) {
+    const filter = { kind: 'MANUAL', status: ['COMPLETED'] } as const
+    for (const { id: tokenId } of memory.tokens.list(filter, { limit: 100 }, request.now).records)
+      for (const { id: runId, owner = '' } of attempted(memory))
+        memory.tokens.release([{ tokenId, runId, owner }])
+    return memory.prune(request)
+  },
+})
+
+export const brokenPrunes: Readonly<Record<string, Break>> = {
+  'prune/keeps-what-is-younger': pruningLike(({ before }) => ({ before: before + 1 })),
+  'prune/drops-what-is-over': () => ({ prune: () => 0 }),
+  'prune/small-batches': pruningLike(() => ({ limit: 1_000 })),
+  'prune/keeps-what-a-key-holds': pruningLike(({ now }) => ({ now: now + 1_000 })),
+  'prune/keeps-what-a-root-may-see': childrenGoBeforeTheirRoot,
+  'prune/keeps-what-is-waited-for': waitsHoldNothing,
+  'prune/keeps-the-newest': pruningLike(() => ({ keep: undefined })),
+}
+
+function deaf(topic: Hint['topic']): Break {
+  return (memory) => ({
+    subscribe: (owner, listener) =>
+      memory.subscribe(owner, (hint) => {
+        if (hint.topic !== topic) listener(hint)
+      }),
+  })
+}
+
+export const brokenHints: Readonly<Record<string, Break>> = {
+  'subscribe/tells-the-others': deaf('stream'),
+  'subscribe/tells-who-waits': deaf('waits'),
+  'subscribe/not-of-ones-own': (memory) => ({
+    subscribe(owner, listener) {
+      const unsubscribe = memory.subscribe(owner, listener)
+      const unsubscribeOther = memory.subscribe(`${owner}, who never calls`, listener)
+      return () => {
+        unsubscribe()
+        unsubscribeOther()
+      }
+    },
+  }),
+  'subscribe/ends': (memory) => ({
+    subscribe(owner, listener) {
+      memory.subscribe(owner, listener)
+      return () => undefined
+    },
+  }),
+}

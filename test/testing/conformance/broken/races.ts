@@ -1,0 +1,229 @@
+import type { RunClaimed } from '../../../../src/contract/storage.ts'
+import { type Break, type BrokenStorage, tickLike } from './broken-storage.ts'
+import { updatedLike } from './runs.ts'
+
+/** Storages that are right as long as nothing else happens: clocks that differ, calls at the same time, crashes. */
+
+const repeatedSettlesThrow: Break = (memory) => {
+  const won = new Set<string>()
+  return {
+    tokens: {
+      settle(request) {
+        const name = JSON.stringify(request)
+        if (won.has(name)) throw new Error('unique constraint')
+        const settled = memory.tokens.settle(request)
+        if (typeof settled === 'object' && settled.won) won.add(name)
+        return settled
+      },
+    },
+  }
+}
+
+const repeatedEndsThrow: Break = (memory) => {
+  const applied = new Set<string>()
+  return {
+    runs: {
+      update(request) {
+        const name = JSON.stringify(request)
+        if (applied.has(name)) throw new Error('unique constraint')
+        const updated = memory.runs.update(request)
+        if (updated !== undefined && request.change.status === 'COMPLETED') applied.add(name)
+        return updated
+      },
+    },
+  }
+}
+
+const slowClocksReviveLeases: Break = (memory) => {
+  const ends = new Map<string, number>()
+  return {
+    tick(request) {
+      const { owner, now, leaseUntil } = request
+      const ticked = memory.tick(request)
+      if (!ticked.alive && now < (ends.get(owner) ?? 0)) {
+        memory.leave({ owner, now })
+        return memory.tick(request)
+      }
+      if (ticked.alive) ends.set(owner, leaseUntil)
+      return ticked
+    },
+  }
+}
+
+export const brokenSkews: Readonly<Record<string, Break>> = {
+  'skew/updated-at-never-decreases': updatedLike(({ record }, { now }) => ({
+    record: { ...record, updatedAt: now },
+  })),
+  'skew/timed-out-for-everybody': (memory) => ({
+    tokens: {
+      settle(request) {
+        const settled = memory.tokens.settle(request)
+        if (settled === undefined || settled === 'stale') return settled
+        const { status, timeoutAt = 0 } = settled.record
+        if (status !== 'TIMED_OUT' || request.now >= timeoutAt) return settled
+        return { ...settled, won: true, record: { ...settled.record, status: 'COMPLETED' } }
+      },
+    },
+  }),
+  'skew/completed-for-everybody': (memory) => ({
+    tokens: {
+      get(id, now) {
+        const read = memory.tokens.get(id, now)
+        const { timeoutAt = Infinity, kind } = read?.record ?? {}
+        if (read === undefined || kind !== 'MANUAL' || now < timeoutAt) return read
+        return { ...read, record: { ...read.record, status: 'TIMED_OUT' } }
+      },
+    },
+  }),
+  'skew/lost-leases-stay-lost': slowClocksReviveLeases,
+  'unknown/settle-again': repeatedSettlesThrow,
+  'unknown/finish-again': repeatedEndsThrow,
+  'unknown/insert-again': (memory) => ({
+    tokens: {
+      insert(request) {
+        try {
+          return memory.tokens.insert(request)
+        } catch {
+          return { record: request.record, isCached: false }
+        }
+      },
+    },
+  }),
+}
+
+const looksBeforeItWrites: Break = (memory) => ({
+  tokens: {
+    async settle(request) {
+      const before = memory.tokens.get(request.id, -Infinity)?.record
+      await Promise.resolve()
+      const settled = memory.tokens.settle(request)
+      if (settled === undefined || settled === 'stale' || settled.won) return settled
+      if (before?.status !== 'WAITING' || settled.record.status !== 'COMPLETED') return settled
+      return { ...settled, won: true, settledNow: true }
+    },
+  },
+})
+
+const keysAreCheckedFirst: Break = (memory) => {
+  const checking = new Set<string>()
+  return {
+    tokens: {
+      async insert(request) {
+        const { key } = request.record
+        if (key === undefined) return memory.tokens.insert(request)
+        if (checking.has(key.value))
+          return memory.tokens.insert({ ...request, record: { ...request.record, key: undefined } })
+        checking.add(key.value)
+        await Promise.resolve()
+        checking.delete(key.value)
+        return memory.tokens.insert(request)
+      },
+    },
+  }
+}
+
+const claimsAreReadTogether: Break = (memory) => {
+  let reading: Promise<RunClaimed> | undefined
+  return {
+    runs: {
+      async claim(claim) {
+        if (reading !== undefined) return reading
+        reading = Promise.resolve().then(() => memory.runs.claim(claim))
+        try {
+          return await reading
+        } finally {
+          reading = undefined
+        }
+      },
+    },
+  }
+}
+
+const looksBeforeItRegisters: Break = (memory) => ({
+  tokens: {
+    async await(request) {
+      const before = memory.tokens.get(request.tokenId, -Infinity)?.record
+      await Promise.resolve()
+      const awaited = memory.tokens.await(request)
+      const isMissed = awaited.outcome === 'settled' && !awaited.settledNow && before?.status === 'WAITING'
+      return isMissed ? { outcome: 'registered', token: before } : awaited
+    },
+  },
+})
+
+export const brokenHistories: Readonly<Record<string, Break>> = {
+  'history/tokens-are-written-once': looksBeforeItWrites,
+  'history/keys-have-one-holder': keysAreCheckedFirst,
+  'history/runs-have-one-claimer': claimsAreReadTogether,
+  'history/no-wake-up-is-lost': looksBeforeItRegisters,
+  'model/answers-like-memory': (memory) => ({
+    tokens: {
+      await(request) {
+        const token = memory.tokens.get(request.tokenId, -Infinity)?.record
+        const attempt = memory.runs.get(request.runId)?.attempt ?? 0
+        const isOpen = token?.status === 'WAITING' && (token.timeoutAt ?? Infinity) > request.now
+        const isHeld = memory.runs.get(request.runId)?.epoch === request.epoch
+        if (attempt > 1 && isOpen && isHeld) return { outcome: 'registered', token }
+        return memory.tokens.await(request)
+      },
+    },
+  }),
+}
+
+/** Writes in two steps, between which it may die; the second makes the waits ready. */
+function inTwoSteps(writes: 'settle' | 'update'): BrokenStorage {
+  let isDead = false
+  const half = new Set<string>()
+  const second = async <Answer>(id: string, answer: Answer): Promise<Answer> => {
+    half.add(id)
+    await Promise.resolve()
+    if (!isDead) half.delete(id)
+    return answer
+  }
+  return {
+    breaks(memory) {
+      isDead = false
+      half.clear()
+      const ticks = tickLike(({ ready }) => ({ ready: ready.filter(({ tokenId }) => !half.has(tokenId)) }))
+      const { settle } = memory.tokens
+      const { update } = memory.runs
+      return {
+        ...ticks(memory),
+        ...(writes === 'settle' && { tokens: { settle: (request) => second(request.id, settle(request)) } }),
+        ...(writes === 'update' && {
+          runs: { update: (request) => second(`run:${request.id}`, update(request)) },
+        }),
+      }
+    },
+    crash(storage) {
+      isDead = true
+      return storage
+    },
+  }
+}
+
+export const brokenCrashes: Readonly<Record<string, BrokenStorage>> = {
+  'crash/acknowledged-is-there': {
+    breaks: () => ({}),
+    crash: (storage) => ({ ...storage, settings: { getOrInsert: (_name, candidate) => candidate } }),
+  },
+  'crash/leases-are-kept': {
+    breaks: () => ({}),
+    crash(storage) {
+      void storage.leave({ owner: 'engine-b', now: 0 })
+      return storage
+    },
+  },
+  'crash/claims-can-be-repeated': {
+    breaks: () => ({}),
+    crash: (storage) => ({
+      ...storage,
+      runs: {
+        ...storage.runs,
+        claim: (claim) => storage.runs.claim({ ...claim, number: claim.number + 1_000 }),
+      },
+    }),
+  },
+  'crash/settles-are-whole': inTwoSteps('settle'),
+  'crash/ends-of-runs-are-whole': inTwoSteps('update'),
+}

@@ -1,0 +1,26 @@
+import { type Task, task, wait } from 'waitpoint'
+import type { Body } from 'waitpoint/testing'
+
+/** Asks everybody named, and answers what they said, in order. */
+export function askAll(people: readonly string[], timeout: number | string = '24h'): Task<null, string[]> {
+  return task({
+    id: 'review',
+    run: async (_payload: null) => {
+      const tokens = await Promise.all(people.map((tag) => wait.createToken({ timeout, tags: [tag] })))
+      const answers = await Promise.all(tokens.map((token) => wait.forToken<string>(token)))
+      return answers.map((answer) => (answer.ok ? answer.output : 'no answer'))
+    },
+  })
+}
+
+/** Everybody answers at once, and the run ends. */
+export function allAnswer(people: readonly string[]): Body {
+  return async (t) => {
+    const review = askAll(people)
+    t.use(review)
+    const run = await t.engine.trigger(review, null)
+    await Promise.all(people.map((tag) => t.complete({ tag }, `${tag} agrees`)))
+    const outcome = await run.outcome()
+    if (!outcome.ok) throw outcome.error
+  }
+}

@@ -1,0 +1,231 @@
+import { readFile } from 'node:fs/promises'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { task, wait } from 'waitpoint'
+import { type Body, explore, ExplorationError, type ExploreOptions, fifo } from 'waitpoint/testing'
+import { rejection } from '../support/body-task.ts'
+import { allAnswer, askAll } from './exploration/bodies.ts'
+import { checkThenAct } from './planted/check-then-act.ts'
+
+async function failure(body: Body, options?: ExploreOptions): Promise<ExplorationError> {
+  const error = await rejection(explore(body, options))
+  if (error instanceof ExplorationError) return error
+  throw error
+}
+
+describe('explore', () => {
+  afterEach(() => void vi.unstubAllEnvs())
+
+  it('is complete in seconds for three tokens at once, with a crash before and after every write', async () => {
+    const report = await explore(allAnswer(['ada', 'bob', 'cy']), {
+      maxDeviations: 2,
+      crashes: 'every-commit',
+    })
+    expect(report).toMatchObject({ complete: true, deepest: 2 })
+    expect(report.runs).toBeGreaterThan(3_000)
+  })
+
+  it('says that it is not complete when a budget cut it, or when it was left to chance', async () => {
+    const body = allAnswer(['ada'])
+    expect(await explore(body, { budget: { runs: 10 } })).toMatchObject({
+      runs: 10,
+      complete: false,
+      deepest: 1,
+    })
+    expect(await explore(body, { budget: { ms: -1 } })).toEqual({
+      runs: 0,
+      complete: false,
+      deepest: 0,
+      waits: {},
+    })
+    const random = await explore(body, { decider: 'random', budget: { runs: 20 } })
+    expect(random).toMatchObject({ runs: 20, complete: false })
+    const byPriority = await explore(body, { decider: 'pct', budget: { runs: 20 } })
+    expect(byPriority).toMatchObject({ runs: 20, complete: false })
+    expect(await explore(body, { decider: fifo() })).toMatchObject({ runs: 1, complete: false })
+  })
+
+  it('says what became of every wait, and in how many schedules', async () => {
+    const { runs, waits } = await explore(allAnswer(['ada']), { maxDeviations: 2 })
+    const { COMPLETED = 0, TIMED_OUT = 0 } = waits['review.token'] ?? {}
+    expect(TIMED_OUT).toBeGreaterThan(0)
+    expect(COMPLETED + TIMED_OUT).toBe(runs)
+  })
+
+  it('tells a failure as a short story, with the line that replays it', async () => {
+    const error = await failure(checkThenAct.body)
+    expect(error.code).toBe('ERR_EXPLORATION_FAILED')
+    expect(error.message).toMatchInlineSnapshot(`
+      "Schedule 9 fails: the body holds
+      Error: the order was shipped and refunded
+
+        0ms       body/runs.insert#1   (ready: engine/runs.claim#1)
+        0ms       engine/runs.claim#1
+        0ms       order/tokens.insert#1   (ready: engine/runs.claim#2)
+        … 2 more, in order
+        0ms       time/parking#1   (ready: time/body slept 59m#1)
+        0ms       order/runs.park#1   (ready: time/body slept 59m#1)
+        59m       time/body slept 59m#1
+      ▶ 1h        time/deadline of token order.token#1   (ready: body/tokens.get#1)
+        1h        body/tokens.get#1   (ready: engine/tick#1)
+        1h        engine/tick#1   (ready: body/ship#1)
+        1h        body/ship#1   (ready: order/runs.resume#1)
+        … 3 more, in order
+        1h        body/runs.get#1   (ready: order/runs.update#1)
+        1h        order/runs.update#1
+        1h        body/runs.get#2
+
+      Departures from FIFO (1):
+        time/deadline of token order.token#1 goes before body/tokens.get#1
+
+      Replay: explore(body, { replay: 'v1|next@body/tokens.get#1>time/deadline of token order.token#1' })
+      or set  WAITPOINT_REPLAY='v1|next@body/tokens.get#1>time/deadline of token order.token#1'"
+    `)
+    expect(error.cause).toMatchObject({ message: 'the order was shipped and refunded' })
+  })
+
+  it('replays one schedule, given as an option or by WAITPOINT_REPLAY', async () => {
+    const { replay, message } = await failure(checkThenAct.body)
+    const again = await failure(checkThenAct.body, { replay })
+    expect(again.message).toBe(message.replace(/Schedule \d+/, 'Schedule 1'))
+    expect(await explore(checkThenAct.body, { replay: 'v1' })).toMatchObject({ runs: 1, complete: false })
+    vi.stubEnv('WAITPOINT_REPLAY', replay)
+    expect(await failure(checkThenAct.body, { replay: 'v1' })).toMatchObject({ replay })
+    vi.stubEnv('WAITPOINT_REPLAY', 'nonsense')
+    expect(await rejection(explore(checkThenAct.body))).toBeInstanceOf(RangeError)
+  })
+
+  it('takes the seed of WAITPOINT_SEED before any other', async () => {
+    const runOf = async (seed: number): Promise<number> =>
+      (await failure(checkThenAct.body, { decider: 'random', seed })).run
+    const runs = await Promise.all([1, 2, 3].map(runOf))
+    expect(new Set(runs).size).toBeGreaterThan(1)
+    vi.stubEnv('WAITPOINT_SEED', '2')
+    expect(await Promise.all([1, 2, 3].map(runOf))).toEqual([runs[1], runs[1], runs[1]])
+  })
+
+  it('names the first boundary that differs when task code reads Math.random', async () => {
+    const dice = task({ id: 'dice', run: (_payload: null) => Math.random() })
+    const body: Body = async (t) => (await t.engine.trigger(dice, null)).outcome()
+    const error = await failure(body, { tasks: [dice] })
+    expect(error.invariant).toBe('the same schedule twice is the same')
+    expect(error.message).toMatch(/"dice\/runs\.update#1", is not the same .* Math\.random/)
+  })
+
+  it('names the first boundary that differs when task code reads the real clock', async () => {
+    const clock = task({
+      id: 'clock',
+      run: (_payload: null) => wait.createToken({ tags: [String(Date.now())] }),
+    })
+    const body: Body = async (t) => (await t.engine.trigger(clock, null)).outcome()
+    const error = await failure(body, { tasks: [clock] })
+    expect(error.message).toContain('"clock/tokens.insert#1", is not the same')
+  })
+
+  it('fails when what was to happen sometimes never does', async () => {
+    const body: Body = async (t) => {
+      await allAnswer(['ada'])(t)
+      t.sometimes('the answer came', true)
+      t.sometimes('time passed', t.clock.now() > Date.UTC(2001, 0, 1))
+    }
+    const error = await failure(body, { maxDeviations: 0 })
+    expect(error.invariant).toBe('what was to happen sometimes happens')
+    expect(error.message).toContain('"time passed" was true in none of 1 schedules')
+  })
+
+  it('says who waits when nothing is left that could happen', async () => {
+    const body: Body = async (t) => {
+      const review = askAll(['ada'])
+      t.use(review)
+      await t.engine.trigger(review, null)
+      await t.waitingToken({ tag: 'bob' })
+    }
+    const error = await failure(body, { maxDeviations: 0 })
+    expect(error.message).toContain('Cannot wait for a token with tag "bob"')
+    const endless: Body = async () => new Promise(() => undefined)
+    expect((await failure(endless)).invariant).toBe('the body comes to an end')
+  })
+
+  it('says so when something is busy with real I/O that never comes back', async () => {
+    const away = task({ id: 'away', run: (_payload: null) => new Promise(() => undefined) })
+    const body: Body = async (t) => (await t.engine.trigger(away, null)).outcome()
+    const error = await failure(body, { tasks: [away], maxDeviations: 0 })
+    expect(error.message).toContain('run "away" is busy with something')
+  })
+
+  it('lets nothing else happen while real I/O is under way, in a task or declared by the body', async () => {
+    const reader = task({
+      id: 'reader',
+      run: async (_payload: null) => (await readFile('package.json')).length,
+    })
+    const body: Body = async (t) => {
+      const run = await t.engine.trigger(reader, null)
+      const declared = t.external(readFile('package.json'))
+      await Promise.all([run.outcome(), t.clock.sleep('1h')])
+      const before = t.clock.now()
+      expect((await declared).length).toBe(await run.result())
+      expect(t.clock.now()).toBe(before)
+    }
+    expect(await explore(body, { tasks: [reader], maxDeviations: 0 })).toMatchObject({ complete: true })
+  })
+
+  it('stops a schedule that does not end', async () => {
+    const body: Body = async (t) => {
+      for (;;) await t.clock.sleep('1s')
+    }
+    expect((await failure(body, { maxSteps: 100 })).message).toContain('not over after 100 boundaries')
+  })
+
+  it('lets one body hold with crashes and without: its calls and handles go on with the new engine', async () => {
+    const review = askAll(['ada'])
+    const body: Body = async (t) => {
+      const run = await t.engine.trigger(review, null)
+      const token = await t.waitingToken({ tag: 'ada' })
+      t.crash()
+      // Not whether it was this call that won: the answer to the one that did may have been lost.
+      expect(await t.engine.wait.completeToken(token, 'yes')).toMatchObject({ status: 'COMPLETED' })
+      t.crash()
+      expect(await run.result()).toEqual(['yes'])
+      expect(await run.outcome()).toMatchObject({ ok: true, id: run.id })
+      const again = await t.engine.runs.retrieve(run)
+      t.sometimes('two attempts', again.attemptCount > 1)
+      const ids: string[] = []
+      for await (const { id } of t.engine.runs.list()) ids.push(id)
+      expect(ids).toEqual([run.id])
+    }
+    await explore(body, { tasks: [review], crashes: 'every-commit', maxDeviations: 1 })
+  })
+
+  it('lets whoever reads a subscription know that its process is gone', async () => {
+    const review = askAll(['ada'])
+    const body: Body = async (t) => {
+      const run = await t.engine.trigger(review, null)
+      await t.waitingToken({ tag: 'ada' })
+      const parts = t.engine.runs.subscribeToRun(run.id)[Symbol.asyncIterator]()
+      await parts.next()
+      const pending = rejection(Promise.resolve(parts.next()).then(() => parts.next()))
+      t.crash()
+      expect(await pending).toMatchObject({ name: 'ProcessCrashedError' })
+      await t.complete({ tag: 'ada' }, 'yes')
+      const statuses: string[] = []
+      for await (const { status } of t.engine.runs.subscribeToRun(run.id)) statuses.push(status)
+      expect(statuses.at(-1)).toBe('COMPLETED')
+    }
+    await explore(body, { tasks: [review], maxDeviations: 0 })
+  })
+
+  it('finds what is left of an engine that was closed', async () => {
+    const leaky = task({ id: 'leaky', run: async (_payload: null) => 'done' })
+    const body: Body = async (t) => {
+      const run = await t.engine.trigger(leaky, null)
+      await run.outcome()
+      // Nobody ever reads on.
+      void t.engine.runs.subscribeToRun('run_unknown')[Symbol.asyncIterator]()
+    }
+    await explore(body, { tasks: [leaky], maxDeviations: 1 })
+  })
+
+  it('may run many times at once', async () => {
+    const reports = await Promise.all(['ada', 'bob', 'cy'].map((name) => explore(allAnswer([name]))))
+    expect(new Set(reports.map(({ runs }) => runs)).size).toBe(1)
+  })
+})

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { explore, ExplorationError } from 'waitpoint/testing'
+import { rejection } from '../support/body-task.ts'
+import { checkThenAct } from './planted/check-then-act.ts'
+import { checkThenAct as checkThenActFixed } from './planted/check-then-act.fixed.ts'
+import { doubleDelivery } from './planted/double-delivery.ts'
+import { doubleDelivery as doubleDeliveryFixed } from './planted/double-delivery.fixed.ts'
+import { earlyAcknowledgement } from './planted/early-acknowledgement.ts'
+import { earlyAcknowledgement as earlyAcknowledgementFixed } from './planted/early-acknowledgement.fixed.ts'
+import { forgottenWaiter } from './planted/forgotten-waiter.ts'
+import { forgottenWaiter as forgottenWaiterFixed } from './planted/forgotten-waiter.fixed.ts'
+import { lostWakeUp } from './planted/lost-wake-up.ts'
+import { lostWakeUp as lostWakeUpFixed } from './planted/lost-wake-up.fixed.ts'
+import { missedWaiter } from './planted/missed-waiter.ts'
+import { missedWaiter as missedWaiterFixed } from './planted/missed-waiter.fixed.ts'
+import type { Planted } from './planted/planted.ts'
+import { repeatedCharge } from './planted/repeated-charge.ts'
+import { repeatedCharge as repeatedChargeFixed } from './planted/repeated-charge.fixed.ts'
+
+const SEEDS = 20
+
+const bugs: readonly (readonly [what: string, buggy: Planted, fixed: Planted])[] = [
+  ['a check and an act that are two steps', checkThenAct, checkThenActFixed],
+  ['a lost wake-up', lostWakeUp, lostWakeUpFixed],
+  ['a settle that misses a waiter', missedWaiter, missedWaiterFixed],
+  ['an acknowledgement before the write', earlyAcknowledgement, earlyAcknowledgementFixed],
+  ['a double delivery', doubleDelivery, doubleDeliveryFixed],
+  ['a waiter forgotten on cancel', forgottenWaiter, forgottenWaiterFixed],
+  ['a charge repeated after a crash', repeatedCharge, repeatedChargeFixed],
+]
+
+async function find({ body, options }: Planted, seed: number): Promise<ExplorationError> {
+  const error = await rejection(explore(body, { ...options, decider: 'random', seed }))
+  if (error instanceof ExplorationError) return error
+  throw error
+}
+
+describe('explore', () => {
+  it.each(bugs)('finds %s with every seed, shrinks it and replays it', async (_what, buggy) => {
+    const runs: number[] = []
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const error = await find(buggy, seed)
+      expect(error.invariant, error.message).toBe(buggy.breaks)
+      expect(error.trace.length, error.message).toBeLessThanOrEqual(2)
+      const again = await rejection(explore(buggy.body, { ...buggy.options, replay: error.replay }))
+      expect(again).toMatchObject({ invariant: buggy.breaks, replay: error.replay })
+      runs.push(error.run)
+    }
+    expect(runs.sort((one, other) => one - other)[SEEDS / 2]).toBeLessThanOrEqual(50)
+  })
+
+  it.each(bugs)('finds nothing in 1,000 schedules without %s', async (_what, _buggy, { body, options }) => {
+    const { runs } = await explore(body, { ...options, decider: 'random', budget: { runs: 1_000 } })
+    expect(runs).toBe(1_000)
+  })
+})
