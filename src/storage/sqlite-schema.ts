@@ -100,21 +100,29 @@ const STEPS: readonly string[] = [
  * @throws Error, and changes nothing, when the file is of a newer version or of somebody else.
  */
 export function migrate(database: SqliteDatabase, steps: readonly string[] = STEPS): void {
-  while (versionOf(database, steps.length) < steps.length) {
-    database.exec('BEGIN IMMEDIATE')
-    try {
-      const version = versionOf(database, steps.length)
-      const step = steps[version]
-      if (step !== undefined) {
-        database.exec(step)
-        database.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
-        database.exec(`PRAGMA user_version = ${version + 1}`)
-      }
-      database.exec('COMMIT')
-    } catch (error) {
-      database.exec('ROLLBACK')
-      throw error
-    }
+  const version = (): number => versionOf(database, steps.length)
+  while (within(database, 'BEGIN', version) < steps.length) {
+    within(database, 'BEGIN IMMEDIATE', () => {
+      const done = version()
+      const step = steps[done]
+      if (step === undefined) return
+      database.exec(step)
+      database.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
+      database.exec(`PRAGMA user_version = ${done + 1}`)
+    })
+  }
+}
+
+/** In one transaction: what is read there is of one instant. */
+function within<Result>(database: SqliteDatabase, begin: string, act: () => Result): Result {
+  database.exec(begin)
+  try {
+    const result = act()
+    database.exec('COMMIT')
+    return result
+  } catch (error) {
+    database.exec('ROLLBACK')
+    throw error
   }
 }
 
