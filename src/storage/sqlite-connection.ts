@@ -10,6 +10,9 @@ import type { SqliteSession } from './sqlite-session.ts'
 
 /** The longest that somebody else's lock may hold up this process. */
 const BUSY_TIMEOUT_MS = 50
+/** Pages of the log before it goes into the file: 16 MiB, four times the default, for a quarter of the work. */
+const CHECKPOINT_PAGES = 4_000
+const CACHE_KIB = 16_384
 const OPEN_RETRIES = 200
 const RETRY_MS = 20
 
@@ -104,6 +107,8 @@ export class SqliteConnection {
       migrate(database)
       database.exec('PRAGMA journal_mode = WAL')
       database.exec(`PRAGMA synchronous = ${this.#source.synchronous}`)
+      database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+      database.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
       return database
     } catch (error) {
       if (this.#source.handle === undefined) database.close()

@@ -1,4 +1,6 @@
 import type { NextDue } from '../contract/storage.ts'
+import { isGone, ownProcess } from './host-process.ts'
+import type { SqlRow } from './sqlite-handle.ts'
 import type { SqliteSession } from './sqlite-session.ts'
 import type { Act } from './wait-book.ts'
 
@@ -8,14 +10,21 @@ interface Renewal {
   readonly endless: boolean
 }
 
-/** Runs of owners that are gone at `now` become claimable. */
+/** Runs of owners that are gone at `now` become claimable: their lease has ended, or their process has. */
 export function expireLeases(session: SqliteSession, act: Act): void {
   const { database } = session
-  const lost = database.all('SELECT owner FROM owners WHERE lost = 0 AND until <= ?', act.now)
-  for (const { owner } of lost) {
-    database.run('UPDATE owners SET lost = 1 WHERE owner = ?', owner as string)
-    abandonRuns(session, owner as string, act)
+  const living = database.all('SELECT owner, until, process FROM owners WHERE lost = 0')
+  for (const lease of living) {
+    if (!isOver(lease, act.now)) continue
+    const owner = lease['owner'] as string
+    database.run('UPDATE owners SET lost = 1, until = coalesce(until, ?) WHERE owner = ?', act.now, owner)
+    abandonRuns(session, owner, act)
   }
+}
+
+function isOver({ until, process }: SqlRow, now: number): boolean {
+  if (typeof until === 'number' && until <= now) return true
+  return typeof process === 'string' && process !== ownProcess() && isGone(process)
 }
 
 /** Begins or prolongs a lease; answers its end, none for one without, and `false` when it was lost. */
@@ -28,8 +37,10 @@ export function renewLease(
   if (lease?.['lost'] === 1) return false
   const isAlone = database.get('SELECT owner FROM owners WHERE lost = 0 AND owner <> ?', owner) === undefined
   const until = endless && isAlone ? null : leaseUntil
-  if (lease === undefined) database.run('INSERT INTO owners (owner, until) VALUES (?, ?)', owner, until)
-  else if (lease['until'] !== until) database.run('UPDATE owners SET until = ? WHERE owner = ?', until, owner)
+  if (lease === undefined) {
+    database.run('INSERT INTO owners (owner, until, process) VALUES (?, ?, ?)', owner, until, ownProcess())
+  } else if (lease['until'] !== until)
+    database.run('UPDATE owners SET until = ? WHERE owner = ?', until, owner)
   if (isAlone) return until ?? undefined
   const ended = database.all(
     'UPDATE owners SET until = ? WHERE owner <> ? AND lost = 0 AND until IS NULL RETURNING owner',

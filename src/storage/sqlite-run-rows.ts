@@ -5,6 +5,7 @@ import { runTokenId } from './memory-state.ts'
 import { startBy } from './run-schedule.ts'
 import { orNull, type Row, runColumns, runOfRow, textsColumn } from './sql-rows.ts'
 import { endSegment, type StreamRow } from './sqlite-segments.ts'
+import type { SqlValue } from './sqlite-handle.ts'
 import type { SqliteSession } from './sqlite-session.ts'
 import { dropWaits, settleWaits, sleepOf } from './sqlite-waits.ts'
 import type { Act } from './wait-book.ts'
@@ -26,6 +27,14 @@ interface RunPlace {
 
 const RESUMED = 0
 const QUEUED = 1
+const CONTENT = `output = ?, error = ?, attempt = ?, policy_attempt = ?, interruptions = ?, epoch = ?, tags = ?,
+  metadata = ?, streams = ?, updated_at = ?, started_at = ?, finished_at = ?`
+const PLACE = `status = ?, owner = ?, slot = ?, slot_until = ?, returned = ?, wake_at = ?, held = ?,
+  reserved = reserved AND ?, line = ?, line_at = ?, look_at = ?, ended_at = ?`
+/** Not to touch the columns of a place spares all indexes. */
+const REWRITE = `UPDATE runs SET ${CONTENT} WHERE seq = ?`
+const REPLACE = `UPDATE runs SET ${CONTENT}, ${PLACE} WHERE seq = ?`
+const MOVE = `UPDATE runs SET ${PLACE} WHERE seq = ?`
 const NOWHERE: RunPlace = { line: null, lineAt: null, lookAt: null }
 /** What says where a run stands, and who holds it. */
 const PLACING = ['status', 'slot', 'slotUntil', 'returned', 'wakeAt', 'owner'] as const
@@ -68,24 +77,8 @@ export function replaceRun(session: SqliteSession, run: StoredRun, change: RunRe
   const { database, news } = session
   const before = run.record
   const isMoved = isHeld !== run.isHeld || PLACING.some((field) => before[field] !== record[field])
-  if (isMoved) moveRun(session, { seq: run.seq, record, isHeld }, act)
-  database.run(
-    `UPDATE runs SET output = ?, error = ?, attempt = ?, policy_attempt = ?, interruptions = ?, epoch = ?, tags = ?,
-       metadata = ?, streams = ?, updated_at = ?, started_at = ?, finished_at = ? WHERE seq = ?`,
-    orNull(record.outputJson),
-    orNull(record.errorJson),
-    record.attempt,
-    record.policyAttempt,
-    record.interruptions,
-    record.epoch,
-    textsColumn(record.tags),
-    orNull(record.metadataJson),
-    textsColumn(record.streams),
-    record.updatedAt,
-    orNull(record.startedAt),
-    orNull(record.finishedAt),
-    run.seq,
-  )
+  const place = isMoved ? placeColumns(session, { seq: run.seq, record, isHeld }, act.now) : []
+  database.run(isMoved ? REPLACE : REWRITE, ...contentColumns(record), ...place, run.seq)
   if (before.slot && !record.slot) news.queue(act.by)
   news.run(record.id, act.by)
   return record
@@ -126,12 +119,32 @@ export function interruptStreams({ database, news }: SqliteSession, runId: strin
 
 /** Puts a run where its record says. */
 export function moveRun(session: SqliteSession, run: StoredRun, act: Act): void {
-  const { record, isHeld, seq } = run
-  const { line, lineAt, lookAt } = placeOf(session, run, act.now)
-  session.database.run(
-    `UPDATE runs SET status = ?1, owner = ?2, slot = ?3, slot_until = ?4, returned = ?5, wake_at = ?6, held = ?7,
-       reserved = CASE WHEN ?1 = 'WAITING' THEN reserved ELSE 0 END,
-       line = ?8, line_at = ?9, look_at = ?10, ended_at = ?11 WHERE seq = ?12`,
+  session.database.run(MOVE, ...placeColumns(session, run, act.now), run.seq)
+}
+
+/** The columns of `CONTENT`. */
+function contentColumns(record: RunRecord): readonly SqlValue[] {
+  return [
+    orNull(record.outputJson),
+    orNull(record.errorJson),
+    record.attempt,
+    record.policyAttempt,
+    record.interruptions,
+    record.epoch,
+    textsColumn(record.tags),
+    orNull(record.metadataJson),
+    textsColumn(record.streams),
+    record.updatedAt,
+    orNull(record.startedAt),
+    orNull(record.finishedAt),
+  ]
+}
+
+/** The columns of `PLACE`. */
+function placeColumns(session: SqliteSession, run: StoredRun, now: number): readonly SqlValue[] {
+  const { record, isHeld } = run
+  const { line, lineAt, lookAt } = placeOf(session, run, now)
+  return [
     record.status,
     orNull(record.owner),
     Number(record.slot),
@@ -139,12 +152,12 @@ export function moveRun(session: SqliteSession, run: StoredRun, act: Act): void 
     Number(record.returned),
     orNull(record.wakeAt),
     Number(isHeld),
+    Number(record.status === 'WAITING'),
     line,
     lineAt,
     lookAt,
     endOf(record),
-    seq,
-  )
+  ]
 }
 
 function placeOf(

@@ -3,7 +3,7 @@ import { sqliteChunks } from './sqlite-chunks.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import type { SqliteHandle } from './sqlite-handle.ts'
 import { endLease } from './sqlite-leases.ts'
-import { readSqliteOptions, type SqliteOptions } from './sqlite-options.ts'
+import { readSqliteOptions, type SqliteOptions, type SqliteSource } from './sqlite-options.ts'
 import { pruneSqlite } from './sqlite-prune.ts'
 import { sqliteRuns } from './sqlite-runs.ts'
 import type { Perform } from './sqlite-session.ts'
@@ -30,7 +30,7 @@ const RETENTION = { maxAgeMs: 30 * 86_400_000 }
  * @throws TypeError or RangeError for options that cannot be used.
  */
 export function sqliteStorage(given: string | SqliteOptions | SqliteHandle): Storage {
-  const connection = new SqliteConnection(readSqliteOptions(given))
+  const connection = connectionTo(readSqliteOptions(given))
   const turns = new SqliteTurns(connection.name, connection.session)
   const perform: Perform = (method, kind) => turns.call(method, kind === 'read')
   return {
@@ -52,6 +52,18 @@ export function sqliteStorage(given: string | SqliteOptions | SqliteHandle): Sto
     },
     prune: (request) => perform((session) => pruneSqlite(session, request)),
   }
+}
+
+/** Who is given the same open database uses it together. */
+const shared = new WeakMap<SqliteHandle, SqliteConnection>()
+
+function connectionTo(source: SqliteSource): SqliteConnection {
+  const { handle } = source
+  const known = handle && shared.get(handle)
+  if (known !== undefined) return known
+  const connection = new SqliteConnection(source)
+  if (handle !== undefined) shared.set(handle, connection)
+  return connection
 }
 
 function sqliteSettings(perform: Perform): SettingStore {
