@@ -19,7 +19,7 @@ function openNode(path: string): SqliteHandle {
 
 /** From this version on Node has SQLite built in, without a flag. */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-const hasNodeSqlite = major > 22 || (major === 22 && minor >= 13)
+export const hasNodeSqlite: boolean = major > 22 || (major === 22 && minor >= 13)
 
 /** The drivers there are here, and how each opens a file. */
 export const drivers: readonly (readonly [name: string, open: (path: string) => SqliteHandle])[] = [
