@@ -41,22 +41,28 @@ function areContiguous(chunks: readonly string[]): boolean {
   })
 }
 
-describe('a process that is killed', () => {
+describe('a process that is killed at any moment', () => {
   let program = ''
   beforeAll(async () => void (program = await buildWorker()), 60_000)
   afterAll(() => rmSync(program, { force: true }))
 
-  it(
-    `loses nothing it has acknowledged, ${KILLS} times under load (seed ${SEED})`,
-    { timeout: KILLS * 3_000 + 60_000 },
-    async () => {
+  it.each([
+    ['one process', 1, KILLS],
+    ['three processes on one file', 3, Math.ceil(KILLS / 3)],
+  ])(
+    `%s under load: nothing that was acknowledged is lost (seed ${SEED})`,
+    async (_what, together, kills) => {
       using folder = temporaryFolder()
       const [database, file] = [folder.file('app.db'), folder.file('observations')]
-      const random = new DataView(seededRandom(SEED).bytes(4 * KILLS).buffer)
-      for (let kill = 0; kill < KILLS; kill += 1) {
+      const random = new DataView(seededRandom(SEED).bytes(4 * kills * together).buffer)
+      const live = async (life: number): Promise<void> => {
         const child = startWorker(program, database, file, 'load')
-        await pauseReal(60 + (random.getUint32(4 * kill) % LONGEST_LIFE_MS))
+        await pauseReal(60 + (random.getUint32(4 * life) % LONGEST_LIFE_MS))
         await killNow(child)
+      }
+      for (let kill = 0; kill < kills; kill += 1) {
+        const lives = Array.from({ length: together }, (_, index) => kill * together + index)
+        await Promise.all(lives.map(live))
       }
       const printed = await ended(startWorker(program, database, file, 'finish'))
       const runs = new Map(
@@ -70,7 +76,7 @@ describe('a process that is killed', () => {
       const byToken = new Map([...runs.values()].map((run) => [run.output.token, run]))
 
       const triggered = pick(seen, 'triggered')
-      expect(triggered.length).toBeGreaterThan(KILLS)
+      expect(triggered.length).toBeGreaterThan(kills)
       for (const { run } of triggered)
         expect(runs.get(run)?.status, `${run} was acknowledged`).toBe('COMPLETED')
       const completed = pick(seen, 'completed')
@@ -83,5 +89,6 @@ describe('a process that is killed', () => {
       for (const { id, chunks } of runs.values()) expect([id, areContiguous(chunks)]).toEqual([id, true])
       expect(pick(seen, 'failed')).toEqual([])
     },
+    KILLS * 3_000 + 60_000,
   )
 })
