@@ -1,11 +1,11 @@
 import type { ChunkRecord, RunRecord, SegmentEnd, SegmentRecord, StreamRecord } from '../contract/records.ts'
 import type { ChunkAppend, ChunkRead, ChunksRead, ChunkStore, StreamOpen } from '../contract/storage.ts'
-import { isAttempted } from './memory-entries.ts'
 import { draftOf } from './run-draft.ts'
 import { readChunkRows, writeChunkRow } from './sqlite-chunk-rows.ts'
 import { findRun, replaceRun, type StoredRun } from './sqlite-run-rows.ts'
 import { segmentsOf, type StreamRow } from './sqlite-segments.ts'
 import { type Perform, RefusedCall, type SqliteSession } from './sqlite-session.ts'
+import { isAttempted } from './run-states.ts'
 
 /** The streams of a SQLite storage, from their first chunk on. */
 export function sqliteChunks(perform: Perform): ChunkStore {

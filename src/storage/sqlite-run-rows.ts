@@ -1,14 +1,12 @@
 import type { RunRecord, SegmentEnd } from '../contract/records.ts'
 import type { RunUpdated } from '../contract/storage.ts'
-import { isFinal } from './memory-entries.ts'
-import { runTokenId } from './memory-state.ts'
-import { startBy } from './run-schedule.ts'
 import { orNull, type Row, runColumns, runOfRow, textsColumn } from './sql-rows.ts'
 import { endSegment, type StreamRow } from './sqlite-segments.ts'
 import type { SqlValue } from './sqlite-handle.ts'
 import type { SqliteSession } from './sqlite-session.ts'
 import { dropWaits, settleWaits, sleepOf } from './sqlite-waits.ts'
 import type { Act } from './wait-book.ts'
+import { isFinal, runTokenId, startBy } from './run-states.ts'
 
 /** A run as it is stored: its record and what a storage keeps beside it. */
 export interface StoredRun {

@@ -8,7 +8,6 @@ import type {
   RunUpdate,
   RunUpdated,
 } from '../contract/storage.ts'
-import { isAttempted, isFinal } from './memory-entries.ts'
 import { changedDraft, finalDraft } from './run-draft.ts'
 import { runOfRow } from './sql-rows.ts'
 import { claimRuns } from './sqlite-claims.ts'
@@ -27,6 +26,7 @@ import {
 import { type Perform, RefusedCall, type SqliteSession } from './sqlite-session.ts'
 import { findSource } from './sqlite-tokens.ts'
 import { dropWaits, isStale } from './sqlite-waits.ts'
+import { isAttempted, isFinal } from './run-states.ts'
 
 type Resume = RunFence & { readonly queueLimit?: number | undefined }
 

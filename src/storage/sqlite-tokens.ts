@@ -16,8 +16,7 @@ import { findRun } from './sqlite-run-rows.ts'
 import { type Perform, RefusedCall, type SqliteSession } from './sqlite-session.ts'
 import { insertTokenRow, settleIfDue, settleToken } from './sqlite-token-rows.ts'
 import { isStale, releaseWait, tokenOfRun } from './sqlite-waits.ts'
-
-const RUN_PREFIX = 'run:'
+import { RUN_PREFIX } from './run-states.ts'
 
 /** Waits of one run are registered by one process only: a count in this one is their order. */
 let places = 0

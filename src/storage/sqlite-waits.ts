@@ -1,10 +1,9 @@
 import type { RunRecord, TokenRecord, WaitRecord } from '../contract/records.ts'
 import type { AttemptFence } from '../contract/storage.ts'
-import { isFinal } from './memory-entries.ts'
-import { runTokenId } from './memory-state.ts'
 import type { Row } from './sql-rows.ts'
 import type { SqliteSession } from './sqlite-session.ts'
 import type { Act } from './wait-book.ts'
+import { isFinal, runTokenId } from './run-states.ts'
 
 const NONE: readonly WaitRecord[] = []
 
