@@ -10,6 +10,12 @@ import type {
 /** A row as a SQL driver answers it: numbers, strings and null. */
 export type Row = Readonly<Record<string, string | number | null>>
 
+/** The columns that make a run; to ask for these only is a quarter cheaper than for all. */
+export const RUN_COLUMNS: string =
+  'id, task_id, status, payload, output, error, attempt, policy_attempt, interruptions, owner, epoch, slot, slot_until, ' +
+  'returned, wake_at, expires_at, parent_id, root_id, tags, metadata, streams, queue, concurrency_key, options, ' +
+  'key_scope, key_value, key_expires_at, created_at, updated_at, started_at, finished_at'
+
 const NO_TEXTS: readonly string[] = []
 
 /** The run of a row of `runs`. */
@@ -64,8 +70,8 @@ export function tokenOfRow(row: Row): TokenRecord {
   }
 }
 
-/** The columns of a run from `id` to `finished_at`, in the order of the table. */
-export function runColumns(record: RunRecord): readonly Row[string][] {
+/** The values of `RUN_COLUMNS`. */
+export function runValues(record: RunRecord): readonly Row[string][] {
   const { key } = record
   return [
     record.id,

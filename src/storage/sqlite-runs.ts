@@ -13,6 +13,7 @@ import { runOfRow } from './sql-rows.ts'
 import { claimRuns } from './sqlite-claims.ts'
 import { isTaken } from './sqlite-errors.ts'
 import { listRuns } from './sqlite-lists.ts'
+import { finishAtOnce } from './sqlite-finish.ts'
 import {
   findRun,
   finishRun,
@@ -20,6 +21,7 @@ import {
   laneOf,
   moveRun,
   replaceRun,
+  STORED_RUN,
   storedRun,
   type StoredRun,
 } from './sqlite-run-rows.ts'
@@ -65,7 +67,7 @@ function keyHolder(
   now: number,
 ): RunRecord | undefined {
   const row = database.get(
-    'SELECT * FROM runs WHERE key_scope = ? AND key_value = ? ORDER BY seq DESC LIMIT 1',
+    `SELECT ${STORED_RUN} FROM runs WHERE key_scope = ? AND key_value = ? ORDER BY seq DESC LIMIT 1`,
     scope,
     value,
   )
@@ -84,6 +86,8 @@ function openWaits(session: SqliteSession, runId: string): readonly TokenRecord[
 
 function updateRun(session: SqliteSession, request: RunUpdate): RunUpdated | undefined {
   const { id, expected, change, now } = request
+  const finished = finishAtOnce(session, request)
+  if (finished !== undefined) return finished
   const run = findRun(session, id)
   if (run === undefined) return undefined
   const { record } = run
@@ -117,7 +121,7 @@ function parkRun(session: SqliteSession, fence: RunFence): RunRecord | undefined
   const { id, epoch, by, now } = fence
   const row = database.get(
     `UPDATE runs SET status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0, updated_at = max(updated_at, ?)
-     WHERE id = ? AND epoch = ? AND owner = ? AND status = 'EXECUTING' RETURNING *`,
+     WHERE id = ? AND epoch = ? AND owner = ? AND status = 'EXECUTING' RETURNING ${STORED_RUN}`,
     now,
     id,
     epoch,
@@ -154,7 +158,7 @@ function resumeRun(
   const row = database.get(
     `UPDATE runs SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = max(updated_at, ?),
        line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN created_at END, look_at = NULL
-     WHERE id = ? AND epoch = ? AND owner = ? AND status = 'WAITING' RETURNING *`,
+     WHERE id = ? AND epoch = ? AND owner = ? AND status = 'WAITING' RETURNING ${STORED_RUN}`,
     now,
     id,
     epoch,
