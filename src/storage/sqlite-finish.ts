@@ -22,7 +22,7 @@ export function finishAtOnce(session: SqliteSession, request: RunUpdate): RunUpd
   const { id, expected, change, now } = request
   const { status, outputJson, errorJson, finishedAt = now } = change
   if (status === undefined || expected.epoch === undefined || !isUsual(request)) return undefined
-  const row = session.database.get(
+  const row = session.database.values(
     FINISH,
     status,
     Number('outputJson' in change),

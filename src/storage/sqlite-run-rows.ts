@@ -1,6 +1,6 @@
 import type { RunRecord, SegmentEnd } from '../contract/records.ts'
 import type { RunUpdated } from '../contract/storage.ts'
-import { orNull, type Row, RUN_COLUMNS, runValues, runOfRow, textsColumn } from './sql-rows.ts'
+import { orNull, RUN_COLUMNS, runValues, runOfValues, textsColumn } from './sql-rows.ts'
 import { endSegment, type StreamRow } from './sqlite-segments.ts'
 import type { SqlValue } from './sqlite-handle.ts'
 import type { SqliteSession } from './sqlite-session.ts'
@@ -38,15 +38,19 @@ const NOWHERE: RunPlace = { line: null, lineAt: null, lookAt: null }
 const PLACING = ['status', 'slot', 'slotUntil', 'returned', 'wakeAt', 'owner'] as const
 const INTERRUPTED: SegmentEnd = { reason: 'interrupted' }
 
-/** What makes a stored run, as columns. */
-export const STORED_RUN: string = `seq, held, ${RUN_COLUMNS}`
+/** Where a row of `STORED_RUN` has its `seq`; `held` comes after it. */
+const SEQ = RUN_COLUMNS.split(',').length
 
-export function storedRun(row: Row): StoredRun {
-  return { seq: row['seq'] as number, record: runOfRow(row), isHeld: row['held'] === 1 }
+/** What makes a stored run, as columns. */
+export const STORED_RUN: string = `${RUN_COLUMNS}, seq, held`
+
+/** The run of a row of `STORED_RUN`. */
+export function storedRun(values: readonly SqlValue[]): StoredRun {
+  return { seq: values[SEQ] as number, record: runOfValues(values), isHeld: values[SEQ + 1] === 1 }
 }
 
 export function findRun({ database }: SqliteSession, id: string): StoredRun | undefined {
-  const row = database.get(`SELECT ${STORED_RUN} FROM runs WHERE id = ?`, id)
+  const row = database.values(`SELECT ${STORED_RUN} FROM runs WHERE id = ?`, id)
   return row && storedRun(row)
 }
 

@@ -9,7 +9,7 @@ import { isFinal, startBy } from './run-states.ts'
 export function sweepRuns(session: SqliteSession, act: Act, limit: number): RunUpdated[] {
   const expired: RunUpdated[] = []
   while (expired.length < limit) {
-    const row = session.database.get(
+    const row = session.database.values(
       `SELECT ${STORED_RUN} FROM runs WHERE look_at <= ? ORDER BY look_at, seq LIMIT 1`,
       act.now,
     )
