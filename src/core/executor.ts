@@ -281,10 +281,14 @@ export class Executor {
 
   #leave(scope: RunScope): void {
     if (this.#scopes.get(scope.id) === scope) this.#scopes.delete(scope.id)
-    this.#limits.get(scope)?.pause()
-    this.#limits.delete(scope)
-    this.#graces.get(scope)?.()
-    this.#graces.delete(scope)
+    if (this.#limits.size > 0) {
+      this.#limits.get(scope)?.pause()
+      this.#limits.delete(scope)
+    }
+    if (this.#graces.size > 0) {
+      this.#graces.get(scope)?.()
+      this.#graces.delete(scope)
+    }
     this.#options.slots.release(scope)
   }
 
