@@ -13,6 +13,14 @@ const explored = [
   'test/scenarios/every-schedule.test.ts',
 ]
 
+/** From here on Node has SQLite built in, and the engine is driven on it too. */
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+const hasSqlite = major > 22 || (major === 22 && minor >= 13)
+const onSqlite = {
+  extends: true as const,
+  test: { name: 'core-sqlite', include: core, exclude: explored, env: { WAITPOINT_STORAGE: 'sqlite' } },
+}
+
 const config: ViteUserConfig = defineConfig({
   resolve: {
     // The package by its own name, as users import it, without a build.
@@ -35,9 +43,15 @@ const config: ViteUserConfig = defineConfig({
           env: { WAITPOINT_STORAGE: 'memory-async' },
         },
       },
+      ...(hasSqlite ? [onSqlite] : []),
       {
         extends: true,
-        test: { name: 'rest', include: ['test/**/*.test.ts'], exclude: [...core, 'test/.readme/**'] },
+        test: {
+          name: 'rest',
+          include: ['test/**/*.test.ts'],
+          exclude: [...core, 'test/.readme/**', 'test/databases/node_modules/**'],
+          globalSetup: 'test/databases/install.ts',
+        },
       },
     ],
   },

@@ -6,22 +6,37 @@ export interface Arguments {
   readonly bytes: number
   /** Wait for the reader's own curl instead of approving from a child process. */
   readonly ask: boolean
+  /** Keep everything in this SQLite file, and go on where an earlier start was stopped. */
+  readonly db: string | undefined
 }
 
 /** The usage, or what is wrong with the file: one line for people. */
 export class ArgumentError extends Error {}
 
-const USAGE = 'usage: npm start [-- --ask] [file]'
+const USAGE = 'usage: npm start [-- --ask | --db file.db] [file]'
 
 /** Reads the command line and makes sure that the file can be read. */
 export function readArguments(argv: readonly string[]): Arguments {
-  const options = argv.filter((argument) => argument.startsWith('-'))
-  const files = argv.filter((argument) => !argument.startsWith('-'))
+  const { db, others } = takeDatabase(argv)
+  const options = others.filter((argument) => argument.startsWith('-'))
+  const files = others.filter((argument) => !argument.startsWith('-'))
   const unknown = options.find((option) => option !== '--ask')
   if (unknown !== undefined) throw new ArgumentError(`Cannot use ${unknown}: it is not an option; ${USAGE}`)
   if (files.length > 1) throw new ArgumentError(`Cannot review ${files.length} files at once; ${USAGE}`)
   const file = files[0] ?? 'README.md'
-  return { file, bytes: sizeOf(file), ask: options.includes('--ask') }
+  return { file, bytes: sizeOf(file), ask: db !== undefined || options.includes('--ask'), db }
+}
+
+function takeDatabase(argv: readonly string[]): {
+  readonly db: string | undefined
+  readonly others: readonly string[]
+} {
+  const at = argv.indexOf('--db')
+  if (at === -1) return { db: undefined, others: argv }
+  const db = argv[at + 1]
+  if (db === undefined || db.startsWith('-'))
+    throw new ArgumentError(`Cannot use --db: it needs the path of a file; ${USAGE}`)
+  return { db, others: argv.toSpliced(at, 2) }
 }
 
 function sizeOf(file: string): number {

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { createEngine } from 'waitpoint'
+import type { Engine, Run } from 'waitpoint'
 import { serve } from 'waitpoint/http'
+import { sqliteStorage } from 'waitpoint/sqlite'
 import { ArgumentError, readArguments } from './arguments.ts'
 import type { Arguments } from './arguments.ts'
 import type { ReviewStreams } from './review-task.ts'
@@ -9,10 +11,15 @@ import { review } from './review-task.ts'
 import { Screen } from './screen.ts'
 
 /** Reviews a file: streams it, asks another process for approval over HTTP, prints what came of it. */
-async function main({ file, bytes, ask }: Arguments): Promise<void> {
+async function main({ file, bytes, ask, db }: Arguments): Promise<void> {
   const screen = new Screen(bytes)
-  await using engine = createEngine({ tasks: [review] })
-  await using server = await serve(engine, { port: 0 })
+  await using engine = createEngine({
+    tasks: [review],
+    ...(db !== undefined && { storage: sqliteStorage(db) }),
+  })
+  const unfinished = db === undefined ? undefined : await unfinishedReview(engine)
+  // The URL that was printed is good for as long as the token is: the server comes back where it was.
+  await using server = await serve(engine, { port: portOf(unfinished?.metadata['approveAt']) })
   engine.on('run', (run) => screen.run(run))
   engine.on('token', (token) => screen.token(token))
   stopOnSignals(async () => {
@@ -20,7 +27,8 @@ async function main({ file, bytes, ask }: Arguments): Promise<void> {
     await engine.close()
   })
 
-  const run = await engine.trigger(review, { file, bytes })
+  if (unfinished !== undefined) screen.line(`going on with ${unfinished.id}`)
+  const run = unfinished ?? (await engine.trigger(review, { file, bytes }))
   let isAsked = false
   const parts = engine.runs.subscribeToRun(run.id).withStreams<ReviewStreams>()
   for await (const part of parts) {
@@ -32,10 +40,22 @@ async function main({ file, bytes, ask }: Arguments): Promise<void> {
     if (isAsked || typeof url !== 'string') continue
     isAsked = true
     screen.progress()
-    askForApproval(url, { screen, ask, failed: () => engine.runs.cancel(run) })
+    askForApproval(url, { screen, ask, failed: () => engine.runs.cancel(run.id) })
   }
-  screen.line(`output ${JSON.stringify(await run.result())}`)
+  screen.line(`output ${JSON.stringify((await engine.runs.poll(run.id)).output)}`)
   screen.timeline()
+}
+
+/** What an earlier start of this program left in the database. */
+async function unfinishedReview(engine: Engine): Promise<Run | undefined> {
+  const status = ['QUEUED', 'EXECUTING', 'WAITING'] as const
+  const [run] = (await engine.runs.list({ taskIdentifier: review.id, status, limit: 1 })).data
+  return run
+}
+
+/** Of the URL that was printed; 0, for any, when none was. */
+function portOf(url: unknown): number {
+  return typeof url === 'string' ? Number(new URL(url).port) : 0
 }
 
 function askForApproval(url: string, { screen, ask, failed }: Asking): void {

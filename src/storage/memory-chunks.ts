@@ -1,9 +1,10 @@
 import type { ChunkRecord, SegmentEnd, SegmentRecord, StreamRecord } from '../contract/records.ts'
 import type { ChunkAppend, ChunkRead, ChunksRead, ChunkStore, StreamOpen } from '../contract/storage.ts'
 import { RingBuffer } from '../primitives/ring-buffer.ts'
-import { isAttempted, type RunEntry, StreamEntry } from './memory-entries.ts'
+import { type RunEntry, StreamEntry } from './memory-entries.ts'
 import type { MemoryState } from './memory-state.ts'
 import { draftOf } from './run-draft.ts'
+import { isAttempted } from './run-states.ts'
 
 /** The streams of a memory storage: the newest chunks of each, as many as their writer says. */
 export function memoryChunks(state: MemoryState): ChunkStore {

@@ -1,7 +1,6 @@
 import type {
   ChunkRecord,
   RunRecord,
-  RunStatus,
   SegmentRecord,
   TokenRecord,
   WaitRecord,
@@ -11,6 +10,7 @@ import type { RingBuffer } from '../primitives/ring-buffer.ts'
 import type { Few } from '../primitives/few.ts'
 import type { OwnTokens } from './own-tokens.ts'
 import { NOWHERE, type Ordered, OrderedHeap } from './ordered-heap.ts'
+import { isFinal } from './run-states.ts'
 
 /*
  * What the memory storage keeps beside its records: the ways from each to the others. One file, because they name each
@@ -161,15 +161,6 @@ export class StreamEntry {
   segments: readonly SegmentRecord[] = []
   /** None before the first chunk: what is kept at most is said with the chunks. */
   ring: RingBuffer<ChunkRecord> | undefined = undefined
-}
-
-export function isFinal(status: RunStatus): boolean {
-  return status !== 'EXECUTING' && status !== 'WAITING' && status !== 'QUEUED' && status !== 'DELAYED'
-}
-
-/** Whether an attempt at the run is going on. */
-export function isAttempted(status: RunStatus): boolean {
-  return status === 'EXECUTING' || status === 'WAITING'
 }
 
 /** Whether an engine that is alive, as far as anybody has noticed, holds the run. */

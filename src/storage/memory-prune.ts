@@ -1,9 +1,10 @@
 import type { PruneRequest } from '../contract/storage.ts'
 import { keptUntil } from './ended-entries.ts'
 import { findItem } from '../primitives/few.ts'
-import { isFinal, RunEntry, type TokenEntry, type WaitSource } from './memory-entries.ts'
+import { RunEntry, type TokenEntry, type WaitSource } from './memory-entries.ts'
 import { listOwn } from './own-tokens.ts'
 import type { MemoryState } from './memory-state.ts'
+import { isFinal } from './run-states.ts'
 
 /** `prune`: drops what ended first, until `limit` records are gone or nothing more may go. */
 export function pruneMemory(state: MemoryState, request: PruneRequest): number {

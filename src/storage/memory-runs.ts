@@ -13,10 +13,11 @@ import type {
 } from '../contract/storage.ts'
 import { itemsOf } from '../primitives/few.ts'
 import { claimRuns } from './memory-claims.ts'
-import { isAttempted, isFinal, isHeld, isSettled, type RunEntry } from './memory-entries.ts'
+import { isHeld, isSettled, type RunEntry } from './memory-entries.ts'
 import { fencedRun, isStale, type MemoryState } from './memory-state.ts'
 import { tokenOf } from './memory-tokens.ts'
 import { changedDraft, draftOf, finalDraft } from './run-draft.ts'
+import { isAttempted, isFinal } from './run-states.ts'
 
 const NONE: readonly WaitRecord[] = []
 const RUN_LISTS: readonly string[] = ['runs']

@@ -4,12 +4,13 @@ import { itemsOf } from '../primitives/few.ts'
 import { EndedEntries } from './ended-entries.ts'
 import { HintBoard } from './hint-board.ts'
 import { Leases } from './leases.ts'
-import { isAttempted, type RunEntry, type WaitSource } from './memory-entries.ts'
+import { type RunEntry, type WaitSource } from './memory-entries.ts'
 import { RunLanes } from './run-lanes.ts'
 import { RunLedger } from './run-ledger.ts'
 import { RunSchedule } from './run-schedule.ts'
 import { TokenLedger } from './token-ledger.ts'
 import { WaitBook } from './wait-book.ts'
+import { RUN_PREFIX, isAttempted } from './run-states.ts'
 
 /** What the stores of one memory storage share. */
 export interface MemoryState {
@@ -33,13 +34,6 @@ export function memoryState(): MemoryState {
   const runs = new RunLedger({ lanes, schedule, waits, ended, hints })
   const tokens = new TokenLedger({ waits, ended, hints })
   return { runs, tokens, waits, lanes, schedule, leases, ended, hints }
-}
-
-const RUN_PREFIX = 'run:'
-
-/** The id of the token that stands for the end of a run. */
-export function runTokenId(runId: string): string {
-  return RUN_PREFIX + runId
 }
 
 /** What a token id names: a token, or for `run:<id>` that run. */

@@ -12,9 +12,10 @@ import type {
   TokenSettled,
   TokenStore,
 } from '../contract/storage.ts'
-import { isFinal, isHeld, RunEntry, type TokenEntry, type WaitSource } from './memory-entries.ts'
-import { fencedRun, isStale, type MemoryState, runTokenId, waitSource } from './memory-state.ts'
+import { isHeld, RunEntry, type TokenEntry, type WaitSource } from './memory-entries.ts'
+import { fencedRun, isStale, type MemoryState, waitSource } from './memory-state.ts'
 import { tagList } from './token-ledger.ts'
+import { isFinal, runTokenId } from './run-states.ts'
 
 /** The tokens of a memory storage. */
 export function memoryTokens(state: MemoryState): TokenStore {

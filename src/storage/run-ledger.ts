@@ -4,11 +4,12 @@ import { withItem, withoutItem } from '../primitives/few.ts'
 import type { EndedEntries } from './ended-entries.ts'
 import { EntryTable } from './entry-table.ts'
 import type { HintBoard } from './hint-board.ts'
-import { isFinal, type Lease, RunEntry } from './memory-entries.ts'
+import { type Lease, RunEntry } from './memory-entries.ts'
 import { changedDraft, finalDraft } from './run-draft.ts'
 import type { RunLanes } from './run-lanes.ts'
-import { type RunSchedule, startBy } from './run-schedule.ts'
+import { type RunSchedule } from './run-schedule.ts'
 import type { Act, WaitBook } from './wait-book.ts'
+import { isFinal, startBy } from './run-states.ts'
 
 interface RunLedgerParts {
   readonly lanes: RunLanes

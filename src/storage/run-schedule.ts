@@ -1,9 +1,9 @@
-import type { RunRecord } from '../contract/records.ts'
 import type { NextDue } from '../contract/storage.ts'
 import { DeadlineQueue } from '../primitives/deadline-queue.ts'
 import { itemsOf } from '../primitives/few.ts'
 import { isHeld, isSettled, RunEntry } from './memory-entries.ts'
 import { QUEUED, RESUMED, type RunLanes } from './run-lanes.ts'
+import { startBy } from './run-states.ts'
 
 /** When each run is next to be looked at, and whether it could be claimed now: both follow from its record alone. */
 export class RunSchedule {
@@ -86,9 +86,4 @@ export class RunSchedule {
   #lookAt(run: RunEntry, at: number | undefined): void {
     if (at !== undefined) run.deadline = this.#deadlines.add(at, run)
   }
-}
-
-/** When a run that was never started expires. */
-export function startBy(record: RunRecord): number | undefined {
-  return record.attempt === 0 ? record.expiresAt : undefined
 }

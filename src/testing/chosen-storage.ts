@@ -1,6 +1,9 @@
-import { writeSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Storage } from '../contract/storage.ts'
 import { memoryStorage } from '../storage/memory.ts'
+import { sqliteStorage } from '../storage/sqlite.ts'
 import { alwaysAsync } from './async-storage.ts'
 import { TestError } from './test-error.ts'
 
@@ -10,6 +13,18 @@ const STDERR = 2
 const kinds: Readonly<Record<string, () => Storage>> = {
   memory: memoryStorage,
   'memory-async': () => alwaysAsync(memoryStorage()),
+  sqlite: () => sqliteStorage(join(temporaryFolder(), `${(files += 1)}.db`)),
+}
+
+/** Of the files of SQLite storages: one for this process, gone when it ends. */
+let folder: string | undefined
+let files = 0
+
+function temporaryFolder(): string {
+  if (folder !== undefined) return folder
+  const made = mkdtempSync(join(tmpdir(), 'waitpoint-'))
+  process.once('exit', () => rmSync(made, { recursive: true, force: true }))
+  return (folder = made)
 }
 
 /** How many engines got which storage: what is said at the end of the process. */

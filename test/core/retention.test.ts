@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createEngine, task } from 'waitpoint'
 import { createTestEngine } from 'waitpoint/testing'
-import { projectStorage } from '../support/abandon.ts'
+import { memoryOfProject, projectStorage } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
 
@@ -10,7 +10,8 @@ const quick = bodyTask(() => 'done')
 
 describe('retention', () => {
   it('forgets runs and tokens in memory an hour after they ended', async () => {
-    await using t = await createTestEngine({ tasks: [quick], clock: { mode: 'manual' } })
+    const storage = memoryOfProject()
+    await using t = await createTestEngine({ tasks: [quick], storage, clock: { mode: 'manual' } })
     const run = await t.engine.trigger(quick, null)
     const token = await t.engine.wait.createToken()
     await t.engine.wait.completeToken(token)

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RunTools, StreamLaggedError, StreamOptions } from 'waitpoint'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
+import { memoryOfProject } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
 import {
   collect,
@@ -25,7 +26,7 @@ async function inTask<Output>(
   streams: StreamOptions = {},
 ): Promise<Output> {
   const task = bodyTask(body)
-  await using t = await createTestEngine({ tasks: [task], streams })
+  await using t = await createTestEngine({ tasks: [task], storage: memoryOfProject(), streams })
   reportedErrors(t.engine)
   const run = await t.engine.trigger(task, null)
   const outcome = await run.outcome()

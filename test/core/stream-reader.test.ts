@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { StreamLaggedError } from 'waitpoint'
 import { createDeferred } from '../../src/primitives/deferred.ts'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
+import { memoryOfProject } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import {
   chunksOf,
@@ -69,7 +70,11 @@ describe('StreamReader', () => {
           }
           return next
         })
-        await using t = await createTestEngine({ tasks: [body], streams: { historyChunks } })
+        await using t = await createTestEngine({
+          tasks: [body],
+          storage: memoryOfProject(),
+          streams: { historyChunks },
+        })
         const run = await t.engine.trigger(body, null)
         const read = t.engine.streams.read(run, 'k')
         const reader = readSlowly(read[Symbol.asyncIterator](), pace)
@@ -107,7 +112,7 @@ describe('StreamReader', () => {
       const body = bodyTask(async ({ metadata }) => {
         await metadata.stream('k', new CountSource(total))
       })
-      await using t = await createTestEngine({ tasks: [body], streams })
+      await using t = await createTestEngine({ tasks: [body], storage: memoryOfProject(), streams })
       const run = await t.engine.trigger(body, null)
       await run.result()
       const lagged = { code: 'ERR_STREAM_LAGGED', name: 'StreamLaggedError', key: 'k', missed, next: missed }
@@ -131,7 +136,7 @@ describe('StreamReader', () => {
     const body = bodyTask(async ({ metadata }) => {
       await metadata.stream('k', sourceOf(...numbers(20).map(() => mebibyte)))
     })
-    await using t = await createTestEngine({ tasks: [body] })
+    await using t = await createTestEngine({ tasks: [body], storage: memoryOfProject() })
     const run = await t.engine.trigger(body, null)
     await run.result()
     const { error } = await collectUntilError(t.engine.streams.read(run, 'k'))
@@ -143,7 +148,11 @@ describe('StreamReader', () => {
       await metadata.stream('one', new CountSource(9))
       await metadata.stream('two', new CountSource(7))
     })
-    await using t = await createTestEngine({ tasks: [body], streams: { historyChunks: 5 } })
+    await using t = await createTestEngine({
+      tasks: [body],
+      storage: memoryOfProject(),
+      streams: { historyChunks: 5 },
+    })
     const run = await t.engine.trigger(body, null)
     await run.result()
     const parts = t.engine.runs.subscribeToRun(run).withStreams()[Symbol.asyncIterator]()
@@ -170,7 +179,11 @@ describe('StreamReader', () => {
     const body = bodyTask(async ({ metadata }) => {
       await metadata.stream('k', sourceOf(chunk))
     })
-    await using t = await createTestEngine({ tasks: [body], alwaysSerialize: false })
+    await using t = await createTestEngine({
+      tasks: [body],
+      storage: memoryOfProject(),
+      alwaysSerialize: false,
+    })
     const run = await t.engine.trigger(body, null)
     expect((await collect(t.engine.streams.read(run, 'k')))[0]).toBe(chunk)
     expect(chunksOf(await follow(t.engine, run), 'k')[0]).toBe(chunk)

@@ -53,9 +53,14 @@ describe('npm start', () => {
     ['a file that does not exist', ['nowhere.txt'], 'Cannot read "nowhere.txt": there is no such file\n'],
     ['a folder', ['src'], 'Cannot read "src": it is a folder\n'],
     [
+      '--db without a file',
+      ['--db'],
+      'Cannot use --db: it needs the path of a file; usage: npm start [-- --ask | --db file.db] [file]\n',
+    ],
+    [
       'an unknown option',
       ['--fast'],
-      'Cannot use --fast: it is not an option; usage: npm start [-- --ask] [file]\n',
+      'Cannot use --fast: it is not an option; usage: npm start [-- --ask | --db file.db] [file]\n',
     ],
   ])('says in one line what is wrong with %s', async (_name, args, message) => {
     expect(await ended(start(...args))).toEqual({ code: 1, stdout: '', stderr: message })
@@ -81,6 +86,30 @@ describe('npm start', () => {
     expect(code).toBe(0)
   })
 
+  it('goes on where it was killed with --db, and is approved at the same URL', async () => {
+    const args = ['--db', join(folder, 'review.db'), 'LICENSE']
+    const child = start(...args)
+    const url = await urlOf(child)
+    const gone = once(child, 'exit')
+    child.kill('SIGKILL')
+    await gone
+
+    const again = start(...args)
+    const ending = ended(again)
+    expect(await urlOf(again)).toBe(url)
+    const { status } = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"approved":true,"by":"me"}',
+    })
+    expect(status).toBe(200)
+    const { code, stdout } = await ending
+    expect(stdout).toContain('going on with run_')
+    expect(stdout).toContain('Permission is hereby granted')
+    expect(stdout).toMatch(/^output \{"file":"LICENSE",.*"approved":true,"by":"me"\}$/m)
+    expect(code).toBe(0)
+  })
+
   it('stops at once on Ctrl-C', async () => {
     const child = start('--ask', 'LICENSE')
     const ending = ended(child)
@@ -103,7 +132,9 @@ describe('npm start', () => {
 })
 
 function start(...args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [MAIN, ...args], { stdio: 'pipe' })
+  // A Node without SQLite of its own finds the driver that the tests of databases have.
+  const env = { ...process.env, NODE_PATH: 'test/databases/node_modules' }
+  return spawn(process.execPath, [MAIN, ...args], { stdio: 'pipe', env })
 }
 
 async function ended(child: ChildProcess): Promise<Ended> {

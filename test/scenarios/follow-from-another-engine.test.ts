@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
 import { testClock } from '../../src/testing/test-clock.ts'
-import { projectStorage } from '../support/abandon.ts'
+import { memoryOfProject, projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import {
   chunksOf,
@@ -54,7 +54,7 @@ describe('a run followed from another engine', () => {
     const body = bodyTask(async ({ metadata }) => {
       await metadata.stream('k', new CountSource(30))
     })
-    const storage = projectStorage()
+    const storage = memoryOfProject()
     await using clock = testClock()
     await using writer = await createTestEngine({
       tasks: [body],

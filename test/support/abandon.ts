@@ -3,10 +3,16 @@ import type { Storage } from '../../src/contract/storage.ts'
 import type { TestClock } from '../../src/clock/test-clock.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
 import { alwaysAsync } from '../../src/testing/async-storage.ts'
+import { chosenStorage } from '../../src/testing/chosen-storage.ts'
 import { wrapStorage } from '../../src/testing/wrapped-storage.ts'
 
 /** The storage of this project, as createTestEngine makes it, for tests that share one. */
 export function projectStorage(): Storage {
+  return chosenStorage()
+}
+
+/** In memory whatever the project is, answering as its storage does: for what only a storage in memory does. */
+export function memoryOfProject(): Storage {
   return process.env['WAITPOINT_STORAGE'] === 'memory-async' ? alwaysAsync(memoryStorage()) : memoryStorage()
 }
 

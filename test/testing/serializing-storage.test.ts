@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { task } from '../../src/core/define-task.ts'
 import { createTestEngine, type TestEngineOptions } from '../../src/testing/create-test-engine.ts'
+import { memoryOfProject } from '../support/abandon.ts'
 import { collect } from '../support/streams.ts'
 
 class Price {
@@ -38,7 +39,7 @@ describe('alwaysSerialize', () => {
   })
 
   it('can be left out: then readers share what was written', async () => {
-    const chunks = await sell({ alwaysSerialize: false })
+    const chunks = await sell({ alwaysSerialize: false, storage: memoryOfProject() })
     expect(chunks[1]).toBeInstanceOf(Price)
     expect(chunks[2]).toHaveProperty('note')
   })

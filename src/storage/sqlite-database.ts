@@ -1,0 +1,56 @@
+import {
+  bind,
+  type Binding,
+  type BoundStatement,
+  type SqliteHandle,
+  type SqlRow,
+  type SqlValue,
+} from './sqlite-handle.ts'
+
+/** An open database with its prepared statements: each text is prepared once. */
+export class SqliteDatabase {
+  readonly #handle: SqliteHandle
+  readonly #binding: Binding
+  readonly #statements = new Map<string, BoundStatement>()
+
+  constructor(handle: SqliteHandle, binding: Binding) {
+    this.#handle = handle
+    this.#binding = binding
+  }
+
+  exec(sql: string): void {
+    this.#handle.exec(sql)
+  }
+
+  run(sql: string, ...parameters: readonly SqlValue[]): void {
+    this.#statement(sql).run(parameters)
+  }
+
+  /** The first row. An `INSERT` or `UPDATE … RETURNING` is one as well. */
+  get(sql: string, ...parameters: readonly SqlValue[]): SqlRow | undefined {
+    // Some drivers answer null for no row. Rows are read by name: libsql adds a column of its own.
+    return (this.#statement(sql).get(parameters) as SqlRow | undefined | null) ?? undefined
+  }
+
+  all(sql: string, ...parameters: readonly SqlValue[]): readonly SqlRow[] {
+    return this.#statement(sql).all(parameters) as readonly SqlRow[]
+  }
+
+  /** The only column of the first row. */
+  value(sql: string, ...parameters: readonly SqlValue[]): SqlValue | undefined {
+    return this.get(sql, ...parameters)?.['value']
+  }
+
+  close(): void {
+    this.#statements.clear()
+    this.#handle.close()
+  }
+
+  #statement(sql: string): BoundStatement {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      this.#statements.set(sql, (statement = bind(this.#handle.prepare(sql), this.#binding)))
+    }
+    return statement
+  }
+}

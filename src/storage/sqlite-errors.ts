@@ -1,0 +1,38 @@
+const BUSY = 5
+const CONSTRAINT = 19
+
+interface DriverError {
+  readonly message?: unknown
+  /** `SQLITE_BUSY` of better-sqlite3 and libsql. */
+  readonly code?: unknown
+  /** The number, extended, of node:sqlite. */
+  readonly errcode?: unknown
+}
+
+/** Another connection holds the lock. */
+export function isBusy(error: unknown): boolean {
+  return isOfKind(error, { name: 'SQLITE_BUSY', number: BUSY })
+}
+
+/** The owner of the handle has a transaction of their own open. */
+export function isInTransaction(error: unknown): boolean {
+  return /within a transaction/.test(messageOf(error))
+}
+
+/** A record of this id is there already. */
+export function isTaken(error: unknown): boolean {
+  return isOfKind(error, { name: 'SQLITE_CONSTRAINT', number: CONSTRAINT })
+}
+
+export function messageOf(error: unknown): string {
+  return String((error as DriverError | undefined)?.message ?? error)
+}
+
+function isOfKind(
+  error: unknown,
+  { name, number }: { readonly name: string; readonly number: number },
+): boolean {
+  const { code, errcode } = (error ?? {}) as DriverError
+  if (typeof errcode === 'number') return (errcode & 0xff) === number
+  return typeof code === 'string' && code.startsWith(name)
+}
