@@ -1,10 +1,4 @@
-import type {
-  ChunkRecord,
-  RunRecord,
-  SegmentRecord,
-  TokenRecord,
-  WaitRecord,
-} from '../contract/records.ts'
+import type { ChunkRecord, RunRecord, SegmentRecord, TokenRecord, WaitRecord } from '../contract/records.ts'
 import type { Deadline } from '../primitives/deadline-queue.ts'
 import type { RingBuffer } from '../primitives/ring-buffer.ts'
 import type { Few } from '../primitives/few.ts'
