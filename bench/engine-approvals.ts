@@ -1,17 +1,17 @@
-import type { Engine, Task } from 'waitpoint'
+import type { Engine, Storage, Task } from 'waitpoint'
 import { createEngine, task, wait } from 'waitpoint'
 import type { Approvals, Draft, Review, Verdict } from './bare/approvals.ts'
 import { Mailbox } from './bare/mailbox.ts'
 import { turn } from './turn.ts'
 
-/** Ours: an engine on memory storage and the system clock, with every option at its default. */
+/** Ours: an engine on memory storage, or another one, and the system clock, with every option at its default. */
 export class EngineApprovals implements Approvals {
   readonly #mailbox = new Mailbox()
   readonly #review: Task<Draft, Review>
   readonly #engine: Engine
 
   /** Of every run the wait has a deadline of its own: `timeoutMs` and one more for each. */
-  constructor(timeoutMs = 600_000) {
+  constructor(timeoutMs = 600_000, storage?: Storage) {
     let created = 0
     this.#review = task({
       id: 'review',
@@ -22,7 +22,11 @@ export class EngineApprovals implements Approvals {
         return { doc, approved }
       },
     })
-    this.#engine = createEngine({ tasks: [this.#review] })
+    this.#engine = createEngine({ tasks: [this.#review], ...(storage && { storage }) })
+  }
+
+  ready(): Promise<void> {
+    return this.#engine.ready()
   }
 
   trigger(draft: Draft): Promise<{ result(): Promise<Review> }> {

@@ -75,7 +75,8 @@ async function oneAfterAnother(approvals: Approvals, count: number): Promise<voi
   }
 }
 
-async function inCrowds(
+/** A thousand runs wait at once, then the next thousand. */
+export async function inCrowds(
   approvals: Approvals,
   { count, isParked }: { readonly count: number; readonly isParked: boolean },
 ): Promise<void> {

@@ -8,43 +8,51 @@ import type {
 } from '../contract/records.ts'
 
 /** A row as a SQL driver answers it: numbers, strings and null. */
-export type Row = Readonly<Record<string, string | number | null>>
+export type Row = Readonly<Record<string, Value>>
+
+export type Value = string | number | null
+
+/** The columns that make a run; to ask for these only is a quarter cheaper than for all. */
+export const RUN_COLUMNS: string =
+  'id, task_id, status, payload, output, error, attempt, policy_attempt, interruptions, owner, epoch, slot, slot_until, ' +
+  'returned, wake_at, expires_at, parent_id, root_id, tags, metadata, streams, queue, concurrency_key, options, ' +
+  'key_scope, key_value, key_expires_at, created_at, updated_at, started_at, finished_at'
 
 const NO_TEXTS: readonly string[] = []
 
-/** The run of a row of `runs`. */
-export function runOfRow(row: Row): RunRecord {
+/** The run of a row of `RUN_COLUMNS`, in their order. */
+export function runOfValues(values: readonly Value[]): RunRecord {
   return {
-    id: row['id'] as string,
-    taskId: row['task_id'] as string,
+    id: values[0] as string,
+    taskId: values[1] as string,
     // What we wrote is what we read, here and below.
-    status: row['status'] as RunStatus,
-    payloadJson: text(row['payload']),
-    outputJson: text(row['output']),
-    errorJson: text(row['error']),
-    attempt: row['attempt'] as number,
-    policyAttempt: row['policy_attempt'] as number,
-    interruptions: row['interruptions'] as number,
-    owner: text(row['owner']),
-    epoch: row['epoch'] as number,
-    slot: row['slot'] === 1,
-    slotUntil: instant(row['slot_until']),
-    returned: row['returned'] === 1,
-    wakeAt: instant(row['wake_at']),
-    expiresAt: instant(row['expires_at']),
-    parentId: text(row['parent_id']),
-    rootId: row['root_id'] as string,
-    tags: texts(row['tags']),
-    metadataJson: text(row['metadata']),
-    streams: texts(row['streams']),
-    queue: row['queue'] as string,
-    concurrencyKey: text(row['concurrency_key']),
-    optionsJson: text(row['options']),
-    key: keyOfRow(row),
-    createdAt: row['created_at'] as number,
-    updatedAt: row['updated_at'] as number,
-    startedAt: instant(row['started_at']),
-    finishedAt: instant(row['finished_at']),
+    status: values[2] as RunStatus,
+    payloadJson: text(values[3]),
+    outputJson: text(values[4]),
+    errorJson: text(values[5]),
+    attempt: values[6] as number,
+    policyAttempt: values[7] as number,
+    interruptions: values[8] as number,
+    owner: text(values[9]),
+    epoch: values[10] as number,
+    slot: values[11] === 1,
+    slotUntil: instant(values[12]),
+    returned: values[13] === 1,
+    wakeAt: instant(values[14]),
+    expiresAt: instant(values[15]),
+    parentId: text(values[16]),
+    rootId: values[17] as string,
+    tags: texts(values[18]),
+    metadataJson: text(values[19]),
+    streams: texts(values[20]),
+    queue: values[21] as string,
+    concurrencyKey: text(values[22]),
+    optionsJson: text(values[23]),
+    key: keyOf(values[24], values[25], values[26]),
+    createdAt: values[27] as number,
+    updatedAt: values[28] as number,
+    startedAt: instant(values[29]),
+    finishedAt: instant(values[30]),
   }
 }
 
@@ -57,15 +65,15 @@ export function tokenOfRow(row: Row): TokenRecord {
     outputJson: text(row['output']),
     timeoutAt: instant(row['timeout_at']),
     tags: texts(row['tags']),
-    key: keyOfRow(row),
+    key: keyOf(row['key_scope'], row['key_value'], row['key_expires_at']),
     runId: text(row['run_id']),
     createdAt: row['created_at'] as number,
     completedAt: instant(row['completed_at']),
   }
 }
 
-/** The columns of a run from `id` to `finished_at`, in the order of the table. */
-export function runColumns(record: RunRecord): readonly Row[string][] {
+/** The values of `RUN_COLUMNS`. */
+export function runValues(record: RunRecord): readonly Value[] {
   const { key } = record
   return [
     record.id,
@@ -112,20 +120,23 @@ export function textsColumn(values: readonly string[]): string | null {
   return values.length === 0 ? null : JSON.stringify(values)
 }
 
-function keyOfRow(row: Row): KeyRecord | undefined {
-  const scope = row['key_scope']
+function keyOf(
+  scope: Value | undefined,
+  value: Value | undefined,
+  expiresAt: Value | undefined,
+): KeyRecord | undefined {
   if (typeof scope !== 'string') return undefined
-  return { scope, value: row['key_value'] as string, expiresAt: instant(row['key_expires_at']) }
+  return { scope, value: value as string, expiresAt: instant(expiresAt) }
 }
 
-function text(value: Row[string] | undefined): string | undefined {
+function text(value: Value | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-function instant(value: Row[string] | undefined): number | undefined {
+function instant(value: Value | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
 
-function texts(value: Row[string] | undefined): readonly string[] {
+function texts(value: Value | undefined): readonly string[] {
   return typeof value === 'string' ? (JSON.parse(value) as readonly string[]) : NO_TEXTS
 }

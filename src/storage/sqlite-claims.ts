@@ -1,10 +1,17 @@
 import type { RunRecord } from '../contract/records.ts'
 import type { RunClaim, RunClaimed, RunUpdated } from '../contract/storage.ts'
 import { finalDraft } from './run-draft.ts'
-import { runOfRow } from './sql-rows.ts'
+import { runOfValues } from './sql-rows.ts'
 import { ClaimLine } from './sqlite-claim-line.ts'
 import { expireLeases } from './sqlite-leases.ts'
-import { findRun, finishRun, interruptStreams, type StoredRun, storedRun } from './sqlite-run-rows.ts'
+import {
+  findRun,
+  finishRun,
+  interruptStreams,
+  STORED_RUN,
+  type StoredRun,
+  storedRun,
+} from './sqlite-run-rows.ts'
 import type { SqliteSession } from './sqlite-session.ts'
 import { sweepRuns } from './sqlite-sweep.ts'
 import { dropWaits } from './sqlite-waits.ts'
@@ -48,13 +55,13 @@ interface Claiming {
 
 /** What the last claim of this owner handed out, as far as nothing has become of it. */
 function handedOut({ database }: SqliteSession, { by, number }: RunClaim): readonly RunRecord[] {
-  const rows = database.all(
-    `SELECT * FROM runs WHERE owner = ? AND held = 1 AND claim_number = ? AND status = 'EXECUTING'
+  const rows = database.allValues(
+    `SELECT ${STORED_RUN} FROM runs WHERE owner = ? AND held = 1 AND claim_number = ? AND status = 'EXECUTING'
      ORDER BY claim_place`,
     by,
     number,
   )
-  return rows.map(runOfRow)
+  return rows.map(runOfValues)
 }
 
 /** The final record of an interrupted run that is not executed again. */
@@ -86,13 +93,13 @@ function startRun(
   { id, isPlanned }: { readonly id: string; readonly isPlanned: boolean },
   { claim, place }: Claiming,
 ): RunRecord {
-  const row = database.get(
+  const row = database.values(
     `UPDATE runs SET interruptions = interruptions + (status = 'EXECUTING' AND owner IS NOT NULL),
        status = 'EXECUTING', attempt = attempt + 1, policy_attempt = policy_attempt + ?1, owner = ?2, held = 1,
        reserved = 0, epoch = epoch + 1, slot = 1, wake_at = NULL, started_at = coalesce(started_at, ?3),
        updated_at = max(updated_at, ?3), line = NULL, line_at = NULL, look_at = NULL,
        claim_number = ?4, claim_place = ?5
-     WHERE id = ?6 RETURNING *`,
+     WHERE id = ?6 RETURNING ${STORED_RUN}`,
     Number(isPlanned),
     claim.by,
     claim.now,

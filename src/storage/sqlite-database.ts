@@ -1,4 +1,5 @@
 import {
+  answerArrays,
   bind,
   type Binding,
   type BoundStatement,
@@ -12,6 +13,7 @@ export class SqliteDatabase {
   readonly #handle: SqliteHandle
   readonly #binding: Binding
   readonly #statements = new Map<string, BoundStatement>()
+  readonly #arrayStatements = new Map<string, BoundStatement>()
 
   constructor(handle: SqliteHandle, binding: Binding) {
     this.#handle = handle
@@ -36,6 +38,17 @@ export class SqliteDatabase {
     return this.#statement(sql).all(parameters) as readonly SqlRow[]
   }
 
+  /** The first row, by the order of its columns. */
+  values(sql: string, ...parameters: readonly SqlValue[]): readonly SqlValue[] | undefined {
+    const row = this.#arrays(sql).get(parameters)
+    return row === undefined || row === null ? undefined : valuesOf(row)
+  }
+
+  /** All rows, each by the order of its columns. */
+  allValues(sql: string, ...parameters: readonly SqlValue[]): readonly (readonly SqlValue[])[] {
+    return (this.#arrays(sql).all(parameters) as readonly unknown[]).map(valuesOf)
+  }
+
   /** The only column of the first row. */
   value(sql: string, ...parameters: readonly SqlValue[]): SqlValue | undefined {
     return this.get(sql, ...parameters)?.['value']
@@ -43,7 +56,18 @@ export class SqliteDatabase {
 
   close(): void {
     this.#statements.clear()
+    this.#arrayStatements.clear()
     this.#handle.close()
+  }
+
+  #arrays(sql: string): BoundStatement {
+    let bound = this.#arrayStatements.get(sql)
+    if (bound === undefined) {
+      const statement = this.#handle.prepare(sql)
+      answerArrays(statement)
+      this.#arrayStatements.set(sql, (bound = bind(statement, this.#binding)))
+    }
+    return bound
   }
 
   #statement(sql: string): BoundStatement {
@@ -53,4 +77,8 @@ export class SqliteDatabase {
     }
     return statement
   }
+}
+
+function valuesOf(row: unknown): readonly SqlValue[] {
+  return (Array.isArray(row) ? row : Object.values(row as object)) as readonly SqlValue[]
 }

@@ -1,6 +1,6 @@
 import type { RunRecord, TokenRecord } from '../contract/records.ts'
 import type { Page, PageRequest, RunFilter, TokenFilter, TokenPage } from '../contract/storage.ts'
-import { type Row, runOfRow, tokenOfRow } from './sql-rows.ts'
+import { type Row, RUN_COLUMNS, runOfValues, tokenOfRow } from './sql-rows.ts'
 import type { SqlValue } from './sqlite-handle.ts'
 import type { SqliteSession } from './sqlite-session.ts'
 import { settleIfDue } from './sqlite-token-rows.ts'
@@ -18,6 +18,8 @@ interface ListQuery {
 }
 
 const IN_LIST = 'IN (SELECT value FROM json_each(?))'
+
+const RUN_NAMES = RUN_COLUMNS.split(', ')
 
 export function listRuns({ database }: SqliteSession, filter: RunFilter, page: PageRequest): Page<RunRecord> {
   const { status, taskIds, notTaskIds, tags, queues, from, to } = filter
@@ -134,6 +136,10 @@ function pageOf(
     ...(hasOlder && last && { next: idOf(last) }),
     ...(hasNewer && first && { previous: idOf(first) }),
   }
+}
+
+function runOfRow(row: Row): RunRecord {
+  return runOfValues(RUN_NAMES.map((name) => row[name] ?? null))
 }
 
 function idOf(row: Row): string {

@@ -1,6 +1,6 @@
 import type { RunRecord, SegmentEnd } from '../contract/records.ts'
 import type { RunUpdated } from '../contract/storage.ts'
-import { orNull, type Row, runColumns, runOfRow, textsColumn } from './sql-rows.ts'
+import { orNull, RUN_COLUMNS, runValues, runOfValues, textsColumn } from './sql-rows.ts'
 import { endSegment, type StreamRow } from './sqlite-segments.ts'
 import type { SqlValue } from './sqlite-handle.ts'
 import type { SqliteSession } from './sqlite-session.ts'
@@ -38,12 +38,19 @@ const NOWHERE: RunPlace = { line: null, lineAt: null, lookAt: null }
 const PLACING = ['status', 'slot', 'slotUntil', 'returned', 'wakeAt', 'owner'] as const
 const INTERRUPTED: SegmentEnd = { reason: 'interrupted' }
 
-export function storedRun(row: Row): StoredRun {
-  return { seq: row['seq'] as number, record: runOfRow(row), isHeld: row['held'] === 1 }
+/** Where a row of `STORED_RUN` has its `seq`; `held` comes after it. */
+const SEQ = RUN_COLUMNS.split(',').length
+
+/** What makes a stored run, as columns. */
+export const STORED_RUN: string = `${RUN_COLUMNS}, seq, held`
+
+/** The run of a row of `STORED_RUN`. */
+export function storedRun(values: readonly SqlValue[]): StoredRun {
+  return { seq: values[SEQ] as number, record: runOfValues(values), isHeld: values[SEQ + 1] === 1 }
 }
 
 export function findRun({ database }: SqliteSession, id: string): StoredRun | undefined {
-  const row = database.get('SELECT * FROM runs WHERE id = ?', id)
+  const row = database.values(`SELECT ${STORED_RUN} FROM runs WHERE id = ?`, id)
   return row && storedRun(row)
 }
 
@@ -55,12 +62,9 @@ export function laneOf({ queue, concurrencyKey }: RunRecord): string {
 export function insertRunRow(session: SqliteSession, record: RunRecord, act: Act): void {
   const { line, lineAt, lookAt } = placeOf(session, { record, isHeld: false }, act.now)
   session.database.run(
-    `INSERT INTO runs (id, task_id, status, payload, output, error, attempt, policy_attempt, interruptions, owner,
-       epoch, slot, slot_until, returned, wake_at, expires_at, parent_id, root_id, tags, metadata, streams, queue,
-       concurrency_key, options, key_scope, key_value, key_expires_at, created_at, updated_at, started_at, finished_at,
-       lane, line, line_at, look_at, ended_at)
+    `INSERT INTO runs (${RUN_COLUMNS}, lane, line, line_at, look_at, ended_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...runColumns(record),
+    ...runValues(record),
     laneOf(record),
     line,
     lineAt,

@@ -9,10 +9,11 @@ import type {
   RunUpdated,
 } from '../contract/storage.ts'
 import { changedDraft, finalDraft } from './run-draft.ts'
-import { runOfRow } from './sql-rows.ts'
+import { runOfValues } from './sql-rows.ts'
 import { claimRuns } from './sqlite-claims.ts'
 import { isTaken } from './sqlite-errors.ts'
 import { listRuns } from './sqlite-lists.ts'
+import { finishAtOnce } from './sqlite-finish.ts'
 import {
   findRun,
   finishRun,
@@ -20,6 +21,7 @@ import {
   laneOf,
   moveRun,
   replaceRun,
+  STORED_RUN,
   storedRun,
   type StoredRun,
 } from './sqlite-run-rows.ts'
@@ -64,12 +66,12 @@ function keyHolder(
   { scope, value }: NonNullable<RunRecord['key']>,
   now: number,
 ): RunRecord | undefined {
-  const row = database.get(
-    'SELECT * FROM runs WHERE key_scope = ? AND key_value = ? ORDER BY seq DESC LIMIT 1',
+  const row = database.values(
+    `SELECT ${STORED_RUN} FROM runs WHERE key_scope = ? AND key_value = ? ORDER BY seq DESC LIMIT 1`,
     scope,
     value,
   )
-  const holder = row && runOfRow(row)
+  const holder = row && runOfValues(row)
   return holder !== undefined && now < (holder.key?.expiresAt ?? Infinity) ? holder : undefined
 }
 
@@ -84,6 +86,8 @@ function openWaits(session: SqliteSession, runId: string): readonly TokenRecord[
 
 function updateRun(session: SqliteSession, request: RunUpdate): RunUpdated | undefined {
   const { id, expected, change, now } = request
+  const finished = finishAtOnce(session, request)
+  if (finished !== undefined) return finished
   const run = findRun(session, id)
   if (run === undefined) return undefined
   const { record } = run
@@ -115,9 +119,9 @@ function updateFinal(session: SqliteSession, run: StoredRun, request: RunUpdate)
 function parkRun(session: SqliteSession, fence: RunFence): RunRecord | undefined {
   const { database, news } = session
   const { id, epoch, by, now } = fence
-  const row = database.get(
+  const row = database.values(
     `UPDATE runs SET status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0, updated_at = max(updated_at, ?)
-     WHERE id = ? AND epoch = ? AND owner = ? AND status = 'EXECUTING' RETURNING *`,
+     WHERE id = ? AND epoch = ? AND owner = ? AND status = 'EXECUTING' RETURNING ${STORED_RUN}`,
     now,
     id,
     epoch,
@@ -151,10 +155,10 @@ function resumeRun(
       return { outcome: 'full' }
     }
   }
-  const row = database.get(
+  const row = database.values(
     `UPDATE runs SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = max(updated_at, ?),
        line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN created_at END, look_at = NULL
-     WHERE id = ? AND epoch = ? AND owner = ? AND status = 'WAITING' RETURNING *`,
+     WHERE id = ? AND epoch = ? AND owner = ? AND status = 'WAITING' RETURNING ${STORED_RUN}`,
     now,
     id,
     epoch,
@@ -162,5 +166,5 @@ function resumeRun(
   )
   if (row === undefined) return { outcome: 'stale' }
   news.run(id, by)
-  return { outcome: 'resumed', record: runOfRow(row) }
+  return { outcome: 'resumed', record: runOfValues(row) }
 }

@@ -1,6 +1,6 @@
 import type { RunUpdated } from '../contract/storage.ts'
 import { changedDraft, finalDraft } from './run-draft.ts'
-import { finishRun, moveRun, replaceRun, storedRun } from './sqlite-run-rows.ts'
+import { finishRun, moveRun, replaceRun, STORED_RUN, storedRun } from './sqlite-run-rows.ts'
 import type { SqliteSession } from './sqlite-session.ts'
 import type { Act } from './wait-book.ts'
 import { isFinal, startBy } from './run-states.ts'
@@ -9,8 +9,8 @@ import { isFinal, startBy } from './run-states.ts'
 export function sweepRuns(session: SqliteSession, act: Act, limit: number): RunUpdated[] {
   const expired: RunUpdated[] = []
   while (expired.length < limit) {
-    const row = session.database.get(
-      'SELECT * FROM runs WHERE look_at <= ? ORDER BY look_at, seq LIMIT 1',
+    const row = session.database.values(
+      `SELECT ${STORED_RUN} FROM runs WHERE look_at <= ? ORDER BY look_at, seq LIMIT 1`,
       act.now,
     )
     if (row === undefined) break

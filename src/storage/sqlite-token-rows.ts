@@ -1,4 +1,5 @@
 import type { TokenRecord, WaitRecord } from '../contract/records.ts'
+import type { TokenSettle } from '../contract/storage.ts'
 import { orNull, textsColumn, tokenOfRow } from './sql-rows.ts'
 import type { SqliteSession } from './sqlite-session.ts'
 import { settleWaits } from './sqlite-waits.ts'
@@ -37,8 +38,23 @@ export function insertTokenRow({ database }: SqliteSession, record: TokenRecord)
   }
 }
 
+/** Completes a token that is `WAITING` and not past its deadline, in one statement. */
+export function completeInTime(session: SqliteSession, request: TokenSettle): SettledToken | undefined {
+  const { id, outputJson, now } = request
+  const row = session.database.get(
+    `UPDATE tokens SET status = 'COMPLETED', output = ?1, completed_at = ?2, due_at = NULL, ended_at = ?2
+     WHERE id = ?3 AND status = 'WAITING' AND (timeout_at IS NULL OR timeout_at > ?2) RETURNING *`,
+    orNull(outputJson),
+    now,
+    id,
+  )
+  if (row === undefined) return undefined
+  session.news.token(id, request.by)
+  return { record: tokenOfRow(row), ready: settleWaits(session, id, request) }
+}
+
 /** Settles a token that is `WAITING`. */
-export function settleToken(
+function settleToken(
   session: SqliteSession,
   token: TokenRecord,
   { end, act }: { readonly end: TokenEnd; readonly act: Act },

@@ -14,7 +14,7 @@ import { isTaken } from './sqlite-errors.ts'
 import { listTokens } from './sqlite-lists.ts'
 import { findRun } from './sqlite-run-rows.ts'
 import { type Perform, RefusedCall, type SqliteSession } from './sqlite-session.ts'
-import { insertTokenRow, settleIfDue, settleToken } from './sqlite-token-rows.ts'
+import { completeInTime, insertTokenRow, settleIfDue } from './sqlite-token-rows.ts'
 import { isStale, releaseWait, tokenOfRun } from './sqlite-waits.ts'
 import { RUN_PREFIX } from './run-states.ts'
 
@@ -99,16 +99,12 @@ function awaitToken(session: SqliteSession, request: TokenAwait): TokenAwaited {
 
 function completeToken(session: SqliteSession, request: TokenSettle): TokenSettled | 'stale' | undefined {
   if (isStale(session, request)) return 'stale'
-  const { id, outputJson, now } = request
-  const row = session.database.get('SELECT * FROM tokens WHERE id = ?', id)
+  const won = completeInTime(session, request)
+  if (won !== undefined) return { ...won, won: true, settledNow: true }
+  const row = session.database.get('SELECT * FROM tokens WHERE id = ?', request.id)
   if (row === undefined) return undefined
   const token = tokenOfRow(row)
   const late = settleIfDue(session, token, request)
-  if (late !== undefined || token.status !== 'WAITING') {
-    const record = late?.record ?? token
-    return { record, won: false, settledNow: late !== undefined, ready: late?.ready ?? [] }
-  }
-  const end = { status: 'COMPLETED', outputJson, completedAt: now } as const
-  const { record, ready } = settleToken(session, token, { end, act: request })
-  return { record, won: true, settledNow: true, ready }
+  const record = late?.record ?? token
+  return { record, won: false, settledNow: late !== undefined, ready: late?.ready ?? [] }
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { BenchSide } from '../../bench/bench-side.ts'
 import { holdContest } from '../../bench/contest.ts'
 import { deadlines } from '../../bench/figures/deadlines.ts'
+import { disk } from '../../bench/figures/disk.ts'
 import { parked } from '../../bench/figures/parked.ts'
 import { resume } from '../../bench/figures/resume.ts'
 import { runs } from '../../bench/figures/runs.ts'
@@ -29,7 +30,7 @@ const lab: Lab = {
 }
 
 describe('figures', () => {
-  it.each([runs, resume, parked, deadlines, streams, schedules, startUp])(
+  it.each([runs, resume, parked, deadlines, streams, schedules, disk, startUp])(
     'measures $name',
     async (figure) => {
       const measurements = await figure.measure(lab)
@@ -44,7 +45,7 @@ describe('figures', () => {
   )
 
   it('tells its contests apart by name', () => {
-    const names = [runs, resume, deadlines, streams, schedules].flatMap(({ contests }) =>
+    const names = [runs, resume, deadlines, streams, schedules, disk].flatMap(({ contests }) =>
       contests.map(({ name }) => name),
     )
     expect(new Set(names).size).toBe(names.length)
