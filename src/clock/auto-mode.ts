@@ -57,6 +57,7 @@ export class AutoMode {
         if (this.#isCalled() || this.#fireDue() || pulse.beats !== beats || !this.#isDemanded) continue
         if (ledger.hasExternals) break
         if (this.#isHeldUp && (await pulse.next({ patienceMs: ioGraceMs }))) continue
+        ledger.losePatience()
         if (!this.#isCalled() && !this.#goOn()) break
       }
     } catch (error) {
@@ -77,8 +78,8 @@ export class AutoMode {
   /** Somebody is at work who may give a sign of life. */
   get #isHeldUp(): boolean {
     const { ledger } = this.#time
-    // Streams whose run has returned are real I/O as well, unless what they wait for is this clock.
-    return ledger.isBusy || (ledger.isDraining && !ledger.isSleptOn)
+    // Sources of streams are real I/O as well, unless what they wait for is this clock.
+    return ledger.isBusy || (ledger.isReading && !ledger.isSleptOn)
   }
 
   /** Nobody gives one: false when there is nothing left to do and nobody to tell. */

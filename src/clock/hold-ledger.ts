@@ -10,10 +10,12 @@ export class HoldLedger {
     executing: new Set(),
     draining: new Set(),
     parked: new Set(),
+    reading: new Set(),
     awaited: new Set(),
     call: new Set(),
   }
   readonly #failed = new WeakSet<WitnessedHold>()
+  readonly #quiet = new WeakSet<WitnessedHold>()
   readonly #sleeps = new Set<Sleep>()
   readonly #externals = new Set<{ readonly label: string }>()
   #demands = 0
@@ -27,8 +29,15 @@ export class HoldLedger {
     return this.#externals.size > 0
   }
 
-  get isDraining(): boolean {
-    return this.#holds.draining.size > 0
+  /** A source of a stream is being read, and is not known to be quiet: it may be real I/O. */
+  get isReading(): boolean {
+    for (const hold of this.#holds.reading) if (!this.#quiet.has(hold)) return true
+    return false
+  }
+
+  /** What is being read gave no sign of life for long: time need not stand still for it any more. */
+  losePatience(): void {
+    for (const hold of this.#holds.reading) this.#quiet.add(hold)
   }
 
   /** Test code, or code it stands in for, sleeps on this clock. */

@@ -30,11 +30,12 @@ export interface TimerAbout {
  * - `executing`: the function of a run is being called and waits for nothing of the engine's.
  * - `draining`: a run has returned and its streams are still being read from their sources.
  * - `parked`: a run waits for a token.
+ * - `reading`: the source of a stream of a run is asked for its next chunk.
  * - `awaited`: somebody outside a run awaits a result, or the next part of a subscription.
  * - `call`: the engine serves a call from outside a run.
  */
 export interface Hold {
-  readonly kind: 'executing' | 'draining' | 'parked' | 'awaited' | 'call'
+  readonly kind: 'executing' | 'draining' | 'parked' | 'reading' | 'awaited' | 'call'
   /** The id of the run, or what is awaited. */
   readonly id: string
   /** A clock that knows the wait can never end may end it with an error. */

@@ -16,7 +16,9 @@ export type Awaitable<T> = T | Promise<T>
 
 /**
  * Where records live. Every method is one atomic operation; none reads a clock: `now` is an argument. Every race is one
- * compare-and-set here, and whoever loses is told so. A method resolves after its effect is as durable as the adapter
+ * compare-and-set here, and whoever loses is told so. Instants within one record never decrease, also when a wall clock was
+ * set back and `now` with it: those that a storage writes (`startedAt`, `finishedAt`, `completedAt`, `updatedAt`) are no
+ * earlier than those before them, while what is due, and what wins, is asked of `now` alone. A method resolves after its effect is as durable as the adapter
  * documents. `by` names the engine that calls, so that hints go to the others only.
  *
  * An adapter acquires what it needs in `open` and gives it back when the last owner has left.

@@ -39,15 +39,12 @@ export interface ThrownAttempt {
  */
 export function callTask(attempt: Attempt, tell: (attempt: Attempt, end: AttemptEnd) => void): void {
   const threw = (error: unknown): void => tell(attempt, { kind: 'threw', error, isFinal: isHopeless(error) })
-  let output: unknown
   try {
-    output = runTask(attempt)
+    Promise.resolve(runTask(attempt)).then((value) => tell(attempt, readOutput(attempt, value)), threw)
   } catch (error) {
-    // The function is not an async one.
+    // The function is not an async one, or what it returned cannot even be awaited.
     SETTLED.then(() => threw(error), threw)
-    return
   }
-  Promise.resolve(output).then((value) => tell(attempt, readOutput(attempt, value)), threw)
 }
 
 /** Calls what there is to call; in most tasks that is the function alone. */

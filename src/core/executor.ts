@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CancelTimer } from '../contract/clock.ts'
 import type { RunRecord } from '../contract/records.ts'
-import type { Awaitable, RunClaimed } from '../contract/storage.ts'
+import type { Awaitable, RunClaim, RunClaimed } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
 import type { Attempt, AttemptEnd } from './attempt.ts'
 import { callTask, readOverrides } from './attempt.ts'
@@ -201,7 +201,7 @@ export class Executor {
       maxInterruptions,
     }
     this.#report(
-      () => chain(host.storage.runs.claim(request), (claimed) => this.#claimed(claimed, limit)),
+      () => chain(host.storage.runs.claim(request), (claimed) => this.#claimed(claimed, request)),
       undefined,
       () => {
         // What it may have claimed waits for its repetition; the slots stay with it.
@@ -212,12 +212,13 @@ export class Executor {
     )
   }
 
-  #claimed({ runs, ended }: RunClaimed, limit: number): void {
+  #claimed({ runs, ended }: RunClaimed, { by, limit }: RunClaim): void {
     this.#isClaiming = false
     this.#unanswered = undefined
     this.#mayHaveMore ||= runs.length === limit
     this.#options.journal.runs(ended)
-    for (const record of runs) this.#start(record)
+    // Under a name that has lost its lease since, they are somebody else's by now.
+    if (by === this.#options.host.owner) for (const record of runs) this.#start(record)
     this.#options.slots.endClaim()
     if (this.#mayHaveMore) this.poke()
   }
@@ -280,10 +281,14 @@ export class Executor {
 
   #leave(scope: RunScope): void {
     if (this.#scopes.get(scope.id) === scope) this.#scopes.delete(scope.id)
-    this.#limits.get(scope)?.pause()
-    this.#limits.delete(scope)
-    this.#graces.get(scope)?.()
-    this.#graces.delete(scope)
+    if (this.#limits.size > 0) {
+      this.#limits.get(scope)?.pause()
+      this.#limits.delete(scope)
+    }
+    if (this.#graces.size > 0) {
+      this.#graces.get(scope)?.()
+      this.#graces.delete(scope)
+    }
     this.#options.slots.release(scope)
   }
 

@@ -3,7 +3,7 @@ import type { RunRecord } from '../contract/records.ts'
 import { onAbort } from '../primitives/abort.ts'
 import { isPromise } from '../primitives/awaitable.ts'
 import type { Watcher } from './change-feed.ts'
-import { WaitpointError } from './errors.ts'
+import { RunFailedError, WaitpointError } from './errors.ts'
 import type { Kernel } from './kernel.ts'
 import type { RunOutcome } from './run.ts'
 import { currentScope } from './run-scope.ts'
@@ -51,6 +51,16 @@ export function outcomeOf<Output>(record: RunRecord): RunOutcome<Output> {
   const { id, taskId: taskIdentifier } = record
   if (record.status !== 'COMPLETED') return { ok: false, id, taskIdentifier, error: runFailure(record) }
   return { ok: true, id, taskIdentifier, output: outputOf(record) }
+}
+
+/** Codes of why nobody can know any more how a run has ended. */
+const LOST: readonly string[] = ['ERR_ENGINE_CLOSED', 'ERR_RUN_NOT_FOUND']
+
+/** The outcome of a run that cannot be known any more; rethrows what is the caller's matter, such as its own cancel. */
+export function lostOutcome<Output>({ id, taskId }: RunRecord, error: unknown): RunOutcome<Output> {
+  if (!(error instanceof WaitpointError) || !LOST.includes(error.code)) throw error
+  const failure = new RunFailedError(error.code, error.message, { runId: id, cause: error })
+  return { ok: false, id, taskIdentifier: taskId, error: failure }
 }
 
 /** The error for a run that does not exist. */

@@ -1,3 +1,4 @@
+import type { Hold, ReleaseHold } from '../contract/clock.ts'
 import type { StreamRecord } from '../contract/records.ts'
 import type { Awaitable, ChunkRead, ChunksRead, StreamHistory } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
@@ -80,7 +81,11 @@ export class RunStreams implements AttemptStreams {
     const watch = (): Watcher => journal.feed.watch(streamTopic(scope.id, key))
     const read = (from: number, limit: number): Awaitable<ChunksRead | undefined> =>
       this.read({ runId: scope.id, key, from, limit }, { isOver: false })
-    const pipe = new StreamPipe({ channel, source, signal, watch, read, turn: () => this.#turn(scope) })
+    const { clock } = this.#options.host
+    const reading: Hold = { kind: 'reading', id: scope.id }
+    const hold = (): ReleaseHold | undefined => clock.hold?.(reading)
+    const turn = (): Promise<void> => this.#turn(scope)
+    const pipe = new StreamPipe({ channel, source, signal, watch, read, hold, turn })
     stream.add(pipe)
     // A failure is the readers' and the event's, never the run's.
     pipe.ended

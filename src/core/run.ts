@@ -68,7 +68,7 @@ export interface RunHandle<Output> {
   readonly publicAccessToken: string
   /** The output, or rejects with a `RunFailedError`. */
   result(): Promise<Output>
-  /** The same, never rejecting while the engine is open. */
+  /** The same, never rejecting: an engine that is closed first, or a run that is gone, is a failure like any other. */
   outcome(): Promise<RunOutcome<Output>>
 }
 

@@ -1,6 +1,6 @@
 import type { RunRecord } from '../contract/records.ts'
 import type { RunUpdated } from '../contract/storage.ts'
-import { chain } from '../primitives/awaitable.ts'
+import { chain, isPromise } from '../primitives/awaitable.ts'
 import { itemsOf } from '../primitives/few.ts'
 import { idOf } from '../primitives/reference.ts'
 import type { OptionNames } from '../primitives/require.ts'
@@ -143,9 +143,9 @@ export class EngineRuns implements RunsNamespace {
 
   /** A run that executes keeps its slot until its function has settled, or for 5 s. */
   #cancelRecord(record: RunRecord): RunUpdated | undefined | Promise<RunUpdated | undefined> {
-    const { host } = this.#kernel.parts
+    const { host, ticker } = this.#kernel.parts
     const now = host.now()
-    return host.storage.runs.update({
+    const asked = host.storage.runs.update({
       id: record.id,
       // A run that parked or resumed since it was read holds another slot: it is read again.
       expected: { status: [record.status], epoch: record.epoch },
@@ -159,6 +159,9 @@ export class EngineRuns implements RunsNamespace {
       by: host.owner,
       now,
     })
+    // It may be stored all the same: who waits for the run is told by the tick that comes.
+    if (isPromise(asked)) asked.catch(() => ticker.catchUp('a cancel that failed'))
+    return asked
   }
 
   #canceled(updated: RunUpdated | undefined): boolean {

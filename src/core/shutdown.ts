@@ -7,9 +7,18 @@ import { WaitpointError } from './errors.ts'
  * runs are left to whoever opens the storage next, and whoever awaits a result is told.
  */
 export async function shutDown(assembly: Assembly, drainMs: number): Promise<void> {
-  const { host, executor, feed } = assembly
+  const { host } = assembly
   host.beginClose()
-  if (drainMs > 0) await drain(assembly, drainMs)
+  try {
+    if (drainMs > 0) await drain(assembly, drainMs)
+  } finally {
+    await disconnect(assembly)
+  }
+}
+
+/** However the drain went: from here on nothing of the engine's happens. */
+async function disconnect(assembly: Assembly): Promise<void> {
+  const { host, executor, feed } = assembly
   host.close()
   const error = new WaitpointError('ERR_ENGINE_CLOSED', 'Cannot go on: the engine is closed')
   executor.abortAll(() => error)
@@ -25,7 +34,10 @@ async function drain({ host, slots }: Assembly, drainMs: number): Promise<void> 
   const release = host.clock.hold?.({ kind: 'awaited', id: 'the end of what executes', fail: idle.reject })
   const cancel = host.clock.setTimer(host.now() + drainMs, idle.resolve, about)
   slots.whenIdle(idle.resolve)
-  await idle.promise
-  cancel()
-  release?.()
+  try {
+    await idle.promise
+  } finally {
+    cancel()
+    release?.()
+  }
 }

@@ -1,7 +1,6 @@
 import type { WaitRecord } from '../contract/records.ts'
 import type { Hint, TickResult } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
-import { findItem } from '../primitives/few.ts'
 import type { Executor } from './executor.ts'
 import type { Host } from './host.ts'
 import type { RunJournal } from './run-journal.ts'
@@ -75,8 +74,9 @@ export class StorageNews {
 
   /** Until the run has gone on, be it that it waits for a slot, the wait is what wakes it after a crash. */
   #isDelivered({ tokenId, runId }: WaitRecord): boolean {
-    const waits = this.#options.executor.scopes.get(runId)?.waits
-    return findItem(waits, (wait) => wait.tokenId === tokenId) === undefined
+    const { executor, waitpoints } = this.#options
+    const scope = executor.scopes.get(runId)
+    return scope === undefined || !waitpoints.isAwaited(scope, tokenId)
   }
 
   #deliver(tokenId: string): void | Promise<void> {

@@ -1,3 +1,4 @@
+import type { ReleaseHold } from '../contract/clock.ts'
 import type { ChunkRecord, SegmentEnd } from '../contract/records.ts'
 import type { Awaitable } from '../contract/storage.ts'
 import { onAbort } from '../primitives/abort.ts'
@@ -36,6 +37,8 @@ export interface PipeOptions {
   readonly read: (from: number, limit: number) => Awaitable<Chunks | undefined>
   /** Tells of changes of the channel. */
   readonly watch: () => Watcher
+  /** Tells the clock that the source is asked for a chunk. */
+  readonly hold: () => ReleaseHold | undefined
   /** Resolves when one turn of the event loop has passed. */
   readonly turn: () => Promise<void>
 }
@@ -59,6 +62,8 @@ export class StreamPipe {
   #isReleased = false
   #ahead: Deferred<void> | undefined
   #removeAbort: (() => void) | undefined
+  /** Held while a chunk of the source is out. */
+  #release: ReleaseHold | undefined
 
   constructor(options: PipeOptions) {
     this.#options = options
@@ -169,15 +174,23 @@ export class StreamPipe {
   }
 
   async #pump(): Promise<void> {
-    const { source, turn } = this.#options
+    const { source, hold, turn } = this.#options
     for (let count = 1; ; count++) {
-      const step = await source.next()
+      const asked = source.next()
+      this.#release = hold()
+      const step = await asked
+      this.#letGo()
       if (step.done === true || this.#end !== undefined) return
       const stored = this.#append(step.value)
       if (isPromise(stored)) await stored
       if (count % CHUNKS_PER_TURN === 0) await turn()
       if (this.#isAhead) await this.#holdBack()
     }
+  }
+
+  #letGo(): void {
+    this.#release?.()
+    this.#release = undefined
   }
 
   #append(value: unknown): void | Promise<void> {
@@ -206,6 +219,7 @@ export class StreamPipe {
   #finish(end: PipeEnd): void {
     if (this.#end !== undefined) return
     this.#end = end
+    this.#letGo()
     this.#ahead?.resolve()
     this.#removeAbort?.()
     const { channel } = this.#options

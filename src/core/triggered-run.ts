@@ -1,7 +1,7 @@
 import type { RunRecord } from '../contract/records.ts'
 import type { Kernel } from './kernel.ts'
 import type { RunHandle, RunOutcome } from './run.ts'
-import { finalRecord, outcomeOf, outputOf } from './run-results.ts'
+import { finalRecord, lostOutcome, outcomeOf, outputOf } from './run-results.ts'
 
 /** What `trigger` answers. Hot, with a getter of its own as {@link CreatedTokenView} has. */
 export class TriggeredRun<Output> implements RunHandle<Output> {
@@ -15,14 +15,16 @@ export class TriggeredRun<Output> implements RunHandle<Output> {
   readonly #createdAt: number
   #accessToken: string | undefined
 
-  constructor(kernel: Kernel, { id, createdAt }: RunRecord, isCached: boolean) {
+  constructor(kernel: Kernel, record: RunRecord, isCached: boolean) {
+    const { id, createdAt } = record
     this.id = id
     this.isCached = isCached
     this.#kernel = kernel
     this.#createdAt = createdAt
     Object.defineProperty(this, 'publicAccessToken', TriggeredRun.#accessTokenProperty)
     this.result = () => finalRecord(kernel, id).then(outputOf<Output>)
-    this.outcome = () => finalRecord(kernel, id).then(outcomeOf<Output>)
+    this.outcome = () =>
+      finalRecord(kernel, id).then(outcomeOf<Output>, (error: unknown) => lostOutcome(record, error))
   }
 
   static readonly #accessTokenProperty: TypedPropertyDescriptor<string> & ThisType<TriggeredRun<unknown>> = {

@@ -12,6 +12,9 @@ export function implicitKey(scope: RunScope, kind: string, options: unknown): Ke
   return { scope: scope.id, value: `${policyAttempt}/${kind}/${ordinal}/${hashOf(options)}` }
 }
 
+/** What stands between texts: no text has such a code in it, so that `['a', 'b']` is no other list. */
+const [TEXT, PLAIN, DATE, NAME, LIST_END, OBJECT_END] = [0x10001, 0x10002, 0x10003, 0x10004, 0x10005, 0x10006]
+
 /**
  * 31 bits of FNV-1a over what JSON would keep of a value: the place already tells waits apart, the hash only notices
  * changed options. Hot, hence no JSON text, and a small integer: most options are one number or string.
@@ -21,22 +24,26 @@ function hashOf(options: unknown): number {
 }
 
 function hashValue(value: unknown, hash: number): number {
-  if (typeof value === 'string') return hashText(value, hash)
-  if (typeof value !== 'object' || value === null) return hashText(String(value), hash ^ 1)
-  if (value instanceof Date) return hashText(String(value.getTime()), hash ^ 2)
+  if (typeof value === 'string') return hashText(value, mix(hash, TEXT))
+  if (typeof value !== 'object' || value === null) return hashText(String(value), mix(hash, PLAIN))
+  if (value instanceof Date) return hashText(String(value.getTime()), mix(hash, DATE))
   let mixed = hash
   for (const name of Object.keys(value)) {
     // As an object of options: whatever its values are.
     const part: unknown = (value as Record<string, unknown>)[name]
-    if (part !== undefined) mixed = hashValue(part, hashText(name, mixed ^ 3))
+    if (part !== undefined) mixed = hashValue(part, hashText(name, mix(mixed, NAME)))
   }
-  return Array.isArray(value) ? mixed ^ 4 : mixed ^ 5
+  return mix(mixed, Array.isArray(value) ? LIST_END : OBJECT_END)
 }
 
 function hashText(text: string, hash: number): number {
   let mixed = hash
   for (let index = 0; index < text.length; index += 1) {
-    mixed = Math.imul(mixed ^ text.charCodeAt(index), 0x01000193)
+    mixed = mix(mixed, text.charCodeAt(index))
   }
   return mixed
+}
+
+function mix(hash: number, code: number): number {
+  return Math.imul(hash ^ code, 0x01000193)
 }

@@ -1,6 +1,6 @@
 import type { KeyRecord, TokenKind, TokenRecord } from '../contract/records.ts'
 import type { Awaitable, Inserted } from '../contract/storage.ts'
-import { chain } from '../primitives/awaitable.ts'
+import { chain, isPromise } from '../primitives/awaitable.ts'
 import { parseDeadline } from '../primitives/duration.ts'
 import { idOf } from '../primitives/reference.ts'
 import type { OptionNames } from '../primitives/require.ts'
@@ -102,7 +102,10 @@ export class EngineWait implements WaitNamespace {
       const outputJson = toJson(output, `the output of token "${id}"`)
       const scope = this.#kernel.scope()
       const request = { id, outputJson, fence: fenceOf(scope), by: host.owner, now: host.now() }
-      const settled = this.#kernel.written(scope, host.storage.tokens.settle(request))
+      const asked = host.storage.tokens.settle(request)
+      // It may be stored all the same: who waits for it is told by the tick that comes.
+      if (isPromise(asked)) asked.catch(() => ticker.catchUp('a completion that failed'))
+      const settled = this.#kernel.written(scope, asked)
       return chain(settled, (answer) => {
         if (answer === undefined || answer.record.kind !== 'MANUAL') throw tokenNotFound(id)
         const { record, won } = answer

@@ -2,7 +2,7 @@ import type { TokenRecord, WaitRecord } from '../contract/records.ts'
 import type { Awaitable, TokenAwaited } from '../contract/storage.ts'
 import { onAbort } from '../primitives/abort.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
-import { findItem, itemsOf, withItem, withoutItem } from '../primitives/few.ts'
+import { countOf, type Few, findItem, itemsOf, withItem, withoutItem } from '../primitives/few.ts'
 import { WaitpointError } from './errors.ts'
 import type { Host } from './host.ts'
 import type { RunScope } from './run-scope.ts'
@@ -30,7 +30,10 @@ export interface WaitpointEvents {
 export class Waitpoints {
   readonly #host: Host
   readonly #events: WaitpointEvents
-  readonly #waiters = new Map<string, Waiter | Waiter[]>()
+  /** By token. */
+  readonly #waiters = new Map<string, Few<Waiter>>()
+  /** What was settled and not delivered yet, by token. */
+  readonly #undelivered = new Map<string, Few<Waiter>>()
 
   constructor(host: Host, events: WaitpointEvents) {
     this.#host = host
@@ -53,6 +56,8 @@ export class Waitpoints {
     try {
       waiter.scope.assertOpen()
       signal?.throwIfAborted()
+      // From here on the wait ends with the attempt, also when its token is never answered.
+      waiter.scope.waits = withItem(waiter.scope.waits, untyped)
       this.#follow(
         untyped,
         chain(tokenId(), (id) => this.#await(untyped, id)),
@@ -69,13 +74,22 @@ export class Waitpoints {
     const waiters = this.#waiters.get(token.id)
     if (waiters === undefined) return
     this.#waiters.delete(token.id)
-    if (!Array.isArray(waiters)) this.#settle(waiters, token)
-    else for (const waiter of waiters) this.#settle(waiter, token)
+    for (const waiter of itemsOf(waiters)) this.#settle(waiter, token)
   }
 
   /** Whether a ready wait that storage hands over is one that is waited for here. */
   has(wait: WaitRecord): boolean {
     return this.#waiters.has(wait.tokenId)
+  }
+
+  /** Whether the run has not gone on yet with what it waits for. Looked for where there is less to look through. */
+  isAwaited(scope: RunScope, tokenId: string): boolean {
+    const lists = [this.#waiters.get(tokenId), this.#undelivered.get(tokenId)]
+    const ofToken = lists.reduce((count, waiters) => count + countOf(waiters), 0)
+    if (countOf(scope.waits) < ofToken) {
+      return findItem(scope.waits, (wait) => wait.tokenId === tokenId) !== undefined
+    }
+    return lists.some((waiters) => findItem(waiters, (waiter) => waiter.scope === scope) !== undefined)
   }
 
   #await(waiter: Waiter, tokenId: string): void | Promise<void> {
@@ -128,18 +142,20 @@ export class Waitpoints {
     const { scope } = waiter
     close(waiter)
     const deliver = (settlement: Settlement<unknown, unknown>): void => {
-      if (waiter.isSettled) return
+      if (waiter.isSettled || scope.isFinished) return
       this.#events.deliver(scope, () => {
-        consume(waiter)
+        this.#consume(waiter)
         scope.waits = withoutItem(scope.waits, waiter)
         waiter.resolve(settlement)
       })
     }
-    const fail = (error: unknown): void =>
+    const fail = (error: unknown): void => {
+      if (scope.isFinished) return
       this.#events.deliver(scope, () => {
-        consume(waiter)
+        this.#consume(waiter)
         reject(waiter, error)
       })
+    }
     try {
       const settlement = waiter.read(token)
       if (isPromise(settlement)) settlement.then(deliver, fail)
@@ -147,6 +163,15 @@ export class Waitpoints {
     } catch (error) {
       fail(error)
     }
+    if (waiter.isSettled) return
+    this.#undelivered.set(token.id, withItem(this.#undelivered.get(token.id), waiter))
+  }
+
+  /** The run has got it: before it parks, storage is to forget the wait. */
+  #consume(waiter: Waiter): void {
+    const { isStored, isSettled, scope, tokenId } = waiter
+    if (this.#undelivered.size > 0) removeFrom(this.#undelivered, waiter)
+    if (isStored && !isSettled) scope.seat.consume(tokenId)
   }
 
   #dropOnAbort(waiter: Waiter, signal: AbortSignal): void {
@@ -174,7 +199,7 @@ export class Waitpoints {
    * then the wait is what wakes it after a crash.
    */
   #release({ tokenId, scope }: Waiter): void {
-    if (findItem(scope.waits, (other) => other.tokenId === tokenId) !== undefined) return
+    if (this.isAwaited(scope, tokenId)) return
     const { storage, owner } = this.#host
     // A wait that stays behind is dropped with the end of the run.
     const stays = (): void => undefined
@@ -204,20 +229,13 @@ export class Waitpoints {
 
   #add(waiter: Waiter): void {
     waiter.isOpen = true
-    waiter.scope.waits = withItem(waiter.scope.waits, waiter)
-    const waiters = this.#waiters.get(waiter.tokenId)
-    if (waiters === undefined) this.#waiters.set(waiter.tokenId, waiter)
-    else if (Array.isArray(waiters)) waiters.push(waiter)
-    else this.#waiters.set(waiter.tokenId, [waiters, waiter])
+    this.#waiters.set(waiter.tokenId, withItem(this.#waiters.get(waiter.tokenId), waiter))
   }
 
   /** Forgets a waiter; false when it was already taken out. */
   #remove(waiter: Waiter): boolean {
     if (!waiter.isOpen) return false
-    const waiters = this.#waiters.get(waiter.tokenId)
-    const others = Array.isArray(waiters) ? waiters.filter((other) => other !== waiter) : []
-    if (others.length > 0) this.#waiters.set(waiter.tokenId, others)
-    else this.#waiters.delete(waiter.tokenId)
+    removeFrom(this.#waiters, waiter)
     close(waiter)
     return true
   }
@@ -226,15 +244,16 @@ export class Waitpoints {
   leave(scope: RunScope): void {
     for (const wait of itemsOf(scope.waits)) {
       if (!(wait instanceof Waiter)) continue
-      this.#remove(wait)
+      if (!this.#remove(wait)) removeFrom(this.#undelivered, wait)
       wait.stopListening?.()
     }
   }
 }
 
-/** The run has got it: before it parks, storage is to forget the wait. */
-function consume({ isStored, isSettled, scope, tokenId }: Waiter): void {
-  if (isStored && !isSettled) scope.seat.consume(tokenId)
+function removeFrom(waiters: Map<string, Few<Waiter>>, waiter: Waiter): void {
+  const others = withoutItem(waiters.get(waiter.tokenId), waiter)
+  if (others === undefined) waiters.delete(waiter.tokenId)
+  else waiters.set(waiter.tokenId, others)
 }
 
 /** The waiter was taken out, and the run no longer has to park for it. */

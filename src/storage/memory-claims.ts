@@ -69,6 +69,6 @@ function start(
   draft.epoch += 1
   draft.slot = true
   draft.wakeAt = undefined
-  draft.startedAt ??= claim.now
+  draft.startedAt ??= Math.max(draft.createdAt, claim.now)
   return runs.replace(run, draft, claim)
 }

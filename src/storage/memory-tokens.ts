@@ -117,7 +117,8 @@ function settleToken(state: MemoryState, request: TokenSettle): TokenSettled | '
   if (late !== undefined || token.record.status !== 'WAITING') {
     return { record: token.record, won: false, settledNow: late !== undefined, ready: late ?? [] }
   }
-  const ready = tokens.settle(token, { status: 'COMPLETED', outputJson, completedAt: now }, request)
+  const completedAt = Math.max(token.record.createdAt, now)
+  const ready = tokens.settle(token, { status: 'COMPLETED', outputJson, completedAt }, request)
   return { record: token.record, won: true, settledNow: true, ready }
 }
 

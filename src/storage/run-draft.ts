@@ -51,12 +51,16 @@ export function changedDraft(record: RunRecord, change: RunChange, now: number):
   return draft
 }
 
-/** A copy that is final: without owner, without deadlines, and without a slot unless the change keeps it. */
+/**
+ * A copy that is final: without owner, without deadlines, and without a slot unless the change keeps it. However the
+ * wall clock was set meanwhile, a run ends no earlier than it started.
+ */
 export function finalDraft(record: RunRecord, change: RunChange, now: number): RunDraft {
   const draft = changedDraft(record, change, now)
   draft.owner = undefined
   draft.wakeAt = undefined
-  draft.finishedAt ??= now
+  draft.finishedAt = Math.max(draft.finishedAt ?? now, draft.startedAt ?? draft.createdAt)
+  draft.updatedAt = Math.max(draft.updatedAt, draft.finishedAt)
   if (change.slot !== true) {
     draft.slot = false
     draft.slotUntil = undefined

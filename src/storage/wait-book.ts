@@ -66,7 +66,8 @@ export class WaitBook {
         run.holder?.ready.add(wait)
         this.#hints.waits(owner, act.by)
       } else if (run.record.status === 'WAITING') {
-        this.#schedule.renew(run, act.now)
+        // One that could be claimed already still can: it may wait for thousands.
+        if (run.line === undefined) this.#schedule.renew(run, act.now)
         // The caller is told as well: nothing else in its answer says that there is a run to claim.
         this.#hints.queue(undefined)
       }

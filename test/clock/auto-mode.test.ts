@@ -86,7 +86,7 @@ describe('mode auto', () => {
 
   it('gives streams whose run has returned real time, as long as they give signs of life', async () => {
     const clock = testClock({ ioGraceMs: 20 })
-    const release = clock.hold({ kind: 'draining', id: 'run_1' })
+    const release = clock.hold({ kind: 'reading', id: 'run_1' })
     const { arrive, outcome } = demand(clock)
     clock.setTimer(START + 60_000, arrive, { label: 'end of the drain' })
     await turns(3)
@@ -97,7 +97,7 @@ describe('mode auto', () => {
 
   it('does not make streams wait that sleep on this clock', async () => {
     const clock = testClock({ ioGraceMs: 60_000 })
-    const release = clock.hold({ kind: 'draining', id: 'run_1' })
+    const release = clock.hold({ kind: 'reading', id: 'run_1' })
     const { arrive, outcome } = demand(clock)
     await clock.sleep('1h')
     release()

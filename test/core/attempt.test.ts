@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   AbortTaskRunError,
+  createEngine,
   task,
   type EngineErrorEvent,
   type RetryDecision,
@@ -83,6 +84,22 @@ describe('the context of a run', () => {
 })
 
 describe('a task that throws', () => {
+  it('fails when what it returns cannot even be awaited, and the others go on', async () => {
+    const broken = bodyTask(() => {
+      const refuse = (): never => {
+        throw new Error('not to be awaited')
+      }
+      return Object.defineProperty(Promise.resolve(1), 'constructor', { get: refuse })
+    })
+    const sound = bodyTask(() => 2, { id: 'sound' })
+    await using engine = createEngine({ tasks: [broken, sound] })
+    const runs = [await engine.trigger(broken, null), await engine.trigger(sound, null)]
+    expect(await Promise.all(runs.map((run) => run.outcome()))).toMatchObject([
+      { ok: false, error: { message: expect.stringContaining('not to be awaited') as string } },
+      { ok: true, output: 2 },
+    ])
+  })
+
   it.each([
     ['an error', new TypeError('oops'), { name: 'TypeError', message: 'oops' }],
     ['a string', 'oops', { name: 'Error', message: 'oops' }],

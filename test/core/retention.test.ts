@@ -19,6 +19,7 @@ describe('retention', () => {
     expect((await t.engine.runs.retrieve(run.id)).status).toBe('COMPLETED')
     await t.clock.advance('10m')
     await expect(t.engine.runs.retrieve(run.id)).rejects.toMatchObject(GONE)
+    expect(await run.outcome()).toMatchObject({ ok: false, id: run.id, error: GONE })
     await expect(t.engine.wait.retrieveToken(token)).rejects.toMatchObject({ code: 'ERR_TOKEN_NOT_FOUND' })
   })
 

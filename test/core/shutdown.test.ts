@@ -23,16 +23,18 @@ describe('close', () => {
     await expect(engine.ready()).rejects.toMatchObject(CLOSED)
   })
 
-  it('rejects what is awaited: results, outcomes, polls and subscriptions', async () => {
+  it('rejects what is awaited: results, polls and subscriptions; an outcome says so', async () => {
     const t = await createTestEngine({ tasks: [nap], clock: { mode: 'manual' } })
     const run = await t.engine.trigger(nap, null)
     await t.clock.settle()
     const next = t.engine.runs.subscribeToRun(run.id)[Symbol.asyncIterator]()
     expect((await next.next()).value).toMatchObject({ status: 'WAITING' })
-    const awaited = [run.result(), run.outcome(), t.engine.runs.poll(run), next.next()].map(rejection)
+    const awaited = [run.result(), t.engine.runs.poll(run), next.next()].map(rejection)
+    const outcome = run.outcome()
     await t.clock.settle()
     await t.engine.close()
     for (const error of await Promise.all(awaited)) expect(error).toMatchObject(CLOSED)
+    expect(await outcome).toMatchObject({ ok: false, id: run.id, error: { ...CLOSED, runId: run.id } })
   })
 
   it('aborts what executes, rejects what is waited for, and is done at once', async () => {
@@ -105,6 +107,15 @@ describe('close', () => {
     expect(steered.calls.filter((name) => name === 'leave')).toHaveLength(1)
   })
 
+  it('is closed also when a clock gives up waiting for what executes', async () => {
+    const busy = bodyTask(() => new Promise(() => undefined))
+    const t = await createTestEngine({ tasks: [busy], clock: { ioGraceMs: 5 } })
+    await t.engine.trigger(busy, null)
+    await t.clock.until(() => t.engine.stats().executing === 1)
+    await expect(t.engine.close({ drainMs: '1h' })).rejects.toMatchObject({ code: 'ERR_STILL_BUSY' })
+    expect(await rejection(t.engine.runs.list())).toMatchObject(CLOSED)
+  })
+
   it('makes every later call reject, and throws nowhere', async () => {
     const t = await createTestEngine({ tasks: [double] })
     const run = await t.engine.trigger(double, 1)
@@ -133,10 +144,10 @@ describe('close', () => {
       engine.streams.append('draft', 1),
       engine.streams.read(run.id, 'draft')[Symbol.asyncIterator]().next(),
       run.result(),
-      run.outcome(),
     ]) {
       expect(await rejection(call)).toMatchObject(CLOSED)
     }
+    expect(await run.outcome()).toMatchObject({ ok: false, error: CLOSED })
     expect(() => engine.makeDefault()).toThrow(expect.objectContaining(CLOSED) as Error)
     expect(engine.stats()).toMatchObject(IDLE)
     expect(() => engine.on('run', () => undefined)()).not.toThrow()

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RunRecord } from '../../src/contract/records.ts'
 import { RunScope } from '../../src/core/run-scope.ts'
@@ -55,6 +56,20 @@ describe('implicitKey', () => {
     keys.push(implicitKey(second, 'token', {}))
     expect(new Set(keys.map((key) => JSON.stringify(key))).size).toBe(keys.length)
     for (const key of keys) expect(key).not.toHaveProperty('expiresAt')
+  })
+
+  it('differs for any two lists of tags', () => {
+    const tags = fc.array(fc.string({ unit: fc.constantFrom('0', '1', '2', '3', 'a', 'b') }))
+    fc.assert(
+      fc.property(tags, tags, (one, other) => {
+        fc.pre(JSON.stringify(one) !== JSON.stringify(other))
+        const [key, otherKey] = [{ tags: one }, { tags: other }].map((options) =>
+          implicitKey(scopeOf(), 'token', options),
+        )
+        expect(key).not.toEqual(otherKey)
+      }),
+      { examples: [[['a', 'b'], ['a2b']]] },
+    )
   })
 
   it('counts every kind on its own, so that one more of a kind does not move the others', () => {

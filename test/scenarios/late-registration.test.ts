@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { wait } from 'waitpoint'
+import { memoryStorage, wait } from 'waitpoint'
 import { createTestEngine, testClock } from 'waitpoint/testing'
 import { abandonable, projectStorage } from '../support/abandon.ts'
-import { bodyTask } from '../support/body-task.ts'
+import { bodyTask, rejection } from '../support/body-task.ts'
 import { type SteeredStorage, steeredStorage } from '../support/steered-storage.ts'
 
 /** What a run does with one wait before it parks on a sleep of a day. */
@@ -87,3 +87,109 @@ describe('a wait whose registration is answered too late, or not at all', () => 
     expect(calls).toBe(0)
   })
 })
+
+describe('a wait whose token is still being stored', () => {
+  it('rejects at once when its run is canceled', async () => {
+    const steering = steeredStorage(memoryStorage())
+    const clock = testClock({ mode: 'manual' })
+    let nap: Promise<unknown> | undefined
+    const sleeper = bodyTask(() => (nap = rejection(wait.for({ days: 1 }))))
+    const t = await createTestEngine({ tasks: [sleeper], storage: steering.storage, clock })
+    await clock.settle()
+    const answer = steering.holdAnswer('tokens.insert')
+    const run = await t.engine.trigger(sleeper, null)
+    await Promise.resolve()
+    await t.engine.runs.cancel(run)
+    expect(await nap).toMatchObject({ code: 'ERR_RUN_CANCELED' })
+    answer()
+    await t.close()
+  })
+
+  it('no longer listens to its signal once its run has returned', async () => {
+    const steering = steeredStorage(memoryStorage())
+    const { signal, abort } = countedSignal()
+    const ends: unknown[] = []
+    const hasty = bodyTask(() => {
+      // As a loser that nobody looks at: it would end the process if it rejected.
+      void wait.for({ days: 1, signal: signal.signal }).then(() => ends.push('slept'))
+    })
+    const t = await createTestEngine({ tasks: [hasty], storage: steering.storage, clock: { mode: 'manual' } })
+    await t.clock.settle()
+    const answer = steering.holdAnswer('tokens.insert')
+    const run = await t.engine.trigger(hasty, null)
+    await t.engine.runs.poll(run)
+    expect(signal.listeners).toBe(0)
+    answer()
+    await t.clock.settle()
+    abort(new Error('late'))
+    await t.clock.settle()
+    expect(ends).toEqual([])
+    await t.close()
+  })
+})
+
+describe('a wait whose result is still being read', () => {
+  it('stays pending when its run returns first', async () => {
+    const steering = steeredStorage(memoryStorage())
+    const ends: unknown[] = []
+    const child = bodyTask(() => wait.forToken(fails).then(() => Promise.reject(new Error('broken'))), {
+      id: 'child',
+    })
+    const race = bodyTask(async ({ tasks }) => {
+      const lost = tasks.triggerAndWait<typeof child>('child', null).unwrap()
+      // A loser that nobody looks at: it would end the process if it rejected.
+      lost.catch((error: unknown) => ends.push(error))
+      await wait.forToken(go)
+    })
+    const t = await createTestEngine({
+      tasks: [child, race],
+      storage: steering.storage,
+      clock: { mode: 'manual' },
+    })
+    const { id: fails } = await t.engine.wait.createToken({ timeout: '1h' })
+    const { id: go } = await t.engine.wait.createToken({ timeout: '1h' })
+    const run = await t.engine.trigger(race, null)
+    await t.clock.settle()
+    const childEnded = new Promise((resolve) => {
+      t.engine.on('run', ({ status }) => {
+        if (status === 'FAILED') resolve(status)
+      })
+    })
+    const answer = steering.holdAnswer('runs.get')
+    await t.engine.wait.completeToken(fails)
+    await childEnded
+    await t.engine.wait.completeToken(go)
+    await run.result()
+    answer()
+    await t.clock.settle()
+    expect(ends).toEqual([])
+    await t.close()
+  })
+})
+
+/** A signal that counts who listens to it. */
+function countedSignal(): {
+  signal: { readonly signal: AbortSignal; readonly listeners: number }
+  abort: (reason: Error) => void
+} {
+  const controller = new AbortController()
+  const { signal } = controller
+  let listeners = 0
+  const add = signal.addEventListener.bind(signal)
+  const remove = signal.removeEventListener.bind(signal)
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    listeners += 1
+    add(...args)
+  }
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    listeners -= 1
+    remove(...args)
+  }
+  const counted = {
+    signal,
+    get listeners() {
+      return listeners
+    },
+  }
+  return { signal: counted, abort: (reason) => controller.abort(reason) }
+}

@@ -38,6 +38,38 @@ describe('an answer that is lost after its effect', () => {
     await t.close()
   })
 
+  it('of a completion: the run goes on soon, also when it is not repeated and another deadline comes first', async () => {
+    let id = ''
+    const ask = bodyTask(() => wait.forToken(id).unwrap())
+    const t = await steered(ask)
+    id = (await t.engine.wait.createToken({ timeout: '30d' })).id
+    await t.engine.wait.createToken({ timeout: '1d' })
+    const run = await t.engine.trigger(ask, null)
+    await t.clock.settle()
+    t.steering.loseAnswer('tokens.settle')
+    await expect(t.engine.wait.completeToken(id, 'yes')).rejects.toThrow('no answer')
+    await t.clock.advance('2s')
+    expect(await statusOf(t, run.id)).toBe('COMPLETED')
+    await t.close()
+  })
+
+  it('of a cancel: a parent that waits for the run goes on soon, also when it is not repeated', async () => {
+    const child = bodyTask(() => 1, { id: 'child' })
+    const parent = bodyTask(
+      async ({ tasks }) =>
+        (await tasks.triggerAndWait<typeof child>('child', null, { delay: '30d', tags: 'late' })).ok,
+    )
+    const t = await steered(child, parent)
+    const run = await t.engine.trigger(parent, null)
+    await t.clock.settle()
+    const [late] = (await t.engine.runs.list({ tag: 'late' })).data
+    t.steering.loseAnswer('runs.update')
+    await expect(t.engine.runs.cancel(late?.id ?? '')).rejects.toThrow('no answer')
+    await t.clock.advance('2s')
+    expect(await t.engine.runs.retrieve(run)).toMatchObject({ status: 'COMPLETED', output: false })
+    await t.close()
+  })
+
   it('of a trigger: repeated with its key, the run is executed', async () => {
     const one = bodyTask(() => 1)
     const t = await steered(one)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type AnyTask, type EngineOptions, task } from 'waitpoint'
-import { createTestEngine, type TestEngine } from 'waitpoint/testing'
+import { type AnyTask, createEngine, type EngineOptions, task } from 'waitpoint'
+import { createTestEngine, type TestEngine, testClock } from 'waitpoint/testing'
 import { projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { type SteeredStorage, steeredStorage } from '../support/steered-storage.ts'
@@ -111,5 +111,34 @@ describe('a tick whose answer is lost', () => {
     await t.clock.advance('6s')
     expect(await statusOf(t, run.id)).toBe('COMPLETED')
     await t.close()
+  })
+})
+
+describe('a claim that is answered after its engine has lost its lease', () => {
+  it('starts nothing: its runs are executed by whoever holds them now, once', async () => {
+    const clock = testClock({ mode: 'manual' })
+    const storage = projectStorage()
+    const steering = steeredStorage(storage)
+    const attempts: number[] = []
+    const slow = bodyTask(async ({ ctx }) => {
+      attempts.push(ctx.attempt.number)
+      await clock.sleep('10m')
+    })
+    const silent = { ...steering.storage, subscribe: () => () => undefined }
+    const old = createEngine({ tasks: [slow], storage: silent, clock })
+    // It hears nothing, and learns of its loss by the tick at this deadline.
+    await old.wait.createToken({ timeout: '60s' })
+    await clock.settle()
+    const answer = steering.holdAnswer('runs.claim')
+    await old.trigger(slow, null)
+    await clock.settle()
+    const other = createEngine({ tasks: [slow], storage, clock })
+    await other.ready()
+    await clock.advance('100s')
+    answer()
+    await clock.settle()
+    expect(attempts).toEqual([2])
+    await old.close()
+    await other.close()
   })
 })

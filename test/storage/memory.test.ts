@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { RunRecord } from '../../src/contract/records.ts'
 import type { Hint } from '../../src/contract/storage.ts'
@@ -22,6 +23,30 @@ beforeEach(() => {
 })
 
 describe('every method', () => {
+  it('never lets the instants of one record decrease, however the wall clock is set', () => {
+    const instant = fc.integer({ min: 0, max: 99 })
+    fc.assert(
+      fc.property(instant, instant, instant, instant, (insertAt, claimAt, parkAt, endAt) => {
+        const own = new MemoryFixture()
+        own.insert('r', { createdAt: insertAt, updatedAt: insertAt }, insertAt)
+        own.insertToken('t', { createdAt: insertAt }, insertAt)
+        const [run] = own.claim({ now: claimAt }).runs
+        own.storage.runs.park({ id: 'r', epoch: 1, by: BY, now: parkAt })
+        const change = { status: 'COMPLETED', finishedAt: endAt } as const
+        const end = { id: 'r', expected: { status: ['WAITING'] as const }, change, by: BY, now: endAt }
+        const { createdAt, startedAt, finishedAt, updatedAt } =
+          own.storage.runs.update(end)?.record ?? run ?? {}
+        const token = own.settle('t', endAt)?.record
+        for (const instants of [
+          [createdAt, startedAt, finishedAt, updatedAt],
+          [token?.createdAt, token?.completedAt],
+        ]) {
+          expect(instants).toEqual(instants.map(Number).toSorted((one, other) => one - other))
+        }
+      }),
+    )
+  })
+
   it('answers without a promise', () => {
     const plain = memoryStorage()
     const run = queuedRun('r')

@@ -123,7 +123,7 @@ export class ReferenceStorage {
           epoch: run.epoch + 1,
           slot: true,
           wakeAt: undefined,
-          startedAt: run.startedAt ?? claim.now,
+          startedAt: run.startedAt ?? Math.max(run.createdAt, claim.now),
         }
         runs.push(this.write(run.id, change, claim.now))
       }
@@ -179,6 +179,7 @@ export class ReferenceStorage {
   finish(id: string, change: RunChange & Partial<RunRecord>, now: number): RunUpdated {
     const run = this.run(id)
     const slot = run.slot && (change.slot ?? false)
+    const finishedAt = Math.max(change.finishedAt ?? now, run.startedAt ?? run.createdAt)
     this.waits = this.waits.filter((wait) => wait.runId !== id)
     const record = this.write(
       id,
@@ -188,9 +189,9 @@ export class ReferenceStorage {
         wakeAt: undefined,
         slot,
         slotUntil: slot ? change.slotUntil : undefined,
-        finishedAt: change.finishedAt ?? now,
+        finishedAt,
       },
-      now,
+      Math.max(now, finishedAt),
     )
     return { record, ready: this.#makeReady(`run:${id}`) }
   }
@@ -236,10 +237,7 @@ export class ReferenceStorage {
     const token = this.token(id)
     if (token.status !== 'WAITING') return { won: false, settledNow: false, ready: [] }
     const won = !this.#isDue(token, now)
-    this.tokens.set(
-      id,
-      won ? { ...token, status: 'COMPLETED', completedAt: now, outputJson: '1' } : timedOut(token),
-    )
+    this.tokens.set(id, won ? completed(token, now) : timedOut(token))
     return { won, settledNow: true, ready: this.#makeReady(id) }
   }
 
@@ -317,6 +315,10 @@ export class ReferenceStorage {
 
 function plain({ tokenId, runId, owner }: WaitRecord): WaitRecord {
   return { tokenId, runId, owner }
+}
+
+function completed(token: TokenRecord, now: number): TokenRecord {
+  return { ...token, status: 'COMPLETED', completedAt: Math.max(token.createdAt, now), outputJson: '1' }
 }
 
 function timedOut(token: TokenRecord): TokenRecord {

@@ -9,11 +9,15 @@ import { earlyAcknowledgement } from './planted/early-acknowledgement.ts'
 import { earlyAcknowledgement as earlyAcknowledgementFixed } from './planted/early-acknowledgement.fixed.ts'
 import { forgottenWaiter } from './planted/forgotten-waiter.ts'
 import { forgottenWaiter as forgottenWaiterFixed } from './planted/forgotten-waiter.fixed.ts'
+import { leaseOutlived } from './planted/lease-outlived.ts'
+import { leaseOutlived as leaseOutlivedFixed } from './planted/lease-outlived.fixed.ts'
 import { lostWakeUp } from './planted/lost-wake-up.ts'
 import { lostWakeUp as lostWakeUpFixed } from './planted/lost-wake-up.fixed.ts'
 import { missedWaiter } from './planted/missed-waiter.ts'
 import { missedWaiter as missedWaiterFixed } from './planted/missed-waiter.fixed.ts'
 import type { Planted } from './planted/planted.ts'
+import { raceDecidedTwice } from './planted/race-decided-twice.ts'
+import { raceDecidedTwice as raceDecidedTwiceFixed } from './planted/race-decided-twice.fixed.ts'
 import { repeatedCharge } from './planted/repeated-charge.ts'
 import { repeatedCharge as repeatedChargeFixed } from './planted/repeated-charge.fixed.ts'
 
@@ -27,6 +31,9 @@ const bugs: readonly (readonly [what: string, buggy: Planted, fixed: Planted])[]
   ['a double delivery', doubleDelivery, doubleDeliveryFixed],
   ['a waiter forgotten on cancel', forgottenWaiter, forgottenWaiterFixed],
   ['a charge repeated after a crash', repeatedCharge, repeatedChargeFixed],
+  // These two were written from the README alone.
+  ['a race that is decided twice', raceDecidedTwice, raceDecidedTwiceFixed],
+  ['a lock that expires before its holder is done', leaseOutlived, leaseOutlivedFixed],
 ]
 
 async function find({ body, options }: Planted, seed: number): Promise<ExplorationError> {

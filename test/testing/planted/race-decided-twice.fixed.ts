@@ -1,0 +1,45 @@
+import { once, task, wait } from 'waitpoint'
+import type { Body } from 'waitpoint/testing'
+import type { Planted } from './planted.ts'
+
+/** The twin without the bug: the number and the buyer are recorded together before anybody is told, so a repeated run keeps to its first decision. */
+const body: Body = async (t) => {
+  let sales = 0
+  const letters = new Map<number, Set<string>>() // whom each sale was promised to; the same letter twice is one letter
+
+  const promise = (no: number, to: string): void => {
+    const buyers = letters.get(no) ?? new Set<string>()
+    letters.set(no, buyers.add(to))
+  }
+
+  const sell = task({
+    id: 'sell',
+    run: async (bids: { readonly ann: string; readonly bob: string }) => {
+      const first = await Promise.race([wait.forToken<string>(bids.ann), wait.forToken<string>(bids.bob)])
+      const sale = await once('sale', () => ({ no: ++sales, to: first.ok ? first.output : 'nobody' }))
+      if (sale.to !== 'nobody') promise(sale.no, sale.to)
+      await wait.for({ minutes: 5 }) // time to object
+      return sale.to
+    },
+  })
+  t.use(sell)
+
+  const ann = await t.engine.wait.createToken({ timeout: '1h' })
+  const bob = await t.engine.wait.createToken({ timeout: '1h' })
+  const run = await t.engine.trigger(sell, { ann: ann.id, bob: bob.id })
+  await t.clock.sleep('1m')
+  await t.engine.wait.completeToken(bob.id, 'bob')
+  await t.clock.sleep('1m')
+  await t.engine.wait.completeToken(ann.id, 'ann')
+  const outcome = await run.outcome()
+  if (!outcome.ok) throw outcome.error
+  for (const [no, buyers] of letters) {
+    if (buyers.size > 1) throw new Error(`sale ${no} was promised to ${[...buyers].join(' and ')}`)
+  }
+}
+
+export const raceDecidedTwice: Planted = {
+  body,
+  options: { crashes: 'every-commit' },
+  breaks: 'the body holds',
+}
