@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -58,7 +58,7 @@ export const startUp: Figure = {
   },
 }
 
-/** As `npm run build` makes it: one file for each entry, shared chunks, dependencies as they are installed. */
+/** As `npm run build` makes it: one file for each entry, shared chunks; only what is installed beside us is left outside. */
 async function buildPackage(): Promise<{ readonly entry: string; readonly empty: string }> {
   const entries = readdirSync('src').filter((name) => name.endsWith('.ts'))
   await build({
@@ -66,10 +66,20 @@ async function buildPackage(): Promise<{ readonly entry: string; readonly empty:
     entryPoints: entries.map((name) => `src/${name}`),
     outdir: OUT,
     splitting: true,
-    packages: 'external',
+    external: await installedBeside(),
   })
   await writeFile(`${OUT}/empty.js`, 'export {}\n')
   return { entry: `${OUT}/index.js`, empty: `${OUT}/empty.js` }
+}
+
+/** The packages that users install with ours, or have already. */
+async function installedBeside(): Promise<string[]> {
+  // Our own package.json.
+  const { dependencies = {}, peerDependencies = {} } = JSON.parse(await readFile('package.json', 'utf8')) as {
+    readonly dependencies?: object
+    readonly peerDependencies?: object
+  }
+  return [...Object.keys(dependencies), ...Object.keys(peerDependencies)]
 }
 
 /** The same as `npm run size` counts. */
