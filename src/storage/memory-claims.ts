@@ -2,7 +2,8 @@ import type { RunRecord } from '../contract/records.ts'
 import type { RunClaim, RunClaimed } from '../contract/storage.ts'
 import type { Lease, RunEntry } from './memory-entries.ts'
 import { expireLeases, type MemoryState } from './memory-state.ts'
-import { draftOf, finalDraft } from './run-draft.ts'
+import { endInstead, interruptionsOf } from './interruption.ts'
+import { draftOf } from './run-draft.ts'
 
 const NOTHING: RunClaimed = { runs: [], ended: [] }
 
@@ -34,19 +35,6 @@ function handedOut({ runs }: MemoryState, lease: Lease): readonly RunRecord[] {
   const claimed = lease.claimed.map((id) => runs.table.get(id))
   const isHeld = (run: RunEntry): boolean => run.holder === lease && run.record.status === 'EXECUTING'
   return claimed.flatMap((run) => (run !== undefined && isHeld(run) ? [run.record] : []))
-}
-
-/** The final record of an interrupted run that is not executed again. */
-function endInstead(record: RunRecord, { now, maxInterruptions }: RunClaim): RunRecord | undefined {
-  if (record.returned) return finalDraft(record, { status: 'COMPLETED' }, now)
-  const interruptions = interruptionsOf(record)
-  if (interruptions <= maxInterruptions || interruptions === record.interruptions) return undefined
-  return Object.assign(finalDraft(record, { status: 'CRASHED' }, now), { interruptions })
-}
-
-/** Only a death while executing counts; an owner that left gracefully is no longer named. */
-function interruptionsOf({ status, owner, interruptions }: RunRecord): number {
-  return status === 'EXECUTING' && owner !== undefined ? interruptions + 1 : interruptions
 }
 
 function start(

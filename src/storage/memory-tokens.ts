@@ -15,7 +15,7 @@ import type {
 import { isHeld, RunEntry, type TokenEntry, type WaitSource } from './memory-entries.ts'
 import { fencedRun, isStale, type MemoryState, waitSource } from './memory-state.ts'
 import { tagList } from './token-ledger.ts'
-import { isFinal, runTokenId } from './run-states.ts'
+import { tokenOfRun } from './run-states.ts'
 
 /** The tokens of a memory storage. */
 export function memoryTokens(state: MemoryState): TokenStore {
@@ -51,12 +51,7 @@ export function memoryTokens(state: MemoryState): TokenStore {
 
 /** The record of what a run can wait for; for a run the one that stands for its end. */
 export function tokenOf(source: WaitSource): TokenRecord {
-  if (!(source instanceof RunEntry)) return source.record
-  const { id, status, createdAt, finishedAt } = source.record
-  const token = { id: runTokenId(id), kind: 'RUN', tags: [], createdAt } as const
-  return isFinal(status)
-    ? { ...token, status: 'COMPLETED', completedAt: finishedAt }
-    : { ...token, status: 'WAITING' }
+  return source instanceof RunEntry ? tokenOfRun(source.record) : source.record
 }
 
 function insertToken(state: MemoryState, request: TokenInsert): Inserted<TokenRecord> | 'stale' {

@@ -1,4 +1,4 @@
-import type { RunRecord, RunStatus } from '../contract/records.ts'
+import type { RunRecord, RunStatus, TokenRecord } from '../contract/records.ts'
 
 /** What starts the id of a token that stands for the end of a run. */
 export const RUN_PREFIX = 'run:'
@@ -6,6 +6,14 @@ export const RUN_PREFIX = 'run:'
 /** The id of the token that stands for the end of a run. */
 export function runTokenId(runId: string): string {
   return RUN_PREFIX + runId
+}
+
+/** The token that stands for the end of a run. */
+export function tokenOfRun({ id, status, createdAt, finishedAt }: RunRecord): TokenRecord {
+  const token = { id: runTokenId(id), kind: 'RUN', tags: [], createdAt } as const
+  return isFinal(status)
+    ? { ...token, status: 'COMPLETED', completedAt: finishedAt }
+    : { ...token, status: 'WAITING' }
 }
 
 export function isFinal(status: RunStatus): boolean {

@@ -1,6 +1,6 @@
 import type { RunRecord } from '../contract/records.ts'
 import type { RunClaim, RunClaimed, RunUpdated } from '../contract/storage.ts'
-import { finalDraft } from './run-draft.ts'
+import { endInstead } from './interruption.ts'
 import { runOfValues } from './sql-rows.ts'
 import { ClaimLine } from './sqlite-claim-line.ts'
 import { expireLeases } from './sqlite-leases.ts'
@@ -62,19 +62,6 @@ function handedOut({ database }: SqliteSession, { by, number }: RunClaim): reado
     number,
   )
   return rows.map(runOfValues)
-}
-
-/** The final record of an interrupted run that is not executed again. */
-function endInstead(record: RunRecord, { now, maxInterruptions }: RunClaim): RunRecord | undefined {
-  if (record.returned) return finalDraft(record, { status: 'COMPLETED' }, now)
-  const interruptions = interruptionsOf(record)
-  if (interruptions <= maxInterruptions || interruptions === record.interruptions) return undefined
-  return Object.assign(finalDraft(record, { status: 'CRASHED' }, now), { interruptions })
-}
-
-/** Only a death while executing counts; an owner that left gracefully is no longer named. */
-function interruptionsOf({ status, owner, interruptions }: RunRecord): number {
-  return status === 'EXECUTING' && owner !== undefined ? interruptions + 1 : interruptions
 }
 
 /** A run that was interrupted, or was parked and has something to go on with. */

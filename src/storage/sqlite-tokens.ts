@@ -15,7 +15,8 @@ import { listTokens } from './sqlite-lists.ts'
 import { findRun } from './sqlite-run-rows.ts'
 import { type Perform, RefusedCall, type SqliteSession } from './sqlite-session.ts'
 import { completeInTime, insertTokenRow, settleIfDue } from './sqlite-token-rows.ts'
-import { isStale, releaseWait, tokenOfRun } from './sqlite-waits.ts'
+import { tokenOfRun } from './run-states.ts'
+import { isStale, releaseWait } from './sqlite-waits.ts'
 import { RUN_PREFIX } from './run-states.ts'
 
 /** Waits of one run are registered by one process only: a count in this one is their order. */

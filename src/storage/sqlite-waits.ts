@@ -1,19 +1,10 @@
-import type { RunRecord, TokenRecord, WaitRecord } from '../contract/records.ts'
+import type { WaitRecord } from '../contract/records.ts'
 import type { AttemptFence } from '../contract/storage.ts'
 import type { Row } from './sql-rows.ts'
 import type { SqliteSession } from './sqlite-session.ts'
 import type { Act } from './wait-book.ts'
-import { isFinal, runTokenId } from './run-states.ts'
 
 const NONE: readonly WaitRecord[] = []
-
-/** The token that stands for the end of a run. */
-export function tokenOfRun({ id, status, createdAt, finishedAt }: RunRecord): TokenRecord {
-  const token = { id: runTokenId(id), kind: 'RUN', tags: [], createdAt } as const
-  return isFinal(status)
-    ? { ...token, status: 'COMPLETED', completedAt: finishedAt }
-    : { ...token, status: 'WAITING' }
-}
 
 /** Makes the waits for a token that has just been settled ready; answers them. */
 export function settleWaits(

@@ -17,6 +17,10 @@ import type {
   TokenSettled,
 } from '../../src/contract/storage.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
+import {
+  manualToken as sampleToken,
+  queuedRun as sampleRun,
+} from '../../src/testing/conformance/sample-records.ts'
 
 /** A storage that answers without promises. */
 export type Synchronous<Store> = {
@@ -31,28 +35,11 @@ export function openMemory(): Synchronous<Storage> {
 }
 
 export function queuedRun(id: string, fields: Partial<RunRecord> = {}): RunRecord {
-  return {
-    id,
-    taskId: 'task',
-    status: 'QUEUED',
-    attempt: 0,
-    policyAttempt: 0,
-    interruptions: 0,
-    epoch: 0,
-    slot: false,
-    returned: false,
-    rootId: id,
-    tags: [],
-    streams: [],
-    queue: 'queue',
-    createdAt: 0,
-    updatedAt: 0,
-    ...fields,
-  }
+  return sampleRun(id, { createdAt: 0, updatedAt: 0, ...fields })
 }
 
 export function manualToken(id: string, fields: Partial<TokenRecord> = {}): TokenRecord {
-  return { id, kind: 'MANUAL', status: 'WAITING', tags: [], createdAt: 0, ...fields }
+  return sampleToken(id, { createdAt: 0, ...fields })
 }
 
 export function chunk(value: unknown): ChunkRecord {

@@ -2,27 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RunRecord, TokenRecord } from '../../src/contract/records.ts'
 import { Witness } from '../../src/testing/witness.ts'
+import { queuedRun } from '../../src/testing/conformance/sample-records.ts'
 
 const here = (): string => '/app/review.ts:3:5'
 
 function runRecord(id: string): RunRecord {
-  return {
-    id,
-    taskId: 'review',
-    status: 'QUEUED',
-    attempt: 0,
-    policyAttempt: 0,
-    interruptions: 0,
-    epoch: 0,
-    slot: false,
-    returned: false,
-    rootId: id,
-    tags: [],
-    streams: [],
-    queue: 'q',
-    createdAt: 0,
-    updatedAt: 0,
-  }
+  return queuedRun(id, { taskId: 'review', createdAt: 0 })
 }
 
 function tokenRecord(id: string, timeoutAt: number): TokenRecord {

@@ -1,0 +1,16 @@
+import type { RunRecord } from '../contract/records.ts'
+import type { RunClaim } from '../contract/storage.ts'
+import { finalDraft } from './run-draft.ts'
+
+/** The final record of an interrupted run that is not executed again. */
+export function endInstead(record: RunRecord, { now, maxInterruptions }: RunClaim): RunRecord | undefined {
+  if (record.returned) return finalDraft(record, { status: 'COMPLETED' }, now)
+  const interruptions = interruptionsOf(record)
+  if (interruptions <= maxInterruptions || interruptions === record.interruptions) return undefined
+  return Object.assign(finalDraft(record, { status: 'CRASHED' }, now), { interruptions })
+}
+
+/** Only a death while executing counts; an owner that left gracefully is no longer named. */
+export function interruptionsOf({ status, owner, interruptions }: RunRecord): number {
+  return status === 'EXECUTING' && owner !== undefined ? interruptions + 1 : interruptions
+}
