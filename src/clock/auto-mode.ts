@@ -56,8 +56,10 @@ export class AutoMode {
         await macrotaskTurn()
         if (this.#isCalled() || this.#fireDue() || pulse.beats !== beats || !this.#isDemanded) continue
         if (ledger.hasExternals) break
-        if (this.#isHeldUp && (await pulse.next({ patienceMs: ioGraceMs }))) continue
-        ledger.losePatience()
+        if (this.#isHeldUp) {
+          if (await pulse.next({ patienceMs: ioGraceMs })) continue
+          ledger.losePatience()
+        }
         if (!this.#isCalled() && !this.#goOn()) break
       }
     } catch (error) {

@@ -105,6 +105,18 @@ describe('mode auto', () => {
     expect(await outcome).toBe(3_600_000)
   })
 
+  it('waits for a source again once nobody sleeps on this clock any more', async () => {
+    const clock = testClock({ ioGraceMs: 60_000 })
+    const release = clock.hold({ kind: 'reading', id: 'run_1' })
+    const { arrive, outcome } = demand(clock)
+    await clock.sleep('1h')
+    clock.setTimer(START + 3_600_010, arrive)
+    await turns(3)
+    expect(clock.now()).toBe(START + 3_600_000)
+    release()
+    expect(await outcome).toBe(3_600_010)
+  })
+
   it('leaves the decision to explicit calls while there are any', async () => {
     const clock = testClock()
     const { arrive, outcome } = demand(clock)
