@@ -1,6 +1,6 @@
 import type { Deferred } from '../primitives/deferred.ts'
 import { createDeferred } from '../primitives/deferred.ts'
-import { type Few, itemsOf, withItem, withoutItem } from '../primitives/few.ts'
+import { addTo, type Few, itemsOf, removeFrom } from '../primitives/few.ts'
 
 /**
  * Wakes whoever reads something that changes. A watcher is opened before the first read, so that no change falls
@@ -23,7 +23,7 @@ export class ChangeFeed {
   watch(...topics: readonly string[]): Watcher {
     const watcher = new Watcher(this, topics)
     if (this.#closed !== undefined) watcher.fail(this.#closed)
-    for (const topic of topics) this.#watchers.set(topic, withItem(this.#watchers.get(topic), watcher))
+    for (const topic of topics) addTo(this.#watchers, topic, watcher)
     return watcher
   }
 
@@ -46,11 +46,7 @@ export class ChangeFeed {
 
   /** The watcher is closed. */
   leave(topics: readonly string[], watcher: Watcher): void {
-    for (const topic of topics) {
-      const others = withoutItem(this.#watchers.get(topic), watcher)
-      if (others === undefined) this.#watchers.delete(topic)
-      else this.#watchers.set(topic, others)
-    }
+    for (const topic of topics) removeFrom(this.#watchers, topic, watcher)
   }
 }
 

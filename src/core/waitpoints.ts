@@ -2,7 +2,16 @@ import type { TokenRecord, WaitRecord } from '../contract/records.ts'
 import type { Awaitable, TokenAwaited } from '../contract/storage.ts'
 import { onAbort } from '../primitives/abort.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
-import { countOf, type Few, findItem, itemsOf, withItem, withoutItem } from '../primitives/few.ts'
+import {
+  addTo,
+  countOf,
+  type Few,
+  findItem,
+  itemsOf,
+  removeFrom,
+  withItem,
+  withoutItem,
+} from '../primitives/few.ts'
 import { WaitpointError } from './errors.ts'
 import type { Host } from './host.ts'
 import type { RunScope } from './run-scope.ts'
@@ -164,13 +173,13 @@ export class Waitpoints {
       fail(error)
     }
     if (waiter.isSettled) return
-    this.#undelivered.set(token.id, withItem(this.#undelivered.get(token.id), waiter))
+    addTo(this.#undelivered, token.id, waiter)
   }
 
   /** The run has got it: before it parks, storage is to forget the wait. */
   #consume(waiter: Waiter): void {
     const { isStored, isSettled, scope, tokenId } = waiter
-    if (this.#undelivered.size > 0) removeFrom(this.#undelivered, waiter)
+    if (this.#undelivered.size > 0) removeFrom(this.#undelivered, waiter.tokenId, waiter)
     if (isStored && !isSettled) scope.seat.consume(tokenId)
   }
 
@@ -229,13 +238,13 @@ export class Waitpoints {
 
   #add(waiter: Waiter): void {
     waiter.isOpen = true
-    this.#waiters.set(waiter.tokenId, withItem(this.#waiters.get(waiter.tokenId), waiter))
+    addTo(this.#waiters, waiter.tokenId, waiter)
   }
 
   /** Forgets a waiter; false when it was already taken out. */
   #remove(waiter: Waiter): boolean {
     if (!waiter.isOpen) return false
-    removeFrom(this.#waiters, waiter)
+    removeFrom(this.#waiters, waiter.tokenId, waiter)
     close(waiter)
     return true
   }
@@ -244,16 +253,10 @@ export class Waitpoints {
   leave(scope: RunScope): void {
     for (const wait of itemsOf(scope.waits)) {
       if (!(wait instanceof Waiter)) continue
-      if (!this.#remove(wait)) removeFrom(this.#undelivered, wait)
+      if (!this.#remove(wait)) removeFrom(this.#undelivered, wait.tokenId, wait)
       wait.stopListening?.()
     }
   }
-}
-
-function removeFrom(waiters: Map<string, Few<Waiter>>, waiter: Waiter): void {
-  const others = withoutItem(waiters.get(waiter.tokenId), waiter)
-  if (others === undefined) waiters.delete(waiter.tokenId)
-  else waiters.set(waiter.tokenId, others)
 }
 
 /** The waiter was taken out, and the run no longer has to park for it. */

@@ -37,6 +37,18 @@ export function findItem<T extends object>(few: Few<T>, isWanted: (item: T) => b
   return undefined
 }
 
+/** Puts `item` under `key`, beside what is there. */
+export function addTo<T extends object>(map: Map<string, Few<T>>, key: string, item: T): void {
+  map.set(key, withItem(map.get(key), item))
+}
+
+/** Takes `item` from under `key`, and the key away with the last one. */
+export function removeFrom<T extends object>(map: Map<string, Few<T>>, key: string, item: T): void {
+  const others = withoutItem(map.get(key), item)
+  if (others === undefined) map.delete(key)
+  else map.set(key, others)
+}
+
 function isSet<T extends object>(few: Few<T>): few is Set<T> {
   return few instanceof Set
 }

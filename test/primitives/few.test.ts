@@ -1,6 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { countOf, type Few, findItem, itemsOf, withItem, withoutItem } from '../../src/primitives/few.ts'
+import {
+  addTo,
+  countOf,
+  type Few,
+  findItem,
+  itemsOf,
+  removeFrom,
+  withItem,
+  withoutItem,
+} from '../../src/primitives/few.ts'
 
 const items = Array.from({ length: 5 }, (_, name) => ({ name }))
 const item = fc.constantFrom(...items)
@@ -23,6 +32,18 @@ describe('Few', () => {
         }
       }),
     )
+  })
+
+  it('goes from a map with its last item', () => {
+    const [one, two] = items as [{ name: number }, { name: number }]
+    const map = new Map<string, Few<{ name: number }>>()
+    addTo(map, 'key', one)
+    addTo(map, 'key', two)
+    removeFrom(map, 'key', one)
+    expect(itemsOf(map.get('key'))).toEqual([two])
+    removeFrom(map, 'key', two)
+    removeFrom(map, 'other', two)
+    expect(map.size).toBe(0)
   })
 
   it('lists what was there when it was asked', () => {
