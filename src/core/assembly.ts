@@ -146,7 +146,7 @@ export class Assembly {
       engine,
       maxInterruptions,
       slots: this.slots,
-      tools: (scope, definition) => new AttemptTools(this.current, scope, definition.id),
+      tools: (scope) => new AttemptTools(this.current, scope),
     })
   }
 }

@@ -1,7 +1,7 @@
 import type { RunChange, RunRecord, RunStatus } from '../contract/records.ts'
 import type { Awaitable } from '../contract/storage.ts'
 import { chain } from '../primitives/awaitable.ts'
-import type { Attempt, AttemptEnd, ReturnedAttempt, ThrownAttempt } from './attempt.ts'
+import type { AttemptEnd, ReturnedAttempt, ThrownAttempt } from './attempt.ts'
 import { hookContext, planRetry } from './attempt.ts'
 import type { Host } from './host.ts'
 import { persist } from './persist.ts'
@@ -39,18 +39,16 @@ export class AttemptEnding {
     this.#options = options
   }
 
-  end(attempt: Attempt, ended: AttemptEnd): Awaitable<unknown> {
-    const { scope, definition } = attempt
+  end(scope: RunScope, ended: AttemptEnd): Awaitable<unknown> {
     if (scope.isEnded) return undefined
-    if (ended.kind === 'threw') return this.#threw(attempt, ended)
-    const hasMore = this.#options.streams.hasOpen(scope) || definition.options.onSuccess !== undefined
-    if (hasMore) return this.#drained(attempt, ended)
+    if (ended.kind === 'threw') return this.#threw(scope, ended)
+    const hasMore = this.#options.streams.hasOpen(scope) || scope.definition.options.onSuccess !== undefined
+    if (hasMore) return this.#drained(scope, ended)
     return this.#finish(scope, 'COMPLETED', { outputJson: ended.outputJson, errorJson: undefined })
   }
 
   /** The output is stored first: a crash from here on completes the run and never repeats it. */
-  async #drained(attempt: Attempt, { output, outputJson }: ReturnedAttempt): Promise<void> {
-    const { scope, definition } = attempt
+  async #drained(scope: RunScope, { output, outputJson }: ReturnedAttempt): Promise<void> {
     const { streams, draining } = this.#options
     const stored = await this.#update(scope, {
       outputJson,
@@ -60,27 +58,27 @@ export class AttemptEnding {
     })
     if (stored === undefined || scope.isEnded) return
     draining(scope)
-    const hook = this.#hook(scope, () => definition.options.onSuccess?.({ ...hookContext(attempt), output }))
+    const { onSuccess } = scope.definition.options
+    const hook = this.#hook(scope, () => onSuccess?.({ ...hookContext(scope), output }))
     // The minute that streams have starts with the return; what the hook registers late has its own.
     await Promise.all([hook, streams.drain(scope)])
     if (streams.hasOpen(scope)) await streams.drain(scope)
     await this.#finish(scope, 'COMPLETED', { outputJson })
   }
 
-  async #threw(attempt: Attempt, ended: ThrownAttempt): Promise<void> {
-    const { scope, definition } = attempt
+  async #threw(scope: RunScope, ended: ThrownAttempt): Promise<void> {
     const { host, streams } = this.#options
     await streams.stop(scope)
     if (isOver(scope)) return
-    const plan = await planRetry(attempt, ended, { now: host.now(), fraction: () => host.random.fraction() })
+    const plan = await planRetry(scope, ended, { now: host.now(), fraction: () => host.random.fraction() })
     if (scope.isEnded) return
     const errorJson = errorToJson(plan.error)
     if (plan.retryAt !== undefined) {
       await this.#retry(scope, plan.retryAt, errorJson)
       return
     }
-    const { onFailure } = definition.options
-    await this.#hook(scope, () => onFailure?.({ ...hookContext(attempt), error: plan.error }))
+    const { onFailure } = scope.definition.options
+    await this.#hook(scope, () => onFailure?.({ ...hookContext(scope), error: plan.error }))
     await this.#finish(scope, 'FAILED', { errorJson })
   }
 

@@ -9,17 +9,15 @@ import type { WaitNamespace } from './token.ts'
 export class AttemptTools implements RunTools {
   readonly #namespaces: Namespaces
   readonly #scope: RunScope
-  readonly #taskId: string
   #ctx: RunContext | undefined
 
-  constructor(namespaces: Namespaces, scope: RunScope, taskId: string) {
+  constructor(namespaces: Namespaces, scope: RunScope) {
     this.#namespaces = namespaces
     this.#scope = scope
-    this.#taskId = taskId
   }
 
   get ctx(): RunContext {
-    return (this.#ctx ??= contextOf(this.#scope, this.#taskId))
+    return (this.#ctx ??= contextOf(this.#scope))
   }
 
   get signal(): AbortSignal {

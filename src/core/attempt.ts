@@ -2,19 +2,11 @@ import { AbortTaskRunError, WaitpointError } from './errors.ts'
 import type { RunOverrides } from './new-run.ts'
 import { validatePayload } from './new-run.ts'
 import { retryDelayMs } from './retry.ts'
-import type { RunScope } from './run-scope.ts'
+import { assertOpen, currentScope, type RunScope, runInScope } from './run-scope.ts'
 import { fromJson, toJson } from './serialize.ts'
 import type { HookContext, RunContext, RunTools } from './task.ts'
-import type { TaskDefinition } from './task-definition.ts'
 
 const SETTLED = Promise.resolve()
-
-/** One call of a task's function: what is called, and with what. */
-export interface Attempt {
-  readonly scope: RunScope
-  readonly definition: TaskDefinition
-  readonly tools: RunTools
-}
 
 /** How a call of the function ended. */
 export type AttemptEnd = ReturnedAttempt | ThrownAttempt
@@ -32,48 +24,70 @@ export interface ThrownAttempt {
   readonly isFinal: boolean
 }
 
-/**
- * Calls the function of a task once, and tells what came of it: never within this call.
- *
- * Hot, hence no async function and one promise only: all that is made here is held for as long as the run waits.
- */
-export function callTask(attempt: Attempt, tell: (attempt: Attempt, end: AttemptEnd) => void): void {
-  const threw = (error: unknown): void => tell(attempt, { kind: 'threw', error, isFinal: isHopeless(error) })
-  try {
-    Promise.resolve(runTask(attempt)).then((value) => tell(attempt, readOutput(attempt, value)), threw)
-  } catch (error) {
-    // The function is not an async one, or what it returned cannot even be awaited.
-    SETTLED.then(() => threw(error), threw)
+/** Calls the functions of tasks, each once and in the scope of its attempt, and tells what came of it. */
+export class TaskCaller {
+  readonly #returned: (value: unknown) => void
+  readonly #threw: (error: unknown) => void
+
+  /** @param tell Never called within the call. */
+  constructor(tell: (scope: RunScope, end: AttemptEnd) => void) {
+    const ended = (read: (scope: RunScope, value: unknown) => AttemptEnd) => (value: unknown) => {
+      const scope = currentScope()
+      if (scope !== undefined) tell(scope, read(scope, value))
+    }
+    this.#returned = ended(readOutput)
+    this.#threw = ended((_, error) => ({ kind: 'threw', error, isFinal: isHopeless(error) }))
+  }
+
+  /**
+   * Hot, hence no async function, one promise, and handlers for all attempts, which find theirs by the scope they are
+   * called in: all that is made here is held for as long as the run waits.
+   */
+  call(scope: RunScope, tools: RunTools): void {
+    runInScope(scope, () => {
+      try {
+        Promise.resolve(runTask(scope, tools)).then(this.#returned, this.#threw)
+      } catch (error) {
+        // The function is not an async one, or what it returned cannot even be awaited.
+        SETTLED.then(() => this.#threw(error), this.#threw)
+      }
+    })
   }
 }
 
 /** Calls what there is to call; in most tasks that is the function alone. */
-function runTask(attempt: Attempt): unknown {
-  const { scope, definition, tools } = attempt
-  const { schema, options } = definition
+function runTask(scope: RunScope, tools: RunTools): unknown {
+  const { schema, options } = scope.definition
   const payload = fromJson(scope.record.payloadJson)
   const isFirst = options.onStart !== undefined && scope.record.attempt === 1
-  if (schema !== undefined || isFirst) return prepareAndRun(attempt, payload)
+  if (schema !== undefined || isFirst) return prepareAndRun({ scope, tools, stored: payload })
   scope.payload = payload
   return options.run(payload, tools)
 }
 
-async function prepareAndRun({ scope, definition, tools }: Attempt, stored: unknown): Promise<unknown> {
+interface Preparation {
+  readonly scope: RunScope
+  readonly tools: RunTools
+  readonly stored: unknown
+}
+
+async function prepareAndRun({ scope, tools, stored }: Preparation): Promise<unknown> {
+  const { definition } = scope
   const { options } = definition
   const payload = await validatePayload(definition, stored)
   scope.payload = payload
   if (options.onStart !== undefined && scope.record.attempt === 1) {
-    scope.assertOpen()
-    scope.places.isStarting = true
+    assertOpen(scope)
+    scope.tokens = undefined
     await options.onStart({ payload, ctx: tools.ctx, signal: tools.signal })
-    scope.places.isStarting = false
+    scope.tokens = 0
   }
   // The run may have been canceled meanwhile.
-  scope.assertOpen()
+  assertOpen(scope)
   return options.run(payload, tools)
 }
 
-function readOutput({ definition }: Attempt, output: unknown): AttemptEnd {
+function readOutput({ definition }: RunScope, output: unknown): AttemptEnd {
   try {
     return { kind: 'returned', output, outputJson: toJson(output, `the output of task "${definition.id}"`) }
   } catch (error) {
@@ -101,12 +115,12 @@ export interface RetryPlan {
 
 /** Asks the retry policy and then `catchError`, which has the last word; neither when the attempt was to be the last. */
 export async function planRetry(
-  attempt: Attempt,
+  scope: RunScope,
   end: { readonly error: unknown; readonly isFinal: boolean },
   { now, fraction }: { readonly now: number; readonly fraction: () => number },
 ): Promise<RetryPlan> {
   if (end.isFinal) return { error: end.error }
-  const { scope, definition } = attempt
+  const { definition } = scope
   const policy = { ...definition.retry, ...readOverrides(scope) }
   const delayMs = retryDelayMs(policy, scope.record.policyAttempt, fraction)
   const byPolicy: RetryPlan =
@@ -114,7 +128,7 @@ export async function planRetry(
   const { catchError } = definition.options
   if (catchError === undefined) return byPolicy
   try {
-    const told = { ...hookContext(attempt), error: end.error }
+    const told = { ...hookContext(scope), error: end.error }
     const answer = await catchError(delayMs === undefined ? told : { ...told, retryDelayInMs: delayMs })
     return answer === undefined ? byPolicy : decide(byPolicy, answer, now)
   } catch (error) {
@@ -147,8 +161,8 @@ function readRetry(name: string, value: unknown, least: number): number {
 }
 
 /** What a hook is told, besides its own matter. */
-export function hookContext({ scope, definition, tools }: Attempt): HookContext<unknown> {
-  return { payload: scope.payload, ctx: contextOf(scope, definition.id), signal: tools.signal }
+export function hookContext(scope: RunScope): HookContext<unknown> {
+  return { payload: scope.payload, ctx: contextOf(scope), signal: scope.signal }
 }
 
 /** What the trigger of this run overrides. */
@@ -158,7 +172,7 @@ export function readOverrides(scope: RunScope): RunOverrides {
 }
 
 /** What a run knows of itself. */
-export function contextOf({ record }: RunScope, taskId: string): RunContext {
+export function contextOf({ record }: RunScope): RunContext {
   return {
     run: {
       id: record.id,
@@ -168,7 +182,7 @@ export function contextOf({ record }: RunScope, taskId: string): RunContext {
       ...(record.parentId === undefined ? {} : { parentId: record.parentId }),
       rootId: record.rootId,
     },
-    task: { id: taskId },
+    task: { id: record.taskId },
     attempt: { number: record.attempt, policyNumber: record.policyAttempt },
   }
 }

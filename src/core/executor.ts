@@ -3,8 +3,8 @@ import type { CancelTimer } from '../contract/clock.ts'
 import type { RunRecord } from '../contract/records.ts'
 import type { Awaitable, RunClaim, RunClaimed } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
-import type { Attempt, AttemptEnd } from './attempt.ts'
-import { callTask, readOverrides } from './attempt.ts'
+import type { AttemptEnd } from './attempt.ts'
+import { readOverrides, TaskCaller } from './attempt.ts'
 import type { AttemptStreams } from './attempt-ending.ts'
 import { AttemptEnding } from './attempt-ending.ts'
 import { DelayedRuns } from './delayed-runs.ts'
@@ -12,11 +12,11 @@ import { RunCanceledError, WaitpointError } from './errors.ts'
 import { ExecutionLimit } from './execution-limit.ts'
 import type { Host } from './host.ts'
 import type { RunJournal } from './run-journal.ts'
-import { RunScope, runInScope } from './run-scope.ts'
+import { endError, hasFinished, RunScope } from './run-scope.ts'
 import { isFinal } from './run-status.ts'
 import type { Slots } from './slots.ts'
 import type { RunTools } from './task.ts'
-import type { TaskDefinition, TaskRegistry } from './task-definition.ts'
+import type { TaskRegistry } from './task-definition.ts'
 import type { Ticker } from './ticker.ts'
 import type { Waitpoints } from './waitpoints.ts'
 import { staleAttempt } from './waitpoints.ts'
@@ -36,7 +36,7 @@ export interface ExecutorOptions {
   readonly journal: RunJournal
   readonly ticker: Ticker
   readonly streams: AttemptStreams
-  readonly tools: (scope: RunScope, definition: TaskDefinition) => RunTools
+  readonly tools: (scope: RunScope) => RunTools
 }
 
 /** Claims runs and calls their functions. */
@@ -44,6 +44,7 @@ export class Executor {
   readonly #options: ExecutorOptions
   readonly #ending: AttemptEnding
   readonly #delayed: DelayedRuns
+  readonly #caller = new TaskCaller((scope, end) => this.#ended(scope, end))
   readonly #scopes = new Map<string, RunScope>()
   readonly #limits = new Map<RunScope, ExecutionLimit>()
   /** Runs start in the context the engine was created in, not in that of whoever triggered them. */
@@ -116,11 +117,11 @@ export class Executor {
 
   /** The same for a call that made the write: answers what the call rejects with. */
   refused(scope: RunScope): Awaitable<Error> {
-    if (scope.isEnded) return scope.endError()
+    if (scope.isEnded) return endError(scope)
     return chain(this.#options.host.storage.runs.get(scope.id), (record) => {
       // Another refused write of the attempt may have been told sooner.
-      if (!scope.isEnded || scope.isFinished) this.#stop(scope, record)
-      return scope.endError()
+      if (!scope.isEnded || hasFinished(scope)) this.#stop(scope, record)
+      return endError(scope)
     })
   }
 
@@ -227,18 +228,16 @@ export class Executor {
     const { engine, tasks, slots, journal, host } = this.#options
     if (host.isClosing) return
     const definition = tasks.require(record.taskId)
-    const scope = new RunScope(engine, record)
+    const scope = new RunScope(engine, definition, record)
     this.#scopes.set(record.id, scope)
     slots.take(scope)
     journal.run(record)
-    this.#limit(scope, definition)
-    const attempt = { scope, definition, tools: this.#options.tools(scope, definition) }
-    runInScope(scope, () => callTask(attempt, this.#ended))
+    this.#limit(scope)
+    this.#caller.call(scope, this.#options.tools(scope))
   }
 
   /** Stores what came of a call; the scope ends with it, also when that cannot be stored. */
-  readonly #ended = (attempt: Attempt, end: AttemptEnd): void => {
-    const { scope } = attempt
+  #ended(scope: RunScope, end: AttemptEnd): void {
     // Storing what came of it may take its time.
     this.#limits.get(scope)?.pause()
     const settle = (): void => this.#report(() => this.#settled(scope), scope.id)
@@ -247,7 +246,7 @@ export class Executor {
       settle()
     }
     try {
-      const stored = this.#ending.end(attempt, end)
+      const stored = this.#ending.end(scope, end)
       if (isPromise(stored)) stored.then(settle, fail)
       else settle()
     } catch (error) {
@@ -307,8 +306,8 @@ export class Executor {
     this.#report(() => streams.stop(scope), scope.id)
   }
 
-  #limit(scope: RunScope, definition: TaskDefinition): void {
-    const ms = readOverrides(scope).maxDurationMs ?? definition.maxDurationMs
+  #limit(scope: RunScope): void {
+    const ms = readOverrides(scope).maxDurationMs ?? scope.definition.maxDurationMs
     if (ms === undefined) return
     const limit = new ExecutionLimit(this.#options.host, { runId: scope.id, ms }, () => {
       const message = `Cannot go on with run "${scope.id}": it executed for longer than its maxDuration of ${ms} ms`

@@ -6,7 +6,7 @@ import type { Executor } from './executor.ts'
 import type { Host } from './host.ts'
 import type { RunJournal } from './run-journal.ts'
 import type { RunScope } from './run-scope.ts'
-import { currentScope } from './run-scope.ts'
+import { assertOpen, currentScope } from './run-scope.ts'
 import type { RunStreams } from './run-streams.ts'
 import type { TaskRegistry } from './task-definition.ts'
 import type { Ticker } from './ticker.ts'
@@ -53,7 +53,7 @@ export class Kernel {
 
   /** The same for callers that are promises already: answers, and throws, as storage does. */
   ask<T>(serve: () => Awaitable<T>): Awaitable<T> {
-    this.scope()?.assertOpen()
+    assertOpen(this.scope())
     const answer = chain(this.open(), serve)
     return isPromise(answer) ? this.#held(answer) : answer
   }
@@ -84,7 +84,7 @@ export class Kernel {
         `Cannot call ${what} of this engine in run "${scope.id}": the run belongs to another engine`,
       )
     }
-    scope.assertOpen()
+    assertOpen(scope)
     return scope
   }
 

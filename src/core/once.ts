@@ -3,7 +3,7 @@ import { requireName } from '../primitives/require.ts'
 import { WaitpointError } from './errors.ts'
 import type { Kernel } from './kernel.ts'
 import type { RunScope } from './run-scope.ts'
-import { fenceOf } from './run-scope.ts'
+import { assertOpen, fenceOf } from './run-scope.ts'
 import { fromJson, toJson } from './serialize.ts'
 
 /** The stored effects of the runs that execute here. */
@@ -43,7 +43,7 @@ export class OnceEffects {
     }
     const stored = await this.#kernel.written(scope, host.storage.tokens.insert(request))
     if (stored.record.status === 'COMPLETED') return fromJson(stored.record.outputJson)
-    scope.assertOpen()
+    assertOpen(scope)
     const outputJson = toJson(await effect(), `the result of once "${key}"`)
     // The effect has happened: it is recorded even if the attempt ended or was lost meanwhile, hence without a fence,
     // so that the next attempt need not repeat it; but not on a closed engine.

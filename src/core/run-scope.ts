@@ -4,7 +4,8 @@ import type { AttemptFence } from '../contract/storage.ts'
 import { type Few, itemsOf } from '../primitives/few.ts'
 import { WaitpointError } from './errors.ts'
 import { Seat } from './seat.ts'
-import { WaitPlaces } from './wait-places.ts'
+import type { TaskDefinition } from './task-definition.ts'
+import type { WaitPlace } from './wait-places.ts'
 
 /** What a scope needs of a wait that is under way in it. */
 export interface ScopedWait {
@@ -15,13 +16,17 @@ export interface ScopedWait {
 
 /** One attempt of a run, from the claim to its end: what the ambient functions find. */
 export class RunScope {
-  readonly id: string
   /** Identity of the engine that executes the run. */
   readonly engine: object
+  /** What is called. */
+  readonly definition: TaskDefinition
   /** The waits that are under way. */
   waits: Few<ScopedWait> = undefined
   readonly seat: Seat
-  readonly places: WaitPlaces = new WaitPlaces()
+  /** The next place of a token; none while `onStart` is under way. */
+  tokens: number | undefined = 0
+  /** The next place of each other kind it waits with. */
+  places: Few<WaitPlace> = undefined
   record: RunRecord
   /** Metadata, as JSON text, that storage has not acknowledged: whatever the attempt writes takes it along. */
   unsavedMetadata: string | undefined = undefined
@@ -29,42 +34,31 @@ export class RunScope {
   payload: unknown
   #controller: AbortController | undefined
   #isEnded = false
-  #aborted: Error | undefined
+  /** Why it was ended from outside. */
+  aborted: Error | undefined
 
-  constructor(engine: object, record: RunRecord) {
+  constructor(engine: object, definition: TaskDefinition, record: RunRecord) {
     this.engine = engine
-    this.id = record.id
+    this.definition = definition
     this.seat = new Seat(record.id)
     this.record = record
+  }
+
+  get id(): string {
+    return this.record.id
   }
 
   /** Made when first asked for: most attempts never do. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
-      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted)
+      if (this.aborted !== undefined) this.#controller.abort(this.aborted)
     }
     return this.#controller.signal
   }
 
   get isEnded(): boolean {
     return this.#isEnded
-  }
-
-  /** Throws what calls from an attempt that has ended get. */
-  assertOpen(): void {
-    if (this.#isEnded) throw this.endError()
-  }
-
-  /** What calls from an ended attempt get. Made when somebody has to be told: most attempts end with nobody left. */
-  endError(): Error {
-    const message = `Cannot go on in run "${this.id}": this attempt has ended`
-    return this.#aborted ?? new WaitpointError('ERR_RUN_ENDED', message)
-  }
-
-  /** Ended by its function: nobody is left who could be told of a wait. */
-  get isFinished(): boolean {
-    return this.#isEnded && this.#aborted === undefined
   }
 
   /**
@@ -80,20 +74,27 @@ export class RunScope {
   /** The attempt is over from outside: signal, waits and later calls get `error`. */
   abort(error: Error): void {
     if (this.isEnded) return
-    this.#aborted = error
-    this.#end()
+    this.aborted = error
+    const waits = itemsOf(this.waits)
+    this.finish()
+    for (const wait of waits) wait.reject(error)
     this.#controller?.abort(error)
   }
+}
 
-  #end(): void {
-    this.#isEnded = true
-    this.seat.dropDeliveries()
-    if (this.waits === undefined) return
-    const error = this.endError()
-    const waits = itemsOf(this.waits)
-    this.waits = undefined
-    for (const wait of waits) wait.reject(error)
-  }
+/** Ended by its function: nobody is left who could be told of a wait. */
+export function hasFinished(scope: RunScope): boolean {
+  return scope.isEnded && scope.aborted === undefined
+}
+
+/** Throws what calls from an attempt that has ended get. */
+export function assertOpen(scope: RunScope | undefined): void {
+  if (scope?.isEnded === true) throw endError(scope)
+}
+
+/** What calls from an ended attempt get. Made when somebody has to be told: most attempts end with nobody left. */
+export function endError({ id, aborted }: RunScope): Error {
+  return aborted ?? new WaitpointError('ERR_RUN_ENDED', `Cannot go on in run "${id}": this attempt has ended`)
 }
 
 /** What a write says who it is; nothing outside of a run. */

@@ -10,7 +10,7 @@ import type { Watcher } from './change-feed.ts'
 import { StreamInterruptedError } from './errors.ts'
 import type { Host } from './host.ts'
 import type { RunJournal } from './run-journal.ts'
-import type { RunScope } from './run-scope.ts'
+import { assertOpen, type RunScope } from './run-scope.ts'
 import { StreamChannel, streamTopic } from './stream-channel.ts'
 import { StreamPipe } from './stream-pipe.ts'
 import type { SourceReader } from './stream-source.ts'
@@ -74,7 +74,7 @@ export class RunStreams implements AttemptStreams {
     stream: AttemptStream,
     { source, signal }: { readonly source: SourceReader; readonly signal: AbortSignal | undefined },
   ): Piped {
-    scope.assertOpen()
+    assertOpen(scope)
     const { channel } = stream
     const { journal } = this.#options
     const { key } = channel
@@ -110,7 +110,7 @@ export class RunStreams implements AttemptStreams {
   append(scope: RunScope, key: string, chunk: unknown): Awaitable<void> {
     checkKey(key)
     return chain(this.#open(scope, key), ({ channel }) => {
-      scope.assertOpen()
+      assertOpen(scope)
       return chain(channel.append(chunk), () => channel.flushed().then(() => assertStored(scope, channel)))
     })
   }
@@ -170,7 +170,7 @@ export class RunStreams implements AttemptStreams {
   }
 
   #open(scope: RunScope, key: string): Awaitable<AttemptStream> {
-    scope.assertOpen()
+    assertOpen(scope)
     const keys = this.#keys.get(scope) ?? new Map<string, Awaitable<AttemptStream>>()
     this.#keys.set(scope, keys)
     const known = keys.get(key)
@@ -211,7 +211,7 @@ export class RunStreams implements AttemptStreams {
 /** Why the task cannot read on in a stream whose source is stopped. */
 function stopError(scope: RunScope, { channel }: AttemptStream): unknown {
   try {
-    scope.assertOpen()
+    assertOpen(scope)
   } catch (error) {
     return error
   }
@@ -220,7 +220,7 @@ function stopError(scope: RunScope, { channel }: AttemptStream): unknown {
 
 function assertStored(scope: RunScope, channel: StreamChannel): void {
   if (!channel.isLost) return
-  scope.assertOpen()
+  assertOpen(scope)
   throw staleAttempt(scope.id)
 }
 

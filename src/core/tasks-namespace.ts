@@ -17,7 +17,7 @@ import type {
 } from './run.ts'
 import { runNotFound } from './run-results.ts'
 import type { RunScope } from './run-scope.ts'
-import { fenceOf, outsideRuns } from './run-scope.ts'
+import { assertOpen, fenceOf, outsideRuns } from './run-scope.ts'
 import { runIdOfToken, runTokenId } from './run-token.ts'
 import { EngineRuns } from './runs-namespace.ts'
 import { runFailure } from './run-view.ts'
@@ -96,7 +96,7 @@ export class EngineTasks implements TasksNamespace {
     return this.#kernel.parts.waitpoints.wait(waiter, () =>
       chain(child(), (record) => {
         // Checking the payload may have taken a while.
-        scope.assertOpen()
+        assertOpen(scope)
         return chain(this.#insert(record, scope), (inserted) => {
           if (!inserted.isCached && scope.record.status === 'CANCELED') this.#cancel(inserted.record.id)
           return runTokenId(inserted.record.id)
@@ -140,7 +140,7 @@ export class EngineTasks implements TasksNamespace {
     if (definition.schema === undefined) return create()
     return validatePayload(definition, payload).then(() => {
       // Checking may have taken a while.
-      scope?.assertOpen()
+      assertOpen(scope)
       return create()
     })
   }

@@ -1,5 +1,6 @@
 import type { KeyRecord } from '../contract/records.ts'
 import type { RunScope } from './run-scope.ts'
+import { nextPlace } from './wait-places.ts'
 
 /**
  * The implicit key of a wait in a run: run, policy attempt, kind, place in call order, hash of the options. The same
@@ -7,9 +8,17 @@ import type { RunScope } from './run-scope.ts'
  */
 export function implicitKey(scope: RunScope, kind: string, options: unknown): KeyRecord {
   const { policyAttempt } = scope.record
-  const ordinal = scope.places.next(kind)
+  const ordinal = nextPlace(scope, kind)
   // What users name keys by has scopes with other names: see `isUserKey`.
-  return { scope: scope.id, value: `${policyAttempt}/${kind}/${ordinal}/${hashOf(options)}` }
+  return { scope: scope.id, value: shared(`${policyAttempt}/${kind}/${ordinal}/${hashOf(options)}`) }
+}
+
+let latest = ''
+
+/** Runs of one task make the same waits: as a rule the text was made before, and one is kept for all of them. */
+function shared(text: string): string {
+  if (text !== latest) latest = text
+  return latest
 }
 
 /** What stands between texts: no text has such a code in it, so that `['a', 'b']` is no other list. */

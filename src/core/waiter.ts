@@ -24,47 +24,55 @@ export class Waiter<Result = unknown, Output = unknown> implements ScopedWait {
   tokenId = ''
   /** It is waited for: neither settled nor dropped. */
   isOpen = false
-  /** It is waited for and the wait is in the storage: only then may the run park for it. */
-  isRegistered = false
   /** Storage has said that it registered the wait. */
   isStored = false
   /** To the signal that may drop it, if it was given one. */
   stopListening: (() => void) | undefined
-  readonly #deferred: Deferred<Result> = createDeferred()
+  readonly #resolve: Deferred<Result>['resolve']
+  readonly #reject: Deferred<Result>['reject']
   #unwrapped: Deferred<Output> | undefined
-  #settlement: Settlement<Result, Output> | undefined
-  #failure: { readonly error: unknown } | undefined
+  #end: Settlement<Result, Output> | { readonly reason: unknown } | undefined
 
   constructor(scope: RunScope, read: ReadSettlement<Result, Output>) {
     this.scope = scope
     this.read = read
-    this.promise = Object.assign(this.#deferred.promise, { unwrap: () => this.#unwrap() })
+    const { promise, resolve, reject } = createDeferred<Result>()
+    this.#resolve = resolve
+    this.#reject = reject
+    this.promise = Object.assign(promise, { unwrap: this.unwrap.bind(this) })
   }
 
   get isSettled(): boolean {
-    return this.#settlement !== undefined || this.#failure !== undefined
+    return this.#end !== undefined
+  }
+
+  /** It is waited for and the wait is in the storage: only then may the run park for it. */
+  get isRegistered(): boolean {
+    return this.isOpen && this.isStored
   }
 
   resolve(settlement: Settlement<Result, Output>): void {
     if (this.isSettled) return
-    this.#settlement = settlement
+    this.#end = settlement
     if (this.#unwrapped !== undefined) settleUnwrapped(this.#unwrapped, settlement)
-    this.#deferred.resolve(settlement.result)
+    this.#resolve(settlement.result)
   }
 
   /** Rejects; a wait that nobody awaits any more must not end the process. */
   reject(error: unknown): void {
     if (this.isSettled) return
-    this.#failure = { error }
+    this.#end = { reason: error }
     if (this.#unwrapped !== undefined) rejectQuietly(this.#unwrapped, error)
-    rejectQuietly(this.#deferred, error)
+    rejectQuietly({ promise: this.promise, reject: this.#reject }, error)
   }
 
-  #unwrap(): Promise<Output> {
+  /** The output alone, or the rejection with what came instead. */
+  unwrap(): Promise<Output> {
     if (this.#unwrapped !== undefined) return this.#unwrapped.promise
     this.#unwrapped = createDeferred<Output>()
-    if (this.#settlement !== undefined) settleUnwrapped(this.#unwrapped, this.#settlement)
-    if (this.#failure !== undefined) rejectQuietly(this.#unwrapped, this.#failure.error)
+    if (this.#end === undefined) return this.#unwrapped.promise
+    if ('reason' in this.#end) rejectQuietly(this.#unwrapped, this.#end.reason)
+    else settleUnwrapped(this.#unwrapped, this.#end)
     return this.#unwrapped.promise
   }
 }
@@ -87,9 +95,12 @@ function settleUnwrapped<Result, Output>(
   else deferred.resolve(settlement.output)
 }
 
-function rejectQuietly<T>(deferred: Deferred<T>, error: unknown): void {
-  deferred.promise.catch(ignore)
-  deferred.reject(error)
+function rejectQuietly(
+  { promise, reject }: Pick<Deferred<unknown>, 'promise' | 'reject'>,
+  error: unknown,
+): void {
+  promise.catch(ignore)
+  reject(error)
 }
 
 function ignore(): void {

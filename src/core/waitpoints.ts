@@ -14,7 +14,7 @@ import {
 } from '../primitives/few.ts'
 import { WaitpointError } from './errors.ts'
 import type { Host } from './host.ts'
-import type { RunScope } from './run-scope.ts'
+import { assertOpen, hasFinished, type RunScope } from './run-scope.ts'
 import { ACTIVE_STATUSES } from './run-status.ts'
 import type { Settlement } from './waiter.ts'
 import { Waiter } from './waiter.ts'
@@ -63,7 +63,7 @@ export class Waitpoints {
     // Inside, waiters differ only in what they resolve with, and that is between a waiter and its own `read`.
     const untyped = waiter as unknown as Waiter
     try {
-      waiter.scope.assertOpen()
+      assertOpen(waiter.scope)
       signal?.throwIfAborted()
       // From here on the wait ends with the attempt, also when its token is never answered.
       waiter.scope.waits = withItem(waiter.scope.waits, untyped)
@@ -103,8 +103,8 @@ export class Waitpoints {
 
   #await(waiter: Waiter, tokenId: string): void | Promise<void> {
     const { scope } = waiter
-    if (waiter.isSettled || scope.isFinished) return
-    scope.assertOpen()
+    if (waiter.isSettled || hasFinished(scope)) return
+    assertOpen(scope)
     waiter.tokenId = tokenId
     this.#add(waiter)
     const host = this.#host
@@ -134,14 +134,13 @@ export class Waitpoints {
   /** A run that has returned since has nobody left to tell. */
   #refuse(waiter: Waiter, reason: Error): void {
     this.#remove(waiter)
-    if (!waiter.scope.isFinished) reject(waiter, reason)
+    if (!hasFinished(waiter.scope)) reject(waiter, reason)
   }
 
   /** The wait is in the storage, also when it was over before that became known. */
   #registered(waiter: Waiter, token: TokenRecord): void {
     waiter.isStored = true
     if (waiter.isOpen) {
-      waiter.isRegistered = true
       waiter.scope.seat.registeredWaits += 1
       this.#events.registered(waiter.scope, token)
     } else if (waiter.isSettled && !waiter.scope.isEnded) this.#release(waiter)
@@ -151,7 +150,7 @@ export class Waitpoints {
     const { scope } = waiter
     close(waiter)
     const deliver = (settlement: Settlement<unknown, unknown>): void => {
-      if (waiter.isSettled || scope.isFinished) return
+      if (waiter.isSettled || hasFinished(scope)) return
       this.#events.deliver(scope, () => {
         this.#consume(waiter)
         scope.waits = withoutItem(scope.waits, waiter)
@@ -159,7 +158,7 @@ export class Waitpoints {
       })
     }
     const fail = (error: unknown): void => {
-      if (scope.isFinished) return
+      if (hasFinished(scope)) return
       this.#events.deliver(scope, () => {
         this.#consume(waiter)
         reject(waiter, error)
@@ -228,10 +227,10 @@ export class Waitpoints {
   /** Storage may have registered a wait all the same: it must not wake the run for what nobody waits for. */
   #failed(waiter: Waiter, error: unknown): void {
     const isAsked = waiter.tokenId !== ''
+    const wasOpen = this.#remove(waiter)
     waiter.isStored = isAsked
     // Settled meanwhile and about to be delivered: how its registration went is of no interest.
-    if (isAsked && !waiter.isOpen && !waiter.isSettled) return
-    this.#remove(waiter)
+    if (isAsked && !wasOpen && !waiter.isSettled) return
     reject(waiter, error)
     if (isAsked && !waiter.scope.isEnded) this.#release(waiter)
   }
@@ -261,10 +260,8 @@ export class Waitpoints {
 
 /** The waiter was taken out, and the run no longer has to park for it. */
 function close(waiter: Waiter): void {
+  if (waiter.isRegistered) waiter.scope.seat.registeredWaits -= 1
   waiter.isOpen = false
-  if (!waiter.isRegistered) return
-  waiter.isRegistered = false
-  waiter.scope.seat.registeredWaits -= 1
 }
 
 function reject(waiter: Waiter, error: unknown): void {

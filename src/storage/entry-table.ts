@@ -83,6 +83,11 @@ export class EntryTable<Entry extends TableEntry> {
     if (key !== undefined) this.#keys.drop(entry, key)
   }
 
+  /** Of all entries, those that match, in the order they were added. */
+  filter(matches: (entry: Entry) => boolean): readonly Entry[] {
+    return [...this.#entries.values()].filter(matches)
+  }
+
   /** One page, newest first. */
   list({ lists, among, matches, page }: TableQuery<Entry>): Page<Entry> {
     if (among === undefined) {

@@ -71,7 +71,7 @@ export class Leases {
   /** Forgets the owners that lost their lease before `instant` and hold nothing any more. */
   forget(instant: number): void {
     for (const [owner, lease] of this.#lost) {
-      if (lease.until < instant && lease.runs === undefined) this.#lost.delete(owner)
+      if (lease.until < instant && lease.runs === 0) this.#lost.delete(owner)
     }
   }
 
@@ -79,7 +79,7 @@ export class Leases {
   nextDue(owner: string): NextDue | undefined {
     let next: Lease | undefined
     for (const lease of this.#live.values()) {
-      if (lease.owner === owner || lease.runs === undefined) continue
+      if (lease.owner === owner || lease.runs === 0) continue
       if (next === undefined || lease.until < next.until) next = lease
     }
     return next && { at: next.until, what: `lease ${next.owner}` }

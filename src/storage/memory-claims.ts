@@ -56,7 +56,7 @@ function start(
   draft.owner = lease.owner
   draft.epoch += 1
   draft.slot = true
-  draft.wakeAt = undefined
+  if (draft.wakeAt !== undefined) draft.wakeAt = undefined
   draft.startedAt ??= Math.max(draft.createdAt, claim.now)
   return runs.replace(run, draft, claim)
 }

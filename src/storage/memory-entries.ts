@@ -13,7 +13,6 @@ import { isFinal } from './run-states.ts'
  */
 
 export class RunEntry implements Ordered {
-  readonly id: string
   record: RunRecord
   readonly lane: Lane
   /** The lease that holds it, be it lost; none before the first claim, after a graceful end and when it is final. */
@@ -37,14 +36,16 @@ export class RunEntry implements Ordered {
   isDropped = false
 
   constructor(record: RunRecord, lane: Lane) {
-    this.id = record.id
     this.record = record
     this.lane = lane
+  }
+
+  get id(): string {
+    return this.record.id
   }
 }
 
 export class TokenEntry implements Ordered {
-  readonly id: string
   record: TokenRecord
   /** The run that created it, as long as it is there. */
   creator: RunEntry | undefined
@@ -59,9 +60,12 @@ export class TokenEntry implements Ordered {
   isDropped = false
 
   constructor(record: TokenRecord, creator: RunEntry | undefined) {
-    this.id = record.id
     this.creator = creator
     this.record = record
+  }
+
+  get id(): string {
+    return this.record.id
   }
 }
 
@@ -69,15 +73,13 @@ export class TokenEntry implements Ordered {
 export type WaitSource = TokenEntry | RunEntry
 
 export class Wait {
-  readonly tokenId: string
   readonly run: RunEntry
   readonly source: WaitSource
   readonly owner: string
   /** Set once it is ready: what its owner is handed until it lets go. */
   ready: WaitRecord | undefined = undefined
 
-  constructor(tokenId: string, run: RunEntry, source: WaitSource) {
-    this.tokenId = tokenId
+  constructor(run: RunEntry, source: WaitSource) {
     this.run = run
     this.source = source
     this.owner = run.record.owner ?? ''
@@ -92,7 +94,8 @@ export class Lease {
   /** The number of its last claim, and the runs that one handed out. */
   claim = 0
   claimed: string[] = []
-  runs: Few<RunEntry> = undefined
+  /** How many runs it holds. */
+  runs = 0
   /** Waits that are ready and were not released. */
   readonly ready: Set<Wait> = new Set()
   deadline: Deadline<Lease> | undefined = undefined

@@ -1,6 +1,5 @@
 import type { RunRecord } from '../contract/records.ts'
 import type { AttemptFence } from '../contract/storage.ts'
-import { itemsOf } from '../primitives/few.ts'
 import { EndedEntries } from './ended-entries.ts'
 import { HintBoard } from './hint-board.ts'
 import { Leases } from './leases.ts'
@@ -70,5 +69,5 @@ export function expireLeases(
   { leases, runs }: MemoryState,
   act: { readonly now: number; readonly by: string },
 ): void {
-  for (const lease of leases.expire(act.now)) runs.abandon(itemsOf(lease.runs), act)
+  for (const lease of leases.expire(act.now)) runs.abandon(runs.heldBy(lease), act)
 }

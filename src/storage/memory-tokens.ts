@@ -98,7 +98,7 @@ function awaitToken(state: MemoryState, { tokenId, runId, epoch, by, now }: Toke
   if (source === undefined) return { outcome: 'unknown' }
   const { record: token, settledNow } = readToken(state, source, now)
   if (token.status !== 'WAITING') return { outcome: 'settled', token, settledNow }
-  state.waits.add(run, source, tokenId)
+  state.waits.add(run, source)
   return { outcome: 'registered', token }
 }
 

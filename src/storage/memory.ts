@@ -1,5 +1,4 @@
 import type { Hint, NextDue, SettingStore, Storage, TickRequest, TickResult } from '../contract/storage.ts'
-import { itemsOf } from '../primitives/few.ts'
 import { memoryChunks } from './memory-chunks.ts'
 import { pruneMemory } from './memory-prune.ts'
 import { memoryRuns } from './memory-runs.ts'
@@ -84,7 +83,7 @@ function nextDue({ tokens, schedule }: MemoryState): NextDue | undefined {
 function leave({ leases, runs }: MemoryState, act: { readonly by: string; readonly now: number }): void {
   const lease = leases.end(act.by)
   if (lease === undefined) return
-  const held = itemsOf(lease.runs)
+  const held = runs.heldBy(lease)
   for (const run of held) {
     runs.hold(run, undefined)
     run.record = Object.assign(draftOf(run.record, act.now), { owner: undefined })

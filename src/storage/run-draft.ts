@@ -6,10 +6,54 @@ export type RunDraft = { -readonly [Field in keyof RunRecord]: RunRecord[Field] 
 /**
  * A copy to change and to put in the place of `record`, no older than `now`.
  *
- * Hot: every step of a run makes one. Naming all fields gives every record the same shape, and is 5 times as fast as
- * a spread that adds or changes some.
+ * Hot: every step of a run makes one. Naming all fields gives records one of two shapes, and is 5 times as fast as
+ * a spread that adds or changes some. Most runs that are under way have few of the fields: theirs is the small one.
  */
 export function draftOf(record: RunRecord, now: number): RunDraft {
+  return isPlain(record) ? plainDraft(record, now) : fullDraft(record, now)
+}
+
+/** Nothing is set that only some runs have, and runs that are over. */
+function isPlain(record: RunRecord): boolean {
+  return (
+    record.outputJson === undefined &&
+    record.errorJson === undefined &&
+    record.slotUntil === undefined &&
+    record.wakeAt === undefined &&
+    record.expiresAt === undefined &&
+    record.parentId === undefined &&
+    record.metadataJson === undefined &&
+    record.concurrencyKey === undefined &&
+    record.optionsJson === undefined &&
+    record.key === undefined &&
+    record.finishedAt === undefined
+  )
+}
+
+function plainDraft(record: RunRecord, now: number): RunDraft {
+  return {
+    id: record.id,
+    taskId: record.taskId,
+    status: record.status,
+    payloadJson: record.payloadJson,
+    attempt: record.attempt,
+    policyAttempt: record.policyAttempt,
+    interruptions: record.interruptions,
+    owner: record.owner,
+    epoch: record.epoch,
+    slot: record.slot,
+    returned: record.returned,
+    rootId: record.rootId,
+    tags: record.tags,
+    streams: record.streams,
+    queue: record.queue,
+    createdAt: record.createdAt,
+    updatedAt: Math.max(record.updatedAt, now),
+    startedAt: record.startedAt,
+  }
+}
+
+function fullDraft(record: RunRecord, now: number): RunDraft {
   return {
     id: record.id,
     taskId: record.taskId,
@@ -45,7 +89,7 @@ export function draftOf(record: RunRecord, now: number): RunDraft {
 
 /** A copy with an update in it. An update may give the slot back; only a claim or a resume takes one. */
 export function changedDraft(record: RunRecord, change: RunChange, now: number): RunDraft {
-  const draft: RunDraft = Object.assign(draftOf(record, now), change)
+  const draft: RunDraft = Object.assign(fullDraft(record, now), change)
   draft.slot = record.slot && draft.slot
   if (!draft.slot) draft.slotUntil = undefined
   return draft

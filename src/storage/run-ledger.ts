@@ -1,6 +1,5 @@
 import type { RunRecord, SegmentEnd } from '../contract/records.ts'
 import type { RunUpdated } from '../contract/storage.ts'
-import { withItem, withoutItem } from '../primitives/few.ts'
 import type { EndedEntries } from './ended-entries.ts'
 import { EntryTable } from './entry-table.ts'
 import type { HintBoard } from './hint-board.ts'
@@ -79,9 +78,14 @@ export class RunLedger {
 
   /** Gives a run to the lease that holds it from now on. */
   hold(run: RunEntry, lease: Lease | undefined): void {
-    if (run.holder !== undefined) run.holder.runs = withoutItem(run.holder.runs, run)
+    if (run.holder !== undefined) run.holder.runs -= 1
     run.holder = lease
-    if (lease !== undefined) lease.runs = withItem(lease.runs, run)
+    if (lease !== undefined) lease.runs += 1
+  }
+
+  /** The runs of a lease. It ends once, and has millions of them: they are looked for rather than listed. */
+  heldBy(lease: Lease): readonly RunEntry[] {
+    return lease.runs === 0 ? [] : this.table.filter((run) => run.holder === lease)
   }
 
   /** The owner of these runs is gone: they are anybody's, as far as they need to be executed. */

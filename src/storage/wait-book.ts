@@ -1,8 +1,9 @@
 import type { WaitRecord } from '../contract/records.ts'
 import { countOf, findItem, itemsOf, withItem, withoutItem } from '../primitives/few.ts'
 import type { HintBoard } from './hint-board.ts'
-import { isHeld, type RunEntry, Wait, type WaitSource } from './memory-entries.ts'
+import { isHeld, RunEntry, Wait, type WaitSource } from './memory-entries.ts'
 import type { RunSchedule } from './run-schedule.ts'
+import { RUN_PREFIX } from './run-states.ts'
 
 /** When something happened, and which engine did it; without `by` it was nobody's doing, and everybody is told. */
 export interface Act {
@@ -28,9 +29,9 @@ export class WaitBook {
   }
 
   /** Registers a wait; a second one of the same run for the same thing is the first. */
-  add(run: RunEntry, source: WaitSource, tokenId: string): void {
+  add(run: RunEntry, source: WaitSource): void {
     if (this.find(run, source) !== undefined) return
-    const wait = new Wait(tokenId, run, source)
+    const wait = new Wait(run, source)
     run.waits = withItem(run.waits, wait)
     source.waiters = withItem(source.waiters, wait)
   }
@@ -58,8 +59,9 @@ export class WaitBook {
   settle(source: WaitSource, act: Act): readonly WaitRecord[] {
     if (source.waiters === undefined) return NONE
     const ready: WaitRecord[] = []
+    const tokenId = source instanceof RunEntry ? RUN_PREFIX + source.id : source.id
     for (const wait of itemsOf(source.waiters)) {
-      const { run, owner, tokenId } = wait
+      const { run, owner } = wait
       wait.ready = { tokenId, runId: run.id, owner }
       ready.push(wait.ready)
       if (isHeld(run)) {

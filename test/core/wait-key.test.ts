@@ -1,8 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RunRecord } from '../../src/contract/records.ts'
+import { task } from '../../src/core/define-task.ts'
 import { RunScope } from '../../src/core/run-scope.ts'
+import { TaskRegistry } from '../../src/core/task-definition.ts'
 import { implicitKey } from '../../src/core/wait-key.ts'
+
+const definition = new TaskRegistry([task({ id: 'task', run: () => undefined })]).require('task')
 
 function scopeOf(fields: Partial<RunRecord> = {}): RunScope {
   const record: RunRecord = {
@@ -22,7 +26,7 @@ function scopeOf(fields: Partial<RunRecord> = {}): RunScope {
     createdAt: 0,
     updatedAt: 0,
   }
-  return new RunScope({}, { ...record, ...fields })
+  return new RunScope({}, definition, { ...record, ...fields })
 }
 
 describe('implicitKey', () => {
