@@ -1,6 +1,8 @@
 import { cpus, loadavg } from 'node:os'
+import { counts } from './figures/counts.ts'
 import { deadlines } from './figures/deadlines.ts'
 import { disk } from './figures/disk.ts'
+import { lists } from './figures/lists.ts'
 import { parked } from './figures/parked.ts'
 import { resume } from './figures/resume.ts'
 import { runs } from './figures/runs.ts'
@@ -13,8 +15,20 @@ import type { Figure, Lab } from './lab.ts'
 import { answerPark, measureParkApart, PARK_FLAG } from './park.ts'
 import type { FigureReport, Occasion } from './report.ts'
 import { renderReport } from './report.ts'
+import { answerTally, TALLY_FLAG, takeTallyApart } from './tally.ts'
 
-const figures: readonly Figure[] = [runs, resume, parked, deadlines, streams, schedules, disk, startUp]
+const figures: readonly Figure[] = [
+  counts,
+  runs,
+  resume,
+  parked,
+  deadlines,
+  lists,
+  streams,
+  schedules,
+  disk,
+  startUp,
+]
 
 const lab: Lab = {
   count: (full) => full,
@@ -22,10 +36,12 @@ const lab: Lab = {
   hold: (contest) =>
     holdContest(contest, { ...contest, open: async (name) => new ForkedSide(contest, name, contest.count) }),
   measurePark: measureParkApart,
+  measureTally: takeTallyApart,
 }
 
 const [first, ...others] = process.argv.slice(2)
 if (first === PARK_FLAG) await answerPark(others)
+else if (first === TALLY_FLAG) await answerTally(others)
 else if (first === SIDE_FLAG)
   await serveSide(
     figures.flatMap(({ contests }) => contests),

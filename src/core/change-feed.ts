@@ -54,7 +54,8 @@ export class ChangeFeed {
 export class Watcher {
   readonly #feed: Pick<ChangeFeed, 'leave'>
   readonly #topics: readonly string[]
-  #woken: Set<string> | undefined
+  /** What changed since it was asked for; a set is made for the second topic only. */
+  #woken: string | Set<string> | undefined
   #changed = false
   #failure: Error | undefined
   #waiting: Deferred<void> | undefined
@@ -77,11 +78,16 @@ export class Watcher {
 
   /** Whether this topic changed since it was last asked for. */
   woke(topic: string): boolean {
-    return this.#woken?.delete(topic) === true
+    if (this.#woken instanceof Set) return this.#woken.delete(topic)
+    if (this.#woken !== topic) return false
+    this.#woken = undefined
+    return true
   }
 
   wake(topic: string): void {
-    this.#woken = (this.#woken ?? new Set()).add(topic)
+    if (this.#woken instanceof Set) this.#woken.add(topic)
+    else if (this.#woken === undefined) this.#woken = topic
+    else if (this.#woken !== topic) this.#woken = new Set([this.#woken, topic])
     if (this.#waiting === undefined) {
       this.#changed = true
       return

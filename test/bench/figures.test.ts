@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { BenchSide } from '../../bench/bench-side.ts'
 import { holdContest } from '../../bench/contest.ts'
+import { counts } from '../../bench/figures/counts.ts'
 import { deadlines } from '../../bench/figures/deadlines.ts'
 import { disk } from '../../bench/figures/disk.ts'
+import { lists } from '../../bench/figures/lists.ts'
 import { parked } from '../../bench/figures/parked.ts'
 import { resume } from '../../bench/figures/resume.ts'
 import { runs } from '../../bench/figures/runs.ts'
@@ -11,6 +13,7 @@ import { startUp } from '../../bench/figures/start-up.ts'
 import { streams } from '../../bench/figures/streams.ts'
 import type { Lab } from '../../bench/lab.ts'
 import { openPark } from '../../bench/park.ts'
+import { takeTally } from '../../bench/tally.ts'
 
 const COUNT = 10
 
@@ -27,10 +30,11 @@ const lab: Lab = {
     await park.close()
     return park.memory
   },
+  measureTally: takeTally,
 }
 
 describe('figures', () => {
-  it.each([runs, resume, parked, deadlines, streams, schedules, disk, startUp])(
+  it.each([counts, runs, resume, parked, deadlines, lists, streams, schedules, disk, startUp])(
     'measures $name',
     async (figure) => {
       const measurements = await figure.measure(lab)
@@ -45,7 +49,7 @@ describe('figures', () => {
   )
 
   it('tells its contests apart by name', () => {
-    const names = [runs, resume, deadlines, streams, schedules, disk].flatMap(({ contests }) =>
+    const names = [runs, resume, deadlines, lists, streams, schedules, disk].flatMap(({ contests }) =>
       contests.map(({ name }) => name),
     )
     expect(new Set(names).size).toBe(names.length)

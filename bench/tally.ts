@@ -1,0 +1,80 @@
+import { fork } from 'node:child_process'
+import { createHook } from 'node:async_hooks'
+import { RecordedApprovals } from './bare/recorded-approvals.ts'
+import type { Approvals } from './bare/approvals.ts'
+import { EngineApprovals } from './engine-approvals.ts'
+import { inCrowds, oneAfterAnother } from './figures/runs.ts'
+
+/** What one run costs, in things that are the same on every machine. */
+export interface Tally {
+  readonly promises: number
+  readonly allocatedBytes: number
+  /** Armed for a thousand runs that wait at once, and canceled again. */
+  readonly timers: number
+}
+
+export type TallySide = 'ours' | 'bare'
+export type MeasureTally = (side: TallySide, count: number) => Promise<Tally>
+
+const sides: Readonly<Record<TallySide, () => Approvals>> = {
+  ours: () => new EngineApprovals(),
+  bare: () => new RecordedApprovals(),
+}
+/** So many runs go before, for the compiler to be done with what they call. */
+const WARM_UPS = 20
+/** New objects are kept in here until it is full: what was allocated is what the heap has grown by. */
+const NEW_SPACE_MB = 256
+
+/** Counts over `count` runs in this process. */
+export async function takeTally(side: TallySide, count: number): Promise<Tally> {
+  const approvals = sides[side]()
+  for (let round = 0; round < WARM_UPS; round++) await oneAfterAnother(approvals, count)
+  globalThis.gc?.()
+  const before = process.memoryUsage().heapUsed
+  await oneAfterAnother(approvals, count)
+  const allocatedBytes = (process.memoryUsage().heapUsed - before) / count
+  // The course itself has one or two.
+  const promises = Math.floor((await resources('PROMISE', () => oneAfterAnother(approvals, count))) / count)
+  const timers = await resources('Timeout', () => inCrowds(approvals, { count, isParked: true }))
+  await approvals.close()
+  return { allocatedBytes, promises, timers }
+}
+
+/** How many asynchronous resources of a type come into being while `body` runs. */
+async function resources(type: string, body: () => Promise<void>): Promise<number> {
+  let made = 0
+  const hook = createHook({
+    init: (_, resource) => {
+      if (resource === type) made += 1
+    },
+  })
+  hook.enable()
+  await body()
+  hook.disable()
+  return made
+}
+
+/** The same in a process of its own, started by `main FLAG side count`. */
+export function takeTallyApart(side: TallySide, count: number): Promise<Tally> {
+  const [, main = ''] = process.argv
+  const newSpace = [`--min-semi-space-size=${NEW_SPACE_MB}`, `--max-semi-space-size=${NEW_SPACE_MB}`]
+  return new Promise((resolve, reject) => {
+    const child = fork(main, [TALLY_FLAG, side, String(count)], { execArgv: ['--expose-gc', ...newSpace] })
+    let tally: Tally | undefined
+    // Sent by `answerTally`, which is the other end.
+    child.on('message', (message) => (tally = message as Tally))
+    child.on('error', reject)
+    child.on('exit', (code, signal) => {
+      if (tally !== undefined) resolve(tally)
+      else reject(new Error(`Cannot count (${side}): the process ended with ${code ?? signal}`))
+    })
+  })
+}
+
+/** The argument that makes `main` such a process. */
+export const TALLY_FLAG = '--tally'
+
+export async function answerTally([side, count]: readonly string[]): Promise<void> {
+  const tally = await takeTally(side === 'bare' ? 'bare' : 'ours', Number(count))
+  process.send?.(tally, () => process.exit())
+}
