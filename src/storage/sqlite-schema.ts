@@ -93,6 +93,9 @@ const STEPS: readonly string[] = [
   `,
 ]
 
+/** The version of the schema that this code reads and writes: how many steps have led to it. */
+export const SCHEMA_VERSION: number = STEPS.length
+
 /**
  * Brings a database to the schema of this version: one transaction a step, each of which looks anew under the lock what
  * is to be done, so that several processes may start at once.

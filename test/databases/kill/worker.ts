@@ -2,39 +2,21 @@
  * One life of a process under load: `worker <database> <observations> load|finish`. In `load` it goes on until it is
  * killed; in `finish` it brings everything to its end and prints what the database holds then.
  */
-import { createEngine, type Engine, metadata, once, task, wait } from 'waitpoint'
+import { createEngine, type Engine } from 'waitpoint'
 import { sqliteStorage } from 'waitpoint/sqlite'
-import { hasNodeSqlite, openLibsql } from '../drivers.ts'
+import { APPROVE_TAG, approveTask } from '../approve-task.ts'
+import { hasNodeSqlite, openDriver } from '../drivers.ts'
 import { observe } from './observer.ts'
 
 const [path = '', file = '', mode = 'load'] = process.argv.slice(2)
 const LIVE = ['QUEUED', 'DELAYED', 'EXECUTING', 'WAITING'] as const
 const AT_ONCE = 8
-const CHUNKS = 5
 
-const approve = task({
-  id: 'approve',
-  run: async (name: string, { ctx }) => {
-    const run = ctx.run.id
-    const effect = await once('effect', () => `${name} of ${process.pid}`)
-    observe(file, { what: 'kept', run, effect })
-    await metadata.stream('draft', words(ctx.attempt.number))
-    const token = await wait.createToken({ tags: ['load'], timeout: '1h' })
-    const value = await wait.forToken<number>(token).unwrap()
-    return { token: token.id, value, effect }
-  },
-})
-
-async function* words(attempt: number): AsyncGenerator<string> {
-  for (let index = 0; index < CHUNKS; index += 1) {
-    await Promise.resolve()
-    yield `${attempt} ${index}`
-  }
-}
+const approve = approveTask((run, effect) => observe(file, { what: 'kept', run, effect }))
 
 /** Completes what waits; a completion that was not acknowledged is made again by a later life. */
 async function answer(engine: Engine): Promise<void> {
-  for await (const token of engine.wait.listTokens({ tags: 'load', status: 'WAITING' })) {
+  for await (const token of engine.wait.listTokens({ tags: APPROVE_TAG, status: 'WAITING' })) {
     const value = Number.parseInt(token.id.slice(-4), 36)
     const { success } = await engine.wait.completeToken(token, value)
     observe(
@@ -81,7 +63,7 @@ async function finish(engine: Engine): Promise<void> {
 
 const engine = createEngine({
   tasks: [approve],
-  storage: sqliteStorage(hasNodeSqlite ? path : openLibsql(path)),
+  storage: sqliteStorage(hasNodeSqlite ? path : openDriver(path)),
   maxInterruptions: 1_000_000,
 })
 engine.on('run', ({ id, status }) => {
