@@ -4,6 +4,7 @@ import { createEngine, task, wait } from 'waitpoint'
 import { sqliteStorage } from 'waitpoint/sqlite'
 import { createTestEngine, testClock } from 'waitpoint/testing'
 import type { SqliteHandle } from '../../src/storage/sqlite-handle.ts'
+import { SCHEMA_VERSION } from '../../src/storage/sqlite-schema.ts'
 import { rejection } from '../support/body-task.ts'
 import { openDriver, temporaryFolder } from './drivers.ts'
 
@@ -35,7 +36,7 @@ describe('a file that is not for waitpoint', () => {
     [
       'of a newer version',
       ['PRAGMA application_id = 2003857012', 'PRAGMA user_version = 99', 'CREATE TABLE runs (a)'],
-      'its schema is version 99, and this version of waitpoint knows 1: install a newer one',
+      `its schema is version 99, and this version of waitpoint knows ${SCHEMA_VERSION}: install a newer one`,
     ],
   ])('%s is refused, and stays as it is', async (_what, statements, message) => {
     using folder = temporaryFolder()
