@@ -28,6 +28,11 @@ function openNode(path: string): SqliteHandle {
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 export const hasNodeSqlite: boolean = major > 22 || (major === 22 && minor >= 13)
 
+/** Opens a database with the driver that was asked for, or else as an app would that is given a path. */
+export function openUsual(path: string): SqliteHandle {
+  return CHOSEN === '' && hasNodeSqlite ? openNode(path) : openDriver(path)
+}
+
 /** The drivers there are here, or the one that was asked for, and how each opens a file. */
 export const drivers: readonly (readonly [name: string, open: (path: string) => SqliteHandle])[] =
   CHOSEN === ''
