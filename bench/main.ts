@@ -2,6 +2,7 @@ import { cpus, loadavg } from 'node:os'
 import { deadlines } from './figures/deadlines.ts'
 import { disk } from './figures/disk.ts'
 import { parked } from './figures/parked.ts'
+import { restart } from './figures/restart.ts'
 import { resume } from './figures/resume.ts'
 import { runs } from './figures/runs.ts'
 import { schedules } from './figures/schedules.ts'
@@ -14,7 +15,17 @@ import { answerPark, measureParkApart, PARK_FLAG } from './park.ts'
 import type { FigureReport, Occasion } from './report.ts'
 import { renderReport } from './report.ts'
 
-const figures: readonly Figure[] = [runs, resume, parked, deadlines, streams, schedules, disk, startUp]
+const figures: readonly Figure[] = [
+  runs,
+  resume,
+  parked,
+  deadlines,
+  streams,
+  schedules,
+  disk,
+  restart,
+  startUp,
+]
 
 const lab: Lab = {
   count: (full) => full,

@@ -4,6 +4,7 @@ import { holdContest } from '../../bench/contest.ts'
 import { deadlines } from '../../bench/figures/deadlines.ts'
 import { disk } from '../../bench/figures/disk.ts'
 import { parked } from '../../bench/figures/parked.ts'
+import { restart } from '../../bench/figures/restart.ts'
 import { resume } from '../../bench/figures/resume.ts'
 import { runs } from '../../bench/figures/runs.ts'
 import { schedules } from '../../bench/figures/schedules.ts'
@@ -30,7 +31,7 @@ const lab: Lab = {
 }
 
 describe('figures', () => {
-  it.each([runs, resume, parked, deadlines, streams, schedules, disk, startUp])(
+  it.each([runs, resume, parked, deadlines, streams, schedules, disk, restart, startUp])(
     'measures $name',
     async (figure) => {
       const measurements = await figure.measure(lab)
