@@ -26,7 +26,7 @@ function openNode(path: string): SqliteHandle {
 
 /** From this version on Node has SQLite built in, without a flag. */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-export const hasNodeSqlite: boolean = major > 22 || (major === 22 && minor >= 13)
+const hasNodeSqlite = major > 22 || (major === 22 && minor >= 13)
 
 /** Opens a database with the driver that was asked for, or else as an app would that is given a path. */
 export function openUsual(path: string): SqliteHandle {

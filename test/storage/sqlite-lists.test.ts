@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RunFilter, TokenFilter } from '../../src/contract/storage.ts'
-import type { SqliteHandle } from '../../src/storage/sqlite-handle.ts'
+import { SqliteDatabase } from '../../src/storage/sqlite-database.ts'
+import { bindingOf, type SqliteHandle } from '../../src/storage/sqlite-handle.ts'
 import { sqliteStorage } from '../../src/storage/sqlite.ts'
 import { manualToken, queuedRun } from '../../src/testing/conformance/sample-records.ts'
 import { openDriver } from '../databases/drivers.ts'
@@ -32,8 +33,9 @@ async function planOf(
 }
 
 function explain(handle: SqliteHandle, sql: string): readonly string[] {
-  const rows = handle.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as readonly { readonly detail: string }[]
-  return rows.map(({ detail }) => detail)
+  const database = new SqliteDatabase(handle, bindingOf(handle))
+  const values = [...sql.matchAll(/\?/g)].map(() => null)
+  return database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values).map(({ detail }) => String(detail))
 }
 
 /** Walks over records that nobody asked for, or puts what it found in order only afterwards. */
