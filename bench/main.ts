@@ -4,6 +4,7 @@ import { deadlines } from './figures/deadlines.ts'
 import { disk } from './figures/disk.ts'
 import { lists } from './figures/lists.ts'
 import { parked } from './figures/parked.ts'
+import { restart } from './figures/restart.ts'
 import { resume } from './figures/resume.ts'
 import { runs } from './figures/runs.ts'
 import { schedules } from './figures/schedules.ts'
@@ -27,6 +28,7 @@ const figures: readonly Figure[] = [
   streams,
   schedules,
   disk,
+  restart,
   startUp,
 ]
 

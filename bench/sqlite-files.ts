@@ -18,6 +18,11 @@ export class SqliteFiles {
     return this.#driver.open(join(this.#folder, `${(this.#files += 1)}.db`))
   }
 
+  /** The newest of them once more. */
+  reopen(): SqliteHandle {
+    return this.#driver.open(join(this.#folder, `${this.#files}.db`))
+  }
+
   close(): void {
     rmSync(this.#folder, { recursive: true, force: true })
   }

@@ -13,6 +13,7 @@ interface RecordedCall {
 /** What a program asks of a database, to be asked of another one: the same statements, in the same transactions. */
 export class RecordedStatements {
   readonly #calls: RecordedCall[] = []
+  readonly #marks: number[] = []
   #setUp = 0
   #isOver = false
 
@@ -38,8 +39,13 @@ export class RecordedStatements {
     this.#isOver = true
   }
 
-  /** Does the set-up on a new database, and answers what does the rest. */
-  prepare(handle: SqliteHandle): () => void {
+  /** What follows is a part of its own. */
+  mark(): void {
+    if (!this.#isOver) this.#marks.push(this.#calls.length)
+  }
+
+  /** Does the set-up on a new database, and answers what does the rest, part by part. */
+  prepareParts(handle: SqliteHandle): readonly (() => void)[] {
     const statements = new Map<string, SqliteStatement>()
     const ask = ({ sql, method, parameters }: RecordedCall): void => {
       if (method === undefined) {
@@ -51,8 +57,17 @@ export class RecordedStatements {
       ;(statement[method] as Call).apply(statement, parameters as unknown[])
     }
     this.#calls.slice(0, this.#setUp).forEach(ask)
-    const rest = this.#calls.slice(this.#setUp)
-    return () => rest.forEach(ask)
+    const starts = [this.#setUp, ...this.#marks]
+    return starts.map((start, part) => {
+      const calls = this.#calls.slice(start, starts[part + 1])
+      return () => calls.forEach(ask)
+    })
+  }
+
+  /** Does the set-up on a new database, and answers what does the rest. */
+  prepare(handle: SqliteHandle): () => void {
+    const parts = this.prepareParts(handle)
+    return () => parts.forEach((part) => part())
   }
 
   #note(call: RecordedCall): void {

@@ -177,7 +177,10 @@ export class TemplateStorage implements Storage {
     insert: async ({ record, fence, now, by }) => {
       if (this.#isStale(fence, by)) return 'stale'
       const holder = holderOf(this.#db.tokens, record, now)
-      if (holder !== undefined) return { record: holder, isCached: true }
+      if (holder !== undefined) {
+        const settledNow = this.#settleIfDue(holder.id, { now }) !== undefined
+        return { record: this.#db.tokens.get(holder.id) ?? holder, isCached: true, settledNow }
+      }
       if (this.#db.tokens.get(record.id) !== undefined)
         throw new Error(`Cannot insert token "${record.id}": taken`)
       return { record: this.#db.tokens.put(record.id, record), isCached: false }

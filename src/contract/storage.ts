@@ -165,8 +165,11 @@ export interface RunFilter {
 }
 
 export interface TokenStore {
-  /** As for runs. A token that is inserted past its deadline is settled by the next read or tick like any other. */
-  insert(request: TokenInsert): Awaitable<Inserted<TokenRecord> | 'stale'>
+  /**
+   * As for runs. To answer the holder of a key is a read: past its deadline it is settled in the same step, before it is
+   * answered. A new token that is inserted past its deadline is settled by the next read or tick like any other.
+   */
+  insert(request: TokenInsert): Awaitable<TokenInserted | 'stale'>
   /** A token past its deadline is settled by this read, in the same step, before it is answered. */
   get(id: string, now: number): Awaitable<TokenRead | undefined>
   /** Newest first (id descending), with the same settling of what is past its deadline. */
@@ -181,6 +184,11 @@ export interface TokenStore {
   settle(request: TokenSettle): Awaitable<TokenSettled | 'stale' | undefined>
   /** Drops waits, ready or not; of a run that another owner holds by now none: a stale attempt cannot mean that one's. */
   release(waits: readonly WaitRecord[]): Awaitable<void>
+}
+
+export interface TokenInserted extends Inserted<TokenRecord> {
+  /** The holder of the key was past its deadline, and this call settled it: see {@link TokenRead}. */
+  readonly settledNow?: boolean
 }
 
 export interface TokenRead {
@@ -267,14 +275,14 @@ export interface Page<Record> {
 
 export interface ChunkStore {
   /**
-   * Opens the segment of one attempt after the last chunk, and lists the key on the run. A stale epoch, a final run:
-   * `undefined`. Opening the same attempt's segment again answers it as it is; appending to it after its end reopens it.
+   * Opens the segment of one attempt after the last chunk, and lists the key on the run. Not the attempt that holds the
+   * run, by its epoch and as `by` (see {@link AttemptFence}): `undefined`. Opening the same attempt's segment again answers it as it is; appending to it after its end reopens it.
    */
   open(request: StreamOpen): Awaitable<StreamRecord | undefined>
   /**
    * Adds chunks at `first`, contiguously, by the fenced writer, and ends the segment when `end` is given. Repeating a
-   * call within one segment changes nothing; other values at the same place, or a gap, are an error. A stale epoch:
-   * `stale`.
+   * call within one segment changes nothing; other values at the same place, or a gap, are an error. Not the
+   * attempt that holds the run: `stale`.
    */
   append(request: ChunkAppend): Awaitable<'appended' | 'stale'>
   /** Exactly the chunks from `from`, in order, with the stream as of the same instant. Unknown: `undefined`. */

@@ -236,7 +236,7 @@ export class EngineWait implements WaitNamespace {
       if (!inserted.isCached) {
         ticker.expect(token.timeoutAt, `token ${record.id}`)
         journal.token(record)
-      }
+      } else if (inserted.settledNow === true) journal.token(inserted.record)
       return inserted
     })
   }

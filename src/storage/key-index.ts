@@ -7,15 +7,53 @@ export interface Keyed {
   readonly record: { readonly key?: KeyRecord | undefined }
 }
 
+/** All that were stored with one key, in that order. */
+class Holders<Entry> {
+  readonly #kept: Set<Entry>
+  /** The same, and some that were dropped: never more of these than of the others. */
+  #order: Entry[]
+
+  constructor(entries: readonly Entry[]) {
+    this.#kept = new Set(entries)
+    this.#order = [...entries]
+  }
+
+  get all(): readonly Entry[] {
+    return [...this.#kept]
+  }
+
+  get size(): number {
+    return this.#kept.size
+  }
+
+  /** The one that was stored last. */
+  get last(): Entry | undefined {
+    return this.#order.at(-1)
+  }
+
+  add(entry: Entry): void {
+    this.#kept.add(entry)
+    this.#order.push(entry)
+  }
+
+  /** Costs the same however many there are, taken over many calls. */
+  drop(entry: Entry): void {
+    this.#kept.delete(entry)
+    for (let last = this.last; last !== undefined && !this.#kept.has(last); last = this.last)
+      this.#order.pop()
+    if (this.#order.length > 2 * this.#kept.size) this.#order = [...this.#kept]
+  }
+}
+
 /** Who holds which idempotency key, and who held it before. */
 export class KeyIndex<Entry extends Keyed> {
-  /** By scope and value: all that were stored with the key, the last one being its holder. */
-  readonly #scopes = new Map<string, Map<string, Entry | Entry[]>>()
+  /** By scope and value; nearly every key has one only. */
+  readonly #scopes = new Map<string, Map<string, Entry | Holders<Entry>>>()
 
   /** Who holds `key` at `now`. */
   holder(key: Key, now: number): Entry | undefined {
     const holders = this.#scopes.get(key.scope)?.get(key.value)
-    const holder = Array.isArray(holders) ? holders.at(-1) : holders
+    const holder = holders instanceof Holders ? holders.last : holders
     const expiresAt = holder?.record.key?.expiresAt
     return expiresAt === undefined || now < expiresAt ? holder : undefined
   }
@@ -24,25 +62,27 @@ export class KeyIndex<Entry extends Keyed> {
   all({ scope, value }: Key): readonly Entry[] {
     const holders = this.#scopes.get(scope)?.get(value)
     if (holders === undefined) return []
-    return Array.isArray(holders) ? holders : [holders]
+    return holders instanceof Holders ? holders.all : [holders]
   }
 
   add(entry: Entry, { scope, value }: Key): void {
     let values = this.#scopes.get(scope)
-    if (values === undefined) this.#scopes.set(scope, (values = new Map<string, Entry | Entry[]>()))
+    if (values === undefined) this.#scopes.set(scope, (values = new Map<string, Entry | Holders<Entry>>()))
     const holders = values.get(value)
     if (holders === undefined) values.set(value, entry)
-    else if (Array.isArray(holders)) holders.push(entry)
-    else values.set(value, [holders, entry])
+    else if (holders instanceof Holders) holders.add(entry)
+    else values.set(value, new Holders([holders, entry]))
   }
 
-  drop(entry: Entry, key: Key): void {
-    const values = this.#scopes.get(key.scope)
-    if (values === undefined) return
-    const others = this.all(key).filter((other) => other !== entry)
-    const [first] = others
-    if (first === undefined) values.delete(key.value)
-    else values.set(key.value, others.length === 1 ? first : others)
-    if (values.size === 0) this.#scopes.delete(key.scope)
+  drop(entry: Entry, { scope, value }: Key): void {
+    const values = this.#scopes.get(scope)
+    const holders = values?.get(value)
+    if (values === undefined || holders === undefined) return
+    if (holders instanceof Holders) {
+      holders.drop(entry)
+      if (holders.size > 0) return
+    } else if (holders !== entry) return
+    values.delete(value)
+    if (values.size === 0) this.#scopes.delete(scope)
   }
 }

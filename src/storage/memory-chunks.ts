@@ -2,9 +2,8 @@ import type { ChunkRecord, SegmentEnd, SegmentRecord, StreamRecord } from '../co
 import type { ChunkAppend, ChunkRead, ChunksRead, ChunkStore, StreamOpen } from '../contract/storage.ts'
 import { RingBuffer } from '../primitives/ring-buffer.ts'
 import { type RunEntry, StreamEntry } from './memory-entries.ts'
-import type { MemoryState } from './memory-state.ts'
+import { fencedRun, type MemoryState } from './memory-state.ts'
 import { draftOf } from './run-draft.ts'
-import { isAttempted } from './run-states.ts'
 
 /** The streams of a memory storage: the newest chunks of each, as many as their writer says. */
 export function memoryChunks(state: MemoryState): ChunkStore {
@@ -100,11 +99,10 @@ function streamRecord(
 
 /** The run, if the writer's attempt is still the current one. */
 function writableRun(
-  { runs }: MemoryState,
-  { runId, epoch }: { readonly runId: string; readonly epoch: number },
+  state: MemoryState,
+  { runId, epoch, by }: { readonly runId: string; readonly epoch: number; readonly by: string },
 ): RunEntry | undefined {
-  const run = runs.table.get(runId)
-  return run?.record.epoch === epoch && isAttempted(run.record.status) ? run : undefined
+  return fencedRun(state, { id: runId, epoch, by })
 }
 
 function checkPlace(

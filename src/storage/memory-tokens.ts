@@ -1,11 +1,11 @@
 import type { TokenRecord, WaitRecord } from '../contract/records.ts'
 import type {
-  Inserted,
   PageRequest,
   TokenAwait,
   TokenAwaited,
   TokenFilter,
   TokenInsert,
+  TokenInserted,
   TokenPage,
   TokenRead,
   TokenSettle,
@@ -21,7 +21,11 @@ import { tokenOfRun } from './run-states.ts'
 export function memoryTokens(state: MemoryState): TokenStore {
   const { hints } = state
   return {
-    insert: (request) => insertToken(state, request),
+    insert(request) {
+      const inserted = insertToken(state, request)
+      hints.flush()
+      return inserted
+    },
     get(id, now) {
       const source = waitSource(state, id)
       const token = source && readToken(state, source, now)
@@ -54,13 +58,13 @@ export function tokenOf(source: WaitSource): TokenRecord {
   return source instanceof RunEntry ? tokenOfRun(source.record) : source.record
 }
 
-function insertToken(state: MemoryState, request: TokenInsert): Inserted<TokenRecord> | 'stale' {
+function insertToken(state: MemoryState, request: TokenInsert): TokenInserted | 'stale' {
   if (isStale(state, request)) return 'stale'
   const { runs, tokens } = state
   const { record, now } = request
   const creator = record.runId === undefined ? undefined : runs.table.get(record.runId)
   const holder = record.key && tokens.holder(record.key, creator, now)
-  if (holder !== undefined) return { record: holder.record, isCached: true }
+  if (holder !== undefined) return { ...readToken(state, holder, now), isCached: true }
   tokens.add(record, creator)
   return { record, isCached: false }
 }

@@ -16,6 +16,20 @@ export function tokenOfRun({ id, status, createdAt, finishedAt }: RunRecord): To
     : { ...token, status: 'WAITING' }
 }
 
+/** Every status a run can have. */
+export const RUN_STATUSES: readonly RunStatus[] = [
+  'DELAYED',
+  'QUEUED',
+  'EXECUTING',
+  'WAITING',
+  'COMPLETED',
+  'FAILED',
+  'CANCELED',
+  'TIMED_OUT',
+  'EXPIRED',
+  'CRASHED',
+]
+
 export function isFinal(status: RunStatus): boolean {
   return status !== 'EXECUTING' && status !== 'WAITING' && status !== 'QUEUED' && status !== 'DELAYED'
 }

@@ -42,9 +42,9 @@ export function runOfValues(values: readonly Value[]): RunRecord {
     expiresAt: instant(values[15]),
     parentId: text(values[16]),
     rootId: values[17] as string,
-    tags: texts(values[18]),
+    tags: textsOf(values[18]),
     metadataJson: text(values[19]),
-    streams: texts(values[20]),
+    streams: textsOf(values[20]),
     queue: values[21] as string,
     concurrencyKey: text(values[22]),
     optionsJson: text(values[23]),
@@ -64,7 +64,7 @@ export function tokenOfRow(row: Row): TokenRecord {
     status: row['status'] as TokenStatus,
     outputJson: text(row['output']),
     timeoutAt: instant(row['timeout_at']),
-    tags: texts(row['tags']),
+    tags: textsOf(row['tags']),
     key: keyOf(row['key_scope'], row['key_value'], row['key_expires_at']),
     runId: text(row['run_id']),
     createdAt: row['created_at'] as number,
@@ -120,6 +120,11 @@ export function textsColumn(values: readonly string[]): string | null {
   return values.length === 0 ? null : JSON.stringify(values)
 }
 
+/** A list of texts that a column has; see {@link textsColumn}. */
+export function textsOf(value: Value | undefined): readonly string[] {
+  return typeof value === 'string' ? (JSON.parse(value) as readonly string[]) : NO_TEXTS
+}
+
 function keyOf(
   scope: Value | undefined,
   value: Value | undefined,
@@ -135,8 +140,4 @@ function text(value: Value | undefined): string | undefined {
 
 function instant(value: Value | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined
-}
-
-function texts(value: Value | undefined): readonly string[] {
-  return typeof value === 'string' ? (JSON.parse(value) as readonly string[]) : NO_TEXTS
 }

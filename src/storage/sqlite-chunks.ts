@@ -93,10 +93,11 @@ function findStream(
 /** The run, if the writer's attempt is still the current one. */
 function writableRun(
   session: SqliteSession,
-  { runId, epoch }: { readonly runId: string; readonly epoch: number },
+  { runId, epoch, by }: { readonly runId: string; readonly epoch: number; readonly by: string },
 ): StoredRun | undefined {
   const run = findRun(session, runId)
-  return run?.record.epoch === epoch && isAttempted(run.record.status) ? run : undefined
+  if (run?.record.epoch !== epoch || run.record.owner !== by) return undefined
+  return isAttempted(run.record.status) ? run : undefined
 }
 
 /** The segment of the current attempt. */

@@ -7,6 +7,7 @@ import {
   type SqlRow,
   type SqlValue,
 } from './sqlite-handle.ts'
+import { inOrder, plainStatement } from './sqlite-parameters.ts'
 
 /** An open database with its prepared statements: each text is prepared once. */
 export class SqliteDatabase {
@@ -63,9 +64,10 @@ export class SqliteDatabase {
   #arrays(sql: string): BoundStatement {
     let bound = this.#arrayStatements.get(sql)
     if (bound === undefined) {
-      const statement = this.#handle.prepare(sql)
+      const { sql: plain, order } = plainStatement(sql)
+      const statement = this.#handle.prepare(plain)
       answerArrays(statement)
-      this.#arrayStatements.set(sql, (bound = bind(statement, this.#binding)))
+      this.#arrayStatements.set(sql, (bound = inOrder(bind(statement, this.#binding), order)))
     }
     return bound
   }
@@ -73,7 +75,9 @@ export class SqliteDatabase {
   #statement(sql: string): BoundStatement {
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
-      this.#statements.set(sql, (statement = bind(this.#handle.prepare(sql), this.#binding)))
+      const { sql: plain, order } = plainStatement(sql)
+      statement = inOrder(bind(this.#handle.prepare(plain), this.#binding), order)
+      this.#statements.set(sql, statement)
     }
     return statement
   }

@@ -1,5 +1,7 @@
 import type { PruneRequest } from '../contract/storage.ts'
+import { textsOf } from './sql-rows.ts'
 import type { SqliteSession } from './sqlite-session.ts'
+import { dropTags } from './sqlite-tags.ts'
 
 /** A finished run or a settled token that may go. */
 interface Ended {
@@ -98,7 +100,8 @@ function dropRun(session: SqliteSession, id: string, budget: Budget): number {
   }
   if (budget.left <= 0) return ended
   budget.left -= 1
-  database.run('DELETE FROM runs WHERE id = ?', id)
+  const row = database.get('DELETE FROM runs WHERE id = ? RETURNING tags', id)
+  dropTags(session, 'run_tags', { id, tags: textsOf(row?.['tags']) })
   return ended + 1
 }
 
@@ -117,9 +120,11 @@ function dropChunks({ database }: SqliteSession, runId: string): boolean {
 }
 
 /** Answers whether it was there. */
-function dropToken({ database }: SqliteSession, id: string): boolean {
-  database.run('DELETE FROM token_tags WHERE token = ?', id)
-  return database.get('DELETE FROM tokens WHERE id = ? RETURNING seq', id) !== undefined
+function dropToken(session: SqliteSession, id: string): boolean {
+  const row = session.database.get('DELETE FROM tokens WHERE id = ? RETURNING tags', id)
+  if (row === undefined) return false
+  dropTags(session, 'token_tags', { id, tags: textsOf(row['tags']) })
+  return true
 }
 
 /** Owners that lost their lease long ago and hold nothing any more need not be told. */

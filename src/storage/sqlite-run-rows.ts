@@ -4,6 +4,7 @@ import { orNull, RUN_COLUMNS, runValues, runOfValues, textsColumn } from './sql-
 import { endSegment, type StreamRow } from './sqlite-segments.ts'
 import type { SqlValue } from './sqlite-handle.ts'
 import type { SqliteSession } from './sqlite-session.ts'
+import { addTags, dropTags } from './sqlite-tags.ts'
 import { dropWaits, settleWaits, sleepOf } from './sqlite-waits.ts'
 import type { Act } from './wait-book.ts'
 import { isFinal, runTokenId, startBy } from './run-states.ts'
@@ -71,6 +72,7 @@ export function insertRunRow(session: SqliteSession, record: RunRecord, act: Act
     lookAt,
     endOf(record),
   )
+  addTags(session, 'run_tags', record)
 }
 
 /** Puts `record` in the place of the run's record; where it stands in line follows from it. */
@@ -81,6 +83,10 @@ export function replaceRun(session: SqliteSession, run: StoredRun, change: RunRe
   const isMoved = isHeld !== run.isHeld || PLACING.some((field) => before[field] !== record[field])
   const place = isMoved ? placeColumns(session, { seq: run.seq, record, isHeld }, act.now) : []
   database.run(isMoved ? REPLACE : REWRITE, ...contentColumns(record), ...place, run.seq)
+  if (before.tags !== record.tags) {
+    dropTags(session, 'run_tags', before)
+    addTags(session, 'run_tags', record)
+  }
   if (before.slot && !record.slot) news.queue(act.by)
   news.run(record.id, act.by)
   return record

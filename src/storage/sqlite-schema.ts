@@ -91,7 +91,24 @@ const STEPS: readonly string[] = [
   CREATE TABLE changes (count INTEGER NOT NULL);
   INSERT INTO changes VALUES (0);
   `,
+  // Lists: each filter has an index in the order of its pages. A key of a run's own is not listed by anybody but its run.
+  `
+  CREATE INDEX runs_by_task ON runs (task_id, status, id);
+  CREATE TABLE run_tags (
+    tag TEXT NOT NULL, run TEXT NOT NULL,
+    PRIMARY KEY (tag, run)
+  ) WITHOUT ROWID;
+  INSERT INTO run_tags (tag, run) SELECT DISTINCT tag.value, runs.id FROM runs, json_each(runs.tags) AS tag;
+
+  DROP INDEX tokens_manual;
+  CREATE INDEX tokens_by_status ON tokens (status, id) WHERE kind = 'MANUAL';
+  CREATE INDEX tokens_of_key ON tokens (key_scope, key_value, id) WHERE kind = 'MANUAL' AND key_scope IS NOT run_id;
+  DROP INDEX tags_of_token;
+  `,
 ]
+
+/** The version of the schema that this code reads and writes: how many steps have led to it. */
+export const SCHEMA_VERSION: number = STEPS.length
 
 /**
  * Brings a database to the schema of this version: one transaction a step, each of which looks anew under the lock what

@@ -2,6 +2,7 @@ import type { TokenRecord, WaitRecord } from '../contract/records.ts'
 import type { TokenSettle } from '../contract/storage.ts'
 import { orNull, textsColumn, tokenOfRow } from './sql-rows.ts'
 import type { SqliteSession } from './sqlite-session.ts'
+import { addTags } from './sqlite-tags.ts'
 import { settleWaits } from './sqlite-waits.ts'
 import type { TokenEnd } from './token-ledger.ts'
 import type { Act } from './wait-book.ts'
@@ -12,9 +13,9 @@ export interface SettledToken {
   readonly ready: readonly WaitRecord[]
 }
 
-export function insertTokenRow({ database }: SqliteSession, record: TokenRecord): void {
+export function insertTokenRow(session: SqliteSession, record: TokenRecord): void {
   const isWaiting = record.status === 'WAITING'
-  database.run(
+  session.database.run(
     `INSERT INTO tokens (id, kind, status, output, timeout_at, tags, key_scope, key_value, key_expires_at, run_id,
        created_at, completed_at, due_at, ended_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -33,9 +34,7 @@ export function insertTokenRow({ database }: SqliteSession, record: TokenRecord)
     isWaiting ? orNull(record.timeoutAt) : null,
     isWaiting ? null : (record.completedAt ?? 0),
   )
-  for (const tag of new Set(record.tags)) {
-    database.run('INSERT INTO token_tags (tag, token) VALUES (?, ?)', tag, record.id)
-  }
+  addTags(session, 'token_tags', record)
 }
 
 /** Completes a token that is `WAITING` and not past its deadline, in one statement. */

@@ -1,9 +1,9 @@
 import type { KeyRecord, TokenRecord } from '../contract/records.ts'
 import type {
-  Inserted,
   TokenAwait,
   TokenAwaited,
   TokenInsert,
+  TokenInserted,
   TokenRead,
   TokenSettle,
   TokenSettled,
@@ -44,11 +44,11 @@ export function findSource(session: SqliteSession, id: string): TokenRecord | un
   return row && tokenOfRow(row)
 }
 
-function insertToken(session: SqliteSession, request: TokenInsert): Inserted<TokenRecord> | 'stale' {
+function insertToken(session: SqliteSession, request: TokenInsert): TokenInserted | 'stale' {
   if (isStale(session, request)) return 'stale'
   const { record, now } = request
   const holder = record.key && keyHolder(session, record.key, now)
-  if (holder !== undefined) return { record: holder, isCached: true }
+  if (holder !== undefined) return { ...readFound(session, holder, now), isCached: true }
   try {
     insertTokenRow(session, record)
   } catch (cause) {
@@ -75,7 +75,10 @@ function keyHolder(
 /** A token past its deadline is settled before it is answered; that was nobody's doing, so that everybody is told. */
 function readToken(session: SqliteSession, id: string, now: number): TokenRead | undefined {
   const token = findSource(session, id)
-  if (token === undefined) return undefined
+  return token && readFound(session, token, now)
+}
+
+function readFound(session: SqliteSession, token: TokenRecord, now: number): TokenRead {
   const late = settleIfDue(session, token, { now })
   return { record: late?.record ?? token, settledNow: late !== undefined }
 }

@@ -59,7 +59,8 @@ function witnessedTokens(
       return seen(tokens.insert(request), (inserted) => {
         if (inserted === 'stale') return
         const { record, isCached } = inserted
-        if (!isCached && record.status === 'WAITING')
+        if (isCached) seeToken(witness, record)
+        else if (record.status === 'WAITING')
           witness.tokenCreated(record, request.isTimeoutDefault === true, origin)
       })
     },

@@ -6,6 +6,7 @@ import { deadlines } from '../../bench/figures/deadlines.ts'
 import { disk } from '../../bench/figures/disk.ts'
 import { lists } from '../../bench/figures/lists.ts'
 import { parked } from '../../bench/figures/parked.ts'
+import { restart } from '../../bench/figures/restart.ts'
 import { resume } from '../../bench/figures/resume.ts'
 import { runs } from '../../bench/figures/runs.ts'
 import { schedules } from '../../bench/figures/schedules.ts'
@@ -34,7 +35,7 @@ const lab: Lab = {
 }
 
 describe('figures', () => {
-  it.each([counts, runs, resume, parked, deadlines, lists, streams, schedules, disk, startUp])(
+  it.each([counts, runs, resume, parked, deadlines, lists, streams, schedules, disk, restart, startUp])(
     'measures $name',
     async (figure) => {
       const measurements = await figure.measure(lab)

@@ -4,8 +4,9 @@ import { createEngine, task, wait } from 'waitpoint'
 import { sqliteStorage } from 'waitpoint/sqlite'
 import { createTestEngine, testClock } from 'waitpoint/testing'
 import type { SqliteHandle } from '../../src/storage/sqlite-handle.ts'
+import { SCHEMA_VERSION } from '../../src/storage/sqlite-schema.ts'
 import { rejection } from '../support/body-task.ts'
-import { openLibsql, temporaryFolder } from './drivers.ts'
+import { openDriver, temporaryFolder } from './drivers.ts'
 
 const ask = task({
   id: 'ask',
@@ -14,7 +15,7 @@ const ask = task({
 
 /** A file of somebody's, as it would be found. */
 function fileOf(path: string, ...statements: readonly string[]): Buffer {
-  const handle = openLibsql(path)
+  const handle = openDriver(path)
   for (const statement of statements) handle.exec(statement)
   handle.close()
   return readFileSync(path)
@@ -35,13 +36,13 @@ describe('a file that is not for waitpoint', () => {
     [
       'of a newer version',
       ['PRAGMA application_id = 2003857012', 'PRAGMA user_version = 99', 'CREATE TABLE runs (a)'],
-      'its schema is version 99, and this version of waitpoint knows 1: install a newer one',
+      `its schema is version 99, and this version of waitpoint knows ${SCHEMA_VERSION}: install a newer one`,
     ],
   ])('%s is refused, and stays as it is', async (_what, statements, message) => {
     using folder = temporaryFolder()
     const path = folder.file('a.db')
     const before = fileOf(path, ...statements)
-    expect(await openingError(openLibsql(path))).toBe(`Error: Cannot open the SQLite database: ${message}`)
+    expect(await openingError(openDriver(path))).toBe(`Error: Cannot open the SQLite database: ${message}`)
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 
@@ -50,20 +51,20 @@ describe('a file that is not for waitpoint', () => {
     const path = folder.file('a.db')
     const text = Buffer.from('These are notes, and no database. '.repeat(100))
     writeFileSync(path, text)
-    expect(await openingError(openLibsql(path))).toMatch(/file is not a database/)
+    expect(await openingError(openDriver(path))).toMatch(/file is not a database/)
     expect(readFileSync(path).equals(text)).toBe(true)
   })
 
   it('that was cut off is an error of the calls that meet the damage', async () => {
     using folder = temporaryFolder()
     const path = folder.file('a.db')
-    const first = openLibsql(path)
+    const first = openDriver(path)
     const engine = createEngine({ storage: sqliteStorage(first) })
     await engine.ready()
     await engine.close()
     first.close()
     writeFileSync(path, readFileSync(path).subarray(0, 8_192))
-    expect(await openingError(openLibsql(path))).toMatch(/malformed|corrupt/)
+    expect(await openingError(openDriver(path))).toMatch(/malformed|corrupt/)
   })
 })
 
@@ -73,14 +74,14 @@ describe('a database that cannot be written', () => {
     const path = folder.file('a.db')
     fileOf(path)
     chmodSync(path, 0o444)
-    const handle = openLibsql(path)
+    const handle = openDriver(path)
     handle.exec('PRAGMA query_only = 1')
     expect(await openingError(handle)).toMatch(/attempt to write a readonly database/)
   })
 
   it('fails the calls while the disk is full, loses nothing, and goes on when there is room', async () => {
     using folder = temporaryFolder()
-    const handle = openLibsql(folder.file('a.db'))
+    const handle = openDriver(folder.file('a.db'))
     await using t = await createTestEngine({ tasks: [ask], storage: sqliteStorage(handle) })
     t.engine.on('error', () => undefined)
     const token = await t.engine.wait.createToken({ timeout: '30d' })
@@ -101,7 +102,7 @@ describe('a database that cannot be written', () => {
 describe('several engines', () => {
   it('share one handle, and hear of each other at once', async () => {
     using folder = temporaryFolder()
-    const handle = openLibsql(folder.file('a.db'))
+    const handle = openDriver(folder.file('a.db'))
     await using clock = testClock()
     await using worker = await createTestEngine({
       tasks: [ask],
@@ -121,7 +122,7 @@ describe('several engines', () => {
   it('on connections of their own notice in a few milliseconds what the others did', async () => {
     using folder = temporaryFolder()
     const path = folder.file('a.db')
-    const open = (): ReturnType<typeof sqliteStorage> => sqliteStorage(openLibsql(path))
+    const open = (): ReturnType<typeof sqliteStorage> => sqliteStorage(openDriver(path))
     await using worker = createEngine({ tasks: [ask], storage: open() })
     await using web = createEngine({ tasks: [ask], storage: open() })
     await Promise.all([worker.ready(), web.ready()])
@@ -135,7 +136,7 @@ describe('several engines', () => {
 describe('a handle of the caller', () => {
   it('is not used inside their open transaction', async () => {
     using folder = temporaryFolder()
-    const handle = openLibsql(folder.file('a.db'))
+    const handle = openDriver(folder.file('a.db'))
     const storage = sqliteStorage(handle)
     await storage.open()
     handle.exec('BEGIN')
@@ -148,7 +149,7 @@ describe('a handle of the caller', () => {
   })
 
   it('stays open when the last engine has left', async () => {
-    const handle = openLibsql(':memory:')
+    const handle = openDriver(':memory:')
     const engine = createEngine({ storage: sqliteStorage(handle) })
     await engine.ready()
     await engine.close()

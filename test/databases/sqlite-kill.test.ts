@@ -1,94 +1,144 @@
-import { rmSync } from 'node:fs'
+import { copyFileSync, rmSync } from 'node:fs'
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seededRandom } from '../../src/clock/seeded-random.ts'
 import { pauseReal } from '../../src/storage/real-timer.ts'
-import { temporaryFolder } from './drivers.ts'
+import { openDriver, temporaryFolder } from './drivers.ts'
+import { copyOf } from './fixtures/fixture.ts'
+import { killAt, measurePhase } from './kill/aim.ts'
 import { buildWorker, ended, killNow, startWorker } from './kill/killed-process.ts'
-import { type Observation, observations } from './kill/observer.ts'
+import { checkAtEnd } from './kill/last-look.ts'
+import { observe } from './kill/observer.ts'
+import type { Phase } from './kill/phases.ts'
 
 /** More in the long run: `WAITPOINT_KILLS=200`. */
 const KILLS = Number(process.env['WAITPOINT_KILLS'] ?? 20)
 const SEED = Number(process.env['WAITPOINT_SEED'] ?? randomInt(2 ** 31))
 /** From before the database is open to well into the load. */
 const LONGEST_LIFE_MS = 700
+/** Lives are ended in these by turns; `undefined` is at any moment. */
+const PHASES = [undefined, 'start', 'commit', 'checkpoint'] as const
+const MIGRATIONS = Math.ceil(KILLS / PHASES.length)
+/** A kill may also come a little after its phase: it is done then, and nobody has been told. */
+const LATEST = 1.3
+/** Commits of one life before the one in which it ends. */
+const MOST_COMMITS = 30
+/** So many that a migration takes its time. */
+const OLD_TOKENS = 20_000
 
-interface RunAtEnd {
-  readonly id: string
-  readonly status: string
-  readonly output: { readonly token: string; readonly value: number; readonly effect: string }
-  readonly chunks: readonly string[]
-}
+type Draw = (below: number) => number
 
-function pick<What extends Observation['what']>(
-  all: readonly Observation[],
-  what: What,
-): Extract<Observation, { what: What }>[] {
-  return all.filter((one): one is Extract<Observation, { what: What }> => one.what === what)
-}
-
-function withoutRepetition(ids: readonly string[]): void {
-  expect(ids).toHaveLength(new Set(ids).size)
-}
-
-/** The chunks of every attempt start at 0 and have no gap. */
-function areContiguous(chunks: readonly string[]): boolean {
-  return chunks.every((chunk, index) => {
-    const [attempt, place] = chunk.split(' ').map(Number)
-    if (place === 0) return true
-    const [before, last] = (chunks[index - 1] ?? '').split(' ').map(Number)
-    return before === attempt && last === (place ?? 0) - 1
-  })
+/** Fractions of `below` that the seed decides. */
+function drawing(seed: number): Draw {
+  const random = seededRandom(seed)
+  return (below) => (new DataView(random.bytes(4).buffer).getUint32(0) / 2 ** 32) * below
 }
 
 describe('a process that is killed at any moment', () => {
   let program = ''
-  beforeAll(async () => void (program = await buildWorker()), 60_000)
-  afterAll(() => rmSync(program, { force: true }))
+  const folder = temporaryFolder()
+  const typicalMs = new Map<Phase, number>()
+
+  beforeAll(async () => {
+    program = await buildWorker()
+    for (const [phase, count] of [
+      ['start', 1],
+      ['commit', 21],
+      ['checkpoint', 21],
+    ] as const) {
+      const files = [folder.file(`${phase}.db`), folder.file('unread')] as const
+      typicalMs.set(phase, await measurePhase(startWorker(program, ...files, 'load', phase), count))
+    }
+  }, 60_000)
+  afterAll(() => {
+    rmSync(program, { force: true })
+    folder[Symbol.dispose]()
+  })
+
+  /** One life, from its start to the moment that was drawn. */
+  async function live(
+    life: number,
+    files: readonly [database: string, observations: string],
+    draw: Draw,
+  ): Promise<void> {
+    const phase = PHASES[life % PHASES.length]
+    const [fraction, occurrence] = [draw(LATEST), 1 + Math.floor(draw(MOST_COMMITS))]
+    if (phase === undefined) {
+      const child = startWorker(program, ...files, 'load')
+      await pauseReal(60 + (fraction / LATEST) * LONGEST_LIFE_MS)
+      await killNow(child)
+      return
+    }
+    await killAt(startWorker(program, ...files, 'load', phase), {
+      occurrence: phase === 'start' ? 1 : occurrence,
+      delayMs: fraction * (typicalMs.get(phase) ?? 0),
+    })
+  }
 
   it.each([
     ['one process', 1, KILLS],
     ['three processes on one file', 3, Math.ceil(KILLS / 3)],
   ])(
-    `%s under load: nothing that was acknowledged is lost (seed ${SEED})`,
-    async (_what, together, kills) => {
-      using folder = temporaryFolder()
-      const [database, file] = [folder.file('app.db'), folder.file('observations')]
-      const random = new DataView(seededRandom(SEED).bytes(4 * kills * together).buffer)
-      const live = async (life: number): Promise<void> => {
-        const child = startWorker(program, database, file, 'load')
-        await pauseReal(60 + (random.getUint32(4 * life) % LONGEST_LIFE_MS))
-        await killNow(child)
-      }
+    `%s under load, at its start, in a commit or a checkpoint: nothing that was acknowledged is lost (seed ${SEED})`,
+    async (what, together, kills) => {
+      const files = [folder.file(`${what}.db`), folder.file(what)] as const
+      const draw = drawing(SEED)
       for (let kill = 0; kill < kills; kill += 1) {
-        const lives = Array.from({ length: together }, (_, index) => kill * together + index)
-        await Promise.all(lives.map(live))
+        // Those of one file are ended in phases of their own each.
+        const lives = Array.from({ length: together }, (_, index) => live(kill + index, files, draw))
+        await Promise.all(lives)
       }
-      const printed = await ended(startWorker(program, database, file, 'finish'))
-      const runs = new Map(
-        printed
-          .split('\n')
-          .filter((line) => line !== '')
-          .map((line) => JSON.parse(line) as RunAtEnd)
-          .map((run) => [run.id, run]),
-      )
-      const seen = observations(file)
-      const byToken = new Map([...runs.values()].map((run) => [run.output.token, run]))
-
-      const triggered = pick(seen, 'triggered')
-      expect(triggered.length).toBeGreaterThan(kills)
-      for (const { run } of triggered)
-        expect(runs.get(run)?.status, `${run} was acknowledged`).toBe('COMPLETED')
-      const completed = pick(seen, 'completed')
-      for (const { token, value } of completed) {
-        expect(byToken.get(token)?.output.value, `${token} was acknowledged`).toBe(value)
-      }
-      withoutRepetition(completed.map(({ token }) => token))
-      withoutRepetition(pick(seen, 'finished').map(({ run }) => run))
-      for (const { run, effect } of pick(seen, 'kept')) expect(runs.get(run)?.output.effect, run).toBe(effect)
-      for (const { id, chunks } of runs.values()) expect([id, areContiguous(chunks)]).toEqual([id, true])
-      expect(pick(seen, 'failed')).toEqual([])
+      const printed = await ended(startWorker(program, ...files, 'finish'))
+      expect(checkAtEnd(printed, files[1])).toBeGreaterThan(kills)
     },
-    KILLS * 3_000 + 60_000,
+    KILLS * 5_000 + 60_000,
+  )
+
+  it(
+    `in the middle of a migration has changed nothing, or all of it (seed ${SEED})`,
+    async () => {
+      const { path, fixture } = copyOf('schema-1', folder)
+      fillWithOldTokens(path)
+      const draw = drawing(SEED)
+      const start = (name: string, mode: 'load' | 'finish', phase: readonly Phase[]) => {
+        const database = folder.file(`${name}.db`)
+        return startWorker(program, database, folder.file(name), mode, ...phase)
+      }
+      copyFileSync(path, folder.file('measured.db'))
+      const typical = await measurePhase(start('measured', 'load', ['migration']), 1)
+      for (let kill = 0; kill < MIGRATIONS; kill += 1) {
+        const name = `migration ${kill}`
+        copyFileSync(path, folder.file(`${name}.db`))
+        observe(folder.file(name), { what: 'triggered', run: fixture.parked.run })
+        const aim = { occurrence: 1, delayMs: draw(LATEST) * typical }
+        await killAt(start(name, 'load', ['migration']), aim)
+        expect(isWhole(folder.file(`${name}.db`))).toBe(true)
+        const printed = await ended(start(name, 'finish', []))
+        expect(checkAtEnd(printed, folder.file(name))).toBeGreaterThan(0)
+      }
+    },
+    MIGRATIONS * 5_000 + 60_000,
   )
 })
+
+/** More to do for a migration; and the process that wrote it has lost its lease meanwhile. */
+function fillWithOldTokens(path: string): void {
+  const handle = openDriver(path)
+  handle.exec(`INSERT INTO tokens (id, kind, status, created_at, completed_at, ended_at)
+    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${OLD_TOKENS})
+    SELECT 'waitpoint_old' || n, 'MANUAL', 'COMPLETED', n, n, NULL FROM numbers`)
+  handle.exec('UPDATE owners SET until = 1')
+  handle.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  handle.close()
+}
+
+/** Whether a step has left what it makes and its number, or neither. */
+function isWhole(path: string): boolean {
+  const handle = openDriver(path)
+  const { user_version: version } = handle.prepare('PRAGMA user_version').get() as {
+    readonly user_version: number
+  }
+  const made = handle.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'run_tags'`).all() as unknown[]
+  handle.close()
+  return version >= 2 === made.length > 0
+}

@@ -4,7 +4,7 @@ import { sqliteStorage } from 'waitpoint/sqlite'
 import { createTestEngine, type TestClock, testClock, type TestEngine } from 'waitpoint/testing'
 import { createDeferred } from '../../src/primitives/deferred.ts'
 import { abandonable } from '../support/abandon.ts'
-import { openLibsql, temporaryFolder } from './drivers.ts'
+import { openDriver, temporaryFolder } from './drivers.ts'
 
 const SLEEPERS = 10_000
 const LEASE_MS = 30_000
@@ -15,7 +15,7 @@ function start(
   clock: TestClock,
   options: Parameters<typeof createTestEngine>[0] = {},
 ): Promise<TestEngine> {
-  return createTestEngine({ storage: sqliteStorage(openLibsql(path)), clock, ...options })
+  return createTestEngine({ storage: sqliteStorage(openDriver(path)), clock, ...options })
 }
 
 describe('an engine that starts again on a SQLite file', () => {
@@ -97,7 +97,7 @@ describe('an engine that starts again on a SQLite file', () => {
       },
     })
     const path = folder.file('a.db')
-    const ports = abandonable(clock, sqliteStorage(openLibsql(path)))
+    const ports = abandonable(clock, sqliteStorage(openDriver(path)))
     const first = await createTestEngine({ ...ports, tasks: [draft], seed: 'first' })
     const { id } = await first.engine.trigger(draft, null)
     const chunks = first.engine.streams.read(id, 'words')[Symbol.asyncIterator]()

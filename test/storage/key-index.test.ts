@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { KeyRecord } from '../../src/contract/records.ts'
 import { KeyIndex } from '../../src/storage/key-index.ts'
@@ -7,6 +8,39 @@ function entry(key: KeyRecord): { readonly record: { readonly key: KeyRecord } }
 }
 
 describe('KeyIndex', () => {
+  it('is a list in the order of storing, whatever is dropped and when', () => {
+    const key = { scope: 'tokens', value: 'k' }
+    // A number is who is dropped, by place; otherwise another one takes the key.
+    const steps = fc.array(fc.oneof(fc.constant('take' as const), fc.nat(30)), { maxLength: 60 })
+    fc.assert(
+      fc.property(steps, (all) => {
+        const index = new KeyIndex()
+        const model: ReturnType<typeof entry>[] = []
+        for (const step of all) {
+          if (step === 'take') {
+            const one = entry({ ...key, expiresAt: model.length })
+            model.push(one)
+            index.add(one, key)
+          } else {
+            const [dropped] = model.splice(step, 1)
+            if (dropped !== undefined) index.drop(dropped, key)
+          }
+          expect(index.all(key)).toEqual(model)
+          expect(index.holder(key, -1)).toBe(model.at(-1))
+        }
+      }),
+    )
+  })
+
+  it('forgets two hundred thousand holders of one key as fast as those of many', () => {
+    const index = new KeyIndex()
+    const key = { scope: 'tokens', value: 'k' }
+    const entries = Array.from({ length: 200_000 }, (_, expiresAt) => entry({ ...key, expiresAt }))
+    for (const one of entries) index.add(one, key)
+    for (const one of entries) index.drop(one, key)
+    expect(index.all(key)).toEqual([])
+  })
+
   it('answers the last one that took a key, until it expires', () => {
     const index = new KeyIndex()
     const key = { scope: 'tokens', value: 'k' }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { KeyRecord, RunRecord, TokenRecord } from '../../src/contract/records.ts'
 import { runOfValues, runValues } from '../../src/storage/sql-rows.ts'
 import { sqliteStorage } from '../../src/storage/sqlite.ts'
-import { openLibsql } from '../databases/drivers.ts'
+import { openDriver } from '../databases/drivers.ts'
 import { manualToken, queuedRun } from './storage-fixture.ts'
 
 const text = fc.string({ unit: 'grapheme' })
@@ -56,7 +56,7 @@ describe('a run as a row', () => {
     ))
 
   it('is the same run when a database has kept it', async () => {
-    const storage = sqliteStorage(openLibsql(':memory:'))
+    const storage = sqliteStorage(openDriver(':memory:'))
     await storage.open()
     let count = 0
     await fc.assert(
@@ -71,7 +71,7 @@ describe('a run as a row', () => {
 
 describe('a token as a row', () => {
   it('is the same token when a database has kept it', async () => {
-    const storage = sqliteStorage(openLibsql(':memory:'))
+    const storage = sqliteStorage(openDriver(':memory:'))
     await storage.open()
     let count = 0
     await fc.assert(

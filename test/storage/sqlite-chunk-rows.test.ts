@@ -4,14 +4,14 @@ import { SqliteDatabase } from '../../src/storage/sqlite-database.ts'
 import { readChunkRows, writeChunkRow } from '../../src/storage/sqlite-chunk-rows.ts'
 import { SqliteNews } from '../../src/storage/sqlite-news.ts'
 import { migrate } from '../../src/storage/sqlite-schema.ts'
-import { openLibsql } from '../databases/drivers.ts'
+import { openDriver } from '../databases/drivers.ts'
 import { chunk } from './storage-fixture.ts'
 
 const batches = fc.array(fc.array(fc.jsonValue(), { minLength: 1, maxLength: 6 }), { maxLength: 8 })
 
 describe('readChunkRows', () => {
   it('answers exactly what was written, from anywhere, however it came in batches', () => {
-    const database = new SqliteDatabase(openLibsql(':memory:'), 'array')
+    const database = new SqliteDatabase(openDriver(':memory:'), 'array')
     migrate(database)
     const session = { database, news: new SqliteNews() }
     let runs = 0
@@ -31,7 +31,7 @@ describe('readChunkRows', () => {
   })
 
   it('keeps a text apart that is JSON on several lines', () => {
-    const database = new SqliteDatabase(openLibsql(':memory:'), 'array')
+    const database = new SqliteDatabase(openDriver(':memory:'), 'array')
     migrate(database)
     const session = { database, news: new SqliteNews() }
     const pretty = { value: [1], text: '[\n  1\n]', bytes: 8 }

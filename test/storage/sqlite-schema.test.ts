@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { SqliteDatabase } from '../../src/storage/sqlite-database.ts'
 import { migrate } from '../../src/storage/sqlite-schema.ts'
-import { openLibsql, temporaryFolder } from '../databases/drivers.ts'
+import { openDriver, temporaryFolder } from '../databases/drivers.ts'
 
 function openDatabase(path = ':memory:'): SqliteDatabase {
-  return new SqliteDatabase(openLibsql(path), 'array')
+  return new SqliteDatabase(openDriver(path), 'array')
 }
 
 function versionOf(database: SqliteDatabase): unknown {

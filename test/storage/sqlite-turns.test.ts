@@ -4,7 +4,7 @@ import { SqliteNews } from '../../src/storage/sqlite-news.ts'
 import type { SqliteHandle } from '../../src/storage/sqlite-handle.ts'
 import { RefusedCall, type SqliteSession } from '../../src/storage/sqlite-session.ts'
 import { SqliteTurns } from '../../src/storage/sqlite-turns.ts'
-import { openLibsql, temporaryFolder } from '../databases/drivers.ts'
+import { openDriver, temporaryFolder } from '../databases/drivers.ts'
 
 /** Turns on a database with one table, and the transactions they made of their calls. */
 function turnsOn(handle: SqliteHandle): { readonly turns: SqliteTurns; readonly commits: () => number } {
@@ -37,7 +37,7 @@ const count = ({ database }: SqliteSession): unknown => database.value('SELECT c
 
 describe('SqliteTurns', () => {
   it('makes one transaction of all calls of a turn, and answers them in order', async () => {
-    const { turns, commits } = turnsOn(openLibsql(':memory:'))
+    const { turns, commits } = turnsOn(openDriver(':memory:'))
     const answers: number[] = []
     await Promise.all(
       [1, 2, 3].map((value) => turns.call(insert(value), false).then((one) => answers.push(one))),
@@ -47,7 +47,7 @@ describe('SqliteTurns', () => {
   })
 
   it('gives every call its own error, and takes none of the others with it', async () => {
-    const { turns } = turnsOn(openLibsql(':memory:'))
+    const { turns } = turnsOn(openDriver(':memory:'))
     const twice = await Promise.allSettled([1, 1, 2].map((value) => turns.call(insert(value), false)))
     expect(twice.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect((twice[1] as PromiseRejectedResult).reason).toMatchObject({
@@ -58,7 +58,7 @@ describe('SqliteTurns', () => {
   })
 
   it('goes on after a call that is refused, in the same transaction', async () => {
-    const { turns, commits } = turnsOn(openLibsql(':memory:'))
+    const { turns, commits } = turnsOn(openDriver(':memory:'))
     const refuse = (): never => {
       throw new RefusedCall('no')
     }
@@ -69,9 +69,9 @@ describe('SqliteTurns', () => {
 
   it('waits while another connection writes, and keeps the order', async () => {
     using folder = temporaryFolder()
-    const other = openLibsql(folder.file('a.db'))
+    const other = openDriver(folder.file('a.db'))
     other.exec('PRAGMA journal_mode = WAL')
-    const handle = openLibsql(folder.file('a.db'))
+    const handle = openDriver(folder.file('a.db'))
     const { turns } = turnsOn(handle)
     other.exec('BEGIN IMMEDIATE')
     const answers: unknown[] = []

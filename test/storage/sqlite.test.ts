@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../src/storage/sqlite.ts'
 import { runInChild } from '../clock/child-process.ts'
-import { openLibsql, temporaryFolder } from '../databases/drivers.ts'
+import { openDriver, temporaryFolder } from '../databases/drivers.ts'
 
 describe('sqliteStorage', () => {
   it('loads no driver and opens no file before it is needed', async () => {
@@ -18,7 +18,7 @@ describe('sqliteStorage', () => {
   it('keeps settings for whoever opens the file next', async () => {
     using folder = temporaryFolder()
     for (const candidate of ['first', 'second']) {
-      const handle = openLibsql(folder.file('a.db'))
+      const handle = openDriver(folder.file('a.db'))
       const storage = sqliteStorage(handle)
       await storage.open()
       expect(await storage.settings.getOrInsert('secret', candidate)).toBe('first')
@@ -28,7 +28,7 @@ describe('sqliteStorage', () => {
   })
 
   it('tells other storages on the same handle what one of them changed, and not itself', async () => {
-    const handle = openLibsql(':memory:')
+    const handle = openDriver(':memory:')
     const [one, other] = [sqliteStorage(handle), sqliteStorage(handle)]
     await one.open()
     const heard: string[] = []

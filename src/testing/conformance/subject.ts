@@ -10,6 +10,7 @@ import type {
   TickRequest,
   TickResult,
   TokenAwaited,
+  TokenInserted,
   TokenSettled,
 } from '../../contract/storage.ts'
 import { manualToken, queuedRun } from './sample-records.ts'
@@ -94,7 +95,7 @@ export class Subject {
     id: string,
     fields: Partial<TokenRecord> = {},
     now = 0,
-  ): Promise<Inserted<TokenRecord> | 'stale'> {
+  ): Promise<TokenInserted | 'stale'> {
     const record = manualToken(id, { createdAt: this.at(now), ...fields })
     return this.storage.tokens.insert({ record, now: this.at(now), by: A })
   }

@@ -1,40 +1,30 @@
 /*
- * One life of a process under load: `worker <database> <observations> load|finish`. In `load` it goes on until it is
- * killed; in `finish` it brings everything to its end and prints what the database holds then.
+ * One life of a process under load: `worker <database> <observations> load|finish [phase]`. In `load` it goes on until it
+ * is killed, and announces every beginning and end of the phase; in `finish` it brings everything to its end and prints
+ * what the database holds then.
  */
-import { createEngine, type Engine, metadata, once, task, wait } from 'waitpoint'
+import { createEngine, type Engine, task, wait } from 'waitpoint'
 import { sqliteStorage } from 'waitpoint/sqlite'
-import { hasNodeSqlite, openLibsql } from '../drivers.ts'
+import { APPROVE_TAG, approveTask, NEVER } from '../approve-task.ts'
+import { openUsual } from '../drivers.ts'
 import { observe } from './observer.ts'
+import { announceBegin, announceEnd, announcing, type Phase } from './phases.ts'
 
-const [path = '', file = '', mode = 'load'] = process.argv.slice(2)
-const LIVE = ['QUEUED', 'DELAYED', 'EXECUTING', 'WAITING'] as const
-const AT_ONCE = 8
-const CHUNKS = 5
+const [path = '', file = '', mode = 'load', phase] = process.argv.slice(2)
+const LIVE = ['QUEUED', 'EXECUTING', 'WAITING'] as const
+/** So many that a commit takes its time. */
+const AT_ONCE = phase === 'commit' ? 64 : 8
 
-const approve = task({
-  id: 'approve',
-  run: async (name: string, { ctx }) => {
-    const run = ctx.run.id
-    const effect = await once('effect', () => `${name} of ${process.pid}`)
-    observe(file, { what: 'kept', run, effect })
-    await metadata.stream('draft', words(ctx.attempt.number))
-    const token = await wait.createToken({ tags: ['load'], timeout: '1h' })
-    const value = await wait.forToken<number>(token).unwrap()
-    return { token: token.id, value, effect }
-  },
-})
-
-async function* words(attempt: number): AsyncGenerator<string> {
-  for (let index = 0; index < CHUNKS; index += 1) {
-    await Promise.resolve()
-    yield `${attempt} ${index}`
-  }
-}
+const approve = approveTask((run, effect) => observe(file, { what: 'kept', run, effect }))
+/** What else a database may have from a life before. */
+const others = [
+  task({ id: 'hang', run: async () => undefined }),
+  task({ id: 'nap', run: async () => wait.until({ date: NEVER }) }),
+]
 
 /** Completes what waits; a completion that was not acknowledged is made again by a later life. */
 async function answer(engine: Engine): Promise<void> {
-  for await (const token of engine.wait.listTokens({ tags: 'load', status: 'WAITING' })) {
+  for await (const token of engine.wait.listTokens({ tags: APPROVE_TAG, status: 'WAITING' })) {
     const value = Number.parseInt(token.id.slice(-4), 36)
     const { success } = await engine.wait.completeToken(token, value)
     observe(
@@ -59,12 +49,14 @@ async function load(engine: Engine): Promise<never> {
 async function finish(engine: Engine): Promise<void> {
   for (;;) {
     await answer(engine)
-    const { data } = await engine.runs.list({ status: [...LIVE], limit: 1 })
+    const { data } = await engine.runs.list({ status: [...LIVE], taskIdentifier: 'approve', limit: 1 })
     if (data.length === 0) break
     await new Promise((resolve) => setImmediate(resolve))
   }
-  for await (const { id } of engine.runs.list()) {
+  for await (const { id } of engine.runs.list({ taskIdentifier: 'approve' })) {
     const { status, output } = await engine.runs.retrieve(id)
+    // It has not begun, and does not before the year 2100: its stream would be waited for.
+    if (status === 'DELAYED') continue
     const chunks: unknown[] = []
     for (let from = 0; ; from = chunks.length) {
       try {
@@ -79,15 +71,21 @@ async function finish(engine: Engine): Promise<void> {
   }
 }
 
+const handle = openUsual(path)
 const engine = createEngine({
-  tasks: [approve],
-  storage: sqliteStorage(hasNodeSqlite ? path : openLibsql(path)),
+  tasks: [approve, ...others],
+  // One of our phases, as the process that started this one says.
+  storage: sqliteStorage(phase === undefined ? handle : announcing(handle, phase as Phase)),
   maxInterruptions: 1_000_000,
 })
 engine.on('run', ({ id, status }) => {
   if (status === 'COMPLETED') observe(file, { what: 'finished', run: id })
 })
 engine.on('error', ({ error }) => observe(file, { what: 'failed', error: String(error) }))
+if (phase === 'start') announceBegin()
+await engine.ready()
+if (phase === 'start') announceEnd()
 if (mode === 'load') await load(engine)
 else await finish(engine)
 await engine.close()
+handle.close()

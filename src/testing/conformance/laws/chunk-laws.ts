@@ -70,9 +70,10 @@ export const chunkLaws: readonly Law[] = [
   },
   {
     id: 'chunks.open/stale',
-    law: 'A stale epoch or a run that is over opens nothing: undefined.',
+    law: 'A stale epoch, another owner or a run that is over opens nothing: undefined.',
     async check(s) {
       const run = await s.start('r')
+      same('another owner', await open(s, { ...run, owner: B }), undefined)
       same('an earlier epoch', await open(s, { ...run, epoch: run.epoch - 1 }), undefined)
       await s.update(run, { status: 'COMPLETED' })
       same('a run that is over', await open(s, run), undefined)
@@ -132,9 +133,10 @@ export const chunkLaws: readonly Law[] = [
   },
   {
     id: 'chunks.append/stale',
-    law: 'A stale epoch or a run that is over appends nothing: stale.',
+    law: 'A stale epoch, another owner or a run that is over appends nothing: stale.',
     async check(s) {
       const run = await stream(s)
+      same('another owner', await append(s, run, { values: ['a'], by: B }), 'stale')
       same('an earlier epoch', await append(s, { ...run, epoch: run.epoch - 1 }, { values: ['a'] }), 'stale')
       await s.update(run, { status: 'COMPLETED' })
       same('a run that is over', await append(s, run, { values: ['a'] }), 'stale')

@@ -219,5 +219,27 @@ export const insertLaws: readonly Law[] = [
       like('tokens settled by the next tick', (await s.tick()).settled, [{ id: 't', status: 'TIMED_OUT' }])
     },
   },
+  {
+    id: 'tokens.insert/holder-past-its-deadline',
+    law: 'A holder of a key that is past its deadline is settled before it is answered, which is said once.',
+    async check(s) {
+      const key = { scope: 's', value: 'v' }
+      await s.insertToken('t', { timeoutAt: s.at(50), key })
+      const again = async (now: number): Promise<unknown> => s.insertToken('x', { key }, now)
+      like('the insert before the deadline', await again(49), {
+        isCached: true,
+        record: { id: 't', status: 'WAITING' },
+      })
+      like('the insert at the deadline', await again(50), {
+        isCached: true,
+        settledNow: true,
+        record: { id: 't', status: 'TIMED_OUT', completedAt: s.at(50) },
+      })
+      const next = await s.insertToken('x', { key }, 51)
+      like('the next insert', next, { record: { id: 't', status: 'TIMED_OUT' } })
+      same('what it settled', next !== 'stale' && next.settledNow === true, false)
+      same('tokens settled by the next tick', (await s.tick(A, 51)).settled, [])
+    },
+  },
   ...insertLawsOf('runs'),
 ]

@@ -70,5 +70,14 @@ export const brokenInserts: Readonly<Record<string, Break>> = {
       },
     },
   }),
+  'tokens.insert/holder-past-its-deadline': (memory) => ({
+    tokens: {
+      insert(request) {
+        const inserted = memory.tokens.insert(request)
+        if (inserted === 'stale' || inserted.settledNow !== true) return inserted
+        return { ...inserted, record: { ...inserted.record, status: 'WAITING', completedAt: undefined } }
+      },
+    },
+  }),
   ...insertsOf('runs'),
 }

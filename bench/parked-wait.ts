@@ -1,0 +1,48 @@
+import type { DeferredPromise } from 'p-defer'
+import pDefer from 'p-defer'
+import type { Engine, Storage, Task } from 'waitpoint'
+import { createEngine, task, wait } from 'waitpoint'
+import { Mailbox } from './bare/mailbox.ts'
+import { turn } from './turn.ts'
+
+/** One run after another that parks, and says when it went on. */
+export class ParkedWait {
+  readonly #mailbox = new Mailbox()
+  readonly #pause: Task<null, void>
+  readonly #engine: Engine
+  #resumed: DeferredPromise<number> = pDefer<number>()
+
+  constructor(storage: Storage) {
+    this.#pause = task({
+      id: 'pause',
+      run: async (_: null) => {
+        const token = await wait.createToken()
+        this.#mailbox.say(token.id)
+        await wait.forToken(token)
+        this.#resumed.resolve(performance.now())
+      },
+    })
+    this.#engine = createEngine({ tasks: [this.#pause], storage })
+  }
+
+  ready(): Promise<void> {
+    return this.#engine.ready()
+  }
+
+  /** Lets a run park; answers what completes its token, and when its next line was reached. */
+  async begin(): Promise<() => Promise<number>> {
+    this.#resumed = pDefer<number>()
+    await this.#engine.trigger(this.#pause, null)
+    const id = await this.#mailbox.next()
+    do await turn()
+    while (this.#engine.stats().executing > 0)
+    return async () => {
+      void this.#engine.wait.completeToken(id, { approved: true })
+      return this.#resumed.promise
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close()
+  }
+}

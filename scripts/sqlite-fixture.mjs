@@ -1,0 +1,40 @@
+// Writes a SQLite database of the present version into test/databases/fixtures, named after its schema: to be done
+// once for every version of the schema, before it is released, and never again.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, copyFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import { build } from 'esbuild'
+
+const FOLDER = 'test/databases'
+const program = resolve(`${FOLDER}/node_modules/.cache/write-fixture.mjs`)
+const scratch = mkdtempSync(resolve(`${FOLDER}/node_modules/.fixture-`))
+const database = join(scratch, 'app.db')
+try {
+  await build({
+    entryPoints: [`${FOLDER}/fixtures/write-fixture.ts`],
+    outfile: program,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    alias: { waitpoint: './src/index.ts', 'waitpoint/sqlite': './src/sqlite.ts' },
+    logLevel: 'silent',
+  })
+  const expected = execFileSync(process.execPath, [program, database], { encoding: 'utf8' })
+  const libsql = createRequire(resolve(`${FOLDER}/package.json`))('libsql')
+  const handle = new libsql(database)
+  const { user_version: version } = handle.prepare('PRAGMA user_version').get()
+  // All that is in the log goes into the file.
+  handle.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  handle.close()
+  const target = `${FOLDER}/fixtures/schema-${version}`
+  if (existsSync(`${target}.db`))
+    throw new Error(`Cannot write ${target}.db: it is there, and stays as it is`)
+  copyFileSync(database, `${target}.db`)
+  writeFileSync(`${target}.json`, expected)
+  console.log(`${target}.db`)
+} finally {
+  rmSync(scratch, { recursive: true, force: true })
+  rmSync(program, { force: true })
+}

@@ -1,0 +1,38 @@
+import { metadata, once, type Task, task, wait } from 'waitpoint'
+
+/** What the output of a run that asked for approval says. */
+export interface Approval {
+  readonly token: string
+  readonly value: number
+  readonly effect: string
+}
+
+/** Far enough away to be in nobody's way, whatever the year. */
+export const NEVER: Date = new Date('2100-01-01')
+/** What the tokens of these runs are found by. */
+export const APPROVE_TAG = 'load'
+const CHUNKS = 5
+
+/** A run with one of everything that must survive: an effect, a stream and a wait. */
+export function approveTask(
+  kept: (run: string, effect: string) => void = () => undefined,
+): Task<string, Approval> {
+  return task({
+    id: 'approve',
+    run: async (name: string, { ctx }) => {
+      const effect = await once('effect', () => `${name} of ${process.pid}`)
+      kept(ctx.run.id, effect)
+      await metadata.stream('draft', words(ctx.attempt.number))
+      const token = await wait.createToken({ tags: [APPROVE_TAG], timeout: NEVER })
+      const value = await wait.forToken<number>(token).unwrap()
+      return { token: token.id, value, effect }
+    },
+  })
+}
+
+async function* words(attempt: number): AsyncGenerator<string> {
+  for (let index = 0; index < CHUNKS; index += 1) {
+    await Promise.resolve()
+    yield `${attempt} ${index}`
+  }
+}
