@@ -74,6 +74,11 @@ export class World {
     return (this.#elsewhere ??= this.#start(new Process('elsewhere'), options)).engine
   }
 
+  /** Who is busy with what no boundary stands for. */
+  get away(): readonly string[] {
+    return this.#lives.flatMap(({ process }) => process.away)
+  }
+
   get isStarted(): boolean {
     return this.#life !== undefined
   }
