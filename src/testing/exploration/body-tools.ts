@@ -92,7 +92,7 @@ export function bodyTools(options: BodyToolsOptions): ExplorationTools {
     clock,
     sometimes,
     use(...added) {
-      if (world.isStarted)
+      if (world.processes.some(({ isMain }) => isMain))
         throw new Error('Cannot add a task: the engine was used before, call `t.use` first')
       standIns.add(added)
     },

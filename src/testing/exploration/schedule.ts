@@ -198,7 +198,7 @@ export class Schedule {
   }
 
   #isAway(): boolean {
-    return this.#world.away.length > 0
+    return this.#world.processes.some(({ away }) => away.length > 0)
   }
 
   #waitForRuns(): Promise<void> {
@@ -219,7 +219,8 @@ export class Schedule {
   }
 
   #stillBusy(): InvariantViolation {
-    const { away, names } = this.#world
+    const { processes, names } = this.#world
+    const away = processes.flatMap((process) => process.away)
     const who =
       away.map((id) => (names.of(id) === undefined ? `"${id}"` : `run "${names.of(id) ?? ''}"`)).join(', ') ||
       'what `t.external` was given'
@@ -250,7 +251,7 @@ export class Schedule {
   }
 
   async #end(): Promise<void> {
-    if (!this.#world.isStarted) return
+    if (this.#world.processes.length === 0) return
     await this.#world.ended()
     await this.#world.close()
     const { violation } = this.#world
