@@ -47,7 +47,7 @@ const ambientImports = {
 }
 
 export default defineConfig(
-  { ignores: ['dist', 'build', 'coverage', 'test/.readme'] },
+  { ignores: ['dist', 'build', 'coverage', 'test/.readme', 'test/.examples'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],

@@ -1,14 +1,23 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { format } from 'node:util'
+import { format, promisify } from 'node:util'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { blocksOf, docBlocks, isAsPromised, type DocBlock } from './support/docs.ts'
 import { typeProblems, type TypeProblem } from './support/type-check.ts'
 
 const FOLDER = 'test/.readme'
+const CONFIG = `${FOLDER}/vitest.config.ts`
+/** Under the names of the package, and nothing else of this project's settings. */
+const CONFIG_TEXT = `import config from '../../vitest.config.ts'
+export default { resolve: config.resolve, test: { include: ['${FOLDER}/**/*.test.ts'] } }
+`
 const DOCUMENTS = ['README.md', 'ARCHITECTURE.md']
 
-const pathOf = ({ document, line }: DocBlock): string => `${FOLDER}/${document.replace('.md', '')}-${line}.ts`
+const pathOf = (block: DocBlock): string => {
+  const { document, line } = block
+  return `${FOLDER}/${document.replace('.md', '')}-${line}${isTestFile(block) ? '.test' : ''}.ts`
+}
 
 const blocks = DOCUMENTS.flatMap(docBlocks)
 let problems: readonly TypeProblem[] = []
@@ -17,6 +26,7 @@ beforeAll(() => {
   rmSync(FOLDER, { recursive: true, force: true })
   mkdirSync(FOLDER, { recursive: true })
   for (const block of blocks) writeFileSync(pathOf(block), `${block.code}\nexport {}\n`)
+  writeFileSync(CONFIG, CONFIG_TEXT)
   problems = typeProblems(blocks.map(pathOf))
 }, 60_000)
 
@@ -26,6 +36,13 @@ afterEach(() => vi.restoreAllMocks())
 
 it('the README has code to run', () => {
   expect(docBlocks('README.md')).not.toEqual([])
+})
+
+it('the README has the template of a storage as it is', () => {
+  const template = readFileSync('examples/storage/template-storage.ts', 'utf8')
+  expect(blocks.filter(({ code }) => code.includes('class TemplateStorage'))).toMatchObject([
+    { code: template },
+  ])
 })
 
 describe.each(blocks.map((block) => [`${block.document}:${block.line}`, block] as const))(
@@ -39,6 +56,13 @@ describe.each(blocks.map((block) => [`${block.document}:${block.line}`, block] a
         )
       expect(here).toEqual([])
     })
+
+    if (isTestFile(block)) {
+      it('is a test file that passes', async () => {
+        expect(await runTestFile(pathOf(block))).toMatch(/Tests +\d+ passed/)
+      }, 60_000)
+      return
+    }
 
     it('runs and keeps its promises', async () => {
       const printed: string[] = []
@@ -54,6 +78,22 @@ describe.each(blocks.map((block) => [`${block.document}:${block.line}`, block] a
     })
   },
 )
+
+/** What defines tests is run by a test runner of its own. */
+function isTestFile({ code }: DocBlock): boolean {
+  return code.includes("from 'waitpoint/vitest'")
+}
+
+/** What the runner prints; rejects when a test fails. */
+async function runTestFile(path: string): Promise<string> {
+  // What is set for this test file is not for that one.
+  const names = Object.keys(process.env).filter(
+    (name) => !/^(VITEST|WAITPOINT|TEST$|NODE_ENV$|NODE_OPTIONS$)/.test(name),
+  )
+  const env = { ...Object.fromEntries(names.map((name) => [name, process.env[name]])), NO_COLOR: '1' }
+  const args = ['node_modules/vitest/vitest.mjs', 'run', '--config', CONFIG, '--root', '.', path]
+  return (await promisify(execFile)(process.execPath, args, { env })).stdout
+}
 
 /** What its error calls itself: its name and, where it has one, its code. */
 async function namesOfRejection(ran: Promise<unknown>): Promise<unknown[]> {

@@ -50,7 +50,7 @@ export interface TestClock extends Required<Clock>, ClockCalls, AsyncDisposable 
   signal(duration: number | string): AbortSignal
   /** Declares real I/O: time stands still until the promise settles. Answers the same promise. */
   external<P extends PromiseLike<unknown>>(promise: P, options?: { readonly label?: string | undefined }): P
-  /** What is scheduled, in the order in which it will fire. */
+  /** What is scheduled, in the order in which it will fire; under a fixture with the deadline of every waiting token. */
   pending(): readonly PendingTimer[]
   /** What fired last, who is busy or waits, and what is scheduled: text for people. */
   timeline(): string

@@ -10,19 +10,22 @@ export interface ClockView {
 }
 
 const LISTED_OCCUPATIONS = 20
+const LISTED_TIMERS = 20
 
 /** What happened last, the present instant with who is busy or waits, and what is scheduled: one line each. */
 export function renderTimeline({ now, fired, pending, occupations }: ClockView): string {
   const more = occupations.length - LISTED_OCCUPATIONS
+  const later = pending.length - LISTED_TIMERS
   return [
     ...fired.map(({ at, label, background }) => line(at, `fired ${label}`, background)),
     line(now, 'now', false),
     ...occupations.slice(0, LISTED_OCCUPATIONS).map((occupation) => `  ${occupation}`),
     ...(more > 0 ? [`  and ${more} more`] : []),
-    ...pending.map(({ at, label, background, whom }) => {
+    ...pending.slice(0, LISTED_TIMERS).map(({ at, label, background, whom }) => {
       const text = `${spell(at - now)} ${label}${whom === undefined ? '' : `, for ${whom}`}`
       return line(at, text, background)
     }),
+    ...(later > 0 ? [`and ${later} more`] : []),
   ].join('\n')
 }
 

@@ -4,7 +4,7 @@ import { RingBuffer } from '../primitives/ring-buffer.ts'
 import type { Pulse } from './pulse.ts'
 import { TimerCallback } from './timer-callback.ts'
 import type { WaitedToken } from './wait-graph.ts'
-import type { WitnessedTimer } from './witnessed.ts'
+import type { WitnessedDeadline, WitnessedTimer } from './witnessed.ts'
 
 const REMEMBERED_FIRINGS = 20
 
@@ -17,7 +17,7 @@ export interface FiredTimer {
   readonly background: boolean
 }
 
-/** A timer of a test clock that has not fired yet. */
+/** A timer of a test clock that has not fired yet, or a deadline of a token that a timer stands for. */
 export interface PendingTimer {
   /** The instant it is due at, in epoch milliseconds. */
   readonly at: number
@@ -26,9 +26,11 @@ export interface PendingTimer {
   readonly background: boolean
   /** The instant it was set at. */
   readonly setAt: number
+  /** The token that times out then, or whose sleep ends; only under a fixture. */
+  readonly tokenId?: string
   /** Whom it is for, and where that was made; only under a fixture, and not for every timer. */
   readonly whom?: string
-  /** Where it was set; empty for upkeep. */
+  /** Where it was set; empty for upkeep. Of a token, the first line of user code that led to it. */
   readonly stack: string
 }
 
@@ -67,9 +69,11 @@ export class VirtualTimers {
     return next === undefined || next.at > limit ? undefined : next.value.about.forgotten?.()
   }
 
-  /** In the order in which they would fire. */
+  /** In the order in which they would fire, with every deadline that one of them stands for. */
   get pending(): readonly PendingTimer[] {
-    return [...this.#pending].sort((one, other) => one.at - other.at).map(describe)
+    const deadlines = this.#deadlines()
+    const timers = Array.from(this.#pending, describe).filter(({ label }) => !deadlines.has(label))
+    return [...timers, ...deadlines.values()].sort((one, other) => one.at - other.at)
   }
 
   /** The last ones, oldest first. */
@@ -113,6 +117,20 @@ export class VirtualTimers {
     }
   }
 
+  /** Each once, whatever number of engines meets it, by its label. */
+  #deadlines(): ReadonlyMap<string, PendingTimer> {
+    const deadlines = new Map<string, PendingTimer>()
+    for (const { at, value } of this.#pending) {
+      for (const deadline of value.about.deadlines?.() ?? []) {
+        // Of what is due before the timer somebody has taken care whom the fixture does not know.
+        if (deadline.at < at) continue
+        const timer = describeDeadline(deadline)
+        deadlines.set(timer.label, timer)
+      }
+    }
+    return deadlines
+  }
+
   /** Looks at all timers only when upkeep comes first. */
   get #nextForeground(): Deadline<VirtualTimer> | undefined {
     let next = this.#queue.peek()
@@ -154,6 +172,11 @@ class VirtualTimer {
     this.setAt = setAt
     this.trace = about.background === true ? undefined : new Error('set here')
   }
+}
+
+function describeDeadline({ tokenId, at, createdAt, whom, origin }: WitnessedDeadline): PendingTimer {
+  const label = `deadline of token ${tokenId}`
+  return { at, label, background: false, setAt: createdAt, tokenId, whom, stack: origin }
 }
 
 function describe({ at, value }: Deadline<VirtualTimer>): PendingTimer {

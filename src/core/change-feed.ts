@@ -8,7 +8,7 @@ import { addTo, type Few, itemsOf, removeFrom } from '../primitives/few.ts'
  */
 export class ChangeFeed {
   readonly #watchers = new Map<string, Few<Watcher>>()
-  #closed: Error | undefined
+  #closed: (() => Error) | undefined
 
   /** How many topics are watched. */
   get topics(): number {
@@ -22,7 +22,7 @@ export class ChangeFeed {
 
   watch(...topics: readonly string[]): Watcher {
     const watcher = new Watcher(this, topics)
-    if (this.#closed !== undefined) watcher.fail(this.#closed)
+    if (this.#closed !== undefined) watcher.fail(this.#closed())
     for (const topic of topics) addTo(this.#watchers, topic, watcher)
     return watcher
   }
@@ -38,10 +38,10 @@ export class ChangeFeed {
     for (const topic of [...this.#watchers.keys()]) this.notify(topic)
   }
 
-  /** Every watcher, present and future, rejects with `error`. */
-  close(error: Error): void {
+  /** Every watcher, present and future, rejects with this error. */
+  close(error: () => Error): void {
     this.#closed = error
-    for (const watcher of [...this.#watchers.values()].flatMap(itemsOf)) watcher.fail(error)
+    for (const watcher of [...this.#watchers.values()].flatMap(itemsOf)) watcher.fail(error())
   }
 
   /** The watcher is closed. */

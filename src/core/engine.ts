@@ -86,19 +86,25 @@ export interface Engine extends AsyncDisposable {
 
 const CLOSE_NAMES: OptionNames<CloseOptions> = { drainMs: true }
 
-const kernels = new WeakMap<Engine, Kernel>()
+const kernels = new WeakMap<Engine, () => Kernel>()
 
 /** The inside of an engine, for the entries that extend it. */
 export function kernelOf(engine: Engine): Kernel {
-  const kernel = kernels.get(engine)
+  const kernel = kernels.get(engine)?.()
   if (kernel === undefined) throw new TypeError('Cannot use this engine: it was not made by createEngine()')
   return kernel
+}
+
+/** Lets an object that stands in front of engines pass for the one it stands in front of at the time. */
+export function passFor(facade: Engine, engine: () => Engine): void {
+  kernels.set(facade, () => kernelOf(engine()))
 }
 
 /** Creates an engine on given ports. */
 export function createEngineOn(ports: EnginePorts, options: EngineOptions): Engine {
   const engine = new TaskEngine(ports, options)
-  kernels.set(engine, engine.assembly.kernel)
+  const { kernel } = engine.assembly
+  kernels.set(engine, () => kernel)
   return engine
 }
 

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncResource } from 'node:async_hooks'
 import type { CancelTimer } from '../contract/clock.ts'
 import type { RunRecord } from '../contract/records.ts'
 import type { Awaitable, RunClaim, RunClaimed } from '../contract/storage.ts'
@@ -48,10 +48,10 @@ export class Executor {
   readonly #scopes = new Map<string, RunScope>()
   readonly #limits = new Map<RunScope, ExecutionLimit>()
   /** Runs start in the context the engine was created in, not in that of whoever triggered them. */
-  readonly #inOwnContext = AsyncLocalStorage.snapshot()
+  readonly #ownContext = new AsyncResource('waitpoint.executor')
   readonly #claimOnce = (): void => {
     this.#isClaimSet = false
-    this.#inOwnContext(() => this.#claim())
+    this.#ownContext.runInAsyncScope(() => this.#claim())
   }
   readonly #graces = new Map<RunScope, CancelTimer>()
   #isClaimSet = false

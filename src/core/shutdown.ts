@@ -20,8 +20,11 @@ export async function shutDown(assembly: Assembly, drainMs: number): Promise<voi
 async function disconnect(assembly: Assembly): Promise<void> {
   const { host, executor, feed } = assembly
   host.close()
-  const error = new WaitpointError('ERR_ENGINE_CLOSED', 'Cannot go on: the engine is closed')
-  executor.abortAll(() => error)
+  // One for all, made for whoever is there to be told.
+  let made: WaitpointError | undefined
+  const error = (): WaitpointError =>
+    (made ??= new WaitpointError('ERR_ENGINE_CLOSED', 'Cannot go on: the engine is closed'))
+  executor.abortAll(error)
   assembly.disconnect()
   feed.close(error)
   await host.leaveStorage()

@@ -24,7 +24,7 @@ const RETENTION = { maxAgeMs: 30 * 86_400_000 }
  *
  * @example
  * ```ts
- * const engine = createEngine({ tasks, storage: sqliteStorage('app.db') })
+ * const engine = createEngine({ tasks: [review], storage: sqliteStorage('app.db') })
  * ```
  *
  * @throws TypeError or RangeError for options that cannot be used.

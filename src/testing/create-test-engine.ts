@@ -67,12 +67,13 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
   const standIns = new StandIns(options.tasks ?? [])
   const engine = createEngineOn(
     {
-      clock: answeringClock(looseEnds.watchClock(witnessedClock(clock, witness)), () => t),
+      clock: answeringClock(witnessedClock(clock, witness), () => t),
       storage: looseEnds.watchStorage(wrapped({ storage, clock, witness }, options, () => engine)),
       random,
     },
     { ...plainOptions(options), tasks: standIns.tasks },
   )
+  looseEnds.readers.watch(kernelOf(engine).parts.journal.feed)
   const unfake = options.fakeGlobals === true ? fakeGlobals(engine, { clock, random }) : undefined
 
   let closed: Promise<void> | undefined

@@ -133,7 +133,12 @@ class Exploration {
   async #failed(report: ScheduleReport): Promise<ExplorationError> {
     const asItIs = { trace: traceOf(report), report }
     const shrunk = this.#isReplay ? asItIs : await shrink(report, (choose) => this.#rerun(choose))
-    return new ExplorationError({ ...shrunk, run: this.#runs, deviationsBefore: traceOf(report).length })
+    return new ExplorationError({
+      ...shrunk,
+      run: this.#runs,
+      deviationsBefore: traceOf(report).length,
+      seed: this.#decider.seed,
+    })
   }
 
   #rerun(choose: Choose, isDetailed = false): Promise<ScheduleReport> {
@@ -148,7 +153,8 @@ class Exploration {
     const error = again.failure?.error ?? divergence(report, again)
     if (error === undefined) return
     const failed = { trace, report: { ...again, failure: { error } } }
-    throw new ExplorationError({ ...failed, run: this.#runs, deviationsBefore: trace.length })
+    const { seed } = this.#decider
+    throw new ExplorationError({ ...failed, run: this.#runs, deviationsBefore: trace.length, seed })
   }
 
   #checkSometimes(): void {

@@ -23,15 +23,24 @@ export type TaskMock<Payload = never, Output = unknown> = (
 
 /** The same tasks, with a record of their calls, and with functions that may be replaced. */
 export class StandIns {
-  readonly #registry: TaskRegistry
+  readonly #given: AnyTask[] = []
+  #registry: TaskRegistry = new TaskRegistry([])
   readonly #calls = new Map<string, TaskCall[]>()
   readonly #mocks = new Map<string, TaskMock<unknown>>()
   /** What the engine is to use. */
-  readonly tasks: readonly AnyTask[]
+  readonly tasks: AnyTask[] = []
 
   constructor(tasks: readonly AnyTask[]) {
-    this.#registry = new TaskRegistry(tasks)
-    this.tasks = this.#registry.ids.map((id) => this.#standIn(this.#registry.require(id)))
+    this.add(tasks)
+  }
+
+  /** More tasks, before an engine is made with them. */
+  add(tasks: readonly AnyTask[]): void {
+    const known = this.tasks.length
+    this.#given.push(...tasks)
+    this.#registry = new TaskRegistry(this.#given)
+    for (const id of this.#registry.ids.slice(known))
+      this.tasks.push(this.#standIn(this.#registry.require(id)))
   }
 
   /** All calls of a task so far, in order. */

@@ -1,5 +1,6 @@
 import type { RunRecord, TokenKind, TokenRecord, WaitRecord } from '../contract/records.ts'
 import type { WaitedToken, WaitingRun } from '../clock/wait-graph.ts'
+import type { WitnessedDeadline } from '../clock/witnessed.ts'
 import { runIdOfToken } from '../core/run-token.ts'
 import { type Deadline, DeadlineQueue } from '../primitives/deadline-queue.ts'
 import type { Origin } from './origin.ts'
@@ -13,6 +14,7 @@ interface KnownToken {
   readonly id: string
   readonly kind: TokenKind
   readonly tags: readonly string[]
+  readonly createdAt: number
   readonly timeoutAt: number | undefined
   readonly isTimeoutDefault: boolean
   readonly origin: Origin
@@ -46,8 +48,9 @@ export class Witness {
     this.waitsDropped(id)
   }
 
-  tokenCreated({ id, kind, tags, timeoutAt }: TokenRecord, isTimeoutDefault: boolean, origin: Origin): void {
-    this.#tokens.set(id, { id, kind, tags, timeoutAt, isTimeoutDefault, origin })
+  tokenCreated(record: TokenRecord, isTimeoutDefault: boolean, origin: Origin): void {
+    const { id, kind, tags, createdAt, timeoutAt } = record
+    this.#tokens.set(id, { id, kind, tags, createdAt, timeoutAt, isTimeoutDefault, origin })
     for (const tag of tags) add(this.#tagged, tag, id)
   }
 
@@ -99,6 +102,14 @@ export class Witness {
     return token === undefined ? undefined : waitedToken(token)
   }
 
+  /** When each waiting token times out, or its sleep ends, in order of creation. */
+  *deadlines(): Generator<WitnessedDeadline> {
+    for (const { id, createdAt, timeoutAt, origin } of this.#tokens.values()) {
+      if (timeoutAt === undefined) continue
+      yield { tokenId: id, at: timeoutAt, createdAt, whom: this.whom(id) ?? '', origin: origin() }
+    }
+  }
+
   /** An open run with all it waits for, children and their waits included. */
   run(id: string): WaitingRun | undefined {
     return this.#run(id, new Set())
@@ -134,6 +145,7 @@ export class Witness {
       id,
       kind: childId === undefined ? 'MANUAL' : 'RUN',
       tags: [],
+      createdAt: 0,
       timeoutAt: undefined,
       isTimeoutDefault: false,
       origin: UNKNOWN,

@@ -14,6 +14,7 @@ export function witnessedClock(clock: TestClock, witness: Witness): Required<Clo
       return clock.setTimer(at, fire, {
         ...about,
         whom: () => witness.whom(id),
+        ...(about.label.startsWith('deadline of') ? { deadlines: () => witness.deadlines() } : {}),
         forgotten: () => witness.forgottenBy(at),
       })
     },

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { setImmediate as macrotask } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { type TestClock, testClock, type TestClockOptions } from '../../src/clock/test-clock.ts'
+import type { WitnessedDeadline } from '../../src/clock/witnessed.ts'
 import { runInChild } from './child-process.ts'
 import { clockLaws } from './clock-laws.ts'
 
@@ -160,6 +161,33 @@ describe('testClock', () => {
     })
   })
 
+  describe('pending, with what a fixture knows', () => {
+    const deadline = (id: string, at: number): WitnessedDeadline => {
+      return { tokenId: id, at, createdAt: START, whom: 'run run_1', origin: '/app/review.ts:3:5' }
+    }
+
+    it('lists every deadline that a timer stands for, each once, among the other timers', () => {
+      const clock = testClock()
+      const deadlines = (): WitnessedDeadline[] => [deadline('b', START + 20), deadline('a', START + 10)]
+      for (const label of ['deadline of token a', 'deadline of token a'])
+        clock.setTimer(START + 10, () => undefined, { label, deadlines })
+      clock.setTimer(START + 15, () => undefined, { label: 'other' })
+      expect(clock.pending().map(({ label, at, tokenId }) => [label, at - START, tokenId])).toEqual([
+        ['deadline of token a', 10, 'a'],
+        ['other', 15, undefined],
+        ['deadline of token b', 20, 'b'],
+      ])
+      expect(clock.pending()[2]).toMatchObject({ whom: 'run run_1', stack: '/app/review.ts:3:5' })
+    })
+
+    it('leaves out what was due before the timer, and keeps a timer that is for something else', () => {
+      const clock = testClock()
+      const about = { label: 'deadline of run run_1', deadlines: () => [deadline('a', START + 5)] }
+      clock.setTimer(START + 10, () => undefined, about)
+      expect(clock.pending().map(({ label }) => label)).toEqual(['deadline of run run_1'])
+    })
+  })
+
   describe('timeline', () => {
     it('says whom a timer is for, as far as a fixture knows', () => {
       const clock = testClock()
@@ -192,6 +220,8 @@ describe('testClock', () => {
       const clock = testClock()
       for (let index = 0; index < 25; index++) clock.hold({ kind: 'parked', id: `run_${index}` })
       expect(clock.timeline()).toContain('run_19\n  and 5 more')
+      for (let index = 0; index < 27; index++) clock.setTimer(START + index, () => undefined)
+      expect(clock.timeline()).toMatch(/19ms timer\nand 7 more$/)
     })
   })
 

@@ -69,7 +69,7 @@ describe('ChangeFeed', () => {
     const idle = feed.watch('a')
     const wait = rejection(waiting.changed())
     const error = new Error('closed')
-    feed.close(error)
+    feed.close(() => error)
     expect(await wait).toBe(error)
     expect(await rejection(idle.changed())).toBe(error)
     expect(await rejection(feed.watch('b').changed())).toBe(error)

@@ -102,7 +102,7 @@ describe('Reading', () => {
       yield 'a change'
     })
     const waiting = rejection(reading.next())
-    feed.close(new Error('closed'))
+    feed.close(() => new Error('closed'))
     expect(await waiting).toEqual(new Error('closed'))
     expect(feed.size).toBe(0)
   })

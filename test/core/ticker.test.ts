@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createEngine } from 'waitpoint'
 import { createTestEngine, type TestClock, testClock, type TestEngine } from 'waitpoint/testing'
 import { abandonable, projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
@@ -38,11 +39,12 @@ describe('deadlines', () => {
   })
 
   it('need one timer for all of them', async () => {
-    await using t = await createTestEngine(manual)
-    for (let minute = 1_000; minute > 0; minute -= 1)
-      await t.engine.wait.createToken({ timeout: `${minute}m` })
-    await t.clock.settle()
-    const timers = foreground(t.clock)
+    // Without a fixture, which would show the deadlines a timer stands for.
+    const clock = testClock(manual.clock)
+    await using engine = createEngine({ clock, storage: projectStorage() })
+    for (let minute = 1_000; minute > 0; minute -= 1) await engine.wait.createToken({ timeout: `${minute}m` })
+    await clock.settle()
+    const timers = foreground(clock)
     expect(timers).toHaveLength(1)
     expect(timers[0]).toMatchObject({ at: START + 60_000 })
     expect(timers[0]!.label).toMatch(/^deadline of token waitpoint_/)

@@ -232,6 +232,23 @@ describe('createTestEngine', () => {
       })
     })
 
+    it('lists the deadline of every waiting token and the end of every sleep, with who waits and where', async () => {
+      await using t = await createTestEngine({ tasks: [nap, approval], clock: { mode: 'manual' } })
+      const asleep = await t.engine.trigger(nap, { seconds: 60 })
+      const asking = await t.engine.trigger(approval, null)
+      await t.clock.settle()
+      const token = await t.engine.wait.createToken({ timeout: '1h' })
+      await t.engine.wait.createToken({ timeout: '2h' }).then(t.engine.wait.completeToken.bind(t.engine.wait))
+      const pending = t.clock.pending().filter(({ background }) => !background)
+      const here = expect.stringContaining('create-test-engine.test.ts:') as unknown
+      expect(pending).toMatchObject([
+        { at: START + 60_000, whom: expect.stringContaining(asleep.id) as unknown, stack: here },
+        { at: START + 3_600_000, tokenId: token.id, label: `deadline of token ${token.id}`, stack: here },
+        { at: START + DAY_MS, whom: expect.stringContaining(asking.id) as unknown, stack: here },
+      ])
+      expect(pending).toHaveLength(3)
+    })
+
     it('shows in the timeline whom the next deadline is for', async () => {
       await using t = await createTestEngine({ tasks: [asking], clock: { mode: 'manual' } })
       const { id } = await t.engine.trigger(asking, {})

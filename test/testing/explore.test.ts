@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
+import { setImmediate as macrotask } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { task, wait } from 'waitpoint'
 import { type Body, explore, ExplorationError, type ExploreOptions, fifo } from 'waitpoint/testing'
+import { createHandler } from 'waitpoint/http'
 import { rejection } from '../support/body-task.ts'
 import { allAnswer, askAll } from './exploration/bodies.ts'
 import { checkThenAct } from './planted/check-then-act.ts'
@@ -10,6 +12,19 @@ async function failure(body: Body, options?: ExploreOptions): Promise<Exploratio
   const error = await rejection(explore(body, options))
   if (error instanceof ExplorationError) return error
   throw error
+}
+
+/** A body that comes in pieces, each some turns of the event loop after the other. */
+function slowly(pieces: readonly string[]): ReadableStream<Uint8Array> {
+  const left = [...pieces]
+  return new ReadableStream({
+    async pull(controller) {
+      for (let turn = 0; turn < 5; turn++) await macrotask()
+      const piece = left.shift()
+      if (piece === undefined) controller.close()
+      else controller.enqueue(new TextEncoder().encode(piece))
+    },
+  })
 }
 
 describe('explore', () => {
@@ -92,6 +107,17 @@ describe('explore', () => {
     expect(await failure(checkThenAct.body, { replay: 'v1' })).toMatchObject({ replay })
     vi.stubEnv('WAITPOINT_REPLAY', 'nonsense')
     expect(await rejection(explore(checkThenAct.body))).toBeInstanceOf(RangeError)
+  })
+
+  it('says the seed of a failure that was found at random, and no other', async () => {
+    vi.stubEnv('WAITPOINT_SEED', 'tuesday')
+    for (const decider of ['random', 'pct'] as const) {
+      const error = await failure(checkThenAct.body, { decider })
+      expect(error.seed).toBe('tuesday')
+      expect(error.message).toMatch(/\nSeed: +tuesday, all schedules again with WAITPOINT_SEED='tuesday'$/)
+    }
+    const enumerated = await failure(checkThenAct.body)
+    expect([enumerated.seed, enumerated.message.includes('Seed:')]).toEqual([undefined, false])
   })
 
   it('takes the seed of WAITPOINT_SEED before any other', async () => {
@@ -211,6 +237,73 @@ describe('explore', () => {
       expect(statuses.at(-1)).toBe('COMPLETED')
     }
     await explore(body, { tasks: [review], maxDeviations: 0 })
+  })
+
+  describe('with what plays the outside world', () => {
+    const charge = task({ id: 'charge', run: async (_payload: null) => 'charged' })
+    const order = task({
+      id: 'order',
+      run: async (_payload: null) => {
+        const charged = await charge.triggerAndWait(null)
+        return charged.ok ? charged.output : 'nothing'
+      },
+    })
+
+    it('calls a mock instead of a task, and records its calls, in every schedule anew', async () => {
+      const body: Body = async (t) => {
+        t.use(order)
+        const restore = t.mock(charge, async () => {
+          await t.clock.sleep('1s')
+          return 'mocked'
+        })
+        const run = await t.engine.trigger(order, null)
+        expect(await run.result()).toBe('mocked')
+        const calls = t.calls(charge)
+        expect(calls.at(-1)).toMatchObject({ payload: null, outcome: { ok: true, output: 'mocked' } })
+        t.sometimes('called once', calls.length === 1)
+        t.sometimes('called again after a crash', calls.length === 2 && calls[0]?.outcome === undefined)
+        restore()
+        expect(await (await t.engine.trigger(order, null)).result()).toBe('charged')
+      }
+      const options = { tasks: [charge], crashes: 'every-commit', maxDeviations: 1 } as const
+      expect(await explore(body, options)).toMatchObject({ complete: true })
+    })
+
+    it.each<[NonNullable<ExploreOptions['crashes']>, NonNullable<ExploreOptions['faults']>]>([
+      ['never', []],
+      ['every-commit', ['error', 'lost']],
+    ])('posts to the URL of a token, with crashes %s and faults %j', async (crashes, faults) => {
+      const body: Body = async (t) => {
+        const { id, url } = await t.engine.wait.createToken({ timeout: '24h' })
+        expect((await t.post(url, 'yes')).status).toBe(200)
+        const { status, output } = await t.engine.wait.retrieveToken(id)
+        // The deadline may come first.
+        expect([status, output]).toEqual(
+          status === 'COMPLETED' ? ['COMPLETED', 'yes'] : ['TIMED_OUT', undefined],
+        )
+        t.sometimes('in time', status === 'COMPLETED')
+      }
+      const options = { crashes, faults, maxDeviations: 2 }
+      expect(await explore(body, options)).toMatchObject({ complete: true })
+    })
+
+    it('lets a handler serve the engine, and no time pass while a request is read', async () => {
+      const review = askAll(['ada'])
+      const body: Body = async (t) => {
+        const handler = createHandler(t.engine)
+        const run = await t.engine.trigger(review, null)
+        const { id } = await t.waitingToken({ tag: 'ada' })
+        const { url } = await t.engine.wait.retrieveToken(id)
+        const before = t.clock.now()
+        const lines = slowly(['"', 'y', 'es', '"'])
+        const headers = { 'content-type': 'application/json' }
+        const request = new Request(url, { method: 'POST', body: lines, duplex: 'half', headers })
+        expect((await handler(request)).status).toBe(200)
+        expect(t.clock.now()).toBe(before)
+        expect(await run.result()).toEqual(['yes'])
+      }
+      expect(await explore(body, { tasks: [review], maxDeviations: 0 })).toMatchObject({ complete: true })
+    })
   })
 
   it('finds what is left of an engine that was closed', async () => {

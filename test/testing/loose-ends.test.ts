@@ -16,6 +16,14 @@ const failing = task({
   },
 })
 
+const reporting = task({
+  id: 'reporting',
+  run: async (_payload: null, { streams, wait }) => {
+    await streams.append('news', 'begun')
+    await wait.for({ hours: 1 })
+  },
+})
+
 const parent = task({
   id: 'parent',
   run: async (_payload: null) => (await failing.triggerAndWait(null)).ok,
@@ -26,12 +34,27 @@ async function left(
   use: (t: TestEngine) => Promise<unknown>,
   options: TestEngineOptions = {},
 ): Promise<unknown> {
-  const t = await createTestEngine({ tasks: [nap, failing, parent], clock: { mode: 'manual' }, ...options })
+  const t = await createTestEngine({
+    tasks: [nap, failing, reporting, parent],
+    clock: { mode: 'manual' },
+    ...options,
+  })
   await use(t)
   return t.close().then(
     () => 'nothing',
     (error: unknown) => error,
   )
+}
+
+async function first(parts: AsyncIterable<unknown>): Promise<unknown> {
+  for await (const part of parts) return part
+  return undefined
+}
+
+async function all(parts: AsyncIterable<unknown>): Promise<unknown[]> {
+  const seen: unknown[] = []
+  for await (const part of parts) seen.push(part)
+  return seen
 }
 
 /** A run that has failed, and nobody has looked at it. */
@@ -51,10 +74,64 @@ describe('closing a test engine', () => {
     expect(error).toMatchObject({
       code: 'ERR_LOOSE_ENDS',
       message: expect.stringMatching(
-        /"run_\w+" is still awaited at .*loose-ends\.test\.ts:\d+:\d+$/,
+        /"run_\w+" is still awaited or read at .*loose-ends\.test\.ts:\d+:\d+$/,
       ) as unknown,
     })
     expect(await pending[0]).toMatchObject({ code: 'ERR_ENGINE_CLOSED' })
+  })
+
+  it.each<[string, (t: TestEngine, id: string) => AsyncIterable<unknown>]>([
+    ['a subscription', (t, id) => t.engine.runs.subscribeToRun(id)],
+    ['a subscription with its streams', (t, id) => t.engine.runs.subscribeToRun(id).withStreams()],
+    ['a stream', (t, id) => t.engine.streams.read(id, 'news')],
+  ])('says that %s was begun and not left, and where', async (_what, open) => {
+    const error = await left(async (t) => {
+      const { id } = await t.engine.trigger(reporting, null)
+      await open(t, id)[Symbol.asyncIterator]().next()
+    })
+    expect(error).toMatchObject({
+      code: 'ERR_LOOSE_ENDS',
+      message: expect.stringMatching(
+        /"run_\w+" is still awaited or read at .*loose-ends\.test\.ts:\d+:\d+$/,
+      ) as unknown,
+    })
+  })
+
+  it.each<[string, (parts: AsyncIterable<unknown>, t: TestEngine) => Promise<unknown>]>([
+    ['left', async (parts) => first(parts)],
+    ['read to its end', async (parts) => all(parts)],
+    ['never begun', async (parts) => parts[Symbol.asyncIterator]()],
+    [
+      'ended with the engine',
+      async (parts, t) =>
+        parts[Symbol.asyncIterator]()
+          .next()
+          .then(() => t.engine.close()),
+    ],
+  ])('is content with a subscription that was %s', async (_what, use) => {
+    const closed = await left(
+      async (t) => {
+        const run = await t.engine.trigger(reporting, null)
+        await use(t.engine.runs.subscribeToRun(run.id).withStreams(), t)
+      },
+      { clock: {} },
+    )
+    expect(closed).toBe('nothing')
+  })
+
+  it('does not mind what a task reads', async () => {
+    const following = task({
+      id: 'following',
+      run: async (id: string, { runs }) => first(runs.subscribeToRun(id)),
+    })
+    const closed = await left(
+      async (t) => {
+        const run = await t.engine.trigger(nap, null)
+        await (await t.engine.trigger(following, run.id)).result()
+      },
+      { tasks: [nap, following] },
+    )
+    expect(closed).toBe('nothing')
   })
 
   it('says which failure nobody looked at, and where that run was triggered', async () => {

@@ -74,6 +74,17 @@ describe('Witness', () => {
     expect(witness.forgottenBy(10)).toMatchObject({ id: 'token_1', origin: here(), isTimeoutDefault: true })
   })
 
+  it('knows when every waiting token is due, and where it was created', () => {
+    const witness = new Witness()
+    for (const [index, id] of tokenIds.entries())
+      witness.tokenCreated(tokenRecord(id, 30 - 10 * index), false, here)
+    witness.tokenSettled('token_2')
+    expect([...witness.deadlines()]).toMatchObject([
+      { tokenId: 'token_1', at: 30, createdAt: 0, origin: here() },
+      { tokenId: 'token_3', at: 10, createdAt: 0, origin: here() },
+    ])
+  })
+
   it('shows a run with what its children wait for, and no circle', () => {
     const witness = new Witness()
     for (const id of runIds) witness.runCreated(runRecord(id), here)

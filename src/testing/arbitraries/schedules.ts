@@ -15,7 +15,14 @@ export interface SchedulesOptions {
  * ```ts
  * await fc.assert(
  *   fc.asyncProperty(schedules(), fc.boolean(), async (schedule, answer) => {
- *     await schedule.run(async (t) => { … }, { tasks: [review], crashes: 'every-commit' })
+ *     await schedule.run(
+ *       async (t) => {
+ *         const run = await t.engine.trigger(review, { doc: 'd1' })
+ *         await t.complete({ tag: 'review' }, { approved: answer })
+ *         await run.outcome()
+ *       },
+ *       { tasks: [review], crashes: 'every-commit' },
+ *     )
  *   }),
  * )
  * ```

@@ -1,11 +1,13 @@
-import type { Awaitable } from '../../contract/storage.ts'
+import type { Awaitable, Unsubscribe } from '../../contract/storage.ts'
 import type { Engine } from '../../core/engine.ts'
-import type { AnyTask } from '../../core/run.ts'
+import type { AnyTask, TaskOutput, TaskPayload } from '../../core/run.ts'
 import { currentScope } from '../../core/run-scope.ts'
 import type { CompletedToken, TokenReference } from '../../core/token.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { parseDuration } from '../../primitives/duration.ts'
 import { type AnswerInstant, readInstant } from '../answer-instant.ts'
+import type { StandIns, TaskCall, TaskMock } from '../stand-ins.ts'
+import { loadCreateHandler, postJson } from '../token-post.ts'
 import { callerName } from './boundary-storage.ts'
 import type { Process } from './process.ts'
 import { NobodyAskedError, type QuestionDesk, type TokenFilter, type WaitingToken } from './question-desk.ts'
@@ -32,6 +34,18 @@ export interface ExplorationTools {
   readonly clock: ScheduleClock
   /** Adds tasks that are made in the body, before anything else is asked of the engine. */
   use(...tasks: readonly AnyTask[]): void
+  /** All calls of a task in this schedule so far, in order; those that a crash cut off have no outcome. */
+  calls<Called extends AnyTask>(task: Called): readonly TaskCall<TaskPayload<Called>, TaskOutput<Called>>[]
+  /** Calls `mock` instead of the task's own function, until what this answers is called. */
+  mock<Mocked extends AnyTask>(
+    task: Mocked,
+    mock: TaskMock<TaskPayload<Mocked>, TaskOutput<Mocked>>,
+  ): Unsubscribe
+  /**
+   * Posts a JSON body, or none, to the URL of a token, through the HTTP handler and without a port; again when a crash or
+   * a fault comes between.
+   */
+  post(url: string, body?: unknown): Promise<Response>
   /** Something in the outside world: its effect happens between two boundaries, and a crash may come before or after. */
   step<T = void>(name: string, effect?: () => Awaitable<T>): Promise<T>
   /** The exploration fails if `condition` was true in none of its schedules. */
@@ -56,13 +70,14 @@ export interface ExplorationTools {
 export interface BodyToolsOptions {
   readonly world: World
   readonly desk: QuestionDesk
-  readonly tasks: AnyTask[]
+  readonly standIns: StandIns
   readonly mayRepeat: boolean
   readonly sometimes: (name: string, condition: boolean) => void
 }
 
 /** Makes what a body works with. */
-export function bodyTools({ world, desk, tasks, mayRepeat, sometimes }: BodyToolsOptions): ExplorationTools {
+export function bodyTools(options: BodyToolsOptions): ExplorationTools {
+  const { world, desk, standIns, mayRepeat, sometimes } = options
   const surviving = new SurvivingEngine(world, mayRepeat)
   const { engine } = surviving
   const clock: ScheduleClock = {
@@ -77,9 +92,19 @@ export function bodyTools({ world, desk, tasks, mayRepeat, sometimes }: BodyTool
     clock,
     sometimes,
     use(...added) {
-      if (world.isStarted)
+      if (world.processes.some(({ isMain }) => isMain))
         throw new Error('Cannot add a task: the engine was used before, call `t.use` first')
-      tasks.push(...added)
+      standIns.add(added)
+    },
+    calls: (task) => standIns.calls(task),
+    mock: (task, mock) => standIns.mock(task, mock),
+    async post(url, body) {
+      // Loading takes real time.
+      const createHandler = await world.boundaries.external(loadCreateHandler())
+      for (;;) {
+        const response = await surviving.survive((of) => postJson(createHandler(of), url, body))
+        if (response.status !== 500 || !mayRepeat) return response
+      }
     },
     step: <T = void>(name: string, effect?: () => Awaitable<T>) =>
       // Without an effect there is nothing to answer.

@@ -11,6 +11,8 @@ export interface Decider {
   end?(decisions: readonly Decision[]): void
   /** How many deviations the schedule that was begun last has at least. */
   readonly depth?: number
+  /** What it draws from, if it draws. */
+  readonly seed?: number | string
   /** Whether it ends when it has tried every schedule there is with so many deviations, and not before. */
   readonly isExhaustive: boolean
 }

@@ -11,6 +11,8 @@ export interface FailedSchedule {
   readonly run: number
   /** How many deviations it had before it was shrunk. */
   readonly deviationsBefore: number
+  /** What the schedules were drawn from, if they were. */
+  readonly seed?: number | string | undefined
 }
 
 /** A schedule was found in which something does not hold. The message tells what happened and how to see it again. */
@@ -23,9 +25,11 @@ export class ExplorationError extends Error {
   readonly replay: string
   /** Which schedule failed, from 1. */
   readonly run: number
+  /** What the schedules were drawn from; none when they were enumerated or replayed. */
+  readonly seed: number | string | undefined
 
   constructor(failed: FailedSchedule) {
-    const { trace, report, run } = failed
+    const { trace, report, run, seed } = failed
     const cause = report.failure?.error
     super(describe(failed), { cause })
     this.name = 'ExplorationError'
@@ -33,6 +37,7 @@ export class ExplorationError extends Error {
     this.trace = trace
     this.replay = formatTrace(trace)
     this.run = run
+    this.seed = seed
   }
 }
 
@@ -41,7 +46,7 @@ export function invariantOf(error: unknown): Invariant {
   return error instanceof InvariantViolation ? error.invariant : 'the body holds'
 }
 
-function describe({ trace, report, run, deviationsBefore }: FailedSchedule): string {
+function describe({ trace, report, run, deviationsBefore, seed }: FailedSchedule): string {
   const cause = report.failure?.error
   const replay = formatTrace(trace)
   const shrunk = deviationsBefore > trace.length ? `, shrunk from ${deviationsBefore}` : ''
@@ -56,6 +61,7 @@ function describe({ trace, report, run, deviationsBefore }: FailedSchedule): str
     '',
     `Replay: explore(body, { replay: '${replay}' })`,
     `or set  WAITPOINT_REPLAY='${replay}'`,
+    ...(seed === undefined ? [] : [`Seed:   ${seed}, all schedules again with WAITPOINT_SEED='${seed}'`]),
   ].join('\n')
 }
 

@@ -34,10 +34,18 @@ export class Process {
     this.#isObserved = isObserved
   }
 
-  /** Runs whose code is busy with what is neither the engine's nor this clock's: real I/O, or a bug. */
+  /**
+   * Who is busy with what is neither the engine's nor this clock's: runs whose code is at real I/O, or a bug; requests
+   * whose body is read.
+   */
   get away(): readonly string[] {
-    const executing = [...this.#holds].filter(({ kind }) => kind === 'executing')
-    return executing.length > this.#isAsleep ? executing.map(({ id }) => id) : []
+    const executing: string[] = []
+    const called: string[] = []
+    for (const { kind, id } of this.#holds) {
+      if (kind === 'executing') executing.push(id)
+      else if (kind === 'call') called.push(id)
+    }
+    return executing.length > this.#isAsleep ? [...called, ...executing] : called
   }
 
   /** What its engine is busy with, or waits for. */

@@ -56,6 +56,7 @@ function endless(seed: number | string, begin: (fraction: () => number) => Choos
   let schedules = 0
   return {
     isExhaustive: false,
+    seed,
     begin() {
       const source = seededRandom(`${seed} ${schedules}`)
       schedules += 1

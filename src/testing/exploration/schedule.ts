@@ -1,6 +1,7 @@
 import { macrotaskTurn } from '../../clock/macrotask-turn.ts'
 import { systemClock } from '../../clock/system-clock.ts'
 import type { AnyTask } from '../../core/run.ts'
+import { StandIns } from '../stand-ins.ts'
 import { type ExplorationTools, bodyTools } from './body-tools.ts'
 import type { Boundary } from './boundaries.ts'
 import type { WaitOutcome } from './observer.ts'
@@ -51,7 +52,7 @@ export class Schedule {
   readonly #world: World
   readonly #desk: QuestionDesk
   readonly #record: ScheduleRecord
-  readonly #tasks: AnyTask[]
+  readonly #standIns: StandIns
   #body: { readonly state: 'runs' | 'returned' } | { readonly state: 'threw'; readonly error: unknown } = {
     state: 'runs',
   }
@@ -60,10 +61,10 @@ export class Schedule {
   constructor(options: ScheduleOptions, choose: Choose, isDetailed = false) {
     this.#record = new ScheduleRecord(choose, isDetailed)
     this.#options = options
-    const tasks = [...options.tasks]
+    this.#standIns = new StandIns(options.tasks)
+    const { tasks } = this.#standIns
     this.#world = new World({ ...options, engine: { ...options.engine, tasks } })
     this.#desk = new QuestionDesk(this.#world)
-    this.#tasks = tasks
   }
 
   /** @param sometimes Where conditions are collected that are to be true in some schedule. */
@@ -95,7 +96,7 @@ export class Schedule {
     const tools = bodyTools({
       world: this.#world,
       desk: this.#desk,
-      tasks: this.#tasks,
+      standIns: this.#standIns,
       mayRepeat: crashes !== 'never' || faults.some((fault) => fault !== 'late'),
       sometimes: (name, condition) => sometimes.set(name, condition || (sometimes.get(name) ?? false)),
     })
@@ -197,7 +198,7 @@ export class Schedule {
   }
 
   #isAway(): boolean {
-    return this.#world.isStarted && this.#world.life.process.away.length > 0
+    return this.#world.processes.some(({ away }) => away.length > 0)
   }
 
   #waitForRuns(): Promise<void> {
@@ -218,9 +219,11 @@ export class Schedule {
   }
 
   #stillBusy(): InvariantViolation {
-    const runs = this.#world.isStarted ? this.#world.life.process.away : []
+    const { processes, names } = this.#world
+    const away = processes.flatMap((process) => process.away)
     const who =
-      runs.map((id) => `run "${this.#world.names.of(id) ?? id}"`).join(', ') || 'what `t.external` was given'
+      away.map((id) => (names.of(id) === undefined ? `"${id}"` : `run "${names.of(id) ?? ''}"`)).join(', ') ||
+      'what `t.external` was given'
     const message = `${who} is busy with something that is neither the engine's nor \`t.clock\`'s, and does not come back`
     return new InvariantViolation('the body comes to an end', message)
   }
@@ -248,7 +251,7 @@ export class Schedule {
   }
 
   async #end(): Promise<void> {
-    if (!this.#world.isStarted) return
+    if (this.#world.processes.length === 0) return
     await this.#world.ended()
     await this.#world.close()
     const { violation } = this.#world

@@ -1,6 +1,6 @@
 import type { Unsubscribe } from '../../contract/storage.ts'
 import type { CursorPage, CursorPagePromise } from '../../core/cursor-page.ts'
-import { type Engine, kernelOf } from '../../core/engine.ts'
+import { type Engine, kernelOf, passFor } from '../../core/engine.ts'
 import type { EngineEvents } from '../../core/engine-events.ts'
 import type {
   AnyTask,
@@ -35,7 +35,7 @@ export class SurvivingEngine {
   /** As the interface that everything else takes. */
   get engine(): Engine {
     const current = (): Engine => this.#world.life.engine
-    return {
+    const facade: Engine = {
       wait: this.#wait(),
       runs: this.#runs(),
       tasks: this.#tasks(),
@@ -53,6 +53,8 @@ export class SurvivingEngine {
       close: (options) => current().close(options),
       [Symbol.asyncDispose]: () => current().close(),
     }
+    passFor(facade, current)
+    return facade
   }
 
   /** Makes a call until it is answered. */

@@ -1,10 +1,10 @@
 import type { TokenRecord } from '../../contract/records.ts'
 import type { Storage } from '../../contract/storage.ts'
+import { checkTokenHistory, type TokenOperation } from '../token-history.ts'
+import { isSameState, type TokenState, tokenStateOf } from '../token-model.ts'
 import type { Names } from './names.ts'
 import type { WaitOutcome, Watcher } from './observer.ts'
 import type { CallOf, StorageCall } from './storage-call.ts'
-import { checkTokenHistory, type TokenOperation } from './token-history.ts'
-import { isSameState, type TokenState } from './token-model.ts'
 import { InvariantViolation } from './violation.ts'
 
 interface Watched {
@@ -32,7 +32,7 @@ export class TokenWatcher implements Watcher {
 
   called(call: StorageCall): void {
     const { now, calledAt } = call
-    if (this.#sweeps.at(-1)?.now !== now) this.#sweeps.push({ kind: 'look', now, calledAt })
+    if (this.#sweeps.at(-1)?.now !== now) this.#sweeps.push({ kind: 'look', what: 'a tick', now, calledAt })
     if (call.name === 'tokens.settle') this.#watch(call.args[0].id, call)
     else if (call.name === 'tokens.get') this.#watch(call.args[0], call)
     else if (call.name === 'tokens.await') this.#watch(call.args[0].tokenId, call)
@@ -55,7 +55,7 @@ export class TokenWatcher implements Watcher {
   async ended(storage: Storage, now: number): Promise<void> {
     for (const { watched, call } of this.#calls) {
       watched.operations.push(operationOf(call))
-      watched.timeoutAt = recordOf(call)?.timeoutAt ?? watched.timeoutAt
+      watched.timeoutAt = answerOf(call)?.record.timeoutAt ?? watched.timeoutAt
     }
     for (const { id, operations, timeoutAt, acknowledged } of this.#watched.values()) {
       const sweep = this.#sweeps.find((first) => first.now >= timeoutAt)
@@ -90,15 +90,17 @@ export class TokenWatcher implements Watcher {
         'single assignment',
         `${this.#name(id)}: two completions were told that they won`,
       )
-    watched.acknowledged = stateOf(answer.record)
+    watched.acknowledged = tokenStateOf(answer.record)
   }
 
   #swept(record: TokenRecord, { calledAt, now, reply }: CallOf<'tick'>): void {
     if (record.kind !== 'MANUAL' || reply === undefined) return
-    const told = { answeredAt: reply.answeredAt, seen: stateOf(record), won: false }
+    const { completedAt } = record
+    const seen = tokenStateOf(record)
+    const told = { answeredAt: reply.answeredAt, seen, completedAt, won: false, settledNow: true }
     const watched = this.#of(record.id)
     watched.timeoutAt = record.timeoutAt ?? Infinity
-    watched.operations.push({ kind: 'look', now, calledAt, reply: told })
+    watched.operations.push({ kind: 'look', what: 'tick', now, calledAt, reply: told })
   }
 
   async #checkKept(
@@ -107,7 +109,7 @@ export class TokenWatcher implements Watcher {
   ): Promise<void> {
     const record = (await storage.tokens.get(id, now))?.record
     // What has ended is not kept for ever.
-    if (record === undefined || isSameState(stateOf(record), acknowledged)) return
+    if (record === undefined || isSameState(tokenStateOf(record), acknowledged)) return
     const message = `${this.#name(id)} was completed, and whoever did it was told so, but it is ${record.status}`
     throw new InvariantViolation('no acknowledged completion lost', message)
   }
@@ -118,32 +120,33 @@ export class TokenWatcher implements Watcher {
 }
 
 function operationOf(call: TokenCall): TokenOperation {
-  const { calledAt, now } = call
+  const { name, calledAt, now } = call
   const operation: TokenOperation =
-    call.name === 'tokens.settle'
-      ? { kind: 'complete', outputJson: call.args[0].outputJson, now, calledAt }
-      : { kind: 'look', now, calledAt }
-  const record = recordOf(call)
-  if (record === undefined || call.reply === undefined) return operation
+    name === 'tokens.settle'
+      ? { kind: 'complete', what: name, outputJson: call.args[0].outputJson, now, calledAt }
+      : { kind: 'look', what: name, now, calledAt }
+  const told = answerOf(call)
+  if (told === undefined || call.reply === undefined) return operation
+  const { record, won = false, settledNow } = told
+  const { answeredAt } = call.reply
+  const seen = tokenStateOf(record)
   return {
     ...operation,
-    reply: { answeredAt: call.reply.answeredAt, seen: stateOf(record), won: hasWon(call) },
+    reply: { answeredAt, seen, completedAt: record.completedAt, won, settledNow },
   }
 }
 
-function hasWon({ name, reply }: TokenCall): boolean {
-  const answer = name === 'tokens.settle' ? reply?.answer : undefined
-  return answer !== undefined && answer !== 'stale' && answer.won
+interface TokenTold {
+  readonly record: TokenRecord
+  readonly won?: boolean
+  readonly settledNow: boolean
 }
 
-function recordOf(call: TokenCall): TokenRecord | undefined {
+function answerOf(call: TokenCall): TokenTold | undefined {
   const answer = call.reply?.answer
   // An attempt that lost its run is not told what became of the token.
   if (answer === undefined || answer === 'stale') return undefined
-  if ('record' in answer) return answer.record
-  return 'token' in answer ? answer.token : undefined
-}
-
-function stateOf({ status, outputJson }: TokenRecord): TokenState {
-  return status === 'COMPLETED' ? { status, outputJson } : { status }
+  if ('record' in answer) return answer
+  if (!('token' in answer)) return undefined
+  return { record: answer.token, settledNow: answer.outcome === 'settled' && answer.settledNow }
 }

@@ -74,8 +74,9 @@ export class World {
     return (this.#elsewhere ??= this.#start(new Process('elsewhere'), options)).engine
   }
 
-  get isStarted(): boolean {
-    return this.#life !== undefined
+  /** Those that live. */
+  get processes(): readonly Process[] {
+    return this.#lives.map(({ process }) => process)
   }
 
   /** What was found not to hold so far. */
@@ -115,9 +116,9 @@ export class World {
 
   /** Nothing more happens: what is left is looked at. */
   async ended(): Promise<void> {
-    if (!this.isStarted) return
+    if (this.#life === undefined) return
     for (const { process } of this.#lives) process.isObserved = false
-    await this.observer.ended(this.life.facing)
+    await this.observer.ended(this.#life.facing)
   }
 
   /** Closes the engines: nothing of them may be left. */

@@ -1,8 +1,8 @@
+import { checkTokenHistory } from '../../token-history.ts'
 import { CallRecorder } from '../call-recorder.ts'
 import type { Law } from '../law.ts'
 import { Mismatch, same } from '../sameness.ts'
 import { A, B, idsOf, namesOf, type Subject } from '../subject.ts'
-import { tokenHistoryFault } from '../token-history.ts'
 
 const ROUNDS = 8
 
@@ -20,19 +20,19 @@ export const historyLaws: readonly Law[] = [
         const recorder = new CallRecorder()
         const settle = async (by: string, now: number): Promise<unknown> =>
           recorder.record(
-            `settle by ${by} at ${now}`,
+            { kind: 'complete', outputJson: `"${by}"`, now: s.at(now), what: `settle by ${by} at ${now}` },
             () => s.settle(id, now, { by, outputJson: `"${by}"` }),
             (answer) => (answer === 'stale' ? undefined : answer),
           )
         const get = async (now: number): Promise<unknown> =>
           recorder.record(
-            `get at ${now}`,
+            { kind: 'look', now: s.at(now), what: `get at ${now}` },
             () => s.storage.tokens.get(id, s.at(now)),
             (answer) => answer,
           )
         const wait = async (): Promise<unknown> =>
           recorder.record(
-            'await',
+            { kind: 'look', now: s.at(99), what: 'await' },
             () => s.wait(run, id, 99),
             (answer) =>
               'token' in answer
@@ -42,9 +42,9 @@ export const historyLaws: readonly Law[] = [
         const late = round % 2 === 0 ? 99 : 100
         await Promise.all([get(99), settle(A, late), wait(), settle(B, 99), get(late), settle(B, 98)])
         await get(99)
-        const fault = tokenHistoryFault(recorder.calls)
-        if (fault !== undefined)
-          throw new Mismatch(`the history of "${id}"`, { expected: 'one order', seen: fault })
+        const problem = checkTokenHistory(recorder.operations, s.at(100))
+        if (problem !== undefined)
+          throw new Mismatch(`the history of "${id}"`, { expected: 'one order', seen: problem.message })
       }
     },
   },

@@ -7,7 +7,7 @@ import { World } from '../model/world.ts'
 import { Mismatch } from '../sameness.ts'
 import type { Subject } from '../subject.ts'
 
-const PROGRAMS = 16
+const PROGRAMS = 24
 const LENGTH = 100
 const OPENING: readonly Command[] = [0, 1, 2].map((owner) => ({
   name: 'tick',

@@ -1,3 +1,5 @@
+import type { TokenRecord } from '../contract/records.ts'
+
 /** What a token is, as far as anybody can see. */
 export type TokenState =
   | { readonly status: 'WAITING' }
@@ -17,6 +19,8 @@ export interface TokenStep {
   readonly state: TokenState
   /** Whether this action completed it. */
   readonly won: boolean
+  /** Whether this action settled it, by its deadline if not by completing it. */
+  readonly settledNow: boolean
 }
 
 /**
@@ -28,10 +32,15 @@ export function tokenAfter(
   { kind, outputJson, now }: TokenAction,
   timeoutAt: number,
 ): TokenStep {
-  if (state.status !== 'WAITING') return { state, won: false }
-  if (now >= timeoutAt) return { state: { status: 'TIMED_OUT' }, won: false }
-  if (kind === 'look') return { state, won: false }
-  return { state: { status: 'COMPLETED', outputJson }, won: true }
+  if (state.status !== 'WAITING') return { state, won: false, settledNow: false }
+  if (now >= timeoutAt) return { state: { status: 'TIMED_OUT' }, won: false, settledNow: true }
+  if (kind === 'look') return { state, won: false, settledNow: false }
+  return { state: { status: 'COMPLETED', outputJson }, won: true, settledNow: true }
+}
+
+/** The state of a token as a record says it. */
+export function tokenStateOf({ status, outputJson }: TokenRecord): TokenState {
+  return status === 'COMPLETED' ? { status, outputJson } : { status }
 }
 
 /** Whether two people saw the same. */

@@ -1,0 +1,84 @@
+import type { RunStatus, TokenStatus } from '../../../contract/records.ts'
+import type { PageRequest, RunFilter, TokenFilter } from '../../../contract/storage.ts'
+import { show } from '../sameness.ts'
+import type { Command } from './command.ts'
+import { pick, type Stage } from './stage.ts'
+
+const RUN_STATUSES: readonly (readonly RunStatus[] | undefined)[] = [
+  undefined,
+  ['QUEUED'],
+  ['EXECUTING', 'WAITING'],
+  ['COMPLETED', 'CANCELED', 'CRASHED'],
+]
+const TOKEN_STATUSES: readonly (readonly TokenStatus[] | undefined)[] = [
+  undefined,
+  ['WAITING'],
+  ['COMPLETED', 'TIMED_OUT'],
+]
+const TAGS: readonly (readonly string[])[] = [[], ['red'], ['blue'], ['red', 'blue']]
+
+/** What a record of a program is tagged with. */
+export function tagsOf({ option }: Command): readonly string[] {
+  return pick(TAGS, option >> 2) ?? []
+}
+
+/** How a program looks at many records at once. */
+export class ListCalls {
+  readonly #stage: Stage
+
+  constructor(stage: Stage) {
+    this.#stage = stage
+  }
+
+  async runs(command: Command): Promise<void> {
+    const { option, token } = command
+    const filter: RunFilter = {
+      status: pick(RUN_STATUSES, option),
+      tags: asked(tagsOf(command)),
+      ...(token % 5 === 0 && { taskIds: ['task-a'] }),
+      ...(token % 5 === 1 && { notTaskIds: ['task-a'] }),
+      ...(token % 4 === 0 && { queues: ['narrow', 'keyed'] }),
+      ...boundsOf(command, await this.#stage.run(token)),
+    }
+    const page = pageOf(command, this.#stage.runIds)
+    const what = `runs.list ${show(filter)} ${show(page)}`
+    await this.#stage.both(what, (storage) => storage.runs.list(filter, page))
+  }
+
+  /** Only while nothing is due: which tokens a list settles depends on how far it looks. */
+  async tokens(command: Command): Promise<void> {
+    const { option, token } = command
+    const id = pick(this.#stage.tokenIds, token)
+    const known = id === undefined ? undefined : await this.#stage.reference.tokens.get(id, this.#stage.now)
+    const filter: TokenFilter = {
+      kind: option % 3 === 0 ? 'SLEEP' : 'MANUAL',
+      status: pick(TOKEN_STATUSES, option >> 1),
+      tags: asked(tagsOf(command)),
+      ...boundsOf(command, known?.record),
+    }
+    const page = pageOf(command, this.#stage.tokenIds)
+    const what = `tokens.list ${show(filter)} ${show(page)}`
+    await this.#stage.both(what, (storage) => storage.tokens.list(filter, page, this.#stage.now))
+  }
+}
+
+/** Bounds are inclusive: they stand where a record does. */
+function boundsOf(
+  { serial }: Command,
+  record: { readonly createdAt: number } | undefined,
+): { readonly from?: number; readonly to?: number } {
+  if (record === undefined || serial % 2 === 0) return {}
+  return serial % 4 === 1 ? { from: record.createdAt } : { to: record.createdAt }
+}
+
+/** Any of no tags is no record at all, which is not what a filter without tags means. */
+function asked(tags: readonly string[]): readonly string[] | undefined {
+  return tags.length === 0 ? undefined : tags
+}
+
+function pageOf({ option, run }: Command, ids: readonly string[]): PageRequest {
+  const limit = (option % 5) + 1
+  const id = pick(ids, run)
+  if (id === undefined || option % 3 === 0) return { limit }
+  return option % 3 === 1 ? { limit, after: id } : { limit, before: id }
+}

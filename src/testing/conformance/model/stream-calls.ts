@@ -1,0 +1,119 @@
+import type { RunRecord, SegmentEnd } from '../../../contract/records.ts'
+import type { ChunkRead, ChunksRead } from '../../../contract/storage.ts'
+import { chunkOf } from '../sample-records.ts'
+import { show } from '../sameness.ts'
+import type { Command } from './command.ts'
+import { type Call, pick, type Stage } from './stage.ts'
+
+const KEYS = ['draft', 'log'] as const
+/** So many runs write streams at a time. */
+const FEW = 2
+/** More than any program writes: what has left a history is not the same everywhere. */
+const HISTORY = { chunks: 10_000, bytes: 10_000_000 }
+const ENDS: readonly (SegmentEnd | undefined)[] = [
+  undefined,
+  undefined,
+  { reason: 'done' },
+  { reason: 'failed', errorJson: '{"message":"no"}' },
+]
+
+/** What a program does with the streams of its runs. */
+export class StreamCalls {
+  readonly #stage: Stage
+
+  constructor(stage: Stage) {
+    this.#stage = stage
+  }
+
+  /** Opens a stream, or opens it again. */
+  async open(command: Command): Promise<void> {
+    const run = (await this.#writer(command)) ?? (await this.#stage.run(command.run))
+    // Whoever held it has left: nobody is there to write.
+    if (run?.owner !== undefined) await this.#open(run, command)
+  }
+
+  /** Appends what follows, or something that was said before with more after it; or says other values, or leaves a gap. */
+  async append(command: Command): Promise<void> {
+    const { option } = command
+    const run = await this.#writer(command)
+    if (run === undefined) return
+    if ((await this.#known(run, command))?.segments.at(-1)?.attempt !== run.attempt)
+      await this.#open(run, { ...command, isStale: false })
+    const stream = await this.#known(run, command)
+    const segment = stream?.segments.at(-1)
+    if (stream === undefined || segment === undefined) return
+    const { id: runId, epoch, owner = 'nobody' } = run
+    const repeated = Math.min(option % 3, stream.next - segment.first)
+    const isWrong = option % 11 === 0
+    const first = stream.next - repeated + (isWrong && repeated === 0 ? 1 : 0)
+    const fresh = 1 + (option % 2)
+    const chunks = Array.from({ length: repeated + fresh }, (_, at) =>
+      chunkOf({ [keyOf(command)]: first + at, by: isWrong ? 'nobody' : run.attempt }),
+    )
+    const request = {
+      runId,
+      key: keyOf(command),
+      epoch: command.isStale && !isWrong ? epoch - 1 : epoch,
+      first,
+      chunks,
+      end: pick(ENDS, option >> 2),
+      history: HISTORY,
+      by: owner,
+    }
+    const call: Call = async (storage) => {
+      try {
+        return await storage.chunks.append(request)
+      } catch {
+        return 'an error'
+      }
+    }
+    await this.#stage.both(`chunks.append ${show(request)}`, call)
+  }
+
+  /** Reads a part of a stream. */
+  async read(command: Command): Promise<void> {
+    const run = (await this.#writer(command)) ?? (await this.#stage.run(command.run))
+    if (run === undefined) return
+    const stream = await this.#known(run, command)
+    const from = command.option % ((stream?.next ?? 0) + 1)
+    await this.#read({ runId: run.id, key: keyOf(command), from, limit: (command.option % 4) + 1 })
+  }
+
+  /** Reads all streams of a run. */
+  async compare(runId: string): Promise<void> {
+    for (const key of KEYS) await this.#read({ runId, key, from: 0, limit: 1_000 })
+  }
+
+  /** One of the few runs that have gone through most: streams of many attempts are rare else. */
+  async #writer({ run }: Command): Promise<RunRecord | undefined> {
+    if (run % 8 === 0) return undefined
+    const status = ['EXECUTING', 'WAITING'] as const
+    const { records } = await this.#stage.reference.runs.list({ status }, { limit: 1_000 })
+    const held = records.filter(({ owner }) => owner !== undefined)
+    const eldest = held.sort((one, other) => other.attempt - one.attempt)
+    return pick(eldest.slice(0, FEW), run)
+  }
+
+  async #open({ id: runId, epoch, attempt, owner = 'nobody' }: RunRecord, command: Command): Promise<void> {
+    const fence = { epoch: command.isStale ? epoch - 1 : epoch, attempt, by: owner, now: this.#stage.now }
+    const request = { runId, key: keyOf(command), ...fence }
+    await this.#stage.both(`chunks.open ${show(request)}`, (storage) => storage.chunks.open(request))
+  }
+
+  async #read(request: ChunkRead): Promise<void> {
+    await this.#stage.both(`chunks.read ${show(request)}`, async (storage) => {
+      const read: ChunksRead | undefined = await storage.chunks.read(request)
+      return read && { ...read, chunks: read.chunks.map(({ text, value }) => [text, value]) }
+    })
+  }
+
+  async #known({ id: runId }: RunRecord, command: Command): Promise<ChunksRead['stream'] | undefined> {
+    const request = { runId, key: keyOf(command), from: 0, limit: 1 }
+    return (await this.#stage.reference.chunks.read(request))?.stream
+  }
+}
+
+/** Mostly the first. */
+function keyOf({ token }: Command): string {
+  return token % 4 === 0 ? KEYS[1] : KEYS[0]
+}
