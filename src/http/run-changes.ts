@@ -3,7 +3,7 @@ import type { Engine } from '../core/engine.ts'
 import { WaitpointError } from '../core/errors.ts'
 import type { Kernel } from '../core/kernel.ts'
 import { readTags } from '../core/new-run.ts'
-import { type RunScope, runInScope } from '../core/run-scope.ts'
+import { hasFinished, type RunScope, runInScope } from '../core/run-scope.ts'
 import { isFinal } from '../core/run-status.ts'
 import { readMetadata } from '../core/run-view.ts'
 import { toJson } from '../core/serialize.ts'
@@ -87,7 +87,7 @@ export class RunChanges {
   async #flushed(scope: RunScope): Promise<void> {
     try {
       await this.#engine.metadata.flush()
-      if (!scope.isEnded || scope.isFinished) return
+      if (!scope.isEnded || hasFinished(scope)) return
     } catch (error) {
       if (!(error instanceof WaitpointError)) throw error
     }
