@@ -1,24 +1,64 @@
 import { jwtVerify } from 'jose'
 import type { KernelParts } from '../core/kernel.ts'
+import { type Access, allows } from './access-scope.ts'
 import { areEqualSecrets } from './equal-secrets.ts'
 import { Refusal } from './refusal.ts'
 
 const ISSUER = 'https://id.trigger.dev'
 const AUDIENCE = 'https://api.trigger.dev'
+/** How one secret key is told from another, by its place: the key itself is nothing to keep. */
+const SECRET_KEY = 'secret key '
 
-/** The scopes of whoever sends a request: a secret key may do everything, an access token what is written in it. */
-export async function callerScopes(
+/** Whoever sends a request, as the credential proves it: a secret key may do everything, an access token what it says. */
+export class Caller {
+  /** The same for every request with this credential, and for no other; without the secret part of it. */
+  readonly credential: string
+  readonly #scopes: readonly string[]
+
+  constructor(credential: string, scopes: readonly string[]) {
+    this.credential = credential
+    this.#scopes = scopes
+  }
+
+  get hasSecretKey(): boolean {
+    return this.credential.startsWith(SECRET_KEY)
+  }
+
+  may(access: Access): boolean {
+    return allows(this.#scopes, access)
+  }
+
+  /** @throws Refusal 403 unless one of these is allowed. */
+  require(...anyOf: readonly Access[]): void {
+    if (!anyOf.some((access) => this.may(access))) throw forbidden()
+  }
+
+  /** @throws Refusal 403 for an access token, whatever it may do. */
+  requireSecretKey(): void {
+    if (!this.hasSecretKey) throw forbidden()
+  }
+}
+
+/**
+ * Who sends a request.
+ *
+ * @throws Refusal 401 without a credential, or with one that proves nothing.
+ */
+export async function readCaller(
   { headers }: Request,
   { credentials, host }: Pick<KernelParts, 'credentials' | 'host'>,
-): Promise<readonly string[]> {
+): Promise<Caller> {
   const presented = /^Bearer +(\S.*)$/i.exec(headers.get('authorization') ?? '')?.[1]
   if (presented === undefined) throw unauthorized('Invalid or Missing API key')
   const matches = credentials.secretKeys.map((key) => areEqualSecrets(presented, key))
-  if (matches.includes(true)) return ['admin']
-  if (presented.split('.').length !== 3) throw unauthorized('Invalid API key')
+  const place = matches.indexOf(true)
+  if (place >= 0) return new Caller(`${SECRET_KEY}${place}`, ['admin'])
+  const parts = presented.split('.')
+  if (parts.length !== 3) throw unauthorized('Invalid API key')
   for (const key of credentials.secretKeys) {
     const scopes = await signedScopes(presented, key, host.now())
-    if (scopes !== undefined) return scopes
+    // What is signed is the text of both parts, so that there is no second spelling of it.
+    if (scopes !== undefined) return new Caller(`${parts[0]}.${parts[1]}`, scopes)
   }
   throw unauthorized('Public Access Token is invalid')
 }
@@ -44,4 +84,9 @@ async function signedScopes(jwt: string, key: string, now: number): Promise<read
 
 function unauthorized(message: string): Refusal {
   return new Refusal(401, message, { headers: { 'www-authenticate': 'Bearer' } })
+}
+
+function forbidden(): Refusal {
+  const details = { code: 'unauthorized', param: 'access_token', type: 'authorization' }
+  return new Refusal(403, 'Unauthorized', { details })
 }
