@@ -54,11 +54,7 @@ export class StreamReader {
 
   /** What reading one stream to the end of a segment comes to, unless that is simply the end. */
   failureOf(end: SegmentEnd): Error | undefined {
-    if (end.reason === 'done') return undefined
-    if (end.reason === 'interrupted') return new StreamInterruptedError(this.key, this.#position)
-    const cause = errorFromJson(end.errorJson)
-    const message = `Cannot read on in stream "${this.key}": its source threw: ${cause.message}`
-    return new WaitpointError('ERR_STREAM_FAILED', message, { cause })
+    return failureOf(end, { key: this.key, next: this.#position })
   }
 
   #page({ stream, chunks: read }: ChunksRead): ChunkPage {
@@ -80,6 +76,18 @@ export class StreamReader {
   #isResumed({ reason }: SegmentEnd): boolean {
     return reason === 'interrupted' && this.#first > 0 && this.#position === this.#first
   }
+}
+
+/** The same for whoever knows how far it has read. */
+export function failureOf(
+  end: SegmentEnd,
+  { key, next }: { readonly key: string; readonly next: number },
+): WaitpointError | undefined {
+  if (end.reason === 'done') return undefined
+  if (end.reason === 'interrupted') return new StreamInterruptedError(key, next)
+  const cause = errorFromJson(end.errorJson)
+  const message = `Cannot read on in stream "${key}": its source threw: ${cause.message}`
+  return new WaitpointError('ERR_STREAM_FAILED', message, { cause })
 }
 
 /** The last segment that starts at or before a position. */

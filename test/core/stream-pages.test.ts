@@ -33,6 +33,7 @@ describe('readPages', () => {
       async ({ metadata, ctx }) => {
         if (ctx.attempt.number === 2) return collect(await metadata.stream('k', sourceOf('again')))
         for await (const _ of await metadata.stream('k', endless)) throw new Error('once more')
+        return []
       },
       { retry: { maxAttempts: 2 } },
     )
