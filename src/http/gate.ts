@@ -3,6 +3,7 @@ import { type Caller, readCaller } from './caller.ts'
 import type { Limits } from './limits.ts'
 import { OpenSubscriptions } from './open-subscriptions.ts'
 import { RequestRate } from './request-rate.ts'
+import { SpentTokens } from './spent-tokens.ts'
 
 /**
  * Where every request comes in: nothing of it is read, and nothing looked up, before it is known who sends it and that
@@ -19,6 +20,7 @@ export class Gate {
   readonly subscriptions: OpenSubscriptions
   readonly #kernel: Kernel
   readonly #rate: RequestRate | undefined
+  readonly #spent = new SpentTokens()
 
   constructor(kernel: Kernel, { rate, subscriptions }: Limits) {
     const { host } = kernel.parts
@@ -47,5 +49,21 @@ export class Gate {
     await this.#kernel.open()
     proves()
     this.#rate?.count(credential)
+  }
+
+  /**
+   * Does what an access token for one use is for. One that fails has not been used.
+   *
+   * @throws Refusal 401 for one that is used up.
+   */
+  async spending<T>({ credential, onceUntil: expiresAt }: Caller, use: () => Promise<T>): Promise<T> {
+    if (expiresAt === undefined) return use()
+    const giveBack = this.#spent.spend(credential, { expiresAt, now: this.#kernel.parts.host.now() })
+    try {
+      return await use()
+    } catch (error) {
+      giveBack()
+      throw error
+    }
   }
 }

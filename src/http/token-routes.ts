@@ -1,16 +1,75 @@
 import type { Hono } from 'hono'
+import type { TokenStatus } from '../contract/records.ts'
+import type { ListTokensParams } from '../core/token.ts'
+import { accessTokenHeaders } from './access-token.ts'
 import { callbackOutput } from './callback-output.ts'
 import { completionOutput } from './completion.ts'
 import { areEqualSecrets } from './equal-secrets.ts'
+import { readJsonObject } from './json-body.ts'
+import { checkLabels } from './labels.ts'
+import type { Limits } from './limits.ts'
+import { ListQuery } from './list-query.ts'
 import { Refusal } from './refusal.ts'
 import { checkAnnouncedLength, readBody } from './request-body.ts'
 import { addRoute } from './route.ts'
 import type { RouteContext } from './route-context.ts'
+import { createdTokenJson, retrievedTokenJson, tokenJson } from './token-json.ts'
+import { refusingWrongInput } from './wrong-input.ts'
 
-const TOKEN = '/api/v1/waitpoints/tokens/:id'
+const TOKENS = '/api/v1/waitpoints/tokens'
+const TOKEN = `${TOKENS}/:id` as const
 
-/** What completes a token over HTTP: the endpoint, and the token's own URL (specification 4.1). */
-export function addTokenRoutes(app: Hono, { engine, kernel, gate, limits }: RouteContext): void {
+/** Tokens over HTTP: created, listed, read; completed by the endpoint and by their own URL (specification 4.1). */
+export function addTokenRoutes(app: Hono, context: RouteContext): void {
+  addCompletion(app, context)
+  addRecords(app, context)
+}
+
+function addRecords(app: Hono, { engine, gate, limits }: RouteContext): void {
+  addRoute(app, TOKENS, {
+    POST: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      const body = await readJsonObject(c.req.raw, limits.createTokenBytes)
+      caller.requireSecretKey()
+      checkLabels(body, limits, 'Waitpoints')
+      const token = await refusingWrongInput(() => engine.wait.createToken(body))
+      return c.json(createdTokenJson(token), 200, accessTokenHeaders(token.publicAccessToken))
+    },
+    GET: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      caller.require({ action: 'read', type: 'waitpoints' })
+      const params = readTokenQuery(c.req.raw, limits)
+      const { data, pagination } = await refusingWrongInput(() => engine.wait.listTokens(params))
+      return c.json({ data: data.map(tokenJson), pagination })
+    },
+  })
+
+  addRoute(app, TOKEN, {
+    GET: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      const id = plausibleTokenId(c.req.param('id'))
+      caller.require({ action: 'read', type: 'waitpoints', id })
+      return c.json(retrievedTokenJson(await engine.wait.retrieveToken(id)))
+    },
+  })
+}
+
+function readTokenQuery(request: Request, { pageSize }: Limits): ListTokensParams {
+  const query = new ListQuery(request, ['status', 'tags', 'idempotencyKey'])
+  // What is no status is refused where the list is made.
+  const status = query.list('status') as readonly TokenStatus[] | undefined
+  const tags = query.list('tags')
+  const idempotencyKey = query.text('idempotencyKey')
+  return {
+    ...query.created(),
+    ...query.page(pageSize),
+    ...(status === undefined ? {} : { status }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  }
+}
+
+function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext): void {
   const { credentials } = kernel.parts
   const { completeBytes } = limits
 
