@@ -3,6 +3,7 @@ import { counts } from './figures/counts.ts'
 import { deadlines } from './figures/deadlines.ts'
 import { disk } from './figures/disk.ts'
 import { lists } from './figures/lists.ts'
+import { http } from './figures/http.ts'
 import { parked } from './figures/parked.ts'
 import { restart } from './figures/restart.ts'
 import { resume } from './figures/resume.ts'
@@ -29,6 +30,7 @@ const figures: readonly Figure[] = [
   schedules,
   disk,
   restart,
+  http,
   startUp,
 ]
 

@@ -5,6 +5,7 @@ import { counts } from '../../bench/figures/counts.ts'
 import { deadlines } from '../../bench/figures/deadlines.ts'
 import { disk } from '../../bench/figures/disk.ts'
 import { lists } from '../../bench/figures/lists.ts'
+import { http } from '../../bench/figures/http.ts'
 import { parked } from '../../bench/figures/parked.ts'
 import { restart } from '../../bench/figures/restart.ts'
 import { resume } from '../../bench/figures/resume.ts'
@@ -35,7 +36,7 @@ const lab: Lab = {
 }
 
 describe('figures', () => {
-  it.each([counts, runs, resume, parked, deadlines, lists, streams, schedules, disk, restart, startUp])(
+  it.each([counts, runs, resume, parked, deadlines, lists, streams, schedules, disk, restart, http, startUp])(
     'measures $name',
     async (figure) => {
       const measurements = await figure.measure(lab)
@@ -50,7 +51,7 @@ describe('figures', () => {
   )
 
   it('tells its contests apart by name', () => {
-    const names = [runs, resume, deadlines, lists, streams, schedules, disk].flatMap(({ contests }) =>
+    const names = [runs, resume, deadlines, lists, streams, schedules, disk, http].flatMap(({ contests }) =>
       contests.map(({ name }) => name),
     )
     expect(new Set(names).size).toBe(names.length)
