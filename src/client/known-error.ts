@@ -18,6 +18,10 @@ export function knownError(error: unknown, subject: Subject): unknown {
   // The codes of the library all look like this, and no others do.
   if (typeof code === 'string' && /^ERR_[A-Z_]+$/.test(code))
     return new WaitpointError(code as ErrorCode, said || error.message, { cause: error })
+  if (error.status === 422 && subject.kind === 'task' && said.startsWith('Cannot trigger task'))
+    return new WaitpointError('ERR_PAYLOAD_INVALID', said, { cause: error })
+  // What the engine says of input that it cannot use.
+  if (error.status === 400 && said.startsWith('Cannot ')) return new RangeError(said, { cause: error })
   const noun = error.status === 404 ? /^(waitpoint|run|task)\b.*not found/i.exec(said)?.[1] : undefined
   const kind = noun === undefined ? undefined : MISSING[noun.toLowerCase()]
   return kind === undefined ? error : notFound({ kind, id: subject.id }, error)

@@ -5,9 +5,9 @@ import { WireRecord } from './wire-record.ts'
 
 /** What a service says in the middle of a stream: an error of the engine, or one that connecting again may mend. */
 export function streamError(key: string, body: unknown): Error {
-  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body)
-  const wire = new WireRecord(isObject ? body : {}, 'an error of a stream')
-  const message = wire.text('message') ?? wire.text('error') ?? `Cannot read on in stream "${key}"`
+  const said = Object(body) as { readonly error?: unknown }
+  const wire = new WireRecord(Object(said.error ?? said), 'an error of a stream')
+  const message = wire.text('message') ?? `Cannot read on in stream "${key}": the service says so`
   const next = wire.number('next') ?? 0
   switch (wire.text('code')) {
     case 'ERR_STREAM_LAGGED':

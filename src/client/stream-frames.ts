@@ -50,6 +50,7 @@ export class StreamFrames {
   #take({ event, id, data }: EventSourceMessage): void {
     if (event === 'error') {
       this.#failure = streamError(this.#key, readJson(data))
+      if (id !== undefined) this.lastId = id
     } else if (this.#isBatched) {
       if (event === 'batch') this.#takeBatch(new WireRecord(readJson(data), 'a batch of a stream'))
     } else {

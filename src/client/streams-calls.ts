@@ -52,8 +52,17 @@ export class StreamsCalls implements ClientStreams {
     const id = runId(target)
     const body = jsonText(chunk, `a chunk of stream "${key}"`)
     if (body === undefined) throw new TypeError('Cannot append undefined: it is no JSON value')
-    const path = `/realtime/v1/streams/${encodeURIComponent(id)}/self/${encodeURIComponent(key)}/append`
-    await this.#transport.call({ method: 'POST', path, body, subject: { kind: 'run', id } }, signal)
+    const path = `/realtime/v1/streams/${encodeURIComponent(id)}/self/${encodeURIComponent(key)}`
+    // The first and only chunk of a writer of its own: sent again, it is not written again.
+    const headers = { 'x-client-id': this.#transport.newKey(), 'x-resume-from-chunk': '0' }
+    const request = {
+      method: 'POST',
+      path,
+      headers,
+      body: `${body}\n`,
+      subject: { kind: 'run', id },
+    } as const
+    await this.#transport.call(request, signal)
   }
 
   read<Chunk = unknown>(

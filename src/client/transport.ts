@@ -42,7 +42,7 @@ export class Transport {
   async call(request: ApiRequest, signal?: AbortSignal): Promise<ApiAnswer> {
     const backoff = new Backoff(this.settings, signal)
     const { method = 'GET' } = request
-    const headers = method === 'GET' ? {} : { 'x-trigger-request-idempotency-key': this.#newKey() }
+    const headers = method === 'GET' ? {} : { 'x-trigger-request-idempotency-key': this.newKey() }
     const keyed = { ...request, headers: { ...headers, ...request.headers } }
     for (;;) {
       try {
@@ -53,6 +53,11 @@ export class Transport {
         })
       }
     }
+  }
+
+  /** A name that nothing else has. */
+  newKey(): string {
+    return Array.from(this.settings.random.bytes(16), (byte) => byte.toString(16).padStart(2, '0')).join('')
   }
 
   /** What an address outside the service holds: a value that was too large for an answer. No credentials go there. */
@@ -135,10 +140,6 @@ export class Transport {
       value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`],
     )
     return `${this.settings.baseUrl}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`
-  }
-
-  #newKey(): string {
-    return Array.from(this.settings.random.bytes(16), (byte) => byte.toString(16).padStart(2, '0')).join('')
   }
 }
 

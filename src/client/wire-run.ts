@@ -52,7 +52,7 @@ export async function readRow(
     metadata: (metadata ?? {}) as Run['metadata'],
     // Where tasks of older versions announce them.
     ...(older.length === 0 ? {} : { realtimeStreams: older }),
-    attemptCount: wire.number('attemptCount') ?? wire.number('number') ?? 0,
+    attemptCount: wire.number('attemptNumber') ?? 0,
     ...defined({ delayedUntil: wire.date('delayUntil') }),
     rootId: wire.text('rootId') ?? id,
     ...defined({ parentId: wire.text('parentId') }),
@@ -62,14 +62,14 @@ export async function readRow(
 function readApiRun(wire: WireRecord, values: RunValues): Run {
   const id = wire.requiredText('id')
   const related = wire.record('relatedRuns')
-  const parentId = related.record('parent').text('id')
+  const parentId = wire.text('parentId') ?? related.record('parent').text('id')
   return {
     ...commonFields(wire, { id, finishedAt: wire.date('finishedAt'), values }),
     tags: wire.texts('tags'),
     metadata: wire.object('metadata') ?? {},
     attemptCount: wire.number('attemptCount') ?? 0,
     ...defined({ delayedUntil: wire.date('delayedUntil') }),
-    rootId: related.record('root').text('id') ?? id,
+    rootId: wire.text('rootId') ?? related.record('root').text('id') ?? id,
     ...defined({ parentId }),
   }
 }
