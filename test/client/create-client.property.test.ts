@@ -280,8 +280,9 @@ function named(value: unknown, ids: readonly string[]): unknown {
   }
   if (Array.isArray(value)) return value.map((item) => named(item, ids))
   if (typeof value !== 'object' || value === null || value instanceof Date) return value
-  const members = value instanceof Error ? { ...value, message: value.message } : value
-  return Object.fromEntries(Object.entries(members).map(([name, inner]) => [name, named(inner, ids)]))
+  const message = value instanceof Error ? { message: value.message } : {}
+  const members = [...Object.entries(value), ...Object.entries(message)]
+  return Object.fromEntries(members.map(([name, inner]) => [name, named(inner, ids)]))
 }
 
 async function bothWays(program: readonly Operation[]): Promise<void> {
