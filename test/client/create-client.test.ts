@@ -75,6 +75,25 @@ describe('createClient', () => {
     expect((await wait.retrieveToken<number>(token)).output).toBe(1)
   })
 
+  it('tells the winner so whose first answer was lost, and creates one token for one call', async () => {
+    await using t = await reachedEngine()
+    const handler = createHandler(t.engine)
+    let lost = 0
+    const fetch = async (request: Request): Promise<Response> => {
+      const response = await handler(request)
+      if (lost++ % 2 === 0) throw new TypeError('connection reset')
+      return response
+    }
+    const { clock } = t
+    const client = createClient({ baseUrl: 'http://engine.test', accessToken: SECRET, fetch, clock })
+    const token = await clock.until(client.wait.createToken({ timeout: '1h' }), { within: '5s' })
+    const winner = clock.until(client.wait.completeToken(token, 1), { within: '5s' })
+    expect(await winner).toEqual({ success: true, status: 'COMPLETED' })
+    const loser = clock.until(client.wait.completeToken(token, 2), { within: '5s' })
+    expect(await loser).toEqual({ success: false, status: 'COMPLETED' })
+    expect(await collect(t.engine.wait.listTokens())).toHaveLength(1)
+  })
+
   it('loses no chunk and repeats none, wherever and however often its connections are cut', () =>
     fc.assert(
       fc.asyncProperty(
