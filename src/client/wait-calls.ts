@@ -43,7 +43,7 @@ const LIST_NAMES: OptionNames<ListTokensParams & CallOptions> = {
   signal: true,
 }
 /** The options of calls that have no others. */
-export const CALL_NAMES: OptionNames<CallOptions> = { signal: true }
+const CALL_NAMES: OptionNames<CallOptions> = { signal: true }
 
 /** Tokens, over the wire. */
 export class WaitCalls implements ClientWait {
