@@ -4,7 +4,7 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config'
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** Whatever drives an engine: these files run once per storage, so that no path is only shipped or only tested. */
-const core = ['test/{core,http,testing,scenarios}/**/*.test.ts']
+const core = ['test/{core,http,client,testing,scenarios}/**/*.test.ts']
 
 /** Of these, what explores schedules: in memory behind boundaries that always answer with a promise, whatever is asked for. */
 const explored = [

@@ -7,6 +7,7 @@ import { WaitpointError } from '../core/errors.ts'
 import { type OptionNames, requireName, requireOptions, requireWhole } from '../primitives/require.ts'
 import { Connections } from './connections.ts'
 import { createAnswer, type HandlerOptions, readBasePath } from './create-handler.ts'
+import { badRequest } from './node-listener.ts'
 
 /** Options of `serve`; all have defaults. */
 export interface ServeOptions extends HandlerOptions {
@@ -53,7 +54,7 @@ export async function serve(engine: Engine, options: ServeOptions = {}): Promise
   const listener = getRequestListener((request, { incoming }) => answer(request, connections.of(incoming)), {
     hostname,
     overrideGlobalObjects: false,
-    errorHandler,
+    errorHandler: badRequest,
   })
   // The adapter answers its own failures.
   const server = createServer((request, response) => void listener(request, response))
@@ -97,9 +98,4 @@ function reachable(hostname: string): string {
   if (hostname === '0.0.0.0') return '127.0.0.1'
   if (hostname === '::') return '[::1]'
   return isIPv6(hostname) ? `[${hostname}]` : hostname
-}
-
-/** What is no request at all: a host or path that cannot be read. */
-function errorHandler(): Response {
-  return Response.json({ error: 'Bad Request' }, { status: 400 })
 }
