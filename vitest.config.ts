@@ -59,6 +59,25 @@ const config: ViteUserConfig = defineConfig({
       {
         extends: true,
         test: {
+          name: 'clients',
+          include: ['test/clients/*.test.ts'],
+          env: { WAITPOINT_CLIENT: '@trigger.dev/sdk' },
+          globalSetup: 'test/clients/install.ts',
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'clients-4.5',
+          include: ['test/clients/*.test.ts'],
+          exclude: ['test/clients/express.test.ts'],
+          env: { WAITPOINT_CLIENT: 'trigger-sdk-4.5' },
+          globalSetup: 'test/clients/install.ts',
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'browser',
           include: ['test/browser/*.test.ts'],
           globalSetup: 'test/browser/install.ts',
