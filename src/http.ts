@@ -1,5 +1,5 @@
 export { createHandler } from './http/create-handler.ts'
 export type { Handler, HandlerOptions } from './http/create-handler.ts'
-export type { BodyLimits } from './http/body-limits.ts'
+export type { HandlerLimits, RateLimit } from './http/limits.ts'
 export { serve } from './http/serve.ts'
 export type { HttpServer, ServeOptions } from './http/serve.ts'

@@ -29,6 +29,11 @@ export class Credentials {
     return this.#signatures
   }
 
+  /** Where the handler is reached, if that is known. */
+  get baseUrl(): string | undefined {
+    return this.#baseUrl ?? this.#listening[0]
+  }
+
   /** The address a server listens on, unless the engine was given one; answers what to call when it no longer does. */
   listensOn(url: string): () => void {
     this.#listening = [...this.#listening, url]
@@ -39,7 +44,7 @@ export class Credentials {
 
   /** The callback address of a token (specification 2.3): whoever has it may complete the token. */
   tokenUrl(id: string): string {
-    const base = this.#baseUrl ?? this.#listening[0] ?? 'http://waitpoint.invalid'
+    const base = this.baseUrl ?? 'http://waitpoint.invalid'
     return `${base}/api/v1/waitpoints/tokens/${id}/callback/${this.tokenHash(id)}`
   }
 

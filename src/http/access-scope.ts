@@ -2,7 +2,8 @@
 export interface Access {
   readonly action: string
   readonly type: string
-  readonly id: string
+  /** Left out: all of the type. */
+  readonly id?: string
 }
 
 /** Whether any of the scopes, each `action:type[:id]`, `action:all` or `admin`, allows an access; `*` is any action. */

@@ -1,30 +1,78 @@
 import { jwtVerify } from 'jose'
 import type { KernelParts } from '../core/kernel.ts'
+import { AUDIENCE, ISSUER } from './access-token.ts'
+import { type Access, allows } from './access-scope.ts'
 import { areEqualSecrets } from './equal-secrets.ts'
 import { Refusal } from './refusal.ts'
 
-const ISSUER = 'https://id.trigger.dev'
-const AUDIENCE = 'https://api.trigger.dev'
+/** How one secret key is told from another, by its place: the key itself is nothing to keep. */
+const SECRET_KEY = 'secret key '
 
-/** The scopes of whoever sends a request: a secret key may do everything, an access token what is written in it. */
-export async function callerScopes(
+/** What a credential gives. */
+interface Grant {
+  readonly scopes: readonly string[]
+  readonly onceUntil?: number | undefined
+}
+
+/** Whoever sends a request, as the credential proves it: a secret key may do everything, an access token what it says. */
+export class Caller {
+  /** The same for every request with this credential, and for no other; without the secret part of it. */
+  readonly credential: string
+  /** When it expires, of an access token that may be used only once. */
+  readonly onceUntil: number | undefined
+  readonly #scopes: readonly string[]
+
+  constructor(credential: string, { scopes, onceUntil }: Grant) {
+    this.credential = credential
+    this.onceUntil = onceUntil
+    this.#scopes = scopes
+  }
+
+  get hasSecretKey(): boolean {
+    return this.credential.startsWith(SECRET_KEY)
+  }
+
+  may(access: Access): boolean {
+    return allows(this.#scopes, access)
+  }
+
+  /** @throws Refusal 403 unless one of these is allowed. */
+  require(...anyOf: readonly Access[]): void {
+    if (!anyOf.some((access) => this.may(access))) throw forbidden()
+  }
+
+  /** @throws Refusal 403 for an access token, whatever it may do. */
+  requireSecretKey(): void {
+    if (!this.hasSecretKey) throw forbidden()
+  }
+}
+
+/**
+ * Who sends a request.
+ *
+ * @throws Refusal 401 without a credential, or with one that proves nothing.
+ */
+export async function readCaller(
   { headers }: Request,
   { credentials, host }: Pick<KernelParts, 'credentials' | 'host'>,
-): Promise<readonly string[]> {
+): Promise<Caller> {
   const presented = /^Bearer +(\S.*)$/i.exec(headers.get('authorization') ?? '')?.[1]
   if (presented === undefined) throw unauthorized('Invalid or Missing API key')
   const matches = credentials.secretKeys.map((key) => areEqualSecrets(presented, key))
-  if (matches.includes(true)) return ['admin']
-  if (presented.split('.').length !== 3) throw unauthorized('Invalid API key')
+  const place = matches.indexOf(true)
+  if (place >= 0) return new Caller(`${SECRET_KEY}${place}`, { scopes: ['admin'] })
+  const parts = presented.split('.')
+  if (parts.length !== 3) throw unauthorized('Invalid API key')
   for (const key of credentials.secretKeys) {
-    const scopes = await signedScopes(presented, key, host.now())
-    if (scopes !== undefined) return scopes
+    const grant = await signedGrant(presented, key, host.now())
+    // What is signed is the text of both parts, so that there is no second spelling of it.
+    if (grant !== undefined) return new Caller(`${parts[0]}.${parts[1]}`, grant)
   }
   throw unauthorized('Public Access Token is invalid')
 }
 
 /** What a public access token signed with this key allows at an instant; nothing for one that is not. */
-async function signedScopes(jwt: string, key: string, now: number): Promise<readonly string[] | undefined> {
+async function signedGrant(jwt: string, key: string, now: number): Promise<Grant | undefined> {
   try {
     const { payload } = await jwtVerify(jwt, Buffer.from(key), {
       algorithms: ['HS256'],
@@ -35,7 +83,11 @@ async function signedScopes(jwt: string, key: string, now: number): Promise<read
     })
     if (payload['pub'] !== true || !payload.sub) return undefined
     const scopes: unknown = payload['scopes']
-    return Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === 'string') : []
+    return {
+      scopes: Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === 'string') : [],
+      // As the published client signs it for whoever may trigger a task once.
+      ...(payload['otu'] === true && payload.exp !== undefined ? { onceUntil: payload.exp * 1_000 } : {}),
+    }
   } catch {
     // Whatever is wrong with it, it proves nothing.
     return undefined
@@ -44,4 +96,9 @@ async function signedScopes(jwt: string, key: string, now: number): Promise<read
 
 function unauthorized(message: string): Refusal {
   return new Refusal(401, message, { headers: { 'www-authenticate': 'Bearer' } })
+}
+
+function forbidden(): Refusal {
+  const details = { code: 'unauthorized', param: 'access_token', type: 'authorization' }
+  return new Refusal(403, 'Unauthorized', { details })
 }

@@ -2,15 +2,16 @@ import { Hono } from 'hono'
 import { type Engine, kernelOf } from '../core/engine.ts'
 import { outsideRuns } from '../core/run-scope.ts'
 import { type OptionNames, requireOptions, show } from '../primitives/require.ts'
-import { type BodyLimits, readBodyLimits } from './body-limits.ts'
+import { Gate } from './gate.ts'
+import { type HandlerLimits, readLimits } from './limits.ts'
 import { Refusal, refusalOf } from './refusal.ts'
-import { tokenRoutes } from './token-routes.ts'
+import { createRoutes } from './routes.ts'
 
 /** Options of `createHandler`; all have defaults. */
 export interface HandlerOptions {
   /** The path in front of every route, where a host passes it on: `/engine`. Default: none. */
   readonly basePath?: string
-  readonly limits?: BodyLimits
+  readonly limits?: HandlerLimits
 }
 
 /** Answers a request. Rejects only for what is no `Request`, with a TypeError: whatever fails, there is a response. */
@@ -37,7 +38,7 @@ const NAMES: OptionNames<HandlerOptions> = { basePath: true, limits: true }
 export function createHandler(engine: Engine, options: HandlerOptions = {}): Handler {
   const kernel = kernelOf(engine)
   requireOptions(options, 'the options of createHandler', NAMES)
-  const { basePath, limits } = options
+  const limits = readLimits(options.limits)
   const { host, journal } = kernel.parts
 
   const refuse = (thrown: unknown): Refusal => {
@@ -47,7 +48,8 @@ export function createHandler(engine: Engine, options: HandlerOptions = {}): Han
   }
 
   const app = new Hono()
-  app.route(readBasePath(basePath), tokenRoutes({ engine, kernel, limits: readBodyLimits(limits) }))
+  const gate = new Gate(kernel, limits)
+  app.route(readBasePath(options.basePath), createRoutes({ engine, kernel, gate, limits }))
   app.notFound(() => {
     throw new Refusal(404, 'Not found')
   })

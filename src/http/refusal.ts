@@ -34,6 +34,12 @@ export function refusalOf(thrown: unknown): Refusal {
   switch (code) {
     case 'ERR_TOKEN_NOT_FOUND':
       return new Refusal(404, 'Waitpoint not found', { cause: thrown })
+    case 'ERR_RUN_NOT_FOUND':
+      return new Refusal(404, 'Run not found', { cause: thrown })
+    case 'ERR_TASK_NOT_FOUND':
+      return new Refusal(404, 'Task not found', { cause: thrown })
+    case 'ERR_PAYLOAD_INVALID':
+      return new Refusal(422, message, { cause: thrown })
     case 'ERR_NOT_SERIALIZABLE':
       return new Refusal(400, message, { cause: thrown })
     case 'ERR_ENGINE_CLOSED':

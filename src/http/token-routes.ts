@@ -1,72 +1,111 @@
-import { Hono } from 'hono'
-import { cors } from 'hono/cors'
-import type { Engine } from '../core/engine.ts'
-import type { Kernel } from '../core/kernel.ts'
-import { allows } from './access-scope.ts'
-import type { BodyLimits } from './body-limits.ts'
+import type { Hono } from 'hono'
+import type { TokenStatus } from '../contract/records.ts'
+import type { ListTokensParams } from '../core/token.ts'
+import { accessTokenHeaders } from './access-token.ts'
 import { callbackOutput } from './callback-output.ts'
-import { callerScopes } from './caller.ts'
 import { completionOutput } from './completion.ts'
 import { areEqualSecrets } from './equal-secrets.ts'
+import { readJsonObject } from './json-body.ts'
+import { checkLabels } from './labels.ts'
+import type { Limits } from './limits.ts'
+import { ListQuery } from './list-query.ts'
 import { Refusal } from './refusal.ts'
 import { checkAnnouncedLength, readBody } from './request-body.ts'
+import { addRoute } from './route.ts'
+import type { RouteContext } from './route-context.ts'
+import { createdTokenJson, retrievedTokenJson, tokenJson } from './token-json.ts'
+import { refusingWrongInput } from './wrong-input.ts'
 
-export interface TokenRouteOptions {
-  readonly engine: Engine
-  readonly kernel: Kernel
-  readonly limits: Required<BodyLimits>
+const TOKENS = '/api/v1/waitpoints/tokens'
+const TOKEN = `${TOKENS}/:id` as const
+
+/** Tokens over HTTP: created, listed, read; completed by the endpoint and by their own URL (specification 4.1). */
+export function addTokenRoutes(app: Hono, context: RouteContext): void {
+  addCompletion(app, context)
+  addRecords(app, context)
 }
 
-const COMPLETE = '/api/v1/waitpoints/tokens/:id/complete'
-const CALLBACK = '/api/v1/waitpoints/tokens/:id/callback/:hash'
+function addRecords(app: Hono, { engine, gate, limits }: RouteContext): void {
+  addRoute(app, TOKENS, {
+    POST: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      const body = await readJsonObject(c.req.raw, limits.createTokenBytes)
+      caller.requireSecretKey()
+      checkLabels(body, limits, 'Waitpoints')
+      const token = await refusingWrongInput(() => engine.wait.createToken(body))
+      return c.json(createdTokenJson(token), 200, accessTokenHeaders(token.publicAccessToken))
+    },
+    GET: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      caller.require({ action: 'read', type: 'waitpoints' })
+      const params = readTokenQuery(c.req.raw, limits)
+      const { data, pagination } = await refusingWrongInput(() => engine.wait.listTokens(params))
+      return c.json({ data: data.map(tokenJson), pagination })
+    },
+  })
 
-/** What completes a token over HTTP: the endpoint, and the token's own URL (specification 4.1). */
-export function tokenRoutes({ engine, kernel, limits }: TokenRouteOptions): Hono {
-  const app = new Hono()
+  addRoute(app, TOKEN, {
+    GET: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      const id = plausibleTokenId(c.req.param('id'))
+      caller.require({ action: 'read', type: 'waitpoints', id })
+      return c.json(retrievedTokenJson(await engine.wait.retrieveToken(id)))
+    },
+  })
+}
+
+function readTokenQuery(request: Request, { pageSize }: Limits): ListTokensParams {
+  const query = new ListQuery(request, ['status', 'tags', 'idempotencyKey'])
+  // What is no status is refused where the list is made.
+  const status = query.list('status') as readonly TokenStatus[] | undefined
+  const tags = query.list('tags')
+  const idempotencyKey = query.text('idempotencyKey')
+  return {
+    ...query.created(),
+    ...query.page(pageSize),
+    ...(status === undefined ? {} : { status }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  }
+}
+
+function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext): void {
   const { credentials } = kernel.parts
   const { completeBytes } = limits
 
   // For browsers, which get an access token. A token's URL is given to servers.
-  app.use(COMPLETE, cors({ allowMethods: ['POST'], exposeHeaders: ['*'] }))
-  app.post(COMPLETE, async (c) => {
-    await kernel.open()
-    const scopes = await callerScopes(c.req.raw, kernel.parts)
-    checkAnnouncedLength(c.req.raw, completeBytes)
-    const id = plausibleId(c.req.param('id'))
-    const output = completionOutput(await readBody(c.req.raw, completeBytes))
-    if (!allows(scopes, { action: 'write', type: 'waitpoints', id })) throw forbidden()
-    const { success, status } = await engine.wait.completeToken(id, output)
-    // The published client takes any other answer for a malformed one.
-    return c.json({ success: success || c.req.header('trigger-version') !== undefined, status })
+  addRoute(app, `${TOKEN}/complete`, {
+    anyOrigin: true,
+    POST: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      checkAnnouncedLength(c.req.raw, completeBytes)
+      const id = plausibleTokenId(c.req.param('id'))
+      const output = completionOutput(await readBody(c.req.raw, completeBytes))
+      caller.require({ action: 'write', type: 'waitpoints', id })
+      const { success, status } = await engine.wait.completeToken(id, output)
+      // The published client takes any other answer for a malformed one.
+      return c.json({ success: success || c.req.header('trigger-version') !== undefined, status })
+    },
   })
 
-  app.post(CALLBACK, async (c) => {
-    // What signs the addresses is in the storage.
-    await kernel.open()
-    const { id, hash } = c.req.param()
-    // Before anything is looked up: who has not been given the address must not learn whether the token exists.
-    if (!areEqualSecrets(hash, credentials.tokenHash(id))) {
-      throw new Refusal(401, "Invalid URL, hash doesn't match")
-    }
-    checkAnnouncedLength(c.req.raw, completeBytes)
-    const body = await readBody(c.req.raw, completeBytes)
-    const output = await callbackOutput(body, c.req.header('content-type'))
-    return c.json(await engine.wait.completeToken(plausibleId(id), output))
+  addRoute(app, `${TOKEN}/callback/:hash`, {
+    POST: async (c) => {
+      const { id, hash } = c.req.param()
+      // Before anything is looked up: who has not been given the address must not learn whether the token exists.
+      await gate.enterBy(`token ${id}`, () => {
+        if (areEqualSecrets(hash, credentials.tokenHash(id))) return
+        throw new Refusal(401, "Invalid URL, hash doesn't match")
+      })
+      checkAnnouncedLength(c.req.raw, completeBytes)
+      const body = await readBody(c.req.raw, completeBytes)
+      const output = await callbackOutput(body, c.req.header('content-type'))
+      return c.json(await engine.wait.completeToken(plausibleTokenId(id), output))
+    },
   })
-
-  app.on('ALL', [COMPLETE, CALLBACK], () => {
-    throw new Refusal(405, 'Method not allowed', { headers: { allow: 'POST' } })
-  })
-  return app
 }
 
 /** An id as this library makes them: nothing else reaches a storage. */
-function plausibleId(id: string): string {
+function plausibleTokenId(id: string): string {
   if (/^waitpoint_\w{1,64}$/.test(id)) return id
   throw new Refusal(404, 'Waitpoint not found')
-}
-
-function forbidden(): Refusal {
-  const details = { code: 'unauthorized', param: 'access_token', type: 'authorization' }
-  return new Refusal(403, 'Unauthorized', { details })
 }

@@ -26,23 +26,19 @@ async function errorOf(response: Promise<Response>): Promise<[status: number, er
 }
 
 describe('createHandler', () => {
-  it.each([
-    '/',
-    '/api',
-    '/api/v1/waitpoints/tokens',
-    '/api/v1/waitpoints/tokens/x/',
-    '/x//complete',
-    '/%2e%2e/%',
-  ])('answers 404 for %s', async (path) => {
-    await using t = await stillEngine()
-    const handler = createHandler(t.engine)
-    for (const method of ['GET', 'POST', 'OPTIONS']) {
-      expect(await errorOf(handler(request(`http://engine.test${path}`, { method })))).toEqual([
-        404,
-        'Not found',
-      ])
-    }
-  })
+  it.each(['/', '/api', '/api/v1/waitpoints', '/api/v1/waitpoints/tokens/x/', '/x//complete', '/%2e%2e/%'])(
+    'answers 404 for %s',
+    async (path) => {
+      await using t = await stillEngine()
+      const handler = createHandler(t.engine)
+      for (const method of ['GET', 'POST', 'OPTIONS']) {
+        expect(await errorOf(handler(request(`http://engine.test${path}`, { method })))).toEqual([
+          404,
+          'Not found',
+        ])
+      }
+    },
+  )
 
   it.each([
     ['null', null],

@@ -39,6 +39,47 @@ export function json(url: string, body: unknown): Request {
   return request(url, { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 }
 
+/** What a handler answered: the body read as JSON, if it is any. */
+export interface Answer {
+  readonly status: number
+  readonly body: unknown
+  readonly headers: Headers
+}
+
+export interface AskParts {
+  /** Default: the first secret key; null: none. */
+  readonly credential?: string | null
+  /** Sent as JSON, unless it is a text. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Asks a handler for `POST /path`. */
+export async function ask(
+  handler: (request: Request) => Promise<Response>,
+  methodAndPath: string,
+  { credential = SECRET, body, headers = {} }: AskParts = {},
+): Promise<Answer> {
+  const [method = '', path = ''] = methodAndPath.split(' ')
+  const authorization = credential === null ? {} : { authorization: `Bearer ${credential}` }
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const url = path.startsWith('/') ? `http://engine.test${path}` : path
+  const response = await handler(
+    request(url, {
+      method,
+      headers: { ...authorization, ...headers },
+      ...(text === undefined ? {} : { body: text }),
+    }),
+  )
+  const answer = await response.text()
+  const isJson = response.headers.get('content-type') === 'application/json'
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: isJson && answer !== '' ? JSON.parse(answer) : answer,
+  }
+}
+
 /** A body that comes in parts, without a length. */
 export function chunked(parts: readonly (string | Uint8Array)[]): ReadableStream {
   const encoder = new TextEncoder()

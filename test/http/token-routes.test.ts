@@ -3,6 +3,7 @@ import { createEngine, type Engine, memoryStorage } from 'waitpoint'
 import { createHandler, type Handler } from 'waitpoint/http'
 import {
   accessToken,
+  ask,
   chunked,
   completeUrl,
   completion,
@@ -31,12 +32,18 @@ interface Bench {
   readonly handler: Handler
   readonly engine: Engine
   readonly now: () => number
+  readonly advance: (ms: number) => Promise<void>
 }
 
 /** Gives the test an engine of its own, with its handler. */
 async function onBench(body: (bench: Bench) => Promise<void>): Promise<void> {
   await using t = await stillEngine()
-  await body({ handler: createHandler(t.engine), engine: t.engine, now: () => t.clock.now() })
+  await body({
+    handler: createHandler(t.engine),
+    engine: t.engine,
+    now: () => t.clock.now(),
+    advance: (ms) => t.clock.advance(ms),
+  })
 }
 
 describe('the complete endpoint', () => {
@@ -454,6 +461,249 @@ describe('the URL of a token', () => {
       const [one] = tokens
       expect([one?.url, one?.publicAccessToken, one?.url, one?.publicAccessToken]).not.toContain(undefined)
       expect(engine.stats().signatures).toBe(2)
+    }))
+})
+
+describe('creating a token', () => {
+  const TOKENS = 'POST /api/v1/waitpoints/tokens'
+
+  it('answers its id, its address, and an access token that completes it', () =>
+    onBench(async ({ handler, engine }) => {
+      const body = { timeout: '2h', tags: ['a', 'b'], idempotencyKey: 'k', idempotencyKeyTTL: '1d' }
+      const created = await ask(handler, TOKENS, { body })
+      const { id, url } = created.body as { readonly id: string; readonly url: string }
+      const token = await engine.wait.retrieveToken(id)
+      expect(token).toMatchObject({ url, tags: ['a', 'b'], idempotencyKey: 'k' })
+      expect(token.timeoutAt.getTime() - token.createdAt.getTime()).toBe(7_200_000)
+      const jwt = created.headers.get('x-trigger-jwt') ?? ''
+      expect(created.body).toEqual({ id, url, isCached: false, publicAccessToken: jwt })
+      expect(JSON.parse(created.headers.get('x-trigger-jwt-claims') ?? '')).toEqual({
+        sub: 'waitpoint',
+        pub: true,
+      })
+      expect((await ask(handler, TOKENS, { body })).body).toMatchObject({ id, isCached: true })
+      expect((await handler(completion(id, {}, { authorization: `Bearer ${jwt}` }))).status).toBe(200)
+    }))
+
+  it('takes the defaults with {}', () =>
+    onBench(async ({ handler, engine }) => {
+      const { body } = await ask(handler, TOKENS, { body: {} })
+      const token = await engine.wait.retrieveToken((body as { id: string }).id)
+      expect(token.timeoutAt.getTime() - token.createdAt.getTime()).toBe(600_000)
+    }))
+
+  it.each<[status: number, error: string, body: unknown]>([
+    [400, 'Request body is empty', undefined],
+    [400, 'Invalid JSON', '{'],
+    [400, 'Invalid JSON', '0'],
+    [400, 'Validation error: the body must be an object', '[]'],
+    [400, 'Cannot read timeout "soon"', { timeout: 'soon' }],
+    [400, 'Cannot use timeout "1999-12-31"', { timeout: '1999-12-31' }],
+    [400, 'Cannot read timeout: it is of type "boolean"', { timeout: true }],
+    [400, 'Cannot read idempotencyKeyTTL "1x"', { idempotencyKeyTTL: '1x' }],
+    [400, 'Cannot use idempotencyKey ""', { idempotencyKey: '' }],
+    [400, 'Cannot use an idempotencyKey of 2049 characters', { idempotencyKey: 'x'.repeat(2_049) }],
+    [400, 'Cannot use tag ""', { tags: [''] }],
+    [400, 'Cannot use tag 5', { tags: [5] }],
+    [400, 'Cannot use tags', { tags: {} }],
+    [400, 'there is no option "timeOut"', { timeOut: '1h' }],
+    [
+      422,
+      "Waitpoints can only have 10 tags, you're trying to set 11.",
+      { tags: Array.from({ length: 11 }, String) },
+    ],
+    [413, 'Request body too large', { idempotencyKey: 'x'.repeat(10_240) }],
+  ])('is refused with %i %s', (status, error, body) =>
+    onBench(async ({ handler, engine }) => {
+      const answer = await ask(handler, TOKENS, body === undefined ? {} : { body })
+      expect(answer).toMatchObject({ status, body: { error: expect.stringContaining(error) as string } })
+      expect((await engine.wait.listTokens()).data).toEqual([])
+    }),
+  )
+
+  it('is for secret keys only', () =>
+    onBench(async ({ handler, now }) => {
+      const credential = await accessToken(['admin'], now())
+      expect((await ask(handler, TOKENS, { credential, body: {} })).status).toBe(403)
+      expect((await ask(handler, TOKENS, { credential: OTHER_SECRET, body: {} })).status).toBe(200)
+    }))
+})
+
+describe('listing tokens', () => {
+  const TOKENS = 'GET /api/v1/waitpoints/tokens'
+
+  interface Listed {
+    readonly data: readonly { readonly id: string; readonly url: string; readonly status: string }[]
+    readonly pagination: { readonly next?: string; readonly previous?: string }
+  }
+
+  async function list(handler: Handler, query: string): Promise<Listed> {
+    const { status, body } = await ask(handler, `${TOKENS}?${query}`)
+    expect([status, body]).toEqual([200, expect.anything()])
+    return body as Listed
+  }
+
+  it('walks through all pages there and back, newest first', () =>
+    onBench(async ({ handler, engine }) => {
+      const ids: string[] = []
+      for (let index = 0; index < 7; index++) ids.unshift((await engine.wait.createToken()).id)
+      const pages: Listed[] = []
+      for (let after = ''; ;) {
+        const page = await list(handler, `page[size]=3&page[after]=${after}`)
+        pages.push(page)
+        if (page.pagination.next === undefined) break
+        after = page.pagination.next
+      }
+      expect(pages.map(({ data }) => data.map(({ id }) => id))).toEqual([
+        ids.slice(0, 3),
+        ids.slice(3, 6),
+        ids.slice(6),
+      ])
+      const back = await list(handler, `page[size]=3&page[before]=${pages.at(-1)?.pagination.previous}`)
+      expect(back.data.map(({ id }) => id)).toEqual(ids.slice(3, 6))
+    }))
+
+  it('shows what a token has, never as null, and never its output', () =>
+    onBench(async ({ handler, engine, now }) => {
+      const token = await engine.wait.createToken({ tags: ['b', 'a'], idempotencyKey: 'k', timeout: '1h' })
+      await engine.wait.completeToken(token, { secret: 1 })
+      const at = (ms: number): string => new Date(now() + ms).toISOString()
+      expect((await list(handler, '')).data).toEqual([
+        {
+          id: token.id,
+          url: token.url,
+          status: 'COMPLETED',
+          tags: ['b', 'a'],
+          createdAt: at(0),
+          timeoutAt: at(3_600_000),
+          completedAt: at(0),
+          idempotencyKey: 'k',
+          idempotencyKeyExpiresAt: at(3_600_000),
+        },
+      ])
+      const other = await engine.wait.createToken()
+      expect((await list(handler, 'filter[status]=WAITING')).data).toEqual([
+        {
+          id: other.id,
+          url: other.url,
+          status: 'WAITING',
+          tags: [],
+          createdAt: at(0),
+          timeoutAt: at(600_000),
+        },
+      ])
+    }))
+
+  it.each([
+    ['filter[status]=COMPLETED', [0]],
+    ['filter[status]=COMPLETED,TIMED_OUT', [1, 0]],
+    ['filter[status]=COMPLETED&filter[status]=WAITING', [2, 0]],
+    ['filter%5Bstatus%5D=WAITING%2CTIMED_OUT', [2, 1]],
+    ['filter[tags]=a', [1, 0]],
+    ['filter[tags]=b,c', [2, 1]],
+    ['filter[idempotencyKey]=k', [2]],
+    ['filter[createdAt][period]=10m', [2]],
+    ['filter[createdAt][from]=2000-01-01T00:00:01Z', [2, 1]],
+    ['filter[createdAt][from]=946684801000', [2, 1]],
+    ['filter[createdAt][to]=946684800000', [0]],
+    ['filter[status]=&page[after]=', [2, 1, 0]],
+    ['unrelated=1', [2, 1, 0]],
+  ])('filters: %s', (query, expected) =>
+    onBench(async ({ handler, engine, advance }) => {
+      const first = await engine.wait.createToken({ tags: ['a'] })
+      await engine.wait.completeToken(first)
+      await advance(1_000)
+      const second = await engine.wait.createToken({ tags: ['a', 'b'], timeout: 1 })
+      await advance(1_200_000)
+      const third = await engine.wait.createToken({ tags: ['c'], idempotencyKey: 'k' })
+      const ids = [first.id, second.id, third.id]
+      const { data } = await list(handler, query)
+      expect(data.map(({ id }) => ids.indexOf(id))).toEqual(expected)
+    }),
+  )
+
+  it.each([
+    ['page[size]=0', 'page[size] "0"'],
+    ['page[size]=101', 'page[size] "101"'],
+    ['page[size]=1e1', 'page[size] "1e1"'],
+    ['page[after]=%00', 'page[after]'],
+    ['page[after]=a&page[before]=b', 'page[after] and page[before]'],
+    ['page[after]=a&page[after]=b', 'page[after] is given more than once'],
+    ['filter[status]=DONE', 'status "DONE"'],
+    ['filter[state]=WAITING', '"filter[state]"'],
+    ['filter=WAITING', '"filter"'],
+    ['filter[createdAt][period]=soon', 'period "soon"'],
+    ['filter[createdAt][period]=0', 'period "0"'],
+    ['filter[createdAt][from]=yesterday', 'filter[createdAt][from] "yesterday"'],
+    ['filter[createdAt][to]=9e99', 'filter[createdAt][to] "9e99"'],
+    ['filter[createdAt][to]=99999999999999999', 'filter[createdAt][to]'],
+  ])('names what cannot be asked: %s', (query, error) =>
+    onBench(async ({ handler }) => {
+      expect(await ask(handler, `${TOKENS}?${query}`)).toMatchObject({
+        status: 400,
+        body: { error: expect.stringContaining(error) as string },
+      })
+    }),
+  )
+
+  it('takes an access token for all tokens only', () =>
+    onBench(async ({ handler, now }) => {
+      const [all, one] = [['read:waitpoints'], ['read:waitpoints:waitpoint_1']]
+      expect((await ask(handler, TOKENS, { credential: await accessToken(all, now()) })).status).toBe(200)
+      expect((await ask(handler, TOKENS, { credential: await accessToken(one, now()) })).status).toBe(403)
+    }))
+})
+
+describe('retrieving a token', () => {
+  const get = (handler: Handler, id: string): ReturnType<typeof ask> =>
+    ask(handler, `GET /api/v1/waitpoints/tokens/${id}`)
+
+  it.each([[null], [0], [''], [{ a: [1] }], ['text']])('has the output as text: %j', (output) =>
+    onBench(async ({ handler, engine }) => {
+      const { id } = await engine.wait.createToken()
+      await engine.wait.completeToken(id, output)
+      expect((await get(handler, id)).body).toMatchObject({
+        id,
+        status: 'COMPLETED',
+        output: JSON.stringify(output),
+        outputType: 'application/json',
+        outputIsError: false,
+      })
+    }),
+  )
+
+  it('has no output while there is none', () =>
+    onBench(async ({ handler, engine }) => {
+      const { id, url } = await engine.wait.createToken()
+      const { body } = await get(handler, id)
+      expect(body).toMatchObject({ id, url, status: 'WAITING', outputIsError: false })
+      expect(Object.keys(body as object)).not.toContain('output')
+      await engine.wait.completeToken(id)
+      expect(Object.keys((await get(handler, id)).body as object)).not.toContain('output')
+      expect(Object.values((await get(handler, id)).body as object)).not.toContain(null)
+    }))
+
+  it('has the error of a time-out as output', () =>
+    onBench(async ({ handler, engine, advance }) => {
+      const { id } = await engine.wait.createToken({ timeout: 1_000 })
+      await advance(1_000)
+      const { body } = await get(handler, id)
+      expect(body).toMatchObject({ status: 'TIMED_OUT', outputIsError: true })
+      expect(JSON.parse((body as { output: string }).output)).toEqual({
+        code: 'TRIGGER_WAITPOINT_TIMEOUT',
+        message: 'Waitpoint timed out at 2000-01-01T00:00:01.000Z',
+      })
+    }))
+
+  it('is 404 for one there is none of, and 403 for one the caller may not read', () =>
+    onBench(async ({ handler, engine, now }) => {
+      for (const id of [UNKNOWN, 'x', '%00'])
+        expect(await get(handler, id)).toMatchObject({ status: 404, body: { error: 'Waitpoint not found' } })
+      const [mine, other] = [await engine.wait.createToken(), await engine.wait.createToken()]
+      const credential = await accessToken([`read:waitpoints:${mine.id}`], now())
+      const path = 'GET /api/v1/waitpoints/tokens'
+      expect((await ask(handler, `${path}/${mine.id}`, { credential })).status).toBe(200)
+      expect((await ask(handler, `${path}/${other.id}`, { credential })).status).toBe(403)
     }))
 })
 

@@ -1,0 +1,108 @@
+import { parseDuration } from '../primitives/duration.ts'
+import { type OptionNames, requireOptions, requireWhole, show } from '../primitives/require.ts'
+import type { Duration } from '../core/token.ts'
+
+/** How often one credential may ask: as many requests at once, and as many in every such time. */
+export interface RateLimit {
+  readonly requests: number
+  readonly per: Duration
+}
+
+/**
+ * What one request, and one credential, may ask for. What goes beyond is refused with a 4xx that says so: a body with
+ * 413 as soon as it has become too large, and not kept.
+ */
+export interface HandlerLimits {
+  /** The body that completes a token, by the endpoint or by the token's URL. Default 3 MiB. */
+  readonly completeBytes?: number
+  /** The body that creates a token. Default 10 KiB. */
+  readonly createTokenBytes?: number
+  /** The body that triggers a run, and a payload that is sent ahead of it. Default 3 MiB. */
+  readonly triggerBytes?: number
+  /** The body that changes the metadata of a run. Default 2 MiB. */
+  readonly metadataBytes?: number
+  /** The body that appends one chunk to a stream. Default 512 KiB. */
+  readonly chunkBytes?: number
+  /** Every other body. Default 64 KiB. */
+  readonly otherBytes?: number
+  /** Payloads sent ahead that wait for their run, together, for each credential. Default 32 MiB. */
+  readonly packetBytes?: number
+  /** The number of these. Default 100. */
+  readonly packets?: number
+  /** Runs of one batch. Default 500. */
+  readonly batchRuns?: number
+  /** Tags of one token or run. Default, and most: 10. */
+  readonly tags?: number
+  /** Characters of an idempotency key. Default, and most: 2048. */
+  readonly keyLength?: number
+  /** Items of a page. Default, and most: 100. */
+  readonly pageSize?: number
+  /** Run and stream subscriptions that one credential has open. Default 1000. */
+  readonly subscriptions?: number
+  /** Default: none. */
+  readonly rate?: RateLimit
+}
+
+/** The limits with their defaults, checked. */
+export type Limits = Readonly<Record<CountName, number>> & {
+  readonly rate: { readonly requests: number; readonly perMs: number } | undefined
+}
+
+type CountName = Exclude<keyof HandlerLimits, 'rate'>
+
+interface Range {
+  readonly byDefault: number
+  readonly from: number
+  readonly to?: number
+}
+
+const KIB = 1_024
+const MIB = 1_024 * KIB
+
+const COUNTS: Readonly<Record<CountName, Range>> = {
+  completeBytes: { byDefault: 3 * MIB, from: 1 },
+  createTokenBytes: { byDefault: 10 * KIB, from: 1 },
+  triggerBytes: { byDefault: 3 * MIB, from: 1 },
+  metadataBytes: { byDefault: 2 * MIB, from: 1 },
+  chunkBytes: { byDefault: 512 * KIB, from: 1 },
+  otherBytes: { byDefault: 64 * KIB, from: 1 },
+  packetBytes: { byDefault: 32 * MIB, from: 0 },
+  packets: { byDefault: 100, from: 0 },
+  batchRuns: { byDefault: 500, from: 1 },
+  tags: { byDefault: 10, from: 0, to: 10 },
+  keyLength: { byDefault: 2_048, from: 1, to: 2_048 },
+  pageSize: { byDefault: 100, from: 1, to: 100 },
+  subscriptions: { byDefault: 1_000, from: 1 },
+}
+const COUNT_NAMES = Object.keys(COUNTS) as readonly CountName[]
+const NAMES: OptionNames<HandlerLimits> = { ...COUNTS, rate: true }
+const RATE_NAMES: OptionNames<RateLimit> = { requests: true, per: true }
+
+/**
+ * The limits of a handler.
+ *
+ * @throws TypeError or RangeError for what is no limit.
+ */
+export function readLimits(limits: HandlerLimits = {}): Limits {
+  requireOptions(limits, 'limits', NAMES)
+  const counts = COUNT_NAMES.map((name) => [name, readCount(limits, name)] as const)
+  // Every name is there: they come from the table.
+  return { ...(Object.fromEntries(counts) as Record<CountName, number>), rate: readRate(limits.rate) }
+}
+
+function readCount(limits: HandlerLimits, name: CountName): number {
+  const { byDefault, ...range } = COUNTS[name]
+  const count = limits[name] ?? byDefault
+  requireWhole(count, `limits.${name}`, range)
+  return count
+}
+
+function readRate(rate: RateLimit | undefined): Limits['rate'] {
+  if (rate === undefined) return undefined
+  requireOptions(rate, 'limits.rate', RATE_NAMES)
+  const { requests, per } = rate
+  requireWhole(requests, 'limits.rate.requests', { from: 1 })
+  const perMs = parseDuration(per, 'limits.rate.per')
+  if (perMs > 0) return { requests, perMs }
+  throw new RangeError(`Cannot use limits.rate.per ${show(per)}: it must be longer than nothing`)
+}

@@ -1,0 +1,12 @@
+import type { Engine } from '../core/engine.ts'
+import type { Kernel } from '../core/kernel.ts'
+import type { Gate } from './gate.ts'
+import type { Limits } from './limits.ts'
+
+/** What every group of routes is made of. */
+export interface RouteContext {
+  readonly engine: Engine
+  readonly kernel: Kernel
+  readonly gate: Gate
+  readonly limits: Limits
+}

@@ -1,0 +1,25 @@
+import type { Context, Env, Hono } from 'hono'
+import { cors } from 'hono/cors'
+import { Refusal } from './refusal.ts'
+
+type Answer<Path extends string> = (c: Context<Env, Path>) => Response | Promise<Response>
+
+/** What answers the requests to one path, by method; any other method is refused with 405. HEAD is asked of GET. */
+export interface Route<Path extends string> {
+  readonly GET?: Answer<Path>
+  readonly POST?: Answer<Path>
+  readonly PUT?: Answer<Path>
+  /** For pages of every origin, which have an access token. Without it browsers show them no answer. */
+  readonly anyOrigin?: boolean
+}
+
+/** Adds a path to an app. */
+export function addRoute<Path extends string>(app: Hono, path: Path, route: Route<Path>): void {
+  const { anyOrigin = false, ...answers } = route
+  const methods = Object.keys(answers)
+  if (anyOrigin) app.use(path, cors({ allowMethods: methods, exposeHeaders: ['*'] }))
+  for (const [method, answer] of Object.entries(answers)) app.on(method, path, answer)
+  app.all(path, () => {
+    throw new Refusal(405, 'Method not allowed', { headers: { allow: methods.join(', ') } })
+  })
+}

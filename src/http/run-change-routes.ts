@@ -1,0 +1,41 @@
+import type { Hono } from 'hono'
+import { readJsonObject } from './json-body.ts'
+import { readMetadataChange } from './metadata-change.ts'
+import { Refusal } from './refusal.ts'
+import { addRoute } from './route.ts'
+import type { RouteContext } from './route-context.ts'
+import { changeableRunId, retrieveRun } from './run-access.ts'
+import { RunChanges } from './run-changes.ts'
+import { refusingWrongInput } from './wrong-input.ts'
+
+/** What can be changed of a run over HTTP: its tags and its metadata. */
+export function addRunChangeRoutes(app: Hono, context: RouteContext): void {
+  const { engine, gate, limits } = context
+  const changes = new RunChanges(context)
+
+  addRoute(app, '/api/v1/runs/:id/tags', {
+    POST: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      const id = changeableRunId(caller, c.req.param('id'))
+      const { tags } = await readJsonObject(c.req.raw, limits.otherBytes)
+      if (tags === undefined) throw new Refusal(400, 'Validation error: "tags" is missing')
+      // Of what kind they are is checked where they are added.
+      const count = await refusingWrongInput(() => changes.tags(id, tags as readonly string[]))
+      return c.json({ message: `Successfully set ${count} new tags.` })
+    },
+  })
+
+  addRoute(app, '/api/v1/runs/:id/metadata', {
+    GET: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      const { metadata } = await retrieveRun(engine.runs, { caller, id: c.req.param('id') })
+      return c.json({ metadata })
+    },
+    PUT: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      const id = changeableRunId(caller, c.req.param('id'))
+      const change = readMetadataChange(await readJsonObject(c.req.raw, limits.metadataBytes))
+      return c.json({ metadata: await changes.metadata(id, change) })
+    },
+  })
+}
