@@ -66,6 +66,15 @@ describe('an access token in the published client', { timeout: TEST_MS }, () => 
     })
   })
 
+  it('of auth.createTriggerPublicToken triggers its task and no other', async () => {
+    await using app = await served([echo, draft])
+    const access = await auth.createTriggerPublicToken('echo')
+    await withAccess(app, access, async () => {
+      await expect(tasks.trigger('draft')).rejects.toBeInstanceOf(client.PermissionDeniedError)
+      expect((await tasks.trigger('echo', 1)).id).toMatch(/^run_/)
+    })
+  })
+
   it('of auth.createPublicToken ends at its time', async () => {
     await using app = await served([echo])
     const { id } = await tasks.trigger('echo', 1)
@@ -136,6 +145,17 @@ describe('what the published client throws', { timeout: TEST_MS }, () => {
       expect(text).toContain(options.timeout instanceof Date ? '1970' : options.timeout)
     }
     expect((await thrown(collect(wait.listTokens({ limit: 1_000 }))))[0]).toBe(client.BadRequestError)
+  })
+})
+
+describe('what the published client sends that is too large', { timeout: TEST_MS }, () => {
+  it('is refused with 413, at once', async () => {
+    await using _app = await served()
+    const tooLarge = { status: 413, message: 'Request body too large' }
+    await expect(wait.createToken({ idempotencyKey: 'k'.repeat(11_000) })).rejects.toMatchObject(tooLarge)
+    const token = await wait.createToken()
+    await expect(wait.completeToken(token, 'x'.repeat(3_200_000))).rejects.toMatchObject(tooLarge)
+    expect((await wait.retrieveToken(token)).status).toBe('WAITING')
   })
 })
 

@@ -97,7 +97,6 @@ export interface PublishedClient {
     poll(id: string, options: { readonly pollIntervalMs: number }): Promise<Run>
     cancel(id: string): Promise<{ readonly id: string }>
     replay(id: string): Promise<{ readonly id: string }>
-    reschedule(id: string, options: Json): Promise<Run>
     subscribeToRun(id: string): Subscription
     subscribeToRunsWithTag(tag: string | readonly string[]): Subscription
   }
@@ -106,6 +105,7 @@ export interface PublishedClient {
   }
   readonly auth: {
     createPublicToken(options: Json): Promise<string>
+    createTriggerPublicToken(task: string): Promise<string>
     withAuth<Result>(access: Access, work: () => Promise<Result>): Promise<Result>
   }
   readonly ApiError: ErrorClass
