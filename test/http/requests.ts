@@ -68,7 +68,7 @@ export async function ask(
     request(url, {
       method,
       headers: { ...authorization, ...headers },
-      ...(text === undefined ? {} : { body: text }),
+      ...(body === undefined ? {} : { body: text }),
     }),
   )
   const answer = await response.text()
