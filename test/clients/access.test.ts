@@ -66,12 +66,13 @@ describe('an access token in the published client', { timeout: TEST_MS }, () => 
     })
   })
 
-  it('of auth.createTriggerPublicToken triggers its task and no other', async () => {
+  it('of auth.createTriggerPublicToken triggers its task once, and no other', async () => {
     await using app = await served([echo, draft])
     const access = await auth.createTriggerPublicToken('echo')
     await withAccess(app, access, async () => {
       await expect(tasks.trigger('draft')).rejects.toBeInstanceOf(client.PermissionDeniedError)
       expect((await tasks.trigger('echo', 1)).id).toMatch(/^run_/)
+      await expect(tasks.trigger('echo', 2)).rejects.toBeInstanceOf(client.AuthenticationError)
     })
   })
 
