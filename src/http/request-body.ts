@@ -42,16 +42,17 @@ export function parseJson(text: string): unknown {
   }
 }
 
-type BodyReader = ReadableStreamDefaultReader<unknown>
+export type BodyReader = ReadableStreamDefaultReader<unknown>
 
-function readerOf({ body }: Request): BodyReader | undefined {
+/** What reads a body piece by piece; nothing when there is none. */
+export function readerOf({ body }: Request): BodyReader | undefined {
   if (body === null) return undefined
   if (body.locked) throw new Refusal(400, 'Cannot read the request body: something else has read it')
   return body.getReader()
 }
 
-/** The next bytes, `undefined` at the end. */
-async function readChunk(reader: BodyReader): Promise<Uint8Array | undefined> {
+/** The next bytes, `undefined` at the end. @throws Refusal 400 for a body that breaks off. */
+export async function readChunk(reader: BodyReader): Promise<Uint8Array | undefined> {
   try {
     const { done, value } = await reader.read()
     if (done) return undefined

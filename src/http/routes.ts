@@ -3,6 +3,10 @@ import { addAuthRoutes } from './auth-routes.ts'
 import type { RouteContext } from './route-context.ts'
 import { addRunChangeRoutes } from './run-change-routes.ts'
 import { addRunRoutes } from './run-routes.ts'
+import { addRunStreamRoutes } from './run-stream-routes.ts'
+import { addShapeRoutes } from './shape-routes.ts'
+import { addStreamRoutes } from './stream-routes.ts'
+import { addStreamWriteRoutes } from './stream-write-routes.ts'
 import { addTokenRoutes } from './token-routes.ts'
 import { addTriggerRoutes } from './trigger-routes.ts'
 import { addWorkerRoutes } from './worker-routes.ts'
@@ -14,6 +18,10 @@ const GROUPS = [
   addRunChangeRoutes,
   addAuthRoutes,
   addWorkerRoutes,
+  addStreamWriteRoutes,
+  addStreamRoutes,
+  addRunStreamRoutes,
+  addShapeRoutes,
 ] as const
 
 /** Every path there is; what is none of them, and what goes wrong, is for whoever mounts it. */
