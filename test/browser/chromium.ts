@@ -22,8 +22,8 @@ export interface Page {
   getByTestId(id: string): Element
   getByRole(role: 'button', options: { readonly name: string }): Element
   evaluate<Result, Given>(work: (given: Given) => Promise<Result>, given: Given): Promise<Result>
+  waitForResponse(url: RegExp): Promise<unknown>
   on(event: 'pageerror', listener: (error: Error) => void): void
-  screenshot(options: { readonly path: string }): Promise<unknown>
   close(): Promise<void>
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { metadata, task } from 'waitpoint'
 import { collect, sourceOf } from '../support/streams.ts'
-import { client, SECRET, served, withAccess } from './published-client.ts'
+import { client, readUntil, SECRET, served, withAccess } from './published-client.ts'
 
 const { auth, runs, streams, tasks, wait } = client
 
@@ -38,11 +38,9 @@ describe('an access token in the published client', { timeout: TEST_MS }, () => 
       expect((await runs.retrieve(mine.id)).status).toBe('COMPLETED')
       expect(await collect(await streams.read(mine.id, 'words'))).toEqual(['Dear', 'Ada'])
       const subscription = runs.subscribeToRun(mine.id)
-      for await (const { id, status } of subscription) {
-        expect([id, status]).toEqual([mine.id, 'COMPLETED'])
-        break
-      }
-      subscription.unsubscribe()
+      expect(await readUntil(subscription, subscription, () => true)).toMatchObject([
+        { id: mine.id, status: 'COMPLETED' },
+      ])
       await expect(runs.retrieve(other.id)).rejects.toBeInstanceOf(client.PermissionDeniedError)
       await expect(runs.cancel(mine.id)).rejects.toBeInstanceOf(client.ApiError)
       await expect(tasks.trigger('draft')).rejects.toBeInstanceOf(client.PermissionDeniedError)

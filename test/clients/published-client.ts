@@ -148,3 +148,23 @@ export function withAccess<Result>(
 ): Promise<Result> {
   return client.auth.withAuth({ baseURL: server.url, accessToken }, work)
 }
+
+/**
+ * Reads a subscription, with its streams or without, until there is enough; then it unsubscribes, after which both
+ * versions end the loop. The older one does not bear to be unsubscribed from after a `break`, nor ends by itself.
+ */
+export async function readUntil<Item>(
+  subscription: Subscription,
+  items: AsyncIterable<Item>,
+  isEnough: (all: readonly Item[]) => boolean | Promise<boolean>,
+): Promise<Item[]> {
+  const all: Item[] = []
+  let isOver = false
+  for await (const item of items) {
+    all.push(item)
+    if (isOver) continue
+    isOver = await isEnough(all)
+    if (isOver) subscription.unsubscribe()
+  }
+  return all
+}
