@@ -34,15 +34,17 @@ function readOperation(given: unknown): MetadataChange {
   const { type, value } = operation
   if (type === 'update') return replaceBy(requireJsonObject(value, 'the value of "update"'))
   const key = readKey(operation['key'])
+  if (value === undefined && type !== 'delete')
+    throw new Refusal(400, `Validation error: the operation ${show(type)} takes a value`)
   switch (type) {
     case 'delete':
       return ({ [key]: _, ...others }) => others
     case 'set':
-      return changeOf(key, () => required(value, type))
+      return changeOf(key, () => value)
     case 'append':
-      return changeOf(key, (before) => appended(before, required(value, type)))
+      return changeOf(key, (before) => appended(before, value))
     case 'remove':
-      return changeOf(key, (before) => removed(before, required(value, type)))
+      return changeOf(key, (before) => removed(before, value))
     case 'increment':
       if (typeof value !== 'number') throw new Refusal(400, 'Validation error: "increment" takes a number')
       return changeOf(key, (before) => (typeof before === 'number' ? before : 0) + value)
@@ -56,12 +58,7 @@ function readKey(key: unknown): string {
   throw new Refusal(400, `Cannot use ${show(key)} as a key of the metadata: it must be a string, and no path`)
 }
 
-function required(value: unknown, type: string): unknown {
-  if (value !== undefined) return value
-  throw new Refusal(400, `Validation error: ${show(type)} takes a value`)
-}
-
-/** In a literal, unlike in an assignment, a key "__proto__" is a key like any other. What becomes undefined stays away. */
+/** In a literal, unlike in an assignment, a key "__proto__" is a key like any other. What stays undefined stays away. */
 function changeOf(key: string, next: (before: unknown) => unknown): MetadataChange {
   return (values) => {
     const value = next(Object.hasOwn(values, key) ? values[key] : undefined)

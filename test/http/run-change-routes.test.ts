@@ -51,7 +51,7 @@ describe('the metadata of a run', () => {
 
   it('can be changed while it executes, together with the task: nothing of either is lost', () =>
     onBench({}, async ({ handler, engine, clock }) => {
-      const run = await engine.trigger(counting, undefined as never)
+      const run = await engine.trigger(counting, undefined)
       await clock.settle()
       const path = `PUT /api/v1/runs/${run.id}/metadata`
       const operations = [
@@ -70,7 +70,7 @@ describe('the metadata of a run', () => {
 
   it('loses none of many changes at once', () =>
     onBench({}, async ({ handler, engine, clock }) => {
-      const waiting = await engine.trigger(counting, undefined as never)
+      const waiting = await engine.trigger(counting, undefined)
       await clock.settle()
       const delayed = await engine.trigger(echo, 1, later)
       for (const { id } of [waiting, delayed]) {
@@ -117,7 +117,7 @@ describe('the metadata of a run', () => {
       clock: { mode: 'manual' },
       seed: 1,
     })
-    const { id } = await other.engine.trigger(counting, undefined as never)
+    const { id } = await other.engine.trigger(counting, undefined)
     await other.clock.settle()
     await using t = await stillEngine({ storage, clock: other.clock, seed: 2 })
     const answer = await ask(createHandler(t.engine), `PUT /api/v1/runs/${id}/metadata`, {
@@ -136,7 +136,7 @@ describe('the tags of a run', () => {
 
   it('can be added to, before and while it executes, and found by', () =>
     onBench({}, async ({ handler, engine, clock }) => {
-      const waiting = await engine.trigger(counting, undefined as never, { tags: 'a' })
+      const waiting = await engine.trigger(counting, undefined, { tags: 'a' })
       await clock.settle()
       const delayed = await engine.trigger(echo, 1, { ...later, tags: 'a' })
       for (const { id } of [waiting, delayed]) {

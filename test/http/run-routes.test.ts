@@ -50,9 +50,7 @@ describe('retrieving a run', () => {
     onBench(async ({ handler, engine }) => {
       const options = { tags: ['a'], metadata: { step: 1 }, idempotencyKey: 'k' }
       const { id } = await engine.trigger(echo, { doc: 'd1' }, options)
-      await (
-        await engine.runs.poll(id)
-      ).id
+      await engine.runs.poll(id)
       const { status, body } = await ask(handler, `GET /api/v3/runs/${id}`)
       expect([status, body]).toEqual([
         200,
@@ -133,7 +131,7 @@ describe('retrieving a run', () => {
   it('takes an access token for the run, its task or one of its tags; for any other it is 403, whether there is one or not', () =>
     onBench(async ({ handler, engine, clock }) => {
       const mine = await engine.trigger(echo, 1, { tags: ['a', 'b'] })
-      const other = await engine.trigger(fails, undefined as never)
+      const other = await engine.trigger(fails, undefined)
       const scopes = ['read:tags:b', 'read:tasks:echo', `read:runs:${mine.id}`]
       for (const scope of scopes) {
         const credential = await accessToken([scope], clock.now())
@@ -190,7 +188,7 @@ describe('listing runs', () => {
       const runs = [
         await engine.trigger(echo, 1, { tags: 'a' }),
         await engine.trigger(echo, 2, { tags: 'b' }),
-        await engine.trigger(fails, undefined as never),
+        await engine.trigger(fails, undefined),
       ]
       for (const run of runs) await run.outcome()
       const { data } = (await ask(handler, `GET /api/v1/runs?${query}`)).body as Listed
@@ -284,7 +282,7 @@ describe('canceling and replaying a run', () => {
 
   it('answers 404 for one there is none of, and 403 to whoever may only read', () =>
     onBench(async ({ handler, engine, start }) => {
-      const { id, publicAccessToken: credential } = await engine.trigger(waits, undefined as never)
+      const { id, publicAccessToken: credential } = await engine.trigger(waits, undefined)
       for (const path of ['v2/runs/:id/cancel', 'v1/runs/:id/replay']) {
         const at = (run: string): string => `POST /api/${path.replace(':id', run)}`
         expect(await ask(handler, at(UNKNOWN))).toMatchObject({

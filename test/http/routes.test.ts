@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { kernelOf } from '../../src/core/engine.ts'
+import { Gate } from '../../src/http/gate.ts'
+import { readLimits } from '../../src/http/limits.ts'
+import { createRoutes } from '../../src/http/routes.ts'
+import { ask, stillEngine } from './requests.ts'
+import {
+  type Credential,
+  CREDENTIALS,
+  expected,
+  filled,
+  makeWorld,
+  ROUTES,
+  type RouteRow,
+} from './route-table.ts'
+import { digestOf } from './storage-digest.ts'
+
+/** Asks one route with one credential, in a world of its own, and says what came of it. */
+async function tryOne(row: RouteRow, credential: Credential): Promise<'through' | number> {
+  await using world = await makeWorld()
+  const { t, handler, names, credentials } = world
+  const before = await digestOf(t.engine)
+  const path = `${row.route.split(' ')[0]} ${filled(row.path, names)}`
+  const { status } = await ask(handler, path, { credential: credentials[credential], body: row.body })
+  const hasChanged = (await digestOf(t.engine)) !== before
+  const outcome = status === 401 || status === 403 ? status : 'through'
+  expect([row.route, credential, hasChanged]).toEqual([
+    row.route,
+    credential,
+    outcome === 'through' && row.changes === true,
+  ])
+  return outcome
+}
+
+describe('createRoutes', () => {
+  it('has the routes of the table, and no others', async () => {
+    await using t = await stillEngine()
+    const kernel = kernelOf(t.engine)
+    const limits = readLimits()
+    const app = createRoutes({ engine: t.engine, kernel, limits, gate: new Gate(kernel, limits) })
+    const routes = app.routes.flatMap(({ method, path }) => (method === 'ALL' ? [] : [`${method} ${path}`]))
+    expect([...new Set(routes)].sort()).toEqual(ROUTES.map(({ route }) => route).sort())
+  })
+
+  it.each(ROUTES.map((row) => [row.route, row] as const))(
+    'lets through who may, and changes nothing for anybody else: %s',
+    async (_route, row) => {
+      for (const credential of CREDENTIALS)
+        expect([credential, await tryOne(row, credential)]).toEqual([credential, expected(row, credential)])
+    },
+  )
+})
