@@ -1,8 +1,8 @@
 import type { RunRecord } from '../contract/records.ts'
-import type { Access } from './access-scope.ts'
 import type { Caller } from './caller.ts'
 import { Refusal } from './refusal.ts'
 import type { RouteContext } from './route-context.ts'
+import { isPlausibleRunId, readAccesses } from './run-access.ts'
 
 /**
  * The record of a run, for whoever may read it; nothing when there is none.
@@ -14,10 +14,10 @@ export async function findReadableRun(
   caller: Caller,
   id: string,
 ): Promise<RunRecord | undefined> {
-  // Nothing else than an id of this library reaches a storage.
-  const isPlausible = /^run_\w{1,64}$/.test(id)
-  const record = isPlausible ? await kernel.call(() => kernel.parts.host.storage.runs.get(id)) : undefined
-  caller.require(...(record === undefined ? [read('runs', id)] : readAccesses(record)))
+  const { storage } = kernel.parts.host
+  const record = isPlausibleRunId(id) ? await kernel.call(() => storage.runs.get(id)) : undefined
+  if (record === undefined) caller.require({ action: 'read', type: 'runs', id })
+  else caller.require(...readAccesses({ id, taskIdentifier: record.taskId, tags: record.tags }))
   return record
 }
 
@@ -30,13 +30,4 @@ export async function requireReadableRun(
   const record = await findReadableRun(context, caller, id)
   if (record !== undefined) return record
   throw new Refusal(404, 'Run not found')
-}
-
-/** What allows to read a run: the run itself, its task, or one of its tags. */
-function readAccesses({ id, taskId, tags }: RunRecord): readonly Access[] {
-  return [read('runs', id), read('tasks', taskId), ...tags.map((tag) => read('tags', tag))]
-}
-
-function read(type: string, id: string): Access {
-  return { action: 'read', type, id }
 }

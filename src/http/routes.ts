@@ -16,12 +16,13 @@ const GROUPS = [
   addTriggerRoutes,
   addRunRoutes,
   addRunChangeRoutes,
-  addAuthRoutes,
-  addWorkerRoutes,
-  addStreamWriteRoutes,
-  addStreamRoutes,
   addRunStreamRoutes,
   addShapeRoutes,
+  // Before those that read: a key may have slashes in it.
+  addStreamWriteRoutes,
+  addStreamRoutes,
+  addAuthRoutes,
+  addWorkerRoutes,
 ] as const
 
 /** Every path there is; what is none of them, and what goes wrong, is for whoever mounts it. */

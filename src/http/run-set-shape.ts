@@ -10,8 +10,8 @@ export interface RunSetShapeOptions {
   readonly kernel: Kernel
   readonly log: ShapeLog
   readonly set: RunSet
-  /** Who asks, as it was told before; nothing for somebody new. */
-  readonly handle: string | undefined
+  /** Who asks. */
+  readonly handle: string
 }
 
 /**
@@ -21,11 +21,11 @@ export interface RunSetShapeOptions {
 export class RunSetShape {
   readonly #options: RunSetShapeOptions
   readonly #handle: string
-  /** What the log knows it by: nothing that is as long as the caller likes. */
+  /** What the log knows it by: not as long as the tags may be. */
   readonly #subscriber: string
 
   constructor(options: RunSetShapeOptions) {
-    const { handle = options.kernel.parts.host.newId('shape'), set } = options
+    const { handle, set } = options
     this.#options = options
     this.#handle = handle
     this.#subscriber = sha256(`${handle} ${set.name}`, 'base64url')

@@ -13,7 +13,8 @@ export class RunShape {
 
   constructor(id: string, find: () => Promise<RunRecord | undefined>) {
     this.#find = find
-    this.#handle = id
+    // Whatever is asked for goes into a header.
+    this.#handle = encodeURIComponent(id)
   }
 
   /** What there is. */

@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono'
 import { RUNS_TOPIC } from '../core/run-journal.ts'
+import type { Access } from './access-scope.ts'
 import type { Caller } from './caller.ts'
 import { LiveRequest } from './live-request.ts'
 import { LongPoll } from './long-poll.ts'
@@ -33,8 +34,9 @@ export function addShapeRoutes(app: Hono, context: RouteContext): void {
     GET: async (c) => {
       const caller = await gate.enter(c.req.raw)
       const set = new RunSet(new URL(c.req.url))
-      caller.require({ action: 'read', type: 'runs', id: '' }, ...set.tags.map(readTag))
-      const handle = c.req.query('handle') ?? c.req.query('shape_id')
+      caller.require({ action: 'read', type: 'runs' }, ...set.tags.map(readTag))
+      const said = c.req.query('handle') ?? c.req.query('shape_id') ?? ''
+      const handle = /^shape_\w{1,64}$/.test(said) ? said : kernel.parts.host.newId('shape')
       const shape = new RunSetShape({ kernel, log, set, handle })
       return answerShape(c, context, { shape, caller, topic: RUNS_TOPIC })
     },
@@ -77,6 +79,6 @@ async function answerShape(
   }
 }
 
-function readTag(tag: string): { readonly action: string; readonly type: string; readonly id: string } {
+function readTag(tag: string): Access {
   return { action: 'read', type: 'tags', id: tag }
 }

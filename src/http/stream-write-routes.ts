@@ -38,8 +38,8 @@ export function addStreamWriteRoutes(app: Hono, context: RouteContext): void {
   addRoute(app, '/realtime/v1/streams/:runId/self/:key{.+}', {
     // HEAD is asked of GET.
     GET: async (c) => {
-      if (c.req.raw.method !== 'HEAD') throw new Refusal(405, 'Method not allowed', { headers: ALLOW })
       const [runId, key] = await enter(c)
+      if (c.req.raw.method !== 'HEAD') throw new Refusal(405, 'Method not allowed', { headers: ALLOW })
       const last = await writer.lastIndex(runId, key, clientOf(c))
       return c.body(null, 200, { 'x-last-chunk-index': `${last}` })
     },
