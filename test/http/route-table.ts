@@ -1,7 +1,7 @@
 import { type AnyTask, type CreatedToken, task, wait } from 'waitpoint'
 import { createHandler, type Handler, type HandlerLimits } from 'waitpoint/http'
 import type { TestEngine } from 'waitpoint/testing'
-import { accessToken, OTHER_SECRET, SECRET, stillEngine } from './requests.ts'
+import { accessToken, ask, OTHER_SECRET, SECRET, stillEngine } from './requests.ts'
 
 const echo = task({ id: 'echo', run: (payload: unknown) => payload })
 const waits = task({
@@ -60,7 +60,7 @@ const USELESS: readonly Credential[] = ['none', 'wrong key', 'expired', 'forged'
 /** One route, who may ask it, and a request that does something there. */
 export interface RouteRow {
   readonly route: string
-  /** `$token`, `$hash`, `$run`, `$packet` and `$key` stand for what the world has. */
+  /** `$token`, `$hash`, `$run`, `$packet`, `$key` and `$batch` stand for what the world has. */
   readonly path: string
   readonly body?: unknown
   /** Besides the secret keys; `address`: whoever has the address. */
@@ -113,6 +113,15 @@ export const ROUTES: readonly RouteRow[] = [
     may: ['admin', 'trigger:tasks:echo'],
     changes: true,
   },
+  { route: 'POST /api/v3/batches', path: '/api/v3/batches', body: { runCount: 2 }, may: KEYS_ONLY },
+  {
+    route: 'POST /api/v3/batches/:id/items',
+    path: '/api/v3/batches/$batch/items',
+    body: { index: 0, task: 'echo', payload: 1 },
+    may: KEYS_ONLY,
+    changes: true,
+  },
+  { route: 'GET /api/v2/batches/:id', path: '/api/v2/batches/$batch', may: ['admin', 'read:all'] },
   { route: 'PUT /api/v2/packets/:name', path: '/api/v2/packets/payload.json', may: KEYS_ONLY },
   {
     route: 'PUT /api/v2/packets/:path/content/:key',
@@ -231,15 +240,14 @@ export async function makeWorld(): Promise<World> {
   const pending = await t.engine.wait.createToken({ timeout: '1d' })
   const run = await t.engine.trigger(waits, pending.id, { tags: ['a'] })
   await t.clock.settle()
-  const reserved = await handler(
-    new Request('http://engine.test/api/v2/packets/x', {
-      method: 'PUT',
-      headers: { authorization: `Bearer ${SECRET}` },
-    }),
-  )
-  const { presignedUrl } = (await reserved.json()) as { readonly presignedUrl: string }
+  const { presignedUrl } = (await ask(handler, 'PUT /api/v2/packets/x')).body as {
+    readonly presignedUrl: string
+  }
+  const { id: batch } = (await ask(handler, 'POST /api/v3/batches', { body: { runCount: 2 } })).body as {
+    readonly id: string
+  }
   const [, packet = '', key = ''] = /packets\/(\w+)\/content\/(\w+)$/.exec(presignedUrl) ?? []
-  const names = { token: token.id, hash: hashOf(token), run: run.id, packet, key }
+  const names = { token: token.id, hash: hashOf(token), run: run.id, packet, key, batch }
   const credentials = await makeCredentials(names, t.clock.now())
   return { t, handler, names, credentials, [Symbol.asyncDispose]: () => closeLoose(t, run.id) }
 }
