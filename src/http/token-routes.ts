@@ -1,8 +1,9 @@
 import type { Hono } from 'hono'
 import type { TokenStatus } from '../contract/records.ts'
-import type { ListTokensParams } from '../core/token.ts'
+import type { CreatedToken, ListTokensParams } from '../core/token.ts'
 import { accessTokenHeaders } from './access-token.ts'
 import { callbackOutput } from './callback-output.ts'
+import type { Caller } from './caller.ts'
 import { completionOutput } from './completion.ts'
 import { areEqualSecrets } from './equal-secrets.ts'
 import { readJsonObject } from './json-body.ts'
@@ -10,6 +11,7 @@ import { checkLabels } from './labels.ts'
 import type { Limits } from './limits.ts'
 import { ListQuery } from './list-query.ts'
 import { Refusal } from './refusal.ts'
+import { RepeatedRequests, REQUEST_NAME } from './repeated-requests.ts'
 import { checkAnnouncedLength, readBody } from './request-body.ts'
 import { addRoute } from './route.ts'
 import type { RouteContext } from './route-context.ts'
@@ -26,13 +28,20 @@ export function addTokenRoutes(app: Hono, context: RouteContext): void {
 }
 
 function addRecords(app: Hono, { engine, gate, limits }: RouteContext): void {
+  const repeated = new RepeatedRequests<CreatedToken>()
+
+  const create = async (caller: Caller, request: Request): Promise<CreatedToken> => {
+    const body = await readJsonObject(request, limits.createTokenBytes)
+    caller.requireSecretKey()
+    checkLabels(body, limits, 'Waitpoints')
+    return refusingWrongInput(() => engine.wait.createToken(body))
+  }
+
   addRoute(app, TOKENS, {
     POST: async (c) => {
       const caller = await gate.enter(c.req.raw)
-      const body = await readJsonObject(c.req.raw, limits.createTokenBytes)
-      caller.requireSecretKey()
-      checkLabels(body, limits, 'Waitpoints')
-      const token = await refusingWrongInput(() => engine.wait.createToken(body))
+      const name = c.req.header(REQUEST_NAME)
+      const token = await repeated.serve(caller.credential, name, () => create(caller, c.req.raw))
       return c.json(createdTokenJson(token), 200, accessTokenHeaders(token.publicAccessToken))
     },
     GET: async (c) => {

@@ -467,6 +467,14 @@ describe('the URL of a token', () => {
 describe('creating a token', () => {
   const TOKENS = 'POST /api/v1/waitpoints/tokens'
 
+  it('does not create another when a client repeats itself because it lost the answer', () =>
+    onBench(async ({ handler, engine }) => {
+      const repeated = { body: {}, headers: { 'x-trigger-request-idempotency-key': 'uuid' } }
+      const answers = await Promise.all([1, 2, 3].map(() => ask(handler, TOKENS, repeated)))
+      expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1)
+      expect((await engine.wait.listTokens()).data).toHaveLength(1)
+    }))
+
   it('answers its id, its address, and an access token that completes it', () =>
     onBench(async ({ handler, engine }) => {
       const body = { timeout: '2h', tags: ['a', 'b'], idempotencyKey: 'k', idempotencyKeyTTL: '1d' }
