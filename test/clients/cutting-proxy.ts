@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A bad line to a server: what comes from there is cut off after so many bytes, connection by connection. */
+/** A bad line to a server. */
 export interface CuttingProxy extends AsyncDisposable {
   readonly url: string
   /** How many connections it has cut so far. */
@@ -10,8 +10,18 @@ export interface CuttingProxy extends AsyncDisposable {
   cut(): void
 }
 
-/** A proxy before the server at `url`; it cuts a connection once `afterBytes` have come through it, else only when told. */
-export async function cuttingProxy(url: string, afterBytes: number = Infinity): Promise<CuttingProxy> {
+interface CutOptions {
+  /** How much comes through a connection before it is cut. Default: it is cut only when told. */
+  readonly afterBytes?: number
+  /** How many connections are cut so. Default: all. */
+  readonly atMost?: number
+}
+
+/** A proxy before the server at `url`. */
+export async function cuttingProxy(
+  url: string,
+  { afterBytes = Infinity, atMost = Infinity }: CutOptions = {},
+): Promise<CuttingProxy> {
   const { hostname, port } = new URL(url)
   const open = new Set<Socket>()
   let cuts = 0
@@ -31,7 +41,7 @@ export async function cuttingProxy(url: string, afterBytes: number = Infinity): 
       const left = afterBytes - bytes
       bytes += data.length
       // The last bytes arrive before the line goes dead, in the middle of whatever it is.
-      if (bytes < afterBytes) near.write(data)
+      if (bytes < afterBytes || cuts >= atMost) near.write(data)
       else near.write(data.subarray(0, left), () => cutOff(near))
     })
     for (const [one, other] of [[near, far] as const, [far, near] as const]) {

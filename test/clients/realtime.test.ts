@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { metadata, type Task, task, wait } from 'waitpoint'
+import { type HttpServer, serve } from 'waitpoint/http'
 import { collect, CountSource, numbers, PushSource, sourceOf } from '../support/streams.ts'
 import { cuttingProxy } from './cutting-proxy.ts'
 import { client, isOlder, type Part, readUntil, SECRET, served } from './published-client.ts'
@@ -139,7 +140,7 @@ describe('the published client’s subscription', { timeout: TEST_MS }, () => {
       const cutAfter = fc.integer({ min: 3_000, max: 8_000 })
       await fc.assert(
         fc.asyncProperty(cutAfter, async (bytes) => {
-          await using proxy = await cuttingProxy(app.server.url, bytes)
+          await using proxy = await cuttingProxy(app.server.url, { afterBytes: bytes })
           client.configure({ baseURL: proxy.url, accessToken: SECRET })
           const parts = await partsUntil(
             id,
@@ -180,6 +181,65 @@ describe('the published client’s subscription', { timeout: TEST_MS }, () => {
       expect(parts.at(-1)?.run.status).toBe('COMPLETED')
     },
   )
+
+  it('goes on when the server comes back at its address', { timeout: CUT_MS }, async () => {
+    const words = new PushSource<string>()
+    const draft = writes('words', words)
+    await using app = await served([draft])
+    const { id } = await tasks.trigger('draft')
+    words.push('1')
+    let again: Promise<HttpServer> | undefined
+    const parts = await partsUntil(id, (all) => {
+      const last = all.at(-1)
+      if (last?.chunk === '1') {
+        const { port } = new URL(app.server.url)
+        again = app.server.close().then(() => serve(app.engine, { port: Number(port) }))
+        words.push('2')
+      }
+      if (last?.chunk === '2') words.end()
+      return last !== undefined && isFinal(last)
+    })
+    await (await again)?.close()
+    expect(chunksOf(parts, 'words')).toEqual(['1', '2'])
+    expect(parts.at(-1)?.run.status).toBe('COMPLETED')
+  })
+
+  it('shows what a run says about itself in its metadata', async () => {
+    const work = task({
+      id: 'work',
+      run: async (token: string) => {
+        metadata.set('progress', 0.5)
+        await wait.forToken(token).unwrap()
+        metadata.set('progress', 1)
+      },
+    })
+    await using _app = await served([work])
+    const token = await client.wait.createToken()
+    const { id } = await tasks.trigger('work', token.id)
+    const subscription = runs.subscribeToRun(id)
+    const progress = ({ metadata: said }: Readonly<Record<string, unknown>>): unknown =>
+      (said as { readonly progress?: number } | undefined)?.progress
+    const states = await readUntil(subscription, subscription, async (all) => {
+      if (progress(all.at(-1)!) === 0.5) await client.wait.completeToken(token, null)
+      return all.at(-1)?.status === 'COMPLETED'
+    })
+    expect(states.map(progress)).toContain(0.5)
+    expect(progress(states.at(-1)!)).toBe(1)
+  })
+
+  it('gets what a stream had when its source failed, and the end of the run', async () => {
+    const words = new PushSource<string>()
+    const draft = writes('words', words)
+    await using _app = await served([draft])
+    const { id } = await tasks.trigger('draft')
+    words.push('1')
+    const parts = await partsUntil(id, (all) => {
+      if (all.at(-1)?.chunk === '1') words.fail(new Error('The model is gone'))
+      return isFinal(all.at(-1)!)
+    })
+    expect(chunksOf(parts, 'words')).toEqual(['1'])
+    expect(await collect(await streams.read(id, 'words'))).toEqual(['1'])
+  })
 
   it('to all runs with a tag shows those that are there and those that come', async () => {
     const nothing = task({ id: 'nothing', run: async () => null })

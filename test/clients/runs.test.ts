@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { task, wait } from 'waitpoint'
 import { collect, numbers } from '../support/streams.ts'
-import { client, served } from './published-client.ts'
+import { cuttingProxy } from './cutting-proxy.ts'
+import { client, SECRET, type Served, served } from './published-client.ts'
 
 const { runs, tasks } = client
 
@@ -82,6 +83,46 @@ describe('the published client’s tasks', { timeout: TEST_MS }, () => {
     expect([...(run['tags'] as string[])].sort()).toEqual(['draft', 'user:1'])
     const [createdAt, delayedUntil] = [run['createdAt'], run['delayedUntil']] as [Date, Date]
     expect(delayedUntil.getTime() - createdAt.getTime()).toBe(3_600_000)
+  })
+})
+
+describe('the published client on a bad line', { timeout: TEST_MS }, () => {
+  /** Cuts the first answer off at its start; what was asked for is done by then. The client asks again after a second. */
+  async function withLostAnswer<Result>(
+    { server }: Served,
+    work: () => Promise<Result>,
+  ): Promise<Awaited<Result>> {
+    await using proxy = await cuttingProxy(server.url, { afterBytes: 30, atMost: 1 })
+    client.configure({ baseURL: proxy.url, accessToken: SECRET })
+    const result = await work()
+    expect(proxy.cuts).toBe(1)
+    return result
+  }
+
+  it('triggers one run, though it asks twice', async () => {
+    await using app = await served([echo])
+    const { id } = await withLostAnswer(app, () => tasks.trigger('echo', 1))
+    expect((await app.engine.runs.list()).data.map((run) => run.id)).toEqual([id])
+  })
+
+  it('replays a run once, though it asks twice', async () => {
+    await using app = await served([echo])
+    const original = await tasks.trigger('echo', 1)
+    const { id } = await withLostAnswer(app, () => runs.replay(original.id))
+    expect((await app.engine.runs.list()).data.map((run) => run.id)).toEqual([id, original.id])
+  })
+
+  it('creates one token, though it asks twice', async () => {
+    await using app = await served()
+    const { id } = await withLostAnswer(app, () => client.wait.createToken())
+    expect((await app.engine.wait.listTokens()).data.map((token) => token.id)).toEqual([id])
+  })
+
+  it('is told that it completed a token, though it asks twice', async () => {
+    await using app = await served()
+    const token = await app.engine.wait.createToken()
+    expect(await withLostAnswer(app, () => client.wait.completeToken(token, 1))).toEqual({ success: true })
+    expect((await app.engine.wait.retrieveToken(token)).output).toBe(1)
   })
 })
 
