@@ -25,8 +25,10 @@ export interface Handler {
 const NAMES: OptionNames<HandlerOptions> = { basePath: true, limits: true }
 
 /**
- * Creates what serves an engine over HTTP, wherever there are `Request` and `Response`: what completes its tokens
- * (specification 4.1). An error is answered with `{ "error": "…" }`; a fault of ours also is an `error` event.
+ * Creates what serves an engine over HTTP, wherever there are `Request` and `Response`: its tokens (specification 4.1)
+ * and its runs, for whoever has one of its secret keys, or an access token that says so. An error is answered with
+ * `{ "error": "…" }`; a fault of ours also is an `error` event. What is not stored, such as payloads that are sent ahead
+ * and how often somebody asks, a handler has in memory: create one for an engine, not one for each request.
  *
  * @throws TypeError or RangeError for options that cannot be used.
  *

@@ -3,7 +3,7 @@ import { mount } from 'hono/mount'
 import { describe, expect, it } from 'vitest'
 import { createEngine, memoryStorage, type Storage, task, wait } from 'waitpoint'
 import { createHandler, type Handler } from 'waitpoint/http'
-import { completeUrl, completion, json, request, SECRET, stillEngine } from './requests.ts'
+import { ask, completeUrl, completion, json, request, SECRET, stillEngine } from './requests.ts'
 
 /** A memory storage of which one operation fails. */
 function failing(fail: { readonly open?: Error; readonly settle?: Error }): Storage {
@@ -146,6 +146,36 @@ describe('createHandler', () => {
     await handler(completion('waitpoint_1', {}, { authorization: '' }))
     await handler(request('http://engine.test/'))
     expect(errors).toEqual([])
+  })
+
+  it("limits how often a credential asks, by the engine's clock, and tells browsers too", async () => {
+    await using t = await stillEngine()
+    const handler = createHandler(t.engine, { limits: { rate: { requests: 2, per: '10s' } } })
+    const { id, url } = await t.engine.wait.createToken()
+    const origin = { origin: 'https://app.example.com' }
+    for (const status of [200, 200, 429]) {
+      const answer = await handler(completion(id, {}, origin))
+      expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([status, '*'])
+      if (status !== 429) continue
+      expect(await answer.json()).toEqual({ error: 'Too many requests' })
+      const reset = [answer.headers.get('retry-after'), answer.headers.get('x-ratelimit-reset')]
+      expect(reset).toEqual(['5', `${t.clock.now() + 5_000}`])
+    }
+    // The address of a token is a credential of its own.
+    const answers = [await handler(json(url, 1)), await handler(json(url, 1)), await handler(json(url, 1))]
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+    await t.clock.advance('5s')
+    expect((await handler(completion(id, {}))).status).toBe(200)
+  })
+
+  it('has pages no larger than the limit, also when nobody says how large', async () => {
+    await using t = await stillEngine()
+    const handler = createHandler(t.engine, { limits: { pageSize: 2 } })
+    for (let index = 0; index < 3; index++) await t.engine.wait.createToken()
+    const path = 'GET /api/v1/waitpoints/tokens'
+    expect((await ask(handler, path)).body).toMatchObject({ data: { length: 2 } })
+    expect((await ask(handler, `${path}?page[size]=2`)).body).toMatchObject({ data: { length: 2 } })
+    expect((await ask(handler, `${path}?page[size]=3`)).status).toBe(400)
   })
 
   it('holds virtual time while it serves', async () => {
