@@ -51,7 +51,9 @@ describe('an express application with an engine in it', { timeout: TEST_MS }, ()
     for await (const word of await client.streams.read(run, 'draft')) words.push(word)
     expect(words).toEqual(['Dear', 'reader', 'of', 'd1'])
 
-    await expect.poll(async () => (await client.runs.retrieve(run)).status).toBe('WAITING')
+    await expect
+      .poll(async () => (await client.runs.retrieve(run)).status, { timeout: TEST_MS / 2 })
+      .toBe('WAITING')
     const { approveAt } = (await client.runs.retrieve(run))['metadata'] as { readonly approveAt: string }
     expect(approveAt.startsWith(`${url}/engine/`)).toBe(true)
     const approved = await fetch(approveAt, {

@@ -46,6 +46,11 @@ interface Handle {
   readonly publicAccessToken: string
 }
 
+interface BatchHandle {
+  readonly batchId: string
+  readonly runCount: number
+}
+
 interface Run extends Json {
   readonly id: string
   readonly status: string
@@ -90,6 +95,10 @@ export interface PublishedClient {
   }
   readonly tasks: {
     trigger(id: string, payload?: unknown, options?: Json): Promise<Handle>
+    batchTrigger(id: string, items: readonly Json[]): Promise<BatchHandle>
+  }
+  readonly batch: {
+    retrieve(id: string): Promise<Json>
   }
   readonly runs: {
     retrieve(id: string): Promise<Run>

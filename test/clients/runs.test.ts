@@ -69,6 +69,21 @@ describe('the published client’s tasks', { timeout: TEST_MS }, () => {
     expect((await tasks.trigger('echo', 3, { idempotencyKey: 'k2' })).id).not.toBe(first.id)
   })
 
+  it('trigger many runs at once', async () => {
+    await using app = await served([echo])
+    const batch = await tasks.batchTrigger(
+      'echo',
+      numbers(20).map((payload) => ({ payload, options: { tags: [`t${payload}`] } })),
+    )
+    expect(batch.runCount).toBe(20)
+    const { runs: ids, status } = await client.batch.retrieve(batch.batchId)
+    expect(['PROCESSING', 'COMPLETED']).toContain(status)
+    for (const [index, id] of (ids as readonly string[]).entries()) {
+      expect(await app.engine.runs.poll(id)).toMatchObject({ payload: index, tags: [`t${index}`] })
+    }
+    expect((await client.batch.retrieve(batch.batchId))['status']).toBe('COMPLETED')
+  })
+
   it('pass on what a run is triggered with', async () => {
     await using _app = await served([echo])
     const { id } = await tasks.trigger('echo', 1, {
@@ -131,7 +146,7 @@ describe('the published client’s runs', { timeout: TEST_MS }, () => {
     await using _app = await served([ask])
     const token = await client.wait.createToken()
     const { id } = await tasks.trigger('ask', token.id)
-    await expect.poll(async () => (await runs.retrieve(id)).status).toBe('WAITING')
+    await expect.poll(async () => (await runs.retrieve(id)).status, { timeout: TEST_MS / 2 }).toBe('WAITING')
     expect(await runs.retrieve(id)).toMatchObject({ isWaiting: true, isCompleted: false, isFailed: false })
     await client.wait.completeToken(token, 'yes')
     expect(await runs.poll(id, poll)).toMatchObject({ status: 'COMPLETED', output: 'yes' })
