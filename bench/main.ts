@@ -1,6 +1,7 @@
 import { cpus, loadavg } from 'node:os'
 import { deadlines } from './figures/deadlines.ts'
 import { disk } from './figures/disk.ts'
+import { http } from './figures/http.ts'
 import { parked } from './figures/parked.ts'
 import { resume } from './figures/resume.ts'
 import { runs } from './figures/runs.ts'
@@ -14,7 +15,7 @@ import { answerPark, measureParkApart, PARK_FLAG } from './park.ts'
 import type { FigureReport, Occasion } from './report.ts'
 import { renderReport } from './report.ts'
 
-const figures: readonly Figure[] = [runs, resume, parked, deadlines, streams, schedules, disk, startUp]
+const figures: readonly Figure[] = [runs, resume, parked, deadlines, streams, schedules, disk, http, startUp]
 
 const lab: Lab = {
   count: (full) => full,

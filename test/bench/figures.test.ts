@@ -3,6 +3,7 @@ import { BenchSide } from '../../bench/bench-side.ts'
 import { holdContest } from '../../bench/contest.ts'
 import { deadlines } from '../../bench/figures/deadlines.ts'
 import { disk } from '../../bench/figures/disk.ts'
+import { http } from '../../bench/figures/http.ts'
 import { parked } from '../../bench/figures/parked.ts'
 import { resume } from '../../bench/figures/resume.ts'
 import { runs } from '../../bench/figures/runs.ts'
@@ -30,7 +31,7 @@ const lab: Lab = {
 }
 
 describe('figures', () => {
-  it.each([runs, resume, parked, deadlines, streams, schedules, disk, startUp])(
+  it.each([runs, resume, parked, deadlines, streams, schedules, disk, http, startUp])(
     'measures $name',
     async (figure) => {
       const measurements = await figure.measure(lab)
@@ -45,7 +46,7 @@ describe('figures', () => {
   )
 
   it('tells its contests apart by name', () => {
-    const names = [runs, resume, deadlines, streams, schedules, disk].flatMap(({ contests }) =>
+    const names = [runs, resume, deadlines, streams, schedules, disk, http].flatMap(({ contests }) =>
       contests.map(({ name }) => name),
     )
     expect(new Set(names).size).toBe(names.length)
