@@ -78,20 +78,20 @@ export class RunChanges {
       for (const [key, value] of Object.entries(after)) {
         if (JSON.stringify(value) !== JSON.stringify(ownValue(before, key))) metadata.set(key, value)
       }
-      await this.#flushed(scope.id)
+      await this.#flushed(scope)
       return after
     })
   }
 
-  /** An attempt that ends meanwhile takes what is not stored yet along, unless it was ended from outside. */
-  async #flushed(id: string): Promise<void> {
+  /** An attempt that comes to its end meanwhile takes what is not stored yet along; one that was ended does not. */
+  async #flushed(scope: RunScope): Promise<void> {
     try {
       await this.#engine.metadata.flush()
+      if (!scope.isEnded || scope.isFinished) return
     } catch (error) {
       if (!(error instanceof WaitpointError)) throw error
-      const message = `Cannot change the metadata of run "${id}": its attempt has just ended`
-      throw new Refusal(409, message, { cause: error })
     }
+    throw new Refusal(409, `Cannot change the metadata of run "${scope.id}": its attempt was ended meanwhile`)
   }
 
   /** Before anything has changed. */

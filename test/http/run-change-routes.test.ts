@@ -81,6 +81,21 @@ describe('the metadata of a run', () => {
       }
     }))
 
+  it('is stored when it says so, also when the run is canceled at that moment', () =>
+    onBench({}, async ({ handler, engine, clock }) => {
+      for (const turns of [0, 1, 2, 3, 4, 5, 6, 8, 10]) {
+        const { id } = await engine.trigger(counting, undefined)
+        await clock.settle()
+        const changing = ask(handler, `PUT /api/v1/runs/${id}/metadata`, { body: { metadata: { b: 2 } } })
+        for (let turn = 0; turn < 3 * turns; turn++) await Promise.resolve()
+        await engine.runs.cancel(id)
+        const { status } = await changing
+        const { metadata: stored } = await engine.runs.retrieve(id)
+        if (status === 200) expect(stored).toEqual({ b: 2 })
+        else expect([409, 422]).toContain(status)
+      }
+    }))
+
   it('is told to subscribers', () =>
     onBench({}, async ({ handler, engine }) => {
       const { id } = await engine.trigger(echo, 1, later)
