@@ -10,7 +10,7 @@ import { checkLabels } from './labels.ts'
 import type { Limits } from './limits.ts'
 import { ListQuery } from './list-query.ts'
 import { Refusal } from './refusal.ts'
-import { RepeatedRequests } from './repeated-requests.ts'
+import { RepeatedRequests, REQUEST_NAME } from './repeated-requests.ts'
 import { checkAnnouncedLength, readBody } from './request-body.ts'
 import { addRoute } from './route.ts'
 import type { RouteContext } from './route-context.ts'
@@ -25,9 +25,6 @@ export function addTokenRoutes(app: Hono, context: RouteContext): void {
   addCompletion(app, context)
   addRecords(app, context)
 }
-
-/** Under which name a client sends a request again when it has lost the answer. */
-const REQUEST_NAME = 'x-trigger-request-idempotency-key'
 
 function addRecords(app: Hono, { engine, gate, limits }: RouteContext): void {
   const created = new RepeatedRequests<CreatedToken>()
