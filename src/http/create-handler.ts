@@ -6,6 +6,7 @@ import { Gate } from './gate.ts'
 import { type HandlerLimits, readLimits } from './limits.ts'
 import { type Connection, LiveRequest } from './live-request.ts'
 import { Refusal, refusalOf } from './refusal.ts'
+import { trustLength } from './request-body.ts'
 import { createRoutes } from './routes.ts'
 
 /** Options of `createHandler`; all have defaults. */
@@ -74,6 +75,7 @@ export function createAnswer(
   const answer = async (request: Request, connection: Connection | undefined): Promise<Response> => {
     requireRequest(request)
     const { pathname } = new URL(request.url)
+    if (connection !== undefined) trustLength(request)
     const live = new LiveRequest(host, `${request.method} ${pathname}`, connection)
     try {
       return await app.fetch(request, live)

@@ -38,10 +38,10 @@ const program = (storage: string): string => `
   const text = 'x'.repeat(98)
   const produce = task({
     id: 'produce',
-    run: async (count, { metadata }) => {
+    run: async (count, { streams }) => {
       let left = count
       const next = async () => (left-- > 0 ? { done: false, value: text } : { done: true, value: undefined })
-      await metadata.stream('k', { [Symbol.asyncIterator]: () => ({ next }) })
+      await streams.pipe('k', { [Symbol.asyncIterator]: () => ({ next }) }).waitUntilComplete()
     },
   })
   const engine = createEngine({ tasks: [produce], secretKey: 'sk', storage: ${storage} })
