@@ -1,10 +1,9 @@
-// An express application with an engine in it: `npm install waitpoint express @hono/node-server`, then
+// An express application with an engine in it: `npm install waitpoint express`, then
 // `SECRET_KEY=… PORT=3000 node main.mjs`. Whoever has the key uses the engine at http://localhost:3000/engine.
 import { once } from 'node:events'
-import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import { createEngine, metadata, task, wait } from 'waitpoint'
-import { createHandler } from 'waitpoint/http'
+import { createHandler, toNodeListener } from 'waitpoint/http'
 
 const review = task({
   id: 'review',
@@ -30,7 +29,7 @@ const url = `http://localhost:${server.address().port}`
 const engine = createEngine({ tasks: [review], baseUrl: `${url}/engine`, secretKey: process.env.SECRET_KEY })
 
 // Before anything that reads bodies, such as express.json(): the handler reads them itself, and bounds them.
-app.use('/engine', getRequestListener(createHandler(engine), { overrideGlobalObjects: false }))
+app.use('/engine', toNodeListener(createHandler(engine)))
 
 // A route of the application: the page it answers follows the run by its access token.
 app.post('/reviews', express.json(), async (request, response) => {
