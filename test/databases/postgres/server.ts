@@ -1,7 +1,7 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -62,16 +62,13 @@ function preparePlace(password: string): Place {
   const account = serverAccount()
   // Not in a folder of the caller's alone: the server is another user.
   const folder = mkdtempSync(join(account === undefined ? tmpdir() : '/tmp', 'waitpoint-postgres-'))
-  const file = join(folder, 'password')
-  writeFileSync(file, `${password}\n`, { mode: 0o600 })
+  writeFileSync(join(folder, 'password'), `${password}\n`, { mode: 0o600 })
   if (account === undefined) return { programs, folder, account }
-  for (const path of [folder, file]) chownSync(path, account.uid, account.gid)
-  if (root === undefined) return { programs, folder, account }
   // Packages may be where only their owner may look.
   const copy = join(folder, 'server')
-  cpSync(root, copy, { recursive: true, verbatimSymlinks: true })
-  chmodSync(copy, 0o755)
-  return { programs: join(copy, 'bin'), folder, account }
+  if (root !== undefined) cpSync(root, copy, { recursive: true, verbatimSymlinks: true })
+  execFileSync('chown', ['-R', `${account.uid}:${account.gid}`, folder])
+  return { programs: root === undefined ? programs : join(copy, 'bin'), folder, account }
 }
 
 /** The shell that starts the server, and stops it when nobody holds its input any more. */
