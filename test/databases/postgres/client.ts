@@ -8,6 +8,7 @@ export interface PostgresClient {
     values?: readonly unknown[],
   ): Promise<{ readonly rows: Row[] }>
   on(event: 'error', listener: (error: Error) => void): this
+  on(event: 'notification', listener: (notification: { readonly payload?: string }) => void): this
   end(): Promise<void>
 }
 
