@@ -49,8 +49,8 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'rest',
           include: ['test/**/*.test.ts'],
-          exclude: [...core, 'test/.readme/**', 'test/databases/node_modules/**'],
-          globalSetup: 'test/databases/install.ts',
+          exclude: [...core, 'test/.readme/**', 'test/databases/**/node_modules/**'],
+          globalSetup: ['test/databases/install.ts', 'test/databases/postgres/setup.ts'],
         },
       },
     ],

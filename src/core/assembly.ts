@@ -56,7 +56,7 @@ export class Assembly {
     this.retention = new Retention(host, this.events, settings.retention)
     const { feed, events, waitpoints } = this
     this.journal = new RunJournal({ feed, events, waitpoints, ended: () => this.retention.ended() })
-    this.ticker = this.#makeTicker()
+    this.ticker = this.#makeTicker(settings)
     this.streams = this.#makeStreams(settings)
     this.executor = this.#makeExecutor(settings, engine)
     this.#news = new StorageNews(this)
@@ -119,8 +119,8 @@ export class Assembly {
     })
   }
 
-  #makeTicker(): Ticker {
-    return new Ticker(this.host, {
+  #makeTicker({ leaseMs }: EngineSettings): Ticker {
+    return new Ticker(this.host, leaseMs, {
       ticked: (result, isBehind) => this.#news.ticked(result, isBehind),
       leaseLost: () => {
         this.executor.abortAll(staleAttempt)

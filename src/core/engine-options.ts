@@ -34,6 +34,11 @@ export interface EngineOptions {
   readonly retention?: RetentionOptions
   /** Deaths while executing, in a row, after which a run is `CRASHED`. Default 10. */
   readonly maxInterruptions?: number
+  /**
+   * How long after its last sign of life this engine counts as dead, and others on the same storage execute its runs:
+   * milliseconds, from 100. It gives one every third of that. Default: 30,000.
+   */
+  readonly leaseMs?: number
   readonly streams?: StreamOptions
 }
 
@@ -45,6 +50,7 @@ export interface EngineSettings {
   readonly secretKeys: readonly string[]
   readonly retention: RetentionOptions
   readonly maxInterruptions: number
+  readonly leaseMs: number
   readonly historyChunks: number
   readonly historyBytes: number
 }
@@ -59,6 +65,7 @@ export function readEngineOptions(options: EngineOptions, randomKey: () => strin
     tasks = [],
     concurrency = Number.POSITIVE_INFINITY,
     maxInterruptions = 10,
+    leaseMs = 30_000,
     retention = {},
     streams = {},
   } = options
@@ -67,6 +74,7 @@ export function readEngineOptions(options: EngineOptions, randomKey: () => strin
   if (options.clock !== undefined) requireMethods(options.clock, 'clock', ['now', 'setTimer'])
   if (concurrency !== Number.POSITIVE_INFINITY) requireWhole(concurrency, 'concurrency', { from: 1 })
   requireWhole(maxInterruptions, 'maxInterruptions', { from: 0 })
+  requireWhole(leaseMs, 'leaseMs', { from: 100 })
   requireOptions(streams, 'streams', STREAM_NAMES)
   const { historyChunks = 10_000, historyBytes = 16 * 1_024 * 1_024 } = streams
   requireWhole(historyChunks, 'streams.historyChunks', { from: 1 })
@@ -81,6 +89,7 @@ export function readEngineOptions(options: EngineOptions, randomKey: () => strin
     secretKeys: readSecretKeys(options.secretKey, randomKey),
     retention,
     maxInterruptions,
+    leaseMs,
     historyChunks,
     historyBytes,
   }

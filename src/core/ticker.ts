@@ -3,8 +3,6 @@ import type { NextDue, TickResult } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
 import type { Host } from './host.ts'
 
-const LEASE_MS = 30_000
-const RENEW_MS = LEASE_MS / 3
 const TICK_LIMIT = 1_000
 const RETRY_MS = 1_000
 
@@ -22,6 +20,7 @@ export interface TickerEvents {
  */
 export class Ticker {
   readonly #host: Host
+  readonly #leaseMs: number
   readonly #events: TickerEvents
   #due: NextDue | undefined
   #expected: NextDue | undefined
@@ -33,8 +32,9 @@ export class Ticker {
   #isBehind = false
   #isStopped = false
 
-  constructor(host: Host, events: TickerEvents) {
+  constructor(host: Host, leaseMs: number, events: TickerEvents) {
     this.#host = host
+    this.#leaseMs = leaseMs
     this.#events = events
   }
 
@@ -108,10 +108,10 @@ export class Ticker {
     this.#isTicking = true
     const host = this.#host
     const now = host.now()
-    const leaseUntil = now + LEASE_MS
+    const leaseUntil = now + this.#leaseMs
     const question = { owner: host.owner, leaseUntil, endless: true, now, limit: TICK_LIMIT }
     // Until storage has answered, the lease it may have granted is what counts.
-    this.#upkeepAt(now + RENEW_MS)
+    this.#upkeepAt(this.#renewAt(now))
     return chain(host.storage.tick(question), (result) => this.#ticked(result, now))
   }
 
@@ -125,7 +125,7 @@ export class Ticker {
     }
     this.#arm(earlier(this.#expected, result.nextDue))
     this.#expected = undefined
-    const renewAt = result.leaseUntil === undefined ? Infinity : now + RENEW_MS
+    const renewAt = result.leaseUntil === undefined ? Infinity : this.#renewAt(now)
     this.#upkeepAt(Math.min(renewAt, result.nextLease?.at ?? Infinity))
     const isBehind = this.#isBehind
     this.#isBehind = false
@@ -133,6 +133,11 @@ export class Ticker {
     if (!this.#isRequested) return
     this.#isRequested = false
     this.request()
+  }
+
+  /** Two more may fail before the lease ends. */
+  #renewAt(now: number): number {
+    return now + this.#leaseMs / 3
   }
 
   #arm(due: NextDue | undefined): void {

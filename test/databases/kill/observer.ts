@@ -1,4 +1,5 @@
 import { appendFileSync, readFileSync } from 'node:fs'
+import type { Passage } from './narrow-place.ts'
 
 /** What a process was told before it was killed, written down where no crash can undo it: one JSON value a line. */
 export type Observation =
@@ -8,6 +9,16 @@ export type Observation =
   | { readonly what: 'kept'; readonly run: string; readonly effect: string }
   | { readonly what: 'finished'; readonly run: string }
   | { readonly what: 'failed'; readonly error: string }
+  | Passage
+
+/** What the database says of a run once everything has come to its end. */
+export interface RunAtEnd {
+  readonly id: string
+  readonly status: string
+  /** Of a run that waited. */
+  readonly output?: { readonly token: string; readonly value: number; readonly effect: string }
+  readonly chunks: readonly string[]
+}
 
 export function observe(file: string, observation: Observation): void {
   appendFileSync(file, `${JSON.stringify(observation)}\n`)

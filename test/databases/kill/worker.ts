@@ -1,16 +1,19 @@
 /*
- * One life of a process under load: `worker <database> <observations> load|finish`. In `load` it goes on until it is
+ * One life of a process under load: `worker <place> <observations> load|finish`. In `load` it goes on until it is
  * killed; in `finish` it brings everything to its end and prints what the database holds then.
  */
-import { createEngine, type Engine, metadata, once, task, wait } from 'waitpoint'
-import { sqliteStorage } from 'waitpoint/sqlite'
-import { hasNodeSqlite, openLibsql } from '../drivers.ts'
-import { observe } from './observer.ts'
+import { createEngine, type Engine, metadata, once, type RunHandle, task, wait } from 'waitpoint'
+import { pauseReal } from '../../../src/storage/real-timer.ts'
+import { leaseMs } from './life.ts'
+import { machineTime, NARROW } from './narrow-place.ts'
+import { observe, type RunAtEnd } from './observer.ts'
+import { storageAt } from './storage-at.ts'
 
-const [path = '', file = '', mode = 'load'] = process.argv.slice(2)
+const [place = '', file = '', mode = 'load'] = process.argv.slice(2)
 const LIVE = ['QUEUED', 'DELAYED', 'EXECUTING', 'WAITING'] as const
 const AT_ONCE = 8
 const CHUNKS = 5
+let passages = 0
 
 const approve = task({
   id: 'approve',
@@ -22,6 +25,17 @@ const approve = task({
     const token = await wait.createToken({ tags: ['load'], timeout: '1h' })
     const value = await wait.forToken<number>(token).unwrap()
     return { token: token.id, value, effect }
+  },
+})
+
+const pass = task({
+  id: 'pass',
+  queue: { concurrencyLimit: NARROW },
+  run: async () => {
+    const passage = `${process.pid} ${(passages += 1)}`
+    observe(file, { what: 'entered', passage, pid: process.pid, at: machineTime() })
+    await pauseReal(3)
+    observe(file, { what: 'left', passage, pid: process.pid, at: machineTime() })
   },
 })
 
@@ -47,9 +61,11 @@ async function answer(engine: Engine): Promise<void> {
 async function load(engine: Engine): Promise<never> {
   for (let round = 0; ; round += 1) {
     const names = Array.from({ length: AT_ONCE }, (_, index) => `${process.pid} ${round} ${index}`)
-    const triggered = names.map(async (name) => {
-      const run = await engine.trigger(approve, name, { idempotencyKey: name })
-      observe(file, { what: 'triggered', run: run.id })
+    const triggered = names.map(async (name, index) => {
+      const acknowledged = (run: RunHandle<unknown>): void =>
+        observe(file, { what: 'triggered', run: run.id })
+      if (index > 0) acknowledged(await engine.trigger(approve, name, { idempotencyKey: name }))
+      else acknowledged(await engine.trigger(pass, undefined, { idempotencyKey: name }))
     })
     await Promise.all([...triggered, answer(engine)])
     await new Promise((resolve) => setImmediate(resolve))
@@ -61,28 +77,36 @@ async function finish(engine: Engine): Promise<void> {
     await answer(engine)
     const { data } = await engine.runs.list({ status: [...LIVE], limit: 1 })
     if (data.length === 0) break
-    await new Promise((resolve) => setImmediate(resolve))
+    await pauseReal(5)
   }
   for await (const { id } of engine.runs.list()) {
-    const { status, output } = await engine.runs.retrieve(id)
-    const chunks: unknown[] = []
-    for (let from = 0; ; from = chunks.length) {
-      try {
-        for await (const chunk of engine.streams.read(id, 'draft', { startIndex: from })) chunks.push(chunk)
-        break
-      } catch {
-        // The segment of an attempt that was killed: what comes after it is another one.
-        if (chunks.length === from && from > 0) break
-      }
+    const { status, output, taskIdentifier } = await engine.runs.retrieve(id)
+    const chunks = taskIdentifier === approve.id ? await everyChunk(engine, id) : []
+    // As `approve` returns it, or nothing.
+    const atEnd = { id, status, output, chunks } as RunAtEnd
+    process.stdout.write(`${JSON.stringify(atEnd)}\n`)
+  }
+}
+
+async function everyChunk(engine: Engine, run: string): Promise<string[]> {
+  const chunks: string[] = []
+  for (let from = 0; ; from = chunks.length) {
+    try {
+      for await (const chunk of engine.streams.read<string>(run, 'draft', { startIndex: from }))
+        chunks.push(chunk)
+      return chunks
+    } catch {
+      // The segment of an attempt that was killed: what comes after it is another one.
+      if (chunks.length === from && from > 0) return chunks
     }
-    process.stdout.write(`${JSON.stringify({ id, status, output, chunks })}\n`)
   }
 }
 
 const engine = createEngine({
-  tasks: [approve],
-  storage: sqliteStorage(hasNodeSqlite ? path : openLibsql(path)),
+  tasks: [approve, pass],
+  storage: storageAt(place),
   maxInterruptions: 1_000_000,
+  leaseMs,
 })
 engine.on('run', ({ id, status }) => {
   if (status === 'COMPLETED') observe(file, { what: 'finished', run: id })

@@ -1,0 +1,67 @@
+import { seededRandom } from '../../../src/clock/seeded-random.ts'
+import { pauseReal } from '../../../src/storage/real-timer.ts'
+import { ended, killNow, type ProgramOptions, startProgram } from './killed-process.ts'
+import { machineTime } from './narrow-place.ts'
+import { observations, observe, type RunAtEnd } from './observer.ts'
+import { expectNothingLost, pick } from './verdict.ts'
+
+/** From before the database is open to well into the load. */
+const SHORTEST_LIFE_MS = 60
+const LONGEST_LIFE_MS = 760
+
+export interface Lives extends ProgramOptions {
+  /** The built worker. */
+  readonly program: string
+  /** Where the records are. */
+  readonly place: string
+  /** Where the observations go. */
+  readonly file: string
+  readonly seed: number
+  /** How many live at the same time, and how often all of them are killed. */
+  readonly together: number
+  readonly kills: number
+}
+
+/** Lets processes work until they are killed, again and again. */
+export async function liveAndDie({
+  program,
+  place,
+  file,
+  seed,
+  together,
+  kills,
+  ...options
+}: Lives): Promise<void> {
+  const random = seededRandom(seed)
+  const live = async (lifeMs: number): Promise<void> => {
+    const child = startProgram([program, place, file, 'load'], options)
+    await pauseReal(lifeMs)
+    // Before it is: whoever follows may be quicker than the news of its end.
+    observe(file, { what: 'killed', pid: child.pid ?? 0, at: machineTime() })
+    await killNow(child)
+  }
+  for (let kill = 0; kill < kills; kill += 1) {
+    const lives = Array.from(
+      { length: together },
+      () => SHORTEST_LIFE_MS + random.fraction() * (LONGEST_LIFE_MS - SHORTEST_LIFE_MS),
+    )
+    await Promise.all(lives.map(live))
+  }
+}
+
+/** Brings everything to its end in a last life; nothing that was acknowledged in any life may be lost. */
+export async function settleAccounts({ program, place, file, ...options }: Lives): Promise<void> {
+  const printed = await ended(startProgram([program, place, file, 'finish'], options))
+  const atEnd = printed
+    .split('\n')
+    .filter((line) => line !== '')
+    // As the worker prints it.
+    .map((line) => JSON.parse(line) as RunAtEnd)
+  expectNothingLost(atEnd, observations(file))
+}
+
+/** How many triggers and completions were acknowledged. */
+export function acknowledged(file: string): number {
+  const seen = observations(file)
+  return pick(seen, 'triggered').length + pick(seen, 'completed').length
+}

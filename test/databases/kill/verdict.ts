@@ -1,0 +1,44 @@
+import { expect } from 'vitest'
+import { mostAtOnce, NARROW, type Passage } from './narrow-place.ts'
+import type { Observation, RunAtEnd } from './observer.ts'
+
+/** Nothing that anybody was told is lost, nothing was done twice, and no limit was exceeded. */
+export function expectNothingLost(atEnd: readonly RunAtEnd[], seen: readonly Observation[]): void {
+  const runs = new Map(atEnd.map((run) => [run.id, run]))
+  const byToken = new Map(atEnd.map((run) => [run.output?.token, run]))
+  for (const { run } of pick(seen, 'triggered'))
+    expect(runs.get(run)?.status, `${run} was acknowledged`).toBe('COMPLETED')
+  const completed = pick(seen, 'completed')
+  for (const { token, value } of completed)
+    expect(byToken.get(token)?.output?.value, `${token} was acknowledged`).toBe(value)
+  withoutRepetition(completed.map(({ token }) => token))
+  withoutRepetition(pick(seen, 'finished').map(({ run }) => run))
+  for (const { run, effect } of pick(seen, 'kept')) expect(runs.get(run)?.output?.effect, run).toBe(effect)
+  for (const { id, chunks } of atEnd) expect([id, areContiguous(chunks)]).toEqual([id, true])
+  expect(mostAtOnce(passagesOf(seen))).toBeLessThanOrEqual(NARROW)
+}
+
+export function pick<What extends Observation['what']>(
+  all: readonly Observation[],
+  what: What,
+): Extract<Observation, { what: What }>[] {
+  return all.filter((one): one is Extract<Observation, { what: What }> => one.what === what)
+}
+
+function withoutRepetition(ids: readonly string[]): void {
+  expect(ids).toHaveLength(new Set(ids).size)
+}
+
+/** The chunks of every attempt start at 0 and have no gap. */
+function areContiguous(chunks: readonly string[]): boolean {
+  return chunks.every((chunk, index) => {
+    const [attempt, place] = chunk.split(' ').map(Number)
+    if (place === 0) return true
+    const [before, last] = (chunks[index - 1] ?? '').split(' ').map(Number)
+    return before === attempt && last === (place ?? 0) - 1
+  })
+}
+
+function passagesOf(seen: readonly Observation[]): readonly Passage[] {
+  return seen.filter((one): one is Passage => 'pid' in one).toSorted((one, other) => one.at - other.at)
+}
