@@ -54,7 +54,10 @@ export class PostgresListener {
       }
       speaking.query('SELECT pg_notify($1, $2)', [channel, TEST]).catch(reject)
     })
-    if (heard) return
+    if (heard) {
+      this.#settleIn()
+      return
+    }
     this.close()
     throw new Error(
       'a message over LISTEN did not come through; there may be a pooler in between: give `listen` the connection ' +
@@ -71,14 +74,15 @@ export class PostgresListener {
   async #connect(): Promise<void> {
     const { channel, listening } = this.#options
     const client = await listening.connect()
-    if (this.#isClosed) return client.release()
+    if (this.#isClosed) {
+      client.release()
+      return
+    }
     this.#client = client
     client.on('notification', this.#notified)
     client.on('error', this.#broken)
     client.on('end', this.#broken)
     await client.query(`LISTEN ${quoted(channel)}`)
-    // Who only listens does not keep the process alive.
-    client.unref?.()
   }
 
   readonly #notified = ({ channel, payload = '' }: Notification): void => {
@@ -103,7 +107,13 @@ export class PostgresListener {
 
   #connected(): void {
     this.#pauseMs = FIRST_PAUSE_MS
+    this.#settleIn()
     this.#options.missed()
+  }
+
+  /** Who only listens does not keep the process alive; who waits for the test to come through does. */
+  #settleIn(): void {
+    this.#client?.unref?.()
   }
 
   readonly #failed = (): void => {
