@@ -71,7 +71,10 @@ export class PostgresListener {
   async #connect(): Promise<void> {
     const { channel, listening } = this.#options
     const client = await listening.connect()
-    if (this.#isClosed) return client.release()
+    if (this.#isClosed) {
+      client.release()
+      return
+    }
     this.#client = client
     client.on('notification', this.#notified)
     client.on('error', this.#broken)
