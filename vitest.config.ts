@@ -21,6 +21,18 @@ const onSqlite = {
   test: { name: 'core-sqlite', include: core, exclude: explored, env: { WAITPOINT_STORAGE: 'sqlite' } },
 }
 
+/** The engine is driven on a Postgres server as well: the one of this run of the tests. */
+const onPostgres = {
+  extends: true as const,
+  test: {
+    name: 'core-postgres',
+    include: core,
+    exclude: explored,
+    env: { WAITPOINT_STORAGE: 'postgres' },
+    globalSetup: 'test/databases/postgres/setup.ts',
+  },
+}
+
 const config: ViteUserConfig = defineConfig({
   resolve: {
     // The package by its own name, as users import it, without a build.
@@ -44,6 +56,7 @@ const config: ViteUserConfig = defineConfig({
         },
       },
       ...(hasSqlite ? [onSqlite] : []),
+      onPostgres,
       {
         extends: true,
         test: {

@@ -66,7 +66,7 @@ BEGIN
   IF NOT is_planned THEN DELETE FROM $s.waits WHERE run_id = r.id; END IF;
   IF r.streams IS NOT NULL THEN PERFORM $s.interrupt_streams(r.id); END IF;
   UPDATE $s.runs SET interruptions = interruptions + (status = 'EXECUTING' AND owner IS NOT NULL)::int,
-      status = 'EXECUTING', attempt = attempt + 1, policy_attempt = policy_attempt + is_planned::int, owner = q.by,
+      status = 'EXECUTING', attempt = attempt + 1, policy_attempt = policy_attempt + is_planned::int, owner = q.by_owner,
       held = 1, reserved = 0, epoch = epoch + 1, slot = 1, wake_at = NULL, started_at = coalesce(started_at, q.now),
       updated_at = greatest(updated_at, q.now), line = NULL, line_at = NULL, look_at = NULL,
       claim_number = q.number, claim_place = at_place
@@ -109,14 +109,15 @@ CREATE FUNCTION $s.take_runs(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   c record;
   r $s.runs;
-  last record;
+  last_line int := -1;
+  last_at float8 := 0;
+  last_seq bigint := 0;
   over $s.runs;
   taken json[] := '{}';
   ended json[] := $s.sweep_runs(q.now, NULL);
   full_lanes text[] := '{}';
   is_any boolean;
 BEGIN
-  SELECT -1 AS line, 0::float8 AS line_at, 0::bigint AS seq INTO last;
   <<scan>>
   WHILE cardinality(taken) < q.most LOOP
     is_any := false;
@@ -124,13 +125,13 @@ BEGIN
       SELECT one.* FROM unnest(q.task_ids) AS task(id) CROSS JOIN LATERAL (
         SELECT o.id, o.line, o.line_at, o.seq FROM $s.runs o
         WHERE o.task_id = task.id AND o.line IS NOT NULL
-          AND (o.line, o.line_at, o.seq) > (last.line, last.line_at, last.seq)
+          AND (o.line, o.line_at, o.seq) > (last_line, last_at, last_seq)
           AND (o.slot = 1 OR o.returned = 1 OR (o.line || ' ' || o.lane) <> ALL (full_lanes))
         ORDER BY o.line, o.line_at, o.seq LIMIT least(q.most - cardinality(taken), 200)) AS one
       ORDER BY one.line, one.line_at, one.seq LIMIT least(q.most - cardinality(taken), 200)
     LOOP
       is_any := true;
-      last := (c.line, c.line_at, c.seq);
+      last_line := c.line; last_at := c.line_at; last_seq := c.seq;
       SELECT * INTO r FROM $s.runs WHERE id = c.id AND line IS NOT NULL FOR UPDATE SKIP LOCKED;
       CONTINUE WHEN NOT FOUND;
       IF q.limits IS NOT NULL AND NOT $s.has_slot(r, q.limits) THEN
@@ -144,7 +145,7 @@ BEGIN
         IF over.id IS NOT NULL THEN
           ended := ended || $s.finish_run(over, q.now);
           full_lanes := '{}';
-          SELECT -1 AS line, 0::float8 AS line_at, 0::bigint AS seq INTO last;
+          last_line := -1; last_at := 0; last_seq := 0;
           CONTINUE scan;
         END IF;
       END IF;
@@ -165,19 +166,19 @@ DECLARE
 BEGIN
   PERFORM $s.lock_queues(ARRAY(SELECT json_object_keys(x.limits)
     FROM json_to_recordset(requests) AS x(limits json) WHERE x.limits IS NOT NULL));
-  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(by text, now float8, number float8, task_ids text[],
+  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(by_owner text, now float8, number float8, task_ids text[],
     most int, limits json, max_interruptions float8)
   LOOP
     is_stirred := $s.expire_leases(q.now) OR is_stirred;
-    SELECT claim INTO last FROM $s.owners WHERE owner = q.by AND lost = 0 FOR UPDATE;
+    SELECT claim INTO last FROM $s.owners WHERE owner = q.by_owner AND lost = 0 FOR UPDATE;
     IF NOT FOUND OR q.number < last THEN
       answer := '{"runs":[],"ended":[]}';
     ELSIF q.number = last THEN
       answer := json_build_object('runs', (
         SELECT coalesce(json_agg($s.run_json(r) ORDER BY r.claim_place), '[]') FROM $s.runs r
-        WHERE owner = q.by AND held = 1 AND claim_number = q.number AND status = 'EXECUTING'), 'ended', '[]'::json);
+        WHERE owner = q.by_owner AND held = 1 AND claim_number = q.number AND status = 'EXECUTING'), 'ended', '[]'::json);
     ELSE
-      UPDATE $s.owners SET claim = q.number WHERE owner = q.by;
+      UPDATE $s.owners SET claim = q.number WHERE owner = q.by_owner;
       answer := $s.take_runs(q);
     END IF;
     answers := answers || json_build_array(answer, is_stirred);

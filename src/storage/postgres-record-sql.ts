@@ -96,19 +96,19 @@ END $$;
 CREATE FUNCTION $s.settle_waits(token text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   run_ids text[];
-  ready json;
+  answer json;
   woken text[];
 BEGIN
   WITH made AS (UPDATE $s.waits SET ready = 1 WHERE token_id = token AND ready = 0 RETURNING run_id, owner)
-    SELECT array_agg(run_id), json_agg(json_build_array(run_id, owner)) INTO run_ids, ready FROM made;
+    SELECT array_agg(run_id), json_agg(json_build_array(run_id, owner)) INTO run_ids, answer FROM made;
   IF run_ids IS NULL THEN RETURN NULL; END IF;
   WITH moved AS (
     UPDATE $s.runs SET line = 0, line_at = created_at, look_at = NULL
     WHERE id = ANY (run_ids) AND held = 0 AND status = 'WAITING' RETURNING id)
     SELECT array_agg(id) INTO woken FROM moved;
-  IF woken IS NULL THEN RETURN ready; END IF;
+  IF woken IS NULL THEN RETURN answer; END IF;
   RETURN (SELECT json_agg(json_build_array(one->>0, one->>1, (one->>0) = ANY (woken)))
-    FROM json_array_elements(ready) AS one);
+    FROM json_array_elements(answer) AS one);
 END $$;
 
 CREATE FUNCTION $s.interrupt_streams(run text) RETURNS void LANGUAGE sql AS $$

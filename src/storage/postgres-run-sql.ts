@@ -9,9 +9,9 @@ DECLARE
 BEGIN
   PERFORM $s.lock_keys(requests);
   FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(run json, fence_run text, fence_epoch int, by text, now float8, again boolean)
+    AS x(run json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean)
   LOOP
-    IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by) THEN
+    IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN
       answers := answers || '"stale"'::json;
       CONTINUE;
     END IF;
@@ -41,7 +41,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION $s.get_runs(requests json) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT json_agg($s.run_json(r) ORDER BY asked.place)
+  SELECT json_agg(CASE WHEN r.id IS NOT NULL THEN $s.run_json(r) END ORDER BY asked.place)
   FROM json_array_elements_text(requests) WITH ORDINALITY AS asked(id, place)
   LEFT JOIN $s.runs r ON r.id = asked.id
 $$;
@@ -111,13 +111,13 @@ DECLARE
   r $s.runs;
   answers json[] := '{}';
 BEGIN
-  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(id text, epoch int, by text, now float8, again boolean)
+  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(id text, epoch int, by_owner text, now float8, again boolean)
   LOOP
     UPDATE $s.runs SET status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0,
         updated_at = greatest(updated_at, q.now)
-      WHERE id = q.id AND epoch = q.epoch AND owner = q.by AND status = 'EXECUTING' RETURNING * INTO r;
+      WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'EXECUTING' RETURNING * INTO r;
     IF NOT FOUND AND q.again IS TRUE THEN
-      SELECT * INTO r FROM $s.runs WHERE id = q.id AND epoch = q.epoch AND owner = q.by AND status = 'WAITING';
+      SELECT * INTO r FROM $s.runs WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'WAITING';
     END IF;
     IF r.id IS NULL THEN
       answers := answers || 'null'::json;
@@ -139,12 +139,12 @@ DECLARE
   r $s.runs;
 BEGIN
   IF q.again IS TRUE THEN
-    SELECT * INTO r FROM $s.runs WHERE id = q.id AND epoch = q.epoch AND owner = q.by AND status = 'EXECUTING';
+    SELECT * INTO r FROM $s.runs WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'EXECUTING';
     IF FOUND THEN RETURN $s.run_json(r); END IF;
   END IF;
   IF q.queue_limit IS NOT NULL THEN
     SELECT * INTO r FROM $s.runs WHERE id = q.id FOR UPDATE;
-    IF NOT FOUND OR r.status <> 'WAITING' OR r.epoch <> q.epoch OR r.owner IS DISTINCT FROM q.by THEN
+    IF NOT FOUND OR r.status <> 'WAITING' OR r.epoch <> q.epoch OR r.owner IS DISTINCT FROM q.by_owner THEN
       RETURN '"stale"';
     END IF;
     IF (SELECT count(*) FROM $s.runs WHERE slot = 1 AND lane = r.lane) >= q.queue_limit THEN
@@ -154,7 +154,7 @@ BEGIN
   END IF;
   UPDATE $s.runs SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(updated_at, q.now),
       line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN created_at END, look_at = NULL
-    WHERE id = q.id AND epoch = q.epoch AND owner = q.by AND status = 'WAITING' RETURNING * INTO r;
+    WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'WAITING' RETURNING * INTO r;
   IF NOT FOUND THEN RETURN '"stale"'; END IF;
   RETURN $s.run_json(r);
 END $$;
@@ -168,7 +168,7 @@ BEGIN
     SELECT r.queue FROM json_to_recordset(requests) AS x(id text, queue_limit float8)
     JOIN $s.runs r ON r.id = x.id WHERE x.queue_limit IS NOT NULL));
   FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(id text, epoch int, by text, now float8, queue_limit float8, again boolean)
+    AS x(id text, epoch int, by_owner text, now float8, queue_limit float8, again boolean)
   LOOP
     answers := answers || $s.resume_run(q);
   END LOOP;

@@ -73,7 +73,7 @@ async function insertRun(
   request: RunInsert,
 ): Promise<Inserted<RunRecord> | 'stale'> {
   const { record, now, by, fence } = request
-  const columns = { run: runColumns(record), by, now, bucket: keyBucket(record.key) }
+  const columns = { run: runColumns(record), by_owner: by, now, bucket: keyBucket(record.key) }
   const key = fence?.runId ?? record.id
   const answer = (await ask(INSERT, { ...columns, ...fenceColumns(request) }, key)) as InsertAnswer
   if (answer === 'stale') return 'stale'
@@ -124,7 +124,7 @@ async function claimRuns({ ask, news }: PostgresSession, claim: RunClaim): Promi
   const { by, now, number, taskIds, limit, queueLimits, maxInterruptions } = claim
   news.learnLimits(queueLimits.keys())
   const limits = queueLimits.size === 0 ? null : Object.fromEntries(queueLimits)
-  const columns = { by, now, number, task_ids: [...new Set(taskIds)], most: wholeOf(limit), limits }
+  const columns = { by_owner: by, now, number, task_ids: [...new Set(taskIds)], most: wholeOf(limit), limits }
   const request = { ...columns, max_interruptions: maxInterruptions }
   const [answer, isStirred] = (await ask(CLAIM, request, by)) as readonly [ClaimAnswer, boolean]
   if (isStirred) news.queue(by)
@@ -137,7 +137,7 @@ async function parkRun(
   { ask, news }: PostgresSession,
   { id, epoch, by, now }: RunFence,
 ): Promise<RunRecord | undefined> {
-  const answer = (await ask(PARK, { id, epoch, by, now }, id)) as RunAnswer | undefined
+  const answer = (await ask(PARK, { id, epoch, by_owner: by, now }, id)) as RunAnswer | undefined
   if (answer === undefined) return undefined
   const record = runOf(answer)
   news.run(id, by)
@@ -150,7 +150,7 @@ async function resumeRun(
   { id, epoch, by, now, queueLimit = Infinity }: Resume,
 ): Promise<RunResumed> {
   const isLimited = queueLimit !== Infinity
-  const columns = { id, epoch, by, now, queue_limit: isLimited ? queueLimit : null }
+  const columns = { id, epoch, by_owner: by, now, queue_limit: isLimited ? queueLimit : null }
   const answer = (await ask(RESUME, columns, id)) as RunAnswer | 'full' | 'stale'
   if (answer === 'full' || answer === 'stale') return { outcome: answer }
   const record = runOf(answer)

@@ -27,9 +27,9 @@ DECLARE
 BEGIN
   PERFORM $s.lock_keys(requests);
   FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(token json, fence_run text, fence_epoch int, by text, now float8, again boolean)
+    AS x(token json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean)
   LOOP
-    IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by) THEN
+    IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN
       answers := answers || '"stale"'::json;
       CONTINUE;
     END IF;
@@ -90,11 +90,11 @@ DECLARE
   r $s.runs;
 BEGIN
   SELECT * INTO r FROM $s.runs WHERE id = substr(q.token_id, 5) FOR SHARE;
-  IF NOT $s.holds(q.run_id, q.epoch, q.by) THEN RETURN '{"outcome":"stale"}'; END IF;
+  IF NOT $s.holds(q.run_id, q.epoch, q.by_owner) THEN RETURN '{"outcome":"stale"}'; END IF;
   IF r.id IS NULL THEN RETURN '{"outcome":"unknown"}'; END IF;
   IF $s.is_final(r.status) THEN RETURN json_build_object('outcome', 'settled', 'run', $s.run_json(r)); END IF;
   INSERT INTO $s.waits (run_id, token_id, owner, ready, place)
-    VALUES (q.run_id, q.token_id, q.by, 0, q.place) ON CONFLICT DO NOTHING;
+    VALUES (q.run_id, q.token_id, q.by_owner, 0, q.place) ON CONFLICT DO NOTHING;
   RETURN json_build_object('outcome', 'registered', 'run', $s.run_json(r));
 END $$;
 
@@ -105,10 +105,10 @@ DECLARE
 BEGIN
   SELECT * INTO t FROM $s.tokens WHERE id = q.token_id AND status = 'WAITING'
     AND (timeout_at IS NULL OR q.now < timeout_at) FOR SHARE;
-  IF NOT $s.holds(q.run_id, q.epoch, q.by) THEN RETURN '{"outcome":"stale"}'; END IF;
+  IF NOT $s.holds(q.run_id, q.epoch, q.by_owner) THEN RETURN '{"outcome":"stale"}'; END IF;
   IF t.id IS NOT NULL THEN
     INSERT INTO $s.waits (run_id, token_id, owner, ready, place)
-      VALUES (q.run_id, q.token_id, q.by, 0, q.place) ON CONFLICT DO NOTHING;
+      VALUES (q.run_id, q.token_id, q.by_owner, 0, q.place) ON CONFLICT DO NOTHING;
     RETURN json_build_object('outcome', 'registered', 'token', $s.token_json(t));
   END IF;
   SELECT * INTO t FROM $s.tokens WHERE id = q.token_id;
@@ -124,7 +124,7 @@ DECLARE
   answers json[] := '{}';
 BEGIN
   FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(token_id text, run_id text, epoch int, by text, now float8, place bigint)
+    AS x(token_id text, run_id text, epoch int, by_owner text, now float8, place bigint)
   LOOP
     answers := answers || CASE WHEN q.token_id LIKE 'run:%' THEN $s.await_run(q) ELSE $s.await_token(q) END;
   END LOOP;
@@ -136,7 +136,7 @@ DECLARE
   t $s.tokens;
   due record;
 BEGIN
-  IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by) THEN RETURN '"stale"'; END IF;
+  IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN RETURN '"stale"'; END IF;
   UPDATE $s.tokens SET status = 'COMPLETED', output = q.output, completed_at = q.now, due_at = NULL, ended_at = q.now,
       settled_by = q.call
     WHERE id = q.id AND status = 'WAITING' AND (timeout_at IS NULL OR q.now < timeout_at) RETURNING * INTO t;
@@ -162,7 +162,7 @@ DECLARE
   answers json[] := '{}';
 BEGIN
   FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(id text, output text, fence_run text, fence_epoch int, by text, now float8, call text, again boolean)
+    AS x(id text, output text, fence_run text, fence_epoch int, by_owner text, now float8, call text, again boolean)
   LOOP
     answers := answers || $s.settle_token(q);
   END LOOP;

@@ -84,7 +84,7 @@ async function insertToken(
   request: TokenInsert,
 ): Promise<Inserted<TokenRecord> | 'stale'> {
   const { record, now, by } = request
-  const columns = { token: tokenColumns(record), by, now, bucket: keyBucket(record.key) }
+  const columns = { token: tokenColumns(record), by_owner: by, now, bucket: keyBucket(record.key) }
   const answer = (await ask(
     INSERT,
     { ...columns, ...fenceColumns(request) },
@@ -108,7 +108,7 @@ async function readToken(session: PostgresSession, id: string, now: number): Pro
 async function awaitToken(session: PostgresSession, request: TokenAwait): Promise<TokenAwaited> {
   const { tokenId, runId, epoch, by, now } = request
   places += 1
-  const columns = { token_id: tokenId, run_id: runId, epoch, by, now, place: places }
+  const columns = { token_id: tokenId, run_id: runId, epoch, by_owner: by, now, place: places }
   const answer = (await session.ask(AWAIT, columns, runId)) as TokenAnswer
   const { outcome = 'unknown', settledNow = false } = answer
   if (outcome === 'unknown' || outcome === 'stale') return { outcome }
@@ -124,7 +124,7 @@ async function settleToken(
 ): Promise<TokenSettled | 'stale' | undefined> {
   const { id, outputJson, by, now } = request
   const call = session.newCall()
-  const columns = { id, output: orNull(outputJson), by, now, call, ...fenceColumns(request) }
+  const columns = { id, output: orNull(outputJson), by_owner: by, now, call, ...fenceColumns(request) }
   const answer = (await session.ask(SETTLE, columns, request.fence?.runId ?? id)) as
     TokenAnswer | 'stale' | undefined
   if (answer === 'stale' || answer === undefined) return answer
