@@ -24,7 +24,7 @@ describe('a process that is killed at any moment', () => {
     async (_what, together, kills) => {
       using folder = temporaryFolder()
       const [place, file] = [folder.file('app.db'), folder.file('observations')]
-      const lives: Lives = { program, place, file, seed: SEED, together, kills }
+      const lives: Lives = { program, place, file, seed: SEED, longestLifeMs: 760, together, kills }
       await liveAndDie(lives)
       await settleAccounts(lives)
       expect(acknowledged(file)).toBeGreaterThan(kills)

@@ -5,52 +5,50 @@ import { machineTime } from './narrow-place.ts'
 import { observations, observe, type RunAtEnd } from './observer.ts'
 import { expectNothingLost, pick } from './verdict.ts'
 
-/** From before the database is open to well into the load. */
+/** Before the database is open. */
 const SHORTEST_LIFE_MS = 60
-const LONGEST_LIFE_MS = 760
 
-export interface Lives extends ProgramOptions {
+/** What is worked on. */
+export interface Work extends ProgramOptions {
   /** The built worker. */
   readonly program: string
   /** Where the records are. */
   readonly place: string
   /** Where the observations go. */
   readonly file: string
+}
+
+export interface Lives extends Work {
   readonly seed: number
+  /** Well into the load. */
+  readonly longestLifeMs: number
   /** How many live at the same time, and how often all of them are killed. */
   readonly together: number
   readonly kills: number
 }
 
 /** Lets processes work until they are killed, again and again. */
-export async function liveAndDie({
-  program,
-  place,
-  file,
-  seed,
-  together,
-  kills,
-  ...options
-}: Lives): Promise<void> {
+export async function liveAndDie(lives: Lives): Promise<void> {
+  const { program, place, file, seed, longestLifeMs, together, kills, ...options } = lives
   const random = seededRandom(seed)
   const live = async (lifeMs: number): Promise<void> => {
     const child = startProgram([program, place, file, 'load'], options)
     await pauseReal(lifeMs)
     // Before it is: whoever follows may be quicker than the news of its end.
-    observe(file, { what: 'killed', pid: child.pid ?? 0, at: machineTime() })
+    observe(file, { what: 'gone', pid: child.pid ?? 0, at: machineTime() })
     await killNow(child)
   }
   for (let kill = 0; kill < kills; kill += 1) {
-    const lives = Array.from(
+    const spans = Array.from(
       { length: together },
-      () => SHORTEST_LIFE_MS + random.fraction() * (LONGEST_LIFE_MS - SHORTEST_LIFE_MS),
+      () => SHORTEST_LIFE_MS + random.fraction() * (longestLifeMs - SHORTEST_LIFE_MS),
     )
-    await Promise.all(lives.map(live))
+    await Promise.all(spans.map(live))
   }
 }
 
 /** Brings everything to its end in a last life; nothing that was acknowledged in any life may be lost. */
-export async function settleAccounts({ program, place, file, ...options }: Lives): Promise<void> {
+export async function settleAccounts({ program, place, file, ...options }: Work): Promise<void> {
   const printed = await ended(startProgram([program, place, file, 'finish'], options))
   const atEnd = printed
     .split('\n')

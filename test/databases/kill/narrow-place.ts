@@ -1,10 +1,9 @@
 /** How many may be in the narrow place at once. */
 export const NARROW = 2
 
-/** Somebody is in the narrow place, from here to there; who is killed in it leaves it at the latest then. */
+/** Somebody is in the narrow place, from here to there; who dies or stands still in it has left it by then. */
 export interface Passage {
-  readonly what: 'entered' | 'left' | 'killed'
-  readonly pid: number
+  readonly what: 'entered' | 'left' | 'gone'
   readonly passage?: string
   readonly at: number
 }
@@ -15,7 +14,7 @@ export function machineTime(): number {
 }
 
 /** How many were in the narrow place at once, at most. */
-export function mostAtOnce(passages: readonly Passage[]): number {
+export function mostAtOnce(passages: readonly (Passage & { readonly pid: number })[]): number {
   const inside = new Map<string, number>()
   let most = 0
   for (const { what, pid, passage = '' } of passages) {

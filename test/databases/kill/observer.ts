@@ -8,7 +8,9 @@ export type Observation =
   | { readonly what: 'refused'; readonly token: string }
   | { readonly what: 'kept'; readonly run: string; readonly effect: string }
   | { readonly what: 'finished'; readonly run: string }
+  | { readonly what: 'aborted'; readonly run: string; readonly code: string }
   | { readonly what: 'failed'; readonly error: string }
+  | { readonly what: 'woken' }
   | Passage
 
 /** What the database says of a run once everything has come to its end. */
@@ -20,11 +22,14 @@ export interface RunAtEnd {
   readonly chunks: readonly string[]
 }
 
-export function observe(file: string, observation: Observation): void {
-  appendFileSync(file, `${JSON.stringify(observation)}\n`)
+/** An observation, and whose it is. */
+export type Observed = Observation & { readonly pid: number }
+
+export function observe(file: string, observation: Observation & { readonly pid?: number }): void {
+  appendFileSync(file, `${JSON.stringify({ pid: process.pid, ...observation })}\n`)
 }
 
-export function observations(file: string): readonly Observation[] {
+export function observations(file: string): readonly Observed[] {
   const lines = readFileSync(file, 'utf8').split('\n')
-  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Observation)
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Observed)
 }

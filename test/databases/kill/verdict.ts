@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 import { mostAtOnce, NARROW, type Passage } from './narrow-place.ts'
-import type { Observation, RunAtEnd } from './observer.ts'
+import type { Observation, Observed, RunAtEnd } from './observer.ts'
 
 /** Nothing that anybody was told is lost, nothing was done twice, and no limit was exceeded. */
-export function expectNothingLost(atEnd: readonly RunAtEnd[], seen: readonly Observation[]): void {
+export function expectNothingLost(atEnd: readonly RunAtEnd[], seen: readonly Observed[]): void {
   const runs = new Map(atEnd.map((run) => [run.id, run]))
   const byToken = new Map(atEnd.map((run) => [run.output?.token, run]))
   for (const { run } of pick(seen, 'triggered'))
@@ -19,10 +19,10 @@ export function expectNothingLost(atEnd: readonly RunAtEnd[], seen: readonly Obs
 }
 
 export function pick<What extends Observation['what']>(
-  all: readonly Observation[],
+  all: readonly Observed[],
   what: What,
-): Extract<Observation, { what: What }>[] {
-  return all.filter((one): one is Extract<Observation, { what: What }> => one.what === what)
+): Extract<Observed, { what: What }>[] {
+  return all.filter((one): one is Extract<Observed, { what: What }> => one.what === what)
 }
 
 function withoutRepetition(ids: readonly string[]): void {
@@ -39,6 +39,8 @@ function areContiguous(chunks: readonly string[]): boolean {
   })
 }
 
-function passagesOf(seen: readonly Observation[]): readonly Passage[] {
-  return seen.filter((one): one is Passage => 'pid' in one).toSorted((one, other) => one.at - other.at)
+function passagesOf(seen: readonly Observed[]): readonly (Passage & Observed)[] {
+  return seen
+    .filter((one): one is Passage & Observed => 'at' in one)
+    .toSorted((one, other) => one.at - other.at)
 }

@@ -17,8 +17,11 @@ let passages = 0
 
 const approve = task({
   id: 'approve',
-  run: async (name: string, { ctx }) => {
+  run: async (name: string, { ctx, signal }) => {
     const run = ctx.run.id
+    signal.addEventListener('abort', () =>
+      observe(file, { what: 'aborted', run, code: codeOf(signal.reason) }),
+    )
     const effect = await once('effect', () => `${name} of ${process.pid}`)
     observe(file, { what: 'kept', run, effect })
     await metadata.stream('draft', words(ctx.attempt.number))
@@ -33,11 +36,15 @@ const pass = task({
   queue: { concurrencyLimit: NARROW },
   run: async () => {
     const passage = `${process.pid} ${(passages += 1)}`
-    observe(file, { what: 'entered', passage, pid: process.pid, at: machineTime() })
+    observe(file, { what: 'entered', passage, at: machineTime() })
     await pauseReal(3)
-    observe(file, { what: 'left', passage, pid: process.pid, at: machineTime() })
+    observe(file, { what: 'left', passage, at: machineTime() })
   },
 })
+
+function codeOf(reason: unknown): string {
+  return String((reason as { readonly code?: unknown }).code)
+}
 
 async function* words(attempt: number): AsyncGenerator<string> {
   for (let index = 0; index < CHUNKS; index += 1) {
@@ -62,14 +69,19 @@ async function load(engine: Engine): Promise<never> {
   for (let round = 0; ; round += 1) {
     const names = Array.from({ length: AT_ONCE }, (_, index) => `${process.pid} ${round} ${index}`)
     const triggered = names.map(async (name, index) => {
-      const acknowledged = (run: RunHandle<unknown>): void =>
-        observe(file, { what: 'triggered', run: run.id })
+      const acknowledged = ({ id }: RunHandle<unknown>): void => observe(file, { what: 'triggered', run: id })
       if (index > 0) acknowledged(await engine.trigger(approve, name, { idempotencyKey: name }))
       else acknowledged(await engine.trigger(pass, undefined, { idempotencyKey: name }))
     })
-    await Promise.all([...triggered, answer(engine)])
+    const done = await Promise.allSettled([...triggered, answer(engine)])
+    for (const one of done) if (one.status === 'rejected') failed(one.reason)
     await new Promise((resolve) => setImmediate(resolve))
   }
+}
+
+/** What was not acknowledged may have happened or not; that it was not is written down. */
+function failed(error: unknown): void {
+  observe(file, { what: 'failed', error: String(error) })
 }
 
 async function finish(engine: Engine): Promise<void> {
@@ -111,7 +123,7 @@ const engine = createEngine({
 engine.on('run', ({ id, status }) => {
   if (status === 'COMPLETED') observe(file, { what: 'finished', run: id })
 })
-engine.on('error', ({ error }) => observe(file, { what: 'failed', error: String(error) }))
+engine.on('error', ({ error }) => failed(error))
 if (mode === 'load') await load(engine)
 else await finish(engine)
 await engine.close()
