@@ -9,7 +9,7 @@ export class FreshSchema implements Place, AsyncDisposable {
 
   constructor(url: string = postgresUrl()) {
     this.connectionString = url
-    this.schema = `test_${process.pid}_${(FreshSchema.#count += 1)}`
+    this.schema = `fresh_${process.pid}_${(FreshSchema.#count += 1)}`
   }
 
   /** As an argument of a program; `url` for another way to the same server. */
