@@ -30,6 +30,8 @@ export interface Storage {
   readonly settings: SettingStore
   /** How long ended records are kept here unless the engine is told otherwise. Default: 30 days. */
   readonly retention?: { readonly maxAgeMs: number; readonly maxCount?: number }
+  /** Whether a call may be part of a transaction of its caller's: `transaction` of an insert or a settle. Default: no. */
+  readonly joinsTransactions?: boolean
   /** Opens and migrates. Called once by every engine before anything else; rejects with what is wrong. */
   open(): Awaitable<void>
   /** Renews the caller's lease, settles what is past its deadline, hands over what became ready. */
@@ -101,6 +103,12 @@ export interface RunInsert {
   readonly record: RunRecord
   /** The attempt that triggers it, be it as its child or not. */
   readonly fence?: AttemptFence | undefined
+  /**
+   * A transaction of the caller's that this becomes part of, whatever the storage takes as one: it takes effect when that
+   * is committed, or not at all. Nobody is hinted before; then everybody is, the caller included, which was told nothing
+   * but what will be. An error leaves the transaction to the caller.
+   */
+  readonly transaction?: object | undefined
   readonly now: number
   readonly by: string
 }
@@ -226,6 +234,8 @@ export interface TokenSettle {
   readonly outputJson: string | undefined
   /** The attempt that completes it; none for the result of an effect, which has happened whoever holds the run now. */
   readonly fence?: AttemptFence | undefined
+  /** As for the insert of a run. */
+  readonly transaction?: object | undefined
   readonly by: string
   readonly now: number
 }

@@ -140,11 +140,12 @@ export class Assembly {
     })
   }
 
-  #makeExecutor({ maxInterruptions }: EngineSettings, engine: object): Executor {
+  #makeExecutor({ maxInterruptions, execute }: EngineSettings, engine: object): Executor {
     return new Executor({
       ...this.#parts(),
       engine,
       maxInterruptions,
+      execute,
       slots: this.slots,
       tools: (scope, definition) => new AttemptTools(this.current, scope, definition.id),
     })

@@ -3,6 +3,7 @@ import type { Storage } from '../contract/storage.ts'
 import { parseDuration } from '../primitives/duration.ts'
 import type { OptionNames } from '../primitives/require.ts'
 import {
+  requireFlag,
   requireList,
   requireMethods,
   requireName,
@@ -22,6 +23,11 @@ export interface EngineOptions {
   readonly storage?: Storage
   /** Default: the system clock. */
   readonly clock?: Clock
+  /**
+   * Whether this engine executes runs. One that does not, such as that of a web server beside workers, triggers its tasks,
+   * completes tokens and reads, and leaves the runs to others on the same storage. Default: true.
+   */
+  readonly execute?: boolean
   /** Runs that may execute in this engine at once; parked ones do not count. Default: no limit. */
   readonly concurrency?: number
   /**
@@ -45,6 +51,7 @@ export interface EngineOptions {
 /** The options with their defaults, checked. */
 export interface EngineSettings {
   readonly tasks: readonly AnyTask[]
+  readonly execute: boolean
   readonly concurrency: number
   readonly baseUrl: string | undefined
   readonly secretKeys: readonly string[]
@@ -63,6 +70,7 @@ export function readEngineOptions(options: EngineOptions, randomKey: () => strin
   requireObject(options, 'the options of createEngine')
   const {
     tasks = [],
+    execute = true,
     concurrency = Number.POSITIVE_INFINITY,
     maxInterruptions = 10,
     leaseMs = 30_000,
@@ -70,6 +78,7 @@ export function readEngineOptions(options: EngineOptions, randomKey: () => strin
     streams = {},
   } = options
   requireList(tasks, 'tasks')
+  requireFlag(execute, 'execute')
   if (options.storage !== undefined) requireMethods(options.storage, 'storage', ['open'])
   if (options.clock !== undefined) requireMethods(options.clock, 'clock', ['now', 'setTimer'])
   if (concurrency !== Number.POSITIVE_INFINITY) requireWhole(concurrency, 'concurrency', { from: 1 })
@@ -84,6 +93,7 @@ export function readEngineOptions(options: EngineOptions, randomKey: () => strin
   if (retention.maxCount !== undefined) requireWhole(retention.maxCount, 'retention.maxCount', { from: 0 })
   return {
     tasks,
+    execute,
     concurrency,
     baseUrl: readBaseUrl(options.baseUrl),
     secretKeys: readSecretKeys(options.secretKey, randomKey),

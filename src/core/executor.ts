@@ -31,6 +31,8 @@ export interface ExecutorOptions {
   readonly engine: object
   readonly tasks: TaskRegistry
   readonly maxInterruptions: number
+  /** Without it nothing is claimed. */
+  readonly execute: boolean
   readonly slots: Slots
   readonly waitpoints: Waitpoints
   readonly journal: RunJournal
@@ -84,7 +86,7 @@ export class Executor {
 
   /** Claims what can run, in a microtask of its own: many triggers of one turn are one claim. */
   poke(): void {
-    if (this.#isClaimSet || this.#options.host.isClosing) return
+    if (this.#isClaimSet || !this.#options.execute || this.#options.host.isClosing) return
     this.#isClaimSet = true
     SETTLED.then(this.#claimOnce, this.#claimOnce)
   }

@@ -3,8 +3,8 @@ import { PostgresListener } from './postgres-listener.ts'
 import { type FarHint, PostgresNews } from './postgres-news.ts'
 import type { PostgresSource } from './postgres-options.ts'
 import { openPool, type OwnPool, type PostgresPool } from './postgres-pool.ts'
-import { messagesOf, readMessage } from './postgres-messages.ts'
-import { migrate, quoted } from './postgres-schema.ts'
+import { channelOf, messagesOf, readMessage } from './postgres-messages.ts'
+import { functionSql, migrate } from './postgres-schema.ts'
 import type { Ask } from './postgres-session.ts'
 import { type CallKind, PostgresTurns } from './postgres-turns.ts'
 import { afterReal, pauseReal } from './real-timer.ts'
@@ -131,7 +131,7 @@ export class PostgresConnection {
 
   /** An owner that has left may come back: then it is opened again. */
   async #send(kind: CallKind, requests: string): Promise<string> {
-    const text = `SELECT ${quoted(this.#source.schema)}.${kind.name}($1::json)::text AS answer`
+    const text = functionSql(this.#source.schema, kind.name)
     let values = requests
     for (let retries = 0; ; retries += 1) {
       try {
@@ -173,11 +173,6 @@ export class PostgresConnection {
         if (this.#untold.length > 0) this.#tell([])
       })
   }
-}
-
-/** The channel of a schema. */
-function channelOf(schema: string): string {
-  return `waitpoint ${schema}`
 }
 
 async function prepare(pool: PostgresPool, schema: string): Promise<void> {

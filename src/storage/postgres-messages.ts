@@ -3,6 +3,11 @@ import type { FarHint } from './postgres-news.ts'
 /** A message of Postgres is shorter than 8,000 bytes. */
 const LONGEST = 7_900
 
+/** The channel of a schema. */
+export function channelOf(schema: string): string {
+  return `waitpoint ${schema}`
+}
+
 /** Hints as messages of a process, as few as they fit into. */
 export function messagesOf(from: string, hints: readonly FarHint[]): readonly string[] {
   const messages: string[] = []

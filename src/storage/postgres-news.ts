@@ -4,8 +4,21 @@ import { HintBoard } from './hint-board.ts'
 /** What other processes are told; `to`: the owner it concerns, `by`: the one who need not be told. */
 export type FarHint = readonly [topic: Hint['topic'], ...rest: readonly (string | null)[]]
 
+/** Who is told of what: of a change made by `by`, everybody else. */
+export interface News {
+  /** There is something to claim. */
+  queue(by: string | undefined): void
+  run(runId: string, by: string | undefined): void
+  token(tokenId: string, by: string | undefined): void
+  stream(runId: string, key: string, by: string | undefined): void
+  /** Waits of `owner` became ready. */
+  waits(owner: string, by: string | undefined): void
+  /** A slot of a queue was given back. */
+  freed(queue: string, by: string | undefined): void
+}
+
 /** What statements have changed, told once they are committed: to the engines here at once, to others by messages. */
-export class PostgresNews {
+export class PostgresNews implements News {
   readonly #board = new HintBoard()
   readonly #sendFar: (hints: readonly FarHint[]) => void
   readonly #limited = new Set<string>()
@@ -33,7 +46,6 @@ export class PostgresNews {
     }
   }
 
-  /** There is something to claim. */
   queue(by: string | undefined): void {
     this.#board.queue(by)
     this.#tellFar(['queue', by ?? null])
@@ -62,7 +74,7 @@ export class PostgresNews {
     else this.#tellFar(['waits', owner])
   }
 
-  /** A slot of a queue was given back: of interest where the queue has a limit, as far as anybody here knows. */
+  /** Of interest where the queue has a limit, as far as anybody here knows. */
   freed(queue: string, by: string | undefined): void {
     if (!this.#hasClaimed || this.#limited.has(queue)) this.queue(by)
   }

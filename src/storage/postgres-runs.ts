@@ -13,6 +13,7 @@ import type {
   RunUpdate,
   RunUpdated,
 } from '../contract/storage.ts'
+import { inTransaction } from './postgres-joined.ts'
 import { changeColumns, fenceColumns, keyBucket, runColumns } from './postgres-requests.ts'
 import {
   type EndAnswer,
@@ -51,7 +52,7 @@ const LIST: CallKind = { name: 'list_runs', isRepeatable: true, isSingle: true }
 export function postgresRuns(session: PostgresSession): RunStore {
   const { ask } = session
   return {
-    insert: (request) => insertRun(session, request),
+    insert: (request) => inTransaction(session, request.transaction, (joined) => insertRun(joined, request)),
     async get(id) {
       const answer = (await ask(GET, id, id)) as RunAnswer | undefined
       return answer && runOf(answer)
@@ -80,6 +81,9 @@ async function insertRun(
   if (answer === 'taken') throw new Error(`Cannot insert run "${record.id}": there is one of this id already`)
   const [isCached, stored] = answer
   if (isCached === 0) news.queue(by)
+  // When it is due is known to a tick only, where the caller has not been told.
+  if (request.transaction !== undefined && (record.wakeAt ?? record.expiresAt) !== undefined)
+    news.waits(by, undefined)
   return { record: stored === undefined ? record : runOf(stored), isCached: isCached === 1 }
 }
 
@@ -120,9 +124,9 @@ async function updateRun(session: PostgresSession, request: RunUpdate): Promise<
   return { record, ready: readyWaits(session.news, ready, { tokenId: runTokenId(id), by }) }
 }
 
-async function claimRuns({ ask, news }: PostgresSession, claim: RunClaim): Promise<RunClaimed> {
+async function claimRuns({ ask, news, learnLimits }: PostgresSession, claim: RunClaim): Promise<RunClaimed> {
   const { by, now, number, taskIds, limit, queueLimits, maxInterruptions } = claim
-  news.learnLimits(queueLimits.keys())
+  learnLimits(queueLimits.keys())
   const limits = queueLimits.size === 0 ? null : Object.fromEntries(queueLimits)
   const columns = { by_owner: by, now, number, task_ids: [...new Set(taskIds)], most: wholeOf(limit), limits }
   const request = { ...columns, max_interruptions: maxInterruptions }
@@ -146,7 +150,7 @@ async function parkRun(
 }
 
 async function resumeRun(
-  { ask, news }: PostgresSession,
+  { ask, news, learnLimits }: PostgresSession,
   { id, epoch, by, now, queueLimit = Infinity }: Resume,
 ): Promise<RunResumed> {
   const isLimited = queueLimit !== Infinity
@@ -154,7 +158,7 @@ async function resumeRun(
   const answer = (await ask(RESUME, columns, id)) as RunAnswer | 'full' | 'stale'
   if (answer === 'full' || answer === 'stale') return { outcome: answer }
   const record = runOf(answer)
-  if (isLimited) news.learnLimits([record.queue])
+  if (isLimited) learnLimits([record.queue])
   news.run(id, by)
   return { outcome: 'resumed', record }
 }

@@ -75,6 +75,11 @@ export function spaceOf(schema: string): number {
   return hash | 0
 }
 
+/** Asks a function of the schema: its parameter is a list of requests, its answer one of answers. */
+export function functionSql(schema: string, name: string): string {
+  return `SELECT ${quoted(schema)}.${name}($1::json)::text AS answer`
+}
+
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }

@@ -1,16 +1,19 @@
 import type { RunRecord, WaitRecord } from '../contract/records.ts'
 import type { RunUpdated } from '../contract/storage.ts'
-import type { PostgresNews } from './postgres-news.ts'
+import type { News } from './postgres-news.ts'
 import type { CallKind } from './postgres-turns.ts'
 import { runOfValues, type Value } from './sql-rows.ts'
 
 /** What the stores of one schema work with. */
 export interface PostgresSession {
+  readonly schema: string
   /** Asks a function of the schema; resolves with its answer once that is committed. */
   readonly ask: Ask
-  readonly news: PostgresNews
+  readonly news: News
   /** A name for one call, by which it is known if its answer is lost. */
   readonly newCall: () => string
+  /** What a claim or a resume says of the limits of queues. */
+  readonly learnLimits: (queues: Iterable<string>) => void
 }
 
 /** `key`: what is asked under one key is done in the order in which it was asked. */
@@ -33,7 +36,7 @@ export function runOf(answer: RunAnswer): RunRecord {
 
 /** The waits for a token that was settled, told to whom it may concern. */
 export function readyWaits(
-  news: PostgresNews,
+  news: News,
   ready: ReadyAnswer | undefined,
   { tokenId, by }: { readonly tokenId: string; readonly by: string | undefined },
 ): readonly WaitRecord[] {
@@ -47,13 +50,13 @@ export function readyWaits(
 }
 
 /** A run that ended, told to whom it may concern. */
-export function endedRun(news: PostgresNews, [values, ready]: EndAnswer, by: string): RunUpdated {
+export function endedRun(news: News, [values, ready]: EndAnswer, by: string): RunUpdated {
   const record = runOf(values)
   tellEnded(news, record, by)
   return { record, ready: readyWaits(news, ready, { tokenId: `run:${record.id}`, by }) }
 }
 
-function tellEnded(news: PostgresNews, record: RunRecord, by: string): void {
+function tellEnded(news: News, record: RunRecord, by: string): void {
   news.run(record.id, by)
   news.freed(record.queue, by)
   for (const key of record.streams) news.stream(record.id, key, by)

@@ -12,6 +12,7 @@ import type {
   TokenSettled,
   TokenStore,
 } from '../contract/storage.ts'
+import { inTransaction } from './postgres-joined.ts'
 import { fenceColumns, keyBucket } from './postgres-requests.ts'
 import {
   type PostgresSession,
@@ -71,7 +72,8 @@ export function postgresTokens(session: PostgresSession): TokenStore {
     get: (id, now) => readToken(session, id, now),
     list: (filter, page, now) => listTokens(session, filter, { ...page, now }),
     await: (request) => awaitToken(session, request),
-    settle: (request) => settleToken(session, request),
+    settle: (request) =>
+      inTransaction(session, request.transaction, (joined) => settleToken(joined, request)),
     async release(waits) {
       const request = waits.map((wait) => ({ run_id: wait.runId, token_id: wait.tokenId, owner: wait.owner }))
       if (request.length > 0) await session.ask(RELEASE, request, waits[0]?.runId)

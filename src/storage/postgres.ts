@@ -28,9 +28,11 @@ const SETTINGS: CallKind = { name: 'get_settings', isRepeatable: true }
  * @throws TypeError or RangeError for options that cannot be used.
  */
 export function postgresStorage(given: string | PostgresOptions): Storage {
-  const connection = new PostgresConnection(readPostgresOptions(given))
+  const source = readPostgresOptions(given)
+  const connection = new PostgresConnection(source)
   const { ask, news, newCall } = connection
-  const session = { ask, news, newCall }
+  const learnLimits = (queues: Iterable<string>): void => news.learnLimits(queues)
+  const session = { schema: source.schema, ask, news, newCall, learnLimits }
   return {
     runs: postgresRuns(session),
     tokens: postgresTokens(session),
@@ -41,6 +43,7 @@ export function postgresStorage(given: string | PostgresOptions): Storage {
       },
     },
     retention: RETENTION,
+    joinsTransactions: true,
     open: () => connection.open(),
     tick: (request) => tickPostgres(session, request),
     subscribe: (owner, listener) => news.subscribe(owner, listener),

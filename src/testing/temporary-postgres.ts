@@ -41,6 +41,7 @@ function lentStorage(shared: PostgresPool, lease: SchemaLease): Storage {
   const passing = <Store extends 'runs' | 'tokens' | 'chunks' | 'settings'>(store: Store): Storage[Store] =>
     new Proxy({} as Storage[Store], { get: (_, name) => Reflect.get(current()[store], name) as unknown })
   return {
+    joinsTransactions: true,
     runs: passing('runs'),
     tokens: passing('tokens'),
     chunks: passing('chunks'),

@@ -28,6 +28,7 @@ export type AroundOperation = <Args extends readonly unknown[], Answer>(
 export function wrapStorage(storage: Storage, around: AroundOperation): Storage {
   return {
     ...(storage.retention === undefined ? {} : { retention: storage.retention }),
+    ...(storage.joinsTransactions === undefined ? {} : { joinsTransactions: storage.joinsTransactions }),
     runs: wrapRuns(storage.runs, around),
     tokens: wrapTokens(storage.tokens, around),
     chunks: wrapChunks(storage.chunks, around),

@@ -9,6 +9,7 @@ const plain = task({ id: 'plain', run: () => undefined })
 
 describe('createEngine', () => {
   it.each<[string, unknown]>([
+    ['an execute that is no boolean', { execute: 'no' }],
     ['a concurrency of 0', { concurrency: 0 }],
     ['half a concurrency', { concurrency: 1.5 }],
     ['a concurrency that is no number', { concurrency: Number.NaN }],
