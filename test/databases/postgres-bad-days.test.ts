@@ -91,7 +91,7 @@ describe('notifications that are lost', () => {
     await using far = worker(postgresStorage({ connectionString: wire.url, schema: schema.schema }), {
       leaseMs,
     })
-    await using web = createEngine({ storage: postgresStorage(schema), leaseMs })
+    await using web = worker(postgresStorage(schema), { execute: false, leaseMs })
     await Promise.all([far.ready(), web.ready()])
     isDeaf = true
     expect(await approve(web, 'yes')).toBe('yes')
