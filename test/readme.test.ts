@@ -1,24 +1,33 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { format } from 'node:util'
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { freshDatabase } from './databases/postgres/fresh-database.ts'
 import { blocksOf, docBlocks, isAsPromised, type DocBlock } from './support/docs.ts'
 import { typeProblems, type TypeProblem } from './support/type-check.ts'
 
 const FOLDER = 'test/.readme'
 const DOCUMENTS = ['README.md', 'ARCHITECTURE.md']
 
-const pathOf = ({ document, line }: DocBlock): string => `${FOLDER}/${document.replace('.md', '')}-${line}.ts`
+const pathOf = ({ document, line, file }: DocBlock): string =>
+  `${FOLDER}/${file ?? `${document.replace('.md', '')}-${line}.ts`}`
 
 const blocks = DOCUMENTS.flatMap(docBlocks)
 let problems: readonly TypeProblem[] = []
 
-beforeAll(() => {
+/** A database of its own, as a reader would have one. */
+let database: AsyncDisposable | undefined
+
+beforeAll(async () => {
+  const made = await freshDatabase()
+  database = made
+  process.env['DATABASE_URL'] = made.url
   rmSync(FOLDER, { recursive: true, force: true })
   mkdirSync(FOLDER, { recursive: true })
   for (const block of blocks) writeFileSync(pathOf(block), `${block.code}\nexport {}\n`)
   problems = typeProblems(blocks.map(pathOf))
 }, 60_000)
+afterAll(() => database?.[Symbol.asyncDispose]())
 
 // Every block is a program of its own: what one made default or left open, the next does not see.
 beforeEach(() => vi.resetModules())
@@ -39,6 +48,13 @@ describe.each(blocks.map((block) => [`${block.document}:${block.line}`, block] a
         )
       expect(here).toEqual([])
     })
+
+    if (block.file !== undefined) {
+      it('is a file that another one needs', () => {
+        expect(blocks.some(({ code }) => code.includes(`'./${block.file}'`))).toBe(true)
+      })
+      return
+    }
 
     it('runs and keeps its promises', async () => {
       const printed: string[] = []
@@ -103,6 +119,13 @@ describe('blocksOf', () => {
       code: 'greet()\n',
     })
     expect(others).toEqual([])
+  })
+
+  it('finds the name of a file where the first line says one', () => {
+    const named = (code: string): unknown => blocksOf('a.md', `\`\`\`ts\n${code}\n\`\`\``)[0]?.file
+    expect(named('// tasks.ts\nrun()')).toBe('tasks.ts')
+    expect(named('// like tasks.ts\nrun()')).toBeUndefined()
+    expect(named('run()\n// tasks.ts')).toBeUndefined()
   })
 
   it('refuses a fence that nothing would run', () => {
