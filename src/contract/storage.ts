@@ -34,6 +34,8 @@ export interface Storage {
   readonly joinsTransactions?: boolean
   /** Opens and migrates. Called once by every engine before anything else; rejects with what is wrong. */
   open(): Awaitable<void>
+  /** What time it is at the storage, where processes of several machines meet. None where all have one clock. */
+  readonly time?: () => Awaitable<number>
   /** Renews the caller's lease, settles what is past its deadline, hands over what became ready. */
   tick(request: TickRequest): Awaitable<TickResult>
   /** Hints that something changed, made by others than `owner`. Latency only: the next `tick` or read finds it too. */
@@ -366,6 +368,8 @@ export interface TickResult {
    * and hints `waits`.
    */
   readonly leaseUntil?: number | undefined
+  /** As of `time`. */
+  readonly time?: number | undefined
 }
 
 export interface NextDue {

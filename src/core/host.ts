@@ -3,6 +3,7 @@ import type { RandomSource } from '../contract/random.ts'
 import type { Awaitable, Storage } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
 import { createIdSource } from '../primitives/id.ts'
+import { correctClockAtOpen } from './clock-correction.ts'
 import { WaitpointError } from './errors.ts'
 import { currentScope } from './run-scope.ts'
 
@@ -108,13 +109,17 @@ export class Host {
   #begin(start: () => Awaitable<void>): Awaitable<void> {
     return chain(this.storage.open(), () => {
       this.#holdsStorage = true
+      return chain(correctClockAtOpen(this.clock, this.storage), () => this.#opened(start))
+    })
+  }
+
+  #opened(start: () => Awaitable<void>): Awaitable<void> {
+    this.#assertOpen()
+    const candidate = hex(this.random.bytes(32))
+    return chain(this.storage.settings.getOrInsert('url-secret', candidate), (secret) => {
       this.#assertOpen()
-      const candidate = hex(this.random.bytes(32))
-      return chain(this.storage.settings.getOrInsert('url-secret', candidate), (secret) => {
-        this.#assertOpen()
-        this.#secret = secret
-        return start()
-      })
+      this.#secret = secret
+      return start()
     })
   }
 

@@ -1,6 +1,7 @@
 import type { CancelTimer } from '../contract/clock.ts'
 import type { NextDue, TickResult } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
+import { correctClock } from './clock-correction.ts'
 import type { Host } from './host.ts'
 
 const TICK_LIMIT = 1_000
@@ -118,6 +119,7 @@ export class Ticker {
   #ticked(result: TickResult, now: number): void {
     this.#isTicking = false
     if (this.#isStopped) return
+    if (result.time !== undefined) correctClock(this.#host.clock, { askedAt: now, time: result.time })
     if (!result.alive) {
       this.#events.leaseLost()
       this.request()

@@ -227,6 +227,14 @@ CREATE FUNCTION $s.next_due() RETURNS json LANGUAGE sql STABLE AS $$
   ) AS due ORDER BY at, place LIMIT 1
 $$;
 
+CREATE FUNCTION $s.now_ms() RETURNS float8 LANGUAGE sql VOLATILE AS $$
+  SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8
+$$;
+
+CREATE FUNCTION $s.get_time(requests json) RETURNS json LANGUAGE sql VOLATILE AS $$
+  SELECT json_build_array($s.now_ms())
+$$;
+
 CREATE FUNCTION $s.tick_one(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   is_stirred boolean := $s.expire_leases(q.now);
@@ -256,7 +264,7 @@ BEGIN
       WHERE o.lost = 0 AND o.owner <> q.owner AND o.until IS NOT NULL
         AND EXISTS (SELECT 1 FROM $s.runs r WHERE r.owner = o.owner AND r.held = 1) ORDER BY o.until LIMIT 1),
     'leaseUntil', lease.lease_until,
-    'time', floor(extract(epoch FROM clock_timestamp()) * 1000));
+    'time', $s.now_ms());
 END $$;
 
 CREATE FUNCTION $s.tick(requests json) RETURNS json LANGUAGE plpgsql AS $$

@@ -22,10 +22,12 @@ interface TickAnswer {
   readonly nextDue: NextDue | null
   readonly nextLease: NextDue | null
   readonly leaseUntil: number | null
+  readonly time: number
 }
 
 const TICK: CallKind = { name: 'tick', lockOf: (request: { readonly owner: string }) => request.owner }
 const LEAVE: CallKind = { name: 'leave', isRepeatable: true }
+const TIME: CallKind = { name: 'get_time', isRepeatable: true, isSingle: true }
 const PRUNE: CallKind = { name: 'prune', isSingle: true }
 
 /** `tick`. */
@@ -52,7 +54,13 @@ export async function tickPostgres(session: PostgresSession, request: TickReques
     nextDue: answer.nextDue ?? undefined,
     nextLease: answer.nextLease ?? undefined,
     leaseUntil: answer.leaseUntil ?? undefined,
+    time: answer.time,
   }
+}
+
+/** What time it is at the server. */
+export async function postgresTime({ ask }: PostgresSession): Promise<number> {
+  return Number(await ask(TIME, {}))
 }
 
 /** A graceful end: nothing counts as interrupted, for nobody is named as having held it. */

@@ -1,7 +1,7 @@
 import type { Storage } from '../contract/storage.ts'
 import { postgresChunks } from './postgres-chunks.ts'
 import { PostgresConnection } from './postgres-connection.ts'
-import { endLease, prunePostgres, tickPostgres } from './postgres-leases.ts'
+import { endLease, postgresTime, prunePostgres, tickPostgres } from './postgres-leases.ts'
 import { type PostgresOptions, readPostgresOptions } from './postgres-options.ts'
 import { postgresRuns } from './postgres-runs.ts'
 import { postgresTokens } from './postgres-tokens.ts'
@@ -45,6 +45,7 @@ export function postgresStorage(given: string | PostgresOptions): Storage {
     retention: RETENTION,
     joinsTransactions: true,
     open: () => connection.open(),
+    time: () => postgresTime(session),
     tick: (request) => tickPostgres(session, request),
     subscribe: (owner, listener) => news.subscribe(owner, listener),
     async leave(request) {

@@ -1,4 +1,4 @@
-import type { Clock } from '../contract/clock.ts'
+import type { HoldingClock } from '../contract/clock.ts'
 import type { RunStatus } from '../contract/records.ts'
 import type { Storage } from '../contract/storage.ts'
 import { captureOrigin, type Origin } from './origin.ts'
@@ -19,7 +19,7 @@ export class LooseEnds {
   }
 
   /** The same clock; who awaits something outside of runs is remembered as long as they do. */
-  watchClock(clock: Required<Clock>): Required<Clock> {
+  watchClock(clock: HoldingClock): HoldingClock {
     return {
       ...clock,
       hold: (hold) => {
