@@ -29,6 +29,8 @@ const onPostgres = {
     include: core,
     exclude: explored,
     env: { WAITPOINT_STORAGE: 'postgres' },
+    // A property of a hundred engines asks the server some ten thousand things.
+    testTimeout: 180_000,
     globalSetup: 'test/databases/postgres/setup.ts',
   },
 }

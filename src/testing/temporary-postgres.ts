@@ -1,4 +1,5 @@
 import type { Storage } from '../contract/storage.ts'
+import { macrotaskTurn } from '../clock/macrotask-turn.ts'
 import { sha256 } from '../primitives/digest.ts'
 import { postgresStorage } from '../storage/postgres.ts'
 import { openPool, type PostgresPool } from '../storage/postgres-pool.ts'
@@ -10,6 +11,8 @@ const CONNECTIONS = 4
 /** Nobody else is there to hear of: a test clock would not like to be told by a real one. */
 const NEVER_MS = 60_000
 
+/** Statements under way. */
+const underWay = new Set<Promise<unknown>>()
 let pool: PostgresPool | undefined
 let lender: SchemaLender | undefined
 
@@ -22,9 +25,30 @@ let lender: SchemaLender | undefined
  * @throws TestError `ERR_NO_POSTGRES` when the variable is not there.
  */
 export function temporaryPostgres(): Storage {
-  const shared = (pool ??= openPool(serverUrl(), { max: CONNECTIONS }))
+  const shared = (pool ??= watchedPool(openPool(serverUrl(), { max: CONNECTIONS })))
   lender ??= new SchemaLender(shared, `waitpoint_test_${workerName()}`)
   return lentStorage(shared, new SchemaLease(lender))
+}
+
+/** Resolves once no statement is under way, nor one that the answers to these have led to. */
+export async function postgresAtRest(): Promise<void> {
+  while (underWay.size > 0) {
+    await Promise.allSettled(underWay)
+    await macrotaskTurn()
+  }
+}
+
+function watchedPool(watched: PostgresPool): PostgresPool {
+  return {
+    query(text, values) {
+      const answer = watched.query(text, values)
+      underWay.add(answer)
+      const done = (): boolean => underWay.delete(answer)
+      answer.then(done, done)
+      return answer
+    },
+    connect: () => watched.connect(),
+  }
 }
 
 /** Passes everything on to a storage on the schema that is lent. */
