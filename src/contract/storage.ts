@@ -344,6 +344,8 @@ export interface TickRequest {
   /** The lease needs no end while no other engine is there, if this storage can tell. */
   readonly endless?: boolean
   readonly now: number
+  /** `held` is wanted. */
+  readonly census?: boolean
   /** At most this many records are settled by one tick. */
   readonly limit: number
 }
@@ -368,6 +370,8 @@ export interface TickResult {
    * and hints `waits`.
    */
   readonly leaseUntil?: number | undefined
+  /** How many runs the owner holds, if this storage would rather count them than be asked for each. */
+  readonly held?: number | undefined
   /** As of `time`. */
   readonly time?: number | undefined
 }
@@ -380,6 +384,8 @@ export interface NextDue {
 
 export type Hint =
   | { readonly topic: 'waits' }
+  /** Nobody knows what: hints may have been lost, or are not to be had. */
+  | { readonly topic: 'any' }
   | { readonly topic: 'queue' }
   | { readonly topic: 'token'; readonly tokenId: string }
   | { readonly topic: 'run'; readonly runId: string }

@@ -121,7 +121,7 @@ export class Assembly {
 
   #makeTicker({ leaseMs }: EngineSettings): Ticker {
     return new Ticker(this.host, leaseMs, {
-      ticked: (result, isBehind) => this.#news.ticked(result, isBehind),
+      ticked: (result, about) => this.#news.ticked(result, about),
       leaseLost: () => {
         this.executor.abortAll(staleAttempt)
         this.host.renameOwner()

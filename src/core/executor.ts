@@ -148,9 +148,15 @@ export class Executor {
     this.#report(ask, runId)
   }
 
-  /** Whatever hints were lost: what others may have done to the runs that execute here, or that are put off. */
-  recheck(): void {
-    for (const id of [...this.#scopes.keys(), ...this.#delayed.ids]) this.changedElsewhere(id)
+  /**
+   * Whatever hints were lost: what others may have done to the runs that execute here, or that are put off. `held`: how many
+   * are ours as storage sees it, if it has counted them; while these are as many as here nobody has canceled one.
+   */
+  recheck(held?: number): void {
+    const scopes = [...this.#scopes.values()].filter((scope) => !scope.isEnded)
+    const isCertain = held === scopes.length
+    const ids = isCertain ? [] : scopes.map(({ id }) => id)
+    for (const id of [...ids, ...this.#delayed.ids]) this.changedElsewhere(id)
   }
 
   /** Nobody has to wait for the end of its delay any more. */

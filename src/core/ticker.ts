@@ -7,9 +7,16 @@ import type { Host } from './host.ts'
 const TICK_LIMIT = 1_000
 const RETRY_MS = 1_000
 
+export interface TickAbout {
+  /** An answer was lost before, and with it what it told. */
+  readonly isBehind: boolean
+  /** It is time to look at what hints should have told: once in a while, or because they may have been lost. */
+  readonly isFull: boolean
+}
+
 export interface TickerEvents {
-  /** What a tick found; the lease is alive. `isBehind`: an answer was lost before, and with it what it told. */
-  readonly ticked: (result: TickResult, isBehind: boolean) => void
+  /** What a tick found; the lease is alive. */
+  readonly ticked: (result: TickResult, about: TickAbout) => void
   /** The lease was lost: everything that executes here is stale. */
   readonly leaseLost: () => void
   readonly failed: (error: unknown) => void
@@ -31,6 +38,8 @@ export class Ticker {
   #isTicking = false
   #isRequested = false
   #isBehind = false
+  /** When everything is looked at next, if not before. */
+  #lookAt = -Infinity
   #isStopped = false
 
   constructor(host: Host, leaseMs: number, events: TickerEvents) {
@@ -84,6 +93,12 @@ export class Ticker {
     )
   }
 
+  /** Anything may have changed: ticks now, and looks at everything. */
+  lookAtAll(): void {
+    this.#lookAt = -Infinity
+    this.request()
+  }
+
   /** Ticks now, or right after the tick that is under way. */
   request(): void {
     if (this.#isStopped) return
@@ -101,6 +116,7 @@ export class Ticker {
 
   #failed(error: unknown): void {
     this.#isTicking = false
+    this.#lookAt = -Infinity
     this.catchUp('a tick that failed')
     this.#events.failed(error)
   }
@@ -110,13 +126,15 @@ export class Ticker {
     const host = this.#host
     const now = host.now()
     const leaseUntil = now + this.#leaseMs
-    const question = { owner: host.owner, leaseUntil, endless: true, now, limit: TICK_LIMIT }
+    const isFull = now >= this.#lookAt
+    if (isFull) this.#lookAt = this.#renewAt(now)
+    const question = { owner: host.owner, leaseUntil, endless: true, census: isFull, now, limit: TICK_LIMIT }
     // Until storage has answered, the lease it may have granted is what counts.
     this.#upkeepAt(this.#renewAt(now))
-    return chain(host.storage.tick(question), (result) => this.#ticked(result, now))
+    return chain(host.storage.tick(question), (result) => this.#ticked(result, { now, isFull }))
   }
 
-  #ticked(result: TickResult, now: number): void {
+  #ticked(result: TickResult, { now, isFull }: { readonly now: number; readonly isFull: boolean }): void {
     this.#isTicking = false
     if (this.#isStopped) return
     if (result.time !== undefined) correctClock(this.#host.clock, { askedAt: now, time: result.time })
@@ -131,7 +149,7 @@ export class Ticker {
     this.#upkeepAt(Math.min(renewAt, result.nextLease?.at ?? Infinity))
     const isBehind = this.#isBehind
     this.#isBehind = false
-    this.#events.ticked(result, isBehind)
+    this.#events.ticked(result, { isBehind, isFull })
     if (!this.#isRequested) return
     this.#isRequested = false
     this.request()

@@ -264,6 +264,7 @@ BEGIN
       WHERE o.lost = 0 AND o.owner <> q.owner AND o.until IS NOT NULL
         AND EXISTS (SELECT 1 FROM $s.runs r WHERE r.owner = o.owner AND r.held = 1) ORDER BY o.until LIMIT 1),
     'leaseUntil', lease.lease_until,
+    'held', CASE WHEN q.census THEN (SELECT count(*) FROM $s.runs WHERE owner = q.owner AND held = 1) END,
     'time', $s.now_ms());
 END $$;
 
@@ -273,7 +274,7 @@ DECLARE
   answers json[] := '{}';
 BEGIN
   FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(owner text, lease_until float8, endless boolean, now float8, most int)
+    AS x(owner text, lease_until float8, endless boolean, now float8, census boolean, most int)
   LOOP
     answers := answers || $s.tick_one(q);
   END LOOP;

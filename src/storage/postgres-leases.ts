@@ -23,6 +23,7 @@ interface TickAnswer {
   readonly nextLease: NextDue | null
   readonly leaseUntil: number | null
   readonly time: number
+  readonly held: number | null
 }
 
 const TICK: CallKind = { name: 'tick', lockOf: (request: { readonly owner: string }) => request.owner }
@@ -32,9 +33,9 @@ const PRUNE: CallKind = { name: 'prune', isSingle: true }
 
 /** `tick`. */
 export async function tickPostgres(session: PostgresSession, request: TickRequest): Promise<TickResult> {
-  const { owner, leaseUntil, endless = false, now, limit } = request
+  const { owner, leaseUntil, endless = false, now, census = false, limit } = request
   const { news } = session
-  const columns = { owner, lease_until: leaseUntil, endless, now, most: limit }
+  const columns = { owner, lease_until: leaseUntil, endless, now, census, most: limit }
   const answer = (await session.ask(TICK, columns, owner)) as TickAnswer
   if (answer.isStirred) news.queue(owner)
   if (!answer.alive) return { alive: false, ready: [], settled: [], expired: [], claimable: false }
@@ -54,6 +55,7 @@ export async function tickPostgres(session: PostgresSession, request: TickReques
     nextDue: answer.nextDue ?? undefined,
     nextLease: answer.nextLease ?? undefined,
     leaseUntil: answer.leaseUntil ?? undefined,
+    held: answer.held ?? undefined,
     time: answer.time,
   }
 }

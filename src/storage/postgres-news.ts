@@ -93,22 +93,25 @@ export class PostgresNews implements News {
 
   /** Messages may have been lost: everybody here looks at everything. */
   stir(): void {
-    for (const owner of this.#subscribers.keys()) this.#board.waits(owner, undefined)
+    for (const owner of this.#subscribers.keys()) this.#board.any(owner)
     this.#board.flush()
   }
 
   #hearOne([topic, first, second, third]: FarHint): void {
+    const name = first ?? ''
     switch (topic) {
       case 'queue':
         return this.#board.queue(first ?? undefined)
       case 'run':
-        return this.#board.run(first ?? '', second ?? undefined)
-      case 'stream':
-        return this.#board.stream(first ?? '', second ?? '', third ?? undefined)
-      case 'waits':
-        return this.#board.waits(first ?? '', undefined)
+        return this.#board.run(name, second ?? undefined)
       case 'token':
-        return this.#board.token(first ?? '', second ?? undefined)
+        return this.#board.token(name, second ?? undefined)
+      case 'stream':
+        return this.#board.stream(name, second ?? '', third ?? undefined)
+      case 'waits':
+        return this.#board.waits(name, undefined)
+      case 'any':
+        return this.#board.any(name)
     }
   }
 
