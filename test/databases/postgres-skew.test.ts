@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pauseReal } from '../../src/storage/real-timer.ts'
 import { temporaryFolder } from './drivers.ts'
 import { buildProgram, killNow, startProgram } from './kill/killed-process.ts'
-import { settleAccounts } from './kill/lives.ts'
+import { settleAccounts, untilSeen } from './kill/lives.ts'
 import { observations } from './kill/observer.ts'
 import { pick } from './kill/verdict.ts'
 import { FreshSchema } from './postgres/fresh-schema.ts'
@@ -22,12 +22,12 @@ describe('workers on machines of their own', () => {
     const workers = [0, 5_000, -5_000].map((aheadMs) =>
       startProgram([program, place, file, 'load'], { leaseMs: LEASE_MS, aheadMs }),
     )
-    await pauseReal(2 * LEASE_MS)
+    await untilSeen(file, (seen) =>
+      workers.every(({ pid }) => pick(seen, 'finished').some((one) => one.pid === pid)),
+    )
+    await pauseReal(1.5 * LEASE_MS)
     await Promise.all(workers.map(killNow))
     const seen = observations(file)
-    for (const { pid } of workers) {
-      expect(pick(seen, 'finished').some((one) => one.pid === pid)).toBe(true)
-    }
     expect(pick(seen, 'aborted').length).toBe(0)
     expect(pick(seen, 'failed')).toEqual([])
     await settleAccounts({ program, place, file, leaseMs: LEASE_MS })
