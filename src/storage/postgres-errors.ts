@@ -13,8 +13,6 @@ const CUT: ReadonlySet<unknown> = new Set(['57P01', '57P02', '57P05', '08000', '
 const POSTGRES_CODE = /^[0-9A-Z]{5}$/
 
 export const INSUFFICIENT_PRIVILEGE = '42501'
-export const UNDEFINED_TABLE = '42P01'
-export const INVALID_SCHEMA = '3F000'
 
 export function codeOf(error: unknown): unknown {
   return ((error ?? {}) as DriverError).code

@@ -1,6 +1,6 @@
 import { CHUNK_FUNCTIONS } from './postgres-chunk-sql.ts'
 import { CLAIM_FUNCTIONS } from './postgres-claim-sql.ts'
-import { codeOf, INSUFFICIENT_PRIVILEGE, INVALID_SCHEMA, UNDEFINED_TABLE } from './postgres-errors.ts'
+import { codeOf, INSUFFICIENT_PRIVILEGE } from './postgres-errors.ts'
 import type { PostgresClient } from './postgres-pool.ts'
 import { PRUNE_FUNCTIONS } from './postgres-prune-sql.ts'
 import { RECORD_FUNCTIONS } from './postgres-record-sql.ts'
@@ -69,7 +69,7 @@ export function schemaSql(schema: string, role: string): string {
 }
 
 /** The number of a schema among those of the database, for its advisory locks. */
-export function spaceOf(schema: string): number {
+function spaceOf(schema: string): number {
   let hash = 0x811c9dc5
   for (const unit of `waitpoint ${schema}`) hash = Math.imul(hash ^ (unit.codePointAt(0) ?? 0), 0x01000193)
   return hash | 0
@@ -144,10 +144,4 @@ function refusal(role: string, schema: string, cause: unknown): Error {
     `role "${role}" may not create schema "${schema}"; have somebody who may run this SQL:\n\n${schemaSql(schema, role)}`,
     { cause },
   )
-}
-
-/** Whether the schema is no longer there: somebody has dropped it. */
-export function isGone(error: unknown): boolean {
-  const code = codeOf(error)
-  return code === UNDEFINED_TABLE || code === INVALID_SCHEMA
 }

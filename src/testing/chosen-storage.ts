@@ -14,8 +14,8 @@ const STDERR = 2
 const kinds: Readonly<Record<string, () => Storage>> = {
   memory: memoryStorage,
   'memory-async': () => alwaysAsync(memoryStorage()),
-  postgres: temporaryPostgres,
   sqlite: () => sqliteStorage(join(temporaryFolder(), `${(files += 1)}.db`)),
+  postgres: temporaryPostgres,
 }
 
 /** Of the files of SQLite storages: one for this process, gone when it ends. */
