@@ -1,6 +1,7 @@
 import type { Contest } from './contest.ts'
 import type { Measurement, Series } from './measurement.ts'
 import type { MeasurePark } from './park.ts'
+import type { Elsewhere } from './postgres-worker.ts'
 
 /** One thing that is measured, by the name that `npm run bench -- NAME` takes. */
 export interface Figure {
@@ -17,4 +18,6 @@ export interface Lab {
   rounds(full: number): number
   hold<Name extends string>(contest: Contest<Name>): Promise<Readonly<Record<Name, Series>>>
   readonly measurePark: MeasurePark
+  /** Starts a worker on a Postgres schema. */
+  startWorker(schema: string): Promise<Elsewhere>
 }

@@ -2,6 +2,7 @@ import { cpus, loadavg } from 'node:os'
 import { deadlines } from './figures/deadlines.ts'
 import { disk } from './figures/disk.ts'
 import { parked } from './figures/parked.ts'
+import { postgres } from './figures/postgres.ts'
 import { resume } from './figures/resume.ts'
 import { runs } from './figures/runs.ts'
 import { schedules } from './figures/schedules.ts'
@@ -11,10 +12,21 @@ import { holdContest } from './contest.ts'
 import { ForkedSide, serveSide, SIDE_FLAG } from './forked-side.ts'
 import type { Figure, Lab } from './lab.ts'
 import { answerPark, measureParkApart, PARK_FLAG } from './park.ts'
+import { serveWorker, startWorker, WORKER_FLAG } from './postgres-worker.ts'
 import type { FigureReport, Occasion } from './report.ts'
 import { renderReport } from './report.ts'
 
-const figures: readonly Figure[] = [runs, resume, parked, deadlines, streams, schedules, disk, startUp]
+const figures: readonly Figure[] = [
+  runs,
+  resume,
+  parked,
+  deadlines,
+  streams,
+  schedules,
+  disk,
+  postgres,
+  startUp,
+]
 
 const lab: Lab = {
   count: (full) => full,
@@ -22,10 +34,12 @@ const lab: Lab = {
   hold: (contest) =>
     holdContest(contest, { ...contest, open: async (name) => new ForkedSide(contest, name, contest.count) }),
   measurePark: measureParkApart,
+  startWorker,
 }
 
 const [first, ...others] = process.argv.slice(2)
 if (first === PARK_FLAG) await answerPark(others)
+else if (first === WORKER_FLAG) await serveWorker(others)
 else if (first === SIDE_FLAG)
   await serveSide(
     figures.flatMap(({ contests }) => contests),

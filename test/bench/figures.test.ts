@@ -4,6 +4,7 @@ import { holdContest } from '../../bench/contest.ts'
 import { deadlines } from '../../bench/figures/deadlines.ts'
 import { disk } from '../../bench/figures/disk.ts'
 import { parked } from '../../bench/figures/parked.ts'
+import { postgres } from '../../bench/figures/postgres.ts'
 import { resume } from '../../bench/figures/resume.ts'
 import { runs } from '../../bench/figures/runs.ts'
 import { schedules } from '../../bench/figures/schedules.ts'
@@ -11,6 +12,7 @@ import { startUp } from '../../bench/figures/start-up.ts'
 import { streams } from '../../bench/figures/streams.ts'
 import type { Lab } from '../../bench/lab.ts'
 import { openPark } from '../../bench/park.ts'
+import { openWorker } from '../../bench/postgres-worker.ts'
 
 const COUNT = 10
 
@@ -27,10 +29,11 @@ const lab: Lab = {
     await park.close()
     return park.memory
   },
+  startWorker: openWorker,
 }
 
 describe('figures', () => {
-  it.each([runs, resume, parked, deadlines, streams, schedules, disk, startUp])(
+  it.each([runs, resume, parked, deadlines, streams, schedules, disk, postgres, startUp])(
     'measures $name',
     async (figure) => {
       const measurements = await figure.measure(lab)
@@ -45,7 +48,7 @@ describe('figures', () => {
   )
 
   it('tells its contests apart by name', () => {
-    const names = [runs, resume, deadlines, streams, schedules, disk].flatMap(({ contests }) =>
+    const names = [runs, resume, deadlines, streams, schedules, disk, postgres].flatMap(({ contests }) =>
       contests.map(({ name }) => name),
     )
     expect(new Set(names).size).toBe(names.length)

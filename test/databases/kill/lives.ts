@@ -2,11 +2,12 @@ import { seededRandom } from '../../../src/clock/seeded-random.ts'
 import { pauseReal } from '../../../src/storage/real-timer.ts'
 import { ended, killNow, type ProgramOptions, startProgram } from './killed-process.ts'
 import { machineTime } from './narrow-place.ts'
-import { observations, observe, type RunAtEnd } from './observer.ts'
+import { observations, observe, type Observed, type RunAtEnd } from './observer.ts'
 import { expectNothingLost, pick } from './verdict.ts'
 
 /** Before the database is open. */
 const SHORTEST_LIFE_MS = 60
+const LOOK_MS = 50
 
 /** What is worked on. */
 export interface Work extends ProgramOptions {
@@ -27,7 +28,7 @@ export interface Lives extends Work {
   readonly kills: number
 }
 
-/** Lets processes work until they are killed, again and again. */
+/** Lets processes work until they are killed, again and again, and until they have got some work done. */
 export async function liveAndDie(lives: Lives): Promise<void> {
   const { program, place, file, seed, longestLifeMs, together, kills, ...options } = lives
   const random = seededRandom(seed)
@@ -38,10 +39,12 @@ export async function liveAndDie(lives: Lives): Promise<void> {
     observe(file, { what: 'gone', pid: child.pid ?? 0, at: machineTime() })
     await killNow(child)
   }
-  for (let kill = 0; kill < kills; kill += 1) {
+  for (let kill = 0; kill < kills || acknowledged(file) <= kills; kill += 1) {
+    // On a machine that is busy with other things it takes longer to get to work.
+    const longest = longestLifeMs * Math.ceil((kill + 1) / kills)
     const spans = Array.from(
       { length: together },
-      () => SHORTEST_LIFE_MS + random.fraction() * (longestLifeMs - SHORTEST_LIFE_MS),
+      () => SHORTEST_LIFE_MS + random.fraction() * (longest - SHORTEST_LIFE_MS),
     )
     await Promise.all(spans.map(live))
   }
@@ -56,6 +59,11 @@ export async function settleAccounts({ program, place, file, ...options }: Work)
     // As the worker prints it.
     .map((line) => JSON.parse(line) as RunAtEnd)
   expectNothingLost(atEnd, observations(file))
+}
+
+/** Resolves once it is so, going by what was observed so far. */
+export async function untilSeen(file: string, isSo: (seen: readonly Observed[]) => boolean): Promise<void> {
+  while (!isSo(observations(file))) await pauseReal(LOOK_MS)
 }
 
 /** How many triggers and completions were acknowledged. */

@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import type { Passage } from './narrow-place.ts'
 
 /** What a process was told before it was killed, written down where no crash can undo it: one JSON value a line. */
@@ -30,6 +30,7 @@ export function observe(file: string, observation: Observation & { readonly pid?
 }
 
 export function observations(file: string): readonly Observed[] {
+  if (!existsSync(file)) return []
   const lines = readFileSync(file, 'utf8').split('\n')
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Observed)
 }

@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { delimiter, join, resolve } from 'node:path'
 
-const here = fileURLToPath(new URL('.', import.meta.url))
+const here = resolve('test/databases/postgres')
 const OLDEST = 14
 
 /** Where `initdb`, `pg_ctl` and `postgres` are. */

@@ -80,7 +80,7 @@ class Keeper {
   constructor({ programs, folder, account }: Place, options: string) {
     this.#folder = folder
     // As text: the file may be where only its owner may look.
-    const script = readFileSync(new URL('keeper.sh', import.meta.url), 'utf8')
+    const script = readFileSync('test/databases/postgres/keeper.sh', 'utf8')
     this.#child = spawn('sh', ['-c', script, 'keeper.sh', programs, folder, options], {
       ...account,
       stdio: ['pipe', 'pipe', 'inherit'],
