@@ -40,6 +40,11 @@ export class Host {
     return this.#owner
   }
 
+  /** Whether engines of other machines may be there, in real time. */
+  get meetsMachines(): boolean {
+    return this.clock.adjust !== undefined && this.storage.time !== undefined
+  }
+
   /** Signs token URLs; kept in the storage, so that a URL outlives the process. */
   get urlSecret(): string {
     if (this.#secret === '') throw new Error('Cannot sign: the engine is not open yet')

@@ -128,7 +128,10 @@ export class Ticker {
     const leaseUntil = now + this.#leaseMs
     const isFull = now >= this.#lookAt
     if (isFull) this.#lookAt = this.#renewAt(now)
-    const question = { owner: host.owner, leaseUntil, endless: true, census: isFull, now, limit: TICK_LIMIT }
+    const { owner, meetsMachines } = host
+    // The hint that ends an endless lease may be lost on the way from another machine: then this engine looks by itself.
+    const endless = !meetsMachines
+    const question = { owner, leaseUntil, endless, census: isFull, now, limit: TICK_LIMIT }
     // Until storage has answered, the lease it may have granted is what counts.
     this.#upkeepAt(this.#renewAt(now))
     return chain(host.storage.tick(question), (result) => this.#ticked(result, { now, isFull }))
