@@ -1,6 +1,7 @@
 import type { Contest } from './contest.ts'
 import type { Measurement, Series } from './measurement.ts'
 import type { MeasurePark } from './park.ts'
+import type { Elsewhere } from './postgres-worker.ts'
 import type { MeasureTally } from './tally.ts'
 
 /** One thing that is measured, by the name that `npm run bench -- NAME` takes. */
@@ -19,4 +20,6 @@ export interface Lab {
   hold<Name extends string>(contest: Contest<Name>): Promise<Readonly<Record<Name, Series>>>
   readonly measurePark: MeasurePark
   readonly measureTally: MeasureTally
+  /** Starts a worker on a Postgres schema. */
+  startWorker(schema: string): Promise<Elsewhere>
 }

@@ -5,6 +5,7 @@ import { disk } from './figures/disk.ts'
 import { lists } from './figures/lists.ts'
 import { http } from './figures/http.ts'
 import { parked } from './figures/parked.ts'
+import { postgres } from './figures/postgres.ts'
 import { restart } from './figures/restart.ts'
 import { resume } from './figures/resume.ts'
 import { runs } from './figures/runs.ts'
@@ -15,6 +16,7 @@ import { holdContest } from './contest.ts'
 import { ForkedSide, serveSide, SIDE_FLAG } from './forked-side.ts'
 import type { Figure, Lab } from './lab.ts'
 import { answerPark, measureParkApart, PARK_FLAG } from './park.ts'
+import { serveWorker, startWorker, WORKER_FLAG } from './postgres-worker.ts'
 import type { FigureReport, Occasion } from './report.ts'
 import { renderReport } from './report.ts'
 import { answerTally, TALLY_FLAG, takeTallyApart } from './tally.ts'
@@ -30,6 +32,7 @@ const figures: readonly Figure[] = [
   schedules,
   disk,
   restart,
+  postgres,
   http,
   startUp,
 ]
@@ -41,11 +44,13 @@ const lab: Lab = {
     holdContest(contest, { ...contest, open: async (name) => new ForkedSide(contest, name, contest.count) }),
   measurePark: measureParkApart,
   measureTally: takeTallyApart,
+  startWorker,
 }
 
 const [first, ...others] = process.argv.slice(2)
 if (first === PARK_FLAG) await answerPark(others)
 else if (first === TALLY_FLAG) await answerTally(others)
+else if (first === WORKER_FLAG) await serveWorker(others)
 else if (first === SIDE_FLAG)
   await serveSide(
     figures.flatMap(({ contests }) => contests),
