@@ -49,14 +49,18 @@ export async function migrate(
     } catch (cause) {
       await client.query('ROLLBACK')
       if (codeOf(cause) !== INSUFFICIENT_PRIVILEGE) throw cause
-      throw refusal(await nameOfRole(client), schema, cause)
+      throw await refusal(client, schema, cause)
     }
   }
 }
 
-/** The whole of the SQL that makes a schema, for somebody with more rights than the role of the program. */
-export function schemaSql(schema: string, role: string): string {
-  const steps = STEPS.map((_, done) => stepSql({ schema, done, steps: STEPS })).join('')
+/** The SQL of the steps after `done`, for somebody with more rights than the role of the program. */
+export function schemaSql(
+  schema: string,
+  { role, done = 0 }: { readonly role: string; readonly done?: number },
+): string {
+  const missing = STEPS.slice(done)
+  const steps = missing.map((_, at) => stepSql({ schema, done: done + at, steps: STEPS })).join('')
   const name = quoted(schema)
   return [
     `BEGIN;${steps}`,
@@ -91,8 +95,13 @@ interface Step {
 }
 
 function stepSql({ schema, done, steps }: Step): string {
+  // Not IF NOT EXISTS: that asks for the right to make one although it is there.
   const begin =
-    done === 0 ? 'CREATE SCHEMA IF NOT EXISTS $s;\nCREATE TABLE $s.version (version int NOT NULL);\n' : ''
+    done === 0
+      ? `DO $do$ BEGIN IF to_regnamespace('${quoted(schema)}') IS NULL THEN CREATE SCHEMA $s; END IF; END $do$;
+CREATE TABLE $s.version (version int NOT NULL);
+`
+      : ''
   const end =
     done === 0 ? 'INSERT INTO $s.version VALUES (1);' : `UPDATE $s.version SET version = ${done + 1};`
   return `${begin}${steps[done]}${end}`
@@ -134,14 +143,13 @@ async function requireServer(client: PostgresClient): Promise<void> {
   throw new Error(`the server is Postgres ${Math.floor(number / 10_000)}: 14 or later is needed`)
 }
 
-async function nameOfRole(client: PostgresClient): Promise<string> {
+async function refusal(client: PostgresClient, schema: string, cause: unknown): Promise<Error> {
   const { rows } = await client.query('SELECT current_user::text AS name')
-  return (rows as readonly { readonly name: string }[])[0]?.name ?? ''
-}
-
-function refusal(role: string, schema: string, cause: unknown): Error {
+  const role = (rows as readonly { readonly name: string }[])[0]?.name ?? ''
+  const done = (await storedVersion(client, schema)) ?? 0
   return new Error(
-    `role "${role}" may not create schema "${schema}"; have somebody who may run this SQL:\n\n${schemaSql(schema, role)}`,
+    `role "${role}" may not ${done === 0 ? 'create' : 'change'} schema "${schema}"; have somebody who may run this SQL:\n\n` +
+      schemaSql(schema, { role, done }),
     { cause },
   )
 }

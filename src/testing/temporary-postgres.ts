@@ -95,6 +95,6 @@ function serverUrl(): string {
 
 /** No other process that runs now has this name; with the version of the schema, which changes while it is made. */
 function workerName(): string {
-  const version = sha256(schemaSql('', ''), 'hex').slice(0, 8)
+  const version = sha256(schemaSql('', { role: '' }), 'hex').slice(0, 8)
   return `${version}_${process.env['VITEST_POOL_ID'] ?? `p${process.pid}`}`
 }

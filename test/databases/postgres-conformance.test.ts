@@ -1,7 +1,8 @@
 import { afterAll, describe, it } from 'vitest'
+import type { Storage } from 'waitpoint'
 import { type PostgresPool, postgresStorage } from 'waitpoint/postgres'
 import { storageConformance } from 'waitpoint/testing'
-import { freshSchema, testPool } from './postgres-schemas.ts'
+import { emptySchema, freshSchema, testPool } from './postgres-schemas.ts'
 
 type Query = PostgresPool['query']
 
@@ -40,14 +41,24 @@ describe('a Postgres storage', () => {
   afterAll(() => pool.end())
   const places = new WeakMap<object, { readonly schema: string; readonly mortal: MortalPool }>()
 
-  function openOn(schema: string): ReturnType<typeof postgresStorage> {
+  /** Schemas that were used: to empty one is cheaper than to make one, and its statements are planned. */
+  const free: string[] = []
+
+  function openOn(schema: string): Storage & AsyncDisposable {
     const mortal = new MortalPool(pool)
-    const storage = postgresStorage({ pool: mortal, schema, listen: false, pollMs: 60_000 })
+    const storage = {
+      ...postgresStorage({ pool: mortal, schema, listen: false, pollMs: 60_000 }),
+      async [Symbol.asyncDispose]() {
+        await emptySchema(pool, schema)
+        free.push(schema)
+      },
+    }
     places.set(storage, { schema, mortal })
     return storage
   }
 
-  const { cases } = storageConformance(async () => openOn(await freshSchema(pool)), {
+  const open = async (): Promise<Storage> => openOn(free.pop() ?? (await freshSchema(pool)))
+  const { cases } = storageConformance(open, {
     async crash(storage) {
       const place = places.get(storage)
       await place?.mortal.die()

@@ -15,14 +15,14 @@ class StatementLog {
   #sent: { readonly text: string; readonly at: number }[] = []
   #enough: (() => void) | undefined
 
-  watch({ query, connect }: PostgresPool): PostgresPool {
+  watch(pool: PostgresPool): PostgresPool {
     return {
       query: (text, values) => {
         this.#sent.push({ text, at: this.#clock.now() })
         if (this.#sent.length === COUNTED) this.#enough?.()
-        return query(text, values)
+        return pool.query(text, values)
       },
-      connect,
+      connect: () => pool.connect(),
     }
   }
 
@@ -37,18 +37,13 @@ class StatementLog {
 describe('workers at rest', () => {
   const pool = testPool(10)
   afterAll(() => pool.end())
-  const bound: PostgresPool = {
-    query: (text, values) => pool.query(text, values),
-    connect: () => pool.connect(),
-  }
-
   it('ask one thing in a third of a lease, however many runs are parked', async () => {
     const schema = await freshSchema(pool)
     const log = new StatementLog()
     const open = (used: PostgresPool): ReturnType<typeof createEngine> =>
       createEngine({ tasks: [ask], leaseMs: LEASE_MS, storage: postgresStorage({ pool: used, schema }) })
-    await using other = open(bound)
-    await using worker = open(log.watch(bound))
+    await using other = open(pool)
+    await using worker = open(log.watch(pool))
     await other.ready()
     await worker.ready()
     for (let run = 0; run < PARKED; run++) {
