@@ -111,10 +111,10 @@ async function everyChunk(engine: Engine, run: string): Promise<string[]> {
   }
 }
 
-const { storage, close } = storageAt(place, phase)
+const placed = storageAt(place, phase)
 const engine = createEngine({
   tasks: [approve, pass, ...others],
-  storage,
+  storage: placed.storage,
   maxInterruptions: 1_000_000,
   leaseMs,
 })
@@ -128,4 +128,4 @@ if (phase === 'start') announceEnd()
 if (mode === 'load') await load(engine)
 else await finish(engine)
 await engine.close()
-close()
+placed.close()
