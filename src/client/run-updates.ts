@@ -96,9 +96,13 @@ class ShapePolls {
     const { transport, signal } = this.#feed
     const connection = transport.connect(signal, HELD_MS)
     try {
-      const request = { ...this.#request, query: this.#shape.query }
-      const { headers, body } = await transport.answer(request, connection)
+      const { query } = this.#shape
+      const { headers, body } = await transport.answer({ ...this.#request, query }, connection)
       this.#shape.take(headers, body ?? [])
+      // Asked at once for what it has just answered, it would answer the same.
+      const isStuck = !this.#shape.isCurrent && this.#shape.query['offset'] === query['offset']
+      if (isStuck)
+        throw new ApiError('ERR_API_UNAVAILABLE', 'Cannot follow a run: the service says nothing of it')
     } finally {
       connection.close()
     }

@@ -103,7 +103,10 @@ describe('createClient', () => {
           await using t = await reachedEngine({ tasks: [counting] })
           const { fetch } = new CuttingFetch(createHandler(t.engine), plan)
           const { clock } = t
-          const client = createClient({ baseUrl: 'http://engine.test', accessToken: SECRET, fetch, clock })
+          // More than there are cuts: all of them may come before it was connected.
+          const retry = { maxAttempts: 9 }
+          const options = { baseUrl: 'http://engine.test', accessToken: SECRET, fetch, clock, retry }
+          const client = createClient(options)
           const run = await client.tasks.trigger<typeof counting>('counting', payload)
           const parts = await clock.until(followFrom(client, run.id), { within: '1h' })
           expect(chunksOf(parts, 'a')).toEqual(numbers(payload.a))
