@@ -33,8 +33,8 @@ export async function* runUpdates(feed: RunFeed): AsyncGenerator<Run> {
     const { row } = polls
     const text = row === undefined ? '' : JSON.stringify(row)
     if (row === undefined || text === shown) {
-      // Nothing but "up to date" is also what a service says of a run that does not exist.
-      if (shown === undefined) await feed.assertExists()
+      // Nothing but "up to date" is also what a service says of a run that does not exist, or no longer.
+      if (row === undefined) await feed.assertExists()
       shown ??= ''
       await polls.broughtNothing()
       continue
