@@ -4,7 +4,8 @@ import { ApiError } from './api-error.ts'
 /** The error of an answer that is not a success; `now` is what a `retry-after` date counts from. */
 export async function refusedAnswer(response: Response, what: string, now: number): Promise<ApiError> {
   const { status, headers } = response
-  const body = readBody(await response.text())
+  // Of one that breaks off, the status is what there is.
+  const body = readBody(await response.text().catch(() => ''))
   const said = saidBy(body)
   const message = `Cannot ${what}: the service answered ${status}${said === undefined ? '' : `, "${said}"`}`
   return new ApiError(codeOf(status), message, { status, body, retryAfterMs: retryAfterMs(headers, now) })

@@ -33,8 +33,8 @@ export async function* runUpdates(feed: RunFeed): AsyncGenerator<Run> {
     const { row } = polls
     const text = row === undefined ? '' : JSON.stringify(row)
     if (row === undefined || text === shown) {
-      // Nothing but "up to date" is also what a service says of a run that does not exist.
-      if (shown === undefined) await feed.assertExists()
+      // Nothing but "up to date" is also what a service says of a run that does not exist, or no longer.
+      if (row === undefined) await feed.assertExists()
       shown ??= ''
       await polls.broughtNothing()
       continue
@@ -96,9 +96,13 @@ class ShapePolls {
     const { transport, signal } = this.#feed
     const connection = transport.connect(signal, HELD_MS)
     try {
-      const request = { ...this.#request, query: this.#shape.query }
-      const { headers, body } = await transport.answer(request, connection)
+      const { query } = this.#shape
+      const { headers, body } = await transport.answer({ ...this.#request, query }, connection)
       this.#shape.take(headers, body ?? [])
+      // Asked at once for what it has just answered, it would answer the same.
+      const isStuck = !this.#shape.isCurrent && this.#shape.query['offset'] === query['offset']
+      if (isStuck)
+        throw new ApiError('ERR_API_UNAVAILABLE', 'Cannot follow a run: the service says nothing of it')
     } finally {
       connection.close()
     }

@@ -1,3 +1,4 @@
+import { unreadable } from './api-error.ts'
 import { Backoff } from './backoff.ts'
 import type { Connection } from './connection.ts'
 import { knownError } from './known-error.ts'
@@ -6,6 +7,7 @@ import { reached, type Transport } from './transport.ts'
 
 /** A service sends at least a comment now and then: silence is longer. */
 const SILENCE_MS = 90_000
+const EVENTS = 'text/event-stream'
 
 /** Which stream to read, and from where on. */
 export interface StreamSource {
@@ -33,6 +35,7 @@ export async function* streamBatches(
     try {
       const response = await openStream(transport, { runId, key, lastId: frames.lastId }, connection)
       connection.heard(SILENCE_MS)
+      requireEvents(response, key)
       backoff.succeeded()
       frames.begin(response)
       for await (const text of bodyText(response, connection)) {
@@ -66,13 +69,19 @@ function openStream(
     {
       path: `/realtime/v1/streams/${encodeURIComponent(runId)}/${encodeURIComponent(key)}`,
       headers: {
-        accept: 'text/event-stream',
+        accept: EVENTS,
         ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
       },
       subject: { kind: 'run', id: runId },
     },
     connection,
   )
+}
+
+/** What is something else, such as a page, would be a stream without a chunk. */
+function requireEvents({ headers, status }: Response, key: string): void {
+  const type = headers.get('content-type') ?? EVENTS
+  if (!type.startsWith(EVENTS)) throw unreadable(`stream "${key}"`, { status, body: type })
 }
 
 /** The text of a body as it comes. */

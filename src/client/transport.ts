@@ -68,7 +68,7 @@ export class Transport {
       const { status } = response
       if (!response.ok)
         throw new ApiError('ERR_API_REFUSED', `Cannot download a value: ${status}`, { status })
-      const text = await connection.during(response.text())
+      const text = await connection.during(reached(response.text(), connection))
       return new Response(text, { headers: response.headers })
     } finally {
       connection.close()

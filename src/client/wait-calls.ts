@@ -92,7 +92,7 @@ export class WaitCalls implements ClientWait {
     const path = `${PATH}/${encodeURIComponent(id)}/complete`
     const request = { method: 'POST', path, body, subject: { kind: 'token', id } } as const
     const wire = new WireRecord((await this.#transport.call(request, options.signal)).body, 'a completion')
-    return { success: wire.flag('success') ?? true, status: readTokenStatus(wire.text('status')) }
+    return { success: wire.requiredFlag('success'), status: readTokenStatus(wire.text('status')) }
   }
 
   async retrieveToken<Output = unknown>(

@@ -41,6 +41,13 @@ export class WireRecord {
     return typeof value === 'boolean' ? value : undefined
   }
 
+  /** @throws ApiError `ERR_API_UNREADABLE` when there is none. */
+  requiredFlag(name: string): boolean {
+    const flag = this.flag(name)
+    if (flag === undefined) throw unreadable(`${this.#what}: it has no "${name}"`, { body: this.#fields })
+    return flag
+  }
+
   date(name: string): Date | undefined {
     return dateOf(this.value(name))
   }

@@ -1,6 +1,6 @@
 import type { KeyRecord, RunRecord } from '../contract/records.ts'
 import { parseDeadline, parseDuration, parseSeconds } from '../primitives/duration.ts'
-import { requireName, requireObject, requireWhole } from '../primitives/require.ts'
+import { requireName, requireObject, requireWhole, show } from '../primitives/require.ts'
 import { WaitpointError } from './errors.ts'
 import type { Host } from './host.ts'
 import type { TriggerOptions } from './run.ts'
@@ -104,7 +104,7 @@ export function userKey(options: IdempotencyOptions, scope: string, now: number)
   if (value === undefined) return undefined
   if (typeof value !== 'string' || value === '' || value.length > LONGEST_KEY) {
     throw new RangeError(
-      `Cannot use idempotencyKey ${JSON.stringify(value)}: it must be a string of 1 to ${LONGEST_KEY} characters`,
+      `Cannot use idempotencyKey ${show(value)}: it must be a string of 1 to ${LONGEST_KEY} characters`,
     )
   }
   if (now + ttlMs > LAST_INSTANT)
@@ -122,9 +122,7 @@ export function readTags(tags: string | readonly string[] = []): readonly string
     throw new RangeError(`Cannot use ${list.length} tags: at most ${MOST_TAGS} are allowed`)
   for (const tag of list) {
     if (typeof tag === 'string' && tag.length >= 1 && tag.length <= LONGEST_TAG) continue
-    throw new RangeError(
-      `Cannot use tag ${JSON.stringify(tag)}: it must be a string of 1 to ${LONGEST_TAG} characters`,
-    )
+    throw new RangeError(`Cannot use tag ${show(tag)}: it must be a string of 1 to ${LONGEST_TAG} characters`)
   }
   return list
 }

@@ -62,7 +62,6 @@ class EventBody {
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller
-    this.#rest()
     this.#removeAbort = onAbort(this.#options.signal, () => void this.#close())
   }
 
@@ -77,7 +76,6 @@ class EventBody {
     this.#isAsked = false
     if ('error' in arrival) return this.#fail(arrival.error)
     if (arrival.step.done === true) return this.#close()
-    this.#rest()
     this.#controller?.enqueue(this.#encoder.encode(arrival.step.value))
   }
 
@@ -93,7 +91,10 @@ class EventBody {
 
   /** What is out stays out however often the reader is told that nothing has come yet. */
   #ask(): void {
+    const { host, idleMs } = this.#options
     this.#isAsked = true
+    // Counted from when something was asked for: a reader that pauses says nothing about the source.
+    if (idleMs !== undefined) this.#idleAt = host.now() + idleMs
     const arrive = (arrival: Arrival): void => {
       this.#arrival = arrival
       this.#waiting?.resolve()
@@ -118,11 +119,6 @@ class EventBody {
   #silent(): void | Promise<void> {
     if (this.#options.host.now() >= this.#idleAt) return this.#close()
     this.#controller?.enqueue(this.#encoder.encode(PING))
-  }
-
-  #rest(): void {
-    const { host, idleMs } = this.#options
-    if (idleMs !== undefined) this.#idleAt = host.now() + idleMs
   }
 
   #close(): Promise<void> {

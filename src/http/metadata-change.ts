@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { toJson } from '../core/serialize.ts'
 import { show } from '../primitives/require.ts'
 import { type JsonObject, requireJsonObject } from './json-body.ts'
 import { Refusal } from './refusal.ts'
@@ -44,6 +45,8 @@ function readOperation(given: unknown): MetadataChange {
     case 'append':
       return changeOf(key, (before) => appended(before, value))
     case 'remove':
+      // Deeper than anything that is stored, it could not be compared.
+      toJson(value, 'metadata')
       return changeOf(key, (before) => removed(before, value))
     case 'increment':
       if (typeof value !== 'number') throw new Refusal(400, 'Validation error: "increment" takes a number')

@@ -1,3 +1,4 @@
+import { GatheredBytes } from './gathered-bytes.ts'
 import { Refusal } from './refusal.ts'
 import { decodeText, parseJson, readChunk, readerOf } from './request-body.ts'
 
@@ -12,16 +13,17 @@ const NEW_LINE = 10
 export async function* readLines(request: Request, mostBytes: number): AsyncGenerator<readonly unknown[]> {
   const reader = readerOf(request)
   if (reader === undefined) return
-  let rest: Uint8Array = new Uint8Array()
+  const begun = new GatheredBytes()
   try {
     for (let piece = await readChunk(reader); piece !== undefined; piece = await readChunk(reader)) {
-      const all = rest.length === 0 ? piece : Buffer.concat([rest, piece])
-      const end = all.lastIndexOf(NEW_LINE) + 1
-      rest = all.subarray(end)
-      if (rest.length > mostBytes) throw lineTooLong()
-      if (end > 0) yield valuesOf(all.subarray(0, end), mostBytes)
+      const end = piece.lastIndexOf(NEW_LINE) + 1
+      begun.add(piece.subarray(0, end))
+      const lines = end > 0 ? begun.take() : undefined
+      begun.add(piece.subarray(end))
+      if (begun.size > mostBytes) throw lineTooLong()
+      if (lines !== undefined) yield valuesOf(lines, mostBytes)
     }
-    if (rest.length > 0) yield valuesOf(rest, mostBytes)
+    if (begun.size > 0) yield valuesOf(begun.take(), mostBytes)
   } finally {
     // Not awaited: the source may take its time to stop, or for ever.
     reader.cancel().catch(ignore)

@@ -2,17 +2,20 @@ import { WaitpointError } from '../core/errors.ts'
 import type { Kernel } from '../core/kernel.ts'
 import type { RunScope } from '../core/run-scope.ts'
 import { isFinal } from '../core/run-status.ts'
+import { notSerializable } from '../core/serialize.ts'
+import { measureJson } from '../primitives/json.ts'
 import { Refusal } from './refusal.ts'
 
-/** Parts of one stream that are remembered, so that one which is sent again is not written again. */
+/** Parts of one stream that are remembered, and writers to it, so that what is sent again is not written again. */
 const MOST_PARTS = 1_000
+const MOST_WRITERS = 1_000
 
 /** Of an attempt that ended meanwhile. */
 const ENDED: readonly string[] = ['ERR_RUN_CANCELED', 'ERR_RUN_ENDED', 'ERR_STALE_ATTEMPT']
 
 /** How far the writers of one stream have got, while its attempt is under way. */
 interface Progress {
-  /** The last chunk of each client, from 0. */
+  /** The last chunk of each client, from 0; who has not written for long comes first. */
   readonly last: Map<string, number>
   readonly parts: Set<string>
 }
@@ -58,17 +61,22 @@ export class OutsideWriter {
     }
   }
 
-  /** Adds the chunks of a client that numbers them; those it has sent before add nothing. */
+  /**
+   * Adds the chunks of a client that numbers them; those it has sent before add nothing. Of what comes together nothing
+   * is written if one of them is not JSON.
+   */
   async write(runId: string, key: string, { clientId, from, batches }: NumberedBatches): Promise<void> {
     const stream = await this.#open(runId, key)
     const { last } = stream.progress
     let index = from
     for await (const batch of batches) {
+      const unfit = batch.find((chunk) => measureJson(chunk) < 0)
+      if (unfit !== undefined) throw notSerializable(unfit, `a chunk of stream "${key}"`)
       const written: Promise<void>[] = []
       for (const chunk of batch) {
-        const isNew = index > (last.get(clientId) ?? -1)
-        if (isNew) {
-          last.set(clientId, index)
+        if (clientId === undefined) written.push(this.#write(stream, chunk))
+        else if (index > (last.get(clientId) ?? -1)) {
+          remember(last, clientId, index)
           written.push(this.#write(stream, chunk))
         }
         index += 1
@@ -116,6 +124,13 @@ export class OutsideWriter {
   }
 }
 
+function remember(last: Map<string, number>, clientId: string, index: number): void {
+  last.delete(clientId)
+  const [longestSilent] = last.size < MOST_WRITERS ? [] : last.keys()
+  if (longestSilent !== undefined) last.delete(longestSilent)
+  last.set(clientId, index)
+}
+
 function cannotWrite(runId: string, key: string): string {
   return `Cannot write to stream "${key}" of run "${runId}"`
 }
@@ -126,9 +141,9 @@ export interface AppendedChunk {
   readonly partId?: string | undefined
 }
 
-/** Chunks of one client in a row, of which the first is its chunk number `from`. */
+/** Chunks of one client in a row, of which the first is its chunk number `from`; of nobody's each is a new one. */
 export interface NumberedBatches {
-  readonly clientId: string
+  readonly clientId: string | undefined
   readonly from: number
   readonly batches: AsyncIterable<readonly unknown[]>
 }

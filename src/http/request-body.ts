@@ -1,3 +1,4 @@
+import { GatheredBytes } from './gathered-bytes.ts'
 import { Refusal } from './refusal.ts'
 
 /** Refuses a body that is announced as too large before any of it is read. */
@@ -22,19 +23,17 @@ export async function readBody(request: Request, limitBytes: number): Promise<Ui
   if (length !== null && Number(length) <= limitBytes) return readAtOnce(request)
   const reader = readerOf(request)
   if (reader === undefined) return new Uint8Array()
-  const chunks: Uint8Array[] = []
-  let size = 0
+  const body = new GatheredBytes()
   try {
     for (let chunk = await readChunk(reader); chunk !== undefined; chunk = await readChunk(reader)) {
-      size += chunk.byteLength
-      if (size > limitBytes) throw tooLarge()
-      chunks.push(chunk)
+      if (body.size + chunk.byteLength > limitBytes) throw tooLarge()
+      body.add(chunk)
     }
   } finally {
     // Not awaited: the source may take its time to stop, or for ever.
     reader.cancel().catch(ignore)
   }
-  return Buffer.concat(chunks, size)
+  return body.take()
 }
 
 async function readAtOnce(request: Request): Promise<Uint8Array> {

@@ -44,9 +44,11 @@ export class RunRow {
     this.#columns = { ...identity(record), ...instants(record), ...texts(record), ...extras(record) }
   }
 
-  /** A number made of everything in it: what changed within one millisecond is another version, too. */
+  /** A number made of everything in it that changes: what changed within one millisecond is another version, too. */
   get version(): number {
-    return (this.#version ??= Number.parseInt(sha256(JSON.stringify(this.#columns), 'hex').slice(0, 12), 16))
+    // Asked of every row after every change, for every subscriber: a payload may be large, and stays as it is.
+    const { payload: _payload, ...changing } = this.#columns
+    return (this.#version ??= Number.parseInt(sha256(JSON.stringify(changing), 'hex').slice(0, 12), 16))
   }
 
   /** The columns, except those that are not wanted and not required. */

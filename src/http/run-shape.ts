@@ -26,7 +26,8 @@ export class RunShape {
   /** What is not as it was seen, if anything. */
   async since(seen: ShapeOffset): Promise<ShapeNews | undefined> {
     const row = await this.#row()
-    if (row === undefined) return undefined
+    if (row === undefined)
+      return seen.at === UNSEEN.at ? undefined : { ...this.#news([], UNSEEN), isGone: true }
     const offset = offsetOf(row)
     return offset.at === seen.at && offset.number === seen.number ? undefined : this.#news([row], offset)
   }

@@ -36,7 +36,9 @@ export function addRunStreamRoutes(app: Hono, context: RouteContext): void {
 async function enter(c: Context, { gate }: RouteContext): Promise<Caller> {
   const token = c.req.query('access_token')
   if (token === undefined || c.req.header('authorization') !== undefined) return gate.enter(c.req.raw)
-  const caller = await gate.enter(new Request(c.req.url, { headers: { authorization: `Bearer ${token}` } }))
+  // Whatever is in a URL is to go into a header.
+  const authorization = /^[\x21-\x7e]+$/.test(token) ? `Bearer ${token}` : ''
+  const caller = await gate.enter(new Request(c.req.url, { headers: { authorization } }))
   if (!caller.hasSecretKey) return caller
   throw new Refusal(401, 'Cannot take a secret key from a URL, where many read it: use a public access token')
 }

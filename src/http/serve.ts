@@ -23,7 +23,7 @@ export interface HttpServer extends AsyncDisposable {
   readonly url: string
   /**
    * Answers the requests it has received, cuts subscriptions, which can be resumed, ends all connections, and resolves
-   * when the port is free.
+   * when the port is free: after half a minute also those of clients that have not taken their answers by then.
    */
   close(): Promise<void>
 }
@@ -49,7 +49,7 @@ export async function serve(engine: Engine, options: ServeOptions = {}): Promise
   requireName(hostname, 'hostname')
   requireWhole(port, 'port', { from: 0, to: 65_535 })
   const answer = createAnswer(engine, handlerOptions)
-  const { credentials, journal } = kernelOf(engine).parts
+  const { credentials, host, journal } = kernelOf(engine).parts
   // The globals stay as they are: this is somebody else's process.
   const listener = getRequestListener((request, { incoming }) => answer(request, connections.of(incoming)), {
     hostname,
@@ -58,7 +58,7 @@ export async function serve(engine: Engine, options: ServeOptions = {}): Promise
   })
   // The adapter answers its own failures.
   const server = createServer((request, response) => void listener(request, response))
-  const connections = new Connections(server)
+  const connections = new Connections(server, host.clock)
   const actualPort = await listen(server, { port, hostname })
   server.on('error', (error) => journal.events.error(error))
 

@@ -8,10 +8,12 @@ export interface ShapeNews {
   /** How far it is with them. */
   readonly offset: ShapeOffset
   readonly handle: string
+  /** What it has seen is no longer kept. */
+  readonly isGone?: boolean
 }
 
 /** The response to a subscriber by the shape protocol: rows, and that these are all for now. */
-export function shapeAnswer({ rows, offset, handle }: ShapeNews, request: ShapeRequest): Response {
+export function shapeAnswer({ rows, offset, handle, isGone }: ShapeNews, request: ShapeRequest): Response {
   const isFirst = request.offset === undefined || request.offset.at === UNSEEN.at
   const operation = isFirst ? 'insert' : 'update'
   const messages: object[] = rows.map((row) => ({
@@ -19,6 +21,7 @@ export function shapeAnswer({ rows, offset, handle }: ShapeNews, request: ShapeR
     value: row.columns(request.skipColumns),
     headers: { operation },
   }))
+  if (isGone === true) messages.push({ headers: { control: 'must-refetch' } })
   messages.push({ headers: { control: 'up-to-date' } })
   const text = `${offset.at}_${offset.number}`
   return Response.json(messages, {

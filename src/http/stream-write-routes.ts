@@ -50,9 +50,11 @@ export function addStreamWriteRoutes(app: Hono, context: RouteContext): void {
     },
     POST: async (c) => {
       const [runId, key] = await enter(c)
-      const from = readIndex(c.req.header('x-resume-from-chunk'))
+      const resumeFrom = c.req.header('x-resume-from-chunk')
+      const isNumbered = resumeFrom !== undefined || c.req.header('x-client-id') !== undefined
+      const clientId = isNumbered ? clientOf(c) : undefined
       const batches = readLines(c.req.raw, LINE_BYTES)
-      await writer.write(runId, key, { clientId: clientOf(c), from, batches })
+      await writer.write(runId, key, { clientId, from: readIndex(resumeFrom), batches })
       return c.json({ ok: true })
     },
   })
@@ -69,7 +71,7 @@ function usableKey(key: string): string {
   }
 }
 
-/** Who counts its chunks; without a name there is one for all. */
+/** Who counts its chunks; of those without a name there is one. */
 function clientOf(c: Context): string {
   const name = c.req.header('x-client-id') ?? 'default'
   if (name.length <= 256) return name

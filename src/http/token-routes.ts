@@ -32,8 +32,8 @@ function addRecords(app: Hono, { engine, gate, limits }: RouteContext): void {
   addRoute(app, TOKENS, {
     POST: async (c) => {
       const caller = await gate.enter(c.req.raw)
-      const body = await readJsonObject(c.req.raw, limits.createTokenBytes)
       caller.requireSecretKey()
+      const body = await readJsonObject(c.req.raw, limits.createTokenBytes)
       checkLabels(body, limits, 'Waitpoints')
       const token = await created.serve(caller.credential, c.req.header(REQUEST_NAME), () =>
         refusingWrongInput(() => engine.wait.createToken(body)),
@@ -84,10 +84,10 @@ function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext
     anyOrigin: true,
     POST: async (c) => {
       const caller = await gate.enter(c.req.raw)
-      checkAnnouncedLength(c.req.raw, completeBytes)
+      caller.require({ action: 'write', type: 'waitpoints', id: c.req.param('id') })
       const id = plausibleTokenId(c.req.param('id'))
+      checkAnnouncedLength(c.req.raw, completeBytes)
       const output = completionOutput(await readBody(c.req.raw, completeBytes))
-      caller.require({ action: 'write', type: 'waitpoints', id })
       // Who has won and lost the answer has won when asking again.
       const { success, status } = await completed.serve(
         `${caller.credential} ${id}`,
@@ -104,13 +104,15 @@ function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext
       const { id, hash } = c.req.param()
       // Before anything is looked up: who has not been given the address must not learn whether the token exists.
       await gate.enterBy(`token ${id}`, () => {
-        if (areEqualSecrets(hash, credentials.tokenHash(id))) return
-        throw new Refusal(401, "Invalid URL, hash doesn't match")
+        if (!areEqualSecrets(hash, credentials.tokenHash(id)))
+          throw new Refusal(401, "Invalid URL, hash doesn't match")
+        // What is no id may have the hash of one: each spelling would be counted apart.
+        plausibleTokenId(id)
       })
       checkAnnouncedLength(c.req.raw, completeBytes)
       const body = await readBody(c.req.raw, completeBytes)
       const output = await callbackOutput(body, c.req.header('content-type'))
-      return c.json(await engine.wait.completeToken(plausibleTokenId(id), output))
+      return c.json(await engine.wait.completeToken(id, output))
     },
   })
 }

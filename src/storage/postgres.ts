@@ -22,7 +22,7 @@ const SETTINGS: CallKind = { name: 'get_settings', isRepeatable: true }
  *
  * @example
  * ```ts
- * const engine = createEngine({ tasks, storage: postgresStorage('postgres://localhost/app') })
+ * const storage = postgresStorage('postgres://localhost/app')
  * ```
  *
  * @throws TypeError or RangeError for options that cannot be used.

@@ -103,7 +103,10 @@ describe('createClient', () => {
           await using t = await reachedEngine({ tasks: [counting] })
           const { fetch } = new CuttingFetch(createHandler(t.engine), plan)
           const { clock } = t
-          const client = createClient({ baseUrl: 'http://engine.test', accessToken: SECRET, fetch, clock })
+          // More than there are cuts: all of them may come before it was connected.
+          const retry = { maxAttempts: 9 }
+          const options = { baseUrl: 'http://engine.test', accessToken: SECRET, fetch, clock, retry }
+          const client = createClient(options)
           const run = await client.tasks.trigger<typeof counting>('counting', payload)
           const parts = await clock.until(followFrom(client, run.id), { within: '1h' })
           expect(chunksOf(parts, 'a')).toEqual(numbers(payload.a))
@@ -211,6 +214,30 @@ describe('createClient', () => {
     await t.clock.settle()
     expect(watchers(t.engine)).toBe(0)
     await t.client.runs.cancel(run)
+  })
+
+  it('learns that a run is no longer kept which ended while nothing could be reached', async () => {
+    const body = bodyTask(({ wait }) => wait.for({ hours: 1 }))
+    await using t = await reachedEngine({ tasks: [body], retention: { maxAge: '1m' } })
+    const { clock } = t
+    const handler = createHandler(t.engine)
+    let isAsleep = false
+    const fetch = async (request: Request): Promise<Response> => {
+      const response = await handler(request)
+      if (isAsleep) throw new TypeError('fetch failed')
+      return response
+    }
+    const client = createClient({ baseUrl: 'http://engine.test', accessToken: SECRET, fetch, clock })
+    const run = await client.tasks.trigger<typeof body>('body', null)
+    const outcome = run.outcome()
+    await clock.advance('1m')
+    isAsleep = true
+    await clock.advance('3h')
+    isAsleep = false
+    expect(await clock.until(outcome, { within: '1h' })).toMatchObject({
+      ok: false,
+      error: { code: 'ERR_RUN_NOT_FOUND' },
+    })
   })
 
   it('ends everything with its signal, for that reason', async () => {

@@ -102,6 +102,17 @@ describe('a client of the hosted service', () => {
     expect(stub.asked[2]?.headers.get('authorization')).toBeNull()
   })
 
+  it('says that a service cannot be reached when what it stored breaks off', async () => {
+    const stub = new StubService([
+      json({ ...token, status: 'COMPLETED', output: 'a.json', outputType: 'application/store' }),
+      json({ presignedUrl: 'https://store.test/a' }),
+      textBody(['{"la', new Error('reset')]),
+    ])
+    expect(await rejection(stub.client.wait.retrieveToken('waitpoint_1'))).toMatchObject({
+      code: 'ERR_API_UNAVAILABLE',
+    })
+  })
+
   it('follows a run by its rows, of which updates carry only what has changed', async () => {
     const stub = new StubService([
       shape('0_0', 'insert', row),

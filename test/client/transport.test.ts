@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ApiError } from 'waitpoint/client'
 import { rejection } from '../support/body-task.ts'
-import { json, silence, StubService } from './stub-service.ts'
+import { collect } from '../support/streams.ts'
+import { json, silence, StubService, textBody } from './stub-service.ts'
 
 const TOKEN = { id: 'waitpoint_1', isCached: false, url: 'https://api.test/t' }
 const keyOf = (request: Request): string | null => request.headers.get('x-trigger-request-idempotency-key')
@@ -31,6 +32,20 @@ describe('a call', () => {
     expect(new Set(stub.asked.map(keyOf)).size).toBe(1)
     expect(keyOf(stub.asked[0]!)).toMatch(/^[0-9a-f]{32}$/)
     expect(new Set(stub.bodies)).toEqual(new Set(['{"tags":"a"}']))
+  })
+
+  it.each<[status: number, asked: number, code: string | undefined]>([
+    [503, 2, undefined],
+    [403, 1, 'ERR_API_UNAUTHORIZED'],
+  ])('goes by the status of an error that breaks off: %i', async (status, asked, code) => {
+    const { body } = textBody(['{"err', new Error('reset')])
+    const stub = new StubService([new Response(body, { status }), json({ id: 'run_1' })])
+    const canceled = stub.client.runs.cancel('run_1').then(
+      () => undefined,
+      (error: unknown) => (error as ApiError).code,
+    )
+    await stub.clock.advance('1s')
+    expect([stub.asked.length, await canceled]).toEqual([asked, code])
   })
 
   it('gives up after as many attempts as it may have, and says why', async () => {
@@ -129,5 +144,40 @@ describe('a call', () => {
         code: 'ERR_API_UNREADABLE',
       })
     }
+  })
+
+  it('does not say that a token was completed when the answer does not', async () => {
+    for (const answer of [json({ ok: true }), json({ success: 'no' }), json({})]) {
+      const stub = new StubService([answer])
+      expect(await rejection(stub.client.wait.completeToken('waitpoint_1', 1))).toMatchObject({
+        code: 'ERR_API_UNREADABLE',
+      })
+    }
+  })
+
+  it('takes a page for no stream, not even for an empty one', async () => {
+    for (const answer of [new Response('<html>'), json([]), new Response('', { status: 200 })]) {
+      const stub = new StubService([answer])
+      expect(await rejection(collect(stub.client.streams.read('run_1', 'k')))).toMatchObject({
+        code: 'ERR_API_UNREADABLE',
+      })
+      expect(stub.clock.pending()).toEqual([])
+    }
+  })
+
+  it.each<[what: string, messages: readonly unknown[]]>([
+    ['refetch', [{ headers: { control: 'must-refetch' } }]],
+    ['go on', []],
+  ])('does not follow a run round and round that says nothing but: %s', async (_what, messages) => {
+    const headers = { 'electric-offset': '0_0', 'electric-handle': 'h', 'electric-schema': '{}' }
+    const stub = new StubService(Array.from({ length: 100 }, () => json(messages, { headers })))
+    const controller = new AbortController()
+    const runs = stub.client.runs.subscribeToRun('run_1', { signal: controller.signal })
+    const error = rejection(collect(runs))
+    await stub.clock.advance('10m')
+    expect(stub.asked.length).toBeLessThan(30)
+    controller.abort()
+    expect(await error).toBeInstanceOf(Error)
+    expect(stub.clock.pending()).toEqual([])
   })
 })

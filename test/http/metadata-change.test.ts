@@ -53,6 +53,11 @@ describe('readMetadataChange', () => {
     expect(apply(before, operation)).toEqual(after)
   })
 
+  it('removes nothing by a value that is too deep to be stored', () => {
+    const value = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`) as unknown
+    expect(() => apply({ a: [value] }, { type: 'remove', key: 'a', value })).toThrow('nested deeper')
+  })
+
   it('replaces first, and then does the operations in their order', () => {
     const operations = [
       { type: 'increment', key: 'n', value: 1 },

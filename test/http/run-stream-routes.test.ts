@@ -123,7 +123,8 @@ describe('following a run by plain server-sent events', () => {
       401,
       { error: 'Cannot take a secret key from a URL, where many read it: use a public access token' },
     ])
-    expect((await handler(request(url('nonsense'), { method: 'GET' }))).status).toBe(401)
+    for (const nonsense of ['nonsense', 'a.b.c', '', '%20', '%0A', 'a%0Ab', '%00', '%E2%82%AC'])
+      expect((await handler(request(url(nonsense), { method: 'GET' }))).status).toBe(401)
   })
 
   it.each(['x', 'k=', 'k=-1', 'k=1.5', '%=1', 'k=1&'])('refuses to go on after %j with 400', async (id) => {

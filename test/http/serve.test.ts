@@ -288,6 +288,28 @@ describe('closing a server', () => {
     agent.destroy()
   })
 
+  it.each([true, false])(
+    'ends an answer that is under way, for half a minute at most: read on %j',
+    { timeout: 10_000 },
+    async (isReadOn) => {
+      const large = task({ id: 'large', run: () => 'x'.repeat(40_000_000) })
+      await using t = await stillEngine({ tasks: [large], alwaysSerialize: false })
+      const server = await serve(t.engine)
+      const run = await t.engine.trigger(large, undefined)
+      await run.outcome()
+      const path = `${server.url}/api/v3/runs/${run.id}`
+      const asked = httpRequest(path, { headers: { authorization: `Bearer ${SECRET}` } }).end()
+      const [response] = (await once(asked, 'response')) as [IncomingMessage]
+      const closed = server.close()
+      await t.clock.advance('29s')
+      const isWhole = isReadOn ? (await text(response)).length > 40_000_000 : false
+      await t.clock.advance('1s')
+      await closed
+      expect(isWhole).toBe(isReadOn)
+      response.on('error', () => undefined).destroy()
+    },
+  )
+
   it('is up to whoever started it, also in a run that has ended', async () => {
     const servers: HttpServer[] = []
     const open = task({

@@ -240,6 +240,20 @@ describe('following one run by the shape protocol', () => {
     await other.engine.runs.cancel(late)
   })
 
+  it('says that what was seen is no more when the run is no longer kept, and only once', async () => {
+    await using t = await stillEngine({ tasks: [sleeping], retention: { maxAge: '1m' } })
+    const run = await t.engine.trigger(sleeping, null)
+    await t.clock.settle()
+    const subscriber = new Subscriber(t, pathOf(run))
+    await subscriber.ask()
+    await t.clock.advance('3h')
+    const gone = [{ headers: { control: 'must-refetch' } }, UP_TO_DATE]
+    expect((await answered(t, subscriber.ask())).messages).toEqual(gone)
+    const from = t.clock.now()
+    expect((await answered(t, subscriber.ask())).messages).toEqual([UP_TO_DATE])
+    expect(t.clock.now()).toBeGreaterThan(from)
+  })
+
   it('leaves out the columns that are not wanted, except those without which there is no run', async () => {
     await using t = await stillEngine({ tasks: [sleeping] })
     const run = await t.engine.trigger(sleeping, null, { delay: '1h' })

@@ -118,6 +118,46 @@ describe('writing to a stream of a run over HTTP', () => {
       expect(await end()).toEqual(['c1', 'c2'])
     }))
 
+  it('acknowledges no chunk that it has not written, and goes on after the last one it has', () =>
+    onRun(async ({ handler, run, end }) => {
+      const headers = { 'x-client-id': 'c1' }
+      const deep = `${'['.repeat(1_500)}${']'.repeat(1_500)}`
+      const refused = await ask(handler, pathOf(run), { headers, body: `1\n${deep}\n3\n` })
+      expect([refused.status, await refused.json()]).toMatchObject([
+        400,
+        { error: expect.stringContaining('nested deeper') as string },
+      ])
+      const head = await ask(handler, pathOf(run), { method: 'HEAD', headers })
+      const from = Number(head.headers.get('x-last-chunk-index')) + 1
+      const resumed = { ...headers, 'x-resume-from-chunk': `${from}` }
+      await ask(handler, pathOf(run), { headers: resumed, body: lines([1, 2, 3].slice(from)) })
+      expect(await end()).toEqual([1, 2, 3])
+    }))
+
+  it('writes what nobody numbers whenever it comes', () =>
+    onRun(async ({ handler, run, end }) => {
+      for (const chunk of ['one', 'two']) {
+        const response = await ask(handler, pathOf(run), { body: lines([chunk]) })
+        expect(await response.json()).toEqual({ ok: true })
+      }
+      expect(await end()).toEqual(['one', 'two'])
+    }))
+
+  it('remembers the last thousand writers, not each there ever was', () =>
+    onRun(async ({ handler, run, end }) => {
+      const write = (client: number): Promise<Response> =>
+        ask(handler, pathOf(run), { headers: { 'x-client-id': `${client}` }, body: lines([client]) })
+      for (const client of numbers(1_001)) await write(client)
+      const lastOf = async (client: number): Promise<string | null> => {
+        const headers = { 'x-client-id': `${client}` }
+        return (await ask(handler, pathOf(run), { method: 'HEAD', headers })).headers.get(
+          'x-last-chunk-index',
+        )
+      }
+      expect([await lastOf(0), await lastOf(1), await lastOf(1_000)]).toEqual(['-1', '0', '0'])
+      expect(await end()).toHaveLength(1_001)
+    }))
+
   it('writes nothing of a line that is not JSON, and what came before it', () =>
     onRun(async ({ handler, run, end }) => {
       const response = await ask(handler, pathOf(run), {

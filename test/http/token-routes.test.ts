@@ -265,6 +265,17 @@ describe('credentials', () => {
       expect((await handler(completion(id, { a: 1 }, large))).status).toBe(401)
     }))
 
+  it('are asked for, and what they are good for, before anything is read of a body', () =>
+    onBench(async ({ handler, now }) => {
+      const authorization = `Bearer ${await accessToken(['read:waitpoints'], now())}`
+      for (const url of [completeUrl(UNKNOWN), completeUrl('').replace('//complete', '')]) {
+        const pulls: unknown[] = []
+        const body = new ReadableStream({ pull: () => void pulls.push(1) }, { highWaterMark: 0 })
+        const response = await handler(request(url, { headers: { authorization }, body }))
+        expect([response.status, pulls]).toEqual([403, []])
+      }
+    }))
+
   it('are, for one token, its own access token', () =>
     onBench(async ({ handler, engine }) => {
       const [mine, other] = [await engine.wait.createToken(), await engine.wait.createToken()]
@@ -427,7 +438,9 @@ describe('the URL of a token', () => {
     const [, id = ''] = /tokens\/(\w+)/.exec(url) ?? []
     const shorter = url.replace(id, id.slice('waitpoint_'.length))
     const notFound = [404, { error: 'Waitpoint not found' }]
-    expect(await answerOf(createHandler(t.engine)(json(shorter, 1)))).toEqual(notFound)
+    const handler = createHandler(t.engine, { limits: { rate: { requests: 1, per: '1h' } } })
+    for (const prefix of ['', '', 'other_'])
+      expect(await answerOf(handler(json(shorter.replace(/(?<=tokens\/)/, prefix), 1)))).toEqual(notFound)
   })
 
   it('is the same, like the access token, on every read and after a restart', async () => {

@@ -10,6 +10,9 @@ const checked = task({ id: 'checked', schema: z.object({ doc: z.string() }), run
 
 const TRIGGER = `POST /api/v1/tasks/${encodeURIComponent(echo.id)}/trigger`
 
+/** More than a stack holds of what calls itself for every level. */
+const DEEP = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+
 interface Bench {
   readonly handler: Handler
   readonly engine: Engine
@@ -113,10 +116,12 @@ describe('triggering a run', () => {
     [400, 'concurrencyKey', { options: { concurrencyKey: '' } }],
     [400, 'an idempotencyKey of 11 characters', { options: { idempotencyKey: 'x'.repeat(11) } }],
     [422, 'Runs can only have 2 tags', { options: { tags: ['a', 'b', 'c'] } }],
-    [413, 'Request body too large', { payload: 'x'.repeat(1_000) }],
+    [413, 'Request body too large', { payload: 'x'.repeat(101_000) }],
     [400, 'is not JSON', '{"payload":1e999}'],
+    [400, 'idempotencyKey', `{"options":{"idempotencyKey":${DEEP}}}`],
+    [400, 'tag', `{"options":{"tags":${DEEP}}}`],
   ])('is refused with %i %s', (status, error, body) =>
-    onBench({ keyLength: 10, tags: 2, triggerBytes: 500 }, async ({ handler, engine }) => {
+    onBench({ keyLength: 10, tags: 2, triggerBytes: 100_500 }, async ({ handler, engine }) => {
       const answer = await ask(handler, TRIGGER, { body })
       expect(answer).toMatchObject({ status, body: { error: expect.stringContaining(error) as string } })
       expect((await engine.runs.list()).data).toEqual([])
