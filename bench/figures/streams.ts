@@ -63,7 +63,7 @@ function appendContest(
   return { name, ...COURSE, mostNs, sides }
 }
 
-async function appendOurs(chunk: MakeChunk, count: number): Promise<Contestant> {
+export async function appendOurs(chunk: MakeChunk, count: number): Promise<Contestant> {
   const bed = await StreamBed.open(WORD)
   const channel = await bed.channel('written')
   return {
@@ -78,7 +78,7 @@ async function appendOurs(chunk: MakeChunk, count: number): Promise<Contestant> 
   }
 }
 
-function appendBare(chunk: MakeChunk, count: number): Contestant {
+export function appendBare(chunk: MakeChunk, count: number): Contestant {
   return {
     pass: async () => {
       const kept: unknown[] = []

@@ -10,6 +10,7 @@ const occasion = {
   cpus: 2,
   model: 'a CPU',
   load: 0.25,
+  peers: ['a-peer 1.2.3'],
 }
 
 const append: Measurement = {
@@ -27,6 +28,7 @@ describe('renderReport', () => {
     expect(lines[0]).toBe(
       'waitpoint, 2000-01-02 03:04 UTC, Node v20.0.0, linux x64, 2 CPUs (a CPU), load 0.3',
     )
+    expect(lines[1]).toBe('beside a-peer 1.2.3')
     expect(lines.at(-2)).toBe('streams')
     expect(lines.at(-1)?.trim().split(/ {2,}/)).toEqual([
       'append',
