@@ -9,12 +9,19 @@ const folder = join(process.cwd(), 'bench/peers')
 const { resolve } = createRequire(`${folder}/`)
 
 /** The server that peers on Postgres are measured with. */
-export const POSTGRES_URL = 'WAITPOINT_POSTGRES_URL'
+const POSTGRES_URL = 'WAITPOINT_POSTGRES_URL'
 
 /** Imports a peer's package. `Module` is what the bench uses of it: the root is type-checked without the packages. */
 export async function importPeer<Module>(name: string): Promise<Module> {
   // The few members that are named are the documented ones; a package without them fails at its first use.
   return (await import(pathToFileURL(resolve(name)).href)) as Module
+}
+
+/** The URL of a database on that server. */
+export function peerDatabase(name: string): string {
+  const url = new URL(process.env[POSTGRES_URL] ?? '')
+  url.pathname = name
+  return String(url)
 }
 
 /** Why a peer cannot be measured here; `undefined` when it can. */

@@ -1,7 +1,16 @@
+import { dbos } from './dbos.ts'
 import { effect } from './effect.ts'
 import { openWorkflowInMemory, openWorkflowOnFile } from './openworkflow.ts'
 import type { Peer } from './peer.ts'
+import { pgBoss } from './pg-boss.ts'
 import { resonate } from './resonate.ts'
 
 /** All that ours is measured beside. */
-export const allPeers: readonly Peer[] = [effect, resonate, openWorkflowInMemory, openWorkflowOnFile]
+export const allPeers: readonly Peer[] = [
+  effect,
+  resonate,
+  openWorkflowInMemory,
+  openWorkflowOnFile,
+  dbos,
+  pgBoss,
+]
