@@ -4,7 +4,7 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config'
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** Whatever drives an engine: these files run once per storage, so that no path is only shipped or only tested. */
-const core = ['test/{core,http,testing,scenarios}/**/*.test.ts']
+const core = ['test/{core,http,client,testing,scenarios}/**/*.test.ts']
 
 /** Of these, what explores schedules: in memory behind boundaries that always answer with a promise, whatever is asked for. */
 const explored = [
@@ -12,6 +12,9 @@ const explored = [
   'test/testing/exploration/**/*.test.ts',
   'test/scenarios/every-schedule.test.ts',
 ]
+
+/** What runs against the published client, with packages of its own: each folder is a project. */
+const apart = ['test/{clients,browser}/**']
 
 /** From here on Node has SQLite built in, and the engine is driven on it too. */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
@@ -49,8 +52,35 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'rest',
           include: ['test/**/*.test.ts'],
-          exclude: [...core, 'test/.readme/**', 'test/databases/node_modules/**'],
+          exclude: [...core, ...apart, 'test/.readme/**', '**/node_modules/**'],
           globalSetup: 'test/databases/install.ts',
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'clients',
+          include: ['test/clients/*.test.ts'],
+          env: { WAITPOINT_CLIENT: '@trigger.dev/sdk' },
+          globalSetup: 'test/clients/install.ts',
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'clients-4.5',
+          include: ['test/clients/*.test.ts'],
+          exclude: ['test/clients/express.test.ts'],
+          env: { WAITPOINT_CLIENT: 'trigger-sdk-4.5' },
+          globalSetup: 'test/clients/install.ts',
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          include: ['test/browser/*.test.ts'],
+          globalSetup: 'test/browser/install.ts',
         },
       },
     ],

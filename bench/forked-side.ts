@@ -46,7 +46,8 @@ export class ForkedSide implements Side {
   }
 
   async close(): Promise<void> {
-    if (!this.#child.connected) return
+    const { connected, exitCode, signalCode } = this.#child
+    if (!connected || exitCode !== null || signalCode !== null) return
     const exit = once(this.#child, 'exit')
     this.#child.disconnect()
     await exit

@@ -4,6 +4,7 @@ import { deadlines } from './figures/deadlines.ts'
 import { disk } from './figures/disk.ts'
 import { growth } from './figures/growth.ts'
 import { lists } from './figures/lists.ts'
+import { http } from './figures/http.ts'
 import { parked } from './figures/parked.ts'
 import { createPeersFigure } from './figures/peers.ts'
 import { readers } from './figures/readers.ts'
@@ -39,6 +40,7 @@ const figures: readonly Figure[] = [
   schedules,
   disk,
   restart,
+  http,
   startUp,
   createPeersFigure(allPeers),
   virtualTime,

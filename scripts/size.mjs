@@ -1,10 +1,12 @@
-// What each entry weighs in an application: bundled with its dependencies, minified, gzipped. `waitpoint` has a limit.
+// What each entry weighs in an application: bundled with its dependencies, minified, gzipped. Some have a limit.
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
-// The goal is 15,000; ARCHITECTURE.md says what is in the way. Until then: no growth that nobody decided.
-const LIMITS = { '.': 43_000 }
+// For `waitpoint` the goal is 15,000; ARCHITECTURE.md says what is in the way. Until then: no growth that nobody decided.
+// The client is for pages: it must bundle for a browser. Its goal is 8,000; checks, durations and event streams are half of it.
+const LIMITS = { '.': 43_500, './client': 17_000 }
+const IN_BROWSERS = ['./client']
 
 const { exports, peerDependencies = {} } = JSON.parse(readFileSync('package.json', 'utf8'))
 const entries = Object.entries(exports).filter(([, target]) => target.default)
@@ -17,8 +19,9 @@ const rows = await Promise.all(
       minify: true,
       write: false,
       format: 'esm',
-      platform: 'node',
-      target: 'node20',
+      ...(IN_BROWSERS.includes(name)
+        ? { platform: 'browser', target: 'es2022' }
+        : { platform: 'node', target: 'node20' }),
       // What an entry is for is there anyway.
       external: Object.keys(peerDependencies),
       logLevel: 'error',

@@ -1,5 +1,7 @@
 export { createHandler } from './http/create-handler.ts'
 export type { Handler, HandlerOptions } from './http/create-handler.ts'
 export type { HandlerLimits, RateLimit } from './http/limits.ts'
+export { toNodeListener } from './http/node-listener.ts'
+export type { NodeListener } from './http/node-listener.ts'
 export { serve } from './http/serve.ts'
 export type { HttpServer, ServeOptions } from './http/serve.ts'

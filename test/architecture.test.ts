@@ -21,6 +21,11 @@ const sound = {
     /** Never calls Date.now() or new Date(). */
     export const at = (clock: { now(): number }) => [new Date(clock.now()), size, createHmac('sha256', 'setTimeout')]`,
   'src/core/create-engine.ts': `import { systemClock } from '../clock/system-clock.ts'\nexport const createEngine = systemClock`,
+  'src/core/errors.ts': `export class WaitpointError extends Error {}`,
+  'src/client/create-client.ts': `import { systemClock } from '../clock/system-clock.ts'
+    import type { at } from '../core/engine.ts'
+    import { WaitpointError } from '../core/errors.ts'
+    export const createClient = (): [typeof at, unknown, unknown] => [systemClock, WaitpointError]`,
   'src/testing/fixture.ts': `import { systemClock } from '../clock/system-clock.ts'\nexport const fixture = systemClock`,
 }
 
@@ -90,6 +95,25 @@ const broken: readonly (readonly [rule: string, path: string, text: string, prob
     'src/http/handler.ts',
     `import { createEngine } from 'waitpoint'`,
     'its own package',
+  ],
+  [
+    'a client loads no engine',
+    'src/client/a.ts',
+    `import { at } from '../core/engine.ts'`,
+    'loads src/core/engine.ts',
+  ],
+  ['a client loads nothing of Node', 'src/client/a.ts', `import { inspect } from 'node:util'`, 'no browser'],
+  [
+    'nor does what it shares with the engine',
+    'src/core/errors.ts',
+    `import { at } from './engine.ts'`,
+    'loads src/core/engine.ts',
+  ],
+  [
+    'a client sees no HTTP handler',
+    'src/client/a.ts',
+    `import type { handler } from '../http/handler.ts'`,
+    'imports src/http',
   ],
   ['nobody leaves src', 'src/testing/a.ts', `import { x } from '../../test/x.ts'`, 'not below a layer'],
   ['every folder is a layer', 'src/lib/thing.ts', `export const a = 1`, 'no layer'],

@@ -27,7 +27,7 @@ const COUNT = 1_000
 const MOST_RUNS = 10_000
 const PASS_MS = 1_000
 /** A contest begins no further round after this. */
-const MOST_MS = 12_000
+const MOST_MS = 8_000
 const PARKED = 10_000
 
 const disciplines: readonly Discipline[] = [

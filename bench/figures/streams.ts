@@ -63,7 +63,7 @@ function appendContest(
   return { name, ...COURSE, mostNs, sides }
 }
 
-export async function appendOurs(chunk: MakeChunk, count: number): Promise<Contestant> {
+async function appendOurs(chunk: MakeChunk, count: number): Promise<Contestant> {
   const bed = await StreamBed.open(WORD)
   const channel = await bed.channel('written')
   return {
@@ -105,10 +105,10 @@ async function readToTheEnd(bed: StreamBed): Promise<number> {
   const reader = bed.reader()
   let taken = 0
   for (;;) {
-    const values = (await reader.take(false))?.values ?? []
-    if (values.length === 0) return taken
-    lettersOf(values)
-    taken += values.length
+    const chunks = (await reader.take(false))?.chunks ?? []
+    if (chunks.length === 0) return taken
+    lettersOf(chunks.map(({ value }) => value))
+    taken += chunks.length
   }
 }
 

@@ -1,5 +1,9 @@
 /** The stable codes of everything that can go wrong. A code never changes its meaning. */
 export type ErrorCode =
+  | 'ERR_API_REFUSED'
+  | 'ERR_API_UNAUTHORIZED'
+  | 'ERR_API_UNAVAILABLE'
+  | 'ERR_API_UNREADABLE'
   | 'ERR_ENGINE_CLOSED'
   | 'ERR_ENGINE_OPEN'
   | 'ERR_KEY_IN_USE'

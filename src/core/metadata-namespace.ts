@@ -132,7 +132,7 @@ export class EngineMetadata implements MetadataNamespace {
     // What was changed since is still to be saved.
     if (scope.unsavedMetadata === metadataJson) scope.unsavedMetadata = undefined
     scope.record = updated.record
-    journal.feed.notify(scope.id)
+    journal.touched(scope.id)
   }
 
   async #store({ id, record }: RunScope, metadataJson: string): Promise<RunUpdated | undefined> {

@@ -6,6 +6,9 @@ import { isFinal } from './run-status.ts'
 import { runToken } from './run-token.ts'
 import type { Waitpoints } from './waitpoints.ts'
 
+/** What a reader of all runs watches. */
+export const RUNS_TOPIC = 'runs'
+
 export interface JournalOptions {
   readonly feed: ChangeFeed
   readonly events: EventQueue
@@ -31,12 +34,14 @@ export class RunJournal {
   /** Something else than the status of a run changed. */
   touched(runId: string): void {
     this.feed.notify(runId)
+    this.feed.notify(RUNS_TOPIC)
   }
 
   /** A run was created, or its status changed. */
   run(record: RunRecord): void {
     this.events.run(record)
     this.feed.notify(record.id)
+    this.feed.notify(RUNS_TOPIC)
     if (!isFinal(record.status)) return
     if (this.#waitpoints.size > 0) this.#waitpoints.settled(runToken(record))
     this.#ended()

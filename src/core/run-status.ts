@@ -16,3 +16,27 @@ export const ACTIVE_STATUSES: readonly RunStatus[] = ['EXECUTING', 'WAITING']
 export function isFinal(status: RunStatus): boolean {
   return FINAL_SET.has(status)
 }
+
+/** What a status says in the words of the service's API. */
+export interface StatusFlags {
+  readonly isQueued: boolean
+  readonly isExecuting: boolean
+  readonly isWaiting: boolean
+  readonly isCompleted: boolean
+  readonly isSuccess: boolean
+  readonly isFailed: boolean
+  readonly isCancelled: boolean
+}
+
+/** A status as flags: exactly one of queued, executing, waiting and completed holds. */
+export function statusFlags(status: RunStatus): StatusFlags {
+  return {
+    isQueued: status === 'QUEUED' || status === 'DELAYED',
+    isExecuting: status === 'EXECUTING',
+    isWaiting: status === 'WAITING',
+    isCompleted: isFinal(status),
+    isSuccess: status === 'COMPLETED',
+    isFailed: isFinal(status) && status !== 'COMPLETED',
+    isCancelled: status === 'CANCELED',
+  }
+}

@@ -106,6 +106,12 @@ export class RunStreams implements AttemptStreams {
     return turn.promise
   }
 
+  /** Lists a key on the run before there is a chunk. */
+  announce(scope: RunScope, key: string): Awaitable<void> {
+    checkKey(key)
+    return chain(this.#open(scope, key), () => undefined)
+  }
+
   /** Adds one chunk; the stream ends with the attempt. */
   append(scope: RunScope, key: string, chunk: unknown): Awaitable<void> {
     checkKey(key)
@@ -203,7 +209,7 @@ export class RunStreams implements AttemptStreams {
     const stream = new AttemptStream(channel)
     this.#streams.set(streamTopic(scope.id, key), stream)
     // Subscribers learn that there is a new key.
-    journal.feed.notify(scope.id)
+    journal.touched(scope.id)
     return stream
   }
 }

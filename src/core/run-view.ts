@@ -1,8 +1,8 @@
 import type { RunRecord, TokenRecord } from '../contract/records.ts'
-import type { ErrorCode } from './errors.ts'
-import { RunFailedError } from './errors.ts'
+import type { RunFailedError } from './errors.ts'
 import type { RetrievedRun, Run, WaitingOn } from './run.ts'
-import { isFinal } from './run-status.ts'
+import { failureOf } from './run-failure.ts'
+import { statusFlags } from './run-status.ts'
 import { errorFromJson, fromJson, storedError } from './serialize.ts'
 
 /** The public view of a run record. */
@@ -27,26 +27,9 @@ export function viewRun(record: RunRecord): Run {
     ...(record.wakeAt === undefined ? {} : { delayedUntil: new Date(record.wakeAt) }),
     ...(status === 'EXPIRED' && finishedAt !== undefined ? { expiredAt: new Date(finishedAt) } : {}),
     durationMs: startedAt === undefined ? 0 : (finishedAt ?? updatedAt) - startedAt,
-    ...statusFlags(record),
+    ...statusFlags(status),
     ...(record.parentId === undefined ? {} : { parentId: record.parentId }),
     rootId: record.rootId,
-  }
-}
-
-function statusFlags({
-  status,
-}: RunRecord): Pick<
-  Run,
-  'isQueued' | 'isExecuting' | 'isWaiting' | 'isCompleted' | 'isSuccess' | 'isFailed' | 'isCancelled'
-> {
-  return {
-    isQueued: status === 'QUEUED' || status === 'DELAYED',
-    isExecuting: status === 'EXECUTING',
-    isWaiting: status === 'WAITING',
-    isCompleted: isFinal(status),
-    isSuccess: status === 'COMPLETED',
-    isFailed: isFinal(status) && status !== 'COMPLETED',
-    isCancelled: status === 'CANCELED',
   }
 }
 
@@ -70,19 +53,8 @@ export function isUserKey(scope: string): boolean {
   return !scope.startsWith('run_')
 }
 
-const FAILURES: Readonly<Record<string, readonly [ErrorCode, string]>> = {
-  FAILED: ['ERR_RUN_FAILED', 'it failed'],
-  CANCELED: ['ERR_RUN_CANCELED', 'it was canceled'],
-  TIMED_OUT: ['ERR_RUN_TIMED_OUT', 'it exceeded its maxDuration'],
-  EXPIRED: ['ERR_RUN_EXPIRED', 'it expired before it could start'],
-  CRASHED: ['ERR_RUN_CRASHED', 'it was interrupted too often'],
-}
-
 /** The error of a run that ended without an output. */
 export function runFailure(record: RunRecord): RunFailedError {
-  const [code, why] = FAILURES[record.status] ?? ['ERR_RUN_FAILED', 'it ended']
-  const cause = record.errorJson === undefined ? undefined : errorFromJson(record.errorJson)
-  const because = cause === undefined ? why : `${why}: ${cause.message}`
-  const message = `Cannot get the output of run "${record.id}" of task "${record.taskId}": ${because}`
-  return new RunFailedError(code, message, { runId: record.id, cause })
+  const { id, taskId, status, errorJson } = record
+  return failureOf({ id, taskId, status }, errorJson === undefined ? undefined : errorFromJson(errorJson))
 }

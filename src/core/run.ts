@@ -170,7 +170,7 @@ export interface RunSubscription<ARun = Run> extends AsyncIterable<ARun> {
 }
 
 /** What is read of a payload: of a task that is not known, something unknown. */
-type StoredPayload<Task> = [TaskPayload<Task>] extends [never] ? unknown : TaskPayload<Task>
+export type StoredPayload<Task> = [TaskPayload<Task>] extends [never] ? unknown : TaskPayload<Task>
 
 /** The run record that belongs to a task. */
 export type RunOf<Task> = Task extends AnyTask ? Run<StoredPayload<Task>, TaskOutput<Task>> : Run

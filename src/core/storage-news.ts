@@ -53,7 +53,7 @@ export class StorageNews {
         slots.retry()
         return executor.poke()
       case 'run':
-        journal.feed.notify(hint.runId)
+        journal.touched(hint.runId)
         return executor.changedElsewhere(hint.runId)
       case 'stream':
         journal.feed.notify(streamTopic(hint.runId, hint.key))

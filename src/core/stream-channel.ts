@@ -30,8 +30,7 @@ export interface ChannelOptions {
 /**
  * The writing side of one stream in one attempt. Hot: an append is a check and a push; one microtask later all that was
  * appended meanwhile goes to storage in one call, followed by one wake-up of all readers. Readers see what storage has,
- * nothing earlier. From the first reader on, the channel keeps the newest chunks for those who are up to date; without
- * one it keeps nothing.
+ * nothing earlier. The channel keeps the newest chunks for readers who are up to date; without one it keeps nothing.
  */
 export class StreamChannel {
   readonly key: string
@@ -43,6 +42,8 @@ export class StreamChannel {
   readonly #flush = (): void => this.#flushAll()
   readonly #fail = (): void => this.#failed()
   #ring: RingBuffer<ChunkRecord> | undefined
+  /** What came next when somebody was last up to date. */
+  #readAt = 0
   #pending: ChunkRecord[] = []
   #next: number
   #tail: number
@@ -120,6 +121,7 @@ export class StreamChannel {
     const { chunks: capacity, bytes: maxBytes } = this.#options.history
     const ring = (this.#ring ??= new RingBuffer({ capacity, maxBytes, first: this.#next }))
     if (from < ring.first) return undefined
+    this.#readAt = this.#next
     const chunks = from >= ring.next ? [] : ring.read(from, limit)
     return { stream: this.#record(), first: from, chunks }
   }
@@ -203,10 +205,16 @@ export class StreamChannel {
       this.#options.stale()
       return
     }
-    if (this.#ring !== undefined) for (const chunk of chunks) this.#ring.push(chunk, chunk.bytes)
+    if (this.#ring !== undefined) this.#keep(this.#ring, chunks)
     this.#next += chunks.length
     this.#storedEnd = end
     this.wake()
+  }
+
+  /** A reader that stands still for a whole history will have to ask storage: nothing is kept for it here. */
+  #keep(ring: RingBuffer<ChunkRecord>, chunks: readonly ChunkRecord[]): void {
+    if (this.#next - this.#readAt > this.#options.history.chunks) this.#ring = undefined
+    else for (const chunk of chunks) ring.push(chunk, chunk.bytes)
   }
 
   /** One wake-up for all readers, however many chunks came. */

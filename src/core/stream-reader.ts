@@ -1,4 +1,4 @@
-import type { SegmentEnd, StreamRecord } from '../contract/records.ts'
+import type { ChunkRecord, SegmentEnd, StreamRecord } from '../contract/records.ts'
 import type { ChunksRead } from '../contract/storage.ts'
 import { StreamInterruptedError, StreamLaggedError, WaitpointError } from './errors.ts'
 import type { Kernel } from './kernel.ts'
@@ -7,9 +7,11 @@ import { errorFromJson } from './serialize.ts'
 const READ_LIMIT = 256
 
 /** What a reader finds next: chunks of one attempt, maybe none, and how their segment ended once it has. */
-export interface ChunkBatch {
+export interface ChunkPage {
   readonly attempt: number
-  readonly values: readonly unknown[]
+  /** The sequence number of the first one. */
+  readonly first: number
+  readonly chunks: readonly ChunkRecord[]
   /** Only once everything before it was taken. */
   readonly end?: SegmentEnd
   /** Whether the next attempt has written to the stream as well. */
@@ -39,12 +41,12 @@ export class StreamReader {
    *
    * @throws StreamLaggedError when the next chunk is no longer kept; what follows it comes with the next call.
    */
-  async take(isOver: boolean): Promise<ChunkBatch | undefined> {
+  async take(isOver: boolean): Promise<ChunkPage | undefined> {
     const request = { runId: this.#runId, key: this.key, from: this.#position, limit: READ_LIMIT }
     const read = await this.#kernel.call(() => this.#kernel.parts.streams.read(request, { isOver }))
     if (read === undefined) return undefined
     const missed = read.first - this.#position
-    if (missed <= 0) return this.#batch(read)
+    if (missed <= 0) return this.#page(read)
     this.#position = read.first
     this.#segment = undefined
     throw new StreamLaggedError(this.key, missed, read.first)
@@ -52,31 +54,40 @@ export class StreamReader {
 
   /** What reading one stream to the end of a segment comes to, unless that is simply the end. */
   failureOf(end: SegmentEnd): Error | undefined {
-    if (end.reason === 'done') return undefined
-    if (end.reason === 'interrupted') return new StreamInterruptedError(this.key, this.#position)
-    const cause = errorFromJson(end.errorJson)
-    const message = `Cannot read on in stream "${this.key}": its source threw: ${cause.message}`
-    return new WaitpointError('ERR_STREAM_FAILED', message, { cause })
+    return failureOf(end, { key: this.key, next: this.#position })
   }
 
-  #batch({ stream, chunks }: ChunksRead): ChunkBatch {
+  #page({ stream, chunks: read }: ChunksRead): ChunkPage {
     const { segments } = stream
     const index = (this.#segment ??= segmentAt(stream, this.#position))
     const segment = segments[index]
     const last = segments[index + 1]?.first ?? stream.next
-    const values = chunks.slice(0, last - this.#position).map(({ value }) => value)
-    this.#position += values.length
+    const first = this.#position
+    const chunks = read.length > last - first ? read.slice(0, last - first) : read
+    this.#position += chunks.length
     const hasNext = this.#position >= last && segments.length > index + 1
-    const batch = { attempt: segment?.attempt ?? 1, values, hasNext }
-    if (segment?.end === undefined || this.#position < last) return batch
+    const page = { attempt: segment?.attempt ?? 1, first, chunks, hasNext }
+    if (segment?.end === undefined || this.#position < last) return page
     if (hasNext) this.#segment = index + 1
-    return this.#isResumed(segment.end) ? batch : { ...batch, end: segment.end }
+    return this.#isResumed(segment.end) ? page : { ...page, end: segment.end }
   }
 
   /** Began where a lost attempt broke off, for what the next one writes. */
   #isResumed({ reason }: SegmentEnd): boolean {
     return reason === 'interrupted' && this.#first > 0 && this.#position === this.#first
   }
+}
+
+/** The same for whoever knows how far it has read. */
+export function failureOf(
+  end: SegmentEnd,
+  { key, next }: { readonly key: string; readonly next: number },
+): WaitpointError | undefined {
+  if (end.reason === 'done') return undefined
+  if (end.reason === 'interrupted') return new StreamInterruptedError(key, next)
+  const cause = errorFromJson(end.errorJson)
+  const message = `Cannot read on in stream "${key}": its source threw: ${cause.message}`
+  return new WaitpointError('ERR_STREAM_FAILED', message, { cause })
 }
 
 /** The last segment that starts at or before a position. */

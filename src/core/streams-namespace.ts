@@ -1,4 +1,3 @@
-import { onAbort } from '../primitives/abort.ts'
 import type { OptionNames } from '../primitives/require.ts'
 import { requireOptions, requireSignal, requireWhole } from '../primitives/require.ts'
 import type { Watcher } from './change-feed.ts'
@@ -6,7 +5,6 @@ import { defineStream } from './define-stream.ts'
 import type { Kernel } from './kernel.ts'
 import { Reading } from './reading.ts'
 import type { RunReference } from './run.ts'
-import { isFinal } from './run-status.ts'
 import { checkKey } from './run-streams.ts'
 import { runId } from './runs-namespace.ts'
 import type {
@@ -17,9 +15,9 @@ import type {
   StreamSource,
 } from './stream.ts'
 import { streamTopic } from './stream-channel.ts'
+import { type PagedStream, pagesOf } from './stream-pages.ts'
 import { StreamReader } from './stream-reader.ts'
 import { checkSource } from './stream-source.ts'
-import { nextChange, readRun } from './subscription.ts'
 
 const PIPE_NAMES: OptionNames<{ readonly signal?: AbortSignal }> = { signal: true }
 const READ_NAMES: OptionNames<ReadStreamOptions> = { signal: true, startIndex: true }
@@ -104,39 +102,17 @@ function readStream(
 
 async function* readChunks(
   kernel: Kernel,
-  {
-    id,
-    reader,
-    signal,
-  }: { readonly id: string; readonly reader: StreamReader; readonly signal: AbortSignal | undefined },
+  { signal, ...place }: PagedStream,
   watcher: Watcher,
 ): AsyncGenerator {
-  const removeAbort = onAbort(signal, () => watcher.wake(id))
-  try {
-    for (;;) {
+  for await (const { chunks, end } of pagesOf(kernel, { signal, ...place }, watcher)) {
+    for (const { value } of chunks) {
+      yield value
       signal?.throwIfAborted()
-      // Asked before the stream, so that a run that has ended has nothing more to come.
-      const isOver = await hasEnded(kernel, id)
-      const batch = await reader.take(isOver)
-      for (const value of batch?.values ?? []) {
-        yield value
-        signal?.throwIfAborted()
-      }
-      if (batch?.end !== undefined) {
-        const failure = reader.failureOf(batch.end)
-        if (failure !== undefined) throw failure
-        return
-      }
-      if (batch !== undefined && (batch.hasNext || batch.values.length > 0)) continue
-      if (isOver) return
-      await nextChange(kernel, id, watcher)
     }
-  } finally {
-    removeAbort()
-    watcher.close()
+    if (end === undefined) continue
+    const failure = place.reader.failureOf(end)
+    if (failure !== undefined) throw failure
+    return
   }
-}
-
-async function hasEnded(kernel: Kernel, id: string): Promise<boolean> {
-  return isFinal((await readRun(kernel, id)).status)
 }

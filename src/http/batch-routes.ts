@@ -105,7 +105,9 @@ async function batchJson(batch: Batch, runs: RunStore): Promise<object> {
   const haveEnded = records.every((record) => record === undefined || isFinal(record.status))
   const status = !isSealed ? 'PENDING' : haveEnded ? 'COMPLETED' : 'PROCESSING'
   const createdAt = new Date(batch.createdAt)
-  return { id, status, idempotencyKey, createdAt, updatedAt: createdAt, runCount, runs: runIds }
+  // A run that cannot be triggered is refused when it is sent: there are no failures to tell of later.
+  const processing = { errors: [] }
+  return { id, status, idempotencyKey, createdAt, updatedAt: createdAt, runCount, runs: runIds, processing }
 }
 
 function found(batch: Batch | undefined): Batch {

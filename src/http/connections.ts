@@ -1,11 +1,14 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Connection } from './live-request.ts'
 
 /** The open connections of a server: without them it would only close when the last client has gone. */
 export class Connections {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   readonly #requests = new Set<IncomingMessage>()
+  /** Of these requests those whose answer nobody waits for. */
+  readonly #outlasting = new WeakSet<object>()
   #isClosing = false
 
   constructor(server: Server) {
@@ -23,7 +26,18 @@ export class Connections {
     })
   }
 
-  /** Answers what has been received; cuts everything else, a request that is still arriving too. */
+  /** The connection of a request. */
+  of(request: { readonly socket: { destroy(): unknown } }): Connection {
+    return {
+      outlast: () => {
+        this.#outlasting.add(request)
+        if (this.#isClosing) this.#cut()
+      },
+      cut: () => void request.socket.destroy(),
+    }
+  }
+
+  /** Answers what has been received, unless that takes for ever; cuts everything else, what is still arriving too. */
   close(): Promise<void> {
     this.#isClosing = true
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
@@ -32,7 +46,9 @@ export class Connections {
   }
 
   #cut(): void {
-    const received = [...this.#requests].filter((request) => request.complete)
+    const received = [...this.#requests].filter(
+      (request) => request.complete && !this.#outlasting.has(request),
+    )
     const busy = new Set(received.map(({ socket }) => socket))
     for (const socket of this.#sockets) {
       if (!busy.has(socket)) socket.destroy()

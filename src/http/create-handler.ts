@@ -4,7 +4,9 @@ import { outsideRuns } from '../core/run-scope.ts'
 import { type OptionNames, requireOptions, show } from '../primitives/require.ts'
 import { Gate } from './gate.ts'
 import { type HandlerLimits, readLimits } from './limits.ts'
+import { type Connection, LiveRequest } from './live-request.ts'
 import { Refusal, refusalOf } from './refusal.ts'
+import { trustLength } from './request-body.ts'
 import { createRoutes } from './routes.ts'
 
 /** Options of `createHandler`; all have defaults. */
@@ -38,6 +40,16 @@ const NAMES: OptionNames<HandlerOptions> = { basePath: true, limits: true }
  * ```
  */
 export function createHandler(engine: Engine, options: HandlerOptions = {}): Handler {
+  const answer = createAnswer(engine, options)
+  const handler = (request: Request): Promise<Response> => answer(request)
+  return Object.assign(handler, { fetch: handler })
+}
+
+/** The same, for a host that can be told about the connection a request came on. */
+export function createAnswer(
+  engine: Engine,
+  options: HandlerOptions,
+): (request: Request, connection?: Connection) => Promise<Response> {
   const kernel = kernelOf(engine)
   requireOptions(options, 'the options of createHandler', NAMES)
   const limits = readLimits(options.limits)
@@ -60,24 +72,24 @@ export function createHandler(engine: Engine, options: HandlerOptions = {}): Han
     return c.json(body, status, headers)
   })
 
-  const answer = async (request: Request): Promise<Response> => {
+  const answer = async (request: Request, connection: Connection | undefined): Promise<Response> => {
     requireRequest(request)
     const { pathname } = new URL(request.url)
-    const release = host.clock.hold?.({ kind: 'call', id: `${request.method} ${pathname}` })
+    if (connection !== undefined) trustLength(request)
+    const live = new LiveRequest(host, `${request.method} ${pathname}`, connection)
     try {
-      return await app.fetch(request)
+      return await app.fetch(request, live)
     } catch (thrown) {
       // Hono passes on what is no Error.
       const { body, status, headers } = refuse(thrown)
       return Response.json(body, { status, headers })
     } finally {
-      release?.()
+      live.end()
     }
   }
 
   // A request comes from outside, also to a server that was started in a run.
-  const handler = (request: Request): Promise<Response> => outsideRuns(() => answer(request))
-  return Object.assign(handler, { fetch: handler })
+  return (request, connection) => outsideRuns(() => answer(request, connection))
 }
 
 /** A request of Node has another `url` and no way to read it: it would fail somewhere below. */

@@ -8,12 +8,6 @@ import { SpentTokens } from './spent-tokens.ts'
 /**
  * Where every request comes in: nothing of it is read, and nothing looked up, before it is known who sends it and that
  * they may ask once more.
- *
- * @example
- * ```ts
- * const caller = await gate.enter(c.req.raw)
- * caller.require({ action: 'read', type: 'runs', id })
- * ```
  */
 export class Gate {
   /** The subscriptions that are open, to be counted by whoever opens one. */

@@ -67,17 +67,15 @@ export class ListQuery {
     }
   }
 
-  /** @throws Refusal 400 for a size that is not 1 to `most`, and for both cursors at once. */
+  /** @throws Refusal 400 for a size that is not 1 to `most`. */
   page(most: number): AskedPage {
     const limit = this.#size(most)
     const after = this.#cursor('page[after]')
     const before = this.#cursor('page[before]')
-    if (after !== undefined && before !== undefined)
-      throw wrong('page[after] and page[before] exclude each other')
     return {
       ...(limit === undefined ? {} : { limit }),
-      ...(after === undefined ? {} : { after }),
-      ...(before === undefined ? {} : { before }),
+      // The published client keeps how it came to a page when it asks for the one before it.
+      ...(before === undefined ? (after === undefined ? {} : { after }) : { before }),
     }
   }
 

@@ -1,3 +1,6 @@
+/** The header in which the published client gives a request its name. */
+export const REQUEST_NAME = 'x-trigger-request-idempotency-key'
+
 /** Clients repeat a request within seconds; by then hardly more others have come. */
 const MOST = 1_000
 const LONGEST_NAME = 128

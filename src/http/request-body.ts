@@ -5,8 +5,21 @@ export function checkAnnouncedLength(request: Request, limitBytes: number): void
   if (Number(request.headers.get('content-length')) > limitBytes) throw tooLarge()
 }
 
-/** Reads a whole body. What counts is what arrives: a missing or lying `content-length` changes nothing. */
+const framed = new WeakSet<Request>()
+
+/** A server has this request, which takes no more of its body than its `content-length` says. */
+export function trustLength(request: Request): void {
+  framed.add(request)
+}
+
+/**
+ * Reads a whole body. What counts is what arrives: a missing or lying `content-length` changes nothing. Where a server
+ * sees to it that it does not lie, the body is read at once: piece by piece takes twice as long as all else.
+ */
 export async function readBody(request: Request, limitBytes: number): Promise<Uint8Array> {
+  const isFramed = framed.has(request) && !request.bodyUsed
+  const length = isFramed ? request.headers.get('content-length') : null
+  if (length !== null && Number(length) <= limitBytes) return readAtOnce(request)
   const reader = readerOf(request)
   if (reader === undefined) return new Uint8Array()
   const chunks: Uint8Array[] = []
@@ -22,6 +35,14 @@ export async function readBody(request: Request, limitBytes: number): Promise<Ui
     reader.cancel().catch(ignore)
   }
   return Buffer.concat(chunks, size)
+}
+
+async function readAtOnce(request: Request): Promise<Uint8Array> {
+  try {
+    return new Uint8Array(await request.arrayBuffer())
+  } catch (cause) {
+    throw brokenOff(cause)
+  }
 }
 
 /** The text of a body, which must be UTF-8. */
@@ -58,9 +79,13 @@ export async function readChunk(reader: BodyReader): Promise<Uint8Array | undefi
     if (done) return undefined
     if (value instanceof Uint8Array) return value
   } catch (cause) {
-    throw new Refusal(400, 'Cannot read the request body: it broke off', { cause })
+    throw brokenOff(cause)
   }
   throw new Refusal(400, 'Cannot read the request body: it is not made of bytes')
+}
+
+function brokenOff(cause: unknown): Refusal {
+  return new Refusal(400, 'Cannot read the request body: it broke off', { cause })
 }
 
 function tooLarge(): Refusal {

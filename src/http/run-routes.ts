@@ -1,5 +1,7 @@
 import type { Hono } from 'hono'
+import type { RunHandle } from '../core/run.ts'
 import { Refusal } from './refusal.ts'
+import { RepeatedRequests, REQUEST_NAME } from './repeated-requests.ts'
 import { addRoute } from './route.ts'
 import type { RouteContext } from './route-context.ts'
 import { changeableRunId, retrieveRun } from './run-access.ts'
@@ -42,10 +44,20 @@ export function addRunRoutes(app: Hono, { engine, gate, limits }: RouteContext):
     },
   })
 
+  addReplay(app, { engine, gate })
+}
+
+function addReplay(app: Hono, { engine, gate }: Pick<RouteContext, 'engine' | 'gate'>): void {
+  const repeated = new RepeatedRequests<RunHandle<unknown>>()
+
   addRoute(app, '/api/v1/runs/:id/replay', {
     POST: async (c) => {
       const caller = await gate.enter(c.req.raw)
-      const { id } = await engine.runs.replay(changeableRunId(caller, c.req.param('id')))
+      const original = changeableRunId(caller, c.req.param('id'))
+      const whose = `${caller.credential} ${original}`
+      const { id } = await repeated.serve(whose, c.req.header(REQUEST_NAME), () =>
+        engine.runs.replay(original),
+      )
       return c.json({ id })
     },
   })

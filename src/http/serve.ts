@@ -6,7 +6,8 @@ import { type Engine, kernelOf } from '../core/engine.ts'
 import { WaitpointError } from '../core/errors.ts'
 import { type OptionNames, requireName, requireOptions, requireWhole } from '../primitives/require.ts'
 import { Connections } from './connections.ts'
-import { createHandler, type HandlerOptions, readBasePath } from './create-handler.ts'
+import { createAnswer, type HandlerOptions, readBasePath } from './create-handler.ts'
+import { badRequest } from './node-listener.ts'
 
 /** Options of `serve`; all have defaults. */
 export interface ServeOptions extends HandlerOptions {
@@ -20,7 +21,10 @@ export interface ServeOptions extends HandlerOptions {
 export interface HttpServer extends AsyncDisposable {
   /** Where it is reached, base path included: what the URLs of tokens begin with. */
   readonly url: string
-  /** Answers the requests it has received, ends all connections, and resolves when the port is free. */
+  /**
+   * Answers the requests it has received, cuts subscriptions, which can be resumed, ends all connections, and resolves
+   * when the port is free.
+   */
   close(): Promise<void>
 }
 
@@ -44,10 +48,14 @@ export async function serve(engine: Engine, options: ServeOptions = {}): Promise
   // An empty one would mean every network the machine is in.
   requireName(hostname, 'hostname')
   requireWhole(port, 'port', { from: 0, to: 65_535 })
-  const handler = createHandler(engine, handlerOptions)
+  const answer = createAnswer(engine, handlerOptions)
   const { credentials, journal } = kernelOf(engine).parts
   // The globals stay as they are: this is somebody else's process.
-  const listener = getRequestListener(handler, { hostname, overrideGlobalObjects: false, errorHandler })
+  const listener = getRequestListener((request, { incoming }) => answer(request, connections.of(incoming)), {
+    hostname,
+    overrideGlobalObjects: false,
+    errorHandler: badRequest,
+  })
   // The adapter answers its own failures.
   const server = createServer((request, response) => void listener(request, response))
   const connections = new Connections(server)
@@ -90,9 +98,4 @@ function reachable(hostname: string): string {
   if (hostname === '0.0.0.0') return '127.0.0.1'
   if (hostname === '::') return '[::1]'
   return isIPv6(hostname) ? `[${hostname}]` : hostname
-}
-
-/** What is no request at all: a host or path that cannot be read. */
-function errorHandler(): Response {
-  return Response.json({ error: 'Bad Request' }, { status: 400 })
 }

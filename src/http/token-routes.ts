@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import type { TokenStatus } from '../contract/records.ts'
-import type { ListTokensParams } from '../core/token.ts'
+import type { CompletedToken, CreatedToken, ListTokensParams } from '../core/token.ts'
 import { accessTokenHeaders } from './access-token.ts'
 import { callbackOutput } from './callback-output.ts'
 import { completionOutput } from './completion.ts'
@@ -10,6 +10,7 @@ import { checkLabels } from './labels.ts'
 import type { Limits } from './limits.ts'
 import { ListQuery } from './list-query.ts'
 import { Refusal } from './refusal.ts'
+import { RepeatedRequests, REQUEST_NAME } from './repeated-requests.ts'
 import { checkAnnouncedLength, readBody } from './request-body.ts'
 import { addRoute } from './route.ts'
 import type { RouteContext } from './route-context.ts'
@@ -26,13 +27,17 @@ export function addTokenRoutes(app: Hono, context: RouteContext): void {
 }
 
 function addRecords(app: Hono, { engine, gate, limits }: RouteContext): void {
+  const created = new RepeatedRequests<CreatedToken>()
+
   addRoute(app, TOKENS, {
     POST: async (c) => {
       const caller = await gate.enter(c.req.raw)
       const body = await readJsonObject(c.req.raw, limits.createTokenBytes)
       caller.requireSecretKey()
       checkLabels(body, limits, 'Waitpoints')
-      const token = await refusingWrongInput(() => engine.wait.createToken(body))
+      const token = await created.serve(caller.credential, c.req.header(REQUEST_NAME), () =>
+        refusingWrongInput(() => engine.wait.createToken(body)),
+      )
       return c.json(createdTokenJson(token), 200, accessTokenHeaders(token.publicAccessToken))
     },
     GET: async (c) => {
@@ -72,6 +77,7 @@ function readTokenQuery(request: Request, { pageSize }: Limits): ListTokensParam
 function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext): void {
   const { credentials } = kernel.parts
   const { completeBytes } = limits
+  const completed = new RepeatedRequests<CompletedToken>()
 
   // For browsers, which get an access token. A token's URL is given to servers.
   addRoute(app, `${TOKEN}/complete`, {
@@ -82,7 +88,12 @@ function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext
       const id = plausibleTokenId(c.req.param('id'))
       const output = completionOutput(await readBody(c.req.raw, completeBytes))
       caller.require({ action: 'write', type: 'waitpoints', id })
-      const { success, status } = await engine.wait.completeToken(id, output)
+      // Who has won and lost the answer has won when asking again.
+      const { success, status } = await completed.serve(
+        `${caller.credential} ${id}`,
+        c.req.header(REQUEST_NAME),
+        () => engine.wait.completeToken(id, output),
+      )
       // The published client takes any other answer for a malformed one.
       return c.json({ success: success || c.req.header('trigger-version') !== undefined, status })
     },

@@ -5,7 +5,7 @@ import { addBatchRoutes } from './batch-routes.ts'
 import { readJsonObject } from './json-body.ts'
 import { addPacketRoutes } from './packet-routes.ts'
 import { PacketStore } from './packet-store.ts'
-import { RepeatedRequests } from './repeated-requests.ts'
+import { RepeatedRequests, REQUEST_NAME } from './repeated-requests.ts'
 import { addRoute } from './route.ts'
 import type { RouteContext } from './route-context.ts'
 import { type TriggerSent, triggerSent } from './sent-run.ts'
@@ -28,7 +28,7 @@ function addTrigger(app: Hono, { gate, limits }: RouteContext, trigger: TriggerS
       const caller = await gate.enter(c.req.raw)
       const taskId = c.req.param('id')
       caller.require({ action: 'trigger', type: 'tasks', id: taskId })
-      const name = c.req.header('x-trigger-request-idempotency-key')
+      const name = c.req.header(REQUEST_NAME)
       const run = await repeated.serve(`${caller.credential} ${taskId}`, name, async () =>
         trigger(caller, { taskId, body: await readJsonObject(c.req.raw, limits.triggerBytes) }),
       )

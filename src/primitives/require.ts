@@ -1,4 +1,6 @@
-import { inspect } from 'node:util'
+import { show } from './show.ts'
+
+export { show }
 
 /** Every option there is, so that none is forgotten when one is added. */
 export type OptionNames<Options> = Readonly<Record<keyof Options, unknown>>
@@ -71,13 +73,6 @@ export function requireWhole(
   if (Number.isInteger(value) && Number(value) >= from && Number(value) <= to) return
   const range = to === Number.MAX_SAFE_INTEGER ? `${from}` : `${from} to ${to}`
   throw new RangeError(`Cannot use ${what} ${show(value)}: it must be a whole number from ${range}`)
-}
-
-/** Any value, in a message: on one line, strings in double quotes. */
-export function show(value: unknown): string {
-  return typeof value === 'string'
-    ? JSON.stringify(value)
-    : inspect(value, { depth: 0, breakLength: Infinity })
 }
 
 function refused(value: unknown, what: string, expected: string): TypeError {

@@ -6,6 +6,7 @@ import { deadlines } from '../../bench/figures/deadlines.ts'
 import { disk } from '../../bench/figures/disk.ts'
 import { growth } from '../../bench/figures/growth.ts'
 import { lists } from '../../bench/figures/lists.ts'
+import { http } from '../../bench/figures/http.ts'
 import { parked } from '../../bench/figures/parked.ts'
 import { createPeersFigure } from '../../bench/figures/peers.ts'
 import { restart } from '../../bench/figures/restart.ts'
@@ -65,6 +66,7 @@ const all = [
   schedules,
   disk,
   restart,
+  http,
   startUp,
   peers,
   virtualTime,
@@ -89,6 +91,7 @@ describe('figures', () => {
     const names = all.flatMap(({ contests }) => contests.map(({ name }) => name))
     expect(new Set(names).size).toBe(names.length)
   })
+
   it('says why a peer cannot be measured, and measures the others', async () => {
     const lines = await peers.measure(lab)
     const failed = lines.filter((line) => 'why' in line && line.why.includes('out of order'))

@@ -7,7 +7,7 @@ import { build } from 'esbuild'
 const TIMEOUT_MS = 10_000
 
 /** What a program prints until its process has ended by itself; it may import from `src/…`. */
-export async function runInChild(program: string): Promise<string> {
+export async function runInChild(program: string, timeoutMs: number = TIMEOUT_MS): Promise<string> {
   const bundle = await build({
     stdin: { contents: program, loader: 'ts', resolveDir: fileURLToPath(new URL('../..', import.meta.url)) },
     bundle: true,
@@ -18,7 +18,7 @@ export async function runInChild(program: string): Promise<string> {
   })
   const code = bundle.outputFiles[0]?.text ?? ''
   const child = promisify(execFile)
-  const running = child(process.execPath, ['--input-type=module'], { timeout: TIMEOUT_MS })
+  const running = child(process.execPath, ['--input-type=module'], { timeout: timeoutMs })
   // Not as an argument: those have a limit that a bundle can exceed.
   running.child.stdin?.end(code)
   return (await running).stdout

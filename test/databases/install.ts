@@ -1,15 +1,6 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { installFolder } from '../support/installed-folder.ts'
 
-const here = fileURLToPath(new URL('.', import.meta.url))
-
-/** Before any of the tests of storages: their database bindings are apart from the root, so that its install is light. */
+/** Before any of the tests of storages: the drivers of their databases. */
 export function setup(): void {
-  if (existsSync(`${here}node_modules/libsql`)) return
-  process.stderr.write('test/databases: npm ci, for the drivers its tests use\n')
-  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], {
-    cwd: here,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
+  installFolder(new URL('.', import.meta.url))
 }

@@ -71,13 +71,20 @@ export async function ask(
       ...(body === undefined ? {} : { body: text }),
     }),
   )
-  const answer = await response.text()
+  const answer = await textOf(response)
   const isJson = response.headers.get('content-type') === 'application/json'
   return {
     status: response.status,
     headers: response.headers,
     body: isJson && answer !== '' ? JSON.parse(answer) : answer,
   }
+}
+
+/** The whole body; of events, which may never end, nothing. */
+export async function textOf(response: Response): Promise<string> {
+  if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) return response.text()
+  await response.body?.cancel()
+  return ''
 }
 
 /** A body that comes in parts, without a length. */

@@ -23,6 +23,7 @@ const SCOPES = {
     'trigger:tasks:other',
     'read:tags:other',
     'read:tasks:other',
+    'write:streams:run_other',
   ],
   'write:waitpoints:$token': ['write:waitpoints:$token'],
   'read:waitpoints:$token': ['read:waitpoints:$token'],
@@ -34,6 +35,7 @@ const SCOPES = {
   'read:tasks:waits': ['read:tasks:waits'],
   'trigger:tasks:echo': ['trigger:tasks:echo'],
   'read:all': ['read:all'],
+  'write:streams:$run': ['write:streams:$run'],
 } as const
 
 type Scoped = keyof typeof SCOPES
@@ -77,7 +79,9 @@ const READ_RUN: readonly Scoped[] = [
   'read:all',
 ]
 const CHANGE_RUN: readonly Scoped[] = ['admin', 'write:runs:$run']
+const WRITE_STREAM: readonly Scoped[] = ['admin', 'write:streams:$run']
 const KEYS_ONLY: readonly Scoped[] = []
+const REALTIME = '/realtime/v1'
 
 /** Every route there is. */
 export const ROUTES: readonly RouteRow[] = [
@@ -147,6 +151,44 @@ export const ROUTES: readonly RouteRow[] = [
     path: '/api/v1/runs/$run/metadata',
     body: { operations: [{ type: 'append', key: 'list', value: 1 }] },
     may: CHANGE_RUN,
+    changes: true,
+  },
+  { route: 'GET /api/v1/runs/:id/stream', path: '/api/v1/runs/$run/stream', may: READ_RUN },
+  { route: `GET ${REALTIME}/runs/:id`, path: `${REALTIME}/runs/$run`, may: READ_RUN },
+  {
+    route: `GET ${REALTIME}/runs`,
+    path: `${REALTIME}/runs?tags=a`,
+    may: ['admin', 'read:runs', 'read:tags:a', 'read:all'],
+  },
+  {
+    route: `GET ${REALTIME}/streams/:runId/:key{.+}`,
+    path: `${REALTIME}/streams/$run/k`,
+    may: READ_RUN,
+  },
+  // Only HEAD is answered.
+  {
+    route: `GET ${REALTIME}/streams/:runId/self/:key{.+}`,
+    path: `${REALTIME}/streams/$run/self/k`,
+    may: WRITE_STREAM,
+  },
+  {
+    route: `PUT ${REALTIME}/streams/:runId/self/:key{.+}`,
+    path: `${REALTIME}/streams/$run/self/k`,
+    may: WRITE_STREAM,
+    changes: true,
+  },
+  {
+    route: `POST ${REALTIME}/streams/:runId/self/:key{.+}`,
+    path: `${REALTIME}/streams/$run/self/k`,
+    body: { type: 'text-delta' },
+    may: WRITE_STREAM,
+    changes: true,
+  },
+  {
+    route: `POST ${REALTIME}/streams/:runId/self/:key{.+}/append`,
+    path: `${REALTIME}/streams/$run/self/k/append`,
+    body: 'text',
+    may: WRITE_STREAM,
     changes: true,
   },
   { route: 'POST /api/v1/auth/jwt/claims', path: '/api/v1/auth/jwt/claims', may: KEYS_ONLY },

@@ -10,7 +10,7 @@ import {
   type RouteRow,
   type World,
 } from './route-table.ts'
-import { chunked, request } from './requests.ts'
+import { chunked, request, textOf } from './requests.ts'
 import { digestOf } from './storage-digest.ts'
 
 /** Requests to one engine, one after the other: enough for what one does to matter to the next. */
@@ -203,7 +203,7 @@ describe('all routes, sent anything', () => {
 })
 
 async function checkAnswer(each: Draft, response: Response): Promise<void> {
-  const text = await response.text()
+  const text = await textOf(response)
   expect([response.status, text]).toEqual([expect.toSatisfy((status: number) => status < 500), text])
   const isHead = each.method === 'HEAD'
   if (response.status >= 400 && !isHead)

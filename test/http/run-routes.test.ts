@@ -280,6 +280,15 @@ describe('canceling and replaying a run', () => {
       })
     }))
 
+  it('does not replay one again when a client repeats itself because it lost the answer', () =>
+    onBench(async ({ handler, engine, start }) => {
+      const id = await start(echo, { doc: 'd1' })
+      const repeated = { headers: { 'x-trigger-request-idempotency-key': 'uuid' } }
+      const answers = [1, 2, 3].map(() => ask(handler, `POST /api/v1/runs/${id}/replay`, repeated))
+      expect(new Set((await Promise.all(answers)).map(({ body }) => JSON.stringify(body))).size).toBe(1)
+      expect((await engine.runs.list()).data).toHaveLength(2)
+    }))
+
   it('answers 404 for one there is none of, and 403 to whoever may only read', () =>
     onBench(async ({ handler, engine, start }) => {
       const { id, publicAccessToken: credential } = await engine.trigger(waits, undefined)

@@ -182,6 +182,24 @@ describe('serve', () => {
     expect((await t.engine.wait.retrieveToken(id)).status).toBe('WAITING')
   })
 
+  it('completes nothing when the client leaves in the middle of a body whose length it said', async () => {
+    await using t = await stillEngine()
+    await using server = await serve(t.engine)
+    const { id, url } = await t.engine.wait.createToken()
+    const socket = await dial(server)
+    const { pathname, host } = new URL(url)
+    socket.write(
+      `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\ncontent-length: 10\r\nexpect: 100-continue\r\n\r\n`,
+    )
+    await once(socket, 'data')
+    socket.write('{"a"')
+    socket.destroy()
+    await server.close()
+    await t.clock.settle()
+    expect(t.clock.timeline()).not.toContain('call POST')
+    expect((await t.engine.wait.retrieveToken(id)).status).toBe('WAITING')
+  })
+
   it('completes nothing when the client leaves in the middle of its body', async () => {
     const log = vi.spyOn(console, 'error')
     await using t = await stillEngine()

@@ -10,11 +10,20 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   storage: ['contract', 'primitives'],
   core: ['contract', 'primitives'],
   http: ['core', 'contract', 'primitives'],
+  client: ['core', 'contract', 'primitives'],
   testing: ['core', 'contract', 'primitives', 'clock', 'storage', 'http'],
 }
 
-/** The composition root is the one place that knows the defaults. */
-const COMPOSITION_ROOT = { path: 'src/core/create-engine.ts', sees: ['clock', 'storage'] }
+/** The composition roots are the places that know the defaults. */
+const COMPOSITION_ROOTS: Readonly<Record<string, readonly string[]>> = {
+  'src/core/create-engine.ts': ['clock', 'storage'],
+  'src/client/create-client.ts': ['clock'],
+}
+
+/** What a client shares with the engine at run time: of all else in core it sees the types. */
+const LOADED_BY_CLIENTS = ['cursor-page', 'errors', 'retry', 'run-failure', 'run-status'].map(
+  (name) => `src/core/${name}.ts`,
+)
 
 /** What another process does is in no clock's time: a storage that waits for it has real timers, in this file. */
 const REAL_TIMER = 'src/storage/real-timer.ts'
@@ -24,7 +33,7 @@ const LIMITS = { file: 320, function: 50, members: 15 }
 /** Everything that is wrong with a source tree (path to text), one sentence each; empty when nothing is. */
 export function violations(sources: ReadonlyMap<string, string>): string[] {
   const modules = [...sources].map(([path, text]) => parse(path, text))
-  const each = [names, layers, entriesAndBarrels, exportForms, ambience, sizes]
+  const each = [names, layers, clientLoads, entriesAndBarrels, exportForms, ambience, sizes]
   const found = modules.flatMap((module) =>
     each.flatMap((rule) => rule(module)).map((problem) => `${module.path}: ${problem}`),
   )
@@ -41,7 +50,7 @@ function names({ path }: Module): string[] {
 function layers({ path, layer, imports }: Module): string[] {
   if (layer !== undefined && !(layer in LAYERS)) return [`is in "${layer}", which is no layer`]
   const own = layer === undefined ? Object.keys(LAYERS) : [layer, ...(LAYERS[layer] ?? [])]
-  const visible = path === COMPOSITION_ROOT.path ? [...own, ...COMPOSITION_ROOT.sees] : own
+  const visible = [...own, ...(COMPOSITION_ROOTS[path] ?? [])]
   return imports.flatMap(({ specifier, target }) => {
     if (/^waitpoint(\/|$)/.test(specifier)) return [`imports its own package, "${specifier}"`]
     if (target === undefined) return []
@@ -49,6 +58,16 @@ function layers({ path, layer, imports }: Module): string[] {
     const [root, folder = '', ...rest] = target.split('/')
     if (root !== 'src' || rest.length === 0) return [`imports ${target}, which is not below a layer`]
     return visible.includes(folder) ? [] : [`imports ${target}, but may see only ${visible.join(', ')}`]
+  })
+}
+
+function clientLoads({ path, imports }: Module): string[] {
+  if (!path.startsWith('src/client/') && !LOADED_BY_CLIENTS.includes(path)) return []
+  return imports.flatMap(({ target, specifier, isTypeOnly }) => {
+    if (isTypeOnly) return []
+    if (specifier.startsWith('node:')) return [`loads ${specifier}, which no browser has`]
+    const isEngine = target?.startsWith('src/core/') === true && !LOADED_BY_CLIENTS.includes(target)
+    return isEngine ? [`loads ${target}: of core a client may load only ${LOADED_BY_CLIENTS.join(', ')}`] : []
   })
 }
 

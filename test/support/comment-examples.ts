@@ -24,6 +24,8 @@ declare const deferred: { promise: Promise<void>; reject(reason: unknown): void 
 declare const signal: AbortSignal
 declare const prompt: string
 declare const userId: string
+declare const secretKey: string
+declare const app: { use(path: string, listener: import('waitpoint/http').NodeListener): void }
 declare let text: string
 `
 

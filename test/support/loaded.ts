@@ -23,7 +23,9 @@ export function loadedBy(entry: string): ReadonlySet<string> {
     if (source === undefined) return
     const { file, imports } = parse(path, source)
     const later = loadedLater(file)
-    for (const { specifier, target } of imports) if (!later.has(specifier)) visit(target ?? specifier)
+    for (const { specifier, target, isTypeOnly } of imports) {
+      if (!isTypeOnly && !later.has(specifier)) visit(target ?? specifier)
+    }
   }
   visit(entry)
   return loaded

@@ -16,6 +16,8 @@ export interface Import {
   readonly specifier: string
   /** The path of a relative import; `undefined` for a package. */
   readonly target: string | undefined
+  /** It imports types only, and loads nothing. */
+  readonly isTypeOnly: boolean
 }
 
 /** Path to text of every TypeScript file below a folder. */
@@ -38,15 +40,16 @@ export function parse(path: string, text: string): Module {
     path,
     layer: rest.length === 0 ? undefined : layer,
     file,
-    imports: specifiersOf(file).map((specifier) => ({
+    imports: importsOf(file).map(({ specifier, isTypeOnly }) => ({
       specifier,
       target: specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : undefined,
+      isTypeOnly,
     })),
   }
 }
 
 /** `import`, `import type`, `export … from`, `import()` of a value and of a type alike. */
-function specifiersOf(file: ts.SourceFile): string[] {
+function importsOf(file: ts.SourceFile): Pick<Import, 'specifier' | 'isTypeOnly'>[] {
   return descendants(file).flatMap((node) => {
     const specifier =
       ts.isImportDeclaration(node) || ts.isExportDeclaration(node)
@@ -56,8 +59,14 @@ function specifiersOf(file: ts.SourceFile): string[] {
           : ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword
             ? node.arguments[0]
             : undefined
-    return specifier && ts.isStringLiteralLike(specifier) ? [specifier.text] : []
+    if (specifier === undefined || !ts.isStringLiteralLike(specifier)) return []
+    return [{ specifier: specifier.text, isTypeOnly: isTypeOnly(node) }]
   })
+}
+
+function isTypeOnly(node: ts.Node): boolean {
+  if (ts.isImportDeclaration(node)) return node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword
+  return ts.isImportTypeNode(node) || (ts.isExportDeclaration(node) && node.isTypeOnly)
 }
 
 /** Every node below this one, in source order. */

@@ -1,4 +1,5 @@
 import type * as waitpoint from 'waitpoint'
+import type * as client from 'waitpoint/client'
 import type * as testing from 'waitpoint/testing'
 import type * as vitest from 'waitpoint/vitest'
 import { type HasAny, holds, holdsNot, type IsAny } from './expect-type.ts'
@@ -23,6 +24,7 @@ type Leaks<Module> = {
   [Name in keyof Module]: HasAny<Module[Name]> extends false ? never : Name
 }[keyof Module]
 holds<[Leaks<Values>] extends [never] ? true : Leaks<Values>>()
+holds<[Leaks<typeof client>] extends [never] ? true : Leaks<typeof client>>()
 holds<[Leaks<typeof testing>] extends [never] ? true : Leaks<typeof testing>>()
 holds<[Leaks<typeof vitest>] extends [never] ? true : Leaks<typeof vitest>>()
 
@@ -76,6 +78,9 @@ interface Types {
   wait: waitpoint.WaitNamespace
   waitPromise: waitpoint.WaitPromise<number>
   waitResult: waitpoint.WaitResult<number>
+  client: client.Client
+  clientOptions: client.ClientOptions
+  remoteRun: client.RemoteRunHandle<number>
   testEngine: testing.TestEngine
   testClock: testing.TestClock
 }

@@ -1,0 +1,59 @@
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+
+/** As much of Playwright as is used here: what is installed for this folder only, other checks do without. */
+interface Playwright {
+  readonly chromium: {
+    launch(options: {
+      readonly executablePath: string
+      readonly args: readonly string[]
+      readonly chromiumSandbox: boolean
+    }): Promise<Browser>
+  }
+}
+
+export interface Browser {
+  newPage(): Promise<Page>
+  close(): Promise<void>
+}
+
+export interface Page {
+  goto(url: string): Promise<unknown>
+  getByTestId(id: string): Element
+  getByRole(role: 'button', options: { readonly name: string }): Element
+  evaluate<Result, Given>(work: (given: Given) => Promise<Result>, given: Given): Promise<Result>
+  waitForResponse(url: RegExp): Promise<unknown>
+  on(event: 'pageerror', listener: (error: Error) => void): void
+  close(): Promise<void>
+}
+
+interface Element {
+  click(): Promise<void>
+  textContent(): Promise<string | null>
+}
+
+/** Where Chromium is, by its name in the systems it comes with; or where `WAITPOINT_CHROMIUM` says. */
+export const chromiumPath: string | undefined = [
+  process.env['WAITPOINT_CHROMIUM'],
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+].find((path) => path !== undefined && existsSync(path))
+
+/** It keeps quiet: it asks nobody but the pages it is given. */
+const QUIET = [
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** Starts Chromium without a window, with a new and empty profile. */
+export function openChromium(): Promise<Browser> {
+  const { chromium } = createRequire(import.meta.url)('playwright-core') as Playwright
+  return chromium.launch({ executablePath: chromiumPath ?? '', args: QUIET, chromiumSandbox: false })
+}

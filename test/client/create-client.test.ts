@@ -1,0 +1,270 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { task } from 'waitpoint'
+import { ApiError, createClient } from 'waitpoint/client'
+import { createHandler, serve } from 'waitpoint/http'
+import { accessToken, SECRET } from '../http/requests.ts'
+import { bodyTask, rejection } from '../support/body-task.ts'
+import {
+  chunksOf,
+  collect,
+  CountSource,
+  follow,
+  numbers,
+  PushSource,
+  type ShortPart,
+  sourceOf,
+  watchers,
+} from '../support/streams.ts'
+import { CuttingFetch } from './cutting-fetch.ts'
+import { type Namespaces, reachedEngine } from './reached-engine.ts'
+
+/** All parts of a subscription over the wire, in short. */
+async function followFrom({ runs }: Pick<Namespaces, 'runs'>, id: string): Promise<ShortPart[]> {
+  const parts: ShortPart[] = []
+  for await (const part of runs.subscribeToRun(id).withStreams()) {
+    parts.push('chunk' in part ? [part.type, part.chunk] : ['run', part.run.status])
+  }
+  return parts
+}
+
+/** A task with two streams of numbers. */
+const counting = task({
+  id: 'counting',
+  run: async ({ a, b }: { readonly a: number; readonly b: number }, { metadata }) => {
+    await metadata.stream('a', new CountSource(a))
+    await metadata.stream('b', new CountSource(b))
+    return a + b
+  },
+})
+
+const UNKNOWN = 'run_00000000000000000000000000'
+
+describe('createClient', () => {
+  it('triggers a run, follows it with its streams, completes its token, and gets its output', async () => {
+    const greet = task({
+      id: 'greet',
+      run: async ({ name }: { readonly name: string }, { metadata, wait }) => {
+        await metadata.stream('words', sourceOf('Hello', name))
+        const token = await wait.createToken()
+        metadata.set('token', token.id)
+        return `${await wait.forToken<string>(token).unwrap()} ${name}`
+      },
+    })
+    await using t = await reachedEngine({ tasks: [greet] })
+    const { runs, tasks, wait } = t.client
+    const run = await tasks.trigger<typeof greet>('greet', { name: 'Ada' })
+    const words: string[] = []
+    const statuses: string[] = []
+    for await (const part of runs.subscribeToRun<typeof greet>(run).withStreams<{ words: string }>()) {
+      if (part.type === 'words') words.push(part.chunk)
+      else statuses.push(part.run.status)
+      if (part.run.isWaiting) await wait.completeToken(String(part.run.metadata['token']), 'Bye')
+    }
+    expect([words, statuses.at(-1)]).toEqual([['Hello', 'Ada'], 'COMPLETED'])
+    const output: string = await run.result()
+    expect([output, await run.outcome()]).toEqual(['Bye Ada', expect.objectContaining({ ok: true, output })])
+  })
+
+  it('tells who won a token', async () => {
+    await using t = await reachedEngine()
+    const { wait } = t.client
+    const token = await wait.createToken({ timeout: '1h' })
+    expect(await wait.completeToken(token, 1)).toEqual({ success: true, status: 'COMPLETED' })
+    expect(await wait.completeToken(token, 2)).toEqual({ success: false, status: 'COMPLETED' })
+    expect((await wait.retrieveToken<number>(token)).output).toBe(1)
+  })
+
+  it('tells the winner so whose first answer was lost, and creates one token for one call', async () => {
+    await using t = await reachedEngine()
+    const handler = createHandler(t.engine)
+    let lost = 0
+    const fetch = async (request: Request): Promise<Response> => {
+      const response = await handler(request)
+      if (lost++ % 2 === 0) throw new TypeError('connection reset')
+      return response
+    }
+    const { clock } = t
+    const client = createClient({ baseUrl: 'http://engine.test', accessToken: SECRET, fetch, clock })
+    const token = await clock.until(client.wait.createToken({ timeout: '1h' }), { within: '5s' })
+    const winner = clock.until(client.wait.completeToken(token, 1), { within: '5s' })
+    expect(await winner).toEqual({ success: true, status: 'COMPLETED' })
+    const loser = clock.until(client.wait.completeToken(token, 2), { within: '5s' })
+    expect(await loser).toEqual({ success: false, status: 'COMPLETED' })
+    expect(await collect(t.engine.wait.listTokens())).toHaveLength(1)
+  })
+
+  it('loses no chunk and repeats none, wherever and however often its connections are cut', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.record({ a: fc.nat({ max: 200 }), b: fc.nat({ max: 50 }) }),
+        fc.array(fc.nat({ max: 2_000 }), { maxLength: 8 }),
+        async (payload, plan) => {
+          await using t = await reachedEngine({ tasks: [counting] })
+          const { fetch } = new CuttingFetch(createHandler(t.engine), plan)
+          const { clock } = t
+          const client = createClient({ baseUrl: 'http://engine.test', accessToken: SECRET, fetch, clock })
+          const run = await client.tasks.trigger<typeof counting>('counting', payload)
+          const parts = await clock.until(followFrom(client, run.id), { within: '1h' })
+          expect(chunksOf(parts, 'a')).toEqual(numbers(payload.a))
+          expect(chunksOf(parts, 'b')).toEqual(numbers(payload.b))
+          expect([parts[0]?.[0], parts.at(-1)]).toEqual(['run', ['run', 'COMPLETED']])
+          expect(watchers(t.engine)).toBe(0)
+        },
+      ),
+      { numRuns: 40 },
+    ))
+
+  it('shows a run that has ended, and all its chunks, as the engine does', async () => {
+    await using t = await reachedEngine({ tasks: [counting] })
+    const run = await t.engine.trigger(counting, { a: 3, b: 2 })
+    await run.result()
+    expect(await followFrom(t.client, run.id)).toEqual(await follow(t.engine, run))
+  })
+
+  it('shows each part as soon as there is one', async () => {
+    const source = new PushSource<string>()
+    const body = bodyTask(async ({ metadata }) => {
+      await metadata.stream('k', source)
+    })
+    await using t = await reachedEngine({ tasks: [body] })
+    const run = await t.client.tasks.trigger<typeof body>('body', null)
+    const chunks = t.client.streams.read<string>(run, 'k')[Symbol.asyncIterator]()
+    for (const chunk of ['a', 'b', 'c']) {
+      source.push(chunk)
+      expect(await chunks.next()).toEqual({ done: false, value: chunk })
+    }
+    source.end()
+    expect(await chunks.next()).toEqual({ done: true, value: undefined })
+    await run.result()
+  })
+
+  it('reads a stream from any place of it, and appends to one of a run that executes', async () => {
+    const gate = new PushSource<string>()
+    const body = bodyTask(async ({ streams }) => {
+      await streams.append('k', { at: 0 })
+      await collect(gate)
+    })
+    await using t = await reachedEngine({ tasks: [body] })
+    const { client } = t
+    const run = await client.tasks.trigger<typeof body>('body', null)
+    const read = collect(client.streams.read(run, 'k', { startIndex: 1 }))
+    for (const chunk of [{ at: 1 }, 'text', null]) await client.streams.append('k', chunk, { target: run })
+    gate.end()
+    expect(await read).toEqual([{ at: 1 }, 'text', null])
+    await run.result()
+  })
+
+  it.each<[string, (names: Namespaces) => Promise<unknown>]>([
+    ['retrieved', ({ runs }) => runs.retrieve(UNKNOWN)],
+    ['polled', ({ runs }) => runs.poll(UNKNOWN)],
+    ['canceled', ({ runs }) => runs.cancel(UNKNOWN)],
+    ['replayed', ({ runs }) => runs.replay(UNKNOWN)],
+    ['followed', ({ runs }) => collect(runs.subscribeToRun(UNKNOWN))],
+    ['followed with its streams', (names) => followFrom(names, UNKNOWN)],
+    ['read', ({ streams }) => collect(streams.read(UNKNOWN, 'k'))],
+  ])('rejects for a run that does not exist when it is %s', async (_how, use) => {
+    await using t = await reachedEngine()
+    expect(await rejection(use(t.client))).toMatchObject({ code: 'ERR_RUN_NOT_FOUND' })
+    expect(watchers(t.engine)).toBe(0)
+  })
+
+  it.each<[string, (names: Namespaces) => Promise<unknown>]>([
+    ['a call', ({ wait }) => wait.createToken()],
+    ['a subscription', ({ runs }) => collect(runs.subscribeToRun(UNKNOWN))],
+    ['a subscription with streams', (names) => followFrom(names, UNKNOWN)],
+    ['a stream', ({ streams }) => collect(streams.read(UNKNOWN, 'k'))],
+  ])('says at once when a credential is no good for %s', async (_what, use) => {
+    await using t = await reachedEngine({}, { accessToken: 'sk_wrong' })
+    const error = await rejection(use(t.client))
+    expect(error).toBeInstanceOf(ApiError)
+    expect(error).toMatchObject({ code: 'ERR_API_UNAUTHORIZED', status: 401 })
+  })
+
+  it('does with a public access token what it is for', async () => {
+    const token = accessToken([`read:runs:${UNKNOWN}`], Date.UTC(2000))
+    await using t = await reachedEngine({ tasks: [counting] }, { accessToken: () => token })
+    const run = await t.engine.trigger(counting, { a: 1, b: 1 })
+    await run.result()
+    expect(await rejection(t.client.runs.retrieve(run))).toMatchObject({ status: 403 })
+    const { fetch } = new CuttingFetch(createHandler(t.engine), [])
+    const { publicAccessToken } = run
+    const own = createClient({ baseUrl: 'http://engine.test', accessToken: publicAccessToken, fetch })
+    expect(chunksOf(await followFrom(own, run.id), 'a')).toEqual([0])
+    expect((await own.runs.poll<typeof counting>(run)).output).toBe(2)
+  })
+
+  it('leaves nothing behind when its reader leaves, also while it waits', async () => {
+    const body = bodyTask(async ({ metadata, wait }) => {
+      await metadata.stream('k', sourceOf(1, 2, 3))
+      await wait.for({ hours: 1 })
+    })
+    await using t = await reachedEngine({ tasks: [body], clock: { mode: 'manual' } })
+    const run = await t.client.tasks.trigger<typeof body>('body', null)
+    for await (const part of t.client.runs.subscribeToRun(run).withStreams<{ k: number }>()) {
+      if (part.type === 'k' && part.chunk === 3) break
+    }
+    const parts = t.client.runs.subscribeToRun(run)[Symbol.asyncIterator]()
+    await parts.next()
+    const [waiting] = [parts.next(), await parts.return?.()]
+    expect(await waiting).toEqual({ done: true, value: undefined })
+    await t.clock.settle()
+    expect(watchers(t.engine)).toBe(0)
+    await t.client.runs.cancel(run)
+  })
+
+  it('ends everything with its signal, for that reason', async () => {
+    const controller = new AbortController()
+    const body = bodyTask(({ wait }) => wait.for({ hours: 1 }))
+    const clock = { mode: 'manual' } as const
+    await using t = await reachedEngine({ tasks: [body], clock }, { signal: controller.signal })
+    const { runs, streams, tasks } = t.client
+    const run = await tasks.trigger<typeof body>('body', null)
+    const ends = [run.result(), collect(runs.subscribeToRun(run)), collect(streams.read(run, 'k'))]
+    const reasons = Promise.all(ends.map(rejection))
+    await t.clock.settle()
+    controller.abort(new Error('enough'))
+    expect(await reasons).toEqual(ends.map(() => new Error('enough')))
+    expect(await rejection(runs.retrieve(run))).toEqual(new Error('enough'))
+    await t.clock.settle()
+    expect(watchers(t.engine)).toBe(0)
+    await t.engine.runs.cancel(run)
+  })
+
+  it('cannot do what only a task can', async () => {
+    await using t = await reachedEngine({ tasks: [counting] })
+    const { wait, tasks, streams } = t.client
+    const calls = [
+      wait.forToken('waitpoint_1'),
+      wait.forToken('waitpoint_1').unwrap(),
+      wait.for({ hours: 1 }),
+      wait.until({ date: new Date() }),
+      tasks.triggerAndWait<typeof counting>('counting', { a: 1, b: 1 }),
+      tasks.batchTriggerAndWait<typeof counting>('counting', []),
+      streams.append('k', 1),
+    ]
+    for (const call of calls) expect(await rejection(call)).toMatchObject({ code: 'ERR_NOT_IN_RUN' })
+    expect(() => streams.pipe('k', sourceOf(1))).toThrow(/task[.]run/)
+  })
+
+  it('triggers several runs in order, and checks them all before the first', async () => {
+    await using t = await reachedEngine({ tasks: [counting] })
+    const { tasks, runs } = t.client
+    const wrong = [{ payload: { a: 1, b: 1 } }, { payload: { a: 1, b: 1 }, options: { delay: 'soon' } }]
+    expect(await rejection(tasks.batchTrigger<typeof counting>('counting', wrong))).toBeInstanceOf(RangeError)
+    expect(await collect(runs.list())).toEqual([])
+    const items = [{ payload: { a: 1, b: 1 } }, { payload: { a: 2, b: 2 } }]
+    const batch = await tasks.batchTrigger<typeof counting>('counting', items)
+    expect(await Promise.all(batch.runs.map((run) => run.result()))).toEqual([2, 4])
+  })
+
+  it('works over a port, with the fetch of the platform and the wall clock', async () => {
+    await using t = await reachedEngine({ tasks: [counting] })
+    await using server = await serve(t.engine)
+    const client = createClient({ baseUrl: server.url, accessToken: SECRET })
+    const run = await client.tasks.trigger<typeof counting>('counting', { a: 500, b: 5 })
+    const parts = await followFrom(client, run.id)
+    expect(chunksOf(parts, 'a')).toEqual(numbers(500))
+    expect(await run.result()).toBe(505)
+  })
+})

@@ -1,0 +1,35 @@
+import { build } from 'esbuild'
+import { describe, expect, it } from 'vitest'
+import { loadedBy } from '../support/loaded.ts'
+
+describe('what a client needs', () => {
+  it('is little of ours, no engine, and nothing of Node', async () => {
+    const loaded = [...loadedBy('src/client.ts')]
+    expect(loaded).toContain('src/client/create-client.ts')
+    expect(loaded.filter((path) => path.startsWith('node:'))).toEqual([])
+    expect(loaded.filter((path) => !path.startsWith('src/')).sort()).toEqual([
+      'eventsource-parser',
+      'ms',
+      'p-defer',
+    ])
+    expect(loaded.filter((path) => path.startsWith('src/core/')).sort()).toEqual([
+      'src/core/cursor-page.ts',
+      'src/core/errors.ts',
+      'src/core/retry.ts',
+      'src/core/run-failure.ts',
+      'src/core/run-status.ts',
+    ])
+  })
+
+  it('can be bundled for a browser', async () => {
+    const options = {
+      bundle: true,
+      write: false,
+      format: 'esm',
+      platform: 'browser',
+      logLevel: 'silent',
+    } as const
+    const { errors } = await build({ entryPoints: ['src/client.ts'], ...options })
+    expect(errors).toEqual([])
+  })
+})
