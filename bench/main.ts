@@ -2,7 +2,7 @@ import { cpus, loadavg } from 'node:os'
 import { counts } from './figures/counts.ts'
 import { deadlines } from './figures/deadlines.ts'
 import { disk } from './figures/disk.ts'
-import { growth } from './figures/growth.ts'
+import { createGrowthFigure } from './figures/growth.ts'
 import { lists } from './figures/lists.ts'
 import { http } from './figures/http.ts'
 import { parked } from './figures/parked.ts'
@@ -21,7 +21,7 @@ import { ForkedSide, serveSide, SIDE_FLAG } from './forked-side.ts'
 import type { Figure, Lab } from './lab.ts'
 import { answerPark, measureParkApart, PARK_FLAG } from './park.ts'
 import { peerVersions, whyMissing } from './peers/installed.ts'
-import { allPeers } from './peers/peers.ts'
+import { allPeers, heapPeers } from './peers/peers.ts'
 import type { FigureReport, Occasion } from './report.ts'
 import { renderReport } from './report.ts'
 import { WRITE_FLAG, writeUp } from './write-up.ts'
@@ -44,7 +44,7 @@ const figures: readonly Figure[] = [
   startUp,
   createPeersFigure(allPeers),
   virtualTime,
-  growth,
+  createGrowthFigure(heapPeers),
 ]
 
 const lab: Lab = {

@@ -96,7 +96,7 @@ function spellTimes(times: number): string {
 }
 
 function spellGoal({ kind, most }: Goal, unit: Unit): string {
-  if (kind === 'ratio') return most < SMALL ? `≤ ${spellTimes(most)}` : `≤ ${most}×`
+  if (kind === 'ratio') return most < SMALL ? `≤ ${spellTimes(most)}` : `≤ ${Number(most.toFixed(2))}×`
   return `${kind === 'over' ? 'bare + ' : ''}≤ ${spellValue(most, unit)}`
 }
 

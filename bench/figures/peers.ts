@@ -2,8 +2,9 @@ import type { Approvals } from '../bare/approvals.ts'
 import type { Contest, Contestant } from '../contest.ts'
 import { EngineApprovals } from '../engine-approvals.ts'
 import type { Figure, Lab } from '../lab.ts'
-import type { Goal, Measurement, Omission } from '../measurement.ts'
+import type { Goal, Measurement, Omission, Series } from '../measurement.ts'
 import type { ParkSide } from '../park-crowds.ts'
+import { besidePeer } from '../peers/beside-peer.ts'
 import { effect } from '../peers/effect.ts'
 import type { Peer } from '../peers/peer.ts'
 import { resonate } from '../peers/resonate.ts'
@@ -79,33 +80,23 @@ function pairUp(peer: Peer, discipline: Discipline): Pairing {
   }
 }
 
-/** A peer that cannot be measured, or that hangs, does not keep the others from it. */
-async function compare(lab: Lab, { peer, discipline, contest }: Pairing): Promise<Measurement | Omission> {
-  const { name: what } = contest
-  const why = lab.missing(peer)
-  if (why !== undefined) return { what, why }
-  try {
+function compare(lab: Lab, { peer, discipline, contest }: Pairing): Promise<Measurement | Omission> {
+  return besidePeer(lab, { peer, what: contest.name }, async () => {
     const { ours, peer: bare } = await lab.hold(contest)
     const goal = peer.place === 'memory' ? { goal: discipline.goal } : {}
-    return { what, unit: 'ns', count: lab.count(COUNT), ours, bare, ...goal }
-  } catch (error) {
-    return { what, why: String(error) }
-  }
+    return { unit: 'ns', count: lab.count(COUNT), ours, bare, ...goal }
+  })
 }
 
-async function comparePark(lab: Lab, peer: Peer, side: ParkSide): Promise<Measurement | Omission> {
-  const count = lab.count(PARKED)
+function comparePark(lab: Lab, peer: Peer, side: ParkSide): Promise<Measurement | Omission> {
   const what = `heap of a parked run among ${PARKED.toLocaleString('en-US')}, beside ${peer.name}`
-  const why = lab.missing(peer)
-  if (why !== undefined) return { what, why }
-  try {
-    const heap = async (of: ParkSide): Promise<{ values: number[] }> => ({
+  return besidePeer(lab, { peer, what }, async () => {
+    const count = lab.count(PARKED)
+    const heap = async (of: ParkSide): Promise<Series> => ({
       values: [(await lab.measurePark(of, count)).heapBytes / count],
     })
-    return { what, unit: 'bytes', count, ours: await heap('ours'), bare: await heap(side) }
-  } catch (error) {
-    return { what, why: String(error) }
-  }
+    return { unit: 'bytes', count, ours: await heap('ours'), bare: await heap(side) }
+  })
 }
 
 /** Takes runs one after another, or `atOnce` and again, until it has enough of them or time is up; answers how many. */

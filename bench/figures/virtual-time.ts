@@ -3,6 +3,7 @@ import { createTestEngine } from 'waitpoint/testing'
 import type { Contest, Contestant } from '../contest.ts'
 import type { Figure, Lab } from '../lab.ts'
 import type { Measurement, Omission } from '../measurement.ts'
+import { besidePeer } from '../peers/beside-peer.ts'
 import { effectTestClock, fakeTimers, type VirtualSleepers } from '../peers/virtual-sleepers.ts'
 
 interface Pairing {
@@ -35,16 +36,11 @@ export const virtualTime: Figure = {
   },
 }
 
-async function compare(lab: Lab, { peer, contest }: Pairing): Promise<Measurement | Omission> {
-  const { name: what } = contest
-  const why = lab.missing(peer)
-  if (why !== undefined) return { what, why }
-  try {
+function compare(lab: Lab, { peer, contest }: Pairing): Promise<Measurement | Omission> {
+  return besidePeer(lab, { peer, what: contest.name }, async () => {
     const { ours, peer: bare } = await lab.hold(contest)
-    return { what, unit: 'ns', count: lab.count(RUNS), ours, bare }
-  } catch (error) {
-    return { what, why: String(error) }
-  }
+    return { unit: 'ns', count: lab.count(RUNS), ours, bare }
+  })
 }
 
 /** With an engine of its own, as in a test; its clock goes on by itself when nobody has anything left to do. */

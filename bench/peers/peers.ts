@@ -5,6 +5,9 @@ import type { Peer } from './peer.ts'
 import { pgBoss } from './pg-boss.ts'
 import { resonate } from './resonate.ts'
 
+/** Those that have their runs on the JavaScript heap. */
+export const heapPeers: readonly Peer[] = [effect, resonate]
+
 /** All that ours is measured beside. */
 export const allPeers: readonly Peer[] = [
   effect,

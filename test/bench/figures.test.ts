@@ -4,7 +4,7 @@ import { holdContest } from '../../bench/contest.ts'
 import { counts } from '../../bench/figures/counts.ts'
 import { deadlines } from '../../bench/figures/deadlines.ts'
 import { disk } from '../../bench/figures/disk.ts'
-import { growth } from '../../bench/figures/growth.ts'
+import { createGrowthFigure } from '../../bench/figures/growth.ts'
 import { lists } from '../../bench/figures/lists.ts'
 import { http } from '../../bench/figures/http.ts'
 import { parked } from '../../bench/figures/parked.ts'
@@ -52,6 +52,7 @@ const peer: Peer = {
 }
 const broken: Peer = { ...peer, name: 'a broken peer', open: () => Promise.reject(new Error('out of order')) }
 const peers = createPeersFigure([broken, peer])
+const growth = createGrowthFigure([broken, peer])
 
 const all = [
   counts,
@@ -97,5 +98,12 @@ describe('figures', () => {
     const failed = lines.filter((line) => 'why' in line && line.why.includes('out of order'))
     expect(failed).toHaveLength(2)
     expect(lines.filter((line) => 'ours' in line)).toHaveLength(2)
+  })
+  it('plots a peer beside ours, and says why another is not there', async () => {
+    const lines = await growth.measure(lab)
+    expect(lines.filter((line) => 'why' in line && line.why.includes('out of order'))).toHaveLength(1)
+    const runsAtOnce = lines.find(({ what }) => what.startsWith('runs with a wait'))
+    const names = runsAtOnce && 'curve' in runsAtOnce ? runsAtOnce.curve?.lines.map(({ name }) => name) : []
+    expect(names).toEqual(['waitpoint', 'bare limit', 'a peer'])
   })
 })
