@@ -24,6 +24,23 @@ const onSqlite = {
   test: { name: 'core-sqlite', include: core, exclude: explored, env: { WAITPOINT_STORAGE: 'sqlite' } },
 }
 
+/** `WAITPOINT_STORAGE=postgres npm test` drives the engine on the Postgres server of the run as well. It takes minutes. */
+const asksForPostgres = process.env['WAITPOINT_STORAGE'] === 'postgres'
+// Each project says for itself what it is driven on.
+delete process.env['WAITPOINT_STORAGE']
+const onPostgres = {
+  extends: true as const,
+  test: {
+    name: 'core-postgres',
+    include: core,
+    exclude: explored,
+    env: { WAITPOINT_STORAGE: 'postgres' },
+    // A property of a hundred engines asks the server some ten thousand things.
+    testTimeout: 180_000,
+    globalSetup: 'test/databases/postgres/setup.ts',
+  },
+}
+
 const config: ViteUserConfig = defineConfig({
   resolve: {
     // The package by its own name, as users import it, without a build.
@@ -47,13 +64,14 @@ const config: ViteUserConfig = defineConfig({
         },
       },
       ...(hasSqlite ? [onSqlite] : []),
+      ...(asksForPostgres ? [onPostgres] : []),
       {
         extends: true,
         test: {
           name: 'rest',
           include: ['test/**/*.test.ts'],
           exclude: [...core, ...apart, 'test/.readme/**', '**/node_modules/**'],
-          globalSetup: 'test/databases/install.ts',
+          globalSetup: ['test/databases/install.ts', 'test/databases/postgres/setup.ts'],
         },
       },
       {

@@ -2,6 +2,7 @@ import type { Contest } from './contest.ts'
 import type { Measurement, Omission, Series } from './measurement.ts'
 import type { MeasurePark } from './park.ts'
 import type { PeerPackage } from './peers/peer.ts'
+import type { Elsewhere } from './postgres-worker.ts'
 import type { MeasureTally } from './tally.ts'
 
 /** One thing that is measured, by the name that `npm run bench -- NAME` takes. */
@@ -22,4 +23,6 @@ export interface Lab {
   missing(peer: PeerPackage): string | undefined
   readonly measurePark: MeasurePark
   readonly measureTally: MeasureTally
+  /** Starts a worker on a Postgres schema. */
+  startWorker(schema: string): Promise<Elsewhere>
 }

@@ -8,6 +8,7 @@ import { http } from './figures/http.ts'
 import { parked } from './figures/parked.ts'
 import { createPeersFigure } from './figures/peers.ts'
 import { readers } from './figures/readers.ts'
+import { postgres } from './figures/postgres.ts'
 import { restart } from './figures/restart.ts'
 import { resume } from './figures/resume.ts'
 import { runs } from './figures/runs.ts'
@@ -22,6 +23,7 @@ import type { Figure, Lab } from './lab.ts'
 import { answerPark, measureParkApart, PARK_FLAG } from './park.ts'
 import { peerVersions, whyMissing } from './peers/installed.ts'
 import { allPeers, heapPeers } from './peers/peers.ts'
+import { serveWorker, startWorker, WORKER_FLAG } from './postgres-worker.ts'
 import type { FigureReport, Occasion } from './report.ts'
 import { renderReport } from './report.ts'
 import { WRITE_FLAG, writeUp } from './write-up.ts'
@@ -40,6 +42,7 @@ const figures: readonly Figure[] = [
   schedules,
   disk,
   restart,
+  postgres,
   http,
   startUp,
   createPeersFigure(allPeers),
@@ -55,11 +58,13 @@ const lab: Lab = {
   missing: (peer) => whyMissing(peer),
   measurePark: measureParkApart,
   measureTally: takeTallyApart,
+  startWorker,
 }
 
 const [first, ...others] = process.argv.slice(2)
 if (first === PARK_FLAG) await answerPark(others)
 else if (first === TALLY_FLAG) await answerTally(others)
+else if (first === WORKER_FLAG) await serveWorker(others)
 else if (first === SIDE_FLAG)
   await serveSide(
     figures.flatMap(({ contests }) => contests),

@@ -133,4 +133,5 @@ export type {
   WaitResult,
   WaitUntilOptions,
 } from './core/token.ts'
+export type { TransactionOptions } from './core/joined-transaction.ts'
 export { memoryStorage } from './storage/memory.ts'

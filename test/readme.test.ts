@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { format, promisify } from 'node:util'
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { freshDatabase } from './databases/postgres/fresh-database.ts'
 import { blocksOf, docBlocks, isAsPromised, type DocBlock } from './support/docs.ts'
 import { typeProblems, type TypeProblem } from './support/type-check.ts'
 
@@ -15,20 +16,28 @@ export default { resolve: config.resolve, test: { include: ['${FOLDER}/**/*.test
 const DOCUMENTS = ['README.md', 'ARCHITECTURE.md']
 
 const pathOf = (block: DocBlock): string => {
-  const { document, line } = block
-  return `${FOLDER}/${document.replace('.md', '')}-${line}${isTestFile(block) ? '.test' : ''}.ts`
+  const { document, line, file } = block
+  const name = `${document.replace('.md', '')}-${line}${isTestFile(block) ? '.test' : ''}.ts`
+  return `${FOLDER}/${file ?? name}`
 }
 
 const blocks = DOCUMENTS.flatMap(docBlocks)
 let problems: readonly TypeProblem[] = []
 
-beforeAll(() => {
+/** A database of its own, as a reader would have one. */
+let database: AsyncDisposable | undefined
+
+beforeAll(async () => {
+  const made = await freshDatabase()
+  database = made
+  process.env['DATABASE_URL'] = made.url
   rmSync(FOLDER, { recursive: true, force: true })
   mkdirSync(FOLDER, { recursive: true })
   for (const block of blocks) writeFileSync(pathOf(block), `${block.code}\nexport {}\n`)
   writeFileSync(CONFIG, CONFIG_TEXT)
   problems = typeProblems(blocks.map(pathOf))
 }, 60_000)
+afterAll(() => database?.[Symbol.asyncDispose]())
 
 // Every block is a program of its own: what one made default or left open, the next does not see.
 beforeEach(() => vi.resetModules())
@@ -56,6 +65,13 @@ describe.each(blocks.map((block) => [`${block.document}:${block.line}`, block] a
         )
       expect(here).toEqual([])
     })
+
+    if (block.file !== undefined) {
+      it('is a file that another one needs', () => {
+        expect(blocks.some(({ code }) => code.includes(`'./${block.file}'`))).toBe(true)
+      })
+      return
+    }
 
     if (isTestFile(block)) {
       it('is a test file that passes', async () => {
@@ -143,6 +159,13 @@ describe('blocksOf', () => {
       code: 'greet()\n',
     })
     expect(others).toEqual([])
+  })
+
+  it('finds the name of a file where the first line says one', () => {
+    const named = (code: string): unknown => blocksOf('a.md', `\`\`\`ts\n${code}\n\`\`\``)[0]?.file
+    expect(named('// tasks.ts\nrun()')).toBe('tasks.ts')
+    expect(named('// like tasks.ts\nrun()')).toBeUndefined()
+    expect(named('run()\n// tasks.ts')).toBeUndefined()
   })
 
   it('refuses a fence that nothing would run', () => {

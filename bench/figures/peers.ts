@@ -8,6 +8,7 @@ import { besidePeer } from '../peers/beside-peer.ts'
 import { effect } from '../peers/effect.ts'
 import type { Peer } from '../peers/peer.ts'
 import { resonate } from '../peers/resonate.ts'
+import { serveWhile } from '../postgres-bed.ts'
 import { inCrowds, oneAfterAnother } from './runs.ts'
 
 /** What is done with every peer, and how much faster ours has to be than one in memory. */
@@ -82,7 +83,8 @@ function pairUp(peer: Peer, discipline: Discipline): Pairing {
 
 function compare(lab: Lab, { peer, discipline, contest }: Pairing): Promise<Measurement | Omission> {
   return besidePeer(lab, { peer, what: contest.name }, async () => {
-    const { ours, peer: bare } = await lab.hold(contest)
+    const hold = (): ReturnType<typeof lab.hold<'ours' | 'peer'>> => lab.hold(contest)
+    const { ours, peer: bare } = await (peer.place === 'Postgres' ? serveWhile(hold) : hold())
     const goal = peer.place === 'memory' ? { goal: discipline.goal } : {}
     return { unit: 'ns', count: lab.count(COUNT), ours, bare, ...goal }
   })

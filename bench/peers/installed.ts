@@ -8,28 +8,23 @@ import type { PeerPackage } from './peer.ts'
 const folder = join(process.cwd(), 'bench/peers')
 const { resolve } = createRequire(`${folder}/`)
 
-/** The server that peers on Postgres are measured with. */
-const POSTGRES_URL = 'WAITPOINT_POSTGRES_URL'
-
 /** Imports a peer's package. `Module` is what the bench uses of it: the root is type-checked without the packages. */
 export async function importPeer<Module>(name: string): Promise<Module> {
   // The few members that are named are the documented ones; a package without them fails at its first use.
   return (await import(pathToFileURL(resolve(name)).href)) as Module
 }
 
-/** The URL of a database on that server. */
+/** The URL of a database on the server of the bench. */
 export function peerDatabase(name: string): string {
-  const url = new URL(process.env[POSTGRES_URL] ?? '')
+  const url = new URL(process.env['WAITPOINT_POSTGRES_URL'] ?? '')
   url.pathname = name
   return String(url)
 }
 
 /** Why a peer cannot be measured here; `undefined` when it can. */
-export function whyMissing({ packageName, place, leastNode }: PeerPackage): string | undefined {
+export function whyMissing({ packageName, leastNode }: PeerPackage): string | undefined {
   const [major = '0'] = process.versions.node.split('.')
   if (Number(major) < leastNode) return `it needs Node ${leastNode}`
-  if (place === 'Postgres' && process.env[POSTGRES_URL] === undefined)
-    return `${POSTGRES_URL} names no server`
   try {
     resolve(packageName)
     return undefined

@@ -1,3 +1,4 @@
+import type { TransactionOptions } from '../core/joined-transaction.ts'
 import type { CursorPagePromise } from '../core/cursor-page.ts'
 import type {
   AnyTask,
@@ -40,9 +41,14 @@ export interface ClientWait extends WaitNamespace {
   createToken(options?: CreateTokenOptions & CallOptions): Promise<CreatedToken>
   /**
    * Completes a token with any JSON value (specification 2.6). `success` says whether this call did it: a handler of this
-   * library tells; the hosted service says yes to whoever completes a token that there is.
+   * library tells; the hosted service says yes to whoever completes a token that there is. A `transaction` is refused with
+   * `ERR_TRANSACTION_UNSUPPORTED`.
    */
-  completeToken(token: TokenReference, output?: unknown, options?: CallOptions): Promise<CompletedToken>
+  completeToken(
+    token: TokenReference,
+    output?: unknown,
+    options?: CallOptions & TransactionOptions,
+  ): Promise<CompletedToken>
   retrieveToken<Output = unknown>(
     token: TokenReference,
     options?: CallOptions,

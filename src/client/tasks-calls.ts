@@ -14,6 +14,7 @@ import type { RunsCalls } from './runs-calls.ts'
 import type { ApiRequest, Transport } from './transport.ts'
 import { checkCallOptions } from './wait-calls.ts'
 import { wireDeadline, wireDuration, wireSeconds } from './wire-durations.ts'
+import { refuseTransaction } from './refused-transaction.ts'
 
 const ITEM_NAMES: OptionNames<BatchItem<never>> = { payload: true, options: true }
 
@@ -75,6 +76,7 @@ function triggerRequest(
   requireName(id, 'task id')
   requireObject(options, 'the options of trigger')
   requireSignal(options.signal, 'signal')
+  refuseTransaction(options.transaction, `trigger task "${id}"`)
   const { metadata } = options
   if (metadata !== undefined) requireObject(metadata, 'metadata')
   jsonText(metadata, 'metadata')

@@ -21,6 +21,8 @@ import type { Transport } from './transport.ts'
 import { wireDeadline, wireDuration } from './wire-durations.ts'
 import { WireRecord } from './wire-record.ts'
 import { readRetrievedToken, readToken, readTokenStatus } from './wire-token.ts'
+import type { TransactionOptions } from '../core/joined-transaction.ts'
+import { refuseTransaction } from './refused-transaction.ts'
 
 const PATH = '/api/v1/waitpoints/tokens'
 const CREATE_NAMES: OptionNames<CreateTokenOptions & CallOptions> = {
@@ -79,10 +81,11 @@ export class WaitCalls implements ClientWait {
   async completeToken(
     token: TokenReference,
     output?: unknown,
-    options: CallOptions = {},
+    { transaction, ...options }: CallOptions & TransactionOptions = {},
   ): Promise<CompletedToken> {
     const id = tokenId(token)
     checkCallOptions(options, 'wait.completeToken')
+    refuseTransaction(transaction, `complete token "${id}"`)
     const data = jsonText(output, `the output of token "${id}"`)
     // The name for it that the hosted service reads too.
     const body = data === undefined ? '{}' : `{"data":${data}}`

@@ -30,9 +30,18 @@ class SystemClock implements Clock {
   #wakeAt = Infinity
   #turn: NodeJS.Immediate | undefined
   #holds = 0
+  /** How far it is ahead of the machine's. */
+  #offset = 0
 
   now(): number {
-    return Date.now()
+    return Date.now() + this.#offset
+  }
+
+  /** What became due by it is fired, and the OS timer set anew. */
+  adjust(byMs: number): void {
+    this.#offset += byMs
+    this.#disarm()
+    this.#watch(this.now())
   }
 
   setTimer(at: number, fire: () => void): CancelTimer {

@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock, ReleaseHold } from '../contract/clock.ts'
+import type { CancelTimer, HoldingClock, ReleaseHold } from '../contract/clock.ts'
 import { type OptionNames, requireOptions, requireWhole, show } from '../primitives/require.ts'
 import { AutoMode } from './auto-mode.ts'
 import { CallQueue } from './call-queue.ts'
@@ -41,7 +41,7 @@ export interface TestClockOptions {
 }
 
 /** Virtual time: nothing happens before a test wants it, and everything happens in the same order every time. */
-export interface TestClock extends Required<Clock>, ClockCalls, AsyncDisposable {
+export interface TestClock extends HoldingClock, ClockCalls, AsyncDisposable {
   setTimer(at: number, fire: () => void, about?: WitnessedTimer): CancelTimer
   hold(hold: WitnessedHold): ReleaseHold
   /** Resolves after a duration; for test code, and for what stands in for real I/O inside a task. */

@@ -10,7 +10,15 @@ export interface Clock {
   setTimer(at: number, fire: () => void, about?: TimerAbout): CancelTimer
   /** Keeps the process alive until released; says what the engine is busy with. Optional for a custom clock. */
   hold?(hold: Hold): ReleaseHold
+  /**
+   * Goes by so many more milliseconds ahead of (or behind) the machine's from now on: a storage that machines share says
+   * what time it is there. A clock that has nothing to do with any machine's has none.
+   */
+  adjust?(byMs: number): void
 }
+
+/** A clock that is told what the engine is busy with. */
+export type HoldingClock = Clock & Required<Pick<Clock, 'hold'>>
 
 /** Cancels a timer. Safe to call at any time, any number of times. */
 export type CancelTimer = () => void

@@ -30,8 +30,12 @@ export interface Storage {
   readonly settings: SettingStore
   /** How long ended records are kept here unless the engine is told otherwise. Default: 30 days. */
   readonly retention?: { readonly maxAgeMs: number; readonly maxCount?: number }
+  /** Whether a call may be part of a transaction of its caller's: `transaction` of an insert or a settle. Default: no. */
+  readonly joinsTransactions?: boolean
   /** Opens and migrates. Called once by every engine before anything else; rejects with what is wrong. */
   open(): Awaitable<void>
+  /** What time it is at the storage, where processes of several machines meet. None where all have one clock. */
+  readonly time?: () => Awaitable<number>
   /** Renews the caller's lease, settles what is past its deadline, hands over what became ready. */
   tick(request: TickRequest): Awaitable<TickResult>
   /** Hints that something changed, made by others than `owner`. Latency only: the next `tick` or read finds it too. */
@@ -101,6 +105,12 @@ export interface RunInsert {
   readonly record: RunRecord
   /** The attempt that triggers it, be it as its child or not. */
   readonly fence?: AttemptFence | undefined
+  /**
+   * A transaction of the caller's that this becomes part of, whatever the storage takes as one: it takes effect when that
+   * is committed, or not at all. Nobody is hinted before; then everybody is, the caller included, which was told nothing
+   * but what will be. An error leaves the transaction to the caller.
+   */
+  readonly transaction?: object | undefined
   readonly now: number
   readonly by: string
 }
@@ -234,6 +244,8 @@ export interface TokenSettle {
   readonly outputJson: string | undefined
   /** The attempt that completes it; none for the result of an effect, which has happened whoever holds the run now. */
   readonly fence?: AttemptFence | undefined
+  /** As for the insert of a run. */
+  readonly transaction?: object | undefined
   readonly by: string
   readonly now: number
 }
@@ -340,6 +352,8 @@ export interface TickRequest {
   /** The lease needs no end while no other engine is there, if this storage can tell. */
   readonly endless?: boolean
   readonly now: number
+  /** `held` is wanted. */
+  readonly census?: boolean
   /** At most this many records are settled by one tick. */
   readonly limit: number
 }
@@ -364,6 +378,10 @@ export interface TickResult {
    * and hints `waits`.
    */
   readonly leaseUntil?: number | undefined
+  /** How many runs the owner holds, if this storage would rather count them than be asked for each. */
+  readonly held?: number | undefined
+  /** As of `time`. */
+  readonly time?: number | undefined
 }
 
 export interface NextDue {
@@ -374,6 +392,8 @@ export interface NextDue {
 
 export type Hint =
   | { readonly topic: 'waits' }
+  /** Nobody knows what: hints may have been lost, or are not to be had. */
+  | { readonly topic: 'any' }
   | { readonly topic: 'queue' }
   | { readonly topic: 'token'; readonly tokenId: string }
   | { readonly topic: 'run'; readonly runId: string }

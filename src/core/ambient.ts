@@ -12,7 +12,8 @@ import type { WaitNamespace } from './token.ts'
 export const wait: WaitNamespace = {
   createToken: (options) => askEngine((engine) => engine.wait.createToken(options)),
   forToken: (token, options) => waitOnEngine((engine) => engine.wait.forToken(token, options)),
-  completeToken: (token, output) => askEngine((engine) => engine.wait.completeToken(token, output)),
+  completeToken: (token, output, options) =>
+    askEngine((engine) => engine.wait.completeToken(token, output, options)),
   retrieveToken: (token) => askEngine((engine) => engine.wait.retrieveToken(token)),
   listTokens: (params) => listOnEngine((engine) => engine.wait.listTokens(params)),
   for: (options) => askEngine((engine) => engine.wait.for(options)),

@@ -56,7 +56,7 @@ export class Assembly {
     this.retention = new Retention(host, this.events, settings.retention)
     const { feed, events, waitpoints } = this
     this.journal = new RunJournal({ feed, events, waitpoints, ended: () => this.retention.ended() })
-    this.ticker = this.#makeTicker()
+    this.ticker = this.#makeTicker(settings)
     this.streams = this.#makeStreams(settings)
     this.executor = this.#makeExecutor(settings, engine)
     this.#news = new StorageNews(this)
@@ -119,9 +119,9 @@ export class Assembly {
     })
   }
 
-  #makeTicker(): Ticker {
-    return new Ticker(this.host, {
-      ticked: (result, isBehind) => this.#news.ticked(result, isBehind),
+  #makeTicker({ leaseMs }: EngineSettings): Ticker {
+    return new Ticker(this.host, leaseMs, {
+      ticked: (result, about) => this.#news.ticked(result, about),
       leaseLost: () => {
         this.executor.abortAll(staleAttempt)
         this.host.renameOwner()
@@ -140,11 +140,12 @@ export class Assembly {
     })
   }
 
-  #makeExecutor({ maxInterruptions }: EngineSettings, engine: object): Executor {
+  #makeExecutor({ maxInterruptions, execute }: EngineSettings, engine: object): Executor {
     return new Executor({
       ...this.#parts(),
       engine,
       maxInterruptions,
+      execute,
       slots: this.slots,
       tools: (scope) => new AttemptTools(this.current, scope),
     })

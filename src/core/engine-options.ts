@@ -3,6 +3,7 @@ import type { Storage } from '../contract/storage.ts'
 import { parseDuration } from '../primitives/duration.ts'
 import type { OptionNames } from '../primitives/require.ts'
 import {
+  requireFlag,
   requireList,
   requireMethods,
   requireName,
@@ -22,6 +23,11 @@ export interface EngineOptions {
   readonly storage?: Storage
   /** Default: the system clock. */
   readonly clock?: Clock
+  /**
+   * Whether this engine executes runs. One that does not, such as that of a web server beside workers, triggers its tasks,
+   * completes tokens and reads, and leaves the runs to others on the same storage. Default: true.
+   */
+  readonly execute?: boolean
   /** Runs that may execute in this engine at once; parked ones do not count. Default: no limit. */
   readonly concurrency?: number
   /**
@@ -34,17 +40,24 @@ export interface EngineOptions {
   readonly retention?: RetentionOptions
   /** Deaths while executing, in a row, after which a run is `CRASHED`. Default 10. */
   readonly maxInterruptions?: number
+  /**
+   * How long after its last sign of life this engine counts as dead, and others on the same storage execute its runs:
+   * milliseconds, from 100. It gives one every third of that. Default: 30,000.
+   */
+  readonly leaseMs?: number
   readonly streams?: StreamOptions
 }
 
 /** The options with their defaults, checked. */
 export interface EngineSettings {
   readonly tasks: readonly AnyTask[]
+  readonly execute: boolean
   readonly concurrency: number
   readonly baseUrl: string | undefined
   readonly secretKeys: readonly string[]
   readonly retention: RetentionOptions
   readonly maxInterruptions: number
+  readonly leaseMs: number
   readonly historyChunks: number
   readonly historyBytes: number
 }
@@ -57,16 +70,20 @@ export function readEngineOptions(options: EngineOptions, randomKey: () => strin
   requireObject(options, 'the options of createEngine')
   const {
     tasks = [],
+    execute = true,
     concurrency = Number.POSITIVE_INFINITY,
     maxInterruptions = 10,
+    leaseMs = 30_000,
     retention = {},
     streams = {},
   } = options
   requireList(tasks, 'tasks')
+  requireFlag(execute, 'execute')
   if (options.storage !== undefined) requireMethods(options.storage, 'storage', ['open'])
   if (options.clock !== undefined) requireMethods(options.clock, 'clock', ['now', 'setTimer'])
   if (concurrency !== Number.POSITIVE_INFINITY) requireWhole(concurrency, 'concurrency', { from: 1 })
   requireWhole(maxInterruptions, 'maxInterruptions', { from: 0 })
+  requireWhole(leaseMs, 'leaseMs', { from: 100 })
   requireOptions(streams, 'streams', STREAM_NAMES)
   const { historyChunks = 10_000, historyBytes = 16 * 1_024 * 1_024 } = streams
   requireWhole(historyChunks, 'streams.historyChunks', { from: 1 })
@@ -76,11 +93,13 @@ export function readEngineOptions(options: EngineOptions, randomKey: () => strin
   if (retention.maxCount !== undefined) requireWhole(retention.maxCount, 'retention.maxCount', { from: 0 })
   return {
     tasks,
+    execute,
     concurrency,
     baseUrl: readBaseUrl(options.baseUrl),
     secretKeys: readSecretKeys(options.secretKey, randomKey),
     retention,
     maxInterruptions,
+    leaseMs,
     historyChunks,
     historyBytes,
   }

@@ -29,6 +29,7 @@ export type ErrorCode =
   | 'ERR_TASK_NOT_FOUND'
   | 'ERR_TOKEN_NOT_FOUND'
   | 'ERR_TOKEN_TIMED_OUT'
+  | 'ERR_TRANSACTION_UNSUPPORTED'
 
 /** The base of every error of this library; `code` is stable, the message is for people. */
 export class WaitpointError extends Error {

@@ -31,6 +31,8 @@ export interface ExecutorOptions {
   readonly engine: object
   readonly tasks: TaskRegistry
   readonly maxInterruptions: number
+  /** Without it nothing is claimed. */
+  readonly execute: boolean
   readonly slots: Slots
   readonly waitpoints: Waitpoints
   readonly journal: RunJournal
@@ -85,7 +87,7 @@ export class Executor {
 
   /** Claims what can run, in a microtask of its own: many triggers of one turn are one claim. */
   poke(): void {
-    if (this.#isClaimSet || this.#options.host.isClosing) return
+    if (this.#isClaimSet || !this.#options.execute || this.#options.host.isClosing) return
     this.#isClaimSet = true
     SETTLED.then(this.#claimOnce, this.#claimOnce)
   }
@@ -147,9 +149,15 @@ export class Executor {
     this.#report(ask, runId)
   }
 
-  /** Whatever hints were lost: what others may have done to the runs that execute here, or that are put off. */
-  recheck(): void {
-    for (const id of [...this.#scopes.keys(), ...this.#delayed.ids]) this.changedElsewhere(id)
+  /**
+   * Whatever hints were lost: what others may have done to the runs that execute here, or that are put off. `held`: how many
+   * are ours as storage sees it, if it has counted them; while these are as many as here nobody has canceled one.
+   */
+  recheck(held?: number): void {
+    const scopes = [...this.#scopes.values()].filter((scope) => !scope.isEnded)
+    const isCertain = held === scopes.length
+    const ids = isCertain ? [] : scopes.map(({ id }) => id)
+    for (const id of [...ids, ...this.#delayed.ids]) this.changedElsewhere(id)
   }
 
   /** Nobody has to wait for the end of its delay any more. */

@@ -3,6 +3,7 @@ import type { RandomSource } from '../contract/random.ts'
 import type { Awaitable, Storage } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
 import { createIdSource } from '../primitives/id.ts'
+import { correctClockAtOpen } from './clock-correction.ts'
 import { WaitpointError } from './errors.ts'
 import { currentScope } from './run-scope.ts'
 
@@ -37,6 +38,11 @@ export class Host {
   /** The name of this engine's lease. */
   get owner(): string {
     return this.#owner
+  }
+
+  /** Whether engines of other machines may be there, in real time. */
+  get meetsMachines(): boolean {
+    return this.clock.adjust !== undefined && this.storage.time !== undefined
   }
 
   /** Signs token URLs; kept in the storage, so that a URL outlives the process. */
@@ -108,13 +114,17 @@ export class Host {
   #begin(start: () => Awaitable<void>): Awaitable<void> {
     return chain(this.storage.open(), () => {
       this.#holdsStorage = true
+      return chain(correctClockAtOpen(this.clock, this.storage), () => this.#opened(start))
+    })
+  }
+
+  #opened(start: () => Awaitable<void>): Awaitable<void> {
+    this.#assertOpen()
+    const candidate = hex(this.random.bytes(32))
+    return chain(this.storage.settings.getOrInsert('url-secret', candidate), (secret) => {
       this.#assertOpen()
-      const candidate = hex(this.random.bytes(32))
-      return chain(this.storage.settings.getOrInsert('url-secret', candidate), (secret) => {
-        this.#assertOpen()
-        this.#secret = secret
-        return start()
-      })
+      this.#secret = secret
+      return start()
     })
   }
 

@@ -1,3 +1,4 @@
+import type { TransactionOptions } from './joined-transaction.ts'
 import type { RunStatus, TokenKind } from '../contract/records.ts'
 import type { CursorPagePromise } from './cursor-page.ts'
 import type { RunFailedError } from './errors.ts'
@@ -26,7 +27,7 @@ export type TaskOutput<Task> = Task extends { readonly '~types'?: (payload: neve
 export type RunReference = string | { readonly id: string }
 
 /** Options of `trigger`. */
-export interface TriggerOptions extends IdempotencyOptions {
+export interface TriggerOptions extends IdempotencyOptions, TransactionOptions {
   /** Starts later: a duration, or an instant. */
   readonly delay?: Duration | Date
   /** Gives up when it has not started by then: seconds, or a duration string. The run becomes `EXPIRED`. */

@@ -8,7 +8,7 @@ import { isFinal } from './run-status.ts'
 import { runIdOfToken, runToken } from './run-token.ts'
 import type { Slots } from './slots.ts'
 import { streamsTopic, streamTopic } from './stream-channel.ts'
-import type { Ticker } from './ticker.ts'
+import type { TickAbout, Ticker } from './ticker.ts'
 import type { Waitpoints } from './waitpoints.ts'
 
 const RETRY_MS = 1_000
@@ -30,12 +30,13 @@ export class StorageNews {
     this.#options = options
   }
 
-  ticked({ settled, expired, ready, claimable, leaseUntil }: TickResult, isBehind: boolean): void {
+  ticked(result: TickResult, { isBehind, isFull }: TickAbout): void {
+    const { settled, expired, ready, claimable, leaseUntil, held } = result
     const { journal, slots, executor } = this.#options
     // There are others on this storage, and hints are only hints; or an answer was lost, and nobody tells it again.
-    if (leaseUntil !== undefined || isBehind) {
+    if ((leaseUntil !== undefined && isFull) || isBehind) {
       journal.feed.notifyAll()
-      executor.recheck()
+      executor.recheck(isBehind ? undefined : held)
     }
     for (const token of settled) journal.token(token)
     journal.runs(expired)
@@ -49,6 +50,8 @@ export class StorageNews {
     switch (hint.topic) {
       case 'waits':
         return ticker.request()
+      case 'any':
+        return ticker.lookAtAll()
       case 'queue':
         slots.retry()
         return executor.poke()

@@ -4,6 +4,7 @@ import { chain } from '../primitives/awaitable.ts'
 import type { OptionNames } from '../primitives/require.ts'
 import { requireList, requireOptions } from '../primitives/require.ts'
 import { SubtaskUnwrapError } from './errors.ts'
+import { requireJoining, type TransactionOptions } from './joined-transaction.ts'
 import type { Kernel } from './kernel.ts'
 import { newRun, validatePayload } from './new-run.ts'
 import type {
@@ -42,7 +43,7 @@ export class EngineTasks implements TasksNamespace {
   trigger(id: string, payload: unknown, options: TriggerOptions = {}): Promise<RunHandle<never>> {
     return this.#kernel.call(() =>
       chain(this.#record(id, { payload, options }), (record) =>
-        chain(this.#insert(record, this.#kernel.scope()), (inserted) => this.#handle(inserted)),
+        chain(this.#insert(record, this.#kernel.scope(), options), (inserted) => this.#handle(inserted)),
       ),
     )
   }
@@ -51,10 +52,12 @@ export class EngineTasks implements TasksNamespace {
   async batchTrigger(id: string, items: readonly BatchItem<never>[]): Promise<BatchHandle<never>> {
     const runs = await this.#kernel.call(async () => {
       const records: RunRecord[] = []
-      for (const item of this.#items(id, items)) records.push(await this.#record(id, item))
+      const requests = this.#items(id, items)
+      for (const item of requests) records.push(await this.#record(id, item))
       const handles: RunHandle<never>[] = []
       const scope = this.#kernel.scope()
-      for (const record of records) handles.push(this.#handle(await this.#insert(record, scope)))
+      for (const [at, record] of records.entries())
+        handles.push(this.#handle(await this.#insert(record, scope, requests[at]?.options)))
       return handles
     })
     return { runs }
@@ -108,6 +111,10 @@ export class EngineTasks implements TasksNamespace {
   /** The record of a child run; its place among the waits of the run is taken at once, whatever checking it takes. */
   #child(scope: RunScope, id: string, request: NewChild): Awaitable<RunRecord> {
     this.#kernel.parts.tasks.require(id)
+    if (request.options.transaction !== undefined)
+      throw new TypeError(
+        `Cannot wait for a run of task "${id}" in a transaction: it would wait for its commit`,
+      )
     const payloadJson = toJson(request.payload, `the payload of task "${id}"`)
     const key = implicitKey(scope, 'trigger', { id, payloadJson, options: request.options })
     return this.#record(id, request, { scope, key })
@@ -134,6 +141,7 @@ export class EngineTasks implements TasksNamespace {
   ): Awaitable<RunRecord> {
     const { host, tasks } = this.#kernel.parts
     const definition = tasks.require(id)
+    requireJoining(host.storage, options, `trigger task "${id}"`)
     const scope = child?.scope ?? this.#kernel.scope()
     const context = { parent: scope?.record, key: child?.key }
     const create = (): RunRecord => newRun(host, definition, { payload, options, context })
@@ -145,12 +153,18 @@ export class EngineTasks implements TasksNamespace {
     })
   }
 
-  #insert(record: RunRecord, scope: RunScope | undefined): Awaitable<Inserted<RunRecord>> {
+  #insert(
+    record: RunRecord,
+    scope: RunScope | undefined,
+    { transaction }: TransactionOptions = {},
+  ): Awaitable<Inserted<RunRecord>> {
     const { host, journal } = this.#kernel.parts
     // Checking the payload may have taken a while.
     if (host.isClosed) throw host.closedError()
-    const request = { record, fence: fenceOf(scope), now: host.now(), by: host.owner }
+    const request = { record, fence: fenceOf(scope), transaction, now: host.now(), by: host.owner }
     return chain(this.#kernel.written(scope, host.storage.runs.insert(request)), (inserted) => {
+      // It is not there yet, and may never be: the storage tells when it is.
+      if (transaction !== undefined) return inserted
       if (!inserted.isCached) journal.run(record)
       // Also of a cached one: the answer to the call that stored it may have been lost.
       if (!host.isClosed) this.#expect(inserted.record)

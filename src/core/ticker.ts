@@ -1,16 +1,22 @@
 import type { CancelTimer } from '../contract/clock.ts'
 import type { NextDue, TickResult } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
+import { correctClock } from './clock-correction.ts'
 import type { Host } from './host.ts'
 
-const LEASE_MS = 30_000
-const RENEW_MS = LEASE_MS / 3
 const TICK_LIMIT = 1_000
 const RETRY_MS = 1_000
 
+export interface TickAbout {
+  /** An answer was lost before, and with it what it told. */
+  readonly isBehind: boolean
+  /** It is time to look at what hints should have told: once in a while, or because they may have been lost. */
+  readonly isFull: boolean
+}
+
 export interface TickerEvents {
-  /** What a tick found; the lease is alive. `isBehind`: an answer was lost before, and with it what it told. */
-  readonly ticked: (result: TickResult, isBehind: boolean) => void
+  /** What a tick found; the lease is alive. */
+  readonly ticked: (result: TickResult, about: TickAbout) => void
   /** The lease was lost: everything that executes here is stale. */
   readonly leaseLost: () => void
   readonly failed: (error: unknown) => void
@@ -22,6 +28,7 @@ export interface TickerEvents {
  */
 export class Ticker {
   readonly #host: Host
+  readonly #leaseMs: number
   readonly #events: TickerEvents
   #due: NextDue | undefined
   #expected: NextDue | undefined
@@ -31,10 +38,13 @@ export class Ticker {
   #isTicking = false
   #isRequested = false
   #isBehind = false
+  /** When everything is looked at next, if not before. */
+  #lookAt = -Infinity
   #isStopped = false
 
-  constructor(host: Host, events: TickerEvents) {
+  constructor(host: Host, leaseMs: number, events: TickerEvents) {
     this.#host = host
+    this.#leaseMs = leaseMs
     this.#events = events
   }
 
@@ -83,6 +93,12 @@ export class Ticker {
     )
   }
 
+  /** Anything may have changed: ticks now, and looks at everything. */
+  lookAtAll(): void {
+    this.#lookAt = -Infinity
+    this.request()
+  }
+
   /** Ticks now, or right after the tick that is under way. */
   request(): void {
     if (this.#isStopped) return
@@ -100,6 +116,7 @@ export class Ticker {
 
   #failed(error: unknown): void {
     this.#isTicking = false
+    this.#lookAt = -Infinity
     this.catchUp('a tick that failed')
     this.#events.failed(error)
   }
@@ -108,16 +125,22 @@ export class Ticker {
     this.#isTicking = true
     const host = this.#host
     const now = host.now()
-    const leaseUntil = now + LEASE_MS
-    const question = { owner: host.owner, leaseUntil, endless: true, now, limit: TICK_LIMIT }
+    const leaseUntil = now + this.#leaseMs
+    const isFull = now >= this.#lookAt
+    if (isFull) this.#lookAt = this.#renewAt(now)
+    const { owner, meetsMachines } = host
+    // The hint that ends an endless lease may be lost on the way from another machine: then this engine looks by itself.
+    const endless = !meetsMachines
+    const question = { owner, leaseUntil, endless, census: isFull, now, limit: TICK_LIMIT }
     // Until storage has answered, the lease it may have granted is what counts.
-    this.#upkeepAt(now + RENEW_MS)
-    return chain(host.storage.tick(question), (result) => this.#ticked(result, now))
+    this.#upkeepAt(this.#renewAt(now))
+    return chain(host.storage.tick(question), (result) => this.#ticked(result, { now, isFull }))
   }
 
-  #ticked(result: TickResult, now: number): void {
+  #ticked(result: TickResult, { now, isFull }: { readonly now: number; readonly isFull: boolean }): void {
     this.#isTicking = false
     if (this.#isStopped) return
+    if (result.time !== undefined) correctClock(this.#host.clock, { askedAt: now, time: result.time })
     if (!result.alive) {
       this.#events.leaseLost()
       this.request()
@@ -125,14 +148,19 @@ export class Ticker {
     }
     this.#arm(earlier(this.#expected, result.nextDue))
     this.#expected = undefined
-    const renewAt = result.leaseUntil === undefined ? Infinity : now + RENEW_MS
+    const renewAt = result.leaseUntil === undefined ? Infinity : this.#renewAt(now)
     this.#upkeepAt(Math.min(renewAt, result.nextLease?.at ?? Infinity))
     const isBehind = this.#isBehind
     this.#isBehind = false
-    this.#events.ticked(result, isBehind)
+    this.#events.ticked(result, { isBehind, isFull })
     if (!this.#isRequested) return
     this.#isRequested = false
     this.request()
+  }
+
+  /** Two more may fail before the lease ends. */
+  #renewAt(now: number): number {
+    return now + this.#leaseMs / 3
   }
 
   #arm(due: NextDue | undefined): void {

@@ -1,3 +1,4 @@
+import type { TransactionOptions } from './joined-transaction.ts'
 import type { TokenStatus } from '../contract/records.ts'
 import type { CursorPagePromise } from './cursor-page.ts'
 import type { WaitpointTimeoutError } from './errors.ts'
@@ -159,7 +160,11 @@ export interface WaitNamespace {
    * Completes a token with any JSON value (specification 2.6); the first completion wins and the others are told so.
    * Rejects with `ERR_TOKEN_NOT_FOUND` or `ERR_NOT_SERIALIZABLE`.
    */
-  completeToken(token: TokenReference, output?: unknown): Promise<CompletedToken>
+  completeToken(
+    token: TokenReference,
+    output?: unknown,
+    options?: TransactionOptions,
+  ): Promise<CompletedToken>
   /** A token with its output (specification 2.3). Rejects with `ERR_TOKEN_NOT_FOUND`. */
   retrieveToken<Output = unknown>(token: TokenReference): Promise<RetrievedToken<Output>>
   /**

@@ -1,3 +1,4 @@
+import { requireJoining, type TransactionOptions } from './joined-transaction.ts'
 import type { KeyRecord, TokenKind, TokenRecord } from '../contract/records.ts'
 import type { Awaitable, Inserted } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
@@ -42,6 +43,7 @@ const TOKEN_PREFIX = 'waitpoint_'
 
 const KEY_NAMES: OptionNames<IdempotencyOptions> = { idempotencyKey: true, idempotencyKeyTTL: true }
 const CREATE_NAMES: OptionNames<CreateTokenOptions> = { ...KEY_NAMES, timeout: true, tags: true }
+const COMPLETE_NAMES: OptionNames<TransactionOptions> = { transaction: true }
 const FOR_TOKEN_NAMES: OptionNames<ForTokenOptions> = { ...KEY_NAMES, signal: true }
 const FOR_NAMES: OptionNames<WaitForOptions> = { ...FOR_TOKEN_NAMES, ...SLEEP_PARTS }
 const UNTIL_NAMES: OptionNames<WaitUntilOptions> = { ...FOR_TOKEN_NAMES, date: true, throwIfInThePast: true }
@@ -95,13 +97,20 @@ export class EngineWait implements WaitNamespace {
     )
   }
 
-  completeToken(token: TokenReference, output?: unknown): Promise<CompletedToken> {
+  completeToken(
+    token: TokenReference,
+    output?: unknown,
+    options: TransactionOptions = {},
+  ): Promise<CompletedToken> {
     const { host, journal, ticker } = this.#kernel.parts
     return this.#kernel.call(() => {
       const id = tokenId(token)
+      requireOptions(options, 'the options of wait.completeToken', COMPLETE_NAMES)
+      requireJoining(host.storage, options, `complete token "${id}"`)
       const outputJson = toJson(output, `the output of token "${id}"`)
+      const { transaction } = options
       const scope = this.#kernel.scope()
-      const request = { id, outputJson, fence: fenceOf(scope), by: host.owner, now: host.now() }
+      const request = { id, outputJson, fence: fenceOf(scope), transaction, by: host.owner, now: host.now() }
       const asked = host.storage.tokens.settle(request)
       // It may be stored all the same: who waits for it is told by the tick that comes.
       if (isPromise(asked)) asked.catch(() => ticker.catchUp('a completion that failed'))
@@ -109,6 +118,8 @@ export class EngineWait implements WaitNamespace {
       return chain(settled, (answer) => {
         if (answer === undefined || answer.record.kind !== 'MANUAL') throw tokenNotFound(id)
         const { record, won } = answer
+        // It has not happened yet, and may never: who waits for it is told by the storage when it has.
+        if (transaction !== undefined) return { success: won, status: record.status }
         if (answer.settledNow) journal.token(record)
         ticker.settled(record.timeoutAt)
         return { success: won, status: record.status }

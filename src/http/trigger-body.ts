@@ -22,7 +22,8 @@ export interface TriggerBodyContext {
   readonly packetAt: (path: string) => Packet | undefined
 }
 
-const NAMES: OptionNames<TriggerOptions> = {
+/** Nobody outside of the process has its transactions. */
+const NAMES: OptionNames<Omit<TriggerOptions, 'transaction'>> = {
   delay: true,
   ttl: true,
   tags: true,

@@ -48,11 +48,12 @@ export class HintBoard {
 
   /** Waits of `owner` became ready; told once, however many they are. */
   waits(owner: string, by: string | undefined): void {
-    if (owner === by) return
-    const listeners = this.#subscribers.get(owner)
-    if (listeners === undefined) return
-    const isTold = this.#sendings.some((one) => one.listeners === listeners && one.hint.topic === 'waits')
-    if (!isTold) this.#sendings.push({ listeners, hint: { topic: 'waits' } })
+    if (owner !== by) this.#tellOwner(owner, 'waits')
+  }
+
+  /** Anything may have changed for `owner`. */
+  any(owner: string): void {
+    this.#tellOwner(owner, 'any')
   }
 
   flush(): void {
@@ -62,6 +63,13 @@ export class HintBoard {
     for (const { listeners, hint } of sendings) {
       for (const listener of [...listeners]) send(listener, hint)
     }
+  }
+
+  #tellOwner(owner: string, topic: 'waits' | 'any'): void {
+    const listeners = this.#subscribers.get(owner)
+    if (listeners === undefined) return
+    const isTold = this.#sendings.some((one) => one.listeners === listeners && one.hint.topic === topic)
+    if (!isTold) this.#sendings.push({ listeners, hint: { topic } })
   }
 
   #isHeard(by: string | undefined): boolean {

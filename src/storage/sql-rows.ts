@@ -110,6 +110,11 @@ export function runValues(record: RunRecord): readonly Value[] {
   ]
 }
 
+/** What a limit of a queue counts in: the queue, or one concurrency key of it. */
+export function laneOf({ queue, concurrencyKey }: RunRecord): string {
+  return concurrencyKey === undefined ? queue : JSON.stringify([queue, concurrencyKey])
+}
+
 /** A field as a column. */
 export function orNull<Value extends string | number>(value: Value | undefined): Value | null {
   return value ?? null

@@ -1,5 +1,6 @@
 import type { ChunkRecord } from '../contract/records.ts'
 import { JsonText } from '../primitives/json.ts'
+import { BREAK, onOneLine } from './chunk-lines.ts'
 import type { SqliteSession } from './sqlite-session.ts'
 
 interface ChunkRange {
@@ -16,8 +17,6 @@ interface ChunkBatch {
   readonly chunks: readonly ChunkRecord[]
 }
 
-/** JSON on one line has none: what separates the chunks of a row. */
-const BREAK = '\n'
 const ROWS_AT_ONCE = 64
 
 /** All chunks of one append are one row. */
@@ -60,8 +59,4 @@ export function readChunkRows(
     if (next === before) break
   }
   return chunks
-}
-
-function onOneLine(text: string): string {
-  return text.includes(BREAK) ? JSON.stringify(JSON.parse(text)) : text
 }

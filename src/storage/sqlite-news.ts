@@ -77,7 +77,7 @@ export class SqliteNews {
   stir(): void {
     for (const owner of this.#owners.keys()) {
       this.#stirred.add(owner)
-      this.#board.waits(owner, undefined)
+      this.#board.any(owner)
     }
     this.#board.flush()
   }

@@ -1,6 +1,6 @@
 import type { RunRecord, SegmentEnd } from '../contract/records.ts'
 import type { RunUpdated } from '../contract/storage.ts'
-import { orNull, RUN_COLUMNS, runValues, runOfValues, textsColumn } from './sql-rows.ts'
+import { laneOf, orNull, RUN_COLUMNS, runValues, runOfValues, textsColumn } from './sql-rows.ts'
 import { endSegment, type StreamRow } from './sqlite-segments.ts'
 import type { SqlValue } from './sqlite-handle.ts'
 import type { SqliteSession } from './sqlite-session.ts'
@@ -53,11 +53,6 @@ export function storedRun(values: readonly SqlValue[]): StoredRun {
 export function findRun({ database }: SqliteSession, id: string): StoredRun | undefined {
   const row = database.values(`SELECT ${STORED_RUN} FROM runs WHERE id = ?`, id)
   return row && storedRun(row)
-}
-
-/** What a limit of a queue counts in: the queue, or one concurrency key of it. */
-export function laneOf({ queue, concurrencyKey }: RunRecord): string {
-  return concurrencyKey === undefined ? queue : JSON.stringify([queue, concurrencyKey])
 }
 
 export function insertRunRow(session: SqliteSession, record: RunRecord, act: Act): void {

@@ -9,7 +9,7 @@ import type {
   RunUpdated,
 } from '../contract/storage.ts'
 import { changedDraft, finalDraft } from './run-draft.ts'
-import { runOfValues } from './sql-rows.ts'
+import { laneOf, runOfValues } from './sql-rows.ts'
 import { claimRuns } from './sqlite-claims.ts'
 import { isTaken } from './sqlite-errors.ts'
 import { listRuns } from './sqlite-lists.ts'
@@ -18,7 +18,6 @@ import {
   findRun,
   finishRun,
   insertRunRow,
-  laneOf,
   moveRun,
   replaceRun,
   STORED_RUN,

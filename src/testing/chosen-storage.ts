@@ -5,6 +5,7 @@ import type { Storage } from '../contract/storage.ts'
 import { memoryStorage } from '../storage/memory.ts'
 import { sqliteStorage } from '../storage/sqlite.ts'
 import { alwaysAsync } from './async-storage.ts'
+import { temporaryPostgres } from './temporary-postgres.ts'
 import { TestError } from './test-error.ts'
 
 const STDERR = 2
@@ -14,6 +15,7 @@ const kinds: Readonly<Record<string, () => Storage>> = {
   memory: memoryStorage,
   'memory-async': () => alwaysAsync(memoryStorage()),
   sqlite: () => sqliteStorage(join(temporaryFolder(), `${(files += 1)}.db`)),
+  postgres: temporaryPostgres,
 }
 
 /** Of the files of SQLite storages: one for this process, gone when it ends. */

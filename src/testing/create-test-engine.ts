@@ -46,7 +46,7 @@ export interface TestEngineOptions extends Omit<EngineOptions, 'clock'> {
  * same ids and jitter for the same seed.
  *
  * `WAITPOINT_STORAGE` names another storage to use where none is given: `memory-async` answers like one that is not in
- * memory, `sqlite` is a temporary file (Node 22.13 or later). Rejects as `createEngine` and `testClock` throw, and with what is wrong with the storage.
+ * memory, `sqlite` is a temporary file (Node 22.13 or later), `postgres` a schema in the database of `WAITPOINT_POSTGRES_URL`. Rejects as `createEngine` and `testClock` throw, and with what is wrong with the storage.
  *
  * @example
  * ```ts

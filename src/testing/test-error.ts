@@ -1,6 +1,11 @@
 /** What can be wrong with how a test uses its fixture; codes never change. */
 export type TestErrorCode =
-  'ERR_NO_SUCH_TOKEN' | 'ERR_SEVERAL_TOKENS' | 'ERR_NOT_UNDER_TEST' | 'ERR_UNKNOWN_STORAGE' | 'ERR_LOOSE_ENDS'
+  | 'ERR_NO_SUCH_TOKEN'
+  | 'ERR_SEVERAL_TOKENS'
+  | 'ERR_NOT_UNDER_TEST'
+  | 'ERR_UNKNOWN_STORAGE'
+  | 'ERR_NO_POSTGRES'
+  | 'ERR_LOOSE_ENDS'
 
 /** An error of the fixture; every message says what to do. */
 export class TestError extends Error {

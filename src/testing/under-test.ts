@@ -1,4 +1,4 @@
-import type { Clock } from '../contract/clock.ts'
+import type { HoldingClock } from '../contract/clock.ts'
 import { TestError } from './test-error.ts'
 import type { TestEngine } from './test-engine.ts'
 
@@ -12,7 +12,7 @@ export interface AwaitableRun {
 let question: { answer?: TestEngine } | undefined
 
 /** A clock that answers for its engine. */
-export function answeringClock(clock: Required<Clock>, whose: () => TestEngine): Required<Clock> {
+export function answeringClock(clock: HoldingClock, whose: () => TestEngine): HoldingClock {
   return {
     ...clock,
     hold(hold) {

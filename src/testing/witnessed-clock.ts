@@ -1,10 +1,10 @@
-import type { Clock } from '../contract/clock.ts'
+import type { HoldingClock } from '../contract/clock.ts'
 import type { TestClock } from '../clock/test-clock.ts'
 import { captureOrigin } from './origin.ts'
 import type { Witness } from './witness.ts'
 
 /** The clock as an engine under a fixture sees it: its timers and holds carry what the witness knows of them. */
-export function witnessedClock(clock: TestClock, witness: Witness): Required<Clock> {
+export function witnessedClock(clock: TestClock, witness: Witness): HoldingClock {
   return {
     now: () => clock.now(),
     setTimer(at, fire, about = { label: 'timer' }) {

@@ -26,13 +26,16 @@ export type AroundOperation = <Args extends readonly unknown[], Answer>(
  * that a new one of the contract does not compile until it is.
  */
 export function wrapStorage(storage: Storage, around: AroundOperation): Storage {
+  const { time } = storage
   return {
     ...(storage.retention === undefined ? {} : { retention: storage.retention }),
+    ...(storage.joinsTransactions === undefined ? {} : { joinsTransactions: storage.joinsTransactions }),
     runs: wrapRuns(storage.runs, around),
     tokens: wrapTokens(storage.tokens, around),
     chunks: wrapChunks(storage.chunks, around),
     settings: wrapSettings(storage.settings, around),
     open: around('open', () => storage.open()),
+    ...(time === undefined ? {} : { time: around('time', () => time()) }),
     tick: around('tick', (request) => storage.tick(request)),
     subscribe: (owner, listener) => storage.subscribe(owner, listener),
     leave: around('leave', (request) => storage.leave(request)),

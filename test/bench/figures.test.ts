@@ -9,6 +9,7 @@ import { lists } from '../../bench/figures/lists.ts'
 import { http } from '../../bench/figures/http.ts'
 import { parked } from '../../bench/figures/parked.ts'
 import { createPeersFigure } from '../../bench/figures/peers.ts'
+import { postgres } from '../../bench/figures/postgres.ts'
 import { restart } from '../../bench/figures/restart.ts'
 import { readers } from '../../bench/figures/readers.ts'
 import { resume } from '../../bench/figures/resume.ts'
@@ -22,6 +23,7 @@ import { RecordedApprovals } from '../../bench/bare/recorded-approvals.ts'
 import type { Lab } from '../../bench/lab.ts'
 import { openPark } from '../../bench/park.ts'
 import type { Peer } from '../../bench/peers/peer.ts'
+import { openWorker } from '../../bench/postgres-worker.ts'
 import { takeTally } from '../../bench/tally.ts'
 
 const COUNT = 10
@@ -41,6 +43,7 @@ const lab: Lab = {
   },
   missing: ({ packageName }) => (packageName === '' ? undefined : 'a test asks for none'),
   measureTally: takeTally,
+  startWorker: openWorker,
 }
 
 const peer: Peer = {
@@ -67,6 +70,7 @@ const all = [
   schedules,
   disk,
   restart,
+  postgres,
   http,
   startUp,
   peers,
@@ -99,11 +103,12 @@ describe('figures', () => {
     expect(failed).toHaveLength(2)
     expect(lines.filter((line) => 'ours' in line)).toHaveLength(2)
   })
+
   it('plots a peer beside ours, and says why another is not there', async () => {
     const lines = await growth.measure(lab)
     expect(lines.filter((line) => 'why' in line && line.why.includes('out of order'))).toHaveLength(1)
     const runsAtOnce = lines.find(({ what }) => what.startsWith('runs with a wait'))
-    const names = runsAtOnce && 'curve' in runsAtOnce ? runsAtOnce.curve?.lines.map(({ name }) => name) : []
+    const names = runsAtOnce && 'curve' in runsAtOnce ? runsAtOnce.curve.lines.map(({ name }) => name) : []
     expect(names).toEqual(['waitpoint', 'bare limit', 'a peer'])
   })
 })

@@ -85,6 +85,21 @@ describe('systemClock', () => {
       expect(hasFired).toBe(true)
     })
 
+    it('goes by the time it was set to: what is due by it fires, and the rest at its instant', async () => {
+      const clock = systemClock()
+      const start = clock.now()
+      const fired: number[] = []
+      for (const inMs of [3_000, 8_000]) clock.setTimer(start + inMs, () => fired.push(clock.now() - start))
+      clock.adjust?.(5_000)
+      await vi.advanceTimersByTimeAsync(0)
+      expect(fired).toEqual([5_000])
+      clock.adjust?.(-6_000)
+      await vi.advanceTimersByTimeAsync(8_999)
+      expect(fired).toEqual([5_000])
+      await vi.advanceTimersByTimeAsync(1)
+      expect(fired).toEqual([5_000, 8_000])
+    })
+
     it('shares nothing with another one', () => {
       const [one, other] = [systemClock(), systemClock()]
       const fired: string[] = []

@@ -9,10 +9,12 @@ const plain = task({ id: 'plain', run: () => undefined })
 
 describe('createEngine', () => {
   it.each<[string, unknown]>([
+    ['an execute that is no boolean', { execute: 'no' }],
     ['a concurrency of 0', { concurrency: 0 }],
     ['half a concurrency', { concurrency: 1.5 }],
     ['a concurrency that is no number', { concurrency: Number.NaN }],
     ['negative maxInterruptions', { maxInterruptions: -1 }],
+    ['a lease that nobody could renew in time', { leaseMs: 99 }],
     ['a history of nothing', { streams: { historyChunks: 0 } }],
     ['a history of no bytes', { streams: { historyBytes: 0.5 } }],
     ['a baseUrl that is no address', { baseUrl: 'example.org' }],

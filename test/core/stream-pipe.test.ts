@@ -14,11 +14,10 @@ import {
   reportedErrors,
   watchers,
 } from '../support/streams.ts'
+import { turn } from '../support/turn.ts'
 
 /** How far a source may be ahead of a task that reads. */
 const BOUND = 17
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Runs `body` as a task and answers its output. */
 async function inTask<Output>(

@@ -14,8 +14,7 @@ import {
   numbers,
   sourceOf,
 } from '../support/streams.ts'
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+import { turn } from '../support/turn.ts'
 
 /** One read of a stream: a chunk, or the gap it reported. */
 type Seen = number | StreamLaggedError

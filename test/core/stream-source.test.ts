@@ -2,10 +2,9 @@ import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { checkSource, readSource } from '../../src/core/stream-source.ts'
 import { CountSource, PushSource, sourceOf } from '../support/streams.ts'
+import { turn } from '../support/turn.ts'
 
 /** Lets everything run that needs no time. */
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
 describe('readSource', () => {
   it.each([
     ['an async generator', () => sourceOf('a', 'b')],

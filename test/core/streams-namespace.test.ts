@@ -15,8 +15,7 @@ import {
   sourceOf,
   watchers,
 } from '../support/streams.ts'
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+import { turn } from '../support/turn.ts'
 
 /** A task that writes 0 … 9 under `k`. */
 const counting = bodyTask(async ({ metadata }) => {

@@ -17,8 +17,7 @@ import {
   sourceOf,
   watchers,
 } from '../support/streams.ts'
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+import { turn } from '../support/turn.ts'
 
 async function turns(count: number): Promise<void> {
   for (const _ of numbers(count)) await turn()

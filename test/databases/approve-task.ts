@@ -13,15 +13,20 @@ export const NEVER: Date = new Date('2100-01-01')
 export const APPROVE_TAG = 'load'
 const CHUNKS = 5
 
+/** Who is told what happens in a run. */
+export interface ApproveListeners {
+  readonly kept?: (run: string, effect: string) => void
+  readonly aborted?: (run: string, reason: unknown) => void
+}
+
 /** A run with one of everything that must survive: an effect, a stream and a wait. */
-export function approveTask(
-  kept: (run: string, effect: string) => void = () => undefined,
-): Task<string, Approval> {
+export function approveTask({ kept, aborted }: ApproveListeners = {}): Task<string, Approval> {
   return task({
     id: 'approve',
-    run: async (name: string, { ctx }) => {
+    run: async (name: string, { ctx, signal }) => {
+      signal.addEventListener('abort', () => aborted?.(ctx.run.id, signal.reason))
       const effect = await once('effect', () => `${name} of ${process.pid}`)
-      kept(ctx.run.id, effect)
+      kept?.(ctx.run.id, effect)
       await metadata.stream('draft', words(ctx.attempt.number))
       const token = await wait.createToken({ tags: [APPROVE_TAG], timeout: NEVER })
       const value = await wait.forToken<number>(token).unwrap()

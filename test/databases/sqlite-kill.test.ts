@@ -6,10 +6,10 @@ import { pauseReal } from '../../src/storage/real-timer.ts'
 import { openDriver, temporaryFolder } from './drivers.ts'
 import { copyOf } from './fixtures/fixture.ts'
 import { killAt, measurePhase } from './kill/aim.ts'
-import { buildWorker, ended, killNow, startWorker } from './kill/killed-process.ts'
-import { checkAtEnd } from './kill/last-look.ts'
+import { buildProgram, ended, killNow, startProgram } from './kill/killed-process.ts'
 import { observe } from './kill/observer.ts'
 import type { Phase } from './kill/phases.ts'
+import { checkAtEnd } from './kill/verdict.ts'
 
 /** More in the long run: `WAITPOINT_KILLS=200`. */
 const KILLS = Number(process.env['WAITPOINT_KILLS'] ?? 20)
@@ -40,14 +40,14 @@ describe('a process that is killed at any moment', () => {
   const typicalMs = new Map<Phase, number>()
 
   beforeAll(async () => {
-    program = await buildWorker()
+    program = await buildProgram('worker')
     for (const [phase, count] of [
       ['start', 1],
       ['commit', 21],
       ['checkpoint', 21],
     ] as const) {
       const files = [folder.file(`${phase}.db`), folder.file('unread')] as const
-      typicalMs.set(phase, await measurePhase(startWorker(program, ...files, 'load', phase), count))
+      typicalMs.set(phase, await measurePhase(startProgram([program, ...files, 'load', phase]), count))
     }
   }, 60_000)
   afterAll(() => {
@@ -64,12 +64,12 @@ describe('a process that is killed at any moment', () => {
     const phase = PHASES[life % PHASES.length]
     const [fraction, occurrence] = [draw(LATEST), 1 + Math.floor(draw(MOST_COMMITS))]
     if (phase === undefined) {
-      const child = startWorker(program, ...files, 'load')
+      const child = startProgram([program, ...files, 'load'])
       await pauseReal(60 + (fraction / LATEST) * LONGEST_LIFE_MS)
       await killNow(child)
       return
     }
-    await killAt(startWorker(program, ...files, 'load', phase), {
+    await killAt(startProgram([program, ...files, 'load', phase]), {
       occurrence: phase === 'start' ? 1 : occurrence,
       delayMs: fraction * (typicalMs.get(phase) ?? 0),
     })
@@ -88,7 +88,7 @@ describe('a process that is killed at any moment', () => {
         const lives = Array.from({ length: together }, (_, index) => live(kill + index, files, draw))
         await Promise.all(lives)
       }
-      const printed = await ended(startWorker(program, ...files, 'finish'))
+      const printed = await ended(startProgram([program, ...files, 'finish']))
       expect(checkAtEnd(printed, files[1])).toBeGreaterThan(kills)
     },
     KILLS * 5_000 + 60_000,
@@ -102,7 +102,7 @@ describe('a process that is killed at any moment', () => {
       const draw = drawing(SEED)
       const start = (name: string, mode: 'load' | 'finish', phase: readonly Phase[]) => {
         const database = folder.file(`${name}.db`)
-        return startWorker(program, database, folder.file(name), mode, ...phase)
+        return startProgram([program, database, folder.file(name), mode, ...phase])
       }
       copyFileSync(path, folder.file('measured.db'))
       const typical = await measurePhase(start('measured', 'load', ['migration']), 1)

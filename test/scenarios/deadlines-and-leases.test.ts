@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createEngine, task } from 'waitpoint'
 import { createTestEngine, testClock } from 'waitpoint/testing'
-import { projectStorage } from '../support/abandon.ts'
+import { abandonable, projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { pausing } from '../support/crash-point.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
@@ -87,6 +87,34 @@ describe('the lease of an engine', () => {
     await clock.advance('1h')
     expect(calls).toBe(1)
     expect((await b.engine.runs.retrieve(run.id)).status).toBe('COMPLETED')
+  })
+
+  it('may be as short as the option says: it is renewed in time, and ends in time', async () => {
+    const clock = testClock({ mode: 'manual' })
+    const storage = projectStorage()
+    const ports = abandonable(clock, storage)
+    let calls = 0
+    const slow = bodyTask(async () => {
+      calls += 1
+      await clock.sleep('1m')
+    })
+    const lost = await createTestEngine({ ...ports, tasks: [slow], seed: 'lost', leaseMs: 3_000 })
+    const run = await lost.engine.trigger(slow, null)
+    await clock.settle()
+    await using other = await createTestEngine({
+      tasks: [slow],
+      storage,
+      clock,
+      seed: 'other',
+      leaseMs: 3_000,
+    })
+    await clock.advance('30s')
+    expect(calls).toBe(1)
+    ports.abandon()
+    await clock.advance('3s')
+    expect(calls).toBe(2)
+    await clock.advance('1m')
+    expect((await other.engine.runs.retrieve(run.id)).status).toBe('COMPLETED')
   })
 
   it('of an engine that is alone outlives a suspended machine', async () => {

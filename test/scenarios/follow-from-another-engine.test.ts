@@ -14,8 +14,7 @@ import {
   PushSource,
   watchers,
 } from '../support/streams.ts'
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+import { turn } from '../support/turn.ts'
 
 describe('a run followed from another engine', () => {
   it('shows every chunk as it is written, and ends with the run', async () => {

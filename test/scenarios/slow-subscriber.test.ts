@@ -4,8 +4,7 @@ import type { Engine } from 'waitpoint'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { chunksOf, collect, CountSource, follow, numbers, watchers } from '../support/streams.ts'
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+import { turn } from '../support/turn.ts'
 
 /** Counts turns of the event loop until it is stopped. */
 function turnCounter(): { readonly count: () => number; readonly stop: () => void } {

@@ -6,8 +6,8 @@ import { testClock } from '../../src/testing/test-clock.ts'
 import { abandonable, projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { collect, collectUntilError, nextChunk, numbers, PushSource, sourceOf } from '../support/streams.ts'
+import { turn } from '../support/turn.ts'
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 const retry = { maxAttempts: 2, minTimeoutInMs: 1_000, randomize: false }
 
 /** Run parts as `#attempt`, chunks as they are. */

@@ -5,6 +5,8 @@ export interface DocBlock {
   readonly document: string
   /** The line of the document its code starts on. */
   readonly line: number
+  /** What it is called, if its first line says so (`// tasks.ts`): it is not run by itself, but by others that need it. */
+  readonly file: string | undefined
   /** The block, after the code of the `<!-- ts … -->` comment before it, if there is one. */
   readonly code: string
   /** How many lines of the code come from that comment. */
@@ -49,6 +51,7 @@ function block(part: { document: string; line: number; hidden: string; code: str
   return {
     document,
     line,
+    file: /^\/\/ ([\w-]+\.ts)$/m.exec(code.split('\n', 1)[0] ?? '')?.[1],
     code: hidden + code,
     hiddenLines: hidden.split('\n').length - 1,
     prints: [...code.matchAll(/\/\/ => (.*)$/gm)].map(([, printed = '']) => printed.trim()),

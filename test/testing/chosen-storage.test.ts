@@ -35,7 +35,7 @@ describe('WAITPOINT_STORAGE', () => {
     vi.stubEnv('WAITPOINT_STORAGE', 'paper')
     await expect(createTestEngine()).rejects.toMatchObject({
       code: 'ERR_UNKNOWN_STORAGE',
-      message: 'Cannot use WAITPOINT_STORAGE "paper": use "memory", "memory-async" or "sqlite"',
+      message: 'Cannot use WAITPOINT_STORAGE "paper": use "memory", "memory-async", "sqlite" or "postgres"',
     })
   })
 

@@ -3,26 +3,47 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
+const here = fileURLToPath(new URL('..', import.meta.url))
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+
 /** Builds a program of this folder, once for all its lives; next to the drivers it loads. */
-export async function buildWorker(): Promise<string> {
-  const here = fileURLToPath(new URL('..', import.meta.url))
-  const outfile = `${here}node_modules/.cache/worker-${process.pid}.mjs`
-  const root = fileURLToPath(new URL('../../..', import.meta.url))
+export async function buildProgram(name: 'worker' | 'witness'): Promise<string> {
+  const outfile = `${here}node_modules/.cache/${name}-${process.pid}.mjs`
   await build({
-    entryPoints: [`${here}kill/worker.ts`],
+    entryPoints: [`${here}kill/${name}.ts`],
     outfile,
     bundle: true,
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    alias: { waitpoint: `${root}src/index.ts`, 'waitpoint/sqlite': `${root}src/sqlite.ts` },
+    alias: {
+      waitpoint: `${root}src/index.ts`,
+      'waitpoint/postgres': `${root}src/postgres.ts`,
+      'waitpoint/sqlite': `${root}src/sqlite.ts`,
+    },
     logLevel: 'silent',
   })
   return outfile
 }
 
-export function startWorker(program: string, ...args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+export interface ProgramOptions {
+  /** How long the others wait for a sign of its life. Default: as long as they do by default. */
+  readonly leaseMs?: number
+  /** How far its wall clock is ahead of the others'. Default: not at all. */
+  readonly aheadMs?: number
+}
+
+/** Starts a program with its arguments. */
+export function startProgram(
+  command: readonly string[],
+  { leaseMs, aheadMs }: ProgramOptions = {},
+): ChildProcess {
+  const env = {
+    ...process.env,
+    ...(leaseMs !== undefined && { WAITPOINT_LEASE_MS: String(leaseMs) }),
+    ...(aheadMs !== undefined && { WAITPOINT_AHEAD_MS: String(aheadMs) }),
+  }
+  return spawn(process.execPath, command, { env, stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
 /** What it printed, once it has ended by itself. */
@@ -30,13 +51,13 @@ export async function ended(child: ChildProcess): Promise<string> {
   let stdout = ''
   child.stdout?.on('data', (data) => (stdout += String(data)))
   const [code] = (await once(child, 'close')) as [number | null]
-  if (code !== 0) throw new Error(`The worker ended with ${code}`)
+  if (code !== 0) throw new Error(`The program ended with ${code}`)
   return stdout
 }
 
 /** Ends it as a power cut would end it, whatever it does just then. */
 export async function killNow(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) throw new Error(`The worker has ended by itself, with ${child.exitCode}`)
+  if (child.exitCode !== null) throw new Error(`The program has ended by itself, with ${child.exitCode}`)
   const gone = once(child, 'exit')
   child.kill('SIGKILL')
   await gone

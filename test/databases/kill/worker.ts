@@ -1,26 +1,52 @@
 /*
- * One life of a process under load: `worker <database> <observations> load|finish [phase]`. In `load` it goes on until it
- * is killed, and announces every beginning and end of the phase; in `finish` it brings everything to its end and prints
- * what the database holds then.
+ * One life of a process under load: `worker <place> <observations> load|finish [phase]`. In `load` it goes on until it is
+ * killed, and announces every beginning and end of the phase; in `finish` it brings everything to its end and prints what
+ * the database holds then.
  */
-import { createEngine, type Engine, task, wait } from 'waitpoint'
-import { sqliteStorage } from 'waitpoint/sqlite'
+import { createEngine, type Engine, type RunHandle, task, wait } from 'waitpoint'
+import { pauseReal } from '../../../src/storage/real-timer.ts'
 import { APPROVE_TAG, approveTask, NEVER } from '../approve-task.ts'
-import { openUsual } from '../drivers.ts'
-import { observe } from './observer.ts'
-import { announceBegin, announceEnd, announcing, type Phase } from './phases.ts'
+import { leaseMs } from './life.ts'
+import { machineTime, NARROW } from './narrow-place.ts'
+import { observe, type RunAtEnd } from './observer.ts'
+import { announceBegin, announceEnd, type Phase } from './phases.ts'
+import { storageAt } from './storage-at.ts'
 
-const [path = '', file = '', mode = 'load', phase] = process.argv.slice(2)
+const [place = '', file = '', mode = 'load', phaseName] = process.argv.slice(2)
+// One of ours, as the process that started this one says.
+const phase = phaseName as Phase | undefined
+/** What is brought to its end. */
+const OURS = { taskIdentifier: ['approve', 'pass'] }
 const LIVE = ['QUEUED', 'EXECUTING', 'WAITING'] as const
 /** So many that a commit takes its time. */
 const AT_ONCE = phase === 'commit' ? 64 : 8
+let passages = 0
 
-const approve = approveTask((run, effect) => observe(file, { what: 'kept', run, effect }))
+const approve = approveTask({
+  kept: (run, effect) => observe(file, { what: 'kept', run, effect }),
+  aborted: (run, reason) => observe(file, { what: 'aborted', run, code: codeOf(reason) }),
+})
+
+const pass = task({
+  id: 'pass',
+  queue: { concurrencyLimit: NARROW },
+  run: async () => {
+    const passage = `${process.pid} ${(passages += 1)}`
+    observe(file, { what: 'entered', passage, at: machineTime() })
+    await pauseReal(3)
+    observe(file, { what: 'left', passage, at: machineTime() })
+  },
+})
+
 /** What else a database may have from a life before. */
 const others = [
   task({ id: 'hang', run: async () => undefined }),
   task({ id: 'nap', run: async () => wait.until({ date: NEVER }) }),
 ]
+
+function codeOf(reason: unknown): string {
+  return String((reason as { readonly code?: unknown }).code)
+}
 
 /** Completes what waits; a completion that was not acknowledged is made again by a later life. */
 async function answer(engine: Engine): Promise<void> {
@@ -37,55 +63,69 @@ async function answer(engine: Engine): Promise<void> {
 async function load(engine: Engine): Promise<never> {
   for (let round = 0; ; round += 1) {
     const names = Array.from({ length: AT_ONCE }, (_, index) => `${process.pid} ${round} ${index}`)
-    const triggered = names.map(async (name) => {
-      const run = await engine.trigger(approve, name, { idempotencyKey: name })
-      observe(file, { what: 'triggered', run: run.id })
+    const triggered = names.map(async (name, index) => {
+      const acknowledged = ({ id }: RunHandle<unknown>): void => observe(file, { what: 'triggered', run: id })
+      if (index > 0) acknowledged(await engine.trigger(approve, name, { idempotencyKey: name }))
+      else acknowledged(await engine.trigger(pass, undefined, { idempotencyKey: name }))
     })
-    await Promise.all([...triggered, answer(engine)])
+    const done = await Promise.allSettled([...triggered, answer(engine)])
+    for (const one of done) if (one.status === 'rejected') failed(one.reason)
     await new Promise((resolve) => setImmediate(resolve))
   }
+}
+
+/** What was not acknowledged may have happened or not; that it was not is written down. */
+function failed(error: unknown): void {
+  observe(file, { what: 'failed', error: String(error) })
 }
 
 async function finish(engine: Engine): Promise<void> {
   for (;;) {
     await answer(engine)
-    const { data } = await engine.runs.list({ status: [...LIVE], taskIdentifier: 'approve', limit: 1 })
+    const { data } = await engine.runs.list({ ...OURS, status: [...LIVE], limit: 1 })
     if (data.length === 0) break
-    await new Promise((resolve) => setImmediate(resolve))
+    await pauseReal(5)
   }
-  for await (const { id } of engine.runs.list({ taskIdentifier: 'approve' })) {
-    const { status, output } = await engine.runs.retrieve(id)
+  for await (const { id } of engine.runs.list(OURS)) {
+    const { status, output, taskIdentifier } = await engine.runs.retrieve(id)
     // It has not begun, and does not before the year 2100: its stream would be waited for.
     if (status === 'DELAYED') continue
-    const chunks: unknown[] = []
-    for (let from = 0; ; from = chunks.length) {
-      try {
-        for await (const chunk of engine.streams.read(id, 'draft', { startIndex: from })) chunks.push(chunk)
-        break
-      } catch {
-        // The segment of an attempt that was killed: what comes after it is another one.
-        if (chunks.length === from && from > 0) break
-      }
-    }
-    process.stdout.write(`${JSON.stringify({ id, status, output, chunks })}\n`)
+    const chunks = taskIdentifier === approve.id ? await everyChunk(engine, id) : []
+    // As `approve` returns it, or nothing.
+    const atEnd = { id, status, output, chunks } as RunAtEnd
+    process.stdout.write(`${JSON.stringify(atEnd)}\n`)
   }
 }
 
-const handle = openUsual(path)
+async function everyChunk(engine: Engine, run: string): Promise<string[]> {
+  const chunks: string[] = []
+  for (let from = 0; ; from = chunks.length) {
+    try {
+      for await (const chunk of engine.streams.read<string>(run, 'draft', { startIndex: from }))
+        chunks.push(chunk)
+      return chunks
+    } catch {
+      // The segment of an attempt that was killed: what comes after it is another one.
+      if (chunks.length === from && from > 0) return chunks
+    }
+  }
+}
+
+const placed = storageAt(place, phase)
 const engine = createEngine({
-  tasks: [approve, ...others],
-  // One of our phases, as the process that started this one says.
-  storage: sqliteStorage(phase === undefined ? handle : announcing(handle, phase as Phase)),
+  tasks: [approve, pass, ...others],
+  storage: placed.storage,
   maxInterruptions: 1_000_000,
+  leaseMs,
 })
 engine.on('run', ({ id, status }) => {
   if (status === 'COMPLETED') observe(file, { what: 'finished', run: id })
 })
-engine.on('error', ({ error }) => observe(file, { what: 'failed', error: String(error) }))
+engine.on('error', ({ error }) => failed(error))
 if (phase === 'start') announceBegin()
-await engine.ready()
+await engine.ready().catch(failed)
 if (phase === 'start') announceEnd()
 if (mode === 'load') await load(engine)
 else await finish(engine)
 await engine.close()
-handle.close()
+placed.close()

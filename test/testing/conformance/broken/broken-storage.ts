@@ -1,7 +1,7 @@
 import type { Storage, TickRequest, TickResult } from '../../../../src/contract/storage.ts'
 import { openMemory, type Synchronous } from '../../../storage/storage-fixture.ts'
 
-export type Memory = Synchronous<Storage>
+export type Memory = Synchronous<Omit<Storage, 'time'>>
 
 type Stores = 'runs' | 'tokens' | 'chunks' | 'settings'
 

@@ -1,0 +1,118 @@
+/** Streams, settings and what is dropped in the end. All chunks of one append are one row, a line each. */
+export const CHUNK_FUNCTIONS: string = `
+CREATE FUNCTION $s.stream_json(st $s.streams) RETURNS json LANGUAGE sql IMMUTABLE AS $$
+  SELECT json_build_array(st.next, st.before, st.attempt, st.first, st.ending)
+$$;
+
+CREATE FUNCTION $s.writable_run(run text, at_epoch int) RETURNS $s.runs LANGUAGE sql AS $$
+  SELECT * FROM $s.runs WHERE id = run AND epoch = at_epoch AND status IN ('EXECUTING', 'WAITING') FOR UPDATE
+$$;
+
+CREATE FUNCTION $s.open_stream(q record) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  r $s.runs := $s.writable_run(q.run_id, q.epoch);
+  st $s.streams;
+BEGIN
+  IF r.id IS NULL THEN RETURN NULL; END IF;
+  SELECT * INTO st FROM $s.streams WHERE run_id = q.run_id AND key = q.key FOR UPDATE;
+  IF st.attempt = q.attempt THEN RETURN $s.stream_json(st); END IF;
+  IF NOT FOUND THEN
+    r.streams := (coalesce(r.streams::jsonb, '[]') || jsonb_build_array(q.key))::text;
+    r.updated_at := greatest(r.updated_at, q.now);
+    PERFORM $s.put_run(r, q.now);
+    INSERT INTO $s.streams (run_id, key, next, before, attempt, first)
+      VALUES (q.run_id, q.key, 0, '[]', q.attempt, 0) RETURNING * INTO st;
+  ELSE
+    UPDATE $s.streams SET first = next, attempt = q.attempt, ending = NULL,
+        before = (before::jsonb || jsonb_build_array(jsonb_strip_nulls(
+          jsonb_build_object('attempt', attempt, 'first', first, 'end', ending))))::json
+      WHERE run_id = q.run_id AND key = q.key RETURNING * INTO st;
+  END IF;
+  RETURN $s.stream_json(st);
+END $$;
+
+CREATE FUNCTION $s.open_streams(requests json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  q record;
+  answers json[] := '{}';
+BEGIN
+  FOR q IN SELECT * FROM json_to_recordset(requests)
+    AS x(run_id text, key text, epoch int, attempt int, now float8)
+  LOOP
+    answers := answers || $s.open_stream(q);
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.append_chunks(q record) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  st $s.streams;
+  run_attempt int;
+  other int;
+  fresh text[] := q.texts;
+BEGIN
+  SELECT attempt INTO run_attempt FROM $s.runs
+    WHERE id = q.run_id AND epoch = q.epoch AND status IN ('EXECUTING', 'WAITING') FOR SHARE;
+  IF NOT FOUND THEN RETURN '"stale"'; END IF;
+  SELECT * INTO st FROM $s.streams WHERE run_id = q.run_id AND key = q.key FOR UPDATE;
+  IF st.attempt IS DISTINCT FROM run_attempt THEN RETURN json_build_object('unopened', run_attempt); END IF;
+  IF q.first > st.next THEN RETURN json_build_object('next', st.next); END IF;
+  IF q.first < st.first THEN RETURN json_build_object('from', st.first); END IF;
+  IF q.first < st.next THEN
+    SELECT min(c.first + line.place - 1) INTO other FROM $s.chunks c
+      CROSS JOIN LATERAL unnest(string_to_array(c.texts, E'\\n')) WITH ORDINALITY AS line(body, place)
+      WHERE c.run_id = q.run_id AND c.key = q.key AND c.first + c.count > q.first
+        AND c.first + line.place - 1 BETWEEN q.first AND q.first + cardinality(q.texts) - 1
+        AND line.body <> q.texts[c.first + line.place - q.first];
+    IF other IS NOT NULL THEN RETURN json_build_object('other', other); END IF;
+    fresh := q.texts[st.next - q.first + 1:];
+  END IF;
+  IF cardinality(fresh) > 0 THEN
+    INSERT INTO $s.chunks (run_id, key, first, count, texts)
+      VALUES (q.run_id, q.key, st.next, cardinality(fresh), array_to_string(fresh, E'\\n'));
+    st.ending := NULL;
+  ELSIF q.ending IS NOT NULL AND st.ending IS NOT NULL AND q.ending::text <> st.ending::text THEN
+    RETURN json_build_object('ended', st.ending->>'reason');
+  END IF;
+  UPDATE $s.streams SET next = next + cardinality(fresh), ending = coalesce(st.ending, q.ending)
+    WHERE run_id = q.run_id AND key = q.key;
+  RETURN '"appended"';
+END $$;
+
+CREATE FUNCTION $s.append(requests json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  q record;
+  answers json[] := '{}';
+BEGIN
+  FOR q IN SELECT * FROM json_to_recordset(requests)
+    AS x(run_id text, key text, epoch int, first int, texts text[], ending json)
+  LOOP
+    answers := answers || $s.append_chunks(q);
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.read_chunks(requests json) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT json_agg((
+    SELECT json_build_array($s.stream_json(st), (
+      SELECT coalesce(json_agg(json_build_array(part.first, part.texts)), '[]') FROM (
+        SELECT c.first, c.texts FROM $s.chunks c WHERE c.run_id = q.run_id AND c.key = q.key
+          AND q.from < st.next AND c.first < q.from + q.most
+          AND c.first >= (SELECT max(f.first) FROM $s.chunks f
+            WHERE f.run_id = q.run_id AND f.key = q.key AND f.first <= q.from)
+        ORDER BY c.first) AS part))
+    FROM $s.streams st WHERE st.run_id = q.run_id AND st.key = q.key
+  ) ORDER BY q.place)
+  FROM (SELECT x.*, row_number() OVER () AS place
+    FROM json_to_recordset(requests) AS x(run_id text, key text, "from" float8, most float8)) AS q
+$$;
+
+CREATE FUNCTION $s.get_settings(requests json) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO $s.settings (name, value)
+    SELECT x.name, x.candidate FROM json_to_recordset(requests) AS x(name text, candidate text)
+    ON CONFLICT DO NOTHING;
+  RETURN (SELECT json_agg((SELECT value FROM $s.settings WHERE name = q->>'name'))
+    FROM json_array_elements(requests) AS q);
+END $$;
+`

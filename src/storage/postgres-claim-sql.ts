@@ -1,0 +1,300 @@
+/**
+ * Claims, leases and ticks. Runs and leases are taken with `SKIP LOCKED`: who has one locked deals with it. Claims and
+ * resumes of a limited queue lock it before they count its slots.
+ */
+export const CLAIM_FUNCTIONS: string = `
+CREATE FUNCTION $s.abandon_runs(gone text, at float8) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE $s.runs SET held = 0, reserved = 0 WHERE owner = gone;
+  IF NOT FOUND THEN RETURN; END IF;
+  PERFORM 1 FROM $s.waits w JOIN $s.runs r ON r.id = w.run_id WHERE r.owner = gone FOR SHARE OF w;
+  UPDATE $s.runs SET
+      line = CASE WHEN sleep.is_over THEN 0 END,
+      line_at = CASE WHEN sleep.is_over THEN created_at END,
+      look_at = CASE WHEN NOT sleep.is_over THEN sleep.due_at END
+    FROM (
+      SELECT held.id AS run_id, min(t.due_at) AS due_at,
+        held.status = 'EXECUTING' OR held.returned = 1 OR coalesce(max(w.ready), 0) = 1
+          OR coalesce(min(t.due_at) <= at, false) AS is_over
+      FROM $s.runs held LEFT JOIN $s.waits w ON w.run_id = held.id LEFT JOIN $s.tokens t ON t.id = w.token_id
+      WHERE held.owner = gone GROUP BY held.id
+    ) AS sleep WHERE id = sleep.run_id;
+END $$;
+
+CREATE FUNCTION $s.expire_leases(at float8) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  gone text;
+  is_any boolean := false;
+BEGIN
+  FOR gone IN SELECT owner FROM $s.owners WHERE lost = 0 AND until <= at FOR UPDATE SKIP LOCKED
+  LOOP
+    UPDATE $s.owners SET lost = 1 WHERE owner = gone;
+    PERFORM $s.abandon_runs(gone, at);
+    is_any := true;
+  END LOOP;
+  RETURN is_any;
+END $$;
+
+CREATE FUNCTION $s.sweep_runs(at float8, most int) RETURNS json[] LANGUAGE plpgsql AS $$
+DECLARE
+  r $s.runs;
+  expired json[] := '{}';
+  expires float8;
+BEGIN
+  WHILE most IS NULL OR cardinality(expired) < most LOOP
+    SELECT * INTO r FROM $s.runs WHERE look_at <= at ORDER BY look_at, seq LIMIT 1 FOR UPDATE SKIP LOCKED;
+    EXIT WHEN NOT FOUND;
+    expires := CASE WHEN r.attempt = 0 THEN r.expires_at END;
+    IF $s.is_final(r.status) THEN
+      r.slot := 0; r.slot_until := NULL; r.updated_at := greatest(r.updated_at, at);
+      PERFORM $s.put_run(r, at);
+    ELSIF expires <= at THEN
+      r.finished_at := expires;
+      expired := expired || $s.finish_run($s.final_run(r, 'EXPIRED', at), at);
+    ELSE
+      PERFORM $s.put_run(r, at);
+    END IF;
+  END LOOP;
+  RETURN expired;
+END $$;
+
+CREATE FUNCTION $s.start_run(r $s.runs, q record, at_place int) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  is_planned boolean := r.returned = 0 AND r.status IN ('QUEUED', 'DELAYED');
+  started $s.runs;
+BEGIN
+  IF NOT is_planned THEN DELETE FROM $s.waits WHERE run_id = r.id; END IF;
+  IF r.streams IS NOT NULL THEN PERFORM $s.interrupt_streams(r.id); END IF;
+  UPDATE $s.runs SET interruptions = interruptions + (status = 'EXECUTING' AND owner IS NOT NULL)::int,
+      status = 'EXECUTING', attempt = attempt + 1, policy_attempt = policy_attempt + is_planned::int, owner = q.by_owner,
+      held = 1, reserved = 0, epoch = epoch + 1, slot = 1, wake_at = NULL, started_at = coalesce(started_at, q.now),
+      updated_at = greatest(updated_at, q.now), line = NULL, line_at = NULL, look_at = NULL,
+      claim_number = q.number, claim_place = at_place
+    WHERE id = r.id RETURNING * INTO started;
+  RETURN $s.run_json(started);
+END $$;
+
+CREATE FUNCTION $s.end_instead(r $s.runs, q record) RETURNS $s.runs LANGUAGE plpgsql AS $$
+DECLARE
+  is_death boolean := r.status = 'EXECUTING' AND r.owner IS NOT NULL;
+BEGIN
+  IF r.returned = 1 THEN RETURN $s.final_run(r, 'COMPLETED', q.now); END IF;
+  IF NOT is_death OR r.interruptions + 1 <= q.max_interruptions THEN RETURN NULL; END IF;
+  r.interruptions := r.interruptions + 1;
+  RETURN $s.final_run(r, 'CRASHED', q.now);
+END $$;
+
+CREATE FUNCTION $s.has_slot(r $s.runs, limits json) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  most float8 := (limits->>r.queue)::float8;
+  taken bigint;
+BEGIN
+  IF most IS NULL OR r.slot = 1 OR r.returned = 1 THEN RETURN true; END IF;
+  taken := (SELECT count(*) FROM $s.runs WHERE slot = 1 AND lane = r.lane);
+  IF r.line = 1 THEN taken := taken + (SELECT count(*) FROM $s.runs WHERE reserved = 1 AND lane = r.lane); END IF;
+  RETURN taken < most;
+END $$;
+
+CREATE FUNCTION $s.is_being_woken(run text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  all_waits bigint := (SELECT count(*) FROM $s.waits WHERE run_id = run);
+  free_waits bigint;
+BEGIN
+  PERFORM 1 FROM $s.waits WHERE run_id = run FOR UPDATE SKIP LOCKED;
+  GET DIAGNOSTICS free_waits = ROW_COUNT;
+  RETURN free_waits < all_waits;
+END $$;
+
+CREATE FUNCTION $s.take_runs(q record) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  c record;
+  r $s.runs;
+  last_line int := -1;
+  last_at float8 := 0;
+  last_seq bigint := 0;
+  over $s.runs;
+  taken json[] := '{}';
+  ended json[] := $s.sweep_runs(q.now, NULL);
+  full_lanes text[] := '{}';
+  is_any boolean;
+BEGIN
+  <<scan>>
+  WHILE cardinality(taken) < q.most LOOP
+    is_any := false;
+    FOR c IN
+      SELECT one.* FROM unnest(q.task_ids) AS task(id) CROSS JOIN LATERAL (
+        SELECT o.id, o.line, o.line_at, o.seq FROM $s.runs o
+        WHERE o.task_id = task.id AND o.line IS NOT NULL
+          AND (o.line, o.line_at, o.seq) > (last_line, last_at, last_seq)
+          AND (o.slot = 1 OR o.returned = 1 OR (o.line || ' ' || o.lane) <> ALL (full_lanes))
+        ORDER BY o.line, o.line_at, o.seq LIMIT least(q.most - cardinality(taken), 200)) AS one
+      ORDER BY one.line, one.line_at, one.seq LIMIT least(q.most - cardinality(taken), 200)
+    LOOP
+      is_any := true;
+      last_line := c.line; last_at := c.line_at; last_seq := c.seq;
+      SELECT * INTO r FROM $s.runs WHERE id = c.id AND line IS NOT NULL FOR UPDATE SKIP LOCKED;
+      CONTINUE WHEN NOT FOUND;
+      IF q.limits IS NOT NULL AND NOT $s.has_slot(r, q.limits) THEN
+        full_lanes := full_lanes || (r.line || ' ' || r.lane);
+        CONTINUE scan WHEN cardinality(full_lanes) < 100;
+        CONTINUE;
+      END IF;
+      CONTINUE WHEN r.status = 'WAITING' AND $s.is_being_woken(r.id);
+      IF r.status IN ('EXECUTING', 'WAITING') OR r.returned = 1 THEN
+        over := $s.end_instead(r, q);
+        IF over.id IS NOT NULL THEN
+          ended := ended || $s.finish_run(over, q.now);
+          full_lanes := '{}';
+          last_line := -1; last_at := 0; last_seq := 0;
+          CONTINUE scan;
+        END IF;
+      END IF;
+      taken := taken || $s.start_run(r, q, cardinality(taken));
+    END LOOP;
+    EXIT WHEN NOT is_any;
+  END LOOP;
+  RETURN json_build_object('runs', array_to_json(taken), 'ended', array_to_json(ended));
+END $$;
+
+CREATE FUNCTION $s.claim_runs(requests json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  q record;
+  last float8;
+  answer json;
+  answers json[] := '{}';
+  is_stirred boolean := false;
+BEGIN
+  PERFORM $s.lock_queues(ARRAY(SELECT json_object_keys(x.limits)
+    FROM json_to_recordset(requests) AS x(limits json) WHERE x.limits IS NOT NULL));
+  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(by_owner text, now float8, number float8, task_ids text[],
+    most int, limits json, max_interruptions float8)
+  LOOP
+    is_stirred := $s.expire_leases(q.now) OR is_stirred;
+    SELECT claim INTO last FROM $s.owners WHERE owner = q.by_owner AND lost = 0 FOR UPDATE;
+    IF NOT FOUND OR q.number < last THEN
+      answer := '{"runs":[],"ended":[]}';
+    ELSIF q.number = last THEN
+      answer := json_build_object('runs', (
+        SELECT coalesce(json_agg($s.run_json(r) ORDER BY r.claim_place), '[]') FROM $s.runs r
+        WHERE owner = q.by_owner AND held = 1 AND claim_number = q.number AND status = 'EXECUTING'), 'ended', '[]'::json);
+    ELSE
+      UPDATE $s.owners SET claim = q.number WHERE owner = q.by_owner;
+      answer := $s.take_runs(q);
+    END IF;
+    answers := answers || json_build_array(answer, is_stirred);
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.renew_lease(q record, OUT is_alive boolean, OUT lease_until float8, OUT told text[])
+LANGUAGE plpgsql AS $$
+DECLARE
+  mine $s.owners;
+  is_alone boolean := NOT EXISTS (SELECT 1 FROM $s.owners WHERE lost = 0 AND owner <> q.owner);
+BEGIN
+  SELECT * INTO mine FROM $s.owners WHERE owner = q.owner;
+  is_alive := mine.lost IS DISTINCT FROM 1;
+  IF NOT is_alive THEN RETURN; END IF;
+  IF mine.owner IS NULL OR is_alone OR EXISTS (
+    SELECT 1 FROM $s.owners WHERE lost = 0 AND owner <> q.owner AND (until IS NULL OR company = 0)) THEN
+    PERFORM pg_advisory_xact_lock($space, 2048);
+    is_alone := NOT EXISTS (SELECT 1 FROM $s.owners WHERE lost = 0 AND owner <> q.owner);
+  END IF;
+  IF q.endless AND is_alone AND mine.company IS DISTINCT FROM 1 THEN
+    lease_until := NULL;
+  ELSE
+    lease_until := q.lease_until;
+  END IF;
+  INSERT INTO $s.owners AS o (owner, until, lost, company, claim)
+    VALUES (q.owner, lease_until, 0, (NOT is_alone)::int, 0)
+    ON CONFLICT (owner) DO UPDATE SET until = excluded.until, company = excluded.company WHERE o.lost = 0;
+  is_alive := FOUND;
+  IF NOT is_alive OR is_alone THEN RETURN; END IF;
+  WITH ended AS (
+    UPDATE $s.owners SET until = q.lease_until, company = 1
+    WHERE owner <> q.owner AND lost = 0 AND until IS NULL RETURNING owner)
+    SELECT array_agg(owner) INTO told FROM ended;
+  UPDATE $s.owners SET company = 1 WHERE owner IN (
+    SELECT owner FROM $s.owners WHERE owner <> q.owner AND lost = 0 AND company = 0 FOR UPDATE SKIP LOCKED);
+END $$;
+
+CREATE FUNCTION $s.next_due() RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT json_build_object('at', at, 'what', what) FROM (
+    (SELECT look_at AS at, 'run ' || id AS what, 1 AS place FROM $s.runs
+      WHERE look_at IS NOT NULL ORDER BY look_at LIMIT 1)
+    UNION ALL
+    (SELECT due_at, 'token ' || id, 0 FROM $s.tokens WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1)
+  ) AS due ORDER BY at, place LIMIT 1
+$$;
+
+CREATE FUNCTION $s.now_ms() RETURNS float8 LANGUAGE sql VOLATILE AS $$
+  SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8
+$$;
+
+CREATE FUNCTION $s.get_time(requests json) RETURNS json LANGUAGE sql VOLATILE AS $$
+  SELECT json_build_array($s.now_ms())
+$$;
+
+CREATE FUNCTION $s.tick_one(q record) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  is_stirred boolean := $s.expire_leases(q.now);
+  lease record;
+  t $s.tokens;
+  due record;
+  settled json[] := '{}';
+  expired json[];
+BEGIN
+  SELECT * INTO lease FROM $s.renew_lease(q);
+  IF NOT lease.is_alive THEN
+    RETURN json_build_object('alive', false, 'isStirred', is_stirred);
+  END IF;
+  FOR t IN SELECT * FROM $s.tokens WHERE due_at <= q.now ORDER BY due_at, seq LIMIT q.most FOR UPDATE SKIP LOCKED
+  LOOP
+    SELECT * INTO due FROM $s.settle_due(t, q.now);
+    IF due.now_settled THEN settled := settled || json_build_array($s.token_json(due.t), due.ready); END IF;
+  END LOOP;
+  expired := $s.sweep_runs(q.now, q.most - cardinality(settled));
+  RETURN json_build_object('alive', true, 'isStirred', is_stirred, 'told', lease.told,
+    'settled', array_to_json(settled), 'expired', array_to_json(expired),
+    'ready', (SELECT json_agg(json_build_array(w.token_id, w.run_id)) FROM $s.waits w
+      WHERE w.owner = q.owner AND w.ready = 1 AND EXISTS (SELECT 1 FROM $s.runs WHERE id = w.run_id AND held = 1)),
+    'claimable', EXISTS (SELECT 1 FROM $s.runs WHERE line IS NOT NULL),
+    'nextDue', $s.next_due(),
+    'nextLease', (SELECT json_build_object('at', o.until, 'what', 'lease ' || o.owner) FROM $s.owners o
+      WHERE o.lost = 0 AND o.owner <> q.owner AND o.until IS NOT NULL
+        AND EXISTS (SELECT 1 FROM $s.runs r WHERE r.owner = o.owner AND r.held = 1) ORDER BY o.until LIMIT 1),
+    'leaseUntil', lease.lease_until,
+    'held', CASE WHEN q.census THEN (SELECT count(*) FROM $s.runs WHERE owner = q.owner AND held = 1) END,
+    'time', $s.now_ms());
+END $$;
+
+CREATE FUNCTION $s.tick(requests json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  q record;
+  answers json[] := '{}';
+BEGIN
+  FOR q IN SELECT * FROM json_to_recordset(requests)
+    AS x(owner text, lease_until float8, endless boolean, now float8, census boolean, most int)
+  LOOP
+    answers := answers || $s.tick_one(q);
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.leave(requests json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  q record;
+  answers json[] := '{}';
+BEGIN
+  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(owner text, now float8)
+  LOOP
+    DELETE FROM $s.owners WHERE owner = q.owner;
+    IF FOUND THEN
+      PERFORM $s.abandon_runs(q.owner, q.now);
+      UPDATE $s.runs SET owner = NULL, updated_at = greatest(updated_at, q.now) WHERE owner = q.owner;
+    END IF;
+    answers := answers || to_json(FOUND);
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+`

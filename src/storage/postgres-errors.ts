@@ -1,0 +1,41 @@
+interface DriverError {
+  readonly message?: unknown
+  /** Five characters of Postgres, or a name of Node. */
+  readonly code?: unknown
+}
+
+/** Deadlock, serialization, a lock that was not to be had: nothing was done, and it may be tried again. */
+const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40P01', '40001', '55P03'])
+/** No connection was made. */
+const UNREACHABLE: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOENT', '57P03', '53300'])
+/** A class of errors of Postgres that ends the connection, and with it what was under way. */
+const CUT: ReadonlySet<unknown> = new Set(['57P01', '57P02', '57P05', '08000', '08003', '08006', '25P03'])
+const POSTGRES_CODE = /^[0-9A-Z]{5}$/
+
+export const INSUFFICIENT_PRIVILEGE = '42501'
+
+export function codeOf(error: unknown): unknown {
+  return ((error ?? {}) as DriverError).code
+}
+
+export function messageOf(error: unknown): string {
+  const { message, code } = (error ?? {}) as DriverError
+  return typeof message === 'string' && message !== '' ? message : String(code ?? error)
+}
+
+/** Whether the transaction is known to have changed nothing for a reason that passes. */
+export function isRolledBack(error: unknown): boolean {
+  return ROLLED_BACK.has(codeOf(error))
+}
+
+/** Whether nothing was sent at all: there is no connection to be had. */
+export function isUnreachable(error: unknown): boolean {
+  return UNREACHABLE.has(codeOf(error))
+}
+
+/** Whether the connection broke, so that nobody here knows whether the statement was carried out. */
+export function isCut(error: unknown): boolean {
+  const code = codeOf(error)
+  if (CUT.has(code)) return true
+  return !isUnreachable(error) && !(typeof code === 'string' && POSTGRES_CODE.test(code))
+}

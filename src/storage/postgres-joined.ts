@@ -1,0 +1,67 @@
+import { channelOf, messagesOf } from './postgres-messages.ts'
+import type { FarHint, News } from './postgres-news.ts'
+import type { PostgresClient } from './postgres-pool.ts'
+import { functionSql } from './postgres-schema.ts'
+import type { Ask, PostgresSession } from './postgres-session.ts'
+import { fromWire, toWire } from './postgres-wire.ts'
+
+/** A call that is part of a transaction of the caller's: whoever is to be told is told by its commit. */
+export async function inTransaction<Answer>(
+  session: PostgresSession,
+  transaction: object | undefined,
+  act: (session: PostgresSession) => Promise<Answer>,
+): Promise<Answer> {
+  if (transaction === undefined) return act(session)
+  const { schema } = session
+  const client = requireClient(transaction)
+  const ask: Ask = async ({ name }, request) => {
+    const { rows } = await client.query(functionSql(schema, name), [toWire([request])])
+    const [{ answer } = { answer: '[]' }] = rows as readonly { readonly answer: string }[]
+    return (fromWire(answer) as readonly unknown[])[0] ?? undefined
+  }
+  const news = new CommitNews()
+  const answer = await act({ ...session, ask, news })
+  const messages = messagesOf('', news.hints)
+  if (messages.length > 0) {
+    const text = 'SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message'
+    await client.query(text, [channelOf(schema), messages])
+  }
+  return answer
+}
+
+/** What a commit tells: everybody, for the caller has not acted on it yet. */
+class CommitNews implements News {
+  readonly hints: FarHint[] = []
+
+  queue(): void {
+    this.hints.push(['queue', null])
+  }
+
+  run(runId: string): void {
+    this.hints.push(['run', runId, null])
+  }
+
+  token(): void {
+    // Who waits for it is told of that.
+  }
+
+  stream(runId: string, key: string): void {
+    this.hints.push(['stream', runId, key, null])
+  }
+
+  waits(owner: string): void {
+    this.hints.push(['waits', owner])
+  }
+
+  freed(): void {
+    this.queue()
+  }
+}
+
+function requireClient(transaction: object): PostgresClient {
+  if (typeof (transaction as Partial<PostgresClient>).query === 'function')
+    return transaction as PostgresClient
+  throw new TypeError(
+    'Cannot use transaction: it must be a client of pg on which a transaction was begun, with the method query',
+  )
+}

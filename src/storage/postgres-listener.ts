@@ -1,0 +1,133 @@
+import type { PostgresPool, PostgresPoolClient } from './postgres-pool.ts'
+import { quoted } from './postgres-schema.ts'
+import { afterReal } from './real-timer.ts'
+
+/** What a server says to a connection that listens. */
+interface Notification {
+  readonly channel: string
+  readonly payload?: string | undefined
+}
+
+interface ListenerOptions {
+  readonly channel: string
+  /** Lends the connection that listens, for as long as it lives. */
+  readonly listening: PostgresPool
+  /** Another way to the server, over which the first is tested. */
+  readonly speaking: PostgresPool
+  readonly hear: (payload: string) => void
+  /** Messages may have been lost. */
+  readonly missed: () => void
+}
+
+const FIRST_PAUSE_MS = 50
+const LONGEST_PAUSE_MS = 5_000
+/** How long a message to oneself may take at the start. */
+const PATIENCE_MS = 3_000
+const TEST = 'test'
+
+/** A connection that listens to the messages of other processes, and is replaced when it breaks. */
+export class PostgresListener {
+  readonly #options: ListenerOptions
+  #client: PostgresPoolClient | undefined
+  #cancelRetry: (() => void) | undefined
+  #pauseMs = FIRST_PAUSE_MS
+  #tested: (() => void) | undefined
+  #isClosed = false
+
+  constructor(options: ListenerOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Listens, and sees whether a message comes through.
+   *
+   * @throws Error that says what to do, when none does.
+   */
+  async open(): Promise<void> {
+    const { channel, speaking } = this.#options
+    await this.#connect()
+    const heard = await new Promise<boolean>((resolve, reject) => {
+      const cancel = afterReal(PATIENCE_MS, () => resolve(false))
+      this.#tested = () => {
+        cancel()
+        resolve(true)
+      }
+      speaking.query('SELECT pg_notify($1, $2)', [channel, TEST]).catch(reject)
+    })
+    if (heard) {
+      this.#settleIn()
+      return
+    }
+    this.close()
+    throw new Error(
+      'a message over LISTEN did not come through; there may be a pooler in between: give `listen` the connection ' +
+        'string of the server itself, or `false` to look every `pollMs`',
+    )
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#cancelRetry?.()
+    this.#release()
+  }
+
+  async #connect(): Promise<void> {
+    const { channel, listening } = this.#options
+    const client = await listening.connect()
+    if (this.#isClosed) {
+      client.release()
+      return
+    }
+    this.#client = client
+    client.on('notification', this.#notified)
+    client.on('error', this.#broken)
+    client.on('end', this.#broken)
+    await client.query(`LISTEN ${quoted(channel)}`)
+  }
+
+  readonly #notified = ({ channel, payload = '' }: Notification): void => {
+    if (channel !== this.#options.channel) return
+    if (payload === TEST) this.#tested?.()
+    else this.#options.hear(payload)
+  }
+
+  readonly #broken = (): void => {
+    if (this.#client === undefined) return
+    this.#release()
+    this.#retry()
+  }
+
+  #retry(): void {
+    if (this.#isClosed) return
+    this.#cancelRetry = afterReal(this.#pauseMs, () => {
+      this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS)
+      this.#connect().then(() => this.#connected(), this.#failed)
+    })
+  }
+
+  #connected(): void {
+    this.#pauseMs = FIRST_PAUSE_MS
+    this.#settleIn()
+    this.#options.missed()
+  }
+
+  /** Who only listens does not keep the process alive; who waits for the test to come through does. */
+  #settleIn(): void {
+    this.#client?.unref?.()
+  }
+
+  readonly #failed = (): void => {
+    this.#release()
+    this.#retry()
+  }
+
+  #release(): void {
+    const client = this.#client
+    this.#client = undefined
+    if (client === undefined) return
+    client.removeListener('notification', this.#notified)
+    client.removeListener('end', this.#broken)
+    // It still tells how it ended: nobody else may be there to hear of it.
+    client.release(true)
+  }
+}

@@ -1,0 +1,73 @@
+// Under another name: many bundles have a `createRequire` in their banner.
+import { createRequire as requireFrom } from 'node:module'
+
+/** What is used of a pool of connections; a `Pool` of `pg` has it. */
+export interface PostgresPool {
+  query(text: string, values?: unknown[]): Promise<PostgresResult>
+  connect(): Promise<PostgresPoolClient>
+}
+
+/** What is used of one connection; a `Client` of `pg` has it. */
+export interface PostgresClient {
+  query(text: string, values?: unknown[]): Promise<PostgresResult>
+}
+
+export interface PostgresResult {
+  readonly rows: readonly unknown[]
+}
+
+/** A connection that is lent; what is released with an error is not used again. */
+export interface PostgresPoolClient extends PostgresClient {
+  release(destroy?: boolean): void
+  on(event: string, listener: (payload: never) => void): unknown
+  removeListener(event: string, listener: (payload: never) => void): unknown
+  /** It alone does not keep the process alive. */
+  unref?(): void
+}
+
+/** A pool made here, which is closed here. */
+export interface OwnPool extends PostgresPool {
+  end(): Promise<void>
+  on(event: 'error', listener: (error: unknown) => void): unknown
+}
+
+interface PostgresDriver {
+  readonly Pool: new (options: {
+    readonly connectionString: string
+    readonly max: number
+    readonly allowExitOnIdle: boolean
+    readonly keepAlive: boolean
+  }) => OwnPool
+}
+
+/** How a driver is loaded: a module, or an error. */
+export type LoadDriver = (name: string) => unknown
+
+const loadHere: LoadDriver = (name): unknown => requireFrom(import.meta.url)(name)
+
+/**
+ * A pool of connections of its own. `pg` is loaded when this is called, and not before.
+ *
+ * @throws Error that says what to install, when it is not there.
+ */
+export function openPool(
+  connectionString: string,
+  { max, load = loadHere }: { readonly max: number; readonly load?: LoadDriver },
+): OwnPool {
+  const { Pool } = loadDriver(load)
+  const pool = new Pool({ connectionString, max, allowExitOnIdle: true, keepAlive: true })
+  // An idle connection that breaks is replaced by the next query.
+  pool.on('error', () => undefined)
+  return pool
+}
+
+function loadDriver(load: LoadDriver): PostgresDriver {
+  try {
+    return load('pg') as PostgresDriver
+  } catch (cause) {
+    const { code, message } = cause as { readonly code?: unknown; readonly message?: unknown }
+    const reason =
+      code === 'MODULE_NOT_FOUND' ? 'run `npm install pg`' : `pg cannot be loaded: ${String(message)}`
+    throw new Error(`there is no driver for it; ${reason}`, { cause })
+  }
+}

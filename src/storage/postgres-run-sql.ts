@@ -1,0 +1,198 @@
+/** What is done to runs. A function takes the requests of a turn and answers them in order; each run is in one of them. */
+export const RUN_FUNCTIONS: string = `
+CREATE FUNCTION $s.insert_runs(requests json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  q record;
+  r $s.runs;
+  holder $s.runs;
+  answers json[] := '{}';
+BEGIN
+  PERFORM $s.lock_keys(requests);
+  FOR q IN SELECT * FROM json_to_recordset(requests)
+    AS x(run json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean)
+  LOOP
+    IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN
+      answers := answers || '"stale"'::json;
+      CONTINUE;
+    END IF;
+    r := json_populate_record(NULL::$s.runs, q.run);
+    IF r.key_scope IS NOT NULL THEN
+      SELECT * INTO holder FROM $s.runs WHERE key_scope = r.key_scope AND key_value = r.key_value
+        ORDER BY seq DESC LIMIT 1;
+      IF FOUND AND q.now < coalesce(holder.key_expires_at, 'Infinity')
+        AND NOT (q.again IS TRUE AND holder.id = r.id) THEN
+        answers := answers || json_build_array(1, $s.run_json(holder));
+        CONTINUE;
+      END IF;
+    END IF;
+    r.seq := nextval('$s.places'); r.held := 0; r.reserved := 0;
+    r := $s.place(r, q.now);
+    INSERT INTO $s.runs SELECT r.* ON CONFLICT (id) DO NOTHING;
+    IF FOUND THEN
+      answers := answers || '[0]'::json;
+    ELSIF q.again IS TRUE THEN
+      SELECT * INTO holder FROM $s.runs WHERE id = r.id;
+      answers := answers || json_build_array(0, $s.run_json(holder));
+    ELSE
+      answers := answers || '"taken"'::json;
+    END IF;
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.get_runs(requests json) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT json_agg(CASE WHEN r.id IS NOT NULL THEN $s.run_json(r) END ORDER BY asked.place)
+  FROM json_array_elements_text(requests) WITH ORDINALITY AS asked(id, place)
+  LEFT JOIN $s.runs r ON r.id = asked.id
+$$;
+
+CREATE FUNCTION $s.open_waits(requests json) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT json_agg((
+    SELECT coalesce(json_agg(json_build_array($s.token_json(t), $s.run_json(r)) ORDER BY w.place), '[]')
+    FROM $s.waits w LEFT JOIN $s.tokens t ON t.id = w.token_id
+      LEFT JOIN $s.runs r ON w.token_id LIKE 'run:%' AND r.id = substr(w.token_id, 5)
+    WHERE w.run_id = asked.id AND w.ready = 0 AND (t.id IS NOT NULL OR r.id IS NOT NULL)
+  ) ORDER BY asked.place)
+  FROM json_array_elements_text(requests) WITH ORDINALITY AS asked(id, place)
+$$;
+
+CREATE FUNCTION $s.update_run(q record) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  old $s.runs;
+  r $s.runs;
+  to_status text := q.change->>'status';
+BEGIN
+  SELECT * INTO old FROM $s.runs WHERE id = q.id FOR UPDATE;
+  IF q.again IS TRUE AND old.changed_by = q.call THEN
+    RETURN json_build_array($s.run_json(old), (SELECT json_agg(json_build_array(w.run_id, w.owner))
+      FROM $s.waits w WHERE w.token_id = 'run:' || q.id AND w.ready = 1));
+  END IF;
+  IF old.id IS NULL OR old.status <> ALL (q.statuses) OR old.epoch <> q.epoch THEN RETURN NULL; END IF;
+  r := json_populate_record(old, q.change);
+  r.changed_by := q.call;
+  r.updated_at := greatest(old.updated_at, q.now);
+  IF old.slot = 0 THEN r.slot := 0; END IF;
+  IF r.slot = 0 THEN r.slot_until := NULL; END IF;
+  IF $s.is_final(old.status) THEN
+    IF to_status <> old.status THEN RETURN NULL; END IF;
+    PERFORM $s.put_run(r, q.now);
+  ELSIF $s.is_final(to_status) THEN
+    r.owner := NULL; r.wake_at := NULL;
+    r.finished_at := greatest(coalesce(r.finished_at, q.now), coalesce(r.started_at, r.created_at));
+    r.updated_at := greatest(r.updated_at, r.finished_at);
+    IF coalesce(q.change->>'slot', '0') <> '1' THEN r.slot := 0; r.slot_until := NULL; END IF;
+    RETURN $s.finish_run(r, q.now);
+  ELSIF r.status IN ('EXECUTING', 'WAITING') THEN
+    PERFORM $s.put_run(r, q.now);
+  ELSE
+    DELETE FROM $s.waits WHERE run_id = r.id;
+    r.owner := NULL; r.slot := 0; r.slot_until := NULL; r.held := 0;
+    PERFORM $s.put_run(r, q.now);
+  END IF;
+  RETURN json_build_array($s.run_json(r), NULL);
+END $$;
+
+CREATE FUNCTION $s.update_runs(requests json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  q record;
+  answers json[] := '{}';
+BEGIN
+  FOR q IN SELECT * FROM json_to_recordset(requests)
+    AS x(id text, statuses text[], epoch int, change json, now float8, call text, again boolean)
+  LOOP
+    answers := answers || $s.update_run(q);
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.park_runs(requests json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  q record;
+  r $s.runs;
+  answers json[] := '{}';
+BEGIN
+  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(id text, epoch int, by_owner text, now float8, again boolean)
+  LOOP
+    UPDATE $s.runs SET status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0,
+        updated_at = greatest(updated_at, q.now)
+      WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'EXECUTING' RETURNING * INTO r;
+    IF NOT FOUND AND q.again IS TRUE THEN
+      SELECT * INTO r FROM $s.runs WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'WAITING';
+    END IF;
+    IF r.id IS NULL THEN
+      answers := answers || 'null'::json;
+      CONTINUE;
+    END IF;
+    IF r.held = 0 THEN PERFORM $s.put_run(r, q.now); END IF;
+    answers := answers || $s.run_json(r);
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.lock_queues(queues text[]) RETURNS void LANGUAGE sql AS $$
+  SELECT pg_advisory_xact_lock($space, place) FROM (
+    SELECT DISTINCT 4096 + (hashtext(queue) & 65535) AS place FROM unnest(queues) AS queue ORDER BY 1) AS places
+$$;
+
+CREATE FUNCTION $s.resume_run(q record) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  r $s.runs;
+BEGIN
+  IF q.again IS TRUE THEN
+    SELECT * INTO r FROM $s.runs WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'EXECUTING';
+    IF FOUND THEN RETURN $s.run_json(r); END IF;
+  END IF;
+  IF q.queue_limit IS NOT NULL THEN
+    SELECT * INTO r FROM $s.runs WHERE id = q.id FOR UPDATE;
+    IF NOT FOUND OR r.status <> 'WAITING' OR r.epoch <> q.epoch OR r.owner IS DISTINCT FROM q.by_owner THEN
+      RETURN '"stale"';
+    END IF;
+    IF (SELECT count(*) FROM $s.runs WHERE slot = 1 AND lane = r.lane) >= q.queue_limit THEN
+      IF r.held = 1 THEN UPDATE $s.runs SET reserved = 1 WHERE id = r.id; END IF;
+      RETURN '"full"';
+    END IF;
+  END IF;
+  UPDATE $s.runs SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(updated_at, q.now),
+      line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN created_at END, look_at = NULL
+    WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'WAITING' RETURNING * INTO r;
+  IF NOT FOUND THEN RETURN '"stale"'; END IF;
+  RETURN $s.run_json(r);
+END $$;
+
+CREATE FUNCTION $s.resume_runs(requests json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  q record;
+  answers json[] := '{}';
+BEGIN
+  PERFORM $s.lock_queues(ARRAY(
+    SELECT r.queue FROM json_to_recordset(requests) AS x(id text, queue_limit float8)
+    JOIN $s.runs r ON r.id = x.id WHERE x.queue_limit IS NOT NULL));
+  FOR q IN SELECT * FROM json_to_recordset(requests)
+    AS x(id text, epoch int, by_owner text, now float8, queue_limit float8, again boolean)
+  LOOP
+    answers := answers || $s.resume_run(q);
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.list_runs(requests json) RETURNS json LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+  q record;
+BEGIN
+  SELECT * INTO q FROM json_to_recordset(requests) AS x(statuses text[], task_ids text[], not_task_ids text[],
+    tags text[], queues text[], from_at float8, to_at float8, older text, newer text, count int);
+  RETURN (SELECT json_build_array(coalesce(json_agg($s.run_json(page.r)), '[]')) FROM (
+    SELECT r FROM $s.runs r
+    WHERE (q.statuses IS NULL OR r.status = ANY (q.statuses))
+      AND (q.task_ids IS NULL OR r.task_id = ANY (q.task_ids))
+      AND (q.not_task_ids IS NULL OR r.task_id <> ALL (q.not_task_ids))
+      AND (q.tags IS NULL OR r.tag_list && q.tags)
+      AND (q.queues IS NULL OR r.queue = ANY (q.queues))
+      AND (q.from_at IS NULL OR r.created_at >= q.from_at)
+      AND (q.to_at IS NULL OR r.created_at <= q.to_at)
+      AND (q.older IS NULL OR r.id < q.older) AND (q.newer IS NULL OR r.id > q.newer)
+    ORDER BY CASE WHEN q.newer IS NOT NULL THEN r.id END, CASE WHEN q.newer IS NULL THEN r.id END DESC
+    LIMIT q.count) AS page);
+END $$;
+`

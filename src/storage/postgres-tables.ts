@@ -1,0 +1,80 @@
+/**
+ * The tables. Instants are numbers, flags are 0 or 1, what is absent is NULL. `runs.line`, `line_at` and `look_at` follow
+ * from the rest of the run: where it stands in line to be claimed (0 goes on, 1 starts) and when it is next to be looked
+ * at. `held`: its owner is alive, as far as anybody has noticed. `owners.company`: others were there since its last tick.
+ * `changed_by`, `settled_by`: the call that did it, by which a caller who lost the answer knows its own.
+ */
+export const TABLES: string = `
+CREATE SEQUENCE $s.places;
+
+CREATE TABLE $s.runs (
+  id text COLLATE "C" PRIMARY KEY,
+  seq bigint NOT NULL,
+  task_id text COLLATE "C" NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  payload text, output text, error text,
+  attempt int NOT NULL, policy_attempt int NOT NULL, interruptions int NOT NULL,
+  owner text COLLATE "C", epoch int NOT NULL,
+  slot int NOT NULL, slot_until float8, returned int NOT NULL,
+  wake_at float8, expires_at float8,
+  parent_id text COLLATE "C", root_id text COLLATE "C" NOT NULL,
+  tags text, tag_list text[] COLLATE "C", metadata text, streams text,
+  queue text COLLATE "C" NOT NULL, concurrency_key text COLLATE "C", options text,
+  key_scope text COLLATE "C", key_value text COLLATE "C", key_expires_at float8,
+  created_at float8 NOT NULL, updated_at float8 NOT NULL, started_at float8, finished_at float8,
+  lane text COLLATE "C" NOT NULL, held int NOT NULL, reserved int NOT NULL,
+  line int, line_at float8, look_at float8, ended_at float8,
+  claim_number float8, claim_place int, changed_by text
+) WITH (fillfactor = 80);
+CREATE INDEX runs_in_line ON $s.runs (task_id, line, line_at, seq) WHERE line IS NOT NULL;
+CREATE INDEX runs_to_look_at ON $s.runs (look_at) WHERE look_at IS NOT NULL;
+CREATE INDEX runs_by_owner ON $s.runs (owner) WHERE owner IS NOT NULL;
+CREATE INDEX runs_with_slot ON $s.runs (lane) WHERE slot = 1;
+CREATE INDEX runs_reserved ON $s.runs (lane) WHERE reserved = 1;
+CREATE INDEX runs_by_key ON $s.runs (key_scope, key_value) WHERE key_scope IS NOT NULL;
+CREATE INDEX runs_ended ON $s.runs (ended_at) WHERE ended_at IS NOT NULL;
+
+CREATE TABLE $s.tokens (
+  id text COLLATE "C" PRIMARY KEY,
+  seq bigint NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  output text, timeout_at float8, tags text, tag_list text[] COLLATE "C",
+  key_scope text COLLATE "C", key_value text COLLATE "C", key_expires_at float8,
+  run_id text COLLATE "C",
+  created_at float8 NOT NULL, completed_at float8,
+  due_at float8, ended_at float8, settled_by text
+) WITH (fillfactor = 80);
+CREATE INDEX tokens_due ON $s.tokens (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX tokens_by_key ON $s.tokens (key_scope, key_value) WHERE key_scope IS NOT NULL;
+CREATE INDEX tokens_of_run ON $s.tokens (run_id) WHERE kind <> 'MANUAL' AND run_id IS NOT NULL;
+CREATE INDEX tokens_manual ON $s.tokens (id) WHERE kind = 'MANUAL';
+CREATE INDEX tokens_by_tag ON $s.tokens USING gin (tag_list) WHERE tag_list IS NOT NULL;
+CREATE INDEX tokens_ended ON $s.tokens (ended_at) WHERE ended_at IS NOT NULL;
+
+CREATE TABLE $s.waits (
+  run_id text COLLATE "C" NOT NULL, token_id text COLLATE "C" NOT NULL,
+  owner text COLLATE "C" NOT NULL, ready int NOT NULL, place bigint NOT NULL,
+  PRIMARY KEY (run_id, token_id)
+) WITH (fillfactor = 80);
+CREATE INDEX waits_of_token ON $s.waits (token_id);
+CREATE INDEX waits_ready ON $s.waits (owner) WHERE ready = 1;
+
+CREATE TABLE $s.streams (
+  run_id text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL,
+  next int NOT NULL, before json NOT NULL,
+  attempt int NOT NULL, first int NOT NULL, ending json,
+  PRIMARY KEY (run_id, key)
+) WITH (fillfactor = 50);
+CREATE TABLE $s.chunks (
+  run_id text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, first int NOT NULL,
+  count int NOT NULL, texts text NOT NULL,
+  PRIMARY KEY (run_id, key, first)
+);
+
+CREATE TABLE $s.owners (
+  owner text COLLATE "C" PRIMARY KEY,
+  until float8, lost int NOT NULL, company int NOT NULL, claim float8 NOT NULL
+) WITH (fillfactor = 20);
+CREATE TABLE $s.settings (name text COLLATE "C" PRIMARY KEY, value text NOT NULL);
+`

@@ -1,0 +1,212 @@
+/** What is done to tokens and waits. Tokens are locked before the waits for them, and these before other runs. */
+export const TOKEN_FUNCTIONS: string = `
+CREATE FUNCTION $s.settle_due(INOUT t $s.tokens, at float8, OUT now_settled boolean, OUT ready json)
+LANGUAGE plpgsql AS $$
+DECLARE
+  token text := t.id;
+BEGIN
+  now_settled := false;
+  IF t.status <> 'WAITING' OR t.timeout_at IS NULL OR at < t.timeout_at THEN RETURN; END IF;
+  UPDATE $s.tokens SET status = CASE kind WHEN 'SLEEP' THEN 'COMPLETED' ELSE 'TIMED_OUT' END,
+      completed_at = timeout_at, due_at = NULL, ended_at = timeout_at
+    WHERE id = token AND status = 'WAITING' RETURNING * INTO t;
+  now_settled := FOUND;
+  IF now_settled THEN
+    ready := $s.settle_waits(token);
+  ELSE
+    SELECT * INTO t FROM $s.tokens WHERE id = token;
+  END IF;
+END $$;
+
+CREATE FUNCTION $s.insert_tokens(requests json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  q record;
+  t $s.tokens;
+  holder $s.tokens;
+  answers json[] := '{}';
+BEGIN
+  PERFORM $s.lock_keys(requests);
+  FOR q IN SELECT * FROM json_to_recordset(requests)
+    AS x(token json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean)
+  LOOP
+    IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN
+      answers := answers || '"stale"'::json;
+      CONTINUE;
+    END IF;
+    t := json_populate_record(NULL::$s.tokens, q.token);
+    IF t.key_scope IS NOT NULL THEN
+      SELECT * INTO holder FROM $s.tokens WHERE key_scope = t.key_scope AND key_value = t.key_value
+        ORDER BY seq DESC LIMIT 1;
+      IF FOUND AND q.now < coalesce(holder.key_expires_at, 'Infinity')
+        AND NOT (q.again IS TRUE AND holder.id = t.id) THEN
+        answers := answers || json_build_array(1, $s.token_json(holder));
+        CONTINUE;
+      END IF;
+    END IF;
+    t.seq := nextval('$s.places');
+    IF t.status = 'WAITING' THEN t.due_at := t.timeout_at; ELSE t.ended_at := coalesce(t.completed_at, 0); END IF;
+    INSERT INTO $s.tokens SELECT t.* ON CONFLICT (id) DO NOTHING;
+    IF FOUND THEN
+      answers := answers || '[0]'::json;
+    ELSIF q.again IS TRUE THEN
+      SELECT * INTO holder FROM $s.tokens WHERE id = t.id;
+      answers := answers || json_build_array(0, $s.token_json(holder));
+    ELSE
+      answers := answers || '"taken"'::json;
+    END IF;
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.get_tokens(requests json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  q record;
+  t $s.tokens;
+  r $s.runs;
+  due record;
+  answers json[] := '{}';
+BEGIN
+  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(id text, now float8)
+  LOOP
+    IF q.id LIKE 'run:%' THEN
+      SELECT * INTO r FROM $s.runs WHERE id = substr(q.id, 5);
+      answers := answers || CASE WHEN FOUND THEN json_build_object('run', $s.run_json(r)) ELSE 'null' END;
+      CONTINUE;
+    END IF;
+    SELECT * INTO t FROM $s.tokens WHERE id = q.id;
+    IF NOT FOUND THEN
+      answers := answers || 'null'::json;
+      CONTINUE;
+    END IF;
+    SELECT * INTO due FROM $s.settle_due(t, q.now);
+    answers := answers || json_build_object('token', $s.token_json(due.t), 'settledNow', due.now_settled,
+      'ready', due.ready);
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.await_run(q record) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  r $s.runs;
+BEGIN
+  SELECT * INTO r FROM $s.runs WHERE id = substr(q.token_id, 5) FOR SHARE;
+  IF NOT $s.holds(q.run_id, q.epoch, q.by_owner) THEN RETURN '{"outcome":"stale"}'; END IF;
+  IF r.id IS NULL THEN RETURN '{"outcome":"unknown"}'; END IF;
+  IF $s.is_final(r.status) THEN RETURN json_build_object('outcome', 'settled', 'run', $s.run_json(r)); END IF;
+  INSERT INTO $s.waits (run_id, token_id, owner, ready, place)
+    VALUES (q.run_id, q.token_id, q.by_owner, 0, q.place) ON CONFLICT DO NOTHING;
+  RETURN json_build_object('outcome', 'registered', 'run', $s.run_json(r));
+END $$;
+
+CREATE FUNCTION $s.await_token(q record) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  t $s.tokens;
+  due record;
+BEGIN
+  SELECT * INTO t FROM $s.tokens WHERE id = q.token_id AND status = 'WAITING'
+    AND (timeout_at IS NULL OR q.now < timeout_at) FOR SHARE;
+  IF NOT $s.holds(q.run_id, q.epoch, q.by_owner) THEN RETURN '{"outcome":"stale"}'; END IF;
+  IF t.id IS NOT NULL THEN
+    INSERT INTO $s.waits (run_id, token_id, owner, ready, place)
+      VALUES (q.run_id, q.token_id, q.by_owner, 0, q.place) ON CONFLICT DO NOTHING;
+    RETURN json_build_object('outcome', 'registered', 'token', $s.token_json(t));
+  END IF;
+  SELECT * INTO t FROM $s.tokens WHERE id = q.token_id;
+  IF NOT FOUND THEN RETURN '{"outcome":"unknown"}'; END IF;
+  SELECT * INTO due FROM $s.settle_due(t, q.now);
+  RETURN json_build_object('outcome', 'settled', 'token', $s.token_json(due.t), 'settledNow', due.now_settled,
+    'ready', due.ready);
+END $$;
+
+CREATE FUNCTION $s.await_tokens(requests json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  q record;
+  answers json[] := '{}';
+BEGIN
+  FOR q IN SELECT * FROM json_to_recordset(requests)
+    AS x(token_id text, run_id text, epoch int, by_owner text, now float8, place bigint)
+  LOOP
+    answers := answers || CASE WHEN q.token_id LIKE 'run:%' THEN $s.await_run(q) ELSE $s.await_token(q) END;
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.settle_token(q record) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  t $s.tokens;
+  due record;
+BEGIN
+  IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN RETURN '"stale"'; END IF;
+  UPDATE $s.tokens SET status = 'COMPLETED', output = q.output, completed_at = q.now, due_at = NULL, ended_at = q.now,
+      settled_by = q.call
+    WHERE id = q.id AND status = 'WAITING' AND (timeout_at IS NULL OR q.now < timeout_at) RETURNING * INTO t;
+  IF FOUND THEN
+    RETURN json_build_object('token', $s.token_json(t), 'won', true, 'settledNow', true,
+      'ready', $s.settle_waits(t.id));
+  END IF;
+  SELECT * INTO t FROM $s.tokens WHERE id = q.id;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  IF q.again IS TRUE AND t.settled_by = q.call THEN
+    RETURN json_build_object('token', $s.token_json(t), 'won', true, 'settledNow', true,
+      'ready', (SELECT json_agg(json_build_array(w.run_id, w.owner)) FROM $s.waits w
+        WHERE w.token_id = t.id AND w.ready = 1));
+  END IF;
+  SELECT * INTO due FROM $s.settle_due(t, q.now);
+  RETURN json_build_object('token', $s.token_json(due.t), 'won', false, 'settledNow', due.now_settled,
+    'ready', due.ready);
+END $$;
+
+CREATE FUNCTION $s.settle_tokens(requests json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  q record;
+  answers json[] := '{}';
+BEGIN
+  FOR q IN SELECT * FROM json_to_recordset(requests)
+    AS x(id text, output text, fence_run text, fence_epoch int, by_owner text, now float8, call text, again boolean)
+  LOOP
+    answers := answers || $s.settle_token(q);
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.release_waits(requests json) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM $s.waits w USING json_array_elements(requests) AS q,
+      json_to_recordset(q) AS x(run_id text, token_id text, owner text)
+    WHERE w.run_id = x.run_id AND w.token_id = x.token_id AND w.owner = x.owner
+      AND NOT EXISTS (SELECT 1 FROM $s.runs r WHERE r.id = x.run_id AND r.status = 'WAITING' AND r.held = 0);
+  RETURN (SELECT json_agg(NULL::json) FROM json_array_elements(requests));
+END $$;
+
+CREATE FUNCTION $s.list_tokens(requests json) RETURNS json LANGUAGE plpgsql
+SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+  q record;
+  t $s.tokens;
+  due record;
+  settled json[] := '{}';
+BEGIN
+  SELECT * INTO q FROM json_to_recordset(requests) AS x(kind text, statuses text[], tags text[], key_scope text,
+    key_value text, from_at float8, to_at float8, older text, newer text, count int, now float8);
+  FOR t IN SELECT * FROM $s.tokens o WHERE o.due_at <= q.now AND o.kind = q.kind
+    AND (q.tags IS NULL OR o.tag_list && q.tags)
+    AND (q.key_scope IS NULL OR (o.key_scope = q.key_scope AND o.key_value = q.key_value))
+    AND (q.from_at IS NULL OR o.created_at >= q.from_at) AND (q.to_at IS NULL OR o.created_at <= q.to_at)
+    ORDER BY o.due_at, o.seq
+  LOOP
+    SELECT * INTO due FROM $s.settle_due(t, q.now);
+    IF due.now_settled THEN settled := settled || json_build_array($s.token_json(due.t), due.ready); END IF;
+  END LOOP;
+  RETURN (SELECT json_build_array(json_build_object('settled', array_to_json(settled),
+      'records', coalesce(json_agg($s.token_json(page.o)), '[]'))) FROM (
+    SELECT o FROM $s.tokens o
+    WHERE o.kind = q.kind AND (q.statuses IS NULL OR o.status = ANY (q.statuses))
+      AND (o.due_at IS NULL OR o.due_at > q.now)
+      AND (q.tags IS NULL OR o.tag_list && q.tags)
+      AND (q.key_scope IS NULL OR (o.key_scope = q.key_scope AND o.key_value = q.key_value))
+      AND (q.from_at IS NULL OR o.created_at >= q.from_at) AND (q.to_at IS NULL OR o.created_at <= q.to_at)
+      AND (q.older IS NULL OR o.id < q.older) AND (q.newer IS NULL OR o.id > q.newer)
+    ORDER BY CASE WHEN q.newer IS NOT NULL THEN o.id END, CASE WHEN q.newer IS NULL THEN o.id END DESC
+    LIMIT q.count) AS page);
+END $$;
+`

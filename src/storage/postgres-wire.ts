@@ -1,0 +1,34 @@
+const ESCAPE = '\u0001'
+/** What Postgres cannot keep in a text, as `JSON.stringify` writes it; half of a pair of surrogates is escaped as well. */
+const SUSPECT = /\\u0000|\\u0001|\\ud[89a-f]/
+const ESCAPED = /\\u0001/
+
+/** A request as JSON that Postgres takes: texts it cannot keep are escaped. */
+export function toWire(request: unknown): string {
+  const text = JSON.stringify(request)
+  return SUSPECT.test(text) ? JSON.stringify(request, escapeText) : text
+}
+
+/** What was answered, with all texts as they were given. */
+export function fromWire(text: string): unknown {
+  return JSON.parse(text, ESCAPED.test(text) ? restoreText : undefined)
+}
+
+function escapeText(_name: string, value: unknown): unknown {
+  if (typeof value !== 'string' || !mustEscape(value)) return value
+  return ESCAPE + JSON.stringify(value)
+}
+
+function restoreText(_name: string, value: unknown): unknown {
+  if (typeof value !== 'string' || !value.startsWith(ESCAPE)) return value
+  return JSON.parse(value.slice(ESCAPE.length))
+}
+
+function mustEscape(text: string): boolean {
+  return text.startsWith(ESCAPE) || text.includes('\0') || !isWellFormed(text)
+}
+
+/** Whether no surrogate stands alone: half of a pair has no bytes. */
+function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text)
+}

@@ -1,0 +1,9 @@
+/** How long this process may be silent before the others count it as dead. */
+export const leaseMs: number = Number(process.env['WAITPOINT_LEASE_MS'] ?? 30_000)
+
+/** How far the wall clock of this process is ahead of those of the others. */
+const aheadMs = Number(process.env['WAITPOINT_AHEAD_MS'] ?? 0)
+if (aheadMs !== 0) {
+  const now = Date.now.bind(Date)
+  Date.now = () => now() + aheadMs
+}

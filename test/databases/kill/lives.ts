@@ -1,0 +1,68 @@
+import { seededRandom } from '../../../src/clock/seeded-random.ts'
+import { pauseReal } from '../../../src/storage/real-timer.ts'
+import { ended, killNow, type ProgramOptions, startProgram } from './killed-process.ts'
+import { machineTime } from './narrow-place.ts'
+import { observations, observe, type Observed } from './observer.ts'
+import { expectNothingLost, pick, readAtEnd } from './verdict.ts'
+
+/** Before the database is open. */
+const SHORTEST_LIFE_MS = 60
+const LOOK_MS = 50
+
+/** What is worked on. */
+export interface Work extends ProgramOptions {
+  /** The built worker. */
+  readonly program: string
+  /** Where the records are. */
+  readonly place: string
+  /** Where the observations go. */
+  readonly file: string
+}
+
+export interface Lives extends Work {
+  readonly seed: number
+  /** Well into the load. */
+  readonly longestLifeMs: number
+  /** How many live at the same time, and how often all of them are killed. */
+  readonly together: number
+  readonly kills: number
+}
+
+/** Lets processes work until they are killed, again and again, and until they have got some work done. */
+export async function liveAndDie(lives: Lives): Promise<void> {
+  const { program, place, file, seed, longestLifeMs, together, kills, ...options } = lives
+  const random = seededRandom(seed)
+  const live = async (lifeMs: number): Promise<void> => {
+    const child = startProgram([program, place, file, 'load'], options)
+    await pauseReal(lifeMs)
+    // Before it is: whoever follows may be quicker than the news of its end.
+    observe(file, { what: 'gone', pid: child.pid ?? 0, at: machineTime() })
+    await killNow(child)
+  }
+  for (let kill = 0; kill < kills || acknowledged(file) <= kills; kill += 1) {
+    // On a machine that is busy with other things it takes longer to get to work.
+    const longest = longestLifeMs * Math.ceil((kill + 1) / kills)
+    const spans = Array.from(
+      { length: together },
+      () => SHORTEST_LIFE_MS + random.fraction() * (longest - SHORTEST_LIFE_MS),
+    )
+    await Promise.all(spans.map(live))
+  }
+}
+
+/** Brings everything to its end in a last life; nothing that was acknowledged in any life may be lost. */
+export async function settleAccounts({ program, place, file, ...options }: Work): Promise<void> {
+  const printed = await ended(startProgram([program, place, file, 'finish'], options))
+  expectNothingLost(readAtEnd(printed), observations(file))
+}
+
+/** Resolves once it is so, going by what was observed so far. */
+export async function untilSeen(file: string, isSo: (seen: readonly Observed[]) => boolean): Promise<void> {
+  while (!isSo(observations(file))) await pauseReal(LOOK_MS)
+}
+
+/** How many triggers and completions were acknowledged. */
+export function acknowledged(file: string): number {
+  const seen = observations(file)
+  return pick(seen, 'triggered').length + pick(seen, 'completed').length
+}

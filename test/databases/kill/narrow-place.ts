@@ -1,0 +1,27 @@
+/** How many may be in the narrow place at once. */
+export const NARROW = 2
+
+/** Somebody is in the narrow place, from here to there; who dies or stands still in it has left it by then. */
+export interface Passage {
+  readonly what: 'entered' | 'left' | 'gone'
+  readonly passage?: string
+  readonly at: number
+}
+
+/** Microseconds that all processes of a machine count alike, whatever its wall clock says. */
+export function machineTime(): number {
+  return Number(process.hrtime.bigint() / 1_000n)
+}
+
+/** How many were in the narrow place at once, at most. */
+export function mostAtOnce(passages: readonly (Passage & { readonly pid: number })[]): number {
+  const inside = new Map<string, number>()
+  let most = 0
+  for (const { what, pid, passage = '' } of passages) {
+    if (what === 'entered') inside.set(passage, pid)
+    else if (what === 'left') inside.delete(passage)
+    else for (const [other, of] of inside) if (of === pid) inside.delete(other)
+    most = Math.max(most, inside.size)
+  }
+  return most
+}

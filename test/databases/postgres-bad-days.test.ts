@@ -1,0 +1,147 @@
+import { rmSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createEngine, type Engine, type EngineOptions, task, wait } from 'waitpoint'
+import { postgresStorage } from 'waitpoint/postgres'
+import { pauseReal } from '../../src/storage/real-timer.ts'
+import { rejection } from '../support/body-task.ts'
+import { temporaryFolder } from './drivers.ts'
+import { buildProgram, ended, startProgram } from './kill/killed-process.ts'
+import { connectPostgres, postgresUrl } from './postgres/client.ts'
+import { FreshSchema } from './postgres/fresh-schema.ts'
+import { Wire } from './postgres/wire.ts'
+import { testPool } from './postgres-schemas.ts'
+
+const ask = task({
+  id: 'ask',
+  run: async (token: string) => wait.forToken<string>(token).unwrap(),
+})
+
+/** An engine that executes, on a connection of its own. */
+function worker(storage: EngineOptions['storage'], options: EngineOptions = {}): Engine {
+  return createEngine({ ...options, tasks: [ask], ...(storage && { storage }) })
+}
+
+/** An approval from the trigger to the result. */
+async function approve(web: Engine, answer: string): Promise<unknown> {
+  const token = await web.wait.createToken()
+  const run = await web.trigger(ask, token.id)
+  await waiting(web, run.id)
+  await web.wait.completeToken(token, answer)
+  return run.result()
+}
+
+async function waiting(engine: Engine, run: string): Promise<void> {
+  for (;;) {
+    const { status } = await engine.runs.retrieve(run)
+    if (status === 'WAITING') return
+    await pauseReal(5)
+  }
+}
+
+describe('a role that may not create the schema', () => {
+  it('is told which SQL to have run, and works once somebody has run it', async () => {
+    await using schema = new FreshSchema()
+    await using admin = await connectPostgres()
+    const role = `limited_${process.pid}`
+    await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`)
+    const url = new URL(postgresUrl())
+    url.username = role
+    url.password = 'secret'
+    const open = (): Engine =>
+      worker(postgresStorage({ connectionString: String(url), schema: schema.schema }))
+    try {
+      await using refused = open()
+      const { message } = (await rejection(refused.ready())) as Error
+      expect(message).toContain(`role "${role}" may not create schema "${schema.schema}"`)
+      await admin.query(message.slice(message.indexOf('BEGIN;')))
+      await using engine = open()
+      expect(await approve(engine, 'yes')).toBe('yes')
+    } finally {
+      await admin.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`)
+    }
+  })
+})
+
+describe('a pool of one connection', () => {
+  it('is refused with what to do instead, and then does', async () => {
+    await using schema = new FreshSchema()
+    const pool = testPool(1)
+    try {
+      const given = { pool, schema: schema.schema }
+      await using refused = worker(postgresStorage(given))
+      expect(String(await rejection(refused.ready()))).toMatch(
+        /give `listen` a connection string, or `false`/,
+      )
+      for (const listen of [false, postgresUrl()]) {
+        await using engine = worker(postgresStorage({ ...given, listen, pollMs: 20 }))
+        expect(await approve(engine, 'yes')).toBe('yes')
+      }
+    } finally {
+      await pool.end()
+    }
+  })
+})
+
+describe('notifications that are lost', () => {
+  it('delay what they would have told until the next look, and lose nothing', async () => {
+    await using schema = new FreshSchema()
+    let isDeaf = false
+    await using wire = await Wire.to(postgresUrl(), { isDeaf: () => isDeaf })
+    const leaseMs = 900
+    await using far = worker(postgresStorage({ connectionString: wire.url, schema: schema.schema }), {
+      leaseMs,
+    })
+    await far.ready()
+    isDeaf = true
+    // Also what a worker that was alone until then would be told of the first other one.
+    await using web = worker(postgresStorage(schema), { execute: false, leaseMs })
+    expect(await approve(web, 'yes')).toBe('yes')
+  })
+})
+
+describe('processes that start at once on an empty database', () => {
+  let program = ''
+  beforeAll(async () => void (program = await buildProgram('worker')), 60_000)
+  afterAll(() => rmSync(program, { force: true }))
+
+  it('make one schema, and all of them work', async () => {
+    await using schema = new FreshSchema()
+    using folder = temporaryFolder()
+    const args = [program, schema.place(), folder.file('observations'), 'finish']
+    const printed = await Promise.all([1, 2, 3, 4].map(() => ended(startProgram(args))))
+    expect(printed).toEqual(['', '', '', ''])
+    await using engine = worker(postgresStorage(schema))
+    expect(await approve(engine, 'yes')).toBe('yes')
+  })
+})
+
+describe('a question that is asked again while the first is still under way', () => {
+  it('has one effect, and the answer of that one', async () => {
+    await using schema = new FreshSchema()
+    await using wire = await Wire.to(postgresUrl())
+    await using engine = worker(postgresStorage({ connectionString: wire.url, schema: schema.schema }))
+    const token = await engine.wait.createToken()
+    await using watcher = await connectPostgres()
+    await using other = await connectPostgres()
+    await other.query(`BEGIN; SELECT 1 FROM ${schema.schema}.tokens WHERE id = '${token.id}' FOR UPDATE`)
+    const completed = engine.wait.completeToken(token, 'mine')
+    await blocked(1)
+    wire.cut()
+    await blocked(2)
+    await other.query('COMMIT')
+    expect(await completed).toMatchObject({ success: true })
+    expect(await engine.wait.retrieveToken(token)).toMatchObject({ status: 'COMPLETED', output: 'mine' })
+
+    /** Until so many statements wait for the lock of the other one. */
+    async function blocked(count: number): Promise<void> {
+      for (;;) {
+        const { rows } = await watcher.query<{ count: number }>(
+          `SELECT count(*)::int AS count FROM pg_stat_activity
+           WHERE wait_event_type = 'Lock' AND query LIKE '%${schema.schema}%' AND pid <> pg_backend_pid()`,
+        )
+        if ((rows[0]?.count ?? 0) >= count) return
+        await pauseReal(5)
+      }
+    }
+  })
+})

@@ -1,0 +1,58 @@
+import { randomInt } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { seededRandom } from '../../src/clock/seeded-random.ts'
+import { pauseReal } from '../../src/storage/real-timer.ts'
+import { temporaryFolder } from './drivers.ts'
+import { buildProgram, killNow, startProgram } from './kill/killed-process.ts'
+import { acknowledged, settleAccounts, untilSeen } from './kill/lives.ts'
+import { connectPostgres } from './postgres/client.ts'
+import { FreshSchema } from './postgres/fresh-schema.ts'
+import { startPostgres } from './postgres/server.ts'
+import { Wire } from './postgres/wire.ts'
+
+const SEED = Number(process.env['WAITPOINT_SEED'] ?? randomInt(2 ** 31))
+const ROUNDS = Number(process.env['WAITPOINT_CUTS'] ?? 12)
+const ROUND_MS = 400
+
+/** Ends about half of the connections that others have, whatever they are in the middle of. */
+async function terminateSome(url: string): Promise<void> {
+  await using client = await connectPostgres(url)
+  await client.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE pid <> pg_backend_pid() AND backend_type = 'client backend' AND random() < 0.5`,
+  )
+}
+
+describe('workers whose connections are cut in the middle of everything', () => {
+  let program = ''
+  beforeAll(async () => void (program = await buildProgram('worker')), 60_000)
+  afterAll(() => rmSync(program, { force: true }))
+
+  it(
+    `lose nothing that was acknowledged, and do nothing twice (seed ${SEED})`,
+    async () => {
+      using folder = temporaryFolder()
+      await using server = await startPostgres()
+      await using schema = new FreshSchema(server.url)
+      const random = seededRandom(SEED)
+      await using wire = await Wire.to(server.url, {
+        fate: () => (random.fraction() < 0.01 ? 'is lost' : 'passes'),
+      })
+      const file = folder.file('observations')
+      const options = { leaseMs: 5_000 }
+      const workers = [1, 2].map(() => startProgram([program, schema.place(wire.url), file, 'load'], options))
+      for (let round = 1; round <= ROUNDS; round += 1) {
+        await pauseReal(ROUND_MS)
+        if (round % 6 === 3) await server.restart('immediate')
+        else if (round % 6 === 0) await server.restart('fast')
+        else await terminateSome(server.url)
+      }
+      await untilSeen(file, () => acknowledged(file) > ROUNDS)
+      await Promise.all(workers.map(killNow))
+      expect(wire.cuts).toBeGreaterThan(ROUNDS)
+      await settleAccounts({ program, place: schema.place(), file, ...options })
+    },
+    ROUNDS * 3_000 + 60_000,
+  )
+})

@@ -1,0 +1,49 @@
+import { rmSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { pauseReal } from '../../src/storage/real-timer.ts'
+import { temporaryFolder } from './drivers.ts'
+import { buildProgram, killNow, type ProgramOptions, startProgram } from './kill/killed-process.ts'
+import { settleAccounts, untilSeen } from './kill/lives.ts'
+import { machineTime } from './kill/narrow-place.ts'
+import { observations, type Observed, observe } from './kill/observer.ts'
+import { pick } from './kill/verdict.ts'
+import { FreshSchema } from './postgres/fresh-schema.ts'
+
+const LEASE_MS = 2_000
+
+/** Whether a process has runs under way. */
+function isAtWork(seen: readonly Observed[], pid: number | undefined): boolean {
+  return pick(seen, 'kept').some((one) => one.pid === pid)
+}
+
+describe('workers', () => {
+  let program = ''
+  beforeAll(async () => void (program = await buildProgram('worker')), 60_000)
+  afterAll(() => rmSync(program, { force: true }))
+
+  it('who stood still for longer than their lease are fenced, abort what they did, and work on', async () => {
+    using folder = temporaryFolder()
+    await using schema = new FreshSchema()
+    const [place, file] = [schema.place(), folder.file('observations')]
+    const options: ProgramOptions = { leaseMs: LEASE_MS }
+    const [frozen, other] = [1, 2].map(() => startProgram([program, place, file, 'load'], options))
+    if (frozen === undefined || other === undefined) throw new Error('Cannot start the workers')
+    const pid = frozen.pid ?? 0
+    await untilSeen(file, (seen) => [frozen, other].every((one) => isAtWork(seen, one.pid)))
+    frozen.kill('SIGSTOP')
+    observe(file, { what: 'gone', pid, at: machineTime() })
+    await pauseReal(2 * LEASE_MS)
+    observe(file, { what: 'woken', pid })
+    frozen.kill('SIGCONT')
+    await untilSeen(file, (all) => {
+      const since = all.slice(all.findIndex(({ what }) => what === 'woken'))
+      const own = since.filter((one) => one.pid === pid)
+      return (['aborted', 'triggered', 'finished'] as const).every((what) => pick(own, what).length > 0)
+    })
+    await Promise.all([frozen, other].map(killNow))
+
+    for (const { code, pid: by } of pick(observations(file), 'aborted'))
+      expect([by, code]).toEqual([pid, 'ERR_STALE_ATTEMPT'])
+    await settleAccounts({ program, place, file, ...options })
+  }, 60_000)
+})

@@ -1,0 +1,80 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { migrate } from '../../src/storage/postgres-schema.ts'
+import type { PostgresClient } from '../../src/storage/postgres-pool.ts'
+import { freshSchema, testPool } from './postgres-schemas.ts'
+
+describe('migrate', () => {
+  const pool = testPool()
+  afterAll(() => pool.end())
+
+  async function onConnection(act: (client: PostgresClient) => Promise<void>): Promise<void> {
+    const client = await pool.connect()
+    try {
+      await act(client)
+    } finally {
+      client.release()
+    }
+  }
+
+  async function namesIn(schema: string): Promise<unknown[]> {
+    const { rows } = await pool.query(
+      'SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1) ORDER BY 1',
+      [schema],
+    )
+    return rows.map((row) => (row as { readonly relname: string }).relname)
+  }
+
+  const steps = [
+    'CREATE TABLE $s.one (a int);',
+    'CREATE TABLE $s.two (a int);',
+    'CREATE TABLE $s.three (a int);',
+  ]
+
+  it('does the steps that are missing, each once, however many start at once', async () => {
+    const schema = await freshSchema(pool)
+    await onConnection((client) => migrate(client, schema, steps.slice(0, 1)))
+    const all = Array.from({ length: 4 }, () => onConnection((client) => migrate(client, schema, steps)))
+    await Promise.all(all)
+    expect(await namesIn(schema)).toEqual(['one', 'three', 'two', 'version'])
+  })
+
+  it('stops at a step that fails: those before it are done, and nothing of it', async () => {
+    const schema = await freshSchema(pool)
+    const broken = [steps[0] ?? '', 'CREATE TABLE $s.two (a int); CREATE TABLE $s.two (a int);']
+    await expect(onConnection((client) => migrate(client, schema, broken))).rejects.toThrow(/already exists/)
+    expect(await namesIn(schema)).toEqual(['one', 'version'])
+    await onConnection((client) => migrate(client, schema, steps))
+    expect(await namesIn(schema)).toEqual(['one', 'three', 'two', 'version'])
+  })
+
+  it('changes nothing in a schema of a newer version', async () => {
+    const schema = await freshSchema(pool)
+    await onConnection((client) => migrate(client, schema, steps))
+    const older = onConnection((client) => migrate(client, schema, steps.slice(0, 2)))
+    await expect(older).rejects.toThrow(
+      /version 3, and this version of waitpoint knows 2: install a newer one/,
+    )
+  })
+
+  it('changes nothing in a schema of another program', async () => {
+    const schema = await freshSchema(pool)
+    await pool.query(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.theirs (a int)`)
+    const ours = onConnection((client) => migrate(client, schema, steps))
+    await expect(ours).rejects.toThrow('the schema is of another program; name another one')
+    expect(await namesIn(schema)).toEqual(['theirs'])
+  })
+
+  it('uses a schema that somebody has made for it', async () => {
+    const schema = await freshSchema(pool)
+    await pool.query(`CREATE SCHEMA ${schema}`)
+    await onConnection((client) => migrate(client, schema, steps))
+    expect(await namesIn(schema)).toEqual(['one', 'three', 'two', 'version'])
+  })
+
+  it('refuses a server that is too old', async () => {
+    const old: PostgresClient = { query: () => Promise.resolve({ rows: [{ number: 130_012 }] }) }
+    await expect(migrate(old, 'app', steps)).rejects.toThrow(
+      'the server is Postgres 13: 14 or later is needed',
+    )
+  })
+})

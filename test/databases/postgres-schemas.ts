@@ -1,0 +1,34 @@
+import { createRequire } from 'node:module'
+import type { PostgresPool } from 'waitpoint/postgres'
+import { postgresUrl } from './postgres/client.ts'
+
+interface Driver {
+  readonly Pool: new (options: { readonly connectionString: string; readonly max: number }) => TestPool
+}
+
+/** A pool of `pg` that tests close. */
+export interface TestPool extends PostgresPool {
+  end(): Promise<void>
+}
+
+const { Pool } = createRequire(import.meta.url)('pg') as Driver
+
+/** A pool on the server of this run of the tests. */
+export function testPool(max: number = 6): TestPool {
+  return new Pool({ connectionString: postgresUrl(), max })
+}
+
+let schemas = 0
+
+/** The name of a schema that is not there. */
+export async function freshSchema(pool: PostgresPool): Promise<string> {
+  const schema = `test_${process.pid}_${(schemas += 1)}`
+  await pool.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+  return schema
+}
+
+/** Leaves the tables of a schema, and nothing in them. */
+export async function emptySchema(pool: PostgresPool, schema: string): Promise<void> {
+  const tables = ['runs', 'tokens', 'waits', 'streams', 'chunks', 'owners', 'settings']
+  await pool.query(tables.map((table) => `DELETE FROM ${schema}.${table}`).join(';'))
+}

@@ -1,0 +1,102 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { createEngine, type Engine, task, wait } from 'waitpoint'
+import { postgresStorage } from 'waitpoint/postgres'
+import { connectPostgres } from './postgres/client.ts'
+import { freshSchema, testPool } from './postgres-schemas.ts'
+
+const greet = task({ id: 'greet', run: (name: string) => `hello ${name}` })
+const ask = task({ id: 'ask', run: (id: string) => wait.forToken<string>(id).unwrap() })
+
+describe('a call in a transaction of the caller', () => {
+  const pool = testPool(10)
+  afterAll(() => pool.end())
+
+  async function openEngine(schema: string): Promise<Engine> {
+    const engine = createEngine({ tasks: [greet, ask], storage: postgresStorage({ pool, schema }) })
+    await engine.ready()
+    return engine
+  }
+
+  it('triggers a run when the transaction is committed, and not before', async () => {
+    await using engine = await openEngine(await freshSchema(pool))
+    await using client = await connectPostgres()
+    await client.query('BEGIN')
+    const run = await engine.trigger(greet, 'ada', { transaction: client })
+    await expect(engine.runs.retrieve(run.id)).rejects.toMatchObject({ code: 'ERR_RUN_NOT_FOUND' })
+    await client.query('COMMIT')
+    expect(await run.result()).toBe('hello ada')
+  })
+
+  it('triggers nothing when the transaction is rolled back', async () => {
+    await using engine = await openEngine(await freshSchema(pool))
+    await using client = await connectPostgres()
+    await client.query('BEGIN')
+    const run = await engine.trigger(greet, 'ada', { transaction: client })
+    await client.query('ROLLBACK')
+    await expect(engine.runs.retrieve(run.id)).rejects.toMatchObject({ code: 'ERR_RUN_NOT_FOUND' })
+  })
+
+  it('executes a delayed run in time', async () => {
+    await using engine = await openEngine(await freshSchema(pool))
+    await using client = await connectPostgres()
+    await client.query('BEGIN')
+    const run = await engine.trigger(greet, 'ada', { transaction: client, delay: 50 })
+    await client.query('COMMIT')
+    expect(await run.result()).toBe('hello ada')
+  })
+
+  it('completes a token when the transaction is committed: its run goes on', async () => {
+    const schema = await freshSchema(pool)
+    await using worker = await openEngine(schema)
+    await using server = await openEngine(schema)
+    await using client = await connectPostgres()
+    const token = await server.wait.createToken()
+    const run = await worker.trigger(ask, token.id)
+    await client.query('BEGIN')
+    const completed = await server.wait.completeToken(token, 'yes', { transaction: client })
+    expect(completed).toEqual({ success: true, status: 'COMPLETED' })
+    expect(await server.wait.retrieveToken(token)).toMatchObject({ status: 'WAITING' })
+    await client.query('COMMIT')
+    expect(await run.result()).toBe('yes')
+  })
+
+  it('leaves a token as it was when the transaction is rolled back', async () => {
+    await using engine = await openEngine(await freshSchema(pool))
+    await using client = await connectPostgres()
+    const token = await engine.wait.createToken()
+    await client.query('BEGIN')
+    await engine.wait.completeToken(token, 'no', { transaction: client })
+    await client.query('ROLLBACK')
+    expect(await engine.wait.completeToken(token, 'yes')).toEqual({ success: true, status: 'COMPLETED' })
+    expect(await engine.wait.retrieveToken(token)).toMatchObject({ output: 'yes' })
+  })
+
+  it('is refused for what is no client', async () => {
+    await using engine = await openEngine(await freshSchema(pool))
+    await expect(engine.trigger(greet, 'ada', { transaction: {} })).rejects.toThrow(
+      /must be a client of pg on which a transaction was begun/,
+    )
+  })
+})
+
+describe('an engine with execute: false', () => {
+  const pool = testPool(10)
+  afterAll(() => pool.end())
+
+  it('triggers what a worker executes, and follows it', async () => {
+    const schema = await freshSchema(pool)
+    const where: string[] = []
+    const place = task({ id: 'place', run: (name: string) => void where.push(name) })
+    await using server = createEngine({
+      tasks: [place],
+      execute: false,
+      storage: postgresStorage({ pool, schema }),
+    })
+    const run = await server.trigger(place, 'worker')
+    expect(await server.runs.retrieve(run.id)).toMatchObject({ status: 'QUEUED' })
+    await using worker = createEngine({ tasks: [place], storage: postgresStorage({ pool, schema }) })
+    await worker.ready()
+    await run.result()
+    expect(where).toEqual(['worker'])
+  })
+})

@@ -1,0 +1,14 @@
+import { connectPostgres, postgresUrl } from './client.ts'
+
+/** A database of a test's own; it is gone when it is disposed of, whoever still uses it. */
+export async function freshDatabase(): Promise<AsyncDisposable & { readonly url: string }> {
+  const name = `test_${process.pid}`
+  const url = new URL(postgresUrl())
+  url.pathname = name
+  const run = async (statement: string): Promise<void> => {
+    await using client = await connectPostgres()
+    await client.query(statement)
+  }
+  await run(`CREATE DATABASE ${name}`)
+  return { url: String(url), [Symbol.asyncDispose]: () => run(`DROP DATABASE ${name} WITH (FORCE)`) }
+}

@@ -1,0 +1,28 @@
+#!/bin/sh
+# Keeps a Postgres server for as long as whoever started this holds its standard input: `keeper.sh PROGRAMS FOLDER OPTIONS`.
+# PROGRAMS are initdb and pg_ctl, FOLDER holds the file `password` and goes at the end, OPTIONS are the server's. A line
+# read is a mode in which the server is restarted: `fast` or `immediate`. When the input ends, also because its writer was
+# killed, the server stops. Every start is answered with `ready`.
+programs=$1 folder=$2 options=$3
+
+control() { "$programs/pg_ctl" -s -w -D "$folder/data" "$@"; }
+
+ready() {
+  if "$@" >>"$folder/log" 2>&1; then echo ready; else
+    cat "$folder/log" >&2
+    rm -rf "$folder"
+    exit 1
+  fi
+}
+
+create_and_start() {
+  "$programs/initdb" -D "$folder/data" -U waitpoint --pwfile "$folder/password" -A scram-sha-256 \
+    -E UTF8 --no-locale --no-sync --no-instructions &&
+    control -l "$folder/log" -o "$options" start
+}
+
+cd /
+ready create_and_start
+while read -r mode; do ready control -l "$folder/log" -m "$mode" restart; done
+control -m immediate stop >/dev/null 2>&1
+rm -rf "$folder"

@@ -1,0 +1,80 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { withoutNotifications } from './messages.ts'
+
+/** What a wire does with the next thing that is sent over it: a question of a client, an answer of the server. */
+export type Fate = 'passes' | 'is lost'
+
+export interface WireOptions {
+  /** Asked for everything that is sent once a client is let in. What is lost, is lost with the connection. */
+  readonly fate?: (sent: 'question' | 'answer') => Fate
+  /** Swallows what others notify of. */
+  readonly isDeaf?: () => boolean
+}
+
+/** What is between clients and the server: a port of its own, on which connections are cut at the worst moments. */
+export class Wire implements AsyncDisposable {
+  readonly #server: Server
+  readonly #target: URL
+  readonly #options: WireOptions
+  readonly #pairs = new Set<() => void>()
+  cuts = 0
+
+  /** Lays a wire to the server of this URL. */
+  static async to(url: string, options: WireOptions = {}): Promise<Wire> {
+    const wire = new Wire(new URL(url), options)
+    wire.#server.listen(0, '127.0.0.1')
+    await once(wire.#server, 'listening')
+    return wire
+  }
+
+  private constructor(target: URL, options: WireOptions) {
+    this.#target = target
+    this.#options = options
+    this.#server = createServer((client) => this.#join(client))
+  }
+
+  /** The server, over this wire. */
+  get url(): string {
+    const url = new URL(this.#target)
+    // Listening on a port, not on a path.
+    url.port = String((this.#server.address() as AddressInfo).port)
+    return String(url)
+  }
+
+  /** Cuts every connection there is; new ones can be made. */
+  cut(): void {
+    for (const cut of [...this.#pairs]) cut()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    this.cut()
+    await closed
+  }
+
+  #join(client: Socket): void {
+    const { fate = () => 'passes', isDeaf = () => false } = this.#options
+    const server = connect(Number(this.#target.port), this.#target.hostname)
+    const cut = (): void => {
+      if (this.#pairs.delete(cut)) this.cuts += 1
+      client.destroy()
+      server.destroy()
+    }
+    this.#pairs.add(cut)
+    let isLetIn = false
+    const hear = withoutNotifications(isDeaf)
+    client.on('data', (question) => {
+      if (isLetIn && fate('question') === 'is lost') cut()
+      else server.write(question)
+    })
+    server.on('data', (answer) => {
+      if (isLetIn && fate('answer') === 'is lost') return cut()
+      const heard = hear(answer)
+      isLetIn ||= heard.isReady
+      if (heard.bytes.length > 0) client.write(heard.bytes)
+    })
+    for (const end of [client, server]) end.on('error', cut).on('close', cut).setNoDelay()
+  }
+}

@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest'
+import { openPool } from '../../src/storage/postgres-pool.ts'
+
+function failure(code: string, message: string): () => never {
+  return () => {
+    throw Object.assign(new Error(message), { code })
+  }
+}
+
+describe('openPool', () => {
+  it('says what to install when there is no driver', () => {
+    const load = failure('MODULE_NOT_FOUND', 'Cannot find module')
+    expect(() => openPool('postgres://localhost', { max: 1, load })).toThrow(/run `npm install pg`$/)
+  })
+
+  it('says what is wrong with a driver that is there', () => {
+    const load = failure('ERR_DLOPEN_FAILED', 'no such symbol')
+    expect(() => openPool('postgres://localhost', { max: 1, load })).toThrow(
+      /pg cannot be loaded: no such symbol$/,
+    )
+  })
+})

@@ -1,0 +1,7 @@
+import { postgresAtRest } from '../../src/testing/temporary-postgres.ts'
+
+/** One turn of the event loop; on a storage that is not in this process with all that it answers to what was asked by then. */
+export async function turn(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve))
+  if (process.env['WAITPOINT_STORAGE'] === 'postgres') await postgresAtRest()
+}
