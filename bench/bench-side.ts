@@ -15,6 +15,7 @@ export class BenchSide implements Side {
   readonly #count: number
   readonly #bench = new Bench({ iterations: 1, time: 0, warmup: false, throws: true })
   #cpuUs = 0
+  #done: number
 
   /** Opens one side of a contest. */
   static async open({ name, sides }: Contest, sideName: string, count: number): Promise<BenchSide> {
@@ -27,6 +28,7 @@ export class BenchSide implements Side {
   private constructor(contestant: Contestant, count: number) {
     this.#contestant = contestant
     this.#count = count
+    this.#done = count
     this.#bench.add(TASK, () => this.#watched(), {
       async: true,
       beforeEach: async () => {
@@ -46,8 +48,8 @@ export class BenchSide implements Side {
     const result = this.#bench.getTask(TASK)?.result
     if (result === undefined || !('latency' in result)) throw new Error('Cannot time a pass: it did not end')
     return {
-      ns: (result.latency.mean * NS_PER_MS) / this.#count,
-      cpuNs: (this.#cpuUs * NS_PER_US) / this.#count,
+      ns: (result.latency.mean * NS_PER_MS) / this.#done,
+      cpuNs: (this.#cpuUs * NS_PER_US) / this.#done,
     }
   }
 
@@ -60,6 +62,12 @@ export class BenchSide implements Side {
     const answer = await this.#contestant.pass()
     const { user, system } = process.cpuUsage(start)
     this.#cpuUs = user + system
+    this.#done = doneOf(answer) ?? this.#count
     return answer
   }
+}
+
+function doneOf(answer: unknown): number | undefined {
+  const isCounted = typeof answer === 'object' && answer !== null && 'done' in answer
+  return isCounted && typeof answer.done === 'number' ? answer.done : undefined
 }

@@ -3,7 +3,10 @@ import type { Series } from './measurement.ts'
 /** What one side does, over and over: before, during and after the time that counts. */
 export interface Contestant {
   before?(): unknown
-  /** May answer an `overriddenDuration` in milliseconds, when only moments of it count. */
+  /**
+   * May answer an `overriddenDuration` in milliseconds, when only moments of it count, or how many pieces were `done`,
+   * when a pass takes as many as time allows.
+   */
   pass(): unknown
   after?(): unknown
   close?(): Promise<void>
@@ -17,6 +20,8 @@ export interface Contest<Name extends string = string> {
   readonly rounds: number
   /** Passes of each side that come first and do not count. */
   readonly warmUps: number
+  /** After so long no further round begins: slow sides come to fewer repetitions, and to one at least. */
+  readonly mostMs?: number
   readonly sides: Readonly<Record<Name, (count: number) => Contestant | Promise<Contestant>>>
 }
 
@@ -36,20 +41,27 @@ export interface Side {
 export interface ContestPlace {
   readonly rounds: number
   readonly warmUps: number
+  readonly mostMs?: number
   readonly open: (name: string) => Promise<Side>
 }
 
 /** Lets the sides take turns, one pass each in every round, so that whatever else the machine does meets all of them. */
 export async function holdContest<Name extends string>(
   { sides }: Contest<Name>,
-  { rounds, warmUps, open }: ContestPlace,
+  { rounds, warmUps, mostMs = Infinity, open }: ContestPlace,
 ): Promise<Readonly<Record<Name, Series>>> {
   // `Object.keys` is `string[]` for any record.
   const names = Object.keys(sides) as Name[]
   const entrants = await Promise.all(names.map(async (name) => new Entrant(name, await open(name))))
+  const start = performance.now()
+  const isTime = (): boolean => performance.now() - start < mostMs
   try {
-    for (let round = 0; round < warmUps; round++) for (const { side } of entrants) await side.pass()
-    for (let round = 0; round < rounds; round++) for (const entrant of entrants) await entrant.takeTurn()
+    for (let round = 0; round < warmUps && isTime(); round++) {
+      for (const { side } of entrants) await side.pass()
+    }
+    for (let round = 0; round < rounds && (round === 0 || isTime()); round++) {
+      for (const entrant of entrants) await entrant.takeTurn()
+    }
   } finally {
     await Promise.all(entrants.map(({ side }) => side.close()))
   }

@@ -1,4 +1,4 @@
-import type { Engine, Storage, Task } from 'waitpoint'
+import type { Engine, RunHandle, Storage, Task } from 'waitpoint'
 import { createEngine, task, wait } from 'waitpoint'
 import type { Approvals, Draft, Review, Verdict } from './bare/approvals.ts'
 import { Mailbox } from './bare/mailbox.ts'
@@ -29,7 +29,7 @@ export class EngineApprovals implements Approvals {
     return this.#engine.ready()
   }
 
-  trigger(draft: Draft): Promise<{ result(): Promise<Review> }> {
+  trigger(draft: Draft): Promise<RunHandle<Review>> {
     return this.#engine.trigger(this.#review, draft)
   }
 
@@ -39,6 +39,13 @@ export class EngineApprovals implements Approvals {
 
   asked(): Promise<string> {
     return this.#mailbox.next()
+  }
+
+  /** Is told of every update of a run, until its last one; answers how many. */
+  async follow({ id }: RunHandle<Review>): Promise<number> {
+    let updates = 0
+    for await (const _ of this.#engine.runs.subscribeToRun(id)) updates += 1
+    return updates
   }
 
   async parked(): Promise<void> {

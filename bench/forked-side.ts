@@ -5,6 +5,9 @@ import pDefer from 'p-defer'
 import { BenchSide } from './bench-side.ts'
 import type { Contest, Reading, Side } from './contest.ts'
 
+/** A pass that takes longer will not end. */
+const MOST_MS = 120_000
+
 /** The argument that makes `main` serve one side of a contest. */
 export const SIDE_FLAG = '--side'
 
@@ -26,17 +29,25 @@ export class ForkedSide implements Side {
   pass(): Promise<Reading> {
     const { promise, resolve, reject } = pDefer<Reading>()
     const fail = (): void => reject(new Error(`Cannot measure ${this.#what}: its process has ended`))
+    const patience = setTimeout(() => {
+      reject(new Error(`Cannot measure ${this.#what}: a pass takes more than ${MOST_MS / 1_000} s`))
+      this.#child.kill('SIGKILL')
+    }, MOST_MS)
     // Sent by `serveSide`, which is the other end.
     const answer = (message: unknown): void => resolve(message as Reading)
     this.#child.once('message', answer).once('exit', fail)
     this.#child.send('pass', (error) => {
       if (error !== null) fail()
     })
-    return promise.finally(() => this.#child.off('message', answer).off('exit', fail))
+    return promise.finally(() => {
+      clearTimeout(patience)
+      this.#child.off('message', answer).off('exit', fail)
+    })
   }
 
   async close(): Promise<void> {
-    if (!this.#child.connected) return
+    const { connected, exitCode, signalCode } = this.#child
+    if (!connected || exitCode !== null || signalCode !== null) return
     const exit = once(this.#child, 'exit')
     this.#child.disconnect()
     await exit

@@ -1,6 +1,7 @@
 import type { Contest } from './contest.ts'
-import type { Measurement, Series } from './measurement.ts'
+import type { Measurement, Omission, Series } from './measurement.ts'
 import type { MeasurePark } from './park.ts'
+import type { PeerPackage } from './peers/peer.ts'
 import type { Elsewhere } from './postgres-worker.ts'
 import type { MeasureTally } from './tally.ts'
 
@@ -8,7 +9,7 @@ import type { MeasureTally } from './tally.ts'
 export interface Figure {
   readonly name: string
   readonly contests: readonly Contest[]
-  measure(lab: Lab): Promise<readonly Measurement[]>
+  measure(lab: Lab): Promise<readonly (Measurement | Omission)[]>
 }
 
 /** How much is done, and where: in processes of their own, except in tests. */
@@ -18,6 +19,8 @@ export interface Lab {
   /** How often to repeat instead of `full` times. */
   rounds(full: number): number
   hold<Name extends string>(contest: Contest<Name>): Promise<Readonly<Record<Name, Series>>>
+  /** Why a peer cannot be measured here; `undefined` when it can. */
+  missing(peer: PeerPackage): string | undefined
   readonly measurePark: MeasurePark
   readonly measureTally: MeasureTally
   /** Starts a worker on a Postgres schema. */

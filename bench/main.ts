@@ -2,9 +2,12 @@ import { cpus, loadavg } from 'node:os'
 import { counts } from './figures/counts.ts'
 import { deadlines } from './figures/deadlines.ts'
 import { disk } from './figures/disk.ts'
+import { createGrowthFigure } from './figures/growth.ts'
 import { lists } from './figures/lists.ts'
 import { http } from './figures/http.ts'
 import { parked } from './figures/parked.ts'
+import { createPeersFigure } from './figures/peers.ts'
+import { readers } from './figures/readers.ts'
 import { postgres } from './figures/postgres.ts'
 import { restart } from './figures/restart.ts'
 import { resume } from './figures/resume.ts'
@@ -12,29 +15,39 @@ import { runs } from './figures/runs.ts'
 import { schedules } from './figures/schedules.ts'
 import { startUp } from './figures/start-up.ts'
 import { streams } from './figures/streams.ts'
+import { tokens } from './figures/tokens.ts'
+import { virtualTime } from './figures/virtual-time.ts'
 import { holdContest } from './contest.ts'
 import { ForkedSide, serveSide, SIDE_FLAG } from './forked-side.ts'
 import type { Figure, Lab } from './lab.ts'
 import { answerPark, measureParkApart, PARK_FLAG } from './park.ts'
+import { peerVersions, whyMissing } from './peers/installed.ts'
+import { allPeers, heapPeers } from './peers/peers.ts'
 import { serveWorker, startWorker, WORKER_FLAG } from './postgres-worker.ts'
 import type { FigureReport, Occasion } from './report.ts'
 import { renderReport } from './report.ts'
+import { WRITE_FLAG, writeUp } from './write-up.ts'
 import { answerTally, TALLY_FLAG, takeTallyApart } from './tally.ts'
 
 const figures: readonly Figure[] = [
   counts,
   runs,
+  tokens,
   resume,
   parked,
   deadlines,
   lists,
   streams,
+  readers,
   schedules,
   disk,
   restart,
   postgres,
   http,
   startUp,
+  createPeersFigure(allPeers),
+  virtualTime,
+  createGrowthFigure(heapPeers),
 ]
 
 const lab: Lab = {
@@ -42,6 +55,7 @@ const lab: Lab = {
   rounds: (full) => full,
   hold: (contest) =>
     holdContest(contest, { ...contest, open: async (name) => new ForkedSide(contest, name, contest.count) }),
+  missing: (peer) => whyMissing(peer),
   measurePark: measureParkApart,
   measureTally: takeTallyApart,
   startWorker,
@@ -56,10 +70,11 @@ else if (first === SIDE_FLAG)
     figures.flatMap(({ contests }) => contests),
     others,
   )
-else await bench(first === undefined ? [] : [first, ...others])
+else await bench(process.argv.slice(2))
 
-/** Measures the figures of these names, or all, and prints one table. */
-async function bench(names: readonly string[]): Promise<void> {
+/** Measures the figures of these names, or all, and prints one table; `--write` puts it into the README as well. */
+async function bench(words: readonly string[]): Promise<void> {
+  const names = words.filter((word) => word !== WRITE_FLAG)
   const unknown = names.find((name) => !figures.some((figure) => figure.name === name))
   if (unknown !== undefined) {
     const known = figures.map(({ name }) => name).join(', ')
@@ -74,7 +89,9 @@ async function bench(names: readonly string[]): Promise<void> {
     console.error(`measuring ${figure.name} …`)
     reports.push(await reportOf(figure))
   }
-  console.log(`\n${renderReport(occasion, reports)}`)
+  const report = renderReport(occasion, reports)
+  console.log(`\n${report}`)
+  if (words.includes(WRITE_FLAG)) writeUp(report, reports)
   if (reports.some((report) => 'error' in report)) process.exitCode = 1
 }
 
@@ -92,5 +109,13 @@ function occasionOf(): Occasion {
   const [load = 0] = loadavg()
   const model = cpus()[0]?.model.trim() ?? 'unknown'
   const platform = `${process.platform} ${process.arch}`
-  return { at: new Date(), node: process.version, platform, cpus: cpus().length, model, load }
+  return {
+    at: new Date(),
+    node: process.version,
+    platform,
+    cpus: cpus().length,
+    model,
+    load,
+    peers: peerVersions(),
+  }
 }

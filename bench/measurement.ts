@@ -8,13 +8,38 @@ export interface Series {
 /** What `values` are in: nanoseconds, bytes, or things that are counted. */
 export type Unit = 'ns' | 'bytes' | 'count'
 
-/** The most that ours may come to: a value, a multiple of the bare limit, or so much more than the bare limit. */
+/** The most that ours may come to: a value, a multiple of what is beside it, or so much more than that. */
 export interface Goal {
   readonly kind: 'value' | 'ratio' | 'over'
   readonly most: number
 }
 
-/** One line of the report: ours beside the bare limit, taken in turns in the same run. */
+/** What cannot be measured here, and why. */
+export interface Omission {
+  readonly what: string
+  readonly why: string
+}
+
+/** How a cost grows with its work: the whole cost for each size. */
+export interface Curve {
+  readonly what: string
+  readonly unit: Unit
+  /** What the sizes count. */
+  readonly sizes: string
+  readonly lines: readonly CurveLine[]
+}
+
+export interface CurveLine {
+  readonly name: string
+  readonly points: readonly CurvePoint[]
+}
+
+export interface CurvePoint {
+  readonly size: number
+  readonly cost: number
+}
+
+/** One line of the report: ours beside the bare limit or the peer that `what` names, taken in turns in the same run. */
 export interface Measurement {
   readonly what: string
   readonly unit: Unit
@@ -23,6 +48,8 @@ export interface Measurement {
   readonly ours: Series
   readonly bare?: Series
   readonly goal?: Goal
+  /** Where this is about how a cost grows: what is plotted. */
+  readonly curve?: Curve
 }
 
 /** Lower quartile, median, upper quartile. */
@@ -57,4 +84,15 @@ export function isMet({ ours, bare, goal }: Measurement): boolean | undefined {
   if (bare === undefined) return undefined
   if (goal.kind === 'ratio') return ratioOf(ours.values, bare.values) <= goal.most
   return median - spreadOf(bare.values).median <= goal.most
+}
+
+/** By which power of its size a cost grows: the slope of the least-squares line through the logarithms. */
+export function exponentOf(points: readonly CurvePoint[]): number {
+  const logs = points.map(({ size, cost }) => ({ x: Math.log(size), y: Math.log(cost) }))
+  const mean = (values: readonly number[]): number =>
+    values.reduce((sum, value) => sum + value, 0) / logs.length
+  const centerX = mean(logs.map(({ x }) => x))
+  const centerY = mean(logs.map(({ y }) => y))
+  const together = mean(logs.map(({ x, y }) => (x - centerX) * (y - centerY)))
+  return together / mean(logs.map(({ x }) => (x - centerX) ** 2))
 }

@@ -6,6 +6,9 @@ import { createEngine, task, wait } from 'waitpoint'
 import type { Approvals } from './bare/approvals.ts'
 import { RecordedApprovals } from './bare/recorded-approvals.ts'
 import { EngineApprovals } from './engine-approvals.ts'
+import { effect } from './peers/effect.ts'
+import type { Peer } from './peers/peer.ts'
+import { resonate } from './peers/resonate.ts'
 import { turn } from './turn.ts'
 
 const HOUR_MS = 3_600_000
@@ -116,12 +119,18 @@ class BareWaits implements ParkCrowd {
   }
 }
 
-/** Who is parked: one wait to a run, or a thousand. */
-export type ParkSide = 'ours' | 'bare' | 'our waits' | 'bare waits'
+/** Who is parked: one wait to a run, or a thousand; or the runs of a peer. */
+export type ParkSide = 'ours' | 'bare' | 'our waits' | 'bare waits' | 'Effect' | 'Resonate'
 
-export const parkCrowds: Readonly<Record<ParkSide, () => ParkCrowd>> = {
+export const parkCrowds: Readonly<Record<ParkSide, () => ParkCrowd | Promise<ParkCrowd>>> = {
   ours: () => new ApprovalCrowd(new EngineApprovals(HOUR_MS)),
   bare: () => new ApprovalCrowd(new RecordedApprovals()),
   'our waits': () => new EngineWaits(),
   'bare waits': () => new BareWaits(),
+  Effect: () => peerCrowd(effect),
+  Resonate: () => peerCrowd(resonate),
+}
+
+async function peerCrowd(peer: Peer): Promise<ParkCrowd> {
+  return new ApprovalCrowd(await peer.open(BATCH))
 }

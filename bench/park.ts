@@ -22,7 +22,7 @@ export interface Park {
 
 /** Parks `count` waits in this process, each for a token with a deadline of its own. */
 export async function openPark(side: ParkSide, count: number): Promise<Park> {
-  const crowd = parkCrowds[side]()
+  const crowd = await parkCrowds[side]()
   const before = memoryUsage()
   await crowd.park(count)
   const after = memoryUsage()

@@ -1,4 +1,4 @@
-import type { Goal, Measurement, Series, Unit } from './measurement.ts'
+import type { Goal, Measurement, Omission, Series, Unit } from './measurement.ts'
 import { isMet, ratioOf, spreadOf } from './measurement.ts'
 
 /** Where and when it was measured. */
@@ -10,17 +10,19 @@ export interface Occasion {
   readonly model: string
   /** Processes that wanted a CPU, on average over the last minute, before it began. */
   readonly load: number
+  /** What the peers are, by package and version. */
+  readonly peers: readonly string[]
 }
 
 /** What one figure came to. */
 export type FigureReport =
-  | { readonly name: string; readonly measurements: readonly Measurement[] }
+  | { readonly name: string; readonly measurements: readonly (Measurement | Omission)[] }
   | { readonly name: string; readonly error: unknown }
 
 const COLUMNS = [
   '',
   'ours',
-  'bare',
+  'beside',
   'ratio',
   'ours CPU',
   'CPU ratio',
@@ -28,9 +30,10 @@ const COLUMNS = [
   '',
   'N × reps',
   'ours p25–p75',
-  'bare p25–p75',
+  'beside p25–p75',
 ]
 const NONE = '–'
+const SMALL = 0.1
 
 /** The whole report, for a terminal or a `text` block. */
 export function renderReport(occasion: Occasion, figures: readonly FigureReport[]): string {
@@ -39,14 +42,23 @@ export function renderReport(occasion: Occasion, figures: readonly FigureReport[
     [figure.name],
     ...('error' in figure
       ? [[`  not measured: ${String(figure.error)}`]]
-      : figure.measurements.map((measurement) => rowOf(measurement))),
+      : figure.measurements.map((line) => ('why' in line ? omissionOf(line) : rowOf(line)))),
   ])
-  return [headline(occasion), '', ...renderTable([COLUMNS, ...rows])].join('\n')
+  return [
+    headline(occasion),
+    `beside ${occasion.peers.join(', ')}`,
+    '',
+    ...renderTable([COLUMNS, ...rows]),
+  ].join('\n')
 }
 
 function headline({ at, node, platform, cpus, model, load }: Occasion): string {
   const machine = `Node ${node}, ${platform}, ${cpus} CPUs (${model}), load ${load.toFixed(1)}`
   return `waitpoint, ${at.toISOString().slice(0, 16).replace('T', ' ')} UTC, ${machine}`
+}
+
+function omissionOf({ what, why }: Omission): readonly string[] {
+  return [`  ${what}: not measured, ${why}`]
 }
 
 function rowOf(measurement: Measurement): readonly string[] {
@@ -75,11 +87,16 @@ function spellSpread({ values }: Series, unit: Unit): string {
 
 function spellRatio(ours: readonly number[] | undefined, bare: readonly number[] | undefined): string {
   if (ours === undefined || bare === undefined) return NONE
-  return `${ratioOf(ours, bare).toFixed(2)}×`
+  return spellTimes(ratioOf(ours, bare))
+}
+
+/** A small part of the other side as a fraction: `1/40`. */
+function spellTimes(times: number): string {
+  return times < SMALL ? `1/${(1 / times).toFixed(0)}` : `${times.toFixed(2)}×`
 }
 
 function spellGoal({ kind, most }: Goal, unit: Unit): string {
-  if (kind === 'ratio') return `≤ ${most}×`
+  if (kind === 'ratio') return most < SMALL ? `≤ ${spellTimes(most)}` : `≤ ${Number(most.toFixed(2))}×`
   return `${kind === 'over' ? 'bare + ' : ''}≤ ${spellValue(most, unit)}`
 }
 

@@ -43,7 +43,7 @@ interface Queue {
   popDue(now: number): { readonly value: number } | undefined
 }
 
-function fireAll(createQueue: () => Queue, at: Float64Array): Contestant {
+export function fireAll(createQueue: () => Queue, at: Float64Array): Contestant {
   return {
     pass: () => {
       const queue = createQueue()
@@ -56,7 +56,7 @@ function fireAll(createQueue: () => Queue, at: Float64Array): Contestant {
   }
 }
 
-function cancelAllOurs(count: number): Contestant {
+export function cancelAllOurs(count: number): Contestant {
   const queue = new DeadlineQueue<number>()
   const at = randomInstants(count)
   const places = shuffledPlaces(count)
@@ -79,7 +79,7 @@ function cancelAllOurs(count: number): Contestant {
 }
 
 /** A mark for each, and the pops that give their memory back, as ours does at once. */
-function cancelAllBare(count: number): Contestant {
+export function cancelAllBare(count: number): Contestant {
   const heap = new BinaryHeap<number>()
   const at = randomInstants(count)
   const places = shuffledPlaces(count)
@@ -100,7 +100,7 @@ function cancelAllBare(count: number): Contestant {
   }
 }
 
-function randomInstants(count: number): Float64Array {
+export function randomInstants(count: number): Float64Array {
   return Float64Array.from({ length: count }, () => Math.floor(Math.random() * DAY_MS))
 }
 

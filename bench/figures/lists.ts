@@ -1,4 +1,4 @@
-import { createEngine, type ListTokensParams } from 'waitpoint'
+import { createEngine, type Engine, type ListTokensParams } from 'waitpoint'
 import type { Contest, Contestant } from '../contest.ts'
 import type { Figure } from '../lab.ts'
 import type { Measurement } from '../measurement.ts'
@@ -7,6 +7,7 @@ type ListContest = Contest<'ours' | 'bare'>
 
 const TOKENS = 1_000_000
 const PAGE = 25
+const LARGEST_PAGE = 100
 const NS_OF_THE_GOAL = 1e6
 const DAY_MS = 86_400_000
 /** One token in a thousand. */
@@ -59,6 +60,16 @@ interface Extent {
 }
 
 async function ourPages(filter: ListTokensParams, { pages, tokens }: Extent): Promise<Contestant> {
+  const engine = await engineWith(tokens)
+  return {
+    pass: async () => {
+      for (let page = 0; page < pages; page++) await engine.wait.listTokens({ ...filter, limit: PAGE })
+    },
+    close: () => engine.close(),
+  }
+}
+
+async function engineWith(tokens: number): Promise<Engine> {
   const engine = createEngine()
   for (let index = 0; index < tokens; index++) {
     await engine.wait.createToken({
@@ -68,19 +79,43 @@ async function ourPages(filter: ListTokensParams, { pages, tokens }: Extent): Pr
       idempotencyKeyTTL: DAY_MS,
     })
   }
+  return engine
+}
+
+/** Every token of so many, page by page. */
+export async function walkOurs(tokens: number): Promise<Contestant> {
+  const engine = await engineWith(tokens)
   return {
     pass: async () => {
-      for (let page = 0; page < pages; page++) await engine.wait.listTokens({ ...filter, limit: PAGE })
+      let listed = 0
+      for await (const _ of engine.wait.listTokens({ limit: LARGEST_PAGE })) listed += 1
+      if (listed !== tokens) throw new Error(`Cannot accept the list: it has ${listed} of ${tokens} tokens`)
     },
     close: () => engine.close(),
   }
 }
 
 function barePages({ pages, tokens }: Extent): Contestant {
-  const records = Array.from({ length: tokens }, (_, index) => ({ id: index, status: 'WAITING' }))
+  const records = recordsOf(tokens)
   return {
     pass: async () => {
       for (let page = 0; page < pages; page++) await Promise.resolve(records.slice(-PAGE).reverse())
     },
   }
+}
+
+/** The same of an array: a slice, turned around, for every page. */
+export function walkBare(tokens: number): Contestant {
+  const records = recordsOf(tokens)
+  return {
+    pass: async () => {
+      for (let end = tokens; end > 0; end -= LARGEST_PAGE) {
+        await Promise.resolve(records.slice(Math.max(0, end - LARGEST_PAGE), end).reverse())
+      }
+    },
+  }
+}
+
+function recordsOf(tokens: number): readonly { readonly id: number; readonly status: string }[] {
+  return Array.from({ length: tokens }, (_, index) => ({ id: index, status: 'WAITING' }))
 }

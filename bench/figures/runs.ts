@@ -75,13 +75,19 @@ export async function oneAfterAnother(approvals: Approvals, count: number): Prom
   }
 }
 
-/** A thousand runs wait at once, then the next thousand. */
+interface CrowdCourse {
+  readonly count: number
+  readonly isParked: boolean
+  readonly atOnce?: number
+}
+
+/** A thousand runs wait at once, or `atOnce`, then the next thousand. */
 export async function inCrowds(
   approvals: Approvals,
-  { count, isParked }: { readonly count: number; readonly isParked: boolean },
+  { count, isParked, atOnce = AT_ONCE }: CrowdCourse,
 ): Promise<void> {
-  for (let left = count; left > 0; left -= AT_ONCE) {
-    await oneCrowd(approvals, { size: Math.min(left, AT_ONCE), isParked })
+  for (let left = count; left > 0; left -= atOnce) {
+    await oneCrowd(approvals, { size: Math.min(left, atOnce), isParked })
   }
 }
 

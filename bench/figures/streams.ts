@@ -78,7 +78,7 @@ async function appendOurs(chunk: MakeChunk, count: number): Promise<Contestant> 
   }
 }
 
-function appendBare(chunk: MakeChunk, count: number): Contestant {
+export function appendBare(chunk: MakeChunk, count: number): Contestant {
   return {
     pass: async () => {
       const kept: unknown[] = []

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Measurement } from '../../bench/measurement.ts'
-import { isMet, ratioOf, spreadOf } from '../../bench/measurement.ts'
+import { exponentOf, isMet, ratioOf, spreadOf } from '../../bench/measurement.ts'
 import { renderReport, spellValue } from '../../bench/report.ts'
 
 const occasion = {
@@ -10,6 +10,7 @@ const occasion = {
   cpus: 2,
   model: 'a CPU',
   load: 0.25,
+  peers: ['a-peer 1.2.3'],
 }
 
 const append: Measurement = {
@@ -27,6 +28,7 @@ describe('renderReport', () => {
     expect(lines[0]).toBe(
       'waitpoint, 2000-01-02 03:04 UTC, Node v20.0.0, linux x64, 2 CPUs (a CPU), load 0.3',
     )
+    expect(lines[1]).toBe('beside a-peer 1.2.3')
     expect(lines.at(-2)).toBe('streams')
     expect(lines.at(-1)?.trim().split(/ {2,}/)).toEqual([
       'append',
@@ -49,6 +51,20 @@ describe('renderReport', () => {
   })
 })
 
+describe('renderReport of a peer', () => {
+  it('spells a ratio that is small as a fraction, and what is left out with its reason', () => {
+    const fast = {
+      ...append,
+      bare: { values: [3_000, 2_000, 4_000] },
+      goal: { kind: 'ratio', most: 1 / 40 },
+    } as const
+    const missing = { what: 'a peer', why: 'it is not installed' }
+    const report = renderReport(occasion, [{ name: 'peers', measurements: [fast, missing] }])
+    expect(report).toMatch(/ 1\/100 .* ≤ 1\/40 +met /)
+    expect(report).toContain('  a peer: not measured, it is not installed')
+  })
+})
+
 describe('spellValue', () => {
   it('keeps three digits in the unit that makes them readable', () => {
     const spelled = [0, 0.1234, 12.34, 999.4, 999.6, 1_234, 15_000_000].map((ns) => spellValue(ns, 'ns'))
@@ -67,6 +83,13 @@ describe('spreadOf', () => {
 describe('ratioOf', () => {
   it('compares what was measured at the same time', () => {
     expect(ratioOf([10, 100, 20], [5, 50, 10])).toBe(2)
+  })
+})
+
+describe('exponentOf', () => {
+  it.each([0, 1, 1.5, 2])('finds the power %d again', (power) => {
+    const points = [10, 100, 1_000].map((size) => ({ size, cost: 7 * size ** power }))
+    expect(exponentOf(points)).toBeCloseTo(power)
   })
 })
 

@@ -1,0 +1,125 @@
+import type { DeferredPromise } from 'p-defer'
+import pDefer from 'p-defer'
+import { createEngine, task, wait } from 'waitpoint'
+import type { Verdict } from '../bare/approvals.ts'
+import { RecordedApprovals } from '../bare/recorded-approvals.ts'
+import type { Contest, Contestant } from '../contest.ts'
+import { EngineApprovals } from '../engine-approvals.ts'
+import type { Figure } from '../lab.ts'
+import { inCrowds, oneAfterAnother } from './runs.ts'
+
+type Sides = Contest<'ours' | 'bare'>
+
+const token: Sides = {
+  name: 'token created, waited for and completed',
+  count: 3_000,
+  rounds: 20,
+  warmUps: 10,
+  sides: { ours: tokensOurs, bare: tokensBare },
+}
+
+const many: Sides = {
+  name: 'run with a wait, 100,000 at once',
+  count: 100_000,
+  rounds: 3,
+  warmUps: 1,
+  sides: {
+    ours: (count) => crowdOf(new EngineApprovals(), count),
+    bare: (count) => crowdOf(new RecordedApprovals(), count),
+  },
+}
+
+const updates: Sides = {
+  name: 'run with a wait and a subscriber, as without one',
+  count: 1_000,
+  rounds: 10,
+  warmUps: 5,
+  sides: {
+    ours: subscribedRuns,
+    bare: (count) => {
+      const approvals = new EngineApprovals()
+      return { pass: () => oneAfterAnother(approvals, count), close: () => approvals.close() }
+    },
+  },
+}
+
+/** A wait without the run around it, very many runs at once, and what it costs to be told of every update. */
+export const tokens: Figure = {
+  name: 'tokens',
+  contests: [token, many, updates],
+  async measure(lab) {
+    const line = async (contest: Sides): Promise<Awaited<ReturnType<Figure['measure']>>[number]> => ({
+      what: contest.name,
+      unit: 'ns',
+      count: lab.count(contest.count),
+      ...(await lab.hold(contest)),
+    })
+    return [await line(token), await line(many), await line(updates)]
+  },
+}
+
+function crowdOf(approvals: RecordedApprovals | EngineApprovals, count: number): Contestant {
+  return {
+    pass: () => inCrowds(approvals, { count, isParked: false, atOnce: count }),
+    close: () => approvals.close(),
+  }
+}
+
+/** All in one run: what is left is the token. */
+function tokensOurs(count: number): Contestant {
+  const waits = task({
+    id: 'waits',
+    run: async (_: null) => {
+      for (let left = count; left > 0; left--) {
+        const { id } = await wait.createToken()
+        const verdict = wait.forToken<Verdict>(id)
+        await wait.completeToken(id, { approved: true })
+        await verdict
+      }
+    },
+  })
+  const engine = createEngine({ tasks: [waits] })
+  return {
+    pass: async () => (await engine.trigger(waits, null)).result(),
+    close: () => engine.close(),
+  }
+}
+
+/** A record in a `Map`, replaced once, a `p-defer` in another, and the output through JSON text. */
+function tokensBare(count: number): Contestant {
+  const rows = new Map<string, { readonly status: string; readonly outputJson?: string }>()
+  const waits = new Map<string, DeferredPromise<Verdict>>()
+  let created = 0
+  return {
+    pass: async () => {
+      for (let left = count; left > 0; left--) {
+        const id = `token_${(created += 1)}`
+        rows.set(id, { status: 'WAITING' })
+        const verdict = pDefer<Verdict>()
+        waits.set(id, verdict)
+        const outputJson = JSON.stringify({ approved: true })
+        rows.set(id, { status: 'COMPLETED', outputJson })
+        waits.get(id)?.resolve(JSON.parse(outputJson) as Verdict)
+        waits.delete(id)
+        await verdict.promise
+      }
+    },
+    after: () => rows.clear(),
+  }
+}
+
+function subscribedRuns(count: number): Contestant {
+  const approvals = new EngineApprovals()
+  return {
+    pass: async () => {
+      for (let left = count; left > 0; left--) {
+        const run = await approvals.trigger({ doc: 'chapter 1' })
+        const told = approvals.follow(run)
+        await approvals.complete(await approvals.asked(), { approved: true })
+        await run.result()
+        await told
+      }
+    },
+    close: () => approvals.close(),
+  }
+}

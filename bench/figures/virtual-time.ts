@@ -1,0 +1,63 @@
+import { task, wait } from 'waitpoint'
+import { createTestEngine } from 'waitpoint/testing'
+import type { Contest, Contestant } from '../contest.ts'
+import type { Figure, Lab } from '../lab.ts'
+import type { Measurement, Omission } from '../measurement.ts'
+import { besidePeer } from '../peers/beside-peer.ts'
+import { effectTestClock, fakeTimers, type VirtualSleepers } from '../peers/virtual-sleepers.ts'
+
+interface Pairing {
+  readonly peer: VirtualSleepers
+  readonly contest: Contest<'ours' | 'peer'>
+}
+
+const RUNS = 10_000
+
+const pairings = [fakeTimers, effectTestClock].map((peer): Pairing => ({
+  peer,
+  contest: {
+    name: `run that times out after 30 days, beside ${peer.name}`,
+    count: RUNS,
+    rounds: 5,
+    warmUps: 1,
+    mostMs: 20_000,
+    sides: { ours: timeOutOurs, peer: (count) => peer.open(count) },
+  },
+}))
+
+/** Days that pass in a test: runs that wait for a token nobody completes. */
+export const virtualTime: Figure = {
+  name: 'virtual-time',
+  contests: pairings.map(({ contest }) => contest),
+  async measure(lab) {
+    const lines: (Measurement | Omission)[] = []
+    for (const pairing of pairings) lines.push(await compare(lab, pairing))
+    return lines
+  },
+}
+
+function compare(lab: Lab, { peer, contest }: Pairing): Promise<Measurement | Omission> {
+  return besidePeer(lab, { peer, what: contest.name }, async () => {
+    const { ours, peer: bare } = await lab.hold(contest)
+    return { unit: 'ns', count: lab.count(RUNS), ours, bare }
+  })
+}
+
+/** With an engine of its own, as in a test; its clock goes on by itself when nobody has anything left to do. */
+function timeOutOurs(count: number): Contestant {
+  const patience = task({
+    id: 'patience',
+    run: async (_: null) => {
+      const { ok } = await wait.forToken(await wait.createToken({ timeout: '30d' }))
+      return ok
+    },
+  })
+  return {
+    pass: async () => {
+      const t = await createTestEngine({ tasks: [patience] })
+      const started = await Promise.all(Array.from({ length: count }, () => t.engine.trigger(patience, null)))
+      await Promise.all(started.map((run) => run.result()))
+      await t.close()
+    },
+  }
+}

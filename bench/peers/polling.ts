@@ -1,0 +1,26 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A peer's worker, asked for work again and again: at once after it had some, and after `intervalMs` otherwise. */
+export class Polling {
+  readonly #work: () => Promise<boolean>
+  readonly #intervalMs: number
+  readonly #ended: Promise<void>
+  #isOn = true
+
+  constructor(intervalMs: number, work: () => Promise<boolean>) {
+    this.#intervalMs = intervalMs
+    this.#work = work
+    this.#ended = this.#poll()
+  }
+
+  stop(): Promise<void> {
+    this.#isOn = false
+    return this.#ended
+  }
+
+  async #poll(): Promise<void> {
+    while (this.#isOn) {
+      if (!(await this.#work())) await sleep(this.#intervalMs)
+    }
+  }
+}
