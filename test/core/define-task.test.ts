@@ -81,7 +81,7 @@ describe('task', () => {
       expect.objectContaining({ code: 'ERR_TASK_DUPLICATE' }) as Error,
     )
     expect(() => createEngine({ tasks: [{ id: 'fake' }] })).toThrow(
-      /Cannot use { id: 'fake' }: it was not made by task\(\)/,
+      /Cannot use { id: "fake" }: it was not made by task\(\)/,
     )
   })
 
