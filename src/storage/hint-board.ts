@@ -34,6 +34,11 @@ export class HintBoard {
     if (this.#isHeard(by)) this.#tell({ topic: 'queue' }, by)
   }
 
+  /** There is something to claim that the last claim of `owner` could not get. */
+  left(owner: string): void {
+    this.#tellOwner(owner, 'queue')
+  }
+
   run(runId: string, by: string | undefined): void {
     if (this.#isHeard(by)) this.#tell({ topic: 'run', runId }, by)
   }
@@ -65,7 +70,7 @@ export class HintBoard {
     }
   }
 
-  #tellOwner(owner: string, topic: 'waits' | 'any'): void {
+  #tellOwner(owner: string, topic: 'waits' | 'any' | 'queue'): void {
     const listeners = this.#subscribers.get(owner)
     if (listeners === undefined) return
     const isTold = this.#sendings.some((one) => one.listeners === listeners && one.hint.topic === topic)

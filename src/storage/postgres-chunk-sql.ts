@@ -4,13 +4,14 @@ CREATE FUNCTION $s.stream_json(st $s.streams) RETURNS json LANGUAGE sql IMMUTABL
   SELECT json_build_array(st.next, st.before, st.attempt, st.first, st.ending)
 $$;
 
-CREATE FUNCTION $s.writable_run(run text, at_epoch int) RETURNS $s.runs LANGUAGE sql AS $$
-  SELECT * FROM $s.runs WHERE id = run AND epoch = at_epoch AND status IN ('EXECUTING', 'WAITING') FOR UPDATE
+CREATE FUNCTION $s.writable_run(run text, at_epoch int, by_owner text) RETURNS $s.runs LANGUAGE sql AS $$
+  SELECT * FROM $s.runs WHERE id = run AND epoch = at_epoch AND owner = by_owner
+    AND status IN ('EXECUTING', 'WAITING') FOR UPDATE
 $$;
 
 CREATE FUNCTION $s.open_stream(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  r $s.runs := $s.writable_run(q.run_id, q.epoch);
+  r $s.runs := $s.writable_run(q.run_id, q.epoch, q.by_owner);
   st $s.streams;
 BEGIN
   IF r.id IS NULL THEN RETURN NULL; END IF;
@@ -37,7 +38,7 @@ DECLARE
   answers json[] := '{}';
 BEGIN
   FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(run_id text, key text, epoch int, attempt int, now float8)
+    AS x(run_id text, key text, epoch int, by_owner text, attempt int, now float8)
   LOOP
     answers := answers || $s.open_stream(q);
   END LOOP;
@@ -52,7 +53,7 @@ DECLARE
   fresh text[] := q.texts;
 BEGIN
   SELECT attempt INTO run_attempt FROM $s.runs
-    WHERE id = q.run_id AND epoch = q.epoch AND status IN ('EXECUTING', 'WAITING') FOR SHARE;
+    WHERE id = q.run_id AND epoch = q.epoch AND owner = q.by_owner AND status IN ('EXECUTING', 'WAITING') FOR SHARE;
   IF NOT FOUND THEN RETURN '"stale"'; END IF;
   SELECT * INTO st FROM $s.streams WHERE run_id = q.run_id AND key = q.key FOR UPDATE;
   IF st.attempt IS DISTINCT FROM run_attempt THEN RETURN json_build_object('unopened', run_attempt); END IF;
@@ -85,7 +86,7 @@ DECLARE
   answers json[] := '{}';
 BEGIN
   FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(run_id text, key text, epoch int, first int, texts text[], ending json)
+    AS x(run_id text, key text, epoch int, by_owner text, first int, texts text[], ending json)
   LOOP
     answers := answers || $s.append_chunks(q);
   END LOOP;

@@ -55,7 +55,7 @@ async function openStream(
   { ask, news }: PostgresSession,
   { runId, key, epoch, attempt, by, now }: StreamOpen,
 ): Promise<StreamRecord | undefined> {
-  const answer = await ask(OPEN, { run_id: runId, key, epoch, attempt, now }, runId)
+  const answer = await ask(OPEN, { run_id: runId, key, epoch, by_owner: by, attempt, now }, runId)
   if (answer === undefined) return undefined
   news.stream(runId, key, by)
   return streamOf({ runId, key }, answer as StreamAnswer)
@@ -67,7 +67,7 @@ async function appendChunks(
 ): Promise<'appended' | 'stale'> {
   const { runId, key, epoch, first, chunks, end, by } = request
   const texts = chunks.map(({ text }) => onOneLine(text))
-  const columns = { run_id: runId, key, epoch, first, texts, ending: end ?? null }
+  const columns = { run_id: runId, key, epoch, by_owner: by, first, texts, ending: end ?? null }
   const answer = (await ask(APPEND, columns, runId)) as 'appended' | 'stale' | Refusal
   if (typeof answer !== 'string') throw refused(request, reasonOf(answer))
   if (answer === 'appended') news.stream(runId, key, by)

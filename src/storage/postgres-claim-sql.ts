@@ -1,6 +1,11 @@
+/** How long a claim that takes nothing waits for a run that is locked: less than a server takes for a deadlock. */
+const LOCK_PATIENCE_MS = 250
+
 /**
- * Claims, leases and ticks. Runs and leases are taken with `SKIP LOCKED`: who has one locked deals with it. Claims and
- * resumes of a limited queue lock it before they count its slots.
+ * Claims, leases and ticks. Runs and leases are taken with `SKIP LOCKED`: who has one locked deals with it, or has it only
+ * read, as whoever begins to wait for it: then a claim has passed over a run that nobody else takes. It waits for that
+ * one when it has nothing else to give, and says so when it has. Claims and resumes of a limited queue lock it before
+ * they count its slots.
  */
 export const CLAIM_FUNCTIONS: string = `
 CREATE FUNCTION $s.abandon_runs(gone text, at float8) RETURNS void LANGUAGE plpgsql AS $$
@@ -105,6 +110,17 @@ BEGIN
   RETURN free_waits < all_waits;
 END $$;
 
+CREATE FUNCTION $s.wait_for_lock(run_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  usual text := current_setting('lock_timeout');
+BEGIN
+  PERFORM set_config('lock_timeout', '${LOCK_PATIENCE_MS}', true);
+  PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) AND line IS NOT NULL LIMIT 1 FOR UPDATE;
+  PERFORM set_config('lock_timeout', usual, true);
+EXCEPTION WHEN lock_not_available THEN
+  RETURN;
+END $$;
+
 CREATE FUNCTION $s.take_runs(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   c record;
@@ -116,6 +132,8 @@ DECLARE
   taken json[] := '{}';
   ended json[] := $s.sweep_runs(q.now, NULL);
   full_lanes text[] := '{}';
+  locked text[] := '{}';
+  has_waited boolean := false;
   is_any boolean;
 BEGIN
   <<scan>>
@@ -133,7 +151,10 @@ BEGIN
       is_any := true;
       last_line := c.line; last_at := c.line_at; last_seq := c.seq;
       SELECT * INTO r FROM $s.runs WHERE id = c.id AND line IS NOT NULL FOR UPDATE SKIP LOCKED;
-      CONTINUE WHEN NOT FOUND;
+      IF NOT FOUND THEN
+        locked := locked || c.id;
+        CONTINUE;
+      END IF;
       IF q.limits IS NOT NULL AND NOT $s.has_slot(r, q.limits) THEN
         full_lanes := full_lanes || (r.line || ' ' || r.lane);
         CONTINUE scan WHEN cardinality(full_lanes) < 100;
@@ -151,9 +172,15 @@ BEGIN
       END IF;
       taken := taken || $s.start_run(r, q, cardinality(taken));
     END LOOP;
-    EXIT WHEN NOT is_any;
+    CONTINUE WHEN is_any;
+    EXIT WHEN has_waited OR cardinality(locked) = 0 OR cardinality(taken) + cardinality(ended) > 0;
+    PERFORM $s.wait_for_lock(locked);
+    has_waited := true;
+    locked := '{}'; full_lanes := '{}';
+    last_line := -1; last_at := 0; last_seq := 0;
   END LOOP;
-  RETURN json_build_object('runs', array_to_json(taken), 'ended', array_to_json(ended));
+  RETURN json_build_object('runs', array_to_json(taken), 'ended', array_to_json(ended),
+    'isPassedOver', cardinality(locked) > 0 AND cardinality(taken) < q.most);
 END $$;
 
 CREATE FUNCTION $s.claim_runs(requests json) RETURNS json LANGUAGE plpgsql AS $$

@@ -37,6 +37,10 @@ class CommitNews implements News {
     this.hints.push(['queue', null])
   }
 
+  left(): void {
+    // Nothing is claimed in a transaction of the caller's.
+  }
+
   run(runId: string): void {
     this.hints.push(['run', runId, null])
   }

@@ -8,6 +8,8 @@ export type FarHint = readonly [topic: Hint['topic'], ...rest: readonly (string 
 export interface News {
   /** There is something to claim. */
   queue(by: string | undefined): void
+  /** A claim of `owner` has left something to claim. */
+  left(owner: string): void
   run(runId: string, by: string | undefined): void
   token(tokenId: string, by: string | undefined): void
   stream(runId: string, key: string, by: string | undefined): void
@@ -49,6 +51,11 @@ export class PostgresNews implements News {
   queue(by: string | undefined): void {
     this.#board.queue(by)
     this.#tellFar(['queue', by ?? null])
+  }
+
+  left(owner: string): void {
+    this.#board.left(owner)
+    this.#plan()
   }
 
   run(runId: string, by: string | undefined): void {

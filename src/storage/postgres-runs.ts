@@ -33,6 +33,8 @@ type InsertAnswer = 'stale' | 'taken' | readonly [isCached: 0 | 1, run?: RunAnsw
 interface ClaimAnswer {
   readonly runs: readonly RunAnswer[]
   readonly ended: readonly EndAnswer[]
+  /** There are more, which somebody had locked. */
+  readonly isPassedOver?: boolean
 }
 
 type Resume = RunFence & { readonly queueLimit?: number | undefined }
@@ -132,6 +134,7 @@ async function claimRuns({ ask, news, learnLimits }: PostgresSession, claim: Run
   const request = { ...columns, max_interruptions: maxInterruptions }
   const [answer, isStirred] = (await ask(CLAIM, request, by)) as readonly [ClaimAnswer, boolean]
   if (isStirred) news.queue(by)
+  if (answer.isPassedOver === true) news.left(by)
   const runs = answer.runs.map(runOf)
   for (const { id } of runs) news.run(id, by)
   return { runs, ended: answer.ended.map((end) => endedRun(news, end, by)) }

@@ -23,6 +23,7 @@ DECLARE
   q record;
   t $s.tokens;
   holder $s.tokens;
+  due record;
   answers json[] := '{}';
 BEGIN
   PERFORM $s.lock_keys(requests);
@@ -39,7 +40,8 @@ BEGIN
         ORDER BY seq DESC LIMIT 1;
       IF FOUND AND q.now < coalesce(holder.key_expires_at, 'Infinity')
         AND NOT (q.again IS TRUE AND holder.id = t.id) THEN
-        answers := answers || json_build_array(1, $s.token_json(holder));
+        SELECT * INTO due FROM $s.settle_due(holder, q.now);
+        answers := answers || json_build_array(1, $s.token_json(due.t), due.now_settled, due.ready);
         CONTINUE;
       END IF;
     END IF;

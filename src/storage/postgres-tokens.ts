@@ -1,11 +1,11 @@
 import type { TokenRecord } from '../contract/records.ts'
 import type {
-  Inserted,
   PageRequest,
   TokenAwait,
   TokenAwaited,
   TokenFilter,
   TokenInsert,
+  TokenInserted,
   TokenPage,
   TokenRead,
   TokenSettle,
@@ -41,7 +41,8 @@ interface ListAnswer {
   readonly records: readonly Row[]
 }
 
-type InsertAnswer = 'stale' | 'taken' | readonly [isCached: 0 | 1, token?: Row]
+type InsertAnswer =
+  'stale' | 'taken' | readonly [isCached: 0 | 1, token?: Row, settledNow?: boolean, ready?: ReadyAnswer]
 
 const INSERT: CallKind = { name: 'insert_tokens', isRepeatable: true }
 const GET: CallKind = {
@@ -81,13 +82,10 @@ export function postgresTokens(session: PostgresSession): TokenStore {
   }
 }
 
-async function insertToken(
-  { ask }: PostgresSession,
-  request: TokenInsert,
-): Promise<Inserted<TokenRecord> | 'stale'> {
+async function insertToken(session: PostgresSession, request: TokenInsert): Promise<TokenInserted | 'stale'> {
   const { record, now, by } = request
   const columns = { token: tokenColumns(record), by_owner: by, now, bucket: keyBucket(record.key) }
-  const answer = (await ask(
+  const answer = (await session.ask(
     INSERT,
     { ...columns, ...fenceColumns(request) },
     request.fence?.runId,
@@ -95,8 +93,10 @@ async function insertToken(
   if (answer === 'stale') return 'stale'
   if (answer === 'taken')
     throw new Error(`Cannot insert token "${record.id}": there is one of this id already`)
-  const [isCached, stored] = answer
-  return { record: stored === undefined ? record : tokenOfRow(stored), isCached: isCached === 1 }
+  const [isCached, stored, settledNow = false, ready = null] = answer
+  if (stored === undefined) return { record, isCached: isCached === 1 }
+  tellSettled(session, { token: stored, settledNow, ready }, undefined)
+  return { record: tokenOfRow(stored), isCached: isCached === 1, settledNow }
 }
 
 async function readToken(session: PostgresSession, id: string, now: number): Promise<TokenRead | undefined> {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type Engine, memoryStorage, type Task, task } from 'waitpoint'
 import { createTestEngine, testClock } from 'waitpoint/testing'
 import { alwaysAsync } from '../../src/testing/async-storage.ts'
-import { projectStorage } from '../support/abandon.ts'
+import { projectStorage, storageOfThisProcess } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
 
@@ -29,7 +29,7 @@ describe('parking', () => {
     expect(t.engine.stats()).toMatchObject(IDLE)
   })
 
-  it('does not happen when the wait is settled in the same turn', async () => {
+  it('does not happen when the wait is settled in the same turn, as a storage of this process can', async () => {
     const quick = bodyTask(async ({ wait }) => {
       for (let n = 0; n < 5; n += 1) {
         const token = await wait.createToken()
@@ -38,7 +38,7 @@ describe('parking', () => {
         await waiting
       }
     })
-    const steered = steeredStorage(projectStorage())
+    const steered = steeredStorage(storageOfThisProcess())
     await using t = await createTestEngine({ tasks: [quick], storage: steered.storage })
     await (await t.engine.trigger(quick, null)).result()
     expect(steered.calls.filter((name) => name === 'runs.park')).toEqual([])

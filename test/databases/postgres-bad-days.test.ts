@@ -6,6 +6,7 @@ import { pauseReal } from '../../src/storage/real-timer.ts'
 import { rejection } from '../support/body-task.ts'
 import { temporaryFolder } from './drivers.ts'
 import { buildProgram, ended, startProgram } from './kill/killed-process.ts'
+import { untilBlocked } from './postgres/blocked.ts'
 import { connectPostgres, postgresUrl } from './postgres/client.ts'
 import { FreshSchema } from './postgres/fresh-schema.ts'
 import { Wire } from './postgres/wire.ts'
@@ -121,27 +122,14 @@ describe('a question that is asked again while the first is still under way', ()
     await using wire = await Wire.to(postgresUrl())
     await using engine = worker(postgresStorage({ connectionString: wire.url, schema: schema.schema }))
     const token = await engine.wait.createToken()
-    await using watcher = await connectPostgres()
     await using other = await connectPostgres()
     await other.query(`BEGIN; SELECT 1 FROM ${schema.schema}.tokens WHERE id = '${token.id}' FOR UPDATE`)
     const completed = engine.wait.completeToken(token, 'mine')
-    await blocked(1)
+    await untilBlocked(schema.schema)
     wire.cut()
-    await blocked(2)
+    await untilBlocked(schema.schema, 2)
     await other.query('COMMIT')
     expect(await completed).toMatchObject({ success: true })
     expect(await engine.wait.retrieveToken(token)).toMatchObject({ status: 'COMPLETED', output: 'mine' })
-
-    /** Until so many statements wait for the lock of the other one. */
-    async function blocked(count: number): Promise<void> {
-      for (;;) {
-        const { rows } = await watcher.query<{ count: number }>(
-          `SELECT count(*)::int AS count FROM pg_stat_activity
-           WHERE wait_event_type = 'Lock' AND query LIKE '%${schema.schema}%' AND pid <> pg_backend_pid()`,
-        )
-        if ((rows[0]?.count ?? 0) >= count) return
-        await pauseReal(5)
-      }
-    }
   })
 })

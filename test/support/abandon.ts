@@ -11,6 +11,16 @@ export function projectStorage(): Storage {
   return chosenStorage()
 }
 
+/** The same where it answers within the turn; one in memory where it is asked over a wire. */
+export function storageOfThisProcess(): Storage {
+  return isFarAway() ? memoryStorage() : chosenStorage()
+}
+
+/** Whether the storage of this project is asked over a wire: how many calls there are is then a matter of luck. */
+export function isFarAway(): boolean {
+  return process.env['WAITPOINT_STORAGE'] === 'postgres'
+}
+
 /** In memory whatever the project is, answering as its storage does: for what only a storage in memory does. */
 export function memoryOfProject(): Storage {
   return process.env['WAITPOINT_STORAGE'] === 'memory-async' ? alwaysAsync(memoryStorage()) : memoryStorage()

@@ -1,5 +1,5 @@
 import type { TestClock } from '../../src/clock/test-clock.ts'
-import type { CancelTimer } from '../../src/contract/clock.ts'
+import type { CancelTimer, ReleaseHold } from '../../src/contract/clock.ts'
 import type { Storage } from '../../src/contract/storage.ts'
 import { createDeferred } from '../../src/primitives/deferred.ts'
 import { wrapStorage } from '../../src/testing/wrapped-storage.ts'
@@ -63,6 +63,11 @@ export function pausing(clock: TestClock, storage: Storage, call: number): Pausi
   let calls = 0
   let state: 'running' | 'paused' | 'resumed' = 'running'
   const late: (() => void)[] = []
+  const held = new Set<ReleaseHold>()
+  const pause = (): void => {
+    state = 'paused'
+    for (const release of held) release()
+  }
   return {
     clock: {
       ...clock,
@@ -84,12 +89,20 @@ export function pausing(clock: TestClock, storage: Storage, call: number): Pausi
           cancel()
         }
       },
-      // Nobody waits for a process that stands still.
-      hold: () => () => undefined,
+      // Nobody waits for a process that stands still; time waits for what it asked of a storage before.
+      hold: (hold): ReleaseHold => {
+        if (state === 'paused' || hold.kind !== 'call') return () => undefined
+        const giveBack = clock.hold(hold)
+        const release = (): void => {
+          if (held.delete(release)) giveBack()
+        }
+        held.add(release)
+        return release
+      },
     },
     storage: wrapStorage(storage, (_name, operation) => (...args) => {
       calls += 1
-      if (calls >= call && state === 'running') state = 'paused'
+      if (calls >= call && state === 'running') pause()
       if (state !== 'paused') return operation(...args)
       return resumed.promise.then(() => operation(...args))
     }),
