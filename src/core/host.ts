@@ -40,11 +40,6 @@ export class Host {
     return this.#owner
   }
 
-  /** Whether engines of other machines may be there, in real time. */
-  get meetsMachines(): boolean {
-    return this.clock.adjust !== undefined && this.storage.time !== undefined
-  }
-
   /** Signs token URLs; kept in the storage, so that a URL outlives the process. */
   get urlSecret(): string {
     if (this.#secret === '') throw new Error('Cannot sign: the engine is not open yet')
@@ -132,6 +127,11 @@ export class Host {
   #assertOpen(): void {
     if (this.#isClosed) throw this.closedError()
   }
+}
+
+/** Whether engines of other machines may be there, in real time. */
+export function meetsMachines({ clock, storage }: Pick<Host, 'clock' | 'storage'>): boolean {
+  return clock.adjust !== undefined && storage.time !== undefined
 }
 
 /** What became of opening: under way while `done` is a promise. */

@@ -40,6 +40,11 @@ export class RunJournal {
   /** A run was created, or its status changed. */
   run(record: RunRecord): void {
     this.events.run(record)
+    this.heard(record)
+  }
+
+  /** The same of a run that another engine changed, which has told of it. */
+  heard(record: RunRecord): void {
     this.feed.notify(record.id)
     this.feed.notify(RUNS_TOPIC)
     if (!isFinal(record.status)) return

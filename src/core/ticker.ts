@@ -2,7 +2,7 @@ import type { CancelTimer } from '../contract/clock.ts'
 import type { NextDue, TickResult } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
 import { correctClock } from './clock-correction.ts'
-import type { Host } from './host.ts'
+import { type Host, meetsMachines } from './host.ts'
 
 const TICK_LIMIT = 1_000
 const RETRY_MS = 1_000
@@ -128,9 +128,9 @@ export class Ticker {
     const leaseUntil = now + this.#leaseMs
     const isFull = now >= this.#lookAt
     if (isFull) this.#lookAt = this.#renewAt(now)
-    const { owner, meetsMachines } = host
+    const { owner } = host
     // The hint that ends an endless lease may be lost on the way from another machine: then this engine looks by itself.
-    const endless = !meetsMachines
+    const endless = !meetsMachines(host)
     const question = { owner, leaseUntil, endless, census: isFull, now, limit: TICK_LIMIT }
     // Until storage has answered, the lease it may have granted is what counts.
     this.#upkeepAt(this.#renewAt(now))

@@ -19,7 +19,7 @@ export function show(value: unknown): string {
 function showInner(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (typeof value === 'function') return '[Function]'
-  if (value instanceof Date) return String(value.getTime())
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : String(value.getTime())
   if (typeof value !== 'object' || value === null) return String(value)
   return Array.isArray(value) ? '[Array]' : '[Object]'
 }

@@ -40,7 +40,7 @@ describe('workers', () => {
       const own = since.filter((one) => one.pid === pid)
       return (['aborted', 'triggered', 'finished'] as const).every((what) => pick(own, what).length > 0)
     })
-    await Promise.all([frozen, other].map(killNow))
+    await Promise.all([frozen, other].map((child) => killNow(child)))
 
     for (const { code, pid: by } of pick(observations(file), 'aborted'))
       expect([by, code]).toEqual([pid, 'ERR_STALE_ATTEMPT'])

@@ -66,12 +66,13 @@ describe('a process that is killed at any moment', () => {
     if (phase === undefined) {
       const child = startProgram([program, ...files, 'load'])
       await pauseReal(60 + (fraction / LATEST) * LONGEST_LIFE_MS)
-      await killNow(child)
+      await killNow(child, files[1])
       return
     }
     await killAt(startProgram([program, ...files, 'load', phase]), {
       occurrence: phase === 'start' ? 1 : occurrence,
       delayMs: fraction * (typicalMs.get(phase) ?? 0),
+      file: files[1],
     })
   }
 
@@ -110,7 +111,7 @@ describe('a process that is killed at any moment', () => {
         const name = `migration ${kill}`
         copyFileSync(path, folder.file(`${name}.db`))
         observe(folder.file(name), { what: 'triggered', run: fixture.parked.run })
-        const aim = { occurrence: 1, delayMs: draw(LATEST) * typical }
+        const aim = { occurrence: 1, delayMs: draw(LATEST) * typical, file: folder.file(name) }
         await killAt(start(name, 'load', ['migration']), aim)
         expect(isWhole(folder.file(`${name}.db`))).toBe(true)
         const printed = await ended(start(name, 'finish', []))

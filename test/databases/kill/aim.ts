@@ -7,13 +7,15 @@ import { killNow } from './killed-process.ts'
 export interface Aim {
   readonly occurrence: number
   readonly delayMs: number
+  /** Where its end is written down. */
+  readonly file: string
 }
 
 /** What a timer may be late by is no matter for pauses from here on. */
 const LONG_MS = 5
 
 /** Kills a process that announces a phase. */
-export async function killAt(child: ChildProcess, { occurrence, delayMs }: Aim): Promise<void> {
+export async function killAt(child: ChildProcess, { occurrence, delayMs, file }: Aim): Promise<void> {
   const begun = createDeferred<void>()
   let seen = 0
   onAnnouncement(child, (what) => {
@@ -22,7 +24,7 @@ export async function killAt(child: ChildProcess, { occurrence, delayMs }: Aim):
   await begun.promise
   if (delayMs >= LONG_MS) await pauseReal(delayMs)
   else spin(delayMs)
-  await killNow(child)
+  await killNow(child, file)
 }
 
 /** What most of a phase takes, nine times of ten, in a process that is killed afterwards. */

@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { machineTime } from './narrow-place.ts'
+import { observe } from './observer.ts'
 
 const here = fileURLToPath(new URL('..', import.meta.url))
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -55,8 +57,12 @@ export async function ended(child: ChildProcess): Promise<string> {
   return stdout
 }
 
-/** Ends it as a power cut would end it, whatever it does just then. */
-export async function killNow(child: ChildProcess): Promise<void> {
+/**
+ * Ends it as a power cut would end it, whatever it does just then. With a file that is written down, before it is done:
+ * whoever follows may be quicker than the news of its end.
+ */
+export async function killNow(child: ChildProcess, file?: string): Promise<void> {
+  if (file !== undefined) observe(file, { what: 'gone', pid: child.pid ?? 0, at: machineTime() })
   if (child.exitCode !== null) throw new Error(`The program has ended by itself, with ${child.exitCode}`)
   const gone = once(child, 'exit')
   child.kill('SIGKILL')

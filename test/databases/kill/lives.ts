@@ -1,8 +1,7 @@
 import { seededRandom } from '../../../src/clock/seeded-random.ts'
 import { pauseReal } from '../../../src/storage/real-timer.ts'
 import { ended, killNow, type ProgramOptions, startProgram } from './killed-process.ts'
-import { machineTime } from './narrow-place.ts'
-import { observations, observe, type Observed } from './observer.ts'
+import { observations, type Observed } from './observer.ts'
 import { expectNothingLost, pick, readAtEnd } from './verdict.ts'
 
 /** Before the database is open. */
@@ -35,9 +34,7 @@ export async function liveAndDie(lives: Lives): Promise<void> {
   const live = async (lifeMs: number): Promise<void> => {
     const child = startProgram([program, place, file, 'load'], options)
     await pauseReal(lifeMs)
-    // Before it is: whoever follows may be quicker than the news of its end.
-    observe(file, { what: 'gone', pid: child.pid ?? 0, at: machineTime() })
-    await killNow(child)
+    await killNow(child, file)
   }
   for (let kill = 0; kill < kills || acknowledged(file) <= kills; kill += 1) {
     // On a machine that is busy with other things it takes longer to get to work.
