@@ -18,7 +18,7 @@ BEGIN
   SELECT * INTO st FROM $s.streams WHERE run_id = q.run_id AND key = q.key FOR UPDATE;
   IF st.attempt = q.attempt THEN RETURN $s.stream_json(st); END IF;
   IF NOT FOUND THEN
-    r.streams := (coalesce(r.streams::jsonb, '[]') || jsonb_build_array(q.key))::text;
+    r.streams := coalesce(left(nullif(r.streams, '[]'), -1) || ',', '[') || q.key_json || ']';
     r.updated_at := greatest(r.updated_at, q.now);
     PERFORM $s.put_run(r, q.now);
     INSERT INTO $s.streams (run_id, key, next, before, attempt, first)
@@ -38,7 +38,7 @@ DECLARE
   answers json[] := '{}';
 BEGIN
   FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(run_id text, key text, epoch int, by_owner text, attempt int, now float8)
+    AS x(run_id text, key text, key_json text, epoch int, by_owner text, attempt int, now float8)
   LOOP
     answers := answers || $s.open_stream(q);
   END LOOP;

@@ -55,7 +55,9 @@ async function openStream(
   { ask, news }: PostgresSession,
   { runId, key, epoch, attempt, by, now }: StreamOpen,
 ): Promise<StreamRecord | undefined> {
-  const answer = await ask(OPEN, { run_id: runId, key, epoch, by_owner: by, attempt, now }, runId)
+  // A list of keys is JSON in a text, and there NUL and halves of surrogates are escaped already.
+  const keys = { key, key_json: JSON.stringify(key) }
+  const answer = await ask(OPEN, { run_id: runId, ...keys, epoch, by_owner: by, attempt, now }, runId)
   if (answer === undefined) return undefined
   news.stream(runId, key, by)
   return streamOf({ runId, key }, answer as StreamAnswer)

@@ -36,7 +36,7 @@ export class PostgresConnection {
   #cancelPoll: (() => void) | undefined
   /** What other processes are to be told, while they are being told something else. */
   #untold: FarHint[] = []
-  #isTelling = false
+  #telling: Promise<void> | undefined
 
   constructor(source: PostgresSource) {
     this.#source = source
@@ -67,7 +67,10 @@ export class PostgresConnection {
     this.#opened = undefined
     this.#cancelPoll?.()
     this.#cancelPoll = undefined
-    if (opened !== undefined) await close(await opened)
+    if (opened === undefined) return
+    // What this process leaves to the others, they are told of.
+    await this.#telling
+    await close(await opened)
   }
 
   readonly newCall = (): string => `${this.#name} ${(this.#calls += 1)}`
@@ -155,23 +158,26 @@ export class PostgresConnection {
   /** Tells other processes, one message after the other: what comes meanwhile is one message. */
   #tell(hints: readonly FarHint[]): void {
     this.#untold.push(...hints)
-    if (this.#isTelling || this.#opened === undefined) return
-    this.#isTelling = true
-    void this.#opened
-      .then(({ pool }) => {
+    if (this.#telling !== undefined || this.#opened === undefined) return
+    this.#telling = this.#tellAll(this.#opened)
+  }
+
+  async #tellAll(opened: Promise<Opened>): Promise<void> {
+    try {
+      const { pool } = await opened
+      while (this.#untold.length > 0) {
         const messages = messagesOf(this.#name, this.#untold)
         this.#untold = []
-        return pool.query(
+        await pool.query(
           `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, message) FROM unnest($2::text[]) AS message`,
           [channelOf(this.#source.schema), messages],
         )
-      })
+      }
+    } catch {
       // Who is not told finds it by the next tick.
-      .catch(() => undefined)
-      .then(() => {
-        this.#isTelling = false
-        if (this.#untold.length > 0) this.#tell([])
-      })
+    } finally {
+      this.#telling = undefined
+    }
   }
 }
 

@@ -35,6 +35,8 @@ export function isUnreachable(error: unknown): boolean {
 
 /** Whether the connection broke, so that nobody here knows whether the statement was carried out. */
 export function isCut(error: unknown): boolean {
+  // What is longer than a string may be was never sent.
+  if (error instanceof RangeError) return false
   const code = codeOf(error)
   if (CUT.has(code)) return true
   return !isUnreachable(error) && !(typeof code === 'string' && POSTGRES_CODE.test(code))

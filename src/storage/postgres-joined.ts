@@ -1,7 +1,7 @@
 import { channelOf, messagesOf } from './postgres-messages.ts'
 import type { FarHint, News } from './postgres-news.ts'
 import type { PostgresClient } from './postgres-pool.ts'
-import { functionSql } from './postgres-schema.ts'
+import { functionSql, READS_COMMITTED } from './postgres-schema.ts'
 import type { Ask, PostgresSession } from './postgres-session.ts'
 import { fromWire, toWire } from './postgres-wire.ts'
 
@@ -14,6 +14,7 @@ export async function inTransaction<Answer>(
   if (transaction === undefined) return act(session)
   const { schema } = session
   const client = requireClient(transaction)
+  await requireTransaction(client)
   const ask: Ask = async ({ name }, request) => {
     const { rows } = await client.query(functionSql(schema, name), [toWire([request])])
     const [{ answer } = { answer: '[]' }] = rows as readonly { readonly answer: string }[]
@@ -60,6 +61,30 @@ class CommitNews implements News {
   freed(): void {
     this.queue()
   }
+}
+
+/** Without parameters: then the statement begins when its own transaction does, if there is none before. */
+const STATE = `SELECT current_setting('transaction_isolation') AS isolation, now() < statement_timestamp() AS is_begun`
+
+interface TransactionState {
+  readonly isolation: string
+  readonly is_begun: boolean
+}
+
+/**
+ * A transaction that sees what was committed before it began, and nothing later, would not see who has begun to wait for
+ * a token meanwhile: the wake-up would be lost.
+ */
+async function requireTransaction(client: PostgresClient): Promise<void> {
+  const { rows } = await client.query(STATE)
+  const [state] = rows as readonly TransactionState[]
+  if (state?.is_begun !== true)
+    throw new TypeError('Cannot use transaction: no transaction was begun on this client of pg')
+  if (!READS_COMMITTED.has(state.isolation))
+    throw new RangeError(
+      `Cannot use transaction: it is ${state.isolation.toUpperCase()}, and does not see who waits by now; begin it as ` +
+        'READ COMMITTED',
+    )
 }
 
 function requireClient(transaction: object): PostgresClient {

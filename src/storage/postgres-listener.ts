@@ -98,8 +98,10 @@ export class PostgresListener {
   }
 
   #retry(): void {
-    if (this.#isClosed) return
+    // A connection that breaks while it begins to listen says so twice.
+    if (this.#isClosed || this.#cancelRetry !== undefined) return
     this.#cancelRetry = afterReal(this.#pauseMs, () => {
+      this.#cancelRetry = undefined
       this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS)
       this.#connect().then(() => this.#connected(), this.#failed)
     })

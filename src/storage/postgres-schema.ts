@@ -25,12 +25,14 @@ const STEPS: readonly string[] = [
 ]
 
 const OLDEST_SERVER = 140_000
+/** Isolation levels under which every statement sees what was committed before it: two names of one. */
+export const READS_COMMITTED: ReadonlySet<string> = new Set(['read committed', 'read uncommitted'])
 
 /**
  * Brings a schema to that of this version: one transaction a step, each under a lock and looking anew what is to be done,
  * so that several processes may start at once.
  *
- * @throws Error, and changes nothing, when the server is too old, the schema newer or somebody else's, or the role may
+ * @throws Error, and changes nothing, when the server is too old or read-only, the schema newer or somebody else's, or the role may
  *   not create it: then with the SQL for somebody who may.
  */
 export async function migrate(
@@ -136,11 +138,30 @@ async function storedVersion(client: PostgresClient, schema: string): Promise<nu
   return (version.rows as readonly { readonly version: number }[])[0]?.version
 }
 
+interface Server {
+  readonly number: number
+  readonly isolation: string
+  readonly is_read_only: boolean
+}
+
 async function requireServer(client: PostgresClient): Promise<void> {
-  const { rows } = await client.query(`SELECT current_setting('server_version_num')::int AS number`)
-  const [{ number } = { number: 0 }] = rows as readonly { readonly number: number }[]
-  if (number >= OLDEST_SERVER) return
-  throw new Error(`the server is Postgres ${Math.floor(number / 10_000)}: 14 or later is needed`)
+  const { rows } = await client.query(
+    `SELECT current_setting('server_version_num')::int AS number, current_setting('transaction_isolation') AS isolation,
+       current_setting('transaction_read_only') = 'on' AS is_read_only`,
+  )
+  const [server] = rows as readonly Server[]
+  if (server === undefined) return
+  const { number, isolation, is_read_only: isReadOnly } = server
+  if (number < OLDEST_SERVER)
+    throw new Error(`the server is Postgres ${Math.floor(number / 10_000)}: 14 or later is needed`)
+  if (isReadOnly)
+    throw new Error('its transactions are read-only: name the primary server, and a role that may write')
+  // With one snapshot for all statements of a function a settled token would not see who began to wait for it meanwhile.
+  if (!READS_COMMITTED.has(isolation))
+    throw new Error(
+      `its transactions are ${isolation.toUpperCase()}, which loses wake-ups: have default_transaction_isolation be ` +
+        `'read committed' for the role of the program`,
+    )
 }
 
 async function refusal(client: PostgresClient, schema: string, cause: unknown): Promise<Error> {

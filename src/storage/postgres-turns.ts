@@ -1,5 +1,5 @@
 import { createDeferred, type Deferred } from '../primitives/deferred.ts'
-import { isRolledBack } from './postgres-errors.ts'
+import { isCut, isRolledBack, isUnreachable } from './postgres-errors.ts'
 import { fromWire, toWire } from './postgres-wire.ts'
 
 /** One kind of call: which function of the schema it asks. */
@@ -117,8 +117,12 @@ export class PostgresTurns {
       const answers = await this.#ask(kind, calls)
       for (const [at, { answer }] of calls.entries()) answer.resolve(answers[at] ?? undefined)
     } catch (error) {
-      if (calls.length === 1) calls[0]?.answer.reject(error)
-      else for (const call of calls) await this.#perform(kind, [call])
+      // One of them may be what is wrong; not with a server that is not there, or that may have done it.
+      if (calls.length > 1 && !isUnreachable(error) && !isCut(error)) {
+        for (const call of calls) await this.#perform(kind, [call])
+      } else {
+        for (const { answer } of calls) answer.reject(error)
+      }
     }
   }
 

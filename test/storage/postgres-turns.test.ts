@@ -71,7 +71,9 @@ describe('PostgresTurns', () => {
     const turns = new PostgresTurns({
       most: 4,
       send: (_, requests) =>
-        requests.includes('bad') ? Promise.reject(new Error('no')) : Promise.resolve(requests),
+        requests.includes('bad')
+          ? Promise.reject(Object.assign(new Error('no'), { code: '22P02' }))
+          : Promise.resolve(requests),
     })
     const asked = ['good', 'bad', 'better'].map((request) => turns.call(one, request, undefined))
     const answers = await Promise.allSettled(asked)
@@ -88,5 +90,24 @@ describe('PostgresTurns', () => {
           : Promise.resolve(requests),
     })
     expect(await turns.call(one, 1, undefined)).toBe(1)
+  })
+
+  it('asks nothing again when the server is gone: it may have done it, and there is nobody to ask', async () => {
+    let sent = 0
+    const gone = ['ECONNREFUSED', 'ECONNRESET']
+    for (const code of gone) {
+      const turns = new PostgresTurns({
+        most: 4,
+        send() {
+          sent += 1
+          return Promise.reject(Object.assign(new Error('gone'), { code }))
+        },
+      })
+      const answers = await Promise.allSettled(
+        [1, 2, 3].map((request) => turns.call(one, request, undefined)),
+      )
+      expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    }
+    expect(sent).toBe(gone.length)
   })
 })

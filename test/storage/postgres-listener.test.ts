@@ -1,0 +1,61 @@
+import { EventEmitter } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { PostgresListener } from '../../src/storage/postgres-listener.ts'
+import type { PostgresPool, PostgresPoolClient } from '../../src/storage/postgres-pool.ts'
+import { pauseReal } from '../../src/storage/real-timer.ts'
+
+/** A connection that is told of what is notified, or breaks while it begins to listen. */
+class Connection extends EventEmitter {
+  isReleased = false
+  readonly #breaks: boolean
+
+  constructor(breaks: boolean) {
+    super()
+    this.#breaks = breaks
+  }
+
+  query(): Promise<{ readonly rows: readonly unknown[] }> {
+    if (!this.#breaks) return Promise.resolve({ rows: [] })
+    this.emit('error', new Error('gone'))
+    return Promise.reject(new Error('gone'))
+  }
+
+  release(): void {
+    this.isReleased = true
+  }
+}
+
+describe('PostgresListener', () => {
+  it('keeps one connection, also when one breaks while it begins to listen', async () => {
+    const made: Connection[] = []
+    const listening = {
+      connect(): Promise<PostgresPoolClient> {
+        const connection = new Connection(made.length === 1)
+        made.push(connection)
+        return Promise.resolve(connection as unknown as PostgresPoolClient)
+      },
+    } as unknown as PostgresPool
+    const speaking = {
+      query(_text: string, [channel, payload]: unknown[]) {
+        made.at(-1)?.emit('notification', { channel, payload })
+        return Promise.resolve({ rows: [] })
+      },
+    } as unknown as PostgresPool
+    let missed = 0
+    const listener = new PostgresListener({
+      channel: 'c',
+      listening,
+      speaking,
+      hear: () => undefined,
+      missed: () => (missed += 1),
+    })
+    await listener.open()
+    for (let breaks = 1; breaks <= 5; breaks += 1) {
+      made.at(-1)?.emit('error', new Error('gone'))
+      while (missed < breaks) await pauseReal(5)
+    }
+    expect(made.filter(({ isReleased }) => !isReleased)).toHaveLength(1)
+    listener.close()
+    expect(made.filter(({ isReleased }) => !isReleased)).toHaveLength(0)
+  })
+})
