@@ -285,7 +285,7 @@ BEGIN
     'settled', array_to_json(settled), 'expired', array_to_json(expired),
     'ready', (SELECT json_agg(json_build_array(w.token_id, w.run_id)) FROM $s.waits w
       WHERE w.owner = q.owner AND w.ready = 1 AND EXISTS (SELECT 1 FROM $s.runs WHERE id = w.run_id AND held = 1)),
-    'claimable', EXISTS (SELECT 1 FROM $s.runs WHERE line IS NOT NULL),
+    'claimable', (SELECT line FROM $s.runs WHERE line IS NOT NULL ORDER BY task_id, line, line_at, seq LIMIT 1) IS NOT NULL,
     'nextDue', $s.next_due(),
     'nextLease', (SELECT json_build_object('at', o.until, 'what', 'lease ' || o.owner) FROM $s.owners o
       WHERE o.lost = 0 AND o.owner <> q.owner AND o.until IS NOT NULL
