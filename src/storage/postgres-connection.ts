@@ -183,9 +183,12 @@ export class PostgresConnection {
 
 async function prepare(pool: PostgresPool, schema: string): Promise<void> {
   const client = await pool.connect()
+  // A connection that breaks between two questions says so to whoever has it; the next question is told, too.
+  client.on('error', ignore)
   try {
     await migrate(client, schema)
   } finally {
+    client.removeListener('error', ignore)
     client.release()
   }
 }
@@ -212,4 +215,8 @@ function saidAgain(requests: string): string {
       typeof request === 'object' && !Array.isArray(request) ? { ...request, again: true } : request,
     ),
   )
+}
+
+function ignore(): void {
+  // Whoever asked the connection something is told.
 }

@@ -33,14 +33,14 @@ describe('workers', () => {
     frozen.kill('SIGSTOP')
     observe(file, { what: 'gone', pid, at: machineTime() })
     await pauseReal(2 * LEASE_MS)
-    observe(file, { what: 'woken', pid })
+    observe(file, { what: 'woken', pid, at: machineTime() })
     frozen.kill('SIGCONT')
     await untilSeen(file, (all) => {
       const since = all.slice(all.findIndex(({ what }) => what === 'woken'))
       const own = since.filter((one) => one.pid === pid)
       return (['aborted', 'triggered', 'finished'] as const).every((what) => pick(own, what).length > 0)
     })
-    await Promise.all([frozen, other].map((child) => killNow(child)))
+    await Promise.all([frozen, other].map((child) => killNow(child, file)))
 
     for (const { code, pid: by } of pick(observations(file), 'aborted'))
       expect([by, code]).toEqual([pid, 'ERR_STALE_ATTEMPT'])

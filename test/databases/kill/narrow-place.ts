@@ -1,9 +1,12 @@
 /** How many may be in the narrow place at once. */
 export const NARROW = 2
 
-/** Somebody is in the narrow place, from here to there; who dies or stands still in it has left it by then. */
+/**
+ * Somebody is in the narrow place, from here to there; who dies or stands still in it has left it by then, and does not
+ * come in again before it is woken: it may have, after that was written down and before it was done.
+ */
 export interface Passage {
-  readonly what: 'entered' | 'left' | 'gone'
+  readonly what: 'entered' | 'left' | 'gone' | 'woken'
   readonly passage?: string
   readonly at: number
 }
@@ -16,11 +19,17 @@ export function machineTime(): number {
 /** How many were in the narrow place at once, at most. */
 export function mostAtOnce(passages: readonly (Passage & { readonly pid: number })[]): number {
   const inside = new Map<string, number>()
+  const gone = new Set<number>()
   let most = 0
   for (const { what, pid, passage = '' } of passages) {
-    if (what === 'entered') inside.set(passage, pid)
+    if (what === 'woken') gone.delete(pid)
+    else if (gone.has(pid)) continue
+    else if (what === 'entered') inside.set(passage, pid)
     else if (what === 'left') inside.delete(passage)
-    else for (const [other, of] of inside) if (of === pid) inside.delete(other)
+    else {
+      gone.add(pid)
+      for (const [other, of] of inside) if (of === pid) inside.delete(other)
+    }
     most = Math.max(most, inside.size)
   }
   return most

@@ -10,7 +10,6 @@ export type Observation =
   | { readonly what: 'finished'; readonly run: string }
   | { readonly what: 'aborted'; readonly run: string; readonly code: string }
   | { readonly what: 'failed'; readonly error: string }
-  | { readonly what: 'woken' }
   | Passage
 
 /** What the database says of a run once everything has come to its end. */
