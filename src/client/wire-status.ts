@@ -1,4 +1,5 @@
 import type { RunStatus } from '../contract/records.ts'
+import { STATUSES } from '../core/run-status.ts'
 
 /** The statuses of the service that have other names here: of its API, older ones included, and of its database. */
 const OTHER_NAMES: Readonly<Record<string, RunStatus>> = {
@@ -17,22 +18,11 @@ const OTHER_NAMES: Readonly<Record<string, RunStatus>> = {
   SYSTEM_FAILURE: 'CRASHED',
 }
 
-const OWN: readonly string[] = [
-  'DELAYED',
-  'QUEUED',
-  'EXECUTING',
-  'WAITING',
-  'COMPLETED',
-  'FAILED',
-  'CANCELED',
-  'TIMED_OUT',
-  'EXPIRED',
-  'CRASHED',
-] satisfies RunStatus[]
+const OWN: ReadonlySet<string> = new Set(STATUSES)
 
 /** A status of the engine. One that nobody knows is of a run that failed, if it has ended, else of one that will go on. */
 export function readRunStatus(status: string, hasEnded: boolean): RunStatus {
   // The list says so.
-  if (OWN.includes(status)) return status as RunStatus
+  if (OWN.has(status)) return status as RunStatus
   return OTHER_NAMES[status] ?? (hasEnded ? 'FAILED' : 'QUEUED')
 }
