@@ -8,9 +8,9 @@ import { type Browser, chromiumPath, openChromium, type Page } from './chromium.
 import { type PageServer, servePage } from './page-server.ts'
 
 /** No step of a test takes a second; the browser's start does, on a busy machine. */
-const TEST_MS = 20_000
-const SHOWN = { timeout: 8_000 }
-const START_MS = 60_000
+const TEST_MS = 60_000
+const SHOWN = { timeout: 30_000 }
+const START_MS = 120_000
 
 /** An engine behind its server, as the page reaches it. */
 interface Served extends AsyncDisposable {

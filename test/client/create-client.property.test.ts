@@ -11,6 +11,7 @@ import { createTestEngine, type TestEngine } from 'waitpoint/testing'
 import { SECRET } from '../http/requests.ts'
 import { collect } from '../support/streams.ts'
 import { type Namespaces, reachedEngine } from './reached-engine.ts'
+import { casesOf } from '../support/cases.ts'
 
 /** One operation of a program; tokens and runs are named by their place among those there are. */
 type Operation = (names: Namespaces, made: Made, t: TestEngine) => Promise<unknown>
@@ -308,7 +309,9 @@ async function everything({ clock, engine }: TestEngine): Promise<unknown> {
 
 describe('a client beside the engine itself', () => {
   it('answers the same to any program of token operations', () =>
-    fc.assert(fc.asyncProperty(fc.array(tokenOperations, { maxLength: 12 }), bothWays), { numRuns: 150 }))
+    fc.assert(fc.asyncProperty(fc.array(tokenOperations, { maxLength: 12 }), bothWays), {
+      numRuns: casesOf(150),
+    }))
 
   it('answers the same to any program of runs and tokens', () =>
     fc.assert(
@@ -316,6 +319,6 @@ describe('a client beside the engine itself', () => {
         fc.array(fc.oneof(runOperations, runOperations, tokenOperations), { maxLength: 12 }),
         bothWays,
       ),
-      { numRuns: 100 },
+      { numRuns: casesOf(100) },
     ))
 })

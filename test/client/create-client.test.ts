@@ -18,6 +18,7 @@ import {
 } from '../support/streams.ts'
 import { CuttingFetch } from './cutting-fetch.ts'
 import { type Namespaces, reachedEngine } from './reached-engine.ts'
+import { casesOf } from '../support/cases.ts'
 
 /** All parts of a subscription over the wire, in short. */
 async function followFrom({ runs }: Pick<Namespaces, 'runs'>, id: string): Promise<ShortPart[]> {
@@ -115,7 +116,7 @@ describe('createClient', () => {
           expect(watchers(t.engine)).toBe(0)
         },
       ),
-      { numRuns: 40 },
+      { numRuns: casesOf(40) },
     ))
 
   it('shows a run that has ended, and all its chunks, as the engine does', async () => {

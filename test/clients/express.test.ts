@@ -6,7 +6,7 @@ import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { client, SECRET } from './published-client.ts'
 
-const TEST_MS = 20_000
+const TEST_MS = 60_000
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const program = `${root}test/clients/node_modules/.cache/express-${process.pid}.mjs`
 

@@ -11,6 +11,7 @@ import { wrapStorage } from '../../src/testing/wrapped-storage.ts'
 import { memoryOfProject, projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { numbers, reportedErrors } from '../support/streams.ts'
+import { casesOf } from '../support/cases.ts'
 
 const DONE: SegmentEnd = { reason: 'done' }
 
@@ -238,7 +239,7 @@ describe('StreamChannel', () => {
             expect(await stored()).toEqual({ chunks: numbers(said), end: isEnded ? DONE : undefined })
           }),
       ),
-      { numRuns: 60 },
+      { numRuns: casesOf(60) },
     ))
 
   it('keeps the order while storage fails, says so, and goes on when it is back', () =>

@@ -15,6 +15,7 @@ import {
   watchers,
 } from '../support/streams.ts'
 import { turn } from '../support/turn.ts'
+import { casesOf } from '../support/cases.ts'
 
 /** How far a source may be ahead of a task that reads. */
 const BOUND = 17
@@ -64,7 +65,7 @@ describe('StreamPipe', () => {
               { historyChunks: history },
             ),
         ),
-        { numRuns: 40 },
+        { numRuns: casesOf(40) },
       ))
 
     it('keeps large chunks from being pushed out of a small history before they were read', () =>

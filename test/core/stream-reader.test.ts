@@ -15,6 +15,7 @@ import {
   sourceOf,
 } from '../support/streams.ts'
 import { turn } from '../support/turn.ts'
+import { casesOf } from '../support/cases.ts'
 
 /** One read of a stream: a chunk, or the gap it reported. */
 type Seen = number | StreamLaggedError
@@ -86,7 +87,7 @@ describe('StreamReader', () => {
         expect(late.filter((item) => typeof item === 'number')).toHaveLength(Math.min(total, historyChunks))
         expect(endOf(late)).toBe(total)
       }),
-      { numRuns: 60 },
+      { numRuns: casesOf(60) },
     ))
 
   it('gets everything within the history, however late', async () => {

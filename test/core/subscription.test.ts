@@ -18,6 +18,7 @@ import {
   watchers,
 } from '../support/streams.ts'
 import { turn } from '../support/turn.ts'
+import { casesOf } from '../support/cases.ts'
 
 async function turns(count: number): Promise<void> {
   for (const _ of numbers(count)) await turn()
@@ -167,7 +168,7 @@ describe('withStreams', () => {
           expect(watchers(t.engine)).toBe(0)
         },
       ),
-      { numRuns: 100 },
+      { numRuns: casesOf(100) },
     ))
 
   it('shows a run without streams from its first to its last state', async () => {

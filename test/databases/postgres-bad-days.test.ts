@@ -102,7 +102,7 @@ describe('notifications that are lost', () => {
 
 describe('processes that start at once on an empty database', () => {
   let program = ''
-  beforeAll(async () => void (program = await buildProgram('worker')), 60_000)
+  beforeAll(async () => void (program = await buildProgram('worker')), 120_000)
   afterAll(() => rmSync(program, { force: true }))
 
   it('make one schema, and all of them work', async () => {

@@ -26,7 +26,7 @@ async function terminateSome(url: string): Promise<void> {
 
 describe('workers whose connections are cut in the middle of everything', () => {
   let program = ''
-  beforeAll(async () => void (program = await buildProgram('worker')), 60_000)
+  beforeAll(async () => void (program = await buildProgram('worker')), 120_000)
   afterAll(() => rmSync(program, { force: true }))
 
   it(
@@ -40,7 +40,7 @@ describe('workers whose connections are cut in the middle of everything', () => 
         fate: () => (random.fraction() < 0.01 ? 'is lost' : 'passes'),
       })
       const file = folder.file('observations')
-      const options = { leaseMs: 5_000 }
+      const options = { leaseMs: 10_000 }
       const workers = [1, 2].map(() => startProgram([program, schema.place(wire.url), file, 'load'], options))
       for (let round = 1; round <= ROUNDS; round += 1) {
         await pauseReal(ROUND_MS)
@@ -53,6 +53,6 @@ describe('workers whose connections are cut in the middle of everything', () => 
       expect(wire.cuts).toBeGreaterThan(ROUNDS)
       await settleAccounts({ program, place: schema.place(), file, ...options })
     },
-    ROUNDS * 3_000 + 60_000,
+    ROUNDS * 3_000 + 180_000,
   )
 })

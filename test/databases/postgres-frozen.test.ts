@@ -9,7 +9,7 @@ import { observations, type Observed, observe } from './kill/observer.ts'
 import { pick } from './kill/verdict.ts'
 import { FreshSchema } from './postgres/fresh-schema.ts'
 
-const LEASE_MS = 2_000
+const LEASE_MS = 6_000
 
 /** Whether a process has runs under way. */
 function isAtWork(seen: readonly Observed[], pid: number | undefined): boolean {
@@ -18,7 +18,7 @@ function isAtWork(seen: readonly Observed[], pid: number | undefined): boolean {
 
 describe('workers', () => {
   let program = ''
-  beforeAll(async () => void (program = await buildProgram('worker')), 60_000)
+  beforeAll(async () => void (program = await buildProgram('worker')), 120_000)
   afterAll(() => rmSync(program, { force: true }))
 
   it('who stood still for longer than their lease are fenced, abort what they did, and work on', async () => {
@@ -45,5 +45,5 @@ describe('workers', () => {
     for (const { code, pid: by } of pick(observations(file), 'aborted'))
       expect([by, code]).toEqual([pid, 'ERR_STALE_ATTEMPT'])
     await settleAccounts({ program, place, file, ...options })
-  }, 60_000)
+  }, 240_000)
 })

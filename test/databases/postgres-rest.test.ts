@@ -3,9 +3,10 @@ import { createEngine, systemClock, task, wait } from 'waitpoint'
 import { type PostgresPool, postgresStorage } from 'waitpoint/postgres'
 import { freshSchema, testPool } from './postgres-schemas.ts'
 
-const LEASE_MS = 300
+/** Far longer than a busy machine keeps a process waiting. */
+const LEASE_MS = 3_000
 const PARKED = 20
-const COUNTED = 10
+const COUNTED = 6
 
 const ask = task({ id: 'ask', run: (id: string) => wait.forToken(id) })
 
@@ -55,6 +56,7 @@ describe('workers at rest', () => {
     const sent = await log.next()
     expect(sent.filter(({ text }) => !text.includes('.tick('))).toEqual([])
     const elapsedMs = (sent.at(-1)?.at ?? 0) - (sent[0]?.at ?? 0)
-    expect(sent.length - 1).toBeLessThanOrEqual(elapsedMs / (LEASE_MS / 3))
+    // The first may be late where the others are not.
+    expect(sent.length - 2).toBeLessThanOrEqual(elapsedMs / (LEASE_MS / 3))
   })
 })

@@ -6,6 +6,7 @@ import { bodyTask } from '../support/body-task.ts'
 import { CountSource, numbers, PushSource, sourceOf, watchers } from '../support/streams.ts'
 import { accessToken, request, SECRET, stillEngine } from './requests.ts'
 import { EventReader, get, type ReceivedEvent } from './server-events.ts'
+import { casesOf } from '../support/cases.ts'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
@@ -69,7 +70,7 @@ describe('following a run by plain server-sent events', () => {
         expect(last === undefined ? '' : partOf(last).run?.status).toBe('COMPLETED')
         expect(watchers(t.engine)).toBe(0)
       }),
-      { numRuns: 30 },
+      { numRuns: casesOf(30) },
     ))
 
   it('shows the run, then chunks after a run part that lists their key, and last the run as it ended', async () => {

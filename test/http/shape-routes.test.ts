@@ -6,6 +6,7 @@ import { bodyTask } from '../support/body-task.ts'
 import { watchers } from '../support/streams.ts'
 import { accessToken, stillEngine } from './requests.ts'
 import { get } from './server-events.ts'
+import { casesOf } from '../support/cases.ts'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
@@ -187,7 +188,7 @@ describe('following one run by the shape protocol', () => {
           expect(t.clock.now()).toBe(start)
         },
       ),
-      { numRuns: 30 },
+      { numRuns: casesOf(30) },
     ))
 
   it('answers at once what changed between two polls', async () => {

@@ -6,6 +6,7 @@ import { bodyTask } from '../support/body-task.ts'
 import { CountSource, numbers, PushSource, reportedErrors, sourceOf, watchers } from '../support/streams.ts'
 import { accessToken, stillEngine } from './requests.ts'
 import { EventReader, get, numbered } from './server-events.ts'
+import { casesOf } from '../support/cases.ts'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
@@ -57,7 +58,7 @@ describe('reading a stream over HTTP', () => {
           expect(watchers(t.engine)).toBe(0)
         },
       ),
-      { numRuns: 30 },
+      { numRuns: casesOf(30) },
     ))
 
   it('is one event for each chunk, numbered from 0, with its JSON, and ends after the last one', async () => {

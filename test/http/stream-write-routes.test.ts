@@ -4,6 +4,7 @@ import { createHandler, type Handler } from 'waitpoint/http'
 import { bodyTask } from '../support/body-task.ts'
 import { collect, numbers, watchers } from '../support/streams.ts'
 import { accessToken, chunked, request, type RequestParts, SECRET, stillEngine } from './requests.ts'
+import { casesOf } from '../support/cases.ts'
 
 /** A task that waits for an hour, in which others may write. */
 const open = bodyTask(async ({ wait }) => wait.for({ hours: 1 }))
@@ -81,7 +82,7 @@ describe('writing to a stream of a run over HTTP', () => {
             expect(await end()).toEqual(JSON.parse(JSON.stringify(values)))
           }),
       ),
-      { numRuns: 25 },
+      { numRuns: casesOf(25) },
     ))
 
   it('announces a key, and says that it takes the first version of writing', () =>

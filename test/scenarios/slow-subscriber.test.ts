@@ -5,6 +5,7 @@ import { createTestEngine } from '../../src/testing/create-test-engine.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { chunksOf, collect, CountSource, follow, numbers, watchers } from '../support/streams.ts'
 import { turn } from '../support/turn.ts'
+import { casesOf } from '../support/cases.ts'
 
 /** Counts turns of the event loop until it is stopped. */
 function turnCounter(): { readonly count: () => number; readonly stop: () => void } {
@@ -94,7 +95,7 @@ describe('a slow subscriber', () => {
           expect(await production(bursts, reads, manners)).toEqual(await production(bursts, reads, []))
         },
       ),
-      { numRuns: 40 },
+      { numRuns: casesOf(40) },
     ))
 
   it('does not hold back a source that a fast one reads to its end', async () => {

@@ -15,9 +15,10 @@ describe('storageConformance', () => {
 
   it('takes less than a second for memoryStorage', async () => {
     const { cases } = storageConformance(memoryStorage, { crash })
-    const startedAt = performance.now()
+    const before = process.cpuUsage()
     for (const { run } of cases) await run()
-    expect(performance.now() - startedAt).toBeLessThan(1_000)
+    const { user, system } = process.cpuUsage(before)
+    expect((user + system) / 1_000).toBeLessThan(1_000)
   })
 
   it('gives every case an id of its own, and one sentence', () => {
