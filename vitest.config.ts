@@ -54,6 +54,7 @@ const config: ViteUserConfig = defineConfig({
     // Nothing is measured by these: they end what hangs, also on a machine that is busy with other things.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    teardownTimeout: 60_000,
     allowOnly: false,
     projects: [
       { extends: true, test: { name: 'core', include: core, env: { WAITPOINT_STORAGE: 'memory' } } },

@@ -5,6 +5,7 @@ import { EngineApprovals } from '../engine-approvals.ts'
 import type { Figure } from '../lab.ts'
 import { spreadOf } from '../measurement.ts'
 import { ParkedWait } from '../parked-wait.ts'
+import { openOursAt } from '../placed-approvals.ts'
 import { SqliteFiles } from '../sqlite-files.ts'
 import { inCrowds } from './runs.ts'
 
@@ -57,16 +58,8 @@ export const disk: Figure = {
 }
 
 async function onEngine(count: number): Promise<Contestant> {
-  const files = new SqliteFiles()
-  const approvals = new EngineApprovals(TIMEOUT_MS, sqliteStorage(files.open()))
-  await approvals.ready()
-  return {
-    pass: () => inCrowds(approvals, { count, isParked: false }),
-    close: async () => {
-      await approvals.close()
-      files.close()
-    },
-  }
+  const { approvals, close } = await openOursAt('file')
+  return { pass: () => inCrowds(approvals, { count, isParked: false }), close }
 }
 
 /** What the engine asks for one crowd is recorded first. */

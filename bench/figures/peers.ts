@@ -1,6 +1,5 @@
 import type { Approvals } from '../bare/approvals.ts'
 import type { Contest, Contestant } from '../contest.ts'
-import { EngineApprovals } from '../engine-approvals.ts'
 import type { Figure, Lab } from '../lab.ts'
 import type { Goal, Measurement, Omission, Series } from '../measurement.ts'
 import type { ParkSide } from '../park-crowds.ts'
@@ -8,6 +7,7 @@ import { besidePeer } from '../peers/beside-peer.ts'
 import { effect } from '../peers/effect.ts'
 import type { Peer } from '../peers/peer.ts'
 import { resonate } from '../peers/resonate.ts'
+import { openOursAt } from '../placed-approvals.ts'
 import { serveWhile } from '../postgres-bed.ts'
 import { inCrowds, oneAfterAnother } from './runs.ts'
 
@@ -43,7 +43,7 @@ const parking: readonly { readonly peer: Peer; readonly side: ParkSide }[] = [
   { peer: resonate, side: 'Resonate' },
 ]
 
-/** The same job, a full run with one wait, done by what a user would otherwise pick. */
+/** The same job, a full run with one wait, done by what a user would otherwise pick; runs are kept in the same place. */
 export function createPeersFigure(peers: readonly Peer[]): Figure {
   const pairings = disciplines.flatMap((discipline) => peers.map((peer) => pairUp(peer, discipline)))
   return {
@@ -74,7 +74,10 @@ function pairUp(peer: Peer, discipline: Discipline): Pairing {
       warmUps: 2,
       mostMs: MOST_MS,
       sides: {
-        ours: (count) => contestant(new EngineApprovals(), count),
+        ours: async (count) => {
+          const { approvals, close } = await openOursAt(peer.place)
+          return { ...contestant(approvals, count), close }
+        },
         peer: async (count) => contestant(await peer.open(atOnce), count),
       },
     },

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Approvals, Draft, Review, Verdict } from '../bare/approvals.ts'
 import { turn } from '../turn.ts'
 import { FirstPass } from './first-pass.ts'
-import { importPeer } from './installed.ts'
+import { importPeer, peerDatabase } from './installed.ts'
 import type { Peer } from './peer.ts'
 import { Polling } from './polling.ts'
 
@@ -47,6 +47,12 @@ interface SqliteModule {
   readonly BackendSqlite: { connect(path: string): Backend }
 }
 
+interface PostgresModule {
+  readonly BackendPostgres: {
+    connect(url: string, options: { readonly schema: string }): Promise<Backend>
+  }
+}
+
 const POLL_MS = 2
 /** Every slot asks the database by itself: more of them than runs only cost. */
 const MOST_SLOTS = 100
@@ -74,6 +80,19 @@ export const openWorkflowOnFile: Peer = {
     const folder = mkdtempSync(join(tmpdir(), 'waitpoint-peer-'))
     process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
     return openOn(BackendSqlite.connect(join(folder, 'runs.db')), atOnce)
+  },
+}
+
+/** OpenWorkflow on a server, in a schema of its own. */
+export const openWorkflowOnPostgres: Peer = {
+  name: 'OpenWorkflow, Postgres',
+  packageName: 'openworkflow',
+  place: 'Postgres',
+  leastNode: 20,
+  async open(atOnce) {
+    const { BackendPostgres } = await importPeer<PostgresModule>('openworkflow/postgres')
+    const schema = `openworkflow_${process.pid}`
+    return openOn(await BackendPostgres.connect(peerDatabase('postgres'), { schema }), atOnce)
   },
 }
 

@@ -1,6 +1,6 @@
 import { dbos } from './dbos.ts'
 import { effect } from './effect.ts'
-import { openWorkflowInMemory, openWorkflowOnFile } from './openworkflow.ts'
+import { openWorkflowInMemory, openWorkflowOnFile, openWorkflowOnPostgres } from './openworkflow.ts'
 import type { Peer } from './peer.ts'
 import { pgBoss } from './pg-boss.ts'
 import { resonate } from './resonate.ts'
@@ -14,6 +14,7 @@ export const allPeers: readonly Peer[] = [
   resonate,
   openWorkflowInMemory,
   openWorkflowOnFile,
+  openWorkflowOnPostgres,
   dbos,
   pgBoss,
 ]

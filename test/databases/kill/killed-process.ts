@@ -35,7 +35,7 @@ export interface ProgramOptions {
   readonly aheadMs?: number
 }
 
-/** Starts a program with its arguments. */
+/** Starts a program with its arguments. It ends with this process, whose end it sees on its standard input. */
 export function startProgram(
   command: readonly string[],
   { leaseMs, aheadMs }: ProgramOptions = {},
@@ -45,7 +45,7 @@ export function startProgram(
     ...(leaseMs !== undefined && { WAITPOINT_LEASE_MS: String(leaseMs) }),
     ...(aheadMs !== undefined && { WAITPOINT_AHEAD_MS: String(aheadMs) }),
   }
-  return spawn(process.execPath, command, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  return spawn(process.execPath, command, { env, stdio: ['pipe', 'pipe', 'inherit'] })
 }
 
 /** What it printed, once it has ended by itself. */

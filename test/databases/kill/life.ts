@@ -7,3 +7,9 @@ if (aheadMs !== 0) {
   const now = Date.now.bind(Date)
   Date.now = () => now() + aheadMs
 }
+
+/** Ends this process with the one that started it: a test that failed or took too long does not end what it started. */
+export function endWithParent(): void {
+  process.stdin.on('end', () => process.exit(1)).resume()
+  process.stdin.unref()
+}

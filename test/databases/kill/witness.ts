@@ -10,6 +10,7 @@ import { pauseReal } from '../../../src/storage/real-timer.ts'
 import type { TokenState } from '../../../src/testing/token-model.ts'
 import type { TokenOperation, TokenReply } from '../../../src/testing/token-history.ts'
 import { DEADLINE, writeDown } from './history.ts'
+import { endWithParent } from './life.ts'
 import { machineTime } from './narrow-place.ts'
 import { storageAt } from './storage-at.ts'
 
@@ -17,6 +18,7 @@ const [place = '', file = '', name = '', tokens = '', start = ''] = process.argv
 const EVERY_US = 4_000
 const CALLS = 4
 
+endWithParent()
 const { storage } = storageAt(place)
 const random = seededRandom(name)
 const whole = (below: number): number => Math.floor(random.fraction() * below)

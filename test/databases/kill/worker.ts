@@ -3,14 +3,14 @@
  * killed, and announces every beginning and end of the phase; in `finish` it brings everything to its end and prints what
  * the database holds then.
  */
-import { createEngine, type Engine, type RunHandle, task, wait } from 'waitpoint'
+import { createEngine, type Engine, type RunHandle, type Storage, task, wait } from 'waitpoint'
 import { pauseReal } from '../../../src/storage/real-timer.ts'
 import { APPROVE_TAG, approveTask, NEVER } from '../approve-task.ts'
-import { leaseMs } from './life.ts'
+import { endWithParent, leaseMs } from './life.ts'
 import { machineTime, NARROW } from './narrow-place.ts'
 import { observe, type RunAtEnd } from './observer.ts'
 import { announceBegin, announceEnd, type Phase } from './phases.ts'
-import { storageAt } from './storage-at.ts'
+import { type PlacedStorage, storageAt } from './storage-at.ts'
 
 const [place = '', file = '', mode = 'load', phaseName] = process.argv.slice(2)
 // One of ours, as the process that started this one says.
@@ -20,6 +20,8 @@ const OURS = { taskIdentifier: ['approve', 'pass'] }
 const LIVE = ['QUEUED', 'EXECUTING', 'WAITING'] as const
 /** So many that a commit takes its time. */
 const AT_ONCE = phase === 'commit' ? 64 : 8
+/** For a database that does not answer. */
+const PAUSE_MS = 20
 let passages = 0
 
 const approve = approveTask({
@@ -60,6 +62,11 @@ async function answer(engine: Engine): Promise<void> {
   }
 }
 
+interface Opened {
+  readonly placed: PlacedStorage
+  readonly engine: Engine
+}
+
 async function load(engine: Engine): Promise<never> {
   for (let round = 0; ; round += 1) {
     const names = Array.from({ length: AT_ONCE }, (_, index) => `${process.pid} ${round} ${index}`)
@@ -69,8 +76,10 @@ async function load(engine: Engine): Promise<never> {
       else acknowledged(await engine.trigger(pass, undefined, { idempotencyKey: name }))
     })
     const done = await Promise.allSettled([...triggered, answer(engine)])
-    for (const one of done) if (one.status === 'rejected') failed(one.reason)
-    await new Promise((resolve) => setImmediate(resolve))
+    const failures = done.filter((one) => one.status === 'rejected')
+    for (const { reason } of failures) failed(reason)
+    if (failures.length > 0) await pauseReal(PAUSE_MS)
+    else await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
@@ -111,19 +120,40 @@ async function everyChunk(engine: Engine, run: string): Promise<string[]> {
   }
 }
 
-const placed = storageAt(place, phase)
-const engine = createEngine({
-  tasks: [approve, pass, ...others],
-  storage: placed.storage,
-  maxInterruptions: 1_000_000,
-  leaseMs,
-})
-engine.on('run', ({ id, status }) => {
-  if (status === 'COMPLETED') observe(file, { what: 'finished', run: id })
-})
-engine.on('error', ({ error }) => failed(error))
+function start(storage: Storage): Engine {
+  const engine = createEngine({
+    tasks: [approve, pass, ...others],
+    storage,
+    maxInterruptions: 1_000_000,
+    leaseMs,
+  })
+  engine.on('run', ({ id, status }) => {
+    if (status === 'COMPLETED') observe(file, { what: 'finished', run: id })
+  })
+  engine.on('error', ({ error }) => failed(error))
+  return engine
+}
+
+/** An engine that cannot open stays so; whoever looks after it starts it again. */
+async function opened(): Promise<Opened> {
+  for (;;) {
+    const placed = storageAt(place, phase)
+    const engine = start(placed.storage)
+    try {
+      await engine.ready()
+      return { placed, engine }
+    } catch (error) {
+      failed(error)
+      await engine.close()
+      placed.close()
+      await pauseReal(PAUSE_MS)
+    }
+  }
+}
+
+endWithParent()
 if (phase === 'start') announceBegin()
-await engine.ready().catch(failed)
+const { placed, engine } = await opened()
 if (phase === 'start') announceEnd()
 if (mode === 'load') await load(engine)
 else await finish(engine)
