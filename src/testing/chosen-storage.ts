@@ -5,6 +5,7 @@ import type { Storage } from '../contract/storage.ts'
 import { memoryStorage } from '../storage/memory.ts'
 import { sqliteStorage } from '../storage/sqlite.ts'
 import { alwaysAsync } from './async-storage.ts'
+import { atProcessEnd } from './process-end.ts'
 import { temporaryPostgres } from './temporary-postgres.ts'
 import { TestError } from './test-error.ts'
 
@@ -25,7 +26,7 @@ let files = 0
 function temporaryFolder(): string {
   if (folder !== undefined) return folder
   const made = mkdtempSync(join(tmpdir(), 'waitpoint-'))
-  process.once('exit', () => rmSync(made, { recursive: true, force: true }))
+  atProcessEnd(() => rmSync(made, { recursive: true, force: true }))
   return (folder = made)
 }
 
@@ -53,19 +54,11 @@ export function chosenStorage(): Storage {
 }
 
 function countUse(kind: string): void {
-  if (uses.size === 0) {
-    process.once('exit', sayUses)
-    // Test runners end their workers by this signal; it goes on to do what it would have done.
-    process.once('SIGTERM', () => {
-      sayUses()
-      process.kill(process.pid, 'SIGTERM')
-    })
-  }
+  if (uses.size === 0) atProcessEnd(sayUses)
   uses.set(kind, (uses.get(kind) ?? 0) + 1)
 }
 
 function sayUses(): void {
-  if (uses.size === 0) return
   const counts = Array.from(uses, ([kind, count]) => `"${kind}" (${count} engine${count === 1 ? '' : 's'})`)
   uses.clear()
   try {
