@@ -74,12 +74,18 @@ export class Host {
     this.#owner = this.newId('engine')
   }
 
-  /** Opens the storage with the first call; every call answers the same, an opening error included. */
+  /**
+   * Opens the engine with the first call. A storage that cannot be opened is tried again with the next one; what fails
+   * after that stays what every call gets.
+   */
   open(start: () => Awaitable<void>): Awaitable<void> {
     if (this.#isClosed || (this.#isClosing && currentScope() === undefined)) throw this.closedError()
-    this.#opening ??= this.#attempt(start)
-    if (this.#opening.failure !== undefined) throw this.#opening.failure
-    return this.#opening.done
+    const opening = (this.#opening ??= this.#attempt(start))
+    if (opening.failure !== undefined) {
+      this.#forget(opening)
+      throw opening.failure
+    }
+    return opening.done
   }
 
   beginClose(): void {
@@ -98,12 +104,21 @@ export class Host {
   #attempt(start: () => Awaitable<void>): Opening {
     try {
       const opening: Opening = { done: this.#begin(start) }
-      // From then on calls need not wait; a failure stays what every call gets.
-      if (isPromise(opening.done)) opening.done.then(() => (opening.done = undefined), ignore)
+      // From then on calls need not wait.
+      if (isPromise(opening.done))
+        opening.done.then(
+          () => (opening.done = undefined),
+          () => this.#forget(opening),
+        )
       return opening
     } catch (failure) {
       return { done: undefined, failure: failure instanceof Error ? failure : new Error(String(failure)) }
     }
+  }
+
+  /** Unless the storage is open: then what followed has begun, and cannot begin once more. */
+  #forget(opening: Opening): void {
+    if (!this.#holdsStorage && this.#opening === opening) this.#opening = undefined
   }
 
   #begin(start: () => Awaitable<void>): Awaitable<void> {
@@ -138,10 +153,6 @@ export function meetsMachines({ clock, storage }: Pick<Host, 'clock' | 'storage'
 interface Opening {
   done: Awaitable<void>
   readonly failure?: Error
-}
-
-function ignore(): void {
-  // Whoever called gets it.
 }
 
 function hex(bytes: Uint8Array): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createEngine, type EngineOptions, memoryStorage, task } from 'waitpoint'
+import { createEngine, type Engine, type EngineOptions, memoryStorage, type Storage, task } from 'waitpoint'
 import { testClock } from 'waitpoint/testing'
 import { projectStorage } from '../support/abandon.ts'
 import { rejection } from '../support/body-task.ts'
@@ -98,38 +98,56 @@ describe('createEngine', () => {
     await engine.close()
   })
 
-  it.each(['open', 'settings.getOrInsert', 'tick'] as const)(
+  const firstCalls = (engine: Engine): readonly Promise<unknown>[] => [
+    engine.ready(),
+    engine.trigger(plain, undefined),
+    engine.runs.list(),
+    engine.wait.createToken(),
+  ]
+
+  it.each(['settings.getOrInsert', 'tick'] as const)(
     'rejects every call with what is wrong with its storage: %s',
     async (name) => {
       const steered = steeredStorage(projectStorage())
       const failure = steered.fail(name)
       const engine = createEngine({ tasks: [plain], storage: steered.storage, clock: testClock() })
-      const calls = [
-        engine.ready(),
-        engine.trigger(plain, undefined),
-        engine.runs.list(),
-        engine.wait.createToken(),
-      ]
-      for (const call of calls) expect(await rejection(call)).toBe(failure)
+      for (const call of firstCalls(engine)) expect(await rejection(call)).toBe(failure)
       expect(await rejection(engine.ready())).toBe(failure)
       await engine.close()
       expect(steered.calls.filter((call) => call === name)).toHaveLength(1)
     },
   )
 
-  it('rejects every call with what a synchronous storage throws, and does not open it again', async () => {
-    let opened = 0
-    const storage = {
-      ...memoryStorage(),
-      open() {
-        opened += 1
-        throw new Error('no disk')
-      },
+  it('tries once for all calls that come first to open its storage, and again with the next one', async () => {
+    const steered = steeredStorage(projectStorage())
+    const failure = steered.fail('open')
+    await using engine = createEngine({ tasks: [plain], storage: steered.storage, clock: testClock() })
+    for (const call of firstCalls(engine)) expect(await rejection(call)).toBe(failure)
+    const run = await engine.trigger(plain, undefined)
+    expect((await engine.runs.retrieve(run.id)).id).toBe(run.id)
+    expect(steered.calls.filter((call) => call === 'open')).toHaveLength(2)
+  })
+
+  it('rejects every call with what a synchronous storage throws, until it can be opened', async () => {
+    let isThere = false
+    const memory = memoryStorage()
+    const open: Storage['open'] = () => {
+      if (!isThere) throw new Error('no disk')
+      return memory.open()
     }
-    const engine = createEngine({ tasks: [plain], storage, clock: testClock() })
+    await using engine = createEngine({ tasks: [plain], storage: { ...memory, open }, clock: testClock() })
     await expect(engine.ready()).rejects.toThrow('no disk')
     await expect(engine.trigger(plain, undefined)).rejects.toThrow('no disk')
-    expect(opened).toBe(1)
+    isThere = true
+    await engine.ready()
+  })
+
+  it('can be closed although its storage could not be opened', async () => {
+    const steered = steeredStorage(projectStorage())
+    steered.fail('open')
+    const engine = createEngine({ tasks: [plain], storage: steered.storage, clock: testClock() })
+    await rejection(engine.ready())
     await engine.close()
+    expect(steered.calls).toEqual(['open'])
   })
 })

@@ -3,14 +3,14 @@
  * killed, and announces every beginning and end of the phase; in `finish` it brings everything to its end and prints what
  * the database holds then.
  */
-import { createEngine, type Engine, type RunHandle, type Storage, task, wait } from 'waitpoint'
+import { createEngine, type Engine, type RunHandle, task, wait } from 'waitpoint'
 import { pauseReal } from '../../../src/storage/real-timer.ts'
 import { APPROVE_TAG, approveTask, NEVER } from '../approve-task.ts'
 import { endWithParent, leaseMs } from './life.ts'
 import { machineTime, NARROW } from './narrow-place.ts'
 import { observe, type RunAtEnd } from './observer.ts'
 import { announceBegin, announceEnd, type Phase } from './phases.ts'
-import { type PlacedStorage, storageAt } from './storage-at.ts'
+import { storageAt } from './storage-at.ts'
 
 const [place = '', file = '', mode = 'load', phaseName] = process.argv.slice(2)
 // One of ours, as the process that started this one says.
@@ -60,11 +60,6 @@ async function answer(engine: Engine): Promise<void> {
       success ? { what: 'completed', token: token.id, value } : { what: 'refused', token: token.id },
     )
   }
-}
-
-interface Opened {
-  readonly placed: PlacedStorage
-  readonly engine: Engine
 }
 
 async function load(engine: Engine): Promise<never> {
@@ -120,40 +115,33 @@ async function everyChunk(engine: Engine, run: string): Promise<string[]> {
   }
 }
 
-function start(storage: Storage): Engine {
-  const engine = createEngine({
-    tasks: [approve, pass, ...others],
-    storage,
-    maxInterruptions: 1_000_000,
-    leaseMs,
-  })
-  engine.on('run', ({ id, status }) => {
-    if (status === 'COMPLETED') observe(file, { what: 'finished', run: id })
-  })
-  engine.on('error', ({ error }) => failed(error))
-  return engine
-}
-
-/** An engine that cannot open stays so; whoever looks after it starts it again. */
-async function opened(): Promise<Opened> {
+/** Whatever the database does meanwhile. */
+async function opened(engine: Engine): Promise<void> {
   for (;;) {
-    const placed = storageAt(place, phase)
-    const engine = start(placed.storage)
     try {
       await engine.ready()
-      return { placed, engine }
+      return
     } catch (error) {
       failed(error)
-      await engine.close()
-      placed.close()
       await pauseReal(PAUSE_MS)
     }
   }
 }
 
 endWithParent()
+const placed = storageAt(place, phase)
+const engine = createEngine({
+  tasks: [approve, pass, ...others],
+  storage: placed.storage,
+  maxInterruptions: 1_000_000,
+  leaseMs,
+})
+engine.on('run', ({ id, status }) => {
+  if (status === 'COMPLETED') observe(file, { what: 'finished', run: id })
+})
+engine.on('error', ({ error }) => failed(error))
 if (phase === 'start') announceBegin()
-const { placed, engine } = await opened()
+await opened(engine)
 if (phase === 'start') announceEnd()
 if (mode === 'load') await load(engine)
 else await finish(engine)
