@@ -49,7 +49,7 @@ describe('workers whose connections are cut in the middle of everything', () => 
         else await terminateSome(server.url)
       }
       await untilSeen(file, () => acknowledged(file) > ROUNDS)
-      await Promise.all(workers.map((child) => killNow(child)))
+      await Promise.all(workers.map((child) => killNow(child, file)))
       expect(wire.cuts).toBeGreaterThan(ROUNDS)
       await settleAccounts({ program, place: schema.place(), file, ...options })
     },

@@ -26,7 +26,7 @@ describe('workers on machines of their own', () => {
       workers.every(({ pid }) => pick(seen, 'finished').some((one) => one.pid === pid)),
     )
     await pauseReal(1.5 * LEASE_MS)
-    await Promise.all(workers.map((child) => killNow(child)))
+    await Promise.all(workers.map((child) => killNow(child, file)))
     const seen = observations(file)
     expect(pick(seen, 'aborted').length).toBe(0)
     expect(pick(seen, 'failed')).toEqual([])
