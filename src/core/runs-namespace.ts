@@ -109,7 +109,7 @@ export class EngineRuns implements RunsNamespace {
   #tellAgain(record: RunRecord): void {
     const { executor, journal } = this.#kernel.parts
     if (record.status === 'CANCELED') executor.canceled(record)
-    journal.feed.notify(record.id)
+    journal.touched(record.id)
   }
 
   /**

@@ -47,6 +47,7 @@ interface Handle {
 }
 
 interface BatchHandle {
+  readonly publicAccessToken: string
   readonly batchId: string
   readonly runCount: number
 }
@@ -108,6 +109,7 @@ export interface PublishedClient {
     replay(id: string): Promise<{ readonly id: string }>
     subscribeToRun(id: string): Subscription
     subscribeToRunsWithTag(tag: string | readonly string[]): Subscription
+    subscribeToBatch(id: string): Subscription
   }
   readonly streams: {
     read(run: string, key: string, options?: Json): Promise<AsyncIterable<unknown>>

@@ -24,6 +24,7 @@ const SCOPES = {
     'read:tags:other',
     'read:tasks:other',
     'write:streams:run_other',
+    'read:batch:batch_other',
   ],
   'write:waitpoints:$token': ['write:waitpoints:$token'],
   'read:waitpoints:$token': ['read:waitpoints:$token'],
@@ -36,6 +37,7 @@ const SCOPES = {
   'trigger:tasks:echo': ['trigger:tasks:echo'],
   'read:all': ['read:all'],
   'write:streams:$run': ['write:streams:$run'],
+  'read:batch:$batch': ['read:batch:$batch'],
 } as const
 
 type Scoped = keyof typeof SCOPES
@@ -121,7 +123,11 @@ export const ROUTES: readonly RouteRow[] = [
     may: KEYS_ONLY,
     changes: true,
   },
-  { route: 'GET /api/v2/batches/:id', path: '/api/v2/batches/$batch', may: ['admin', 'read:all'] },
+  {
+    route: 'GET /api/v2/batches/:id',
+    path: '/api/v2/batches/$batch',
+    may: ['admin', 'read:all', 'read:batch:$batch'],
+  },
   { route: 'PUT /api/v2/packets/:name', path: '/api/v2/packets/payload.json', may: KEYS_ONLY },
   {
     route: 'PUT /api/v2/packets/:path/content/:key',
@@ -159,6 +165,11 @@ export const ROUTES: readonly RouteRow[] = [
     route: `GET ${REALTIME}/runs`,
     path: `${REALTIME}/runs?tags=a`,
     may: ['admin', 'read:runs', 'read:tags:a', 'read:all'],
+  },
+  {
+    route: `GET ${REALTIME}/batches/:id`,
+    path: `${REALTIME}/batches/$batch`,
+    may: ['admin', 'read:runs', 'read:all', 'read:batch:$batch'],
   },
   {
     route: `GET ${REALTIME}/streams/:runId/:key{.+}`,
