@@ -11,7 +11,14 @@ import { readLines } from './ndjson-body.ts'
 import { Refusal } from './refusal.ts'
 import { addRoute } from './route.ts'
 import type { RouteContext } from './route-context.ts'
+import { checkServiceOptions, type ReadOptions } from './service-options.ts'
 import type { SentRun, TriggerSent } from './sent-run.ts'
+
+const ANNOUNCED: ReadOptions = {
+  names: ['runCount', 'idempotencyKey'],
+  what: 'announce a batch',
+  instead: 'use runCount and idempotencyKey',
+}
 
 /** Many runs at once: a batch is announced, then its runs are sent, a line for each. For secret keys. */
 export function addBatchRoutes(app: Hono, context: RouteContext, trigger: TriggerSent): void {
@@ -76,6 +83,7 @@ function readAnnouncement(
   body: JsonObject,
   limits: Limits,
 ): { readonly runCount: number; readonly idempotencyKey: string | undefined } {
+  checkServiceOptions(body, ANNOUNCED)
   const { runCount, idempotencyKey } = body
   if (typeof runCount !== 'number' || !Number.isInteger(runCount) || runCount < 1)
     throw new Refusal(400, 'Validation error: "runCount" must be a whole number from 1')
