@@ -9,8 +9,10 @@ import type { CursorPagePromise } from './cursor-page.ts'
 import { cursorPages } from './cursor-page.ts'
 import { GRACE_MS } from './executor.ts'
 import type { Kernel } from './kernel.ts'
+import { rescheduleRun } from './reschedule.ts'
 import type {
   ListRunsParams,
+  RescheduleOptions,
   RetrievedRun,
   Run,
   RunHandle,
@@ -99,6 +101,10 @@ export class EngineRuns implements RunsNamespace {
     journal.run(inserted.record)
     executor.poke()
     return new TriggeredRun(this.#kernel, inserted.record, false)
+  }
+
+  async reschedule(run: RunReference, options: RescheduleOptions): Promise<RetrievedRun<never, never>> {
+    return this.#view(await rescheduleRun(this.#kernel, runId(run), options))
   }
 
   subscribeToRun(run: RunReference): RunSubscription<never> {

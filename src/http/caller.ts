@@ -36,9 +36,13 @@ export class Caller {
     return allows(this.#scopes, access)
   }
 
+  mayAny(accesses: readonly Access[]): boolean {
+    return accesses.some((access) => this.may(access))
+  }
+
   /** @throws Refusal 403 unless one of these is allowed. */
   require(...anyOf: readonly Access[]): void {
-    if (!anyOf.some((access) => this.may(access))) throw forbidden()
+    if (!this.mayAny(anyOf)) throw forbidden()
   }
 
   /** @throws Refusal 403 for an access token, whatever it may do. */

@@ -106,6 +106,7 @@ export interface PublishedClient {
     list(params?: Json): Pages<Run>
     poll(id: string, options: { readonly pollIntervalMs: number }): Promise<Run>
     cancel(id: string): Promise<{ readonly id: string }>
+    reschedule(id: string, options: Json): Promise<Run>
     replay(id: string, options?: Json): Promise<{ readonly id: string }>
     subscribeToRun(id: string): Subscription
     subscribeToRunsWithTag(tag: string | readonly string[]): Subscription

@@ -221,6 +221,17 @@ describe('the published client’s runs', { timeout: TEST_MS }, () => {
     expect((await runs.poll(again.id, poll)).output).toEqual({ echoed: { doc: 'd1' } })
   })
 
+  it('move the start of a run that is delayed', async () => {
+    await using app = await served([echo])
+    const { id } = await tasks.trigger('echo', 1, { delay: '1h' })
+    const from = Date.now()
+    const { status, delayedUntil } = await runs.reschedule(id, { delay: '2d' })
+    expect([status, delayedUntil instanceof Date]).toEqual(['DELAYED', true])
+    expect(Number(delayedUntil) - from).toBeGreaterThan(47 * 3_600_000)
+    await app.engine.runs.cancel(id)
+    await expect(runs.reschedule(id, { delay: '2d' })).rejects.toThrow(/it is CANCELED/)
+  })
+
   it('are told that a run is not replayed with another payload', async () => {
     await using app = await served([echo])
     const { id } = await tasks.trigger('echo', { doc: 'd1' })

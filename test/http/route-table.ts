@@ -12,7 +12,7 @@ const waits = task({
 })
 const tasks: readonly AnyTask[] = [echo, waits]
 
-/** Scopes of access tokens; `$token` and `$run` stand for what the world has. */
+/** Scopes of access tokens; `$token`, `$run` and the like stand for what the world has. */
 const SCOPES = {
   admin: ['admin'],
   nothing: [],
@@ -31,6 +31,7 @@ const SCOPES = {
   'read:waitpoints': ['read:waitpoints'],
   'read:runs:$run': ['read:runs:$run'],
   'write:runs:$run': ['write:runs:$run'],
+  'write:runs:$delayed': ['write:runs:$delayed'],
   'read:runs': ['read:runs'],
   'read:tags:a': ['read:tags:a'],
   'read:tasks:waits': ['read:tasks:waits'],
@@ -62,7 +63,7 @@ const USELESS: readonly Credential[] = ['none', 'wrong key', 'expired', 'forged'
 /** One route, who may ask it, and a request that does something there. */
 export interface RouteRow {
   readonly route: string
-  /** `$token`, `$hash`, `$run`, `$packet`, `$key` and `$batch` stand for what the world has. */
+  /** `$token`, `$hash`, `$run`, `$delayed`, `$packet`, `$key` and `$batch` stand for what the world has. */
   readonly path: string
   readonly body?: unknown
   /** Besides the secret keys; `address`: whoever has the address. */
@@ -149,6 +150,13 @@ export const ROUTES: readonly RouteRow[] = [
     path: '/api/v1/runs/$run/tags',
     body: { tags: ['more'] },
     may: CHANGE_RUN,
+    changes: true,
+  },
+  {
+    route: 'POST /api/v1/runs/:id/reschedule',
+    path: '/api/v1/runs/$delayed/reschedule',
+    body: { delay: '2h' },
+    may: ['admin', 'write:runs:$delayed'],
     changes: true,
   },
   { route: 'GET /api/v1/runs/:id/metadata', path: '/api/v1/runs/$run/metadata', may: READ_RUN },
@@ -250,6 +258,7 @@ export async function makeWorld(): Promise<World> {
   const token = await t.engine.wait.createToken({ timeout: '1d' })
   const pending = await t.engine.wait.createToken({ timeout: '1d' })
   const run = await t.engine.trigger(waits, pending.id, { tags: ['a'] })
+  const delayed = await t.engine.trigger(echo, null, { delay: '1h' })
   await t.clock.settle()
   const { presignedUrl } = (await ask(handler, 'PUT /api/v2/packets/x')).body as {
     readonly presignedUrl: string
@@ -258,9 +267,9 @@ export async function makeWorld(): Promise<World> {
     readonly id: string
   }
   const [, packet = '', key = ''] = /packets\/(\w+)\/content\/(\w+)$/.exec(presignedUrl) ?? []
-  const names = { token: token.id, hash: hashOf(token), run: run.id, packet, key, batch }
+  const names = { token: token.id, hash: hashOf(token), run: run.id, delayed: delayed.id, packet, key, batch }
   const credentials = await makeCredentials(names, t.clock.now())
-  return { t, handler, names, credentials, [Symbol.asyncDispose]: () => closeLoose(t, run.id) }
+  return { t, handler, names, credentials, [Symbol.asyncDispose]: () => closeLoose(t, [run.id, delayed.id]) }
 }
 
 export function filled(path: string, names: Readonly<Record<string, string>>): string {
@@ -294,7 +303,7 @@ async function makeCredentials(
 }
 
 /** Nobody waits for what was begun here. */
-async function closeLoose(t: TestEngine, runId: string): Promise<void> {
-  await t.engine.runs.cancel(runId)
+async function closeLoose(t: TestEngine, runIds: readonly string[]): Promise<void> {
+  for (const id of runIds) await t.engine.runs.cancel(id)
   await t.close()
 }
