@@ -96,6 +96,7 @@ async function answerShape(
       live: LiveRequest.of(c),
       signal: c.req.raw.signal,
       topics: [topic],
+      expiresAt: caller.expiresAt,
     })
     const news = await poll.find(() => shape.since(offset))
     return shapeAnswer(news ?? shape.unchanged(offset), request)

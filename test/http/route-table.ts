@@ -184,11 +184,11 @@ export const ROUTES: readonly RouteRow[] = [
     path: `${REALTIME}/streams/$run/k`,
     may: READ_RUN,
   },
-  // Only HEAD is answered.
+  // HEAD is for who may write.
   {
     route: `GET ${REALTIME}/streams/:runId/self/:key{.+}`,
     path: `${REALTIME}/streams/$run/self/k`,
-    may: WRITE_STREAM,
+    may: READ_RUN,
   },
   {
     route: `PUT ${REALTIME}/streams/:runId/self/:key{.+}`,
@@ -202,6 +202,11 @@ export const ROUTES: readonly RouteRow[] = [
     body: { type: 'text-delta' },
     may: WRITE_STREAM,
     changes: true,
+  },
+  {
+    route: `GET ${REALTIME}/streams/:runId/self/:key{.+}/append`,
+    path: `${REALTIME}/streams/$run/self/k/append`,
+    may: READ_RUN,
   },
   {
     route: `POST ${REALTIME}/streams/:runId/self/:key{.+}/append`,

@@ -5,7 +5,7 @@ import { bodyTask } from '../support/body-task.ts'
 import { watchers } from '../support/streams.ts'
 import { accessToken, stillEngine } from './requests.ts'
 import { get } from './server-events.ts'
-import { answered, columns, Subscriber, turn } from './shape-subscriber.ts'
+import { answered, CLIENT, columns, Subscriber, turn } from './shape-subscriber.ts'
 
 const UP_TO_DATE = { headers: { control: 'up-to-date' } }
 const pathOf = ({ id }: { readonly id: string }): string => `/realtime/v1/runs/${id}`
@@ -156,6 +156,22 @@ describe('following one run by the shape protocol', () => {
     expect(Math.min(...held)).toBeGreaterThanOrEqual(17_000)
     expect(Math.max(...held)).toBeLessThanOrEqual(23_000)
     expect(new Set(held).size).toBeGreaterThan(10)
+    await t.engine.runs.cancel(run)
+  })
+
+  it('is held no longer than the access token is good for', async () => {
+    await using t = await stillEngine({ tasks: [sleeping] })
+    const run = await t.engine.trigger(sleeping, null, { delay: '1h' })
+    const exp = Math.floor(t.clock.now() / 1_000) + 5
+    const token = await accessToken([`read:runs:${run.id}`], t.clock.now(), { claims: { exp } })
+    const headers = { ...CLIENT, authorization: `Bearer ${token}` }
+    const subscriber = new Subscriber(t, pathOf(run))
+    await subscriber.ask(headers)
+    const from = t.clock.now()
+    expect((await answered(t, subscriber.ask(headers))).messages).toEqual([UP_TO_DATE])
+    expect(t.clock.now() - from).toBe(5_000)
+    const refused = await createHandler(t.engine)(get(pathOf(run), headers))
+    expect(refused.status).toBe(401)
     await t.engine.runs.cancel(run)
   })
 

@@ -17,7 +17,7 @@ export interface Answer {
   readonly messages: readonly Message[]
 }
 
-const CLIENT = { 'x-trigger-electric-version': '1.0.0-beta.1' }
+export const CLIENT: Readonly<Record<string, string>> = { 'x-trigger-electric-version': '1.0.0-beta.1' }
 
 /** A subscriber that speaks the protocol, one request at a time. */
 export class Subscriber {

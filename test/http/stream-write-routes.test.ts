@@ -212,9 +212,8 @@ describe('writing to a stream of a run over HTTP', () => {
     ['PUT', pathOf({ id: 'run_x' }, 'run'), {}, 400],
     ['POST', pathOf({ id: 'run_x' }), { 'x-resume-from-chunk': '-1' }, 400],
     ['HEAD', pathOf({ id: 'run_x' }), { 'x-client-id': 'x'.repeat(257) }, 400],
-    ['GET', pathOf({ id: 'run_x' }), {}, 405],
     ['DELETE', pathOf({ id: 'run_x' }), {}, 405],
-    ['GET', `${pathOf({ id: 'run_x' })}/append`, {}, 405],
+    ['PUT', `${pathOf({ id: 'run_x' })}/append`, {}, 405],
   ])('refuses %s %s %j with %i', async (method, path, headers, status) => {
     await using t = await stillEngine()
     expect((await ask(createHandler(t.engine), path, { method, headers })).status).toBe(status)

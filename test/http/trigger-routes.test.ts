@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Engine, task } from 'waitpoint'
-import { createHandler, type Handler, type HandlerLimits } from 'waitpoint/http'
+import { createHandler, type Handler, type HandlerLimits, serve } from 'waitpoint/http'
 import type { TestEngine } from 'waitpoint/testing'
 import { z } from 'zod'
 import { accessToken, ask, OTHER_SECRET, request, SECRET, stillEngine } from './requests.ts'
@@ -202,6 +202,17 @@ describe('a payload that is sent ahead', () => {
     expect(status).toBe(200)
     return body as Place
   }
+
+  it('goes to the address under which it was asked for, wherever a server listens', async () => {
+    await using t = await stillEngine()
+    await using _server = await serve(t.engine)
+    const handler = createHandler(t.engine, { basePath: '/engine' })
+    const { body } = await ask(handler, 'PUT http://public.test/engine/api/v2/packets/x')
+    expect((body as Place).presignedUrl).toMatch(/^http:\/\/public\.test\/engine\/api\/v2\/packets\/packet_/)
+    await using other = await stillEngine({ baseUrl: 'https://given.test' })
+    const given = await reserve(createHandler(other.engine))
+    expect(given.presignedUrl).toMatch(/^https:\/\/given\.test\/api\/v2/)
+  })
 
   const put = (handler: Handler, { presignedUrl }: Place, body: string): Promise<Response> =>
     handler(
