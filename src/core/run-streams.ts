@@ -106,6 +106,11 @@ export class RunStreams implements AttemptStreams {
     return turn.promise
   }
 
+  /** The keys that this attempt writes, or has begun to. */
+  keysOf(scope: RunScope): readonly string[] {
+    return [...(this.#keys.get(scope)?.keys() ?? [])]
+  }
+
   /** Lists a key on the run before there is a chunk. */
   announce(scope: RunScope, key: string): Awaitable<void> {
     checkKey(key)

@@ -16,7 +16,7 @@ const VERSION = { version: 'v1' }
 /** What writes to the streams of a run that executes in this process. */
 export function addStreamWriteRoutes(app: Hono, context: RouteContext): void {
   const { gate, kernel, limits } = context
-  const writer = new OutsideWriter(kernel)
+  const writer = new OutsideWriter(kernel, limits)
 
   /** The run and the key, for whoever may write to it. */
   const enter = async (c: Context): Promise<readonly [runId: string, key: string]> => {
