@@ -80,6 +80,7 @@ export type {
   BatchHandle,
   BatchItem,
   ListRunsParams,
+  RescheduleOptions,
   RetrievedRun,
   Run,
   RunHandle,

@@ -5,6 +5,7 @@ import type {
   BatchHandle,
   BatchItem,
   ListRunsParams,
+  RescheduleOptions,
   RetrievedRun,
   Run,
   RunHandle,
@@ -75,6 +76,10 @@ export interface ClientRuns extends RunsNamespace {
   ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
   cancel(run: RunReference, options?: CallOptions): Promise<{ readonly id: string }>
   replay(run: RunReference, options?: CallOptions): Promise<RemoteRunHandle<unknown>>
+  reschedule<Task extends AnyTask = AnyTask>(
+    run: RunReference,
+    options: RescheduleOptions & CallOptions,
+  ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
   subscribeToRun<Task extends AnyTask = AnyTask>(
     run: RunReference,
     options?: CallOptions,

@@ -1,8 +1,15 @@
 import { cursorPages, type CursorPagePromise } from '../core/cursor-page.ts'
-import type { ListRunsParams, RetrievedRun, Run, RunReference, RunSubscription } from '../core/run.ts'
+import type {
+  ListRunsParams,
+  RescheduleOptions,
+  RetrievedRun,
+  Run,
+  RunReference,
+  RunSubscription,
+} from '../core/run.ts'
 import { isFinal } from '../core/run-status.ts'
 import { idOf } from '../primitives/reference.ts'
-import { type OptionNames, show } from '../primitives/require.ts'
+import { type OptionNames, requireOptions, requireSignal, show } from '../primitives/require.ts'
 import type { CallOptions, ClientRuns, RemoteRunHandle } from './client-namespaces.ts'
 import { FollowedRun, followRun, type Part } from './followed-run.ts'
 import { Following } from './following.ts'
@@ -13,6 +20,7 @@ import { RemoteRun } from './remote-run.ts'
 import type { RunFeed } from './run-updates.ts'
 import type { ApiAnswer, Transport } from './transport.ts'
 import { checkCallOptions, checkedFilters } from './wait-calls.ts'
+import { wireDeadline } from './wire-durations.ts'
 import { WireRecord } from './wire-record.ts'
 import { readListedRun, readRetrievedRun } from './wire-run.ts'
 
@@ -28,6 +36,8 @@ const LIST_NAMES: OptionNames<ListRunsParams & CallOptions> = {
   before: true,
   signal: true,
 }
+
+const RESCHEDULE_NAMES: OptionNames<RescheduleOptions & CallOptions> = { delay: true, signal: true }
 
 /** Runs, over the wire. Payloads and outputs are typed where the task is known; here they are unknown. */
 export class RunsCalls implements ClientRuns {
@@ -80,6 +90,24 @@ export class RunsCalls implements ClientRuns {
     return this.handle(answer, '')
   }
 
+  async reschedule(
+    run: RunReference,
+    options: RescheduleOptions & CallOptions,
+  ): Promise<RetrievedRun<never, never>> {
+    const id = runId(run)
+    requireOptions(options, 'the options of runs.reschedule', RESCHEDULE_NAMES)
+    requireSignal(options.signal, 'signal')
+    const { signal } = options
+    const sent = JSON.stringify({ delay: wireDeadline(options.delay, 'delay') })
+    const path = `/api/v1/runs/${encodeURIComponent(id)}/reschedule`
+    const { body } = await this.#transport.call(
+      { method: 'POST', path, body: sent, subject: { kind: 'run', id } },
+      signal,
+    )
+    // As above.
+    return (await this.#readRun(body, signal)) as RetrievedRun<never, never>
+  }
+
   subscribeToRun(run: RunReference, options: CallOptions = {}): RunSubscription<never> {
     const id = runId(run)
     checkCallOptions(options, 'runs.subscribeToRun')
@@ -110,6 +138,10 @@ export class RunsCalls implements ClientRuns {
   async #retrieve(id: string, signal: AbortSignal | undefined): Promise<RetrievedRun> {
     const path = `/api/v3/runs/${encodeURIComponent(id)}`
     const { body } = await this.#transport.call({ path, subject: { kind: 'run', id } }, signal)
+    return this.#readRun(body, signal)
+  }
+
+  #readRun(body: unknown, signal: AbortSignal | undefined): Promise<RetrievedRun> {
     return readRetrievedRun(new WireRecord(body, 'a run'), this.#packets, signal)
   }
 

@@ -1,12 +1,7 @@
 import type { RunReference } from '../core/run.ts'
 import type { PipedStream, ReadStreamOptions } from '../core/stream.ts'
-import {
-  type OptionNames,
-  requireName,
-  requireOptions,
-  requireSignal,
-  requireWhole,
-} from '../primitives/require.ts'
+import { checkKey, streamReading } from '../core/stream-reading.ts'
+import { type OptionNames, requireOptions, requireSignal } from '../primitives/require.ts'
 import type { AppendOptions, ClientStream, ClientStreams } from './client-namespaces.ts'
 import { Following } from './following.ts'
 import { jsonText } from './json-text.ts'
@@ -15,7 +10,6 @@ import { runId } from './runs-calls.ts'
 import { streamBatches, type StreamSource } from './stream-batches.ts'
 import type { Transport } from './transport.ts'
 
-const READ_NAMES: OptionNames<ReadStreamOptions> = { signal: true, startIndex: true }
 const APPEND_NAMES: OptionNames<AppendOptions> = { signal: true, target: true }
 const DEFINE_NAMES: OptionNames<{ readonly id: string }> = { id: true }
 
@@ -71,11 +65,7 @@ export class StreamsCalls implements ClientStreams {
     options: ReadStreamOptions = {},
   ): AsyncIterable<Chunk> {
     const id = runId(run)
-    checkKey(key)
-    requireOptions(options, 'the options of streams.read', READ_NAMES)
-    const { startIndex = 0, signal } = options
-    requireSignal(signal, 'signal')
-    requireWhole(startIndex, 'startIndex', { from: 0 })
+    const { startIndex, signal } = streamReading(key, options)
     const source = { runId: id, key, lastId: startIndex === 0 ? undefined : String(startIndex - 1) }
     const signals = [this.#transport.settings.signal, signal]
     return {
@@ -88,10 +78,4 @@ export class StreamsCalls implements ClientStreams {
 
 async function* chunks(transport: Transport, source: StreamSource, signal: AbortSignal): AsyncGenerator {
   for await (const batch of streamBatches(transport, source, signal)) yield* batch
-}
-
-/** Keys are types of subscription parts, and `run` is taken. */
-function checkKey(key: string): void {
-  requireName(key, 'stream key')
-  if (key === 'run') throw new RangeError('Cannot use stream "run": parts of type "run" are run updates')
 }

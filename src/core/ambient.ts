@@ -40,6 +40,7 @@ export const runs: RunsNamespace = {
   poll: (run) => askEngine((engine) => engine.runs.poll(run)),
   cancel: (run) => askEngine((engine) => engine.runs.cancel(run)),
   replay: (run) => askEngine((engine) => engine.runs.replay(run)),
+  reschedule: (run, options) => askEngine((engine) => engine.runs.reschedule(run, options)),
   subscribeToRun: (run) => currentEngine().runs.subscribeToRun(run),
 }
 

@@ -29,6 +29,11 @@ export class Credentials {
     return this.#signatures
   }
 
+  /** Where the handler is reached, as the engine was told. */
+  get givenUrl(): string | undefined {
+    return this.#baseUrl
+  }
+
   /** Where the handler is reached, if that is known. */
   get baseUrl(): string | undefined {
     return this.#baseUrl ?? this.#listening[0]

@@ -1,6 +1,6 @@
 import type { OptionNames } from '../primitives/require.ts'
 import { requireOptions } from '../primitives/require.ts'
-import { checkKey } from './run-streams.ts'
+import { checkKey } from './stream-reading.ts'
 import type { DefinedStream, StreamsNamespace } from './stream.ts'
 
 const NAMES: OptionNames<{ readonly id: string }> = { id: true }

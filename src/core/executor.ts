@@ -138,13 +138,14 @@ export class Executor {
     if (record?.status === 'DELAYED' && record.wakeAt !== undefined) this.delayed(record.id, record.wakeAt)
   }
 
-  /** The record of a run changed elsewhere: was it canceled? */
+  /** The record of a run changed elsewhere: was it canceled, or rescheduled? */
   changedElsewhere(runId: string): void {
     const scope = this.#scopes.get(runId)
     if ((scope === undefined || scope.isEnded) && !this.#delayed.has(runId)) return
     const ask = (): Awaitable<void> =>
       chain(this.#options.host.storage.runs.get(runId), (record) => {
         if (record?.status !== 'DELAYED') this.#notDelayed(runId)
+        else if (record.wakeAt !== undefined && this.#delayed.has(runId)) this.delayed(runId, record.wakeAt)
         if (record?.status === 'CANCELED') this.canceled(record)
       })
     this.#report(ask, runId)

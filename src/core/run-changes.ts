@@ -30,6 +30,7 @@ export function isNews(shown: RunRecord | undefined, record: RunRecord): boolean
     shown.status !== record.status ||
     shown.attempt !== record.attempt ||
     shown.epoch !== record.epoch ||
+    shown.wakeAt !== record.wakeAt ||
     shown.metadataJson !== record.metadataJson ||
     shown.streams.length !== record.streams.length ||
     shown.tags.length !== record.tags.length

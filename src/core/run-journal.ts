@@ -1,6 +1,7 @@
 import type { RunRecord, TokenRecord } from '../contract/records.ts'
 import type { RunUpdated } from '../contract/storage.ts'
 import type { ChangeFeed } from './change-feed.ts'
+import { ChangedRuns } from './changed-runs.ts'
 import type { EventQueue } from './engine-events.ts'
 import { isFinal } from './run-status.ts'
 import { runToken } from './run-token.ts'
@@ -21,6 +22,7 @@ export interface JournalOptions {
 export class RunJournal {
   readonly feed: ChangeFeed
   readonly events: EventQueue
+  readonly changes: ChangedRuns = new ChangedRuns()
   readonly #waitpoints: Waitpoints
   readonly #ended: () => void
 
@@ -33,8 +35,15 @@ export class RunJournal {
 
   /** Something else than the status of a run changed. */
   touched(runId: string): void {
+    this.changes.add(runId)
     this.feed.notify(runId)
     this.feed.notify(RUNS_TOPIC)
+  }
+
+  /** Anything may have changed that nobody told of: everybody looks again. */
+  lost(): void {
+    this.changes.lose()
+    this.feed.notifyAll()
   }
 
   /** A run was created, or its status changed. */
@@ -45,8 +54,7 @@ export class RunJournal {
 
   /** The same of a run that another engine changed, which has told of it. */
   heard(record: RunRecord): void {
-    this.feed.notify(record.id)
-    this.feed.notify(RUNS_TOPIC)
+    this.touched(record.id)
     if (!isFinal(record.status)) return
     if (this.#waitpoints.size > 0) this.#waitpoints.settled(runToken(record))
     this.#ended()

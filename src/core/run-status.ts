@@ -1,20 +1,32 @@
 import type { RunStatus } from '../contract/records.ts'
 
-const FINAL: readonly RunStatus[] = ['COMPLETED', 'FAILED', 'CANCELED', 'TIMED_OUT', 'EXPIRED', 'CRASHED']
-const FINAL_SET: ReadonlySet<RunStatus> = new Set(FINAL)
-
-/** The statuses of a run that has not ended: what an update from outside expects. */
-export const LIVE_STATUSES: readonly RunStatus[] = ['DELAYED', 'QUEUED', 'EXECUTING', 'WAITING']
+/** Every status of the contract, and whether it is final: one more does not compile until it is here. */
+const IS_FINAL: Readonly<Record<RunStatus, boolean>> = {
+  DELAYED: false,
+  QUEUED: false,
+  EXECUTING: false,
+  WAITING: false,
+  COMPLETED: true,
+  FAILED: true,
+  CANCELED: true,
+  TIMED_OUT: true,
+  EXPIRED: true,
+  CRASHED: true,
+}
 
 /** Every status there is. */
-export const STATUSES: readonly RunStatus[] = [...LIVE_STATUSES, ...FINAL]
+// The keys of the table are statuses.
+export const STATUSES: readonly RunStatus[] = Object.keys(IS_FINAL) as RunStatus[]
+
+/** The statuses of a run that has not ended: what an update from outside expects. */
+export const LIVE_STATUSES: readonly RunStatus[] = STATUSES.filter((status) => !isFinal(status))
 
 /** The statuses of a run whose function is being called. */
 export const ACTIVE_STATUSES: readonly RunStatus[] = ['EXECUTING', 'WAITING']
 
 /** Whether a run in this status never changes again. */
 export function isFinal(status: RunStatus): boolean {
-  return FINAL_SET.has(status)
+  return IS_FINAL[status]
 }
 
 /** What a status says in the words of the service's API. */

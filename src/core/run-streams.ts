@@ -3,7 +3,7 @@ import type { StreamRecord } from '../contract/records.ts'
 import type { Awaitable, ChunkRead, ChunksRead, StreamHistory } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
 import { createDeferred } from '../primitives/deferred.ts'
-import { requireName, requireSignal } from '../primitives/require.ts'
+import { requireSignal } from '../primitives/require.ts'
 import type { AttemptStreams } from './attempt-ending.ts'
 import { AttemptStream } from './attempt-stream.ts'
 import type { Watcher } from './change-feed.ts'
@@ -13,6 +13,7 @@ import type { RunJournal } from './run-journal.ts'
 import { assertOpen, type RunScope } from './run-scope.ts'
 import { StreamChannel, streamTopic } from './stream-channel.ts'
 import { StreamPipe } from './stream-pipe.ts'
+import { checkKey } from './stream-reading.ts'
 import type { SourceReader } from './stream-source.ts'
 import { readSource } from './stream-source.ts'
 import type { StreamSource } from './stream.ts'
@@ -104,6 +105,11 @@ export class RunStreams implements AttemptStreams {
     const turn = createDeferred<void>()
     clock.setTimer(clock.now(), turn.resolve, { label: `a turn of the streams of ${id}`, background: true })
     return turn.promise
+  }
+
+  /** The keys that this attempt writes, or has begun to. */
+  keysOf(scope: RunScope): readonly string[] {
+    return [...(this.#keys.get(scope)?.keys() ?? [])]
   }
 
   /** Lists a key on the run before there is a chunk. */
@@ -228,11 +234,4 @@ function assertStored(scope: RunScope, channel: StreamChannel): void {
   if (!channel.isLost) return
   assertOpen(scope)
   throw staleAttempt(scope.id)
-}
-
-/** Keys are types of subscription parts, and `run` is taken. */
-export function checkKey(key: string): void {
-  requireName(key, 'stream key')
-  if (key === 'run')
-    throw new RangeError('Cannot register stream "run": parts of type "run" are run updates; use another key')
 }

@@ -44,6 +44,12 @@ export interface TriggerOptions extends IdempotencyOptions, TransactionOptions {
   readonly concurrencyKey?: string
 }
 
+/** Options of `runs.reschedule`. */
+export interface RescheduleOptions {
+  /** When the run is to start: a duration from now, or an instant. */
+  readonly delay: Duration | Date
+}
+
 /** What a batch takes for each of its runs. */
 export interface BatchItem<Payload> {
   readonly payload: Payload
@@ -198,6 +204,15 @@ export interface RunsNamespace {
    * `ERR_TASK_NOT_FOUND` on an engine without the task.
    */
   replay(run: RunReference): Promise<RunHandle<unknown>>
+  /**
+   * Moves the start of a run that was triggered with a `delay` and has not started. Rejects with `ERR_RUN_NOT_FOUND`; with
+   * `ERR_CANNOT_RESCHEDULE` for one that is not delayed any more, or has a `ttl`; with a TypeError or RangeError for a delay that
+   * cannot be used.
+   */
+  reschedule<Task extends AnyTask = AnyTask>(
+    run: RunReference,
+    options: RescheduleOptions,
+  ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
   /**
    * Follows a run from now to its end (specification 4.2 and 6). Iterated, it throws `ERR_RUN_NOT_FOUND`.
    *

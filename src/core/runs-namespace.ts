@@ -9,8 +9,10 @@ import type { CursorPagePromise } from './cursor-page.ts'
 import { cursorPages } from './cursor-page.ts'
 import { GRACE_MS } from './executor.ts'
 import type { Kernel } from './kernel.ts'
+import { rescheduleRun } from './reschedule.ts'
 import type {
   ListRunsParams,
+  RescheduleOptions,
   RetrievedRun,
   Run,
   RunHandle,
@@ -101,6 +103,10 @@ export class EngineRuns implements RunsNamespace {
     return new TriggeredRun(this.#kernel, inserted.record, false)
   }
 
+  async reschedule(run: RunReference, options: RescheduleOptions): Promise<RetrievedRun<never, never>> {
+    return this.#view(await rescheduleRun(this.#kernel, runId(run), options))
+  }
+
   subscribeToRun(run: RunReference): RunSubscription<never> {
     return subscribeToRun(this.#kernel, runId(run))
   }
@@ -109,7 +115,7 @@ export class EngineRuns implements RunsNamespace {
   #tellAgain(record: RunRecord): void {
     const { executor, journal } = this.#kernel.parts
     if (record.status === 'CANCELED') executor.canceled(record)
-    journal.feed.notify(record.id)
+    journal.touched(record.id)
   }
 
   /**

@@ -35,7 +35,7 @@ export class StorageNews {
     const { journal, slots, executor } = this.#options
     // There are others on this storage, and hints are only hints; or an answer was lost, and nobody tells it again.
     if ((leaseUntil !== undefined && isFull) || isBehind) {
-      journal.feed.notifyAll()
+      journal.lost()
       executor.recheck(isBehind ? undefined : held)
     }
     for (const token of settled) journal.token(token)

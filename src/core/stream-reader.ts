@@ -4,7 +4,10 @@ import { StreamInterruptedError, StreamLaggedError, WaitpointError } from './err
 import type { Kernel } from './kernel.ts'
 import { errorFromJson } from './serialize.ts'
 
-const READ_LIMIT = 256
+/** As many chunks as are read at once, to begin with and at most; and how large they may be together, if it can be known. */
+const FIRST_CHUNKS = 16
+const MOST_CHUNKS = 256
+const PAGE_BYTES = 4 * 1_024 * 1_024
 
 /** What a reader finds next: chunks of one attempt, maybe none, and how their segment ended once it has. */
 export interface ChunkPage {
@@ -26,6 +29,7 @@ export class StreamReader {
   readonly #first: number
   #position: number
   #segment: number | undefined
+  #limit = FIRST_CHUNKS
 
   constructor(kernel: Kernel, stream: { readonly runId: string; readonly key: string }, from: number = 0) {
     this.#kernel = kernel
@@ -42,9 +46,10 @@ export class StreamReader {
    * @throws StreamLaggedError when the next chunk is no longer kept; what follows it comes with the next call.
    */
   async take(isOver: boolean): Promise<ChunkPage | undefined> {
-    const request = { runId: this.#runId, key: this.key, from: this.#position, limit: READ_LIMIT }
+    const request = { runId: this.#runId, key: this.key, from: this.#position, limit: this.#limit }
     const read = await this.#kernel.call(() => this.#kernel.parts.streams.read(request, { isOver }))
     if (read === undefined) return undefined
+    this.#limit = nextLimit(read.chunks, this.#limit)
     const missed = read.first - this.#position
     if (missed <= 0) return this.#page(read)
     this.#position = read.first
@@ -76,6 +81,17 @@ export class StreamReader {
   #isResumed({ reason }: SegmentEnd): boolean {
     return reason === 'interrupted' && this.#first > 0 && this.#position === this.#first
   }
+}
+
+/**
+ * How many chunks to read next: as many as the largest of these would fill a page. Only full pages make it larger, step
+ * by step: what comes next may be larger than all before it.
+ */
+function nextLimit(chunks: readonly ChunkRecord[], limit: number): number {
+  if (chunks.length === 0) return limit
+  const largest = chunks.reduce((most, { bytes }) => Math.max(most, bytes), 1)
+  const fitting = Math.max(1, Math.floor(PAGE_BYTES / largest))
+  return Math.min(fitting, chunks.length < limit ? limit : 4 * limit, MOST_CHUNKS)
 }
 
 /** The same for whoever knows how far it has read. */

@@ -1,11 +1,10 @@
 import type { OptionNames } from '../primitives/require.ts'
-import { requireOptions, requireSignal, requireWhole } from '../primitives/require.ts'
+import { requireOptions, requireSignal } from '../primitives/require.ts'
 import type { Watcher } from './change-feed.ts'
 import { defineStream } from './define-stream.ts'
 import type { Kernel } from './kernel.ts'
 import { Reading } from './reading.ts'
 import type { RunReference } from './run.ts'
-import { checkKey } from './run-streams.ts'
 import { runId } from './runs-namespace.ts'
 import type {
   DefinedStream,
@@ -17,10 +16,10 @@ import type {
 import { streamTopic } from './stream-channel.ts'
 import { type PagedStream, pagesOf } from './stream-pages.ts'
 import { StreamReader } from './stream-reader.ts'
+import { checkKey, type StreamReading, streamReading } from './stream-reading.ts'
 import { checkSource } from './stream-source.ts'
 
 const PIPE_NAMES: OptionNames<{ readonly signal?: AbortSignal }> = { signal: true }
-const READ_NAMES: OptionNames<ReadStreamOptions> = { signal: true, startIndex: true }
 
 /** Streams of one engine. */
 export class EngineStreams implements StreamsNamespace {
@@ -76,22 +75,16 @@ export class EngineStreams implements StreamsNamespace {
     options: ReadStreamOptions = {},
   ): AsyncIterable<Chunk> {
     const id = runId(run)
-    checkKey(key)
-    requireOptions(options, 'the options of streams.read', READ_NAMES)
-    const { startIndex = 0, signal } = options
-    requireSignal(signal, 'signal')
-    requireWhole(startIndex, 'startIndex', { from: 0 })
+    const reading = streamReading(key, options)
     // Chunks are of the type the writer and the reader agreed on.
-    return {
-      [Symbol.asyncIterator]: () => readStream(this.#kernel, { id, key }, options) as Reading<Chunk>,
-    }
+    return { [Symbol.asyncIterator]: () => readStream(this.#kernel, id, reading) as Reading<Chunk> }
   }
 }
 
 function readStream(
   kernel: Kernel,
-  { id, key }: { readonly id: string; readonly key: string },
-  { startIndex, signal }: ReadStreamOptions,
+  id: string,
+  { key, startIndex, signal }: StreamReading,
 ): Reading<unknown> {
   const reader = new StreamReader(kernel, { runId: id, key }, startIndex)
   return new Reading({

@@ -4,7 +4,6 @@ import { isFinal } from '../core/run-status.ts'
 import { show } from '../primitives/require.ts'
 import { accessTokenHeaders } from './access-token.ts'
 import type { Batch } from './batch.ts'
-import { BatchStore } from './batch-store.ts'
 import { type JsonObject, readJsonObject, requireJsonObject } from './json-body.ts'
 import { checkLabels } from './labels.ts'
 import type { Limits } from './limits.ts'
@@ -12,16 +11,22 @@ import { readLines } from './ndjson-body.ts'
 import { Refusal } from './refusal.ts'
 import { addRoute } from './route.ts'
 import type { RouteContext } from './route-context.ts'
+import { checkServiceOptions, type ReadOptions } from './service-options.ts'
 import type { SentRun, TriggerSent } from './sent-run.ts'
+
+const ANNOUNCED: ReadOptions = {
+  names: ['runCount', 'idempotencyKey'],
+  what: 'announce a batch',
+  instead: 'use runCount and idempotencyKey',
+}
 
 /** Many runs at once: a batch is announced, then its runs are sent, a line for each. For secret keys. */
 export function addBatchRoutes(app: Hono, context: RouteContext, trigger: TriggerSent): void {
-  const batches = new BatchStore(context.kernel.parts.host)
-  addAnnouncing(app, context, batches)
-  addSending(app, context, { batches, trigger })
+  addAnnouncing(app, context)
+  addSending(app, context, trigger)
 }
 
-function addAnnouncing(app: Hono, { gate, limits, kernel }: RouteContext, batches: BatchStore): void {
+function addAnnouncing(app: Hono, { gate, limits, kernel, batches }: RouteContext): void {
   const { credentials, host } = kernel.parts
 
   addRoute(app, '/api/v3/batches', {
@@ -41,29 +46,30 @@ function addAnnouncing(app: Hono, { gate, limits, kernel }: RouteContext, batche
       const caller = await gate.enter(c.req.raw)
       const id = c.req.param('id')
       caller.require({ action: 'read', type: 'batch', id })
-      return c.json(await batchJson(found(batches.get(id)), host.storage.runs))
+      return c.json(await batchJson(batches.require(id), host.storage.runs))
     },
   })
 }
 
-interface Sending {
-  readonly batches: BatchStore
-  readonly trigger: TriggerSent
-}
+function addSending(app: Hono, { gate, limits, kernel, batches }: RouteContext, trigger: TriggerSent): void {
+  const { journal } = kernel.parts
 
-function addSending(app: Hono, { gate, limits }: RouteContext, { batches, trigger }: Sending): void {
   addRoute(app, '/api/v3/batches/:id/items', {
     POST: async (c) => {
       const caller = await gate.enter(c.req.raw)
       caller.requireSecretKey()
-      const batch = found(batches.get(c.req.param('id')))
+      const batch = batches.require(c.req.param('id'))
       let [accepted, known] = [0, 0]
       for await (const lines of readLines(c.req.raw, limits.triggerBytes)) {
         for (const line of lines) {
           const { place, run } = readItem(line, batch)
-          const isNew = await batch.add(place, async () => (await trigger(caller, run)).id)
-          if (isNew) accepted += 1
-          else known += 1
+          const added = await batch.add(place, async () => (await trigger(caller, run)).id)
+          if (added === undefined) known += 1
+          else {
+            accepted += 1
+            // Whoever follows the batch could not know that it is one of its runs when it was stored.
+            journal.touched(added)
+          }
         }
       }
       const { id, isSealed: sealed, size, runCount } = batch
@@ -77,6 +83,7 @@ function readAnnouncement(
   body: JsonObject,
   limits: Limits,
 ): { readonly runCount: number; readonly idempotencyKey: string | undefined } {
+  checkServiceOptions(body, ANNOUNCED)
   const { runCount, idempotencyKey } = body
   if (typeof runCount !== 'number' || !Number.isInteger(runCount) || runCount < 1)
     throw new Refusal(400, 'Validation error: "runCount" must be a whole number from 1')
@@ -108,9 +115,4 @@ async function batchJson(batch: Batch, runs: RunStore): Promise<object> {
   // A run that cannot be triggered is refused when it is sent: there are no failures to tell of later.
   const processing = { errors: [] }
   return { id, status, idempotencyKey, createdAt, updatedAt: createdAt, runCount, runs: runIds, processing }
-}
-
-function found(batch: Batch | undefined): Batch {
-  if (batch !== undefined) return batch
-  throw new Refusal(404, 'Batch not found')
 }

@@ -1,5 +1,6 @@
 import type { Host } from '../core/host.ts'
 import { Batch } from './batch.ts'
+import { Refusal } from './refusal.ts'
 
 /** Batches are sent at once; this many are more than are sent at a time. */
 const MOST = 1_000
@@ -30,8 +31,11 @@ export class BatchStore {
     return { batch, isCached: false }
   }
 
-  get(id: string): Batch | undefined {
-    return this.#batches.get(id)
+  /** @throws Refusal 404 for one that this handler does not know, or no longer. */
+  require(id: string): Batch {
+    const batch = this.#batches.get(id)
+    if (batch !== undefined) return batch
+    throw new Refusal(404, 'Batch not found')
   }
 
   #byKey(credential: string, key: string): Batch | undefined {

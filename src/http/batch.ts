@@ -8,6 +8,7 @@ export class Batch {
   readonly createdAt: number
   /** By their place in the batch; a promise while a run is being stored. */
   readonly #runs = new Map<number, Promise<string>>()
+  readonly #stored = new Set<string>()
 
   constructor(options: Pick<Batch, 'id' | 'runCount' | 'idempotencyKey' | 'credential' | 'createdAt'>) {
     const { id, runCount, idempotencyKey, credential, createdAt } = options
@@ -27,18 +28,24 @@ export class Batch {
     return this.size === this.runCount
   }
 
-  /** Triggers the run of a place, once; answers whether it was this call. One that fails may be sent again. */
-  async add(place: number, trigger: () => Promise<string>): Promise<boolean> {
+  /** Whether a run that is stored is one of it. */
+  has(runId: string): boolean {
+    return this.#stored.has(runId)
+  }
+
+  /** Triggers the run of a place, once; answers its id if it was this call. One that fails may be sent again. */
+  async add(place: number, trigger: () => Promise<string>): Promise<string | undefined> {
     const known = this.#runs.get(place)
     if (known !== undefined) {
       await known
-      return false
+      return undefined
     }
     const run = trigger()
     this.#runs.set(place, run)
     try {
-      await run
-      return true
+      const id = await run
+      this.#stored.add(id)
+      return id
     } catch (error) {
       this.#runs.delete(place)
       throw error

@@ -11,20 +11,24 @@ const SECRET_KEY = 'secret key '
 /** What a credential gives. */
 interface Grant {
   readonly scopes: readonly string[]
-  readonly onceUntil?: number | undefined
+  readonly expiresAt?: number | undefined
+  readonly isForOneUse?: boolean
 }
 
 /** Whoever sends a request, as the credential proves it: a secret key may do everything, an access token what it says. */
 export class Caller {
   /** The same for every request with this credential, and for no other; without the secret part of it. */
   readonly credential: string
+  /** From when on it proves nothing any more; secret keys do not expire. */
+  readonly expiresAt: number | undefined
   /** When it expires, of an access token that may be used only once. */
   readonly onceUntil: number | undefined
   readonly #scopes: readonly string[]
 
-  constructor(credential: string, { scopes, onceUntil }: Grant) {
+  constructor(credential: string, { scopes, expiresAt, isForOneUse = false }: Grant) {
     this.credential = credential
-    this.onceUntil = onceUntil
+    this.expiresAt = expiresAt
+    this.onceUntil = isForOneUse ? expiresAt : undefined
     this.#scopes = scopes
   }
 
@@ -36,9 +40,13 @@ export class Caller {
     return allows(this.#scopes, access)
   }
 
+  mayAny(accesses: readonly Access[]): boolean {
+    return accesses.some((access) => this.may(access))
+  }
+
   /** @throws Refusal 403 unless one of these is allowed. */
   require(...anyOf: readonly Access[]): void {
-    if (!anyOf.some((access) => this.may(access))) throw forbidden()
+    if (!this.mayAny(anyOf)) throw forbidden()
   }
 
   /** @throws Refusal 403 for an access token, whatever it may do. */
@@ -85,8 +93,10 @@ async function signedGrant(jwt: string, key: string, now: number): Promise<Grant
     const scopes: unknown = payload['scopes']
     return {
       scopes: Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === 'string') : [],
+      // It is required.
+      expiresAt: (payload.exp ?? 0) * 1_000,
       // As the published client signs it for whoever may trigger a task once.
-      ...(payload['otu'] === true && payload.exp !== undefined ? { onceUntil: payload.exp * 1_000 } : {}),
+      isForOneUse: payload['otu'] === true,
     }
   } catch {
     // Whatever is wrong with it, it proves nothing.

@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { type Engine, kernelOf } from '../core/engine.ts'
 import { outsideRuns } from '../core/run-scope.ts'
 import { type OptionNames, requireOptions, show } from '../primitives/require.ts'
+import { BatchStore } from './batch-store.ts'
 import { Gate } from './gate.ts'
 import { type HandlerLimits, readLimits } from './limits.ts'
 import { type Connection, LiveRequest } from './live-request.ts'
@@ -63,7 +64,8 @@ export function createAnswer(
 
   const app = new Hono()
   const gate = new Gate(kernel, limits)
-  app.route(readBasePath(options.basePath), createRoutes({ engine, kernel, gate, limits }))
+  const batches = new BatchStore(host)
+  app.route(readBasePath(options.basePath), createRoutes({ engine, kernel, gate, limits, batches }))
   app.notFound(() => {
     throw new Refusal(404, 'Not found')
   })

@@ -1,7 +1,9 @@
+import type { CancelTimer } from '../contract/clock.ts'
 import type { Host } from '../core/host.ts'
 import { outsideRuns } from '../core/run-scope.ts'
 import { onAbort } from '../primitives/abort.ts'
 import { createDeferred, type Deferred } from '../primitives/deferred.ts'
+import { Refusal } from './refusal.ts'
 import { PING } from './sse-frame.ts'
 
 const PING_MS = 15_000
@@ -23,6 +25,8 @@ export interface EventBodyOptions extends EventTexts {
   readonly signal: AbortSignal
   /** After so long without an event the body ends. Default: never. */
   readonly idleMs?: number | undefined
+  /** When whoever reads may do so no more: it breaks off, which they cannot take for the end. Default: never. */
+  readonly expiresAt?: number | undefined
   /** Called once, however it ends. */
   readonly ended: () => void
   /** Called when there can be no more text though there should be. True: the connection is cut already. */
@@ -50,6 +54,7 @@ class EventBody {
   readonly #encoder = new TextEncoder()
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
   #removeAbort: (() => void) | undefined
+  #cancelExpiry: CancelTimer | undefined
   #isAsked = false
   #arrival: Arrival | undefined
   #waiting: Deferred<void> | undefined
@@ -62,7 +67,12 @@ class EventBody {
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller
-    this.#removeAbort = onAbort(this.#options.signal, () => void this.#close())
+    const { host, label, signal, expiresAt } = this.#options
+    this.#removeAbort = onAbort(signal, () => void this.#close())
+    if (expiresAt === undefined || this.#isEnded) return
+    const expire = (): void => void this.#fail(new Refusal(401, 'Public Access Token has expired'))
+    const about = { label: `expiry of the access to ${label}`, background: true }
+    this.#cancelExpiry = host.clock.setTimer(expiresAt, expire, about)
   }
 
   /** Adds the next text, or a sign of life if there is none for long. */
@@ -85,6 +95,7 @@ class EventBody {
     this.#isEnded = true
     this.#waiting?.resolve()
     this.#removeAbort?.()
+    this.#cancelExpiry?.()
     this.#options.ended()
     await this.#options.leave()
   }
@@ -129,8 +140,9 @@ class EventBody {
   }
 
   #fail(error: unknown): Promise<void> {
+    const isOpen = !this.#isEnded
     const ended = this.end()
-    if (!this.#options.failed(error)) this.#controller?.error(error)
+    if (isOpen && !this.#options.failed(error)) this.#controller?.error(error)
     return ended
   }
 }

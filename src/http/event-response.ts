@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import type { Caller } from './caller.ts'
 import { type EventTexts, eventBody } from './event-body.ts'
 import { LiveRequest } from './live-request.ts'
 import { refusalOf } from './refusal.ts'
@@ -13,26 +14,27 @@ const HEADERS = {
 export interface EventResponseOptions extends EventTexts {
   readonly idleMs?: number | undefined
   /** Whose subscription it is. */
-  readonly credential: string
+  readonly caller: Caller
 }
 
 /** Answers with events, for as long as there are any. @throws Refusal 429 for a subscription too many. */
 export function eventResponse(
   c: Context,
   { kernel, gate }: RouteContext,
-  { credential, ...texts }: EventResponseOptions,
+  { caller, ...texts }: EventResponseOptions,
 ): Response {
   const { host, journal } = kernel.parts
   const request = c.req.raw
   if (request.method === 'HEAD') return c.body(null, 200, HEADERS)
   const live = LiveRequest.of(c)
-  const ended = gate.subscriptions.open(credential)
+  const ended = gate.subscriptions.open(caller.credential)
   live.outlast()
   const failed = (error: unknown): boolean => {
     if (refusalOf(error).status === 500) journal.events.error(error)
     return live.cut()
   }
   const label = new URL(request.url).pathname
-  const body = eventBody({ ...texts, host, label, signal: request.signal, ended, failed })
+  const { expiresAt } = caller
+  const body = eventBody({ ...texts, host, label, signal: request.signal, expiresAt, ended, failed })
   return c.body(body, 200, HEADERS)
 }

@@ -31,6 +31,8 @@ export interface HandlerLimits {
   readonly packets?: number
   /** Runs of one batch. Default 500. */
   readonly batchRuns?: number
+  /** Streams of one run, for who writes from outside: one more is not begun. Its task may have more. Default 100. */
+  readonly streams?: number
   /** Tags of one token or run. Default, and most: 10. */
   readonly tags?: number
   /** Characters of an idempotency key. Default, and most: 2048. */
@@ -69,6 +71,7 @@ const COUNTS: Readonly<Record<CountName, Range>> = {
   packetBytes: { byDefault: 32 * MIB, from: 0 },
   packets: { byDefault: 100, from: 0 },
   batchRuns: { byDefault: 500, from: 1 },
+  streams: { byDefault: 100, from: 0 },
   tags: { byDefault: 10, from: 0, to: 10 },
   keyLength: { byDefault: 2_048, from: 1, to: 2_048 },
   pageSize: { byDefault: 100, from: 1, to: 100 },

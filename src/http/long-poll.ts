@@ -14,6 +14,8 @@ export interface LongPollOptions {
   readonly live: LiveRequest
   /** The client is gone. */
   readonly signal: AbortSignal
+  /** When the client may ask no more. Default: never. */
+  readonly expiresAt?: number | undefined
   /** What is watched; the first is what it is about, for people. */
   readonly topics: readonly [string, ...string[]]
 }
@@ -38,7 +40,9 @@ export class LongPoll {
     const [what] = options.topics
     const ms = Math.round(HOLD_MS * (1 - JITTER + 2 * JITTER * host.random.fraction()))
     const about = { label: `long poll of ${what}`, background: true }
-    const cancel = host.clock.setTimer(host.now() + ms, end, about)
+    // Then the answer is that nothing is new; who asks again is refused.
+    const at = Math.min(host.now() + ms, options.expiresAt ?? Infinity)
+    const cancel = host.clock.setTimer(at, end, about)
     const removeAbort = onAbort(options.signal, end)
     this.#release = () => {
       cancel()

@@ -4,6 +4,7 @@ import type { RunScope } from '../core/run-scope.ts'
 import { isFinal } from '../core/run-status.ts'
 import { notSerializable } from '../core/serialize.ts'
 import { measureJson } from '../primitives/json.ts'
+import type { Limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 
 /** Parts of one stream that are remembered, and writers to it, so that what is sent again is not written again. */
@@ -33,10 +34,12 @@ interface OpenStream {
  */
 export class OutsideWriter {
   readonly #kernel: Kernel
+  readonly #limits: Pick<Limits, 'streams'>
   readonly #progress = new WeakMap<RunScope, Map<string, Progress>>()
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Kernel, limits: Pick<Limits, 'streams'>) {
     this.#kernel = kernel
+    this.#limits = limits
   }
 
   /** Lists the key on the run. */
@@ -104,9 +107,23 @@ export class OutsideWriter {
     const scope = await this.#scope(runId, key)
     const streams = this.#progress.get(scope) ?? new Map<string, Progress>()
     this.#progress.set(scope, streams)
+    if (!streams.has(key)) this.#admit(scope, key, streams)
     const progress = streams.get(key) ?? { last: new Map<string, number>(), parts: new Set<string>() }
     streams.set(key, progress)
     return { scope, key, progress }
+  }
+
+  /** @throws Refusal 422 for a key that is one too many; those of the run itself are counted, and never refused. */
+  #admit(scope: RunScope, key: string, begun: ReadonlyMap<string, unknown>): void {
+    const { id, record } = scope
+    const own = this.#kernel.parts.streams.keysOf(scope)
+    const keys = new Set([...record.streams, ...own, ...begun.keys()])
+    const most = this.#limits.streams
+    if (keys.has(key) || keys.size < most) return
+    throw new Refusal(
+      422,
+      `${cannotWrite(id, key)}: it has ${keys.size} streams, and only ${most} may be begun`,
+    )
   }
 
   async #scope(runId: string, key: string): Promise<RunScope> {

@@ -16,7 +16,8 @@ export function addPacketRoutes(
       const caller = await gate.enter(c.req.raw)
       caller.requireSecretKey()
       const place = packets.reserve(caller.credential)
-      const base = kernel.parts.credentials.baseUrl ?? baseOf(c)
+      // Not where a server listens: whoever asks from elsewhere cannot reach that.
+      const base = kernel.parts.credentials.givenUrl ?? baseOf(c)
       return c.json({ presignedUrl: `${base}${pathOf(place)}`, storagePath: place.path })
     },
   })

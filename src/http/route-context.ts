@@ -1,5 +1,6 @@
 import type { Engine } from '../core/engine.ts'
 import type { Kernel } from '../core/kernel.ts'
+import type { BatchStore } from './batch-store.ts'
 import type { Gate } from './gate.ts'
 import type { Limits } from './limits.ts'
 
@@ -9,4 +10,5 @@ export interface RouteContext {
   readonly kernel: Kernel
   readonly gate: Gate
   readonly limits: Limits
+  readonly batches: BatchStore
 }

@@ -1,14 +1,16 @@
 import type { Hono } from 'hono'
+import type { RescheduleOptions, RetrievedRun } from '../core/run.ts'
 import { readJsonObject } from './json-body.ts'
 import { readMetadataChange } from './metadata-change.ts'
 import { Refusal } from './refusal.ts'
 import { addRoute } from './route.ts'
 import type { RouteContext } from './route-context.ts'
-import { changeableRunId, retrieveRun } from './run-access.ts'
+import { changeableRunId, readAccesses, retrieveRun } from './run-access.ts'
 import { RunChanges } from './run-changes.ts'
+import { retrievedRunJson } from './run-json.ts'
 import { refusingWrongInput } from './wrong-input.ts'
 
-/** What can be changed of a run over HTTP: its tags and its metadata. */
+/** What can be changed of a run over HTTP: its tags, its metadata, and when it starts. */
 export function addRunChangeRoutes(app: Hono, context: RouteContext): void {
   const { engine, gate, limits } = context
   const changes = new RunChanges(context)
@@ -25,6 +27,17 @@ export function addRunChangeRoutes(app: Hono, context: RouteContext): void {
     },
   })
 
+  addRoute(app, '/api/v1/runs/:id/reschedule', {
+    POST: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      const id = changeableRunId(caller, c.req.param('id'))
+      // Of what kind the options are is checked where they are used.
+      const options = (await readJsonObject(c.req.raw, limits.otherBytes)) as never as RescheduleOptions
+      const run = await refusingWrongInput(() => engine.runs.reschedule(id, options))
+      return c.json(retrievedRunJson(caller.mayAny(readAccesses(run)) ? run : withoutContent(run)))
+    },
+  })
+
   addRoute(app, '/api/v1/runs/:id/metadata', {
     GET: async (c) => {
       const caller = await gate.enter(c.req.raw)
@@ -38,4 +51,9 @@ export function addRunChangeRoutes(app: Hono, context: RouteContext): void {
       return c.json({ metadata: await changes.metadata(id, change) })
     },
   })
+}
+
+/** Who may change a run may not read what is in it. */
+function withoutContent(run: RetrievedRun): RetrievedRun {
+  return { ...run, payload: undefined, metadata: {} }
 }

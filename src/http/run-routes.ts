@@ -1,12 +1,15 @@
 import type { Hono } from 'hono'
 import type { RunHandle } from '../core/run.ts'
+import { type JsonObject, requireJsonObject } from './json-body.ts'
 import { Refusal } from './refusal.ts'
 import { RepeatedRequests, REQUEST_NAME } from './repeated-requests.ts'
+import { checkAnnouncedLength, decodeText, parseJson, readBody } from './request-body.ts'
 import { addRoute } from './route.ts'
 import type { RouteContext } from './route-context.ts'
 import { changeableRunId, retrieveRun } from './run-access.ts'
 import { retrievedRunJson, runJson, runResultJson } from './run-json.ts'
 import { readRunQuery } from './run-query.ts'
+import { checkServiceOptions, type ReadOptions } from './service-options.ts'
 import { refusingWrongInput } from './wrong-input.ts'
 
 /** Runs over HTTP: read, listed, canceled, triggered again. */
@@ -44,10 +47,13 @@ export function addRunRoutes(app: Hono, { engine, gate, limits }: RouteContext):
     },
   })
 
-  addReplay(app, { engine, gate })
+  addReplay(app, { engine, gate, limits })
 }
 
-function addReplay(app: Hono, { engine, gate }: Pick<RouteContext, 'engine' | 'gate'>): void {
+function addReplay(
+  app: Hono,
+  { engine, gate, limits }: Pick<RouteContext, 'engine' | 'gate' | 'limits'>,
+): void {
   const repeated = new RepeatedRequests<RunHandle<unknown>>()
 
   addRoute(app, '/api/v1/runs/:id/replay', {
@@ -55,10 +61,24 @@ function addReplay(app: Hono, { engine, gate }: Pick<RouteContext, 'engine' | 'g
       const caller = await gate.enter(c.req.raw)
       const original = changeableRunId(caller, c.req.param('id'))
       const whose = `${caller.credential} ${original}`
-      const { id } = await repeated.serve(whose, c.req.header(REQUEST_NAME), () =>
-        engine.runs.replay(original),
-      )
+      const { id } = await repeated.serve(whose, c.req.header(REQUEST_NAME), async () => {
+        checkAnnouncedLength(c.req.raw, limits.triggerBytes)
+        const body = await readBody(c.req.raw, limits.triggerBytes)
+        // The newer client sends what is to be another in the new run.
+        if (body.length > 0) checkReplay(requireJsonObject(parseJson(decodeText(body)), 'the body'))
+        return engine.runs.replay(original)
+      })
       return c.json({ id })
     },
   })
+}
+
+const REPLAYED: ReadOptions = {
+  names: [],
+  what: 'replay a run',
+  instead: 'the new run gets what the old one had; trigger one of its own',
+}
+
+function checkReplay(options: JsonObject): void {
+  checkServiceOptions(options, REPLAYED)
 }

@@ -23,11 +23,10 @@ export function addRunStreamRoutes(app: Hono, context: RouteContext): void {
       // An EventSource comes again after the end; this tells it not to.
       if (cursor.isAtEnd) return c.body(null, 204)
       const parts = followStreams(context.kernel, id, cursor.positions)
-      const { credential } = caller
       return eventResponse(c, context, {
         texts: runEvents(parts, cursor),
         leave: () => parts.return(),
-        credential,
+        caller,
       })
     },
   })

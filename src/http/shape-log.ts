@@ -1,6 +1,10 @@
 /** What a subscriber has seen: the version of each run, and which answer told it last. */
 export interface ShapeEntry {
   readonly number: number
+  /** How many changes of runs had been told of when it was read. */
+  readonly place: number
+  /** When all of it was read. */
+  readonly readAt: number
   readonly versions: ReadonlyMap<string, number>
 }
 

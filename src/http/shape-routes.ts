@@ -1,47 +1,72 @@
 import type { Context, Hono } from 'hono'
 import { RUNS_TOPIC } from '../core/run-journal.ts'
 import type { Access } from './access-scope.ts'
+import { BatchRuns } from './batch-runs.ts'
 import type { Caller } from './caller.ts'
 import { LiveRequest } from './live-request.ts'
 import { LongPoll } from './long-poll.ts'
 import { findReadableRun } from './readable-run.ts'
 import { addRoute } from './route.ts'
 import type { RouteContext } from './route-context.ts'
-import { RunSet } from './run-set.ts'
+import { RunReads } from './run-reads.ts'
+import type { RunSet } from './run-set.ts'
 import { RunSetShape } from './run-set-shape.ts'
 import { RunShape } from './run-shape.ts'
 import { type ShapeNews, shapeAnswer } from './shape-answer.ts'
 import { ShapeLog } from './shape-log.ts'
 import { type ShapeOffset, ShapeRequest } from './shape-request.ts'
+import { TaggedRuns } from './tagged-runs.ts'
 
-/** What follows runs by the long-poll protocol of the published client: one run, or those with some tags. */
+/** What follows runs by the long-poll protocol of the published client: one, those with some tags, those of a batch. */
 export function addShapeRoutes(app: Hono, context: RouteContext): void {
-  const { gate, kernel } = context
-  const log = new ShapeLog()
+  addRunShape(app, context)
+  addRunSetShapes(app, context)
+}
 
+function addRunShape(app: Hono, context: RouteContext): void {
   addRoute(app, '/realtime/v1/runs/:id', {
     anyOrigin: true,
     GET: async (c) => {
-      const caller = await gate.enter(c.req.raw)
+      const caller = await context.gate.enter(c.req.raw)
       const id = c.req.param('id')
       const shape = new RunShape(id, () => findReadableRun(context, caller, id))
       return answerShape(c, context, { shape, caller, topic: id })
     },
   })
+}
+
+function addRunSetShapes(app: Hono, context: RouteContext): void {
+  const { gate, kernel, batches } = context
+  const [log, reads] = [new ShapeLog(), new RunReads(kernel)]
+  const follow = (c: Context, caller: Caller, set: RunSet): Promise<Response> => {
+    const said = c.req.query('handle') ?? c.req.query('shape_id') ?? ''
+    const handle = /^shape_\w{1,64}$/.test(said) ? said : kernel.parts.host.newId('shape')
+    const shape = new RunSetShape({ kernel, log, reads, set, handle })
+    return answerShape(c, context, { shape, caller, topic: RUNS_TOPIC })
+  }
 
   addRoute(app, '/realtime/v1/runs', {
     anyOrigin: true,
     GET: async (c) => {
       const caller = await gate.enter(c.req.raw)
-      const set = new RunSet(new URL(c.req.url))
-      caller.require({ action: 'read', type: 'runs' }, ...set.tags.map(readTag))
-      const said = c.req.query('handle') ?? c.req.query('shape_id') ?? ''
-      const handle = /^shape_\w{1,64}$/.test(said) ? said : kernel.parts.host.newId('shape')
-      const shape = new RunSetShape({ kernel, log, set, handle })
-      return answerShape(c, context, { shape, caller, topic: RUNS_TOPIC })
+      const set = new TaggedRuns(kernel, new URL(c.req.url))
+      caller.require(ALL_RUNS, ...set.tags.map(readTag))
+      return follow(c, caller, set)
+    },
+  })
+
+  addRoute(app, '/realtime/v1/batches/:id', {
+    anyOrigin: true,
+    GET: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      const id = c.req.param('id')
+      caller.require(ALL_RUNS, { action: 'read', type: 'batch', id })
+      return follow(c, caller, new BatchRuns(kernel, batches.require(id)))
     },
   })
 }
+
+const ALL_RUNS: Access = { action: 'read', type: 'runs' }
 
 interface Shape {
   all(): Promise<ShapeNews>
@@ -71,6 +96,7 @@ async function answerShape(
       live: LiveRequest.of(c),
       signal: c.req.raw.signal,
       topics: [topic],
+      expiresAt: caller.expiresAt,
     })
     const news = await poll.find(() => shape.since(offset))
     return shapeAnswer(news ?? shape.unchanged(offset), request)

@@ -28,7 +28,8 @@ interface StreamRequest {
   readonly key: string
 }
 
-async function readStream(
+/** Answers with a stream of a run. @throws Refusal 400, 403 or 404. */
+export async function readStream(
   c: Context,
   context: RouteContext,
   { caller, id, key }: StreamRequest,
@@ -46,7 +47,7 @@ async function readStream(
     texts,
     leave: () => pages.return(),
     idleMs,
-    credential: caller.credential,
+    caller,
   })
 }
 

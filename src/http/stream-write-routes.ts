@@ -1,11 +1,12 @@
 import type { Context, Hono } from 'hono'
-import { checkKey } from '../core/run-streams.ts'
+import { checkKey } from '../core/stream-reading.ts'
 import { readLines } from './ndjson-body.ts'
 import { OutsideWriter } from './outside-writer.ts'
 import { Refusal } from './refusal.ts'
 import { checkAnnouncedLength, decodeText, readBody } from './request-body.ts'
 import { addRoute } from './route.ts'
 import type { RouteContext } from './route-context.ts'
+import { readStream } from './stream-routes.ts'
 
 /** As long a chunk as may come in a body of many. */
 const LINE_BYTES = 1_024 * 1_024
@@ -15,7 +16,7 @@ const VERSION = { version: 'v1' }
 /** What writes to the streams of a run that executes in this process. */
 export function addStreamWriteRoutes(app: Hono, context: RouteContext): void {
   const { gate, kernel, limits } = context
-  const writer = new OutsideWriter(kernel)
+  const writer = new OutsideWriter(kernel, limits)
 
   /** The run and the key, for whoever may write to it. */
   const enter = async (c: Context): Promise<readonly [runId: string, key: string]> => {
@@ -25,7 +26,15 @@ export function addStreamWriteRoutes(app: Hono, context: RouteContext): void {
     return [runId, usableKey(key)]
   }
 
+  /** The address of a writer, read: there is a stream whose own key is like that. */
+  const readSelf = async (c: Context, end = ''): Promise<Response> => {
+    const caller = await gate.enter(c.req.raw)
+    const { runId = '', key = '' } = c.req.param()
+    return readStream(c, context, { caller, id: runId, key: `self/${key}${end}` })
+  }
+
   addRoute(app, '/realtime/v1/streams/:runId/self/:key{.+}/append', {
+    GET: (c) => readSelf(c, '/append'),
     POST: async (c) => {
       const [runId, key] = await enter(c)
       checkAnnouncedLength(c.req.raw, limits.chunkBytes)
@@ -36,10 +45,10 @@ export function addStreamWriteRoutes(app: Hono, context: RouteContext): void {
   })
 
   addRoute(app, '/realtime/v1/streams/:runId/self/:key{.+}', {
-    // HEAD is asked of GET.
+    // HEAD, which is asked of GET, is of a writer.
     GET: async (c) => {
+      if (c.req.raw.method !== 'HEAD') return readSelf(c)
       const [runId, key] = await enter(c)
-      if (c.req.raw.method !== 'HEAD') throw new Refusal(405, 'Method not allowed', { headers: ALLOW })
       const last = await writer.lastIndex(runId, key, clientOf(c))
       return c.body(null, 200, { 'x-last-chunk-index': `${last}` })
     },
@@ -59,8 +68,6 @@ export function addStreamWriteRoutes(app: Hono, context: RouteContext): void {
     },
   })
 }
-
-const ALLOW = { allow: 'HEAD, PUT, POST' }
 
 function usableKey(key: string): string {
   try {

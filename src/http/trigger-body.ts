@@ -7,6 +7,7 @@ import type { Limits } from './limits.ts'
 import type { Packet } from './packet-store.ts'
 import { Refusal } from './refusal.ts'
 import { parseJson } from './request-body.ts'
+import { checkServiceOptions, type ReadOptions } from './service-options.ts'
 
 /** What a request to trigger a run comes to. */
 export interface AskedRun {
@@ -35,16 +36,23 @@ const NAMES: OptionNames<Omit<TriggerOptions, 'transaction'>> = {
   idempotencyKey: true,
   idempotencyKeyTTL: true,
 }
+const TRIGGERED: ReadOptions = {
+  names: Object.keys(NAMES),
+  what: 'trigger a run',
+  instead: `use ${Object.keys(NAMES).join(', ')}`,
+}
 const STORED = 'application/store'
 
 /**
  * Reads `{ payload?, options? }`. Without `options.payloadType` the payload is any JSON value; with it, it is the text of
- * one, as the published client sends it. Options that only the service has are ignored, as those of its tasks are.
+ * one, as the published client sends it. Options that only the service has are ignored where they change nothing.
  *
  * @throws Refusal 400 or 422 for what cannot be read. What the engine has to say of the options comes later.
  */
 export function readTriggerBody(body: JsonObject, { limits, packetAt }: TriggerBodyContext): AskedRun {
   const given = body['options'] === undefined ? {} : requireJsonObject(body['options'], '"options"')
+  checkServiceOptions(given, TRIGGERED)
+  checkQueue(given)
   const options = Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(NAMES, name)))
   checkLabels(options, limits, 'Runs')
   const { payload } = body
@@ -56,6 +64,17 @@ export function readTriggerBody(body: JsonObject, { limits, packetAt }: TriggerB
   if (packet === undefined)
     throw new Refusal(400, `Cannot find the payload ${show(payload)}: it was sent too long ago, or elsewhere`)
   return { payload: readPayload(packet.text, packet.type), options, packetPath: path }
+}
+
+/** Clients of old send the limit of the queue along. */
+function checkQueue({ queue }: JsonObject): void {
+  if (typeof queue !== 'object' || queue === null) return
+  const unknown = Object.keys(queue).find((name) => name !== 'name')
+  if (unknown !== undefined)
+    throw new Refusal(
+      400,
+      `Cannot trigger a run with the option "queue.${unknown}": a queue is given by its name`,
+    )
 }
 
 /** The value of a payload that was made into text, as its type says. */

@@ -16,22 +16,26 @@ export function tokenOfRun({ id, status, createdAt, finishedAt }: RunRecord): To
     : { ...token, status: 'WAITING' }
 }
 
+/** Every status of the contract, and whether it is final: one more does not compile until it is here. */
+const IS_FINAL: Readonly<Record<RunStatus, boolean>> = {
+  DELAYED: false,
+  QUEUED: false,
+  EXECUTING: false,
+  WAITING: false,
+  COMPLETED: true,
+  FAILED: true,
+  CANCELED: true,
+  TIMED_OUT: true,
+  EXPIRED: true,
+  CRASHED: true,
+}
+
 /** Every status a run can have. */
-export const RUN_STATUSES: readonly RunStatus[] = [
-  'DELAYED',
-  'QUEUED',
-  'EXECUTING',
-  'WAITING',
-  'COMPLETED',
-  'FAILED',
-  'CANCELED',
-  'TIMED_OUT',
-  'EXPIRED',
-  'CRASHED',
-]
+// The keys of the table are statuses.
+export const RUN_STATUSES: readonly RunStatus[] = Object.keys(IS_FINAL) as RunStatus[]
 
 export function isFinal(status: RunStatus): boolean {
-  return status !== 'EXECUTING' && status !== 'WAITING' && status !== 'QUEUED' && status !== 'DELAYED'
+  return IS_FINAL[status]
 }
 
 /** Whether an attempt at the run is going on. */

@@ -221,6 +221,14 @@ const runOperations: fc.Arbitrary<Operation> = fc.oneof(
   },
   {
     weight: 1,
+    arbitrary: fc.tuple(places, fc.constantFrom('1h', 60_000, 'soon')).map(
+      ([place, delay]): Operation =>
+        ({ runs }, made) =>
+          runs.reschedule(at(made.runs, place, 'run'), { delay }),
+    ),
+  },
+  {
+    weight: 1,
     arbitrary: places.map((place): Operation => async ({ runs }, made) => {
       const run = await runs.replay(at(made.runs, place, 'run'))
       made.runs.push(run.id)

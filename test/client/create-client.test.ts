@@ -159,11 +159,25 @@ describe('createClient', () => {
     await run.result()
   })
 
+  it('moves the start of a run that is delayed, and says why it cannot once it is not', async () => {
+    await using t = await reachedEngine({ tasks: [counting] })
+    const run = await t.engine.trigger(counting, { a: 1, b: 1 }, { delay: '1h' })
+    const moved = await t.client.runs.reschedule(run, { delay: '2h' })
+    expect(moved).toEqual(await t.engine.runs.retrieve(run))
+    expect(moved.delayedUntil).toEqual(new Date(t.clock.now() + 7_200_000))
+    await t.engine.runs.cancel(run)
+    expect(await rejection(t.client.runs.reschedule(run, { delay: '2h' }))).toMatchObject({
+      code: 'ERR_CANNOT_RESCHEDULE',
+      message: expect.stringContaining('it is CANCELED') as string,
+    })
+  })
+
   it.each<[string, (names: Namespaces) => Promise<unknown>]>([
     ['retrieved', ({ runs }) => runs.retrieve(UNKNOWN)],
     ['polled', ({ runs }) => runs.poll(UNKNOWN)],
     ['canceled', ({ runs }) => runs.cancel(UNKNOWN)],
     ['replayed', ({ runs }) => runs.replay(UNKNOWN)],
+    ['rescheduled', ({ runs }) => runs.reschedule(UNKNOWN, { delay: '1h' })],
     ['followed', ({ runs }) => collect(runs.subscribeToRun(UNKNOWN))],
     ['followed with its streams', (names) => followFrom(names, UNKNOWN)],
     ['read', ({ streams }) => collect(streams.read(UNKNOWN, 'k'))],

@@ -18,6 +18,7 @@ describe('what a client needs', () => {
       'src/core/retry.ts',
       'src/core/run-failure.ts',
       'src/core/run-status.ts',
+      'src/core/stream-reading.ts',
     ])
   })
 

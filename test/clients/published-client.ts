@@ -47,6 +47,7 @@ interface Handle {
 }
 
 interface BatchHandle {
+  readonly publicAccessToken: string
   readonly batchId: string
   readonly runCount: number
 }
@@ -105,9 +106,11 @@ export interface PublishedClient {
     list(params?: Json): Pages<Run>
     poll(id: string, options: { readonly pollIntervalMs: number }): Promise<Run>
     cancel(id: string): Promise<{ readonly id: string }>
-    replay(id: string): Promise<{ readonly id: string }>
+    reschedule(id: string, options: Json): Promise<Run>
+    replay(id: string, options?: Json): Promise<{ readonly id: string }>
     subscribeToRun(id: string): Subscription
     subscribeToRunsWithTag(tag: string | readonly string[]): Subscription
+    subscribeToBatch(id: string): Subscription
   }
   readonly streams: {
     read(run: string, key: string, options?: Json): Promise<AsyncIterable<unknown>>

@@ -4,7 +4,7 @@ import { metadata, type Task, task, wait } from 'waitpoint'
 import { type HttpServer, serve } from 'waitpoint/http'
 import { collect, CountSource, numbers, PushSource, sourceOf } from '../support/streams.ts'
 import { cuttingProxy } from './cutting-proxy.ts'
-import { client, isOlder, type Part, readUntil, SECRET, served } from './published-client.ts'
+import { client, isOlder, type Part, readUntil, SECRET, served, withAccess } from './published-client.ts'
 
 const { runs, streams, tasks } = client
 
@@ -253,6 +253,46 @@ describe('the published client’s subscription', { timeout: TEST_MS }, () => {
       return all.some(({ id }) => id === later)
     })
     expect([...new Set(states.map(({ id }) => id))]).toEqual([first.id, later])
+  })
+
+  it('to a batch shows each of its runs, to the end, and no others', async () => {
+    const double = task({
+      id: 'double',
+      run: async ({ token, n }: { readonly token: string; readonly n: number }) => {
+        await wait.forToken(token).unwrap()
+        return 2 * n
+      },
+    })
+    await using _app = await served([double])
+    const token = await client.wait.createToken()
+    const { batchId } = await tasks.batchTrigger(
+      'double',
+      numbers(3).map((n) => ({ payload: { token: token.id, n } })),
+    )
+    const other = await tasks.trigger('double', { token: token.id, n: 7 })
+    const subscription = runs.subscribeToBatch(batchId)
+    const outputs = (all: readonly Readonly<Record<string, unknown>>[]): ReadonlyMap<unknown, unknown> =>
+      new Map(all.flatMap(({ id, output }) => (output === undefined ? [] : [[id, output]])))
+    let hasBegun = false
+    const states = await readUntil(subscription, subscription, async (all) => {
+      if (!hasBegun) await client.wait.completeToken(token, null)
+      hasBegun = true
+      return outputs(all).size === 3
+    })
+    expect([...outputs(states).values()].map(Number).sort()).toEqual([0, 2, 4])
+    expect(states.map(({ id }) => id)).not.toContain(other.id)
+    await runs.poll(other.id, { pollIntervalMs: 20 })
+  })
+
+  it('to a batch may be made with the access token that comes with it', async () => {
+    const nothing = task({ id: 'nothing', run: async () => null })
+    await using app = await served([nothing])
+    const { batchId, publicAccessToken } = await tasks.batchTrigger('nothing', [{ payload: null }])
+    const states = await withAccess(app, publicAccessToken, () => {
+      const subscription = runs.subscribeToBatch(batchId)
+      return readUntil(subscription, subscription, (all) => all.at(-1)?.status === 'COMPLETED')
+    })
+    expect(states.at(-1)?.status).toBe('COMPLETED')
   })
 })
 

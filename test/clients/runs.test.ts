@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { task, wait } from 'waitpoint'
 import { collect, numbers } from '../support/streams.ts'
 import { cuttingProxy } from './cutting-proxy.ts'
-import { client, SECRET, type Served, served } from './published-client.ts'
+import { client, isOlder, SECRET, type Served, served } from './published-client.ts'
 
 const { runs, tasks } = client
 
@@ -82,6 +82,13 @@ describe('the published client’s tasks', { timeout: TEST_MS }, () => {
       expect(await app.engine.runs.poll(id)).toMatchObject({ payload: index, tags: [`t${index}`] })
     }
     expect((await client.batch.retrieve(batch.batchId))['status']).toBe('COMPLETED')
+  })
+
+  it('are told of an option that is not done, and trigger nothing', async () => {
+    await using app = await served([echo])
+    const options = { debounce: { key: 'k', delay: '5s' } }
+    await expect(tasks.trigger('echo', 1, options)).rejects.toThrow(/"debounce"/)
+    expect((await app.engine.runs.list()).data).toEqual([])
   })
 
   it('pass on what a run is triggered with', async () => {
@@ -212,5 +219,26 @@ describe('the published client’s runs', { timeout: TEST_MS }, () => {
     const again = await runs.replay(first.id)
     expect(again.id).not.toBe(first.id)
     expect((await runs.poll(again.id, poll)).output).toEqual({ echoed: { doc: 'd1' } })
+  })
+
+  it('move the start of a run that is delayed', async () => {
+    await using app = await served([echo])
+    const { id } = await tasks.trigger('echo', 1, { delay: '1h' })
+    const from = Date.now()
+    const { status, delayedUntil } = await runs.reschedule(id, { delay: '2d' })
+    expect([status, delayedUntil instanceof Date]).toEqual(['DELAYED', true])
+    expect(Number(delayedUntil) - from).toBeGreaterThan(47 * 3_600_000)
+    await app.engine.runs.cancel(id)
+    await expect(runs.reschedule(id, { delay: '2d' })).rejects.toThrow(/it is CANCELED/)
+  })
+
+  it('are told that a run is not replayed with another payload', async () => {
+    await using app = await served([echo])
+    const { id } = await tasks.trigger('echo', { doc: 'd1' })
+    const replayed = runs.replay(id, { payload: { doc: 'd2' } })
+    // The older version has no options for this, and sends none.
+    if (isOlder) await replayed
+    else await expect(replayed).rejects.toThrow(/"payload"/)
+    expect((await app.engine.runs.list()).data).toHaveLength(isOlder ? 2 : 1)
   })
 })

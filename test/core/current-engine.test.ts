@@ -42,6 +42,7 @@ describe('the functions of the module', () => {
     ['runs.poll', () => runs.poll('run_1')],
     ['runs.cancel', () => runs.cancel('run_1')],
     ['runs.replay', () => runs.replay('run_1')],
+    ['runs.reschedule', () => runs.reschedule('run_1', { delay: '1h' })],
     ['runs.subscribeToRun', () => runs.subscribeToRun('run_1')],
     ['tasks.trigger', () => tasks.trigger<typeof hello>('hello', 'Ada')],
     ['streams.append', () => streams.append('key', 1)],

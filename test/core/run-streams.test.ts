@@ -101,7 +101,7 @@ describe('RunStreams', () => {
     })
 
     it.each([
-      ['run', RangeError, 'Cannot register stream "run"'],
+      ['run', RangeError, 'Cannot use stream "run"'],
       ['', TypeError, 'must be a non-empty string'],
       [7 as never, TypeError, 'must be a non-empty string'],
     ])('refuses the key %j before anything has changed', async (key, type, message) => {

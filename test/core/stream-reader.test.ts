@@ -1,8 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { StreamLaggedError } from 'waitpoint'
+import { memoryStorage, StreamLaggedError } from 'waitpoint'
+import type { ChunksRead } from '../../src/contract/storage.ts'
+import { isPromise } from '../../src/primitives/awaitable.ts'
 import { createDeferred } from '../../src/primitives/deferred.ts'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
+import { wrapStorage } from '../../src/testing/wrapped-storage.ts'
 import { memoryOfProject } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import {
@@ -14,8 +17,12 @@ import {
   numbers,
   sourceOf,
 } from '../support/streams.ts'
+import { steeredStorage } from '../support/steered-storage.ts'
 import { turn } from '../support/turn.ts'
 import { casesOf } from '../support/cases.ts'
+
+const MIB = 1_024 * 1_024
+const sum = (sizes: readonly number[]): number => sizes.reduce((total, size) => total + size, 0)
 
 /** One read of a stream: a chunk, or the gap it reported. */
 type Seen = number | StreamLaggedError
@@ -58,6 +65,39 @@ const bursts = fc.array(fc.record({ size: fc.nat({ max: 12 }), turns: fc.nat({ m
 const pauses = fc.array(fc.nat({ max: 2 }), { minLength: 1, maxLength: 6 })
 
 describe('StreamReader', () => {
+  it('reads no more at a time than a page has room for, once it knows how large chunks are', async () => {
+    const sizes: number[] = []
+    const storage = wrapStorage(memoryStorage(), (name, operation) => (...args) => {
+      const answer = operation(...args)
+      if (name === 'chunks.read' && !isPromise(answer))
+        sizes.push(sum(((answer as ChunksRead | undefined)?.chunks ?? []).map(({ bytes }) => bytes)))
+      return answer
+    })
+    const writing = bodyTask(async ({ metadata }) => {
+      await metadata.stream('k', sourceOf(...numbers(60).map((n) => `${n} ${'x'.repeat(MIB / 4)}`)))
+    })
+    await using t = await createTestEngine({ tasks: [writing], storage, streams: { historyBytes: 64 * MIB } })
+    const run = await t.engine.trigger(writing, null)
+    await t.engine.runs.poll(run)
+    const chunks = await collect(t.engine.streams.read<string>(run, 'k'))
+    expect(chunks.map((chunk) => parseInt(chunk))).toEqual(numbers(60))
+    // The first page cannot know.
+    expect(Math.max(...sizes.slice(1))).toBeLessThanOrEqual(4 * MIB)
+  })
+
+  it('reads small chunks many at a time', async () => {
+    const { storage, calls } = steeredStorage(memoryStorage())
+    const writing = bodyTask(async ({ metadata }) => {
+      await metadata.stream('k', new CountSource(2_000))
+    })
+    await using t = await createTestEngine({ tasks: [writing], storage })
+    const run = await t.engine.trigger(writing, null)
+    await t.engine.runs.poll(run)
+    const from = calls.length
+    expect(await collect(t.engine.streams.read(run, 'k'))).toEqual(numbers(2_000))
+    expect(calls.slice(from).filter((name) => name === 'chunks.read').length).toBeLessThan(12)
+  })
+
   it('sees a contiguous run or a typed error, whatever the bursts, the history and the pace', () =>
     fc.assert(
       fc.asyncProperty(bursts, fc.integer({ min: 1, max: 10 }), pauses, async (plan, historyChunks, pace) => {

@@ -99,6 +99,18 @@ describe('a batch', () => {
       expect((await engine.runs.list()).data).toHaveLength(2)
     }))
 
+  it('is refused when a run of another engine is to wait for it', () =>
+    onBench(async ({ handler }) => {
+      const body = { runCount: 1, taskIdentifiers: ['echo'], parentRunId: 'run_theirs' }
+      expect((await ask(handler, BATCHES, { body })).status).toBe(200)
+      expect(
+        await ask(handler, BATCHES, { body: { ...body, resumeParentOnCompletion: true } }),
+      ).toMatchObject({
+        status: 400,
+        body: { error: expect.stringContaining('"resumeParentOnCompletion"') as string },
+      })
+    }))
+
   it('is the same one under the same key, for the same caller', () =>
     onBench(async ({ handler }) => {
       const body = { runCount: 1, idempotencyKey: 'k' }

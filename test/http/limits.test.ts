@@ -13,6 +13,7 @@ describe('readLimits', () => {
       packetBytes: 33_554_432,
       packets: 100,
       batchRuns: 500,
+      streams: 100,
       tags: 10,
       keyLength: 2_048,
       pageSize: 100,

@@ -12,7 +12,7 @@ const waits = task({
 })
 const tasks: readonly AnyTask[] = [echo, waits]
 
-/** Scopes of access tokens; `$token` and `$run` stand for what the world has. */
+/** Scopes of access tokens; `$token`, `$run` and the like stand for what the world has. */
 const SCOPES = {
   admin: ['admin'],
   nothing: [],
@@ -24,18 +24,21 @@ const SCOPES = {
     'read:tags:other',
     'read:tasks:other',
     'write:streams:run_other',
+    'read:batch:batch_other',
   ],
   'write:waitpoints:$token': ['write:waitpoints:$token'],
   'read:waitpoints:$token': ['read:waitpoints:$token'],
   'read:waitpoints': ['read:waitpoints'],
   'read:runs:$run': ['read:runs:$run'],
   'write:runs:$run': ['write:runs:$run'],
+  'write:runs:$delayed': ['write:runs:$delayed'],
   'read:runs': ['read:runs'],
   'read:tags:a': ['read:tags:a'],
   'read:tasks:waits': ['read:tasks:waits'],
   'trigger:tasks:echo': ['trigger:tasks:echo'],
   'read:all': ['read:all'],
   'write:streams:$run': ['write:streams:$run'],
+  'read:batch:$batch': ['read:batch:$batch'],
 } as const
 
 type Scoped = keyof typeof SCOPES
@@ -60,7 +63,7 @@ const USELESS: readonly Credential[] = ['none', 'wrong key', 'expired', 'forged'
 /** One route, who may ask it, and a request that does something there. */
 export interface RouteRow {
   readonly route: string
-  /** `$token`, `$hash`, `$run`, `$packet`, `$key` and `$batch` stand for what the world has. */
+  /** `$token`, `$hash`, `$run`, `$delayed`, `$packet`, `$key` and `$batch` stand for what the world has. */
   readonly path: string
   readonly body?: unknown
   /** Besides the secret keys; `address`: whoever has the address. */
@@ -121,7 +124,11 @@ export const ROUTES: readonly RouteRow[] = [
     may: KEYS_ONLY,
     changes: true,
   },
-  { route: 'GET /api/v2/batches/:id', path: '/api/v2/batches/$batch', may: ['admin', 'read:all'] },
+  {
+    route: 'GET /api/v2/batches/:id',
+    path: '/api/v2/batches/$batch',
+    may: ['admin', 'read:all', 'read:batch:$batch'],
+  },
   { route: 'PUT /api/v2/packets/:name', path: '/api/v2/packets/payload.json', may: KEYS_ONLY },
   {
     route: 'PUT /api/v2/packets/:path/content/:key',
@@ -145,6 +152,13 @@ export const ROUTES: readonly RouteRow[] = [
     may: CHANGE_RUN,
     changes: true,
   },
+  {
+    route: 'POST /api/v1/runs/:id/reschedule',
+    path: '/api/v1/runs/$delayed/reschedule',
+    body: { delay: '2h' },
+    may: ['admin', 'write:runs:$delayed'],
+    changes: true,
+  },
   { route: 'GET /api/v1/runs/:id/metadata', path: '/api/v1/runs/$run/metadata', may: READ_RUN },
   {
     route: 'PUT /api/v1/runs/:id/metadata',
@@ -161,15 +175,20 @@ export const ROUTES: readonly RouteRow[] = [
     may: ['admin', 'read:runs', 'read:tags:a', 'read:all'],
   },
   {
+    route: `GET ${REALTIME}/batches/:id`,
+    path: `${REALTIME}/batches/$batch`,
+    may: ['admin', 'read:runs', 'read:all', 'read:batch:$batch'],
+  },
+  {
     route: `GET ${REALTIME}/streams/:runId/:key{.+}`,
     path: `${REALTIME}/streams/$run/k`,
     may: READ_RUN,
   },
-  // Only HEAD is answered.
+  // HEAD is for who may write.
   {
     route: `GET ${REALTIME}/streams/:runId/self/:key{.+}`,
     path: `${REALTIME}/streams/$run/self/k`,
-    may: WRITE_STREAM,
+    may: READ_RUN,
   },
   {
     route: `PUT ${REALTIME}/streams/:runId/self/:key{.+}`,
@@ -183,6 +202,11 @@ export const ROUTES: readonly RouteRow[] = [
     body: { type: 'text-delta' },
     may: WRITE_STREAM,
     changes: true,
+  },
+  {
+    route: `GET ${REALTIME}/streams/:runId/self/:key{.+}/append`,
+    path: `${REALTIME}/streams/$run/self/k/append`,
+    may: READ_RUN,
   },
   {
     route: `POST ${REALTIME}/streams/:runId/self/:key{.+}/append`,
@@ -239,6 +263,7 @@ export async function makeWorld(): Promise<World> {
   const token = await t.engine.wait.createToken({ timeout: '1d' })
   const pending = await t.engine.wait.createToken({ timeout: '1d' })
   const run = await t.engine.trigger(waits, pending.id, { tags: ['a'] })
+  const delayed = await t.engine.trigger(echo, null, { delay: '1h' })
   await t.clock.settle()
   const { presignedUrl } = (await ask(handler, 'PUT /api/v2/packets/x')).body as {
     readonly presignedUrl: string
@@ -247,9 +272,9 @@ export async function makeWorld(): Promise<World> {
     readonly id: string
   }
   const [, packet = '', key = ''] = /packets\/(\w+)\/content\/(\w+)$/.exec(presignedUrl) ?? []
-  const names = { token: token.id, hash: hashOf(token), run: run.id, packet, key, batch }
+  const names = { token: token.id, hash: hashOf(token), run: run.id, delayed: delayed.id, packet, key, batch }
   const credentials = await makeCredentials(names, t.clock.now())
-  return { t, handler, names, credentials, [Symbol.asyncDispose]: () => closeLoose(t, run.id) }
+  return { t, handler, names, credentials, [Symbol.asyncDispose]: () => closeLoose(t, [run.id, delayed.id]) }
 }
 
 export function filled(path: string, names: Readonly<Record<string, string>>): string {
@@ -283,7 +308,7 @@ async function makeCredentials(
 }
 
 /** Nobody waits for what was begun here. */
-async function closeLoose(t: TestEngine, runId: string): Promise<void> {
-  await t.engine.runs.cancel(runId)
+async function closeLoose(t: TestEngine, runIds: readonly string[]): Promise<void> {
+  for (const id of runIds) await t.engine.runs.cancel(id)
   await t.close()
 }

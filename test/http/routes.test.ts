@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { kernelOf } from '../../src/core/engine.ts'
+import { BatchStore } from '../../src/http/batch-store.ts'
 import { Gate } from '../../src/http/gate.ts'
 import { readLimits } from '../../src/http/limits.ts'
 import { createRoutes } from '../../src/http/routes.ts'
@@ -37,7 +38,8 @@ describe('createRoutes', () => {
     await using t = await stillEngine()
     const kernel = kernelOf(t.engine)
     const limits = readLimits()
-    const app = createRoutes({ engine: t.engine, kernel, limits, gate: new Gate(kernel, limits) })
+    const [gate, batches] = [new Gate(kernel, limits), new BatchStore(kernel.parts.host)]
+    const app = createRoutes({ engine: t.engine, kernel, limits, gate, batches })
     const routes = app.routes.flatMap(({ method, path }) => (method === 'ALL' ? [] : [`${method} ${path}`]))
     const isPreflight = (route: string): boolean => route.startsWith('OPTIONS ')
     const answered = routes.filter((route) => !isPreflight(route))
@@ -48,6 +50,7 @@ describe('createRoutes', () => {
       '/api/v1/runs/:id/stream',
       '/realtime/v1/runs/:id',
       '/realtime/v1/runs',
+      '/realtime/v1/batches/:id',
       '/realtime/v1/streams/:runId/:key{.+}',
     ])
   })

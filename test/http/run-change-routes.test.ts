@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Engine, memoryStorage, metadata, task, wait } from 'waitpoint'
 import { createHandler, type Handler, type HandlerLimits } from 'waitpoint/http'
 import { createTestEngine, type TestEngine } from 'waitpoint/testing'
-import { ask, SECRET, stillEngine } from './requests.ts'
+import { accessToken, ask, SECRET, stillEngine } from './requests.ts'
 
 const UNKNOWN = 'run_00000000000000000000000000'
 
@@ -29,6 +29,38 @@ async function onBench(limits: HandlerLimits, body: (bench: Bench) => Promise<vo
 }
 
 const later = { delay: '1h', metadata: { a: 1 } }
+
+describe('when a run starts', () => {
+  it('can be moved while it is delayed, for who may change it; what is in it is for who may read it', () =>
+    onBench({}, async ({ handler, engine, clock }) => {
+      const { id } = await engine.trigger(echo, 'secret', later)
+      const path = `POST /api/v1/runs/${id}/reschedule`
+      const at = (minutes: number): string => new Date(clock.now() + minutes * 60_000).toISOString()
+      expect(await ask(handler, path, { body: { delay: '90m' } })).toMatchObject({
+        status: 200,
+        body: { id, status: 'DELAYED', delayedUntil: at(90), payload: 'secret', metadata: { a: 1 } },
+      })
+      const credential = await accessToken([`write:runs:${id}`], clock.now())
+      const answer = await ask(handler, path, { body: { delay: at(5) }, credential })
+      expect(answer).toMatchObject({ status: 200, body: { delayedUntil: at(5), metadata: {} } })
+      expect(answer.body).not.toHaveProperty('payload')
+      expect((await engine.runs.retrieve(id)).delayedUntil).toEqual(new Date(at(5)))
+      await engine.runs.cancel(id)
+    }))
+
+  it('cannot be moved to nowhere, nor once it has started', () =>
+    onBench({}, async ({ handler, engine }) => {
+      const { id } = await engine.trigger(echo, 1, later)
+      const path = `POST /api/v1/runs/${id}/reschedule`
+      for (const body of [{}, { delay: 'soon' }, { delay: null }, { delay: '1h', more: 1 }])
+        expect((await ask(handler, path, { body })).status, JSON.stringify(body)).toBe(400)
+      await engine.runs.cancel(id)
+      expect(await ask(handler, path, { body: { delay: '1h' } })).toMatchObject({
+        status: 422,
+        body: { error: expect.stringContaining('it is CANCELED') as string, code: 'ERR_CANNOT_RESCHEDULE' },
+      })
+    }))
+})
 
 describe('the metadata of a run', () => {
   it('can be read and changed while it has not begun', () =>

@@ -280,6 +280,33 @@ describe('canceling and replaying a run', () => {
       })
     }))
 
+  it.each<[option: string, value: unknown]>([
+    ['payload', null],
+    ['metadata', {}],
+    ['tags', ['a']],
+    ['queue', 'q'],
+    ['delay', '1h'],
+    ['idempotencyKey', 'k'],
+    ['maxAttempts', 1],
+  ])('refuses to replay one with another %s, and makes no run', (option, value) =>
+    onBench(async ({ handler, engine, start }) => {
+      const id = await start(echo, { doc: 'd1' })
+      const body = { machine: 'micro', [option]: value }
+      expect(await ask(handler, `POST /api/v1/runs/${id}/replay`, { body })).toMatchObject({
+        status: 400,
+        body: { error: expect.stringContaining(`"${option}"`) as string },
+      })
+      expect((await engine.runs.list()).data).toHaveLength(1)
+    }),
+  )
+
+  it('replays one on another machine as on its own: there are none', () =>
+    onBench(async ({ handler, start }) => {
+      const path = `POST /api/v1/runs/${await start(echo)}/replay`
+      const body = { machine: 'micro', region: 'eu', priority: 1, version: '2' }
+      expect((await ask(handler, path, { body })).status).toBe(200)
+    }))
+
   it('does not replay one again when a client repeats itself because it lost the answer', () =>
     onBench(async ({ handler, engine, start }) => {
       const id = await start(echo, { doc: 'd1' })

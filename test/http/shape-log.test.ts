@@ -3,6 +3,8 @@ import { type ShapeEntry, ShapeLog } from '../../src/http/shape-log.ts'
 
 const entry = (number: number, size: number): ShapeEntry => ({
   number,
+  place: 0,
+  readAt: 0,
   versions: new Map(Array.from({ length: size }, (_, index) => [`run_${index}`, number])),
 })
 

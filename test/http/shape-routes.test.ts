@@ -1,76 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createHandler, type Handler } from 'waitpoint/http'
-import type { TestEngine } from 'waitpoint/testing'
+import { createHandler } from 'waitpoint/http'
 import { bodyTask } from '../support/body-task.ts'
 import { watchers } from '../support/streams.ts'
 import { accessToken, stillEngine } from './requests.ts'
 import { get } from './server-events.ts'
 import { casesOf } from '../support/cases.ts'
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
-interface Message {
-  readonly key?: string
-  readonly value?: Readonly<Record<string, unknown>>
-  readonly headers: Readonly<Record<string, string>>
-}
-
-interface Answer {
-  readonly status: number
-  readonly headers: Headers
-  readonly messages: readonly Message[]
-}
-
-const CLIENT = { 'x-trigger-electric-version': '1.0.0-beta.1' }
-
-/** A subscriber that speaks the protocol, one request at a time. */
-class Subscriber {
-  readonly #handler: Handler
-  readonly #path: string
-  #next = 'log=full&offset=-1'
-  /** What it knows of each run. */
-  readonly rows = new Map<string, Readonly<Record<string, unknown>>>()
-
-  constructor(t: TestEngine, path: string) {
-    this.#handler = createHandler(t.engine)
-    this.#path = path
-  }
-
-  async ask(headers: Readonly<Record<string, string>> = CLIENT): Promise<Answer> {
-    const separator = this.#path.includes('?') ? '&' : '?'
-    const response = await this.#handler(get(`${this.#path}${separator}${this.#next}`, headers))
-    const messages = (await response.json()) as Message[]
-    const said = (name: string): string => response.headers.get(name) ?? ''
-    this.#next =
-      `cursor=${said('electric-cursor')}&handle=${said('electric-handle')}&live=true&log=full` +
-      `&offset=${said('electric-offset')}`
-    for (const { key, value } of messages) {
-      if (key !== undefined) this.rows.set(key, { ...this.rows.get(key), ...value })
-    }
-    return { status: response.status, headers: response.headers, messages }
-  }
-}
-
-/** Lets time pass, timer by timer, until there is an answer. */
-async function answered(t: TestEngine, asked: Promise<Answer>): Promise<Answer> {
-  const answer = { isThere: false }
-  const done = asked.finally(() => (answer.isThere = true))
-  for (let turns = 0; turns < 10 && !answer.isThere; turns++) await turn()
-  while (!answer.isThere) {
-    await t.clock.next()
-    await turn()
-  }
-  return done
-}
+import { answered, CLIENT, columns, Subscriber, turn } from './shape-subscriber.ts'
 
 const UP_TO_DATE = { headers: { control: 'up-to-date' } }
 const pathOf = ({ id }: { readonly id: string }): string => `/realtime/v1/runs/${id}`
-
-/** What the rows of an answer say of some columns. */
-function columns({ messages }: Answer, ...names: readonly string[]): unknown[] {
-  return messages.flatMap(({ value }) => (value === undefined ? [] : [names.map((name) => value[name])]))
-}
 
 const waiting = bodyTask(async ({ wait }) => (await wait.forToken<string>('t')).ok)
 const sleeping = bodyTask(async ({ wait, metadata }) => {
@@ -218,6 +157,22 @@ describe('following one run by the shape protocol', () => {
     expect(Math.min(...held)).toBeGreaterThanOrEqual(17_000)
     expect(Math.max(...held)).toBeLessThanOrEqual(23_000)
     expect(new Set(held).size).toBeGreaterThan(10)
+    await t.engine.runs.cancel(run)
+  })
+
+  it('is held no longer than the access token is good for', async () => {
+    await using t = await stillEngine({ tasks: [sleeping] })
+    const run = await t.engine.trigger(sleeping, null, { delay: '1h' })
+    const exp = Math.floor(t.clock.now() / 1_000) + 5
+    const token = await accessToken([`read:runs:${run.id}`], t.clock.now(), { claims: { exp } })
+    const headers = { ...CLIENT, authorization: `Bearer ${token}` }
+    const subscriber = new Subscriber(t, pathOf(run))
+    await subscriber.ask(headers)
+    const from = t.clock.now()
+    expect((await answered(t, subscriber.ask(headers))).messages).toEqual([UP_TO_DATE])
+    expect(t.clock.now() - from).toBe(5_000)
+    const refused = await createHandler(t.engine)(get(pathOf(run), headers))
+    expect(refused.status).toBe(401)
     await t.engine.runs.cancel(run)
   })
 

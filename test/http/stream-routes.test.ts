@@ -61,6 +61,38 @@ describe('reading a stream over HTTP', () => {
       { numRuns: casesOf(30) },
     ))
 
+  it.each(['self/x', 'self/x/append', 'a/self/b', 'self'])('reads a stream called %s', async (key) => {
+    const body = taskOf(sourceOf('one'), key)
+    await using t = await stillEngine({ tasks: [body] })
+    const run = await t.engine.trigger(body, null)
+    for (const name of [key, encodeURIComponent(key)])
+      expect(numbered(await (await open(t, pathOf(run, name))).rest())).toEqual([[0, 'one']])
+  })
+
+  it('breaks off when the access token expires, which nobody takes for the end', async () => {
+    const { source, body } = pushing()
+    await using t = await stillEngine({ tasks: [body] })
+    const errors = reportedErrors(t.engine)
+    const run = await t.engine.trigger(body, null)
+    const exp = Math.floor(t.clock.now() / 1_000) + 30
+    const token = await accessToken([`read:runs:${run.id}`], t.clock.now(), { claims: { exp } })
+    const handler = createHandler(t.engine, { limits: { subscriptions: 1 } })
+    const ask = (path: string): Promise<Response> => handler(get(path, { authorization: `Bearer ${token}` }))
+    const events = new EventReader((await ask(pathOf(run))).body)
+    source.push('one')
+    expect((await events.event())?.data).toBe('"one"')
+    const next = events.event()
+    await t.clock.advance('29s')
+    source.push('two')
+    expect((await next)?.data).toBe('"two"')
+    expect((await ask(pathOf(run))).status).toBe(429)
+    const last = expect(events.event()).rejects.toMatchObject({ status: 401 })
+    await t.clock.advance('1s')
+    await last
+    expect([(await ask(pathOf(run))).status, watchers(t.engine), errors]).toEqual([401, 0, []])
+    source.end()
+  })
+
   it('is one event for each chunk, numbered from 0, with its JSON, and ends after the last one', async () => {
     const chunks = ['text\nof two lines', { type: 'text-delta' }, [1], null, 7]
     const body = taskOf(sourceOf<unknown>(...chunks))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createHandler, type Handler } from 'waitpoint/http'
+import { createHandler, type Handler, type HandlerLimits } from 'waitpoint/http'
 import { bodyTask } from '../support/body-task.ts'
 import { collect, numbers, watchers } from '../support/streams.ts'
 import { accessToken, chunked, request, type RequestParts, SECRET, stillEngine } from './requests.ts'
@@ -34,12 +34,13 @@ async function onRun(
     readonly keys: () => Promise<readonly string[]>
     readonly now: () => number
   }) => Promise<void>,
+  limits: HandlerLimits = {},
 ): Promise<void> {
   await using t = await stillEngine({ tasks: [open] })
   const run = await t.engine.trigger(open, null)
   await t.clock.settle()
   await body({
-    handler: createHandler(t.engine),
+    handler: createHandler(t.engine, { limits }),
     run,
     end: async (key = 'k') => {
       await t.clock.advance('1h')
@@ -53,6 +54,27 @@ async function onRun(
 }
 
 describe('writing to a stream of a run over HTTP', () => {
+  it('begins no more streams than a run may have, by whichever way and however many at once', () =>
+    onRun(
+      async ({ handler, run, end, keys }) => {
+        const ways = [
+          (key: string) => ask(handler, pathOf(run, key), { method: 'PUT' }),
+          (key: string) => ask(handler, `${pathOf(run, key)}/append`, { body: 'x' }),
+          (key: string) => ask(handler, pathOf(run, key), { body: lines([1]) }),
+          (key: string) => ask(handler, pathOf(run, key), { method: 'HEAD' }),
+        ]
+        const answers = await Promise.all(numbers(12).map((n) => ways[n % 4]!(`k${n}`)))
+        const statuses = answers.map(({ status }) => status)
+        expect(statuses.filter((status) => status === 422)).toHaveLength(9)
+        expect(await answers[5]!.json()).toMatchObject({ error: expect.stringContaining('"k5"') as string })
+        expect((await keys()).length).toBeLessThanOrEqual(3)
+        // What has begun goes on.
+        expect((await ask(handler, pathOf(run, 'k0'), { body: lines([1]) })).status).toBe(200)
+        expect(await end('k0')).toEqual([1])
+      },
+      { streams: 3 },
+    ))
+
   it('writes each chunk once, however the body is cut and the rest is sent again', () =>
     fc.assert(
       fc.asyncProperty(
@@ -213,9 +235,8 @@ describe('writing to a stream of a run over HTTP', () => {
     ['PUT', pathOf({ id: 'run_x' }, 'run'), {}, 400],
     ['POST', pathOf({ id: 'run_x' }), { 'x-resume-from-chunk': '-1' }, 400],
     ['HEAD', pathOf({ id: 'run_x' }), { 'x-client-id': 'x'.repeat(257) }, 400],
-    ['GET', pathOf({ id: 'run_x' }), {}, 405],
     ['DELETE', pathOf({ id: 'run_x' }), {}, 405],
-    ['GET', `${pathOf({ id: 'run_x' })}/append`, {}, 405],
+    ['PUT', `${pathOf({ id: 'run_x' })}/append`, {}, 405],
   ])('refuses %s %s %j with %i', async (method, path, headers, status) => {
     await using t = await stillEngine()
     expect((await ask(createHandler(t.engine), path, { method, headers })).status).toBe(status)

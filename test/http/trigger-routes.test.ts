@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Engine, task } from 'waitpoint'
-import { createHandler, type Handler, type HandlerLimits } from 'waitpoint/http'
+import { createHandler, type Handler, type HandlerLimits, serve } from 'waitpoint/http'
 import type { TestEngine } from 'waitpoint/testing'
 import { z } from 'zod'
 import { accessToken, ask, OTHER_SECRET, request, SECRET, stillEngine } from './requests.ts'
@@ -65,7 +65,7 @@ describe('triggering a run', () => {
     }),
   )
 
-  it('takes the options that we have, and leaves those alone that only the service has', () =>
+  it('takes the options that we have, and leaves those alone that change nothing here', () =>
     onBench({}, async ({ handler, engine, clock }) => {
       const metadata = { step: 1 }
       const ours = {
@@ -81,8 +81,12 @@ describe('triggering a run', () => {
         machine: 'large-1x',
         priority: 5,
         region: 'eu',
-        test: true,
+        test: false,
+        resumeParentOnCompletion: false,
+        parentRunId: 'run_theirs',
         lockToVersion: '1',
+        externalDeploymentId: 'sha',
+        idempotencyKeyOptions: { key: 'k', scope: 'run' },
         payloadSize: 2,
       }
       const body = { payload: 1, options: { ...ours, ...more, ...theirs }, context: {} }
@@ -113,6 +117,15 @@ describe('triggering a run', () => {
     [400, 'metadata', { options: { metadata: [] } }],
     [400, 'maxAttempts 0', { options: { maxAttempts: 0 } }],
     [400, 'queue', { options: { queue: 'q' } }],
+    [400, '"queue.concurrencyLimit"', { options: { queue: { name: 'q', concurrencyLimit: 1 } } }],
+    [400, '"debounce"', { options: { debounce: { key: 'k', delay: '1s' } } }],
+    [400, '"concurrency"', { options: { concurrency: [{ total: 1 }] } }],
+    [400, '"gates"', { options: { gates: [{ queue: 'q' }] } }],
+    [400, '"resumeParentOnCompletion"', { options: { resumeParentOnCompletion: true } }],
+    [400, '"dependentAttempt"', { options: { dependentAttempt: 'attempt_1' } }],
+    [400, '"test"', { options: { test: true } }],
+    [400, '"dely": use delay, ttl', { options: { dely: '1h' } }],
+    [400, '"toString"', '{"options":{"toString":1}}'],
     [400, 'concurrencyKey', { options: { concurrencyKey: '' } }],
     [400, 'an idempotencyKey of 11 characters', { options: { idempotencyKey: 'x'.repeat(11) } }],
     [422, 'Runs can only have 2 tags', { options: { tags: ['a', 'b', 'c'] } }],
@@ -189,6 +202,17 @@ describe('a payload that is sent ahead', () => {
     expect(status).toBe(200)
     return body as Place
   }
+
+  it('goes to the address under which it was asked for, wherever a server listens', async () => {
+    await using t = await stillEngine()
+    await using _server = await serve(t.engine)
+    const handler = createHandler(t.engine, { basePath: '/engine' })
+    const { body } = await ask(handler, 'PUT http://public.test/engine/api/v2/packets/x')
+    expect((body as Place).presignedUrl).toMatch(/^http:\/\/public\.test\/engine\/api\/v2\/packets\/packet_/)
+    await using other = await stillEngine({ baseUrl: 'https://given.test' })
+    const given = await reserve(createHandler(other.engine))
+    expect(given.presignedUrl).toMatch(/^https:\/\/given\.test\/api\/v2/)
+  })
 
   const put = (handler: Handler, { presignedUrl }: Place, body: string): Promise<Response> =>
     handler(

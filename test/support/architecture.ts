@@ -21,9 +21,14 @@ const COMPOSITION_ROOTS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** What a client shares with the engine at run time: of all else in core it sees the types. */
-const LOADED_BY_CLIENTS = ['cursor-page', 'errors', 'retry', 'run-failure', 'run-status'].map(
-  (name) => `src/core/${name}.ts`,
-)
+const LOADED_BY_CLIENTS = [
+  'cursor-page',
+  'errors',
+  'retry',
+  'run-failure',
+  'run-status',
+  'stream-reading',
+].map((name) => `src/core/${name}.ts`)
 
 /** What another process does is in no clock's time: a storage that waits for it has real timers, in this file. */
 const REAL_TIMER = 'src/storage/real-timer.ts'

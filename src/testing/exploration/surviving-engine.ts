@@ -133,6 +133,7 @@ export class SurvivingEngine {
       poll: (run) => this.survive((engine) => engine.runs.poll(run)),
       cancel: (run) => this.survive((engine) => engine.runs.cancel(run)),
       replay: async (run) => this.#handle(await this.survive((engine) => engine.runs.replay(run))),
+      reschedule: (run, options) => this.survive((engine) => engine.runs.reschedule(run, options)),
       list: (params = {}) =>
         this.#list((engine, after) => engine.runs.list(after === undefined ? params : { ...params, after })),
       subscribeToRun: <Task extends AnyTask = AnyTask>(run: Parameters<RunsNamespace['poll']>[0]) => {

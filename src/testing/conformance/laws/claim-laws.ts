@@ -77,7 +77,7 @@ export const claimLaws: readonly Law[] = [
   },
   {
     id: 'runs.claim/delayed-runs-at-their-instant',
-    law: 'A DELAYED run is claimed from wakeAt on, among the queued by that instant.',
+    law: 'A DELAYED run is claimed from wakeAt on, wherever that was moved meanwhile, among the queued by that instant.',
     async check(s) {
       await s.insertRun('delayed', { status: 'DELAYED', wakeAt: s.at(10) })
       await s.insertRun('later', {}, 15)
@@ -90,6 +90,13 @@ export const claimLaws: readonly Law[] = [
         ['delayed', 'last'],
       )
       same('its wakeAt', runs.find(({ id }) => id === 'delayed')?.wakeAt, undefined)
+      await s.insertRun('sooner', { status: 'DELAYED', wakeAt: s.at(90) }, 30)
+      await s.insertRun('put off', { status: 'DELAYED', wakeAt: s.at(40) }, 30)
+      await s.update({ id: 'sooner' }, { status: 'DELAYED', wakeAt: s.at(50) }, 31)
+      await s.update({ id: 'put off' }, { status: 'DELAYED', wakeAt: s.at(70) }, 31)
+      same('before it was moved to', idsOf((await s.claim({ now: 49 })).runs), [])
+      same('when it was moved to', idsOf((await s.claim({ now: 50 })).runs), ['sooner'])
+      same('put off until', idsOf((await s.claim({ now: 70 })).runs), ['put off'])
     },
   },
   {
