@@ -4,10 +4,9 @@ import { createHandler } from 'waitpoint/http'
 import type { TestEngine } from 'waitpoint/testing'
 import { bodyTask } from '../support/body-task.ts'
 import { CountSource, numbers, PushSource, sourceOf, watchers } from '../support/streams.ts'
+import { turn } from '../support/turn.ts'
 import { accessToken, request, SECRET, stillEngine } from './requests.ts'
 import { EventReader, get, type ReceivedEvent } from './server-events.ts'
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 interface RunPart {
   readonly type: string

@@ -4,10 +4,9 @@ import { createHandler, type Handler } from 'waitpoint/http'
 import type { TestEngine } from 'waitpoint/testing'
 import { bodyTask } from '../support/body-task.ts'
 import { watchers } from '../support/streams.ts'
+import { turn } from '../support/turn.ts'
 import { accessToken, stillEngine } from './requests.ts'
 import { get } from './server-events.ts'
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 interface Message {
   readonly key?: string

@@ -4,10 +4,9 @@ import { createHandler } from 'waitpoint/http'
 import type { TestEngine } from 'waitpoint/testing'
 import { bodyTask } from '../support/body-task.ts'
 import { CountSource, numbers, PushSource, reportedErrors, sourceOf, watchers } from '../support/streams.ts'
+import { turn } from '../support/turn.ts'
 import { accessToken, stillEngine } from './requests.ts'
 import { EventReader, get, numbered } from './server-events.ts'
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** A task whose stream `k` is what the test pushes. */
 function pushing(): { readonly source: PushSource<string>; readonly body: ReturnType<typeof taskOf> } {

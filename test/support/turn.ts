@@ -5,3 +5,8 @@ export async function turn(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
   if (process.env['WAITPOINT_STORAGE'] === 'postgres') await postgresAtRest()
 }
+
+/** Turns of the event loop until something is so: microtasks alone would keep a storage that is far away from answering. */
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await turn()
+}
