@@ -13,6 +13,12 @@ const explored = [
   'test/scenarios/every-schedule.test.ts',
 ]
 
+/** What says for itself which storages it is about: nothing of it is another on a server. */
+const onStoragesOfTheirOwn = [
+  'test/testing/conformance/**/*.test.ts',
+  'test/scenarios/http-stalled-reader.test.ts',
+]
+
 /** What runs against the published client, with packages of its own: each folder is a project. */
 const apart = ['test/{clients,browser}/**']
 
@@ -33,11 +39,15 @@ const onPostgres = {
   test: {
     name: 'core-postgres',
     include: core,
-    exclude: explored,
+    exclude: [...explored, ...onStoragesOfTheirOwn],
     env: { WAITPOINT_STORAGE: 'postgres' },
-    // A property of a hundred engines asks the server some ten thousand things.
-    testTimeout: 180_000,
+    testTimeout: 60_000,
     globalSetup: 'test/databases/postgres/setup.ts',
+    // One file after the other in one process: a statement that was planned once is planned for all of them.
+    isolate: false,
+    // While one waits for the server another one works. In a group of its own: the others have as many as are usual.
+    maxWorkers: 2,
+    sequence: { groupOrder: 1 },
   },
 }
 

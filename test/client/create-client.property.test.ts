@@ -9,6 +9,7 @@ import {
 } from 'waitpoint'
 import { createTestEngine, type TestEngine } from 'waitpoint/testing'
 import { SECRET } from '../http/requests.ts'
+import { cases } from '../support/cases.ts'
 import { collect } from '../support/streams.ts'
 import { type Namespaces, reachedEngine } from './reached-engine.ts'
 
@@ -308,7 +309,9 @@ async function everything({ clock, engine }: TestEngine): Promise<unknown> {
 
 describe('a client beside the engine itself', () => {
   it('answers the same to any program of token operations', () =>
-    fc.assert(fc.asyncProperty(fc.array(tokenOperations, { maxLength: 12 }), bothWays), { numRuns: 150 }))
+    fc.assert(fc.asyncProperty(fc.array(tokenOperations, { maxLength: 12 }), bothWays), {
+      numRuns: cases(150),
+    }))
 
   it('answers the same to any program of runs and tokens', () =>
     fc.assert(
@@ -316,6 +319,6 @@ describe('a client beside the engine itself', () => {
         fc.array(fc.oneof(runOperations, runOperations, tokenOperations), { maxLength: 12 }),
         bothWays,
       ),
-      { numRuns: 100 },
+      { numRuns: cases(100) },
     ))
 })

@@ -4,6 +4,7 @@ import type { RunTools, StreamLaggedError, StreamOptions } from 'waitpoint'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
 import { memoryOfProject } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
+import { cases } from '../support/cases.ts'
 import {
   collect,
   collectUntilError,
@@ -64,7 +65,7 @@ describe('StreamPipe', () => {
               { historyChunks: history },
             ),
         ),
-        { numRuns: 40 },
+        { numRuns: cases(40) },
       ))
 
     it('keeps large chunks from being pushed out of a small history before they were read', () =>

@@ -5,6 +5,7 @@ import { createDeferred } from '../../src/primitives/deferred.ts'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
 import { memoryOfProject } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
+import { cases } from '../support/cases.ts'
 import {
   chunksOf,
   collect,
@@ -86,7 +87,7 @@ describe('StreamReader', () => {
         expect(late.filter((item) => typeof item === 'number')).toHaveLength(Math.min(total, historyChunks))
         expect(endOf(late)).toBe(total)
       }),
-      { numRuns: 60 },
+      { numRuns: cases(60) },
     ))
 
   it('gets everything within the history, however late', async () => {

@@ -6,6 +6,7 @@ import { createDeferred } from '../../src/primitives/deferred.ts'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
 import { projectStorage } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
+import { cases } from '../support/cases.ts'
 import {
   collect,
   collectUntilError,
@@ -167,7 +168,7 @@ describe('withStreams', () => {
           expect(watchers(t.engine)).toBe(0)
         },
       ),
-      { numRuns: 100 },
+      { numRuns: cases(100) },
     ))
 
   it('shows a run without streams from its first to its last state', async () => {

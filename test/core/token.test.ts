@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { TokenStatus, WaitNamespace } from 'waitpoint'
 import { createTestEngine, type TestClock } from 'waitpoint/testing'
+import { cases } from '../support/cases.ts'
 import { jsonValue } from '../support/json-value.ts'
 
 const START = Date.UTC(2000, 0, 1)
@@ -175,7 +176,7 @@ describe('a token', () => {
         for (const index of pair.ids.keys()) await pair.retrieve(index)
         await pair.list(undefined, undefined)
       }),
-      { numRuns: 300 },
+      { numRuns: cases(300) },
     )
   })
 
@@ -203,7 +204,7 @@ describe('a token', () => {
         await t.clock.advance(100)
         expect(await wait.retrieveToken(token)).toMatchObject({ status: final })
       }),
-      { numRuns: 50 },
+      { numRuns: cases(50) },
     )
   })
 })

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { isFarAway } from '../support/abandon.ts'
+import { cases } from '../support/cases.ts'
 import {
   type Credential,
   CREDENTIALS,
@@ -15,7 +17,9 @@ import { digestOf } from './storage-digest.ts'
 
 /** Requests to one engine, one after the other: enough for what one does to matter to the next. */
 const LONGEST_SEQUENCE = 40
-const SEQUENCES = 400
+const SEQUENCES = cases(400)
+/** How many requests these are at least: of few sequences the length varies more. */
+const FEWEST_REQUESTS = isFarAway() ? 400 : 7_500
 
 interface Draft {
   readonly row: RouteRow
@@ -196,7 +200,7 @@ describe('all routes, sent anything', () => {
       for (const each of drafts) await send(each, world)
     })
     await fc.assert(law, { numRuns: SEQUENCES })
-    expect(count).toBeGreaterThan(7_500)
+    expect(count).toBeGreaterThan(FEWEST_REQUESTS)
     // It would prove nothing if nothing ever got through.
     expect(through).toBeGreaterThan(count / 10)
   }, 60_000)

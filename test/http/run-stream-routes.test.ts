@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createHandler } from 'waitpoint/http'
 import type { TestEngine } from 'waitpoint/testing'
 import { bodyTask } from '../support/body-task.ts'
+import { cases } from '../support/cases.ts'
 import { CountSource, numbers, PushSource, sourceOf, watchers } from '../support/streams.ts'
 import { turn } from '../support/turn.ts'
 import { accessToken, request, SECRET, stillEngine } from './requests.ts'
@@ -68,7 +69,7 @@ describe('following a run by plain server-sent events', () => {
         expect(last === undefined ? '' : partOf(last).run?.status).toBe('COMPLETED')
         expect(watchers(t.engine)).toBe(0)
       }),
-      { numRuns: 30 },
+      { numRuns: cases(30) },
     ))
 
   it('shows the run, then chunks after a run part that lists their key, and last the run as it ended', async () => {

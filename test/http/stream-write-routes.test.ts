@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createHandler, type Handler } from 'waitpoint/http'
 import { bodyTask } from '../support/body-task.ts'
+import { cases } from '../support/cases.ts'
 import { collect, numbers, watchers } from '../support/streams.ts'
 import { accessToken, chunked, request, type RequestParts, SECRET, stillEngine } from './requests.ts'
 
@@ -81,7 +82,7 @@ describe('writing to a stream of a run over HTTP', () => {
             expect(await end()).toEqual(JSON.parse(JSON.stringify(values)))
           }),
       ),
-      { numRuns: 25 },
+      { numRuns: cases(25) },
     ))
 
   it('announces a key, and says that it takes the first version of writing', () =>

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { RunTools } from 'waitpoint'
 import { createTestEngine } from 'waitpoint/testing'
 import { bodyTask } from '../support/body-task.ts'
+import { cases } from '../support/cases.ts'
 
 const START = Date.UTC(2000, 0, 1)
 
@@ -116,7 +117,7 @@ describe('waits in parallel', () => {
         await t.clock.settle()
         expect(t.engine.stats()).toMatchObject({ attempts: 0, executing: 0, waits: 0 })
       }),
-      { numRuns: 60 },
+      { numRuns: cases(60) },
     )
   })
 
