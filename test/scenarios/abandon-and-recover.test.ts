@@ -123,7 +123,9 @@ async function crashAt(point: CrashPoint | undefined): Promise<{
   const { tasks, review } = approval(world)
   const opening = createTestEngine({ tasks, storage: ports.storage, clock: ports.clock, seed: 'first' })
   await act(opening, clock, review)
-  const { calls, hasCrashed } = ports
+  const { calls } = ports
+  // Over a wire the number of calls is a matter of luck: the last one may be of the close, which would never be answered.
+  const hasCrashed = !ports.survive()
   if (!hasCrashed) await (await opening).close()
   return { end: await recover(storage, clock, world), calls, hasCrashed }
 }
