@@ -30,7 +30,7 @@ const onSqlite = {
   test: { name: 'core-sqlite', include: core, exclude: explored, env: { WAITPOINT_STORAGE: 'sqlite' } },
 }
 
-/** `WAITPOINT_STORAGE=postgres npm test` drives the engine on the Postgres server of the run as well. It takes minutes. */
+/** `WAITPOINT_STORAGE=postgres npm test` drives the engine on the Postgres server of the run as well. */
 const asksForPostgres = process.env['WAITPOINT_STORAGE'] === 'postgres'
 // Each project says for itself what it is driven on.
 delete process.env['WAITPOINT_STORAGE']
