@@ -23,6 +23,8 @@ interface Made {
 
 const echo = task({
   id: 'echo',
+  // Ids and jitter are drawn from one source: which comes first is a matter of turns, of which a client takes more.
+  retry: { maxAttempts: 1, randomize: false },
   run: async (
     payload: { readonly value?: unknown; readonly fails?: string; readonly token?: string },
     tools,
