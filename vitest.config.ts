@@ -25,7 +25,7 @@ const onSqlite = {
   test: { name: 'core-sqlite', include: core, exclude: once, env: { WAITPOINT_STORAGE: 'sqlite' } },
 }
 
-/** `WAITPOINT_STORAGE=postgres npm test` drives the engine on the Postgres server of the run as well. It takes minutes. */
+/** `WAITPOINT_STORAGE=postgres npm test` drives the engine on the Postgres server of the run as well. */
 const asksForPostgres = process.env['WAITPOINT_STORAGE'] === 'postgres'
 // Each project says for itself what it is driven on.
 delete process.env['WAITPOINT_STORAGE']
@@ -36,9 +36,14 @@ const onPostgres = {
     include: core,
     exclude: once,
     env: { WAITPOINT_STORAGE: 'postgres' },
-    // A property of a hundred engines asks the server some ten thousand things.
+    // A property asks the server thousands of things.
     testTimeout: 180_000,
     globalSetup: 'test/databases/postgres/setup.ts',
+    // One file after the other in one process: a statement that was planned once is planned for all of them.
+    isolate: false,
+    // While one waits for the server another one works. In a group of its own: the others have as many as are usual.
+    maxWorkers: 2,
+    sequence: { groupOrder: 1 },
   },
 }
 

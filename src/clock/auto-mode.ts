@@ -56,8 +56,12 @@ export class AutoMode {
         await macrotaskTurn()
         if (this.#isCalled() || this.#fireDue() || pulse.beats !== beats || !this.#isDemanded) continue
         if (ledger.hasExternals) break
+        if (this.#time.hasIo()) {
+          await this.#time.ioEnded()
+          continue
+        }
         if (this.#isHeldUp) {
-          if (await pulse.next({ patienceMs: ioGraceMs })) continue
+          if ((await pulse.next({ patienceMs: ioGraceMs })) || this.#time.hasIo()) continue
           ledger.losePatience()
         }
         if (!this.#isCalled() && !this.#goOn()) break

@@ -4,6 +4,7 @@ import { AutoMode } from './auto-mode.ts'
 import { CallQueue } from './call-queue.ts'
 import { type ClockCalls, clockCalls, toInstant } from './clock-calls.ts'
 import { LeftoverError } from './clock-errors.ts'
+import type { RealIo } from './real-io.ts'
 import { Sleeper } from './sleeper.ts'
 import type { TravelOptions } from './time-travel.ts'
 import { renderTimeline } from './timeline.ts'
@@ -38,6 +39,8 @@ export interface TestClockOptions {
   readonly onUnanswered?: 'error' | 'timeout' | undefined
   /** The id of the run whose code is calling, if any: it must not wait for the clock to come to rest. */
   readonly currentRun?: (() => string | undefined) | undefined
+  /** Real I/O that holds do not tell of. */
+  readonly io?: RealIo | undefined
 }
 
 /** Virtual time: nothing happens before a test wants it, and everything happens in the same order every time. */
@@ -75,7 +78,8 @@ export function testClock(options: TestClockOptions = {}): TestClock {
   requireWhole(maxSteps, 'maxSteps', { from: 1 })
   const currentRun = options.currentRun ?? (() => undefined)
 
-  const time = new VirtualTime({ start: toInstant(start), ioGraceMs, maxSteps, failsUnanswered })
+  const { io } = options
+  const time = new VirtualTime({ start: toInstant(start), ioGraceMs, maxSteps, failsUnanswered, io })
   const queue = new CallQueue()
   const autoMode = new AutoMode({ time, mayMove: mode === 'auto', isCalled: () => !queue.isIdle })
   time.pulse.onBeat(() => autoMode.wake())
@@ -118,6 +122,7 @@ const NAMES: OptionNames<TestClockOptions> = {
   maxSteps: true,
   onUnanswered: true,
   currentRun: true,
+  io: true,
 }
 const FIRST_INSTANT = Date.UTC(2000, 0, 1)
 const MODES = ['auto', 'manual', 'frozen'] as const

@@ -3,6 +3,7 @@ import { StillBusyError, StuckError } from './clock-errors.ts'
 import { HoldLedger } from './hold-ledger.ts'
 import { macrotaskTurn } from './macrotask-turn.ts'
 import { Pulse } from './pulse.ts'
+import type { RealIo } from './real-io.ts'
 import { StepBudget } from './step-budget.ts'
 import type { ClockView } from './timeline.ts'
 import { VirtualTimers } from './virtual-timers.ts'
@@ -13,6 +14,7 @@ export interface VirtualTimeOptions {
   readonly maxSteps: number
   /** Whether a token that nobody answers is an error before its default time-out. */
   readonly failsUnanswered: boolean
+  readonly io?: RealIo | undefined
 }
 
 export interface SettleOptions {
@@ -29,13 +31,15 @@ export class VirtualTime {
   readonly ioGraceMs: number
   readonly #maxSteps: number
   readonly #failsUnanswered: boolean
+  readonly #io: RealIo | undefined
 
-  constructor({ start, ioGraceMs, maxSteps, failsUnanswered }: VirtualTimeOptions) {
+  constructor({ start, ioGraceMs, maxSteps, failsUnanswered, io }: VirtualTimeOptions) {
     this.timers = new VirtualTimers({ start, pulse: this.pulse })
     this.ledger = new HoldLedger(this.pulse)
     this.ioGraceMs = ioGraceMs
     this.#maxSteps = maxSteps
     this.#failsUnanswered = failsUnanswered
+    this.#io = io
   }
 
   get view(): ClockView {
@@ -57,6 +61,15 @@ export class VirtualTime {
     return new StepBudget(this.#maxSteps)
   }
 
+  /** Whether there is real I/O under way that nobody holds the clock for: nothing is decided before `ioEnded`. */
+  hasIo(): boolean {
+    return this.#io?.isUnderWay === true
+  }
+
+  async ioEnded(): Promise<void> {
+    await this.#io?.ended()
+  }
+
   /**
    * Runs what can run at this instant: until a turn of the event loop has passed in which nothing happened, no timer
    * is due and nobody is busy.
@@ -71,6 +84,7 @@ export class VirtualTime {
       await macrotaskTurn()
       const fired = this.timers.fireDue()
       if (fired !== undefined) budget.spend(fired.label)
+      else if (this.hasIo()) await this.ioEnded()
       else if (this.pulse.beats === beats && (await this.#isAtRest(signal))) return
     }
   }
@@ -79,7 +93,7 @@ export class VirtualTime {
     const { ledger, pulse, ioGraceMs } = this
     if (!ledger.hasExternals && !ledger.isBusy) return true
     const hasMoved = await pulse.next({ patienceMs: ledger.hasExternals ? Infinity : ioGraceMs, signal })
-    if (!hasMoved) throw new StillBusyError(ledger.busy, ioGraceMs)
+    if (!hasMoved && !this.hasIo()) throw new StillBusyError(ledger.busy, ioGraceMs)
     return false
   }
 }

@@ -3,6 +3,7 @@ import type { CancelTimer } from '../contract/clock.ts'
 import type { RunRecord } from '../contract/records.ts'
 import type { Awaitable, RunClaim, RunClaimed } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
+import { createDeferred, type Deferred } from '../primitives/deferred.ts'
 import type { AttemptEnd } from './attempt.ts'
 import { readOverrides, TaskCaller } from './attempt.ts'
 import type { AttemptStreams } from './attempt-ending.ts'
@@ -58,6 +59,8 @@ export class Executor {
   readonly #graces = new Map<RunScope, CancelTimer>()
   #isClaimSet = false
   #isClaiming = false
+  /** For who waits for the answer to the claim under way. */
+  #claimAnswered: Deferred<void> | undefined
   /** Claims so far, and for how many runs the last one was while its answer is not known. */
   #claims = 0
   #unanswered: number | undefined
@@ -83,6 +86,13 @@ export class Executor {
   /** Attempts under way here. */
   get scopes(): ReadonlyMap<string, RunScope> {
     return this.#scopes
+  }
+
+  /** Resolves when no claim is out whose answer may be runs that, as storage sees it, execute here already. */
+  async claimAnswered(): Promise<void> {
+    if (!this.#isClaiming) return
+    this.#claimAnswered ??= createDeferred<void>()
+    await this.#claimAnswered.promise
   }
 
   /** Claims what can run, in a microtask of its own: many triggers of one turn are one claim. */
@@ -216,7 +226,7 @@ export class Executor {
       undefined,
       () => {
         // What it may have claimed waits for its repetition; the slots stay with it.
-        this.#isClaiming = false
+        this.#endClaim()
         if (this.#unanswered === undefined) slots.endClaim()
         this.#options.ticker.catchUp('a claim that failed')
       },
@@ -224,7 +234,7 @@ export class Executor {
   }
 
   #claimed({ runs, ended }: RunClaimed, { by, limit }: RunClaim): void {
-    this.#isClaiming = false
+    this.#endClaim()
     this.#unanswered = undefined
     this.#mayHaveMore ||= runs.length === limit
     this.#options.journal.runs(ended)
@@ -232,6 +242,13 @@ export class Executor {
     if (by === this.#options.host.owner) for (const record of runs) this.#start(record)
     this.#options.slots.endClaim()
     if (this.#mayHaveMore) this.poke()
+  }
+
+  /** Whoever waits for it goes on in a microtask, when its runs have been started. */
+  #endClaim(): void {
+    this.#isClaiming = false
+    this.#claimAnswered?.resolve()
+    this.#claimAnswered = undefined
   }
 
   #start(record: RunRecord): void {

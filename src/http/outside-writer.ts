@@ -132,6 +132,10 @@ export class OutsideWriter {
     if (scope?.isEnded === false) return scope
     const record = await this.#kernel.call(() => host.storage.runs.get(runId))
     if (record === undefined) throw new Refusal(404, 'Run not found')
+    // Claimed a moment ago: the answer that has it execute here may be on its way.
+    if (record.status === 'EXECUTING' && record.owner === host.owner) await executor.claimAnswered()
+    const started = executor.scopes.get(runId)
+    if (started?.isEnded === false) return started
     const cannot = cannotWrite(runId, key)
     if (isFinal(record.status) || record.returned) throw new Refusal(400, `${cannot}: it has ended`)
     throw new Refusal(

@@ -1,18 +1,16 @@
 import type { Storage } from '../contract/storage.ts'
-import { macrotaskTurn } from '../clock/macrotask-turn.ts'
 import { sha256 } from '../primitives/digest.ts'
 import { postgresStorage } from '../storage/postgres.ts'
 import { openPool, type PostgresPool } from '../storage/postgres-pool.ts'
 import { schemaSql } from '../storage/postgres-schema.ts'
 import { SchemaLease, SchemaLender } from './schema-lender.ts'
+import { statements } from './statements.ts'
 import { TestError } from './test-error.ts'
 
 const CONNECTIONS = 4
 /** Nobody else is there to hear of: a test clock would not like to be told by a real one. */
 const NEVER_MS = 60_000
 
-/** Statements under way. */
-const underWay = new Set<Promise<unknown>>()
 let pool: PostgresPool | undefined
 let lender: SchemaLender | undefined
 
@@ -30,23 +28,9 @@ export function temporaryPostgres(): Storage {
   return lentStorage(shared, new SchemaLease(lender))
 }
 
-/** Resolves once no statement is under way, nor one that the answers to these have led to. */
-export async function postgresAtRest(): Promise<void> {
-  while (underWay.size > 0) {
-    await Promise.allSettled(underWay)
-    await macrotaskTurn()
-  }
-}
-
 function watchedPool(watched: PostgresPool): PostgresPool {
   return {
-    query(text, values) {
-      const answer = watched.query(text, values)
-      underWay.add(answer)
-      const done = (): boolean => underWay.delete(answer)
-      answer.then(done, done)
-      return answer
-    },
+    query: (text, values) => statements.watch(watched.query(text, values)),
     connect: () => watched.connect(),
   }
 }
@@ -70,10 +54,7 @@ function lentStorage(shared: PostgresPool, lease: SchemaLease): Storage {
     tokens: passing('tokens'),
     chunks: passing('chunks'),
     settings: passing('settings'),
-    async open() {
-      await lease.take()
-      await current().open()
-    },
+    open: () => statements.watch(lease.take().then(() => current().open())),
     tick: (request) => current().tick(request),
     subscribe: (owner, listener) => current().subscribe(owner, listener),
     async leave(request) {

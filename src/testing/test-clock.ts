@@ -5,9 +5,10 @@ import {
 } from '../clock/test-clock.ts'
 import { requireObject } from '../primitives/require.ts'
 import { currentScope } from '../core/run-scope.ts'
+import { statements } from './statements.ts'
 
 /** Options of `testClock`; all have defaults. */
-export type TestClockOptions = Omit<BareOptions, 'currentRun'>
+export type TestClockOptions = Omit<BareOptions, 'currentRun' | 'io'>
 
 /**
  * Creates a clock that is moved by tests. It touches no globals, and any number of them live side by side.
@@ -23,7 +24,7 @@ export type TestClockOptions = Omit<BareOptions, 'currentRun'>
  */
 export function testClock(options: TestClockOptions = {}): TestClock {
   requireObject(options, 'the options of testClock')
-  return bareTestClock({ ...options, currentRun })
+  return bareTestClock({ ...options, currentRun, io: statements })
 }
 
 /** The run whose code is calling, as long as its attempt lasts. */

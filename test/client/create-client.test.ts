@@ -5,6 +5,7 @@ import { ApiError, createClient } from 'waitpoint/client'
 import { createHandler, serve } from 'waitpoint/http'
 import { accessToken, SECRET } from '../http/requests.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
+import { cases } from '../support/cases.ts'
 import {
   chunksOf,
   collect,
@@ -16,9 +17,9 @@ import {
   sourceOf,
   watchers,
 } from '../support/streams.ts'
+import { until } from '../support/turn.ts'
 import { CuttingFetch } from './cutting-fetch.ts'
 import { type Namespaces, reachedEngine } from './reached-engine.ts'
-import { casesOf } from '../support/cases.ts'
 
 /** All parts of a subscription over the wire, in short. */
 async function followFrom({ runs }: Pick<Namespaces, 'runs'>, id: string): Promise<ShortPart[]> {
@@ -116,7 +117,7 @@ describe('createClient', () => {
           expect(watchers(t.engine)).toBe(0)
         },
       ),
-      { numRuns: casesOf(40) },
+      { numRuns: cases(40) },
     ))
 
   it('shows a run that has ended, and all its chunks, as the engine does', async () => {
@@ -153,6 +154,7 @@ describe('createClient', () => {
     const { client } = t
     const run = await client.tasks.trigger<typeof body>('body', null)
     const read = collect(client.streams.read(run, 'k', { startIndex: 1 }))
+    await until(() => t.engine.stats().executing === 1)
     for (const chunk of [{ at: 1 }, 'text', null]) await client.streams.append('k', chunk, { target: run })
     gate.end()
     expect(await read).toEqual([{ at: 1 }, 'text', null])

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createDeferred } from '../../src/primitives/deferred.ts'
 import type { WaitedToken, WaitingRun } from '../../src/clock/wait-graph.ts'
 import { testClock, type TestClock, type TestClockOptions } from '../../src/clock/test-clock.ts'
+import { Statements } from '../../src/testing/statements.ts'
 import { runInChild } from './child-process.ts'
 
 const START = Date.UTC(2000, 0, 1)
@@ -82,6 +83,19 @@ describe('mode auto', () => {
     await macrotask()
     expect(clock.now()).toBe(START)
     expect(await outcome).toBe(5)
+  })
+
+  it('stands still while there is real I/O, and is not stuck while it may bring what is awaited', async () => {
+    const io = new Statements()
+    const clock = testClock({ ioGraceMs: 0, io })
+    const { arrive, outcome } = demand(clock)
+    const asked = io.watch(turns(20))
+    clock.hold({ kind: 'call', id: 'storage.tick' })
+    await turns(5)
+    expect(clock.now()).toBe(START)
+    await asked
+    arrive()
+    expect(await outcome).toBe(0)
   })
 
   it('gives streams whose run has returned real time, as long as they give signs of life', async () => {

@@ -2,6 +2,7 @@ import { setImmediate as macrotask } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { testClock, type TestClock } from '../../src/clock/test-clock.ts'
+import { Statements } from '../../src/testing/statements.ts'
 
 const START = Date.UTC(2000, 0, 1)
 
@@ -9,6 +10,10 @@ const START = Date.UTC(2000, 0, 1)
 const chains = fc.array(fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength: 4 }), {
   maxLength: 8,
 })
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await macrotask()
+}
 
 type Log = (readonly [name: string, at: number])[]
 
@@ -54,6 +59,24 @@ describe('settle', () => {
     expect(turns).toBe(20)
     expect(clock.now()).toBe(START)
     await working
+  })
+
+  it('waits for real I/O that nobody holds it for, however long it takes, and for what it led to', async () => {
+    const io = new Statements()
+    const clock = testClock({ ioGraceMs: 0, io })
+    const seen: string[] = []
+    const ask = async (): Promise<void> => {
+      const release = clock.hold({ kind: 'call', id: 'storage.tick' })
+      await io.watch(turns(20))
+      release()
+      clock.setTimer(START, () => seen.push('fired'))
+      await io.watch(turns(20))
+      seen.push('answered')
+    }
+    const asked = ask()
+    await clock.settle()
+    expect(seen).toEqual(['fired', 'answered'])
+    await asked
   })
 
   it('rejects when somebody does nothing for the real time of grace, and says who', async () => {

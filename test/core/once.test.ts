@@ -3,6 +3,7 @@ import { once, type RunTools } from 'waitpoint'
 import { createTestEngine, testClock } from 'waitpoint/testing'
 import { abandonable, projectStorage } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
+import { until } from '../support/turn.ts'
 
 /** Runs `body` as a task that may try three times. */
 async function retried<Output>(body: (tools: RunTools) => Output | Promise<Output>): Promise<Output> {
@@ -145,7 +146,7 @@ describe('once', () => {
     const ports = abandonable(clock, storage)
     const first = await createTestEngine({ tasks: [only], clock: ports.clock, storage: ports.storage })
     await first.engine.trigger(only, null)
-    while (stuck.length === 0) await Promise.resolve()
+    await until(() => stuck.length > 0)
     ports.abandon()
     await using second = await createTestEngine({ tasks: [only], clock, storage, seed: 2 })
     await clock.advance('31s')
@@ -167,7 +168,7 @@ describe('once', () => {
     const ports = abandonable(clock, storage)
     const first = await createTestEngine({ tasks: [only], clock: ports.clock, storage: ports.storage })
     const run = await first.engine.trigger(only, null)
-    while (calls === 0) await Promise.resolve()
+    await until(() => calls > 0)
     await using second = await createTestEngine({ tasks: [only], clock, storage, seed: 2 })
     await clock.advance('31s')
     expect(await second.engine.runs.retrieve(run.id)).toMatchObject({ status: 'COMPLETED', output: 2 })
@@ -184,7 +185,7 @@ describe('once', () => {
     })
     await using t = await createTestEngine({ tasks: [only] })
     const run = await t.engine.trigger(only, null)
-    while (t.engine.stats().executing === 0) await Promise.resolve()
+    await until(() => t.engine.stats().executing > 0)
     await t.engine.runs.cancel(run.id)
     expect(await late).toMatchObject({ code: 'ERR_RUN_CANCELED' })
     expect(calls).toBe(0)

@@ -6,7 +6,7 @@ import { alwaysAsync } from '../../src/testing/async-storage.ts'
 import { projectStorage, storageOfThisProcess } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
-import { casesOf } from '../support/cases.ts'
+import { cases } from '../support/cases.ts'
 
 const IDLE = { attempts: 0, executing: 0, waits: 0 }
 
@@ -422,7 +422,7 @@ describe('limits', () => {
           expect(excesses).toEqual([])
           expect(t.engine.stats()).toMatchObject(IDLE)
         }),
-        { numRuns: casesOf(60) },
+        { numRuns: cases(60) },
       )
     },
   )

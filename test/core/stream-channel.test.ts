@@ -10,8 +10,8 @@ import { createTestEngine } from '../../src/testing/create-test-engine.ts'
 import { wrapStorage } from '../../src/testing/wrapped-storage.ts'
 import { memoryOfProject, projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
+import { cases } from '../support/cases.ts'
 import { numbers, reportedErrors } from '../support/streams.ts'
-import { casesOf } from '../support/cases.ts'
 
 const DONE: SegmentEnd = { reason: 'done' }
 
@@ -239,7 +239,7 @@ describe('StreamChannel', () => {
             expect(await stored()).toEqual({ chunks: numbers(said), end: isEnded ? DONE : undefined })
           }),
       ),
-      { numRuns: casesOf(60) },
+      { numRuns: cases(60) },
     ))
 
   it('keeps the order while storage fails, says so, and goes on when it is back', () =>

@@ -4,6 +4,7 @@ import type { RunTools, StreamLaggedError, StreamOptions } from 'waitpoint'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
 import { memoryOfProject } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
+import { cases } from '../support/cases.ts'
 import {
   collect,
   collectUntilError,
@@ -15,7 +16,6 @@ import {
   watchers,
 } from '../support/streams.ts'
 import { turn } from '../support/turn.ts'
-import { casesOf } from '../support/cases.ts'
 
 /** How far a source may be ahead of a task that reads. */
 const BOUND = 17
@@ -65,7 +65,7 @@ describe('StreamPipe', () => {
               { historyChunks: history },
             ),
         ),
-        { numRuns: casesOf(40) },
+        { numRuns: cases(40) },
       ))
 
     it('keeps large chunks from being pushed out of a small history before they were read', () =>

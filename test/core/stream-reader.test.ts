@@ -8,6 +8,7 @@ import { createTestEngine } from '../../src/testing/create-test-engine.ts'
 import { wrapStorage } from '../../src/testing/wrapped-storage.ts'
 import { memoryOfProject } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
+import { cases } from '../support/cases.ts'
 import {
   chunksOf,
   collect,
@@ -19,7 +20,6 @@ import {
 } from '../support/streams.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
 import { turn } from '../support/turn.ts'
-import { casesOf } from '../support/cases.ts'
 
 const MIB = 1_024 * 1_024
 const sum = (sizes: readonly number[]): number => sizes.reduce((total, size) => total + size, 0)
@@ -127,7 +127,7 @@ describe('StreamReader', () => {
         expect(late.filter((item) => typeof item === 'number')).toHaveLength(Math.min(total, historyChunks))
         expect(endOf(late)).toBe(total)
       }),
-      { numRuns: casesOf(60) },
+      { numRuns: cases(60) },
     ))
 
   it('gets everything within the history, however late', async () => {

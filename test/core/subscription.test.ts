@@ -6,6 +6,7 @@ import { createDeferred } from '../../src/primitives/deferred.ts'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
 import { projectStorage } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
+import { cases } from '../support/cases.ts'
 import {
   collect,
   collectUntilError,
@@ -18,7 +19,6 @@ import {
   watchers,
 } from '../support/streams.ts'
 import { turn } from '../support/turn.ts'
-import { casesOf } from '../support/cases.ts'
 
 async function turns(count: number): Promise<void> {
   for (const _ of numbers(count)) await turn()
@@ -168,7 +168,7 @@ describe('withStreams', () => {
           expect(watchers(t.engine)).toBe(0)
         },
       ),
-      { numRuns: casesOf(100) },
+      { numRuns: cases(100) },
     ))
 
   it('shows a run without streams from its first to its last state', async () => {

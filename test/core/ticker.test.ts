@@ -4,6 +4,7 @@ import { createTestEngine, type TestClock, testClock, type TestEngine } from 'wa
 import { abandonable, projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
+import { numbers } from '../support/streams.ts'
 
 const START = Date.UTC(2000, 0, 1)
 const manual = { clock: { mode: 'manual' } } as const
@@ -42,7 +43,8 @@ describe('deadlines', () => {
     // Without a fixture, which would show the deadlines a timer stands for.
     const clock = testClock(manual.clock)
     await using engine = createEngine({ clock, storage: projectStorage() })
-    for (let minute = 1_000; minute > 0; minute -= 1) await engine.wait.createToken({ timeout: `${minute}m` })
+    const minutes = numbers(1_001, 1).reverse()
+    await Promise.all(minutes.map((minute) => engine.wait.createToken({ timeout: `${minute}m` })))
     await clock.settle()
     const timers = foreground(clock)
     expect(timers).toHaveLength(1)
@@ -67,7 +69,7 @@ describe('deadlines', () => {
   it('by the thousand at one instant are all met', async () => {
     await using t = await createTestEngine(manual)
     const seen = timeOutsOf(t)
-    for (let count = 0; count < 2_500; count += 1) await t.engine.wait.createToken({ timeout: '1m' })
+    await Promise.all(numbers(2_500).map(() => t.engine.wait.createToken({ timeout: '1m' })))
     await t.clock.advance('1m')
     expect(seen.size).toBe(2_500)
   })

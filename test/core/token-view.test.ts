@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createTestEngine, testClock } from 'waitpoint/testing'
 import { projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
+import { collect } from '../support/streams.ts'
 
 const DAY_SECONDS = 86_400
 const START_SECONDS = Date.UTC(2000, 0, 1) / 1_000
@@ -15,9 +16,9 @@ describe('the address and the access token of a token', () => {
   it('cost nothing until they are read: no signature for 1,000 tokens', async () => {
     await using t = await createTestEngine({ clock: { mode: 'manual' } })
     const { wait } = t.engine
-    const tokens = []
-    for (let count = 0; count < 1_000; count += 1) tokens.push(await wait.createToken())
-    for await (const token of wait.listTokens({ limit: 100 })) await wait.completeToken(token)
+    const tokens = await Promise.all(Array.from({ length: 1_000 }, () => wait.createToken()))
+    const listed = await collect(wait.listTokens({ limit: 100 }))
+    await Promise.all(listed.map((token) => wait.completeToken(token)))
     await wait.retrieveToken(tokens[0]!)
     t.engine.on('token', () => undefined)
     await wait.createToken()

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { TokenStatus, WaitNamespace } from 'waitpoint'
 import { createTestEngine, type TestClock } from 'waitpoint/testing'
+import { cases } from '../support/cases.ts'
 import { jsonValue } from '../support/json-value.ts'
-import { casesOf } from '../support/cases.ts'
 
 const START = Date.UTC(2000, 0, 1)
 
@@ -176,7 +176,7 @@ describe('a token', () => {
         for (const index of pair.ids.keys()) await pair.retrieve(index)
         await pair.list(undefined, undefined)
       }),
-      { numRuns: casesOf(300) },
+      { numRuns: cases(300) },
     )
   })
 
@@ -204,7 +204,7 @@ describe('a token', () => {
         await t.clock.advance(100)
         expect(await wait.retrieveToken(token)).toMatchObject({ status: final })
       }),
-      { numRuns: casesOf(50) },
+      { numRuns: cases(50) },
     )
   })
 })

@@ -6,7 +6,8 @@ import { kernelOf } from '../../src/core/engine.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
 import { ask, stillEngine } from './requests.ts'
-import { type Answer, answered, columns, Subscriber, turn } from './shape-subscriber.ts'
+import { type Answer, answered, columns, Subscriber } from './shape-subscriber.ts'
+import { turn } from '../support/turn.ts'
 
 const sleeping = bodyTask(async ({ wait }) => wait.for({ hours: 1 }))
 const RED = '/realtime/v1/runs?tags=red'

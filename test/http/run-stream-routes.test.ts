@@ -3,12 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { createHandler } from 'waitpoint/http'
 import type { TestEngine } from 'waitpoint/testing'
 import { bodyTask } from '../support/body-task.ts'
+import { cases } from '../support/cases.ts'
 import { CountSource, numbers, PushSource, sourceOf, watchers } from '../support/streams.ts'
+import { turn } from '../support/turn.ts'
 import { accessToken, request, SECRET, stillEngine } from './requests.ts'
 import { EventReader, get, type ReceivedEvent } from './server-events.ts'
-import { casesOf } from '../support/cases.ts'
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 interface RunPart {
   readonly type: string
@@ -70,7 +69,7 @@ describe('following a run by plain server-sent events', () => {
         expect(last === undefined ? '' : partOf(last).run?.status).toBe('COMPLETED')
         expect(watchers(t.engine)).toBe(0)
       }),
-      { numRuns: casesOf(30) },
+      { numRuns: cases(30) },
     ))
 
   it('shows the run, then chunks after a run part that lists their key, and last the run as it ended', async () => {

@@ -6,6 +6,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { createEngine, task, wait } from 'waitpoint'
 import { type HttpServer, serve } from 'waitpoint/http'
 import { runInChild } from '../clock/child-process.ts'
+import { storageOfThisProcess } from '../support/abandon.ts'
 import { SECRET, stillEngine } from './requests.ts'
 
 /** As they were before anything was served. */
@@ -292,7 +293,8 @@ describe('closing a server', () => {
     'ends an answer that is under way, for half a minute at most: read on %j',
     async (isReadOn) => {
       const large = task({ id: 'large', run: () => 'x'.repeat(40_000_000) })
-      await using t = await stillEngine({ tasks: [large], alwaysSerialize: false })
+      const storage = storageOfThisProcess()
+      await using t = await stillEngine({ tasks: [large], storage, alwaysSerialize: false })
       const server = await serve(t.engine)
       const run = await t.engine.trigger(large, undefined)
       await run.outcome()

@@ -1,9 +1,9 @@
 import { createHandler, type Handler } from 'waitpoint/http'
 import type { TestEngine } from 'waitpoint/testing'
 import { get } from './server-events.ts'
+import { turn } from '../support/turn.ts'
 
 /** Everything that is not waiting for time has happened. */
-export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 export interface Message {
   readonly key?: string

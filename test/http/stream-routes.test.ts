@@ -3,12 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { createHandler } from 'waitpoint/http'
 import type { TestEngine } from 'waitpoint/testing'
 import { bodyTask } from '../support/body-task.ts'
+import { cases } from '../support/cases.ts'
 import { CountSource, numbers, PushSource, reportedErrors, sourceOf, watchers } from '../support/streams.ts'
+import { turn } from '../support/turn.ts'
 import { accessToken, stillEngine } from './requests.ts'
 import { EventReader, get, numbered } from './server-events.ts'
-import { casesOf } from '../support/cases.ts'
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** A task whose stream `k` is what the test pushes. */
 function pushing(): { readonly source: PushSource<string>; readonly body: ReturnType<typeof taskOf> } {
@@ -58,7 +57,7 @@ describe('reading a stream over HTTP', () => {
           expect(watchers(t.engine)).toBe(0)
         },
       ),
-      { numRuns: casesOf(30) },
+      { numRuns: cases(30) },
     ))
 
   it.each(['self/x', 'self/x/append', 'a/self/b', 'self'])('reads a stream called %s', async (key) => {
@@ -365,10 +364,10 @@ describe('reading a stream over HTTP', () => {
     const run = await t.engine.trigger(body, null)
     const events = await open(t, pathOf(run))
     await events.next()
-    const next = events.next()
+    const broken = expect(events.next()).rejects.toMatchObject({ code: 'ERR_ENGINE_CLOSED' })
     await turn()
     await t.engine.close()
-    await expect(next).rejects.toMatchObject({ code: 'ERR_ENGINE_CLOSED' })
+    await broken
   })
 
   it('makes no more text than its reader takes', async () => {

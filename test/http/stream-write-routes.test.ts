@@ -1,10 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createHandler, type Handler, type HandlerLimits } from 'waitpoint/http'
+import { projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
+import { cases } from '../support/cases.ts'
+import { steeredStorage } from '../support/steered-storage.ts'
 import { collect, numbers, watchers } from '../support/streams.ts'
+import { turn } from '../support/turn.ts'
 import { accessToken, chunked, request, type RequestParts, SECRET, stillEngine } from './requests.ts'
-import { casesOf } from '../support/cases.ts'
 
 /** A task that waits for an hour, in which others may write. */
 const open = bodyTask(async ({ wait }) => wait.for({ hours: 1 }))
@@ -104,7 +107,7 @@ describe('writing to a stream of a run over HTTP', () => {
             expect(await end()).toEqual(JSON.parse(JSON.stringify(values)))
           }),
       ),
-      { numRuns: casesOf(25) },
+      { numRuns: cases(25) },
     ))
 
   it('announces a key, and says that it takes the first version of writing', () =>
@@ -191,6 +194,20 @@ describe('writing to a stream of a run over HTTP', () => {
       expect(long.status).toBe(413)
       expect(await end()).toEqual([1, 2])
     }))
+
+  it('writes to a run of which storage says that it executes while the answer to the claim is on its way', async () => {
+    const steered = steeredStorage(projectStorage())
+    await using t = await stillEngine({ tasks: [open], storage: steered.storage })
+    const answer = steered.holdAnswer('runs.claim')
+    const run = await t.engine.trigger(open, null)
+    while ((await t.engine.runs.retrieve(run)).status !== 'EXECUTING') await turn()
+    const writing = ask(createHandler(t.engine), pathOf(run), { body: lines(['early']) })
+    await turn()
+    answer()
+    expect((await writing).status).toBe(200)
+    await t.clock.advance('1h')
+    expect(await collect(t.engine.streams.read(run, 'k'))).toEqual(['early'])
+  })
 
   it('refuses runs that have ended, do not execute here, or do not exist', async () => {
     await using t = await stillEngine({ tasks: [open] })

@@ -3,7 +3,9 @@ import { type AnyTask, type Engine, metadata, once, type Storage, task, wait } f
 import { createTestEngine, type TestClock, testClock, type TestEngine } from 'waitpoint/testing'
 import { abandonable, isFarAway, projectStorage } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
+import { cases } from '../support/cases.ts'
 import { crashing, type CrashPoint, pausing } from '../support/crash-point.ts'
+import { numbers } from '../support/streams.ts'
 
 const LEASE_MS = 30_000
 
@@ -121,9 +123,17 @@ async function crashAt(point: CrashPoint | undefined): Promise<{
   const { tasks, review } = approval(world)
   const opening = createTestEngine({ tasks, storage: ports.storage, clock: ports.clock, seed: 'first' })
   await act(opening, clock, review)
-  const { calls, hasCrashed } = ports
+  const { calls } = ports
+  // Over a wire the number of calls is a matter of luck: the last one may be of the close, which would never be answered.
+  const hasCrashed = !ports.survive()
   if (!hasCrashed) await (await opening).close()
   return { end: await recover(storage, clock, world), calls, hasCrashed }
+}
+
+/** As many of them as there are cases for this storage, from the first on. */
+function spread<Item>(items: readonly Item[]): readonly Item[] {
+  const step = items.length / cases(items.length)
+  return items.filter((_, index) => Math.floor(index / step) > Math.floor((index - 1) / step))
 }
 
 describe('a run of an engine that is gone', () => {
@@ -149,7 +159,7 @@ describe('a run of an engine that is gone', () => {
     expect(points.length).toBeGreaterThan(60)
 
     let repeated = 0
-    for (const point of points) {
+    for (const point of spread(points)) {
       const where = `${point.moment} call ${point.call}`
       const { end, hasCrashed } = await crashAt(point)
       expect(hasCrashed || isFarAway(), where).toBe(true)
@@ -173,7 +183,7 @@ describe('a run of an engine that is gone', () => {
 
   it('is not disturbed by what the old process still does when it wakes up', async () => {
     const whole = await crashAt(undefined)
-    for (let call = 1; call <= whole.calls; call += 1) {
+    for (const call of spread(numbers(whole.calls + 1, 1))) {
       const where = `paused at call ${call}`
       const storage = projectStorage()
       const clock = testClock({ mode: 'manual' })

@@ -6,8 +6,7 @@ import type { TestEngine } from 'waitpoint/testing'
 import { SECRET, stillEngine } from '../http/requests.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { CountSource, numbers, PushSource, watchers } from '../support/streams.ts'
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+import { until } from '../support/turn.ts'
 
 /** A response whose body has begun. */
 async function subscribe(
@@ -34,11 +33,6 @@ async function ended(response: IncomingMessage): Promise<boolean> {
     else response.once('close', () => resolve())
   })
   return response.complete
-}
-
-/** Turns of the event loop until something is so. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await turn()
 }
 
 const waiting = bodyTask(async ({ wait, metadata }) => {

@@ -3,6 +3,7 @@ import type { AnyTask, RunTools } from 'waitpoint'
 import { createTestEngine, type TestClock, type TestEngine, testClock } from 'waitpoint/testing'
 import { abandonable, projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
+import { until } from '../support/turn.ts'
 
 const START = Date.UTC(2000, 0, 1)
 const MINUTE_MS = 60_000
@@ -61,7 +62,7 @@ describe('a run whose process dies', () => {
     })
     await onMachines([review], async (machines) => {
       const run = await machines.engine.trigger(review, null)
-      while (busy.length === 0) await Promise.resolve()
+      await until(() => busy.length > 0)
       await machines.restart()
       expect(seen).toHaveLength(6)
       expect(seen.slice(3)).toEqual(seen.slice(0, 3))
@@ -153,10 +154,10 @@ describe('a run whose process dies', () => {
     })
     await onMachines([changed], async (machines) => {
       await machines.engine.trigger(changed, null)
-      while (ids.length < 3) await Promise.resolve()
+      await until(() => ids.length === 3)
       tags = ['new']
       machines.restart().catch(() => undefined)
-      while (ids.length < 6) await new Promise((resolve) => setImmediate(resolve))
+      await until(() => ids.length === 6)
       expect(ids[3]).toBe(ids[0])
       expect(ids[5]).toBe(ids[2])
       expect(ids[4]).not.toBe(ids[1])

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { RunTools } from 'waitpoint'
 import { createTestEngine } from 'waitpoint/testing'
 import { bodyTask } from '../support/body-task.ts'
-import { casesOf } from '../support/cases.ts'
+import { cases } from '../support/cases.ts'
 
 const START = Date.UTC(2000, 0, 1)
 
@@ -117,7 +117,7 @@ describe('waits in parallel', () => {
         await t.clock.settle()
         expect(t.engine.stats()).toMatchObject({ attempts: 0, executing: 0, waits: 0 })
       }),
-      { numRuns: casesOf(60) },
+      { numRuns: cases(60) },
     )
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
-import { projectStorage } from '../support/abandon.ts'
+import { projectStorage, storageOfThisProcess } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import {
   collect,
@@ -160,7 +160,9 @@ describe('a stream longer than 60 s', () => {
     const body = bodyTask(async ({ metadata }) => {
       await metadata.stream('k', source)
     })
-    await using t = await createTestEngine({ tasks: [body], clock: { ...clock, mode: 'manual' } })
+    // The task has returned after some turns: so soon only a storage in this process answers.
+    const storage = storageOfThisProcess()
+    await using t = await createTestEngine({ tasks: [body], storage, clock: { ...clock, mode: 'manual' } })
     const run = await t.engine.trigger(body, null)
     const result = run.result()
     for (const _ of numbers(10)) await new Promise((resolve) => setImmediate(resolve))

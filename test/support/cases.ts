@@ -1,9 +1,14 @@
-/** Where an engine is made for every case, and each call of it goes to a disk or to a server. */
-const SHARES: Readonly<Record<string, number>> = { sqlite: 1 / 4, postgres: 1 / 15 }
+import { isFarAway } from './abandon.ts'
+
 const FEWEST = 10
 
-/** How many cases of a law about engines to try on the storage that they are driven on, from how many in memory. */
-export function casesOf(inMemory: number): number {
-  const share = SHARES[process.env['WAITPOINT_STORAGE'] ?? 'memory'] ?? 1
-  return Math.min(inMemory, Math.max(FEWEST, Math.ceil(inMemory * share)))
+/** How much of them is tried where every case takes a file, or is asked over a wire. */
+function share(): number {
+  if (isFarAway()) return 1 / 10
+  return process.env['WAITPOINT_STORAGE'] === 'sqlite' ? 1 / 4 : 1
+}
+
+/** How many cases a property about engines tries that would try so many in memory: ten at least. */
+export function cases(inMemory: number): number {
+  return Math.min(inMemory, Math.max(FEWEST, Math.ceil(inMemory * share())))
 }

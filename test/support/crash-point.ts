@@ -17,6 +17,8 @@ export interface CrashingPorts {
   /** Storage calls so far. */
   readonly calls: number
   readonly hasCrashed: boolean
+  /** It dies of nothing any more; answers whether it is still there. */
+  survive(): boolean
 }
 
 /** The ports of a process that dies at one of its storage calls; without a point it lives. */
@@ -25,6 +27,7 @@ export function crashing(clock: TestClock, storage: Storage, point?: CrashPoint)
   const never = new Promise<never>(() => undefined)
   let calls = 0
   let hasCrashed = false
+  let isMortal = true
   const crash = (): void => {
     hasCrashed = true
     ports.abandon()
@@ -33,7 +36,7 @@ export function crashing(clock: TestClock, storage: Storage, point?: CrashPoint)
     clock: ports.clock,
     storage: wrapStorage(ports.storage, (_name, operation) => (...args) => {
       calls += 1
-      const isHere = calls === point?.call
+      const isHere = isMortal && calls === point?.call
       if (isHere && point.moment === 'before') crash()
       const answer = operation(...args)
       if (!isHere || hasCrashed) return answer
@@ -45,6 +48,10 @@ export function crashing(clock: TestClock, storage: Storage, point?: CrashPoint)
     },
     get hasCrashed() {
       return hasCrashed
+    },
+    survive() {
+      isMortal = false
+      return !hasCrashed
     },
   }
 }

@@ -6,7 +6,7 @@ import type { Task } from '../../src/core/task.ts'
 import { memoryStorage } from '../../src/storage/memory.ts'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
 import { testClock } from '../../src/testing/test-clock.ts'
-import { casesOf } from '../support/cases.ts'
+import { cases } from '../support/cases.ts'
 
 const answer = task({
   id: 'answer',
@@ -56,7 +56,7 @@ describe('alwaysResume', () => {
           expect(await t.engine.runs.retrieve(run)).toMatchObject({ attemptCount: waits + 1 })
         },
       ),
-      { numRuns: casesOf(30) },
+      { numRuns: cases(30) },
     ))
 
   it('takes no time of its own', async () => {

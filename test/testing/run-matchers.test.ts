@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { task } from '../../src/core/define-task.ts'
 import { matchers } from '../../src/testing/vitest-matchers.ts'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
+import { cases } from '../support/cases.ts'
 import { sourceOf } from '../support/streams.ts'
-import { casesOf } from '../support/cases.ts'
 
 expect.extend(matchers)
 
@@ -90,7 +90,7 @@ describe('toFinishWithin', () => {
           expect(t.clock.now() - Date.UTC(2000, 0, 1)).toBe(Math.min(within, seconds * 1_000))
         },
       ),
-      { numRuns: casesOf(20) },
+      { numRuns: cases(20) },
     ))
 
   it('says what is scheduled instead, or that it is stuck', async () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { task } from '../../src/core/define-task.ts'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
-import { casesOf } from '../support/cases.ts'
+import { cases } from '../support/cases.ts'
 
 const START = Date.UTC(2000, 0, 1)
 const HOUR_MS = 3_600_000
@@ -34,7 +34,7 @@ describe('t.complete', () => {
           expect(t.clock.now()).toBe(at.getTime())
         },
       ),
-      { numRuns: casesOf(20) },
+      { numRuns: cases(20) },
     ))
 
   it.each<[string | number | Date, number]>([
