@@ -1,9 +1,10 @@
-import type { WaitRecord } from '../contract/records.ts'
+import type { TokenRecord, WaitRecord } from '../contract/records.ts'
 import type { Hint, TickResult } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
 import type { Executor } from './executor.ts'
 import type { Host } from './host.ts'
 import type { RunJournal } from './run-journal.ts'
+import type { RunScope } from './run-scope.ts'
 import { isFinal } from './run-status.ts'
 import { runIdOfToken, runToken } from './run-token.ts'
 import type { Slots } from './slots.ts'
@@ -49,7 +50,7 @@ export class StorageNews {
     const { journal, ticker, slots, executor } = this.#options
     switch (hint.topic) {
       case 'waits':
-        return ticker.request()
+        return this.#wake(hint.runIds)
       case 'any':
         return ticker.lookAtAll()
       case 'queue':
@@ -65,6 +66,20 @@ export class StorageNews {
       case 'token':
         return
     }
+  }
+
+  /** What a run that storage named waited for, as its resume says; a lost answer has not. */
+  woken(tokens: readonly TokenRecord[] | undefined): void {
+    const { waitpoints, ticker } = this.#options
+    if (tokens === undefined) ticker.request()
+    else for (const token of tokens) waitpoints.settled(token)
+  }
+
+  /** A run that is named goes on if it is parked; what others wait for is asked of a tick. */
+  #wake(runIds: readonly string[] | undefined): void {
+    const { executor, slots, ticker } = this.#options
+    const others = runIds?.filter((id) => !isWoken(executor.scopes.get(id), slots))
+    if (others === undefined || others.length > 0) ticker.request()
   }
 
   /** Ready waits: settled elsewhere and waited for here, or delivered long ago and still on storage's list. */
@@ -110,4 +125,9 @@ export class StorageNews {
       failed(error)
     }
   }
+}
+
+/** A run that is gone has nothing to wake. */
+function isWoken(scope: RunScope | undefined, slots: Slots): boolean {
+  return scope === undefined || scope.isEnded || slots.wake(scope)
 }

@@ -54,8 +54,8 @@ class CommitNews implements News {
     this.hints.push(['stream', runId, key, null])
   }
 
-  waits(owner: string): void {
-    this.hints.push(['waits', owner])
+  waits(owner: string, _by: string | undefined, runId?: string): void {
+    this.hints.push(runId === undefined ? ['waits', owner] : ['waits', owner, runId])
   }
 
   freed(): void {

@@ -46,13 +46,15 @@ CREATE FUNCTION $s.get_runs(requests json) RETURNS json LANGUAGE sql STABLE AS $
   LEFT JOIN $s.runs r ON r.id = asked.id
 $$;
 
+CREATE FUNCTION $s.awaited_by(run text, is_ready int) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT coalesce(json_agg(json_build_array($s.token_json(t), $s.run_json(r)) ORDER BY w.place), '[]')
+  FROM $s.waits w LEFT JOIN $s.tokens t ON t.id = w.token_id
+    LEFT JOIN $s.runs r ON w.token_id LIKE 'run:%' AND r.id = substr(w.token_id, 5)
+  WHERE w.run_id = run AND w.ready = is_ready AND (t.id IS NOT NULL OR r.id IS NOT NULL)
+$$;
+
 CREATE FUNCTION $s.open_waits(requests json) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT json_agg((
-    SELECT coalesce(json_agg(json_build_array($s.token_json(t), $s.run_json(r)) ORDER BY w.place), '[]')
-    FROM $s.waits w LEFT JOIN $s.tokens t ON t.id = w.token_id
-      LEFT JOIN $s.runs r ON w.token_id LIKE 'run:%' AND r.id = substr(w.token_id, 5)
-    WHERE w.run_id = asked.id AND w.ready = 0 AND (t.id IS NOT NULL OR r.id IS NOT NULL)
-  ) ORDER BY asked.place)
+  SELECT json_agg($s.awaited_by(asked.id, 0) ORDER BY asked.place)
   FROM json_array_elements_text(requests) WITH ORDINALITY AS asked(id, place)
 $$;
 
@@ -134,13 +136,19 @@ CREATE FUNCTION $s.lock_queues(queues text[]) RETURNS void LANGUAGE sql AS $$
     SELECT DISTINCT 4096 + (hashtext(queue) & 65535) AS place FROM unnest(queues) AS queue ORDER BY 1) AS places
 $$;
 
+CREATE FUNCTION $s.resumed(r $s.runs, is_hinted boolean) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  IF is_hinted IS NOT TRUE THEN RETURN json_build_object('run', $s.run_json(r)); END IF;
+  RETURN json_build_object('run', $s.run_json(r), 'tokens', $s.awaited_by(r.id, 1));
+END $$;
+
 CREATE FUNCTION $s.resume_run(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   r $s.runs;
 BEGIN
   IF q.again IS TRUE THEN
     SELECT * INTO r FROM $s.runs WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'EXECUTING';
-    IF FOUND THEN RETURN $s.run_json(r); END IF;
+    IF FOUND THEN RETURN $s.resumed(r, q.is_hinted); END IF;
   END IF;
   IF q.queue_limit IS NOT NULL THEN
     SELECT * INTO r FROM $s.runs WHERE id = q.id FOR UPDATE;
@@ -156,7 +164,7 @@ BEGIN
       line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN created_at END, look_at = NULL
     WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'WAITING' RETURNING * INTO r;
   IF NOT FOUND THEN RETURN '"stale"'; END IF;
-  RETURN $s.run_json(r);
+  RETURN $s.resumed(r, q.is_hinted);
 END $$;
 
 CREATE FUNCTION $s.resume_runs(requests json) RETURNS json LANGUAGE plpgsql AS $$
@@ -168,7 +176,7 @@ BEGIN
     SELECT r.queue FROM json_to_recordset(requests) AS x(id text, queue_limit float8)
     JOIN $s.runs r ON r.id = x.id WHERE x.queue_limit IS NOT NULL));
   FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(id text, epoch int, by_owner text, now float8, queue_limit float8, again boolean)
+    AS x(id text, epoch int, by_owner text, now float8, queue_limit float8, is_hinted boolean, again boolean)
   LOOP
     answers := answers || $s.resume_run(q);
   END LOOP;

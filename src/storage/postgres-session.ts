@@ -44,7 +44,7 @@ export function readyWaits(
   return ready.map(([runId, owner, isOrphan]) => {
     // The caller is told as well: nothing else in its answer says that there is a run to claim.
     if (isOrphan === true) news.queue(undefined)
-    else news.waits(owner, by)
+    else news.waits(owner, by, runId)
     return { tokenId, runId, owner }
   })
 }
