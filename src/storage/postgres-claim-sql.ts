@@ -12,7 +12,6 @@ CREATE FUNCTION $s.abandon_runs(gone text, at float8) RETURNS void LANGUAGE plpg
 BEGIN
   UPDATE $s.runs SET held = 0, reserved = 0 WHERE owner = gone;
   IF NOT FOUND THEN RETURN; END IF;
-  PERFORM 1 FROM $s.waits w JOIN $s.runs r ON r.id = w.run_id WHERE r.owner = gone FOR SHARE OF w;
   UPDATE $s.runs SET
       line = CASE WHEN sleep.is_over THEN 0 END,
       line_at = CASE WHEN sleep.is_over THEN created_at END,
@@ -26,18 +25,26 @@ BEGIN
     ) AS sleep WHERE id = sleep.run_id;
 END $$;
 
-CREATE FUNCTION $s.expire_leases(at float8) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.runs_of(owners text[]) RETURNS text[] LANGUAGE sql AS $$
+  SELECT ARRAY(SELECT id FROM $s.runs WHERE owner = ANY (owners))
+$$;
+
+CREATE FUNCTION $s.lose_leases(at float8) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
-  gone text;
-  is_any boolean := false;
+  gone text[];
 BEGIN
-  FOR gone IN SELECT owner FROM $s.owners WHERE lost = 0 AND until <= at FOR UPDATE SKIP LOCKED
-  LOOP
-    UPDATE $s.owners SET lost = 1 WHERE owner = gone;
-    PERFORM $s.abandon_runs(gone, at);
-    is_any := true;
-  END LOOP;
-  RETURN is_any;
+  IF NOT EXISTS (SELECT 1 FROM $s.owners WHERE lost = 0 AND until <= at) THEN RETURN '{}'; END IF;
+  PERFORM pg_advisory_xact_lock($space, 2048);
+  gone := ARRAY(SELECT owner FROM $s.owners WHERE lost = 0 AND until <= at ORDER BY owner FOR UPDATE SKIP LOCKED);
+  UPDATE $s.owners SET lost = 1 WHERE owner = ANY (gone);
+  RETURN gone;
+END $$;
+
+CREATE FUNCTION $s.abandon_all(gone text[], at float8) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  one text;
+BEGIN
+  FOREACH one IN ARRAY gone LOOP PERFORM $s.abandon_runs(one, at); END LOOP;
 END $$;
 
 CREATE FUNCTION $s.sweep_runs(at float8, most int) RETURNS json[] LANGUAGE plpgsql AS $$
@@ -100,16 +107,6 @@ BEGIN
   RETURN taken < most;
 END $$;
 
-CREATE FUNCTION $s.is_being_woken(run text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-  all_waits bigint := (SELECT count(*) FROM $s.waits WHERE run_id = run);
-  free_waits bigint;
-BEGIN
-  PERFORM 1 FROM $s.waits WHERE run_id = run FOR UPDATE SKIP LOCKED;
-  GET DIAGNOSTICS free_waits = ROW_COUNT;
-  RETURN free_waits < all_waits;
-END $$;
-
 CREATE FUNCTION $s.wait_for_lock(run_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   usual text := current_setting('lock_timeout');
@@ -160,7 +157,6 @@ BEGIN
         CONTINUE scan WHEN cardinality(full_lanes) < 100;
         CONTINUE;
       END IF;
-      CONTINUE WHEN r.status = 'WAITING' AND $s.is_being_woken(r.id);
       IF r.status IN ('EXECUTING', 'WAITING') OR r.returned = 1 THEN
         over := $s.end_instead(r, q);
         IF over.id IS NOT NULL THEN
@@ -189,16 +185,22 @@ DECLARE
   last float8;
   answer json;
   answers json[] := '{}';
-  is_stirred boolean := false;
+  is_owner boolean;
+  gone text[];
 BEGIN
   PERFORM $s.lock_queues(ARRAY(SELECT json_object_keys(x.limits)
     FROM json_to_recordset(requests) AS x(limits json) WHERE x.limits IS NOT NULL));
   FOR q IN SELECT * FROM json_to_recordset(requests) AS x(by_owner text, now float8, number float8, task_ids text[],
     most int, limits json, max_interruptions float8)
   LOOP
-    is_stirred := $s.expire_leases(q.now) OR is_stirred;
+    gone := $s.lose_leases(q.now);
     SELECT claim INTO last FROM $s.owners WHERE owner = q.by_owner AND lost = 0 FOR UPDATE;
-    IF NOT FOUND OR q.number < last THEN
+    is_owner := FOUND;
+    IF cardinality(gone) > 0 THEN
+      PERFORM $s.lock_runs($s.runs_of(gone), '{}', '{}');
+      PERFORM $s.abandon_all(gone, q.now);
+    END IF;
+    IF NOT is_owner OR q.number < last THEN
       answer := '{"runs":[],"ended":[]}';
     ELSIF q.number = last THEN
       answer := json_build_object('runs', (
@@ -208,7 +210,7 @@ BEGIN
       UPDATE $s.owners SET claim = q.number WHERE owner = q.by_owner;
       answer := $s.take_runs(q);
     END IF;
-    answers := answers || json_build_array(answer, is_stirred);
+    answers := answers || json_build_array(answer, cardinality(gone) > 0);
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
@@ -264,18 +266,30 @@ $$;
 
 CREATE FUNCTION $s.tick_one(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  is_stirred boolean := $s.expire_leases(q.now);
+  gone text[] := $s.lose_leases(q.now);
+  is_stirred boolean := cardinality(gone) > 0;
   lease record;
   t $s.tokens;
+  due_ids text[] := '{}';
   due record;
   settled json[] := '{}';
   expired json[];
 BEGIN
   SELECT * INTO lease FROM $s.renew_lease(q);
+  IF lease.is_alive THEN
+    due_ids := ARRAY(SELECT id FROM $s.tokens WHERE due_at <= q.now
+      ORDER BY due_at, seq LIMIT q.most FOR NO KEY UPDATE SKIP LOCKED);
+  END IF;
+  IF is_stirred THEN
+    PERFORM $s.lock_runs($s.runs_of(gone), '{}', $s.waiters_of(due_ids));
+    PERFORM $s.abandon_all(gone, q.now);
+  ELSIF cardinality(due_ids) > 1 THEN
+    PERFORM $s.lock_waiters($s.waiters_of(due_ids));
+  END IF;
   IF NOT lease.is_alive THEN
     RETURN json_build_object('alive', false, 'isStirred', is_stirred);
   END IF;
-  FOR t IN SELECT * FROM $s.tokens WHERE due_at <= q.now ORDER BY due_at, seq LIMIT q.most FOR UPDATE SKIP LOCKED
+  FOR t IN SELECT * FROM $s.tokens WHERE id = ANY (due_ids) ORDER BY due_at, seq
   LOOP
     SELECT * INTO due FROM $s.settle_due(t, q.now);
     IF due.now_settled THEN settled := settled || json_build_array($s.token_json(due.t), due.ready); END IF;
@@ -317,6 +331,7 @@ BEGIN
   LOOP
     DELETE FROM $s.owners WHERE owner = q.owner;
     IF FOUND THEN
+      PERFORM $s.lock_runs($s.runs_of(ARRAY[q.owner]), '{}', '{}');
       PERFORM $s.abandon_runs(q.owner, q.now);
       UPDATE $s.runs SET owner = NULL, updated_at = greatest(updated_at, q.now) WHERE owner = q.owner;
     END IF;

@@ -25,6 +25,8 @@ DECLARE
   gone int;
 BEGIN
   records := 0; ended := 0;
+  PERFORM 1 FROM $s.runs WHERE id = run FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN RETURN; END IF;
   IF EXISTS (SELECT 1 FROM $s.streams WHERE run_id = run) THEN
     DELETE FROM $s.chunks c WHERE (c.run_id, c.key, c.first) IN
       (SELECT o.run_id, o.key, o.first FROM $s.chunks o WHERE o.run_id = run LIMIT 1000);
@@ -38,7 +40,7 @@ BEGIN
   WITH dropped AS (
     DELETE FROM $s.tokens WHERE id IN (
       SELECT t.id FROM $s.tokens t WHERE t.run_id = run AND t.kind <> 'MANUAL'
-        AND NOT EXISTS (SELECT 1 FROM $s.waits w WHERE w.token_id = t.id) LIMIT most) RETURNING ended_at)
+        AND NOT EXISTS (SELECT 1 FROM $s.waits w WHERE w.token_id = t.id) LIMIT most FOR UPDATE SKIP LOCKED) RETURNING ended_at)
     SELECT count(*), count(ended_at) INTO records, ended FROM dropped;
   IF records >= most THEN RETURN; END IF;
   DELETE FROM $s.runs WHERE id = run;
@@ -68,7 +70,7 @@ BEGIN
       budget := budget - part.records;
       dropped := dropped + part.ended;
     ELSE
-      DELETE FROM $s.tokens WHERE id = one.id;
+      DELETE FROM $s.tokens WHERE id IN (SELECT id FROM $s.tokens WHERE id = one.id FOR UPDATE SKIP LOCKED);
       IF FOUND THEN budget := budget - 1; dropped := dropped + 1; END IF;
     END IF;
   END LOOP;

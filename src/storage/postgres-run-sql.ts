@@ -8,6 +8,7 @@ DECLARE
   answers json[] := '{}';
 BEGIN
   PERFORM $s.lock_keys(requests);
+  PERFORM $s.lock_fences(requests);
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(run json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean)
   LOOP
@@ -99,12 +100,26 @@ DECLARE
   q record;
   answers json[] := '{}';
 BEGIN
+  PERFORM $s.lock_updated(requests);
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(id text, statuses text[], epoch int, change json, now float8, call text, again boolean)
   LOOP
     answers := answers || $s.update_run(q);
   END LOOP;
   RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.park_orphan(q record) RETURNS $s.runs LANGUAGE plpgsql AS $$
+DECLARE
+  r $s.runs;
+BEGIN
+  SELECT * INTO r FROM $s.runs WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'EXECUTING'
+    FOR UPDATE;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  r.status := 'WAITING'; r.slot := 0; r.slot_until := NULL; r.interruptions := 0;
+  r.updated_at := greatest(r.updated_at, q.now);
+  PERFORM $s.put_run(r, q.now);
+  RETURN r;
 END $$;
 
 CREATE FUNCTION $s.park_runs(requests json) RETURNS json LANGUAGE plpgsql AS $$
@@ -117,24 +132,20 @@ BEGIN
   LOOP
     UPDATE $s.runs SET status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0,
         updated_at = greatest(updated_at, q.now)
-      WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'EXECUTING' RETURNING * INTO r;
-    IF NOT FOUND AND q.again IS TRUE THEN
+      WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'EXECUTING' AND held = 1
+      RETURNING * INTO r;
+    IF NOT FOUND THEN r := $s.park_orphan(q); END IF;
+    IF r.id IS NULL AND q.again IS TRUE THEN
       SELECT * INTO r FROM $s.runs WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'WAITING';
     END IF;
     IF r.id IS NULL THEN
       answers := answers || 'null'::json;
       CONTINUE;
     END IF;
-    IF r.held = 0 THEN PERFORM $s.put_run(r, q.now); END IF;
     answers := answers || $s.run_json(r);
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
-
-CREATE FUNCTION $s.lock_queues(queues text[]) RETURNS void LANGUAGE sql AS $$
-  SELECT pg_advisory_xact_lock($space, place) FROM (
-    SELECT DISTINCT 4096 + (hashtext(queue) & 65535) AS place FROM unnest(queues) AS queue ORDER BY 1) AS places
-$$;
 
 CREATE FUNCTION $s.resumed(r $s.runs, is_hinted boolean) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN
@@ -151,7 +162,7 @@ BEGIN
     IF FOUND THEN RETURN $s.resumed(r, q.is_hinted); END IF;
   END IF;
   IF q.queue_limit IS NOT NULL THEN
-    SELECT * INTO r FROM $s.runs WHERE id = q.id FOR UPDATE;
+    SELECT * INTO r FROM $s.runs WHERE id = q.id FOR NO KEY UPDATE;
     IF NOT FOUND OR r.status <> 'WAITING' OR r.epoch <> q.epoch OR r.owner IS DISTINCT FROM q.by_owner THEN
       RETURN '"stale"';
     END IF;

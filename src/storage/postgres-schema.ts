@@ -1,6 +1,7 @@
 import { CHUNK_FUNCTIONS } from './postgres-chunk-sql.ts'
 import { CLAIM_FUNCTIONS } from './postgres-claim-sql.ts'
 import { codeOf, INSUFFICIENT_PRIVILEGE } from './postgres-errors.ts'
+import { LOCK_FUNCTIONS } from './postgres-lock-sql.ts'
 import type { PostgresClient } from './postgres-pool.ts'
 import { PRUNE_FUNCTIONS } from './postgres-prune-sql.ts'
 import { RECORD_FUNCTIONS } from './postgres-record-sql.ts'
@@ -15,6 +16,7 @@ import { TOKEN_FUNCTIONS } from './postgres-token-sql.ts'
 const STEPS: readonly string[] = [
   [
     TABLES,
+    LOCK_FUNCTIONS,
     RECORD_FUNCTIONS,
     RUN_FUNCTIONS,
     TOKEN_FUNCTIONS,

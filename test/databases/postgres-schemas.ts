@@ -14,8 +14,8 @@ export interface TestPool extends PostgresPool {
 const { Pool } = createRequire(import.meta.url)('pg') as Driver
 
 /** A pool on the server of this run of the tests. */
-export function testPool(max: number = 6): TestPool {
-  return new Pool({ connectionString: postgresUrl(), max })
+export function testPool(max: number = 6, connectionString: string = postgresUrl()): TestPool {
+  return new Pool({ connectionString, max })
 }
 
 let schemas = 0
