@@ -88,6 +88,13 @@ export function functionSql(schema: string, name: string): string {
   return `SELECT ${quoted(schema)}.${name}($1::json)::text AS answer`
 }
 
+/** Which schema of which database of which server, as long as all three are what they are now: the column `place`. */
+export function placeSql(schema: string): string {
+  return `concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()),
+    (SELECT oid FROM pg_database WHERE datname = current_database()),
+    to_regclass('${quoted(schema)}.version')::oid) AS place`
+}
+
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }

@@ -10,6 +10,8 @@ export interface PostgresSession {
   /** Asks a function of the schema; resolves with its answer once that is committed. */
   readonly ask: Ask
   readonly news: News
+  /** Whether that is the place of the schema (see `placeSql`). */
+  readonly isAt: (place: string) => Promise<boolean>
   /** A name for one call, by which it is known if its answer is lost. */
   readonly newCall: () => string
   /** What a claim or a resume says of the limits of queues. */
