@@ -30,6 +30,7 @@ BEGIN
     r := $s.place(r, q.now);
     INSERT INTO $s.runs SELECT r.* ON CONFLICT (id) DO NOTHING;
     IF FOUND THEN
+      IF r.tag_list IS NOT NULL THEN PERFORM $s.tag_run(r.id, r.tag_list); END IF;
       answers := answers || '[0]'::json;
     ELSIF q.again IS TRUE THEN
       SELECT * INTO holder FROM $s.runs WHERE id = r.id;
@@ -74,6 +75,10 @@ BEGIN
   r := json_populate_record(old, q.change);
   r.changed_by := q.call;
   r.updated_at := greatest(old.updated_at, q.now);
+  IF r.tag_list IS DISTINCT FROM old.tag_list THEN
+    DELETE FROM $s.run_tags WHERE run_id = r.id AND tag = ANY (old.tag_list);
+    PERFORM $s.tag_run(r.id, r.tag_list);
+  END IF;
   IF old.slot = 0 THEN r.slot := 0; END IF;
   IF r.slot = 0 THEN r.slot_until := NULL; END IF;
   IF $s.is_final(old.status) THEN
@@ -192,26 +197,5 @@ BEGIN
     answers := answers || $s.resume_run(q);
   END LOOP;
   RETURN array_to_json(answers);
-END $$;
-
-CREATE FUNCTION $s.list_runs(requests json) RETURNS json LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_custom_plan AS $$
-DECLARE
-  q record;
-BEGIN
-  SELECT * INTO q FROM json_to_recordset(requests) AS x(statuses text[], task_ids text[], not_task_ids text[],
-    tags text[], queues text[], from_at float8, to_at float8, older text, newer text, count int);
-  RETURN (SELECT json_build_array(coalesce(json_agg($s.run_json(page.r)), '[]')) FROM (
-    SELECT r FROM $s.runs r
-    WHERE (q.statuses IS NULL OR r.status = ANY (q.statuses))
-      AND (q.task_ids IS NULL OR r.task_id = ANY (q.task_ids))
-      AND (q.not_task_ids IS NULL OR r.task_id <> ALL (q.not_task_ids))
-      AND (q.tags IS NULL OR r.tag_list && q.tags)
-      AND (q.queues IS NULL OR r.queue = ANY (q.queues))
-      AND (q.from_at IS NULL OR r.created_at >= q.from_at)
-      AND (q.to_at IS NULL OR r.created_at <= q.to_at)
-      AND (q.older IS NULL OR r.id < q.older) AND (q.newer IS NULL OR r.id > q.newer)
-    ORDER BY CASE WHEN q.newer IS NOT NULL THEN r.id END, CASE WHEN q.newer IS NULL THEN r.id END DESC
-    LIMIT q.count) AS page);
 END $$;
 `

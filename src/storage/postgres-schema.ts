@@ -1,6 +1,8 @@
 import { CHUNK_FUNCTIONS } from './postgres-chunk-sql.ts'
 import { CLAIM_FUNCTIONS } from './postgres-claim-sql.ts'
 import { codeOf, INSUFFICIENT_PRIVILEGE } from './postgres-errors.ts'
+import { LEASE_FUNCTIONS } from './postgres-lease-sql.ts'
+import { LIST_FUNCTIONS } from './postgres-list-sql.ts'
 import { LOCK_FUNCTIONS } from './postgres-lock-sql.ts'
 import type { PostgresClient } from './postgres-pool.ts'
 import { PRUNE_FUNCTIONS } from './postgres-prune-sql.ts'
@@ -20,7 +22,9 @@ const STEPS: readonly string[] = [
     RECORD_FUNCTIONS,
     RUN_FUNCTIONS,
     TOKEN_FUNCTIONS,
+    LEASE_FUNCTIONS,
     CLAIM_FUNCTIONS,
+    LIST_FUNCTIONS,
     CHUNK_FUNCTIONS,
     PRUNE_FUNCTIONS,
   ].join(''),

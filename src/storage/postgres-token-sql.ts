@@ -51,6 +51,7 @@ BEGIN
     IF t.status = 'WAITING' THEN t.due_at := t.timeout_at; ELSE t.ended_at := coalesce(t.completed_at, 0); END IF;
     INSERT INTO $s.tokens SELECT t.* ON CONFLICT (id) DO NOTHING;
     IF FOUND THEN
+      IF t.tag_list IS NOT NULL THEN PERFORM $s.tag_token(t.id, t.tag_list); END IF;
       answers := answers || '[0]'::json;
     ELSIF q.again IS TRUE THEN
       SELECT * INTO holder FROM $s.tokens WHERE id = t.id;
@@ -189,40 +190,5 @@ BEGIN
     WHERE NOT EXISTS (SELECT 1 FROM $s.runs r WHERE r.id = x.run_id AND r.status = 'WAITING' AND r.held = 0)
     FOR UPDATE OF w SKIP LOCKED);
   RETURN (SELECT json_agg(NULL::json) FROM json_array_elements(requests));
-END $$;
-
-CREATE FUNCTION $s.list_tokens(requests json) RETURNS json LANGUAGE plpgsql
-SET plan_cache_mode = force_custom_plan AS $$
-DECLARE
-  q record;
-  t $s.tokens;
-  due record;
-  due_ids text[];
-  settled json[] := '{}';
-BEGIN
-  SELECT * INTO q FROM json_to_recordset(requests) AS x(kind text, statuses text[], tags text[], key_scope text,
-    key_value text, from_at float8, to_at float8, older text, newer text, count int, now float8);
-  due_ids := ARRAY(SELECT o.id FROM $s.tokens o WHERE o.due_at <= q.now AND o.kind = q.kind
-    AND (q.tags IS NULL OR o.tag_list && q.tags)
-    AND (q.key_scope IS NULL OR (o.key_scope = q.key_scope AND o.key_value = q.key_value))
-    AND (q.from_at IS NULL OR o.created_at >= q.from_at) AND (q.to_at IS NULL OR o.created_at <= q.to_at)
-    ORDER BY o.due_at, o.seq);
-  IF cardinality(due_ids) > 0 THEN PERFORM $s.lock_due(due_ids, q.now); END IF;
-  FOR t IN SELECT * FROM $s.tokens WHERE id = ANY (due_ids) ORDER BY due_at, seq
-  LOOP
-    SELECT * INTO due FROM $s.settle_due(t, q.now);
-    IF due.now_settled THEN settled := settled || json_build_array($s.token_json(due.t), due.ready); END IF;
-  END LOOP;
-  RETURN (SELECT json_build_array(json_build_object('settled', array_to_json(settled),
-      'records', coalesce(json_agg($s.token_json(page.o)), '[]'))) FROM (
-    SELECT o FROM $s.tokens o
-    WHERE o.kind = q.kind AND (q.statuses IS NULL OR o.status = ANY (q.statuses))
-      AND (o.due_at IS NULL OR o.due_at > q.now)
-      AND (q.tags IS NULL OR o.tag_list && q.tags)
-      AND (q.key_scope IS NULL OR (o.key_scope = q.key_scope AND o.key_value = q.key_value))
-      AND (q.from_at IS NULL OR o.created_at >= q.from_at) AND (q.to_at IS NULL OR o.created_at <= q.to_at)
-      AND (q.older IS NULL OR o.id < q.older) AND (q.newer IS NULL OR o.id > q.newer)
-    ORDER BY CASE WHEN q.newer IS NOT NULL THEN o.id END, CASE WHEN q.newer IS NULL THEN o.id END DESC
-    LIMIT q.count) AS page);
 END $$;
 `

@@ -29,6 +29,16 @@ export async function freshSchema(pool: PostgresPool): Promise<string> {
 
 /** Leaves the tables of a schema, and nothing in them. */
 export async function emptySchema(pool: PostgresPool, schema: string): Promise<void> {
-  const tables = ['runs', 'tokens', 'waits', 'streams', 'chunks', 'owners', 'settings']
+  const tables = [
+    'runs',
+    'run_tags',
+    'tokens',
+    'token_tags',
+    'waits',
+    'streams',
+    'chunks',
+    'owners',
+    'settings',
+  ]
   await pool.query(tables.map((table) => `DELETE FROM ${schema}.${table}`).join(';'))
 }
