@@ -30,9 +30,10 @@ BEGIN
   RETURN FOUND;
 END $$;
 
-CREATE FUNCTION $s.waiters_of(token_ids text[]) RETURNS text[] LANGUAGE sql AS $$
-  SELECT ARRAY(SELECT run_id FROM $s.waits WHERE token_id = ANY (token_ids) AND ready = 0)
-$$;
+CREATE FUNCTION $s.waiters_of(token_ids text[]) RETURNS text[] LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN ARRAY(SELECT run_id FROM $s.waits WHERE token_id = ANY (token_ids) AND ready = 0);
+END $$;
 
 CREATE FUNCTION $s.lock_waiters(run_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

@@ -103,12 +103,16 @@ CREATE FUNCTION $s.interrupt_streams(run text) RETURNS void LANGUAGE sql AS $$
 $$;
 
 CREATE FUNCTION $s.finish_run(r $s.runs, at float8) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  parents text[];
 BEGIN
   r.held := 0;
   PERFORM $s.put_run(r, at);
   DELETE FROM $s.waits WHERE run_id = r.id;
   IF r.streams IS NOT NULL THEN PERFORM $s.interrupt_streams(r.id); END IF;
-  PERFORM $s.lock_at_once($s.waiters_of(ARRAY['run:' || r.id]));
+  parents := $s.waiters_of(ARRAY['run:' || r.id]);
+  IF cardinality(parents) = 0 THEN RETURN json_build_array($s.run_json(r), NULL); END IF;
+  PERFORM $s.lock_at_once(parents);
   RETURN json_build_array($s.run_json(r), $s.settle_waits('run:' || r.id));
 END $$;
 
