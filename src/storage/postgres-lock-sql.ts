@@ -98,27 +98,25 @@ END $$;
 
 CREATE FUNCTION $s.lock_awaited(requests json) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  q record;
-  due_ids text[] := '{}';
-  run_ids text[] := '{}';
+  ids text[];
+  run_ids text[];
+  at float8;
+  one text;
 BEGIN
   IF json_array_length(requests) = 1 THEN RETURN; END IF;
-  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(token_id text, run_id text, now float8) ORDER BY token_id
-  LOOP
-    run_ids := run_ids || q.run_id;
-    IF q.token_id LIKE 'run:%' THEN
-      run_ids := run_ids || substr(q.token_id, 5);
-      CONTINUE;
-    END IF;
-    PERFORM 1 FROM $s.tokens WHERE id = q.token_id AND status = 'WAITING' AND due_at <= q.now FOR NO KEY UPDATE;
-    IF FOUND THEN due_ids := due_ids || q.token_id; END IF;
-    PERFORM 1 FROM $s.tokens WHERE id = q.token_id AND status = 'WAITING' FOR SHARE;
-  END LOOP;
-  IF cardinality(due_ids) = 0 THEN
+  SELECT array_agg(x.token_id), array_agg(x.run_id) || array_agg(substr(x.token_id, 5)), max(x.now)
+    INTO ids, run_ids, at FROM json_to_recordset(requests) AS x(token_id text, run_id text, now float8);
+  IF NOT EXISTS (SELECT 1 FROM $s.tokens WHERE id = ANY (ids) AND due_at <= at) THEN
+    PERFORM 1 FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' ORDER BY id FOR SHARE;
     PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) ORDER BY id FOR SHARE;
-  ELSE
-    PERFORM $s.lock_runs('{}', run_ids, $s.waiters_of(due_ids));
+    RETURN;
   END IF;
+  FOR one IN SELECT DISTINCT id FROM unnest(ids) AS id ORDER BY id LOOP
+    PERFORM 1 FROM $s.tokens WHERE id = one AND due_at <= at FOR NO KEY UPDATE;
+    IF NOT FOUND THEN PERFORM 1 FROM $s.tokens WHERE id = one AND status = 'WAITING' FOR SHARE; END IF;
+  END LOOP;
+  PERFORM $s.lock_runs('{}', run_ids, $s.waiters_of(ARRAY(
+    SELECT id FROM $s.tokens WHERE id = ANY (ids) AND due_at <= at)));
 END $$;
 
 CREATE FUNCTION $s.lock_updated(requests json) RETURNS void LANGUAGE plpgsql AS $$

@@ -111,18 +111,22 @@ CREATE FUNCTION $s.await_token(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   t $s.tokens;
   due record;
+  is_open boolean;
 BEGIN
   SELECT * INTO t FROM $s.tokens WHERE id = q.token_id AND status = 'WAITING'
     AND (timeout_at IS NULL OR q.now < timeout_at) FOR SHARE;
-  IF NOT FOUND THEN PERFORM $s.lock_due(ARRAY[q.token_id], q.now); END IF;
+  is_open := FOUND;
+  IF NOT is_open THEN
+    SELECT * INTO t FROM $s.tokens WHERE id = q.token_id;
+    IF t.due_at <= q.now THEN PERFORM $s.lock_due(ARRAY[q.token_id], q.now); END IF;
+  END IF;
   IF NOT $s.holds(q.run_id, q.epoch, q.by_owner) THEN RETURN '{"outcome":"stale"}'; END IF;
-  IF t.id IS NOT NULL THEN
+  IF is_open THEN
     INSERT INTO $s.waits (run_id, token_id, owner, ready, place)
       VALUES (q.run_id, q.token_id, q.by_owner, 0, q.place) ON CONFLICT DO NOTHING;
     RETURN json_build_object('outcome', 'registered', 'token', $s.token_json(t));
   END IF;
-  SELECT * INTO t FROM $s.tokens WHERE id = q.token_id;
-  IF NOT FOUND THEN RETURN '{"outcome":"unknown"}'; END IF;
+  IF t.id IS NULL THEN RETURN '{"outcome":"unknown"}'; END IF;
   SELECT * INTO due FROM $s.settle_due(t, q.now);
   RETURN json_build_object('outcome', 'settled', 'token', $s.token_json(due.t), 'settledNow', due.now_settled,
     'ready', due.ready);
