@@ -118,8 +118,8 @@ export class Slots {
 
   /** A parked run may go on: it learns what for with its slot. False: it stands elsewhere, and somebody has to ask. */
   wake(scope: RunScope): boolean {
-    if (scope.seat.state === 'parked') this.#resume(scope)
-    else if (scope.seat.state !== 'queued' || scope.seat.hasDeliveries) return false
+    if (scope.seat.state !== 'parked') return false
+    this.#resume(scope)
     return true
   }
 

@@ -4,7 +4,6 @@ import { chain, isPromise } from '../primitives/awaitable.ts'
 import type { Executor } from './executor.ts'
 import type { Host } from './host.ts'
 import type { RunJournal } from './run-journal.ts'
-import type { RunScope } from './run-scope.ts'
 import { isFinal } from './run-status.ts'
 import { runIdOfToken, runToken } from './run-token.ts'
 import type { Slots } from './slots.ts'
@@ -75,11 +74,15 @@ export class StorageNews {
     else for (const token of tokens) waitpoints.settled(token)
   }
 
-  /** A run that is named goes on if it is parked; what others wait for is asked of a tick. */
+  /** Runs that are named go on if they are parked; from the first that is not, a tick is asked. */
   #wake(runIds: readonly string[] | undefined): void {
     const { executor, slots, ticker } = this.#options
-    const others = runIds?.filter((id) => !isWoken(executor.scopes.get(id), slots))
-    if (others === undefined || others.length > 0) ticker.request()
+    // A run that is gone has nothing to wake.
+    const isWoken = (id: string): boolean => {
+      const scope = executor.scopes.get(id)
+      return scope === undefined || slots.wake(scope)
+    }
+    if (runIds?.every(isWoken) !== true) ticker.request()
   }
 
   /** Ready waits: settled elsewhere and waited for here, or delivered long ago and still on storage's list. */
@@ -125,9 +128,4 @@ export class StorageNews {
       failed(error)
     }
   }
-}
-
-/** A run that is gone has nothing to wake. */
-function isWoken(scope: RunScope | undefined, slots: Slots): boolean {
-  return scope === undefined || scope.isEnded || slots.wake(scope)
 }
