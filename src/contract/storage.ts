@@ -88,7 +88,7 @@ export interface RunStore {
    * `WAITING` becomes `EXECUTING` and takes a slot of its queue, if there is one: else `full`, and until the run got
    * its slot no queued run of that queue is claimed before it. Not as expected: `stale`.
    */
-  resume(request: RunFence & { readonly queueLimit?: number | undefined }): Awaitable<RunResumed>
+  resume(request: RunResume): Awaitable<RunResumed>
 }
 
 /**
@@ -127,6 +127,12 @@ export interface RunFence {
   readonly now: number
 }
 
+export interface RunResume extends RunFence {
+  readonly queueLimit?: number | undefined
+  /** A hint has named the run: what it waits for and is settled is to be answered. */
+  readonly isHinted?: boolean
+}
+
 export interface RunUpdate {
   readonly id: string
   readonly expected: { readonly status: readonly RunStatus[]; readonly epoch?: number | undefined }
@@ -159,7 +165,12 @@ export interface RunClaimed {
 }
 
 export type RunResumed =
-  | { readonly outcome: 'resumed'; readonly record: RunRecord }
+  | {
+      readonly outcome: 'resumed'
+      readonly record: RunRecord
+      /** If `isHinted`: the settled tokens that it waits for. Without them a tick tells what is ready. */
+      readonly tokens?: readonly TokenRecord[] | undefined
+    }
   | { readonly outcome: 'full' }
   | { readonly outcome: 'stale' }
 
@@ -391,7 +402,11 @@ export interface NextDue {
 }
 
 export type Hint =
-  | { readonly topic: 'waits' }
+  /**
+   * Waits of the owner are ready. `runIds`: those of these runs, and there is nothing else to look for. A storage that
+   * names runs answers a resume of one of them with what it waited for, which spares the tick.
+   */
+  | { readonly topic: 'waits'; readonly runIds?: readonly string[] | undefined }
   /** Nobody knows what: hints may have been lost, or are not to be had. */
   | { readonly topic: 'any' }
   | { readonly topic: 'queue' }

@@ -115,6 +115,7 @@ export class Assembly {
       changed: (scope, record) => this.executor.slotChanged(scope, record),
       stale: (scope) => this.executor.stale(scope),
       freed: () => this.executor.slotFreed(),
+      woken: (tokens) => this.#news.woken(tokens),
       failed: (error, scope) => this.events.error(error, scope.id),
     })
   }

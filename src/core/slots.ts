@@ -1,4 +1,4 @@
-import type { RunRecord, RunStatus } from '../contract/records.ts'
+import type { RunRecord, RunStatus, TokenRecord } from '../contract/records.ts'
 import type { Awaitable, RunResumed } from '../contract/storage.ts'
 import { chain } from '../primitives/awaitable.ts'
 import type { Host } from './host.ts'
@@ -14,6 +14,8 @@ export interface SlotEvents {
   readonly stale: (scope: RunScope) => void
   /** A slot became free and no resumed run took it. */
   readonly freed: () => void
+  /** A run that a hint has named has resumed; what it waited for, unless storage has not said. */
+  readonly woken: (tokens: readonly TokenRecord[] | undefined) => void
   readonly failed: (error: unknown, scope: RunScope) => void
 }
 
@@ -114,6 +116,13 @@ export class Slots {
     if (scope.seat.state === 'parked') this.#resume(scope)
   }
 
+  /** A parked run may go on: it learns what for with its slot. False: it stands elsewhere, and somebody has to ask. */
+  wake(scope: RunScope): boolean {
+    if (scope.seat.state !== 'parked') return false
+    this.#resume(scope)
+    return true
+  }
+
   /** Tries again for runs that found all slots of their queue taken by other engines. */
   retry(): void {
     this.#serve()
@@ -167,12 +176,12 @@ export class Slots {
     })
   }
 
-  #storeResume(scope: RunScope): Awaitable<RunResumed> {
+  #storeResume(scope: RunScope, isHinted: boolean): Awaitable<RunResumed> {
     const { runs } = this.#host.storage
     const queueLimit = this.#options.queueLimit(scope.record.queue)
     return this.#persist<RunResumed>(scope, () => {
       if (!isStill(scope, 'resuming')) return { outcome: 'stale' }
-      return chain(runs.resume({ ...this.#fence(scope), queueLimit }), (answer) => {
+      return chain(runs.resume({ ...this.#fence(scope), queueLimit, isHinted }), (answer) => {
         if (answer.outcome !== 'stale') return answer
         return chain(this.#ownRecord(scope, 'EXECUTING'), (record) =>
           record === undefined ? answer : { outcome: 'resumed' as const, record },
@@ -216,24 +225,26 @@ export class Slots {
     scope.seat.state = 'resuming'
     this.#used += 1
     const lane = laneOf(scope)
+    const isHinted = !scope.seat.hasDeliveries
     if (this.#options.queueLimit(scope.record.queue) !== undefined) this.#asking.set(lane, false)
     this.#ask(scope, () =>
-      chain(this.#storeResume(scope), (answer) => {
+      chain(this.#storeResume(scope, isHinted), (answer) => {
         const isFreed = this.#asking.get(lane) === true
         this.#asking.delete(lane)
-        if (isStill(scope, 'resuming')) this.#resumed(scope, answer)
+        if (isStill(scope, 'resuming')) this.#resumed(scope, answer, isHinted)
         if (answer.outcome !== 'full' || isFreed) this.#resumeWaiting()
       }),
     )
   }
 
-  #resumed(scope: RunScope, answer: RunResumed): void {
+  #resumed(scope: RunScope, answer: RunResumed, isHinted: boolean): void {
     if (answer.outcome === 'resumed') {
       scope.seat.state = 'held'
       scope.seat.hold(this.#host.clock, 'executing')
       this.#events.changed(scope, answer.record)
       scope.seat.wasReleased = true
       scope.seat.deliverAll()
+      if (isHinted) this.#events.woken(answer.tokens)
       if (scope.seat.registeredWaits > 0) this.waitRegistered(scope)
       return
     }

@@ -1,4 +1,4 @@
-import type { WaitRecord } from '../contract/records.ts'
+import type { TokenRecord, WaitRecord } from '../contract/records.ts'
 import type { Hint, TickResult } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
 import type { Executor } from './executor.ts'
@@ -49,7 +49,7 @@ export class StorageNews {
     const { journal, ticker, slots, executor } = this.#options
     switch (hint.topic) {
       case 'waits':
-        return ticker.request()
+        return this.#wake(hint.runIds)
       case 'any':
         return ticker.lookAtAll()
       case 'queue':
@@ -65,6 +65,24 @@ export class StorageNews {
       case 'token':
         return
     }
+  }
+
+  /** What a run that storage named waited for, as its resume says; a lost answer has not. */
+  woken(tokens: readonly TokenRecord[] | undefined): void {
+    const { waitpoints, ticker } = this.#options
+    if (tokens === undefined) ticker.request()
+    else for (const token of tokens) waitpoints.settled(token)
+  }
+
+  /** Runs that are named go on if they are parked; from the first that is not, a tick is asked. */
+  #wake(runIds: readonly string[] | undefined): void {
+    const { executor, slots, ticker } = this.#options
+    // A run that is gone has nothing to wake.
+    const isWoken = (id: string): boolean => {
+      const scope = executor.scopes.get(id)
+      return scope === undefined || slots.wake(scope)
+    }
+    if (runIds?.every(isWoken) !== true) ticker.request()
   }
 
   /** Ready waits: settled elsewhere and waited for here, or delivered long ago and still on storage's list. */

@@ -5,6 +5,8 @@ type Listener = (hint: Hint) => void
 interface Sending {
   readonly listeners: ReadonlySet<Listener>
   readonly hint: Hint
+  /** Those that a hint of waits names: there may be more to come. */
+  runIds?: Set<string> | undefined
 }
 
 /**
@@ -51,9 +53,16 @@ export class HintBoard {
     if (this.#isHeard(by)) this.#tell({ topic: 'stream', runId, key }, by)
   }
 
-  /** Waits of `owner` became ready; told once, however many they are. */
-  waits(owner: string, by: string | undefined): void {
-    if (owner !== by) this.#tellOwner(owner, 'waits')
+  /** Waits of `owner` became ready; told once, however many they are. The runs are named while all of them are. */
+  waits(owner: string, by: string | undefined, runId?: string): void {
+    const listeners = owner === by ? undefined : this.#subscribers.get(owner)
+    if (listeners === undefined) return
+    const told = this.#sendings.find((one) => one.listeners === listeners && one.hint.topic === 'waits')
+    if (told === undefined) {
+      const runIds = runId === undefined ? undefined : new Set([runId])
+      this.#sendings.push({ listeners, hint: { topic: 'waits' }, runIds })
+    } else if (runId === undefined) told.runIds = undefined
+    else told.runIds?.add(runId)
   }
 
   /** Anything may have changed for `owner`. */
@@ -65,12 +74,13 @@ export class HintBoard {
     if (this.#sendings.length === 0) return
     const sendings = this.#sendings
     this.#sendings = []
-    for (const { listeners, hint } of sendings) {
-      for (const listener of [...listeners]) send(listener, hint)
+    for (const { listeners, hint, runIds } of sendings) {
+      const told: Hint = runIds === undefined ? hint : { topic: 'waits', runIds: [...runIds] }
+      for (const listener of [...listeners]) send(listener, told)
     }
   }
 
-  #tellOwner(owner: string, topic: 'waits' | 'any' | 'queue'): void {
+  #tellOwner(owner: string, topic: 'any' | 'queue'): void {
     const listeners = this.#subscribers.get(owner)
     if (listeners === undefined) return
     const isTold = this.#sendings.some((one) => one.listeners === listeners && one.hint.topic === topic)

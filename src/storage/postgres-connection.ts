@@ -1,10 +1,10 @@
-import { isCut, isUnreachable, messageOf } from './postgres-errors.ts'
+import { isCut, isTooSlow, isUnreachable, messageOf } from './postgres-errors.ts'
 import { PostgresListener } from './postgres-listener.ts'
 import { type FarHint, PostgresNews } from './postgres-news.ts'
 import type { PostgresSource } from './postgres-options.ts'
 import { openPool, type OwnPool, type PostgresPool } from './postgres-pool.ts'
 import { channelOf, messagesOf, readMessage } from './postgres-messages.ts'
-import { functionSql, migrate } from './postgres-schema.ts'
+import { functionSql, migrate, placeSql } from './postgres-schema.ts'
 import type { Ask } from './postgres-session.ts'
 import { type CallKind, PostgresTurns } from './postgres-turns.ts'
 import { afterReal, pauseReal } from './real-timer.ts'
@@ -31,6 +31,8 @@ export class PostgresConnection {
   readonly #source: PostgresSource
   #opened: Promise<Opened> | undefined
   #name = ''
+  /** Where the schema was when somebody asked last. */
+  #place = ''
   #users = 0
   #calls = 0
   #cancelPoll: (() => void) | undefined
@@ -73,6 +75,15 @@ export class PostgresConnection {
     await close(await opened)
   }
 
+  /** The server may have been started again, or the schema made anew, since somebody has asked last. */
+  readonly isAt = async (place: string): Promise<boolean> => {
+    if (this.#place === place) return true
+    const { pool } = await this.#open()
+    const { rows } = await pool.query(`SELECT ${placeSql(this.#source.schema)}`)
+    this.#place = (rows as readonly { readonly place: string }[])[0]?.place ?? ''
+    return this.#place === place
+  }
+
   readonly newCall = (): string => `${this.#name} ${(this.#calls += 1)}`
 
   #open(): Promise<Opened> {
@@ -104,7 +115,7 @@ export class PostgresConnection {
   }
 
   async #listen(pool: PostgresPool, own: OwnPool[]): Promise<PostgresListener | undefined> {
-    const { listen, schema } = this.#source
+    const { listen, listenCheckMs: checkMs, schema } = this.#source
     if (listen === false) return undefined
     let listening = pool
     if (typeof listen === 'string') {
@@ -116,6 +127,7 @@ export class PostgresConnection {
       channel: channelOf(schema),
       listening,
       speaking: pool,
+      checkMs,
       hear: (payload) => this.#hear(payload),
       missed: () => this.news.stir(),
     })
@@ -143,8 +155,9 @@ export class PostgresConnection {
         return (rows as readonly { readonly answer: string }[])[0]?.answer ?? '[]'
       } catch (cause) {
         const isLost = isCut(cause) && kind.isRepeatable === true
-        if ((!isLost && !isUnreachable(cause)) || retries === MOST_RETRIES) throw cause
+        if ((!isLost && !isUnreachable(cause)) || retries >= MOST_RETRIES) throw cause
         if (isLost) values = saidAgain(values)
+        if (isTooSlow(cause)) retries += MOST_RETRIES / 2
       }
       await pauseReal(RETRY_MS)
     }

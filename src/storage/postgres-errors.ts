@@ -10,6 +10,7 @@ const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40P01', '40001', '55P03'])
 const UNREACHABLE: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOENT', '57P03', '53300'])
 /** A class of errors of Postgres that ends the connection, and with it what was under way. */
 const CUT: ReadonlySet<unknown> = new Set(['57P01', '57P02', '57P05', '08000', '08003', '08006', '25P03'])
+const TOO_SLOW = /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout)$/
 const POSTGRES_CODE = /^[0-9A-Z]{5}$/
 
 export const INSUFFICIENT_PRIVILEGE = '42501'
@@ -30,7 +31,12 @@ export function isRolledBack(error: unknown): boolean {
 
 /** Whether nothing was sent at all: there is no connection to be had. */
 export function isUnreachable(error: unknown): boolean {
-  return UNREACHABLE.has(codeOf(error))
+  return UNREACHABLE.has(codeOf(error)) || isTooSlow(error)
+}
+
+/** Whether somebody has waited for a connection as long as one is waited for: `pg` has no code for that. */
+export function isTooSlow(error: unknown): boolean {
+  return codeOf(error) === undefined && TOO_SLOW.test(messageOf(error))
 }
 
 /** Whether the connection broke, so that nobody here knows whether the statement was carried out. */

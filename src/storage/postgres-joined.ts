@@ -1,7 +1,7 @@
 import { channelOf, messagesOf } from './postgres-messages.ts'
 import type { FarHint, News } from './postgres-news.ts'
 import type { PostgresClient } from './postgres-pool.ts'
-import { functionSql, READS_COMMITTED } from './postgres-schema.ts'
+import { functionSql, placeSql, READS_COMMITTED } from './postgres-schema.ts'
 import type { Ask, PostgresSession } from './postgres-session.ts'
 import { fromWire, toWire } from './postgres-wire.ts'
 
@@ -14,7 +14,7 @@ export async function inTransaction<Answer>(
   if (transaction === undefined) return act(session)
   const { schema } = session
   const client = requireClient(transaction)
-  await requireTransaction(client)
+  await requireTransaction(client, session)
   const ask: Ask = async ({ name }, request) => {
     const { rows } = await client.query(functionSql(schema, name), [toWire([request])])
     const [{ answer } = { answer: '[]' }] = rows as readonly { readonly answer: string }[]
@@ -54,8 +54,8 @@ class CommitNews implements News {
     this.hints.push(['stream', runId, key, null])
   }
 
-  waits(owner: string): void {
-    this.hints.push(['waits', owner])
+  waits(owner: string, _by: string | undefined, runId?: string): void {
+    this.hints.push(runId === undefined ? ['waits', owner] : ['waits', owner, runId])
   }
 
   freed(): void {
@@ -69,14 +69,15 @@ const STATE = `SELECT current_setting('transaction_isolation') AS isolation, now
 interface TransactionState {
   readonly isolation: string
   readonly is_begun: boolean
+  readonly place: string
 }
 
 /**
  * A transaction that sees what was committed before it began, and nothing later, would not see who has begun to wait for
  * a token meanwhile: the wake-up would be lost.
  */
-async function requireTransaction(client: PostgresClient): Promise<void> {
-  const { rows } = await client.query(STATE)
+async function requireTransaction(client: PostgresClient, { schema, isAt }: PostgresSession): Promise<void> {
+  const { rows } = await client.query(`${STATE}, ${placeSql(schema)}`)
   const [state] = rows as readonly TransactionState[]
   if (state?.is_begun !== true)
     throw new TypeError('Cannot use transaction: no transaction was begun on this client of pg')
@@ -84,6 +85,10 @@ async function requireTransaction(client: PostgresClient): Promise<void> {
     throw new RangeError(
       `Cannot use transaction: it is ${state.isolation.toUpperCase()}, and does not see who waits by now; begin it as ` +
         'READ COMMITTED',
+    )
+  if (!(await isAt(state.place)))
+    throw new TypeError(
+      `Cannot use transaction: it is of another database than the storage's, where schema "${schema}" is`,
     )
 }
 

@@ -26,8 +26,8 @@ interface TickAnswer {
   readonly held: number | null
 }
 
-const TICK: CallKind = { name: 'tick', lockOf: (request: { readonly owner: string }) => request.owner }
-const LEAVE: CallKind = { name: 'leave', isRepeatable: true }
+const TICK: CallKind = { name: 'tick', isSingle: true }
+const LEAVE: CallKind = { name: 'leave', isRepeatable: true, isSingle: true }
 const TIME: CallKind = { name: 'get_time', isRepeatable: true, isSingle: true }
 const PRUNE: CallKind = { name: 'prune', isSingle: true }
 

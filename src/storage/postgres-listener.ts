@@ -1,6 +1,6 @@
 import type { PostgresPool, PostgresPoolClient } from './postgres-pool.ts'
 import { quoted } from './postgres-schema.ts'
-import { afterReal } from './real-timer.ts'
+import { afterReal, withinReal } from './real-timer.ts'
 
 /** What a server says to a connection that listens. */
 interface Notification {
@@ -14,6 +14,8 @@ interface ListenerOptions {
   readonly listening: PostgresPool
   /** Another way to the server, over which the first is tested. */
   readonly speaking: PostgresPool
+  /** How often it is asked whether it is still there. */
+  readonly checkMs: number
   readonly hear: (payload: string) => void
   /** Messages may have been lost. */
   readonly missed: () => void
@@ -23,6 +25,8 @@ const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 5_000
 /** How long a message to oneself may take at the start. */
 const PATIENCE_MS = 3_000
+/** How long a connection that listens may take to answer. */
+const ANSWER_MS = 5_000
 const TEST = 'test'
 
 /** A connection that listens to the messages of other processes, and is replaced when it breaks. */
@@ -30,6 +34,7 @@ export class PostgresListener {
   readonly #options: ListenerOptions
   #client: PostgresPoolClient | undefined
   #cancelRetry: (() => void) | undefined
+  #cancelCheck: (() => void) | undefined
   #pauseMs = FIRST_PAUSE_MS
   #tested: (() => void) | undefined
   #isClosed = false
@@ -82,7 +87,7 @@ export class PostgresListener {
     client.on('notification', this.#notified)
     client.on('error', this.#broken)
     client.on('end', this.#broken)
-    await client.query(`LISTEN ${quoted(channel)}`)
+    await withinReal(ANSWER_MS, client.query(`LISTEN ${quoted(channel)}`))
   }
 
   readonly #notified = ({ channel, payload = '' }: Notification): void => {
@@ -116,6 +121,21 @@ export class PostgresListener {
   /** Who only listens does not keep the process alive; who waits for the test to come through does. */
   #settleIn(): void {
     this.#client?.unref?.()
+    this.#check()
+  }
+
+  /** A connection can be gone without a word: what does not answer is replaced. */
+  #check(): void {
+    this.#cancelCheck = afterReal(this.#options.checkMs, () => {
+      const client = this.#client
+      if (client === undefined) return
+      const answer = withinReal(ANSWER_MS, client.query('SELECT 1'))
+      const isCurrent = (): boolean => this.#client === client
+      answer.then(
+        () => isCurrent() && this.#check(),
+        () => isCurrent() && this.#broken(),
+      )
+    })
   }
 
   readonly #failed = (): void => {
@@ -124,6 +144,7 @@ export class PostgresListener {
   }
 
   #release(): void {
+    this.#cancelCheck?.()
     const client = this.#client
     this.#client = undefined
     if (client === undefined) return

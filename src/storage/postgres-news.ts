@@ -1,7 +1,10 @@
 import type { Hint, Unsubscribe } from '../contract/storage.ts'
 import { HintBoard } from './hint-board.ts'
 
-/** What other processes are told; `to`: the owner it concerns, `by`: the one who need not be told. */
+/**
+ * What other processes are told. `queue`, `run` and `stream` end with the owner that need not be told; `waits` are an
+ * owner's, followed by the runs they are of, if they are named.
+ */
 export type FarHint = readonly [topic: Hint['topic'], ...rest: readonly (string | null)[]]
 
 /** Who is told of what: of a change made by `by`, everybody else. */
@@ -13,8 +16,8 @@ export interface News {
   run(runId: string, by: string | undefined): void
   token(tokenId: string, by: string | undefined): void
   stream(runId: string, key: string, by: string | undefined): void
-  /** Waits of `owner` became ready. */
-  waits(owner: string, by: string | undefined): void
+  /** Waits of `owner` became ready: of this run, or else it is to look for itself. */
+  waits(owner: string, by: string | undefined, runId?: string): void
   /** A slot of a queue was given back. */
   freed(queue: string, by: string | undefined): void
 }
@@ -74,11 +77,11 @@ export class PostgresNews implements News {
     this.#tellFar(['stream', runId, key, by ?? null])
   }
 
-  waits(owner: string, by: string | undefined): void {
+  waits(owner: string, by: string | undefined, runId?: string): void {
     if (owner === by) return
-    this.#board.waits(owner, by)
+    this.#board.waits(owner, by, runId)
     if (this.#subscribers.has(owner)) this.#plan()
-    else this.#tellFar(['waits', owner])
+    else this.#tellFar(runId === undefined ? ['waits', owner] : ['waits', owner, runId])
   }
 
   /** Of interest where the queue has a limit, as far as anybody here knows. */
@@ -104,7 +107,8 @@ export class PostgresNews implements News {
     this.#board.flush()
   }
 
-  #hearOne([topic, first, second, third]: FarHint): void {
+  #hearOne(hint: FarHint): void {
+    const [topic, first, second, third] = hint
     const name = first ?? ''
     switch (topic) {
       case 'queue':
@@ -116,10 +120,15 @@ export class PostgresNews implements News {
       case 'stream':
         return this.#board.stream(name, second ?? '', third ?? undefined)
       case 'waits':
-        return this.#board.waits(name, undefined)
+        return this.#hearWaits(hint)
       case 'any':
         return this.#board.any(name)
     }
+  }
+
+  #hearWaits([, owner, ...runIds]: FarHint): void {
+    if (runIds.length === 0) this.#board.waits(owner ?? '', undefined)
+    for (const runId of runIds) this.#board.waits(owner ?? '', undefined, runId ?? undefined)
   }
 
   #tellFar(hint: FarHint): void {

@@ -15,6 +15,8 @@ export interface PostgresOptions {
    * (`false`), so that they look every `pollMs`.
    */
   readonly listen?: boolean | string
+  /** How often the connection that listens is asked whether it is still there, as a network may not say. Default: 15 s. */
+  readonly listenCheckMs?: number
   /** How often to look whether another process has changed something, where nothing tells. Default: 1 s. */
   readonly pollMs?: number
   /** How many statements may be under way at once. Default: 4. */
@@ -27,6 +29,7 @@ export interface PostgresSource {
   readonly pool: PostgresPool | undefined
   readonly schema: string
   readonly listen: boolean | string
+  readonly listenCheckMs: number
   readonly pollMs: number
   readonly connections: number
 }
@@ -36,11 +39,13 @@ const NAMES = {
   pool: true,
   schema: true,
   listen: true,
+  listenCheckMs: true,
   pollMs: true,
   connections: true,
 }
 /** What is left of the 63 bytes of a name is for the channel of its messages. */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,47}$/
+const LISTEN_CHECK_MS = 15_000
 const POLL_MS = 1_000
 const CONNECTIONS = 4
 
@@ -49,7 +54,7 @@ export function readPostgresOptions(given: string | PostgresOptions): PostgresSo
   if (typeof given === 'string') return readPostgresOptions({ connectionString: given })
   requireOptions(given, 'the options of postgresStorage', NAMES)
   const { connectionString, pool, schema = 'waitpoint', listen = true } = given
-  const { pollMs = POLL_MS, connections = CONNECTIONS } = given
+  const { listenCheckMs = LISTEN_CHECK_MS, pollMs = POLL_MS, connections = CONNECTIONS } = given
   if ((connectionString === undefined) === (pool === undefined)) {
     throw new TypeError('Cannot use the options of postgresStorage: give either connectionString or pool')
   }
@@ -61,7 +66,8 @@ export function readPostgresOptions(given: string | PostgresOptions): PostgresSo
     )
   }
   if (typeof listen !== 'boolean') requireName(listen, 'listen')
+  requireWhole(listenCheckMs, 'listenCheckMs', { from: 10, to: 3_600_000 })
   requireWhole(pollMs, 'pollMs', { from: 10, to: 60_000 })
   requireWhole(connections, 'connections', { from: 1, to: 100 })
-  return { connectionString, pool, schema, listen, pollMs, connections }
+  return { connectionString, pool, schema, listen, listenCheckMs, pollMs, connections }
 }

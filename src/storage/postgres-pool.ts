@@ -37,8 +37,14 @@ interface PostgresDriver {
     readonly max: number
     readonly allowExitOnIdle: boolean
     readonly keepAlive: boolean
+    readonly keepAliveInitialDelayMillis: number
+    readonly connectionTimeoutMillis: number
   }) => OwnPool
 }
+
+/** How long a connection may take: a network that swallows everything says nothing. */
+export const CONNECT_MS = 10_000
+const KEEP_ALIVE_MS = 10_000
 
 /** How a driver is loaded: a module, or an error. */
 export type LoadDriver = (name: string) => unknown
@@ -55,7 +61,14 @@ export function openPool(
   { max, load = loadHere }: { readonly max: number; readonly load?: LoadDriver },
 ): OwnPool {
   const { Pool } = loadDriver(load)
-  const pool = new Pool({ connectionString, max, allowExitOnIdle: true, keepAlive: true })
+  const pool = new Pool({
+    connectionString,
+    max,
+    allowExitOnIdle: true,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    connectionTimeoutMillis: CONNECT_MS,
+  })
   // An idle connection that breaks is replaced by the next query.
   pool.on('error', () => undefined)
   return pool

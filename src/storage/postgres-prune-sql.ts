@@ -23,8 +23,11 @@ $$;
 CREATE FUNCTION $s.drop_run(run text, most int, OUT records int, OUT ended int) LANGUAGE plpgsql AS $$
 DECLARE
   gone int;
+  old_tags text[];
 BEGIN
   records := 0; ended := 0;
+  SELECT tag_list INTO old_tags FROM $s.runs WHERE id = run FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN RETURN; END IF;
   IF EXISTS (SELECT 1 FROM $s.streams WHERE run_id = run) THEN
     DELETE FROM $s.chunks c WHERE (c.run_id, c.key, c.first) IN
       (SELECT o.run_id, o.key, o.first FROM $s.chunks o WHERE o.run_id = run LIMIT 1000);
@@ -38,9 +41,10 @@ BEGIN
   WITH dropped AS (
     DELETE FROM $s.tokens WHERE id IN (
       SELECT t.id FROM $s.tokens t WHERE t.run_id = run AND t.kind <> 'MANUAL'
-        AND NOT EXISTS (SELECT 1 FROM $s.waits w WHERE w.token_id = t.id) LIMIT most) RETURNING ended_at)
+        AND NOT EXISTS (SELECT 1 FROM $s.waits w WHERE w.token_id = t.id) LIMIT most FOR UPDATE SKIP LOCKED) RETURNING ended_at)
     SELECT count(*), count(ended_at) INTO records, ended FROM dropped;
   IF records >= most THEN RETURN; END IF;
+  DELETE FROM $s.run_tags WHERE run_id = run AND tag = ANY (old_tags);
   DELETE FROM $s.runs WHERE id = run;
   records := records + 1; ended := ended + 1;
 END $$;
@@ -52,6 +56,7 @@ DECLARE
   surplus bigint := 0;
   dropped bigint := 0;
   budget int := q.most;
+  old_tags text[];
 BEGIN
   DELETE FROM $s.owners o WHERE o.lost = 1 AND o.until < q.before
     AND NOT EXISTS (SELECT 1 FROM $s.runs r WHERE r.owner = o.owner);
@@ -68,8 +73,10 @@ BEGIN
       budget := budget - part.records;
       dropped := dropped + part.ended;
     ELSE
-      DELETE FROM $s.tokens WHERE id = one.id;
+      DELETE FROM $s.tokens WHERE id IN (SELECT id FROM $s.tokens WHERE id = one.id FOR UPDATE SKIP LOCKED)
+        RETURNING tag_list INTO old_tags;
       IF FOUND THEN budget := budget - 1; dropped := dropped + 1; END IF;
+      DELETE FROM $s.token_tags WHERE token_id = one.id AND tag = ANY (old_tags);
     END IF;
   END LOOP;
   RETURN q.most - greatest(budget, 0);

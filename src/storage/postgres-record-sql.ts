@@ -6,12 +6,10 @@ const columnsOf = (row: string): string =>
     .join(', ')
 
 /**
- * What all functions need: records as they are answered, fences, where a run stands, and what a settled token wakes.
- *
- * Who settles a token and who takes a run from its owner meet at the rows of `waits`: the first changes them and then, in
- * a statement of its own, looks whether somebody holds the run; the second takes the run and then, in a statement of its
- * own, locks and reads the waits. Whoever comes second sees what the first has done. In one statement neither would:
- * a statement sees the snapshot it began with.
+ * What all functions need: records as they are answered, where a run stands, and what a settled token wakes. Whoever
+ * reads or changes the waits of a run has locked the run (see `postgres-lock-sql.ts`), and looks at them in a statement
+ * of its own after that: in one and the same, neither who settles a token nor who takes the run would see what the other
+ * has done, for a statement sees the snapshot it began with.
  */
 export const RECORD_FUNCTIONS: string = `
 CREATE FUNCTION $s.run_json(r $s.runs) RETURNS json LANGUAGE sql IMMUTABLE AS $$
@@ -28,19 +26,6 @@ $$;
 CREATE FUNCTION $s.is_final(status text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT status NOT IN ('EXECUTING', 'WAITING', 'QUEUED', 'DELAYED')
 $$;
-
-CREATE FUNCTION $s.lock_keys(requests json) RETURNS void LANGUAGE sql AS $$
-  SELECT pg_advisory_xact_lock($space, bucket) FROM (
-    SELECT DISTINCT x.bucket FROM json_to_recordset(requests) AS x(bucket int)
-    WHERE x.bucket IS NOT NULL ORDER BY x.bucket) AS buckets
-$$;
-
-CREATE FUNCTION $s.holds(run text, at_epoch int, by_owner text) RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM 1 FROM $s.runs WHERE id = run AND epoch = at_epoch AND owner = by_owner
-    AND status IN ('EXECUTING', 'WAITING') FOR SHARE;
-  RETURN FOUND;
-END $$;
 
 CREATE FUNCTION $s.place(r $s.runs, at float8) RETURNS $s.runs LANGUAGE plpgsql AS $$
 DECLARE
@@ -63,7 +48,6 @@ BEGIN
     IF r.held = 0 THEN r.line := 0; r.line_at := r.created_at; END IF;
   ELSIF r.status = 'WAITING' THEN
     IF r.held = 0 THEN
-      PERFORM 1 FROM $s.waits WHERE run_id = r.id FOR SHARE;
       SELECT coalesce(max(w.ready), 0) = 1, min(t.due_at) INTO is_over, due
         FROM $s.waits w LEFT JOIN $s.tokens t ON t.id = w.token_id WHERE w.run_id = r.id;
       IF r.returned = 1 OR is_over OR due <= at THEN
@@ -99,6 +83,9 @@ DECLARE
   answer json;
   woken text[];
 BEGIN
+  run_ids := $s.waiters_of(ARRAY[token]);
+  IF cardinality(run_ids) = 0 THEN RETURN NULL; END IF;
+  PERFORM $s.lock_waiters(run_ids);
   WITH made AS (UPDATE $s.waits SET ready = 1 WHERE token_id = token AND ready = 0 RETURNING run_id, owner)
     SELECT array_agg(run_id), json_agg(json_build_array(run_id, owner)) INTO run_ids, answer FROM made;
   IF run_ids IS NULL THEN RETURN NULL; END IF;
@@ -116,11 +103,16 @@ CREATE FUNCTION $s.interrupt_streams(run text) RETURNS void LANGUAGE sql AS $$
 $$;
 
 CREATE FUNCTION $s.finish_run(r $s.runs, at float8) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  parents text[];
 BEGIN
   r.held := 0;
   PERFORM $s.put_run(r, at);
   DELETE FROM $s.waits WHERE run_id = r.id;
   IF r.streams IS NOT NULL THEN PERFORM $s.interrupt_streams(r.id); END IF;
+  parents := $s.waiters_of(ARRAY['run:' || r.id]);
+  IF cardinality(parents) = 0 THEN RETURN json_build_array($s.run_json(r), NULL); END IF;
+  PERFORM $s.lock_at_once(parents);
   RETURN json_build_array($s.run_json(r), $s.settle_waits('run:' || r.id));
 END $$;
 

@@ -8,6 +8,7 @@ DECLARE
   answers json[] := '{}';
 BEGIN
   PERFORM $s.lock_keys(requests);
+  PERFORM $s.lock_fences(requests);
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(run json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean)
   LOOP
@@ -29,6 +30,7 @@ BEGIN
     r := $s.place(r, q.now);
     INSERT INTO $s.runs SELECT r.* ON CONFLICT (id) DO NOTHING;
     IF FOUND THEN
+      IF r.tag_list IS NOT NULL THEN PERFORM $s.tag_run(r.id, r.tag_list); END IF;
       answers := answers || '[0]'::json;
     ELSIF q.again IS TRUE THEN
       SELECT * INTO holder FROM $s.runs WHERE id = r.id;
@@ -46,13 +48,15 @@ CREATE FUNCTION $s.get_runs(requests json) RETURNS json LANGUAGE sql STABLE AS $
   LEFT JOIN $s.runs r ON r.id = asked.id
 $$;
 
+CREATE FUNCTION $s.awaited_by(run text, is_ready int) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT coalesce(json_agg(json_build_array($s.token_json(t), $s.run_json(r)) ORDER BY w.place), '[]')
+  FROM $s.waits w LEFT JOIN $s.tokens t ON t.id = w.token_id
+    LEFT JOIN $s.runs r ON w.token_id LIKE 'run:%' AND r.id = substr(w.token_id, 5)
+  WHERE w.run_id = run AND w.ready = is_ready AND (t.id IS NOT NULL OR r.id IS NOT NULL)
+$$;
+
 CREATE FUNCTION $s.open_waits(requests json) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT json_agg((
-    SELECT coalesce(json_agg(json_build_array($s.token_json(t), $s.run_json(r)) ORDER BY w.place), '[]')
-    FROM $s.waits w LEFT JOIN $s.tokens t ON t.id = w.token_id
-      LEFT JOIN $s.runs r ON w.token_id LIKE 'run:%' AND r.id = substr(w.token_id, 5)
-    WHERE w.run_id = asked.id AND w.ready = 0 AND (t.id IS NOT NULL OR r.id IS NOT NULL)
-  ) ORDER BY asked.place)
+  SELECT json_agg($s.awaited_by(asked.id, 0) ORDER BY asked.place)
   FROM json_array_elements_text(requests) WITH ORDINALITY AS asked(id, place)
 $$;
 
@@ -71,6 +75,10 @@ BEGIN
   r := json_populate_record(old, q.change);
   r.changed_by := q.call;
   r.updated_at := greatest(old.updated_at, q.now);
+  IF r.tag_list IS DISTINCT FROM old.tag_list THEN
+    DELETE FROM $s.run_tags WHERE run_id = r.id AND tag = ANY (old.tag_list);
+    PERFORM $s.tag_run(r.id, r.tag_list);
+  END IF;
   IF old.slot = 0 THEN r.slot := 0; END IF;
   IF r.slot = 0 THEN r.slot_until := NULL; END IF;
   IF $s.is_final(old.status) THEN
@@ -97,12 +105,26 @@ DECLARE
   q record;
   answers json[] := '{}';
 BEGIN
+  PERFORM $s.lock_updated(requests);
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(id text, statuses text[], epoch int, change json, now float8, call text, again boolean)
   LOOP
     answers := answers || $s.update_run(q);
   END LOOP;
   RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.park_orphan(q record) RETURNS $s.runs LANGUAGE plpgsql AS $$
+DECLARE
+  r $s.runs;
+BEGIN
+  SELECT * INTO r FROM $s.runs WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'EXECUTING'
+    FOR UPDATE;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  r.status := 'WAITING'; r.slot := 0; r.slot_until := NULL; r.interruptions := 0;
+  r.updated_at := greatest(r.updated_at, q.now);
+  PERFORM $s.put_run(r, q.now);
+  RETURN r;
 END $$;
 
 CREATE FUNCTION $s.park_runs(requests json) RETURNS json LANGUAGE plpgsql AS $$
@@ -115,24 +137,26 @@ BEGIN
   LOOP
     UPDATE $s.runs SET status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0,
         updated_at = greatest(updated_at, q.now)
-      WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'EXECUTING' RETURNING * INTO r;
-    IF NOT FOUND AND q.again IS TRUE THEN
+      WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'EXECUTING' AND held = 1
+      RETURNING * INTO r;
+    IF NOT FOUND THEN r := $s.park_orphan(q); END IF;
+    IF r.id IS NULL AND q.again IS TRUE THEN
       SELECT * INTO r FROM $s.runs WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'WAITING';
     END IF;
     IF r.id IS NULL THEN
       answers := answers || 'null'::json;
       CONTINUE;
     END IF;
-    IF r.held = 0 THEN PERFORM $s.put_run(r, q.now); END IF;
     answers := answers || $s.run_json(r);
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
 
-CREATE FUNCTION $s.lock_queues(queues text[]) RETURNS void LANGUAGE sql AS $$
-  SELECT pg_advisory_xact_lock($space, place) FROM (
-    SELECT DISTINCT 4096 + (hashtext(queue) & 65535) AS place FROM unnest(queues) AS queue ORDER BY 1) AS places
-$$;
+CREATE FUNCTION $s.resumed(r $s.runs, is_hinted boolean) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  IF is_hinted IS NOT TRUE THEN RETURN json_build_object('run', $s.run_json(r)); END IF;
+  RETURN json_build_object('run', $s.run_json(r), 'tokens', $s.awaited_by(r.id, 1));
+END $$;
 
 CREATE FUNCTION $s.resume_run(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
@@ -140,10 +164,10 @@ DECLARE
 BEGIN
   IF q.again IS TRUE THEN
     SELECT * INTO r FROM $s.runs WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'EXECUTING';
-    IF FOUND THEN RETURN $s.run_json(r); END IF;
+    IF FOUND THEN RETURN $s.resumed(r, q.is_hinted); END IF;
   END IF;
   IF q.queue_limit IS NOT NULL THEN
-    SELECT * INTO r FROM $s.runs WHERE id = q.id FOR UPDATE;
+    SELECT * INTO r FROM $s.runs WHERE id = q.id FOR NO KEY UPDATE;
     IF NOT FOUND OR r.status <> 'WAITING' OR r.epoch <> q.epoch OR r.owner IS DISTINCT FROM q.by_owner THEN
       RETURN '"stale"';
     END IF;
@@ -156,7 +180,7 @@ BEGIN
       line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN created_at END, look_at = NULL
     WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'WAITING' RETURNING * INTO r;
   IF NOT FOUND THEN RETURN '"stale"'; END IF;
-  RETURN $s.run_json(r);
+  RETURN $s.resumed(r, q.is_hinted);
 END $$;
 
 CREATE FUNCTION $s.resume_runs(requests json) RETURNS json LANGUAGE plpgsql AS $$
@@ -168,31 +192,10 @@ BEGIN
     SELECT r.queue FROM json_to_recordset(requests) AS x(id text, queue_limit float8)
     JOIN $s.runs r ON r.id = x.id WHERE x.queue_limit IS NOT NULL));
   FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(id text, epoch int, by_owner text, now float8, queue_limit float8, again boolean)
+    AS x(id text, epoch int, by_owner text, now float8, queue_limit float8, is_hinted boolean, again boolean)
   LOOP
     answers := answers || $s.resume_run(q);
   END LOOP;
   RETURN array_to_json(answers);
-END $$;
-
-CREATE FUNCTION $s.list_runs(requests json) RETURNS json LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_custom_plan AS $$
-DECLARE
-  q record;
-BEGIN
-  SELECT * INTO q FROM json_to_recordset(requests) AS x(statuses text[], task_ids text[], not_task_ids text[],
-    tags text[], queues text[], from_at float8, to_at float8, older text, newer text, count int);
-  RETURN (SELECT json_build_array(coalesce(json_agg($s.run_json(page.r)), '[]')) FROM (
-    SELECT r FROM $s.runs r
-    WHERE (q.statuses IS NULL OR r.status = ANY (q.statuses))
-      AND (q.task_ids IS NULL OR r.task_id = ANY (q.task_ids))
-      AND (q.not_task_ids IS NULL OR r.task_id <> ALL (q.not_task_ids))
-      AND (q.tags IS NULL OR r.tag_list && q.tags)
-      AND (q.queues IS NULL OR r.queue = ANY (q.queues))
-      AND (q.from_at IS NULL OR r.created_at >= q.from_at)
-      AND (q.to_at IS NULL OR r.created_at <= q.to_at)
-      AND (q.older IS NULL OR r.id < q.older) AND (q.newer IS NULL OR r.id > q.newer)
-    ORDER BY CASE WHEN q.newer IS NOT NULL THEN r.id END, CASE WHEN q.newer IS NULL THEN r.id END DESC
-    LIMIT q.count) AS page);
 END $$;
 `

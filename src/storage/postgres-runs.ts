@@ -8,6 +8,7 @@ import type {
   RunFence,
   RunFilter,
   RunInsert,
+  RunResume,
   RunResumed,
   RunStore,
   RunUpdate,
@@ -37,7 +38,13 @@ interface ClaimAnswer {
   readonly isPassedOver?: boolean
 }
 
-type Resume = RunFence & { readonly queueLimit?: number | undefined }
+/** A token, or the run whose end it stands for. */
+type SourceAnswer = readonly [token: Row | null, run: RunAnswer | null]
+
+interface ResumeAnswer {
+  readonly run: RunAnswer
+  readonly tokens?: readonly SourceAnswer[]
+}
 
 const lockOf = (request: { readonly id: string }): string => request.id
 
@@ -61,8 +68,7 @@ export function postgresRuns(session: PostgresSession): RunStore {
     },
     list: (filter, page) => listRuns(session, filter, page),
     async waits(id) {
-      const answer = (await ask(WAITS, id, id)) as readonly (readonly [Row | null, RunAnswer | null])[]
-      return answer.map(([token, run]) => sourceOf(token, run))
+      return ((await ask(WAITS, id, id)) as readonly SourceAnswer[]).map(sourceOf)
     },
     update: (request) => updateRun(session, request),
     claim: (request) => claimRuns(session, request),
@@ -154,16 +160,17 @@ async function parkRun(
 
 async function resumeRun(
   { ask, news, learnLimits }: PostgresSession,
-  { id, epoch, by, now, queueLimit = Infinity }: Resume,
+  { id, epoch, by, now, queueLimit = Infinity, isHinted = false }: RunResume,
 ): Promise<RunResumed> {
   const isLimited = queueLimit !== Infinity
   const columns = { id, epoch, by_owner: by, now, queue_limit: isLimited ? queueLimit : null }
-  const answer = (await ask(RESUME, columns, id)) as RunAnswer | 'full' | 'stale'
+  const request = isHinted ? { ...columns, is_hinted: true } : columns
+  const answer = (await ask(RESUME, request, id)) as ResumeAnswer | 'full' | 'stale'
   if (answer === 'full' || answer === 'stale') return { outcome: answer }
-  const record = runOf(answer)
+  const record = runOf(answer.run)
   if (isLimited) learnLimits([record.queue])
   news.run(id, by)
-  return { outcome: 'resumed', record }
+  return { outcome: 'resumed', record, ...(answer.tokens && { tokens: answer.tokens.map(sourceOf) }) }
 }
 
 /** Any number may be asked for; a column is whole. */
@@ -171,7 +178,7 @@ function wholeOf(limit: number): number {
   return Math.min(limit, 1_000_000)
 }
 
-function sourceOf(token: Row | null, run: RunAnswer | null): TokenRecord {
+function sourceOf([token, run]: SourceAnswer): TokenRecord {
   if (token !== null && token['id'] !== null) return tokenOfRow(token)
   if (run === null) throw new Error('Cannot read a wait: Postgres answered neither its token nor its run')
   return tokenOfRun(runOf(run))

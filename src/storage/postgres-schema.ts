@@ -1,6 +1,9 @@
 import { CHUNK_FUNCTIONS } from './postgres-chunk-sql.ts'
 import { CLAIM_FUNCTIONS } from './postgres-claim-sql.ts'
 import { codeOf, INSUFFICIENT_PRIVILEGE } from './postgres-errors.ts'
+import { LEASE_FUNCTIONS } from './postgres-lease-sql.ts'
+import { LIST_FUNCTIONS } from './postgres-list-sql.ts'
+import { LOCK_FUNCTIONS } from './postgres-lock-sql.ts'
 import type { PostgresClient } from './postgres-pool.ts'
 import { PRUNE_FUNCTIONS } from './postgres-prune-sql.ts'
 import { RECORD_FUNCTIONS } from './postgres-record-sql.ts'
@@ -15,10 +18,13 @@ import { TOKEN_FUNCTIONS } from './postgres-token-sql.ts'
 const STEPS: readonly string[] = [
   [
     TABLES,
+    LOCK_FUNCTIONS,
     RECORD_FUNCTIONS,
     RUN_FUNCTIONS,
     TOKEN_FUNCTIONS,
+    LEASE_FUNCTIONS,
     CLAIM_FUNCTIONS,
+    LIST_FUNCTIONS,
     CHUNK_FUNCTIONS,
     PRUNE_FUNCTIONS,
   ].join(''),
@@ -84,6 +90,13 @@ function spaceOf(schema: string): number {
 /** Asks a function of the schema: its parameter is a list of requests, its answer one of answers. */
 export function functionSql(schema: string, name: string): string {
   return `SELECT ${quoted(schema)}.${name}($1::json)::text AS answer`
+}
+
+/** Which schema of which database of which server, as long as all three are what they are now: the column `place`. */
+export function placeSql(schema: string): string {
+  return `concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()),
+    (SELECT oid FROM pg_database WHERE datname = current_database()),
+    to_regclass('${quoted(schema)}.version')::oid) AS place`
 }
 
 export function quoted(name: string): string {

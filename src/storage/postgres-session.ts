@@ -10,6 +10,8 @@ export interface PostgresSession {
   /** Asks a function of the schema; resolves with its answer once that is committed. */
   readonly ask: Ask
   readonly news: News
+  /** Whether that is the place of the schema (see `placeSql`). */
+  readonly isAt: (place: string) => Promise<boolean>
   /** A name for one call, by which it is known if its answer is lost. */
   readonly newCall: () => string
   /** What a claim or a resume says of the limits of queues. */
@@ -44,7 +46,7 @@ export function readyWaits(
   return ready.map(([runId, owner, isOrphan]) => {
     // The caller is told as well: nothing else in its answer says that there is a run to claim.
     if (isOrphan === true) news.queue(undefined)
-    else news.waits(owner, by)
+    else news.waits(owner, by, runId)
     return { tokenId, runId, owner }
   })
 }

@@ -2,7 +2,8 @@
  * The tables. Instants are numbers, flags are 0 or 1, what is absent is NULL. `runs.line`, `line_at` and `look_at` follow
  * from the rest of the run: where it stands in line to be claimed (0 goes on, 1 starts) and when it is next to be looked
  * at. `held`: its owner is alive, as far as anybody has noticed. `owners.company`: others were there since its last tick.
- * `changed_by`, `settled_by`: the call that did it, by which a caller who lost the answer knows its own.
+ * `changed_by`, `settled_by`: the call that did it, by which a caller who lost the answer knows its own. `id || ''` is the
+ * order of ids in an index by something else (see `postgres-list-sql.ts`).
  */
 export const TABLES: string = `
 CREATE SEQUENCE $s.places;
@@ -32,6 +33,7 @@ CREATE INDEX runs_by_owner ON $s.runs (owner) WHERE owner IS NOT NULL;
 CREATE INDEX runs_with_slot ON $s.runs (lane) WHERE slot = 1;
 CREATE INDEX runs_reserved ON $s.runs (lane) WHERE reserved = 1;
 CREATE INDEX runs_by_key ON $s.runs (key_scope, key_value) WHERE key_scope IS NOT NULL;
+CREATE INDEX runs_by_status ON $s.runs (status, task_id, (id || ''));
 CREATE INDEX runs_ended ON $s.runs (ended_at) WHERE ended_at IS NOT NULL;
 
 CREATE TABLE $s.tokens (
@@ -48,9 +50,15 @@ CREATE TABLE $s.tokens (
 CREATE INDEX tokens_due ON $s.tokens (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX tokens_by_key ON $s.tokens (key_scope, key_value) WHERE key_scope IS NOT NULL;
 CREATE INDEX tokens_of_run ON $s.tokens (run_id) WHERE kind <> 'MANUAL' AND run_id IS NOT NULL;
-CREATE INDEX tokens_manual ON $s.tokens (id) WHERE kind = 'MANUAL';
-CREATE INDEX tokens_by_tag ON $s.tokens USING gin (tag_list) WHERE tag_list IS NOT NULL;
+CREATE INDEX tokens_by_status ON $s.tokens (status, (id || '')) WHERE kind = 'MANUAL';
 CREATE INDEX tokens_ended ON $s.tokens (ended_at) WHERE ended_at IS NOT NULL;
+
+CREATE TABLE $s.run_tags (
+  tag text COLLATE "C" NOT NULL, run_id text COLLATE "C" NOT NULL, PRIMARY KEY (tag, run_id)
+);
+CREATE TABLE $s.token_tags (
+  tag text COLLATE "C" NOT NULL, token_id text COLLATE "C" NOT NULL, PRIMARY KEY (tag, token_id)
+);
 
 CREATE TABLE $s.waits (
   run_id text COLLATE "C" NOT NULL, token_id text COLLATE "C" NOT NULL,

@@ -1,4 +1,4 @@
-/** What is done to tokens and waits. Tokens are locked before the waits for them, and these before other runs. */
+/** What is done to tokens and waits. A wait that is being made ready is not released: a tick says so once more. */
 export const TOKEN_FUNCTIONS: string = `
 CREATE FUNCTION $s.settle_due(INOUT t $s.tokens, at float8, OUT now_settled boolean, OUT ready json)
 LANGUAGE plpgsql AS $$
@@ -27,6 +27,7 @@ DECLARE
   answers json[] := '{}';
 BEGIN
   PERFORM $s.lock_keys(requests);
+  PERFORM $s.lock_fences(requests);
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(token json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean)
   LOOP
@@ -40,6 +41,7 @@ BEGIN
         ORDER BY seq DESC LIMIT 1;
       IF FOUND AND q.now < coalesce(holder.key_expires_at, 'Infinity')
         AND NOT (q.again IS TRUE AND holder.id = t.id) THEN
+        IF holder.due_at <= q.now THEN PERFORM $s.lock_due_at_once(holder.id); END IF;
         SELECT * INTO due FROM $s.settle_due(holder, q.now);
         answers := answers || json_build_array(1, $s.token_json(due.t), due.now_settled, due.ready);
         CONTINUE;
@@ -49,6 +51,7 @@ BEGIN
     IF t.status = 'WAITING' THEN t.due_at := t.timeout_at; ELSE t.ended_at := coalesce(t.completed_at, 0); END IF;
     INSERT INTO $s.tokens SELECT t.* ON CONFLICT (id) DO NOTHING;
     IF FOUND THEN
+      IF t.tag_list IS NOT NULL THEN PERFORM $s.tag_token(t.id, t.tag_list); END IF;
       answers := answers || '[0]'::json;
     ELSIF q.again IS TRUE THEN
       SELECT * INTO holder FROM $s.tokens WHERE id = t.id;
@@ -68,6 +71,9 @@ DECLARE
   due record;
   answers json[] := '{}';
 BEGIN
+  IF json_array_length(requests) > 1 THEN
+    PERFORM $s.lock_due(array_agg(x.id), min(x.now)) FROM json_to_recordset(requests) AS x(id text, now float8);
+  END IF;
   FOR q IN SELECT * FROM json_to_recordset(requests) AS x(id text, now float8)
   LOOP
     IF q.id LIKE 'run:%' THEN
@@ -91,7 +97,8 @@ CREATE FUNCTION $s.await_run(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   r $s.runs;
 BEGIN
-  SELECT * INTO r FROM $s.runs WHERE id = substr(q.token_id, 5) FOR SHARE;
+  PERFORM 1 FROM $s.runs WHERE id IN (substr(q.token_id, 5), q.run_id) ORDER BY id FOR SHARE;
+  SELECT * INTO r FROM $s.runs WHERE id = substr(q.token_id, 5);
   IF NOT $s.holds(q.run_id, q.epoch, q.by_owner) THEN RETURN '{"outcome":"stale"}'; END IF;
   IF r.id IS NULL THEN RETURN '{"outcome":"unknown"}'; END IF;
   IF $s.is_final(r.status) THEN RETURN json_build_object('outcome', 'settled', 'run', $s.run_json(r)); END IF;
@@ -104,17 +111,22 @@ CREATE FUNCTION $s.await_token(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   t $s.tokens;
   due record;
+  is_open boolean;
 BEGIN
   SELECT * INTO t FROM $s.tokens WHERE id = q.token_id AND status = 'WAITING'
     AND (timeout_at IS NULL OR q.now < timeout_at) FOR SHARE;
+  is_open := FOUND;
+  IF NOT is_open THEN
+    SELECT * INTO t FROM $s.tokens WHERE id = q.token_id;
+    IF t.due_at <= q.now THEN PERFORM $s.lock_due(ARRAY[q.token_id], q.now); END IF;
+  END IF;
   IF NOT $s.holds(q.run_id, q.epoch, q.by_owner) THEN RETURN '{"outcome":"stale"}'; END IF;
-  IF t.id IS NOT NULL THEN
+  IF is_open THEN
     INSERT INTO $s.waits (run_id, token_id, owner, ready, place)
       VALUES (q.run_id, q.token_id, q.by_owner, 0, q.place) ON CONFLICT DO NOTHING;
     RETURN json_build_object('outcome', 'registered', 'token', $s.token_json(t));
   END IF;
-  SELECT * INTO t FROM $s.tokens WHERE id = q.token_id;
-  IF NOT FOUND THEN RETURN '{"outcome":"unknown"}'; END IF;
+  IF t.id IS NULL THEN RETURN '{"outcome":"unknown"}'; END IF;
   SELECT * INTO due FROM $s.settle_due(t, q.now);
   RETURN json_build_object('outcome', 'settled', 'token', $s.token_json(due.t), 'settledNow', due.now_settled,
     'ready', due.ready);
@@ -125,6 +137,7 @@ DECLARE
   q record;
   answers json[] := '{}';
 BEGIN
+  PERFORM $s.lock_awaited(requests);
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(token_id text, run_id text, epoch int, by_owner text, now float8, place bigint)
   LOOP
@@ -163,6 +176,7 @@ DECLARE
   q record;
   answers json[] := '{}';
 BEGIN
+  PERFORM $s.lock_settled(requests);
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(id text, output text, fence_run text, fence_epoch int, by_owner text, now float8, call text, again boolean)
   LOOP
@@ -173,42 +187,12 @@ END $$;
 
 CREATE FUNCTION $s.release_waits(requests json) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN
-  DELETE FROM $s.waits w USING json_array_elements(requests) AS q,
-      json_to_recordset(q) AS x(run_id text, token_id text, owner text)
-    WHERE w.run_id = x.run_id AND w.token_id = x.token_id AND w.owner = x.owner
-      AND NOT EXISTS (SELECT 1 FROM $s.runs r WHERE r.id = x.run_id AND r.status = 'WAITING' AND r.held = 0);
+  DELETE FROM $s.waits WHERE (run_id, token_id) IN (
+    SELECT w.run_id, w.token_id FROM json_array_elements(requests) AS q
+      CROSS JOIN LATERAL json_to_recordset(q) AS x(run_id text, token_id text, owner text)
+      JOIN $s.waits w ON w.run_id = x.run_id AND w.token_id = x.token_id AND w.owner = x.owner
+    WHERE NOT EXISTS (SELECT 1 FROM $s.runs r WHERE r.id = x.run_id AND r.status = 'WAITING' AND r.held = 0)
+    FOR UPDATE OF w SKIP LOCKED);
   RETURN (SELECT json_agg(NULL::json) FROM json_array_elements(requests));
-END $$;
-
-CREATE FUNCTION $s.list_tokens(requests json) RETURNS json LANGUAGE plpgsql
-SET plan_cache_mode = force_custom_plan AS $$
-DECLARE
-  q record;
-  t $s.tokens;
-  due record;
-  settled json[] := '{}';
-BEGIN
-  SELECT * INTO q FROM json_to_recordset(requests) AS x(kind text, statuses text[], tags text[], key_scope text,
-    key_value text, from_at float8, to_at float8, older text, newer text, count int, now float8);
-  FOR t IN SELECT * FROM $s.tokens o WHERE o.due_at <= q.now AND o.kind = q.kind
-    AND (q.tags IS NULL OR o.tag_list && q.tags)
-    AND (q.key_scope IS NULL OR (o.key_scope = q.key_scope AND o.key_value = q.key_value))
-    AND (q.from_at IS NULL OR o.created_at >= q.from_at) AND (q.to_at IS NULL OR o.created_at <= q.to_at)
-    ORDER BY o.due_at, o.seq
-  LOOP
-    SELECT * INTO due FROM $s.settle_due(t, q.now);
-    IF due.now_settled THEN settled := settled || json_build_array($s.token_json(due.t), due.ready); END IF;
-  END LOOP;
-  RETURN (SELECT json_build_array(json_build_object('settled', array_to_json(settled),
-      'records', coalesce(json_agg($s.token_json(page.o)), '[]'))) FROM (
-    SELECT o FROM $s.tokens o
-    WHERE o.kind = q.kind AND (q.statuses IS NULL OR o.status = ANY (q.statuses))
-      AND (o.due_at IS NULL OR o.due_at > q.now)
-      AND (q.tags IS NULL OR o.tag_list && q.tags)
-      AND (q.key_scope IS NULL OR (o.key_scope = q.key_scope AND o.key_value = q.key_value))
-      AND (q.from_at IS NULL OR o.created_at >= q.from_at) AND (q.to_at IS NULL OR o.created_at <= q.to_at)
-      AND (q.older IS NULL OR o.id < q.older) AND (q.newer IS NULL OR o.id > q.newer)
-    ORDER BY CASE WHEN q.newer IS NOT NULL THEN o.id END, CASE WHEN q.newer IS NULL THEN o.id END DESC
-    LIMIT q.count) AS page);
 END $$;
 `

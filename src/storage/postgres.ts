@@ -30,9 +30,9 @@ const SETTINGS: CallKind = { name: 'get_settings', isRepeatable: true }
 export function postgresStorage(given: string | PostgresOptions): Storage {
   const source = readPostgresOptions(given)
   const connection = new PostgresConnection(source)
-  const { ask, news, newCall } = connection
+  const { ask, isAt, news, newCall } = connection
   const learnLimits = (queues: Iterable<string>): void => news.learnLimits(queues)
-  const session = { schema: source.schema, ask, news, newCall, learnLimits }
+  const session = { schema: source.schema, ask, isAt, news, newCall, learnLimits }
   return {
     runs: postgresRuns(session),
     tokens: postgresTokens(session),

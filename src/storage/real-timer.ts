@@ -1,3 +1,5 @@
+import { createDeferred } from '../primitives/deferred.ts'
+
 /**
  * Calls `fire` after so many real milliseconds, however a test clock stands; without keeping the process alive. For an
  * adapter that waits for another process: what that one does is not in this one's time.
@@ -8,7 +10,23 @@ export function afterReal(ms: number, fire: () => void): () => void {
   return () => clearTimeout(timer)
 }
 
-/** The same for what somebody waits for: the process stays. */
+/**
+ * What `answer` answers, or a rejection once so many real milliseconds have passed without one.
+ *
+ * @throws Error that says that it took too long.
+ */
+export async function withinReal<Answer>(ms: number, answer: Promise<Answer>): Promise<Answer> {
+  const { promise, resolve, reject } = createDeferred<Answer>()
+  const cancel = afterReal(ms, () => reject(new Error(`there was no answer within ${ms} ms`)))
+  answer.then(resolve, reject)
+  try {
+    return await promise
+  } finally {
+    cancel()
+  }
+}
+
+/** Resolves after so many real milliseconds, for what somebody waits for: the process stays. */
 export function pauseReal(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms))
 }

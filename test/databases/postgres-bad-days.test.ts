@@ -100,6 +100,27 @@ describe('notifications that are lost', () => {
   })
 })
 
+describe('a connection that listens and dies without a word', () => {
+  it('is replaced, and what was told meanwhile is looked for', async () => {
+    await using schema = new FreshSchema()
+    await using wire = await Wire.to(postgresUrl())
+    const storage = postgresStorage({
+      connectionString: schema.connectionString,
+      schema: schema.schema,
+      listen: wire.url,
+      listenCheckMs: 50,
+    })
+    // Nobody looks by itself while the test runs.
+    const leaseMs = 3_600_000
+    await using far = worker(storage, { leaseMs })
+    await far.ready()
+    await using web = worker(postgresStorage(schema), { execute: false, leaseMs })
+    await web.ready()
+    wire.silence()
+    expect(await approve(web, 'yes')).toBe('yes')
+  })
+})
+
 describe('processes that start at once on an empty database', () => {
   let program = ''
   beforeAll(async () => void (program = await buildProgram('worker')), 120_000)

@@ -4,6 +4,7 @@ import { postgresStorage } from 'waitpoint/postgres'
 import { pauseReal } from '../../src/storage/real-timer.ts'
 import { rejection } from '../support/body-task.ts'
 import { connectPostgres, postgresUrl } from './postgres/client.ts'
+import { freshDatabase } from './postgres/fresh-database.ts'
 import { FreshSchema } from './postgres/fresh-schema.ts'
 import { freshSchema, testPool } from './postgres-schemas.ts'
 
@@ -53,6 +54,20 @@ describe('a transaction of the caller', () => {
       expect(await run.result()).toBe('later')
     },
   )
+
+  it('of another database is refused, and goes on', async () => {
+    const schema = await freshSchema(pool)
+    await using engine = createEngine({ tasks: [ask], storage: postgresStorage({ pool, schema }) })
+    const token = await engine.wait.createToken()
+    await using database = await freshDatabase()
+    await using client = await connectPostgres(database.url)
+    await client.query('BEGIN')
+    const refused = await rejection(engine.wait.completeToken(token, 'yes', { transaction: client }))
+    expect(String(refused)).toMatch(/another database .* schema "test_/)
+    expect(await client.query('SELECT 1 AS one')).toMatchObject({ rows: [{ one: 1 }] })
+    await client.query('ROLLBACK')
+    expect(await engine.wait.retrieveToken(token)).toMatchObject({ status: 'WAITING' })
+  })
 
   it('that was not begun is refused', async () => {
     const storage = postgresStorage({ pool, schema: await freshSchema(pool) })

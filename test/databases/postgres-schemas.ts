@@ -14,8 +14,8 @@ export interface TestPool extends PostgresPool {
 const { Pool } = createRequire(import.meta.url)('pg') as Driver
 
 /** A pool on the server of this run of the tests. */
-export function testPool(max: number = 6): TestPool {
-  return new Pool({ connectionString: postgresUrl(), max })
+export function testPool(max: number = 6, connectionString: string = postgresUrl()): TestPool {
+  return new Pool({ connectionString, max })
 }
 
 let schemas = 0
@@ -29,6 +29,16 @@ export async function freshSchema(pool: PostgresPool): Promise<string> {
 
 /** Leaves the tables of a schema, and nothing in them. */
 export async function emptySchema(pool: PostgresPool, schema: string): Promise<void> {
-  const tables = ['runs', 'tokens', 'waits', 'streams', 'chunks', 'owners', 'settings']
+  const tables = [
+    'runs',
+    'run_tags',
+    'tokens',
+    'token_tags',
+    'waits',
+    'streams',
+    'chunks',
+    'owners',
+    'settings',
+  ]
   await pool.query(tables.map((table) => `DELETE FROM ${schema}.${table}`).join(';'))
 }

@@ -46,6 +46,7 @@ describe('PostgresListener', () => {
       channel: 'c',
       listening,
       speaking,
+      checkMs: 10,
       hear: () => undefined,
       missed: () => (missed += 1),
     })

@@ -23,6 +23,32 @@ describe('messagesOf', () => {
     )
   })
 
+  it('names the runs of an owner whose waits are ready once each, all or none', () => {
+    const runId = fc.string({ maxLength: 200 })
+    const wakes = fc.array(fc.tuple(fc.constantFrom('a', 'b'), fc.option(runId, { freq: 20 })), {
+      maxLength: 500,
+    })
+    fc.assert(
+      fc.property(wakes, (woken) => {
+        const hints = woken.map(([owner, id]): FarHint =>
+          id === null ? ['waits', owner] : ['waits', owner, id],
+        )
+        const heard = messagesOf('me', hints).flatMap((message) => readMessage(message, 'you') ?? [])
+        for (const owner of ['a', 'b']) {
+          const asked = woken.filter(([of]) => of === owner).map(([, id]) => id)
+          const named = heard.filter(([, of]) => of === owner).map(([, , ...ids]) => ids)
+          const isBare = named.some((ids) => ids.length === 0)
+          if (asked.includes(null)) expect(named).toEqual([[]])
+          else if (!isBare) expect(named.flat()).toEqual([...new Set(asked)])
+        }
+      }),
+    )
+  })
+
+  it('leaves out names of runs that fit into none: their owner looks for itself', () => {
+    expect(messagesOf('me', [['waits', 'a', 'x'.repeat(9_000)]])).toEqual(['["me",["waits","a"]]'])
+  })
+
   it('leaves out what fits into none: the next tick finds it', () => {
     expect(messagesOf('me', [['run', 'x'.repeat(9_000), null]])).toEqual([])
   })

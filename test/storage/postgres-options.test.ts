@@ -11,6 +11,7 @@ describe('readPostgresOptions', () => {
       pool: undefined,
       schema: 'waitpoint',
       listen: true,
+      listenCheckMs: 15_000,
       pollMs: 1_000,
       connections: 4,
     })
@@ -31,6 +32,7 @@ describe('readPostgresOptions', () => {
       { connectionString, schema: 'a'.repeat(49) },
     ],
     ['an empty listen', { connectionString, listen: '' }],
+    ['a listenCheckMs that is not whole', { connectionString, listenCheckMs: 1.5 }],
     ['a pollMs of 0', { connectionString, pollMs: 0 }],
     ['no connections', { connectionString, connections: 0 }],
     ['a misspelt option', { connectionString, shema: 'app' }],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openPool } from '../../src/storage/postgres-pool.ts'
+import { CONNECT_MS, openPool } from '../../src/storage/postgres-pool.ts'
 
 function failure(code: string, message: string): () => never {
   return () => {
@@ -11,6 +11,22 @@ describe('openPool', () => {
   it('says what to install when there is no driver', () => {
     const load = failure('MODULE_NOT_FOUND', 'Cannot find module')
     expect(() => openPool('postgres://localhost', { max: 1, load })).toThrow(/run `npm install pg`$/)
+  })
+
+  it('makes connections that end when nothing is heard of the server', () => {
+    const asked: unknown[] = []
+    class Pool {
+      constructor(options: unknown) {
+        asked.push(options)
+      }
+      on(): void {
+        // Nothing happens to it.
+      }
+    }
+    openPool('postgres://localhost', { max: 3, load: () => ({ Pool }) })
+    expect(asked).toEqual([
+      expect.objectContaining({ max: 3, keepAlive: true, connectionTimeoutMillis: CONNECT_MS }),
+    ])
   })
 
   it('says what is wrong with a driver that is there', () => {

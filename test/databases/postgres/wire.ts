@@ -18,6 +18,7 @@ export class Wire implements AsyncDisposable {
   readonly #target: URL
   readonly #options: WireOptions
   readonly #pairs = new Set<() => void>()
+  readonly #silent = new Set<() => void>()
   cuts = 0
 
   /** Lays a wire to the server of this URL. */
@@ -47,6 +48,11 @@ export class Wire implements AsyncDisposable {
     for (const cut of [...this.#pairs]) cut()
   }
 
+  /** From now on nothing comes through on the connections there are, and nobody is told; new ones can be made. */
+  silence(): void {
+    for (const pair of this.#pairs) this.#silent.add(pair)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = once(this.#server, 'close')
     this.#server.close()
@@ -66,10 +72,12 @@ export class Wire implements AsyncDisposable {
     let isLetIn = false
     const hear = withoutNotifications(isDeaf)
     client.on('data', (question) => {
+      if (this.#silent.has(cut)) return
       if (isLetIn && fate('question') === 'is lost') cut()
       else server.write(question)
     })
     server.on('data', (answer) => {
+      if (this.#silent.has(cut)) return
       if (isLetIn && fate('answer') === 'is lost') return cut()
       const heard = hear(answer)
       isLetIn ||= heard.isReady

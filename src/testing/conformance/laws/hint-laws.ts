@@ -1,6 +1,6 @@
 import type { Hint } from '../../../contract/storage.ts'
 import type { Law } from '../law.ts'
-import { Mismatch, same } from '../sameness.ts'
+import { like, Mismatch, same } from '../sameness.ts'
 import { A, B, type Subject } from '../subject.ts'
 
 /** How many calls a hint may take: a storage that sends them over a connection is not asked to be at once. */
@@ -54,6 +54,24 @@ export const hintLaws: readonly Law[] = [
       await s.tick(B)
       await s.startParked('r', 't', B)
       await heard(s, B, { act: () => s.settle('t'), expected: 'waits' })
+    },
+  },
+  {
+    id: 'subscribe/names-runs-that-answer',
+    law: 'A hint that names runs names those whose waits are ready, and their resume says what is settled.',
+    capability: 'hints',
+    async check(s) {
+      await s.tick(B)
+      const run = await s.startParked('r', 't', B)
+      const named: (readonly string[] | undefined)[] = []
+      const note = (hint: Hint): unknown => hint.topic === 'waits' && named.push(hint.runIds)
+      const unsubscribe = s.storage.subscribe(B, note)
+      await heard(s, B, { act: () => s.settle('t'), expected: 'waits' })
+      unsubscribe()
+      if (named[0] === undefined) return
+      same('the runs', named, [['r']])
+      const resumed = await s.storage.runs.resume({ ...s.fenceOf(run), isHinted: true })
+      like('the resume', resumed, { outcome: 'resumed', tokens: [{ id: 't', status: 'COMPLETED' }] })
     },
   },
   {

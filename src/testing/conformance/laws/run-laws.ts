@@ -200,6 +200,25 @@ export const runLaws: readonly Law[] = [
     },
   },
   {
+    id: 'runs.resume/says-what-is-settled',
+    law: 'A hinted resume answers the settled tokens that the run waits for, each as it is, or leaves all to a tick.',
+    async check(s) {
+      const run = await s.startParked('r', 't')
+      const other = await s.start('other')
+      await s.insertToken('open')
+      await s.wait(run, 'open')
+      await s.wait(run, 'run:other')
+      await s.settle('t', 1)
+      await s.update(other, { status: 'COMPLETED' })
+      const resumed = await s.storage.runs.resume({ ...s.fenceOf(run, 2), isHinted: true })
+      like('the answer', resumed, { outcome: 'resumed' })
+      if (resumed.outcome !== 'resumed' || resumed.tokens === undefined) return
+      const token = await s.storage.tokens.get('t', s.at(2))
+      const end = await s.storage.tokens.get('run:other', s.at(2))
+      same('its tokens', resumed.tokens, [token?.record, end?.record])
+    },
+  },
+  {
     id: 'runs.resume/stale',
     law: 'A resume of another attempt or owner, or of a run that is not parked, does nothing: stale.',
     async check(s) {

@@ -50,6 +50,12 @@ function deaf(topic: Hint['topic']): Break {
 export const brokenHints: Readonly<Record<string, Break>> = {
   'subscribe/tells-the-others': deaf('stream'),
   'subscribe/tells-who-waits': deaf('waits'),
+  'subscribe/names-runs-that-answer': (memory) => ({
+    subscribe: (owner, listener) =>
+      memory.subscribe(owner, (hint) => {
+        listener(hint.topic === 'waits' ? { ...hint, runIds: ['r'] } : hint)
+      }),
+  }),
   'subscribe/not-of-ones-own': (memory) => ({
     subscribe(owner, listener) {
       const unsubscribe = memory.subscribe(owner, listener)

@@ -101,6 +101,16 @@ export const brokenRuns: Readonly<Record<string, Break>> = {
       },
     },
   }),
+  'runs.resume/says-what-is-settled': (memory) => ({
+    runs: {
+      resume(request) {
+        const resumed = memory.runs.resume(request)
+        return resumed.outcome === 'resumed' && request.isHinted === true
+          ? { ...resumed, tokens: memory.runs.waits(request.id) }
+          : resumed
+      },
+    },
+  }),
   'runs.resume/stale': (memory) => ({
     runs: {
       resume(request) {

@@ -1,0 +1,169 @@
+/**
+ * Leases and ticks. A lease that has ended is taken with `SKIP LOCKED`: who has it locked deals with it. The runs of those
+ * that were lost are locked together with those that a tick wakes.
+ */
+export const LEASE_FUNCTIONS: string = `
+CREATE FUNCTION $s.abandon_runs(gone text, at float8) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE $s.runs SET held = 0, reserved = 0 WHERE owner = gone;
+  IF NOT FOUND THEN RETURN; END IF;
+  UPDATE $s.runs SET
+      line = CASE WHEN sleep.is_over THEN 0 END,
+      line_at = CASE WHEN sleep.is_over THEN created_at END,
+      look_at = CASE WHEN NOT sleep.is_over THEN sleep.due_at END
+    FROM (
+      SELECT held.id AS run_id, min(t.due_at) AS due_at,
+        held.status = 'EXECUTING' OR held.returned = 1 OR coalesce(max(w.ready), 0) = 1
+          OR coalesce(min(t.due_at) <= at, false) AS is_over
+      FROM $s.runs held LEFT JOIN $s.waits w ON w.run_id = held.id LEFT JOIN $s.tokens t ON t.id = w.token_id
+      WHERE held.owner = gone GROUP BY held.id
+    ) AS sleep WHERE id = sleep.run_id;
+END $$;
+
+CREATE FUNCTION $s.runs_of(owners text[]) RETURNS text[] LANGUAGE sql AS $$
+  SELECT ARRAY(SELECT id FROM $s.runs WHERE owner = ANY (owners))
+$$;
+
+CREATE FUNCTION $s.lose_leases(at float8) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+  gone text[];
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM $s.owners WHERE lost = 0 AND until <= at) THEN RETURN '{}'; END IF;
+  PERFORM pg_advisory_xact_lock($space, 2048);
+  gone := ARRAY(SELECT owner FROM $s.owners WHERE lost = 0 AND until <= at ORDER BY owner FOR UPDATE SKIP LOCKED);
+  UPDATE $s.owners SET lost = 1 WHERE owner = ANY (gone);
+  RETURN gone;
+END $$;
+
+CREATE FUNCTION $s.abandon_all(gone text[], at float8) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  one text;
+BEGIN
+  FOREACH one IN ARRAY gone LOOP PERFORM $s.abandon_runs(one, at); END LOOP;
+END $$;
+
+CREATE FUNCTION $s.renew_lease(q record, OUT is_alive boolean, OUT lease_until float8, OUT told text[])
+LANGUAGE plpgsql AS $$
+DECLARE
+  mine $s.owners;
+  is_alone boolean := NOT EXISTS (SELECT 1 FROM $s.owners WHERE lost = 0 AND owner <> q.owner);
+BEGIN
+  SELECT * INTO mine FROM $s.owners WHERE owner = q.owner;
+  is_alive := mine.lost IS DISTINCT FROM 1;
+  IF NOT is_alive THEN RETURN; END IF;
+  IF mine.owner IS NULL OR is_alone OR EXISTS (
+    SELECT 1 FROM $s.owners WHERE lost = 0 AND owner <> q.owner AND (until IS NULL OR company = 0)) THEN
+    PERFORM pg_advisory_xact_lock($space, 2048);
+    is_alone := NOT EXISTS (SELECT 1 FROM $s.owners WHERE lost = 0 AND owner <> q.owner);
+  END IF;
+  IF q.endless AND is_alone AND mine.company IS DISTINCT FROM 1 THEN
+    lease_until := NULL;
+  ELSE
+    lease_until := q.lease_until;
+  END IF;
+  INSERT INTO $s.owners AS o (owner, until, lost, company, claim)
+    VALUES (q.owner, lease_until, 0, (NOT is_alone)::int, 0)
+    ON CONFLICT (owner) DO UPDATE SET until = excluded.until, company = excluded.company WHERE o.lost = 0;
+  is_alive := FOUND;
+  IF NOT is_alive OR is_alone THEN RETURN; END IF;
+  WITH ended AS (
+    UPDATE $s.owners SET until = q.lease_until, company = 1
+    WHERE owner <> q.owner AND lost = 0 AND until IS NULL RETURNING owner)
+    SELECT array_agg(owner) INTO told FROM ended;
+  UPDATE $s.owners SET company = 1 WHERE owner IN (
+    SELECT owner FROM $s.owners WHERE owner <> q.owner AND lost = 0 AND company = 0 FOR UPDATE SKIP LOCKED);
+END $$;
+
+CREATE FUNCTION $s.next_due() RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT json_build_object('at', at, 'what', what) FROM (
+    (SELECT look_at AS at, 'run ' || id AS what, 1 AS place FROM $s.runs
+      WHERE look_at IS NOT NULL ORDER BY look_at LIMIT 1)
+    UNION ALL
+    (SELECT due_at, 'token ' || id, 0 FROM $s.tokens WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1)
+  ) AS due ORDER BY at, place LIMIT 1
+$$;
+
+CREATE FUNCTION $s.now_ms() RETURNS float8 LANGUAGE sql VOLATILE AS $$
+  SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8
+$$;
+
+CREATE FUNCTION $s.get_time(requests json) RETURNS json LANGUAGE sql VOLATILE AS $$
+  SELECT json_build_array($s.now_ms())
+$$;
+
+CREATE FUNCTION $s.tick_one(q record) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  gone text[] := $s.lose_leases(q.now);
+  is_stirred boolean := cardinality(gone) > 0;
+  lease record;
+  t $s.tokens;
+  due_ids text[] := '{}';
+  due record;
+  settled json[] := '{}';
+  expired json[];
+BEGIN
+  SELECT * INTO lease FROM $s.renew_lease(q);
+  IF lease.is_alive THEN
+    due_ids := ARRAY(SELECT id FROM $s.tokens WHERE due_at <= q.now
+      ORDER BY due_at, seq LIMIT q.most FOR NO KEY UPDATE SKIP LOCKED);
+  END IF;
+  IF is_stirred THEN
+    PERFORM $s.lock_runs($s.runs_of(gone), '{}', $s.waiters_of(due_ids));
+    PERFORM $s.abandon_all(gone, q.now);
+  ELSIF cardinality(due_ids) > 1 THEN
+    PERFORM $s.lock_waiters($s.waiters_of(due_ids));
+  END IF;
+  IF NOT lease.is_alive THEN
+    RETURN json_build_object('alive', false, 'isStirred', is_stirred);
+  END IF;
+  FOR t IN SELECT * FROM $s.tokens WHERE id = ANY (due_ids) ORDER BY due_at, seq
+  LOOP
+    SELECT * INTO due FROM $s.settle_due(t, q.now);
+    IF due.now_settled THEN settled := settled || json_build_array($s.token_json(due.t), due.ready); END IF;
+  END LOOP;
+  expired := $s.sweep_runs(q.now, q.most - cardinality(settled));
+  RETURN json_build_object('alive', true, 'isStirred', is_stirred, 'told', lease.told,
+    'settled', array_to_json(settled), 'expired', array_to_json(expired),
+    'ready', (SELECT json_agg(json_build_array(w.token_id, w.run_id)) FROM $s.waits w
+      WHERE w.owner = q.owner AND w.ready = 1 AND EXISTS (SELECT 1 FROM $s.runs WHERE id = w.run_id AND held = 1)),
+    'claimable', (SELECT line FROM $s.runs WHERE line IS NOT NULL ORDER BY task_id, line, line_at, seq LIMIT 1) IS NOT NULL,
+    'nextDue', $s.next_due(),
+    'nextLease', (SELECT json_build_object('at', o.until, 'what', 'lease ' || o.owner) FROM $s.owners o
+      WHERE o.lost = 0 AND o.owner <> q.owner AND o.until IS NOT NULL
+        AND EXISTS (SELECT 1 FROM $s.runs r WHERE r.owner = o.owner AND r.held = 1) ORDER BY o.until LIMIT 1),
+    'leaseUntil', lease.lease_until,
+    'held', CASE WHEN q.census THEN (SELECT count(*) FROM $s.runs WHERE owner = q.owner AND held = 1) END,
+    'time', $s.now_ms());
+END $$;
+
+CREATE FUNCTION $s.tick(requests json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  q record;
+  answers json[] := '{}';
+BEGIN
+  FOR q IN SELECT * FROM json_to_recordset(requests)
+    AS x(owner text, lease_until float8, endless boolean, now float8, census boolean, most int)
+  LOOP
+    answers := answers || $s.tick_one(q);
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.leave(requests json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  q record;
+  answers json[] := '{}';
+BEGIN
+  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(owner text, now float8)
+  LOOP
+    DELETE FROM $s.owners WHERE owner = q.owner;
+    IF FOUND THEN
+      PERFORM $s.lock_runs($s.runs_of(ARRAY[q.owner]), '{}', '{}');
+      PERFORM $s.abandon_runs(q.owner, q.now);
+      UPDATE $s.runs SET owner = NULL, updated_at = greatest(updated_at, q.now) WHERE owner = q.owner;
+    END IF;
+    answers := answers || to_json(FOUND);
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+`

@@ -1,0 +1,133 @@
+/**
+ * Who locks what, and in which order, so that no two transactions wait for each other: first the advisory locks, of queues,
+ * of the company of owners, of keys; then owners; then tokens, by id; then runs, by id. A call takes the locks of all
+ * requests of its turn before it does the first. Waits, streams and chunks belong to a run and are under its lock alone.
+ *
+ * How a run is locked: `FOR UPDATE` by whoever takes it from its owner, ends it, or reads its waits; `FOR KEY SHARE` by
+ * whoever makes its waits ready, which keeps those away and nobody else, as the transaction may be a user's; `FOR SHARE`
+ * by whoever writes as its attempt; as an update does, by whoever only changes it. A run that nobody holds is also moved
+ * into line by who wakes it: then as an update does.
+ *
+ * What cannot be known in time, or comes in another order, is locked only if it is free: `SKIP LOCKED` where another one
+ * will do, `NOWAIT` where not. Then the transaction is rolled back and made again.
+ */
+export const LOCK_FUNCTIONS: string = `
+CREATE FUNCTION $s.lock_queues(queues text[]) RETURNS void LANGUAGE sql AS $$
+  SELECT pg_advisory_xact_lock($space, place) FROM (
+    SELECT DISTINCT 4096 + (hashtext(queue) & 65535) AS place FROM unnest(queues) AS queue ORDER BY 1) AS places
+$$;
+
+CREATE FUNCTION $s.lock_keys(requests json) RETURNS void LANGUAGE sql AS $$
+  SELECT pg_advisory_xact_lock($space, bucket) FROM (
+    SELECT DISTINCT x.bucket FROM json_to_recordset(requests) AS x(bucket int)
+    WHERE x.bucket IS NOT NULL ORDER BY x.bucket) AS buckets
+$$;
+
+CREATE FUNCTION $s.holds(run text, at_epoch int, by_owner text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM $s.runs WHERE id = run AND epoch = at_epoch AND owner = by_owner
+    AND status IN ('EXECUTING', 'WAITING') FOR SHARE;
+  RETURN FOUND;
+END $$;
+
+CREATE FUNCTION $s.waiters_of(token_ids text[]) RETURNS text[] LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN ARRAY(SELECT run_id FROM $s.waits WHERE token_id = ANY (token_ids) AND ready = 0);
+END $$;
+
+CREATE FUNCTION $s.lock_waiters(run_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) ORDER BY id FOR KEY SHARE;
+  PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) AND held = 0 ORDER BY id FOR NO KEY UPDATE;
+END $$;
+
+CREATE FUNCTION $s.lock_at_once(run_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF cardinality(run_ids) = 0 THEN RETURN; END IF;
+  PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) AND held = 1 FOR KEY SHARE NOWAIT;
+  PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) AND held = 0 FOR NO KEY UPDATE NOWAIT;
+END $$;
+
+CREATE FUNCTION $s.lock_runs(taken text[], written text[], woken text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  one text;
+BEGIN
+  FOR one IN SELECT DISTINCT id FROM unnest(taken || written || woken) AS id WHERE id IS NOT NULL ORDER BY id
+  LOOP
+    IF one = ANY (taken) THEN PERFORM 1 FROM $s.runs WHERE id = one FOR UPDATE;
+    ELSIF one = ANY (written) THEN PERFORM 1 FROM $s.runs WHERE id = one FOR SHARE;
+    ELSE PERFORM 1 FROM $s.runs WHERE id = one FOR KEY SHARE;
+    END IF;
+  END LOOP;
+  PERFORM $s.lock_waiters(woken);
+END $$;
+
+CREATE FUNCTION $s.lock_fences(requests json) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM $s.runs WHERE id IN (
+    SELECT x.fence_run FROM json_to_recordset(requests) AS x(fence_run text)) ORDER BY id FOR SHARE;
+END $$;
+
+CREATE FUNCTION $s.lock_due(token_ids text[], at float8) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  due_ids text[];
+BEGIN
+  due_ids := ARRAY(SELECT id FROM $s.tokens WHERE id = ANY (token_ids) AND due_at <= at
+    ORDER BY id FOR NO KEY UPDATE);
+  IF cardinality(due_ids) > 0 THEN PERFORM $s.lock_waiters($s.waiters_of(due_ids)); END IF;
+END $$;
+
+CREATE FUNCTION $s.lock_due_at_once(token_id text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM $s.tokens WHERE id = token_id FOR NO KEY UPDATE NOWAIT;
+  PERFORM $s.lock_at_once($s.waiters_of(ARRAY[token_id]));
+END $$;
+
+CREATE FUNCTION $s.lock_settled(requests json) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  ids text[];
+  fences text[];
+BEGIN
+  SELECT array_agg(x.id), array_agg(DISTINCT x.fence_run) FILTER (WHERE x.fence_run IS NOT NULL) INTO ids, fences
+    FROM json_to_recordset(requests) AS x(id text, fence_run text);
+  IF cardinality(ids) = 1 AND fences IS NULL THEN RETURN; END IF;
+  PERFORM 1 FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' ORDER BY id FOR NO KEY UPDATE;
+  IF fences IS NULL THEN PERFORM $s.lock_waiters($s.waiters_of(ids));
+  ELSE PERFORM $s.lock_runs('{}', fences, $s.waiters_of(ids)); END IF;
+END $$;
+
+CREATE FUNCTION $s.lock_awaited(requests json) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  ids text[];
+  run_ids text[];
+  at float8;
+  one text;
+BEGIN
+  IF json_array_length(requests) = 1 THEN RETURN; END IF;
+  SELECT array_agg(x.token_id), array_agg(x.run_id) || array_agg(substr(x.token_id, 5)), max(x.now)
+    INTO ids, run_ids, at FROM json_to_recordset(requests) AS x(token_id text, run_id text, now float8);
+  IF NOT EXISTS (SELECT 1 FROM $s.tokens WHERE id = ANY (ids) AND due_at <= at) THEN
+    PERFORM 1 FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' ORDER BY id FOR SHARE;
+    PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) ORDER BY id FOR SHARE;
+    RETURN;
+  END IF;
+  FOR one IN SELECT DISTINCT id FROM unnest(ids) AS id ORDER BY id LOOP
+    PERFORM 1 FROM $s.tokens WHERE id = one AND due_at <= at FOR NO KEY UPDATE;
+    IF NOT FOUND THEN PERFORM 1 FROM $s.tokens WHERE id = one AND status = 'WAITING' FOR SHARE; END IF;
+  END LOOP;
+  PERFORM $s.lock_runs('{}', run_ids, $s.waiters_of(ARRAY(
+    SELECT id FROM $s.tokens WHERE id = ANY (ids) AND due_at <= at)));
+END $$;
+
+CREATE FUNCTION $s.lock_updated(requests json) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  ids text[] := ARRAY(SELECT DISTINCT x.id FROM json_to_recordset(requests) AS x(id text) ORDER BY 1);
+  parents text[] := $s.waiters_of(ARRAY(SELECT 'run:' || id FROM unnest(ids) AS id));
+BEGIN
+  IF cardinality(parents) > 0 THEN
+    PERFORM $s.lock_runs(ids, '{}', parents);
+  ELSIF cardinality(ids) > 1 THEN
+    PERFORM 1 FROM $s.runs WHERE id = ANY (ids) ORDER BY id FOR UPDATE;
+  END IF;
+END $$;
+`
