@@ -50,6 +50,12 @@ export class ChangeFeed {
   }
 }
 
+/** Is told of changes as they happen, within the call that tells of them. */
+export interface WatchListener {
+  changed(): void
+  failed(error: Error): void
+}
+
 /** One reader's side of a {@link ChangeFeed}. */
 export class Watcher {
   readonly #feed: Pick<ChangeFeed, 'leave'>
@@ -59,6 +65,7 @@ export class Watcher {
   #changed = false
   #failure: Error | undefined
   #waiting: Deferred<void> | undefined
+  #listener: WatchListener | undefined
 
   constructor(feed: Pick<ChangeFeed, 'leave'>, topics: readonly string[]) {
     this.#feed = feed
@@ -76,6 +83,12 @@ export class Watcher {
     return this.#waiting.promise
   }
 
+  /** Tells `listener` instead of whoever asks for the next change: no promise for each. Told at once of a failure. */
+  listen(listener: WatchListener): void {
+    this.#listener = listener
+    if (this.#failure !== undefined) listener.failed(this.#failure)
+  }
+
   /** Whether this topic changed since it was last asked for. */
   woke(topic: string): boolean {
     if (this.#woken instanceof Set) return this.#woken.delete(topic)
@@ -85,6 +98,10 @@ export class Watcher {
   }
 
   wake(topic: string): void {
+    if (this.#listener !== undefined) {
+      this.#listener.changed()
+      return
+    }
     if (this.#woken instanceof Set) this.#woken.add(topic)
     else if (this.#woken === undefined) this.#woken = topic
     else if (this.#woken !== topic) this.#woken = new Set([this.#woken, topic])
@@ -99,6 +116,7 @@ export class Watcher {
 
   fail(error: Error): void {
     this.#failure ??= error
+    this.#listener?.failed(this.#failure)
     const waiting = this.#waiting
     this.#waiting = undefined
     waiting?.reject(this.#failure)

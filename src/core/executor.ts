@@ -267,11 +267,18 @@ export class Executor {
   #settled(scope: RunScope): Awaitable<void> {
     this.#options.waitpoints.leave(scope)
     scope.finish()
+    this.#over(scope)
     return chain(this.#options.streams.stop(scope), () => {
       const isCurrent = this.#scopes.get(scope.id) === scope
       this.#leave(scope)
       if (isCurrent && scope.record.status === 'CANCELED') return this.#giveSlotBack(scope)
     })
+  }
+
+  /** Whoever awaits the run was told of its end, but not while the attempt was under way. */
+  #over({ id }: RunScope): void {
+    const { host, journal } = this.#options
+    if (!host.isClosed) journal.feed.notify(id)
   }
 
   /** A canceled run keeps its slot, for a while, until its function has settled. */
@@ -306,6 +313,7 @@ export class Executor {
     const { host, waitpoints, streams } = this.#options
     waitpoints.leave(scope)
     scope.abort(error)
+    this.#over(scope)
     this.#limits.get(scope)?.pause()
     const about = { label: `grace of ${scope.id}` }
     this.#graces.set(

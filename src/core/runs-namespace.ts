@@ -18,7 +18,8 @@ import type {
   RunsNamespace,
   RunSubscription,
 } from './run.ts'
-import { finalRecord, runNotFound } from './run-results.ts'
+import { whenEnded } from './run-end.ts'
+import { runNotFound } from './run-results.ts'
 import { fenceOf, outsideRuns } from './run-scope.ts'
 import { isFinal, STATUSES } from './run-status.ts'
 import { runIdOfToken } from './run-token.ts'
@@ -61,7 +62,7 @@ export class EngineRuns implements RunsNamespace {
   }
 
   async poll(run: RunReference): Promise<RetrievedRun<never, never>> {
-    return this.#view(await finalRecord(this.#kernel, runId(run)))
+    return this.#view(await whenEnded(this.#kernel, runId(run), (record) => record))
   }
 
   async cancel(run: RunReference): Promise<{ readonly id: string }> {
