@@ -55,7 +55,7 @@ class RunEnd<T> implements WatchListener {
 
   changed(): void {
     this.#isBehind = true
-    if (!this.#isLooking) this.#lookAgain()
+    if (!this.#isLooking && !this.#isEnding) this.#lookAgain()
   }
 
   /** What storage is about to answer counts first. */
@@ -89,15 +89,15 @@ class RunEnd<T> implements WatchListener {
   #seen(record: RunRecord | undefined): void {
     this.#isLooking = false
     if (record === undefined) this.#reject(runNotFound(this.#runId))
-    else if (isFinal(record.status) && !this.#isEnding(record)) this.#resolve(record)
+    else if (isFinal(record.status) && !this.#isEnding) this.#resolve(record)
     else if (this.#failure !== undefined) this.#reject(this.#failure)
     else if (this.#isBehind) this.#lookAgain()
   }
 
-  /** Whoever goes on with a result finds the attempt that came to it over, and its slot free. */
-  #isEnding({ id, epoch }: RunRecord): boolean {
-    const scope = this.#kernel.parts.executor.scopes.get(id)
-    return scope?.isEnded === false && scope.record.epoch === epoch
+  /** Whoever goes on with a result finds the attempt that came to it over, and its slot free: that is told as well. */
+  get #isEnding(): boolean {
+    const scope = this.#kernel.parts.executor.scopes.get(this.#runId)
+    return scope?.isEnded === false && isFinal(scope.record.status)
   }
 
   #unseen(error: unknown): void {
