@@ -1,14 +1,13 @@
 import type { Deferred } from '../primitives/deferred.ts'
 import { createDeferred } from '../primitives/deferred.ts'
 import { addTo, type Few, itemsOf, removeFrom } from '../primitives/few.ts'
-import { FewMap } from '../primitives/few-map.ts'
 
 /**
  * Wakes whoever reads something that changes. A watcher is opened before the first read, so that no change falls
  * between a read and the wait for the next one; changes in between are one wake-up.
  */
 export class ChangeFeed {
-  readonly #watchers = new FewMap<Few<Watcher>>()
+  readonly #watchers = new Map<string, Few<Watcher>>()
   #closed: (() => Error) | undefined
 
   /** How many topics are watched. */
@@ -18,7 +17,7 @@ export class ChangeFeed {
 
   /** How many watchers are open. */
   get size(): number {
-    return new Set(this.#all).size
+    return new Set([...this.#watchers.values()].flatMap(itemsOf)).size
   }
 
   watch(...topics: readonly string[]): Watcher {
@@ -36,30 +35,19 @@ export class ChangeFeed {
 
   /** Something may have changed: everybody looks again. */
   notifyAll(): void {
-    for (const [topic] of this.#watchers.entries()) this.notify(topic)
+    for (const topic of [...this.#watchers.keys()]) this.notify(topic)
   }
 
   /** Every watcher, present and future, rejects with this error. */
   close(error: () => Error): void {
     this.#closed = error
-    for (const watcher of this.#all) watcher.fail(error())
+    for (const watcher of [...this.#watchers.values()].flatMap(itemsOf)) watcher.fail(error())
   }
 
   /** The watcher is closed. */
   leave(topics: readonly string[], watcher: Watcher): void {
     for (const topic of topics) removeFrom(this.#watchers, topic, watcher)
   }
-
-  /** One that watches several topics is there as often. */
-  get #all(): readonly Watcher[] {
-    return this.#watchers.entries().flatMap(([, watchers]) => itemsOf(watchers))
-  }
-}
-
-/** Is told of changes as they happen, within the call that tells of them. */
-export interface WatchListener {
-  changed(): void
-  failed(error: Error): void
 }
 
 /** One reader's side of a {@link ChangeFeed}. */
@@ -71,7 +59,6 @@ export class Watcher {
   #changed = false
   #failure: Error | undefined
   #waiting: Deferred<void> | undefined
-  #listener: WatchListener | undefined
 
   constructor(feed: Pick<ChangeFeed, 'leave'>, topics: readonly string[]) {
     this.#feed = feed
@@ -89,12 +76,6 @@ export class Watcher {
     return this.#waiting.promise
   }
 
-  /** Tells `listener` instead of whoever asks for the next change: no promise for each. Told at once of a failure. */
-  listen(listener: WatchListener): void {
-    this.#listener = listener
-    if (this.#failure !== undefined) listener.failed(this.#failure)
-  }
-
   /** Whether this topic changed since it was last asked for. */
   woke(topic: string): boolean {
     if (this.#woken instanceof Set) return this.#woken.delete(topic)
@@ -104,10 +85,6 @@ export class Watcher {
   }
 
   wake(topic: string): void {
-    if (this.#listener !== undefined) {
-      this.#listener.changed()
-      return
-    }
     if (this.#woken instanceof Set) this.#woken.add(topic)
     else if (this.#woken === undefined) this.#woken = topic
     else if (this.#woken !== topic) this.#woken = new Set([this.#woken, topic])
@@ -122,7 +99,6 @@ export class Watcher {
 
   fail(error: Error): void {
     this.#failure ??= error
-    this.#listener?.failed(this.#failure)
     const waiting = this.#waiting
     this.#waiting = undefined
     waiting?.reject(this.#failure)

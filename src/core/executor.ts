@@ -3,7 +3,6 @@ import type { CancelTimer } from '../contract/clock.ts'
 import type { RunRecord } from '../contract/records.ts'
 import type { Awaitable, RunClaim, RunClaimed } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
-import { FewMap } from '../primitives/few-map.ts'
 import type { AttemptEnd } from './attempt.ts'
 import { readOverrides, TaskCaller } from './attempt.ts'
 import type { AttemptStreams } from './attempt-ending.ts'
@@ -48,7 +47,7 @@ export class Executor {
   readonly #ending: AttemptEnding
   readonly #delayed: DelayedRuns
   readonly #caller = new TaskCaller((scope, end) => this.#ended(scope, end))
-  readonly #scopes = new FewMap<RunScope>()
+  readonly #scopes = new Map<string, RunScope>()
   readonly #limits = new Map<RunScope, ExecutionLimit>()
   /** Runs start in the context the engine was created in, not in that of whoever triggered them. */
   readonly #ownContext = new AsyncResource('waitpoint.executor')
@@ -82,12 +81,8 @@ export class Executor {
   }
 
   /** Attempts under way here. */
-  get scopes(): Pick<FewMap<RunScope>, 'get' | 'has' | 'size'> {
+  get scopes(): ReadonlyMap<string, RunScope> {
     return this.#scopes
-  }
-
-  get #attempts(): readonly RunScope[] {
-    return this.#scopes.entries().map(([, scope]) => scope)
   }
 
   /** Claims what can run, in a microtask of its own: many triggers of one turn are one claim. */
@@ -136,7 +131,7 @@ export class Executor {
     // The write that was refused may be the second of one that was stored and not acknowledged.
     const isOwnEnd = record?.epoch === scope.record.epoch && isFinal(record.status)
     const isCanceled = record?.status === 'CANCELED'
-    if (isCanceled || isOwnEnd) scope.record = record
+    if (isCanceled) scope.record = record
     if (!isOwnEnd) this.#abort(scope, isCanceled ? new RunCanceledError(scope.id) : staleAttempt(scope.id))
     if (isOwnEnd) this.#options.journal.run(record)
     else if (record !== undefined && isFinal(record.status)) this.#options.journal.heard(record)
@@ -160,7 +155,7 @@ export class Executor {
    * are ours as storage sees it, if it has counted them; while these are as many as here nobody has canceled one.
    */
   recheck(held?: number): void {
-    const scopes = this.#attempts.filter((scope) => !scope.isEnded)
+    const scopes = [...this.#scopes.values()].filter((scope) => !scope.isEnded)
     const isCertain = held === scopes.length
     const ids = isCertain ? [] : scopes.map(({ id }) => id)
     for (const id of [...ids, ...this.#delayed.ids]) this.changedElsewhere(id)
@@ -185,7 +180,7 @@ export class Executor {
   /** Every attempt here is over; what its function still does has no effect. */
   abortAll(error: (runId: string) => Error): void {
     if (this.#options.host.isClosed) this.#delayed.clear()
-    const scopes = this.#attempts
+    const scopes = [...this.#scopes.values()]
     for (const scope of scopes) this.#abort(scope, error(scope.id))
     // Only now: a slot that is given back must not go to one of them.
     for (const scope of scopes) this.#leave(scope)
@@ -272,18 +267,11 @@ export class Executor {
   #settled(scope: RunScope): Awaitable<void> {
     this.#options.waitpoints.leave(scope)
     scope.finish()
-    this.#over(scope)
     return chain(this.#options.streams.stop(scope), () => {
       const isCurrent = this.#scopes.get(scope.id) === scope
       this.#leave(scope)
       if (isCurrent && scope.record.status === 'CANCELED') return this.#giveSlotBack(scope)
     })
-  }
-
-  /** Whoever awaits the run was told of its end, but not while the attempt was under way. */
-  #over({ id }: RunScope): void {
-    const { host, journal } = this.#options
-    if (!host.isClosed) journal.feed.notify(id)
   }
 
   /** A canceled run keeps its slot, for a while, until its function has settled. */
@@ -318,7 +306,6 @@ export class Executor {
     const { host, waitpoints, streams } = this.#options
     waitpoints.leave(scope)
     scope.abort(error)
-    this.#over(scope)
     this.#limits.get(scope)?.pause()
     const about = { label: `grace of ${scope.id}` }
     this.#graces.set(

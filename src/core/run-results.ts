@@ -1,10 +1,45 @@
 import type { Hold } from '../contract/clock.ts'
 import type { RunRecord } from '../contract/records.ts'
+import { onAbort } from '../primitives/abort.ts'
+import { isPromise } from '../primitives/awaitable.ts'
 import type { Watcher } from './change-feed.ts'
 import { RunFailedError, WaitpointError } from './errors.ts'
+import type { Kernel } from './kernel.ts'
 import type { RunOutcome } from './run.ts'
+import { currentScope } from './run-scope.ts'
+import { isFinal } from './run-status.ts'
 import { runFailure } from './run-view.ts'
 import { fromJson } from './serialize.ts'
+
+/**
+ * What `told` makes of the record of a run once that has ended. Rejects with what it throws, when the engine closes first,
+ * and when the run that asks is canceled.
+ */
+export async function whenEnded<T>(
+  kernel: Kernel,
+  runId: string,
+  told: (record: RunRecord) => T,
+): Promise<T> {
+  const { host, journal } = kernel.parts
+  const watcher = journal.feed.watch(runId)
+  const scope = currentScope()
+  const release = scope === undefined ? host.clock.hold?.(awaited(runId, watcher)) : undefined
+  // Only an error is ever the reason why an attempt is aborted.
+  const removeAbort = onAbort(scope?.signal, (reason) => watcher.fail(reason as Error))
+  try {
+    // Asked before the engine began to close, it is answered while that takes its time.
+    for (let read = kernel.ask(() => host.storage.runs.get(runId)); ; read = host.storage.runs.get(runId)) {
+      const record = isPromise(read) ? await read : read
+      if (record === undefined) throw runNotFound(runId)
+      if (isFinal(record.status)) return told(record)
+      await watcher.changed()
+    }
+  } finally {
+    watcher.close()
+    removeAbort()
+    release?.()
+  }
+}
 
 /** Tells the clock that somebody waits; one that knows nothing will come may say so. */
 export function awaited(id: string, watcher: Watcher): Hold {

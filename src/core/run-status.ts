@@ -1,7 +1,6 @@
 import type { RunStatus } from '../contract/records.ts'
 
 const FINAL: readonly RunStatus[] = ['COMPLETED', 'FAILED', 'CANCELED', 'TIMED_OUT', 'EXPIRED', 'CRASHED']
-const FINAL_SET: ReadonlySet<RunStatus> = new Set(FINAL)
 
 /** The statuses of a run that has not ended: what an update from outside expects. */
 export const LIVE_STATUSES: readonly RunStatus[] = ['DELAYED', 'QUEUED', 'EXECUTING', 'WAITING']
@@ -14,7 +13,7 @@ export const ACTIVE_STATUSES: readonly RunStatus[] = ['EXECUTING', 'WAITING']
 
 /** Whether a run in this status never changes again. */
 export function isFinal(status: RunStatus): boolean {
-  return FINAL_SET.has(status)
+  return !LIVE_STATUSES.includes(status)
 }
 
 /** What a status says in the words of the service's API. */

@@ -18,8 +18,7 @@ import type {
   RunsNamespace,
   RunSubscription,
 } from './run.ts'
-import { whenEnded } from './run-end.ts'
-import { runNotFound } from './run-results.ts'
+import { runNotFound, whenEnded } from './run-results.ts'
 import { fenceOf, outsideRuns } from './run-scope.ts'
 import { isFinal, STATUSES } from './run-status.ts'
 import { runIdOfToken } from './run-token.ts'
@@ -62,7 +61,7 @@ export class EngineRuns implements RunsNamespace {
   }
 
   async poll(run: RunReference): Promise<RetrievedRun<never, never>> {
-    return this.#view(await whenEnded(this.#kernel, runId(run), (record) => record))
+    return whenEnded(this.#kernel, runId(run), (record) => this.#view(record))
   }
 
   async cancel(run: RunReference): Promise<{ readonly id: string }> {

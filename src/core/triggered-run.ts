@@ -1,8 +1,7 @@
 import type { RunRecord } from '../contract/records.ts'
 import type { Kernel } from './kernel.ts'
 import type { RunHandle, RunOutcome } from './run.ts'
-import { whenEnded } from './run-end.ts'
-import { lostOutcome, outcomeOf, outputOf } from './run-results.ts'
+import { lostOutcome, outcomeOf, outputOf, whenEnded } from './run-results.ts'
 
 /** What `trigger` answers. Hot, with a getter of its own as {@link CreatedTokenView} has. */
 export class TriggeredRun<Output> implements RunHandle<Output> {

@@ -12,7 +12,6 @@ import {
   withItem,
   withoutItem,
 } from '../primitives/few.ts'
-import { FewMap } from '../primitives/few-map.ts'
 import { WaitpointError } from './errors.ts'
 import type { Host } from './host.ts'
 import { assertOpen, hasFinished, type RunScope } from './run-scope.ts'
@@ -41,9 +40,9 @@ export class Waitpoints {
   readonly #host: Host
   readonly #events: WaitpointEvents
   /** By token. */
-  readonly #waiters = new FewMap<Few<Waiter>>()
+  readonly #waiters = new Map<string, Few<Waiter>>()
   /** What was settled and not delivered yet, by token. */
-  readonly #undelivered = new FewMap<Few<Waiter>>()
+  readonly #undelivered = new Map<string, Few<Waiter>>()
 
   constructor(host: Host, events: WaitpointEvents) {
     this.#host = host

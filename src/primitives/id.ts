@@ -10,8 +10,6 @@ const ALPHABET = Array.from('0123456789abcdefghjkmnpqrstvwxyz')
 const PAIRS: readonly string[] = ALPHABET.flatMap((high) => ALPHABET.map((low) => high + low))
 const LAST_MILLISECOND = 2 ** 48 - 1
 const LAST_HALF = 2 ** 40 - 1
-const LAST_MIDDLE = 2 ** 30 - 1
-const LAST_PAIR = 2 ** 10 - 1
 
 /**
  * Creates a function that makes ids: `prefix_` and 26 characters of lower-case Crockford base 32, ten of them the
@@ -20,8 +18,8 @@ const LAST_PAIR = 2 ** 10 - 1
  *
  * The millisecond is the instant it is given, else `now()`.
  *
- * Hot, at about 50 ns an id: a new millisecond draws its randomness once and counts up from there. Of the number's three
- * parts, 40, 30 and 10 bits, only the last one, which is two characters, is written anew for every id.
+ * Hot, at about 100 ns an id: a new millisecond draws its randomness once and counts up from there, in two halves
+ * of 40 bits (eight characters), of which only the lower one is written anew for every id.
  *
  * @example
  * ```ts
@@ -32,9 +30,7 @@ const LAST_PAIR = 2 ** 10 - 1
 export function createIdSource({ now, random }: IdSourceOptions): (prefix: string, at?: number) => string {
   let millisecond = -1
   let upper = 0
-  let middle = 0
-  let last = 0
-  /** All of an id but its prefix and its last two characters. */
+  let lower = 0
   let head = ''
 
   function startAt(at: number): void {
@@ -42,39 +38,27 @@ export function createIdSource({ now, random }: IdSourceOptions): (prefix: strin
     const bits = new DataView(buffer, byteOffset, 10)
     millisecond = at
     upper = readHalf(bits, 0)
-    const lower = readHalf(bits, 5)
-    middle = Math.floor(lower / 2 ** 10)
-    last = lower % 2 ** 10
-    spellHead()
-  }
-
-  function spellHead(): void {
-    head = spellTime(millisecond) + spellHalf(upper) + spellMiddle(middle)
+    lower = readHalf(bits, 5)
+    head = spellTime(millisecond) + spellHalf(upper)
   }
 
   function advance(): void {
-    if (last < LAST_PAIR) {
-      last += 1
-      return
-    }
-    last = 0
-    if (middle < LAST_MIDDLE) {
-      middle += 1
+    if (lower < LAST_HALF) {
+      lower += 1
     } else if (upper < LAST_HALF) {
-      middle = 0
+      lower = 0
       upper += 1
+      head = spellTime(millisecond) + spellHalf(upper)
     } else {
       startAt(millisecond + 1)
-      return
     }
-    spellHead()
   }
 
   return (prefix, instant = now()) => {
     const at = toMillisecond(instant)
     if (at > millisecond) startAt(at)
     else advance()
-    return `${prefix}_${head}${spellPair(last)}`
+    return `${prefix}_${head}${spellHalf(lower)}`
   }
 }
 
@@ -92,11 +76,9 @@ function spellTime(millisecond: number): string {
 }
 
 function spellHalf(half: number): string {
-  return spellPair(Math.floor(half / 2 ** 30)) + spellMiddle(half % 2 ** 30)
-}
-
-function spellMiddle(middle: number): string {
-  return spellPair(middle >> 20) + spellPair((middle >> 10) & LAST_PAIR) + spellPair(middle & LAST_PAIR)
+  const left = Math.floor(half / 2 ** 20)
+  const right = half % 2 ** 20
+  return spellPair(left >> 10) + spellPair(left & 1023) + spellPair(right >> 10) + spellPair(right & 1023)
 }
 
 function spellPair(tenBits: number): string {

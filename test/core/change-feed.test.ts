@@ -82,29 +82,4 @@ describe('ChangeFeed', () => {
     expect(await rejection(watcher.changed())).toEqual(new Error('first'))
     expect(await rejection(watcher.changed())).toEqual(new Error('first'))
   })
-
-  it('tells a listener of every change within the call, and of nothing after its watcher was closed', () => {
-    const feed = new ChangeFeed()
-    const watcher = feed.watch('a')
-    const heard: string[] = []
-    watcher.listen({ changed: () => heard.push('changed'), failed: ({ message }) => heard.push(message) })
-    feed.notify('a')
-    feed.notify('b')
-    feed.notify('a')
-    expect(heard).toEqual(['changed', 'changed'])
-    watcher.close()
-    feed.notify('a')
-    feed.close(() => new Error('closed'))
-    expect(heard).toEqual(['changed', 'changed'])
-  })
-
-  it('tells a listener of a failure, also of one that came before it', () => {
-    const feed = new ChangeFeed()
-    const heard: string[] = []
-    const listener = { changed: () => undefined, failed: ({ message }: Error) => heard.push(message) }
-    feed.watch('a').listen(listener)
-    feed.close(() => new Error('closed'))
-    feed.watch('a').listen(listener)
-    expect(heard).toEqual(['closed', 'closed'])
-  })
 })
