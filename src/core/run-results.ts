@@ -11,15 +11,8 @@ import { isFinal } from './run-status.ts'
 import { runFailure } from './run-view.ts'
 import { fromJson } from './serialize.ts'
 
-/**
- * What `told` makes of the record of a run once that has ended. Rejects with what it throws, when the engine closes first,
- * and when the run that asks is canceled.
- */
-export async function whenEnded<T>(
-  kernel: Kernel,
-  runId: string,
-  told: (record: RunRecord) => T,
-): Promise<T> {
+/** The record of a run once it has ended. Rejects when the engine closes first, or the run that asks is canceled. */
+export async function finalRecord(kernel: Kernel, runId: string): Promise<RunRecord> {
   const { host, journal } = kernel.parts
   const watcher = journal.feed.watch(runId)
   const scope = currentScope()
@@ -31,7 +24,7 @@ export async function whenEnded<T>(
     for (let read = kernel.ask(() => host.storage.runs.get(runId)); ; read = host.storage.runs.get(runId)) {
       const record = isPromise(read) ? await read : read
       if (record === undefined) throw runNotFound(runId)
-      if (isFinal(record.status)) return told(record)
+      if (isFinal(record.status)) return record
       await watcher.changed()
     }
   } finally {

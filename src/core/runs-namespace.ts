@@ -18,7 +18,7 @@ import type {
   RunsNamespace,
   RunSubscription,
 } from './run.ts'
-import { runNotFound, whenEnded } from './run-results.ts'
+import { finalRecord, runNotFound } from './run-results.ts'
 import { fenceOf, outsideRuns } from './run-scope.ts'
 import { isFinal, STATUSES } from './run-status.ts'
 import { runIdOfToken } from './run-token.ts'
@@ -61,7 +61,7 @@ export class EngineRuns implements RunsNamespace {
   }
 
   async poll(run: RunReference): Promise<RetrievedRun<never, never>> {
-    return whenEnded(this.#kernel, runId(run), (record) => this.#view(record))
+    return this.#view(await finalRecord(this.#kernel, runId(run)))
   }
 
   async cancel(run: RunReference): Promise<{ readonly id: string }> {

@@ -1,7 +1,7 @@
 import type { RunRecord } from '../contract/records.ts'
 import type { Kernel } from './kernel.ts'
 import type { RunHandle, RunOutcome } from './run.ts'
-import { lostOutcome, outcomeOf, outputOf, whenEnded } from './run-results.ts'
+import { finalRecord, lostOutcome, outcomeOf, outputOf } from './run-results.ts'
 
 /** What `trigger` answers. Hot, with a getter of its own as {@link CreatedTokenView} has. */
 export class TriggeredRun<Output> implements RunHandle<Output> {
@@ -22,9 +22,9 @@ export class TriggeredRun<Output> implements RunHandle<Output> {
     this.#kernel = kernel
     this.#createdAt = createdAt
     Object.defineProperty(this, 'publicAccessToken', TriggeredRun.#accessTokenProperty)
-    this.result = () => whenEnded(kernel, id, outputOf<Output>)
+    this.result = () => finalRecord(kernel, id).then(outputOf<Output>)
     this.outcome = () =>
-      whenEnded(kernel, id, outcomeOf<Output>).catch((error: unknown) => lostOutcome(record, error))
+      finalRecord(kernel, id).then(outcomeOf<Output>, (error: unknown) => lostOutcome(record, error))
   }
 
   static readonly #accessTokenProperty: TypedPropertyDescriptor<string> & ThisType<TriggeredRun<unknown>> = {
