@@ -89,7 +89,7 @@ async function prepareAndRun({ scope, tools, stored }: Preparation): Promise<unk
 
 function readOutput({ definition }: RunScope, output: unknown): AttemptEnd {
   try {
-    return { kind: 'returned', output, outputJson: toJson(output, `the output of task "${definition.id}"`) }
+    return { kind: 'returned', output, outputJson: toJson(output, 'the output of task', definition.id) }
   } catch (error) {
     // Calling again would not make the output JSON: no retry.
     return { kind: 'threw', error, isFinal: true }

@@ -1,7 +1,7 @@
 import type { ChunkRecord, RunRecord } from '../contract/records.ts'
 import type { Watcher } from './change-feed.ts'
 import type { Kernel } from './kernel.ts'
-import { Reading } from './reading.ts'
+import { alone, Reading } from './reading.ts'
 import type { Run } from './run.ts'
 import { isNews, nextChange, readRun } from './run-changes.ts'
 import { isFinal } from './run-status.ts'
@@ -31,6 +31,7 @@ export function followStreams(
   return new Reading({
     watch: () => kernel.parts.journal.feed.watch(runId, streamsTopic(runId)),
     read: (watcher) => streams.parts(watcher),
+    items: alone,
   })
 }
 

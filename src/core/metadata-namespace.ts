@@ -94,7 +94,7 @@ export class EngineMetadata implements MetadataNamespace {
   #change(what: string, key: string, next: (value: unknown) => unknown): this {
     const { scope, values } = this.#read(what)
     requireKey(key)
-    const valueJson = toJson(next(valueOf(values, key)), `metadata "${key}"`)
+    const valueJson = toJson(next(valueOf(values, key)), 'metadata', key)
     const { [key]: _, ...others } = values
     // In a literal, unlike in an assignment, a key "__proto__" is a key like any other.
     const changed = valueJson === undefined ? others : { ...others, [key]: fromJson(valueJson) }

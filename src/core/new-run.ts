@@ -53,7 +53,7 @@ export function newRun(
     id,
     taskId: definition.id,
     status: isDelayed ? 'DELAYED' : 'QUEUED',
-    payloadJson: toJson(payload, `the payload of task "${definition.id}"`),
+    payloadJson: toJson(payload, 'the payload of task', definition.id),
     attempt: 0,
     policyAttempt: 0,
     interruptions: 0,
@@ -113,7 +113,8 @@ export function userKey(options: IdempotencyOptions, scope: string, now: number)
 }
 
 /** Tags as a list, checked. */
-export function readTags(tags: string | readonly string[] = []): readonly string[] {
+export function readTags(tags: string | readonly string[] | undefined): readonly string[] {
+  if (tags === undefined) return NONE
   const isUsable: boolean = typeof tags === 'string' || Array.isArray(tags)
   if (!isUsable) throw new TypeError('Cannot use tags: they must be a string or a list of strings')
   const list = typeof tags === 'string' ? [tags] : [...tags]

@@ -44,7 +44,7 @@ export class OnceEffects {
     const stored = await this.#kernel.written(scope, host.storage.tokens.insert(request))
     if (stored.record.status === 'COMPLETED') return fromJson(stored.record.outputJson)
     assertOpen(scope)
-    const outputJson = toJson(await effect(), `the result of once "${key}"`)
+    const outputJson = toJson(await effect(), 'the result of once', key)
     // The effect has happened: it is recorded even if the attempt ended or was lost meanwhile, hence without a fence,
     // so that the next attempt need not repeat it; but not on a closed engine.
     if (host.isClosed) throw host.closedError()

@@ -102,19 +102,19 @@ export function fenceOf(scope: RunScope | undefined): AttemptFence | undefined {
   return scope && { runId: scope.id, epoch: scope.record.epoch }
 }
 
-const scopes = new AsyncLocalStorage<RunScope>()
+const scopes = new AsyncLocalStorage<RunScope | undefined>()
 
 /** The attempt that the caller runs in, if any. */
 export function currentScope(): RunScope | undefined {
   return scopes.getStore()
 }
 
-/** Calls `body` inside an attempt. */
-export function runInScope<T>(scope: RunScope, body: () => T): T {
+/** Calls `body` inside an attempt; outside of any where that is what `scope` was. */
+export function runInScope<T>(scope: RunScope | undefined, body: () => T): T {
   return scopes.run(scope, body)
 }
 
-/** Calls `body` as if outside of any run. */
+/** Calls `body` as if outside of any run. Not with `exit`, which switches all tracking off and on again. */
 export function outsideRuns<T>(body: () => T): T {
-  return scopes.exit(body)
+  return scopes.run(undefined, body)
 }

@@ -3,13 +3,15 @@ import { findNonJson, measureJson } from '../primitives/json.ts'
 import { WaitpointError } from './errors.ts'
 
 /**
- * The JSON text of a value, or `undefined` for `undefined` (nothing to store).
+ * The JSON text of a value, or `undefined` for `undefined` (nothing to store). `subject` says what it is; with a `name`, of
+ * what: they are put together for the error only.
  *
  * @throws WaitpointError `ERR_NOT_SERIALIZABLE` with the path of what is not JSON; nothing has changed by then.
  */
-export function toJson(value: unknown, subject: string): string | undefined {
+export function toJson(value: unknown, subject: string, name?: string): string | undefined {
   if (value === undefined) return undefined
-  if (measureJson(value) < 0) throw notSerializable(value, subject)
+  if (measureJson(value) < 0)
+    throw notSerializable(value, name === undefined ? subject : `${subject} "${name}"`)
   return JSON.stringify(value)
 }
 

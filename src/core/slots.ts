@@ -1,6 +1,7 @@
 import type { RunRecord, RunStatus, TokenRecord } from '../contract/records.ts'
 import type { Awaitable, RunResumed } from '../contract/storage.ts'
 import { chain } from '../primitives/awaitable.ts'
+import { type Few, itemsOf, withItem, withoutItem } from '../primitives/few.ts'
 import type { Host } from './host.ts'
 import { persist } from './persist.ts'
 import type { RunScope } from './run-scope.ts'
@@ -38,7 +39,7 @@ export class Slots {
   /** Lanes with a limit whose first run in line has asked storage for a slot; `true`: and a slot was freed since. */
   readonly #asking = new Map<string, boolean>()
   /** Runs that may have to park when this turn is over. */
-  #turn = new Set<RunScope>()
+  #turn: Few<RunScope> = undefined
   #isTurnSet = false
   #used = 0
   #claiming = 0
@@ -94,14 +95,14 @@ export class Slots {
   release(scope: RunScope): void {
     this.#giveBack(scope)
     scope.seat.letGo()
-    this.#turn.delete(scope)
+    this.#turn = withoutItem(this.#turn, scope)
     this.#serve()
   }
 
   /** A wait of this run is registered: if nothing is delivered for a whole turn, the run parks. */
   waitRegistered(scope: RunScope): void {
     if (scope.seat.state !== 'held') return
-    this.#turn.add(scope)
+    this.#turn = withItem(this.#turn, scope)
     this.#setTurn()
   }
 
@@ -137,14 +138,14 @@ export class Slots {
   #endTurn(): void {
     this.#isTurnSet = false
     const turn = this.#turn
-    this.#turn = new Set()
-    for (const scope of turn) {
+    this.#turn = undefined
+    for (const scope of itemsOf(turn)) {
       if (scope.isEnded || scope.seat.state !== 'held' || scope.seat.registeredWaits === 0) continue
-      if (scope.seat.wasReleased) this.#turn.add(scope)
+      if (scope.seat.wasReleased) this.#turn = withItem(this.#turn, scope)
       else this.#park(scope)
       scope.seat.wasReleased = false
     }
-    if (this.#turn.size > 0 && !this.#host.isClosed) this.#setTurn()
+    if (this.#turn !== undefined && !this.#host.isClosed) this.#setTurn()
   }
 
   #park(scope: RunScope): void {

@@ -1,7 +1,7 @@
 import { onAbort } from '../primitives/abort.ts'
 import type { Watcher } from './change-feed.ts'
 import type { Kernel } from './kernel.ts'
-import { Reading } from './reading.ts'
+import { alone, Reading } from './reading.ts'
 import { nextChange, readRun } from './run-changes.ts'
 import { isFinal } from './run-status.ts'
 import { streamTopic } from './stream-channel.ts'
@@ -28,6 +28,7 @@ export function readPages(
   return new Reading({
     watch: () => kernel.parts.journal.feed.watch(id, streamTopic(id, key)),
     read: (watcher) => pagesOf(kernel, { id, reader }, watcher),
+    items: alone,
   })
 }
 

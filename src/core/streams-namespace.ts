@@ -15,7 +15,7 @@ import type {
 } from './stream.ts'
 import { streamTopic } from './stream-channel.ts'
 import { type PagedStream, pagesOf } from './stream-pages.ts'
-import { StreamReader } from './stream-reader.ts'
+import { type ChunkPage, StreamReader } from './stream-reader.ts'
 import { checkKey, type StreamReading, streamReading } from './stream-reading.ts'
 import { checkSource } from './stream-source.ts'
 
@@ -89,22 +89,19 @@ function readStream(
   const reader = new StreamReader(kernel, { runId: id, key }, startIndex)
   return new Reading({
     watch: () => kernel.parts.journal.feed.watch(id, streamTopic(id, key)),
-    read: (watcher) => readChunks(kernel, { id, reader, signal }, watcher),
+    read: (watcher) => readSegment(kernel, { id, reader, signal }, watcher),
+    items: ({ chunks }) => chunks.map(({ value }) => value),
+    signal,
   })
 }
 
-async function* readChunks(
-  kernel: Kernel,
-  { signal, ...place }: PagedStream,
-  watcher: Watcher,
-): AsyncGenerator {
-  for await (const { chunks, end } of pagesOf(kernel, { signal, ...place }, watcher)) {
-    for (const { value } of chunks) {
-      yield value
-      signal?.throwIfAborted()
-    }
-    if (end === undefined) continue
-    const failure = place.reader.failureOf(end)
+/** The pages of one segment; throws what it failed with after the last one. */
+async function* readSegment(kernel: Kernel, place: PagedStream, watcher: Watcher): AsyncGenerator<ChunkPage> {
+  for await (const page of pagesOf(kernel, place, watcher)) {
+    yield page
+    place.signal?.throwIfAborted()
+    if (page.end === undefined) continue
+    const failure = place.reader.failureOf(page.end)
     if (failure !== undefined) throw failure
     return
   }

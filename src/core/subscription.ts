@@ -3,7 +3,7 @@ import type { Watcher } from './change-feed.ts'
 import { type FollowedPart, FollowedStreams } from './followed-streams.ts'
 import type { Kernel } from './kernel.ts'
 import type { Run, RunSubscription } from './run.ts'
-import { Reading } from './reading.ts'
+import { alone, Reading } from './reading.ts'
 import { isNews, nextChange, readRun } from './run-changes.ts'
 import { isFinal } from './run-status.ts'
 import { viewRun } from './run-view.ts'
@@ -24,6 +24,7 @@ function followRun(kernel: Kernel, runId: string): Reading<Run> {
   return new Reading({
     watch: () => kernel.parts.journal.feed.watch(runId),
     read: (watcher) => runUpdates(kernel, runId, watcher),
+    items: alone,
   })
 }
 
@@ -31,7 +32,8 @@ function followParts(kernel: Kernel, runId: string): Reading<Part> {
   const streams = new FollowedStreams(kernel, runId)
   return new Reading({
     watch: () => kernel.parts.journal.feed.watch(runId, streamsTopic(runId)),
-    read: (watcher) => partsOf(streams.parts(watcher)),
+    read: (watcher) => streams.parts(watcher),
+    items: partsOf,
   })
 }
 
@@ -52,9 +54,8 @@ async function* runUpdates(kernel: Kernel, runId: string, watcher: Watcher): Asy
 
 type Part = { readonly type: string; readonly run: Run; readonly chunk?: unknown }
 
-async function* partsOf(followed: AsyncGenerator<FollowedPart>): AsyncGenerator<Part> {
-  for await (const part of followed) {
-    if (part.type === 'run') yield part
-    else for (const { value } of part.chunks) yield { type: part.key, chunk: value, run: part.run }
-  }
+function partsOf(followed: FollowedPart): readonly Part[] {
+  if (followed.type === 'run') return [followed]
+  const { key: type, run } = followed
+  return followed.chunks.map(({ value: chunk }) => ({ type, chunk, run }))
 }

@@ -115,7 +115,7 @@ export class EngineTasks implements TasksNamespace {
       throw new TypeError(
         `Cannot wait for a run of task "${id}" in a transaction: it would wait for its commit`,
       )
-    const payloadJson = toJson(request.payload, `the payload of task "${id}"`)
+    const payloadJson = toJson(request.payload, 'the payload of task', id)
     const key = implicitKey(scope, 'trigger', { id, payloadJson, options: request.options })
     return this.#record(id, request, { scope, key })
   }

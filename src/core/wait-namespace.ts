@@ -107,7 +107,7 @@ export class EngineWait implements WaitNamespace {
       const id = tokenId(token)
       requireOptions(options, 'the options of wait.completeToken', COMPLETE_NAMES)
       requireJoining(host.storage, options, `complete token "${id}"`)
-      const outputJson = toJson(output, `the output of token "${id}"`)
+      const outputJson = toJson(output, 'the output of token', id)
       const { transaction } = options
       const scope = this.#kernel.scope()
       const request = { id, outputJson, fence: fenceOf(scope), transaction, by: host.owner, now: host.now() }

@@ -1,6 +1,8 @@
 /** None, one or several of something. A set is made for the second only: nearly all have one at most. */
 export type Few<T extends object> = T | Set<T> | undefined
 
+const NONE: readonly never[] = []
+
 /** `few` with `item` in it. */
 export function withItem<T extends object>(few: Few<T>, item: T): Few<T> {
   if (few === undefined || few === item) return item
@@ -23,7 +25,7 @@ export function countOf<T extends object>(few: Few<T>): number {
 
 /** The items in the order they came, as a list that later changes do not touch. */
 export function itemsOf<T extends object>(few: Few<T>): readonly T[] {
-  if (few === undefined) return []
+  if (few === undefined) return NONE
   return isSet(few) ? [...few] : [few]
 }
 

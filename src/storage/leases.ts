@@ -23,7 +23,7 @@ export class Leases {
     for (let end = this.#ends.popDue(now); end !== undefined; end = this.#ends.popDue(now)) {
       const lease = end.value
       lease.isLive = false
-      lease.ready.clear()
+      lease.ready = undefined
       this.#live.delete(lease.owner)
       this.#lost.set(lease.owner, lease)
       lost.push(lease)
@@ -62,7 +62,7 @@ export class Leases {
     if (lease === undefined) return undefined
     if (lease.deadline !== undefined) this.#ends.cancel(lease.deadline)
     lease.isLive = false
-    lease.ready.clear()
+    lease.ready = undefined
     this.#live.delete(owner)
     this.#lost.delete(owner)
     return lease

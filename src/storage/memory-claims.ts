@@ -15,7 +15,6 @@ export function claimRuns(state: MemoryState, claim: RunClaim): RunClaimed {
   if (claim.number === lease.claim) return { runs: handedOut(state, lease), ended: [] }
 
   lease.claim = claim.number
-  lease.claimed = []
   const { lanes, runs } = state
   const over = runs.sweep(claim, Infinity)
   const started: RunRecord[] = []
@@ -27,6 +26,7 @@ export function claimRuns(state: MemoryState, claim: RunClaim): RunClaimed {
     if (end !== undefined) over.push(runs.finish(run, end, claim))
     else started.push(start(state, { run, lease }, claim))
   }
+  lease.claimed = started.map(({ id }) => id)
   return { runs: started, ended: over }
 }
 
@@ -47,7 +47,6 @@ function start(
   waits.dropAll(run)
   runs.interruptStreams(run, claim)
   runs.hold(run, lease)
-  lease.claimed.push(run.id)
   const draft = draftOf(record, claim.now)
   draft.status = 'EXECUTING'
   draft.attempt += 1

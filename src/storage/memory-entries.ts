@@ -93,11 +93,11 @@ export class Lease {
   isLive = true
   /** The number of its last claim, and the runs that one handed out. */
   claim = 0
-  claimed: string[] = []
+  claimed: readonly string[] = []
   /** How many runs it holds. */
   runs = 0
   /** Waits that are ready and were not released. */
-  readonly ready: Set<Wait> = new Set()
+  ready: Few<Wait> = undefined
   deadline: Deadline<Lease> | undefined = undefined
 
   constructor(owner: string, until: number) {

@@ -1,4 +1,5 @@
 import type { Hint, NextDue, SettingStore, Storage, TickRequest, TickResult } from '../contract/storage.ts'
+import { itemsOf } from '../primitives/few.ts'
 import { memoryChunks } from './memory-chunks.ts'
 import { pruneMemory } from './memory-prune.ts'
 import { memoryRuns } from './memory-runs.ts'
@@ -61,7 +62,7 @@ function tick(state: MemoryState, request: TickRequest): TickResult {
 
   const settled = tokens.settleDue(act, limit)
   const expired = runs.sweep(act, limit - settled.length)
-  const ready = Array.from(lease.ready, (wait) => wait.ready).filter((wait) => wait !== undefined)
+  const ready = itemsOf(lease.ready).flatMap((wait) => wait.ready ?? [])
   return {
     alive: true,
     ready,

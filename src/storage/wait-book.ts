@@ -1,7 +1,7 @@
 import type { WaitRecord } from '../contract/records.ts'
 import { countOf, findItem, itemsOf, withItem, withoutItem } from '../primitives/few.ts'
 import type { HintBoard } from './hint-board.ts'
-import { isHeld, RunEntry, Wait, type WaitSource } from './memory-entries.ts'
+import { RunEntry, Wait, type WaitSource } from './memory-entries.ts'
 import type { RunSchedule } from './run-schedule.ts'
 import { RUN_PREFIX } from './run-states.ts'
 
@@ -47,33 +47,36 @@ export class WaitBook {
     const { run, source } = wait
     run.waits = withoutItem(run.waits, wait)
     source.waiters = withoutItem(source.waiters, wait)
-    if (wait.ready !== undefined) run.holder?.ready.delete(wait)
+    const { holder } = run
+    if (wait.ready !== undefined && holder !== undefined) holder.ready = withoutItem(holder.ready, wait)
   }
 
   dropAll(run: RunEntry): void {
-    if (run.waits === undefined) return
     for (const wait of itemsOf(run.waits)) this.drop(wait)
   }
 
   /** Makes the waits for `source`, which has just been settled, ready; answers them. */
   settle(source: WaitSource, act: Act): readonly WaitRecord[] {
     if (source.waiters === undefined) return NONE
-    const ready: WaitRecord[] = []
     const tokenId = source instanceof RunEntry ? RUN_PREFIX + source.id : source.id
-    for (const wait of itemsOf(source.waiters)) {
-      const { run, owner } = wait
-      wait.ready = { tokenId, runId: run.id, owner }
-      ready.push(wait.ready)
-      if (isHeld(run)) {
-        run.holder?.ready.add(wait)
-        this.#hints.waits(owner, act.by)
-      } else if (run.record.status === 'WAITING') {
-        // One that could be claimed already still can: it may wait for thousands.
-        if (run.line === undefined) this.#schedule.renew(run, act.now)
-        // The caller is told as well: nothing else in its answer says that there is a run to claim.
-        this.#hints.queue(undefined)
-      }
+    return itemsOf(source.waiters).map((wait) => {
+      wait.ready = { tokenId, runId: wait.run.id, owner: wait.owner }
+      this.#tell(wait, act)
+      return wait.ready
+    })
+  }
+
+  #tell(wait: Wait, act: Act): void {
+    const { run, owner } = wait
+    const { holder } = run
+    if (holder?.isLive === true) {
+      holder.ready = withItem(holder.ready, wait)
+      this.#hints.waits(owner, act.by)
+    } else if (run.record.status === 'WAITING') {
+      // One that could be claimed already still can: it may wait for thousands.
+      if (run.line === undefined) this.#schedule.renew(run, act.now)
+      // The caller is told as well: nothing else in its answer says that there is a run to claim.
+      this.#hints.queue(undefined)
     }
-    return ready
   }
 }

@@ -1,7 +1,8 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ChangeFeed, type Watcher } from '../../src/core/change-feed.ts'
 import { StreamLaggedError } from '../../src/core/errors.ts'
-import { Reading } from '../../src/core/reading.ts'
+import { alone, Reading } from '../../src/core/reading.ts'
 import { rejection } from '../support/body-task.ts'
 import { collect, collectUntilError } from '../support/streams.ts'
 
@@ -18,7 +19,7 @@ function readingOf<T>(read: (watcher: Watcher) => AsyncGenerator<T>): {
       watcher.close()
     }
   }
-  return { feed, reading: new Reading({ watch: () => feed.watch('topic'), read: closing }) }
+  return { feed, reading: new Reading({ watch: () => feed.watch('topic'), read: closing, items: alone }) }
 }
 
 /** Chunks 0 … 4, of which 1 and 2 are gone by the time they are read. */
@@ -35,7 +36,60 @@ function lagging(): { feed: ChangeFeed; reading: Reading<number> } {
   })
 }
 
+/** Pages of these sizes, of the numbers from 0 on; between them other things happen. */
+function pagesOf(sizes: readonly number[], signal?: AbortSignal): Reading<number, readonly number[]> {
+  let first = 0
+  return new Reading({
+    watch: () => new ChangeFeed().watch('topic'),
+    read: async function* () {
+      for (const length of sizes) {
+        const page = Array.from({ length }, (_, index) => first + index)
+        first += length
+        await Promise.resolve()
+        yield page
+        signal?.throwIfAborted()
+      }
+    },
+    items: (page) => page,
+    signal,
+  })
+}
+
 describe('Reading', () => {
+  it('hands out pages item by item, in order and each once, however many are asked for at once', async () => {
+    const sizes = fc.array(fc.nat(4), { maxLength: 6 })
+    const calls = fc.array(fc.record({ atOnce: fc.integer({ min: 1, max: 4 }), ticks: fc.nat(6) }), {
+      minLength: 1,
+    })
+    await fc.assert(
+      fc.asyncProperty(sizes, calls, async (lengths, asks) => {
+        const reading = pagesOf(lengths)
+        const steps: Promise<IteratorResult<number>>[] = []
+        for (const { atOnce, ticks } of asks) {
+          for (let count = atOnce; count > 0; count--) steps.push(reading.next())
+          for (let count = ticks; count > 0; count--) await Promise.resolve()
+        }
+        const total = lengths.reduce((sum, length) => sum + length, 0)
+        const answers = (await Promise.all(steps)).map(({ done, value }) => (done === true ? 'done' : value))
+        expect(answers).toEqual(steps.map((_, index) => (index < total ? index : 'done')))
+      }),
+    )
+  })
+
+  it('hands out nothing that is left of a page once it was left or its signal is aborted', async () => {
+    const left = pagesOf([3])
+    await left.next()
+    await left.return()
+    expect((await left.next()).done).toBe(true)
+
+    const controller = new AbortController()
+    const aborted = pagesOf([3], controller.signal)
+    await aborted.next()
+    controller.abort(new Error('stop'))
+    expect(await rejection(aborted.next())).toEqual(new Error('stop'))
+    expect((await aborted.next()).done).toBe(true)
+  })
+
   it('yields everything and ends', async () => {
     const { feed, reading } = readingOf(async function* () {
       yield* [1, 2, 3]
