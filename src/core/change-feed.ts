@@ -1,13 +1,14 @@
 import type { Deferred } from '../primitives/deferred.ts'
 import { createDeferred } from '../primitives/deferred.ts'
 import { addTo, type Few, itemsOf, removeFrom } from '../primitives/few.ts'
+import { FewMap } from '../primitives/few-map.ts'
 
 /**
  * Wakes whoever reads something that changes. A watcher is opened before the first read, so that no change falls
  * between a read and the wait for the next one; changes in between are one wake-up.
  */
 export class ChangeFeed {
-  readonly #watchers = new Map<string, Few<Watcher>>()
+  readonly #watchers = new FewMap<Few<Watcher>>()
   #closed: (() => Error) | undefined
 
   /** How many topics are watched. */
@@ -17,7 +18,7 @@ export class ChangeFeed {
 
   /** How many watchers are open. */
   get size(): number {
-    return new Set([...this.#watchers.values()].flatMap(itemsOf)).size
+    return new Set(this.#all).size
   }
 
   watch(...topics: readonly string[]): Watcher {
@@ -35,18 +36,23 @@ export class ChangeFeed {
 
   /** Something may have changed: everybody looks again. */
   notifyAll(): void {
-    for (const topic of [...this.#watchers.keys()]) this.notify(topic)
+    for (const [topic] of this.#watchers.entries()) this.notify(topic)
   }
 
   /** Every watcher, present and future, rejects with this error. */
   close(error: () => Error): void {
     this.#closed = error
-    for (const watcher of [...this.#watchers.values()].flatMap(itemsOf)) watcher.fail(error())
+    for (const watcher of this.#all) watcher.fail(error())
   }
 
   /** The watcher is closed. */
   leave(topics: readonly string[], watcher: Watcher): void {
     for (const topic of topics) removeFrom(this.#watchers, topic, watcher)
+  }
+
+  /** One that watches several topics is there as often. */
+  get #all(): readonly Watcher[] {
+    return this.#watchers.entries().flatMap(([, watchers]) => itemsOf(watchers))
   }
 }
 

@@ -4,6 +4,7 @@ import type { RunRecord } from '../contract/records.ts'
 import type { Awaitable, RunClaim, RunClaimed } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../primitives/deferred.ts'
+import { FewMap } from '../primitives/few-map.ts'
 import type { AttemptEnd } from './attempt.ts'
 import { readOverrides, TaskCaller } from './attempt.ts'
 import type { AttemptStreams } from './attempt-ending.ts'
@@ -48,7 +49,7 @@ export class Executor {
   readonly #ending: AttemptEnding
   readonly #delayed: DelayedRuns
   readonly #caller = new TaskCaller((scope, end) => this.#ended(scope, end))
-  readonly #scopes = new Map<string, RunScope>()
+  readonly #scopes = new FewMap<RunScope>()
   readonly #limits = new Map<RunScope, ExecutionLimit>()
   /** Runs start in the context the engine was created in, not in that of whoever triggered them. */
   readonly #ownContext = new AsyncResource('waitpoint.executor')
@@ -84,7 +85,7 @@ export class Executor {
   }
 
   /** Attempts under way here. */
-  get scopes(): ReadonlyMap<string, RunScope> {
+  get scopes(): Pick<FewMap<RunScope>, 'get' | 'size'> {
     return this.#scopes
   }
 
@@ -93,6 +94,10 @@ export class Executor {
     if (!this.#isClaiming) return
     this.#claimAnswered ??= createDeferred<void>()
     await this.#claimAnswered.promise
+  }
+
+  get #attempts(): readonly RunScope[] {
+    return this.#scopes.entries().map(([, scope]) => scope)
   }
 
   /** Claims what can run, in a microtask of its own: many triggers of one turn are one claim. */
@@ -141,7 +146,7 @@ export class Executor {
     // The write that was refused may be the second of one that was stored and not acknowledged.
     const isOwnEnd = record?.epoch === scope.record.epoch && isFinal(record.status)
     const isCanceled = record?.status === 'CANCELED'
-    if (isCanceled) scope.record = record
+    if (isCanceled || isOwnEnd) scope.record = record
     if (!isOwnEnd) this.#abort(scope, isCanceled ? new RunCanceledError(scope.id) : staleAttempt(scope.id))
     if (isOwnEnd) this.#options.journal.run(record)
     else if (record !== undefined && isFinal(record.status)) this.#options.journal.heard(record)
@@ -166,7 +171,7 @@ export class Executor {
    * are ours as storage sees it, if it has counted them; while these are as many as here nobody has canceled one.
    */
   recheck(held?: number): void {
-    const scopes = [...this.#scopes.values()].filter((scope) => !scope.isEnded)
+    const scopes = this.#attempts.filter((scope) => !scope.isEnded)
     const isCertain = held === scopes.length
     const ids = isCertain ? [] : scopes.map(({ id }) => id)
     for (const id of [...ids, ...this.#delayed.ids]) this.changedElsewhere(id)
@@ -191,7 +196,7 @@ export class Executor {
   /** Every attempt here is over; what its function still does has no effect. */
   abortAll(error: (runId: string) => Error): void {
     if (this.#options.host.isClosed) this.#delayed.clear()
-    const scopes = [...this.#scopes.values()]
+    const scopes = this.#attempts
     for (const scope of scopes) this.#abort(scope, error(scope.id))
     // Only now: a slot that is given back must not go to one of them.
     for (const scope of scopes) this.#leave(scope)

@@ -12,6 +12,7 @@ import {
   withItem,
   withoutItem,
 } from '../primitives/few.ts'
+import { FewMap } from '../primitives/few-map.ts'
 import { WaitpointError } from './errors.ts'
 import type { Host } from './host.ts'
 import { assertOpen, hasFinished, type RunScope } from './run-scope.ts'
@@ -40,9 +41,9 @@ export class Waitpoints {
   readonly #host: Host
   readonly #events: WaitpointEvents
   /** By token. */
-  readonly #waiters = new Map<string, Few<Waiter>>()
+  readonly #waiters = new FewMap<Few<Waiter>>()
   /** What was settled and not delivered yet, by token. */
-  readonly #undelivered = new Map<string, Few<Waiter>>()
+  readonly #undelivered = new FewMap<Few<Waiter>>()
 
   constructor(host: Host, events: WaitpointEvents) {
     this.#host = host
@@ -88,7 +89,7 @@ export class Waitpoints {
 
   /** Whether a ready wait that storage hands over is one that is waited for here. */
   has(wait: WaitRecord): boolean {
-    return this.#waiters.has(wait.tokenId)
+    return this.#waiters.get(wait.tokenId) !== undefined
   }
 
   /** Whether the run has not gone on yet with what it waits for. Looked for where there is less to look through. */

@@ -39,13 +39,20 @@ export function findItem<T extends object>(few: Few<T>, isWanted: (item: T) => b
   return undefined
 }
 
+/** A map from keys to what there is of something under each. */
+export interface MapOfFew<T extends object> {
+  get(key: string): Few<T>
+  set(key: string, few: Few<T>): unknown
+  delete(key: string): unknown
+}
+
 /** Puts `item` under `key`, beside what is there. */
-export function addTo<T extends object>(map: Map<string, Few<T>>, key: string, item: T): void {
+export function addTo<T extends object>(map: MapOfFew<T>, key: string, item: T): void {
   map.set(key, withItem(map.get(key), item))
 }
 
 /** Takes `item` from under `key`, and the key away with the last one. */
-export function removeFrom<T extends object>(map: Map<string, Few<T>>, key: string, item: T): void {
+export function removeFrom<T extends object>(map: MapOfFew<T>, key: string, item: T): void {
   const others = withoutItem(map.get(key), item)
   if (others === undefined) map.delete(key)
   else map.set(key, others)
