@@ -1,6 +1,16 @@
 import type { PostgresPool } from '../storage/postgres-pool.ts'
 
-const TABLES = ['runs', 'tokens', 'waits', 'streams', 'chunks', 'owners', 'settings'] as const
+const TABLES = [
+  'runs',
+  'tokens',
+  'run_tags',
+  'token_tags',
+  'waits',
+  'streams',
+  'chunks',
+  'owners',
+  'settings',
+] as const
 
 interface LentSchema {
   readonly name: string
