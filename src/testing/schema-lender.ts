@@ -1,4 +1,5 @@
 import type { PostgresPool } from '../storage/postgres-pool.ts'
+import { SchemaNames } from './schema-names.ts'
 
 const TABLES = [
   'runs',
@@ -20,14 +21,14 @@ interface LentSchema {
 /** Lends schemas of one database to storages that are open. Of one that is closed it keeps what was in it. */
 export class SchemaLender {
   readonly #pool: PostgresPool
-  readonly #prefix: string
+  readonly #names: SchemaNames
   readonly #schemas: LentSchema[] = []
   /** One lending after the other. */
   #lending: Promise<unknown> = Promise.resolve()
 
   constructor(pool: PostgresPool, prefix: string) {
     this.#pool = pool
-    this.#prefix = prefix
+    this.#names = new SchemaNames(pool, prefix)
   }
 
   lend(to: SchemaLease): Promise<string> {
@@ -41,7 +42,7 @@ export class SchemaLender {
     if (held !== undefined) return held.name
     let free = this.#schemas.find(({ holder }) => holder === undefined || !holder.isOpen)
     if (free === undefined) {
-      free = { name: `${this.#prefix}_${this.#schemas.length + 1}`, holder: undefined }
+      free = { name: await this.#names.next(), holder: undefined }
       this.#schemas.push(free)
     }
     if (free.holder !== undefined) free.holder.kept = await this.#read(free.name)

@@ -7,7 +7,8 @@ import { SchemaLease, SchemaLender } from './schema-lender.ts'
 import { statements } from './statements.ts'
 import { TestError } from './test-error.ts'
 
-const CONNECTIONS = 4
+/** One of them keeps the names of the schemas. */
+const CONNECTIONS = 5
 /** Nobody else is there to hear of: a test clock would not like to be told by a real one. */
 const NEVER_MS = 60_000
 
@@ -24,7 +25,7 @@ let lender: SchemaLender | undefined
  */
 export function temporaryPostgres(): Storage {
   const shared = (pool ??= watchedPool(openPool(serverUrl(), { max: CONNECTIONS })))
-  lender ??= new SchemaLender(shared, `waitpoint_test_${workerName()}`)
+  lender ??= new SchemaLender(shared, `waitpoint_test_${version()}`)
   return lentStorage(shared, new SchemaLease(lender))
 }
 
@@ -74,8 +75,7 @@ function serverUrl(): string {
   )
 }
 
-/** No other process that runs now has this name; with the version of the schema, which changes while it is made. */
-function workerName(): string {
-  const version = sha256(schemaSql('', { role: '' }), 'hex').slice(0, 8)
-  return `${version}_${process.env['VITEST_POOL_ID'] ?? `p${process.pid}`}`
+/** Of the schema, which changes while it is made: one that was left by another version is not used again. */
+function version(): string {
+  return sha256(schemaSql('', { role: '' }), 'hex').slice(0, 8)
 }
