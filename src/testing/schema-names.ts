@@ -20,7 +20,9 @@ export class SchemaNames {
     const keeper = await (this.#keeper ??= this.#connect())
     for (;;) {
       const name = `${this.#prefix}_${(this.#last += 1)}`
-      const { rows } = await keeper.query('SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS taken', [name])
+      const { rows } = await keeper.query('SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS taken', [
+        name,
+      ])
       if ((rows as readonly { readonly taken: boolean }[])[0]?.taken === true) return name
     }
   }
