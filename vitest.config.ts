@@ -61,6 +61,8 @@ const config: ViteUserConfig = defineConfig({
     hookTimeout: 60_000,
     teardownTimeout: 60_000,
     allowOnly: false,
+    // Half of the time of many is spent on waiting for processes, disks and servers.
+    maxWorkers: '100%',
     projects: [
       { extends: true, test: { name: 'core', include: core, env: { WAITPOINT_STORAGE: 'memory' } } },
       {
