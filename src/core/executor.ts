@@ -146,7 +146,7 @@ export class Executor {
     // The write that was refused may be the second of one that was stored and not acknowledged.
     const isOwnEnd = record?.epoch === scope.record.epoch && isFinal(record.status)
     const isCanceled = record?.status === 'CANCELED'
-    if (isCanceled || isOwnEnd) scope.record = record
+    if (isCanceled) scope.record = record
     if (!isOwnEnd) this.#abort(scope, isCanceled ? new RunCanceledError(scope.id) : staleAttempt(scope.id))
     if (isOwnEnd) this.#options.journal.run(record)
     else if (record !== undefined && isFinal(record.status)) this.#options.journal.heard(record)

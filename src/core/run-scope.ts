@@ -109,8 +109,8 @@ export function currentScope(): RunScope | undefined {
   return scopes.getStore()
 }
 
-/** Calls `body` inside an attempt; outside of any where that is what `scope` was. */
-export function runInScope<T>(scope: RunScope | undefined, body: () => T): T {
+/** Calls `body` inside an attempt. */
+export function runInScope<T>(scope: RunScope, body: () => T): T {
   return scopes.run(scope, body)
 }
 
