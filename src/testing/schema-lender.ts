@@ -1,17 +1,17 @@
 import type { PostgresPool } from '../storage/postgres-pool.ts'
+import { TABLES } from '../storage/postgres-tables.ts'
 import { SchemaNames } from './schema-names.ts'
 
-const TABLES = [
-  'runs',
-  'tokens',
-  'run_tags',
-  'token_tags',
-  'waits',
-  'streams',
-  'chunks',
-  'owners',
-  'settings',
-] as const
+/** Of a schema, without what says its version. */
+const TABLE_NAMES: readonly string[] = Array.from(
+  TABLES.matchAll(/^CREATE TABLE \$s\.(\w+)/gm),
+  ([, name = '']) => name,
+)
+
+/** Leaves the tables of a schema, and nothing in them. */
+export async function emptySchema(pool: PostgresPool, schema: string): Promise<void> {
+  await pool.query(TABLE_NAMES.map((table) => `DELETE FROM ${schema}.${table}`).join(';'))
+}
 
 interface LentSchema {
   readonly name: string
@@ -55,17 +55,17 @@ export class SchemaLender {
   async #empty(schema: string): Promise<void> {
     const { rows } = await this.#pool.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])
     if (rows.length === 0) return
-    await this.#pool.query(TABLES.map((table) => `DELETE FROM ${schema}.${table}`).join(';'))
+    await emptySchema(this.#pool, schema)
   }
 
   async #read(schema: string): Promise<string> {
-    const parts = TABLES.map((table) => `'${table}', (SELECT json_agg(t) FROM ${schema}.${table} t)`)
+    const parts = TABLE_NAMES.map((table) => `'${table}', (SELECT json_agg(t) FROM ${schema}.${table} t)`)
     const { rows } = await this.#pool.query(`SELECT json_build_object(${parts.join(', ')})::text AS kept`)
     return (rows as readonly { readonly kept: string }[])[0]?.kept ?? '{}'
   }
 
   async #write(schema: string, kept: string): Promise<void> {
-    for (const table of TABLES) {
+    for (const table of TABLE_NAMES) {
       await this.#pool.query(
         `INSERT INTO ${schema}.${table} SELECT * FROM json_populate_recordset(NULL::${schema}.${table}, $1::json->'${table}')
          WHERE json_typeof($1::json->'${table}') = 'array'`,

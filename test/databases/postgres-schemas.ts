@@ -26,19 +26,3 @@ export async function freshSchema(pool: PostgresPool): Promise<string> {
   await pool.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
   return schema
 }
-
-/** Leaves the tables of a schema, and nothing in them. */
-export async function emptySchema(pool: PostgresPool, schema: string): Promise<void> {
-  const tables = [
-    'runs',
-    'run_tags',
-    'tokens',
-    'token_tags',
-    'waits',
-    'streams',
-    'chunks',
-    'owners',
-    'settings',
-  ]
-  await pool.query(tables.map((table) => `DELETE FROM ${schema}.${table}`).join(';'))
-}
