@@ -1,5 +1,6 @@
-// Adds up test reports: `node scripts/totals.mjs 20=report.json 22=report.json`. The tests that ran on fewer of them by
-// name, one line for each Node, what failed and why, and the sum as the last line. Fails for anything that did not pass.
+// Adds up test reports: `node scripts/totals.mjs 20=report.json 22=report.json -- a step that failed`. The tests that ran
+// on fewer of them by name, the steps and tests that failed and why, one line for each Node, and the sum as the last line:
+// a record that is cut shows what failed. Fails for anything that did not pass.
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 
@@ -22,11 +23,15 @@ const cause = (messages) =>
     .replace(/\u001b\[[0-9;]*m/g, '')
     .split('\n')
     .filter((text) => text.trim() !== '' && !/^\s+at /.test(text))
-    .slice(0, 12)
-    .map((text) => `    ${text.slice(0, 300)}`)
+    .slice(0, 8)
+    .map((text) => `    ${text.slice(0, 200)}`)
     .join('\n')
 
-const nodes = process.argv.slice(2).map((argument) => {
+const given = process.argv.slice(2)
+const end = given.includes('--') ? given.indexOf('--') : given.length
+const failedSteps = given.slice(end + 1)
+
+const nodes = given.slice(0, end).map((argument) => {
   const [node, path] = argument.split('=')
   const total = { passed: 0, failed: 0, skipped: 0 }
   const names = new Set()
@@ -56,6 +61,7 @@ for (const name of new Set(nodes.flatMap(({ names }) => [...names])).values()) {
   if (on.length < nodes.length) console.log(`only on Node ${on.join(', ')}: ${name}`)
 }
 
+for (const step of failedSteps) console.log(`FAILED: ${step}`)
 for (const { failures } of nodes) for (const failure of failures) console.log(failure)
 
 for (const { node, total } of nodes) console.log(`Node ${node}: ${line(total)}`)
@@ -63,4 +69,4 @@ for (const { node, total } of nodes) console.log(`Node ${node}: ${line(total)}`)
 const sum = { passed: 0, failed: 0, skipped: 0 }
 for (const { total } of nodes) for (const key of Object.keys(sum)) sum[key] += total[key]
 console.log(line(sum))
-process.exitCode = sum.failed > 0 || sum.skipped > 0 || sum.passed === 0 ? 1 : 0
+process.exitCode = failedSteps.length + sum.failed + sum.skipped > 0 || sum.passed === 0 ? 1 : 0
