@@ -1,7 +1,9 @@
+import type { RunRecord } from '../contract/records.ts'
 import type { Deferred } from '../primitives/deferred.ts'
 import { createDeferred } from '../primitives/deferred.ts'
 import { addTo, type Few, itemsOf, removeFrom } from '../primitives/few.ts'
 import { FewMap } from '../primitives/few-map.ts'
+import { isFinal } from './run-status.ts'
 
 /**
  * Wakes whoever reads something that changes. A watcher is opened before the first read, so that no change falls
@@ -22,16 +24,26 @@ export class ChangeFeed {
   }
 
   watch(...topics: readonly string[]): Watcher {
-    const watcher = new Watcher(this, topics)
+    return this.open(new Watcher(this, topics))
+  }
+
+  /** For who wants nothing but the end of a run. */
+  watchEnd(runId: string): EndWatcher {
+    return this.open(new EndWatcher(this, [runId]))
+  }
+
+  /** Every watcher is opened here. */
+  open<W extends Watcher>(watcher: W): W {
     if (this.#closed !== undefined) watcher.fail(this.#closed())
-    for (const topic of topics) addTo(this.#watchers, topic, watcher)
+    for (const topic of watcher.topics) addTo(this.#watchers, topic, watcher)
     return watcher
   }
 
-  notify(topic: string): void {
+  /** @param record What a change has left of a run, if that is known here. */
+  notify(topic: string, record?: RunRecord): void {
     const watchers = this.#watchers.get(topic)
     if (watchers === undefined) return
-    for (const watcher of itemsOf(watchers)) watcher.wake(topic)
+    for (const watcher of itemsOf(watchers)) watcher.wake(topic, record)
   }
 
   /** Something may have changed: everybody looks again. */
@@ -59,7 +71,7 @@ export class ChangeFeed {
 /** One reader's side of a {@link ChangeFeed}. */
 export class Watcher {
   readonly #feed: Pick<ChangeFeed, 'leave'>
-  readonly #topics: readonly string[]
+  readonly topics: readonly string[]
   /** What changed since it was asked for; a set is made for the second topic only. */
   #woken: string | Set<string> | undefined
   #changed = false
@@ -68,7 +80,7 @@ export class Watcher {
 
   constructor(feed: Pick<ChangeFeed, 'leave'>, topics: readonly string[]) {
     this.#feed = feed
-    this.#topics = topics
+    this.topics = topics
   }
 
   /** Resolves with the next change since the last call; at once if there was one. */
@@ -90,7 +102,7 @@ export class Watcher {
     return true
   }
 
-  wake(topic: string): void {
+  wake(topic: string, _record?: RunRecord): void {
     if (this.#woken instanceof Set) this.#woken.add(topic)
     else if (this.#woken === undefined) this.#woken = topic
     else if (this.#woken !== topic) this.#woken = new Set([this.#woken, topic])
@@ -111,6 +123,22 @@ export class Watcher {
   }
 
   close(): void {
-    this.#feed.leave(this.#topics, this)
+    this.#feed.leave(this.topics, this)
+  }
+}
+
+/** Sleeps while all that is heard of a run is that it goes on; of a change that nobody knows more of, it wakes. */
+export class EndWatcher extends Watcher {
+  #ended: RunRecord | undefined
+
+  /** The run as it ended, if that has been heard. */
+  get ended(): RunRecord | undefined {
+    return this.#ended
+  }
+
+  override wake(topic: string, record?: RunRecord): void {
+    if (record !== undefined && !isFinal(record.status)) return
+    this.#ended ??= record
+    super.wake(topic)
   }
 }

@@ -33,10 +33,10 @@ export class RunJournal {
     this.#ended = ended
   }
 
-  /** Something else than the status of a run changed. */
-  touched(runId: string): void {
+  /** Something of a run changed; `record` is what it is now, if that is known here. */
+  touched(runId: string, record?: RunRecord): void {
     this.changes.add(runId)
-    this.feed.notify(runId)
+    this.feed.notify(runId, record)
     this.feed.notify(RUNS_TOPIC)
   }
 
@@ -54,7 +54,7 @@ export class RunJournal {
 
   /** The same of a run that another engine changed, which has told of it. */
   heard(record: RunRecord): void {
-    this.touched(record.id)
+    this.touched(record.id, record)
     if (!isFinal(record.status)) return
     if (this.#waitpoints.size > 0) this.#waitpoints.settled(runToken(record))
     this.#ended()

@@ -14,7 +14,7 @@ import { fromJson } from './serialize.ts'
 /** The record of a run once it has ended. Rejects when the engine closes first, or the run that asks is canceled. */
 export async function finalRecord(kernel: Kernel, runId: string): Promise<RunRecord> {
   const { host, journal } = kernel.parts
-  const watcher = journal.feed.watch(runId)
+  const watcher = journal.feed.watchEnd(runId)
   const scope = currentScope()
   const release = scope === undefined ? host.clock.hold?.(awaited(runId, watcher)) : undefined
   // Only an error is ever the reason why an attempt is aborted.
@@ -26,6 +26,7 @@ export async function finalRecord(kernel: Kernel, runId: string): Promise<RunRec
       if (record === undefined) throw runNotFound(runId)
       if (isFinal(record.status)) return record
       await watcher.changed()
+      if (watcher.ended !== undefined) return watcher.ended
     }
   } finally {
     watcher.close()

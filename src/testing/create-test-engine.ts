@@ -73,7 +73,7 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
     },
     { ...plainOptions(options), tasks: standIns.tasks },
   )
-  looseEnds.readers.watch(kernelOf(engine).parts.journal.feed)
+  looseEnds.readers.watch(kernelOf(engine).parts.journal.feed, (runId) => looseEnds.seen([runId]))
   const unfake = options.fakeGlobals === true ? fakeGlobals(engine, { clock, random }) : undefined
 
   let closed: Promise<void> | undefined

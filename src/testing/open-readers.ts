@@ -1,4 +1,4 @@
-import type { ChangeFeed, Watcher } from '../core/change-feed.ts'
+import { type ChangeFeed, EndWatcher, type Watcher } from '../core/change-feed.ts'
 import { currentScope } from '../core/run-scope.ts'
 import { captureOrigin, type Origin } from './origin.ts'
 
@@ -9,14 +9,21 @@ import { captureOrigin, type Origin } from './origin.ts'
 export class OpenReaders {
   readonly #open = new Map<Watcher, { readonly runId: string; readonly origin: Origin }>()
 
-  /** Watches the watchers of an engine: all of them are opened here, before anything is read. */
-  watch(feed: ChangeFeed): void {
-    const open = feed.watch.bind(feed)
-    feed.watch = (...topics) => {
-      const watcher = open(...topics)
+  /**
+   * Watches the watchers of an engine: all of them are opened before anything is read. `ended` is told of each run whose
+   * end somebody awaited, and knows.
+   */
+  watch(feed: ChangeFeed, ended: (runId: string) => void): void {
+    const open = feed.open.bind(feed)
+    feed.open = (watcher) => {
       // The first topic is the run, whatever else of it is followed.
-      if (currentScope() === undefined) this.#opened(watcher, topics[0] ?? '')
-      return watcher
+      const [runId = ''] = watcher.topics
+      if (watcher instanceof EndWatcher)
+        onClose(watcher, () => {
+          if (watcher.ended !== undefined) ended(runId)
+        })
+      if (currentScope() === undefined) this.#opened(watcher, runId)
+      return open(watcher)
     }
   }
 
@@ -30,16 +37,20 @@ export class OpenReaders {
 
   #opened(watcher: Watcher, runId: string): void {
     this.#open.set(watcher, { runId, origin: captureOrigin() })
-    const close = watcher.close.bind(watcher)
+    onClose(watcher, () => this.#open.delete(watcher))
     const fail = watcher.fail.bind(watcher)
-    watcher.close = () => {
-      this.#open.delete(watcher)
-      close()
-    }
     // Whoever reads is told that it has come to an end.
     watcher.fail = (error) => {
       this.#open.delete(watcher)
       fail(error)
     }
+  }
+}
+
+function onClose(watcher: Watcher, closing: () => void): void {
+  const close = watcher.close.bind(watcher)
+  watcher.close = () => {
+    closing()
+    close()
   }
 }

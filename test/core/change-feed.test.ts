@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ChangeFeed } from '../../src/core/change-feed.ts'
+import { queuedRun } from '../storage/storage-fixture.ts'
 import { rejection } from '../support/body-task.ts'
 
 /** Whether a promise has settled once all microtasks have run. */
@@ -29,6 +30,23 @@ describe('ChangeFeed', () => {
     feed.notify('a')
     await watcher.changed()
     expect(await isSettled(watcher.changed())).toBe(false)
+  })
+
+  it('wakes who wants the end of a run by that, and by what nobody knows, but not while the run goes on', async () => {
+    const feed = new ChangeFeed()
+    const watcher = feed.watchEnd('run_1')
+    const wait = watcher.changed()
+    feed.notify('run_1', queuedRun('run_1', { status: 'EXECUTING' }))
+    expect(await isSettled(wait)).toBe(false)
+    feed.notify('run_1')
+    await wait
+    expect(watcher.ended).toBeUndefined()
+    const ended = queuedRun('run_1', { status: 'COMPLETED' })
+    feed.notify('run_1', ended)
+    // What comes late of a time before changes nothing.
+    feed.notify('run_1', queuedRun('run_1', { status: 'WAITING' }))
+    await watcher.changed()
+    expect(watcher.ended).toBe(ended)
   })
 
   it('says once which topics changed', () => {

@@ -84,10 +84,10 @@ describe('explore', () => {
         1h        body/tokens.get#1   (ready: engine/tick#1)
         1h        engine/tick#1   (ready: body/ship#1)
         1h        body/ship#1   (ready: order/runs.resume#1)
-        … 3 more, in order
+        … 2 more, in order
+        1h        order/refund#1   (ready: body/runs.get#1)
         1h        body/runs.get#1   (ready: order/runs.update#1)
         1h        order/runs.update#1
-        1h        body/runs.get#2
 
       Departures from FIFO (1):
         time/deadline of token order.token#1 goes before body/tokens.get#1
