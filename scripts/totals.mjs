@@ -1,8 +1,10 @@
 // Adds up test reports: `node scripts/totals.mjs 20=report.json 22=report.json -- a step that failed`. The tests that ran
 // on fewer of them by name, the steps and tests that failed and why, one line for each Node, and the sum as the last line:
-// a record that is cut shows what failed. Fails for anything that did not pass.
-import { readFileSync } from 'node:fs'
+// a record that is cut shows what failed. Beside a report may be what was printed, `report.json.log`: its end is shown for a
+// step that failed while no test did. Fails for anything that did not pass.
+import { existsSync, readFileSync } from 'node:fs'
 import { relative } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 
 const read = (path) => {
   try {
@@ -15,17 +17,24 @@ const read = (path) => {
 /** A test that prints the seed it drew is the same test with another one. */
 const withoutSeed = (name) => name.replace(/ \(seed [^)]*\)/, '')
 
-/** The first lines of a failure, with neither colours nor the stack. */
-const cause = (messages) =>
-  messages
-    .join('\n')
-    // eslint-disable-next-line no-control-regex -- the colours of a terminal
-    .replace(/\u001b\[[0-9;]*m/g, '')
+/** What a terminal shows, line by line, without colours. */
+const linesOf = (text) =>
+  stripVTControlCharacters(text)
     .split('\n')
-    .filter((text) => text.trim() !== '' && !/^\s+at /.test(text))
-    .slice(0, 8)
-    .map((text) => `    ${text.slice(0, 200)}`)
-    .join('\n')
+    .filter((line) => line.trim() !== '')
+
+const indented = (lines) => lines.map((text) => `    ${text.slice(0, 200)}`).join('\n')
+
+/** The first lines of a failure, without the stack. */
+const cause = (messages) =>
+  indented(
+    linesOf(messages.join('\n'))
+      .filter((text) => !/^\s+at /.test(text))
+      .slice(0, 8),
+  )
+
+/** The end of what was printed with a report: where the runner says what went wrong outside of tests. */
+const printed = (path) => (existsSync(`${path}.log`) ? linesOf(readFileSync(`${path}.log`, 'utf8')) : [])
 
 const given = process.argv.slice(2)
 const end = given.includes('--') ? given.indexOf('--') : given.length
@@ -51,7 +60,8 @@ const nodes = given.slice(0, end).map((argument) => {
       names.add(withoutSeed(`${file} > ${test.fullName}`))
     }
   }
-  return { node, total, names, failures }
+  const log = failures.length === 0 && failedSteps.some((step) => step.includes(path)) ? printed(path) : []
+  return { node, total, names, failures, log }
 })
 
 const line = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed, ${skipped} skipped`
@@ -62,7 +72,10 @@ for (const name of new Set(nodes.flatMap(({ names }) => [...names])).values()) {
 }
 
 for (const step of failedSteps) console.log(`FAILED: ${step}`)
-for (const { failures } of nodes) for (const failure of failures) console.log(failure)
+for (const { failures, log } of nodes) {
+  for (const failure of failures) console.log(failure)
+  if (log.length > 0) console.log(indented(log.slice(-30)))
+}
 
 for (const { node, total } of nodes) console.log(`Node ${node}: ${line(total)}`)
 
