@@ -1,8 +1,8 @@
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -111,14 +111,23 @@ class Keeper {
   }
 }
 
-function freePort(): Promise<number> {
+/**
+ * Below those that systems give to whoever does not choose: such a one could be taken while the server is started again.
+ */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(16_384, 32_768)
+    if (await isFree(port)) return port
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      // Listening on a port, not on a path.
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') resolve(false)
+      else reject(error)
     })
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }
