@@ -1,6 +1,7 @@
 import type { AnyTask, Engine, EngineOptions } from 'waitpoint'
 import { createEngine } from 'waitpoint'
 import { type HttpServer, serve } from 'waitpoint/http'
+import { freePort } from '../support/free-port.ts'
 
 /** The package under test; each has a project of its own in which all tests run. */
 const PACKAGE = process.env['WAITPOINT_CLIENT'] ?? '@trigger.dev/sdk'
@@ -140,7 +141,7 @@ export interface Served extends AsyncDisposable {
 /** Serves an engine with these tasks on loopback, and points the client there. */
 export async function served(tasks: readonly AnyTask[] = [], options: EngineOptions = {}): Promise<Served> {
   const engine = createEngine({ tasks, secretKey: SECRET, ...options })
-  const server = await serve(engine)
+  const server = await serve(engine, { port: await freePort() })
   client.configure({ baseURL: server.url, accessToken: SECRET })
   return {
     engine,

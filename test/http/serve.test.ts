@@ -7,6 +7,7 @@ import { createEngine, task, wait } from 'waitpoint'
 import { type HttpServer, serve } from 'waitpoint/http'
 import { runInChild } from '../clock/child-process.ts'
 import { storageOfThisProcess } from '../support/abandon.ts'
+import { freePort } from '../support/free-port.ts'
 import { SECRET, stillEngine } from './requests.ts'
 
 /** As they were before anything was served. */
@@ -222,8 +223,8 @@ describe('serve', () => {
 describe('closing a server', () => {
   it('frees the port, once, and may be asked again', async () => {
     await using t = await stillEngine()
-    const server = await serve(t.engine)
-    const port = Number(new URL(server.url).port)
+    const port = await freePort()
+    const server = await serve(t.engine, { port })
     expect(server.close()).toBe(server.close())
     await server.close()
     await using again = await serve(t.engine, { port })

@@ -1,12 +1,12 @@
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process'
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
+import { freePort } from '../../support/free-port.ts'
 import { serverAccount } from './account.ts'
 import { serverPrograms } from './programs.ts'
 
@@ -109,25 +109,4 @@ class Keeper {
     }
     rmSync(this.#folder, { recursive: true, force: true })
   }
-}
-
-/**
- * Below those that systems give to whoever does not choose: such a one could be taken while the server is started again.
- */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(16_384, 32_768)
-    if (await isFree(port)) return port
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE') resolve(false)
-      else reject(error)
-    })
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
 }
