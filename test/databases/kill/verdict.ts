@@ -29,8 +29,8 @@ export function expectNothingLost(atEnd: readonly RunAtEnd[], seen: readonly Obs
   const completed = pick(seen, 'completed')
   for (const { token, value } of completed)
     expect(byToken.get(token)?.output?.value, `${token} was acknowledged`).toBe(value)
-  withoutRepetition(completed.map(({ token }) => token))
-  withoutRepetition(pick(seen, 'finished').map(({ run }) => run))
+  withoutRepetition(completed.map(({ token, pid }) => [token, pid]))
+  withoutRepetition(pick(seen, 'finished').map(({ run, pid }) => [run, pid]))
   for (const { run, effect } of pick(seen, 'kept')) expect(runs.get(run)?.output?.effect, run).toBe(effect)
   for (const { id, chunks } of atEnd) expect([id, areContiguous(chunks)]).toEqual([id, true])
   expect(mostAtOnce(passagesOf(seen))).toBeLessThanOrEqual(NARROW)
@@ -43,8 +43,10 @@ export function pick<What extends Observation['what']>(
   return all.filter((one): one is Extract<Observed, { what: What }> => one.what === what)
 }
 
-function withoutRepetition(ids: readonly string[]): void {
-  expect(ids).toHaveLength(new Set(ids).size)
+/** Each once; who did it twice is shown. */
+function withoutRepetition(all: readonly (readonly [id: string, pid: number])[]): void {
+  const ids = all.map(([id]) => id)
+  expect(all.filter(([id], place) => ids.indexOf(id) !== place || ids.lastIndexOf(id) !== place)).toEqual([])
 }
 
 /** The chunks of every attempt start at 0 and have no gap. */
