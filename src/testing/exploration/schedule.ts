@@ -255,16 +255,16 @@ export class Schedule {
 
 /** Whether so many real milliseconds of an event loop that turns have passed, and something was so all the while. */
 async function hasPassed(ms: number, isSo: () => boolean): Promise<boolean> {
-  let isOver = false
-  const end = losePatience(ms, () => (isOver = true))
+  const patience = new AbortController()
+  const keepPatience = losePatience(ms, () => patience.abort())
   try {
     while (isSo()) {
-      if (isOver) return true
+      if (patience.signal.aborted) return true
       await macrotaskTurn()
     }
     return false
   } finally {
-    end()
+    keepPatience()
   }
 }
 
