@@ -22,6 +22,8 @@ const sides: Readonly<Record<TallySide, () => Approvals>> = {
 }
 /** So many runs go before, for the compiler to be done with what they call. */
 const WARM_UPS = 20
+/** So many times it is counted what else may happen meanwhile. */
+const ROUNDS = 5
 /** New objects are kept in here until it is full: what was allocated is what the heap has grown by. */
 const NEW_SPACE_MB = 256
 
@@ -29,15 +31,29 @@ const NEW_SPACE_MB = 256
 export async function takeTally(side: TallySide, count: number): Promise<Tally> {
   const approvals = sides[side]()
   for (let round = 0; round < WARM_UPS; round++) await oneAfterAnother(approvals, count)
-  globalThis.gc?.()
-  const before = process.memoryUsage().heapUsed
-  await oneAfterAnother(approvals, count)
-  const allocatedBytes = (process.memoryUsage().heapUsed - before) / count
+  const allocatedBytes = await leastOf(async () => {
+    globalThis.gc?.()
+    const before = process.memoryUsage().heapUsed
+    await oneAfterAnother(approvals, count)
+    return (process.memoryUsage().heapUsed - before) / count
+  })
   // The course itself has one or two.
   const promises = Math.floor((await resources('PROMISE', () => oneAfterAnother(approvals, count))) / count)
-  const timers = await resources('Timeout', () => inCrowds(approvals, { count, isParked: true }))
+  const timers = await leastOf(() =>
+    resources('Timeout', () => inCrowds(approvals, { count, isParked: true })),
+  )
   await approvals.close()
   return { allocatedBytes, promises, timers }
+}
+
+/**
+ * What each of some rounds comes to at least. On a slow machine there is more in one now and then: a compiler that was late,
+ * the upkeep of an engine whose round took long.
+ */
+async function leastOf(round: () => Promise<number>): Promise<number> {
+  let least = Infinity
+  for (let left = ROUNDS; left > 0; left--) least = Math.min(least, await round())
+  return least
 }
 
 /** How many asynchronous resources of a type come into being while `body` runs. */

@@ -17,7 +17,7 @@ beforeAll(() => {
   mkdirSync(FOLDER, { recursive: true })
   for (const [index, { code }] of examples.entries()) writeFileSync(pathOf(index), code)
   problems = typeProblems(examples.map((_example, index) => pathOf(index)))
-}, 60_000)
+})
 
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }))
 

@@ -36,7 +36,7 @@ beforeAll(async () => {
   for (const block of blocks) writeFileSync(pathOf(block), `${block.code}\nexport {}\n`)
   writeFileSync(CONFIG, CONFIG_TEXT)
   problems = typeProblems(blocks.map(pathOf))
-}, 60_000)
+})
 afterAll(() => database?.[Symbol.asyncDispose]())
 
 // Every block is a program of its own: what one made default or left open, the next does not see.
@@ -76,7 +76,7 @@ describe.each(blocks.map((block) => [`${block.document}:${block.line}`, block] a
     if (isTestFile(block)) {
       it('is a test file that passes', async () => {
         expect(await runTestFile(pathOf(block))).toMatch(/Tests +\d+ passed/)
-      }, 60_000)
+      })
       return
     }
 

@@ -1,10 +1,9 @@
-// Real time, bound when this module is loaded: fake timers that replace the globals later do not stop it.
-import { clearTimeout, setTimeout } from 'node:timers'
 import { createDeferred, type Deferred } from '../primitives/deferred.ts'
 import { onAbort } from '../primitives/abort.ts'
+import { losePatience } from './patience.ts'
 
 export interface PulseWait {
-  /** Real milliseconds; `Infinity`: as long as it takes. */
+  /** Real milliseconds of a process that does not stand still; `Infinity`: as long as it takes. */
   readonly patienceMs: number
   readonly signal?: AbortSignal | undefined
 }
@@ -34,13 +33,14 @@ export class Pulse {
   async next({ patienceMs, signal }: PulseWait): Promise<boolean> {
     const waiter = createDeferred<boolean>()
     const removeListener = onAbort(signal, () => waiter.resolve(true))
-    const timer = patienceMs === Infinity ? undefined : setTimeout(() => waiter.resolve(false), patienceMs)
+    const keepPatience =
+      patienceMs === Infinity ? undefined : losePatience(patienceMs, () => waiter.resolve(false))
     this.#waiters.add(waiter)
     try {
       return await waiter.promise
     } finally {
       this.#waiters.delete(waiter)
-      clearTimeout(timer)
+      keepPatience?.()
       removeListener()
     }
   }

@@ -5,6 +5,7 @@ import type { WaitedToken, WaitingRun } from '../../src/clock/wait-graph.ts'
 import { testClock, type TestClock, type TestClockOptions } from '../../src/clock/test-clock.ts'
 import { Statements } from '../../src/testing/statements.ts'
 import { runInChild } from './child-process.ts'
+import { standStill } from '../support/stand-still.ts'
 
 const START = Date.UTC(2000, 0, 1)
 
@@ -107,6 +108,18 @@ describe('mode auto', () => {
     expect(clock.now()).toBe(START)
     expect(await outcome).toBe(60_000)
     release()
+  })
+
+  it('does not lose patience with somebody because this process stood still', async () => {
+    const clock = testClock({ ioGraceMs: 1 })
+    const release = clock.hold({ kind: 'executing', id: 'run_1' })
+    const { arrive, outcome } = demand(clock)
+    clock.setTimer(START + 5, arrive)
+    await turns(2)
+    standStill(20)
+    await turns(3)
+    release()
+    expect(await outcome).toBe(5)
   })
 
   it('does not make streams wait that sleep on this clock', async () => {

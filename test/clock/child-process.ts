@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { build } from 'esbuild'
 
 /** A child that is still there after so long was kept alive by mistake. */
-const TIMEOUT_MS = 30_000
+const TIMEOUT_MS = 300_000
 
 /** What a program prints until its process has ended by itself; it may import from `src/…`. */
 export async function runInChild(program: string, timeoutMs: number = TIMEOUT_MS): Promise<string> {

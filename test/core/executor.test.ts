@@ -5,6 +5,7 @@ import { createDeferred } from '../../src/primitives/deferred.ts'
 import { projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
+import { until } from '../support/turn.ts'
 
 const IDLE = { attempts: 0, executing: 0, waits: 0 }
 
@@ -52,7 +53,7 @@ describe('an engine', () => {
     await t.clock.settle()
     const answer = steered.holdAnswer('runs.claim')
     const first = await t.engine.trigger(quick, null)
-    await expect.poll(() => steered.calls.at(-1)).toBe('runs.claim')
+    await until(() => steered.calls.at(-1) === 'runs.claim')
     const second = await t.engine.trigger(quick, null)
     answer()
     await t.clock.settle()
@@ -218,7 +219,8 @@ describe('a canceled run that does not listen', () => {
     await using t = await createTestEngine({ tasks: [worker], clock: { mode: 'manual' } })
     const slow = await t.engine.trigger(worker, 'slow')
     const next = await t.engine.trigger(worker, 'next')
-    await expect.poll(() => order).toEqual(['slow'])
+    await until(() => order.length > 0)
+    expect(order).toEqual(['slow'])
     await t.engine.runs.cancel(slow)
     expect(order).toEqual(['slow'])
     gate.resolve()

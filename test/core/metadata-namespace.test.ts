@@ -1,11 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, it } from 'vitest'
-import { type EngineErrorEvent, metadata, type RunTools } from 'waitpoint'
+import { type EngineErrorEvent, metadata, type Run, type RunTools } from 'waitpoint'
 import { createTestEngine, type TestEngine } from 'waitpoint/testing'
 import { createDeferred } from '../../src/primitives/deferred.ts'
 import { projectStorage } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
 import { steeredStorage, type SteeredStorage } from '../support/steered-storage.ts'
+import { turn } from '../support/turn.ts'
 
 /** The metadata of a run whose function is `body`, once it has ended. */
 async function after(
@@ -172,7 +173,9 @@ describe('metadata', () => {
     })
     await using t = await createTestEngine({ tasks: [slow], storage: steered.storage })
     const run = await t.engine.trigger(slow, null)
-    await expect.poll(async () => (await t.engine.runs.retrieve(run.id)).metadata).toEqual({ n: 99 })
+    const stored = async (): Promise<Run['metadata']> => (await t.engine.runs.retrieve(run.id)).metadata
+    while (!('n' in (await stored()))) await turn()
+    expect(await stored()).toEqual({ n: 99 })
     expect(steered.calls.filter((name) => name === 'runs.update')).toHaveLength(1)
     gate.resolve()
     await run.result()

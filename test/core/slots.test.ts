@@ -7,6 +7,7 @@ import { projectStorage, storageOfThisProcess } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
 import { cases } from '../support/cases.ts'
+import { until } from '../support/turn.ts'
 
 const IDLE = { attempts: 0, executing: 0, waits: 0 }
 
@@ -314,7 +315,7 @@ describe('limits', () => {
     await t.clock.settle()
     const answer = steered.holdAnswer('runs.claim')
     const works = await t.engine.trigger(work, null)
-    await expect.poll(() => steered.calls.at(-1)).toBe('runs.claim')
+    await until(() => steered.calls.at(-1) === 'runs.claim')
     await t.engine.wait.completeToken(token)
     answer()
     await t.clock.until(Promise.all([parks.result(), works.result()]))

@@ -15,6 +15,8 @@ async function listening(listener: RequestListener, path = '') {
     request.url = request.url.slice(path.length)
     listener(request, response)
   })
+  // A request on a connection that Node just ends, idle for long, would be lost.
+  server.keepAliveTimeout = 0
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

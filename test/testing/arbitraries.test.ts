@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { crashPoints, delaysAround, schedules, tokenPlans } from 'waitpoint/fast-check'
-import { ExplorationError, explore } from 'waitpoint/testing'
-import { askAll } from './exploration/bodies.ts'
+import { ExplorationError } from 'waitpoint/testing'
+import { askAll, exploreAll } from './exploration/bodies.ts'
 import { checkThenAct } from './planted/check-then-act.ts'
 import { earlyAcknowledgement } from './planted/early-acknowledgement.ts'
 import { rejection } from '../support/body-task.ts'
@@ -13,7 +13,7 @@ describe('schedules', () => {
   afterEach(() => void vi.unstubAllEnvs())
 
   it('run the one of WAITPOINT_REPLAY, whatever they are', async () => {
-    const { replay } = (await rejection(explore(checkThenAct.body))) as ExplorationError
+    const { replay } = (await rejection(exploreAll(checkThenAct.body))) as ExplorationError
     vi.stubEnv('WAITPOINT_REPLAY', replay)
     const found = await fc.check(
       fc.asyncProperty(schedules(), (schedule) => schedule.run(checkThenAct.body)),
@@ -32,7 +32,7 @@ describe('schedules', () => {
     expect(schedule?.trace?.length).toBeLessThanOrEqual(2)
     const replay = schedule?.replay ?? ''
     expect(fc.stringify(schedule)).toBe(`schedule '${replay}'`)
-    const error = await rejection(explore(checkThenAct.body, { replay }))
+    const error = await rejection(exploreAll(checkThenAct.body, { replay }))
     expect(error).toBeInstanceOf(ExplorationError)
     expect(error).toMatchObject({ replay })
   })

@@ -56,7 +56,7 @@ describe('time in mode auto', () => {
       await metadata.stream('copy', streams.read<number>(sourceId, 'late'))
       return 'copied'
     })
-    await using t = await createTestEngine({ tasks: [source, copying], clock: { ioGraceMs: 5 } })
+    await using t = await createTestEngine({ tasks: [source, copying], clock: { ioGraceMs: 500 } })
     const run = await t.engine.trigger(source, null)
     sourceId = run.id
     const copy = await t.engine.trigger(copying, null)

@@ -8,7 +8,6 @@ import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const TIMEOUT_MS = 60_000
 
 /** A user's test file, for the runner that comes with Node. */
 const TESTS = `
@@ -61,14 +60,14 @@ describe('waitpoint/testing under node:test, where nothing else is installed', (
       logLevel: 'silent',
     })
     await writeFile(file, bundle.outputFiles[0]?.text ?? '')
-  }, TIMEOUT_MS)
+  })
 
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   async function runTests(storage?: string): Promise<{ stdout: string; stderr: string }> {
     const { WAITPOINT_STORAGE: _storage, NODE_OPTIONS: _options, ...inherited } = process.env
     const env = storage === undefined ? inherited : { ...inherited, WAITPOINT_STORAGE: storage }
-    return promisify(execFile)(process.execPath, [file], { cwd: folder, env, timeout: TIMEOUT_MS })
+    return promisify(execFile)(process.execPath, [file], { cwd: folder, env })
   }
 
   it('passes, and says nothing of storages', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { explore, ExplorationError } from 'waitpoint/testing'
+import { ExplorationError } from 'waitpoint/testing'
 import { rejection } from '../support/body-task.ts'
+import { exploreAll } from './exploration/bodies.ts'
 import { checkThenAct } from './planted/check-then-act.ts'
 import { checkThenAct as checkThenActFixed } from './planted/check-then-act.fixed.ts'
 import { doubleDelivery } from './planted/double-delivery.ts'
@@ -37,7 +38,7 @@ const bugs: readonly (readonly [what: string, buggy: Planted, fixed: Planted])[]
 ]
 
 async function find({ body, options }: Planted, seed: number): Promise<ExplorationError> {
-  const error = await rejection(explore(body, { ...options, decider: 'random', seed }))
+  const error = await rejection(exploreAll(body, { ...options, decider: 'random', seed }))
   if (error instanceof ExplorationError) return error
   throw error
 }
@@ -49,7 +50,7 @@ describe('explore', () => {
       const error = await find(buggy, seed)
       expect(error.invariant, error.message).toBe(buggy.breaks)
       expect(error.trace.length, error.message).toBeLessThanOrEqual(2)
-      const again = await rejection(explore(buggy.body, { ...buggy.options, replay: error.replay }))
+      const again = await rejection(exploreAll(buggy.body, { ...buggy.options, replay: error.replay }))
       expect(again).toMatchObject({ invariant: buggy.breaks, replay: error.replay })
       runs.push(error.run)
     }
@@ -57,7 +58,7 @@ describe('explore', () => {
   })
 
   it.each(bugs)('finds nothing in 1,000 schedules without %s', async (_what, _buggy, { body, options }) => {
-    const { runs } = await explore(body, { ...options, decider: 'random', budget: { runs: 1_000 } })
+    const { runs } = await exploreAll(body, { ...options, decider: 'random', budget: { runs: 1_000 } })
     expect(runs).toBe(1_000)
   })
 })

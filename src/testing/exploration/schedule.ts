@@ -1,5 +1,5 @@
 import { macrotaskTurn } from '../../clock/macrotask-turn.ts'
-import { systemClock } from '../../clock/system-clock.ts'
+import { losePatience } from '../../clock/patience.ts'
 import type { AnyTask } from '../../core/run.ts'
 import { StandIns } from '../stand-ins.ts'
 import { type ExplorationTools, bodyTools } from './body-tools.ts'
@@ -210,12 +210,7 @@ export class Schedule {
 
   /** Real time passes while something goes on that is not ours. */
   async #waitFor(isBusy: () => boolean, graceMs: number = IO_GRACE_MS): Promise<void> {
-    const clock = systemClock()
-    const until = clock.now() + graceMs
-    while (isBusy()) {
-      if (clock.now() > until) throw this.#stillBusy()
-      await macrotaskTurn()
-    }
+    if (await hasPassed(graceMs, isBusy)) throw this.#stillBusy()
   }
 
   #stillBusy(): InvariantViolation {
@@ -236,12 +231,11 @@ export class Schedule {
 
   /** Nothing is left that could happen, and the body waits: unless it waits for real I/O that nobody declared. */
   async #stuck(): Promise<void> {
-    const clock = systemClock()
     const { boundaries, timers } = this.#world
-    for (const until = clock.now() + REST_MS; clock.now() <= until;) {
-      await macrotaskTurn()
-      if (this.#body.state !== 'runs' || boundaries.pending.length > 0 || timers.hasForeground) return
-    }
+    const isAtRest = (): boolean =>
+      this.#body.state === 'runs' && boundaries.pending.length === 0 && !timers.hasForeground
+    await macrotaskTurn()
+    if (!(await hasPassed(REST_MS, isAtRest))) return
     await this.#world.ended()
     const waiting = await whoWaits(this.#world)
     throw new InvariantViolation(
@@ -256,6 +250,21 @@ export class Schedule {
     await this.#world.close()
     const { violation } = this.#world
     if (violation !== undefined) throw violation.error
+  }
+}
+
+/** Whether so many real milliseconds of an event loop that turns have passed, and something was so all the while. */
+async function hasPassed(ms: number, isSo: () => boolean): Promise<boolean> {
+  const patience = new AbortController()
+  const keepPatience = losePatience(ms, () => patience.abort())
+  try {
+    while (isSo()) {
+      if (patience.signal.aborted) return true
+      await macrotaskTurn()
+    }
+    return false
+  } finally {
+    keepPatience()
   }
 }
 

@@ -1,5 +1,10 @@
 import { type Task, task, wait } from 'waitpoint'
-import type { Body } from 'waitpoint/testing'
+import { type Body, explore, type ExploreOptions, type ExploreReport } from 'waitpoint/testing'
+
+/** All that there is to explore, however long that takes on this machine. */
+export function exploreAll(body: Body, options: ExploreOptions = {}): Promise<ExploreReport> {
+  return explore(body, { ...options, budget: { ms: Infinity, ...options.budget } })
+}
 
 /** Asks everybody named, and answers what they said, in order. */
 export function askAll(people: readonly string[], timeout: number | string = '24h'): Task<null, string[]> {

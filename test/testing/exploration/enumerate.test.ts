@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { task } from 'waitpoint'
-import { type Body, explore, type ExploreOptions } from 'waitpoint/testing'
-import { allAnswer } from './bodies.ts'
+import { type Body, type ExploreOptions } from 'waitpoint/testing'
+import { allAnswer, exploreAll } from './bodies.ts'
 import { bruteForce } from './brute-force.ts'
 
 /** A sleep beside a step in the outside world, in a run and in its body. */
@@ -38,8 +38,8 @@ describe('enumerate', () => {
   it.each(bodies)(
     'runs as many schedules as counting through all of them finds: %s',
     async (_name, body, options) => {
-      const ours = await explore(body, options)
-      const theirs = await explore(body, { ...options, decider: bruteForce(options.maxDeviations ?? 0) })
+      const ours = await exploreAll(body, options)
+      const theirs = await exploreAll(body, { ...options, decider: bruteForce(options.maxDeviations ?? 0) })
       expect(ours.complete).toBe(true)
       expect(ours.runs).toBe(theirs.runs)
       expect(ours.runs).toBeGreaterThan(10)
@@ -47,13 +47,13 @@ describe('enumerate', () => {
   )
 
   it('begins with the schedule in which everything goes in order, then those with one deviation', async () => {
-    expect(await explore(allAnswer(['ada']), { maxDeviations: 0 })).toMatchObject({
+    expect(await exploreAll(allAnswer(['ada']), { maxDeviations: 0 })).toMatchObject({
       runs: 1,
       complete: true,
       deepest: 0,
     })
-    const { runs } = await explore(allAnswer(['ada']), { maxDeviations: 1 })
-    const cut = await explore(allAnswer(['ada']), { maxDeviations: 2, budget: { runs } })
+    const { runs } = await exploreAll(allAnswer(['ada']), { maxDeviations: 1 })
+    const cut = await exploreAll(allAnswer(['ada']), { maxDeviations: 2, budget: { runs } })
     expect(cut).toMatchObject({ runs, complete: false, deepest: 1 })
   })
 })

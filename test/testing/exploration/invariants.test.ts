@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { metadata, task, wait } from 'waitpoint'
-import { type Adapter, type Body, explore, type Invariant } from 'waitpoint/testing'
+import { type Adapter, type Body, type Invariant } from 'waitpoint/testing'
 import { ContextWatcher } from '../../../src/testing/exploration/context-watcher.ts'
 import { Names } from '../../../src/testing/exploration/names.ts'
 import { Process } from '../../../src/testing/exploration/process.ts'
 import { ScheduleTimers } from '../../../src/testing/exploration/schedule-timers.ts'
 import { rejection } from '../../support/body-task.ts'
-import { askAll } from './bodies.ts'
+import { askAll, exploreAll } from './bodies.ts'
 
 const review = askAll(['ada'])
 const flaky = task({
@@ -144,8 +144,8 @@ describe('invariants', () => {
     '%s: found in a storage that breaks it, and in no other',
     async (invariant, body, adapter) => {
       const options = { tasks: [review, flaky, stream], maxDeviations: 0 }
-      await explore(body, options)
-      expect(await rejection(explore(body, { ...options, adapter }))).toMatchObject({ invariant })
+      await exploreAll(body, options)
+      expect(await rejection(exploreAll(body, { ...options, adapter }))).toMatchObject({ invariant })
     },
   )
 
@@ -170,7 +170,7 @@ describe('invariants', () => {
       await t.engine.trigger(napper, null)
       await t.engine.tasks.trigger('sleeper', null as never)
     }
-    await explore(body, { maxDeviations: 1 })
+    await exploreAll(body, { maxDeviations: 1 })
   })
 })
 

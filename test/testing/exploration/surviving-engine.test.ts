@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { task } from 'waitpoint'
-import { type Body, explore } from 'waitpoint/testing'
+import type { Body } from 'waitpoint/testing'
+import { exploreAll } from './bodies.ts'
 
 const double = task({ id: 'double', run: (n: number) => 2 * n })
 
@@ -23,7 +24,7 @@ describe('the engine of a body', () => {
       const { data: rest } = await t.engine.runs.list({ after: runs.pagination.next ?? '' })
       expect(rest).toHaveLength(1)
     }
-    await explore(body, { tasks: [double], crashes: 'every-commit', maxDeviations: 1 })
+    await exploreAll(body, { tasks: [double], crashes: 'every-commit', maxDeviations: 1 })
   })
 
   it('goes on telling its listeners, and being the default, after a crash', async () => {
@@ -43,7 +44,7 @@ describe('the engine of a body', () => {
       undo()
       expect(t.engine.stats().attempts).toBe(0)
     }
-    await explore(body, { tasks: [double], maxDeviations: 0 })
+    await exploreAll(body, { tasks: [double], maxDeviations: 0 })
   })
 
   it('makes a call again that a fault of the storage failed', async () => {
@@ -52,7 +53,7 @@ describe('the engine of a body', () => {
       expect(await t.engine.wait.completeToken(token, 1)).toMatchObject({ status: 'COMPLETED' })
       expect(await t.engine.wait.retrieveToken(token)).toMatchObject({ output: 1 })
     }
-    const { complete } = await explore(body, { faults: ['error', 'lost', 'late'], maxDeviations: 1 })
+    const { complete } = await exploreAll(body, { faults: ['error', 'lost', 'late'], maxDeviations: 1 })
     expect(complete).toBe(true)
   })
 })
