@@ -37,7 +37,7 @@ const onPostgres = {
     exclude: once,
     env: { WAITPOINT_STORAGE: 'postgres' },
     // A property asks the server thousands of things.
-    testTimeout: 180_000,
+    testTimeout: 600_000,
     globalSetup: 'test/databases/postgres/setup.ts',
     // One file after the other in one process: a statement that was planned once is planned for all of them.
     isolate: false,
@@ -57,9 +57,9 @@ const config: ViteUserConfig = defineConfig({
   },
   test: {
     // Nothing is measured by these: they end what hangs, also on a machine that is busy with other things.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    teardownTimeout: 60_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    teardownTimeout: 300_000,
     allowOnly: false,
     // Half of the time of many is spent on waiting for processes, disks and servers.
     maxWorkers: '100%',
