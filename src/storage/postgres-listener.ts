@@ -1,3 +1,4 @@
+import { createDeferred } from '../primitives/deferred.ts'
 import type { PostgresPool, PostgresPoolClient } from './postgres-pool.ts'
 import { quoted } from './postgres-schema.ts'
 import { afterReal, withinReal } from './real-timer.ts'
@@ -23,7 +24,7 @@ interface ListenerOptions {
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 5_000
-/** How long a message to oneself may take at the start. */
+/** How long a message to oneself may take at the start, once the server has answered. */
 const PATIENCE_MS = 3_000
 /** How long a connection that listens may take to answer. */
 const ANSWER_MS = 5_000
@@ -49,17 +50,8 @@ export class PostgresListener {
    * @throws Error that says what to do, when none does.
    */
   async open(): Promise<void> {
-    const { channel, speaking } = this.#options
     await this.#connect()
-    const heard = await new Promise<boolean>((resolve, reject) => {
-      const cancel = afterReal(PATIENCE_MS, () => resolve(false))
-      this.#tested = () => {
-        cancel()
-        resolve(true)
-      }
-      speaking.query('SELECT pg_notify($1, $2)', [channel, TEST]).catch(reject)
-    })
-    if (heard) {
+    if (await this.#hearsItself()) {
       this.#settleIn()
       return
     }
@@ -68,6 +60,21 @@ export class PostgresListener {
       'a message over LISTEN did not come through; there may be a pooler in between: give `listen` the connection ' +
         'string of the server itself, or `false` to look every `pollMs`',
     )
+  }
+
+  async #hearsItself(): Promise<boolean> {
+    const { channel, speaking } = this.#options
+    const { promise, resolve } = createDeferred<boolean>()
+    this.#tested = () => resolve(true)
+    await speaking.query('SELECT pg_notify($1, $2)', [channel, TEST])
+    // A server tells what was notified before it answers: a process that stood still meanwhile has it with the answer.
+    if (this.#client !== undefined) await withinReal(ANSWER_MS, this.#client.query('SELECT 1'))
+    const cancel = afterReal(PATIENCE_MS, () => resolve(false))
+    try {
+      return await promise
+    } finally {
+      cancel()
+    }
   }
 
   close(): void {

@@ -29,6 +29,7 @@ export interface PostgresPoolClient extends PostgresClient {
 export interface OwnPool extends PostgresPool {
   end(): Promise<void>
   on(event: 'error', listener: (error: unknown) => void): unknown
+  on(event: 'connect', listener: (client: Pick<PostgresPoolClient, 'on'>) => void): unknown
 }
 
 interface PostgresDriver {
@@ -70,8 +71,14 @@ export function openPool(
     connectionTimeoutMillis: CONNECT_MS,
   })
   // An idle connection that breaks is replaced by the next query.
-  pool.on('error', () => undefined)
+  pool.on('error', ignore)
+  // The server may end a connection with what lets it in: that is read before whoever asked for it can listen.
+  pool.on('connect', (client) => void client.on('error', ignore))
   return pool
+}
+
+function ignore(): void {
+  // Whoever has asked something over the connection is told.
 }
 
 function loadDriver(load: LoadDriver): PostgresDriver {

@@ -8,6 +8,7 @@ interface Playwright {
       readonly executablePath: string
       readonly args: readonly string[]
       readonly chromiumSandbox: boolean
+      readonly timeout: number
     }): Promise<Browser>
   }
 }
@@ -23,6 +24,7 @@ export interface Page {
   getByRole(role: 'button', options: { readonly name: string }): Element
   evaluate<Result, Given>(work: (given: Given) => Promise<Result>, given: Given): Promise<Result>
   waitForResponse(url: RegExp): Promise<unknown>
+  setDefaultTimeout(ms: number): void
   on(event: 'pageerror', listener: (error: Error) => void): void
   close(): Promise<void>
 }
@@ -52,8 +54,12 @@ const QUIET = [
   '--disable-sync',
 ]
 
+/** What nothing takes that ends at all, also on a machine that is busy with other things. */
+export const STEP_MS = 120_000
+
 /** Starts Chromium without a window, with a new and empty profile. */
 export function openChromium(): Promise<Browser> {
   const { chromium } = createRequire(import.meta.url)('playwright-core') as Playwright
-  return chromium.launch({ executablePath: chromiumPath ?? '', args: QUIET, chromiumSandbox: false })
+  const executablePath = chromiumPath ?? ''
+  return chromium.launch({ executablePath, args: QUIET, chromiumSandbox: false, timeout: STEP_MS })
 }

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AnyTask, createEngine, type Engine, metadata, task, wait } from 'waitpoint'
 import { serve } from 'waitpoint/http'
 import { PushSource } from '../support/streams.ts'
-import { type Browser, chromiumPath, openChromium, type Page } from './chromium.ts'
+import { type Browser, chromiumPath, openChromium, type Page, STEP_MS } from './chromium.ts'
 import { type PageServer, servePage } from './page-server.ts'
 
 /** No step of a test takes a second; the browser's start does, on a busy machine. */
-const TEST_MS = 60_000
-const SHOWN = { timeout: 30_000 }
-const START_MS = 120_000
+const TEST_MS = 300_000
+const SHOWN = { timeout: STEP_MS }
+const START_MS = 300_000
 
 /** An engine behind its server, as the page reaches it. */
 interface Served extends AsyncDisposable {
@@ -51,6 +51,7 @@ describe.skipIf(chromiumPath === undefined)('the published React hooks on a page
     given: Readonly<Record<string, string>>,
   ): Promise<Page & AsyncDisposable & { readonly thrown: readonly string[] }> {
     const page = await browser.newPage()
+    page.setDefaultTimeout(STEP_MS)
     const thrown: string[] = []
     page.on('pageerror', ({ message }) => thrown.push(message))
     await page.goto(pages.page({ api: url, ...given }))

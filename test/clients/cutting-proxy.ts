@@ -35,14 +35,17 @@ export async function cuttingProxy(
   const server = createServer((near) => {
     const far = connect(Number(port), hostname)
     let bytes = 0
+    let isOver = false
     open.add(near)
     near.on('data', (data) => far.write(data))
     far.on('data', (data: Buffer) => {
+      if (isOver) return
       const left = afterBytes - bytes
       bytes += data.length
-      // The last bytes arrive before the line goes dead, in the middle of whatever it is.
-      if (bytes < afterBytes || cuts >= atMost) near.write(data)
-      else near.write(data.subarray(0, left), () => cutOff(near))
+      isOver = bytes >= afterBytes && cuts < atMost
+      // The last bytes arrive before the line goes dead, in the middle of whatever it is; nothing comes after them.
+      if (isOver) near.write(data.subarray(0, left), () => cutOff(near))
+      else near.write(data)
     })
     for (const [one, other] of [[near, far] as const, [far, near] as const]) {
       one.on('error', () => other.destroy())

@@ -6,7 +6,7 @@ import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { client, SECRET } from './published-client.ts'
 
-const TEST_MS = 60_000
+const TEST_MS = 300_000
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const program = `${root}test/clients/node_modules/.cache/express-${process.pid}.mjs`
 
@@ -76,11 +76,12 @@ describe('an express application with an engine in it', { timeout: TEST_MS }, ()
     const subscription = client.runs.subscribeToRun(id)
     const states = subscription[Symbol.asyncIterator]()
     expect((await states.next()).value).toMatchObject({ id })
-    const next = states.next()
+    let next = states.next()
     const ended = once(application, 'exit')
     application.kill('SIGTERM')
     expect(await ended).toEqual([0, null])
     subscription.unsubscribe()
-    expect((await next).done).toBe(true)
+    // It may have gone on before that.
+    while ((await next).done !== true) next = states.next()
   })
 })

@@ -8,7 +8,7 @@ import { freshSchema, testPool } from './postgres-schemas.ts'
 type Query = PostgresPool['query']
 
 /** A program of a hundred steps takes some thousand statements. */
-const MODEL_TIMEOUT_MS = 300_000
+const MODEL_TIMEOUT_MS = 900_000
 
 /** A pool whose process dies: what was sent is carried out, and then nothing more. */
 class MortalPool implements PostgresPool {

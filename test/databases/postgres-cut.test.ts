@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { rmSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, it } from 'vitest'
 import { seededRandom } from '../../src/clock/seeded-random.ts'
 import { pauseReal } from '../../src/storage/real-timer.ts'
 import { temporaryFolder } from './drivers.ts'
@@ -26,7 +26,7 @@ async function terminateSome(url: string): Promise<void> {
 
 describe('workers whose connections are cut in the middle of everything', () => {
   let program = ''
-  beforeAll(async () => void (program = await buildProgram('worker')), 120_000)
+  beforeAll(async () => void (program = await buildProgram('worker')))
   afterAll(() => rmSync(program, { force: true }))
 
   it(
@@ -40,9 +40,11 @@ describe('workers whose connections are cut in the middle of everything', () => 
         fate: () => (random.fraction() < 0.01 ? 'is lost' : 'passes'),
       })
       const file = folder.file('observations')
-      const options = { leaseMs: 10_000 }
+      // Longer than a busy machine keeps a process waiting.
+      const options = { leaseMs: 120_000 }
       const workers = [1, 2].map(() => startProgram([program, schema.place(wire.url), file, 'load'], options))
-      for (let round = 1; round <= ROUNDS; round += 1) {
+      // On a machine that is busy with other things it takes longer until there is something to cut.
+      for (let round = 1; round <= ROUNDS || wire.cuts <= ROUNDS; round += 1) {
         await pauseReal(ROUND_MS)
         if (round % 6 === 3) await server.restart('immediate')
         else if (round % 6 === 0) await server.restart('fast')
@@ -50,9 +52,8 @@ describe('workers whose connections are cut in the middle of everything', () => 
       }
       await untilSeen(file, () => acknowledged(file) > ROUNDS)
       await Promise.all(workers.map((child) => killNow(child, file)))
-      expect(wire.cuts).toBeGreaterThan(ROUNDS)
       await settleAccounts({ program, place: schema.place(), file, ...options })
     },
-    ROUNDS * 3_000 + 180_000,
+    ROUNDS * 20_000 + 600_000,
   )
 })

@@ -2,14 +2,19 @@ import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pauseReal } from '../../src/storage/real-timer.ts'
 import { temporaryFolder } from './drivers.ts'
-import { buildProgram, killNow, type ProgramOptions, startProgram } from './kill/killed-process.ts'
+import { buildProgram, killNow, startProgram } from './kill/killed-process.ts'
 import { settleAccounts, untilSeen } from './kill/lives.ts'
 import { machineTime } from './kill/narrow-place.ts'
 import { observations, type Observed, observe } from './kill/observer.ts'
 import { pick } from './kill/verdict.ts'
 import { FreshSchema } from './postgres/fresh-schema.ts'
+import { liveOwners } from './postgres/leases.ts'
 
-const LEASE_MS = 6_000
+/** Of who stands still. */
+const LEASE_MS = 10_000
+/** Of the other one: longer than a busy machine keeps a process waiting. */
+const LONG_LEASE_MS = 120_000
+const LOOK_MS = 50
 
 /** Whether a process has runs under way. */
 function isAtWork(seen: readonly Observed[], pid: number | undefined): boolean {
@@ -18,21 +23,23 @@ function isAtWork(seen: readonly Observed[], pid: number | undefined): boolean {
 
 describe('workers', () => {
   let program = ''
-  beforeAll(async () => void (program = await buildProgram('worker')), 120_000)
+  beforeAll(async () => void (program = await buildProgram('worker')))
   afterAll(() => rmSync(program, { force: true }))
 
   it('who stood still for longer than their lease are fenced, abort what they did, and work on', async () => {
     using folder = temporaryFolder()
     await using schema = new FreshSchema()
     const [place, file] = [schema.place(), folder.file('observations')]
-    const options: ProgramOptions = { leaseMs: LEASE_MS }
-    const [frozen, other] = [1, 2].map(() => startProgram([program, place, file, 'load'], options))
+    const [frozen, other] = [LEASE_MS, LONG_LEASE_MS].map((leaseMs) =>
+      startProgram([program, place, file, 'load'], { leaseMs }),
+    )
     if (frozen === undefined || other === undefined) throw new Error('Cannot start the workers')
     const pid = frozen.pid ?? 0
     await untilSeen(file, (seen) => [frozen, other].every((one) => isAtWork(seen, one.pid)))
     frozen.kill('SIGSTOP')
     observe(file, { what: 'gone', pid, at: machineTime() })
-    await pauseReal(2 * LEASE_MS)
+    // The other one has missed it.
+    while ((await liveOwners(place)) > 1) await pauseReal(LOOK_MS)
     observe(file, { what: 'woken', pid, at: machineTime() })
     frozen.kill('SIGCONT')
     await untilSeen(file, (all) => {
@@ -44,6 +51,6 @@ describe('workers', () => {
 
     for (const { code, pid: by } of pick(observations(file), 'aborted'))
       expect([by, code]).toEqual([pid, 'ERR_STALE_ATTEMPT'])
-    await settleAccounts({ program, place, file, ...options })
-  }, 240_000)
+    await settleAccounts({ program, place, file, leaseMs: LONG_LEASE_MS })
+  }, 600_000)
 })

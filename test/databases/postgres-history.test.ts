@@ -16,7 +16,7 @@ const START_US = 1_500_000
 
 describe('processes that complete, read and time out the same tokens at the same time', () => {
   let program = ''
-  beforeAll(async () => void (program = await buildProgram('witness')), 120_000)
+  beforeAll(async () => void (program = await buildProgram('witness')))
   afterAll(() => rmSync(program, { force: true }))
 
   async function testify(schema: FreshSchema, urls: readonly string[]): Promise<void> {

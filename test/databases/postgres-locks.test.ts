@@ -236,5 +236,5 @@ describe('processes that complete, claim, cancel, time out and prune the same re
     )
     expect(field.codes.get('40P01') ?? 0).toBe(0)
     expect(rows).toEqual([{ deadlocks: 0 }])
-  }, 60_000)
+  }, 600_000)
 })

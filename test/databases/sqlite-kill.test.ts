@@ -49,7 +49,7 @@ describe('a process that is killed at any moment', () => {
       const files = [folder.file(`${phase}.db`), folder.file('unread')] as const
       typicalMs.set(phase, await measurePhase(startProgram([program, ...files, 'load', phase]), count))
     }
-  }, 240_000)
+  }, 600_000)
   afterAll(() => {
     rmSync(program, { force: true })
     folder[Symbol.dispose]()
@@ -92,7 +92,7 @@ describe('a process that is killed at any moment', () => {
       const printed = await ended(startProgram([program, ...files, 'finish']))
       expect(checkAtEnd(printed, files[1])).toBeGreaterThan(kills)
     },
-    KILLS * 5_000 + 180_000,
+    KILLS * 20_000 + 600_000,
   )
 
   it(
@@ -118,7 +118,7 @@ describe('a process that is killed at any moment', () => {
         expect(checkAtEnd(printed, folder.file(name))).toBeGreaterThan(0)
       }
     },
-    MIGRATIONS * 5_000 + 180_000,
+    MIGRATIONS * 20_000 + 600_000,
   )
 })
 

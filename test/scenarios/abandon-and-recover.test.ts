@@ -179,7 +179,7 @@ describe('a run of an engine that is gone', () => {
     }
     // The mail and the print, each before its record was made and while it was out.
     expect(repeated).toBeLessThanOrEqual(4)
-  }, 120_000)
+  }, 600_000)
 
   it('is not disturbed by what the old process still does when it wakes up', async () => {
     const whole = await crashAt(undefined)
@@ -213,7 +213,7 @@ describe('a run of an engine that is gone', () => {
         expect(refusal, where).toMatchObject({ code: 'ERR_STALE_ATTEMPT' })
       await (await opening).close()
     }
-  }, 120_000)
+  }, 600_000)
 })
 
 describe('interruptions', () => {

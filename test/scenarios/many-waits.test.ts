@@ -1,10 +1,16 @@
-import { describe, expect, it } from 'vitest'
-import { createEngine, memoryStorage, type RunTools, wait } from 'waitpoint'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import type { RunTools } from 'waitpoint'
 import { createDeferred } from '../../src/primitives/deferred.ts'
-import { bodyTask } from '../support/body-task.ts'
+import { WorkCount } from '../support/work-count.ts'
 
-/** So many that a walk over all of them for each of them takes longer than a test may. */
-const MANY = 40_000
+const work = await WorkCount.start()
+// Loaded now: the turns of its loops are to be counted.
+const { createEngine, memoryStorage, wait } = await import('waitpoint')
+const { bodyTask } = await import('../support/body-task.ts')
+
+const MANY = 4_000
+/** How often any piece of the code is executed for each of them, at most: a walk over all for each is thousands of times. */
+const MOST_EACH = 100
 
 /** Tokens of the run, and its waits for them. */
 async function waitForMany(tools: RunTools, waiting: (ids: readonly string[]) => void): Promise<number> {
@@ -16,7 +22,16 @@ async function waitForMany(tools: RunTools, waiting: (ids: readonly string[]) =>
   return (await Promise.all(waits)).length
 }
 
-describe('tens of thousands of waits', { timeout: 20_000 }, () => {
+/** Each of them costs as much as if there were no others. */
+async function expectNoWalks(): Promise<void> {
+  const { times, where } = await work.busiest()
+  expect(times, where).toBeLessThan(MOST_EACH * MANY)
+}
+
+describe('thousands of waits', () => {
+  beforeEach(() => work.busiest())
+  afterAll(() => work.stop())
+
   it('for one token end with the engine', async () => {
     const all = createDeferred<undefined>()
     let [token, count] = ['', 0]
@@ -31,6 +46,7 @@ describe('tens of thousands of waits', { timeout: 20_000 }, () => {
     await all.promise
     await engine.close()
     expect(engine.stats()).toMatchObject({ attempts: 0, waits: 0 })
+    await expectNoWalks()
   })
 
   it('of one run are dropped by one signal', async () => {
@@ -45,6 +61,7 @@ describe('tens of thousands of waits', { timeout: 20_000 }, () => {
     })
     await using engine = createEngine({ tasks: [ask] })
     expect(await (await engine.trigger(ask, null)).result()).toBe(2 * MANY)
+    await expectNoWalks()
   })
 
   it('of one run are settled by another engine, one by one', async () => {
@@ -57,6 +74,7 @@ describe('tens of thousands of waits', { timeout: 20_000 }, () => {
     const run = await engine.trigger(ask, null)
     for (const id of (await waiting.promise).toReversed()) await other.wait.completeToken(id)
     expect(await run.result()).toBe(MANY)
+    await expectNoWalks()
   })
 
   it('of a parked run without an engine are settled one by one', async () => {
@@ -80,5 +98,6 @@ describe('tens of thousands of waits', { timeout: 20_000 }, () => {
     for (const id of ids.slice(MANY / 10)) await other.wait.completeToken(id)
     const [run] = (await next.runs.list()).data
     expect(await next.runs.poll(run?.id ?? '')).toMatchObject({ output: MANY, attemptCount: 2 })
+    await expectNoWalks()
   })
 })

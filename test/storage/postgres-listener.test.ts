@@ -59,4 +59,28 @@ describe('PostgresListener', () => {
     listener.close()
     expect(made.filter(({ isReleased }) => !isReleased)).toHaveLength(0)
   })
+  it('hears itself also when its message is read no sooner than the answer to what is asked after it', async () => {
+    class LateConnection extends Connection {
+      override query(text?: string): ReturnType<Connection['query']> {
+        if (text === 'SELECT 1') this.emit('notification', { channel: 'c', payload: 'test' })
+        return super.query()
+      }
+    }
+    const connection = new LateConnection(false)
+    const pool = {
+      connect: () => Promise.resolve(connection),
+      query: () => Promise.resolve({ rows: [] }),
+    } as unknown as PostgresPool
+    const listener = new PostgresListener({
+      channel: 'c',
+      listening: pool,
+      speaking: pool,
+      checkMs: 3_600_000,
+      hear: () => undefined,
+      missed: () => undefined,
+    })
+    await listener.open()
+    listener.close()
+    expect(connection.isReleased).toBe(true)
+  })
 })

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { CONNECT_MS, openPool } from '../../src/storage/postgres-pool.ts'
 
@@ -27,6 +28,15 @@ describe('openPool', () => {
     expect(asked).toEqual([
       expect.objectContaining({ max: 3, keepAlive: true, connectionTimeoutMillis: CONNECT_MS }),
     ])
+  })
+
+  it('survives a server that lets a connection in and ends it at once', () => {
+    const opened: unknown = openPool('postgres://localhost', { max: 1, load: () => ({ Pool: EventEmitter }) })
+    // It is what the driver made.
+    const pool = opened as EventEmitter
+    const client = new EventEmitter()
+    pool.emit('connect', client)
+    expect(() => client.emit('error', new Error('terminating connection'))).not.toThrow()
   })
 
   it('says what is wrong with a driver that is there', () => {

@@ -1,5 +1,6 @@
 import { seededRandom } from '../../../src/clock/seeded-random.ts'
 import { pauseReal } from '../../../src/storage/real-timer.ts'
+import { endLeases } from '../postgres/leases.ts'
 import { ended, killNow, type ProgramOptions, startProgram } from './killed-process.ts'
 import { observations, type Observed } from './observer.ts'
 import { expectNothingLost, pick, readAtEnd } from './verdict.ts'
@@ -12,7 +13,7 @@ const LOOK_MS = 50
 export interface Work extends ProgramOptions {
   /** The built worker. */
   readonly program: string
-  /** Where the records are. */
+  /** Where the records are: a schema of a Postgres database. */
   readonly place: string
   /** Where the observations go. */
   readonly file: string
@@ -27,28 +28,33 @@ export interface Lives extends Work {
   readonly kills: number
 }
 
-/** Lets processes work until they are killed, again and again, and until they have got some work done. */
+/**
+ * Lets processes work until they are killed, again and again, the last ones not before some work is done. Whoever comes
+ * next misses the dead at once.
+ */
 export async function liveAndDie(lives: Lives): Promise<void> {
   const { program, place, file, seed, longestLifeMs, together, kills, ...options } = lives
   const random = seededRandom(seed)
-  const live = async (lifeMs: number): Promise<void> => {
+  const live = async (lifeMs: number, isLast: boolean): Promise<void> => {
     const child = startProgram([program, place, file, 'load'], options)
     await pauseReal(lifeMs)
+    // On a machine that is busy with other things it takes longer to get to work.
+    while (isLast && child.exitCode === null && acknowledged(file) <= kills) await pauseReal(LOOK_MS)
     await killNow(child, file)
   }
-  for (let kill = 0; kill < kills || acknowledged(file) <= kills; kill += 1) {
-    // On a machine that is busy with other things it takes longer to get to work.
-    const longest = longestLifeMs * Math.ceil((kill + 1) / kills)
+  for (let kill = 1; kill <= kills; kill += 1) {
     const spans = Array.from(
       { length: together },
-      () => SHORTEST_LIFE_MS + random.fraction() * (longest - SHORTEST_LIFE_MS),
+      () => SHORTEST_LIFE_MS + random.fraction() * (longestLifeMs - SHORTEST_LIFE_MS),
     )
-    await Promise.all(spans.map(live))
+    await Promise.all(spans.map((lifeMs) => live(lifeMs, kill === kills)))
+    await endLeases(place)
   }
 }
 
-/** Brings everything to its end in a last life; nothing that was acknowledged in any life may be lost. */
+/** Brings everything to its end in a last life, when all others are dead; nothing that was acknowledged in any may be lost. */
 export async function settleAccounts({ program, place, file, ...options }: Work): Promise<void> {
+  await endLeases(place)
   const printed = await ended(startProgram([program, place, file, 'finish'], options))
   expectNothingLost(readAtEnd(printed), observations(file))
 }

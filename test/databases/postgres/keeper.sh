@@ -5,7 +5,8 @@
 # killed, the server stops. Every start is answered with `ready`.
 programs=$1 folder=$2 options=$3
 
-control() { "$programs/pg_ctl" -s -w -D "$folder/data" "$@"; }
+# Ten minutes are for what hangs, and not for a machine that is busy.
+control() { "$programs/pg_ctl" -s -w -t 600 -D "$folder/data" "$@"; }
 
 ready() {
   if "$@" >>"$folder/log" 2>&1; then echo ready; else
