@@ -74,7 +74,8 @@ export interface RunStore {
    * caller as owner and a raised epoch; their open stream segments end as `interrupted` and their old waits are dropped.
    *
    * Instead of being claimed, a run becomes `EXPIRED` past its `expiresAt` before its first start, `CRASHED` past
-   * `maxInterruptions`, and `COMPLETED` when it had already returned: these are answered in `ended`.
+   * `maxInterruptions`, and `COMPLETED` when it had already returned: these are answered in `ended`. The last two have a
+   * raised epoch, too: an attempt that was only slow does not take their end for its own.
    *
    * Each owner numbers its claims upwards. The number of its last claim again is a repetition, because the answer was
    * lost: nothing is claimed, and `runs` are those the last claim handed out that are still `EXECUTING` as it left them,

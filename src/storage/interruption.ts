@@ -2,12 +2,13 @@ import type { RunRecord } from '../contract/records.ts'
 import type { RunClaim } from '../contract/storage.ts'
 import { finalDraft } from './run-draft.ts'
 
-/** The final record of an interrupted run that is not executed again. */
+/** The final record of an interrupted run that is not executed again; by its epoch the attempt knows that it is over. */
 export function endInstead(record: RunRecord, { now, maxInterruptions }: RunClaim): RunRecord | undefined {
-  if (record.returned) return finalDraft(record, { status: 'COMPLETED' }, now)
+  const epoch = record.epoch + 1
+  if (record.returned) return Object.assign(finalDraft(record, { status: 'COMPLETED' }, now), { epoch })
   const interruptions = interruptionsOf(record)
   if (interruptions <= maxInterruptions || interruptions === record.interruptions) return undefined
-  return Object.assign(finalDraft(record, { status: 'CRASHED' }, now), { interruptions })
+  return Object.assign(finalDraft(record, { status: 'CRASHED' }, now), { epoch, interruptions })
 }
 
 /** Only a death while executing counts; an owner that left gracefully is no longer named. */

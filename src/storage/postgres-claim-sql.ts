@@ -50,6 +50,7 @@ CREATE FUNCTION $s.end_instead(r $s.runs, q record) RETURNS $s.runs LANGUAGE plp
 DECLARE
   is_death boolean := r.status = 'EXECUTING' AND r.owner IS NOT NULL;
 BEGIN
+  r.epoch := r.epoch + 1;
   IF r.returned = 1 THEN RETURN $s.final_run(r, 'COMPLETED', q.now); END IF;
   IF NOT is_death OR r.interruptions + 1 <= q.max_interruptions THEN RETURN NULL; END IF;
   r.interruptions := r.interruptions + 1;

@@ -106,3 +106,30 @@ describe('a run that was canceled by another engine', () => {
     await scene.close()
   })
 })
+
+describe('a run that had returned when its lease was lost', () => {
+  it('ends once, and is told by the engine that ended it, not by the one that was slow', async () => {
+    const clock = testClock({ mode: 'manual' })
+    const storage = projectStorage()
+    const steering = steeredStorage(storage)
+    const returning = task({
+      id: 'returning',
+      run: async () => 'done',
+      onSuccess: () => clock.sleep('1m'),
+    })
+    const silent = { ...steering.storage, subscribe: () => () => undefined }
+    const old = await createTestEngine({ tasks: [returning], storage: silent, clock, seed: 'old' })
+    const told: string[] = []
+    old.engine.on('run', ({ status }) => told.push(`old ${status}`))
+    const run = await old.engine.trigger(returning, undefined)
+    await clock.settle()
+    steering.fail('tick', 1_000)
+    const other = await createTestEngine({ tasks: [returning], storage, clock, seed: 'other' })
+    other.engine.on('run', ({ status }) => told.push(`other ${status}`))
+    await clock.advance('2m')
+    expect(told).toEqual(['old QUEUED', 'old EXECUTING', 'other COMPLETED'])
+    expect(await other.engine.runs.retrieve(run)).toMatchObject({ status: 'COMPLETED', output: 'done' })
+    await old.close()
+    await other.close()
+  })
+})

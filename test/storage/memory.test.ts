@@ -222,7 +222,10 @@ describe('owners that are gone', () => {
     const queueLimits = new Map([['queue', 2]])
     const { runs, ended } = memory.claim({ now: 100, maxInterruptions: 0, queueLimits })
     expect(ended).toMatchObject([
-      { record: { status: 'CRASHED', interruptions: 1, slot: false }, ready: [waitOf('run:r', 'parent')] },
+      {
+        record: { status: 'CRASHED', interruptions: 1, epoch: 2, slot: false },
+        ready: [waitOf('run:r', 'parent')],
+      },
     ])
     expect(idsOf(runs)).toEqual(['next'])
   })
@@ -248,7 +251,12 @@ describe('owners that are gone', () => {
     })
     const { runs, ended } = memory.claim({ now: 100 })
     expect(runs).toEqual([])
-    expect(ended[0]?.record).toMatchObject({ status: 'COMPLETED', outputJson: '42', finishedAt: 100 })
+    expect(ended[0]?.record).toMatchObject({
+      status: 'COMPLETED',
+      outputJson: '42',
+      epoch: 2,
+      finishedAt: 100,
+    })
   })
 
   it('leave their parked runs asleep until a wait is settled', () => {

@@ -109,9 +109,11 @@ export class ReferenceStorage {
       const isInterrupted = run.status === 'EXECUTING' && run.owner !== undefined
       const interruptions = run.interruptions + (isInterrupted ? 1 : 0)
       const isPlanned = run.status === 'QUEUED' || run.status === 'DELAYED'
-      if (run.returned) ended.push(this.finish(run.id, { status: 'COMPLETED' }, claim.now))
+      if (run.returned)
+        ended.push(this.finish(run.id, { status: 'COMPLETED', epoch: run.epoch + 1 }, claim.now))
       else if (isInterrupted && interruptions > claim.maxInterruptions) {
-        ended.push(this.finish(run.id, { status: 'CRASHED', interruptions }, claim.now))
+        const end = { status: 'CRASHED', interruptions, epoch: run.epoch + 1 } as const
+        ended.push(this.finish(run.id, end, claim.now))
       } else {
         this.waits = this.waits.filter((wait) => wait.runId !== run.id)
         const change: Partial<RunRecord> = {

@@ -58,27 +58,36 @@ export const ownerLaws: readonly Law[] = [
   },
   {
     id: 'owners/crashed-past-max-interruptions',
-    law: 'A run that was interrupted more often than maxInterruptions in a row becomes CRASHED.',
+    law: 'A run that was interrupted more often than maxInterruptions in a row becomes CRASHED, in a new epoch.',
     async check(s) {
       await arrive(s)
       await s.start('r', {}, B)
       const { runs, ended } = await s.claim({ now: 100, maxInterruptions: 0 })
       same('the claim', idsOf(runs), [])
       like('what ended', ended, [
-        { record: { id: 'r', status: 'CRASHED', interruptions: 1, slot: false, finishedAt: s.at(100) } },
+        {
+          record: {
+            id: 'r',
+            status: 'CRASHED',
+            interruptions: 1,
+            epoch: 2,
+            slot: false,
+            finishedAt: s.at(100),
+          },
+        },
       ])
     },
   },
   {
     id: 'owners/returned-runs-complete',
-    law: 'A run that had returned when its owner died becomes COMPLETED with its output, and is not executed again.',
+    law: 'A run that had returned when its owner died becomes COMPLETED with its output, in a new epoch, and is not executed again.',
     async check(s) {
       await arrive(s)
       const run = await s.start('r', {}, B)
       await s.update(run, { returned: true, slot: false, outputJson: '42' })
       const { runs, ended } = await s.claim({ now: 100 })
       same('the claim', idsOf(runs), [])
-      like('what ended', ended, [{ record: { id: 'r', status: 'COMPLETED', outputJson: '42' } }])
+      like('what ended', ended, [{ record: { id: 'r', status: 'COMPLETED', outputJson: '42', epoch: 2 } }])
     },
   },
   {
