@@ -148,7 +148,7 @@ export class Executor {
     const isCanceled = record?.status === 'CANCELED'
     if (isCanceled) scope.record = record
     if (!isOwnEnd) this.#abort(scope, isCanceled ? new RunCanceledError(scope.id) : staleAttempt(scope.id))
-    if (isOwnEnd) this.#options.journal.run(record)
+    if (isOwnEnd) this.#ending.found(scope, record)
     else if (record !== undefined && isFinal(record.status)) this.#options.journal.heard(record)
     if (record?.status === 'DELAYED' && record.wakeAt !== undefined) this.delayed(record.id, record.wakeAt)
   }

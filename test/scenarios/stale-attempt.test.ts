@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { once, type RunTools, task } from 'waitpoint'
 import { createTestEngine, type TestClock, type TestEngine, testClock } from 'waitpoint/testing'
+import { createDeferred } from '../../src/primitives/deferred.ts'
 import { projectStorage } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
+import { until } from '../support/turn.ts'
 
 const child = task({ id: 'child', run: async () => 'made' })
 
@@ -131,5 +133,29 @@ describe('a run that had returned when its lease was lost', () => {
     expect(await other.engine.runs.retrieve(run)).toMatchObject({ status: 'COMPLETED', output: 'done' })
     await old.close()
     await other.close()
+  })
+})
+
+describe('a write that comes after the function has returned', () => {
+  it('may be told first that the run has ended: that is told once all the same', async () => {
+    const steering = steeredStorage(projectStorage())
+    const returned = createDeferred<undefined>()
+    let late: Promise<unknown> | undefined
+    const body = bodyTask(async ({ wait }) => {
+      late = returned.promise.then(() => rejection(wait.createToken()))
+    })
+    const t = await createTestEngine({ tasks: [body], storage: steering.storage })
+    const told: string[] = []
+    t.engine.on('run', ({ status }) => told.push(status))
+    const answer = steering.holdAnswer('runs.update')
+    const run = await t.engine.trigger(body, null)
+    await until(() => steering.calls.includes('runs.update'))
+    returned.resolve(undefined)
+    const refusal = await late
+    answer()
+    await run.result()
+    expect(refusal).toMatchObject({ code: 'ERR_RUN_ENDED' })
+    expect(told).toEqual(['QUEUED', 'EXECUTING', 'COMPLETED'])
+    await t.close()
   })
 })
