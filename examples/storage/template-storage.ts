@@ -145,9 +145,13 @@ export class TemplateStorage implements Storage {
         const isInterrupted = run.status === 'EXECUTING' && run.owner !== undefined
         const interruptions = run.interruptions + (isInterrupted ? 1 : 0)
         const isCrashed = isInterrupted && interruptions > claim.maxInterruptions
-        if (run.returned) ended.push(this.#finish(run, { change: { status: 'COMPLETED' }, by, now }))
+        // An attempt that was only slow does not take the end for its own.
+        const epoch = run.epoch + 1
+        if (run.returned) ended.push(this.#finish(run, { change: { status: 'COMPLETED', epoch }, by, now }))
         else if (isCrashed)
-          ended.push(this.#finish({ ...run, interruptions }, { change: { status: 'CRASHED' }, by, now }))
+          ended.push(
+            this.#finish({ ...run, interruptions }, { change: { status: 'CRASHED', epoch }, by, now }),
+          )
         else runs.push(this.#start({ ...run, interruptions }, { by, now }))
       }
       this.#db.leases.put(by, {
