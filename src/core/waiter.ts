@@ -19,7 +19,7 @@ export type ReadSettlement<Result, Output> = (token: TokenRecord) => Awaitable<S
 export class Waiter<Result = unknown, Output = unknown> implements ScopedWait {
   readonly scope: RunScope
   readonly read: ReadSettlement<Result, Output>
-  readonly promise: Unwrappable<Result, Output>
+  readonly promise: WaiterPromise<Result, Output>
   /** Empty until it is known. */
   tokenId = ''
   /** It is waited for: neither settled nor dropped. */
@@ -28,18 +28,18 @@ export class Waiter<Result = unknown, Output = unknown> implements ScopedWait {
   isStored = false
   /** To the signal that may drop it, if it was given one. */
   stopListening: (() => void) | undefined
-  readonly #resolve: Deferred<Result>['resolve']
-  readonly #reject: Deferred<Result>['reject']
+  #resolve!: Deferred<Result>['resolve']
+  #reject!: Deferred<Result>['reject']
   #unwrapped: Deferred<Output> | undefined
   #end: Settlement<Result, Output> | { readonly reason: unknown } | undefined
 
   constructor(scope: RunScope, read: ReadSettlement<Result, Output>) {
     this.scope = scope
     this.read = read
-    const { promise, resolve, reject } = createDeferred<Result>()
-    this.#resolve = resolve
-    this.#reject = reject
-    this.promise = Object.assign(promise, { unwrap: this.unwrap.bind(this) })
+    this.promise = new WaiterPromise(this, (resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
   }
 
   get isSettled(): boolean {
@@ -74,6 +74,28 @@ export class Waiter<Result = unknown, Output = unknown> implements ScopedWait {
     if ('reason' in this.#end) rejectQuietly(this.#unwrapped, this.#end.reason)
     else settleUnwrapped(this.#unwrapped, this.#end)
     return this.#unwrapped.promise
+  }
+}
+
+/**
+ * What a task has of a {@link Waiter}. A class, as one is held for every run that waits: a function of its own in each would
+ * be 80 bytes more. Its `constructor` is that of every promise: whoever awaits it goes on in one microtask, and what `then`
+ * makes is a plain one.
+ */
+class WaiterPromise<Result, Output> extends Promise<Result> implements Unwrappable<Result, Output> {
+  static {
+    Reflect.defineProperty(this.prototype, 'constructor', { value: Promise })
+  }
+
+  readonly #waiter: Waiter<Result, Output>
+
+  constructor(waiter: Waiter<Result, Output>, executor: ConstructorParameters<typeof Promise<Result>>[0]) {
+    super(executor)
+    this.#waiter = waiter
+  }
+
+  unwrap(): Promise<Output> {
+    return this.#waiter.unwrap()
   }
 }
 

@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import {
   createEngine,
@@ -89,10 +90,11 @@ describe('forToken', () => {
     const seen: unknown[] = []
     await using t = await openManual(async ({ wait }) => {
       const waiting = wait.forToken(tokenId)
-      seen.push(waiting.constructor === Promise, Object.getPrototypeOf(waiting) === Promise.prototype)
+      seen.push(types.isPromise(waiting) && waiting instanceof Promise, waiting.constructor === Promise)
       seen.push(waiting.unwrap().constructor === Promise)
       const before = waiting.unwrap()
       const chained = waiting.then((result) => result.ok)
+      seen.push(Object.getPrototypeOf(chained) === Promise.prototype)
       seen.push(await before, await waiting.unwrap(), await chained, await waiting.finally(() => undefined))
     })
     tokenId = (await t.engine.wait.createToken()).id
@@ -100,7 +102,7 @@ describe('forToken', () => {
     await t.clock.settle()
     await t.engine.wait.completeToken(tokenId, 'yes')
     await run.result()
-    expect(seen).toEqual([true, true, true, 'yes', 'yes', true, { ok: true, output: 'yes' }])
+    expect(seen).toEqual([true, true, true, true, 'yes', 'yes', true, { ok: true, output: 'yes' }])
   })
 
   describe('with something it cannot wait for', () => {
