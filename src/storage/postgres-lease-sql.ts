@@ -118,7 +118,7 @@ BEGIN
   END IF;
   FOR t IN SELECT * FROM $s.tokens WHERE id = ANY (due_ids) ORDER BY due_at, seq
   LOOP
-    SELECT * INTO due FROM $s.settle_due(t, q.now);
+    SELECT * INTO due FROM $s.settle_due(t, q.now, NULL, false);
     IF due.now_settled THEN settled := settled || json_build_array($s.token_json(due.t), due.ready); END IF;
   END LOOP;
   expired := $s.sweep_runs(q.now, q.most - cardinality(settled));

@@ -149,7 +149,7 @@ BEGIN
   IF cardinality(due_ids) > 0 THEN PERFORM $s.lock_due(due_ids, q.now); END IF;
   FOR t IN SELECT * FROM $s.tokens WHERE id = ANY (due_ids) ORDER BY due_at, seq
   LOOP
-    SELECT * INTO due FROM $s.settle_due(t, q.now);
+    SELECT * INTO due FROM $s.settle_due(t, q.now, NULL, false);
     IF due.now_settled THEN settled := settled || json_build_array($s.token_json(due.t), due.ready); END IF;
   END LOOP;
   ids := $s.token_page(q, true);

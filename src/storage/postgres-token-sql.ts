@@ -1,21 +1,28 @@
 /** What is done to tokens and waits. A wait that is being made ready is not released: a tick says so once more. */
 export const TOKEN_FUNCTIONS: string = `
-CREATE FUNCTION $s.settle_due(INOUT t $s.tokens, at float8, OUT now_settled boolean, OUT ready json)
+CREATE FUNCTION $s.ready_waits(token text) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT json_agg(json_build_array(run_id, owner)) FROM $s.waits WHERE token_id = token AND ready = 1
+$$;
+
+CREATE FUNCTION $s.settle_due(
+  INOUT t $s.tokens, at float8, by_call text, is_again boolean, OUT now_settled boolean, OUT ready json)
 LANGUAGE plpgsql AS $$
 DECLARE
   token text := t.id;
 BEGIN
-  now_settled := false;
-  IF t.status <> 'WAITING' OR t.timeout_at IS NULL OR at < t.timeout_at THEN RETURN; END IF;
-  UPDATE $s.tokens SET status = CASE kind WHEN 'SLEEP' THEN 'COMPLETED' ELSE 'TIMED_OUT' END,
-      completed_at = timeout_at, due_at = NULL, ended_at = timeout_at
-    WHERE id = token AND status = 'WAITING' RETURNING * INTO t;
-  now_settled := FOUND;
-  IF now_settled THEN
-    ready := $s.settle_waits(token);
-  ELSE
+  IF t.status = 'WAITING' AND t.timeout_at <= at THEN
+    UPDATE $s.tokens SET status = CASE kind WHEN 'SLEEP' THEN 'COMPLETED' ELSE 'TIMED_OUT' END,
+        completed_at = timeout_at, due_at = NULL, ended_at = timeout_at, settled_by = by_call
+      WHERE id = token AND status = 'WAITING' RETURNING * INTO t;
+    now_settled := FOUND;
+    IF now_settled THEN
+      ready := $s.settle_waits(token);
+      RETURN;
+    END IF;
     SELECT * INTO t FROM $s.tokens WHERE id = token;
   END IF;
+  now_settled := coalesce(is_again AND t.settled_by = by_call, false);
+  IF now_settled THEN ready := $s.ready_waits(token); END IF;
 END $$;
 
 CREATE FUNCTION $s.insert_tokens(requests json) RETURNS json LANGUAGE plpgsql AS $$
@@ -42,7 +49,7 @@ BEGIN
       IF FOUND AND q.now < coalesce(holder.key_expires_at, 'Infinity')
         AND NOT (q.again IS TRUE AND holder.id = t.id) THEN
         IF holder.due_at <= q.now THEN PERFORM $s.lock_due_at_once(holder.id); END IF;
-        SELECT * INTO due FROM $s.settle_due(holder, q.now);
+        SELECT * INTO due FROM $s.settle_due(holder, q.now, t.id, q.again);
         answers := answers || json_build_array(1, $s.token_json(due.t), due.now_settled, due.ready);
         CONTINUE;
       END IF;
@@ -74,7 +81,7 @@ BEGIN
   IF json_array_length(requests) > 1 THEN
     PERFORM $s.lock_due(array_agg(x.id), min(x.now)) FROM json_to_recordset(requests) AS x(id text, now float8);
   END IF;
-  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(id text, now float8)
+  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(id text, now float8, call text, again boolean)
   LOOP
     IF q.id LIKE 'run:%' THEN
       SELECT * INTO r FROM $s.runs WHERE id = substr(q.id, 5);
@@ -86,7 +93,7 @@ BEGIN
       answers := answers || 'null'::json;
       CONTINUE;
     END IF;
-    SELECT * INTO due FROM $s.settle_due(t, q.now);
+    SELECT * INTO due FROM $s.settle_due(t, q.now, q.call, q.again);
     answers := answers || json_build_object('token', $s.token_json(due.t), 'settledNow', due.now_settled,
       'ready', due.ready);
   END LOOP;
@@ -127,7 +134,7 @@ BEGIN
     RETURN json_build_object('outcome', 'registered', 'token', $s.token_json(t));
   END IF;
   IF t.id IS NULL THEN RETURN '{"outcome":"unknown"}'; END IF;
-  SELECT * INTO due FROM $s.settle_due(t, q.now);
+  SELECT * INTO due FROM $s.settle_due(t, q.now, q.call, q.again);
   RETURN json_build_object('outcome', 'settled', 'token', $s.token_json(due.t), 'settledNow', due.now_settled,
     'ready', due.ready);
 END $$;
@@ -139,7 +146,7 @@ DECLARE
 BEGIN
   PERFORM $s.lock_awaited(requests);
   FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(token_id text, run_id text, epoch int, by_owner text, now float8, place bigint)
+    AS x(token_id text, run_id text, epoch int, by_owner text, now float8, place bigint, call text, again boolean)
   LOOP
     answers := answers || CASE WHEN q.token_id LIKE 'run:%' THEN $s.await_run(q) ELSE $s.await_token(q) END;
   END LOOP;
@@ -161,14 +168,9 @@ BEGIN
   END IF;
   SELECT * INTO t FROM $s.tokens WHERE id = q.id;
   IF NOT FOUND THEN RETURN NULL; END IF;
-  IF q.again IS TRUE AND t.settled_by = q.call THEN
-    RETURN json_build_object('token', $s.token_json(t), 'won', true, 'settledNow', true,
-      'ready', (SELECT json_agg(json_build_array(w.run_id, w.owner)) FROM $s.waits w
-        WHERE w.token_id = t.id AND w.ready = 1));
-  END IF;
-  SELECT * INTO due FROM $s.settle_due(t, q.now);
-  RETURN json_build_object('token', $s.token_json(due.t), 'won', false, 'settledNow', due.now_settled,
-    'ready', due.ready);
+  SELECT * INTO due FROM $s.settle_due(t, q.now, q.call, q.again);
+  RETURN json_build_object('token', $s.token_json(due.t), 'settledNow', due.now_settled, 'ready', due.ready,
+    'won', due.now_settled AND (t.timeout_at IS NULL OR q.now < t.timeout_at));
 END $$;
 
 CREATE FUNCTION $s.settle_tokens(requests json) RETURNS json LANGUAGE plpgsql AS $$

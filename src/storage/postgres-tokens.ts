@@ -100,7 +100,7 @@ async function insertToken(session: PostgresSession, request: TokenInsert): Prom
 }
 
 async function readToken(session: PostgresSession, id: string, now: number): Promise<TokenRead | undefined> {
-  const answer = (await session.ask(GET, { id, now }, id)) as TokenAnswer | undefined
+  const answer = (await session.ask(GET, { id, now, call: session.newCall() }, id)) as TokenAnswer | undefined
   if (answer === undefined) return undefined
   const record = tokenOf(answer)
   tellSettled(session, answer, undefined)
@@ -110,7 +110,15 @@ async function readToken(session: PostgresSession, id: string, now: number): Pro
 async function awaitToken(session: PostgresSession, request: TokenAwait): Promise<TokenAwaited> {
   const { tokenId, runId, epoch, by, now } = request
   places += 1
-  const columns = { token_id: tokenId, run_id: runId, epoch, by_owner: by, now, place: places }
+  const columns = {
+    token_id: tokenId,
+    run_id: runId,
+    epoch,
+    by_owner: by,
+    now,
+    place: places,
+    call: session.newCall(),
+  }
   const answer = (await session.ask(AWAIT, columns, runId)) as TokenAnswer
   const { outcome = 'unknown', settledNow = false } = answer
   if (outcome === 'unknown' || outcome === 'stale') return { outcome }

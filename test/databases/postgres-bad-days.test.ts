@@ -2,7 +2,9 @@ import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createEngine, type Engine, type EngineOptions, task, wait } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
+import type { TokenStore } from '../../src/contract/storage.ts'
 import { pauseReal } from '../../src/storage/real-timer.ts'
+import { manualToken } from '../../src/testing/conformance/sample-records.ts'
 import { rejection } from '../support/body-task.ts'
 import { temporaryFolder } from './drivers.ts'
 import { buildProgram, ended, startProgram } from './kill/killed-process.ts'
@@ -155,4 +157,34 @@ describe('a question that is asked again while the first is still under way', ()
     expect(await completed).toMatchObject({ success: true })
     expect(await engine.wait.retrieveToken(token)).toMatchObject({ status: 'COMPLETED', output: 'mine' })
   })
+
+  it.each<readonly [string, number, (tokens: TokenStore, now: number) => unknown, object]>([
+    ['who completes a token', 999, settle, { won: true, settledNow: true }],
+    ['who comes too late to complete it', 1_000, settle, { won: false, settledNow: true }],
+    ['who reads it past its deadline', 1_000, (tokens, now) => tokens.get('t', now), { settledNow: true }],
+  ])('tells %s that it settled it', async (_what, now, ask, answer) => {
+    await using schema = new FreshSchema()
+    await using wire = await Wire.to(postgresUrl())
+    const storage = postgresStorage({ connectionString: wire.url, schema: schema.schema })
+    await storage.open()
+    await storage.tokens.insert({
+      record: manualToken('t', { createdAt: 1, timeoutAt: 1_000 }),
+      now: 1,
+      by: 'me',
+    })
+    await using other = await connectPostgres()
+    await other.query(`BEGIN; SELECT 1 FROM ${schema.schema}.tokens WHERE id = 't' FOR UPDATE`)
+    const answered = ask(storage.tokens, now)
+    await untilBlocked(schema.schema)
+    wire.cut()
+    await untilBlocked(schema.schema, 2)
+    await other.query('COMMIT')
+    expect(await answered).toMatchObject(answer)
+    expect(await ask(storage.tokens, 1_000)).toMatchObject({ settledNow: false })
+    await storage.leave({ owner: 'me', now: 1_000 })
+  })
 })
+
+function settle(tokens: TokenStore, now: number): unknown {
+  return tokens.settle({ id: 't', outputJson: '1', now, by: 'me' })
+}
