@@ -3,6 +3,8 @@ import { clearImmediate, clearTimeout, setImmediate, setTimeout } from 'node:tim
 
 /** Each of them is a turn of the event loop in which what has come meanwhile is heard first. */
 const STEPS = 10
+/** A timer that is set for longer fires at once. */
+const LONGEST_STEP_MS = 2 ** 31 - 1
 
 /**
  * Calls `lost` after so many real milliseconds of an event loop that turns. A process that stood still, on a machine that
@@ -14,9 +16,12 @@ export function losePatience(ms: number, lost: () => void): () => void {
   let left = STEPS
   let turn: NodeJS.Immediate | undefined
   const arm = (): NodeJS.Timeout =>
-    setTimeout(() => {
-      turn = setImmediate(next)
-    }, ms / STEPS)
+    setTimeout(
+      () => {
+        turn = setImmediate(next)
+      },
+      Math.min(ms / STEPS, LONGEST_STEP_MS),
+    )
   const next = (): void => {
     left -= 1
     if (left === 0) lost()

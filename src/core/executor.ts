@@ -58,6 +58,8 @@ export class Executor {
     this.#ownContext.runInAsyncScope(() => this.#claim())
   }
   readonly #graces = new Map<RunScope, CancelTimer>()
+  /** A write of theirs was refused, and storage could not be asked why. */
+  readonly #unclear = new Set<RunScope>()
   #isClaimSet = false
   #isClaiming = false
   /** For who waits for the answer to the claim under way. */
@@ -121,35 +123,50 @@ export class Executor {
 
   /** A run parked or resumed. */
   slotChanged(scope: RunScope, record: RunRecord): void {
-    scope.record = record
     if (scope.seat.state === 'held') this.#limits.get(scope)?.start()
     else this.#limits.get(scope)?.pause()
+    // An answer that comes late does not take back the end.
+    if (isFinal(scope.record.status)) return
+    scope.record = record
     this.#options.journal.run(record)
   }
 
   /** A write of this attempt was refused: find out why and stop it. */
   stale(scope: RunScope): void {
-    this.#report(() => this.refused(scope), scope.id)
+    if (!hasFinished(scope)) this.#findOut(scope)
   }
 
   /** The same for a call that made the write: answers what the call rejects with. */
   refused(scope: RunScope): Awaitable<Error> {
     if (scope.isEnded) return endError(scope)
+    return chain(this.#look(scope), () => endError(scope))
+  }
+
+  /** What cannot be seen now is looked at again soon: the end of a run is told, however late. */
+  #findOut(scope: RunScope): void {
+    const failed = (): void => {
+      this.#unclear.add(scope)
+      this.#options.ticker.catchUp(`what became of ${scope.id}`)
+    }
+    this.#report(() => this.#look(scope), scope.id, failed)
+  }
+
+  #look(scope: RunScope): Awaitable<void> {
     return chain(this.#options.host.storage.runs.get(scope.id), (record) => {
+      if (this.#options.host.isClosed) return
+      // The write that was refused may be the second of one that was stored and not acknowledged.
+      if (record?.epoch === scope.record.epoch && isFinal(record.status)) this.#ending.found(scope, record)
       // Another refused write of the attempt may have been told sooner.
-      if (!scope.isEnded || hasFinished(scope)) this.#stop(scope, record)
-      return endError(scope)
+      else if (!scope.isEnded || hasFinished(scope)) this.#stop(scope, record)
     })
   }
 
+  /** The run is somebody else's by now, or over, or to be tried again. */
   #stop(scope: RunScope, record: RunRecord | undefined): void {
-    // The write that was refused may be the second of one that was stored and not acknowledged.
-    const isOwnEnd = record?.epoch === scope.record.epoch && isFinal(record.status)
     const isCanceled = record?.status === 'CANCELED'
     if (isCanceled) scope.record = record
-    if (!isOwnEnd) this.#abort(scope, isCanceled ? new RunCanceledError(scope.id) : staleAttempt(scope.id))
-    if (isOwnEnd) this.#ending.found(scope, record)
-    else if (record !== undefined && isFinal(record.status)) this.#options.journal.heard(record)
+    this.#abort(scope, isCanceled ? new RunCanceledError(scope.id) : staleAttempt(scope.id))
+    if (record !== undefined && isFinal(record.status)) this.#options.journal.heard(record)
     if (record?.status === 'DELAYED' && record.wakeAt !== undefined) this.delayed(record.id, record.wakeAt)
   }
 
@@ -171,6 +188,9 @@ export class Executor {
    * are ours as storage sees it, if it has counted them; while these are as many as here nobody has canceled one.
    */
   recheck(held?: number): void {
+    const unclear = [...this.#unclear]
+    this.#unclear.clear()
+    for (const scope of unclear) this.#findOut(scope)
     const scopes = this.#attempts.filter((scope) => !scope.isEnded)
     const isCertain = held === scopes.length
     const ids = isCertain ? [] : scopes.map(({ id }) => id)

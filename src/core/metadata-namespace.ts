@@ -3,7 +3,7 @@ import { chain } from '../primitives/awaitable.ts'
 import { show } from '../primitives/require.ts'
 import type { Kernel } from './kernel.ts'
 import type { RunScope } from './run-scope.ts'
-import { ACTIVE_STATUSES } from './run-status.ts'
+import { ACTIVE_STATUSES, isFinal } from './run-status.ts'
 import { readMetadata } from './run-view.ts'
 import { fromJson, toJson } from './serialize.ts'
 import type { MetadataNamespace, StreamSource } from './stream.ts'
@@ -118,7 +118,8 @@ export class EngineMetadata implements MetadataNamespace {
   async #write(scope: RunScope, previous: Promise<void> | undefined): Promise<void> {
     await previous?.catch(() => undefined)
     await Promise.resolve()
-    const isOver = (): boolean => scope.isEnded
+    // The end of the run may be known before its attempt is told: an answer that comes late does not take it back.
+    const isOver = (): boolean => scope.isEnded || isFinal(scope.record.status)
     this.#planned.delete(scope)
     const metadataJson = scope.unsavedMetadata
     if (metadataJson === undefined || isOver()) return

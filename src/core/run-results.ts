@@ -15,18 +15,21 @@ import { fromJson } from './serialize.ts'
 export async function finalRecord(kernel: Kernel, runId: string): Promise<RunRecord> {
   const { host, journal } = kernel.parts
   const watcher = journal.feed.watchEnd(runId)
+  const told = (): RunRecord | undefined => watcher.ended
   const scope = currentScope()
   const release = scope === undefined ? host.clock.hold?.(awaited(runId, watcher)) : undefined
   // Only an error is ever the reason why an attempt is aborted.
   const removeAbort = onAbort(scope?.signal, (reason) => watcher.fail(reason as Error))
   try {
     // Asked before the engine began to close, it is answered while that takes its time.
-    for (let read = kernel.ask(() => host.storage.runs.get(runId)); ; read = host.storage.runs.get(runId)) {
-      const record = isPromise(read) ? await read : read
+    let read = kernel.ask(() => host.storage.runs.get(runId))
+    for (; ; read = told() ?? host.storage.runs.get(runId)) {
+      const answer = isPromise(read) ? await read : read
+      // What was told while storage was asked counts: the answer may be older, or the run forgotten since.
+      const record = told() ?? answer
       if (record === undefined) throw runNotFound(runId)
       if (isFinal(record.status)) return record
       await watcher.changed()
-      if (watcher.ended !== undefined) return watcher.ended
     }
   } finally {
     watcher.close()

@@ -30,6 +30,16 @@ const PATIENCE_MS = 3_000
 const ANSWER_MS = 5_000
 const TEST = 'test'
 
+/** What came of a message to oneself. */
+type TestOutcome = 'heard' | 'silent' | 'lost'
+
+const REASONS: Readonly<Record<Exclude<TestOutcome, 'heard'>, string>> = {
+  silent:
+    'a message over LISTEN did not come through; there may be a pooler in between: give `listen` the connection ' +
+    'string of the server itself, or `false` to look every `pollMs`',
+  lost: 'the connection that listens was lost while it was tested',
+}
+
 /** A connection that listens to the messages of other processes, and is replaced when it breaks. */
 export class PostgresListener {
   readonly #options: ListenerOptions
@@ -37,7 +47,7 @@ export class PostgresListener {
   #cancelRetry: (() => void) | undefined
   #cancelCheck: (() => void) | undefined
   #pauseMs = FIRST_PAUSE_MS
-  #tested: (() => void) | undefined
+  #tested: ((outcome: TestOutcome) => void) | undefined
   #isClosed = false
 
   constructor(options: ListenerOptions) {
@@ -50,28 +60,29 @@ export class PostgresListener {
    * @throws Error that says what to do, when none does.
    */
   async open(): Promise<void> {
-    await this.#connect()
-    if (await this.#hearsItself()) {
-      this.#settleIn()
-      return
+    try {
+      await this.#connect()
+      await this.#hearItself()
+    } catch (error) {
+      // A pool waits at its end for what it has lent, and nobody else knows of the connection.
+      this.close()
+      throw error
     }
-    this.close()
-    throw new Error(
-      'a message over LISTEN did not come through; there may be a pooler in between: give `listen` the connection ' +
-        'string of the server itself, or `false` to look every `pollMs`',
-    )
+    this.#settleIn()
   }
 
-  async #hearsItself(): Promise<boolean> {
+  async #hearItself(): Promise<void> {
     const { channel, speaking } = this.#options
-    const { promise, resolve } = createDeferred<boolean>()
-    this.#tested = () => resolve(true)
+    const { promise, resolve } = createDeferred<TestOutcome>()
+    this.#tested = resolve
     await speaking.query('SELECT pg_notify($1, $2)', [channel, TEST])
     // A server tells what was notified before it answers: a process that stood still meanwhile has it with the answer.
-    if (this.#client !== undefined) await withinReal(ANSWER_MS, this.#client.query('SELECT 1'))
-    const cancel = afterReal(PATIENCE_MS, () => resolve(false))
+    if (this.#client === undefined) resolve('lost')
+    else await withinReal(ANSWER_MS, this.#client.query('SELECT 1'))
+    const cancel = afterReal(PATIENCE_MS, () => resolve('silent'))
     try {
-      return await promise
+      const outcome = await promise
+      if (outcome !== 'heard') throw new Error(REASONS[outcome])
     } finally {
       cancel()
     }
@@ -99,7 +110,7 @@ export class PostgresListener {
 
   readonly #notified = ({ channel, payload = '' }: Notification): void => {
     if (channel !== this.#options.channel) return
-    if (payload === TEST) this.#tested?.()
+    if (payload === TEST) this.#tested?.('heard')
     else this.#options.hear(payload)
   }
 
@@ -155,6 +166,7 @@ export class PostgresListener {
     const client = this.#client
     this.#client = undefined
     if (client === undefined) return
+    this.#tested?.('lost')
     client.removeListener('notification', this.#notified)
     client.removeListener('end', this.#broken)
     // It still tells how it ended: nobody else may be there to hear of it.

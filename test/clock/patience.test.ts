@@ -28,6 +28,16 @@ describe('losePatience', () => {
     await lost.promise
   })
 
+  it('is not lost soon when there is more of it than a timer can take', async () => {
+    let isLost = false
+    const end = losePatience(Number.MAX_SAFE_INTEGER, () => (isLost = true))
+    const after = createDeferred<void>()
+    losePatience(30, after.resolve)
+    await after.promise
+    end()
+    expect(isLost).toBe(false)
+  })
+
   it('is not lost any more once it was ended, at whatever moment', async () => {
     let isLost = false
     const ends = Array.from({ length: 4 }, () => losePatience(0, () => (isLost = true)))

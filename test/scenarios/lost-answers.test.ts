@@ -1,14 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { type AnyTask, memoryStorage, once, task, wait } from 'waitpoint'
+import { type AnyTask, memoryStorage, once, type Task, task, wait } from 'waitpoint'
 import { createTestEngine, type TestEngine, testClock } from 'waitpoint/testing'
+import type { Storage } from '../../src/contract/storage.ts'
 import { createDeferred } from '../../src/primitives/deferred.ts'
+import { alwaysAsync } from '../../src/testing/async-storage.ts'
 import { abandonable } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { type SteeredStorage, steeredStorage } from '../support/steered-storage.ts'
 
 /** An engine on a storage whose calls can be failed, and a clock that only moves when it is told to. */
-async function steered(...tasks: AnyTask[]): Promise<TestEngine & { steering: SteeredStorage }> {
-  const steering = steeredStorage(memoryStorage())
+async function steered(...tasks: AnyTask[]): Promise<SteeredEngine> {
+  return steeredOn(memoryStorage(), tasks)
+}
+
+type SteeredEngine = TestEngine & { readonly steering: SteeredStorage }
+
+async function steeredOn(storage: Storage, tasks: readonly AnyTask[]): Promise<SteeredEngine> {
+  const steering = steeredStorage(storage)
   const t = await createTestEngine({ tasks, storage: steering.storage, clock: { mode: 'manual' } })
   await t.clock.settle()
   return { ...t, steering }
@@ -124,6 +132,48 @@ describe('an answer that is lost after its effect', () => {
     await t.clock.settle()
     expect(t.engine.stats().attempts).toBe(0)
     await t.close()
+  })
+})
+
+describe.each([
+  ['at once', () => memoryStorage()],
+  ['later', () => alwaysAsync(memoryStorage())],
+])('the end of a run whose answer is lost, on a storage that answers %s', (_when, open) => {
+  async function ended(t: SteeredEngine, task: Task<null, unknown>, isLookFailing = false): Promise<unknown> {
+    const told: string[] = []
+    t.engine.on('run', ({ status }) => told.push(status))
+    const run = await t.engine.trigger(task, null)
+    let outcome: object | undefined
+    const awaited = run.outcome().then((value) => (outcome = value))
+    await t.clock.settle()
+    t.steering.loseAnswer('runs.update')
+    if (isLookFailing) t.steering.fail('runs.get')
+    await t.clock.advance('1m')
+    const seen = { told, outcome }
+    await t.close()
+    await awaited
+    return seen
+  }
+
+  it('is told when it came by maxDuration', async () => {
+    const slow = bodyTask(() => t.clock.sleep('8s'), { maxDuration: '5s' })
+    const t: SteeredEngine = await steeredOn(open(), [slow])
+    expect(await ended(t, slow)).toMatchObject({
+      told: ['QUEUED', 'EXECUTING', 'TIMED_OUT'],
+      outcome: { ok: false, error: { code: 'ERR_RUN_TIMED_OUT' } },
+    })
+  })
+
+  it('is told also when storage cannot be asked at first what became of it', async () => {
+    const nap = bodyTask(async () => {
+      await t.clock.sleep('1s')
+      return 1
+    })
+    const t: SteeredEngine = await steeredOn(open(), [nap])
+    expect(await ended(t, nap, true)).toMatchObject({
+      told: ['QUEUED', 'EXECUTING', 'COMPLETED'],
+      outcome: { ok: true, output: 1 },
+    })
   })
 })
 

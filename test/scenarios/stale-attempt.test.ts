@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { once, type RunTools, task } from 'waitpoint'
+import { memoryStorage, once, type RunTools, task } from 'waitpoint'
 import { createTestEngine, type TestClock, type TestEngine, testClock } from 'waitpoint/testing'
 import { createDeferred } from '../../src/primitives/deferred.ts'
+import { alwaysAsync } from '../../src/testing/async-storage.ts'
 import { projectStorage } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
-import { until } from '../support/turn.ts'
+import { turn, until } from '../support/turn.ts'
 
 const child = task({ id: 'child', run: async () => 'made' })
 
@@ -158,4 +159,41 @@ describe('a write that comes after the function has returned', () => {
     expect(told).toEqual(['QUEUED', 'EXECUTING', 'COMPLETED'])
     await t.close()
   })
+
+  const before: readonly (readonly [string, 'runs.update' | 'runs.park', (tools: RunTools) => unknown])[] = [
+    ['of metadata', 'runs.update', ({ metadata }) => metadata.set('seen', true)],
+    ['of a park', 'runs.park', ({ wait }) => void wait.for({ days: 1 })],
+  ]
+
+  it.each(before)(
+    'may be told first: an answer %s that is still out does not take the end back',
+    async (_, name, write) => {
+      const steering = steeredStorage(alwaysAsync(memoryStorage()))
+      const returned = createDeferred<undefined>()
+      let late: Promise<unknown> | undefined
+      const body = bodyTask(async (tools) => {
+        write(tools)
+        await until(() => steering.calls.includes(name))
+        late = returned.promise.then(() => rejection(tools.wait.createToken()))
+        endAnswer = steering.holdAnswer('runs.update')
+      })
+      let endAnswer = (): void => undefined
+      const t = await createTestEngine({ tasks: [body], storage: steering.storage })
+      const told: string[] = []
+      t.engine.on('run', ({ status }) => told.push(status))
+      const firstAnswer = steering.holdAnswer(name)
+      const run = await t.engine.trigger(body, null)
+      const writes = name === 'runs.update' ? 2 : 1
+      await until(() => steering.calls.filter((call) => call === 'runs.update').length === writes)
+      returned.resolve(undefined)
+      await late
+      firstAnswer()
+      await turn()
+      endAnswer()
+      await run.result()
+      await turn()
+      expect(told).toEqual(['QUEUED', 'EXECUTING', 'COMPLETED'])
+      await t.close()
+    },
+  )
 })

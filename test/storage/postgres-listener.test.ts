@@ -25,6 +25,19 @@ class Connection extends EventEmitter {
   }
 }
 
+function listenerOf(pool: object): PostgresListener {
+  // It has what a listener uses of one.
+  const both = pool as PostgresPool
+  return new PostgresListener({
+    channel: 'c',
+    listening: both,
+    speaking: both,
+    checkMs: 3_600_000,
+    hear: () => undefined,
+    missed: () => undefined,
+  })
+}
+
 describe('PostgresListener', () => {
   it('keeps one connection, also when one breaks while it begins to listen', async () => {
     const made: Connection[] = []
@@ -59,6 +72,41 @@ describe('PostgresListener', () => {
     listener.close()
     expect(made.filter(({ isReleased }) => !isReleased)).toHaveLength(0)
   })
+
+  it.each(['LISTEN', 'pg_notify', 'SELECT 1'])(
+    'gives its connection back when %s is refused as it opens: the pool could not end otherwise',
+    async (refused) => {
+      const answer = (text = ''): ReturnType<Connection['query']> =>
+        text.includes(refused) ? Promise.reject(new Error('refused')) : Promise.resolve({ rows: [] })
+      class RefusingConnection extends Connection {
+        override query(text?: string): ReturnType<Connection['query']> {
+          return answer(text)
+        }
+      }
+      const connection = new RefusingConnection(false)
+      const listener = listenerOf({ connect: () => Promise.resolve(connection), query: answer })
+      await expect(listener.open()).rejects.toThrow('refused')
+      expect(connection.isReleased).toBe(true)
+    },
+  )
+
+  it.each(['breaks', 'is closed'])('says so at once when it %s while it is tested', async (what) => {
+    const made: Connection[] = []
+    const listener = listenerOf({
+      connect() {
+        made.push(new Connection(false))
+        return Promise.resolve(made.at(-1))
+      },
+      query() {
+        if (what === 'breaks') made[0]?.emit('error', new Error('gone'))
+        else listener.close()
+        return Promise.resolve({ rows: [] })
+      },
+    })
+    await expect(listener.open()).rejects.toThrow('lost while it was tested')
+    expect(made.map(({ isReleased }) => isReleased)).toEqual([true])
+  })
+
   it('hears itself also when its message is read no sooner than the answer to what is asked after it', async () => {
     class LateConnection extends Connection {
       override query(text?: string): ReturnType<Connection['query']> {
@@ -67,17 +115,9 @@ describe('PostgresListener', () => {
       }
     }
     const connection = new LateConnection(false)
-    const pool = {
+    const listener = listenerOf({
       connect: () => Promise.resolve(connection),
       query: () => Promise.resolve({ rows: [] }),
-    } as unknown as PostgresPool
-    const listener = new PostgresListener({
-      channel: 'c',
-      listening: pool,
-      speaking: pool,
-      checkMs: 3_600_000,
-      hear: () => undefined,
-      missed: () => undefined,
     })
     await listener.open()
     listener.close()
