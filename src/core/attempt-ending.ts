@@ -6,8 +6,8 @@ import { hookContext, planRetry } from './attempt.ts'
 import type { Host } from './host.ts'
 import { persist } from './persist.ts'
 import type { RunJournal } from './run-journal.ts'
-import type { RunScope } from './run-scope.ts'
-import { ACTIVE_STATUSES, isFinal } from './run-status.ts'
+import { learn, type RunScope } from './run-scope.ts'
+import { ACTIVE_STATUSES } from './run-status.ts'
 import { errorToJson } from './serialize.ts'
 
 /** The streams of an attempt, as far as its end is concerned. */
@@ -103,13 +103,6 @@ export class AttemptEnding {
     return this.#update(scope, { status, outputJson, errorJson, finishedAt, slot: false })
   }
 
-  /** The run has ended by this attempt: told once, be it by the answer to that or by what came after it and was refused. */
-  found(scope: RunScope, record: RunRecord): void {
-    const isTold = isFinal(scope.record.status)
-    scope.record = record
-    if (!isTold) this.#options.journal.run(record)
-  }
-
   /** Nothing when storage no longer knows this attempt as the one that runs. */
   #update(scope: RunScope, change: RunChange): Awaitable<RunRecord | undefined> {
     const { host, journal } = this.#options
@@ -129,12 +122,9 @@ export class AttemptEnding {
         this.#options.stale(scope)
         return undefined
       }
-      if (isFinal(updated.record.status)) this.found(scope, updated.record)
-      else {
-        scope.record = updated.record
-        if (change.status === undefined) journal.touched(id)
-        else journal.run(updated.record)
-      }
+      const isNews = learn(scope, updated.record)
+      if (change.status === undefined) journal.touched(id)
+      else if (isNews) journal.run(updated.record)
       return updated.record
     })
   }

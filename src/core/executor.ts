@@ -14,7 +14,7 @@ import { RunCanceledError, WaitpointError } from './errors.ts'
 import { ExecutionLimit } from './execution-limit.ts'
 import type { Host } from './host.ts'
 import type { RunJournal } from './run-journal.ts'
-import { endError, hasFinished, RunScope } from './run-scope.ts'
+import { endError, hasFinished, learn, RunScope } from './run-scope.ts'
 import { isFinal } from './run-status.ts'
 import type { Slots } from './slots.ts'
 import type { RunTools } from './task.ts'
@@ -125,10 +125,7 @@ export class Executor {
   slotChanged(scope: RunScope, record: RunRecord): void {
     if (scope.seat.state === 'held') this.#limits.get(scope)?.start()
     else this.#limits.get(scope)?.pause()
-    // An answer that comes late does not take back the end.
-    if (isFinal(scope.record.status)) return
-    scope.record = record
-    this.#options.journal.run(record)
+    if (learn(scope, record)) this.#options.journal.run(record)
   }
 
   /** A write of this attempt was refused: find out why and stop it. */
@@ -154,17 +151,18 @@ export class Executor {
   #look(scope: RunScope): Awaitable<void> {
     return chain(this.#options.host.storage.runs.get(scope.id), (record) => {
       if (this.#options.host.isClosed) return
-      // The write that was refused may be the second of one that was stored and not acknowledged.
-      if (record?.epoch === scope.record.epoch && isFinal(record.status)) this.#ending.found(scope, record)
-      // Another refused write of the attempt may have been told sooner.
-      else if (!scope.isEnded || hasFinished(scope)) this.#stop(scope, record)
+      // The write that was refused may be the second of one that was stored and not acknowledged: told once all the same.
+      if (record?.epoch === scope.record.epoch && isFinal(record.status)) {
+        if (learn(scope, record)) this.#options.journal.run(record)
+        // Another refused write of the attempt may have been told sooner.
+      } else if (!scope.isEnded || hasFinished(scope)) this.#stop(scope, record)
     })
   }
 
   /** The run is somebody else's by now, or over, or to be tried again. */
   #stop(scope: RunScope, record: RunRecord | undefined): void {
     const isCanceled = record?.status === 'CANCELED'
-    if (isCanceled) scope.record = record
+    if (isCanceled) learn(scope, record)
     this.#abort(scope, isCanceled ? new RunCanceledError(scope.id) : staleAttempt(scope.id))
     if (record !== undefined && isFinal(record.status)) this.#options.journal.heard(record)
     if (record?.status === 'DELAYED' && record.wakeAt !== undefined) this.delayed(record.id, record.wakeAt)
@@ -209,7 +207,7 @@ export class Executor {
     this.#delayed.remove(record.id)
     const scope = this.#scopes.get(record.id)
     if (scope === undefined || scope.isEnded) return
-    scope.record = record
+    learn(scope, record)
     this.#abort(scope, new RunCanceledError(record.id))
   }
 

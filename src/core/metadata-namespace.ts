@@ -2,7 +2,7 @@ import type { RunUpdated } from '../contract/storage.ts'
 import { chain } from '../primitives/awaitable.ts'
 import { show } from '../primitives/require.ts'
 import type { Kernel } from './kernel.ts'
-import type { RunScope } from './run-scope.ts'
+import { learn, type RunScope } from './run-scope.ts'
 import { ACTIVE_STATUSES, isFinal } from './run-status.ts'
 import { readMetadata } from './run-view.ts'
 import { fromJson, toJson } from './serialize.ts'
@@ -132,7 +132,7 @@ export class EngineMetadata implements MetadataNamespace {
     }
     // What was changed since is still to be saved.
     if (scope.unsavedMetadata === metadataJson) scope.unsavedMetadata = undefined
-    scope.record = updated.record
+    learn(scope, updated.record)
     journal.touched(scope.id)
   }
 

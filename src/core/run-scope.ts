@@ -3,6 +3,7 @@ import type { RunRecord } from '../contract/records.ts'
 import type { AttemptFence } from '../contract/storage.ts'
 import { type Few, itemsOf } from '../primitives/few.ts'
 import { WaitpointError } from './errors.ts'
+import { isFinal } from './run-status.ts'
 import { Seat } from './seat.ts'
 import type { TaskDefinition } from './task-definition.ts'
 import type { WaitPlace } from './wait-places.ts'
@@ -85,6 +86,13 @@ export class RunScope {
 /** Ended by its function: nobody is left who could be told of a wait. */
 export function hasFinished(scope: RunScope): boolean {
   return scope.isEnded && scope.aborted === undefined
+}
+
+/** Takes what storage answers of the run; false when its end was known before: what comes late does not take it back. */
+export function learn(scope: RunScope, record: RunRecord): boolean {
+  if (isFinal(scope.record.status)) return false
+  scope.record = record
+  return true
 }
 
 /** Throws what calls from an attempt that has ended get. */
