@@ -42,6 +42,7 @@ export class Assembly {
   readonly streams: RunStreams
   readonly executor: Executor
   readonly kernel: Kernel
+  readonly runs: EngineRuns
   readonly current: CurrentEngine
   readonly #news: StorageNews
   #unsubscribe: Unsubscribe | undefined
@@ -65,7 +66,8 @@ export class Assembly {
       engine,
       start: () => this.#start(),
     })
-    this.current = namespacesOf(this.kernel)
+    this.runs = new EngineRuns(this.kernel)
+    this.current = namespacesOf(this.kernel, this.runs)
   }
 
   /** Nothing of the engine's is heard or done any more. */
@@ -149,18 +151,19 @@ export class Assembly {
       execute,
       slots: this.slots,
       tools: (scope) => new AttemptTools(this.current, scope),
+      cancelChildren: (runId, tokenIds) => this.runs.cancelChildren(runId, tokenIds),
     })
   }
 }
 
-function namespacesOf(kernel: Kernel): CurrentEngine {
+function namespacesOf(kernel: Kernel, runs: EngineRuns): CurrentEngine {
   const effects = new OnceEffects(kernel)
   return {
     once: (key, effect) => effects.run(key, effect),
     wait: new EngineWait(kernel),
     metadata: new EngineMetadata(kernel),
-    runs: new EngineRuns(kernel),
-    tasks: new EngineTasks(kernel),
+    runs,
+    tasks: new EngineTasks(kernel, runs),
     streams: new EngineStreams(kernel),
   }
 }

@@ -1,17 +1,17 @@
 import { AsyncResource } from 'node:async_hooks'
-import type { CancelTimer } from '../contract/clock.ts'
 import type { RunRecord } from '../contract/records.ts'
 import type { Awaitable, RunClaim, RunClaimed } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../primitives/deferred.ts'
+import { itemsOf } from '../primitives/few.ts'
 import { FewMap } from '../primitives/few-map.ts'
 import type { AttemptEnd } from './attempt.ts'
 import { readOverrides, TaskCaller } from './attempt.ts'
 import type { AttemptStreams } from './attempt-ending.ts'
 import { AttemptEnding } from './attempt-ending.ts'
+import { AttemptTimes } from './attempt-times.ts'
 import { DelayedRuns } from './delayed-runs.ts'
 import { RunCanceledError, WaitpointError } from './errors.ts'
-import { ExecutionLimit } from './execution-limit.ts'
 import type { Host } from './host.ts'
 import type { RunJournal } from './run-journal.ts'
 import { endError, hasFinished, learn, RunScope } from './run-scope.ts'
@@ -25,8 +25,6 @@ import { staleAttempt } from './waitpoints.ts'
 
 const CLAIM_LIMIT = 256
 const SETTLED = Promise.resolve()
-/** How long the function of an aborted attempt may take to settle before its slot is given away. */
-export const GRACE_MS = 5_000
 
 export interface ExecutorOptions {
   readonly host: Host
@@ -41,6 +39,8 @@ export interface ExecutorOptions {
   readonly ticker: Ticker
   readonly streams: AttemptStreams
   readonly tools: (scope: RunScope) => RunTools
+  /** A run that executes here was canceled by others: the children that it waited for go with it. */
+  readonly cancelChildren: (runId: string, tokenIds: readonly string[]) => Promise<void>
 }
 
 /** Claims runs and calls their functions. */
@@ -50,14 +50,13 @@ export class Executor {
   readonly #delayed: DelayedRuns
   readonly #caller = new TaskCaller((scope, end) => this.#ended(scope, end))
   readonly #scopes = new FewMap<RunScope>()
-  readonly #limits = new Map<RunScope, ExecutionLimit>()
+  readonly #times: AttemptTimes
   /** Runs start in the context the engine was created in, not in that of whoever triggered them. */
   readonly #ownContext = new AsyncResource('waitpoint.executor')
   readonly #claimOnce = (): void => {
     this.#isClaimSet = false
     this.#ownContext.runInAsyncScope(() => this.#claim())
   }
-  readonly #graces = new Map<RunScope, CancelTimer>()
   /** A write of theirs was refused, and storage could not be asked why. */
   readonly #unclear = new Set<RunScope>()
   #isClaimSet = false
@@ -73,12 +72,13 @@ export class Executor {
     this.#options = options
     const { host, journal, streams, slots } = options
     this.#delayed = new DelayedRuns(host)
+    this.#times = new AttemptTimes(host)
     this.#ending = new AttemptEnding({
       host,
       journal,
       streams,
       draining: (scope) => {
-        this.#limits.get(scope)?.pause()
+        this.#times.pause(scope)
         slots.drain(scope)
       },
       retrying: ({ id }, at) => this.delayed(id, at),
@@ -123,8 +123,8 @@ export class Executor {
 
   /** A run parked or resumed. */
   slotChanged(scope: RunScope, record: RunRecord): void {
-    if (scope.seat.state === 'held') this.#limits.get(scope)?.start()
-    else this.#limits.get(scope)?.pause()
+    if (scope.seat.state === 'held') this.#times.start(scope)
+    else this.#times.pause(scope)
     if (learn(scope, record)) this.#options.journal.run(record)
   }
 
@@ -163,7 +163,8 @@ export class Executor {
   #stop(scope: RunScope, record: RunRecord | undefined): void {
     const isCanceled = record?.status === 'CANCELED'
     if (isCanceled) learn(scope, record)
-    this.#abort(scope, isCanceled ? new RunCanceledError(scope.id) : staleAttempt(scope.id))
+    const waited = this.#abort(scope, isCanceled ? new RunCanceledError(scope.id) : staleAttempt(scope.id))
+    if (isCanceled) this.#cancelChildren(scope.id, waited)
     if (record !== undefined && isFinal(record.status)) this.#options.journal.heard(record)
     if (record?.status === 'DELAYED' && record.wakeAt !== undefined) this.delayed(record.id, record.wakeAt)
   }
@@ -176,7 +177,7 @@ export class Executor {
       chain(this.#options.host.storage.runs.get(runId), (record) => {
         if (record?.status !== 'DELAYED') this.#notDelayed(runId)
         else if (record.wakeAt !== undefined && this.#delayed.has(runId)) this.delayed(runId, record.wakeAt)
-        if (record?.status === 'CANCELED') this.canceled(record)
+        if (record?.status === 'CANCELED') this.#cancelChildren(runId, this.canceled(record))
       })
     this.#report(ask, runId)
   }
@@ -202,13 +203,18 @@ export class Executor {
     this.#options.ticker.recheck()
   }
 
-  /** The run was canceled: if it executes here, it is told. */
-  canceled(record: RunRecord): void {
+  /** The run was canceled: if it executes here, it is told. Answers the tokens that it waited for. */
+  canceled(record: RunRecord): readonly string[] {
     this.#delayed.remove(record.id)
     const scope = this.#scopes.get(record.id)
-    if (scope === undefined || scope.isEnded) return
+    if (scope === undefined || scope.isEnded) return []
     learn(scope, record)
-    this.#abort(scope, new RunCanceledError(record.id))
+    return this.#abort(scope, new RunCanceledError(record.id))
+  }
+
+  /** Whoever canceled the run may not have seen what it had begun to wait for. */
+  #cancelChildren(runId: string, waited: readonly string[]): void {
+    this.#report(() => this.#options.cancelChildren(runId, waited), runId)
   }
 
   /** Every attempt here is over; what its function still does has no effect. */
@@ -289,7 +295,7 @@ export class Executor {
   /** Stores what came of a call; the scope ends with it, also when that cannot be stored. */
   #ended(scope: RunScope, end: AttemptEnd): void {
     // Storing what came of it may take its time.
-    this.#limits.get(scope)?.pause()
+    this.#times.pause(scope)
     const settle = (): void => this.#report(() => this.#settled(scope), scope.id)
     const fail = (error: unknown): void => {
       this.#failed(error, scope.id)
@@ -330,36 +336,29 @@ export class Executor {
 
   #leave(scope: RunScope): void {
     if (this.#scopes.get(scope.id) === scope) this.#scopes.delete(scope.id)
-    if (this.#limits.size > 0) {
-      this.#limits.get(scope)?.pause()
-      this.#limits.delete(scope)
-    }
-    if (this.#graces.size > 0) {
-      this.#graces.get(scope)?.()
-      this.#graces.delete(scope)
-    }
+    this.#times.end(scope)
     this.#options.slots.release(scope)
   }
 
-  /** The attempt is over while its function still runs: it has 5 s to settle before its slot is given away. */
-  #abort(scope: RunScope, error: Error): void {
-    if (scope.isEnded) return
-    const { host, waitpoints, streams } = this.#options
+  /**
+   * The attempt is over while its function still runs: it has 5 s to settle before its slot is given away. Answers the
+   * tokens that it waited for.
+   */
+  #abort(scope: RunScope, error: Error): readonly string[] {
+    if (scope.isEnded) return []
+    const waited = itemsOf(scope.waits).map(({ tokenId }) => tokenId)
+    const { waitpoints, streams } = this.#options
     waitpoints.leave(scope)
     scope.abort(error)
-    this.#limits.get(scope)?.pause()
-    const about = { label: `grace of ${scope.id}` }
-    this.#graces.set(
-      scope,
-      host.clock.setTimer(host.now() + GRACE_MS, () => this.#leave(scope), about),
-    )
+    this.#times.abort(scope, () => this.#leave(scope))
     this.#report(() => streams.stop(scope), scope.id)
+    return waited
   }
 
   #limit(scope: RunScope): void {
     const ms = readOverrides(scope).maxDurationMs ?? scope.definition.maxDurationMs
     if (ms === undefined) return
-    const limit = new ExecutionLimit(this.#options.host, { runId: scope.id, ms }, () => {
+    this.#times.limit(scope, ms, () => {
       const message = `Cannot go on with run "${scope.id}": it executed for longer than its maxDuration of ${ms} ms`
       const error = new WaitpointError('ERR_RUN_TIMED_OUT', message)
       this.#report(
@@ -367,8 +366,6 @@ export class Executor {
         scope.id,
       )
     })
-    this.#limits.set(scope, limit)
-    limit.start()
   }
 
   /** Does something nobody awaits: what goes wrong is an `error` event. */

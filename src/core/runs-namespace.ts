@@ -1,13 +1,12 @@
 import type { RunRecord } from '../contract/records.ts'
 import type { RunUpdated } from '../contract/storage.ts'
 import { chain, isPromise } from '../primitives/awaitable.ts'
-import { itemsOf } from '../primitives/few.ts'
 import { idOf } from '../primitives/reference.ts'
 import type { OptionNames } from '../primitives/require.ts'
 import { show } from '../primitives/require.ts'
 import type { CursorPagePromise } from './cursor-page.ts'
 import { cursorPages } from './cursor-page.ts'
-import { GRACE_MS } from './executor.ts'
+import { GRACE_MS } from './attempt-times.ts'
 import type { Kernel } from './kernel.ts'
 import { rescheduleRun } from './reschedule.ts'
 import type {
@@ -71,21 +70,30 @@ export class EngineRuns implements RunsNamespace {
     for (;;) {
       const record = await this.#require(id)
       if (isFinal(record.status)) {
-        this.#tellAgain(record)
+        await this.cancelChildren(id, this.#tellAgain(record))
         return { id }
       }
       const waits = await this.#kernel.call(() => this.#kernel.parts.host.storage.runs.waits(id))
-      const tokenIds = new Set(waits.map((token) => token.id))
-      const updated = await this.#kernel.call(() => {
-        // What the run has begun to wait for since; the cancel ends these waits.
-        for (const wait of itemsOf(this.#kernel.parts.executor.scopes.get(id)?.waits))
-          tokenIds.add(wait.tokenId)
-        return chain(this.#cancelRecord(record), (answer) => this.#canceled(answer))
-      })
-      if (!updated) continue
-      await outsideRuns(() => this.#cancelChildren(id, tokenIds))
+      const waited = await this.#kernel.call(() =>
+        chain(this.#cancelRecord(record), (answer) => this.#canceled(answer)),
+      )
+      if (waited === undefined) continue
+      // Of both: it may not execute here, and it may have begun to wait since storage was asked.
+      await this.cancelChildren(id, [...waits.map((token) => token.id), ...waited])
       return { id }
     }
+  }
+
+  /**
+   * Of those that a run waited for with these tokens, only children of its own: a run that was found by its key is somebody
+   * else's. Called outside of any run: the one that is canceled may be the one that calls.
+   */
+  async cancelChildren(parentId: string, tokenIds: readonly string[]): Promise<void> {
+    const children = [...new Set(tokenIds)].map(runIdOfToken).filter((child) => child !== undefined)
+    const cancelOwn = async (childId: string): Promise<void> => {
+      if ((await this.#require(childId)).parentId === parentId) await this.cancel(childId)
+    }
+    await outsideRuns(() => Promise.all(children.map(cancelOwn)))
   }
 
   async replay(run: RunReference): Promise<RunHandle<unknown>> {
@@ -111,23 +119,12 @@ export class EngineRuns implements RunsNamespace {
     return subscribeToRun(this.#kernel, runId(run))
   }
 
-  /** The answer to the call that ended the run may have been lost, and with it the news. */
-  #tellAgain(record: RunRecord): void {
+  /** The answer to the call that ended the run may have been lost, and with it the news. Answers what it waited for. */
+  #tellAgain(record: RunRecord): readonly string[] {
     const { executor, journal } = this.#kernel.parts
-    if (record.status === 'CANCELED') executor.canceled(record)
+    const waited = record.status === 'CANCELED' ? executor.canceled(record) : []
     journal.touched(record.id)
-  }
-
-  /**
-   * Only children of its own: a run that was found by its key is somebody else's. Called outside of any run: the one
-   * that is canceled may be the one that calls.
-   */
-  async #cancelChildren(parentId: string, tokenIds: Iterable<string>): Promise<void> {
-    const children = [...tokenIds].map(runIdOfToken).filter((child) => child !== undefined)
-    const cancelOwn = async (childId: string): Promise<void> => {
-      if ((await this.#require(childId)).parentId === parentId) await this.cancel(childId)
-    }
-    await Promise.all(children.map(cancelOwn))
+    return waited
   }
 
   #require(id: string): Promise<RunRecord> {
@@ -170,15 +167,16 @@ export class EngineRuns implements RunsNamespace {
     return asked
   }
 
-  #canceled(updated: RunUpdated | undefined): boolean {
-    if (updated === undefined) return false
+  /** The tokens that the run waited for here, once it is canceled. */
+  #canceled(updated: RunUpdated | undefined): readonly string[] | undefined {
+    if (updated === undefined) return undefined
     const { journal, executor, ticker } = this.#kernel.parts
-    executor.canceled(updated.record)
+    const waited = executor.canceled(updated.record)
     journal.run(updated.record)
     ticker.settled(updated.record.wakeAt)
     if (updated.record.slotUntil !== undefined)
       ticker.expect(updated.record.slotUntil, `run ${updated.record.id}`)
-    return true
+    return waited
   }
 }
 

@@ -18,9 +18,9 @@ import type {
 } from './run.ts'
 import { runNotFound } from './run-results.ts'
 import type { RunScope } from './run-scope.ts'
-import { assertOpen, fenceOf, outsideRuns } from './run-scope.ts'
+import { assertOpen, fenceOf } from './run-scope.ts'
 import { runIdOfToken, runTokenId } from './run-token.ts'
-import { EngineRuns } from './runs-namespace.ts'
+import type { EngineRuns } from './runs-namespace.ts'
 import { runFailure } from './run-view.ts'
 import { fromJson, toJson } from './serialize.ts'
 import { TriggeredRun } from './triggered-run.ts'
@@ -35,9 +35,9 @@ export class EngineTasks implements TasksNamespace {
   readonly #kernel: Kernel
   readonly #runs: EngineRuns
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Kernel, runs: EngineRuns) {
     this.#kernel = kernel
-    this.#runs = new EngineRuns(kernel)
+    this.#runs = runs
   }
 
   trigger(id: string, payload: unknown, options: TriggerOptions = {}): Promise<RunHandle<never>> {
@@ -101,8 +101,9 @@ export class EngineTasks implements TasksNamespace {
         // Checking the payload may have taken a while.
         assertOpen(scope)
         return chain(this.#insert(record, scope), (inserted) => {
-          if (!inserted.isCached && scope.record.status === 'CANCELED') this.#cancel(inserted.record.id)
-          return runTokenId(inserted.record.id)
+          const tokenId = runTokenId(inserted.record.id)
+          if (scope.record.status === 'CANCELED') this.#cancel(scope.id, tokenId)
+          return tokenId
         })
       }),
     )
@@ -121,9 +122,9 @@ export class EngineTasks implements TasksNamespace {
   }
 
   /** The run was canceled while its child was being stored: nobody else knows yet that it waits for it. */
-  #cancel(childId: string): void {
+  #cancel(runId: string, tokenId: string): void {
     const { events } = this.#kernel.parts.journal
-    outsideRuns(() => this.#runs.cancel(childId)).catch((error: unknown) => events.error(error, childId))
+    this.#runs.cancelChildren(runId, [tokenId]).catch((error: unknown) => events.error(error, runId))
   }
 
   #readChild(token: TokenRecord): Awaitable<Settlement<SubtaskResult<never>, never>> {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { metadata, once, RunCanceledError, task, wait } from 'waitpoint'
-import { createTestEngine, type TestEngine } from 'waitpoint/testing'
+import { createTestEngine, type TestEngine, testClock } from 'waitpoint/testing'
 import { createDeferred } from '../../src/primitives/deferred.ts'
 import { projectStorage } from '../support/abandon.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
+import { until } from '../support/turn.ts'
 
 interface Log {
   readonly lines: string[]
@@ -174,4 +175,35 @@ describe('a run that is canceled while it waits', () => {
     expect(child!.status).toBe('CANCELED')
     expect(t.engine.stats()).toMatchObject({ attempts: 0, executing: 0, waits: 0 })
   })
+
+  it.each(['the same engine', 'another engine'])(
+    'leaves no child behind that it began to wait for while %s canceled it',
+    async (who) => {
+      const nap = task({ id: 'nap', run: (_payload: null, tools) => tools.wait.for({ minutes: 1 }) })
+      const gate = createDeferred<undefined>()
+      const parent = task({
+        id: 'parent',
+        run: (_payload: null) => gate.promise.then(() => nap.triggerAndWait(null).unwrap()),
+      })
+      const storage = projectStorage()
+      const steered = steeredStorage(storage)
+      await using clock = testClock({ mode: 'manual' })
+      const here = who === 'the same engine' ? steered.storage : storage
+      await using t = await createTestEngine({ tasks: [parent, nap], storage: here, clock })
+      await using other = await createTestEngine({ storage: steered.storage, clock, seed: 2 })
+      const { id } = await t.engine.trigger(parent, null)
+      await until(() => t.engine.stats().executing === 1)
+      const release = steered.holdCall('runs.update')
+      const { engine } = who === 'the same engine' ? t : other
+      const canceled = engine.runs.cancel(id)
+      await until(() => steered.calls.includes('runs.update'))
+      gate.resolve(undefined)
+      await until(() => t.engine.stats().waits === 2)
+      release()
+      await canceled
+      await clock.settle()
+      expect((await t.engine.runs.list()).data.map(({ status }) => status)).toEqual(['CANCELED', 'CANCELED'])
+      expect(t.engine.stats()).toMatchObject({ attempts: 0, executing: 0, waits: 0 })
+    },
+  )
 })
