@@ -163,7 +163,7 @@ function namespacesOf(kernel: Kernel, runs: EngineRuns): CurrentEngine {
     wait: new EngineWait(kernel),
     metadata: new EngineMetadata(kernel),
     runs,
-    tasks: new EngineTasks(kernel, runs),
+    tasks: new EngineTasks(kernel),
     streams: new EngineStreams(kernel),
   }
 }

@@ -164,7 +164,7 @@ export class Executor {
     const isCanceled = record?.status === 'CANCELED'
     if (isCanceled) learn(scope, record)
     const waited = this.#abort(scope, isCanceled ? new RunCanceledError(scope.id) : staleAttempt(scope.id))
-    if (isCanceled) this.#cancelChildren(scope.id, waited)
+    if (isCanceled) this.cancelChildren(scope.id, waited)
     if (record !== undefined && isFinal(record.status)) this.#options.journal.heard(record)
     if (record?.status === 'DELAYED' && record.wakeAt !== undefined) this.delayed(record.id, record.wakeAt)
   }
@@ -177,7 +177,7 @@ export class Executor {
       chain(this.#options.host.storage.runs.get(runId), (record) => {
         if (record?.status !== 'DELAYED') this.#notDelayed(runId)
         else if (record.wakeAt !== undefined && this.#delayed.has(runId)) this.delayed(runId, record.wakeAt)
-        if (record?.status === 'CANCELED') this.#cancelChildren(runId, this.canceled(record))
+        if (record?.status === 'CANCELED') this.cancelChildren(runId, this.canceled(record))
       })
     this.#report(ask, runId)
   }
@@ -213,7 +213,7 @@ export class Executor {
   }
 
   /** Whoever canceled the run may not have seen what it had begun to wait for. */
-  #cancelChildren(runId: string, waited: readonly string[]): void {
+  cancelChildren(runId: string, waited: readonly string[]): void {
     this.#report(() => this.#options.cancelChildren(runId, waited), runId)
   }
 

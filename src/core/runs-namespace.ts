@@ -70,7 +70,11 @@ export class EngineRuns implements RunsNamespace {
     for (;;) {
       const record = await this.#require(id)
       if (isFinal(record.status)) {
-        await this.cancelChildren(id, this.#tellAgain(record))
+        // The answer to the call that ended the run may have been lost, and with it the news.
+        const { executor, journal } = this.#kernel.parts
+        const waited = record.status === 'CANCELED' ? executor.canceled(record) : []
+        journal.touched(id)
+        await this.cancelChildren(id, waited)
         return { id }
       }
       const waits = await this.#kernel.call(() => this.#kernel.parts.host.storage.runs.waits(id))
@@ -117,14 +121,6 @@ export class EngineRuns implements RunsNamespace {
 
   subscribeToRun(run: RunReference): RunSubscription<never> {
     return subscribeToRun(this.#kernel, runId(run))
-  }
-
-  /** The answer to the call that ended the run may have been lost, and with it the news. Answers what it waited for. */
-  #tellAgain(record: RunRecord): readonly string[] {
-    const { executor, journal } = this.#kernel.parts
-    const waited = record.status === 'CANCELED' ? executor.canceled(record) : []
-    journal.touched(record.id)
-    return waited
   }
 
   #require(id: string): Promise<RunRecord> {

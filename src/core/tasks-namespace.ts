@@ -20,7 +20,6 @@ import { runNotFound } from './run-results.ts'
 import type { RunScope } from './run-scope.ts'
 import { assertOpen, fenceOf } from './run-scope.ts'
 import { runIdOfToken, runTokenId } from './run-token.ts'
-import type { EngineRuns } from './runs-namespace.ts'
 import { runFailure } from './run-view.ts'
 import { fromJson, toJson } from './serialize.ts'
 import { TriggeredRun } from './triggered-run.ts'
@@ -33,11 +32,9 @@ const ITEM_NAMES: OptionNames<BatchItem<never>> = { payload: true, options: true
 /** Triggering, by task id. Payloads and outputs are typed where the task is known; here they are unknown. */
 export class EngineTasks implements TasksNamespace {
   readonly #kernel: Kernel
-  readonly #runs: EngineRuns
 
-  constructor(kernel: Kernel, runs: EngineRuns) {
+  constructor(kernel: Kernel) {
     this.#kernel = kernel
-    this.#runs = runs
   }
 
   trigger(id: string, payload: unknown, options: TriggerOptions = {}): Promise<RunHandle<never>> {
@@ -102,7 +99,9 @@ export class EngineTasks implements TasksNamespace {
         assertOpen(scope)
         return chain(this.#insert(record, scope), (inserted) => {
           const tokenId = runTokenId(inserted.record.id)
-          if (scope.record.status === 'CANCELED') this.#cancel(scope.id, tokenId)
+          // Canceled while its child was being stored: nobody else knows yet that it waits for it.
+          if (scope.record.status === 'CANCELED')
+            this.#kernel.parts.executor.cancelChildren(scope.id, [tokenId])
           return tokenId
         })
       }),
@@ -119,12 +118,6 @@ export class EngineTasks implements TasksNamespace {
     const payloadJson = toJson(request.payload, 'the payload of task', id)
     const key = implicitKey(scope, 'trigger', { id, payloadJson, options: request.options })
     return this.#record(id, request, { scope, key })
-  }
-
-  /** The run was canceled while its child was being stored: nobody else knows yet that it waits for it. */
-  #cancel(runId: string, tokenId: string): void {
-    const { events } = this.#kernel.parts.journal
-    this.#runs.cancelChildren(runId, [tokenId]).catch((error: unknown) => events.error(error, runId))
   }
 
   #readChild(token: TokenRecord): Awaitable<Settlement<SubtaskResult<never>, never>> {

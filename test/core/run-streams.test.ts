@@ -17,6 +17,7 @@ import {
   reportedErrors,
   sourceOf,
 } from '../support/streams.ts'
+import { until } from '../support/turn.ts'
 
 const INTERRUPTED = { code: 'ERR_STREAM_INTERRUPTED', name: 'StreamInterruptedError' }
 
@@ -476,15 +477,18 @@ describe('RunStreams', () => {
       const source = new PushSource<string>()
       source.push('a')
       const told: unknown[] = []
+      let hasReturned = state === 'executing'
       const body = bodyTask(async ({ metadata }) => {
         const stream = await metadata.stream('k', source)
         if (state === 'executing') told.push((await collectUntilError(stream)).error)
+        else hasReturned = true
       })
       await using t = await createTestEngine({ tasks: [body], clock: { ioGraceMs: 3_600_000 } })
       const run = await t.engine.trigger(body, null)
       const live = collectUntilError(t.engine.streams.read(run, 'k'))
       const parts = follow(t.engine, run)
-      await new Promise((resolve) => setImmediate(resolve))
+      await until(() => hasReturned)
+      for await (const chunk of t.engine.streams.read(run, 'k')) if (chunk === 'a') break
       await t.engine.runs.cancel(run)
       expect(await rejection(run.result())).toMatchObject({ code: 'ERR_RUN_CANCELED' })
       const expected = { items: ['a'], error: INTERRUPTED }
@@ -498,15 +502,17 @@ describe('RunStreams', () => {
 
     it('tells who appends for an attempt that is over', async () => {
       const errors: unknown[] = []
+      const appended = createDeferred<void>()
       const canceled = createDeferred<void>()
       const body = bodyTask(async ({ streams }) => {
         await streams.append('k', 'a')
+        appended.resolve()
         await canceled.promise
         errors.push(await rejection(streams.append('k', 'b')))
       })
       await using t = await createTestEngine({ tasks: [body] })
       const run = await t.engine.trigger(body, null)
-      await new Promise((resolve) => setImmediate(resolve))
+      await appended.promise
       await t.engine.runs.cancel(run)
       canceled.resolve()
       await t.clock.settle()

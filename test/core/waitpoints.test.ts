@@ -13,6 +13,7 @@ import { createTestEngine, type TestEngine } from 'waitpoint/testing'
 import { abandonable, projectStorage } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
 import { testClock } from '../../src/testing/test-clock.ts'
+import { turn } from '../support/turn.ts'
 
 /** An engine with one task, whose clock stands still unless the test moves it. */
 function openManual(
@@ -419,7 +420,7 @@ describe('a wait with a signal', () => {
     await t.clock.settle()
     expect(await statusOf(t.engine, run.id)).toBe('WAITING')
     controller.abort()
-    await new Promise((resolve) => setImmediate(resolve))
+    await turn()
     expect(await statusOf(t.engine, run.id)).toBe('EXECUTING')
     expect(t.engine.stats().executing).toBe(1)
     goOn('done')
@@ -444,7 +445,7 @@ describe('a wait with a signal', () => {
     await clock.settle()
     expect(await statusOf(first.engine, run.id)).toBe('WAITING')
     controller.abort()
-    await new Promise((resolve) => setImmediate(resolve))
+    await turn()
     ports.abandon()
     await using second = await createTestEngine({ clock, storage, tasks: [raced], seed: 2 })
     await clock.advance('1m')

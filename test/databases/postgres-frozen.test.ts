@@ -40,11 +40,10 @@ describe('workers', () => {
     observe(file, { what: 'gone', pid, at: machineTime() })
     // The other one has missed it.
     while ((await liveOwners(place)) > 1) await pauseReal(LOOK_MS)
-    observe(file, { what: 'woken', pid, at: machineTime() })
+    const before = observations(file).length
     frozen.kill('SIGCONT')
     await untilSeen(file, (all) => {
-      const since = all.slice(all.findIndex(({ what }) => what === 'woken'))
-      const own = since.filter((one) => one.pid === pid)
+      const own = all.slice(before).filter((one) => one.pid === pid)
       return (['aborted', 'triggered', 'finished'] as const).every((what) => pick(own, what).length > 0)
     })
     await Promise.all([frozen, other].map((child) => killNow(child, file)))

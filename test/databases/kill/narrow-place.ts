@@ -3,10 +3,11 @@ export const NARROW = 2
 
 /**
  * Somebody is in the narrow place, from here to there; who dies or stands still in it has left it by then, and does not
- * come in again before it is woken: it may have, after that was written down and before it was done.
+ * come in again before it has aborted what it did: until then it may do what was given to it before, and to somebody else
+ * since.
  */
 export interface Passage {
-  readonly what: 'entered' | 'left' | 'gone' | 'woken'
+  readonly what: 'entered' | 'left' | 'gone' | 'aborted'
   readonly passage?: string
   readonly at: number
 }
@@ -22,7 +23,7 @@ export function mostAtOnce(passages: readonly (Passage & { readonly pid: number 
   const gone = new Set<number>()
   let most = 0
   for (const { what, pid, passage = '' } of passages) {
-    if (what === 'woken') gone.delete(pid)
+    if (what === 'aborted') gone.delete(pid)
     else if (gone.has(pid)) continue
     else if (what === 'entered') inside.set(passage, pid)
     else if (what === 'left') inside.delete(passage)

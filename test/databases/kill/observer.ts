@@ -8,7 +8,7 @@ export type Observation =
   | { readonly what: 'refused'; readonly token: string }
   | { readonly what: 'kept'; readonly run: string; readonly effect: string }
   | { readonly what: 'finished'; readonly run: string }
-  | { readonly what: 'aborted'; readonly run: string; readonly code: string }
+  | { readonly what: 'aborted'; readonly run: string; readonly code: string; readonly at: number }
   | { readonly what: 'failed'; readonly error: string }
   | Passage
 

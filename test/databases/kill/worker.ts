@@ -26,7 +26,9 @@ let passages = 0
 
 const approve = approveTask({
   kept: (run, effect) => observe(file, { what: 'kept', run, effect }),
-  aborted: (run, reason) => observe(file, { what: 'aborted', run, code: codeOf(reason) }),
+  aborted: (run, reason) => {
+    observe(file, { what: 'aborted', run, code: codeOf(reason), at: machineTime() })
+  },
 })
 
 const pass = task({
