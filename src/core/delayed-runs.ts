@@ -24,7 +24,7 @@ export class DelayedRuns {
     const release = clock.hold?.({ kind: 'parked', id: runId })
     if (release === undefined) return
     this.remove(runId)
-    const about = { label: `end of the delay of ${runId}`, background: true }
+    const about = { label: `delay of ${runId}`, background: true }
     const cancel = clock.setTimer(at, () => this.remove(runId), about)
     const end = (): void => {
       cancel()

@@ -1,5 +1,6 @@
 import type { RunRecord, TokenRecord } from '../contract/records.ts'
-import type { RunUpdated } from '../contract/storage.ts'
+import type { Awaitable, Inserted, RunUpdated } from '../contract/storage.ts'
+import { isPromise } from '../primitives/awaitable.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import { ChangedRuns } from './changed-runs.ts'
 import type { EventQueue } from './engine-events.ts'
@@ -25,6 +26,8 @@ export class RunJournal {
   readonly changes: ChangedRuns = new ChangedRuns()
   readonly #waitpoints: Waitpoints
   readonly #ended: () => void
+  /** What is being stored: it may be executed before that is acknowledged. */
+  readonly #created = new Map<string, RunRecord>()
 
   constructor({ feed, events, waitpoints, ended }: JournalOptions) {
     this.feed = feed
@@ -46,8 +49,25 @@ export class RunJournal {
     this.feed.notifyAll()
   }
 
-  /** A run was created, or its status changed. */
+  /** A run is created, if storage answers so; that is told before whatever becomes of it. */
+  created(record: RunRecord, answer: Awaitable<Inserted<RunRecord>>): Awaitable<Inserted<RunRecord>> {
+    const told = (inserted: Inserted<RunRecord>): Inserted<RunRecord> => {
+      const isNews = inserted === answer || this.#created.delete(record.id)
+      if (isNews && !inserted.isCached) this.run(record)
+      return inserted
+    }
+    if (!isPromise(answer)) return told(answer)
+    this.#created.set(record.id, record)
+    return answer.then(told).finally(() => this.#created.delete(record.id))
+  }
+
+  /** The status of a run changed. */
   run(record: RunRecord): void {
+    const created = this.#created.get(record.id)
+    if (created !== undefined) {
+      this.#created.delete(record.id)
+      this.events.run(created)
+    }
     this.events.run(record)
     this.heard(record)
   }

@@ -104,15 +104,14 @@ export class EngineRuns implements RunsNamespace {
     const original = await this.#require(runId(run))
     const { host, tasks, journal, executor } = this.#kernel.parts
     tasks.require(original.taskId)
-    const inserted = await this.#kernel.call(() => {
+    const { record } = await this.#kernel.call(() => {
       const record = replayOf(original, host.newId('run'), host.now())
       const scope = this.#kernel.scope()
       const request = { record, fence: fenceOf(scope), now: host.now(), by: host.owner }
-      return this.#kernel.written(scope, host.storage.runs.insert(request))
+      return journal.created(record, this.#kernel.written(scope, host.storage.runs.insert(request)))
     })
-    journal.run(inserted.record)
     executor.poke()
-    return new TriggeredRun(this.#kernel, inserted.record, false)
+    return new TriggeredRun(this.#kernel, record, false)
   }
 
   async reschedule(run: RunReference, options: RescheduleOptions): Promise<RetrievedRun<never, never>> {

@@ -156,10 +156,10 @@ export class EngineTasks implements TasksNamespace {
     // Checking the payload may have taken a while.
     if (host.isClosed) throw host.closedError()
     const request = { record, fence: fenceOf(scope), transaction, now: host.now(), by: host.owner }
-    return chain(this.#kernel.written(scope, host.storage.runs.insert(request)), (inserted) => {
-      // It is not there yet, and may never be: the storage tells when it is.
-      if (transaction !== undefined) return inserted
-      if (!inserted.isCached) journal.run(record)
+    const answer = this.#kernel.written(scope, host.storage.runs.insert(request))
+    // It is not there yet, and may never be: the storage tells when it is.
+    if (transaction !== undefined) return answer
+    return chain(journal.created(record, answer), (inserted) => {
       // Also of a cached one: the answer to the call that stored it may have been lost.
       if (!host.isClosed) this.#expect(inserted.record)
       return inserted

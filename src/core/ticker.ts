@@ -89,7 +89,7 @@ export class Ticker {
         this.#cancelRecheck = undefined
         this.request()
       },
-      { label: 'looking for what is due', background: true },
+      { label: 'a look at what is due', background: true },
     )
   }
 

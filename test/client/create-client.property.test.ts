@@ -285,7 +285,10 @@ async function carryOut(program: readonly Operation[], names: Namespaces, t: Tes
   return [...answers, await everything(t)].map((answer) => named(answer, [...made.runs, ...made.tokens]))
 }
 
-/** The same without ids and what is computed of them: an engine may use one up for a run that it then refuses. */
+/**
+ * The same without ids and what is computed of them: an engine may use one up for a run that it then refuses. And without
+ * stacks: what leads to an error is a matter of turns.
+ */
 function named(value: unknown, ids: readonly string[]): unknown {
   if (typeof value === 'string') {
     const [, claims] = /^eyJ[^.]*[.]([^.]+)[.]/.exec(value) ?? []
@@ -296,7 +299,7 @@ function named(value: unknown, ids: readonly string[]): unknown {
   if (Array.isArray(value)) return value.map((item) => named(item, ids))
   if (typeof value !== 'object' || value === null || value instanceof Date) return value
   const message = value instanceof Error ? { message: value.message } : {}
-  const members = [...Object.entries(value), ...Object.entries(message)]
+  const members = Object.entries({ ...value, ...message }).filter(([name]) => name !== 'stack')
   return Object.fromEntries(members.map(([name, inner]) => [name, named(inner, ids)]))
 }
 

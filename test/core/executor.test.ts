@@ -302,7 +302,7 @@ describe('a canceled run that does not listen', () => {
     const runs = [await a.engine.trigger(flaky, null, { delay: '1h' }), await a.engine.trigger(flaky, null)]
     await clock.settle()
     const timers = (): string[] => clock.pending().map(({ label }) => label)
-    const delays = runs.map(({ id }) => `end of the delay of ${id}`)
+    const delays = runs.map(({ id }) => `delay of ${id}`)
     expect(timers()).toEqual(expect.arrayContaining(delays))
     for (const run of runs) await b.engine.runs.cancel(run)
     await clock.settle()

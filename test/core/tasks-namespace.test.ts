@@ -3,7 +3,10 @@ import { RunFailedError, SubtaskUnwrapError, task, type Engine, WaitpointError }
 import { createTestEngine } from 'waitpoint/testing'
 import { z } from 'zod'
 import { createDeferred } from '../../src/primitives/deferred.ts'
+import { projectStorage } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
+import { steeredStorage } from '../support/steered-storage.ts'
+import { turn, until } from '../support/turn.ts'
 
 const MINUTE_MS = 60_000
 
@@ -35,6 +38,24 @@ describe('trigger', () => {
     expect(run).toMatchObject({ id: expect.stringMatching(/^run_/) as unknown, isCached: false })
     expect(await run.result()).toBe(42)
     expect(await run.outcome()).toEqual({ ok: true, id: run.id, taskIdentifier: 'double', output: 42 })
+  })
+
+  it('is told before the execution, also of a run that executes before storage has acknowledged it', async () => {
+    const steered = steeredStorage(projectStorage())
+    await using t = await createTestEngine({ tasks: [double], storage: steered.storage })
+    const told: string[] = []
+    t.engine.on('run', ({ id, status }) => void told.push(`${id} ${status}`))
+    const acknowledge = steered.holdAnswer('runs.insert')
+    const first = t.engine.trigger(double, 1)
+    await until(() => steered.calls.includes('runs.insert'))
+    const second = await t.engine.trigger(double, 2)
+    await second.result()
+    await until(() => told.some((line) => !line.startsWith(second.id) && line.endsWith('COMPLETED')))
+    acknowledge()
+    const { id } = await first
+    await turn()
+    const lines = ['QUEUED', 'EXECUTING', 'COMPLETED'].map((status) => `${id} ${status}`)
+    expect(told.filter((line) => line.startsWith(id))).toEqual(lines)
   })
 
   it('takes the id of a task as well', async () => {
