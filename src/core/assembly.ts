@@ -42,7 +42,7 @@ export class Assembly {
   readonly streams: RunStreams
   readonly executor: Executor
   readonly kernel: Kernel
-  readonly runs: EngineRuns
+  readonly #runs: EngineRuns
   readonly current: CurrentEngine
   readonly #news: StorageNews
   #unsubscribe: Unsubscribe | undefined
@@ -66,8 +66,8 @@ export class Assembly {
       engine,
       start: () => this.#start(),
     })
-    this.runs = new EngineRuns(this.kernel)
-    this.current = namespacesOf(this.kernel, this.runs)
+    this.#runs = new EngineRuns(this.kernel)
+    this.current = namespacesOf(this.kernel, this.#runs)
   }
 
   /** Nothing of the engine's is heard or done any more. */
@@ -151,7 +151,7 @@ export class Assembly {
       execute,
       slots: this.slots,
       tools: (scope) => new AttemptTools(this.current, scope),
-      cancelChildren: (runId, tokenIds) => this.runs.cancelChildren(runId, tokenIds),
+      cancelChildren: (runId, tokenIds) => this.#runs.cancelChildren(runId, tokenIds),
     })
   }
 }
