@@ -198,6 +198,8 @@ describe('writing to a stream of a run over HTTP', () => {
   it('writes to a run of which storage says that it executes while the answer to the claim is on its way', async () => {
     const steered = steeredStorage(projectStorage())
     await using t = await stillEngine({ tasks: [open], storage: steered.storage })
+    // The claim of an engine that starts is not the one that is meant.
+    await t.clock.settle()
     const answer = steered.holdAnswer('runs.claim')
     const run = await t.engine.trigger(open, null)
     while ((await t.engine.runs.retrieve(run)).status !== 'EXECUTING') await turn()
