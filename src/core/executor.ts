@@ -1,8 +1,6 @@
-import { AsyncResource } from 'node:async_hooks'
 import type { RunRecord } from '../contract/records.ts'
-import type { Awaitable, RunClaim, RunClaimed } from '../contract/storage.ts'
-import { chain, isPromise } from '../primitives/awaitable.ts'
-import { createDeferred, type Deferred } from '../primitives/deferred.ts'
+import type { Awaitable } from '../contract/storage.ts'
+import { chain, unawaited } from '../primitives/awaitable.ts'
 import { itemsOf } from '../primitives/few.ts'
 import { FewMap } from '../primitives/few-map.ts'
 import type { AttemptEnd } from './attempt.ts'
@@ -10,33 +8,18 @@ import { readOverrides, TaskCaller } from './attempt.ts'
 import type { AttemptStreams } from './attempt-ending.ts'
 import { AttemptEnding } from './attempt-ending.ts'
 import { AttemptTimes } from './attempt-times.ts'
+import { Claimer, type ClaimerOptions } from './claimer.ts'
 import { DelayedRuns } from './delayed-runs.ts'
 import { RunCanceledError, WaitpointError } from './errors.ts'
-import type { Host } from './host.ts'
-import type { RunJournal } from './run-journal.ts'
 import { endError, hasFinished, learn, RunScope } from './run-scope.ts'
 import { isFinal } from './run-status.ts'
-import type { Slots } from './slots.ts'
 import type { RunTools } from './task.ts'
-import type { TaskRegistry } from './task-definition.ts'
-import type { Ticker } from './ticker.ts'
 import type { Waitpoints } from './waitpoints.ts'
 import { staleAttempt } from './waitpoints.ts'
 
-const CLAIM_LIMIT = 256
-const SETTLED = Promise.resolve()
-
-export interface ExecutorOptions {
-  readonly host: Host
+export interface ExecutorOptions extends ClaimerOptions {
   readonly engine: object
-  readonly tasks: TaskRegistry
-  readonly maxInterruptions: number
-  /** Without it nothing is claimed. */
-  readonly execute: boolean
-  readonly slots: Slots
   readonly waitpoints: Waitpoints
-  readonly journal: RunJournal
-  readonly ticker: Ticker
   readonly streams: AttemptStreams
   readonly tools: (scope: RunScope) => RunTools
   /** A run that executes here was canceled by others: the children that it waited for go with it. */
@@ -51,28 +34,19 @@ export class Executor {
   readonly #caller = new TaskCaller((scope, end) => this.#ended(scope, end))
   readonly #scopes = new FewMap<RunScope>()
   readonly #times: AttemptTimes
-  /** Runs start in the context the engine was created in, not in that of whoever triggered them. */
-  readonly #ownContext = new AsyncResource('waitpoint.executor')
-  readonly #claimOnce = (): void => {
-    this.#isClaimSet = false
-    this.#ownContext.runInAsyncScope(() => this.#claim())
-  }
+  readonly #claimer: Claimer
   /** A write of theirs was refused, and storage could not be asked why. */
   readonly #unclear = new Set<RunScope>()
-  #isClaimSet = false
-  #isClaiming = false
-  /** For who waits for the answer to the claim under way. */
-  #claimAnswered: Deferred<void> | undefined
-  /** Claims so far, and for how many runs the last one was while its answer is not known. */
-  #claims = 0
-  #unanswered: number | undefined
-  #mayHaveMore = false
 
   constructor(options: ExecutorOptions) {
     this.#options = options
     const { host, journal, streams, slots } = options
     this.#delayed = new DelayedRuns(host)
     this.#times = new AttemptTimes(host)
+    this.#claimer = new Claimer(options, {
+      start: (record) => this.#start(record),
+      gone: (record) => this.#report(() => this.#giveSlotBack(record), record.id),
+    })
     this.#ending = new AttemptEnding({
       host,
       journal,
@@ -92,26 +66,22 @@ export class Executor {
   }
 
   /** Resolves when no claim is out whose answer may be runs that, as storage sees it, execute here already. */
-  async claimAnswered(): Promise<void> {
-    if (!this.#isClaiming) return
-    this.#claimAnswered ??= createDeferred<void>()
-    await this.#claimAnswered.promise
+  claimAnswered(): Promise<void> {
+    return this.#claimer.answered()
   }
 
   get #attempts(): readonly RunScope[] {
     return this.#scopes.entries().map(([, scope]) => scope)
   }
 
-  /** Claims what can run, in a microtask of its own: many triggers of one turn are one claim. */
+  /** There may be something to execute. */
   poke(): void {
-    if (this.#isClaimSet || !this.#options.execute || this.#options.host.isClosing) return
-    this.#isClaimSet = true
-    SETTLED.then(this.#claimOnce, this.#claimOnce)
+    this.#claimer.poke()
   }
 
-  /** A slot is free: worth a claim when the last one may have left something, or a queue was full. */
+  /** There may be room for something to execute. */
   slotFreed(): void {
-    if (this.#mayHaveMore || this.#options.tasks.queueLimits.size > 0) this.poke()
+    this.#claimer.slotFreed()
   }
 
   /** A run is due at `at`. */
@@ -172,6 +142,7 @@ export class Executor {
   /** The record of a run changed elsewhere: was it canceled, or rescheduled? */
   changedElsewhere(runId: string): void {
     const scope = this.#scopes.get(runId)
+    if (scope === undefined) this.#claimer.changed(runId)
     if ((scope === undefined || scope.isEnded) && !this.#delayed.has(runId)) return
     const ask = (): Awaitable<void> =>
       chain(this.#options.host.storage.runs.get(runId), (record) => {
@@ -207,6 +178,7 @@ export class Executor {
   canceled(record: RunRecord): readonly string[] {
     this.#delayed.remove(record.id)
     const scope = this.#scopes.get(record.id)
+    if (scope === undefined) this.#claimer.changed(record.id)
     if (scope === undefined || scope.isEnded) return []
     learn(scope, record)
     return this.#abort(scope, new RunCanceledError(record.id))
@@ -224,60 +196,6 @@ export class Executor {
     for (const scope of scopes) this.#abort(scope, error(scope.id))
     // Only now: a slot that is given back must not go to one of them.
     for (const scope of scopes) this.#leave(scope)
-  }
-
-  #claim(): void {
-    const { host, tasks, slots, maxInterruptions } = this.#options
-    if (host.isClosing || tasks.ids.length === 0) return
-    const limit = this.#unanswered ?? Math.min(slots.room, CLAIM_LIMIT)
-    // What a claim that is out has not seen, or what there is no room for, is asked for again.
-    this.#mayHaveMore ||= this.#isClaiming || limit === 0
-    if (this.#isClaiming || limit === 0) return
-    this.#isClaiming = true
-    // What a claim that is repeated answers is not all there is.
-    this.#mayHaveMore = this.#unanswered !== undefined
-    if (this.#unanswered === undefined) this.#claims += 1
-    this.#unanswered = limit
-    slots.beginClaim(limit)
-    const { ids: taskIds, queueLimits } = tasks
-    const by = host.owner
-    const request = {
-      by,
-      now: host.now(),
-      number: this.#claims,
-      taskIds,
-      limit,
-      queueLimits,
-      maxInterruptions,
-    }
-    this.#report(
-      () => chain(host.storage.runs.claim(request), (claimed) => this.#claimed(claimed, request)),
-      undefined,
-      () => {
-        // What it may have claimed waits for its repetition; the slots stay with it.
-        this.#endClaim()
-        if (this.#unanswered === undefined) slots.endClaim()
-        this.#options.ticker.catchUp('a claim that failed')
-      },
-    )
-  }
-
-  #claimed({ runs, ended }: RunClaimed, { by, limit }: RunClaim): void {
-    this.#endClaim()
-    this.#unanswered = undefined
-    this.#mayHaveMore ||= runs.length === limit
-    this.#options.journal.runs(ended)
-    // Under a name that has lost its lease since, they are somebody else's by now.
-    if (by === this.#options.host.owner) for (const record of runs) this.#start(record)
-    this.#options.slots.endClaim()
-    if (this.#mayHaveMore) this.poke()
-  }
-
-  /** Whoever waits for it goes on in a microtask, when its runs have been started. */
-  #endClaim(): void {
-    this.#isClaiming = false
-    this.#claimAnswered?.resolve()
-    this.#claimAnswered = undefined
   }
 
   #start(record: RunRecord): void {
@@ -301,13 +219,7 @@ export class Executor {
       this.#failed(error, scope.id)
       settle()
     }
-    try {
-      const stored = this.#ending.end(scope, end)
-      if (isPromise(stored)) stored.then(settle, fail)
-      else settle()
-    } catch (error) {
-      fail(error)
-    }
+    unawaited(() => chain(this.#ending.end(scope, end), settle), fail)
   }
 
   /** The function has settled and its end is stored, or it no longer matters. */
@@ -322,7 +234,7 @@ export class Executor {
   }
 
   /** A canceled run keeps its slot, for a while, until its function has settled. */
-  #giveSlotBack({ id }: RunScope): Awaitable<void> {
+  #giveSlotBack({ id }: { readonly id: string }): Awaitable<void> {
     const { host } = this.#options
     if (host.isClosed) return
     const expected = { status: ['CANCELED'] as const }
@@ -374,12 +286,7 @@ export class Executor {
       failed?.()
       this.#failed(error, runId)
     }
-    try {
-      const done = action()
-      if (isPromise(done)) done.catch(fail)
-    } catch (error) {
-      fail(error)
-    }
+    unawaited(action, fail)
   }
 
   #failed(error: unknown, runId: string | undefined): void {

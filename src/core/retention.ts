@@ -1,5 +1,5 @@
 import type { CancelTimer } from '../contract/clock.ts'
-import { chain, isPromise } from '../primitives/awaitable.ts'
+import { chain, unawaited } from '../primitives/awaitable.ts'
 import { parseDuration } from '../primitives/duration.ts'
 import type { EventQueue } from './engine-events.ts'
 import type { Host } from './host.ts'
@@ -93,11 +93,6 @@ export class Retention {
       this.#events.error(error)
       pruned(0)
     }
-    try {
-      const answer = chain(this.#host.storage.prune(request), pruned)
-      if (isPromise(answer)) answer.catch(failed)
-    } catch (error) {
-      failed(error)
-    }
+    unawaited(() => chain(this.#host.storage.prune(request), pruned), failed)
   }
 }

@@ -1,6 +1,6 @@
 import type { TokenRecord, WaitRecord } from '../contract/records.ts'
 import type { Hint, TickResult } from '../contract/storage.ts'
-import { chain, isPromise } from '../primitives/awaitable.ts'
+import { chain, unawaited } from '../primitives/awaitable.ts'
 import type { Executor } from './executor.ts'
 import type { Host } from './host.ts'
 import type { RunJournal } from './run-journal.ts'
@@ -121,11 +121,6 @@ export class StorageNews {
       // Storage hands over again what was not taken.
       ticker.expect(host.now() + RETRY_MS, 'news that failed')
     }
-    try {
-      const done = action()
-      if (isPromise(done)) done.catch(failed)
-    } catch (error) {
-      failed(error)
-    }
+    unawaited(action, failed)
   }
 }

@@ -1,6 +1,6 @@
 import type { CancelTimer } from '../contract/clock.ts'
 import type { NextDue, TickResult } from '../contract/storage.ts'
-import { chain, isPromise } from '../primitives/awaitable.ts'
+import { chain, unawaited } from '../primitives/awaitable.ts'
 import { correctClock } from './clock-correction.ts'
 import { type Host, meetsMachines } from './host.ts'
 
@@ -106,12 +106,10 @@ export class Ticker {
       this.#isRequested = true
       return
     }
-    try {
-      const done = this.#tick()
-      if (isPromise(done)) done.catch((error: unknown) => this.#failed(error))
-    } catch (error) {
-      this.#failed(error)
-    }
+    unawaited(
+      () => this.#tick(),
+      (error) => this.#failed(error),
+    )
   }
 
   #failed(error: unknown): void {

@@ -1,7 +1,7 @@
 import type { TokenRecord, WaitRecord } from '../contract/records.ts'
 import type { Awaitable, TokenAwaited } from '../contract/storage.ts'
 import { onAbort } from '../primitives/abort.ts'
-import { chain, isPromise } from '../primitives/awaitable.ts'
+import { chain, isPromise, unawaited } from '../primitives/awaitable.ts'
 import {
   addTo,
   countOf,
@@ -165,13 +165,7 @@ export class Waitpoints {
         reject(waiter, error)
       })
     }
-    try {
-      const settlement = waiter.read(token)
-      if (isPromise(settlement)) settlement.then(deliver, fail)
-      else deliver(settlement)
-    } catch (error) {
-      fail(error)
-    }
+    unawaited(() => chain(waiter.read(token), deliver), fail)
     if (waiter.isSettled) return
     addTo(this.#undelivered, token.id, waiter)
   }
@@ -212,12 +206,7 @@ export class Waitpoints {
     const { storage, owner } = this.#host
     // A wait that stays behind is dropped with the end of the run.
     const stays = (): void => undefined
-    try {
-      const released = storage.tokens.release([{ tokenId, runId: scope.id, owner }])
-      if (isPromise(released)) released.catch(stays)
-    } catch {
-      stays()
-    }
+    unawaited(() => storage.tokens.release([{ tokenId, runId: scope.id, owner }]), stays)
   }
 
   #follow(waiter: Waiter, done: void | Promise<void>): void {

@@ -7,3 +7,13 @@ export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
 export function chain<T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>): U | Promise<U> {
   return isPromise(value) ? value.then(next) : next(value)
 }
+
+/** Does something that nobody awaits: what it throws or rejects with is told to `failed`. */
+export function unawaited(action: () => unknown, failed: (error: unknown) => void): void {
+  try {
+    const done = action()
+    if (isPromise(done)) done.catch(failed)
+  } catch (error) {
+    failed(error)
+  }
+}
