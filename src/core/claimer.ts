@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { RunRecord } from '../contract/records.ts'
-import type { Awaitable, RunClaim, RunClaimed } from '../contract/storage.ts'
+import type { RunClaim, RunClaimed } from '../contract/storage.ts'
 import { chain, unawaited } from '../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../primitives/deferred.ts'
 import type { Host } from './host.ts'
@@ -117,35 +117,38 @@ export class Claimer {
     )
   }
 
-  #claimed({ runs, ended }: RunClaimed, { by, now, limit }: RunClaim): Awaitable<void> {
+  #claimed(claimed: RunClaimed, claim: RunClaim): void | Promise<void> {
+    const isLate = this.#options.host.now() - claim.now > LATE_MS
+    if (!isLate && this.#changed.size === 0) return this.#begin(claimed.runs, claimed, claim)
+    return this.#unchanged(claimed.runs, isLate).then((runs) => this.#begin(runs, claimed, claim))
+  }
+
+  #begin(runs: readonly RunRecord[], claimed: RunClaimed, { by, limit }: RunClaim): void {
     const { host, slots, journal } = this.#options
-    return chain(this.#unchanged(runs, host.now() - now > LATE_MS), (unchanged) => {
-      this.#end()
-      this.#unanswered = undefined
-      this.#changed.clear()
-      this.#mayHaveMore ||= runs.length === limit
-      journal.runs(ended)
-      // Under a name that has lost its lease since, they are somebody else's by now.
-      if (by === host.owner) for (const record of unchanged) this.#events.start(record)
-      slots.endClaim()
-      if (this.#mayHaveMore) this.poke()
-    })
+    this.#end()
+    this.#unanswered = undefined
+    this.#changed.clear()
+    this.#mayHaveMore ||= claimed.runs.length === limit
+    journal.runs(claimed.ended)
+    // Under a name that has lost its lease since, they are somebody else's by now.
+    if (by === host.owner) for (const record of runs) this.#events.start(record)
+    slots.endClaim()
+    if (this.#mayHaveMore) this.poke()
   }
 
   /** Those that are still as they were handed over. */
-  #unchanged(runs: readonly RunRecord[], isLate: boolean): Awaitable<readonly RunRecord[]> {
+  async #unchanged(runs: readonly RunRecord[], isLate: boolean): Promise<readonly RunRecord[]> {
     const doubtful = runs.filter(({ id }) => isLate || this.#changed.has(id))
     if (doubtful.length === 0) return runs
     for (const { id } of doubtful) this.#changed.delete(id)
     const { storage } = this.#options.host
-    return Promise.all(doubtful.map(async ({ id }) => storage.runs.get(id))).then((found) => {
-      const gone = new Set(doubtful.filter((record, at) => !isSame(record, found[at])))
-      for (const record of gone) this.#events.gone(record)
-      return this.#unchanged(
-        runs.filter((record) => !gone.has(record)),
-        false,
-      )
-    })
+    const found = await Promise.all(doubtful.map(async ({ id }) => storage.runs.get(id)))
+    const gone = new Set(doubtful.filter((record, at) => !isSame(record, found[at])))
+    for (const record of gone) this.#events.gone(record)
+    return this.#unchanged(
+      runs.filter((record) => !gone.has(record)),
+      false,
+    )
   }
 
   /** Whoever waits for it goes on in a microtask, when its runs have been started. */

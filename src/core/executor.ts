@@ -1,6 +1,6 @@
 import type { RunRecord } from '../contract/records.ts'
 import type { Awaitable } from '../contract/storage.ts'
-import { chain, unawaited } from '../primitives/awaitable.ts'
+import { chain, isPromise, unawaited } from '../primitives/awaitable.ts'
 import { itemsOf } from '../primitives/few.ts'
 import { FewMap } from '../primitives/few-map.ts'
 import type { AttemptEnd } from './attempt.ts'
@@ -219,7 +219,13 @@ export class Executor {
       this.#failed(error, scope.id)
       settle()
     }
-    unawaited(() => chain(this.#ending.end(scope, end), settle), fail)
+    try {
+      const stored = this.#ending.end(scope, end)
+      if (isPromise(stored)) stored.then(settle, fail)
+      else settle()
+    } catch (error) {
+      fail(error)
+    }
   }
 
   /** The function has settled and its end is stored, or it no longer matters. */

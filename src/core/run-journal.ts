@@ -51,25 +51,33 @@ export class RunJournal {
 
   /** A run is created, if storage answers so; that is told before whatever becomes of it. */
   created(record: RunRecord, answer: Awaitable<Inserted<RunRecord>>): Awaitable<Inserted<RunRecord>> {
-    const told = (inserted: Inserted<RunRecord>): Inserted<RunRecord> => {
-      const isNews = inserted === answer || this.#created.delete(record.id)
-      if (isNews && !inserted.isCached) this.run(record)
-      return inserted
-    }
-    if (!isPromise(answer)) return told(answer)
+    if (isPromise(answer)) return this.#createdLater(record, answer)
+    if (!answer.isCached) this.run(record)
+    return answer
+  }
+
+  async #createdLater(record: RunRecord, answer: Promise<Inserted<RunRecord>>): Promise<Inserted<RunRecord>> {
     this.#created.set(record.id, record)
-    return answer.then(told).finally(() => this.#created.delete(record.id))
+    try {
+      const inserted = await answer
+      if (this.#created.has(record.id) && !inserted.isCached) this.run(record)
+      return inserted
+    } finally {
+      this.#created.delete(record.id)
+    }
   }
 
   /** The status of a run changed. */
   run(record: RunRecord): void {
-    const created = this.#created.get(record.id)
-    if (created !== undefined) {
-      this.#created.delete(record.id)
-      this.events.run(created)
-    }
+    if (this.#created.size > 0) this.#tellCreated(record)
     this.events.run(record)
     this.heard(record)
+  }
+
+  #tellCreated(record: RunRecord): void {
+    const created = this.#created.get(record.id)
+    this.#created.delete(record.id)
+    if (created !== undefined && created !== record) this.events.run(created)
   }
 
   /** The same of a run that another engine changed, which has told of it. */

@@ -165,7 +165,13 @@ export class Waitpoints {
         reject(waiter, error)
       })
     }
-    unawaited(() => chain(waiter.read(token), deliver), fail)
+    try {
+      const settlement = waiter.read(token)
+      if (isPromise(settlement)) settlement.then(deliver, fail)
+      else deliver(settlement)
+    } catch (error) {
+      fail(error)
+    }
     if (waiter.isSettled) return
     addTo(this.#undelivered, token.id, waiter)
   }
