@@ -19,6 +19,11 @@ export class WireRecord {
     return this.#fields[name] ?? undefined
   }
 
+  /** A value of a user's: of these, null is one. */
+  json(name: string): unknown {
+    return this.#fields[name]
+  }
+
   text(name: string): string | undefined {
     const value = this.value(name)
     return typeof value === 'string' ? value : undefined

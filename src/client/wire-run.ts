@@ -15,7 +15,7 @@ interface RunValues {
 
 /** A run as the API shows it in a list: with the values it has there. */
 export function readListedRun(wire: WireRecord): Run {
-  return readApiRun(wire, { payload: wire.value('payload'), output: wire.value('output') })
+  return readApiRun(wire, { payload: wire.json('payload'), output: wire.json('output') })
 }
 
 /** A run as the API shows it; values that were too large for the answer are fetched. */
@@ -26,7 +26,7 @@ export async function readRetrievedRun(
 ): Promise<RetrievedRun> {
   const value = async (name: string): Promise<unknown> => {
     const url = wire.text(`${name}PresignedUrl`)
-    return url === undefined ? wire.value(name) : packets.download(url, signal)
+    return url === undefined ? wire.json(name) : packets.download(url, signal)
   }
   const values = { payload: await value('payload'), output: await value('output') }
   return { ...readApiRun(wire, values), waitingOn: wire.records('waitingOn').map(readWait) }

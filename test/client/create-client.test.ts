@@ -68,6 +68,32 @@ describe('createClient', () => {
     expect([output, await run.outcome()]).toEqual(['Bye Ada', expect.objectContaining({ ok: true, output })])
   })
 
+  it.each([null, 0, '', false, [null], { a: null }])(
+    'brings %j as it is: as payload, output, answer to a token and chunk',
+    async (value) => {
+      const echo = task({
+        id: 'echo',
+        run: async (payload: unknown, { streams, wait, ctx }) => {
+          await streams.append('echoes', payload)
+          const answer = await wait.forToken(await wait.createToken({ tags: ctx.run.id })).unwrap()
+          return answer
+        },
+      })
+      await using t = await reachedEngine({ tasks: [echo] })
+      const { runs, tasks, wait, streams } = t.client
+      const run = await tasks.trigger<typeof echo>('echo', value)
+      await t.clock.settle()
+      const [token] = (await wait.listTokens({ tags: run.id })).data
+      await wait.completeToken(token!, value)
+      expect(await run.result()).toEqual(value)
+      const seen = { payload: value, output: value }
+      expect(await runs.retrieve(run)).toMatchObject(seen)
+      for await (const shown of runs.subscribeToRun(run)) expect(shown).toMatchObject(seen)
+      expect(await wait.retrieveToken(token!)).toMatchObject({ output: value })
+      expect(await collect(streams.read(run, 'echoes'))).toEqual([value])
+    },
+  )
+
   it('tells who won a token', async () => {
     await using t = await reachedEngine()
     const { wait } = t.client
