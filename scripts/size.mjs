@@ -5,7 +5,7 @@ import { build } from 'esbuild'
 
 // For `waitpoint` the goal is 15,000; ARCHITECTURE.md says what is in the way. Until then: no growth that nobody decided.
 // The client is for pages: it must bundle for a browser. Its goal is 8,000; checks, durations and event streams are half of it.
-const LIMITS = { '.': 46_300, './client': 17_000 }
+const LIMITS = { '.': 46_400, './client': 17_000 }
 const IN_BROWSERS = ['./client']
 
 const { exports, peerDependencies = {} } = JSON.parse(readFileSync('package.json', 'utf8'))

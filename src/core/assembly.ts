@@ -143,11 +143,12 @@ export class Assembly {
     })
   }
 
-  #makeExecutor({ maxInterruptions, execute }: EngineSettings, engine: object): Executor {
+  #makeExecutor({ maxInterruptions, execute, leaseMs }: EngineSettings, engine: object): Executor {
     return new Executor({
       ...this.#parts(),
       engine,
       maxInterruptions,
+      leaseMs,
       execute,
       slots: this.slots,
       tools: (scope) => new AttemptTools(this.current, scope),

@@ -10,14 +10,14 @@ import type { TaskRegistry } from './task-definition.ts'
 import type { Ticker } from './ticker.ts'
 
 const CLAIM_LIMIT = 256
-/** Longer than this no answer takes unless somebody stood still, and others may have gone on meanwhile. */
-const LATE_MS = 1_000
 const SETTLED = Promise.resolve()
 
 export interface ClaimerOptions {
   readonly host: Host
   readonly tasks: TaskRegistry
   readonly maxInterruptions: number
+  /** Who does not hear of storage for so long has lost its runs to others. */
+  readonly leaseMs: number
   /** Without it nothing is claimed. */
   readonly execute: boolean
   readonly slots: Slots
@@ -28,8 +28,8 @@ export interface ClaimerOptions {
 export interface ClaimerEvents {
   /** A run is to be executed here. */
   readonly start: (record: RunRecord) => void
-  /** It would have been, but is over or somebody else's already. */
-  readonly gone: (record: RunRecord) => void
+  /** It would have been, but was canceled: it still has a slot. */
+  readonly canceled: (record: RunRecord) => void
 }
 
 /** Asks storage for runs to execute, as many as there are slots for. */
@@ -52,6 +52,8 @@ export class Claimer {
   #mayHaveMore = false
   /** Runs that something happened to while the answer was not known. */
   readonly #changed = new Set<string>()
+  /** Something may have happened to any. */
+  #isLost = false
 
   constructor(options: ClaimerOptions, events: ClaimerEvents) {
     this.#options = options
@@ -80,6 +82,11 @@ export class Claimer {
   /** A run that does not execute here was canceled, or changed otherwise: a claim that is out may have had it before. */
   changed(runId: string): void {
     if (this.#unanswered !== undefined) this.#changed.add(runId)
+  }
+
+  /** What changed was not told. */
+  lost(): void {
+    this.#isLost = this.#unanswered !== undefined
   }
 
   #claim(): void {
@@ -117,38 +124,52 @@ export class Claimer {
     )
   }
 
-  #claimed(claimed: RunClaimed, claim: RunClaim): void | Promise<void> {
-    const isLate = this.#options.host.now() - claim.now > LATE_MS
-    if (!isLate && this.#changed.size === 0) return this.#begin(claimed.runs, claimed, claim)
-    return this.#unchanged(claimed.runs, isLate).then((runs) => this.#begin(runs, claimed, claim))
+  #claimed({ runs, ended }: RunClaimed, claim: RunClaim): void | Promise<void> {
+    this.#mayHaveMore ||= runs.length === claim.limit
+    this.#options.journal.runs(ended)
+    return this.#take(runs, claim)
   }
 
-  #begin(runs: readonly RunRecord[], claimed: RunClaimed, { by, limit }: RunClaim): void {
-    const { host, slots, journal } = this.#options
+  /** Starts runs that nothing has happened to since `now`; what something may have happened to is looked at first. */
+  #take(runs: readonly RunRecord[], { by, now }: Pick<RunClaim, 'by' | 'now'>): void | Promise<void> {
+    const { host, slots, leaseMs } = this.#options
+    // Under a name that has lost its lease since, they are somebody else's by now.
+    const areOurs = by === host.owner && !host.isClosed
+    const isLate = this.#isLost || host.now() - now > leaseMs / 3
+    if (areOurs && (isLate || this.#changed.size > 0)) {
+      const doubtful = runs.filter(({ id }) => isLate || this.#changed.has(id))
+      const lookedAt = host.now()
+      if (doubtful.length > 0)
+        return this.#look(doubtful).then((gone) =>
+          this.#take(
+            runs.filter((record) => !gone.has(record)),
+            { by, now: lookedAt },
+          ),
+        )
+    }
     this.#end()
     this.#unanswered = undefined
-    this.#changed.clear()
-    this.#mayHaveMore ||= claimed.runs.length === limit
-    journal.runs(claimed.ended)
-    // Under a name that has lost its lease since, they are somebody else's by now.
-    if (by === host.owner) for (const record of runs) this.#events.start(record)
+    this.#forget()
+    if (areOurs) for (const record of runs) this.#events.start(record)
     slots.endClaim()
     if (this.#mayHaveMore) this.poke()
   }
 
-  /** Those that are still as they were handed over. */
-  async #unchanged(runs: readonly RunRecord[], isLate: boolean): Promise<readonly RunRecord[]> {
-    const doubtful = runs.filter(({ id }) => isLate || this.#changed.has(id))
-    if (doubtful.length === 0) return runs
-    for (const { id } of doubtful) this.#changed.delete(id)
+  /** Those that are not as they were handed over any more. */
+  async #look(runs: readonly RunRecord[]): Promise<ReadonlySet<RunRecord>> {
+    this.#forget()
     const { storage } = this.#options.host
-    const found = await Promise.all(doubtful.map(async ({ id }) => storage.runs.get(id)))
-    const gone = new Set(doubtful.filter((record, at) => !isSame(record, found[at])))
-    for (const record of gone) this.#events.gone(record)
-    return this.#unchanged(
-      runs.filter((record) => !gone.has(record)),
-      false,
-    )
+    const found = await Promise.all(runs.map(async ({ id }) => storage.runs.get(id)))
+    for (const [at, { epoch }] of runs.entries()) {
+      const record = found[at]
+      if (record?.status === 'CANCELED' && record.epoch === epoch + 1) this.#events.canceled(record)
+    }
+    return new Set(runs.filter((record, at) => !isSame(record, found[at])))
+  }
+
+  #forget(): void {
+    this.#changed.clear()
+    this.#isLost = false
   }
 
   /** Whoever waits for it goes on in a microtask, when its runs have been started. */

@@ -45,7 +45,7 @@ export class Executor {
     this.#times = new AttemptTimes(host)
     this.#claimer = new Claimer(options, {
       start: (record) => this.#start(record),
-      gone: (record) => this.#report(() => this.#giveSlotBack(record), record.id),
+      canceled: (record) => this.#report(() => this.#giveSlotBack(record), record.id),
     })
     this.#ending = new AttemptEnding({
       host,
@@ -139,6 +139,11 @@ export class Executor {
     if (record?.status === 'DELAYED' && record.wakeAt !== undefined) this.delayed(record.id, record.wakeAt)
   }
 
+  /** What changed elsewhere was not told: a look at everything follows, but not at what is being claimed. */
+  lost(): void {
+    this.#claimer.lost()
+  }
+
   /** The record of a run changed elsewhere: was it canceled, or rescheduled? */
   changedElsewhere(runId: string): void {
     const scope = this.#scopes.get(runId)
@@ -184,8 +189,9 @@ export class Executor {
     return this.#abort(scope, new RunCanceledError(record.id))
   }
 
-  /** Whoever canceled the run may not have seen what it had begun to wait for. */
+  /** Whoever canceled the run may not have seen what it had begun to wait for. An engine that closes does nothing more. */
   cancelChildren(runId: string, waited: readonly string[]): void {
+    if (this.#options.host.isClosing) return
     this.#report(() => this.#options.cancelChildren(runId, waited), runId)
   }
 
@@ -235,15 +241,15 @@ export class Executor {
     return chain(this.#options.streams.stop(scope), () => {
       const isCurrent = this.#scopes.get(scope.id) === scope
       this.#leave(scope)
-      if (isCurrent && scope.record.status === 'CANCELED') return this.#giveSlotBack(scope)
+      if (isCurrent && scope.record.status === 'CANCELED') return this.#giveSlotBack(scope.record)
     })
   }
 
   /** A canceled run keeps its slot, for a while, until its function has settled. */
-  #giveSlotBack({ id }: { readonly id: string }): Awaitable<void> {
+  #giveSlotBack({ id, epoch }: RunRecord): Awaitable<void> {
     const { host } = this.#options
     if (host.isClosed) return
-    const expected = { status: ['CANCELED'] as const }
+    const expected = { status: ['CANCELED'] as const, epoch }
     const change = { slot: false, slotUntil: undefined }
     const updated = host.storage.runs.update({ id, expected, change, by: host.owner, now: host.now() })
     return chain(updated, () => {

@@ -51,6 +51,7 @@ export class StorageNews {
       case 'waits':
         return this.#wake(hint.runIds)
       case 'any':
+        executor.lost()
         return ticker.lookAtAll()
       case 'queue':
         slots.retry()
