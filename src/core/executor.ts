@@ -147,8 +147,10 @@ export class Executor {
   /** The record of a run changed elsewhere: was it canceled, or rescheduled? */
   changedElsewhere(runId: string): void {
     const scope = this.#scopes.get(runId)
-    if (scope === undefined) this.#claimer.changed(runId)
-    if ((scope === undefined || scope.isEnded) && !this.#delayed.has(runId)) return
+    if (scope === undefined || scope.isEnded) {
+      this.#claimer.changed(runId)
+      if (!this.#delayed.has(runId)) return
+    }
     const ask = (): Awaitable<void> =>
       chain(this.#options.host.storage.runs.get(runId), (record) => {
         if (record?.status !== 'DELAYED') this.#notDelayed(runId)
@@ -183,8 +185,10 @@ export class Executor {
   canceled(record: RunRecord): readonly string[] {
     this.#delayed.remove(record.id)
     const scope = this.#scopes.get(record.id)
-    if (scope === undefined) this.#claimer.changed(record.id)
-    if (scope === undefined || scope.isEnded) return []
+    if (scope === undefined || scope.isEnded) {
+      this.#claimer.changed(record.id)
+      return []
+    }
     learn(scope, record)
     return this.#abort(scope, new RunCanceledError(record.id))
   }
