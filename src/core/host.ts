@@ -75,8 +75,7 @@ export class Host {
   }
 
   /**
-   * Opens the engine with the first call. A storage that cannot be opened is tried again with the next one; what fails
-   * after that stays what every call gets.
+   * Opens the engine with the first call. What fails is tried again with the next one; a storage that is open stays so.
    */
   open(start: () => Awaitable<void>): Awaitable<void> {
     if (this.#isClosed || (this.#isClosing && currentScope() === undefined)) throw this.closedError()
@@ -116,13 +115,12 @@ export class Host {
     }
   }
 
-  /** Unless the storage is open: then what followed has begun, and cannot begin once more. */
   #forget(opening: Opening): void {
-    if (!this.#holdsStorage && this.#opening === opening) this.#opening = undefined
+    if (this.#opening === opening) this.#opening = undefined
   }
 
   #begin(start: () => Awaitable<void>): Awaitable<void> {
-    return chain(this.storage.open(), () => {
+    return chain(this.#holdsStorage ? undefined : this.storage.open(), () => {
       this.#holdsStorage = true
       return chain(correctClockAtOpen(this.clock, this.storage), () => this.#opened(start))
     })

@@ -1,6 +1,6 @@
 import type { CancelTimer } from '../contract/clock.ts'
 import type { NextDue, TickResult } from '../contract/storage.ts'
-import { chain, unawaited } from '../primitives/awaitable.ts'
+import { chain, isPromise, unawaited } from '../primitives/awaitable.ts'
 import { correctClock } from './clock-correction.ts'
 import { type Host, meetsMachines } from './host.ts'
 
@@ -48,9 +48,19 @@ export class Ticker {
     this.#events = events
   }
 
-  /** Takes the lease and learns what is due. */
+  /** Takes the lease and learns what is due. One that fails can be started again; until then it does nothing. */
   start(): void | Promise<void> {
-    return this.#tick()
+    const failed = (error: unknown): never => {
+      this.#isTicking = false
+      this.#upkeepAt(Infinity)
+      throw error
+    }
+    try {
+      const done = this.#tick()
+      return isPromise(done) ? done.catch(failed) : done
+    } catch (error) {
+      return failed(error)
+    }
   }
 
   stop(): void {

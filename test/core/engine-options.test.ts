@@ -105,28 +105,21 @@ describe('createEngine', () => {
     engine.wait.createToken(),
   ]
 
-  it.each(['settings.getOrInsert', 'tick'] as const)(
-    'rejects every call with what is wrong with its storage: %s',
+  it.each(['open', 'settings.getOrInsert', 'tick', 'runs.list'] as const)(
+    'tries once for all calls that come first to open, and again with the next one, when storage fails at %s',
     async (name) => {
       const steered = steeredStorage(projectStorage())
       const failure = steered.fail(name)
-      const engine = createEngine({ tasks: [plain], storage: steered.storage, clock: testClock() })
+      const clock = testClock()
+      await using engine = createEngine({ tasks: [plain], storage: steered.storage, clock })
       for (const call of firstCalls(engine)) expect(await rejection(call)).toBe(failure)
-      expect(await rejection(engine.ready())).toBe(failure)
-      await engine.close()
-      expect(steered.calls.filter((call) => call === name)).toHaveLength(1)
+      if (name !== 'runs.list') expect(clock.pending()).toEqual([])
+      const run = await engine.trigger(plain, undefined)
+      await run.result()
+      expect((await engine.runs.retrieve(run.id)).id).toBe(run.id)
+      expect(steered.calls.filter((call) => call === 'open')).toHaveLength(name === 'open' ? 2 : 1)
     },
   )
-
-  it('tries once for all calls that come first to open its storage, and again with the next one', async () => {
-    const steered = steeredStorage(projectStorage())
-    const failure = steered.fail('open')
-    await using engine = createEngine({ tasks: [plain], storage: steered.storage, clock: testClock() })
-    for (const call of firstCalls(engine)) expect(await rejection(call)).toBe(failure)
-    const run = await engine.trigger(plain, undefined)
-    expect((await engine.runs.retrieve(run.id)).id).toBe(run.id)
-    expect(steered.calls.filter((call) => call === 'open')).toHaveLength(2)
-  })
 
   it('rejects every call with what a synchronous storage throws, until it can be opened', async () => {
     let isThere = false
