@@ -129,7 +129,7 @@ describe('retrieving a run', () => {
     }))
 
   it('takes an access token for the run, its task or one of its tags; for any other it is 403, whether there is one or not', () =>
-    onBench(async ({ handler, engine, clock }) => {
+    onBench(async ({ handler, engine, clock, start }) => {
       const mine = await engine.trigger(echo, 1, { tags: ['a', 'b'] })
       const other = { id: await start(fails) }
       const scopes = ['read:tags:b', 'read:tasks:echo', `read:runs:${mine.id}`]
