@@ -1,6 +1,7 @@
 // `node scripts/stalled.mjs npm test -- --project core`: the same on a machine that has other things to do. Whatever the
 // command starts, and what that starts, stands still now and then, for up to WAITPOINT_STALL_MS (default: 600). Linux only.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
@@ -9,7 +10,9 @@ if (command === undefined) throw new Error('Cannot stall nothing: name a command
 const mostMs = Number(process.env.WAITPOINT_STALL_MS ?? 600)
 
 const child = spawn(command, args, { stdio: 'inherit' })
-const ended = new Promise((resolve) => child.on('exit', (code, signal) => resolve(code ?? signal)))
+const ended = once(child, 'exit')
+// The command gets it as well, and ends: until then nothing may be left standing still.
+process.on('SIGINT', () => undefined)
 
 /** The parent of every process, by id; those that stand still, or are dead, not. */
 const parents = () =>
@@ -34,12 +37,11 @@ const descendants = () => {
   return [...all.keys()].filter((id) => id !== child.pid && isOurs(id))
 }
 
-/** False when there is no such process any more. */
 const signal = (id, name) => {
   try {
-    return process.kill(id, name)
+    process.kill(id, name)
   } catch {
-    return false
+    // It has ended meanwhile.
   }
 }
 

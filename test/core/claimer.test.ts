@@ -73,6 +73,14 @@ class Scene implements AsyncDisposable {
     return goOn
   }
 
+  /** Another engine begins what the one that claims has claimed, which hears of nothing meanwhile. */
+  async takeOver(): Promise<{ readonly heir: TestEngine; readonly goOn: () => void }> {
+    const heir = await this.engine('heir')
+    const goOn = await this.standStill('1m')
+    await until(() => this.begun.length > 0)
+    return { heir, goOn }
+  }
+
   toldOf(id: string): string[] {
     return this.told.filter((line) => line.startsWith(id)).map((line) => line.slice(id.length + 1))
   }
@@ -150,9 +158,7 @@ describe('a run that is claimed, of which the engine that claims has not heard y
   it('does not begin when somebody else has taken it over', async () => {
     await using t = await Scene.open(() => false)
     const { id, answer } = await t.claimed('first')
-    const heir = await t.engine('heir')
-    const goOn = await t.standStill('1m')
-    await until(() => t.begun.length > 0)
+    const { heir, goOn } = await t.takeOver()
     answer()
     await turn()
     goOn()
@@ -168,9 +174,7 @@ describe('a run that is claimed, of which the engine that claims has not heard y
     const look = t.steering.holdAnswer('runs.get')
     answer()
     await until(() => t.steering.calls.includes('runs.get'))
-    await t.engine('heir')
-    const goOn = await t.standStill('1m')
-    await until(() => t.begun.length > 0)
+    const { goOn } = await t.takeOver()
     look()
     await turn()
     goOn()
@@ -181,9 +185,7 @@ describe('a run that is claimed, of which the engine that claims has not heard y
   it('leaves its slot to who has taken it over, also when it is canceled there', async () => {
     await using t = await Scene.open(() => false)
     const { id, answer } = await t.claimed('long first')
-    const heir = await t.engine('heir')
-    const goOn = await t.standStill('1m')
-    await until(() => t.begun.length > 0)
+    const { heir, goOn } = await t.takeOver()
     await heir.engine.tasks.trigger<Narrow>('narrow', 'second')
     await heir.engine.runs.cancel(id)
     answer()

@@ -1,5 +1,8 @@
 import { startPostgres } from './server.ts'
-import { slowWire } from './slow-wire.ts'
+import { Wire } from './wire.ts'
+
+/** How many of the things that are sent over a wire that lags are held up. */
+const SHARE = 0.2
 
 /**
  * Before any of the tests on Postgres: one server for the whole run of the tests, that whoever asks finds in
@@ -10,9 +13,12 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
   if (process.env['WAITPOINT_POSTGRES_URL'] !== undefined) return undefined
   const server = await startPostgres()
   const lagMs = Number(process.env['WAITPOINT_POSTGRES_LAG_MS'] ?? 0)
-  process.env['WAITPOINT_POSTGRES_URL'] = lagMs > 0 ? await slowWire(server.url, lagMs) : server.url
+  const held = (): number => (Math.random() < SHARE ? Math.random() * lagMs : 0)
+  const wire = lagMs > 0 ? await Wire.to(server.url, { lagMs: held }) : undefined
+  process.env['WAITPOINT_POSTGRES_URL'] = (wire ?? server).url
   return async () => {
     delete process.env['WAITPOINT_POSTGRES_URL']
+    await wire?.[Symbol.asyncDispose]()
     await server[Symbol.asyncDispose]()
   }
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { pauseReal } from '../../../src/storage/real-timer.ts'
 import { withoutNotifications } from './messages.ts'
 
 /** What a wire does with the next thing that is sent over it: a question of a client, an answer of the server. */
@@ -10,6 +11,8 @@ export interface WireOptions {
   readonly fate?: (sent: 'question' | 'answer') => Fate
   /** Swallows what others notify of. */
   readonly isDeaf?: () => boolean
+  /** Asked for everything that is sent: for how many milliseconds it is held up, and what follows it. Default: nothing is. */
+  readonly lagMs?: () => number
 }
 
 /** What is between clients and the server: a port of its own, on which connections are cut at the worst moments. */
@@ -61,7 +64,7 @@ export class Wire implements AsyncDisposable {
   }
 
   #join(client: Socket): void {
-    const { fate = () => 'passes', isDeaf = () => false } = this.#options
+    const { fate = () => 'passes', isDeaf = () => false, lagMs } = this.#options
     const server = connect(Number(this.#target.port), this.#target.hostname)
     const cut = (): void => {
       if (this.#pairs.delete(cut)) this.cuts += 1
@@ -69,20 +72,34 @@ export class Wire implements AsyncDisposable {
       server.destroy()
     }
     this.#pairs.add(cut)
+    const [ask, answered] = [sender(server, lagMs), sender(client, lagMs)]
     let isLetIn = false
     const hear = withoutNotifications(isDeaf)
     client.on('data', (question) => {
       if (this.#silent.has(cut)) return
       if (isLetIn && fate('question') === 'is lost') cut()
-      else server.write(question)
+      else ask(question)
     })
     server.on('data', (answer) => {
       if (this.#silent.has(cut)) return
       if (isLetIn && fate('answer') === 'is lost') return cut()
       const heard = hear(answer)
       isLetIn ||= heard.isReady
-      if (heard.bytes.length > 0) client.write(heard.bytes)
+      if (heard.bytes.length > 0) answered(heard.bytes)
     })
     for (const end of [client, server]) end.on('error', cut).on('close', cut).setNoDelay()
+  }
+}
+
+/** Sends to one end, in order. */
+function sender(to: Socket, lagMs: (() => number) | undefined): (bytes: Uint8Array) => void {
+  if (lagMs === undefined) return (bytes) => to.write(bytes)
+  let sent = Promise.resolve()
+  return (bytes) => {
+    sent = sent.then(async () => {
+      const ms = lagMs()
+      if (ms > 0) await pauseReal(ms)
+      if (!to.destroyed) to.write(bytes)
+    })
   }
 }
