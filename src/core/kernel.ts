@@ -100,7 +100,7 @@ export class Kernel {
 
   #accepted<T>(scope: RunScope | undefined, answer: T | 'stale'): Awaitable<T> {
     if (answer !== 'stale') return answer
-    if (scope === undefined) throw new Error('Cannot write: nothing is stale outside of a run')
+    if (scope === undefined) throw new Error('Cannot write: storage asks for a fence outside of a run')
     return chain(this.parts.executor.refused(scope), (reason) => {
       throw reason
     })

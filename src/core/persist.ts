@@ -1,6 +1,6 @@
 import type { Awaitable } from '../contract/storage.ts'
 import { onAbort } from '../primitives/abort.ts'
-import { isPromise } from '../primitives/awaitable.ts'
+import { rescue } from '../primitives/awaitable.ts'
 import { createDeferred } from '../primitives/deferred.ts'
 import type { EventQueue } from './engine-events.ts'
 import type { Host } from './host.ts'
@@ -23,13 +23,7 @@ export function persist<T>(
   scope: RunScope,
   store: () => Awaitable<T>,
 ): Awaitable<T> {
-  const failed = (error: unknown): Promise<T> => persistLater(context, { scope, store, error })
-  try {
-    const answer = store()
-    return isPromise(answer) ? answer.catch(failed) : answer
-  } catch (error) {
-    return failed(error)
-  }
+  return rescue(store, (error) => persistLater(context, { scope, store, error }))
 }
 
 async function persistLater<T>(

@@ -1,6 +1,6 @@
 import type { CancelTimer } from '../contract/clock.ts'
 import type { NextDue, TickResult } from '../contract/storage.ts'
-import { chain, isPromise, unawaited } from '../primitives/awaitable.ts'
+import { chain, rescue, unawaited } from '../primitives/awaitable.ts'
 import { correctClock } from './clock-correction.ts'
 import { type Host, meetsMachines } from './host.ts'
 
@@ -50,17 +50,14 @@ export class Ticker {
 
   /** Takes the lease and learns what is due. One that fails can be started again; until then it does nothing. */
   start(): void | Promise<void> {
-    const failed = (error: unknown): never => {
-      this.#isTicking = false
-      this.#upkeepAt(Infinity)
-      throw error
-    }
-    try {
-      const done = this.#tick()
-      return isPromise(done) ? done.catch(failed) : done
-    } catch (error) {
-      return failed(error)
-    }
+    return rescue(
+      () => this.#tick(),
+      (error) => {
+        this.#isTicking = false
+        this.#upkeepAt(Infinity)
+        throw error
+      },
+    )
   }
 
   stop(): void {

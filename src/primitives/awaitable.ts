@@ -8,12 +8,20 @@ export function chain<T, U>(value: T | Promise<T>, next: (value: T) => U | Promi
   return isPromise(value) ? value.then(next) : next(value)
 }
 
-/** Does something that nobody awaits: what it throws or rejects with is told to `failed`. */
-export function unawaited(action: () => unknown, failed: (error: unknown) => void): void {
+/** Does something, and goes on with `failed` at once when it throws, or when it rejects. */
+export function rescue<T>(
+  action: () => T | Promise<T>,
+  failed: (error: unknown) => T | Promise<T>,
+): T | Promise<T> {
   try {
     const done = action()
-    if (isPromise(done)) done.catch(failed)
+    return isPromise(done) ? done.catch(failed) : done
   } catch (error) {
-    failed(error)
+    return failed(error)
   }
+}
+
+/** Does something that nobody awaits: what it throws or rejects with is told to `failed`. */
+export function unawaited(action: () => unknown, failed: (error: unknown) => void): void {
+  void rescue(action, failed)
 }
