@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findDriver } from '../src/storage/sqlite-driver.ts'
-import type { SqliteHandle } from '../src/storage/sqlite-handle.ts'
+import { findDriver } from '../src/storage/sqlite/driver.ts'
+import type { SqliteHandle } from '../src/storage/sqlite/handle.ts'
 
 /** The drivers that the tests of databases have, for a Node without one of its own. */
 const load = createRequire(join(process.cwd(), 'test/databases/'))

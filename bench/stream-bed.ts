@@ -3,10 +3,10 @@ import pDefer from 'p-defer'
 import { createEngine, task } from 'waitpoint'
 import type { Engine } from 'waitpoint'
 import { kernelOf } from '../src/core/engine.ts'
-import type { RunScope } from '../src/core/run-scope.ts'
-import { currentScope } from '../src/core/run-scope.ts'
-import { StreamChannel } from '../src/core/stream-channel.ts'
-import { StreamReader } from '../src/core/stream-reader.ts'
+import type { RunScope } from '../src/core/attempt/attempt.ts'
+import { currentScope } from '../src/core/attempt/attempt.ts'
+import { StreamChannel } from '../src/core/streams/channel.ts'
+import { StreamReader } from '../src/core/reading/stream-reader.ts'
 
 /** What an engine keeps of a stream unless it is told otherwise. */
 const HISTORY = { chunks: 10_000, bytes: 16 * 1_024 * 1_024 }

@@ -1,6 +1,6 @@
-export { ApiError } from './client/api-error.ts'
-export { createClient } from './client/create-client.ts'
-export type { Client } from './client/create-client.ts'
+export { ApiError } from './client/connection/api-error.ts'
+export { createClient } from './client/client.ts'
+export type { Client } from './client/client.ts'
 export type {
   AppendOptions,
   CallOptions,
@@ -10,13 +10,13 @@ export type {
   ClientTasks,
   ClientWait,
   RemoteRunHandle,
-} from './client/client-namespaces.ts'
-export type { ClientOptions } from './client/client-options.ts'
+} from './client/namespaces.ts'
+export type { ClientOptions } from './client/connection/options.ts'
 export {
   RunFailedError,
   StreamInterruptedError,
   StreamLaggedError,
   WaitpointError,
   WaitpointTimeoutError,
-} from './core/errors.ts'
-export type { ErrorCode } from './core/errors.ts'
+} from './api/errors.ts'
+export type { ErrorCode } from './api/errors.ts'

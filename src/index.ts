@@ -1,4 +1,4 @@
-export { systemClock } from './clock/system-clock.ts'
+export { systemClock } from './clock/system.ts'
 export type { CancelTimer, Clock, Hold, ReleaseHold, TimerAbout } from './contract/clock.ts'
 export type {
   ChunkRecord,
@@ -53,11 +53,11 @@ export type {
   TokenStore,
   Unsubscribe,
 } from './contract/storage.ts'
-export { metadata, once, runs, streams, tasks, wait } from './core/ambient.ts'
+export { metadata, once, runs, streams, tasks, wait } from './core/ambient/ambient.ts'
 export { createEngine } from './core/create-engine.ts'
-export type { CursorPage, CursorPagePromise } from './core/cursor-page.ts'
-export { task } from './core/define-task.ts'
-export type { EngineErrorEvent, EngineEvents } from './core/engine-events.ts'
+export type { CursorPage, CursorPagePromise } from './api/cursor-page.ts'
+export { task } from './core/ambient/define-task.ts'
+export type { EngineErrorEvent, EngineEvents } from './core/host/engine-events.ts'
 export type { EngineOptions } from './core/engine-options.ts'
 export type { CloseOptions, Engine, EngineStats } from './core/engine.ts'
 export {
@@ -69,12 +69,12 @@ export {
   SubtaskUnwrapError,
   WaitpointError,
   WaitpointTimeoutError,
-} from './core/errors.ts'
-export type { ErrorCode } from './core/errors.ts'
-export { idempotencyKeys } from './core/idempotency-keys.ts'
-export type { IdempotencyKeyOptions } from './core/idempotency-keys.ts'
-export type { RetentionOptions } from './core/retention.ts'
-export type { RetryOptions } from './core/retry.ts'
+} from './api/errors.ts'
+export type { ErrorCode } from './api/errors.ts'
+export { idempotencyKeys } from './core/ambient/idempotency-keys.ts'
+export type { IdempotencyKeyOptions } from './core/ambient/idempotency-keys.ts'
+export type { RetentionOptions } from './core/changes/retention.ts'
+export type { RetryOptions } from './api/retry.ts'
 export type {
   AnyTask,
   BatchHandle,
@@ -96,8 +96,8 @@ export type {
   TasksNamespace,
   TriggerOptions,
   WaitingOn,
-} from './core/run.ts'
-export type { StandardSchemaV1 } from './core/standard-schema.ts'
+} from './api/run.ts'
+export type { StandardSchemaV1 } from './api/standard-schema.ts'
 export type {
   DefinedStream,
   MetadataNamespace,
@@ -106,7 +106,7 @@ export type {
   StreamOptions,
   StreamsNamespace,
   StreamSource,
-} from './core/stream.ts'
+} from './api/stream.ts'
 export type {
   HookContext,
   Namespaces,
@@ -116,7 +116,7 @@ export type {
   SchemaTaskOptions,
   Task,
   TaskOptions,
-} from './core/task.ts'
+} from './api/task.ts'
 export type {
   CompletedToken,
   CreatedToken,
@@ -133,6 +133,6 @@ export type {
   WaitPromise,
   WaitResult,
   WaitUntilOptions,
-} from './core/token.ts'
+} from './api/token.ts'
 export type { TransactionOptions } from './core/joined-transaction.ts'
-export { memoryStorage } from './storage/memory.ts'
+export { memoryStorage } from './storage/memory/memory.ts'

@@ -1,8 +1,8 @@
-export { postgresStorage } from './storage/postgres.ts'
-export type { PostgresOptions } from './storage/postgres-options.ts'
+export { postgresStorage } from './storage/postgres/postgres.ts'
+export type { PostgresOptions } from './storage/postgres/options.ts'
 export type {
   PostgresClient,
   PostgresPool,
   PostgresPoolClient,
   PostgresResult,
-} from './storage/postgres-pool.ts'
+} from './storage/postgres/pool.ts'

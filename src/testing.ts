@@ -1,4 +1,4 @@
-export type { ClockCalls } from './clock/clock-calls.ts'
+export type { ClockCalls } from './clock/virtual/calls.ts'
 export {
   ClockError,
   type ClockErrorCode,
@@ -8,33 +8,33 @@ export {
   StillBusyError,
   StuckError,
   VirtualTimeoutError,
-} from './clock/clock-errors.ts'
-export type { Goal } from './clock/goal.ts'
-export type { TestClock } from './clock/test-clock.ts'
-export type { TravelOptions, UntilOptions } from './clock/time-travel.ts'
-export type { FiredTimer, PendingTimer } from './clock/virtual-timers.ts'
-export type { WaitedToken, WaitingRun } from './clock/wait-graph.ts'
-export type { AnswerInstant } from './testing/answer-instant.ts'
+} from './clock/virtual/errors.ts'
+export type { Goal } from './clock/virtual/goal.ts'
+export type { TestClock } from './clock/test.ts'
+export type { TravelOptions, UntilOptions } from './clock/virtual/time-travel.ts'
+export type { FiredTimer, PendingTimer } from './clock/virtual/timers.ts'
+export type { WaitedToken, WaitingRun } from './clock/virtual/wait-graph.ts'
+export type { AnswerInstant } from './testing/fixture/answer-instant.ts'
 export {
   type ConformanceCase,
   type ConformanceOptions,
   type StorageConformance,
   storageConformance,
   StorageLawError,
-} from './testing/conformance/storage-conformance.ts'
+} from './testing/conformance/suite.ts'
 export { createTestEngine, type TestEngineOptions } from './testing/create-test-engine.ts'
-export type { TaskCall, TaskMock } from './testing/stand-ins.ts'
+export type { TaskCall, TaskMock } from './testing/fixture/stand-ins.ts'
 export { testClock, type TestClockOptions } from './testing/test-clock.ts'
-export type { TestEngine } from './testing/test-engine.ts'
+export type { TestEngine } from './testing/fixture/test-engine.ts'
 export { TestError, type TestErrorCode } from './testing/test-error.ts'
-export type { AnswerOptions, TokenByTag } from './testing/token-answers.ts'
+export type { AnswerOptions, TokenByTag } from './testing/fixture/token-answers.ts'
 export { explore, type ExploreOptions, type ExploreReport } from './testing/explore.ts'
 export type { ExplorationTools, ScheduleClock } from './testing/exploration/body-tools.ts'
 export { InjectedFault } from './testing/exploration/boundaries.ts'
 export type { WaitCoverage } from './testing/exploration/coverage.ts'
 export { type Decider, fifo, replay } from './testing/exploration/decider.ts'
 export { enumerate } from './testing/exploration/enumerate.ts'
-export { ExplorationError } from './testing/exploration/exploration-error.ts'
+export { ExplorationError } from './testing/exploration/error.ts'
 export { ProcessCrashedError } from './testing/exploration/mortal-iterable.ts'
 export { NobodyAskedError, type TokenFilter } from './testing/exploration/question-desk.ts'
 export { pct, random } from './testing/exploration/random-decider.ts'
@@ -51,7 +51,7 @@ export {
 } from './testing/exploration/trace.ts'
 export { type Invariant, InvariantViolation } from './testing/exploration/violation.ts'
 export type { Adapter, AdapterTools } from './testing/exploration/world.ts'
-export type { StorageOperation } from './testing/wrapped-storage.ts'
+export type { StorageOperation } from './testing/storages/wrapped.ts'
 export {
   type Answers,
   type OutcomeRow,

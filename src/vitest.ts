@@ -4,5 +4,5 @@ export {
   type TaskTest,
   type TaskTestBody,
   type TaskTestContext,
-} from './testing/task-test.ts'
-export { matchers, type RunMatchers } from './testing/vitest-matchers.ts'
+} from './testing/vitest/task-test.ts'
+export { matchers, type RunMatchers } from './testing/vitest/matchers.ts'

@@ -14,15 +14,15 @@ const sound = {
   'src/contract/clock.ts': `export interface Clock { now(): number; setTimeout: unknown }`,
   'src/primitives/ring-buffer.ts': `import ms from 'ms'\nexport const size = ms('1s')`,
   'src/primitives/id.ts': `import { size } from './ring-buffer.ts'\nexport const id = size`,
-  'src/clock/system-clock.ts': `import type { Clock } from '../contract/clock.ts'
+  'src/clock/system.ts': `import type { Clock } from '../contract/clock.ts'
     export const systemClock = (): Clock => ({ now: () => Date.now(), setTimeout })`,
   'src/core/engine.ts': `import { createHmac } from 'node:crypto'
     import { size } from '../primitives/ring-buffer.ts'
     /** Never calls Date.now() or new Date(). */
     export const at = (clock: { now(): number }) => [new Date(clock.now()), size, createHmac('sha256', 'setTimeout')]`,
   'src/core/create-engine.ts': `import { systemClock } from '../clock/system-clock.ts'\nexport const createEngine = systemClock`,
-  'src/core/errors.ts': `export class WaitpointError extends Error {}`,
-  'src/client/create-client.ts': `import { systemClock } from '../clock/system-clock.ts'
+  'src/api/errors.ts': `export class WaitpointError extends Error {}`,
+  'src/client/client.ts': `import { systemClock } from '../clock/system-clock.ts'
     import type { at } from '../core/engine.ts'
     import { WaitpointError } from '../core/errors.ts'
     export const createClient = (): [typeof at, unknown, unknown] => [systemClock, WaitpointError]`,
@@ -44,7 +44,7 @@ const broken: readonly (readonly [rule: string, path: string, text: string, prob
   ],
   [
     'a type import counts',
-    'src/clock/system-clock.ts',
+    'src/clock/system.ts',
     `import type { at } from '../core/engine.ts'`,
     'may see only clock, contract, primitives',
   ],
@@ -68,7 +68,7 @@ const broken: readonly (readonly [rule: string, path: string, text: string, prob
   ],
   [
     'storage does not see the clock',
-    'src/storage/memory.ts',
+    'src/storage/memory/memory.ts',
     `import { systemClock } from '../clock/system-clock.ts'`,
     'imports src/clock',
   ],
@@ -105,7 +105,7 @@ const broken: readonly (readonly [rule: string, path: string, text: string, prob
   ['a client loads nothing of Node', 'src/client/a.ts', `import { inspect } from 'node:util'`, 'no browser'],
   [
     'nor does what it shares with the engine',
-    'src/core/errors.ts',
+    'src/api/errors.ts',
     `import { at } from './engine.ts'`,
     'loads src/core/engine.ts',
   ],

@@ -1,4 +1,4 @@
-import type { SqliteHandle, SqliteStatement } from '../../src/storage/sqlite-handle.ts'
+import type { SqliteHandle, SqliteStatement } from '../../src/storage/sqlite/handle.ts'
 
 type Method = 'run' | 'get' | 'all'
 type Call = (...parameters: readonly unknown[]) => unknown

@@ -1,7 +1,7 @@
-import { StreamInterruptedError, StreamLaggedError, WaitpointError } from '../core/errors.ts'
-import { ApiError } from './api-error.ts'
-import { errorOf, readStoredError } from './wire-error.ts'
-import { WireRecord } from './wire-record.ts'
+import { StreamInterruptedError, StreamLaggedError, WaitpointError } from '../api/errors.ts'
+import { ApiError } from './connection/api-error.ts'
+import { errorOf, readStoredError } from './wire/error.ts'
+import { WireRecord } from './wire/record.ts'
 
 /** What a service says in the middle of a stream: an error of the engine, or one that connecting again may mend. */
 export function streamError(key: string, body: unknown): Error {

@@ -1,6 +1,6 @@
 import type { SegmentEnd } from '../contract/records.ts'
-import type { StreamChannel } from './stream-channel.ts'
-import type { StreamPipe } from './stream-pipe.ts'
+import type { StreamChannel } from './streams/channel.ts'
+import type { StreamPipe } from './streams/pipe.ts'
 
 /** A stream of one attempt: its channel, and the sources that are read into it. */
 export class AttemptStream {

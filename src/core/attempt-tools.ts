@@ -1,9 +1,9 @@
-import { contextOf } from './attempt.ts'
-import type { RunsNamespace, TasksNamespace } from './run.ts'
-import type { RunScope } from './run-scope.ts'
-import type { MetadataNamespace, StreamsNamespace } from './stream.ts'
-import type { Namespaces, RunContext, RunTools } from './task.ts'
-import type { WaitNamespace } from './token.ts'
+import { contextOf } from './execution/task-call.ts'
+import type { RunsNamespace, TasksNamespace } from '../api/run.ts'
+import type { RunScope } from './attempt/attempt.ts'
+import type { MetadataNamespace, StreamsNamespace } from '../api/stream.ts'
+import type { Namespaces, RunContext, RunTools } from '../api/task.ts'
+import type { WaitNamespace } from '../api/token.ts'
 
 /** The second argument of `run`: made for every attempt, worked out only when read. */
 export class AttemptTools implements RunTools {

@@ -1,6 +1,6 @@
 import type { TokenRecord } from '../contract/records.ts'
-import type { Credentials } from './credentials.ts'
-import type { CreatedToken } from './token.ts'
+import type { Credentials } from './host/credentials.ts'
+import type { CreatedToken } from '../api/token.ts'
 
 /**
  * What `createToken` answers: address and access token are computed when first read.

@@ -1,9 +1,9 @@
-import type { CurrentEngine } from './current-engine.ts'
-import { findEngine, noEngine } from './current-engine.ts'
-import type { CursorPagePromise } from './cursor-page.ts'
-import { cursorPages } from './cursor-page.ts'
-import type { Unwrappable } from './token.ts'
-import { rejectedWait } from './waiter.ts'
+import type { CurrentEngine } from './ambient/current-engine.ts'
+import { findEngine, noEngine } from './ambient/current-engine.ts'
+import type { CursorPagePromise } from '../api/cursor-page.ts'
+import { cursorPages } from '../api/cursor-page.ts'
+import type { Unwrappable } from '../api/token.ts'
+import { rejectedWait } from './waits/waiter.ts'
 
 /** Calls the engine that is found here; rejects where there is none, as everything that answers a promise does. */
 export function askEngine<T>(call: (engine: CurrentEngine) => Promise<T>): Promise<T> {

@@ -12,9 +12,9 @@ import {
   requireWhole,
   show,
 } from '../primitives/require.ts'
-import type { RetentionOptions } from './retention.ts'
-import type { AnyTask } from './run.ts'
-import type { StreamOptions } from './stream.ts'
+import type { RetentionOptions } from './changes/retention.ts'
+import type { AnyTask } from '../api/run.ts'
+import type { StreamOptions } from '../api/stream.ts'
 
 /** Options of `createEngine`; all have defaults. */
 export interface EngineOptions {

@@ -4,13 +4,13 @@ import { idOf } from '../primitives/reference.ts'
 import type { OptionNames } from '../primitives/require.ts'
 import { requireOptions } from '../primitives/require.ts'
 import { Assembly } from './assembly.ts'
-import { registerEngine, setDefaultEngine } from './current-engine.ts'
-import type { CurrentEngine } from './current-engine.ts'
-import type { EngineEvents } from './engine-events.ts'
+import { registerEngine, setDefaultEngine } from './ambient/current-engine.ts'
+import type { CurrentEngine } from './ambient/current-engine.ts'
+import type { EngineEvents } from './host/engine-events.ts'
 import type { EngineOptions } from './engine-options.ts'
 import { readEngineOptions } from './engine-options.ts'
-import type { EnginePorts } from './host.ts'
-import { Host } from './host.ts'
+import type { EnginePorts } from './host/host.ts'
+import { Host } from './host/host.ts'
 import type { Kernel } from './kernel.ts'
 import type {
   AnyTask,
@@ -20,10 +20,10 @@ import type {
   TaskPayload,
   TasksNamespace,
   TriggerOptions,
-} from './run.ts'
+} from '../api/run.ts'
 import { shutDown } from './shutdown.ts'
-import type { MetadataNamespace, StreamsNamespace } from './stream.ts'
-import type { Duration, WaitNamespace } from './token.ts'
+import type { MetadataNamespace, StreamsNamespace } from '../api/stream.ts'
+import type { Duration, WaitNamespace } from '../api/token.ts'
 
 /** What an engine is doing at this moment. */
 export interface EngineStats {

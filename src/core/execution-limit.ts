@@ -1,5 +1,5 @@
 import type { CancelTimer } from '../contract/clock.ts'
-import type { Host } from './host.ts'
+import type { Host } from './host/host.ts'
 
 /** The time an attempt may execute: it runs while the attempt holds a slot, and stands still while it is parked. */
 export class ExecutionLimit {

@@ -1,5 +1,5 @@
 import type { Storage } from '../contract/storage.ts'
-import { WaitpointError } from './errors.ts'
+import { WaitpointError } from '../api/errors.ts'
 
 /** A transaction of the caller's own that a call becomes part of. */
 export interface TransactionOptions {

@@ -1,5 +1,5 @@
 import type { RunStatus } from '../contract/records.ts'
-import { type ErrorCode, RunFailedError } from './errors.ts'
+import { type ErrorCode, RunFailedError } from '../api/errors.ts'
 
 /** A run that has ended, as far as its error tells of it. */
 export interface EndedRun {

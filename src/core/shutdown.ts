@@ -1,6 +1,6 @@
 import { createDeferred } from '../primitives/deferred.ts'
 import type { Assembly } from './assembly.ts'
-import { WaitpointError } from './errors.ts'
+import { WaitpointError } from '../api/errors.ts'
 
 /**
  * Ends an engine: no new work; what executes may go on for `drainMs`; then every attempt is aborted and fenced, its

@@ -5,7 +5,7 @@ import {
   requireSignal,
   requireWhole,
 } from '../primitives/require.ts'
-import type { ReadStreamOptions } from './stream.ts'
+import type { ReadStreamOptions } from '../api/stream.ts'
 
 const NAMES: OptionNames<ReadStreamOptions> = { signal: true, startIndex: true }
 

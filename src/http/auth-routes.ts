@@ -1,9 +1,9 @@
 import type { Hono } from 'hono'
-import { PUBLIC_CLAIMS, signAccessToken } from './access-token.ts'
-import { readJsonObject } from './json-body.ts'
+import { PUBLIC_CLAIMS, signAccessToken } from './access/token.ts'
+import { readJsonObject } from './requests/json-body.ts'
 import { addRoute } from './route.ts'
 import type { RouteContext } from './route-context.ts'
-import { refusingWrongInput } from './wrong-input.ts'
+import { refusingWrongInput } from './requests/wrong-input.ts'
 
 /** How a holder of a secret key gets public access tokens: what to sign them with itself, or a signed one. */
 export function addAuthRoutes(app: Hono, { gate, limits, kernel }: RouteContext): void {

@@ -1,4 +1,4 @@
-import { decodeText, parseJson } from './request-body.ts'
+import { decodeText, parseJson } from './requests/body.ts'
 import { Refusal } from './refusal.ts'
 
 /**

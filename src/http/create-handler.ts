@@ -1,13 +1,13 @@
 import { Hono } from 'hono'
 import { type Engine, kernelOf } from '../core/engine.ts'
-import { outsideRuns } from '../core/run-scope.ts'
+import { outsideRuns } from '../core/attempt/attempt.ts'
 import { type OptionNames, requireOptions, show } from '../primitives/require.ts'
-import { BatchStore } from './batch-store.ts'
-import { Gate } from './gate.ts'
+import { BatchStore } from './runs/batch-store.ts'
+import { Gate } from './access/gate.ts'
 import { type HandlerLimits, readLimits } from './limits.ts'
 import { type Connection, LiveRequest } from './live-request.ts'
 import { Refusal, refusalOf } from './refusal.ts'
-import { trustLength } from './request-body.ts'
+import { trustLength } from './requests/body.ts'
 import { createRoutes } from './routes.ts'
 
 /** Options of `createHandler`; all have defaults. */

@@ -1,5 +1,5 @@
-import { StreamInterruptedError, StreamLaggedError, type WaitpointError } from '../core/errors.ts'
-import { frameOf } from './sse-frame.ts'
+import { StreamInterruptedError, StreamLaggedError, type WaitpointError } from '../api/errors.ts'
+import { frameOf } from './events/sse-frame.ts'
 
 /**
  * The event that ends a stream before its time: `event: error`, with `code`, `message`, and where it goes on for who asks

@@ -1,6 +1,6 @@
 import { parseDuration } from '../primitives/duration.ts'
 import { type OptionNames, requireOptions, requireWhole, show } from '../primitives/require.ts'
-import type { Duration } from '../core/token.ts'
+import type { Duration } from '../api/token.ts'
 
 /** How often one credential may ask: as many requests at once, and as many in every such time. */
 export interface RateLimit {

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { ReleaseHold } from '../contract/clock.ts'
-import type { Host } from '../core/host.ts'
+import type { Host } from '../core/host/host.ts'
 
 /** The connection on which a request came, as far as its answer is concerned. */
 export interface Connection {

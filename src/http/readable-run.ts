@@ -1,8 +1,8 @@
 import type { RunRecord } from '../contract/records.ts'
-import type { Caller } from './caller.ts'
+import type { Caller } from './access/caller.ts'
 import { Refusal } from './refusal.ts'
 import type { RouteContext } from './route-context.ts'
-import { isPlausibleRunId, readAccesses } from './run-access.ts'
+import { isPlausibleRunId, readAccesses } from './runs/access.ts'
 
 /**
  * The record of a run, for whoever may read it; nothing when there is none.

@@ -1,5 +1,5 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { WaitpointError } from '../core/errors.ts'
+import { WaitpointError } from '../api/errors.ts'
 
 interface RefusalOptions extends ErrorOptions {
   readonly headers?: Readonly<Record<string, string>>

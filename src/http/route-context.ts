@@ -1,7 +1,7 @@
 import type { Engine } from '../core/engine.ts'
 import type { Kernel } from '../core/kernel.ts'
-import type { BatchStore } from './batch-store.ts'
-import type { Gate } from './gate.ts'
+import type { BatchStore } from './runs/batch-store.ts'
+import type { Gate } from './access/gate.ts'
 import type { Limits } from './limits.ts'
 
 /** What every group of routes is made of. */

@@ -1,9 +1,9 @@
 import type { RunUpdate, RunUpdated } from '../contract/storage.ts'
-import { isFinal, runTokenId } from './run-states.ts'
+import { isFinal, runTokenId } from '../contract/run-states.ts'
 import { orNull } from './sql-rows.ts'
-import { interruptStreams, STORED_RUN, storedRun } from './sqlite-run-rows.ts'
-import type { SqliteSession } from './sqlite-session.ts'
-import { dropWaits, settleWaits } from './sqlite-waits.ts'
+import { interruptStreams, STORED_RUN, storedRun } from './sqlite/run-rows.ts'
+import type { SqliteSession } from './sqlite/session.ts'
+import { dropWaits, settleWaits } from './sqlite/waits.ts'
 
 /** The ends of nearly all runs change nothing else. */
 const USUAL: ReadonlySet<string> = new Set(['status', 'outputJson', 'errorJson', 'finishedAt', 'slot'])

@@ -1,4 +1,4 @@
-import type { BoundStatement, SqlValue } from './sqlite-handle.ts'
+import type { BoundStatement, SqlValue } from './sqlite/handle.ts'
 
 /** A statement with plain parameters only, and which value each of them takes. */
 export interface PlainStatement {

@@ -1,9 +1,9 @@
 import type { RunUpdated } from '../contract/storage.ts'
 import { changedDraft, finalDraft } from './run-draft.ts'
-import { finishRun, moveRun, replaceRun, STORED_RUN, storedRun } from './sqlite-run-rows.ts'
-import type { SqliteSession } from './sqlite-session.ts'
-import type { Act } from './wait-book.ts'
-import { isFinal, startBy } from './run-states.ts'
+import { finishRun, moveRun, replaceRun, STORED_RUN, storedRun } from './sqlite/run-rows.ts'
+import type { SqliteSession } from './sqlite/session.ts'
+import type { Act } from './memory/wait-book.ts'
+import { isFinal, startBy } from '../contract/run-states.ts'
 
 /** Looks at the runs whose deadline is over, until `limit` of them have expired; answers those. */
 export function sweepRuns(session: SqliteSession, act: Act, limit: number): RunUpdated[] {

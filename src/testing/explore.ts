@@ -1,9 +1,9 @@
-import { systemClock } from '../clock/system-clock.ts'
+import { systemClock } from '../clock/system.ts'
 import { Coverage, type WaitCoverage } from './exploration/coverage.ts'
 import { type Decider, following, replay as replayOf } from './exploration/decider.ts'
 import { divergence } from './exploration/determinism.ts'
 import { enumerate } from './exploration/enumerate.ts'
-import { ExplorationError } from './exploration/exploration-error.ts'
+import { ExplorationError } from './exploration/error.ts'
 import { Progress } from './exploration/progress.ts'
 import { pct, random } from './exploration/random-decider.ts'
 import {

@@ -2,10 +2,10 @@ import {
   testClock as bareTestClock,
   type TestClock,
   type TestClockOptions as BareOptions,
-} from '../clock/test-clock.ts'
+} from '../clock/test.ts'
 import { requireObject } from '../primitives/require.ts'
-import { currentScope } from '../core/run-scope.ts'
-import { statements } from './statements.ts'
+import { currentScope } from '../core/attempt/attempt.ts'
+import { statements } from './storages/statements.ts'
 
 /** Options of `testClock`; all have defaults. */
 export type TestClockOptions = Omit<BareOptions, 'currentRun' | 'io'>

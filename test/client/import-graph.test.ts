@@ -5,7 +5,7 @@ import { loadedBy } from '../support/loaded.ts'
 describe('what a client needs', () => {
   it('is little of ours, no engine, and nothing of Node', async () => {
     const loaded = [...loadedBy('src/client.ts')]
-    expect(loaded).toContain('src/client/create-client.ts')
+    expect(loaded).toContain('src/client/client.ts')
     expect(loaded.filter((path) => path.startsWith('node:'))).toEqual([])
     expect(loaded.filter((path) => !path.startsWith('src/')).sort()).toEqual([
       'eventsource-parser',
@@ -13,9 +13,9 @@ describe('what a client needs', () => {
       'p-defer',
     ])
     expect(loaded.filter((path) => path.startsWith('src/core/')).sort()).toEqual([
-      'src/core/cursor-page.ts',
-      'src/core/errors.ts',
-      'src/core/retry.ts',
+      'src/api/cursor-page.ts',
+      'src/api/errors.ts',
+      'src/api/retry.ts',
       'src/core/run-failure.ts',
       'src/core/run-status.ts',
       'src/core/stream-reading.ts',

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { SqliteHandle } from '../../src/storage/sqlite-handle.ts'
+import type { SqliteHandle } from '../../src/storage/sqlite/handle.ts'
 
 type Database = new (path: string) => SqliteHandle
 

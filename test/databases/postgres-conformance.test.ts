@@ -2,7 +2,7 @@ import { afterAll, describe, it } from 'vitest'
 import type { Storage } from 'waitpoint'
 import { type PostgresPool, postgresStorage } from 'waitpoint/postgres'
 import { storageConformance } from 'waitpoint/testing'
-import { emptySchema } from '../../src/testing/schema-lender.ts'
+import { emptySchema } from '../../src/testing/storages/schema-lender.ts'
 import { freshSchema, testPool } from './postgres-schemas.ts'
 
 type Query = PostgresPool['query']

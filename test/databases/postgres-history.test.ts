@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkTokenHistory } from '../../src/testing/token-history.ts'
+import { checkTokenHistory } from '../../src/testing/conformance/token-history.ts'
 import { seededRandom } from '../../src/clock/seeded-random.ts'
 import { temporaryFolder } from './drivers.ts'
 import { DEADLINE, historiesIn } from './kill/history.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { PostgresPoolClient } from '../../src/storage/postgres-pool.ts'
-import { SchemaNames } from '../../src/testing/schema-names.ts'
+import type { PostgresPoolClient } from '../../src/storage/postgres/pool.ts'
+import { SchemaNames } from '../../src/testing/storages/schema-names.ts'
 import { testPool, type TestPool } from './postgres-schemas.ts'
 
 const PREFIX = `names_${process.pid}`

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { migrate } from '../../src/storage/postgres-schema.ts'
-import type { PostgresClient } from '../../src/storage/postgres-pool.ts'
+import { migrate } from '../../src/storage/postgres/schema.ts'
+import type { PostgresClient } from '../../src/storage/postgres/pool.ts'
 import { freshSchema, testPool } from './postgres-schemas.ts'
 
 describe('migrate', () => {

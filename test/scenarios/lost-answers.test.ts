@@ -3,7 +3,7 @@ import { type AnyTask, memoryStorage, once, type Task, task, wait } from 'waitpo
 import { createTestEngine, type TestEngine, testClock } from 'waitpoint/testing'
 import type { Storage } from '../../src/contract/storage.ts'
 import { createDeferred } from '../../src/primitives/deferred.ts'
-import { alwaysAsync } from '../../src/testing/async-storage.ts'
+import { alwaysAsync } from '../../src/testing/storages/async.ts'
 import { abandonable } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { type SteeredStorage, steeredStorage } from '../support/steered-storage.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Engine, RunTools, StreamInterruptedError } from 'waitpoint'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
-import type { TestEngine } from '../../src/testing/test-engine.ts'
+import type { TestEngine } from '../../src/testing/fixture/test-engine.ts'
 import { testClock } from '../../src/testing/test-clock.ts'
 import { abandonable, projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'

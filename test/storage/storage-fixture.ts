@@ -16,7 +16,7 @@ import type {
   TokenAwaited,
   TokenSettled,
 } from '../../src/contract/storage.ts'
-import { memoryStorage } from '../../src/storage/memory.ts'
+import { memoryStorage } from '../../src/storage/memory/memory.ts'
 import {
   manualToken as sampleToken,
   queuedRun as sampleRun,

@@ -1,10 +1,10 @@
 import type { CancelTimer, ReleaseHold } from '../../src/contract/clock.ts'
 import type { Storage } from '../../src/contract/storage.ts'
-import type { TestClock } from '../../src/clock/test-clock.ts'
-import { memoryStorage } from '../../src/storage/memory.ts'
-import { alwaysAsync } from '../../src/testing/async-storage.ts'
-import { chosenStorage } from '../../src/testing/chosen-storage.ts'
-import { wrapStorage } from '../../src/testing/wrapped-storage.ts'
+import type { TestClock } from '../../src/clock/test.ts'
+import { memoryStorage } from '../../src/storage/memory/memory.ts'
+import { alwaysAsync } from '../../src/testing/storages/async.ts'
+import { chosenStorage } from '../../src/testing/storages/chosen.ts'
+import { wrapStorage } from '../../src/testing/storages/wrapped.ts'
 
 /** The storage of this project, as createTestEngine makes it, for tests that share one. */
 export function projectStorage(): Storage {

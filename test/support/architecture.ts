@@ -17,7 +17,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 /** The composition roots are the places that know the defaults. */
 const COMPOSITION_ROOTS: Readonly<Record<string, readonly string[]>> = {
   'src/core/create-engine.ts': ['clock', 'storage'],
-  'src/client/create-client.ts': ['clock'],
+  'src/client/client.ts': ['clock'],
 }
 
 /** What a client shares with the engine at run time: of all else in core it sees the types. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 /** One `@example` of a doc comment, with what it may use. */
 export interface CommentExample {
-  /** Where its code starts: `src/core/task.ts:12`. */
+  /** Where its code starts: `src/api/task.ts:12`. */
   readonly place: string
   /** A module: the example after its imports. */
   readonly code: string

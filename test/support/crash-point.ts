@@ -1,8 +1,8 @@
-import type { TestClock } from '../../src/clock/test-clock.ts'
+import type { TestClock } from '../../src/clock/test.ts'
 import type { CancelTimer, ReleaseHold } from '../../src/contract/clock.ts'
 import type { Storage } from '../../src/contract/storage.ts'
 import { createDeferred } from '../../src/primitives/deferred.ts'
-import { wrapStorage } from '../../src/testing/wrapped-storage.ts'
+import { wrapStorage } from '../../src/testing/storages/wrapped.ts'
 import { abandonable } from './abandon.ts'
 
 /** Where a process dies: before its `call`-th storage call takes effect, or after that and before it is answered. */

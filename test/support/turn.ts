@@ -1,4 +1,4 @@
-import { statements } from '../../src/testing/statements.ts'
+import { statements } from '../../src/testing/storages/statements.ts'
 
 /** One turn of the event loop; on a storage that is not in this process with all that it answers to what was asked by then. */
 export async function turn(): Promise<void> {

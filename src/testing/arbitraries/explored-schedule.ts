@@ -1,5 +1,5 @@
 import { following } from '../exploration/decider.ts'
-import { ExplorationError } from '../exploration/exploration-error.ts'
+import { ExplorationError } from '../exploration/error.ts'
 import { type Body, Schedule } from '../exploration/schedule.ts'
 import { type BodyOptions, scheduleOptions } from '../exploration/schedule-options.ts'
 import { traceOf } from '../exploration/shrink.ts'

@@ -1,7 +1,7 @@
 import type { TokenRecord } from '../../contract/records.ts'
 import type { Awaitable } from '../../contract/storage.ts'
-import type { TokenOperation } from '../token-history.ts'
-import { type TokenAction, tokenStateOf } from '../token-model.ts'
+import type { TokenOperation } from './token-history.ts'
+import { type TokenAction, tokenStateOf } from './token-model.ts'
 
 /** What an answer says of a token. */
 export interface TokenNews {

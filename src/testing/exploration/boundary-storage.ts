@@ -1,6 +1,6 @@
-import { currentScope } from '../../core/run-scope.ts'
+import { currentScope } from '../../core/attempt/attempt.ts'
 import type { Inserted, Storage } from '../../contract/storage.ts'
-import { type StorageOperation, wrapStorage } from '../wrapped-storage.ts'
+import { type StorageOperation, wrapStorage } from '../storages/wrapped.ts'
 import type { Boundaries } from './boundaries.ts'
 import type { Names } from './names.ts'
 import type { Observer } from './observer.ts'

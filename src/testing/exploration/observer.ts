@@ -1,8 +1,8 @@
-import { currentScope } from '../../core/run-scope.ts'
+import { currentScope } from '../../core/attempt/attempt.ts'
 import type { TokenStatus } from '../../contract/records.ts'
 import type { Storage } from '../../contract/storage.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
-import { type StorageOperation, wrapStorage } from '../wrapped-storage.ts'
+import { type StorageOperation, wrapStorage } from '../storages/wrapped.ts'
 import type { Process } from './process.ts'
 import type { StorageCall } from './storage-call.ts'
 

@@ -1,4 +1,4 @@
-import type { RunOutcome } from '../../core/run.ts'
+import type { RunOutcome } from '../../api/run.ts'
 import { jsonText } from './answer-walk.ts'
 import { spell } from './story.ts'
 

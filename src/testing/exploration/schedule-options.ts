@@ -1,4 +1,4 @@
-import type { AnyTask } from '../../core/run.ts'
+import type { AnyTask } from '../../api/run.ts'
 import type { EngineOptions } from '../../core/engine-options.ts'
 import type { Fault, ScheduleOptions } from './schedule.ts'
 import type { Adapter } from './world.ts'

@@ -1,6 +1,6 @@
 import { following } from './decider.ts'
 import { enumerate } from './enumerate.ts'
-import { invariantOf } from './exploration-error.ts'
+import { invariantOf } from './error.ts'
 import type { ScheduleReport } from './schedule.ts'
 import { type Choose, deviationOf, type Trace } from './trace.ts'
 

@@ -1,5 +1,5 @@
 import type { Storage } from '../../contract/storage.ts'
-import type { StorageOperation } from '../wrapped-storage.ts'
+import type { StorageOperation } from '../storages/wrapped.ts'
 import type { Process } from './process.ts'
 
 type Operation<Name> = Name extends `${infer Store}.${infer Method}`

@@ -1,7 +1,7 @@
 import type { Unsubscribe } from '../../contract/storage.ts'
-import type { CursorPage, CursorPagePromise } from '../../core/cursor-page.ts'
+import type { CursorPage, CursorPagePromise } from '../../api/cursor-page.ts'
 import { type Engine, kernelOf, passFor } from '../../core/engine.ts'
-import type { EngineEvents } from '../../core/engine-events.ts'
+import type { EngineEvents } from '../../core/host/engine-events.ts'
 import type {
   AnyTask,
   RunHandle,
@@ -10,9 +10,9 @@ import type {
   TaskPayload,
   TasksNamespace,
   TriggerOptions,
-} from '../../core/run.ts'
-import { TriggeredRun } from '../../core/triggered-run.ts'
-import type { WaitNamespace } from '../../core/token.ts'
+} from '../../api/run.ts'
+import { TriggeredRun } from '../../core/namespaces/triggered-run.ts'
+import type { WaitNamespace } from '../../api/token.ts'
 import { InjectedFault } from './boundaries.ts'
 import { mortal } from './mortal-iterable.ts'
 import type { World } from './world.ts'

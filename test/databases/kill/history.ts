@@ -1,5 +1,5 @@
 import { appendFileSync, readFileSync } from 'node:fs'
-import type { TokenOperation } from '../../../src/testing/token-history.ts'
+import type { TokenOperation } from '../../../src/testing/conformance/token-history.ts'
 
 /** When the tokens of a history time out, as its calls say what time it is. */
 export const DEADLINE = 1_000

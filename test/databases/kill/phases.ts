@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import type { SqliteHandle, SqliteStatement } from '../../../src/storage/sqlite-handle.ts'
+import type { SqliteHandle, SqliteStatement } from '../../../src/storage/sqlite/handle.ts'
 
 /** What a process can be killed in the middle of. */
 export type Phase = 'start' | 'migration' | 'commit' | 'checkpoint'

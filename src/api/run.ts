@@ -1,0 +1,261 @@
+import type { TransactionOptions } from '../core/joined-transaction.ts'
+import type { RunStatus, TokenKind } from '../contract/records.ts'
+import type { CursorPagePromise } from './cursor-page.ts'
+import type { RunFailedError } from './errors.ts'
+import type { StoredError } from '../core/host/serialize.ts'
+import type { Duration, IdempotencyOptions, Unwrappable } from './token.ts'
+
+/** What a task is to the outside: a name, and the types of what goes in and comes out. */
+export interface TaskShape<in Payload = never, out Output = unknown> {
+  readonly id: string
+  /** Only for the types; there is no such value. */
+  readonly '~types'?: (payload: Payload) => Output
+}
+
+/** Any task, whatever its payload and output. */
+export type AnyTask = TaskShape
+
+/** What triggering this task takes. */
+export type TaskPayload<Task> = Task extends TaskShape<infer Payload> ? Payload : never
+
+/** What a run of this task answers. */
+export type TaskOutput<Task> = Task extends { readonly '~types'?: (payload: never) => infer Output }
+  ? Output
+  : unknown
+
+/** A run by id, or anything that carries one. */
+export type RunReference = string | { readonly id: string }
+
+/** Options of `trigger`. */
+export interface TriggerOptions extends IdempotencyOptions, TransactionOptions {
+  /** Starts later: a duration, or an instant. */
+  readonly delay?: Duration | Date
+  /** Gives up when it has not started by then: seconds, or a duration string. The run becomes `EXPIRED`. */
+  readonly ttl?: number | string
+  readonly tags?: string | readonly string[]
+  /** A JSON object. */
+  readonly metadata?: Readonly<Record<string, unknown>>
+  /** Overrides `retry.maxAttempts` of the task. */
+  readonly maxAttempts?: number
+  /** Seconds of executing time, or a duration string. Overrides the task's. */
+  readonly maxDuration?: number | string
+  readonly queue?: { readonly name: string }
+  /** The limit of the queue counts for each of these keys on its own. */
+  readonly concurrencyKey?: string
+}
+
+/** Options of `runs.reschedule`. */
+export interface RescheduleOptions {
+  /** When the run is to start: a duration from now, or an instant. */
+  readonly delay: Duration | Date
+}
+
+/** What a batch takes for each of its runs. */
+export interface BatchItem<Payload> {
+  readonly payload: Payload
+  readonly options?: TriggerOptions
+}
+
+/** How a run ended; never an exception. */
+export type RunOutcome<Output> =
+  | { readonly ok: true; readonly id: string; readonly taskIdentifier: string; readonly output: Output }
+  | {
+      readonly ok: false
+      readonly id: string
+      readonly taskIdentifier: string
+      readonly error: RunFailedError
+    }
+
+/** What `trigger` answers. */
+export interface RunHandle<Output> {
+  readonly id: string
+  /** The idempotency key was used before: this is the run it named then. */
+  readonly isCached: boolean
+  /** Reads this run and its streams, and nothing else, over HTTP. Computed when first read. */
+  readonly publicAccessToken: string
+  /** The output, or rejects with a `RunFailedError`. */
+  result(): Promise<Output>
+  /** The same, never rejecting: an engine that is closed first, or a run that is gone, is a failure like any other. */
+  outcome(): Promise<RunOutcome<Output>>
+}
+
+/** What `batchTrigger` answers. */
+export interface BatchHandle<Output> {
+  readonly runs: readonly RunHandle<Output>[]
+}
+
+/** The result of a child run. */
+export type SubtaskResult<Output> =
+  | { readonly ok: true; readonly id: string; readonly taskIdentifier: string; readonly output: Output }
+  | { readonly ok: false; readonly id: string; readonly taskIdentifier: string; readonly error: Error }
+
+/** What `triggerAndWait` answers; unwrapped it rejects with a `SubtaskUnwrapError`. */
+export type SubtaskPromise<Output> = Unwrappable<SubtaskResult<Output>, Output>
+
+/** What a run is waiting for. */
+export interface WaitingOn {
+  readonly id: string
+  readonly kind: TokenKind
+  readonly timeoutAt?: Date
+}
+
+/** The current record of a run, with the names of the service's API. */
+export interface Run<Payload = unknown, Output = unknown> {
+  readonly id: string
+  readonly taskIdentifier: string
+  readonly status: RunStatus
+  readonly payload: Payload
+  readonly output?: Output
+  readonly error?: StoredError
+  readonly tags: readonly string[]
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** Keys of the streams registered so far. */
+  readonly realtimeStreams: readonly string[]
+  readonly attemptCount: number
+  readonly idempotencyKey?: string
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly startedAt?: Date
+  readonly finishedAt?: Date
+  readonly delayedUntil?: Date
+  readonly expiredAt?: Date
+  /** From the first start to the end, or to the last change. */
+  readonly durationMs: number
+  readonly isQueued: boolean
+  readonly isExecuting: boolean
+  readonly isWaiting: boolean
+  /** It ended, one way or the other. */
+  readonly isCompleted: boolean
+  readonly isSuccess: boolean
+  readonly isFailed: boolean
+  readonly isCancelled: boolean
+  readonly parentId?: string
+  readonly rootId: string
+}
+
+/** A run as `runs.retrieve` shows it. */
+export interface RetrievedRun<Payload = unknown, Output = unknown> extends Run<Payload, Output> {
+  /** What it waits for, while it is parked. */
+  readonly waitingOn: readonly WaitingOn[]
+}
+
+/** Filters of `runs.list`. */
+export interface ListRunsParams {
+  readonly status?: RunStatus | readonly RunStatus[]
+  readonly taskIdentifier?: string | readonly string[]
+  /** Any of them. */
+  readonly tag?: string | readonly string[]
+  readonly period?: Duration
+  readonly from?: Date | number
+  readonly to?: Date | number
+  /** Items a page, 1 to 100. Default 25. */
+  readonly limit?: number
+  readonly after?: string
+  readonly before?: string
+}
+
+/** What a subscriber receives (specification 2.2): the run, or a chunk of one of its streams. */
+export type SubscriptionPart<Streams, ARun = Run> =
+  | RunPart<Streams, ARun>
+  | {
+      [Key in keyof Streams & string]: {
+        readonly type: Key
+        readonly chunk: Streams[Key]
+        readonly run: ARun
+      }
+    }[keyof Streams & string]
+
+/** Where the keys are not known, `type` tells no part from another: there every part may be asked for its chunk. */
+type RunPart<Streams, ARun> = string extends keyof Streams
+  ? { readonly type: 'run'; readonly run: ARun; readonly chunk?: undefined }
+  : { readonly type: 'run'; readonly run: ARun }
+
+/** Follows a run: iterated it yields the run whenever it changed, and ends when the run has ended. */
+export interface RunSubscription<ARun = Run> extends AsyncIterable<ARun> {
+  /** Run updates and the chunks of all its streams; ends when the run has ended and its streams are drained. */
+  withStreams<Streams = Readonly<Record<string, unknown>>>(): AsyncIterable<SubscriptionPart<Streams, ARun>>
+}
+
+/** What is read of a payload: of a task that is not known, something unknown. */
+export type StoredPayload<Task> = [TaskPayload<Task>] extends [never] ? unknown : TaskPayload<Task>
+
+/** The run record that belongs to a task. */
+export type RunOf<Task> = Task extends AnyTask ? Run<StoredPayload<Task>, TaskOutput<Task>> : Run
+
+/** Runs, from anywhere. */
+export interface RunsNamespace {
+  /** The run as it is, and what it waits for. Rejects with `ERR_RUN_NOT_FOUND`. */
+  retrieve<Task extends AnyTask = AnyTask>(
+    run: RunReference,
+  ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
+  /**
+   * Newest first. Awaited: one page; iterated: all of them. Rejects with a TypeError or RangeError for filters that
+   * cannot be used.
+   */
+  list(params?: ListRunsParams): CursorPagePromise<Run>
+  /** The run, as soon as it has ended. Rejects with `ERR_RUN_NOT_FOUND`. */
+  poll<Task extends AnyTask = AnyTask>(
+    run: RunReference,
+  ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
+  /** Cancels a run and the children it waits for. One that has ended stays as it is. Rejects with `ERR_RUN_NOT_FOUND`. */
+  cancel(run: RunReference): Promise<{ readonly id: string }>
+  /**
+   * A new run of the same task with the same payload and tags. Rejects with `ERR_RUN_NOT_FOUND`, and with
+   * `ERR_TASK_NOT_FOUND` on an engine without the task.
+   */
+  replay(run: RunReference): Promise<RunHandle<unknown>>
+  /**
+   * Moves the start of a run that was triggered with a `delay` and has not started. Rejects with `ERR_RUN_NOT_FOUND`; with
+   * `ERR_CANNOT_RESCHEDULE` for one that is not delayed any more, or has a `ttl`; with a TypeError or RangeError for a delay that
+   * cannot be used.
+   */
+  reschedule<Task extends AnyTask = AnyTask>(
+    run: RunReference,
+    options: RescheduleOptions,
+  ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
+  /**
+   * Follows a run from now to its end (specification 4.2 and 6). Iterated, it throws `ERR_RUN_NOT_FOUND`.
+   *
+   * @example
+   * ```ts
+   * for await (const part of engine.runs.subscribeToRun(run).withStreams<{ draft: string }>()) {
+   *   if (part.type === 'draft') console.log(part.chunk)
+   * }
+   * ```
+   */
+  subscribeToRun<Task extends AnyTask = AnyTask>(run: RunReference): RunSubscription<RunOf<Task>>
+}
+
+/** Tasks by id, for code that must not import them. */
+export interface TasksNamespace {
+  /**
+   * Stores a run of a task. Rejects with `ERR_TASK_NOT_FOUND`, `ERR_PAYLOAD_INVALID`, `ERR_NOT_SERIALIZABLE`, or a
+   * TypeError or RangeError for options that cannot be used.
+   *
+   * @example
+   * ```ts
+   * const run = await tasks.trigger<typeof review>('review', { doc: 'd1' })
+   * ```
+   */
+  trigger<Task extends AnyTask>(
+    id: Task['id'],
+    payload: TaskPayload<Task>,
+    options?: TriggerOptions,
+  ): Promise<RunHandle<TaskOutput<Task>>>
+  /** Stores one run for each item, in order. All payloads and options are checked before the first one is stored. */
+  batchTrigger<Task extends AnyTask>(
+    id: Task['id'],
+    items: readonly BatchItem<TaskPayload<Task>>[],
+  ): Promise<BatchHandle<TaskOutput<Task>>>
+  /** Starts a child run and pauses until it has ended; its failure is a result, with `ok: false`. Only in a run. */
+  triggerAndWait<Task extends AnyTask>(
+    id: Task['id'],
+    payload: TaskPayload<Task>,
+    options?: TriggerOptions,
+  ): SubtaskPromise<TaskOutput<Task>>
+  /** The same for several children; the results are in the order of the items. Only in a run. */
+  batchTriggerAndWait<Task extends AnyTask>(
+    id: Task['id'],
+    items: readonly BatchItem<TaskPayload<Task>>[],
+  ): Promise<{ readonly runs: readonly SubtaskResult<TaskOutput<Task>>[] }>
+}

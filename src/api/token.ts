@@ -1,0 +1,184 @@
+import type { TransactionOptions } from '../core/joined-transaction.ts'
+import type { TokenStatus } from '../contract/records.ts'
+import type { CursorPagePromise } from './cursor-page.ts'
+import type { WaitpointTimeoutError } from './errors.ts'
+
+/** A duration: milliseconds, or a string such as `10m`, `1.5h`, `2 days`, `1h30m`. */
+export type Duration = number | string
+
+/** A token by id, or anything that carries one. */
+export type TokenReference = string | { readonly id: string }
+
+/** Options every wait takes: used again, an unexpired key skips to the wait it named first (specification 4.2). */
+export interface IdempotencyOptions {
+  readonly idempotencyKey?: string
+  /**
+   * How long the key stays valid, counted from its first use. Default `1h`.
+   *
+   * Give one that is longer than the wait: a run that is executed again, after a restart or an error, when its key has
+   * expired, gets a new token, and whoever completes the old one completes nothing the run waits for. Waits in a run
+   * that are given no key need none to be found again after a restart.
+   *
+   * @example
+   * ```ts
+   * await wait.createToken({ timeout: '24h', idempotencyKey: 'approval-7', idempotencyKeyTTL: '25h' })
+   * ```
+   */
+  readonly idempotencyKeyTTL?: Duration
+}
+
+/** Options of `wait.createToken` (specification 2.4). */
+export interface CreateTokenOptions extends IdempotencyOptions {
+  /** A duration, a `Date`, or an ISO 8601 string. Default `10m`. */
+  readonly timeout?: Duration | Date
+  readonly tags?: string | readonly string[]
+}
+
+/** What `wait.createToken` answers (specification 2.3). */
+export interface CreatedToken {
+  /** Starts with `waitpoint_`. */
+  readonly id: string
+  /** The idempotency key was used before: this is the token it named then, in whatever state. */
+  readonly isCached: boolean
+  /** A POST to this address completes the token; its body becomes the output. Computed when first read. */
+  readonly url: string
+  /** Completes this token, and nothing else, over HTTP. Computed when first read. */
+  readonly publicAccessToken: string
+}
+
+/** A token as `wait.listTokens` shows it (specification 2.3). */
+export interface Token {
+  readonly id: string
+  readonly status: TokenStatus
+  readonly url: string
+  readonly tags: readonly string[]
+  readonly createdAt: Date
+  readonly timeoutAt: Date
+  readonly completedAt?: Date
+  readonly idempotencyKey?: string
+  readonly idempotencyKeyExpiresAt?: Date
+}
+
+/** A token as `wait.retrieveToken` shows it: with its output, or with the error of its time-out. */
+export interface RetrievedToken<Output> extends Token {
+  readonly output?: Output
+  readonly error?: WaitpointTimeoutError
+}
+
+/** What became of a completion: `success` says whether *this* call settled the token; `status` is what it is now. */
+export interface CompletedToken {
+  readonly success: boolean
+  readonly status: TokenStatus
+}
+
+/** Filters of `wait.listTokens` (specification 2.7). */
+export interface ListTokensParams {
+  readonly status?: TokenStatus | readonly TokenStatus[]
+  /** Any of them. */
+  readonly tags?: string | readonly string[]
+  readonly idempotencyKey?: string
+  /** Created within this time until now. */
+  readonly period?: '1h' | '1d' | '7d' | '30d' | (string & {}) | number
+  readonly from?: Date | number
+  readonly to?: Date | number
+  /** Items a page, 1 to 100. Default 25. */
+  readonly limit?: number
+  readonly after?: string
+  readonly before?: string
+}
+
+/** The result of `wait.forToken` (specification 2.5). */
+export type WaitResult<Output> =
+  | { readonly ok: true; readonly output: Output }
+  | { readonly ok: false; readonly error: WaitpointTimeoutError }
+
+/** A native promise of a result, with a promise of the bare output beside it. */
+export interface Unwrappable<Result, Output> extends Promise<Result> {
+  /** The output itself; rejects with the error when the result is not ok. */
+  unwrap(): Promise<Output>
+}
+
+/** What `wait.forToken` answers. */
+export type WaitPromise<Output> = Unwrappable<WaitResult<Output>, Output>
+
+/** Options of `wait.forToken`. */
+export interface ForTokenOptions extends IdempotencyOptions {
+  /** Drops this wait, and only this one; it rejects with the reason. */
+  readonly signal?: AbortSignal
+}
+
+/** How long `wait.for` sleeps: the parts are added up. */
+export interface WaitForOptions extends IdempotencyOptions {
+  readonly seconds?: number
+  readonly minutes?: number
+  readonly hours?: number
+  readonly days?: number
+  readonly weeks?: number
+  /** Of 30 days. */
+  readonly months?: number
+  /** Of 365 days. */
+  readonly years?: number
+  readonly signal?: AbortSignal
+}
+
+/** Until when `wait.until` sleeps. */
+export interface WaitUntilOptions extends IdempotencyOptions {
+  readonly date: Date
+  /** Default false: a date in the past returns at once. */
+  readonly throwIfInThePast?: boolean
+  readonly signal?: AbortSignal
+}
+
+/** Tokens and waits (specification 4.2). */
+export interface WaitNamespace {
+  /**
+   * Creates a token (specification 2.4). In a run it is bound to the call: an interrupted run finds the same token again,
+   * unless it has an `idempotencyKey` of its own that has expired meanwhile.
+   *
+   * Rejects with a TypeError or RangeError for options that cannot be used, a timeout in the past among them.
+   *
+   * @example
+   * ```ts
+   * const token = await wait.createToken({ timeout: '24h', tags: ['review'] })
+   * await mail(token.url) // a POST to it completes the token
+   * ```
+   */
+  createToken(options?: CreateTokenOptions): Promise<CreatedToken>
+  /**
+   * Pauses the run until the token is settled (specification 2.5). Only in a run. A time-out is a result, with
+   * `ok: false`; `unwrap()` rejects with it as a WaitpointTimeoutError.
+   *
+   * Rejects with `ERR_NOT_IN_RUN`, `ERR_TOKEN_NOT_FOUND`, the reason of `signal`, or a RunCanceledError.
+   *
+   * @example
+   * ```ts
+   * const { approved } = await wait.forToken<{ approved: boolean }>(token).unwrap()
+   * ```
+   */
+  forToken<Output = unknown>(token: TokenReference, options?: ForTokenOptions): WaitPromise<Output>
+  /**
+   * Completes a token with any JSON value (specification 2.6); the first completion wins and the others are told so.
+   * Rejects with `ERR_TOKEN_NOT_FOUND` or `ERR_NOT_SERIALIZABLE`.
+   */
+  completeToken(
+    token: TokenReference,
+    output?: unknown,
+    options?: TransactionOptions,
+  ): Promise<CompletedToken>
+  /** A token with its output (specification 2.3). Rejects with `ERR_TOKEN_NOT_FOUND`. */
+  retrieveToken<Output = unknown>(token: TokenReference): Promise<RetrievedToken<Output>>
+  /**
+   * Tokens, newest first, never with the output (specification 2.7). Awaited: one page; iterated: all of them. Rejects
+   * with a TypeError or RangeError for filters that cannot be used.
+   *
+   * @example
+   * ```ts
+   * for await (const token of engine.wait.listTokens({ status: 'WAITING', tags: 'review' })) console.log(token.url)
+   * ```
+   */
+  listTokens(params?: ListTokensParams): CursorPagePromise<Token>
+  /** Pauses the run for a time (specification 4.2): `{ hours: 1, minutes: 30 }` is 90 minutes. Only in a run. */
+  for(options: WaitForOptions): Promise<void>
+  /** Pauses the run until an instant (specification 4.2). Only in a run. */
+  until(options: WaitUntilOptions): Promise<void>
+}

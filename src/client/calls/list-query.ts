@@ -1,0 +1,47 @@
+import type { Cursor } from '../../api/cursor-page.ts'
+import type { Duration } from '../../api/token.ts'
+import { requireList, requireName, requireWhole } from '../../primitives/require.ts'
+import type { ApiRequest } from '../connection/transport.ts'
+import { wireInstant } from '../wire/durations.ts'
+
+/** What the filters of all lists have in common. */
+export interface ListFilter {
+  readonly status?: string | readonly string[]
+  readonly period?: Duration
+  readonly from?: Date | number
+  readonly to?: Date | number
+  readonly limit?: number
+  readonly after?: string
+  readonly before?: string
+}
+
+type Query = NonNullable<ApiRequest['query']>
+
+/** The filters that all lists have, as a query; the page is that of the cursor. */
+export function listQuery({ status, period, from, to, limit }: ListFilter, cursor: Cursor): Query {
+  if (limit !== undefined) requireWhole(limit, 'limit', { from: 1, to: 100 })
+  return {
+    'filter[status]': joined(status, 'status'),
+    'filter[createdAt][period]': typeof period === 'number' ? `${period}ms` : period,
+    'filter[createdAt][from]': wireInstant(from, 'from'),
+    'filter[createdAt][to]': wireInstant(to, 'to'),
+    'page[size]': limit === undefined ? undefined : String(limit),
+    'page[after]': cursor.after,
+    'page[before]': cursor.before,
+  }
+}
+
+/**
+ * One or several, with commas between them.
+ *
+ * @throws TypeError for what is neither a string nor a list of strings; RangeError for one with a comma.
+ */
+export function joined(one: string | readonly string[] | undefined, what: string): string | undefined {
+  const list = one === undefined ? [] : typeof one === 'string' ? [one] : one
+  requireList(list, what)
+  for (const item of list) {
+    if (requireName(item, what).includes(','))
+      throw new RangeError(`Cannot list by ${what} "${item}": over HTTP a comma separates one from the next`)
+  }
+  return list.length === 0 ? undefined : list.join(',')
+}

@@ -1,0 +1,64 @@
+import { RunFailedError, WaitpointError } from '../../api/errors.ts'
+import type { RetrievedRun, RunOutcome } from '../../api/run.ts'
+import { failureOf } from '../../core/run-failure.ts'
+import type { CallOptions, RemoteRunHandle } from '../namespaces.ts'
+import { errorOf } from '../wire/error.ts'
+
+export interface RemoteRunOptions {
+  readonly id: string
+  readonly isCached: boolean
+  /** Empty when the service sent none. */
+  readonly publicAccessToken: string
+  readonly taskIdentifier: string
+  /** The run, once it has ended. */
+  readonly final: (id: string, signal: AbortSignal | undefined) => Promise<RetrievedRun>
+}
+
+/** A run of a service. */
+export class RemoteRun<Output> implements RemoteRunHandle<Output> {
+  readonly id: string
+  readonly isCached: boolean
+  readonly publicAccessToken: string
+  /** Properties, not methods: they may be taken out of the handle. */
+  readonly result: (options?: CallOptions) => Promise<Output>
+  readonly outcome: (options?: CallOptions) => Promise<RunOutcome<Output>>
+
+  constructor({ id, isCached, publicAccessToken, taskIdentifier, final }: RemoteRunOptions) {
+    this.id = id
+    this.isCached = isCached
+    this.publicAccessToken = publicAccessToken
+    this.result = async ({ signal } = {}) => outputOf<Output>(await final(id, signal))
+    this.outcome = ({ signal } = {}) =>
+      final(id, signal).then(outcomeOf<Output>, (error: unknown) =>
+        lostOutcome({ id, taskIdentifier, error }),
+      )
+  }
+}
+
+function outputOf<Output>(run: RetrievedRun): Output {
+  if (run.status !== 'COMPLETED') throw runFailure(run)
+  // The output is of the type the task returns: the caller knows it by the task it names.
+  return run.output as Output
+}
+
+function outcomeOf<Output>(run: RetrievedRun): RunOutcome<Output> {
+  const { id, taskIdentifier, status } = run
+  if (status !== 'COMPLETED') return { ok: false, id, taskIdentifier, error: runFailure(run) }
+  return { ok: true, id, taskIdentifier, output: outputOf(run) }
+}
+
+function runFailure({ id, taskIdentifier: taskId, status, error }: RetrievedRun): RunFailedError {
+  return failureOf({ id, taskId, status }, error === undefined ? undefined : errorOf(error))
+}
+
+/** The outcome of a run that nothing can be learnt of any more; rethrows what is the caller's matter, such as its signal. */
+function lostOutcome<Output>(lost: {
+  readonly id: string
+  readonly taskIdentifier: string
+  readonly error: unknown
+}): RunOutcome<Output> {
+  const { id, taskIdentifier, error } = lost
+  if (!(error instanceof WaitpointError)) throw error
+  const failure = new RunFailedError(error.code, error.message, { runId: id, cause: error })
+  return { ok: false, id, taskIdentifier, error: failure }
+}

@@ -1,0 +1,175 @@
+import { cursorPages, type CursorPagePromise } from '../../api/cursor-page.ts'
+import type {
+  ListRunsParams,
+  RescheduleOptions,
+  RetrievedRun,
+  Run,
+  RunReference,
+  RunSubscription,
+} from '../../api/run.ts'
+import { isFinal } from '../../core/run-status.ts'
+import { idOf } from '../../primitives/reference.ts'
+import { type OptionNames, requireOptions, requireSignal, show } from '../../primitives/require.ts'
+import type { CallOptions, ClientRuns, RemoteRunHandle } from '../namespaces.ts'
+import { FollowedRun, followRun, type Part } from '../following/followed-run.ts'
+import { Following } from '../following/following.ts'
+import { readPage } from './list-page.ts'
+import { joined, listQuery } from './list-query.ts'
+import type { Packets } from '../wire/packets.ts'
+import { RemoteRun } from './remote-run.ts'
+import type { RunFeed } from '../following/run-updates.ts'
+import type { ApiAnswer, Transport } from '../connection/transport.ts'
+import { checkCallOptions, checkedFilters } from './wait.ts'
+import { wireDeadline } from '../wire/durations.ts'
+import { WireRecord } from '../wire/record.ts'
+import { readListedRun, readRetrievedRun } from '../wire/run.ts'
+
+const LIST_NAMES: OptionNames<ListRunsParams & CallOptions> = {
+  status: true,
+  taskIdentifier: true,
+  tag: true,
+  period: true,
+  from: true,
+  to: true,
+  limit: true,
+  after: true,
+  before: true,
+  signal: true,
+}
+
+const RESCHEDULE_NAMES: OptionNames<RescheduleOptions & CallOptions> = { delay: true, signal: true }
+
+/** Runs, over the wire. Payloads and outputs are typed where the task is known; here they are unknown. */
+export class RunsCalls implements ClientRuns {
+  readonly #transport: Transport
+  readonly #packets: Packets
+
+  constructor(transport: Transport, packets: Packets) {
+    this.#transport = transport
+    this.#packets = packets
+  }
+
+  async retrieve(run: RunReference, options: CallOptions = {}): Promise<RetrievedRun<never, never>> {
+    checkCallOptions(options, 'runs.retrieve')
+    // Payload and output are of the types of the task, which the caller names.
+    return (await this.#retrieve(runId(run), options.signal)) as RetrievedRun<never, never>
+  }
+
+  list(params: ListRunsParams & CallOptions = {}): CursorPagePromise<Run> {
+    return cursorPages(
+      async (cursor) => {
+        const query = {
+          ...listQuery(params, cursor),
+          'filter[taskIdentifier]': joined(params.taskIdentifier, 'taskIdentifier'),
+          'filter[tag]': joined(params.tag, 'tag'),
+        }
+        const request = { path: '/api/v1/runs', query, subject: { kind: 'run', id: '' } } as const
+        return readPage(await this.#transport.call(request, params.signal), readListedRun)
+      },
+      () => checkedFilters(params, 'runs.list', LIST_NAMES),
+    )
+  }
+
+  async poll(run: RunReference, options: CallOptions = {}): Promise<RetrievedRun<never, never>> {
+    checkCallOptions(options, 'runs.poll')
+    // As above.
+    return (await this.#final(runId(run), options.signal)) as RetrievedRun<never, never>
+  }
+
+  async cancel(run: RunReference, options: CallOptions = {}): Promise<{ readonly id: string }> {
+    const id = runId(run)
+    checkCallOptions(options, 'runs.cancel')
+    await this.#post(`/api/v2/runs/${encodeURIComponent(id)}/cancel`, id, options)
+    return { id }
+  }
+
+  async replay(run: RunReference, options: CallOptions = {}): Promise<RemoteRunHandle<unknown>> {
+    const id = runId(run)
+    checkCallOptions(options, 'runs.replay')
+    const answer = await this.#post(`/api/v1/runs/${encodeURIComponent(id)}/replay`, id, options)
+    return this.handle(answer, '')
+  }
+
+  async reschedule(
+    run: RunReference,
+    options: RescheduleOptions & CallOptions,
+  ): Promise<RetrievedRun<never, never>> {
+    const id = runId(run)
+    requireOptions(options, 'the options of runs.reschedule', RESCHEDULE_NAMES)
+    requireSignal(options.signal, 'signal')
+    const { signal } = options
+    const sent = JSON.stringify({ delay: wireDeadline(options.delay, 'delay') })
+    const path = `/api/v1/runs/${encodeURIComponent(id)}/reschedule`
+    const { body } = await this.#transport.call(
+      { method: 'POST', path, body: sent, subject: { kind: 'run', id } },
+      signal,
+    )
+    // As above.
+    return (await this.#readRun(body, signal)) as RetrievedRun<never, never>
+  }
+
+  subscribeToRun(run: RunReference, options: CallOptions = {}): RunSubscription<never> {
+    const id = runId(run)
+    checkCallOptions(options, 'runs.subscribeToRun')
+    const signals = [this.#transport.settings.signal, options.signal]
+    const feed = (signal: AbortSignal): RunFeed => this.#feed(id, signal)
+    const runs = (): Following<Run> => new Following((signal) => followRun(feed(signal)), signals)
+    const parts = (): Following<Part> =>
+      new Following((signal) => new FollowedRun(feed(signal)).parts(), signals)
+    return {
+      // The types of payload, output and chunks are the task's, which the caller names.
+      [Symbol.asyncIterator]: () => runs() as Following<never>,
+      withStreams: () => ({ [Symbol.asyncIterator]: () => parts() as Following<never> }),
+    }
+  }
+
+  /** What the answer to a trigger stands for. */
+  handle<Output>({ body, headers }: ApiAnswer, taskIdentifier: string): RemoteRun<Output> {
+    const wire = new WireRecord(body, 'a run')
+    return new RemoteRun<Output>({
+      id: wire.requiredText('id'),
+      isCached: wire.flag('isCached') ?? false,
+      publicAccessToken: wire.text('publicAccessToken') ?? headers.get('x-trigger-jwt') ?? '',
+      taskIdentifier,
+      final: (id, signal) => this.#final(id, signal),
+    })
+  }
+
+  async #retrieve(id: string, signal: AbortSignal | undefined): Promise<RetrievedRun> {
+    const path = `/api/v3/runs/${encodeURIComponent(id)}`
+    const { body } = await this.#transport.call({ path, subject: { kind: 'run', id } }, signal)
+    return this.#readRun(body, signal)
+  }
+
+  #readRun(body: unknown, signal: AbortSignal | undefined): Promise<RetrievedRun> {
+    return readRetrievedRun(new WireRecord(body, 'a run'), this.#packets, signal)
+  }
+
+  /** The run, once it has ended. */
+  async #final(id: string, signal: AbortSignal | undefined): Promise<RetrievedRun> {
+    const current = await this.#retrieve(id, signal)
+    if (isFinal(current.status)) return current
+    const updates = new Following(
+      (ended) => followRun(this.#feed(id, ended)),
+      [this.#transport.settings.signal, signal],
+    )
+    for await (const { status } of updates) if (isFinal(status)) break
+    return this.#retrieve(id, signal)
+  }
+
+  #feed(id: string, signal: AbortSignal): RunFeed {
+    const assertExists = (): Promise<unknown> => this.#retrieve(id, signal)
+    return { transport: this.#transport, packets: this.#packets, id, assertExists, signal }
+  }
+
+  #post(path: string, id: string, { signal }: CallOptions): Promise<ApiAnswer> {
+    return this.#transport.call({ method: 'POST', path, subject: { kind: 'run', id } }, signal)
+  }
+}
+
+/** The id of a run, checked. */
+export function runId(run: RunReference): string {
+  const id = idOf(run)
+  if (typeof id === 'string' && id !== '') return id
+  throw new TypeError(`Cannot use ${show(run)} as a run: give its id, or what trigger answered`)
+}

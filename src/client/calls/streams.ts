@@ -1,0 +1,81 @@
+import type { RunReference } from '../../api/run.ts'
+import type { PipedStream, ReadStreamOptions } from '../../api/stream.ts'
+import { checkKey, streamReading } from '../../core/stream-reading.ts'
+import { type OptionNames, requireOptions, requireSignal } from '../../primitives/require.ts'
+import type { AppendOptions, ClientStream, ClientStreams } from '../namespaces.ts'
+import { Following } from '../following/following.ts'
+import { jsonText } from '../wire/json-text.ts'
+import { notInRun } from '../connection/known-error.ts'
+import { runId } from './runs.ts'
+import { streamBatches, type StreamSource } from '../following/stream-batches.ts'
+import type { Transport } from '../connection/transport.ts'
+
+const APPEND_NAMES: OptionNames<AppendOptions> = { signal: true, target: true }
+const DEFINE_NAMES: OptionNames<{ readonly id: string }> = { id: true }
+
+/** Streams, over the wire. */
+export class StreamsCalls implements ClientStreams {
+  readonly #transport: Transport
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  define<Chunk>(options: { readonly id: string }): ClientStream<Chunk> {
+    requireOptions(options, 'the options of streams.define', DEFINE_NAMES)
+    const { id } = options
+    checkKey(id)
+    return {
+      id,
+      pipe: () => this.pipe(),
+      append: (chunk, appendOptions) => this.append(id, chunk, appendOptions),
+      read: (run, readOptions) => this.read(run, id, readOptions),
+    }
+  }
+
+  pipe(): PipedStream<never> {
+    throw notInRun('streams.pipe')
+  }
+
+  async append(key: string, chunk: unknown, options: AppendOptions = {}): Promise<void> {
+    checkKey(key)
+    requireOptions(options, 'the options of streams.append', APPEND_NAMES)
+    const { target, signal } = options
+    requireSignal(signal, 'signal')
+    if (target === undefined) throw notInRun('streams.append without a target')
+    const id = runId(target)
+    const body = jsonText(chunk, `a chunk of stream "${key}"`)
+    if (body === undefined) throw new TypeError('Cannot append undefined: it is no JSON value')
+    const path = `/realtime/v1/streams/${encodeURIComponent(id)}/self/${encodeURIComponent(key)}`
+    // The first and only chunk of a writer of its own: sent again, it is not written again.
+    const headers = { 'x-client-id': this.#transport.newKey(), 'x-resume-from-chunk': '0' }
+    const request = {
+      method: 'POST',
+      path,
+      headers,
+      body: `${body}\n`,
+      subject: { kind: 'run', id },
+    } as const
+    await this.#transport.call(request, signal)
+  }
+
+  read<Chunk = unknown>(
+    run: RunReference,
+    key: string,
+    options: ReadStreamOptions = {},
+  ): AsyncIterable<Chunk> {
+    const id = runId(run)
+    const { startIndex, signal } = streamReading(key, options)
+    const source = { runId: id, key, lastId: startIndex === 0 ? undefined : String(startIndex - 1) }
+    const signals = [this.#transport.settings.signal, signal]
+    return {
+      // Chunks are of the type the writer and the reader agreed on.
+      [Symbol.asyncIterator]: () =>
+        new Following((ended) => chunks(this.#transport, source, ended), signals) as Following<Chunk>,
+    }
+  }
+}
+
+async function* chunks(transport: Transport, source: StreamSource, signal: AbortSignal): AsyncGenerator {
+  for await (const batch of streamBatches(transport, source, signal)) yield* batch
+}

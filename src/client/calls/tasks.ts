@@ -1,0 +1,104 @@
+import type { BatchHandle, BatchItem, SubtaskPromise, SubtaskResult, TriggerOptions } from '../../api/run.ts'
+import {
+  type OptionNames,
+  requireList,
+  requireName,
+  requireObject,
+  requireOptions,
+  requireSignal,
+} from '../../primitives/require.ts'
+import type { CallOptions, ClientTasks, RemoteRunHandle } from '../namespaces.ts'
+import { jsonText } from '../wire/json-text.ts'
+import { notInRun } from '../connection/known-error.ts'
+import type { RunsCalls } from './runs.ts'
+import type { ApiRequest, Transport } from '../connection/transport.ts'
+import { checkCallOptions } from './wait.ts'
+import { wireDeadline, wireDuration, wireSeconds } from '../wire/durations.ts'
+import { refuseTransaction } from './refused-transaction.ts'
+
+const ITEM_NAMES: OptionNames<BatchItem<never>> = { payload: true, options: true }
+
+/** Triggering over the wire, by task id. Payloads and outputs are typed where the task is known; here they are unknown. */
+export class TasksCalls implements ClientTasks {
+  readonly #transport: Transport
+  readonly #runs: RunsCalls
+
+  constructor(transport: Transport, runs: RunsCalls) {
+    this.#transport = transport
+    this.#runs = runs
+  }
+
+  async trigger(
+    id: string,
+    payload: unknown,
+    options: TriggerOptions & CallOptions = {},
+  ): Promise<RemoteRunHandle<never>> {
+    const request = triggerRequest(id, payload, options)
+    return this.#runs.handle<never>(await this.#transport.call(request, options.signal), id)
+  }
+
+  /** One after the other: of one request for all of them the hosted service does not say which runs it became. */
+  async batchTrigger(
+    id: string,
+    items: readonly BatchItem<never>[],
+    options: CallOptions = {},
+  ): Promise<BatchHandle<never>> {
+    checkCallOptions(options, 'tasks.batchTrigger')
+    requireList(items, `the items of a batch of task "${id}"`)
+    const requests = items.map((item) => {
+      requireOptions(item, `an item of a batch of task "${id}"`, ITEM_NAMES)
+      return triggerRequest(id, item.payload, item.options)
+    })
+    const runs: RemoteRunHandle<never>[] = []
+    for (const request of requests) {
+      runs.push(this.#runs.handle<never>(await this.#transport.call(request, options.signal), id))
+    }
+    return { runs }
+  }
+
+  triggerAndWait(): SubtaskPromise<never> {
+    const refused = Promise.reject(notInRun('triggerAndWait'))
+    // Unwrapped or not, only one of the two is awaited.
+    refused.catch(() => undefined)
+    return Object.assign(refused, { unwrap: () => refused })
+  }
+
+  async batchTriggerAndWait(): Promise<{ readonly runs: readonly SubtaskResult<never>[] }> {
+    throw notInRun('batchTriggerAndWait')
+  }
+}
+
+function triggerRequest(
+  id: string,
+  payload: unknown,
+  options: TriggerOptions & CallOptions = {},
+): ApiRequest {
+  requireName(id, 'task id')
+  requireObject(options, 'the options of trigger')
+  requireSignal(options.signal, 'signal')
+  refuseTransaction(options.transaction, `trigger task "${id}"`)
+  const { metadata } = options
+  if (metadata !== undefined) requireObject(metadata, 'metadata')
+  jsonText(metadata, 'metadata')
+  const text = jsonText(payload, `the payload of task "${id}"`)
+  const body = JSON.stringify({ payload: text, options: wireOptions(options) })
+  const path = `/api/v1/tasks/${encodeURIComponent(id)}/trigger`
+  return { method: 'POST', path, body, subject: { kind: 'task', id } }
+}
+
+function wireOptions(options: TriggerOptions): object {
+  const { tags, metadata, idempotencyKey, maxAttempts, queue, concurrencyKey, ttl } = options
+  return {
+    payloadType: 'application/json',
+    tags,
+    metadata,
+    idempotencyKey,
+    idempotencyKeyTTL: wireDuration(options.idempotencyKeyTTL, 'idempotencyKeyTTL'),
+    delay: wireDeadline(options.delay, 'delay'),
+    ttl: typeof ttl === 'string' ? wireDuration(ttl, 'ttl') : wireSeconds(ttl, 'ttl'),
+    maxAttempts,
+    maxDuration: wireSeconds(options.maxDuration, 'maxDuration'),
+    queue: queue === undefined ? undefined : { name: queue.name },
+    concurrencyKey,
+  }
+}

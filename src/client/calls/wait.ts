@@ -1,0 +1,179 @@
+import { cursorPages, type CursorPagePromise } from '../../api/cursor-page.ts'
+import type {
+  CompletedToken,
+  CreatedToken,
+  CreateTokenOptions,
+  ListTokensParams,
+  RetrievedToken,
+  Token,
+  TokenReference,
+  Unwrappable,
+} from '../../api/token.ts'
+import { idOf } from '../../primitives/reference.ts'
+import {
+  type OptionNames,
+  requireName,
+  requireOptions,
+  requireSignal,
+  show,
+} from '../../primitives/require.ts'
+import type { CallOptions, ClientWait } from '../namespaces.ts'
+import { jsonText } from '../wire/json-text.ts'
+import { notFound, notInRun } from '../connection/known-error.ts'
+import { joined, listQuery } from './list-query.ts'
+import { readPage } from './list-page.ts'
+import type { Packets } from '../wire/packets.ts'
+import type { Transport } from '../connection/transport.ts'
+import { wireDeadline, wireDuration } from '../wire/durations.ts'
+import { WireRecord } from '../wire/record.ts'
+import { readRetrievedToken, readToken, readTokenStatus } from '../wire/token.ts'
+import type { TransactionOptions } from '../../core/joined-transaction.ts'
+import { refuseTransaction } from './refused-transaction.ts'
+
+const PATH = '/api/v1/waitpoints/tokens'
+const CREATE_NAMES: OptionNames<CreateTokenOptions & CallOptions> = {
+  timeout: true,
+  tags: true,
+  idempotencyKey: true,
+  idempotencyKeyTTL: true,
+  signal: true,
+}
+const LIST_NAMES: OptionNames<ListTokensParams & CallOptions> = {
+  status: true,
+  tags: true,
+  idempotencyKey: true,
+  period: true,
+  from: true,
+  to: true,
+  limit: true,
+  after: true,
+  before: true,
+  signal: true,
+}
+/** The options of calls that have no others. */
+const CALL_NAMES: OptionNames<CallOptions> = { signal: true }
+
+/** Tokens, over the wire. */
+export class WaitCalls implements ClientWait {
+  readonly #transport: Transport
+  readonly #packets: Packets
+
+  constructor(transport: Transport, packets: Packets) {
+    this.#transport = transport
+    this.#packets = packets
+  }
+
+  async createToken(options: CreateTokenOptions & CallOptions = {}): Promise<CreatedToken> {
+    requireOptions(options, 'the options of wait.createToken', CREATE_NAMES)
+    const { timeout, tags, idempotencyKey, idempotencyKeyTTL, signal } = options
+    requireSignal(signal, 'signal')
+    const body = JSON.stringify({
+      timeout: wireDeadline(timeout, 'timeout'),
+      tags,
+      idempotencyKey,
+      idempotencyKeyTTL: wireDuration(idempotencyKeyTTL, 'idempotencyKeyTTL'),
+    })
+    const subject = { kind: 'token', id: '' } as const
+    const answer = await this.#transport.call({ method: 'POST', path: PATH, body, subject }, signal)
+    const wire = new WireRecord(answer.body, 'a token')
+    return {
+      id: wire.requiredText('id'),
+      isCached: wire.flag('isCached') ?? false,
+      url: wire.requiredText('url'),
+      publicAccessToken: wire.text('publicAccessToken') ?? answer.headers.get('x-trigger-jwt') ?? '',
+    }
+  }
+
+  async completeToken(
+    token: TokenReference,
+    output?: unknown,
+    { transaction, ...options }: CallOptions & TransactionOptions = {},
+  ): Promise<CompletedToken> {
+    const id = tokenId(token)
+    checkCallOptions(options, 'wait.completeToken')
+    refuseTransaction(transaction, `complete token "${id}"`)
+    const data = jsonText(output, `the output of token "${id}"`)
+    // The name for it that the hosted service reads too.
+    const body = data === undefined ? '{}' : `{"data":${data}}`
+    const path = `${PATH}/${encodeURIComponent(id)}/complete`
+    const request = { method: 'POST', path, body, subject: { kind: 'token', id } } as const
+    const wire = new WireRecord((await this.#transport.call(request, options.signal)).body, 'a completion')
+    return { success: wire.requiredFlag('success'), status: readTokenStatus(wire.text('status')) }
+  }
+
+  async retrieveToken<Output = unknown>(
+    token: TokenReference,
+    options: CallOptions = {},
+  ): Promise<RetrievedToken<Output>> {
+    const id = tokenId(token)
+    checkCallOptions(options, 'wait.retrieveToken')
+    const request = { path: `${PATH}/${encodeURIComponent(id)}`, subject: { kind: 'token', id } } as const
+    const { body } = await this.#transport.call(request, options.signal)
+    return readRetrievedToken<Output>(new WireRecord(body, 'a token'), this.#packets, options.signal)
+  }
+
+  listTokens(params: ListTokensParams & CallOptions = {}): CursorPagePromise<Token> {
+    return cursorPages(
+      async (cursor) => {
+        const query = {
+          ...listQuery(params, cursor),
+          'filter[tags]': joined(params.tags, 'tags'),
+          'filter[idempotencyKey]': params.idempotencyKey,
+        }
+        const request = { path: PATH, query, subject: { kind: 'token', id: '' } } as const
+        return readPage(await this.#transport.call(request, params.signal), readToken)
+      },
+      () => checkedFilters(params, 'wait.listTokens', LIST_NAMES),
+    )
+  }
+
+  forToken(): Unwrappable<never, never> {
+    const refused = Promise.reject(notInRun('wait.forToken'))
+    // Unwrapped or not, only one of the two is awaited.
+    refused.catch(() => undefined)
+    return Object.assign(refused, { unwrap: () => refused })
+  }
+
+  async for(): Promise<void> {
+    throw notInRun('wait.for')
+  }
+
+  async until(): Promise<void> {
+    throw notInRun('wait.until')
+  }
+}
+
+/** @throws TypeError for options that are none. */
+export function checkCallOptions(options: CallOptions, what: string): void {
+  requireOptions(options, `the options of ${what}`, CALL_NAMES)
+  requireSignal(options.signal, 'signal')
+}
+
+/**
+ * The filters of a list, if they can be used: one that is misspelt would be ignored.
+ *
+ * @throws TypeError for what is no filter, and for a cursor that is none.
+ */
+export function checkedFilters<
+  Params extends CallOptions & { readonly after?: string; readonly before?: string },
+>(params: Params, what: string, names: OptionNames<Params>): Params {
+  requireOptions(params, `the filters of ${what}`, names)
+  const { after, before, signal } = params
+  if (after !== undefined) requireName(after, 'after')
+  if (before !== undefined) requireName(before, 'before')
+  requireSignal(signal, 'signal')
+  return params
+}
+
+/**
+ * The id of a token, checked.
+ *
+ * @throws TypeError when it is no id; WaitpointError `ERR_TOKEN_NOT_FOUND` when no token can have it.
+ */
+function tokenId(token: TokenReference): string {
+  const id = idOf(token)
+  if (typeof id !== 'string' || id === '')
+    throw new TypeError(`Cannot use ${show(token)} as a token: give its id, or what createToken answered`)
+  if (!id.startsWith('waitpoint_')) throw notFound({ kind: 'token', id })
+  return id
+}

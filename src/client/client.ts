@@ -1,0 +1,43 @@
+import { cryptoRandom } from '../clock/crypto-random.ts'
+import { plainClock } from '../clock/plain.ts'
+import type { ClientRuns, ClientStreams, ClientTasks, ClientWait } from './namespaces.ts'
+import { type ClientOptions, readClientOptions } from './connection/options.ts'
+import { Packets } from './wire/packets.ts'
+import { RunsCalls } from './calls/runs.ts'
+import { StreamsCalls } from './calls/streams.ts'
+import { TasksCalls } from './calls/tasks.ts'
+import { Transport } from './connection/transport.ts'
+import { WaitCalls } from './calls/wait.ts'
+
+/** An engine somewhere else: the same namespaces, over HTTP. */
+export interface Client {
+  readonly wait: ClientWait
+  readonly runs: ClientRuns
+  readonly tasks: ClientTasks
+  readonly streams: ClientStreams
+}
+
+/**
+ * Creates a client of a service: of an engine behind `createHandler` or `serve`, or of the hosted one. It asks for nothing
+ * yet. Errors are those of the engine where the service answers one, else an ApiError.
+ *
+ * @throws TypeError or RangeError for options that cannot be used.
+ *
+ * @example
+ * ```ts
+ * const client = createClient({ baseUrl: 'https://example.com/engine', accessToken: secretKey })
+ * const run = await client.tasks.trigger<typeof review>('review', { doc: 'd1' })
+ * console.log(await run.result())
+ * ```
+ */
+export function createClient(options: ClientOptions): Client {
+  const transport = new Transport(readClientOptions(options, { clock: plainClock(), random: cryptoRandom() }))
+  const packets = new Packets(transport)
+  const runs = new RunsCalls(transport, packets)
+  return {
+    wait: new WaitCalls(transport, packets),
+    runs,
+    tasks: new TasksCalls(transport, runs),
+    streams: new StreamsCalls(transport),
+  }
+}

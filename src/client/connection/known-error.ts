@@ -1,0 +1,49 @@
+import { type ErrorCode, WaitpointError } from '../../api/errors.ts'
+import { ApiError } from './api-error.ts'
+import { saidBy } from './refused-answer.ts'
+
+/** What a request is about. */
+export interface Subject {
+  readonly kind: 'token' | 'run' | 'task'
+  readonly id: string
+}
+
+const MISSING: Readonly<Record<string, Subject['kind']>> = { waitpoint: 'token', run: 'run', task: 'task' }
+
+/** The engine's own error where an answer can be recognised as one, else the error as it is. */
+export function knownError(error: unknown, subject: Subject): unknown {
+  if (!(error instanceof ApiError)) return error
+  const said = saidBy(error.body) ?? ''
+  const { code } = Object(error.body) as { readonly code?: unknown }
+  // The codes of the library all look like this, and no others do.
+  if (typeof code === 'string' && /^ERR_[A-Z_]+$/.test(code))
+    return new WaitpointError(code as ErrorCode, said || error.message, { cause: error })
+  if (error.status === 422 && subject.kind === 'task' && said.startsWith('Cannot trigger task'))
+    return new WaitpointError('ERR_PAYLOAD_INVALID', said, { cause: error })
+  // What the engine says of input that it cannot use.
+  if (error.status === 400 && said.startsWith('Cannot ')) return new RangeError(said, { cause: error })
+  const noun = error.status === 404 ? /^(waitpoint|run|task)\b.*not found/i.exec(said)?.[1] : undefined
+  const kind = noun === undefined ? undefined : MISSING[noun.toLowerCase()]
+  return kind === undefined ? error : notFound({ kind, id: subject.id }, error)
+}
+
+/** The error for what does not exist, as the engine has it. */
+export function notFound({ kind, id }: Subject, cause?: ApiError): WaitpointError {
+  const options = cause === undefined ? undefined : { cause }
+  if (kind === 'task')
+    return new WaitpointError(
+      'ERR_TASK_NOT_FOUND',
+      `Cannot trigger task "${id}": the service does not know it`,
+      options,
+    )
+  const code = kind === 'run' ? 'ERR_RUN_NOT_FOUND' : 'ERR_TOKEN_NOT_FOUND'
+  return new WaitpointError(code, `Cannot find ${kind} "${id}": there is none with this id`, options)
+}
+
+/** The error for what only a task can do. */
+export function notInRun(what: string): WaitpointError {
+  return new WaitpointError(
+    'ERR_NOT_IN_RUN',
+    `Cannot call ${what} here: it can only be used from inside a task.run()`,
+  )
+}

@@ -1,0 +1,124 @@
+import type { Clock } from '../../contract/clock.ts'
+import type { RandomSource } from '../../contract/random.ts'
+import type { RetryOptions } from '../../api/retry.ts'
+import { parseDuration } from '../../primitives/duration.ts'
+import {
+  type OptionNames,
+  requireFunction,
+  requireMethods,
+  requireName,
+  requireOptions,
+  requireSignal,
+  requireWhole,
+  show,
+} from '../../primitives/require.ts'
+
+/** Options of `createClient`. */
+export interface ClientOptions {
+  /** Where the service is reached, with the base path of its handler: what `serve()` answers as its `url`. */
+  readonly baseUrl: string
+  /** A secret key, a public access token, or a function that answers a fresh one: it is asked before every request. */
+  readonly accessToken: string | (() => string | Promise<string>)
+  /** Sends a request. Default: the platform's `fetch`; a handler of `createHandler` will do. */
+  readonly fetch?: (request: Request) => Promise<Response>
+  /**
+   * Requests that find nobody, or 408, 429 or 5xx, are sent again, a call at most `maxAttempts` times (default 5, from 500
+   * ms on, twice as long each time and up to twice that by chance, at most 60 s). A subscription that was connected goes on
+   * trying for as long as it is read.
+   */
+  readonly retry?: RetryOptions
+  /** How long one attempt of a call may take: milliseconds, or a duration string. Default `60s`. */
+  readonly timeout?: number | string
+  /** Ends everything this client does. */
+  readonly signal?: AbortSignal
+  /** Default: the wall clock. */
+  readonly clock?: Clock
+}
+
+/** Where time and chance come from when nobody says. */
+export interface ClientDefaults {
+  readonly clock: Clock
+  readonly random: RandomSource
+}
+
+/** The options with their defaults, checked. */
+export interface ClientSettings {
+  readonly baseUrl: string
+  readonly accessToken: () => Promise<string>
+  readonly fetch: (request: Request) => Promise<Response>
+  readonly retry: RetryOptions & { readonly maxTimeoutInMs: number }
+  readonly timeoutMs: number
+  readonly signal: AbortSignal | undefined
+  readonly clock: Clock
+  readonly random: RandomSource
+}
+
+const NAMES: OptionNames<ClientOptions> = {
+  baseUrl: true,
+  accessToken: true,
+  fetch: true,
+  retry: true,
+  timeout: true,
+  signal: true,
+  clock: true,
+}
+const RETRY_NAMES: OptionNames<RetryOptions> = {
+  maxAttempts: true,
+  factor: true,
+  minTimeoutInMs: true,
+  maxTimeoutInMs: true,
+  randomize: true,
+}
+
+/** Checks everything a client is given before it asks for anything. */
+export function readClientOptions(options: ClientOptions, defaults: ClientDefaults): ClientSettings {
+  requireOptions(options, 'the options of createClient', NAMES)
+  const { accessToken, fetch: send = platformFetch, retry = {}, timeout = 60_000, signal } = options
+  const { clock = defaults.clock } = options
+  requireFunction(send, 'fetch')
+  requireOptions(retry, 'retry', RETRY_NAMES)
+  const { maxAttempts = 5, minTimeoutInMs = 500, maxTimeoutInMs = 60_000 } = retry
+  requireWhole(maxAttempts, 'retry.maxAttempts', { from: 1 })
+  requireWhole(minTimeoutInMs, 'retry.minTimeoutInMs', { from: 0 })
+  requireWhole(maxTimeoutInMs, 'retry.maxTimeoutInMs', { from: 0 })
+  requireSignal(signal, 'signal')
+  requireMethods(clock, 'clock', ['now', 'setTimer'])
+  return {
+    baseUrl: readBaseUrl(options.baseUrl),
+    accessToken: readAccessToken(accessToken),
+    // Not called as a method of something: the platform's would refuse.
+    fetch: async (request) => send(request),
+    retry: { ...retry, maxAttempts, minTimeoutInMs, maxTimeoutInMs },
+    timeoutMs: parseDuration(timeout, 'timeout'),
+    signal,
+    clock,
+    random: defaults.random,
+  }
+}
+
+/** Looked up when it is called, so that what replaces it works. */
+function platformFetch(request: Request): Promise<Response> {
+  return fetch(request)
+}
+
+function readBaseUrl(baseUrl: unknown): string {
+  const url = requireName(baseUrl, 'baseUrl')
+  // On a page also a path of its own origin.
+  if (/^(?:https?:\/\/[^\s/?#@\\]+)?(?:\/[^\s?#\\]*)?$/i.test(url)) return url.replace(/\/+$/, '')
+  throw new TypeError(
+    `Cannot use baseUrl ${show(url.replace(/\/\/.*@/s, '//…@'))}: it must be an http or https address without spaces, credentials, query or fragment`,
+  )
+}
+
+function readAccessToken(accessToken: unknown): () => Promise<string> {
+  const check = (token: unknown): string => {
+    if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token
+    // Not shown: it may be right but for one thing.
+    throw new TypeError('Cannot use accessToken: it must be a string of visible characters without spaces')
+  }
+  if (typeof accessToken !== 'function') {
+    const token = check(accessToken)
+    return async () => token
+  }
+  return async () => check(await (accessToken as () => unknown)())
+}

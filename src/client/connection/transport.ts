@@ -1,0 +1,164 @@
+import { ApiError, unreadable } from './api-error.ts'
+import { Backoff } from './backoff.ts'
+import type { ClientSettings } from './options.ts'
+import { Connection } from './connection.ts'
+import { knownError, type Subject } from './known-error.ts'
+import { refusedAnswer } from './refused-answer.ts'
+
+/** One request to the service. */
+export interface ApiRequest {
+  readonly method?: 'GET' | 'POST'
+  readonly path: string
+  /** What is `undefined` is left out. */
+  readonly query?: Readonly<Record<string, string | undefined>>
+  /** JSON, unless the headers say otherwise. */
+  readonly body?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly subject: Subject
+}
+
+/** What the service answered to a call. */
+export interface ApiAnswer {
+  readonly body: unknown
+  readonly headers: Headers
+}
+
+/** The dialect of statuses and fields that this client speaks. */
+const API_VERSION = '2025-07-16'
+
+/** Sends requests to one service. */
+export class Transport {
+  readonly settings: ClientSettings
+
+  constructor(settings: ClientSettings) {
+    this.settings = settings
+  }
+
+  /**
+   * The answer to a call; what finds nobody there is sent again, as the same call.
+   *
+   * Rejects with the engine's own error where the answer is one, else with an ApiError, or the reason of the signal.
+   */
+  async call(request: ApiRequest, signal?: AbortSignal): Promise<ApiAnswer> {
+    const backoff = new Backoff(this.settings, signal)
+    const { method = 'GET' } = request
+    const headers = method === 'GET' ? {} : { 'x-trigger-request-idempotency-key': this.newKey() }
+    const keyed = { ...request, headers: { ...headers, ...request.headers } }
+    for (;;) {
+      try {
+        return await this.#attempt(keyed, signal)
+      } catch (error) {
+        await backoff.failed(error).catch((last: unknown) => {
+          throw knownError(last, request.subject)
+        })
+      }
+    }
+  }
+
+  /** A name that nothing else has. */
+  newKey(): string {
+    return Array.from(this.settings.random.bytes(16), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  }
+
+  /** What an address outside the service holds: a value that was too large for an answer. No credentials go there. */
+  async download(url: string, signal?: AbortSignal): Promise<Response> {
+    const connection = this.connect(signal)
+    try {
+      const response = await this.#send(new Request(url, { signal: connection.signal }), connection)
+      const { status } = response
+      if (!response.ok)
+        throw new ApiError('ERR_API_REFUSED', `Cannot download a value: ${status}`, { status })
+      const text = await connection.during(reached(response.text(), connection))
+      return new Response(text, { headers: response.headers })
+    } finally {
+      connection.close()
+    }
+  }
+
+  /** A connection that ends with the signal, and with the client's. */
+  connect(signal: AbortSignal | undefined, silenceMs: number = this.settings.timeoutMs): Connection {
+    return new Connection({
+      clock: this.settings.clock,
+      signals: [this.settings.signal, signal],
+      silenceMs,
+    })
+  }
+
+  /** One attempt, read to its end. Rejects with an ApiError. */
+  async answer(request: ApiRequest, connection: Connection): Promise<ApiAnswer> {
+    const response = await this.open(request, connection)
+    const { headers, status } = response
+    const text = await connection.during(reached(response.text(), connection))
+    return { headers, body: parseAnswer(text, { what: `the answer to "${request.path}"`, status }) }
+  }
+
+  /** One attempt: a success, of which the body is still to be read. Rejects with an ApiError. */
+  async open(request: ApiRequest, connection: Connection): Promise<Response> {
+    const token = await connection.during(this.settings.accessToken())
+    const { method = 'GET', body } = request
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'x-trigger-api-version': API_VERSION,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...request.headers,
+    }
+    const sent = new Request(this.#url(request), {
+      method,
+      headers,
+      signal: connection.signal,
+      ...(body === undefined ? {} : { body }),
+    })
+    const response = await this.#send(sent, connection)
+    if (response.ok) return response
+    const what = `${method} "${request.path}"`
+    throw await connection.during(refusedAnswer(response, what, this.settings.clock.now()))
+  }
+
+  async #attempt(request: ApiRequest, signal: AbortSignal | undefined): Promise<ApiAnswer> {
+    const connection = this.connect(signal)
+    try {
+      return await this.answer(request, connection)
+    } finally {
+      connection.close()
+    }
+  }
+
+  async #send(request: Request, connection: Connection): Promise<Response> {
+    const asked = this.settings.fetch(request)
+    // One that comes after the connection has ended is nobody's.
+    asked
+      .then(
+        (response) => (connection.signal.aborted ? response.body?.cancel() : undefined),
+        () => undefined,
+      )
+      .catch(() => undefined)
+    return connection.during(reached(asked, connection))
+  }
+
+  #url({ path, query = {} }: ApiRequest): string {
+    const pairs = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`],
+    )
+    return `${this.settings.baseUrl}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`
+  }
+}
+
+/** What the platform throws when a connection fails says so in many ways; here it is one. */
+export async function reached<T>(step: Promise<T>, { signal }: Connection): Promise<T> {
+  try {
+    return await step
+  } catch (cause) {
+    if (signal.aborted) throw signal.reason
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new ApiError('ERR_API_UNAVAILABLE', `Cannot reach the service: ${reason}`, { cause })
+  }
+}
+
+/** Nothing at all is an answer too. */
+function parseAnswer(text: string, { what, status }: { what: string; status: number }): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text)
+  } catch (cause) {
+    throw unreadable(what, { status, body: text, cause })
+  }
+}

@@ -1,0 +1,109 @@
+import type { Run } from '../../api/run.ts'
+import { isFinal } from '../../core/run-status.ts'
+import { WaitpointError } from '../../api/errors.ts'
+import { Merge } from './merge.ts'
+import { type RunFeed, runUpdates } from './run-updates.ts'
+import { streamBatches } from './stream-batches.ts'
+
+/** A part of a subscription with streams. */
+export type Part = { readonly type: string; readonly run: Run; readonly chunk?: unknown }
+
+type Arrived = Run | readonly unknown[]
+
+/** The key of the run itself; of no stream, since none may be called `run`. */
+const RUN = 'run'
+
+/** The run whenever it has changed, until it has ended. */
+export async function* followRun(feed: RunFeed): AsyncGenerator<Run> {
+  for await (const run of runUpdates(feed)) {
+    yield run
+    if (isFinal(run.status)) return
+  }
+}
+
+/**
+ * A run and all its streams as one sequence: first the run as it is; a key's chunks in order, after a run part that lists
+ * the key; last the run as it ended.
+ */
+export class FollowedRun {
+  readonly #feed: RunFeed
+  readonly #merge = new Merge<string, Arrived>()
+  /** How far each stream was read. */
+  readonly #positions = new Map<string, string | undefined>()
+  #shown: Run | undefined
+  #final: Run | undefined
+  /** Whether the last part was a chunk. */
+  #isPastShown = false
+
+  constructor(feed: RunFeed) {
+    this.#feed = feed
+  }
+
+  async *parts(): AsyncGenerator<Part> {
+    this.#merge.add(RUN, followRun(this.#feed))
+    try {
+      while (this.#merge.size > 0) {
+        const { key, result } = await this.#merge.next()
+        if (result.done === true) continue
+        // Under the key of the run there are runs, under all others chunks.
+        if (key === RUN) yield* this.#news(result.value as Run)
+        else yield* this.#chunks(key, result.value as readonly unknown[])
+      }
+      if (this.#final !== undefined && (this.#isPastShown || this.#shown !== this.#final))
+        yield this.#show(this.#final)
+    } finally {
+      this.#merge.close()
+    }
+  }
+
+  /** A run that has ended is shown last, unless there is something new to announce. */
+  *#news(run: Run): Generator<Part> {
+    const isOver = isFinal(run.status)
+    if (isOver) this.#final = run
+    const isNewAttempt = run.attemptCount !== this.#shown?.attemptCount
+    if (!isOver || this.#announces(run)) yield this.#show(run)
+    for (const key of run.realtimeStreams) {
+      const isKnown = this.#positions.has(key)
+      // What has ended may have been written to since, by another attempt or until the run had ended.
+      if (!this.#merge.has(key) && (!isKnown || isNewAttempt || isOver)) this.#read(key)
+    }
+  }
+
+  *#chunks(key: string, chunks: readonly unknown[]): Generator<Part> {
+    const run = this.#shown
+    if (run === undefined) return
+    this.#isPastShown = true
+    for (const chunk of chunks) yield { type: key, chunk, run }
+  }
+
+  #announces(run: Run): boolean {
+    return this.#shown === undefined || run.realtimeStreams.some((key) => !this.#positions.has(key))
+  }
+
+  #show(run: Run): Part {
+    this.#shown = run
+    this.#isPastShown = false
+    return { type: RUN, run }
+  }
+
+  #read(key: string): void {
+    const { transport, id, signal } = this.#feed
+    const lastId = this.#positions.get(key)
+    this.#positions.set(key, lastId)
+    const onPosition = (position: string | undefined): void => {
+      this.#positions.set(key, position)
+    }
+    this.#merge.add(key, readable(streamBatches(transport, { runId: id, key, lastId, onPosition }, signal)))
+  }
+}
+
+/** A source that failed ends its stream, and nothing else: the run goes on. */
+async function* readable(batches: AsyncGenerator<readonly unknown[]>): AsyncGenerator<readonly unknown[]> {
+  try {
+    yield* batches
+  } catch (error) {
+    if (!(error instanceof WaitpointError) || !SURVIVED.includes(error.code)) throw error
+  }
+}
+
+const SURVIVED: readonly string[] = ['ERR_STREAM_FAILED', 'ERR_STREAM_INTERRUPTED']

@@ -1,0 +1,23 @@
+import type { StoredError } from '../../core/host/serialize.ts'
+import { defined } from './defined.ts'
+import { WireRecord } from './record.ts'
+
+/** The error of a run: as the API shows it, or with the `type` it has in a row. */
+export function readStoredError(value: unknown): StoredError | undefined {
+  if (typeof value === 'string') return { name: 'Error', message: value }
+  if (typeof value !== 'object' || value === null) return undefined
+  const wire = new WireRecord(value, 'an error')
+  const raw = wire.value('raw')
+  const thrown = raw === undefined || typeof raw === 'string' ? raw : JSON.stringify(raw)
+  const code = wire.text('code')
+  return {
+    name: wire.text('name') ?? 'Error',
+    message: wire.text('message') ?? thrown ?? code ?? 'unknown',
+    ...defined({ stack: wire.text('stackTrace') ?? wire.text('stack'), code }),
+  }
+}
+
+/** The stored error as one that can be thrown. */
+export function errorOf({ name, message, stack, code }: StoredError): Error {
+  return Object.assign(new Error(message), { name, ...defined({ stack, code }) })
+}

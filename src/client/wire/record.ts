@@ -1,0 +1,98 @@
+import { unreadable } from '../connection/api-error.ts'
+
+/**
+ * An object of an answer. What is not there, null, or of another type is `undefined`: services add and leave out members
+ * over time, and only what nothing can be done without is insisted on.
+ */
+export class WireRecord {
+  readonly #fields: Readonly<Record<string, unknown>>
+  readonly #what: string
+
+  constructor(value: unknown, what: string) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw unreadable(what, { body: value })
+    this.#fields = value as Readonly<Record<string, unknown>>
+    this.#what = what
+  }
+
+  value(name: string): unknown {
+    return this.#fields[name] ?? undefined
+  }
+
+  /** A value of a user's: of these, null is one. */
+  json(name: string): unknown {
+    return this.#fields[name]
+  }
+
+  text(name: string): string | undefined {
+    const value = this.value(name)
+    return typeof value === 'string' ? value : undefined
+  }
+
+  /** @throws ApiError `ERR_API_UNREADABLE` when there is none. */
+  requiredText(name: string): string {
+    const text = this.text(name)
+    if (text === undefined) throw unreadable(`${this.#what}: it has no "${name}"`, { body: this.#fields })
+    return text
+  }
+
+  number(name: string): number | undefined {
+    const value = this.value(name)
+    return typeof value === 'number' ? value : undefined
+  }
+
+  flag(name: string): boolean | undefined {
+    const value = this.value(name)
+    return typeof value === 'boolean' ? value : undefined
+  }
+
+  /** @throws ApiError `ERR_API_UNREADABLE` when there is none. */
+  requiredFlag(name: string): boolean {
+    const flag = this.flag(name)
+    if (flag === undefined) throw unreadable(`${this.#what}: it has no "${name}"`, { body: this.#fields })
+    return flag
+  }
+
+  date(name: string): Date | undefined {
+    return dateOf(this.value(name))
+  }
+
+  /** @throws ApiError `ERR_API_UNREADABLE` when there is none. */
+  requiredDate(name: string): Date {
+    const date = this.date(name)
+    if (date === undefined) throw unreadable(`${this.#what}: it has no "${name}"`, { body: this.#fields })
+    return date
+  }
+
+  texts(name: string): readonly string[] {
+    const value = this.value(name)
+    return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
+  }
+
+  /** The objects of a list. */
+  records(name: string): readonly WireRecord[] {
+    const value = this.value(name)
+    return Array.isArray(value) ? value.map((item) => new WireRecord(item, this.#what)) : []
+  }
+
+  /** An object inside; an empty one when there is none. */
+  record(name: string): WireRecord {
+    const value = this.value(name)
+    return new WireRecord(typeof value === 'object' && !Array.isArray(value) ? value : {}, this.#what)
+  }
+
+  /** An object inside, as it is. */
+  object(name: string): Readonly<Record<string, unknown>> | undefined {
+    const value = this.value(name)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as Readonly<Record<string, unknown>>) : undefined
+  }
+}
+
+/** Epoch milliseconds, or ISO 8601, in UTC where it does not say otherwise. */
+function dateOf(value: unknown): Date | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined
+  const hasZone = typeof value === 'number' || /(?:Z|[+-]\d\d:?\d\d)$/i.test(value)
+  const date = new Date(hasZone ? value : `${value.replace(' ', 'T')}Z`)
+  return Number.isNaN(date.getTime()) ? undefined : date
+}

@@ -1,0 +1,117 @@
+import type { TokenKind } from '../../contract/records.ts'
+import type { RetrievedRun, Run, WaitingOn } from '../../api/run.ts'
+import { statusFlags } from '../../core/run-status.ts'
+import { defined } from './defined.ts'
+import type { Packets } from './packets.ts'
+import { readStoredError } from './error.ts'
+import { WireRecord } from './record.ts'
+import { readRunStatus } from '../wire-status.ts'
+
+/** The values of a run, which may have travelled apart from it. */
+interface RunValues {
+  readonly payload: unknown
+  readonly output: unknown
+}
+
+/** A run as the API shows it in a list: with the values it has there. */
+export function readListedRun(wire: WireRecord): Run {
+  return readApiRun(wire, { payload: wire.json('payload'), output: wire.json('output') })
+}
+
+/** A run as the API shows it; values that were too large for the answer are fetched. */
+export async function readRetrievedRun(
+  wire: WireRecord,
+  packets: Packets,
+  signal: AbortSignal | undefined,
+): Promise<RetrievedRun> {
+  const value = async (name: string): Promise<unknown> => {
+    const url = wire.text(`${name}PresignedUrl`)
+    return url === undefined ? wire.json(name) : packets.download(url, signal)
+  }
+  const values = { payload: await value('payload'), output: await value('output') }
+  return { ...readApiRun(wire, values), waitingOn: wire.records('waitingOn').map(readWait) }
+}
+
+/** A run as a row of the realtime protocol. */
+export async function readRow(
+  wire: WireRecord,
+  packets: Packets,
+  signal: AbortSignal | undefined,
+): Promise<Run> {
+  const value = (name: string): Promise<unknown> =>
+    packets.read({ data: wire.value(name), type: wire.text(`${name}Type`) ?? 'application/json' }, signal)
+  const id = wire.requiredText('friendlyId')
+  const finishedAt = wire.date('completedAt')
+  const metadata = await value('metadata')
+  const values = { payload: await value('payload'), output: await value('output') }
+  const older = new WireRecord(metadata ?? {}, 'metadata').texts('$$streams')
+  return {
+    ...commonFields(wire, { id, finishedAt, values }),
+    tags: wire.texts('runTags'),
+    // Read as an object above.
+    metadata: (metadata ?? {}) as Run['metadata'],
+    // Where tasks of older versions announce them.
+    ...(older.length === 0 ? {} : { realtimeStreams: older }),
+    attemptCount: wire.number('attemptNumber') ?? 0,
+    ...defined({ delayedUntil: wire.date('delayUntil') }),
+    rootId: wire.text('rootId') ?? id,
+    ...defined({ parentId: wire.text('parentId') }),
+  }
+}
+
+function readApiRun(wire: WireRecord, values: RunValues): Run {
+  const id = wire.requiredText('id')
+  const related = wire.record('relatedRuns')
+  const parentId = wire.text('parentId') ?? related.record('parent').text('id')
+  return {
+    ...commonFields(wire, { id, finishedAt: wire.date('finishedAt'), values }),
+    tags: wire.texts('tags'),
+    metadata: wire.object('metadata') ?? {},
+    attemptCount: wire.number('attemptCount') ?? 0,
+    ...defined({ delayedUntil: wire.date('delayedUntil') }),
+    rootId: wire.text('rootId') ?? related.record('root').text('id') ?? id,
+    ...defined({ parentId }),
+  }
+}
+
+type CommonFields = Omit<Run, 'tags' | 'metadata' | 'attemptCount' | 'delayedUntil' | 'parentId' | 'rootId'>
+
+function commonFields(
+  wire: WireRecord,
+  {
+    id,
+    finishedAt,
+    values,
+  }: { readonly id: string; readonly finishedAt: Date | undefined; readonly values: RunValues },
+): CommonFields {
+  const status = readRunStatus(wire.requiredText('status'), finishedAt !== undefined)
+  const createdAt = wire.requiredDate('createdAt')
+  const updatedAt = wire.date('updatedAt') ?? createdAt
+  const startedAt = wire.date('startedAt')
+  const hasOutput = status === 'COMPLETED' && values.output !== undefined
+  return {
+    id,
+    taskIdentifier: wire.requiredText('taskIdentifier'),
+    status,
+    payload: values.payload,
+    ...(hasOutput ? { output: values.output } : {}),
+    ...defined({ error: readStoredError(wire.value('error')) }),
+    realtimeStreams: wire.texts('realtimeStreams'),
+    ...defined({ idempotencyKey: wire.text('idempotencyKey') }),
+    createdAt,
+    updatedAt,
+    ...defined({ startedAt, finishedAt, expiredAt: wire.date('expiredAt') }),
+    durationMs: startedAt === undefined ? 0 : (finishedAt ?? updatedAt).getTime() - startedAt.getTime(),
+    ...statusFlags(status),
+  }
+}
+
+function readWait(wire: WireRecord): WaitingOn {
+  const kind = wire.text('kind')
+  return {
+    id: wire.requiredText('id'),
+    // What the service has no name for is a token like any other.
+    kind: (kind ?? 'MANUAL') as TokenKind,
+    ...defined({ timeoutAt: wire.date('timeoutAt') }),
+  }
+}

@@ -1,0 +1,54 @@
+import type { TokenStatus } from '../../contract/records.ts'
+import { WaitpointTimeoutError } from '../../api/errors.ts'
+import type { RetrievedToken, Token } from '../../api/token.ts'
+import { defined } from './defined.ts'
+import type { Packets } from './packets.ts'
+import type { WireRecord } from './record.ts'
+
+/** The last instant a `Date` can hold: the deadline of a token that has none, as the hosted service allows. */
+const NEVER = 8.64e15
+
+/** A token of a list. */
+export function readToken(wire: WireRecord): Token {
+  return {
+    id: wire.requiredText('id'),
+    status: readTokenStatus(wire.text('status')),
+    url: wire.text('url') ?? '',
+    tags: wire.texts('tags'),
+    createdAt: wire.requiredDate('createdAt'),
+    timeoutAt: wire.date('timeoutAt') ?? new Date(NEVER),
+    ...defined({
+      completedAt: wire.date('completedAt'),
+      idempotencyKey: readUserKey(wire),
+      idempotencyKeyExpiresAt: wire.date('idempotencyKeyExpiresAt'),
+    }),
+  }
+}
+
+/** A token with its output, or the error of its time-out. */
+export async function readRetrievedToken<Output>(
+  wire: WireRecord,
+  packets: Packets,
+  signal: AbortSignal | undefined,
+): Promise<RetrievedToken<Output>> {
+  const token = readToken(wire)
+  const { id, status, timeoutAt } = token
+  if (status === 'TIMED_OUT') {
+    const message = `Waitpoint "${id}" timed out at ${timeoutAt.toISOString()}`
+    return { ...token, error: new WaitpointTimeoutError(message) }
+  }
+  if (status === 'WAITING') return token
+  const output = await packets.read({ data: wire.value('output'), type: wire.text('outputType') }, signal)
+  // What a token was completed with is of the type its creator and its completer agreed on.
+  return output === undefined ? token : { ...token, output: output as Output }
+}
+
+/** A status of the engine; one it does not know is of a token nobody waits for any more. */
+export function readTokenStatus(status: string | undefined): TokenStatus {
+  return status === 'WAITING' || status === 'TIMED_OUT' ? status : 'COMPLETED'
+}
+
+/** The hosted service makes keys of its own where nobody gave one. */
+function readUserKey(wire: WireRecord): string | undefined {
+  return wire.flag('userProvidedIdempotencyKey') === false ? undefined : wire.text('idempotencyKey')
+}

@@ -1,0 +1,140 @@
+import type { CancelTimer, HoldingClock, ReleaseHold } from '../contract/clock.ts'
+import { type OptionNames, requireOptions, requireWhole, show } from '../primitives/require.ts'
+import { AutoMode } from './virtual/auto-mode.ts'
+import { CallQueue } from './virtual/call-queue.ts'
+import { type ClockCalls, clockCalls, toInstant } from './virtual/calls.ts'
+import { LeftoverError } from './virtual/errors.ts'
+import type { RealIo } from './real-io.ts'
+import { Sleeper } from './virtual/sleeper.ts'
+import type { TravelOptions } from './virtual/time-travel.ts'
+import { renderTimeline } from './virtual/timeline.ts'
+import { VirtualTime } from './virtual/time.ts'
+import type { PendingTimer } from './virtual/timers.ts'
+import type { WitnessedHold, WitnessedTimer } from './virtual/witnessed.ts'
+
+/** Options of `testClock`; all have defaults. */
+export interface TestClockOptions {
+  /** The first instant. Default: the start of the year 2000, UTC. */
+  readonly start?: number | Date | undefined
+  /**
+   * - `auto` (default): time also moves by itself, while everything is at rest and the test awaits something that only
+   *   the future can bring.
+   * - `manual`: time moves in explicit calls only.
+   * - `frozen`: time does not move; only what is due at the first instant happens.
+   */
+  readonly mode?: 'auto' | 'manual' | 'frozen' | undefined
+  /** Real milliseconds without a sign of life after which somebody who is still busy is an error. Default: 1000. */
+  readonly ioGraceMs?: number | undefined
+  /** How many timers one call may fire before it counts as endless. Default: 100,000. */
+  readonly maxSteps?: number | undefined
+  /**
+   * What happens when time that passes by itself (mode `auto`, `until`) comes to the deadline of a token that a run waits
+   * for and whose timeout neither the test nor the task ever mentioned: an answer was forgotten.
+   *
+   * - `error` (default): whatever is awaited ends with `ERR_STUCK`, and time does not pass.
+   * - `timeout`: the token times out.
+   *
+   * Only a fixture such as `createTestEngine` knows such tokens.
+   */
+  readonly onUnanswered?: 'error' | 'timeout' | undefined
+  /** The id of the run whose code is calling, if any: it must not wait for the clock to come to rest. */
+  readonly currentRun?: (() => string | undefined) | undefined
+  /** Real I/O that holds do not tell of. */
+  readonly io?: RealIo | undefined
+}
+
+/** Virtual time: nothing happens before a test wants it, and everything happens in the same order every time. */
+export interface TestClock extends HoldingClock, ClockCalls, AsyncDisposable {
+  setTimer(at: number, fire: () => void, about?: WitnessedTimer): CancelTimer
+  hold(hold: WitnessedHold): ReleaseHold
+  /** Resolves after a duration; for test code, and for what stands in for real I/O inside a task. */
+  sleep(duration: number | string, options?: TravelOptions): Promise<void>
+  /** Aborts after a duration with a `TimeoutError`: the `AbortSignal.timeout` of this clock. */
+  signal(duration: number | string): AbortSignal
+  /** Declares real I/O: time stands still until the promise settles. Answers the same promise. */
+  external<P extends PromiseLike<unknown>>(promise: P, options?: { readonly label?: string | undefined }): P
+  /** What is scheduled, in the order in which it will fire; under a fixture with the deadline of every waiting token. */
+  pending(): readonly PendingTimer[]
+  /** What fired last, who is busy or waits, and what is scheduled: text for people. */
+  timeline(): string
+}
+
+/**
+ * Creates a clock that is moved by tests. It touches no globals, and any number of them live side by side.
+ *
+ * @example
+ * ```ts
+ * const clock = testClock()
+ * clock.setTimer(clock.now() + 60_000, () => console.log('a minute later'))
+ * await clock.advance('1m')
+ * ```
+ */
+export function testClock(options: TestClockOptions = {}): TestClock {
+  requireOptions(options, 'the options of testClock', NAMES)
+  const { start = FIRST_INSTANT, ioGraceMs = 1_000, maxSteps = 100_000 } = options
+  const mode = requireOneOf('mode', options.mode, MODES)
+  const failsUnanswered = requireOneOf('onUnanswered', options.onUnanswered, UNANSWERED) === 'error'
+  requireWhole(ioGraceMs, 'ioGraceMs', { from: 0 })
+  requireWhole(maxSteps, 'maxSteps', { from: 1 })
+  const currentRun = options.currentRun ?? (() => undefined)
+
+  const { io } = options
+  const time = new VirtualTime({ start: toInstant(start), ioGraceMs, maxSteps, failsUnanswered, io })
+  const queue = new CallQueue()
+  const autoMode = new AutoMode({ time, mayMove: mode === 'auto', isCalled: () => !queue.isIdle })
+  time.pulse.onBeat(() => autoMode.wake())
+  queue.onIdle(() => autoMode.wake())
+
+  const { timers, ledger } = time
+  const calls = clockCalls({ time, queue, currentRun, isFrozen: mode === 'frozen' })
+  const sleeper = new Sleeper({ time, currentRun })
+  return {
+    now: () => timers.now,
+    setTimer: (at, fire, about) => timers.set(at, fire, about),
+    hold: (hold) => ledger.hold(hold),
+    ...calls,
+    sleep: (duration, options) => sleeper.sleep(duration, options),
+    signal: (duration) => sleeper.signal(duration),
+    external(promise, options = {}) {
+      requireOptions(options, 'the options of clock.external', { label: true })
+      if (typeof (promise as Partial<PromiseLike<unknown>> | null | undefined)?.then !== 'function')
+        throw new TypeError(`Cannot wait for ${show(promise)}: clock.external takes a promise`)
+      const end = ledger.external(options.label ?? 'external')
+      promise.then(end, end)
+      return promise
+    },
+    pending: () => timers.pending,
+    timeline: () => renderTimeline(time.view),
+    async [Symbol.asyncDispose]() {
+      await calls.settle()
+      sleeper.dropSignals()
+      const left = timers.pending.filter(({ background }) => !background)
+      timers.clear()
+      if (left.length > 0 || ledger.awaited.length > 0) throw new LeftoverError(left, ledger.awaited)
+    },
+  }
+}
+
+const NAMES: OptionNames<TestClockOptions> = {
+  start: true,
+  mode: true,
+  ioGraceMs: true,
+  maxSteps: true,
+  onUnanswered: true,
+  currentRun: true,
+  io: true,
+}
+const FIRST_INSTANT = Date.UTC(2000, 0, 1)
+const MODES = ['auto', 'manual', 'frozen'] as const
+const UNANSWERED = ['error', 'timeout'] as const
+
+/** One of the choices; the first one is the default. */
+function requireOneOf<Choice extends string>(
+  name: string,
+  value: Choice | undefined,
+  choices: readonly [Choice, ...Choice[]],
+): Choice {
+  if (value === undefined) return choices[0]
+  if (choices.includes(value)) return value
+  throw new RangeError(`Cannot use ${name} ${show(value)} of testClock: use ${choices.join(', ')}`)
+}

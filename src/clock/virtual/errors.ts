@@ -1,0 +1,137 @@
+import { type ClockView, renderTimeline } from './timeline.ts'
+import type { PendingTimer } from './timers.ts'
+import { renderWaitedToken, renderWaitGraph, type WaitedToken, type WaitingRun } from './wait-graph.ts'
+import type { WitnessedHold } from './witnessed.ts'
+
+/** What can be wrong with a test; codes never change. */
+export type ClockErrorCode =
+  | 'ERR_STILL_BUSY'
+  | 'ERR_STUCK'
+  | 'ERR_CLOCK_REENTRY'
+  | 'ERR_RUNAWAY'
+  | 'ERR_VIRTUAL_TIMEOUT'
+  | 'ERR_LEFTOVER'
+
+/** Errors of the test clock; every message says what to do. */
+export class ClockError extends Error {
+  readonly code: ClockErrorCode
+
+  constructor(code: ClockErrorCode, message: string) {
+    super(message)
+    this.name = new.target.name
+    this.code = code
+  }
+}
+
+/** Virtual time cannot move, because something that is neither a wait nor an end goes on in real time. */
+export class StillBusyError extends ClockError {
+  /** Who is busy: the ids of runs, the names of calls. */
+  readonly ids: readonly string[]
+
+  constructor(busy: readonly WitnessedHold[], ioGraceMs: number) {
+    const list = busy.map(renderBusy).join(', ')
+    super(
+      'ERR_STILL_BUSY',
+      `Cannot settle the clock: no sign of life for ${ioGraceMs} ms of real time, and still busy: ${list}. ` +
+        'Wrap real I/O in `clock.external(promise)`, raise `ioGraceMs`, or find the promise that never settles',
+    )
+    this.ids = busy.map(({ id }) => id)
+  }
+}
+
+function renderBusy({ kind, id, lastBoundary }: WitnessedHold): string {
+  const boundary = lastBoundary?.()
+  return `"${id}" (${kind}${boundary === undefined ? '' : `, last seen at ${boundary}`})`
+}
+
+export interface StuckOptions {
+  /** What cannot come, for people. */
+  readonly awaited: string
+  readonly view: ClockView
+  readonly graph: readonly WaitingRun[]
+  /** The token whose answer was forgotten; without one there is no timer left at all. */
+  readonly forgotten?: WaitedToken | undefined
+}
+
+/**
+ * What is awaited can never come: nothing is scheduled that could end the wait, or only a time-out that neither the test
+ * nor the task ever mentioned.
+ */
+export class StuckError extends ClockError {
+  /** What is awaited, or else waits, and what for. Empty without a fixture. */
+  readonly graph: readonly WaitingRun[]
+
+  constructor({ awaited, view, graph, forgotten }: StuckOptions) {
+    const why = forgotten === undefined ? NOTHING_LEFT : forgottenAnswer(forgotten)
+    const waits = graph.length === 0 ? '' : `${renderWaitGraph(graph)}\n`
+    super('ERR_STUCK', `Cannot go on waiting for ${awaited}: ${why}\n${waits}${renderTimeline(view)}`)
+    this.graph = graph
+  }
+}
+
+const NOTHING_LEFT =
+  'nothing is going on and no timer is left that could end it. ' +
+  'Complete the token it waits for, give the wait a timeout, or wrap real I/O in `clock.external(promise)`.'
+
+function forgottenAnswer(token: WaitedToken): string {
+  return (
+    'nobody completes a token, and nobody said when it times out. ' +
+    "Complete it in the test, give `createToken` a `timeout`, or set the clock's `onUnanswered: 'timeout'`. " +
+    `It is ${renderWaitedToken(token)}`
+  )
+}
+
+/** Task code called a function that waits for the task itself. */
+export class ClockReentryError extends ClockError {
+  constructor(name: string, runId: string) {
+    super(
+      'ERR_CLOCK_REENTRY',
+      `Cannot call \`clock.${name}\` inside run "${runId}": it waits until that run waits. ` +
+        'Call it from the test; inside a task use `wait.for`, or `clock.sleep` in a mock',
+    )
+  }
+}
+
+/** Timers set timers without end. */
+export class RunawayError extends ClockError {
+  /** The labels that fired most often, the most frequent first. */
+  readonly labels: readonly string[]
+
+  constructor(maxSteps: number, labels: readonly string[]) {
+    const list = labels.map((label) => `"${label}"`).join(', ')
+    super(
+      'ERR_RUNAWAY',
+      `Cannot come to an end: ${maxSteps} timers fired in one call, most of them ${list}. ` +
+        'End what sets them again, mark upkeep as `background`, or raise `maxSteps`',
+    )
+    this.labels = labels
+  }
+}
+
+/** What `until` waits for did not happen within its virtual time. */
+export class VirtualTimeoutError extends ClockError {
+  constructor(within: number | string, view: ClockView) {
+    super(
+      'ERR_VIRTUAL_TIMEOUT',
+      `Cannot wait any longer: "${within}" of virtual time passed before it happened. ` +
+        `Raise \`within\`, or look at what is scheduled.\n${renderTimeline(view)}`,
+    )
+  }
+}
+
+/** Something was still scheduled or awaited when the clock was disposed. */
+export class LeftoverError extends ClockError {
+  constructor(timers: readonly PendingTimer[], awaited: readonly WitnessedHold[]) {
+    const list = [
+      ...timers.map(({ label, stack }) => `timer "${label}", ${stack.replace(/^Error: /, '')}`),
+      ...awaited.map(
+        ({ id, origin }) => `somebody awaits "${id}"${origin === undefined ? '' : `, at ${origin()}`}`,
+      ),
+    ]
+    super(
+      'ERR_LEFTOVER',
+      'Cannot dispose the clock: something is left. Close the engine first, and await or cancel the rest.\n' +
+        list.join('\n'),
+    )
+  }
+}

@@ -1,0 +1,62 @@
+import type { CancelTimer } from '../../contract/clock.ts'
+import { onAbort } from '../../primitives/abort.ts'
+import { createDeferred } from '../../primitives/deferred.ts'
+import { parseDuration } from '../../primitives/duration.ts'
+import { requireOptions, requireSignal } from '../../primitives/require.ts'
+import type { TravelOptions } from './time-travel.ts'
+import type { VirtualTime } from './time.ts'
+
+export interface SleeperOptions {
+  readonly time: VirtualTime
+  /** The id of the run whose code is calling, if any. */
+  readonly currentRun: () => string | undefined
+}
+
+/** Sleeps and time-outs on a test clock, for code that is not the engine's. */
+export class Sleeper {
+  readonly #time: VirtualTime
+  readonly #currentRun: () => string | undefined
+  /** Nobody waits for a signal: the timers of those that were not needed are no sign of a leak. */
+  readonly #signals = new Set<CancelTimer>()
+
+  constructor({ time, currentRun }: SleeperOptions) {
+    this.#time = time
+    this.#currentRun = currentRun
+  }
+
+  async sleep(duration: number | string, options: TravelOptions = {}): Promise<void> {
+    requireOptions(options, 'the options of clock.sleep', { signal: true })
+    requireSignal(options.signal, 'signal')
+    const { timers, ledger } = this.#time
+    const at = timers.now + parseDuration(duration, 'duration')
+    const { promise, resolve, reject } = createDeferred<undefined>()
+    const cancel = timers.set(at, () => resolve(undefined), { label: `sleep(${duration})` })
+    const removeListener = onAbort(options.signal, reject)
+    const wakeUp = ledger.sleep(this.#currentRun())
+    try {
+      await promise
+    } finally {
+      cancel()
+      removeListener()
+      wakeUp()
+    }
+  }
+
+  signal(duration: number | string): AbortSignal {
+    const { timers } = this.#time
+    const at = timers.now + parseDuration(duration, 'duration')
+    const controller = new AbortController()
+    const abort = (): void => {
+      this.#signals.delete(cancel)
+      controller.abort(new DOMException(`The operation was aborted: "${duration}" passed`, 'TimeoutError'))
+    }
+    const cancel = timers.set(at, abort, { label: `signal(${duration})` })
+    this.#signals.add(cancel)
+    return controller.signal
+  }
+
+  dropSignals(): void {
+    for (const cancel of this.#signals) cancel()
+    this.#signals.clear()
+  }
+}

@@ -1,0 +1,78 @@
+import { parseDuration } from '../../primitives/duration.ts'
+import { VirtualTimeoutError } from './errors.ts'
+import { type Goal, watchGoal } from './goal.ts'
+import type { VirtualTime } from './time.ts'
+import type { FiredTimer, VirtualTimers } from './timers.ts'
+
+/** Options of every call that moves a test clock. */
+export interface TravelOptions {
+  /** Gives up; the call rejects with the reason, and time stays where it got to. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Options of `clock.until`. */
+export interface UntilOptions extends TravelOptions {
+  /** The virtual time it may take at most: milliseconds or `'5m'`. Default: any. */
+  readonly within?: number | string | undefined
+}
+
+/** The ways in which a test moves virtual time, timer by timer. One at a time: they do not know of each other. */
+export class TimeTravel {
+  readonly #time: VirtualTime
+  readonly #timers: VirtualTimers
+
+  constructor(time: VirtualTime) {
+    this.#time = time
+    this.#timers = time.timers
+  }
+
+  async advanceTo(target: number, { signal }: TravelOptions): Promise<void> {
+    await this.#time.settle({ signal })
+    while (this.#timers.fireNext(target) !== undefined) await this.#time.settle({ signal })
+    // At rest, and nothing is due before or at the target: nobody notices but by asking.
+    this.#timers.moveTo(target)
+  }
+
+  async next({ signal }: TravelOptions): Promise<FiredTimer | null> {
+    await this.#time.settle({ signal })
+    const fired = this.#timers.fireNext()
+    if (fired === undefined) return null
+    await this.#time.settle({ signal })
+    return fired
+  }
+
+  async until<T>(goal: Goal<T>, { within, signal }: UntilOptions): Promise<T> {
+    const limit = within === undefined ? Infinity : this.#timers.now + parseDuration(within, 'within')
+    const budget = this.#time.newBudget()
+    const { isMet, read } = watchGoal(goal, () => this.#time.pulse.beat())
+    for (;;) {
+      await this.#time.settle({ signal, isMet })
+      if (isMet()) return read()
+      const stuck = this.#time.stuckness('what `until` was given', limit)
+      if (stuck !== undefined) throw stuck
+
+      const fired = this.#timers.fireNext(limit)
+      if (fired?.background === false) budget.spend(fired.label)
+      if (fired !== undefined) continue
+      if (within !== undefined && this.#timers.now >= limit)
+        throw new VirtualTimeoutError(within, this.#time.view)
+      this.#timers.moveTo(limit)
+    }
+  }
+
+  async runAll({ signal }: TravelOptions): Promise<void> {
+    const budget = this.#time.newBudget()
+    await this.#time.settle({ signal })
+    while (this.#timers.hasForeground) {
+      const fired = this.#timers.fireNext()
+      if (fired?.background === false) budget.spend(fired.label)
+      await this.#time.settle({ signal })
+    }
+  }
+
+  /** A step of the clock, in whatever direction: what it makes overdue fires late, in order. */
+  async stepTo(instant: number, { signal }: TravelOptions): Promise<void> {
+    this.#timers.moveTo(instant)
+    await this.#time.settle({ signal })
+  }
+}

@@ -1,0 +1,99 @@
+import { throwIfAborted } from '../../primitives/abort.ts'
+import { StillBusyError, StuckError } from './errors.ts'
+import { HoldLedger } from './hold-ledger.ts'
+import { macrotaskTurn } from '../macrotask-turn.ts'
+import { Pulse } from './pulse.ts'
+import type { RealIo } from '../real-io.ts'
+import { StepBudget } from './step-budget.ts'
+import type { ClockView } from './timeline.ts'
+import { VirtualTimers } from './timers.ts'
+
+export interface VirtualTimeOptions {
+  readonly start: number
+  readonly ioGraceMs: number
+  readonly maxSteps: number
+  /** Whether a token that nobody answers is an error before its default time-out. */
+  readonly failsUnanswered: boolean
+  readonly io?: RealIo | undefined
+}
+
+export interface SettleOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Asked between the steps: settled enough. */
+  readonly isMet?: (() => boolean) | undefined
+}
+
+/** The present instant of a test clock: what is scheduled, who is busy, and how it comes to rest. */
+export class VirtualTime {
+  readonly timers: VirtualTimers
+  readonly ledger: HoldLedger
+  readonly pulse: Pulse = new Pulse()
+  readonly ioGraceMs: number
+  readonly #maxSteps: number
+  readonly #failsUnanswered: boolean
+  readonly #io: RealIo | undefined
+
+  constructor({ start, ioGraceMs, maxSteps, failsUnanswered, io }: VirtualTimeOptions) {
+    this.timers = new VirtualTimers({ start, pulse: this.pulse })
+    this.ledger = new HoldLedger(this.pulse)
+    this.ioGraceMs = ioGraceMs
+    this.#maxSteps = maxSteps
+    this.#failsUnanswered = failsUnanswered
+    this.#io = io
+  }
+
+  get view(): ClockView {
+    const { timers, ledger } = this
+    return { now: timers.now, fired: timers.fired, pending: timers.pending, occupations: ledger.occupations }
+  }
+
+  /**
+   * Why what is awaited cannot come by the passing of time, up to `limit`: no timer is left, or the next one would give
+   * an answer that was forgotten.
+   */
+  stuckness(awaited: string, limit: number = Infinity): StuckError | undefined {
+    const forgotten = this.#failsUnanswered ? this.timers.forgottenBy(limit) : undefined
+    if (forgotten === undefined && this.timers.hasForeground) return undefined
+    return new StuckError({ awaited, view: this.view, graph: this.ledger.graph, forgotten })
+  }
+
+  newBudget(): StepBudget {
+    return new StepBudget(this.#maxSteps)
+  }
+
+  /** Whether there is real I/O under way that nobody holds the clock for: nothing is decided before `ioEnded`. */
+  hasIo(): boolean {
+    return this.#io?.isUnderWay === true
+  }
+
+  async ioEnded(): Promise<void> {
+    await this.#io?.ended()
+  }
+
+  /**
+   * Runs what can run at this instant: until a turn of the event loop has passed in which nothing happened, no timer
+   * is due and nobody is busy.
+   *
+   * @throws StillBusyError when somebody stays busy and nothing happens for `ioGraceMs` of real time.
+   */
+  async settle({ signal, isMet }: SettleOptions = {}): Promise<void> {
+    const budget = this.newBudget()
+    while (isMet?.() !== true) {
+      throwIfAborted(signal)
+      const { beats } = this.pulse
+      await macrotaskTurn()
+      const fired = this.timers.fireDue()
+      if (fired !== undefined) budget.spend(fired.label)
+      else if (this.hasIo()) await this.ioEnded()
+      else if (this.pulse.beats === beats && (await this.#isAtRest(signal))) return
+    }
+  }
+
+  async #isAtRest(signal: AbortSignal | undefined): Promise<boolean> {
+    const { ledger, pulse, ioGraceMs } = this
+    if (!ledger.hasExternals && !ledger.isBusy) return true
+    const hasMoved = await pulse.next({ patienceMs: ledger.hasExternals ? Infinity : ioGraceMs, signal })
+    if (!hasMoved && !this.hasIo()) throw new StillBusyError(ledger.busy, ioGraceMs)
+    return false
+  }
+}

@@ -1,0 +1,52 @@
+import type { FiredTimer, PendingTimer } from './timers.ts'
+
+/** One look at a test clock. */
+export interface ClockView {
+  readonly now: number
+  readonly fired: readonly FiredTimer[]
+  readonly pending: readonly PendingTimer[]
+  /** Who is busy or waits. */
+  readonly occupations: readonly string[]
+}
+
+const LISTED_OCCUPATIONS = 20
+const LISTED_TIMERS = 20
+
+/** What happened last, the present instant with who is busy or waits, and what is scheduled: one line each. */
+export function renderTimeline({ now, fired, pending, occupations }: ClockView): string {
+  const more = occupations.length - LISTED_OCCUPATIONS
+  const later = pending.length - LISTED_TIMERS
+  return [
+    ...fired.map(({ at, label, background }) => line(at, `fired ${label}`, background)),
+    line(now, 'now', false),
+    ...occupations.slice(0, LISTED_OCCUPATIONS).map((occupation) => `  ${occupation}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+    ...pending.slice(0, LISTED_TIMERS).map(({ at, label, background, whom }) => {
+      const text = `${spell(at - now)} ${label}${whom === undefined ? '' : `, for ${whom}`}`
+      return line(at, text, background)
+    }),
+    ...(later > 0 ? [`and ${later} more`] : []),
+  ].join('\n')
+}
+
+function line(at: number, text: string, background: boolean): string {
+  return `${new Date(at).toISOString()} ${text}${background ? ' (background)' : ''}`
+}
+
+/** `+1d 2h 3m 4s 5ms`, without the zeros. */
+function spell(durationMs: number): string {
+  const parts = [
+    { unit: 'd', ms: 86_400_000 },
+    { unit: 'h', ms: 3_600_000 },
+    { unit: 'm', ms: 60_000 },
+    { unit: 's', ms: 1_000 },
+    { unit: 'ms', ms: 1 },
+  ]
+  let rest = Math.abs(durationMs)
+  const spelled = parts.flatMap(({ unit, ms }) => {
+    const count = Math.floor(rest / ms)
+    rest -= count * ms
+    return count === 0 ? [] : [`${count}${unit}`]
+  })
+  return `${durationMs < 0 ? '-' : '+'}${spelled.join(' ') || '0ms'}`
+}

@@ -1,0 +1,58 @@
+import type { Unsubscribe } from '../../contract/storage.ts'
+import { WaitpointError } from '../../api/errors.ts'
+import { currentScope } from '../attempt/attempt.ts'
+import type { Namespaces } from '../../api/task.ts'
+
+/** What the ambient functions find of an engine. */
+export interface CurrentEngine extends Namespaces {
+  once<Result>(key: string, effect: () => Result | Promise<Result>): Promise<Result>
+}
+
+const engines = new WeakMap<object, CurrentEngine>()
+/** Boxed, so that undoing one call of `makeDefault` never undoes a later one. */
+let defaultEngine: { readonly engine: CurrentEngine } | undefined
+
+/** Makes the engine of this identity the one its runs find. */
+export function registerEngine(identity: object, engine: CurrentEngine): void {
+  engines.set(identity, engine)
+}
+
+/** Makes an engine the one that is found outside of runs. */
+export function setDefaultEngine(engine: CurrentEngine): Unsubscribe {
+  if (defaultEngine !== undefined) {
+    throw new WaitpointError(
+      'ERR_ENGINE_OPEN',
+      'Cannot make this engine the default: there is one already; dispose of it first',
+    )
+  }
+  const made = { engine }
+  defaultEngine = made
+  return () => {
+    if (defaultEngine === made) defaultEngine = undefined
+  }
+}
+
+/** The engine of the run the caller is in, whatever the default is; outside of runs the default, if there is one. */
+export function findEngine(): CurrentEngine | undefined {
+  const scope = currentScope()
+  return scope === undefined ? defaultEngine?.engine : engines.get(scope.engine)
+}
+
+/**
+ * The engine that is found here.
+ *
+ * @throws WaitpointError `ERR_NO_ENGINE` when there is none.
+ */
+export function currentEngine(): CurrentEngine {
+  const engine = findEngine()
+  if (engine === undefined) throw noEngine()
+  return engine
+}
+
+/** What is thrown, or rejected with, where no engine is found. */
+export function noEngine(): WaitpointError {
+  return new WaitpointError(
+    'ERR_NO_ENGINE',
+    'Cannot find an engine here: call this inside a task, use the namespaces of an engine (engine.wait …), or call engine.makeDefault() first',
+  )
+}

@@ -1,0 +1,144 @@
+import type { RunRecord } from '../../contract/records.ts'
+import type { Deferred } from '../../primitives/deferred.ts'
+import { createDeferred } from '../../primitives/deferred.ts'
+import { addTo, type Few, itemsOf, removeFrom } from '../../primitives/few.ts'
+import { FewMap } from '../../primitives/few-map.ts'
+import { isFinal } from '../run-status.ts'
+
+/**
+ * Wakes whoever reads something that changes. A watcher is opened before the first read, so that no change falls
+ * between a read and the wait for the next one; changes in between are one wake-up.
+ */
+export class ChangeFeed {
+  readonly #watchers = new FewMap<Few<Watcher>>()
+  #closed: (() => Error) | undefined
+
+  /** How many topics are watched. */
+  get topics(): number {
+    return this.#watchers.size
+  }
+
+  /** How many watchers are open. */
+  get size(): number {
+    return new Set(this.#all).size
+  }
+
+  watch(...topics: readonly string[]): Watcher {
+    return this.open(new Watcher(this, topics))
+  }
+
+  /** For who wants nothing but the end of a run. */
+  watchEnd(runId: string): EndWatcher {
+    return this.open(new EndWatcher(this, [runId]))
+  }
+
+  /** Every watcher is opened here. */
+  open<W extends Watcher>(watcher: W): W {
+    if (this.#closed !== undefined) watcher.fail(this.#closed())
+    for (const topic of watcher.topics) addTo(this.#watchers, topic, watcher)
+    return watcher
+  }
+
+  /** @param record What a change has left of a run, if that is known here. */
+  notify(topic: string, record?: RunRecord): void {
+    const watchers = this.#watchers.get(topic)
+    if (watchers === undefined) return
+    for (const watcher of itemsOf(watchers)) watcher.wake(topic, record)
+  }
+
+  /** Something may have changed: everybody looks again. */
+  notifyAll(): void {
+    for (const [topic] of this.#watchers.entries()) this.notify(topic)
+  }
+
+  /** Every watcher, present and future, rejects with this error. */
+  close(error: () => Error): void {
+    this.#closed = error
+    for (const watcher of this.#all) watcher.fail(error())
+  }
+
+  /** The watcher is closed. */
+  leave(topics: readonly string[], watcher: Watcher): void {
+    for (const topic of topics) removeFrom(this.#watchers, topic, watcher)
+  }
+
+  /** One that watches several topics is there as often. */
+  get #all(): readonly Watcher[] {
+    return this.#watchers.entries().flatMap(([, watchers]) => itemsOf(watchers))
+  }
+}
+
+/** One reader's side of a {@link ChangeFeed}. */
+export class Watcher {
+  readonly #feed: Pick<ChangeFeed, 'leave'>
+  readonly topics: readonly string[]
+  /** What changed since it was asked for; a set is made for the second topic only. */
+  #woken: string | Set<string> | undefined
+  #changed = false
+  #failure: Error | undefined
+  #waiting: Deferred<void> | undefined
+
+  constructor(feed: Pick<ChangeFeed, 'leave'>, topics: readonly string[]) {
+    this.#feed = feed
+    this.topics = topics
+  }
+
+  /** Resolves with the next change since the last call; at once if there was one. */
+  changed(): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure)
+    if (this.#changed) {
+      this.#changed = false
+      return Promise.resolve()
+    }
+    this.#waiting ??= createDeferred<void>()
+    return this.#waiting.promise
+  }
+
+  /** Whether this topic changed since it was last asked for. */
+  woke(topic: string): boolean {
+    if (this.#woken instanceof Set) return this.#woken.delete(topic)
+    if (this.#woken !== topic) return false
+    this.#woken = undefined
+    return true
+  }
+
+  wake(topic: string, _record?: RunRecord): void {
+    if (this.#woken instanceof Set) this.#woken.add(topic)
+    else if (this.#woken === undefined) this.#woken = topic
+    else if (this.#woken !== topic) this.#woken = new Set([this.#woken, topic])
+    if (this.#waiting === undefined) {
+      this.#changed = true
+      return
+    }
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    waiting.resolve()
+  }
+
+  fail(error: Error): void {
+    this.#failure ??= error
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    waiting?.reject(this.#failure)
+  }
+
+  close(): void {
+    this.#feed.leave(this.topics, this)
+  }
+}
+
+/** Sleeps while all that is heard of a run is that it goes on; of a change that nobody knows more of, it wakes. */
+export class EndWatcher extends Watcher {
+  #ended: RunRecord | undefined
+
+  /** The run as it ended, if that has been heard. */
+  get ended(): RunRecord | undefined {
+    return this.#ended
+  }
+
+  override wake(topic: string, record?: RunRecord): void {
+    if (record !== undefined && !isFinal(record.status)) return
+    this.#ended ??= record
+    super.wake(topic)
+  }
+}

@@ -1,0 +1,188 @@
+import { AbortTaskRunError, WaitpointError } from '../../api/errors.ts'
+import type { RunOverrides } from '../namespaces/new-run.ts'
+import { validatePayload } from '../namespaces/new-run.ts'
+import { retryDelayMs } from '../../api/retry.ts'
+import { assertOpen, currentScope, type RunScope, runInScope } from '../attempt/attempt.ts'
+import { fromJson, toJson } from '../host/serialize.ts'
+import type { HookContext, RunContext, RunTools } from '../../api/task.ts'
+
+const SETTLED = Promise.resolve()
+
+/** How a call of the function ended. */
+export type AttemptEnd = ReturnedAttempt | ThrownAttempt
+
+export interface ReturnedAttempt {
+  readonly kind: 'returned'
+  readonly output: unknown
+  readonly outputJson: string | undefined
+}
+
+export interface ThrownAttempt {
+  readonly kind: 'threw'
+  readonly error: unknown
+  /** Whatever the policy says, there is no other attempt. */
+  readonly isFinal: boolean
+}
+
+/** Calls the functions of tasks, each once and in the scope of its attempt, and tells what came of it. */
+export class TaskCaller {
+  readonly #returned: (value: unknown) => void
+  readonly #threw: (error: unknown) => void
+
+  /** @param tell Never called within the call. */
+  constructor(tell: (scope: RunScope, end: AttemptEnd) => void) {
+    const ended = (read: (scope: RunScope, value: unknown) => AttemptEnd) => (value: unknown) => {
+      const scope = currentScope()
+      if (scope !== undefined) tell(scope, read(scope, value))
+    }
+    this.#returned = ended(readOutput)
+    this.#threw = ended((_, error) => ({ kind: 'threw', error, isFinal: isHopeless(error) }))
+  }
+
+  /**
+   * Hot, hence no async function, one promise, and handlers for all attempts, which find theirs by the scope they are
+   * called in: all that is made here is held for as long as the run waits.
+   */
+  call(scope: RunScope, tools: RunTools): void {
+    runInScope(scope, () => {
+      try {
+        Promise.resolve(runTask(scope, tools)).then(this.#returned, this.#threw)
+      } catch (error) {
+        // The function is not an async one, or what it returned cannot even be awaited.
+        SETTLED.then(() => this.#threw(error), this.#threw)
+      }
+    })
+  }
+}
+
+/** Calls what there is to call; in most tasks that is the function alone. */
+function runTask(scope: RunScope, tools: RunTools): unknown {
+  const { schema, options } = scope.definition
+  const payload = fromJson(scope.record.payloadJson)
+  const isFirst = options.onStart !== undefined && scope.record.attempt === 1
+  if (schema !== undefined || isFirst) return prepareAndRun({ scope, tools, stored: payload })
+  scope.payload = payload
+  return options.run(payload, tools)
+}
+
+interface Preparation {
+  readonly scope: RunScope
+  readonly tools: RunTools
+  readonly stored: unknown
+}
+
+async function prepareAndRun({ scope, tools, stored }: Preparation): Promise<unknown> {
+  const { definition } = scope
+  const { options } = definition
+  const payload = await validatePayload(definition, stored)
+  scope.payload = payload
+  if (options.onStart !== undefined && scope.record.attempt === 1) {
+    assertOpen(scope)
+    scope.tokens = undefined
+    await options.onStart({ payload, ctx: tools.ctx, signal: tools.signal })
+    scope.tokens = 0
+  }
+  // The run may have been canceled meanwhile.
+  assertOpen(scope)
+  return options.run(payload, tools)
+}
+
+function readOutput({ definition }: RunScope, output: unknown): AttemptEnd {
+  try {
+    return { kind: 'returned', output, outputJson: toJson(output, 'the output of task', definition.id) }
+  } catch (error) {
+    // Calling again would not make the output JSON: no retry.
+    return { kind: 'threw', error, isFinal: true }
+  }
+}
+
+/** Thrown to end the run, or by a payload that the schema of the task no longer takes. */
+function isHopeless(error: unknown): boolean {
+  try {
+    if (error instanceof AbortTaskRunError) return true
+    return error instanceof WaitpointError && error.code === 'ERR_PAYLOAD_INVALID'
+  } catch {
+    // Anything can be thrown, also what does not even tell its class.
+    return false
+  }
+}
+
+/** What comes after an attempt that threw: another one at `retryAt`, or the end with `error`. */
+export interface RetryPlan {
+  readonly error: unknown
+  readonly retryAt?: number
+}
+
+/** Asks the retry policy and then `catchError`, which has the last word; neither when the attempt was to be the last. */
+export async function planRetry(
+  scope: RunScope,
+  end: { readonly error: unknown; readonly isFinal: boolean },
+  { now, fraction }: { readonly now: number; readonly fraction: () => number },
+): Promise<RetryPlan> {
+  if (end.isFinal) return { error: end.error }
+  const { definition } = scope
+  const policy = { ...definition.retry, ...readOverrides(scope) }
+  const delayMs = retryDelayMs(policy, scope.record.policyAttempt, fraction)
+  const byPolicy: RetryPlan =
+    delayMs === undefined ? { error: end.error } : { error: end.error, retryAt: now + delayMs }
+  const { catchError } = definition.options
+  if (catchError === undefined) return byPolicy
+  try {
+    const told = { ...hookContext(scope), error: end.error }
+    const answer = await catchError(delayMs === undefined ? told : { ...told, retryDelayInMs: delayMs })
+    return answer === undefined ? byPolicy : decide(byPolicy, answer, now)
+  } catch (error) {
+    return { error }
+  }
+}
+
+function decide(
+  byPolicy: RetryPlan,
+  answer: { skipRetrying?: boolean; retryAt?: Date; retryDelayInMs?: number; error?: unknown },
+  now: number,
+): RetryPlan {
+  const { retryAt, retryDelayInMs } = answer
+  const error = answer.error ?? byPolicy.error
+  if (answer.skipRetrying === true) return { error }
+  if (retryAt !== undefined) {
+    return {
+      error,
+      retryAt: readRetry('retryAt', retryAt instanceof Date ? retryAt.getTime() : retryAt, now),
+    }
+  }
+  if (retryDelayInMs === undefined) return { ...byPolicy, error }
+  return { error, retryAt: now + readRetry('retryDelayInMs', retryDelayInMs, 0) }
+}
+
+/** A whole number of milliseconds, at least `least`; anything else would be a run that never comes back. */
+function readRetry(name: string, value: unknown, least: number): number {
+  if (typeof value === 'number' && Number.isFinite(value)) return Math.max(least, Math.round(value))
+  throw new RangeError(`Cannot retry: catchError answered ${name} ${String(value)}`)
+}
+
+/** What a hook is told, besides its own matter. */
+export function hookContext(scope: RunScope): HookContext<unknown> {
+  return { payload: scope.payload, ctx: contextOf(scope), signal: scope.signal }
+}
+
+/** What the trigger of this run overrides. */
+export function readOverrides(scope: RunScope): RunOverrides {
+  // Only newRun writes these.
+  return fromJson(scope.record.optionsJson) ?? {}
+}
+
+/** What a run knows of itself. */
+export function contextOf({ record }: RunScope): RunContext {
+  return {
+    run: {
+      id: record.id,
+      tags: record.tags,
+      createdAt: new Date(record.createdAt),
+      startedAt: new Date(record.startedAt ?? record.createdAt),
+      ...(record.parentId === undefined ? {} : { parentId: record.parentId }),
+      rootId: record.rootId,
+    },
+    task: { id: record.taskId },
+    attempt: { number: record.attempt, policyNumber: record.policyAttempt },
+  }
+}

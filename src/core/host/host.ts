@@ -1,0 +1,158 @@
+import type { Clock } from '../../contract/clock.ts'
+import type { RandomSource } from '../../contract/random.ts'
+import type { Awaitable, Storage } from '../../contract/storage.ts'
+import { chain, isPromise } from '../../primitives/awaitable.ts'
+import { createIdSource } from '../../primitives/id.ts'
+import { correctClockAtOpen } from '../clock-correction.ts'
+import { WaitpointError } from '../../api/errors.ts'
+import { currentScope } from '../attempt/attempt.ts'
+
+/** The outside world of an engine. */
+export interface EnginePorts {
+  readonly clock: Clock
+  readonly storage: Storage
+  readonly random: RandomSource
+}
+
+/** An engine's hold on its ports: who it is there, and whether it is open. */
+export class Host {
+  readonly clock: Clock
+  readonly storage: Storage
+  readonly random: RandomSource
+  readonly newId: (prefix: string, at?: number) => string
+  #owner: string
+  #secret = ''
+  #opening: Opening | undefined
+  #holdsStorage = false
+  #isClosing = false
+  #isClosed = false
+
+  constructor({ clock, storage, random }: EnginePorts) {
+    this.clock = clock
+    this.storage = storage
+    this.random = random
+    this.newId = createIdSource({ now: () => clock.now(), random })
+    this.#owner = this.newId('engine')
+  }
+
+  /** The name of this engine's lease. */
+  get owner(): string {
+    return this.#owner
+  }
+
+  /** Signs token URLs; kept in the storage, so that a URL outlives the process. */
+  get urlSecret(): string {
+    if (this.#secret === '') throw new Error('Cannot sign: the engine is not open yet')
+    return this.#secret
+  }
+
+  /** No new work: only what runs already may still call. */
+  get isClosing(): boolean {
+    return this.#isClosing
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Gives the storage back, if it was opened; after an opening that is under way. */
+  async leaveStorage(): Promise<void> {
+    try {
+      await this.#opening?.done
+    } catch {
+      // Whoever called first was told; what was opened by then is given back.
+    }
+    if (this.#holdsStorage) await this.storage.leave({ owner: this.#owner, now: this.now() })
+  }
+
+  now(): number {
+    return this.clock.now()
+  }
+
+  /** After a lost lease nothing may be written under the old name. */
+  renameOwner(): void {
+    this.#owner = this.newId('engine')
+  }
+
+  /**
+   * Opens the engine with the first call. What fails is tried again with the next one; a storage that is open stays so.
+   */
+  open(start: () => Awaitable<void>): Awaitable<void> {
+    if (this.#isClosed || (this.#isClosing && currentScope() === undefined)) throw this.closedError()
+    const opening = (this.#opening ??= this.#attempt(start))
+    if (opening.failure !== undefined) {
+      this.#forget(opening)
+      throw opening.failure
+    }
+    return opening.done
+  }
+
+  beginClose(): void {
+    this.#isClosing = true
+  }
+
+  close(): void {
+    this.#isClosing = true
+    this.#isClosed = true
+  }
+
+  closedError(): WaitpointError {
+    return new WaitpointError('ERR_ENGINE_CLOSED', 'Cannot use the engine: it is closed')
+  }
+
+  #attempt(start: () => Awaitable<void>): Opening {
+    try {
+      const opening: Opening = { done: this.#begin(start) }
+      // From then on calls need not wait.
+      if (isPromise(opening.done))
+        opening.done.then(
+          () => (opening.done = undefined),
+          () => this.#forget(opening),
+        )
+      return opening
+    } catch (failure) {
+      return { done: undefined, failure: failure instanceof Error ? failure : new Error(String(failure)) }
+    }
+  }
+
+  #forget(opening: Opening): void {
+    if (this.#opening === opening) this.#opening = undefined
+  }
+
+  #begin(start: () => Awaitable<void>): Awaitable<void> {
+    return chain(this.#holdsStorage ? undefined : this.storage.open(), () => {
+      this.#holdsStorage = true
+      return chain(correctClockAtOpen(this.clock, this.storage), () => this.#opened(start))
+    })
+  }
+
+  #opened(start: () => Awaitable<void>): Awaitable<void> {
+    this.#assertOpen()
+    const candidate = hex(this.random.bytes(32))
+    return chain(this.storage.settings.getOrInsert('url-secret', candidate), (secret) => {
+      this.#assertOpen()
+      this.#secret = secret
+      return start()
+    })
+  }
+
+  /** The engine may be closed while it opens. */
+  #assertOpen(): void {
+    if (this.#isClosed) throw this.closedError()
+  }
+}
+
+/** Whether engines of other machines may be there, in real time. */
+export function meetsMachines({ clock, storage }: Pick<Host, 'clock' | 'storage'>): boolean {
+  return clock.adjust !== undefined && storage.time !== undefined
+}
+
+/** What became of opening: under way while `done` is a promise. */
+interface Opening {
+  done: Awaitable<void>
+  readonly failure?: Error
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
+}

@@ -1,0 +1,151 @@
+import type { KeyRecord, RunRecord } from '../../contract/records.ts'
+import { parseDeadline, parseDuration, parseSeconds } from '../../primitives/duration.ts'
+import { requireName, requireObject, requireWhole, show } from '../../primitives/require.ts'
+import { WaitpointError } from '../../api/errors.ts'
+import type { Host } from '../host/host.ts'
+import type { TriggerOptions } from '../../api/run.ts'
+import { toJson } from '../host/serialize.ts'
+import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
+import type { TaskDefinition } from '../attempt/task-definition.ts'
+import type { IdempotencyOptions } from '../../api/token.ts'
+
+const DEFAULT_KEY_TTL_MS = 3_600_000
+const LONGEST_KEY = 2_048
+/** The last one a `Date` can hold. */
+const LAST_INSTANT = 8.64e15
+const MOST_TAGS = 10
+/** One for all: most runs and tokens have no tags and no streams. */
+const NONE: readonly string[] = []
+const LONGEST_TAG = 128
+
+/** What a trigger takes besides its options. */
+export interface NewRunContext {
+  readonly parent?: RunRecord | undefined
+  /** The implicit key of a child run. */
+  readonly key?: KeyRecord | undefined
+}
+
+/** What a trigger overrides for its run; kept with it. */
+export interface RunOverrides {
+  readonly maxAttempts?: number
+  readonly maxDurationMs?: number
+}
+
+/**
+ * The record of a run that does not exist yet. Everything is checked here, before anything is stored.
+ *
+ * @throws WaitpointError `ERR_NOT_SERIALIZABLE`; RangeError for durations, tags and limits.
+ */
+export function newRun(
+  host: Host,
+  definition: TaskDefinition,
+  request: { readonly payload: unknown; readonly options: TriggerOptions; readonly context: NewRunContext },
+): RunRecord {
+  const { payload, options, context } = request
+  requireObject(options, 'the options of trigger')
+  const now = host.now()
+  const id = host.newId('run', now)
+  const wakeAt =
+    options.delay === undefined ? undefined : parseDeadline(options.delay, { now, name: 'delay' })
+  const ttlMs = options.ttl === undefined ? definition.ttlMs : parseSeconds(options.ttl, 'ttl')
+  const isDelayed = wakeAt !== undefined && wakeAt > now
+  return {
+    id,
+    taskId: definition.id,
+    status: isDelayed ? 'DELAYED' : 'QUEUED',
+    payloadJson: toJson(payload, 'the payload of task', definition.id),
+    attempt: 0,
+    policyAttempt: 0,
+    interruptions: 0,
+    epoch: 0,
+    slot: false,
+    returned: false,
+    wakeAt: isDelayed ? wakeAt : undefined,
+    expiresAt: ttlMs === undefined ? undefined : Math.max(now, wakeAt ?? now) + ttlMs,
+    parentId: context.parent?.id,
+    rootId: context.parent?.rootId ?? id,
+    tags: readTags(options.tags),
+    metadataJson: readMetadataOption(options.metadata),
+    streams: NONE,
+    queue: readQueue(options.queue) ?? definition.queue,
+    concurrencyKey:
+      options.concurrencyKey === undefined
+        ? undefined
+        : requireName(options.concurrencyKey, 'concurrencyKey'),
+    optionsJson: readOverrides(options),
+    key: userKey(options, `runs/${definition.id}`, now) ?? context.key,
+    createdAt: now,
+    updatedAt: now,
+  }
+}
+
+/** Runs the payload through the task's schema: what comes out is what `run` gets. */
+export async function validatePayload(
+  { id, schema }: { readonly id: string; readonly schema: StandardSchemaV1 | undefined },
+  payload: unknown,
+): Promise<unknown> {
+  if (schema === undefined) return payload
+  const result = await schema['~standard'].validate(payload)
+  if (result.issues === undefined) return result.value
+  const issues = result.issues.map(({ message, path = [] }) => {
+    const place = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
+    return place === '' ? message : `${place}: ${message}`
+  })
+  throw new WaitpointError(
+    'ERR_PAYLOAD_INVALID',
+    `Cannot trigger task "${id}": payload: ${issues.join('; ')}`,
+  )
+}
+
+/** The record of an idempotency key a user gave, or nothing. */
+export function userKey(options: IdempotencyOptions, scope: string, now: number): KeyRecord | undefined {
+  const { idempotencyKey: value, idempotencyKeyTTL: ttl } = options
+  const ttlMs = ttl === undefined ? DEFAULT_KEY_TTL_MS : parseDuration(ttl, 'idempotencyKeyTTL')
+  if (value === undefined) return undefined
+  if (typeof value !== 'string' || value === '' || value.length > LONGEST_KEY) {
+    throw new RangeError(
+      `Cannot use idempotencyKey ${show(value)}: it must be a string of 1 to ${LONGEST_KEY} characters`,
+    )
+  }
+  if (now + ttlMs > LAST_INSTANT)
+    throw new RangeError(`Cannot use idempotencyKeyTTL ${JSON.stringify(ttl)}: no date is that far ahead`)
+  return { scope, value, expiresAt: now + ttlMs }
+}
+
+/** Tags as a list, checked. */
+export function readTags(tags: string | readonly string[] | undefined): readonly string[] {
+  if (tags === undefined) return NONE
+  const isUsable: boolean = typeof tags === 'string' || Array.isArray(tags)
+  if (!isUsable) throw new TypeError('Cannot use tags: they must be a string or a list of strings')
+  const list = typeof tags === 'string' ? [tags] : [...tags]
+  if (list.length === 0) return NONE
+  if (list.length > MOST_TAGS)
+    throw new RangeError(`Cannot use ${list.length} tags: at most ${MOST_TAGS} are allowed`)
+  for (const tag of list) {
+    if (typeof tag === 'string' && tag.length >= 1 && tag.length <= LONGEST_TAG) continue
+    throw new RangeError(`Cannot use tag ${show(tag)}: it must be a string of 1 to ${LONGEST_TAG} characters`)
+  }
+  return list
+}
+
+function readMetadataOption(metadata: unknown): string | undefined {
+  if (metadata === undefined) return undefined
+  requireObject(metadata, 'metadata')
+  return toJson(metadata, 'metadata')
+}
+
+function readQueue(queue: TriggerOptions['queue']): string | undefined {
+  if (queue === undefined) return undefined
+  requireObject(queue, 'queue')
+  return requireName(queue.name, 'queue.name')
+}
+
+function readOverrides({ maxAttempts, maxDuration }: TriggerOptions): string | undefined {
+  if (maxAttempts === undefined && maxDuration === undefined) return undefined
+  if (maxAttempts !== undefined) requireWhole(maxAttempts, 'maxAttempts', { from: 1 })
+  const overrides: RunOverrides = {
+    ...(maxAttempts === undefined ? {} : { maxAttempts }),
+    ...(maxDuration === undefined ? {} : { maxDurationMs: parseSeconds(maxDuration, 'maxDuration') }),
+  }
+  return JSON.stringify(overrides)
+}

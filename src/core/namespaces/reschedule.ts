@@ -1,0 +1,66 @@
+import type { RunRecord } from '../../contract/records.ts'
+import type { RunUpdated } from '../../contract/storage.ts'
+import { isPromise } from '../../primitives/awaitable.ts'
+import { parseDeadline } from '../../primitives/duration.ts'
+import { type OptionNames, requireOptions } from '../../primitives/require.ts'
+import { WaitpointError } from '../../api/errors.ts'
+import type { Kernel } from '../kernel.ts'
+import type { RescheduleOptions } from '../../api/run.ts'
+import { readRun } from '../reading/run-changes.ts'
+
+const NAMES: OptionNames<RescheduleOptions> = { delay: true }
+
+/** Moves the start of a run that its trigger has put off; answers the run as it is then. */
+export async function rescheduleRun(
+  kernel: Kernel,
+  id: string,
+  options: RescheduleOptions,
+): Promise<RunRecord> {
+  requireOptions(options, 'the options of runs.reschedule', NAMES)
+  const { host } = kernel.parts
+  const wakeAt = await kernel.call(() => parseDeadline(options.delay, { now: host.now(), name: 'delay' }))
+  for (;;) {
+    const record = await readRun(kernel, id)
+    requireReschedulable(record)
+    const updated = await kernel.call(() => moved(kernel, record, wakeAt))
+    // Otherwise something has happened to it since it was read.
+    if (updated === undefined) continue
+    told(kernel, record, wakeAt)
+    return updated.record
+  }
+}
+
+/** @throws WaitpointError `ERR_CANNOT_RESCHEDULE` */
+function requireReschedulable({ id, status, attempt, expiresAt }: RunRecord): void {
+  const why =
+    status !== 'DELAYED'
+      ? `it is ${status}, and only a run that is DELAYED can be put off`
+      : attempt > 0
+        ? 'it has been started, and is DELAYED until its next attempt'
+        : expiresAt !== undefined
+          ? 'it has a ttl, which would not move along; cancel it and trigger another one'
+          : undefined
+  if (why === undefined) return
+  throw new WaitpointError('ERR_CANNOT_RESCHEDULE', `Cannot reschedule run "${id}": ${why}`)
+}
+
+function moved(
+  { parts: { host, ticker } }: Kernel,
+  { id, epoch }: RunRecord,
+  wakeAt: number,
+): RunUpdated | undefined | Promise<RunUpdated | undefined> {
+  const expected = { status: ['DELAYED'], epoch } as const
+  const change = { status: 'DELAYED', wakeAt } as const
+  const asked = host.storage.runs.update({ id, expected, change, by: host.owner, now: host.now() })
+  // It may be stored all the same: when the run is due the tick that comes will say.
+  if (isPromise(asked)) asked.catch(() => ticker.catchUp('a reschedule that failed'))
+  return asked
+}
+
+function told({ parts }: Kernel, before: RunRecord, wakeAt: number): void {
+  const { host, journal, executor, ticker } = parts
+  journal.touched(before.id)
+  executor.delayed(before.id, wakeAt)
+  ticker.settled(before.wakeAt)
+  if (wakeAt <= host.now()) executor.poke()
+}

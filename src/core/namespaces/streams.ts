@@ -1,0 +1,108 @@
+import type { OptionNames } from '../../primitives/require.ts'
+import { requireOptions, requireSignal } from '../../primitives/require.ts'
+import type { Watcher } from '../changes/feed.ts'
+import { defineStream } from './define-stream.ts'
+import type { Kernel } from '../kernel.ts'
+import { Reading } from '../reading/reading.ts'
+import type { RunReference } from '../../api/run.ts'
+import { runId } from './runs.ts'
+import type {
+  DefinedStream,
+  PipedStream,
+  ReadStreamOptions,
+  StreamsNamespace,
+  StreamSource,
+} from '../../api/stream.ts'
+import { streamTopic } from '../streams/channel.ts'
+import { type PagedStream, pagesOf } from '../reading/stream-pages.ts'
+import { type ChunkPage, StreamReader } from '../reading/stream-reader.ts'
+import { checkKey, type StreamReading, streamReading } from '../stream-reading.ts'
+import { checkSource } from '../streams/source.ts'
+
+const PIPE_NAMES: OptionNames<{ readonly signal?: AbortSignal }> = { signal: true }
+
+/** Streams of one engine. */
+export class EngineStreams implements StreamsNamespace {
+  readonly #kernel: Kernel
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+  }
+
+  define<Chunk>(options: { readonly id: string }): DefinedStream<Chunk> {
+    return defineStream(this, options)
+  }
+
+  pipe<Chunk>(
+    key: string,
+    source: StreamSource<Chunk>,
+    options: { readonly signal?: AbortSignal } = {},
+  ): PipedStream<Chunk> {
+    const scope = this.#kernel.requireScope('streams.pipe')
+    checkKey(key)
+    checkSource(source)
+    requireOptions(options, 'the options of streams.pipe', PIPE_NAMES)
+    requireSignal(options.signal, 'signal')
+    const { streams, journal } = this.#kernel.parts
+    const piped = this.#kernel.call(() => streams.pipe(scope, key, { source, signal: options.signal }))
+    // What is answered may be left unused; whoever uses it gets the failure as well.
+    piped.catch((error: unknown) => {
+      if (!scope.isEnded) journal.events.error(error, scope.id)
+    })
+    return {
+      stream: {
+        [Symbol.asyncIterator]: async function* (): AsyncGenerator<Chunk> {
+          yield* (await piped).chunks
+        },
+      },
+      waitUntilComplete: async () => {
+        const { pipe } = await piped
+        await pipe.ended
+        pipe.assertDone()
+      },
+    }
+  }
+
+  append(key: string, chunk: unknown): Promise<void> {
+    return this.#kernel.call(() =>
+      this.#kernel.parts.streams.append(this.#kernel.requireScope('streams.append'), key, chunk),
+    )
+  }
+
+  read<Chunk = unknown>(
+    run: RunReference,
+    key: string,
+    options: ReadStreamOptions = {},
+  ): AsyncIterable<Chunk> {
+    const id = runId(run)
+    const reading = streamReading(key, options)
+    // Chunks are of the type the writer and the reader agreed on.
+    return { [Symbol.asyncIterator]: () => readStream(this.#kernel, id, reading) as Reading<Chunk> }
+  }
+}
+
+function readStream(
+  kernel: Kernel,
+  id: string,
+  { key, startIndex, signal }: StreamReading,
+): Reading<unknown> {
+  const reader = new StreamReader(kernel, { runId: id, key }, startIndex)
+  return new Reading({
+    watch: () => kernel.parts.journal.feed.watch(id, streamTopic(id, key)),
+    read: (watcher) => readSegment(kernel, { id, reader, signal }, watcher),
+    items: ({ chunks }) => chunks.map(({ value }) => value),
+    signal,
+  })
+}
+
+/** The pages of one segment; throws what it failed with after the last one. */
+async function* readSegment(kernel: Kernel, place: PagedStream, watcher: Watcher): AsyncGenerator<ChunkPage> {
+  for await (const page of pagesOf(kernel, place, watcher)) {
+    yield page
+    place.signal?.throwIfAborted()
+    if (page.end === undefined) continue
+    const failure = place.reader.failureOf(page.end)
+    if (failure !== undefined) throw failure
+    return
+  }
+}

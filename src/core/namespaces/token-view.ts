@@ -1,0 +1,53 @@
+import type { TokenRecord } from '../../contract/records.ts'
+import type { Credentials } from '../host/credentials.ts'
+import { WaitpointTimeoutError } from '../../api/errors.ts'
+import { isUserKey } from '../reading/run-view.ts'
+import { fromJson } from '../host/serialize.ts'
+import type { RetrievedToken, Token, WaitResult } from '../../api/token.ts'
+import type { Settlement } from '../waits/waiter.ts'
+
+/** A token as a list shows it: without its output. */
+export function viewToken(record: TokenRecord, credentials: Credentials): Token {
+  const { id, status, tags, createdAt, timeoutAt = createdAt, completedAt, key } = record
+  let url: string | undefined
+  return {
+    id,
+    status,
+    get url(): string {
+      return (url ??= credentials.tokenUrl(id))
+    },
+    tags,
+    createdAt: new Date(createdAt),
+    timeoutAt: new Date(timeoutAt),
+    ...(completedAt === undefined ? {} : { completedAt: new Date(completedAt) }),
+    ...(key === undefined || !isUserKey(key.scope) ? {} : { idempotencyKey: key.value }),
+    ...(key?.expiresAt === undefined ? {} : { idempotencyKeyExpiresAt: new Date(key.expiresAt) }),
+  }
+}
+
+/** The same with its output, or the error of its time-out. */
+export function viewRetrievedToken<Output>(
+  record: TokenRecord,
+  credentials: Credentials,
+): RetrievedToken<Output> {
+  const view = viewToken(record, credentials)
+  // What a token was completed with is of the type its creator and its completer agreed on.
+  if (record.outputJson !== undefined)
+    return Object.assign(view, { output: fromJson(record.outputJson) as Output })
+  return record.status === 'TIMED_OUT' ? Object.assign(view, { error: timeoutError(record) }) : view
+}
+
+/** What waiting for a settled token comes to (specification 2.5). */
+export function tokenSettlement<Output>(record: TokenRecord): Settlement<WaitResult<Output>, Output> {
+  if (record.status === 'TIMED_OUT') {
+    const error = timeoutError(record)
+    return { result: { ok: false, error }, error }
+  }
+  // As above: the type is an agreement between whoever waits and whoever completes.
+  const output = fromJson(record.outputJson) as Output
+  return { result: { ok: true, output }, output }
+}
+
+function timeoutError({ id, timeoutAt = 0 }: TokenRecord): WaitpointTimeoutError {
+  return new WaitpointTimeoutError(`Waitpoint "${id}" timed out at ${new Date(timeoutAt).toISOString()}`)
+}

@@ -1,0 +1,39 @@
+import type { RunRecord } from '../../contract/records.ts'
+import type { Kernel } from '../kernel.ts'
+import type { RunHandle, RunOutcome } from '../../api/run.ts'
+import { finalRecord, lostOutcome, outcomeOf, outputOf } from '../reading/run-results.ts'
+
+/** What `trigger` answers. Hot, with a getter of its own as {@link CreatedTokenView} has. */
+export class TriggeredRun<Output> implements RunHandle<Output> {
+  readonly id: string
+  readonly isCached: boolean
+  declare readonly publicAccessToken: string
+  /** Properties, not methods: they may be taken out of the handle. */
+  readonly result: () => Promise<Output>
+  readonly outcome: () => Promise<RunOutcome<Output>>
+  readonly #kernel: Kernel
+  readonly #createdAt: number
+  #accessToken: string | undefined
+
+  constructor(kernel: Kernel, record: RunRecord, isCached: boolean) {
+    const { id, createdAt } = record
+    this.id = id
+    this.isCached = isCached
+    this.#kernel = kernel
+    this.#createdAt = createdAt
+    Object.defineProperty(this, 'publicAccessToken', TriggeredRun.#accessTokenProperty)
+    this.result = () => finalRecord(kernel, id).then(outputOf<Output>)
+    this.outcome = () =>
+      finalRecord(kernel, id).then(outcomeOf<Output>, (error: unknown) => lostOutcome(record, error))
+  }
+
+  static readonly #accessTokenProperty: TypedPropertyDescriptor<string> & ThisType<TriggeredRun<unknown>> = {
+    enumerable: true,
+    get() {
+      const { credentials } = this.#kernel.parts
+      return (this.#accessToken ??= credentials.publicAccessToken([`read:runs:${this.id}`], {
+        from: this.#createdAt,
+      }))
+    },
+  }
+}

@@ -1,0 +1,306 @@
+import { requireJoining, type TransactionOptions } from '../joined-transaction.ts'
+import type { KeyRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
+import type { Awaitable, Inserted } from '../../contract/storage.ts'
+import { chain, isPromise } from '../../primitives/awaitable.ts'
+import { parseDeadline } from '../../primitives/duration.ts'
+import { idOf } from '../../primitives/reference.ts'
+import type { OptionNames } from '../../primitives/require.ts'
+import { requireFlag, requireOptions, requireSignal, show } from '../../primitives/require.ts'
+import { CreatedTokenView } from '../created-token.ts'
+import type { CursorPagePromise } from '../../api/cursor-page.ts'
+import type { Kernel } from '../kernel.ts'
+import { readTags, userKey } from './new-run.ts'
+import type { RunScope } from '../attempt/attempt.ts'
+import { fenceOf } from '../attempt/attempt.ts'
+import { fromJson, toJson } from '../host/serialize.ts'
+import type { ReadDeadline } from '../waits/sleep.ts'
+import { SLEEP_PARTS, sleepDeadline } from '../waits/sleep.ts'
+import type {
+  CompletedToken,
+  CreatedToken,
+  CreateTokenOptions,
+  Duration,
+  ForTokenOptions,
+  IdempotencyOptions,
+  ListTokensParams,
+  RetrievedToken,
+  Token,
+  TokenReference,
+  Unwrappable,
+  WaitForOptions,
+  WaitNamespace,
+  WaitPromise,
+  WaitUntilOptions,
+} from '../../api/token.ts'
+import { listTokens } from './token-list.ts'
+import { tokenSettlement, viewRetrievedToken } from './token-view.ts'
+import { implicitKey } from '../waits/key.ts'
+import { rejectedWait, Waiter } from '../waits/waiter.ts'
+import { tokenNotFound } from '../waits/waitpoints.ts'
+
+const DEFAULT_TIMEOUT = '10m'
+const TOKEN_PREFIX = 'waitpoint_'
+
+const KEY_NAMES: OptionNames<IdempotencyOptions> = { idempotencyKey: true, idempotencyKeyTTL: true }
+const CREATE_NAMES: OptionNames<CreateTokenOptions> = { ...KEY_NAMES, timeout: true, tags: true }
+const COMPLETE_NAMES: OptionNames<TransactionOptions> = { transaction: true }
+const FOR_TOKEN_NAMES: OptionNames<ForTokenOptions> = { ...KEY_NAMES, signal: true }
+const FOR_NAMES: OptionNames<WaitForOptions> = { ...FOR_TOKEN_NAMES, ...SLEEP_PARTS }
+const UNTIL_NAMES: OptionNames<WaitUntilOptions> = { ...FOR_TOKEN_NAMES, date: true, throwIfInThePast: true }
+
+/** One call of a function that waits: its name, its options, and which there are. */
+interface WaitCall {
+  readonly what: string
+  readonly options: ForTokenOptions
+  readonly names: Readonly<Record<string, unknown>>
+}
+
+/** Tokens and waits of one engine. */
+export class EngineWait implements WaitNamespace {
+  readonly #kernel: Kernel
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+  }
+
+  createToken(options: CreateTokenOptions = {}): Promise<CreatedToken> {
+    const { credentials } = this.#kernel.parts
+    return this.#kernel.call(() => {
+      requireOptions(options, 'the options of wait.createToken', CREATE_NAMES)
+      const { timeout = DEFAULT_TIMEOUT } = options
+      const scope = this.#kernel.scope()
+      const now = this.#kernel.parts.host.now()
+      const { timeoutAt, past } = readTimeout(timeout, now)
+      const tags = readTags(options.tags)
+      const own = userKey(options, 'tokens', now)
+      const key = own ?? (scope === undefined ? undefined : implicitKey(scope, 'token', options))
+      const isTimeoutDefault = options.timeout === undefined
+      const token = { kind: 'MANUAL', timeoutAt, isTimeoutDefault, tags, key, now, scope } as const
+      const inserted = this.#insert(token, past)
+      return chain(inserted, ({ record, isCached }) => new CreatedTokenView(record, isCached, credentials))
+    })
+  }
+
+  forToken<Output = unknown>(token: TokenReference, options: ForTokenOptions = {}): WaitPromise<Output> {
+    return this.#wait(
+      { what: 'wait.forToken', options, names: FOR_TOKEN_NAMES },
+      {
+        read: tokenSettlement<Output>,
+        tokenId: (scope) => {
+          const id = tokenId(token)
+          const key = hasKey(options)
+            ? userKey(options, 'bindings', this.#kernel.parts.host.now())
+            : undefined
+          return key === undefined ? id : this.#bind(scope, id, key)
+        },
+      },
+    )
+  }
+
+  completeToken(
+    token: TokenReference,
+    output?: unknown,
+    options: TransactionOptions = {},
+  ): Promise<CompletedToken> {
+    const { host, journal, ticker } = this.#kernel.parts
+    return this.#kernel.call(() => {
+      const id = tokenId(token)
+      requireOptions(options, 'the options of wait.completeToken', COMPLETE_NAMES)
+      requireJoining(host.storage, options, `complete token "${id}"`)
+      const outputJson = toJson(output, 'the output of token', id)
+      const { transaction } = options
+      const scope = this.#kernel.scope()
+      const request = { id, outputJson, fence: fenceOf(scope), transaction, by: host.owner, now: host.now() }
+      const asked = host.storage.tokens.settle(request)
+      // It may be stored all the same: who waits for it is told by the tick that comes.
+      if (isPromise(asked)) asked.catch(() => ticker.catchUp('a completion that failed'))
+      const settled = this.#kernel.written(scope, asked)
+      return chain(settled, (answer) => {
+        if (answer === undefined || answer.record.kind !== 'MANUAL') throw tokenNotFound(id)
+        const { record, won } = answer
+        // It has not happened yet, and may never: who waits for it is told by the storage when it has.
+        if (transaction !== undefined) return { success: won, status: record.status }
+        if (answer.settledNow) journal.token(record)
+        ticker.settled(record.timeoutAt)
+        return { success: won, status: record.status }
+      })
+    })
+  }
+
+  retrieveToken<Output = unknown>(token: TokenReference): Promise<RetrievedToken<Output>> {
+    const { credentials } = this.#kernel.parts
+    return this.#kernel.call(() => {
+      const id = tokenId(token)
+      return chain(this.#read(id), (record) => {
+        if (record?.kind !== 'MANUAL') throw tokenNotFound(id)
+        return viewRetrievedToken<Output>(record, credentials)
+      })
+    })
+  }
+
+  listTokens(params: ListTokensParams = {}): CursorPagePromise<Token> {
+    return listTokens(this.#kernel, params)
+  }
+
+  for(options: WaitForOptions): Promise<void> {
+    return this.#sleep('for', { what: 'wait.for', options, names: FOR_NAMES }, () => options)
+  }
+
+  until(options: WaitUntilOptions): Promise<void> {
+    return this.#sleep('until', { what: 'wait.until', options, names: UNTIL_NAMES }, () => {
+      const { date, throwIfInThePast = false } = options
+      requireFlag(throwIfInThePast, 'throwIfInThePast')
+      return { date, throwIfInThePast }
+    })
+  }
+
+  #sleep(
+    kind: 'for' | 'until',
+    call: WaitCall,
+    time: () => WaitForOptions | { readonly date: Date; readonly throwIfInThePast: boolean },
+  ): Promise<void> {
+    return this.#wait(call, {
+      read: () => ({ result: undefined, output: undefined }),
+      tokenId: (scope) => {
+        const now = this.#kernel.parts.host.now()
+        const { timeoutAt, past } = sleepDeadline(time(), now)
+        const { signal: _, ...plain } = call.options
+        const key = userKey(call.options, 'sleeps', now) ?? implicitKey(scope, kind, plain)
+        const isTimeoutDefault = false
+        const token = { kind: 'SLEEP', timeoutAt, isTimeoutDefault, tags: [], key, now, scope } as const
+        const inserted = this.#insert(token, past)
+        return chain(inserted, ({ record }) => record.id)
+      },
+    })
+  }
+
+  #wait<Result, Output>(
+    { what, options, names }: WaitCall,
+    {
+      read,
+      tokenId: findToken,
+    }: {
+      readonly read: Waiter<Result, Output>['read']
+      readonly tokenId: (scope: RunScope) => Awaitable<string>
+    },
+  ): Unwrappable<Result, Output> {
+    let scope: RunScope
+    try {
+      scope = this.#kernel.requireScope(what)
+      requireOptions(options, `the options of ${what}`, names)
+      requireSignal(options.signal, 'signal')
+    } catch (error) {
+      return rejectedWait(error)
+    }
+    const waiter = new Waiter<Result, Output>(scope, read)
+    return this.#kernel.parts.waitpoints.wait(waiter, () => findToken(scope), options.signal)
+  }
+
+  /** The first call with a key binds it to its token; a later one waits for that token, whatever it was given. */
+  #bind(scope: RunScope, id: string, key: KeyRecord): Awaitable<string> {
+    const { host } = this.#kernel.parts
+    const now = host.now()
+    return chain(this.#read(id), (token) => {
+      if (token === undefined) throw tokenNotFound(id)
+      const record: TokenRecord = {
+        id: host.newId('binding'),
+        kind: 'BINDING',
+        status: 'COMPLETED',
+        outputJson: JSON.stringify(id),
+        tags: [],
+        key,
+        runId: scope.id,
+        createdAt: now,
+        completedAt: now,
+      }
+      // A binding's output is the id it was made with.
+      const request = { record, fence: fenceOf(scope), now, by: host.owner }
+      const bound = this.#kernel.written(scope, host.storage.tokens.insert(request))
+      return chain(bound, (answer) => fromJson(answer.record.outputJson) as string)
+    })
+  }
+
+  /** A token as it is; one that is past its deadline is timed out by being read. */
+  #read(id: string): Awaitable<TokenRecord | undefined> {
+    const { host, journal } = this.#kernel.parts
+    return chain(host.storage.tokens.get(id, host.now()), (read) => {
+      if (read?.settledNow === true) journal.token(read.record)
+      return read?.record
+    })
+  }
+
+  /** With a deadline that is past only a token that was there before will do: `past` says so otherwise. */
+  #insert(token: NewToken, past: RangeError | undefined): Awaitable<Inserted<TokenRecord>> {
+    const { host, journal, ticker } = this.#kernel.parts
+    if (past !== undefined) {
+      return chain(this.#holder(token), (record) => {
+        if (record === undefined) throw past
+        return { record, isCached: true }
+      })
+    }
+    const { kind, timeoutAt, isTimeoutDefault, tags, key, scope, now } = token
+    const id = host.newId(kind === 'MANUAL' ? 'waitpoint' : 'sleep', now)
+    const runId = scope?.id
+    const record: TokenRecord = { id, kind, status: 'WAITING', timeoutAt, tags, key, runId, createdAt: now }
+    const request = { record, fence: fenceOf(scope), isTimeoutDefault, now, by: host.owner }
+    return chain(this.#kernel.written(scope, host.storage.tokens.insert(request)), (inserted) => {
+      if (!inserted.isCached) {
+        ticker.expect(token.timeoutAt, `token ${record.id}`)
+        journal.token(record)
+      } else if (inserted.settledNow === true) journal.token(inserted.record)
+      return inserted
+    })
+  }
+
+  /** The token that holds the key, if its key has not expired. */
+  #holder({ kind, key, now }: NewToken): Awaitable<TokenRecord | undefined> {
+    if (key === undefined) return undefined
+    const { host, journal } = this.#kernel.parts
+    const listed = host.storage.tokens.list({ kind, key }, { limit: 1 }, now)
+    return chain(listed, ({ records: [newest], settled }) => {
+      for (const record of settled) journal.token(record)
+      return now < (newest?.key?.expiresAt ?? Number.POSITIVE_INFINITY) ? newest : undefined
+    })
+  }
+}
+
+/** What is to be stored of a token that does not exist yet. */
+interface NewToken {
+  readonly kind: TokenKind
+  readonly timeoutAt: number
+  /** Nobody said when. */
+  readonly isTimeoutDefault: boolean
+  readonly tags: readonly string[]
+  readonly key: KeyRecord | undefined
+  readonly now: number
+  /** The attempt that creates it. */
+  readonly scope: RunScope | undefined
+}
+
+function hasKey({ idempotencyKey, idempotencyKeyTTL }: IdempotencyOptions): boolean {
+  return idempotencyKey !== undefined || idempotencyKeyTTL !== undefined
+}
+
+/** A deadline that can be read; `past` when it must not be that of a new token. */
+function readTimeout(timeout: Duration | Date, now: number): ReadDeadline {
+  const name = 'timeout'
+  try {
+    return { timeoutAt: parseDeadline(timeout, { now, name }) }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    return { timeoutAt: parseDeadline(timeout, { now: Number.NEGATIVE_INFINITY, name }), past: error }
+  }
+}
+
+/**
+ * The id of a token, checked. Ids that begin otherwise belong to what only its run may settle: a sleep, an effect.
+ *
+ * @throws TypeError when it is no id; WaitpointError `ERR_TOKEN_NOT_FOUND` when no token can have it.
+ */
+function tokenId(token: TokenReference): string {
+  const id = idOf(token)
+  if (typeof id !== 'string' || id === '')
+    throw new TypeError(`Cannot use ${show(token)} as a token: give its id, or what createToken answered`)
+  if (!id.startsWith(TOKEN_PREFIX)) throw tokenNotFound(id)
+  return id
+}

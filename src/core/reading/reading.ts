@@ -1,0 +1,111 @@
+import type { Watcher } from '../changes/feed.ts'
+import { StreamLaggedError } from '../../api/errors.ts'
+
+export interface ReadingOptions<T, Page> {
+  readonly watch: () => Watcher
+  /** Reads on from wherever the reader stands. Closes the watcher. */
+  readonly read: (watcher: Watcher) => AsyncGenerator<Page>
+  /** What is handed out of a page, one by one. */
+  items(page: Page): readonly T[]
+  /** Once it is aborted nothing more is handed out: `read` is asked for what to throw. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** One generator at work; a lag ends it, and the next one goes on. */
+interface Pass<Page> {
+  readonly watcher: Watcher
+  readonly pages: AsyncGenerator<Page>
+}
+
+const DONE = { done: true, value: undefined } as const
+
+/**
+ * What a reader iterates: it watches nothing before the first `next()`, can be left while a `next()` is out, and goes on
+ * after a `StreamLaggedError` with what is still kept.
+ *
+ * Hot: what is at hand of a page is answered with one promise and nothing else; a `yield` of a generator is four.
+ */
+export class Reading<T, Page = unknown> implements AsyncIterableIterator<T> {
+  readonly #options: ReadingOptions<T, Page>
+  #pass: Pass<Page> | undefined
+  #items: readonly T[] = []
+  /** How many of the items were handed out. */
+  #taken = 0
+  /** What was asked for last, while it is out: whatever is asked for meanwhile comes after it. */
+  #asked: Promise<unknown> | undefined
+  /** Read to its end, failed, or left. */
+  #isOver = false
+
+  constructor(options: ReadingOptions<T, Page>) {
+    this.#options = options
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  next(): Promise<IteratorResult<T>> {
+    if (this.#asked === undefined && this.#hasItem) return Promise.resolve(this.#take())
+    const advance = (): Promise<IteratorResult<T>> => this.#advance()
+    const step = this.#asked === undefined ? advance() : this.#asked.then(advance, advance)
+    const answered = (): void => {
+      if (this.#asked === step) this.#asked = undefined
+    }
+    this.#asked = step
+    step.then(answered, answered)
+    return step
+  }
+
+  async return(): Promise<IteratorResult<T>> {
+    this.#isOver = true
+    this.#items = []
+    const pass = this.#pass
+    pass?.watcher.fail(new Error('Cannot read on: the reader has left'))
+    await pass?.pages.return(undefined)
+    return DONE
+  }
+
+  get #hasItem(): boolean {
+    return this.#taken < this.#items.length && this.#options.signal?.aborted !== true
+  }
+
+  #take(): IteratorResult<T> {
+    // There is one: it was asked for before.
+    return { done: false, value: this.#items[this.#taken++] as T }
+  }
+
+  async #advance(): Promise<IteratorResult<T>> {
+    while (!this.#hasItem) {
+      if (this.#isOver) return DONE
+      await this.#turnPage()
+    }
+    return this.#take()
+  }
+
+  async #turnPage(): Promise<void> {
+    const pass = (this.#pass ??= this.#begin())
+    try {
+      const step = await pass.pages.next()
+      if (this.#isOver) return
+      this.#isOver = step.done === true
+      this.#items = step.done === true ? [] : this.#options.items(step.value)
+      this.#taken = 0
+    } catch (error) {
+      if (this.#isOver) return
+      this.#items = []
+      if (error instanceof StreamLaggedError) this.#pass = undefined
+      else this.#isOver = true
+      throw error
+    }
+  }
+
+  #begin(): Pass<Page> {
+    const watcher = this.#options.watch()
+    return { watcher, pages: this.#options.read(watcher) }
+  }
+}
+
+/** A page that is one item. */
+export function alone<T>(item: T): readonly T[] {
+  return [item]
+}

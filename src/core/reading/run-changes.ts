@@ -1,0 +1,38 @@
+import type { RunRecord } from '../../contract/records.ts'
+import type { Watcher } from '../changes/feed.ts'
+import type { Kernel } from '../kernel.ts'
+import { awaited, runNotFound } from './run-results.ts'
+import { currentScope } from '../attempt/attempt.ts'
+
+/** Waits for the next change. Nobody inside a run moves a test clock by waiting. */
+export async function nextChange(kernel: Kernel, runId: string, watcher: Watcher): Promise<void> {
+  const release =
+    currentScope() === undefined ? kernel.parts.host.clock.hold?.(awaited(runId, watcher)) : undefined
+  try {
+    await watcher.changed()
+  } finally {
+    release?.()
+  }
+}
+
+/** The run as it is. */
+export async function readRun(kernel: Kernel, runId: string): Promise<RunRecord> {
+  const record = await kernel.call(() => kernel.parts.host.storage.runs.get(runId))
+  if (record === undefined) throw runNotFound(runId)
+  return record
+}
+
+/** Whether a subscriber who has seen one record has something new in the other. */
+export function isNews(shown: RunRecord | undefined, record: RunRecord): boolean {
+  if (shown === undefined) return true
+  return (
+    shown.updatedAt !== record.updatedAt ||
+    shown.status !== record.status ||
+    shown.attempt !== record.attempt ||
+    shown.epoch !== record.epoch ||
+    shown.wakeAt !== record.wakeAt ||
+    shown.metadataJson !== record.metadataJson ||
+    shown.streams.length !== record.streams.length ||
+    shown.tags.length !== record.tags.length
+  )
+}

@@ -1,0 +1,73 @@
+import type { Hold } from '../../contract/clock.ts'
+import type { RunRecord } from '../../contract/records.ts'
+import { onAbort } from '../../primitives/abort.ts'
+import { isPromise } from '../../primitives/awaitable.ts'
+import type { Watcher } from '../changes/feed.ts'
+import { RunFailedError, WaitpointError } from '../../api/errors.ts'
+import type { Kernel } from '../kernel.ts'
+import type { RunOutcome } from '../../api/run.ts'
+import { currentScope } from '../attempt/attempt.ts'
+import { isFinal } from '../run-status.ts'
+import { runFailure } from './run-view.ts'
+import { fromJson } from '../host/serialize.ts'
+
+/** The record of a run once it has ended. Rejects when the engine closes first, or the run that asks is canceled. */
+export async function finalRecord(kernel: Kernel, runId: string): Promise<RunRecord> {
+  const { host, journal } = kernel.parts
+  const watcher = journal.feed.watchEnd(runId)
+  const told = (): RunRecord | undefined => watcher.ended
+  const scope = currentScope()
+  const release = scope === undefined ? host.clock.hold?.(awaited(runId, watcher)) : undefined
+  // Only an error is ever the reason why an attempt is aborted.
+  const removeAbort = onAbort(scope?.signal, (reason) => watcher.fail(reason as Error))
+  try {
+    // Asked before the engine began to close, it is answered while that takes its time.
+    let read = kernel.ask(() => host.storage.runs.get(runId))
+    for (; ; read = told() ?? host.storage.runs.get(runId)) {
+      const answer = isPromise(read) ? await read : read
+      // What was told while storage was asked counts: the answer may be older, or the run forgotten since.
+      const record = told() ?? answer
+      if (record === undefined) throw runNotFound(runId)
+      if (isFinal(record.status)) return record
+      await watcher.changed()
+    }
+  } finally {
+    watcher.close()
+    removeAbort()
+    release?.()
+  }
+}
+
+/** Tells the clock that somebody waits; one that knows nothing will come may say so. */
+export function awaited(id: string, watcher: Watcher): Hold {
+  return { kind: 'awaited', id, fail: (error) => watcher.fail(error) }
+}
+
+/** The output of a run that has ended, or the reason why there is none. */
+export function outputOf<Output>(record: RunRecord): Output {
+  if (record.status !== 'COMPLETED') throw runFailure(record)
+  // The output is of the type the task returns: the caller knows it by the task it names.
+  return fromJson(record.outputJson) as Output
+}
+
+/** How a run has ended. */
+export function outcomeOf<Output>(record: RunRecord): RunOutcome<Output> {
+  const { id, taskId: taskIdentifier } = record
+  if (record.status !== 'COMPLETED') return { ok: false, id, taskIdentifier, error: runFailure(record) }
+  return { ok: true, id, taskIdentifier, output: outputOf(record) }
+}
+
+/** Codes of why nobody can know any more how a run has ended. */
+const LOST: readonly string[] = ['ERR_ENGINE_CLOSED', 'ERR_RUN_NOT_FOUND']
+
+/** The outcome of a run that cannot be known any more; rethrows what is the caller's matter, such as its own cancel. */
+export function lostOutcome<Output>({ id, taskId }: RunRecord, error: unknown): RunOutcome<Output> {
+  if (!(error instanceof WaitpointError) || !LOST.includes(error.code)) throw error
+  const failure = new RunFailedError(error.code, error.message, { runId: id, cause: error })
+  return { ok: false, id, taskIdentifier: taskId, error: failure }
+}
+
+/** The error for a run that does not exist. */
+export function runNotFound(id: string): WaitpointError {
+  return new WaitpointError('ERR_RUN_NOT_FOUND', `Cannot find run "${id}": there is none with this id`)
+}

@@ -1,0 +1,60 @@
+import type { RunRecord, TokenRecord } from '../../contract/records.ts'
+import type { RunFailedError } from '../../api/errors.ts'
+import type { RetrievedRun, Run, WaitingOn } from '../../api/run.ts'
+import { failureOf } from '../run-failure.ts'
+import { statusFlags } from '../run-status.ts'
+import { errorFromJson, fromJson, storedError } from '../host/serialize.ts'
+
+/** The public view of a run record. */
+export function viewRun(record: RunRecord): Run {
+  const { status, createdAt, updatedAt, startedAt, finishedAt } = record
+  return {
+    id: record.id,
+    taskIdentifier: record.taskId,
+    status,
+    payload: fromJson(record.payloadJson),
+    ...(status === 'COMPLETED' ? { output: fromJson(record.outputJson) } : {}),
+    ...(record.errorJson === undefined ? {} : { error: storedError(record.errorJson) }),
+    tags: record.tags,
+    metadata: readMetadata(record),
+    realtimeStreams: record.streams,
+    attemptCount: record.attempt,
+    ...(record.key === undefined || !isUserKey(record.key.scope) ? {} : { idempotencyKey: record.key.value }),
+    createdAt: new Date(createdAt),
+    updatedAt: new Date(updatedAt),
+    ...(startedAt === undefined ? {} : { startedAt: new Date(startedAt) }),
+    ...(finishedAt === undefined ? {} : { finishedAt: new Date(finishedAt) }),
+    ...(record.wakeAt === undefined ? {} : { delayedUntil: new Date(record.wakeAt) }),
+    ...(status === 'EXPIRED' && finishedAt !== undefined ? { expiredAt: new Date(finishedAt) } : {}),
+    durationMs: startedAt === undefined ? 0 : (finishedAt ?? updatedAt) - startedAt,
+    ...statusFlags(status),
+    ...(record.parentId === undefined ? {} : { parentId: record.parentId }),
+    rootId: record.rootId,
+  }
+}
+
+/** The view of a run with what it waits for. */
+export function viewRetrievedRun(record: RunRecord, waits: readonly TokenRecord[]): RetrievedRun {
+  return { ...viewRun(record), waitingOn: waits.map(viewWait) }
+}
+
+function viewWait({ id, kind, timeoutAt }: TokenRecord): WaitingOn {
+  return { id, kind, ...(timeoutAt === undefined ? {} : { timeoutAt: new Date(timeoutAt) }) }
+}
+
+/** The metadata of a run, as an object. */
+export function readMetadata(record: RunRecord): Record<string, unknown> {
+  // Only objects are stored as metadata.
+  return (fromJson(record.metadataJson) ?? {}) as Record<string, unknown>
+}
+
+/** Keys that users gave, unlike those that waits in a run have by their place. */
+export function isUserKey(scope: string): boolean {
+  return !scope.startsWith('run_')
+}
+
+/** The error of a run that ended without an output. */
+export function runFailure(record: RunRecord): RunFailedError {
+  const { id, taskId, status, errorJson } = record
+  return failureOf({ id, taskId, status }, errorJson === undefined ? undefined : errorFromJson(errorJson))
+}

@@ -1,0 +1,65 @@
+import { onAbort } from '../../primitives/abort.ts'
+import type { Watcher } from '../changes/feed.ts'
+import type { Kernel } from '../kernel.ts'
+import { alone, Reading } from './reading.ts'
+import { nextChange, readRun } from './run-changes.ts'
+import { isFinal } from '../run-status.ts'
+import { streamTopic } from '../streams/channel.ts'
+import { type ChunkPage, StreamReader } from './stream-reader.ts'
+
+const NOTHING_YET: ChunkPage = { attempt: 1, first: 0, chunks: [], hasNext: false }
+
+/** One stream, by the run that writes it, and the cursor of whoever reads it. */
+export interface PagedStream {
+  readonly id: string
+  readonly reader: StreamReader
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * One stream from the chunk numbered `from`, page by page as it is written. Throws `ERR_RUN_NOT_FOUND`, and
+ * `StreamLaggedError`, after which it can be read on.
+ */
+export function readPages(
+  kernel: Kernel,
+  { id, key, from }: { readonly id: string; readonly key: string; readonly from: number },
+): Reading<ChunkPage> {
+  const reader = new StreamReader(kernel, { runId: id, key }, from)
+  return new Reading({
+    watch: () => kernel.parts.journal.feed.watch(id, streamTopic(id, key)),
+    read: (watcher) => pagesOf(kernel, { id, reader }, watcher),
+    items: alone,
+  })
+}
+
+/**
+ * The pages from wherever the reader stands. A page has an `end` when its segment has ended: who reads one segment stops
+ * there, who asks on gets what the next attempt writes. Ends with the run, and after a segment that was not interrupted.
+ */
+export async function* pagesOf(
+  kernel: Kernel,
+  { id, reader, signal }: PagedStream,
+  watcher: Watcher,
+): AsyncGenerator<ChunkPage> {
+  const removeAbort = onAbort(signal, () => watcher.wake(id))
+  let isEndTold = false
+  try {
+    for (;;) {
+      signal?.throwIfAborted()
+      // Asked before the stream, so that a run that has ended has nothing more to come.
+      const isOver = isFinal((await readRun(kernel, id)).status)
+      const page = (await reader.take(isOver)) ?? NOTHING_YET
+      const { chunks, end, hasNext } = page
+      if (chunks.length > 0 || (end !== undefined && !isEndTold)) yield page
+      if (end !== undefined && end.reason !== 'interrupted') return
+      // An interrupted segment is the last one until the next attempt writes.
+      isEndTold = end !== undefined && !hasNext
+      if (hasNext || chunks.length > 0) continue
+      if (isOver) return
+      await nextChange(kernel, id, watcher)
+    }
+  } finally {
+    removeAbort()
+    watcher.close()
+  }
+}

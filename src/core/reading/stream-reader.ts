@@ -1,0 +1,114 @@
+import type { ChunkRecord, SegmentEnd, StreamRecord } from '../../contract/records.ts'
+import type { ChunksRead } from '../../contract/storage.ts'
+import { StreamInterruptedError, StreamLaggedError, WaitpointError } from '../../api/errors.ts'
+import type { Kernel } from '../kernel.ts'
+import { errorFromJson } from '../host/serialize.ts'
+
+/** As many chunks as are read at once, to begin with and at most; and how large they may be together, if it can be known. */
+const FIRST_CHUNKS = 16
+const MOST_CHUNKS = 256
+const PAGE_BYTES = 4 * 1_024 * 1_024
+
+/** What a reader finds next: chunks of one attempt, maybe none, and how their segment ended once it has. */
+export interface ChunkPage {
+  readonly attempt: number
+  /** The sequence number of the first one. */
+  readonly first: number
+  readonly chunks: readonly ChunkRecord[]
+  /** Only once everything before it was taken. */
+  readonly end?: SegmentEnd
+  /** Whether the next attempt has written to the stream as well. */
+  readonly hasNext: boolean
+}
+
+/** A cursor on one stream: a position, and the segment it stands in. */
+export class StreamReader {
+  readonly key: string
+  readonly #kernel: Kernel
+  readonly #runId: string
+  readonly #first: number
+  #position: number
+  #segment: number | undefined
+  #limit = FIRST_CHUNKS
+
+  constructor(kernel: Kernel, stream: { readonly runId: string; readonly key: string }, from: number = 0) {
+    this.#kernel = kernel
+    this.#runId = stream.runId
+    this.key = stream.key
+    this.#first = from
+    this.#position = from
+  }
+
+  /**
+   * The next chunks there are; a segment that has ended is answered once with its `end`, then the next one follows.
+   * `undefined` for a stream that does not exist yet. `isOver` says that the run has ended.
+   *
+   * @throws StreamLaggedError when the next chunk is no longer kept; what follows it comes with the next call.
+   */
+  async take(isOver: boolean): Promise<ChunkPage | undefined> {
+    const request = { runId: this.#runId, key: this.key, from: this.#position, limit: this.#limit }
+    const read = await this.#kernel.call(() => this.#kernel.parts.streams.read(request, { isOver }))
+    if (read === undefined) return undefined
+    this.#limit = nextLimit(read.chunks, this.#limit)
+    const missed = read.first - this.#position
+    if (missed <= 0) return this.#page(read)
+    this.#position = read.first
+    this.#segment = undefined
+    throw new StreamLaggedError(this.key, missed, read.first)
+  }
+
+  /** What reading one stream to the end of a segment comes to, unless that is simply the end. */
+  failureOf(end: SegmentEnd): Error | undefined {
+    return failureOf(end, { key: this.key, next: this.#position })
+  }
+
+  #page({ stream, chunks: read }: ChunksRead): ChunkPage {
+    const { segments } = stream
+    const index = (this.#segment ??= segmentAt(stream, this.#position))
+    const segment = segments[index]
+    const last = segments[index + 1]?.first ?? stream.next
+    const first = this.#position
+    const chunks = read.length > last - first ? read.slice(0, last - first) : read
+    this.#position += chunks.length
+    const hasNext = this.#position >= last && segments.length > index + 1
+    const page = { attempt: segment?.attempt ?? 1, first, chunks, hasNext }
+    if (segment?.end === undefined || this.#position < last) return page
+    if (hasNext) this.#segment = index + 1
+    return this.#isResumed(segment.end) ? page : { ...page, end: segment.end }
+  }
+
+  /** Began where a lost attempt broke off, for what the next one writes. */
+  #isResumed({ reason }: SegmentEnd): boolean {
+    return reason === 'interrupted' && this.#first > 0 && this.#position === this.#first
+  }
+}
+
+/**
+ * How many chunks to read next: as many as the largest of these would fill a page. Only full pages make it larger, step
+ * by step: what comes next may be larger than all before it.
+ */
+function nextLimit(chunks: readonly ChunkRecord[], limit: number): number {
+  if (chunks.length === 0) return limit
+  const largest = chunks.reduce((most, { bytes }) => Math.max(most, bytes), 1)
+  const fitting = Math.max(1, Math.floor(PAGE_BYTES / largest))
+  return Math.min(fitting, chunks.length < limit ? limit : 4 * limit, MOST_CHUNKS)
+}
+
+/** The same for whoever knows how far it has read. */
+export function failureOf(
+  end: SegmentEnd,
+  { key, next }: { readonly key: string; readonly next: number },
+): WaitpointError | undefined {
+  if (end.reason === 'done') return undefined
+  if (end.reason === 'interrupted') return new StreamInterruptedError(key, next)
+  const cause = errorFromJson(end.errorJson)
+  const message = `Cannot read on in stream "${key}": its source threw: ${cause.message}`
+  return new WaitpointError('ERR_STREAM_FAILED', message, { cause })
+}
+
+/** The last segment that starts at or before a position. */
+function segmentAt({ segments }: StreamRecord, position: number): number {
+  let index = segments.length - 1
+  while (index > 0 && (segments[index]?.first ?? 0) > position) index -= 1
+  return Math.max(0, index)
+}

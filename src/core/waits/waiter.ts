@@ -1,0 +1,130 @@
+import type { TokenRecord } from '../../contract/records.ts'
+import type { Awaitable } from '../../contract/storage.ts'
+import type { Deferred } from '../../primitives/deferred.ts'
+import { createDeferred } from '../../primitives/deferred.ts'
+import type { RunScope, ScopedWait } from '../attempt/attempt.ts'
+import type { Unwrappable } from '../../api/token.ts'
+
+/** What a wait came to: its result, and what unwrapping it gives. */
+export type Settlement<Result, Output> =
+  { readonly result: Result; readonly output: Output } | { readonly result: Result; readonly error: Error }
+
+/** Turns the settled token into the result of one kind of wait. */
+export type ReadSettlement<Result, Output> = (token: TokenRecord) => Awaitable<Settlement<Result, Output>>
+
+/**
+ * The in-memory side of one wait. Both promises it gives out are its own deferreds', so that the task goes on in the
+ * first microtask after they are settled, whichever of the two it awaits.
+ */
+export class Waiter<Result = unknown, Output = unknown> implements ScopedWait {
+  readonly scope: RunScope
+  readonly read: ReadSettlement<Result, Output>
+  readonly promise: WaiterPromise<Result, Output>
+  /** Empty until it is known. */
+  tokenId = ''
+  /** It is waited for: neither settled nor dropped. */
+  isOpen = false
+  /** Storage has said that it registered the wait. */
+  isStored = false
+  /** To the signal that may drop it, if it was given one. */
+  stopListening: (() => void) | undefined
+  #resolve!: Deferred<Result>['resolve']
+  #reject!: Deferred<Result>['reject']
+  #unwrapped: Deferred<Output> | undefined
+  #end: Settlement<Result, Output> | { readonly reason: unknown } | undefined
+
+  constructor(scope: RunScope, read: ReadSettlement<Result, Output>) {
+    this.scope = scope
+    this.read = read
+    this.promise = new WaiterPromise(this, (resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+  }
+
+  get isSettled(): boolean {
+    return this.#end !== undefined
+  }
+
+  /** It is waited for and the wait is in the storage: only then may the run park for it. */
+  get isRegistered(): boolean {
+    return this.isOpen && this.isStored
+  }
+
+  resolve(settlement: Settlement<Result, Output>): void {
+    if (this.isSettled) return
+    this.#end = settlement
+    if (this.#unwrapped !== undefined) settleUnwrapped(this.#unwrapped, settlement)
+    this.#resolve(settlement.result)
+  }
+
+  /** Rejects; a wait that nobody awaits any more must not end the process. */
+  reject(error: unknown): void {
+    if (this.isSettled) return
+    this.#end = { reason: error }
+    if (this.#unwrapped !== undefined) rejectQuietly(this.#unwrapped, error)
+    rejectQuietly({ promise: this.promise, reject: this.#reject }, error)
+  }
+
+  /** The output alone, or the rejection with what came instead. */
+  unwrap(): Promise<Output> {
+    if (this.#unwrapped !== undefined) return this.#unwrapped.promise
+    this.#unwrapped = createDeferred<Output>()
+    if (this.#end === undefined) return this.#unwrapped.promise
+    if ('reason' in this.#end) rejectQuietly(this.#unwrapped, this.#end.reason)
+    else settleUnwrapped(this.#unwrapped, this.#end)
+    return this.#unwrapped.promise
+  }
+}
+
+/**
+ * What a task has of a {@link Waiter}. A class, as one is held for every run that waits: a function of its own in each would
+ * be 80 bytes more. Its `constructor` is that of every promise: whoever awaits it goes on in one microtask, and what `then`
+ * makes is a plain one.
+ */
+class WaiterPromise<Result, Output> extends Promise<Result> implements Unwrappable<Result, Output> {
+  static {
+    Reflect.defineProperty(this.prototype, 'constructor', { value: Promise })
+  }
+
+  readonly #waiter: Waiter<Result, Output>
+
+  constructor(waiter: Waiter<Result, Output>, executor: ConstructorParameters<typeof Promise<Result>>[0]) {
+    super(executor)
+    this.#waiter = waiter
+  }
+
+  unwrap(): Promise<Output> {
+    return this.#waiter.unwrap()
+  }
+}
+
+/** What a wait that cannot begin answers: as every other one, it must not end the process when nobody awaits it. */
+export function rejectedWait<Result, Output>(error: unknown): Unwrappable<Result, Output> {
+  const failed = <T>(): Promise<T> => {
+    const deferred = createDeferred<T>()
+    rejectQuietly(deferred, error)
+    return deferred.promise
+  }
+  return Object.assign(failed<Result>(), { unwrap: () => failed<Output>() })
+}
+
+function settleUnwrapped<Result, Output>(
+  deferred: Deferred<Output>,
+  settlement: Settlement<Result, Output>,
+): void {
+  if ('error' in settlement) rejectQuietly(deferred, settlement.error)
+  else deferred.resolve(settlement.output)
+}
+
+function rejectQuietly(
+  { promise, reject }: Pick<Deferred<unknown>, 'promise' | 'reject'>,
+  error: unknown,
+): void {
+  promise.catch(ignore)
+  reject(error)
+}
+
+function ignore(): void {
+  // Whoever awaits it gets it.
+}

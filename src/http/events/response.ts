@@ -1,0 +1,40 @@
+import type { Context } from 'hono'
+import type { Caller } from '../access/caller.ts'
+import { type EventTexts, eventBody } from './body.ts'
+import { LiveRequest } from '../live-request.ts'
+import { refusalOf } from '../refusal.ts'
+import type { RouteContext } from '../route-context.ts'
+
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+export interface EventResponseOptions extends EventTexts {
+  readonly idleMs?: number | undefined
+  /** Whose subscription it is. */
+  readonly caller: Caller
+}
+
+/** Answers with events, for as long as there are any. @throws Refusal 429 for a subscription too many. */
+export function eventResponse(
+  c: Context,
+  { kernel, gate }: RouteContext,
+  { caller, ...texts }: EventResponseOptions,
+): Response {
+  const { host, journal } = kernel.parts
+  const request = c.req.raw
+  if (request.method === 'HEAD') return c.body(null, 200, HEADERS)
+  const live = LiveRequest.of(c)
+  const ended = gate.subscriptions.open(caller.credential)
+  live.outlast()
+  const failed = (error: unknown): boolean => {
+    if (refusalOf(error).status === 500) journal.events.error(error)
+    return live.cut()
+  }
+  const label = new URL(request.url).pathname
+  const { expiresAt } = caller
+  const body = eventBody({ ...texts, host, label, signal: request.signal, expiresAt, ended, failed })
+  return c.body(body, 200, HEADERS)
+}

@@ -1,0 +1,25 @@
+import { Refusal } from '../refusal.ts'
+import { checkAnnouncedLength, decodeText, parseJson, readBody } from './body.ts'
+
+/** The members of a JSON object that was sent. */
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/**
+ * The JSON object in the body of a request.
+ *
+ * @throws Refusal 413 for one that is too large; 400 for none, and for what is no JSON object.
+ */
+export async function readJsonObject(request: Request, limitBytes: number): Promise<JsonObject> {
+  checkAnnouncedLength(request, limitBytes)
+  const body = await readBody(request, limitBytes)
+  if (body.length === 0) throw new Refusal(400, 'Request body is empty')
+  const value = parseJson(decodeText(body))
+  if (!value) throw new Refusal(400, 'Invalid JSON')
+  return requireJsonObject(value, 'the body')
+}
+
+/** @throws Refusal 400 unless it is an object, as JSON has them. */
+export function requireJsonObject(value: unknown, what: string): JsonObject {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
+  throw new Refusal(400, `Validation error: ${what} must be an object`)
+}

@@ -1,0 +1,115 @@
+import { show } from '../../primitives/require.ts'
+import { Refusal } from '../refusal.ts'
+
+/** Which page of a list is asked for. */
+export interface AskedPage {
+  readonly limit?: number
+  readonly after?: string
+  readonly before?: string
+}
+
+/** When what is listed must have been created. */
+export interface AskedTime {
+  readonly period?: string
+  readonly from?: number
+  readonly to?: number
+}
+
+const COMMON = [
+  'filter[createdAt][period]',
+  'filter[createdAt][from]',
+  'filter[createdAt][to]',
+  'page[size]',
+  'page[after]',
+  'page[before]',
+]
+const DEFAULT_SIZE = 25
+/** The last one a `Date` can hold. */
+const LAST_INSTANT = 8.64e15
+
+/**
+ * The `filter[…]` and `page[…]` in the address of a list. One that is not known is refused: without it the answer would
+ * be another than was asked for. Other parameters are nobody's business.
+ */
+export class ListQuery {
+  readonly #params: URLSearchParams
+
+  /** @throws Refusal 400 for a filter that is none of `filters`, `status` for `filter[status]`. */
+  constructor(request: Request, filters: readonly string[]) {
+    this.#params = new URL(request.url).searchParams
+    const known = [...filters.map((name) => `filter[${name}]`), ...COMMON]
+    for (const name of this.#params.keys()) {
+      if (!/^(?:filter|page)\b/.test(name) || known.includes(name)) continue
+      throw wrong(`there is no ${show(name)}; use ${known.join(', ')}`)
+    }
+  }
+
+  /** What is given as `filter[name]`, if anything, several separated by commas or given one by one. */
+  list(name: string): readonly string[] | undefined {
+    const given = this.#params.getAll(`filter[${name}]`).flatMap((text) => text.split(','))
+    const items = given.filter((item) => item !== '')
+    return items.length === 0 ? undefined : items
+  }
+
+  /** What is given as `filter[name]`, if anything. */
+  text(name: string): string | undefined {
+    return this.#one(`filter[${name}]`)
+  }
+
+  created(): AskedTime {
+    const period = this.#one('filter[createdAt][period]')
+    const from = this.#instant('filter[createdAt][from]')
+    const to = this.#instant('filter[createdAt][to]')
+    return {
+      ...(period === undefined ? {} : { period }),
+      ...(from === undefined ? {} : { from }),
+      ...(to === undefined ? {} : { to }),
+    }
+  }
+
+  /** @throws Refusal 400 for a size that is not 1 to `most`. */
+  page(most: number): AskedPage {
+    const limit = this.#size(most)
+    const after = this.#cursor('page[after]')
+    const before = this.#cursor('page[before]')
+    return {
+      ...(limit === undefined ? {} : { limit }),
+      // The published client keeps how it came to a page when it asks for the one before it.
+      ...(before === undefined ? (after === undefined ? {} : { after }) : { before }),
+    }
+  }
+
+  #one(name: string): string | undefined {
+    const [value, ...more] = this.#params.getAll(name)
+    if (more.length > 0) throw wrong(`${name} is given more than once`)
+    return value === '' ? undefined : value
+  }
+
+  #size(most: number): number | undefined {
+    const text = this.#one('page[size]')
+    // The default is ours to lower as well.
+    if (text === undefined) return most < DEFAULT_SIZE ? most : undefined
+    const size = /^\d{1,9}$/.test(text) ? Number(text) : 0
+    if (size >= 1 && size <= most) return size
+    throw wrong(`page[size] ${show(text)} must be a whole number from 1 to ${most}`)
+  }
+
+  #cursor(name: string): string | undefined {
+    const text = this.#one(name)
+    // What pages are continued with is an id.
+    if (text === undefined || /^\w{1,80}$/.test(text)) return text
+    throw wrong(`${name} ${show(text)} is not what a page answered`)
+  }
+
+  #instant(name: string): number | undefined {
+    const text = this.#one(name)
+    if (text === undefined) return undefined
+    const at = /^-?\d+$/.test(text) ? Number(text) : Date.parse(text)
+    if (Math.abs(at) <= LAST_INSTANT) return at
+    throw wrong(`${name} ${show(text)} must be a date, or milliseconds since 1970`)
+  }
+}
+
+function wrong(why: string): Refusal {
+  return new Refusal(400, `Query Error: ${why}`)
+}

@@ -1,0 +1,47 @@
+import { GatheredBytes } from './gathered-bytes.ts'
+import { Refusal } from '../refusal.ts'
+import { decodeText, parseJson, readChunk, readerOf } from './body.ts'
+
+const NEW_LINE = 10
+
+/**
+ * The values of a body of JSON lines, as they come: all lines of one piece of the body at once. Reading the body waits for
+ * whoever takes them.
+ *
+ * @throws Refusal 413 for a line longer than `mostBytes`; 400 for one that is not JSON.
+ */
+export async function* readLines(request: Request, mostBytes: number): AsyncGenerator<readonly unknown[]> {
+  const reader = readerOf(request)
+  if (reader === undefined) return
+  const begun = new GatheredBytes()
+  try {
+    for (let piece = await readChunk(reader); piece !== undefined; piece = await readChunk(reader)) {
+      const end = piece.lastIndexOf(NEW_LINE) + 1
+      begun.add(piece.subarray(0, end))
+      const lines = end > 0 ? begun.take() : undefined
+      begun.add(piece.subarray(end))
+      if (begun.size > mostBytes) throw lineTooLong()
+      if (lines !== undefined) yield valuesOf(lines, mostBytes)
+    }
+    if (begun.size > 0) yield valuesOf(begun.take(), mostBytes)
+  } finally {
+    // Not awaited: the source may take its time to stop, or for ever.
+    reader.cancel().catch(ignore)
+  }
+}
+
+function valuesOf(lines: Uint8Array, mostBytes: number): readonly unknown[] {
+  const texts = decodeText(lines)
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+  if (texts.some((text) => text.length > mostBytes)) throw lineTooLong()
+  return texts.map(parseJson)
+}
+
+function lineTooLong(): Refusal {
+  return new Refusal(413, 'Chunk too large')
+}
+
+function ignore(): void {
+  // Nobody is left to be told.
+}

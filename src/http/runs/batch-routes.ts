@@ -1,0 +1,118 @@
+import type { Hono } from 'hono'
+import type { RunStore } from '../../contract/storage.ts'
+import { isFinal } from '../../core/run-status.ts'
+import { show } from '../../primitives/require.ts'
+import { accessTokenHeaders } from '../access/token.ts'
+import type { Batch } from './batch.ts'
+import { type JsonObject, readJsonObject, requireJsonObject } from '../requests/json-body.ts'
+import { checkLabels } from '../requests/labels.ts'
+import type { Limits } from '../limits.ts'
+import { readLines } from '../requests/ndjson-body.ts'
+import { Refusal } from '../refusal.ts'
+import { addRoute } from '../route.ts'
+import type { RouteContext } from '../route-context.ts'
+import { checkServiceOptions, type ReadOptions } from '../requests/service-options.ts'
+import type { SentRun, TriggerSent } from './sent.ts'
+
+const ANNOUNCED: ReadOptions = {
+  names: ['runCount', 'idempotencyKey'],
+  what: 'announce a batch',
+  instead: 'use runCount and idempotencyKey',
+}
+
+/** Many runs at once: a batch is announced, then its runs are sent, a line for each. For secret keys. */
+export function addBatchRoutes(app: Hono, context: RouteContext, trigger: TriggerSent): void {
+  addAnnouncing(app, context)
+  addSending(app, context, trigger)
+}
+
+function addAnnouncing(app: Hono, { gate, limits, kernel, batches }: RouteContext): void {
+  const { credentials, host } = kernel.parts
+
+  addRoute(app, '/api/v3/batches', {
+    POST: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      caller.requireSecretKey()
+      const asked = readAnnouncement(await readJsonObject(c.req.raw, limits.otherBytes), limits)
+      const { batch, isCached } = batches.announce({ ...asked, credential: caller.credential })
+      const { id, runCount, idempotencyKey, createdAt: from } = batch
+      const token = credentials.publicAccessToken([`read:batch:${id}`], { from })
+      return c.json({ id, runCount, isCached, idempotencyKey }, 200, accessTokenHeaders(token))
+    },
+  })
+
+  addRoute(app, '/api/v2/batches/:id', {
+    GET: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      const id = c.req.param('id')
+      caller.require({ action: 'read', type: 'batch', id })
+      return c.json(await batchJson(batches.require(id), host.storage.runs))
+    },
+  })
+}
+
+function addSending(app: Hono, { gate, limits, kernel, batches }: RouteContext, trigger: TriggerSent): void {
+  const { journal } = kernel.parts
+
+  addRoute(app, '/api/v3/batches/:id/items', {
+    POST: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      caller.requireSecretKey()
+      const batch = batches.require(c.req.param('id'))
+      let [accepted, known] = [0, 0]
+      for await (const lines of readLines(c.req.raw, limits.triggerBytes)) {
+        for (const line of lines) {
+          const { place, run } = readItem(line, batch)
+          const added = await batch.add(place, async () => (await trigger(caller, run)).id)
+          if (added === undefined) known += 1
+          else {
+            accepted += 1
+            // Whoever follows the batch could not know that it is one of its runs when it was stored.
+            journal.touched(added)
+          }
+        }
+      }
+      const { id, isSealed: sealed, size, runCount } = batch
+      const missing = sealed ? {} : { enqueuedCount: size, expectedCount: runCount }
+      return c.json({ id, itemsAccepted: accepted, itemsDeduplicated: known, sealed, ...missing })
+    },
+  })
+}
+
+function readAnnouncement(
+  body: JsonObject,
+  limits: Limits,
+): { readonly runCount: number; readonly idempotencyKey: string | undefined } {
+  checkServiceOptions(body, ANNOUNCED)
+  const { runCount, idempotencyKey } = body
+  if (typeof runCount !== 'number' || !Number.isInteger(runCount) || runCount < 1)
+    throw new Refusal(400, 'Validation error: "runCount" must be a whole number from 1')
+  if (runCount > limits.batchRuns)
+    throw new Refusal(413, `Batch too large: at most ${limits.batchRuns} runs are allowed, not ${runCount}`)
+  if (idempotencyKey !== undefined && (typeof idempotencyKey !== 'string' || idempotencyKey === ''))
+    throw new Refusal(400, 'Validation error: "idempotencyKey" must be a string')
+  checkLabels({ idempotencyKey }, limits, 'Batches')
+  return { runCount, idempotencyKey }
+}
+
+function readItem(line: unknown, { runCount }: Batch): { readonly place: number; readonly run: SentRun } {
+  const body = requireJsonObject(line, 'an item')
+  const { index, task } = body
+  if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= runCount)
+    throw new Refusal(400, `Validation error: the index ${show(index)} is not one of ${runCount} runs`)
+  if (typeof task !== 'string') throw new Refusal(400, 'Validation error: "task" must be the id of a task')
+  return { place: index, run: { taskId: task, body } }
+}
+
+async function batchJson(batch: Batch, runs: RunStore): Promise<object> {
+  const { id, idempotencyKey, runCount, isSealed } = batch
+  const runIds = await batch.runIds()
+  const records = await Promise.all(runIds.map(async (runId) => runs.get(runId)))
+  // One that is no longer kept has ended long ago.
+  const haveEnded = records.every((record) => record === undefined || isFinal(record.status))
+  const status = !isSealed ? 'PENDING' : haveEnded ? 'COMPLETED' : 'PROCESSING'
+  const createdAt = new Date(batch.createdAt)
+  // A run that cannot be triggered is refused when it is sent: there are no failures to tell of later.
+  const processing = { errors: [] }
+  return { id, status, idempotencyKey, createdAt, updatedAt: createdAt, runCount, runs: runIds, processing }
+}

@@ -1,0 +1,130 @@
+import type { RunChange, RunRecord } from '../../contract/records.ts'
+import type { Engine } from '../../core/engine.ts'
+import { WaitpointError } from '../../api/errors.ts'
+import type { Kernel } from '../../core/kernel.ts'
+import { readTags } from '../../core/namespaces/new-run.ts'
+import { hasFinished, type RunScope, runInScope } from '../../core/attempt/attempt.ts'
+import { isFinal } from '../../core/run-status.ts'
+import { readMetadata } from '../../core/reading/run-view.ts'
+import { toJson } from '../../core/host/serialize.ts'
+import { KeyedTurns } from '../../primitives/keyed-turns.ts'
+import type { JsonObject } from '../requests/json-body.ts'
+import type { Limits } from '../limits.ts'
+import type { MetadataChange } from './metadata-change.ts'
+import { Refusal } from '../refusal.ts'
+
+export interface RunChangesOptions {
+  readonly engine: Engine
+  readonly kernel: Kernel
+  readonly limits: Pick<Limits, 'tags' | 'metadataBytes'>
+}
+
+/**
+ * What is changed of a run from outside, one change after the other. An attempt has the metadata of its run in memory:
+ * while one executes, only its engine can change them.
+ */
+export class RunChanges {
+  readonly #engine: Engine
+  readonly #kernel: Kernel
+  readonly #limits: Pick<Limits, 'tags' | 'metadataBytes'>
+  readonly #turns = new KeyedTurns()
+
+  constructor({ engine, kernel, limits }: RunChangesOptions) {
+    this.#engine = engine
+    this.#kernel = kernel
+    this.#limits = limits
+  }
+
+  /**
+   * Changes the metadata; answers what they are then.
+   *
+   * @throws Refusal 404; 422 for a run that has ended; 409 for one that another engine executes; 413 for too much.
+   */
+  metadata(id: string, change: MetadataChange): Promise<JsonObject> {
+    return this.#turns.take(id, async () => {
+      for (;;) {
+        const scope = this.#kernel.parts.executor.scopes.get(id)
+        if (scope?.isEnded === false) return this.#changeInAttempt(scope, change)
+        const record = await this.#require(id, 'metadata')
+        if (record.status !== 'QUEUED' && record.status !== 'DELAYED') throw executedElsewhere(id)
+        const metadata = this.#checked(change(readMetadata(record)))
+        const metadataJson = toJson(metadata, 'metadata')
+        if (await this.#update(record, { metadataJson })) return metadata
+      }
+    })
+  }
+
+  /** Adds tags; answers how many there are that it had not. @throws Refusal as above, and 422 for too many. */
+  tags(id: string, added: string | readonly string[]): Promise<number> {
+    return this.#turns.take(id, async () => {
+      for (;;) {
+        const record = await this.#require(id, 'tags')
+        const tags = [...new Set([...record.tags, ...readTags(added)])]
+        const most = this.#limits.tags
+        if (tags.length > most)
+          throw new Refusal(422, `Runs can only have ${most} tags, you're trying to set ${tags.length}.`)
+        if (await this.#update(record, { tags })) return tags.length - record.tags.length
+      }
+    })
+  }
+
+  /** As the task itself would, in one turn: nothing that it does meanwhile is lost. */
+  #changeInAttempt(scope: RunScope, change: MetadataChange): Promise<JsonObject> {
+    return runInScope(scope, async () => {
+      const { metadata } = this.#engine
+      const before = metadata.current()
+      const after = this.#checked(change(before))
+      for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) metadata.del(key)
+      for (const [key, value] of Object.entries(after)) {
+        if (JSON.stringify(value) !== JSON.stringify(ownValue(before, key))) metadata.set(key, value)
+      }
+      await this.#flushed(scope)
+      return after
+    })
+  }
+
+  /** An attempt that comes to its end meanwhile takes what is not stored yet along; one that was ended does not. */
+  async #flushed(scope: RunScope): Promise<void> {
+    try {
+      await this.#engine.metadata.flush()
+      if (!scope.isEnded || hasFinished(scope)) return
+    } catch (error) {
+      if (!(error instanceof WaitpointError)) throw error
+    }
+    throw new Refusal(409, `Cannot change the metadata of run "${scope.id}": its attempt was ended meanwhile`)
+  }
+
+  /** Before anything has changed. */
+  #checked(metadata: JsonObject): JsonObject {
+    const { metadataBytes } = this.#limits
+    if (Buffer.byteLength(toJson(metadata, 'metadata') ?? '') <= metadataBytes) return metadata
+    throw new Refusal(413, `Metadata too large: at most ${metadataBytes} bytes are allowed`)
+  }
+
+  async #require(id: string, what: string): Promise<RunRecord> {
+    const record = await this.#kernel.parts.host.storage.runs.get(id)
+    if (record === undefined) throw new Refusal(404, 'Run not found')
+    if (!isFinal(record.status)) return record
+    throw new Refusal(422, `Cannot change the ${what} of run "${id}": it is already ${record.status}`)
+  }
+
+  /** False: something else has happened to the run. */
+  async #update({ id, status, epoch }: RunRecord, change: RunChange): Promise<boolean> {
+    const { host, journal } = this.#kernel.parts
+    const expected = { status: [status], epoch }
+    const updated = await host.storage.runs.update({ id, expected, change, by: host.owner, now: host.now() })
+    if (updated !== undefined) journal.touched(id)
+    return updated !== undefined
+  }
+}
+
+function ownValue(values: JsonObject, key: string): unknown {
+  return Object.hasOwn(values, key) ? values[key] : undefined
+}
+
+function executedElsewhere(id: string): Refusal {
+  return new Refusal(
+    409,
+    `Cannot change the metadata of run "${id}": another engine executes it, or is about to; ask that one`,
+  )
+}

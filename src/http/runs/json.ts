@@ -1,0 +1,65 @@
+import type { RetrievedRun, Run } from '../../api/run.ts'
+import type { StoredError } from '../../core/host/serialize.ts'
+
+/** What the service bills for a run. */
+const NO_COSTS = { costInCents: 0, baseCostInCents: 0 }
+/** The service has several environments; an engine is one. */
+const ENVIRONMENT = { id: 'waitpoint', name: 'waitpoint' }
+
+/** A run in a list: without its payload, its output and its error, which are read one by one. */
+export function runJson(run: Run): object {
+  const { payload: _payload, output: _output, error: _error, ...listed } = run
+  return { ...listed, ...flags(run), ...NO_COSTS, isTest: false, env: ENVIRONMENT }
+}
+
+/** A run with everything there is of it. */
+export function retrievedRunJson(run: RetrievedRun): object {
+  const { error, ...rest } = run
+  return {
+    ...rest,
+    ...flags(run),
+    ...NO_COSTS,
+    isTest: false,
+    depth: run.parentId === undefined ? 0 : 1,
+    triggerFunction: 'trigger',
+    relatedRuns: {},
+    ...(error === undefined ? {} : { error: errorJson(error) }),
+  }
+}
+
+/** How a run ended, as whoever waits for it in the service is told; nothing while it has not. */
+export function runResultJson(run: RetrievedRun): object | undefined {
+  const { id, taskIdentifier, status, output, error } = run
+  if (!run.isCompleted) return undefined
+  if (status === 'COMPLETED') {
+    const text = output === undefined ? undefined : JSON.stringify(output)
+    return { ok: true, id, taskIdentifier, output: text, outputType: 'application/json' }
+  }
+  const { message, name, stackTrace } = errorJson(error ?? { name: 'Error', message: `The run is ${status}` })
+  const built = { type: 'BUILT_IN_ERROR', name, message, stackTrace: stackTrace ?? '' }
+  return { ok: false, id, taskIdentifier, error: built }
+}
+
+/**
+ * As the service has them over REST, which is not as it has them in a subscription; but a run that expired or timed out
+ * has completed: who polls it must come to an end.
+ */
+function flags({ status, isFailed }: Run): Pick<Run, 'isFailed'> {
+  return { isFailed: isFailed && status !== 'EXPIRED' && status !== 'TIMED_OUT' }
+}
+
+interface ErrorJson {
+  readonly message: string
+  readonly name: string
+  readonly stackTrace?: string
+  readonly code?: string
+}
+
+function errorJson({ message, name, stack, code }: StoredError): ErrorJson {
+  return {
+    message,
+    name,
+    ...(stack === undefined ? {} : { stackTrace: stack }),
+    ...(code === undefined ? {} : { code }),
+  }
+}

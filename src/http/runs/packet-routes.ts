@@ -1,0 +1,47 @@
+import type { Context, Hono } from 'hono'
+import type { PacketPlace, PacketStore } from './packet-store.ts'
+import { Refusal } from '../refusal.ts'
+import { checkAnnouncedLength, decodeText, readBody } from '../requests/body.ts'
+import { addRoute } from '../route.ts'
+import type { RouteContext } from '../route-context.ts'
+
+/** Where payloads are sent ahead of their runs: a place is asked for, then filled by whoever has its address. */
+export function addPacketRoutes(
+  app: Hono,
+  { gate, limits, kernel }: RouteContext,
+  packets: PacketStore,
+): void {
+  addRoute(app, '/api/v2/packets/:name', {
+    PUT: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      caller.requireSecretKey()
+      const place = packets.reserve(caller.credential)
+      // Not where a server listens: whoever asks from elsewhere cannot reach that.
+      const base = kernel.parts.credentials.givenUrl ?? baseOf(c)
+      return c.json({ presignedUrl: `${base}${pathOf(place)}`, storagePath: place.path })
+    },
+  })
+
+  addRoute(app, '/api/v2/packets/:path/content/:key', {
+    PUT: async (c) => {
+      const place = c.req.param()
+      await gate.enterBy(`packet ${place.path}`, () => {
+        if (!packets.accepts(place)) throw new Refusal(401, 'Invalid URL')
+      })
+      checkAnnouncedLength(c.req.raw, limits.triggerBytes)
+      const text = decodeText(await readBody(c.req.raw, limits.triggerBytes))
+      packets.put(place.path, { text, type: c.req.header('content-type') ?? 'application/json' })
+      return c.json({ success: true })
+    },
+  })
+}
+
+function pathOf({ path, key }: PacketPlace): string {
+  return `/api/v2/packets/${path}/content/${key}`
+}
+
+/** The address under which this request came in, up to the path that is ours. */
+function baseOf({ req }: Context): string {
+  const { origin, pathname } = new URL(req.url)
+  return origin + pathname.slice(0, pathname.lastIndexOf('/api/v2/packets/'))
+}

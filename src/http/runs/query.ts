@@ -1,0 +1,56 @@
+import type { RunStatus } from '../../contract/records.ts'
+import type { ListRunsParams } from '../../api/run.ts'
+import type { Caller } from '../access/caller.ts'
+import type { Limits } from '../limits.ts'
+import { ListQuery } from '../requests/list-query.ts'
+
+/** Statuses of the service that no run of ours is ever in. */
+const NEVER: ReadonlySet<string> = new Set([
+  'PENDING_VERSION',
+  'DEQUEUED',
+  'SYSTEM_FAILURE',
+  'WAITING_FOR_DEPLOY',
+  'REATTEMPTING',
+  'FROZEN',
+  'INTERRUPTED',
+])
+
+/**
+ * Which runs a request lists; nothing when there can be none of them.
+ *
+ * @throws Refusal 400 for what cannot be asked; 403 unless the caller may read all that could be listed.
+ */
+export function readRunQuery(
+  request: Request,
+  { caller, limits }: { readonly caller: Caller; readonly limits: Pick<Limits, 'pageSize'> },
+): ListRunsParams | undefined {
+  const query = new ListQuery(request, ['status', 'taskIdentifier', 'tag', 'isTest'])
+  const [tasks, tags] = [query.list('taskIdentifier'), query.list('tag')]
+  requireAll(caller, { tasks, tags })
+  const asked = query.list('status')
+  const status = asked?.filter((each) => !NEVER.has(each))
+  const isNone = (asked !== undefined && status?.length === 0) || query.text('isTest') === 'true'
+  const params = {
+    ...query.created(),
+    ...query.page(limits.pageSize),
+    // What is no status is refused where the list is made.
+    ...(status === undefined ? {} : { status: status as readonly RunStatus[] }),
+    ...(tasks === undefined ? {} : { taskIdentifier: tasks }),
+    ...(tags === undefined ? {} : { tag: tags }),
+  }
+  return isNone ? undefined : params
+}
+
+/** A list may be read by whoever may read all runs, or all of every task, or of every tag, that is asked for. */
+function requireAll(
+  caller: Caller,
+  {
+    tasks = [],
+    tags = [],
+  }: { readonly tasks?: readonly string[] | undefined; readonly tags?: readonly string[] | undefined },
+): void {
+  const mayAll = (type: string, ids: readonly string[]): boolean =>
+    ids.length > 0 && ids.every((id) => caller.may({ action: 'read', type, id }))
+  if (mayAll('tasks', tasks) || mayAll('tags', tags)) return
+  caller.require({ action: 'read', type: 'runs' })
+}

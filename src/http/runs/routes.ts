@@ -1,0 +1,84 @@
+import type { Hono } from 'hono'
+import type { RunHandle } from '../../api/run.ts'
+import { type JsonObject, requireJsonObject } from '../requests/json-body.ts'
+import { Refusal } from '../refusal.ts'
+import { RepeatedRequests, REQUEST_NAME } from '../requests/repeated.ts'
+import { checkAnnouncedLength, decodeText, parseJson, readBody } from '../requests/body.ts'
+import { addRoute } from '../route.ts'
+import type { RouteContext } from '../route-context.ts'
+import { changeableRunId, retrieveRun } from './access.ts'
+import { retrievedRunJson, runJson, runResultJson } from './json.ts'
+import { readRunQuery } from './query.ts'
+import { checkServiceOptions, type ReadOptions } from '../requests/service-options.ts'
+import { refusingWrongInput } from '../requests/wrong-input.ts'
+
+/** Runs over HTTP: read, listed, canceled, triggered again. */
+export function addRunRoutes(app: Hono, { engine, gate, limits }: RouteContext): void {
+  addRoute(app, '/api/v3/runs/:id', {
+    GET: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      return c.json(retrievedRunJson(await retrieveRun(engine.runs, { caller, id: c.req.param('id') })))
+    },
+  })
+
+  addRoute(app, '/api/v1/runs', {
+    GET: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      const params = readRunQuery(c.req.raw, { caller, limits })
+      if (params === undefined) return c.json({ data: [], pagination: {} })
+      const { data, pagination } = await refusingWrongInput(() => engine.runs.list(params))
+      return c.json({ data: data.map(runJson), pagination })
+    },
+  })
+
+  addRoute(app, '/api/v1/runs/:id/result', {
+    GET: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      const result = runResultJson(await retrieveRun(engine.runs, { caller, id: c.req.param('id') }))
+      if (result === undefined) throw new Refusal(404, 'Run has not ended yet')
+      return c.json(result)
+    },
+  })
+
+  addRoute(app, '/api/v2/runs/:id/cancel', {
+    POST: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      return c.json(await engine.runs.cancel(changeableRunId(caller, c.req.param('id'))))
+    },
+  })
+
+  addReplay(app, { engine, gate, limits })
+}
+
+function addReplay(
+  app: Hono,
+  { engine, gate, limits }: Pick<RouteContext, 'engine' | 'gate' | 'limits'>,
+): void {
+  const repeated = new RepeatedRequests<RunHandle<unknown>>()
+
+  addRoute(app, '/api/v1/runs/:id/replay', {
+    POST: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      const original = changeableRunId(caller, c.req.param('id'))
+      const whose = `${caller.credential} ${original}`
+      const { id } = await repeated.serve(whose, c.req.header(REQUEST_NAME), async () => {
+        checkAnnouncedLength(c.req.raw, limits.triggerBytes)
+        const body = await readBody(c.req.raw, limits.triggerBytes)
+        // The newer client sends what is to be another in the new run.
+        if (body.length > 0) checkReplay(requireJsonObject(parseJson(decodeText(body)), 'the body'))
+        return engine.runs.replay(original)
+      })
+      return c.json({ id })
+    },
+  })
+}
+
+const REPLAYED: ReadOptions = {
+  names: [],
+  what: 'replay a run',
+  instead: 'the new run gets what the old one had; trigger one of its own',
+}
+
+function checkReplay(options: JsonObject): void {
+  checkServiceOptions(options, REPLAYED)
+}

@@ -1,0 +1,29 @@
+import type { RunHandle } from '../../api/run.ts'
+import type { Caller } from '../access/caller.ts'
+import type { JsonObject } from '../requests/json-body.ts'
+import type { PacketStore } from './packet-store.ts'
+import type { RouteContext } from '../route-context.ts'
+import { readTriggerBody } from './trigger-body.ts'
+import { refusingWrongInput } from '../requests/wrong-input.ts'
+
+/** A run that is asked for. */
+export interface SentRun {
+  readonly taskId: string
+  readonly body: JsonObject
+}
+
+export type TriggerSent = (caller: Caller, run: SentRun) => Promise<RunHandle<unknown>>
+
+/** What triggers a run that was sent, with the payload that was sent ahead of it. */
+export function triggerSent({ engine, gate, limits }: RouteContext, packets: PacketStore): TriggerSent {
+  return async (caller, { taskId, body }) => {
+    const packetAt = (path: string): ReturnType<PacketStore['get']> => packets.get(caller.credential, path)
+    const { payload, options, packetPath } = readTriggerBody(body, { limits, packetAt })
+    const run = await gate.spending(caller, () =>
+      // Whether the payload is the task's is checked by the engine.
+      refusingWrongInput(() => engine.tasks.trigger(taskId, payload as never, options)),
+    )
+    if (packetPath !== undefined) packets.drop(packetPath)
+    return run
+  }
+}

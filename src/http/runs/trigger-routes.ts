@@ -1,0 +1,39 @@
+import type { Hono } from 'hono'
+import type { RunHandle } from '../../api/run.ts'
+import { accessTokenHeaders } from '../access/token.ts'
+import { addBatchRoutes } from './batch-routes.ts'
+import { readJsonObject } from '../requests/json-body.ts'
+import { addPacketRoutes } from './packet-routes.ts'
+import { PacketStore } from './packet-store.ts'
+import { RepeatedRequests, REQUEST_NAME } from '../requests/repeated.ts'
+import { addRoute } from '../route.ts'
+import type { RouteContext } from '../route-context.ts'
+import { type TriggerSent, triggerSent } from './sent.ts'
+
+/** Triggering over HTTP: one run, or many as a batch; large payloads ahead of them. */
+export function addTriggerRoutes(app: Hono, context: RouteContext): void {
+  const packets = new PacketStore(context.kernel.parts.host, context.limits)
+  const trigger = triggerSent(context, packets)
+  addTrigger(app, context, trigger)
+  addBatchRoutes(app, context, trigger)
+  addPacketRoutes(app, context, packets)
+}
+
+function addTrigger(app: Hono, { gate, limits }: RouteContext, trigger: TriggerSent): void {
+  const repeated = new RepeatedRequests<RunHandle<unknown>>()
+
+  addRoute(app, '/api/v1/tasks/:id/trigger', {
+    anyOrigin: true,
+    POST: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      const taskId = c.req.param('id')
+      caller.require({ action: 'trigger', type: 'tasks', id: taskId })
+      const name = c.req.header(REQUEST_NAME)
+      const run = await repeated.serve(`${caller.credential} ${taskId}`, name, async () =>
+        trigger(caller, { taskId, body: await readJsonObject(c.req.raw, limits.triggerBytes) }),
+      )
+      const { id, isCached, publicAccessToken } = run
+      return c.json({ id, isCached, publicAccessToken }, 200, accessTokenHeaders(publicAccessToken))
+    },
+  })
+}

@@ -1,0 +1,35 @@
+import type { RunRecord } from '../../contract/records.ts'
+import type { Kernel } from '../../core/kernel.ts'
+import type { Batch } from '../runs/batch.ts'
+import type { RunSet } from '../run-set.ts'
+
+/** The runs of a batch that have been stored so far. */
+export class BatchRuns implements RunSet {
+  readonly #kernel: Kernel
+  readonly #batch: Batch
+
+  constructor(kernel: Kernel, batch: Batch) {
+    this.#kernel = kernel
+    this.#batch = batch
+  }
+
+  get name(): string {
+    return this.#batch.id
+  }
+
+  /** In the order of the batch. */
+  async list(): Promise<readonly RunRecord[]> {
+    const { runs } = this.#kernel.parts.host.storage
+    const ids = await this.#batch.runIds()
+    const records = await Promise.all(ids.map((id) => this.#kernel.call(() => runs.get(id))))
+    return records.filter((record) => record !== undefined)
+  }
+
+  among(ids: ReadonlySet<string>): readonly string[] {
+    return [...ids].filter((id) => this.#batch.has(id))
+  }
+
+  has(): boolean {
+    return true
+  }
+}

@@ -1,0 +1,116 @@
+import type { RunRecord, RunStatus } from '../../contract/records.ts'
+import { isUserKey } from '../../core/reading/run-view.ts'
+import { storedError } from '../../core/host/serialize.ts'
+import { sha256 } from '../../primitives/digest.ts'
+
+/** A column of a run in the shape protocol: native JSON, dates in ISO without their zone, texts with a type beside them. */
+type Column = string | number | boolean | readonly string[] | object | null
+
+/** The columns that no subscriber can do without. */
+const REQUIRED: ReadonlySet<string> = new Set([
+  'id',
+  'taskIdentifier',
+  'friendlyId',
+  'status',
+  'createdAt',
+  'updatedAt',
+])
+
+/** The status as a database of the service has it: its client knows no other, and takes what it does not know for QUEUED. */
+const STATUSES: Readonly<Record<RunStatus, string>> = {
+  DELAYED: 'DELAYED',
+  QUEUED: 'PENDING',
+  EXECUTING: 'EXECUTING',
+  WAITING: 'WAITING_TO_RESUME',
+  COMPLETED: 'COMPLETED_SUCCESSFULLY',
+  FAILED: 'COMPLETED_WITH_ERRORS',
+  CANCELED: 'CANCELED',
+  TIMED_OUT: 'TIMED_OUT',
+  EXPIRED: 'EXPIRED',
+  CRASHED: 'CRASHED',
+}
+
+/** A run as subscribers by the shape protocol see it, and which version of it that is. */
+export class RunRow {
+  readonly id: string
+  /** When it changed last. */
+  readonly updatedAt: number
+  readonly #columns: Readonly<Record<string, Column>>
+  #version: number | undefined
+
+  constructor(record: RunRecord) {
+    this.id = record.id
+    this.updatedAt = record.updatedAt
+    this.#columns = { ...identity(record), ...instants(record), ...texts(record), ...extras(record) }
+  }
+
+  /** A number made of everything in it that changes: what changed within one millisecond is another version, too. */
+  get version(): number {
+    // Asked of every row after every change, for every subscriber: a payload may be large, and stays as it is.
+    const { payload: _payload, ...changing } = this.#columns
+    return (this.#version ??= Number.parseInt(sha256(JSON.stringify(changing), 'hex').slice(0, 12), 16))
+  }
+
+  /** The columns, except those that are not wanted and not required. */
+  columns(skipped: ReadonlySet<string>): Readonly<Record<string, Column>> {
+    const isWanted = ([name]: [string, Column]): boolean => REQUIRED.has(name) || !skipped.has(name)
+    return Object.fromEntries(Object.entries(this.#columns).filter(isWanted))
+  }
+}
+
+type Columns = Readonly<Record<string, Column>>
+
+function identity(record: RunRecord): Columns {
+  const { id, taskId, status, tags, streams, key } = record
+  return {
+    id,
+    friendlyId: id,
+    taskIdentifier: taskId,
+    status: STATUSES[status],
+    idempotencyKey: key === undefined || !isUserKey(key.scope) ? null : key.value,
+    runTags: tags,
+    realtimeStreams: streams,
+  }
+}
+
+function instants(record: RunRecord): Columns {
+  const { status, createdAt, updatedAt, startedAt, finishedAt, wakeAt } = record
+  return {
+    createdAt: instant(createdAt),
+    updatedAt: instant(updatedAt),
+    queuedAt: status === 'DELAYED' ? null : instant(createdAt),
+    startedAt: instant(startedAt),
+    delayUntil: instant(wakeAt),
+    expiredAt: status === 'EXPIRED' ? instant(finishedAt) : null,
+    completedAt: instant(finishedAt),
+    usageDurationMs: startedAt === undefined ? 0 : (finishedAt ?? updatedAt) - startedAt,
+  }
+}
+
+function texts({ status, payloadJson, outputJson, metadataJson, errorJson }: RunRecord): Columns {
+  const type = 'application/json'
+  return {
+    payload: payloadJson ?? null,
+    payloadType: type,
+    output: status === 'COMPLETED' ? (outputJson ?? null) : null,
+    outputType: type,
+    metadata: metadataJson ?? null,
+    metadataType: type,
+    error: errorJson === undefined ? null : errorOf(errorJson),
+  }
+}
+
+/** What the service has and we do not. */
+function extras({ attempt }: RunRecord): Columns {
+  return { number: 0, attemptNumber: attempt, isTest: false, costInCents: 0, baseCostInCents: 0, ttl: null }
+}
+
+function errorOf(json: string): object {
+  const { name, message, stack = '' } = storedError(json)
+  return { type: 'BUILT_IN_ERROR', name, message, stackTrace: stack }
+}
+
+/** The client adds the zone itself. */
+function instant(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString().slice(0, -1)
+}

@@ -1,0 +1,68 @@
+import type { RunRecord } from '../../contract/records.ts'
+import type { RunFilter } from '../../contract/storage.ts'
+import type { Kernel } from '../../core/kernel.ts'
+import { parseDuration } from '../../primitives/duration.ts'
+import { Refusal } from '../refusal.ts'
+import type { RunSet } from '../run-set.ts'
+
+/** How many runs a subscriber follows at most, the newest ones; more would be a list to page through. */
+const MOST_RUNS = 1_000
+const PAGE = 250
+const DEFAULT_PERIOD = '24h'
+
+/** The runs that have all of some tags and were created lately. */
+export class TaggedRuns implements RunSet {
+  readonly tags: readonly string[]
+  readonly #kernel: Kernel
+  readonly #periodMs: number
+
+  /** @throws Refusal 400 for a period that cannot be read. */
+  constructor(kernel: Kernel, { searchParams }: URL) {
+    this.#kernel = kernel
+    this.tags = (searchParams.get('tags') ?? '').split(',').filter((tag) => tag !== '')
+    this.#periodMs = readPeriod(searchParams.get('createdAt') ?? DEFAULT_PERIOD)
+  }
+
+  get name(): string {
+    return JSON.stringify([this.#periodMs, ...this.tags])
+  }
+
+  /** Newest first. */
+  async list(): Promise<readonly RunRecord[]> {
+    const { host } = this.#kernel.parts
+    const from = this.#from()
+    // Storages filter by any of the tags: with one of them nearly all is done.
+    const filter: RunFilter = this.tags.length === 0 ? { from } : { tags: this.tags.slice(0, 1), from }
+    const found: RunRecord[] = []
+    let after: string | undefined
+    do {
+      const page = { limit: PAGE, after }
+      const { records, next } = await this.#kernel.call(() => host.storage.runs.list(filter, page))
+      found.push(...records.filter((record) => this.has(record)))
+      after = next
+    } while (after !== undefined && found.length < MOST_RUNS)
+    return found.slice(0, MOST_RUNS)
+  }
+
+  /** Which tags a run has, only its record says. */
+  among(ids: ReadonlySet<string>): readonly string[] {
+    return [...ids]
+  }
+
+  has({ tags, createdAt }: RunRecord): boolean {
+    return createdAt >= this.#from() && this.tags.every((tag) => tags.includes(tag))
+  }
+
+  #from(): number {
+    return this.#kernel.parts.host.now() - this.#periodMs
+  }
+}
+
+function readPeriod(text: string): number {
+  try {
+    return parseDuration(text, 'createdAt')
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause)
+    throw new Refusal(400, message, { cause })
+  }
+}

@@ -1,0 +1,170 @@
+import { WaitpointError } from '../../api/errors.ts'
+import type { Kernel } from '../../core/kernel.ts'
+import type { RunScope } from '../../core/attempt/attempt.ts'
+import { isFinal } from '../../core/run-status.ts'
+import { notSerializable } from '../../core/host/serialize.ts'
+import { measureJson } from '../../primitives/json.ts'
+import type { Limits } from '../limits.ts'
+import { Refusal } from '../refusal.ts'
+
+/** Parts of one stream that are remembered, and writers to it, so that what is sent again is not written again. */
+const MOST_PARTS = 1_000
+const MOST_WRITERS = 1_000
+
+/** Of an attempt that ended meanwhile. */
+const ENDED: readonly string[] = ['ERR_RUN_CANCELED', 'ERR_RUN_ENDED', 'ERR_STALE_ATTEMPT']
+
+/** How far the writers of one stream have got, while its attempt is under way. */
+interface Progress {
+  /** The last chunk of each client, from 0; who has not written for long comes first. */
+  readonly last: Map<string, number>
+  readonly parts: Set<string>
+}
+
+/** One stream of a run that executes. */
+interface OpenStream {
+  readonly scope: RunScope
+  readonly key: string
+  readonly progress: Progress
+}
+
+/**
+ * Writes to the streams of a run from outside of it. A stream is written by the attempt that is under way, and by nobody
+ * else: chunks from outside go through the engine that executes it, in the order they come, and end with it.
+ */
+export class OutsideWriter {
+  readonly #kernel: Kernel
+  readonly #limits: Pick<Limits, 'streams'>
+  readonly #progress = new WeakMap<RunScope, Map<string, Progress>>()
+
+  constructor(kernel: Kernel, limits: Pick<Limits, 'streams'>) {
+    this.#kernel = kernel
+    this.#limits = limits
+  }
+
+  /** Lists the key on the run. */
+  async announce(runId: string, key: string): Promise<void> {
+    const { scope } = await this.#open(runId, key)
+    await this.#kernel.call(() => this.#kernel.parts.streams.announce(scope, key))
+  }
+
+  /** Adds one chunk; the same part again adds nothing. */
+  async append(runId: string, key: string, { chunk, partId }: AppendedChunk): Promise<void> {
+    const stream = await this.#open(runId, key)
+    const { parts } = stream.progress
+    if (partId !== undefined && parts.has(partId)) return
+    const [oldest] = parts.size < MOST_PARTS ? [] : parts
+    if (oldest !== undefined) parts.delete(oldest)
+    if (partId !== undefined) parts.add(partId)
+    try {
+      await this.#write(stream, chunk)
+    } catch (error) {
+      if (partId !== undefined) parts.delete(partId)
+      throw error
+    }
+  }
+
+  /**
+   * Adds the chunks of a client that numbers them; those it has sent before add nothing. Of what comes together nothing
+   * is written if one of them is not JSON.
+   */
+  async write(runId: string, key: string, { clientId, from, batches }: NumberedBatches): Promise<void> {
+    const stream = await this.#open(runId, key)
+    const { last } = stream.progress
+    let index = from
+    for await (const batch of batches) {
+      const unfit = batch.find((chunk) => measureJson(chunk) < 0)
+      if (unfit !== undefined) throw notSerializable(unfit, `a chunk of stream "${key}"`)
+      const written: Promise<void>[] = []
+      for (const chunk of batch) {
+        if (clientId === undefined) written.push(this.#write(stream, chunk))
+        else if (index > (last.get(clientId) ?? -1)) {
+          remember(last, clientId, index)
+          written.push(this.#write(stream, chunk))
+        }
+        index += 1
+      }
+      await Promise.all(written)
+    }
+  }
+
+  /** The number of the last chunk a client has written; -1 when there is none. */
+  async lastIndex(runId: string, key: string, clientId: string): Promise<number> {
+    const { progress } = await this.#open(runId, key)
+    return progress.last.get(clientId) ?? -1
+  }
+
+  async #write({ scope, key }: OpenStream, chunk: unknown): Promise<void> {
+    try {
+      await this.#kernel.call(() => this.#kernel.parts.streams.append(scope, key, chunk))
+    } catch (cause) {
+      if (!(cause instanceof WaitpointError) || !ENDED.includes(cause.code)) throw cause
+      throw new Refusal(400, `${cannotWrite(scope.id, key)}: its attempt has ended`, { cause })
+    }
+  }
+
+  async #open(runId: string, key: string): Promise<OpenStream> {
+    const scope = await this.#scope(runId, key)
+    const streams = this.#progress.get(scope) ?? new Map<string, Progress>()
+    this.#progress.set(scope, streams)
+    if (!streams.has(key)) this.#admit(scope, key, streams)
+    const progress = streams.get(key) ?? { last: new Map<string, number>(), parts: new Set<string>() }
+    streams.set(key, progress)
+    return { scope, key, progress }
+  }
+
+  /** @throws Refusal 422 for a key that is one too many; those of the run itself are counted, and never refused. */
+  #admit(scope: RunScope, key: string, begun: ReadonlyMap<string, unknown>): void {
+    const { id, record } = scope
+    const own = this.#kernel.parts.streams.keysOf(scope)
+    const keys = new Set([...record.streams, ...own, ...begun.keys()])
+    const most = this.#limits.streams
+    if (keys.has(key) || keys.size < most) return
+    throw new Refusal(
+      422,
+      `${cannotWrite(id, key)}: it has ${keys.size} streams, and only ${most} may be begun`,
+    )
+  }
+
+  async #scope(runId: string, key: string): Promise<RunScope> {
+    const { host, executor } = this.#kernel.parts
+    const scope = executor.scopes.get(runId)
+    if (scope?.isEnded === false) return scope
+    const record = await this.#kernel.call(() => host.storage.runs.get(runId))
+    if (record === undefined) throw new Refusal(404, 'Run not found')
+    // Claimed a moment ago: the answer that has it execute here may be on its way.
+    if (record.status === 'EXECUTING' && record.owner === host.owner) await executor.claimAnswered()
+    const started = executor.scopes.get(runId)
+    if (started?.isEnded === false) return started
+    const cannot = cannotWrite(runId, key)
+    if (isFinal(record.status) || record.returned) throw new Refusal(400, `${cannot}: it has ended`)
+    throw new Refusal(
+      409,
+      `${cannot}: it is ${record.status}, and does not execute in the process that was asked`,
+    )
+  }
+}
+
+function remember(last: Map<string, number>, clientId: string, index: number): void {
+  last.delete(clientId)
+  const [longestSilent] = last.size < MOST_WRITERS ? [] : last.keys()
+  if (longestSilent !== undefined) last.delete(longestSilent)
+  last.set(clientId, index)
+}
+
+function cannotWrite(runId: string, key: string): string {
+  return `Cannot write to stream "${key}" of run "${runId}"`
+}
+
+/** A chunk, and how to know it when it is sent again. */
+export interface AppendedChunk {
+  readonly chunk: unknown
+  readonly partId?: string | undefined
+}
+
+/** Chunks of one client in a row, of which the first is its chunk number `from`; of nobody's each is a new one. */
+export interface NumberedBatches {
+  readonly clientId: string | undefined
+  readonly from: number
+  readonly batches: AsyncIterable<readonly unknown[]>
+}

@@ -1,0 +1,82 @@
+import type { Context, Hono } from 'hono'
+import { isFinal } from '../../core/run-status.ts'
+import { readPages } from '../../core/reading/stream-pages.ts'
+import type { Caller } from '../access/caller.ts'
+import { eventResponse } from '../events/response.ts'
+import { Refusal } from '../refusal.ts'
+import { addRoute } from '../route.ts'
+import type { RouteContext } from '../route-context.ts'
+import { requireReadableRun } from '../readable-run.ts'
+import { streamEvents } from './events.ts'
+
+const MOST_IDLE_SECONDS = 600
+
+/** What reads the streams of a run: one stream of one run as server-sent events. */
+export function addStreamRoutes(app: Hono, context: RouteContext): void {
+  addRoute(app, '/realtime/v1/streams/:runId/:key{.+}', {
+    anyOrigin: true,
+    GET: async (c) => {
+      const caller = await context.gate.enter(c.req.raw)
+      return readStream(c, context, { caller, id: c.req.param('runId'), key: c.req.param('key') })
+    },
+  })
+}
+
+interface StreamRequest {
+  readonly caller: Caller
+  readonly id: string
+  readonly key: string
+}
+
+/** Answers with a stream of a run. @throws Refusal 400, 403 or 404. */
+export async function readStream(
+  c: Context,
+  context: RouteContext,
+  { caller, id, key }: StreamRequest,
+): Promise<Response> {
+  const { kernel } = context
+  const idleMs = readIdleMs(c.req.header('timeout-seconds'))
+  const lastId = readLastId(c.req.header('last-event-id'))
+  await requireReadableRun(context, caller, id)
+  const isLatest = lastId === undefined && c.req.header('x-trigger-stream-start') === 'latest'
+  const from = isLatest ? await tailOf(context, { id, key }) : (lastId ?? -1) + 1
+  const pages = readPages(kernel, { id, key, from })
+  const takesAllForChunks = c.req.header('trigger-version') !== undefined
+  const texts = streamEvents({ key, pages, takesAllForChunks })
+  return eventResponse(c, context, {
+    texts,
+    leave: () => pages.return(),
+    idleMs,
+    caller,
+  })
+}
+
+/** The number of the chunk that is written next. */
+async function tailOf(
+  { kernel }: RouteContext,
+  { id, key }: { readonly id: string; readonly key: string },
+): Promise<number> {
+  const { host, streams } = kernel.parts
+  const read = await kernel.call(async () => {
+    const run = await host.storage.runs.get(id)
+    const isOver = run === undefined || isFinal(run.status)
+    return streams.read({ runId: id, key, from: 0, limit: 1 }, { isOver })
+  })
+  return read?.stream.next ?? 0
+}
+
+/** The number after which a reader goes on; the published client says -1 for the start. */
+function readLastId(text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined
+  const id = Number(text)
+  if (Number.isSafeInteger(id) && id >= -1) return id
+  throw new Refusal(400, `Cannot read on after ${JSON.stringify(text)}: Last-Event-ID must be a whole number`)
+}
+
+function readIdleMs(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const seconds = Number(text)
+  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= MOST_IDLE_SECONDS) return seconds * 1_000
+  const range = `a whole number from 1 to ${MOST_IDLE_SECONDS}`
+  throw new Refusal(400, `Cannot use Timeout-Seconds ${JSON.stringify(text)}: it must be ${range}`)
+}

@@ -1,0 +1,37 @@
+import { StreamLaggedError } from '../../api/errors.ts'
+import type { FollowedPart } from '../../core/reading/followed-streams.ts'
+import type { Reading } from '../../core/reading/reading.ts'
+import { chunkFrames } from '../events/chunk-frames.ts'
+import { errorFrame } from '../error-frame.ts'
+import type { RunCursor } from './run-cursor.ts'
+import { frameOf, idFrame } from '../events/sse-frame.ts'
+
+/**
+ * The parts of `withStreams()` as events (specification 2.2): `run` with `{ type, run }`, `chunk` with `{ type, chunk }`.
+ * The id of each says how far every stream was read. A reader that was too slow gets an `error` and the end, and what is
+ * still there when it comes again.
+ */
+export async function* runEvents(parts: Reading<FollowedPart>, cursor: RunCursor): AsyncGenerator<string> {
+  try {
+    for await (const part of parts) {
+      if (part.type === 'run') {
+        const { type, run } = part
+        yield frameOf({ event: 'run', id: cursor.toString(), data: JSON.stringify({ type, run }) })
+        continue
+      }
+      const { key, first, chunks } = part
+      const prefix = cursor.prefix(key)
+      const head = `{"type":${JSON.stringify(key)},"chunk":`
+      yield* chunkFrames(part, (sequence, json) =>
+        frameOf({ event: 'chunk', id: `${prefix}${sequence + 1}`, data: `${head}${json}}` }),
+      )
+      cursor.moveTo(key, first + chunks.length)
+    }
+  } catch (error) {
+    if (!(error instanceof StreamLaggedError)) throw error
+    cursor.moveTo(error.key, error.next)
+    yield errorFrame(error, cursor.toString())
+    return
+  }
+  yield idFrame(cursor.end)
+}

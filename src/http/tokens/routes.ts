@@ -1,0 +1,124 @@
+import type { Hono } from 'hono'
+import type { TokenStatus } from '../../contract/records.ts'
+import type { CompletedToken, CreatedToken, ListTokensParams } from '../../api/token.ts'
+import { accessTokenHeaders } from '../access/token.ts'
+import { callbackOutput } from './output.ts'
+import { completionOutput } from '../completion.ts'
+import { areEqualSecrets } from '../access/equal-secrets.ts'
+import { readJsonObject } from '../requests/json-body.ts'
+import { checkLabels } from '../requests/labels.ts'
+import type { Limits } from '../limits.ts'
+import { ListQuery } from '../requests/list-query.ts'
+import { Refusal } from '../refusal.ts'
+import { RepeatedRequests, REQUEST_NAME } from '../requests/repeated.ts'
+import { checkAnnouncedLength, readBody } from '../requests/body.ts'
+import { addRoute } from '../route.ts'
+import type { RouteContext } from '../route-context.ts'
+import { createdTokenJson, retrievedTokenJson, tokenJson } from './json.ts'
+import { refusingWrongInput } from '../requests/wrong-input.ts'
+
+const TOKENS = '/api/v1/waitpoints/tokens'
+const TOKEN = `${TOKENS}/:id` as const
+
+/** Tokens over HTTP: created, listed, read; completed by the endpoint and by their own URL (specification 4.1). */
+export function addTokenRoutes(app: Hono, context: RouteContext): void {
+  addCompletion(app, context)
+  addRecords(app, context)
+}
+
+function addRecords(app: Hono, { engine, gate, limits }: RouteContext): void {
+  const created = new RepeatedRequests<CreatedToken>()
+
+  addRoute(app, TOKENS, {
+    POST: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      caller.requireSecretKey()
+      const body = await readJsonObject(c.req.raw, limits.createTokenBytes)
+      checkLabels(body, limits, 'Waitpoints')
+      const token = await created.serve(caller.credential, c.req.header(REQUEST_NAME), () =>
+        refusingWrongInput(() => engine.wait.createToken(body)),
+      )
+      return c.json(createdTokenJson(token), 200, accessTokenHeaders(token.publicAccessToken))
+    },
+    GET: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      caller.require({ action: 'read', type: 'waitpoints' })
+      const params = readTokenQuery(c.req.raw, limits)
+      const { data, pagination } = await refusingWrongInput(() => engine.wait.listTokens(params))
+      return c.json({ data: data.map(tokenJson), pagination })
+    },
+  })
+
+  addRoute(app, TOKEN, {
+    GET: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      const id = plausibleTokenId(c.req.param('id'))
+      caller.require({ action: 'read', type: 'waitpoints', id })
+      return c.json(retrievedTokenJson(await engine.wait.retrieveToken(id)))
+    },
+  })
+}
+
+function readTokenQuery(request: Request, { pageSize }: Limits): ListTokensParams {
+  const query = new ListQuery(request, ['status', 'tags', 'idempotencyKey'])
+  // What is no status is refused where the list is made.
+  const status = query.list('status') as readonly TokenStatus[] | undefined
+  const tags = query.list('tags')
+  const idempotencyKey = query.text('idempotencyKey')
+  return {
+    ...query.created(),
+    ...query.page(pageSize),
+    ...(status === undefined ? {} : { status }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  }
+}
+
+function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext): void {
+  const { credentials } = kernel.parts
+  const { completeBytes } = limits
+  const completed = new RepeatedRequests<CompletedToken>()
+
+  // For browsers, which get an access token. A token's URL is given to servers.
+  addRoute(app, `${TOKEN}/complete`, {
+    anyOrigin: true,
+    POST: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      caller.require({ action: 'write', type: 'waitpoints', id: c.req.param('id') })
+      const id = plausibleTokenId(c.req.param('id'))
+      checkAnnouncedLength(c.req.raw, completeBytes)
+      const output = completionOutput(await readBody(c.req.raw, completeBytes))
+      // Who has won and lost the answer has won when asking again.
+      const { success, status } = await completed.serve(
+        `${caller.credential} ${id}`,
+        c.req.header(REQUEST_NAME),
+        () => engine.wait.completeToken(id, output),
+      )
+      // The published client takes any other answer for a malformed one.
+      return c.json({ success: success || c.req.header('trigger-version') !== undefined, status })
+    },
+  })
+
+  addRoute(app, `${TOKEN}/callback/:hash`, {
+    POST: async (c) => {
+      const { id, hash } = c.req.param()
+      // Before anything is looked up: who has not been given the address must not learn whether the token exists.
+      await gate.enterBy(`token ${id}`, () => {
+        if (!areEqualSecrets(hash, credentials.tokenHash(id)))
+          throw new Refusal(401, "Invalid URL, hash doesn't match")
+        // What is no id may have the hash of one: each spelling would be counted apart.
+        plausibleTokenId(id)
+      })
+      checkAnnouncedLength(c.req.raw, completeBytes)
+      const body = await readBody(c.req.raw, completeBytes)
+      const output = await callbackOutput(body, c.req.header('content-type'))
+      return c.json(await engine.wait.completeToken(id, output))
+    },
+  })
+}
+
+/** An id as this library makes them: nothing else reaches a storage. */
+function plausibleTokenId(id: string): string {
+  if (/^waitpoint_\w{1,64}$/.test(id)) return id
+  throw new Refusal(404, 'Waitpoint not found')
+}

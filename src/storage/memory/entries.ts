@@ -1,0 +1,176 @@
+import type {
+  ChunkRecord,
+  RunRecord,
+  SegmentRecord,
+  TokenRecord,
+  WaitRecord,
+} from '../../contract/records.ts'
+import type { Deadline } from '../../primitives/deadline-queue.ts'
+import type { RingBuffer } from '../../primitives/ring-buffer.ts'
+import type { Few } from '../../primitives/few.ts'
+import type { OwnTokens } from './own-tokens.ts'
+import { NOWHERE, type Ordered, OrderedHeap } from '../../primitives/ordered-heap.ts'
+import { isFinal } from '../../contract/run-states.ts'
+
+/*
+ * What the memory storage keeps beside its records: the ways from each to the others. One file, because they name each
+ * other. Records are replaced, never changed; everything else here is a field of its own, so that a parked run costs
+ * no collection.
+ */
+
+export class RunEntry implements Ordered {
+  record: RunRecord
+  readonly lane: Lane
+  /** The lease that holds it, be it lost; none before the first claim, after a graceful end and when it is final. */
+  holder: Lease | undefined = undefined
+  /** What it waits for. */
+  waits: Few<Wait> = undefined
+  /** Who waits for its end. */
+  waiters: Few<Wait> = undefined
+  /** The tokens it created. */
+  created: OwnTokens<TokenEntry> = undefined
+  streams: Map<string, StreamEntry> | undefined = undefined
+  /** When it is next to be looked at. */
+  deadline: Deadline<RunEntry> | undefined = undefined
+  /** Where it stands in line to be claimed. */
+  line: Line | undefined = undefined
+  /** Its place in that line; once it is final, in the order of ending. */
+  rank = 0
+  at = 0
+  order = 0
+  place: number = NOWHERE
+  isDropped = false
+
+  constructor(record: RunRecord, lane: Lane) {
+    this.record = record
+    this.lane = lane
+  }
+
+  get id(): string {
+    return this.record.id
+  }
+}
+
+export class TokenEntry implements Ordered {
+  record: TokenRecord
+  /** The run that created it, as long as it is there. */
+  creator: RunEntry | undefined
+  waiters: Few<Wait> = undefined
+  /** Its time-out. */
+  deadline: Deadline<TokenEntry> | undefined = undefined
+  /** Its place in the order of ending. */
+  rank = 0
+  at = 0
+  order = 0
+  place: number = NOWHERE
+  isDropped = false
+
+  constructor(record: TokenRecord, creator: RunEntry | undefined) {
+    this.creator = creator
+    this.record = record
+  }
+
+  get id(): string {
+    return this.record.id
+  }
+}
+
+/** What a run can wait for: a token, or the end of another run. */
+export type WaitSource = TokenEntry | RunEntry
+
+export class Wait {
+  readonly run: RunEntry
+  readonly source: WaitSource
+  readonly owner: string
+  /** Set once it is ready: what its owner is handed until it lets go. */
+  ready: WaitRecord | undefined = undefined
+
+  constructor(run: RunEntry, source: WaitSource) {
+    this.run = run
+    this.source = source
+    this.owner = run.record.owner ?? ''
+  }
+}
+
+/** An engine, alive until `until`. */
+export class Lease {
+  readonly owner: string
+  until: number
+  isLive = true
+  /** The number of its last claim, and the runs that one handed out. */
+  claim = 0
+  claimed: readonly string[] = []
+  /** How many runs it holds. */
+  runs = 0
+  /** Waits that are ready and were not released. */
+  ready: Few<Wait> = undefined
+  deadline: Deadline<Lease> | undefined = undefined
+
+  constructor(owner: string, until: number) {
+    this.owner = owner
+    this.until = until
+  }
+}
+
+/** One queue, or one concurrency key of it: what a limit counts in. */
+export class Lane {
+  readonly id: string
+  readonly queue: string
+  /** Runs that are not over. */
+  members = 0
+  /** Runs that hold a slot. */
+  slots = 0
+  /** Parked runs that found no slot and get the next ones. */
+  reserved: Few<RunEntry> = undefined
+  readonly lines: Line[] = []
+
+  constructor(id: string, queue: string) {
+    this.id = id
+    this.queue = queue
+  }
+}
+
+/** The runs of one task in one lane that could be claimed, first come first served; sorted by its first run. */
+export class Line implements Ordered {
+  readonly lane: Lane | undefined
+  readonly task: TaskLines
+  readonly runs: OrderedHeap<RunEntry> = new OrderedHeap()
+  /** Its lane was full when a claim last came by. */
+  isClosed = false
+  rank = 0
+  at = 0
+  order = 0
+  place: number = NOWHERE
+
+  constructor(task: TaskLines, lane: Lane | undefined) {
+    this.task = task
+    this.lane = lane
+  }
+}
+
+/** The lines of one task that are neither empty nor closed. */
+export class TaskLines {
+  readonly taskId: string
+  readonly open: OrderedHeap<Line> = new OrderedHeap()
+  /** For runs that need no slot, because they hold theirs still. */
+  readonly unbound: Line = new Line(this, undefined)
+
+  constructor(taskId: string) {
+    this.taskId = taskId
+  }
+}
+
+export class StreamEntry {
+  segments: readonly SegmentRecord[] = []
+  /** None before the first chunk: what is kept at most is said with the chunks. */
+  ring: RingBuffer<ChunkRecord> | undefined = undefined
+}
+
+/** Whether an engine that is alive, as far as anybody has noticed, holds the run. */
+export function isHeld(run: RunEntry): boolean {
+  return run.holder?.isLive === true
+}
+
+export function isSettled(source: WaitSource): boolean {
+  return source instanceof RunEntry ? isFinal(source.record.status) : source.record.status !== 'WAITING'
+}

@@ -1,0 +1,148 @@
+import type { RunRecord, TokenRecord, WaitRecord } from '../../contract/records.ts'
+import type {
+  Inserted,
+  Page,
+  PageRequest,
+  RunFence,
+  RunFilter,
+  RunInsert,
+  RunResumed,
+  RunStore,
+  RunUpdate,
+  RunUpdated,
+} from '../../contract/storage.ts'
+import { itemsOf } from '../../primitives/few.ts'
+import { claimRuns } from './claims.ts'
+import { isHeld, isSettled, type RunEntry } from './entries.ts'
+import { fencedRun, isStale, type MemoryState } from './state.ts'
+import { tokenOf } from './tokens.ts'
+import { changedDraft, draftOf, finalDraft } from '../run-draft.ts'
+import { isAttempted, isFinal } from '../../contract/run-states.ts'
+
+const NONE: readonly WaitRecord[] = []
+const RUN_LISTS: readonly string[] = ['runs']
+
+/** The runs of a memory storage. */
+export function memoryRuns(state: MemoryState): RunStore {
+  const { runs, hints } = state
+  return {
+    insert(request) {
+      const inserted = insertRun(state, request)
+      hints.flush()
+      return inserted
+    },
+    get: (id) => runs.table.get(id)?.record,
+    list: (filter, page) => listRuns(state, filter, page),
+    waits: (id) => openWaits(runs.table.get(id)),
+    update(request) {
+      const updated = updateRun(state, request)
+      hints.flush()
+      return updated
+    },
+    claim(request) {
+      const claimed = claimRuns(state, request)
+      hints.flush()
+      return claimed
+    },
+    park(request) {
+      const parked = parkRun(state, request)
+      hints.flush()
+      return parked
+    },
+    resume(request) {
+      const resumed = resumeRun(state, request)
+      hints.flush()
+      return resumed
+    },
+  }
+}
+
+function insertRun(state: MemoryState, request: RunInsert): Inserted<RunRecord> | 'stale' {
+  if (isStale(state, request)) return 'stale'
+  const { runs } = state
+  const { record, now } = request
+  const holder = record.key && runs.table.holder(record.key, now)
+  if (holder !== undefined) return { record: holder.record, isCached: true }
+  runs.add(record, request)
+  return { record, isCached: false }
+}
+
+function listRuns({ runs }: MemoryState, filter: RunFilter, page: PageRequest): Page<RunRecord> {
+  const { status, taskIds, notTaskIds, tags, queues, from = -Infinity, to = Infinity } = filter
+  const isAskedFor = (taskId: string): boolean =>
+    (taskIds?.includes(taskId) ?? true) && notTaskIds?.includes(taskId) !== true
+  const matches = ({ record }: RunEntry): boolean =>
+    record.createdAt >= from &&
+    record.createdAt <= to &&
+    (status?.includes(record.status) ?? true) &&
+    isAskedFor(record.taskId) &&
+    (queues?.includes(record.queue) ?? true) &&
+    (tags?.some((tag) => record.tags.includes(tag)) ?? true)
+  const { records, ...cursors } = runs.table.list({ lists: RUN_LISTS, matches, page })
+  return { records: records.map((run) => run.record), ...cursors }
+}
+
+function openWaits(run: RunEntry | undefined): readonly TokenRecord[] {
+  const sources = itemsOf(run?.waits).map((wait) => wait.source)
+  return sources.filter((source) => !isSettled(source)).map(tokenOf)
+}
+
+function updateRun({ runs, waits }: MemoryState, request: RunUpdate): RunUpdated | undefined {
+  const { id, expected, change, now } = request
+  const run = runs.table.get(id)
+  if (run === undefined) return undefined
+  const { record } = run
+  if (!expected.status.includes(record.status)) return undefined
+  if (expected.epoch !== undefined && expected.epoch !== record.epoch) return undefined
+
+  if (isFinal(record.status)) return updateFinal({ runs, run }, request)
+  if (change.status !== undefined && isFinal(change.status)) {
+    return runs.finish(run, finalDraft(record, change, now), request)
+  }
+  const draft = changedDraft(record, change, now)
+  if (!isAttempted(draft.status)) {
+    // The attempt is over: nobody holds the run, and what it waited for is of no interest to the next one.
+    waits.dropAll(run)
+    runs.hold(run, undefined)
+    draft.owner = undefined
+    draft.slot = false
+    draft.slotUntil = undefined
+  }
+  return { record: runs.replace(run, draft, request), ready: NONE }
+}
+
+/** A final status stays as it is. */
+function updateFinal(
+  { runs, run }: Pick<MemoryState, 'runs'> & { readonly run: RunEntry },
+  request: RunUpdate,
+): RunUpdated | undefined {
+  const { change, now } = request
+  if (change.status !== undefined && change.status !== run.record.status) return undefined
+  return { record: runs.replace(run, changedDraft(run.record, change, now), request), ready: NONE }
+}
+
+function parkRun(state: MemoryState, fence: RunFence): RunRecord | undefined {
+  const run = fencedRun(state, fence)
+  if (run?.record.status !== 'EXECUTING') return undefined
+  const draft = draftOf(run.record, fence.now)
+  draft.status = 'WAITING'
+  draft.slot = false
+  draft.interruptions = 0
+  return state.runs.replace(run, draft, fence)
+}
+
+function resumeRun(
+  state: MemoryState,
+  request: RunFence & { readonly queueLimit?: number | undefined },
+): RunResumed {
+  const run = fencedRun(state, request)
+  if (run?.record.status !== 'WAITING') return { outcome: 'stale' }
+  if (run.lane.slots >= (request.queueLimit ?? Infinity)) {
+    if (isHeld(run)) state.lanes.reserve(run)
+    return { outcome: 'full' }
+  }
+  const draft = draftOf(run.record, request.now)
+  draft.status = 'EXECUTING'
+  draft.slot = true
+  return { outcome: 'resumed', record: state.runs.replace(run, draft, request) }
+}

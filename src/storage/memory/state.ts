@@ -1,0 +1,73 @@
+import type { RunRecord } from '../../contract/records.ts'
+import type { AttemptFence } from '../../contract/storage.ts'
+import { EndedEntries } from './ended-entries.ts'
+import { HintBoard } from '../hint-board.ts'
+import { Leases } from './leases.ts'
+import { type RunEntry, type WaitSource } from './entries.ts'
+import { RunLanes } from './run-lanes.ts'
+import { RunLedger } from './run-ledger.ts'
+import { RunSchedule } from './run-schedule.ts'
+import { TokenLedger } from './token-ledger.ts'
+import { WaitBook } from './wait-book.ts'
+import { RUN_PREFIX, isAttempted } from '../../contract/run-states.ts'
+
+/** What the stores of one memory storage share. */
+export interface MemoryState {
+  readonly runs: RunLedger
+  readonly tokens: TokenLedger
+  readonly waits: WaitBook
+  readonly lanes: RunLanes
+  readonly schedule: RunSchedule
+  readonly leases: Leases
+  readonly ended: EndedEntries
+  readonly hints: HintBoard
+}
+
+export function memoryState(): MemoryState {
+  const hints = new HintBoard()
+  const leases = new Leases()
+  const ended = new EndedEntries()
+  const lanes = new RunLanes()
+  const schedule = new RunSchedule(lanes)
+  const waits = new WaitBook({ schedule, hints })
+  const runs = new RunLedger({ lanes, schedule, waits, ended, hints })
+  const tokens = new TokenLedger({ waits, ended, hints })
+  return { runs, tokens, waits, lanes, schedule, leases, ended, hints }
+}
+
+/** What a token id names: a token, or for `run:<id>` that run. */
+export function waitSource({ runs, tokens }: MemoryState, tokenId: string): WaitSource | undefined {
+  if (tokenId.startsWith(RUN_PREFIX)) return runs.table.get(tokenId.slice(RUN_PREFIX.length))
+  return tokens.table.get(tokenId)
+}
+
+/** The run, if the attempt that says so still holds it. */
+export function fencedRun(
+  { runs }: MemoryState,
+  fence: { readonly id: string; readonly epoch: number; readonly by: string },
+): RunEntry | undefined {
+  const run = runs.table.get(fence.id)
+  return run !== undefined && isHeldBy(run.record, fence.epoch, fence.by) ? run : undefined
+}
+
+/** Whether the attempt that writes no longer holds its run. */
+export function isStale(
+  { runs }: MemoryState,
+  { fence, by }: { readonly fence?: AttemptFence | undefined; readonly by: string },
+): boolean {
+  if (fence === undefined) return false
+  const run = runs.table.get(fence.runId)
+  return run === undefined || !isHeldBy(run.record, fence.epoch, by)
+}
+
+function isHeldBy({ epoch, owner, status }: RunRecord, expected: number, by: string): boolean {
+  return epoch === expected && owner === by && isAttempted(status)
+}
+
+/** Runs of owners that are gone at `now` become claimable. */
+export function expireLeases(
+  { leases, runs }: MemoryState,
+  act: { readonly now: number; readonly by: string },
+): void {
+  for (const lease of leases.expire(act.now)) runs.abandon(runs.heldBy(lease), act)
+}

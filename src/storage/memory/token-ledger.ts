@@ -1,0 +1,144 @@
+import type { KeyRecord, TokenKind, TokenRecord, WaitRecord } from '../../contract/records.ts'
+import type { NextDue } from '../../contract/storage.ts'
+import { DeadlineQueue } from '../../primitives/deadline-queue.ts'
+import type { EndedEntries } from './ended-entries.ts'
+import { EntryTable } from './entry-table.ts'
+import type { HintBoard } from '../hint-board.ts'
+import { type RunEntry, TokenEntry } from './entries.ts'
+import { isOwnKey, ownToken, withOwn, withoutOwn } from './own-tokens.ts'
+import type { Act, WaitBook } from './wait-book.ts'
+
+interface TokenLedgerParts {
+  readonly waits: WaitBook
+  readonly ended: EndedEntries
+  readonly hints: HintBoard
+}
+
+/** How a token ends. */
+export interface TokenEnd {
+  readonly status: 'COMPLETED' | 'TIMED_OUT'
+  readonly completedAt: number
+  readonly outputJson?: string | undefined
+}
+
+/** All tokens and their deadlines. A token is settled here, once. */
+export class TokenLedger {
+  readonly table: EntryTable<TokenEntry> = new EntryTable('token', {
+    listsOf: tokenLists,
+    keyOf: indexedKey,
+  })
+  readonly #deadlines = new DeadlineQueue<TokenEntry>()
+  readonly #waits: WaitBook
+  readonly #ended: EndedEntries
+  readonly #hints: HintBoard
+
+  constructor({ waits, ended, hints }: TokenLedgerParts) {
+    this.#waits = waits
+    this.#ended = ended
+    this.#hints = hints
+  }
+
+  /** Who holds `key` at `now`; a run's own keys are found by the run, if it is `creator`. */
+  holder(key: KeyRecord, creator: RunEntry | undefined, now: number): TokenEntry | undefined {
+    return isOwnKey(key, creator?.id) ? ownToken(creator?.created, key.value) : this.table.holder(key, now)
+  }
+
+  /** What holds `key`, or held it before; `creator` is the run that the scope of the key names, if it names one. */
+  keyed(key: Pick<KeyRecord, 'scope' | 'value'>, creator: RunEntry | undefined): readonly TokenEntry[] {
+    const own = ownToken(creator?.created, key.value)
+    return own === undefined ? this.table.keyed(key) : [own]
+  }
+
+  add(record: TokenRecord, creator: RunEntry | undefined): TokenEntry {
+    const token = new TokenEntry(record, creator)
+    this.table.add(token)
+    if (creator !== undefined) creator.created = withOwn(creator.created, token)
+    if (record.status !== 'WAITING') this.#ended.add(token)
+    else if (record.timeoutAt !== undefined) token.deadline = this.#deadlines.add(record.timeoutAt, token)
+    return token
+  }
+
+  /** Settles a token that is `WAITING`; answers the waits that became ready. */
+  settle(token: TokenEntry, end: TokenEnd, act: Act): readonly WaitRecord[] {
+    if (token.deadline !== undefined) this.#deadlines.cancel(token.deadline)
+    token.deadline = undefined
+    token.record = settledRecord(token.record, end)
+    this.#ended.add(token)
+    this.#hints.token(token.id, act.by)
+    return this.#waits.settle(token, act)
+  }
+
+  /** Settles a token that is past its deadline and was not settled yet; answers the waits that became ready. */
+  settleIfDue(token: TokenEntry, act: Act): readonly WaitRecord[] | undefined {
+    const { status, timeoutAt, kind } = token.record
+    if (status !== 'WAITING' || timeoutAt === undefined || act.now < timeoutAt) return undefined
+    const outcome = kind === 'SLEEP' ? 'COMPLETED' : 'TIMED_OUT'
+    return this.settle(token, { status: outcome, completedAt: timeoutAt }, act)
+  }
+
+  /** Settles up to `limit` tokens that are past their deadlines, the earliest first. */
+  settleDue(act: Act, limit: number): readonly TokenRecord[] {
+    const settled: TokenRecord[] = []
+    while (settled.length < limit) {
+      const token = this.#deadlines.popDue(act.now)?.value
+      if (token === undefined) break
+      token.deadline = undefined
+      this.settleIfDue(token, act)
+      settled.push(token.record)
+    }
+    return settled
+  }
+
+  drop(token: TokenEntry): void {
+    if (token.record.status === 'WAITING' && token.deadline !== undefined)
+      this.#deadlines.cancel(token.deadline)
+    this.table.drop(token)
+    const { creator } = token
+    if (creator !== undefined) creator.created = withoutOwn(creator.created, token)
+  }
+
+  nextDue(): NextDue | undefined {
+    const next = this.#deadlines.peek()
+    return next && { at: next.at, what: `token ${next.value.id}` }
+  }
+}
+
+/** Hot, hence no spread: see `draftOf` of a run. */
+function settledRecord(record: TokenRecord, { status, completedAt, outputJson }: TokenEnd): TokenRecord {
+  return {
+    id: record.id,
+    kind: record.kind,
+    status,
+    outputJson,
+    timeoutAt: record.timeoutAt,
+    tags: record.tags,
+    key: record.key,
+    runId: record.runId,
+    createdAt: record.createdAt,
+    completedAt,
+  }
+}
+
+/** A run's own keys are not in the index: see {@link TokenLedger.holder}. */
+function indexedKey({ record, creator }: TokenEntry): KeyRecord | undefined {
+  return isOwnKey(record.key, creator?.id) ? undefined : record.key
+}
+
+const KIND_LISTS: Readonly<Record<TokenKind, readonly string[]>> = {
+  MANUAL: ['MANUAL'],
+  SLEEP: ['SLEEP'],
+  ONCE: ['ONCE'],
+  BINDING: ['BINDING'],
+  RUN: ['RUN'],
+}
+
+/** One list for each kind, one for each tag; made only for tokens that have some. */
+function tokenLists({ record }: TokenEntry): readonly string[] {
+  const lists = KIND_LISTS[record.kind]
+  return record.tags.length === 0 ? lists : [...lists, ...new Set(record.tags.map(tagList))]
+}
+
+/** The name of the list of the tokens with a tag. */
+export function tagList(tag: string): string {
+  return `#${tag}`
+}

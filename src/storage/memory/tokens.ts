@@ -1,0 +1,132 @@
+import type { TokenRecord, WaitRecord } from '../../contract/records.ts'
+import type {
+  PageRequest,
+  TokenAwait,
+  TokenAwaited,
+  TokenFilter,
+  TokenInsert,
+  TokenInserted,
+  TokenPage,
+  TokenRead,
+  TokenSettle,
+  TokenSettled,
+  TokenStore,
+} from '../../contract/storage.ts'
+import { isHeld, RunEntry, type TokenEntry, type WaitSource } from './entries.ts'
+import { fencedRun, isStale, type MemoryState, waitSource } from './state.ts'
+import { tagList } from './token-ledger.ts'
+import { tokenOfRun } from '../../contract/run-states.ts'
+
+/** The tokens of a memory storage. */
+export function memoryTokens(state: MemoryState): TokenStore {
+  const { hints } = state
+  return {
+    insert(request) {
+      const inserted = insertToken(state, request)
+      hints.flush()
+      return inserted
+    },
+    get(id, now) {
+      const source = waitSource(state, id)
+      const token = source && readToken(state, source, now)
+      hints.flush()
+      return token
+    },
+    list(filter, page, now) {
+      const listed = listTokens(state, filter, { ...page, now })
+      hints.flush()
+      return listed
+    },
+    await(request) {
+      const awaited = awaitToken(state, request)
+      hints.flush()
+      return awaited
+    },
+    settle(request) {
+      const settled = settleToken(state, request)
+      hints.flush()
+      return settled
+    },
+    release(waits) {
+      for (const wait of waits) releaseWait(state, wait)
+    },
+  }
+}
+
+/** The record of what a run can wait for; for a run the one that stands for its end. */
+export function tokenOf(source: WaitSource): TokenRecord {
+  return source instanceof RunEntry ? tokenOfRun(source.record) : source.record
+}
+
+function insertToken(state: MemoryState, request: TokenInsert): TokenInserted | 'stale' {
+  if (isStale(state, request)) return 'stale'
+  const { runs, tokens } = state
+  const { record, now } = request
+  const creator = record.runId === undefined ? undefined : runs.table.get(record.runId)
+  const holder = record.key && tokens.holder(record.key, creator, now)
+  if (holder !== undefined) return { ...readToken(state, holder, now), isCached: true }
+  tokens.add(record, creator)
+  return { record, isCached: false }
+}
+
+/** A token past its deadline is settled before it is answered; that was nobody's doing, so that everybody is told. */
+function readToken({ tokens }: MemoryState, source: WaitSource, now: number): TokenRead {
+  const settledNow = !(source instanceof RunEntry) && tokens.settleIfDue(source, { now }) !== undefined
+  return { record: tokenOf(source), settledNow }
+}
+
+function listTokens(
+  { runs, tokens }: MemoryState,
+  filter: TokenFilter,
+  { now, ...page }: PageRequest & { readonly now: number },
+): TokenPage {
+  const settled: TokenRecord[] = []
+  const { kind, status, tags, key, from = -Infinity, to = Infinity } = filter
+  const matches = (token: TokenEntry): boolean => {
+    const { record } = token
+    if (record.kind !== kind || record.createdAt < from || record.createdAt > to) return false
+    if (tags !== undefined && !tags.some((tag) => record.tags.includes(tag))) return false
+    if (tokens.settleIfDue(token, { now }) !== undefined) settled.push(token.record)
+    return status?.includes(token.record.status) ?? true
+  }
+  const lists = tags === undefined ? [kind] : [...new Set(tags.map(tagList))]
+  const among = key && tokens.keyed(key, runs.table.get(key.scope))
+  const { records, ...cursors } = tokens.table.list({ lists, among, matches, page })
+  return { records: records.map((token) => token.record), ...cursors, settled }
+}
+
+function awaitToken(state: MemoryState, { tokenId, runId, epoch, by, now }: TokenAwait): TokenAwaited {
+  const run = fencedRun(state, { id: runId, epoch, by })
+  if (run === undefined) return { outcome: 'stale' }
+  const source = waitSource(state, tokenId)
+  if (source === undefined) return { outcome: 'unknown' }
+  const { record: token, settledNow } = readToken(state, source, now)
+  if (token.status !== 'WAITING') return { outcome: 'settled', token, settledNow }
+  state.waits.add(run, source)
+  return { outcome: 'registered', token }
+}
+
+function settleToken(state: MemoryState, request: TokenSettle): TokenSettled | 'stale' | undefined {
+  if (isStale(state, request)) return 'stale'
+  const { tokens } = state
+  const { id, outputJson, now } = request
+  const token = tokens.table.get(id)
+  if (token === undefined) return undefined
+  const late = tokens.settleIfDue(token, request)
+  if (late !== undefined || token.record.status !== 'WAITING') {
+    return { record: token.record, won: false, settledNow: late !== undefined, ready: late ?? [] }
+  }
+  const completedAt = Math.max(token.record.createdAt, now)
+  const ready = tokens.settle(token, { status: 'COMPLETED', outputJson, completedAt }, request)
+  return { record: token.record, won: true, settledNow: true, ready }
+}
+
+/** A parked run without an owner keeps its waits: they are what wakes it, and nobody who is alive can mean them. */
+function releaseWait(state: MemoryState, { tokenId, runId, owner }: WaitRecord): void {
+  const run = state.runs.table.get(runId)
+  const source = waitSource(state, tokenId)
+  if (run === undefined || source === undefined) return
+  if (run.record.status === 'WAITING' && !isHeld(run)) return
+  const wait = state.waits.find(run, source)
+  if (wait?.owner === owner) state.waits.drop(wait)
+}

@@ -1,0 +1,235 @@
+import { isCut, isTooSlow, isUnreachable, messageOf } from './errors.ts'
+import { PostgresListener } from './listener.ts'
+import { type FarHint, PostgresNews } from './news.ts'
+import type { PostgresSource } from './options.ts'
+import { openPool, type OwnPool, type PostgresPool } from './pool.ts'
+import { channelOf, messagesOf, readMessage } from './messages.ts'
+import { functionSql, migrate, placeSql } from './schema.ts'
+import type { Ask } from './session.ts'
+import { type CallKind, PostgresTurns } from './turns.ts'
+import { afterReal, pauseReal } from '../real-timer.ts'
+
+/** Beside the statements of engines there may be one to listen and one to tell. */
+const MORE_CONNECTIONS = 2
+const RETRY_MS = 100
+/** How long a server that is not there is waited for. */
+const MOST_RETRIES = 100
+
+/** What there is while somebody uses the schema. */
+interface Opened {
+  readonly pool: PostgresPool
+  readonly own: readonly OwnPool[]
+  readonly listener: PostgresListener | undefined
+  /** Names this process in messages and calls. */
+  readonly name: string
+}
+
+/** One schema of one database, for as long as somebody uses it. */
+export class PostgresConnection {
+  readonly news: PostgresNews
+  readonly ask: Ask
+  readonly #source: PostgresSource
+  #opened: Promise<Opened> | undefined
+  #name = ''
+  /** Where the schema was when somebody asked last. */
+  #place = ''
+  #users = 0
+  #calls = 0
+  #cancelPoll: (() => void) | undefined
+  /** What other processes are to be told, while they are being told something else. */
+  #untold: FarHint[] = []
+  #telling: Promise<void> | undefined
+
+  constructor(source: PostgresSource) {
+    this.#source = source
+    this.news = new PostgresNews((hints) => this.#tell(hints))
+    const turns = new PostgresTurns({
+      send: (kind, requests) => this.#send(kind, requests),
+      most: source.connections,
+    })
+    this.ask = (kind, request, key) => turns.call(kind, request, key)
+  }
+
+  /** Opens it for one more user. */
+  async open(): Promise<void> {
+    this.#users += 1
+    try {
+      await this.#open()
+    } catch (error) {
+      this.#users -= 1
+      throw error
+    }
+  }
+
+  /** One user less; the last one closes it. */
+  async leave(): Promise<void> {
+    this.#users = Math.max(0, this.#users - 1)
+    if (this.#users > 0) return
+    const opened = this.#opened
+    this.#opened = undefined
+    this.#cancelPoll?.()
+    this.#cancelPoll = undefined
+    if (opened === undefined) return
+    // What this process leaves to the others, they are told of.
+    await this.#telling
+    await close(await opened)
+  }
+
+  /** The server may have been started again, or the schema made anew, since somebody has asked last. */
+  readonly isAt = async (place: string): Promise<boolean> => {
+    if (this.#place === place) return true
+    const { pool } = await this.#open()
+    const { rows } = await pool.query(`SELECT ${placeSql(this.#source.schema)}`)
+    this.#place = (rows as readonly { readonly place: string }[])[0]?.place ?? ''
+    return this.#place === place
+  }
+
+  readonly newCall = (): string => `${this.#name} ${(this.#calls += 1)}`
+
+  #open(): Promise<Opened> {
+    this.#opened ??= this.#connect().catch((cause: unknown) => {
+      this.#opened = undefined
+      throw new Error(`Cannot open Postgres schema "${this.#source.schema}": ${messageOf(cause)}`, { cause })
+    })
+    return this.#opened
+  }
+
+  async #connect(): Promise<Opened> {
+    const { connectionString, connections, schema } = this.#source
+    const own: OwnPool[] = []
+    let listener: PostgresListener | undefined
+    try {
+      const pool =
+        this.#source.pool ?? openPool(connectionString ?? '', { max: connections + MORE_CONNECTIONS })
+      if (this.#source.pool === undefined) own.push(pool as OwnPool)
+      await prepare(pool, schema)
+      const { rows } = await pool.query('SELECT gen_random_uuid()::text AS name')
+      this.#name = (rows as readonly { readonly name: string }[])[0]?.name ?? ''
+      listener = await this.#listen(pool, own)
+      this.#poll()
+      return { pool, own, listener, name: this.#name }
+    } catch (error) {
+      await close({ own, listener })
+      throw error
+    }
+  }
+
+  async #listen(pool: PostgresPool, own: OwnPool[]): Promise<PostgresListener | undefined> {
+    const { listen, listenCheckMs: checkMs, schema } = this.#source
+    if (listen === false) return undefined
+    let listening = pool
+    if (typeof listen === 'string') {
+      const apart = openPool(listen, { max: 1 })
+      own.push(apart)
+      listening = apart
+    } else requireRoom(pool)
+    const listener = new PostgresListener({
+      channel: channelOf(schema),
+      listening,
+      speaking: pool,
+      checkMs,
+      hear: (payload) => this.#hear(payload),
+      missed: () => this.news.stir(),
+    })
+    await listener.open()
+    return listener
+  }
+
+  #poll(): void {
+    const { listen, pollMs } = this.#source
+    if (listen !== false) return
+    this.#cancelPoll = afterReal(pollMs, () => {
+      this.news.stir()
+      this.#poll()
+    })
+  }
+
+  /** An owner that has left may come back: then it is opened again. */
+  async #send(kind: CallKind, requests: string): Promise<string> {
+    const text = functionSql(this.#source.schema, kind.name)
+    let values = requests
+    for (let retries = 0; ; retries += 1) {
+      try {
+        const { pool } = await this.#open()
+        const { rows } = await pool.query(text, [values])
+        return (rows as readonly { readonly answer: string }[])[0]?.answer ?? '[]'
+      } catch (cause) {
+        const isLost = isCut(cause) && kind.isRepeatable === true
+        if ((!isLost && !isUnreachable(cause)) || retries >= MOST_RETRIES) throw cause
+        if (isLost) values = saidAgain(values)
+        if (isTooSlow(cause)) retries += MOST_RETRIES / 2
+      }
+      await pauseReal(RETRY_MS)
+    }
+  }
+
+  #hear(payload: string): void {
+    const hints = readMessage(payload, this.#name)
+    if (hints !== undefined) this.news.hear(hints)
+  }
+
+  /** Tells other processes, one message after the other: what comes meanwhile is one message. */
+  #tell(hints: readonly FarHint[]): void {
+    this.#untold.push(...hints)
+    if (this.#telling !== undefined || this.#opened === undefined) return
+    this.#telling = this.#tellAll(this.#opened)
+  }
+
+  async #tellAll(opened: Promise<Opened>): Promise<void> {
+    try {
+      const { pool } = await opened
+      while (this.#untold.length > 0) {
+        const messages = messagesOf(this.#name, this.#untold)
+        this.#untold = []
+        await pool.query(
+          `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, message) FROM unnest($2::text[]) AS message`,
+          [channelOf(this.#source.schema), messages],
+        )
+      }
+    } catch {
+      // Who is not told finds it by the next tick.
+    } finally {
+      this.#telling = undefined
+    }
+  }
+}
+
+async function prepare(pool: PostgresPool, schema: string): Promise<void> {
+  const client = await pool.connect()
+  // A connection that breaks between two questions says so to whoever has it; the next question is told, too.
+  client.on('error', ignore)
+  try {
+    await migrate(client, schema)
+  } finally {
+    client.removeListener('error', ignore)
+    client.release()
+  }
+}
+
+async function close({ own, listener }: Pick<Opened, 'own' | 'listener'>): Promise<void> {
+  listener?.close()
+  await Promise.all(own.map((pool) => pool.end()))
+}
+
+function requireRoom(pool: PostgresPool): void {
+  const { options } = pool as { readonly options?: { readonly max?: number } }
+  if (options?.max !== 1) return
+  throw new Error(
+    'a pool of one connection cannot listen and work at once: give `listen` a connection string, or `false` to look ' +
+      'every `pollMs`, or let the pool have more',
+  )
+}
+
+/** The same requests, which say that they may have been done already. */
+function saidAgain(requests: string): string {
+  const list = JSON.parse(requests) as readonly unknown[]
+  return JSON.stringify(
+    list.map((request) =>
+      typeof request === 'object' && !Array.isArray(request) ? { ...request, again: true } : request,
+    ),
+  )
+}
+
+function ignore(): void {
+  // Whoever asked the connection something is told.
+}

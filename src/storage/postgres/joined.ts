@@ -1,0 +1,101 @@
+import { channelOf, messagesOf } from './messages.ts'
+import type { FarHint, News } from './news.ts'
+import type { PostgresClient } from './pool.ts'
+import { functionSql, placeSql, READS_COMMITTED } from './schema.ts'
+import type { Ask, PostgresSession } from './session.ts'
+import { fromWire, toWire } from './wire.ts'
+
+/** A call that is part of a transaction of the caller's: whoever is to be told is told by its commit. */
+export async function inTransaction<Answer>(
+  session: PostgresSession,
+  transaction: object | undefined,
+  act: (session: PostgresSession) => Promise<Answer>,
+): Promise<Answer> {
+  if (transaction === undefined) return act(session)
+  const { schema } = session
+  const client = requireClient(transaction)
+  await requireTransaction(client, session)
+  const ask: Ask = async ({ name }, request) => {
+    const { rows } = await client.query(functionSql(schema, name), [toWire([request])])
+    const [{ answer } = { answer: '[]' }] = rows as readonly { readonly answer: string }[]
+    return (fromWire(answer) as readonly unknown[])[0] ?? undefined
+  }
+  const news = new CommitNews()
+  const answer = await act({ ...session, ask, news })
+  const messages = messagesOf('', news.hints)
+  if (messages.length > 0) {
+    const text = 'SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message'
+    await client.query(text, [channelOf(schema), messages])
+  }
+  return answer
+}
+
+/** What a commit tells: everybody, for the caller has not acted on it yet. */
+class CommitNews implements News {
+  readonly hints: FarHint[] = []
+
+  queue(): void {
+    this.hints.push(['queue', null])
+  }
+
+  left(): void {
+    // Nothing is claimed in a transaction of the caller's.
+  }
+
+  run(runId: string): void {
+    this.hints.push(['run', runId, null])
+  }
+
+  token(): void {
+    // Who waits for it is told of that.
+  }
+
+  stream(runId: string, key: string): void {
+    this.hints.push(['stream', runId, key, null])
+  }
+
+  waits(owner: string, _by: string | undefined, runId?: string): void {
+    this.hints.push(runId === undefined ? ['waits', owner] : ['waits', owner, runId])
+  }
+
+  freed(): void {
+    this.queue()
+  }
+}
+
+/** Without parameters: then the statement begins when its own transaction does, if there is none before. */
+const STATE = `SELECT current_setting('transaction_isolation') AS isolation, now() < statement_timestamp() AS is_begun`
+
+interface TransactionState {
+  readonly isolation: string
+  readonly is_begun: boolean
+  readonly place: string
+}
+
+/**
+ * A transaction that sees what was committed before it began, and nothing later, would not see who has begun to wait for
+ * a token meanwhile: the wake-up would be lost.
+ */
+async function requireTransaction(client: PostgresClient, { schema, isAt }: PostgresSession): Promise<void> {
+  const { rows } = await client.query(`${STATE}, ${placeSql(schema)}`)
+  const [state] = rows as readonly TransactionState[]
+  if (state?.is_begun !== true)
+    throw new TypeError('Cannot use transaction: no transaction was begun on this client of pg')
+  if (!READS_COMMITTED.has(state.isolation))
+    throw new RangeError(
+      `Cannot use transaction: it is ${state.isolation.toUpperCase()}, and does not see who waits by now; begin it as ` +
+        'READ COMMITTED',
+    )
+  if (!(await isAt(state.place)))
+    throw new TypeError(
+      `Cannot use transaction: it is of another database than the storage's, where schema "${schema}" is`,
+    )
+}
+
+function requireClient(transaction: object): PostgresClient {
+  if (typeof (transaction as Partial<PostgresClient>).query === 'function')
+    return transaction as PostgresClient
+  throw new TypeError(
+    'Cannot use transaction: it must be a client of pg on which a transaction was begun, with the method query',
+  )
+}

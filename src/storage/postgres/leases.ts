@@ -1,0 +1,76 @@
+import type { NextDue, PruneRequest, TickRequest, TickResult } from '../../contract/storage.ts'
+import { type EndAnswer, endedRun, type PostgresSession, readyWaits, type ReadyAnswer } from './session.ts'
+import type { CallKind } from './turns.ts'
+import { type Row, tokenOfRow } from '../sql-rows.ts'
+
+interface TickAnswer {
+  readonly alive: boolean
+  /** Runs of an owner that is gone were freed. */
+  readonly isStirred: boolean
+  /** Owners whose lease had no end until now. */
+  readonly told: readonly string[] | null
+  readonly settled: readonly (readonly [token: Row, ready: ReadyAnswer])[]
+  readonly expired: readonly EndAnswer[]
+  readonly ready: readonly (readonly [tokenId: string, runId: string])[] | null
+  readonly claimable: boolean
+  readonly nextDue: NextDue | null
+  readonly nextLease: NextDue | null
+  readonly leaseUntil: number | null
+  readonly time: number
+  readonly held: number | null
+}
+
+const TICK: CallKind = { name: 'tick', isSingle: true }
+const LEAVE: CallKind = { name: 'leave', isRepeatable: true, isSingle: true }
+const TIME: CallKind = { name: 'get_time', isRepeatable: true, isSingle: true }
+const PRUNE: CallKind = { name: 'prune', isSingle: true }
+
+/** `tick`. */
+export async function tickPostgres(session: PostgresSession, request: TickRequest): Promise<TickResult> {
+  const { owner, leaseUntil, endless = false, now, census = false, limit } = request
+  const { news } = session
+  const columns = { owner, lease_until: leaseUntil, endless, now, census, most: limit }
+  const answer = (await session.ask(TICK, columns, owner)) as TickAnswer
+  if (answer.isStirred) news.queue(owner)
+  if (!answer.alive) return { alive: false, ready: [], settled: [], expired: [], claimable: false }
+  for (const other of answer.told ?? []) news.waits(other, owner)
+  const settled = answer.settled.map(([row, ready]) => {
+    const token = tokenOfRow(row)
+    news.token(token.id, owner)
+    readyWaits(news, ready, { tokenId: token.id, by: owner })
+    return token
+  })
+  return {
+    alive: true,
+    ready: (answer.ready ?? []).map(([tokenId, runId]) => ({ tokenId, runId, owner })),
+    settled,
+    expired: answer.expired.map((end) => endedRun(news, end, owner)),
+    claimable: answer.claimable,
+    nextDue: answer.nextDue ?? undefined,
+    nextLease: answer.nextLease ?? undefined,
+    leaseUntil: answer.leaseUntil ?? undefined,
+    held: answer.held ?? undefined,
+    time: answer.time,
+  }
+}
+
+/** What time it is at the server. */
+export async function postgresTime({ ask }: PostgresSession): Promise<number> {
+  return Number(await ask(TIME, {}))
+}
+
+/** A graceful end: nothing counts as interrupted, for nobody is named as having held it. */
+export async function endLease(
+  { ask, news }: PostgresSession,
+  { owner, now }: { readonly owner: string; readonly now: number },
+): Promise<void> {
+  if ((await ask(LEAVE, { owner, now }, owner)) === true) news.queue(owner)
+}
+
+/** `prune`. */
+export async function prunePostgres(
+  { ask }: PostgresSession,
+  { before, keep, limit, now }: PruneRequest,
+): Promise<number> {
+  return Number(await ask(PRUNE, { before, keep, most: limit, now }))
+}

@@ -1,0 +1,175 @@
+import { createDeferred } from '../../primitives/deferred.ts'
+import type { PostgresPool, PostgresPoolClient } from './pool.ts'
+import { quoted } from './schema.ts'
+import { afterReal, withinReal } from '../real-timer.ts'
+
+/** What a server says to a connection that listens. */
+interface Notification {
+  readonly channel: string
+  readonly payload?: string | undefined
+}
+
+interface ListenerOptions {
+  readonly channel: string
+  /** Lends the connection that listens, for as long as it lives. */
+  readonly listening: PostgresPool
+  /** Another way to the server, over which the first is tested. */
+  readonly speaking: PostgresPool
+  /** How often it is asked whether it is still there. */
+  readonly checkMs: number
+  readonly hear: (payload: string) => void
+  /** Messages may have been lost. */
+  readonly missed: () => void
+}
+
+const FIRST_PAUSE_MS = 50
+const LONGEST_PAUSE_MS = 5_000
+/** How long a message to oneself may take at the start, once the server has answered. */
+const PATIENCE_MS = 3_000
+/** How long a connection that listens may take to answer. */
+const ANSWER_MS = 5_000
+const TEST = 'test'
+
+/** What came of a message to oneself. */
+type TestOutcome = 'heard' | 'silent' | 'lost'
+
+const REASONS: Readonly<Record<Exclude<TestOutcome, 'heard'>, string>> = {
+  silent:
+    'a message over LISTEN did not come through; there may be a pooler in between: give `listen` the connection ' +
+    'string of the server itself, or `false` to look every `pollMs`',
+  lost: 'the connection that listens was lost while it was tested',
+}
+
+/** A connection that listens to the messages of other processes, and is replaced when it breaks. */
+export class PostgresListener {
+  readonly #options: ListenerOptions
+  #client: PostgresPoolClient | undefined
+  #cancelRetry: (() => void) | undefined
+  #cancelCheck: (() => void) | undefined
+  #pauseMs = FIRST_PAUSE_MS
+  #tested: ((outcome: TestOutcome) => void) | undefined
+  #isClosed = false
+
+  constructor(options: ListenerOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Listens, and sees whether a message comes through.
+   *
+   * @throws Error that says what to do, when none does.
+   */
+  async open(): Promise<void> {
+    try {
+      await this.#connect()
+      await this.#hearItself()
+    } catch (error) {
+      // A pool waits at its end for what it has lent, and nobody else knows of the connection.
+      this.close()
+      throw error
+    }
+    this.#settleIn()
+  }
+
+  async #hearItself(): Promise<void> {
+    const { channel, speaking } = this.#options
+    const { promise, resolve } = createDeferred<TestOutcome>()
+    this.#tested = resolve
+    await speaking.query('SELECT pg_notify($1, $2)', [channel, TEST])
+    // A server tells what was notified before it answers: a process that stood still meanwhile has it with the answer.
+    if (this.#client === undefined) resolve('lost')
+    else await withinReal(ANSWER_MS, this.#client.query('SELECT 1'))
+    const cancel = afterReal(PATIENCE_MS, () => resolve('silent'))
+    try {
+      const outcome = await promise
+      if (outcome !== 'heard') throw new Error(REASONS[outcome])
+    } finally {
+      cancel()
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#cancelRetry?.()
+    this.#release()
+  }
+
+  async #connect(): Promise<void> {
+    const { channel, listening } = this.#options
+    const client = await listening.connect()
+    if (this.#isClosed) {
+      client.release()
+      return
+    }
+    this.#client = client
+    client.on('notification', this.#notified)
+    client.on('error', this.#broken)
+    client.on('end', this.#broken)
+    await withinReal(ANSWER_MS, client.query(`LISTEN ${quoted(channel)}`))
+  }
+
+  readonly #notified = ({ channel, payload = '' }: Notification): void => {
+    if (channel !== this.#options.channel) return
+    if (payload === TEST) this.#tested?.('heard')
+    else this.#options.hear(payload)
+  }
+
+  readonly #broken = (): void => {
+    if (this.#client === undefined) return
+    this.#release()
+    this.#retry()
+  }
+
+  #retry(): void {
+    // A connection that breaks while it begins to listen says so twice.
+    if (this.#isClosed || this.#cancelRetry !== undefined) return
+    this.#cancelRetry = afterReal(this.#pauseMs, () => {
+      this.#cancelRetry = undefined
+      this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS)
+      this.#connect().then(() => this.#connected(), this.#failed)
+    })
+  }
+
+  #connected(): void {
+    this.#pauseMs = FIRST_PAUSE_MS
+    this.#settleIn()
+    this.#options.missed()
+  }
+
+  /** Who only listens does not keep the process alive; who waits for the test to come through does. */
+  #settleIn(): void {
+    this.#client?.unref?.()
+    this.#check()
+  }
+
+  /** A connection can be gone without a word: what does not answer is replaced. */
+  #check(): void {
+    this.#cancelCheck = afterReal(this.#options.checkMs, () => {
+      const client = this.#client
+      if (client === undefined) return
+      const answer = withinReal(ANSWER_MS, client.query('SELECT 1'))
+      const isCurrent = (): boolean => this.#client === client
+      answer.then(
+        () => isCurrent() && this.#check(),
+        () => isCurrent() && this.#broken(),
+      )
+    })
+  }
+
+  readonly #failed = (): void => {
+    this.#release()
+    this.#retry()
+  }
+
+  #release(): void {
+    this.#cancelCheck?.()
+    const client = this.#client
+    this.#client = undefined
+    if (client === undefined) return
+    this.#tested?.('lost')
+    client.removeListener('notification', this.#notified)
+    client.removeListener('end', this.#broken)
+    // It still tells how it ended: nobody else may be there to hear of it.
+    client.release(true)
+  }
+}

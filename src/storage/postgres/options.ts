@@ -1,0 +1,73 @@
+import { requireMethods, requireName, requireOptions, requireWhole, show } from '../../primitives/require.ts'
+import type { PostgresPool } from './pool.ts'
+
+/** How a Postgres database is used. */
+export interface PostgresOptions {
+  /** Of the database; a pool is opened with the first engine and closed with the last. Either this or `pool`. */
+  readonly connectionString?: string
+  /** A pool of `pg`, used together with the rest of the program and left open. Either this or `connectionString`. */
+  readonly pool?: PostgresPool
+  /** Where the tables are: a schema of its own, which is made when it is not there. Default: `waitpoint`. */
+  readonly schema?: string
+  /**
+   * How engines of different processes hear of each other at once: over a connection that is kept for it (`true`,
+   * default), one to a server of its own when `pool` goes through a pooler (a connection string), or not at all
+   * (`false`), so that they look every `pollMs`.
+   */
+  readonly listen?: boolean | string
+  /** How often the connection that listens is asked whether it is still there, as a network may not say. Default: 15 s. */
+  readonly listenCheckMs?: number
+  /** How often to look whether another process has changed something, where nothing tells. Default: 1 s. */
+  readonly pollMs?: number
+  /** How many statements may be under way at once. Default: 4. */
+  readonly connections?: number
+}
+
+/** What is to be used, checked. */
+export interface PostgresSource {
+  readonly connectionString: string | undefined
+  readonly pool: PostgresPool | undefined
+  readonly schema: string
+  readonly listen: boolean | string
+  readonly listenCheckMs: number
+  readonly pollMs: number
+  readonly connections: number
+}
+
+const NAMES = {
+  connectionString: true,
+  pool: true,
+  schema: true,
+  listen: true,
+  listenCheckMs: true,
+  pollMs: true,
+  connections: true,
+}
+/** What is left of the 63 bytes of a name is for the channel of its messages. */
+const SCHEMA = /^[a-z_][a-z0-9_]{0,47}$/
+const LISTEN_CHECK_MS = 15_000
+const POLL_MS = 1_000
+const CONNECTIONS = 4
+
+/** @throws TypeError or RangeError that says what is wrong with it. */
+export function readPostgresOptions(given: string | PostgresOptions): PostgresSource {
+  if (typeof given === 'string') return readPostgresOptions({ connectionString: given })
+  requireOptions(given, 'the options of postgresStorage', NAMES)
+  const { connectionString, pool, schema = 'waitpoint', listen = true } = given
+  const { listenCheckMs = LISTEN_CHECK_MS, pollMs = POLL_MS, connections = CONNECTIONS } = given
+  if ((connectionString === undefined) === (pool === undefined)) {
+    throw new TypeError('Cannot use the options of postgresStorage: give either connectionString or pool')
+  }
+  if (connectionString !== undefined) requireName(connectionString, 'connectionString')
+  if (pool !== undefined) requireMethods(pool, 'pool', ['query', 'connect'])
+  if (typeof schema !== 'string' || !SCHEMA.test(schema) || schema.startsWith('pg_')) {
+    throw new RangeError(
+      `Cannot use schema ${show(schema)}: it must be of a-z, 0-9 and _, at most 48, and not begin with a digit or pg_`,
+    )
+  }
+  if (typeof listen !== 'boolean') requireName(listen, 'listen')
+  requireWhole(listenCheckMs, 'listenCheckMs', { from: 10, to: 3_600_000 })
+  requireWhole(pollMs, 'pollMs', { from: 10, to: 60_000 })
+  requireWhole(connections, 'connections', { from: 1, to: 100 })
+  return { connectionString, pool, schema, listen, listenCheckMs, pollMs, connections }
+}

@@ -1,0 +1,185 @@
+import type { RunRecord, TokenRecord } from '../../contract/records.ts'
+import type {
+  Inserted,
+  Page,
+  PageRequest,
+  RunClaim,
+  RunClaimed,
+  RunFence,
+  RunFilter,
+  RunInsert,
+  RunResume,
+  RunResumed,
+  RunStore,
+  RunUpdate,
+  RunUpdated,
+} from '../../contract/storage.ts'
+import { inTransaction } from './joined.ts'
+import { changeColumns, fenceColumns, keyBucket, runColumns } from './requests.ts'
+import {
+  type EndAnswer,
+  endedRun,
+  type PostgresSession,
+  readyWaits,
+  type RunAnswer,
+  runOf,
+} from './session.ts'
+import type { CallKind } from './turns.ts'
+import { isFinal, runTokenId, tokenOfRun } from '../../contract/run-states.ts'
+import { readPage } from './pages.ts'
+import { type Row, tokenOfRow } from '../sql-rows.ts'
+
+type InsertAnswer = 'stale' | 'taken' | readonly [isCached: 0 | 1, run?: RunAnswer]
+
+interface ClaimAnswer {
+  readonly runs: readonly RunAnswer[]
+  readonly ended: readonly EndAnswer[]
+  /** There are more, which somebody had locked. */
+  readonly isPassedOver?: boolean
+}
+
+/** A token, or the run whose end it stands for. */
+type SourceAnswer = readonly [token: Row | null, run: RunAnswer | null]
+
+interface ResumeAnswer {
+  readonly run: RunAnswer
+  readonly tokens?: readonly SourceAnswer[]
+}
+
+const lockOf = (request: { readonly id: string }): string => request.id
+
+const INSERT: CallKind = { name: 'insert_runs', isRepeatable: true }
+const GET: CallKind = { name: 'get_runs', isRepeatable: true }
+const WAITS: CallKind = { name: 'open_waits', isRepeatable: true }
+const UPDATE: CallKind = { name: 'update_runs', isRepeatable: true, lockOf }
+const CLAIM: CallKind = { name: 'claim_runs', isSingle: true }
+const PARK: CallKind = { name: 'park_runs', isRepeatable: true, lockOf }
+const RESUME: CallKind = { name: 'resume_runs', isRepeatable: true, lockOf }
+const LIST: CallKind = { name: 'list_runs', isRepeatable: true, isSingle: true }
+
+/** The runs of a Postgres storage. */
+export function postgresRuns(session: PostgresSession): RunStore {
+  const { ask } = session
+  return {
+    insert: (request) => inTransaction(session, request.transaction, (joined) => insertRun(joined, request)),
+    async get(id) {
+      const answer = (await ask(GET, id, id)) as RunAnswer | undefined
+      return answer && runOf(answer)
+    },
+    list: (filter, page) => listRuns(session, filter, page),
+    async waits(id) {
+      return ((await ask(WAITS, id, id)) as readonly SourceAnswer[]).map(sourceOf)
+    },
+    update: (request) => updateRun(session, request),
+    claim: (request) => claimRuns(session, request),
+    park: (fence) => parkRun(session, fence),
+    resume: (request) => resumeRun(session, request),
+  }
+}
+
+async function insertRun(
+  { ask, news }: PostgresSession,
+  request: RunInsert,
+): Promise<Inserted<RunRecord> | 'stale'> {
+  const { record, now, by, fence } = request
+  const columns = { run: runColumns(record), by_owner: by, now, bucket: keyBucket(record.key) }
+  const key = fence?.runId ?? record.id
+  const answer = (await ask(INSERT, { ...columns, ...fenceColumns(request) }, key)) as InsertAnswer
+  if (answer === 'stale') return 'stale'
+  if (answer === 'taken') throw new Error(`Cannot insert run "${record.id}": there is one of this id already`)
+  const [isCached, stored] = answer
+  if (isCached === 0) news.queue(by)
+  // When it is due is known to a tick only, where the caller has not been told.
+  if (request.transaction !== undefined && (record.wakeAt ?? record.expiresAt) !== undefined)
+    news.waits(by, undefined)
+  return { record: stored === undefined ? record : runOf(stored), isCached: isCached === 1 }
+}
+
+async function listRuns(
+  { ask }: PostgresSession,
+  { status, taskIds, notTaskIds, tags, queues, from, to }: RunFilter,
+  page: PageRequest,
+): Promise<Page<RunRecord>> {
+  const filter = {
+    statuses: status,
+    task_ids: taskIds,
+    not_task_ids: notTaskIds,
+    tags,
+    queues,
+    from_at: from,
+    to_at: to,
+  }
+  const { rows, ...cursors } = await readPage<RunRecord>(page, async (range) => {
+    const answer = (await ask(LIST, { ...filter, ...range })) as readonly RunAnswer[]
+    return answer.map(runOf)
+  })
+  return { records: rows, ...cursors }
+}
+
+async function updateRun(session: PostgresSession, request: RunUpdate): Promise<RunUpdated | undefined> {
+  const { id, expected, change, by, now } = request
+  const columns = { id, statuses: expected.status, epoch: expected.epoch, change: changeColumns(change), now }
+  const call = session.newCall()
+  const answer = (await session.ask(UPDATE, { ...columns, call }, id)) as EndAnswer | undefined
+  if (answer === undefined) return undefined
+  const [values, ready] = answer
+  const record = runOf(values)
+  if (change.status !== undefined && isFinal(change.status)) return endedRun(session.news, answer, by)
+  session.news.run(id, by)
+  if (!record.slot) session.news.freed(record.queue, by)
+  // A run that is put off is to be claimed again.
+  if (record.status === 'QUEUED') session.news.queue(by)
+  return { record, ready: readyWaits(session.news, ready, { tokenId: runTokenId(id), by }) }
+}
+
+async function claimRuns({ ask, news, learnLimits }: PostgresSession, claim: RunClaim): Promise<RunClaimed> {
+  const { by, now, number, taskIds, limit, queueLimits, maxInterruptions } = claim
+  learnLimits(queueLimits.keys())
+  const limits = queueLimits.size === 0 ? null : Object.fromEntries(queueLimits)
+  const columns = { by_owner: by, now, number, task_ids: [...new Set(taskIds)], most: wholeOf(limit), limits }
+  const request = { ...columns, max_interruptions: maxInterruptions }
+  const [answer, isStirred] = (await ask(CLAIM, request, by)) as readonly [ClaimAnswer, boolean]
+  if (isStirred) news.queue(by)
+  if (answer.isPassedOver === true) news.left(by)
+  const runs = answer.runs.map(runOf)
+  for (const { id } of runs) news.run(id, by)
+  return { runs, ended: answer.ended.map((end) => endedRun(news, end, by)) }
+}
+
+async function parkRun(
+  { ask, news }: PostgresSession,
+  { id, epoch, by, now }: RunFence,
+): Promise<RunRecord | undefined> {
+  const answer = (await ask(PARK, { id, epoch, by_owner: by, now }, id)) as RunAnswer | undefined
+  if (answer === undefined) return undefined
+  const record = runOf(answer)
+  news.run(id, by)
+  news.freed(record.queue, by)
+  return record
+}
+
+async function resumeRun(
+  { ask, news, learnLimits }: PostgresSession,
+  { id, epoch, by, now, queueLimit = Infinity, isHinted = false }: RunResume,
+): Promise<RunResumed> {
+  const isLimited = queueLimit !== Infinity
+  const columns = { id, epoch, by_owner: by, now, queue_limit: isLimited ? queueLimit : null }
+  const request = isHinted ? { ...columns, is_hinted: true } : columns
+  const answer = (await ask(RESUME, request, id)) as ResumeAnswer | 'full' | 'stale'
+  if (answer === 'full' || answer === 'stale') return { outcome: answer }
+  const record = runOf(answer.run)
+  if (isLimited) learnLimits([record.queue])
+  news.run(id, by)
+  return { outcome: 'resumed', record, ...(answer.tokens && { tokens: answer.tokens.map(sourceOf) }) }
+}
+
+/** Any number may be asked for; a column is whole. */
+function wholeOf(limit: number): number {
+  return Math.min(limit, 1_000_000)
+}
+
+function sourceOf([token, run]: SourceAnswer): TokenRecord {
+  if (token !== null && token['id'] !== null) return tokenOfRow(token)
+  if (run === null) throw new Error('Cannot read a wait: Postgres answered neither its token nor its run')
+  return tokenOfRun(runOf(run))
+}

@@ -1,0 +1,189 @@
+import { CHUNK_FUNCTIONS } from './sql/chunk.ts'
+import { CLAIM_FUNCTIONS } from './sql/claim.ts'
+import { codeOf, INSUFFICIENT_PRIVILEGE } from './errors.ts'
+import { LEASE_FUNCTIONS } from './sql/lease.ts'
+import { LIST_FUNCTIONS } from './sql/list.ts'
+import { LOCK_FUNCTIONS } from './sql/lock.ts'
+import type { PostgresClient } from './pool.ts'
+import { PRUNE_FUNCTIONS } from './sql/prune.ts'
+import { RECORD_FUNCTIONS } from './sql/record.ts'
+import { RUN_FUNCTIONS } from './sql/run.ts'
+import { TABLES } from './tables.ts'
+import { TOKEN_FUNCTIONS } from './sql/token.ts'
+
+/**
+ * The steps from nothing to the schema of this version, in order. A step that was released is never changed: what is to
+ * be different is a new step. `$s` is the schema, `$space` the number under which its advisory locks are.
+ */
+const STEPS: readonly string[] = [
+  [
+    TABLES,
+    LOCK_FUNCTIONS,
+    RECORD_FUNCTIONS,
+    RUN_FUNCTIONS,
+    TOKEN_FUNCTIONS,
+    LEASE_FUNCTIONS,
+    CLAIM_FUNCTIONS,
+    LIST_FUNCTIONS,
+    CHUNK_FUNCTIONS,
+    PRUNE_FUNCTIONS,
+  ].join(''),
+]
+
+const OLDEST_SERVER = 140_000
+/** Isolation levels under which every statement sees what was committed before it: two names of one. */
+export const READS_COMMITTED: ReadonlySet<string> = new Set(['read committed', 'read uncommitted'])
+
+/**
+ * Brings a schema to that of this version: one transaction a step, each under a lock and looking anew what is to be done,
+ * so that several processes may start at once.
+ *
+ * @throws Error, and changes nothing, when the server is too old or read-only, the schema newer or somebody else's, or the role may
+ *   not create it: then with the SQL for somebody who may.
+ */
+export async function migrate(
+  client: PostgresClient,
+  schema: string,
+  steps: readonly string[] = STEPS,
+): Promise<void> {
+  await requireServer(client)
+  while ((await versionOf(client, { schema, known: steps.length })) < steps.length) {
+    await client.query('BEGIN')
+    try {
+      await client.query('SELECT pg_advisory_xact_lock($1, 0)', [spaceOf(schema)])
+      const done = await versionOf(client, { schema, known: steps.length })
+      if (done < steps.length) await client.query(stepSql({ schema, done, steps }))
+      await client.query('COMMIT')
+    } catch (cause) {
+      await client.query('ROLLBACK')
+      if (codeOf(cause) !== INSUFFICIENT_PRIVILEGE) throw cause
+      throw await refusal(client, schema, cause)
+    }
+  }
+}
+
+/** The SQL of the steps after `done`, for somebody with more rights than the role of the program. */
+export function schemaSql(
+  schema: string,
+  { role, done = 0 }: { readonly role: string; readonly done?: number },
+): string {
+  const missing = STEPS.slice(done)
+  const steps = missing.map((_, at) => stepSql({ schema, done: done + at, steps: STEPS })).join('')
+  const name = quoted(schema)
+  return [
+    `BEGIN;${steps}`,
+    `GRANT USAGE ON SCHEMA ${name} TO ${quoted(role)};`,
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${name} TO ${quoted(role)};`,
+    `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${name} TO ${quoted(role)};`,
+    'COMMIT;',
+    '',
+  ].join('\n')
+}
+
+/** The number of a schema among those of the database, for its advisory locks. */
+function spaceOf(schema: string): number {
+  let hash = 0x811c9dc5
+  for (const unit of `waitpoint ${schema}`) hash = Math.imul(hash ^ (unit.codePointAt(0) ?? 0), 0x01000193)
+  return hash | 0
+}
+
+/** Asks a function of the schema: its parameter is a list of requests, its answer one of answers. */
+export function functionSql(schema: string, name: string): string {
+  return `SELECT ${quoted(schema)}.${name}($1::json)::text AS answer`
+}
+
+/** Which schema of which database of which server, as long as all three are what they are now: the column `place`. */
+export function placeSql(schema: string): string {
+  return `concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()),
+    (SELECT oid FROM pg_database WHERE datname = current_database()),
+    to_regclass('${quoted(schema)}.version')::oid) AS place`
+}
+
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+interface Step {
+  readonly schema: string
+  readonly done: number
+  readonly steps: readonly string[]
+}
+
+function stepSql({ schema, done, steps }: Step): string {
+  // Not IF NOT EXISTS: that asks for the right to make one although it is there.
+  const begin =
+    done === 0
+      ? `DO $do$ BEGIN IF to_regnamespace('${quoted(schema)}') IS NULL THEN CREATE SCHEMA $s; END IF; END $do$;
+CREATE TABLE $s.version (version int NOT NULL);
+`
+      : ''
+  const end =
+    done === 0 ? 'INSERT INTO $s.version VALUES (1);' : `UPDATE $s.version SET version = ${done + 1};`
+  return `${begin}${steps[done]}${end}`
+    .replaceAll('$space', String(spaceOf(schema)))
+    .replaceAll('$s.', () => `${quoted(schema)}.`)
+    .replaceAll('$s;', () => `${quoted(schema)};`)
+}
+
+/** How many steps have been done. */
+async function versionOf(
+  client: PostgresClient,
+  { schema, known }: { readonly schema: string; readonly known: number },
+): Promise<number> {
+  const version = await storedVersion(client, schema)
+  if (version === undefined || version <= known) return version ?? 0
+  throw new Error(
+    `its schema is version ${version}, and this version of waitpoint knows ${known}: install a newer one`,
+  )
+}
+
+async function storedVersion(client: PostgresClient, schema: string): Promise<number | undefined> {
+  const { rows } = await client.query(
+    `SELECT (SELECT count(*)::int FROM pg_class WHERE relnamespace = n.oid) AS relations,
+       to_regclass($2) IS NOT NULL AS is_ours
+     FROM pg_namespace n WHERE nspname = $1`,
+    [schema, `${quoted(schema)}.version`],
+  )
+  const [found] = rows as readonly { readonly relations: number; readonly is_ours: boolean }[]
+  if (found === undefined || found.relations === 0) return undefined
+  if (!found.is_ours) throw new Error('the schema is of another program; name another one')
+  const version = await client.query(`SELECT version FROM ${quoted(schema)}.version`)
+  return (version.rows as readonly { readonly version: number }[])[0]?.version
+}
+
+interface Server {
+  readonly number: number
+  readonly isolation: string
+  readonly is_read_only: boolean
+}
+
+async function requireServer(client: PostgresClient): Promise<void> {
+  const { rows } = await client.query(
+    `SELECT current_setting('server_version_num')::int AS number, current_setting('transaction_isolation') AS isolation,
+       current_setting('transaction_read_only') = 'on' AS is_read_only`,
+  )
+  const [server] = rows as readonly Server[]
+  if (server === undefined) return
+  const { number, isolation, is_read_only: isReadOnly } = server
+  if (number < OLDEST_SERVER)
+    throw new Error(`the server is Postgres ${Math.floor(number / 10_000)}: 14 or later is needed`)
+  if (isReadOnly)
+    throw new Error('its transactions are read-only: name the primary server, and a role that may write')
+  // With one snapshot for all statements of a function a settled token would not see who began to wait for it meanwhile.
+  if (!READS_COMMITTED.has(isolation))
+    throw new Error(
+      `its transactions are ${isolation.toUpperCase()}, which loses wake-ups: have default_transaction_isolation be ` +
+        `'read committed' for the role of the program`,
+    )
+}
+
+async function refusal(client: PostgresClient, schema: string, cause: unknown): Promise<Error> {
+  const { rows } = await client.query('SELECT current_user::text AS name')
+  const role = (rows as readonly { readonly name: string }[])[0]?.name ?? ''
+  const done = (await storedVersion(client, schema)) ?? 0
+  return new Error(
+    `role "${role}" may not ${done === 0 ? 'create' : 'change'} schema "${schema}"; have somebody who may run this SQL:\n\n` +
+      schemaSql(schema, { role, done }),
+    { cause },
+  )
+}

@@ -1,0 +1,65 @@
+import type { RunRecord, WaitRecord } from '../../contract/records.ts'
+import type { RunUpdated } from '../../contract/storage.ts'
+import type { News } from './news.ts'
+import type { CallKind } from './turns.ts'
+import { runOfValues, type Value } from '../sql-rows.ts'
+
+/** What the stores of one schema work with. */
+export interface PostgresSession {
+  readonly schema: string
+  /** Asks a function of the schema; resolves with its answer once that is committed. */
+  readonly ask: Ask
+  readonly news: News
+  /** Whether that is the place of the schema (see `placeSql`). */
+  readonly isAt: (place: string) => Promise<boolean>
+  /** A name for one call, by which it is known if its answer is lost. */
+  readonly newCall: () => string
+  /** What a claim or a resume says of the limits of queues. */
+  readonly learnLimits: (queues: Iterable<string>) => void
+}
+
+/** `key`: what is asked under one key is done in the order in which it was asked. */
+export type Ask = (kind: CallKind, request: object | string, key?: string) => Promise<unknown>
+
+/** A run as the functions answer it: `RUN_COLUMNS`. */
+export type RunAnswer = readonly Value[]
+
+/** A wait that became ready: its run, its owner, and whether nobody holds the run, so that it can be claimed. */
+export type ReadyAnswer = readonly (readonly [runId: string, owner: string, isOrphan?: boolean])[] | null
+
+/** A run that ended, and the waits for it. */
+export type EndAnswer = readonly [run: RunAnswer, ready: ReadyAnswer]
+
+const NONE: readonly WaitRecord[] = []
+
+export function runOf(answer: RunAnswer): RunRecord {
+  return runOfValues(answer)
+}
+
+/** The waits for a token that was settled, told to whom it may concern. */
+export function readyWaits(
+  news: News,
+  ready: ReadyAnswer | undefined,
+  { tokenId, by }: { readonly tokenId: string; readonly by: string | undefined },
+): readonly WaitRecord[] {
+  if (!ready) return NONE
+  return ready.map(([runId, owner, isOrphan]) => {
+    // The caller is told as well: nothing else in its answer says that there is a run to claim.
+    if (isOrphan === true) news.queue(undefined)
+    else news.waits(owner, by, runId)
+    return { tokenId, runId, owner }
+  })
+}
+
+/** A run that ended, told to whom it may concern. */
+export function endedRun(news: News, [values, ready]: EndAnswer, by: string): RunUpdated {
+  const record = runOf(values)
+  tellEnded(news, record, by)
+  return { record, ready: readyWaits(news, ready, { tokenId: `run:${record.id}`, by }) }
+}
+
+function tellEnded(news: News, record: RunRecord, by: string): void {
+  news.run(record.id, by)
+  news.freed(record.queue, by)
+  for (const key of record.streams) news.stream(record.id, key, by)
+}

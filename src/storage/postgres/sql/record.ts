@@ -1,0 +1,127 @@
+import { RUN_COLUMNS } from '../../sql-rows.ts'
+
+const columnsOf = (row: string): string =>
+  RUN_COLUMNS.split(', ')
+    .map((name) => `${row}.${name}`)
+    .join(', ')
+
+/**
+ * What all functions need: records as they are answered, where a run stands, and what a settled token wakes. Whoever
+ * reads or changes the waits of a run has locked the run (see `postgres-lock-sql.ts`), and looks at them in a statement
+ * of its own after that: in one and the same, neither who settles a token nor who takes the run would see what the other
+ * has done, for a statement sees the snapshot it began with.
+ */
+export const RECORD_FUNCTIONS: string = `
+CREATE FUNCTION $s.run_json(r $s.runs) RETURNS json LANGUAGE sql IMMUTABLE AS $$
+  SELECT json_build_array(${columnsOf('r')})
+$$;
+
+CREATE FUNCTION $s.token_json(t $s.tokens) RETURNS json LANGUAGE sql IMMUTABLE AS $$
+  SELECT json_build_object('id', t.id, 'kind', t.kind, 'status', t.status, 'output', t.output,
+    'timeout_at', t.timeout_at, 'tags', t.tags, 'key_scope', t.key_scope, 'key_value', t.key_value,
+    'key_expires_at', t.key_expires_at, 'run_id', t.run_id, 'created_at', t.created_at,
+    'completed_at', t.completed_at)
+$$;
+
+CREATE FUNCTION $s.is_final(status text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT status NOT IN ('EXECUTING', 'WAITING', 'QUEUED', 'DELAYED')
+$$;
+
+CREATE FUNCTION $s.place(r $s.runs, at float8) RETURNS $s.runs LANGUAGE plpgsql AS $$
+DECLARE
+  start_by float8 := CASE WHEN r.attempt = 0 THEN r.expires_at END;
+  due float8;
+  is_over boolean;
+BEGIN
+  r.line := NULL; r.line_at := NULL; r.look_at := NULL; r.ended_at := NULL;
+  IF r.status <> 'WAITING' THEN r.reserved := 0; END IF;
+  IF r.status = 'QUEUED' THEN
+    r.line := 1; r.line_at := r.created_at; r.look_at := start_by;
+  ELSIF r.status = 'DELAYED' THEN
+    due := coalesce(r.wake_at, r.created_at);
+    IF due <= at THEN
+      r.line := 1; r.line_at := due; r.look_at := start_by;
+    ELSE
+      r.look_at := least(due, start_by);
+    END IF;
+  ELSIF r.status = 'EXECUTING' THEN
+    IF r.held = 0 THEN r.line := 0; r.line_at := r.created_at; END IF;
+  ELSIF r.status = 'WAITING' THEN
+    IF r.held = 0 THEN
+      SELECT coalesce(max(w.ready), 0) = 1, min(t.due_at) INTO is_over, due
+        FROM $s.waits w LEFT JOIN $s.tokens t ON t.id = w.token_id WHERE w.run_id = r.id;
+      IF r.returned = 1 OR is_over OR due <= at THEN
+        r.line := 0; r.line_at := r.created_at;
+      ELSE
+        r.look_at := due;
+      END IF;
+    END IF;
+  ELSIF r.slot = 1 THEN
+    r.look_at := r.slot_until;
+  ELSE
+    r.ended_at := coalesce(r.finished_at, 0);
+  END IF;
+  RETURN r;
+END $$;
+
+CREATE FUNCTION $s.put_run(r $s.runs, at float8) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  r := $s.place(r, at);
+  UPDATE $s.runs SET status = r.status, output = r.output, error = r.error, attempt = r.attempt,
+    policy_attempt = r.policy_attempt, interruptions = r.interruptions, owner = r.owner, epoch = r.epoch,
+    slot = r.slot, slot_until = r.slot_until, returned = r.returned, wake_at = r.wake_at, tags = r.tags,
+    tag_list = r.tag_list, metadata = r.metadata, streams = r.streams, updated_at = r.updated_at,
+    started_at = r.started_at, finished_at = r.finished_at, held = r.held, reserved = r.reserved, line = r.line,
+    line_at = r.line_at, look_at = r.look_at, ended_at = r.ended_at, claim_number = r.claim_number,
+    claim_place = r.claim_place, changed_by = r.changed_by
+  WHERE id = r.id;
+END $$;
+
+CREATE FUNCTION $s.settle_waits(token text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  run_ids text[];
+  answer json;
+  woken text[];
+BEGIN
+  run_ids := $s.waiters_of(ARRAY[token]);
+  IF cardinality(run_ids) = 0 THEN RETURN NULL; END IF;
+  PERFORM $s.lock_waiters(run_ids);
+  WITH made AS (UPDATE $s.waits SET ready = 1 WHERE token_id = token AND ready = 0 RETURNING run_id, owner)
+    SELECT array_agg(run_id), json_agg(json_build_array(run_id, owner)) INTO run_ids, answer FROM made;
+  IF run_ids IS NULL THEN RETURN NULL; END IF;
+  WITH moved AS (
+    UPDATE $s.runs SET line = 0, line_at = created_at, look_at = NULL
+    WHERE id = ANY (run_ids) AND held = 0 AND status = 'WAITING' RETURNING id)
+    SELECT array_agg(id) INTO woken FROM moved;
+  IF woken IS NULL THEN RETURN answer; END IF;
+  RETURN (SELECT json_agg(json_build_array(one->>0, one->>1, (one->>0) = ANY (woken)))
+    FROM json_array_elements(answer) AS one);
+END $$;
+
+CREATE FUNCTION $s.interrupt_streams(run text) RETURNS void LANGUAGE sql AS $$
+  UPDATE $s.streams SET ending = '{"reason":"interrupted"}' WHERE run_id = run AND ending IS NULL
+$$;
+
+CREATE FUNCTION $s.finish_run(r $s.runs, at float8) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  parents text[];
+BEGIN
+  r.held := 0;
+  PERFORM $s.put_run(r, at);
+  DELETE FROM $s.waits WHERE run_id = r.id;
+  IF r.streams IS NOT NULL THEN PERFORM $s.interrupt_streams(r.id); END IF;
+  parents := $s.waiters_of(ARRAY['run:' || r.id]);
+  IF cardinality(parents) = 0 THEN RETURN json_build_array($s.run_json(r), NULL); END IF;
+  PERFORM $s.lock_at_once(parents);
+  RETURN json_build_array($s.run_json(r), $s.settle_waits('run:' || r.id));
+END $$;
+
+CREATE FUNCTION $s.final_run(r $s.runs, final_status text, at float8) RETURNS $s.runs LANGUAGE plpgsql AS $$
+BEGIN
+  r.status := final_status;
+  r.owner := NULL; r.wake_at := NULL; r.slot := 0; r.slot_until := NULL;
+  r.finished_at := greatest(coalesce(r.finished_at, at), coalesce(r.started_at, r.created_at));
+  r.updated_at := greatest(r.updated_at, at, r.finished_at);
+  RETURN r;
+END $$;
+`

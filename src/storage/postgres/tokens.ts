@@ -1,0 +1,201 @@
+import type { TokenRecord } from '../../contract/records.ts'
+import type {
+  PageRequest,
+  TokenAwait,
+  TokenAwaited,
+  TokenFilter,
+  TokenInsert,
+  TokenInserted,
+  TokenPage,
+  TokenRead,
+  TokenSettle,
+  TokenSettled,
+  TokenStore,
+} from '../../contract/storage.ts'
+import { inTransaction } from './joined.ts'
+import { fenceColumns, keyBucket } from './requests.ts'
+import { type PostgresSession, readyWaits, type ReadyAnswer, type RunAnswer, runOf } from './session.ts'
+import type { CallKind } from './turns.ts'
+import { tokenOfRun } from '../../contract/run-states.ts'
+import { readPage } from './pages.ts'
+import { orNull, type Row, textsColumn, tokenOfRow } from '../sql-rows.ts'
+
+/** A token, or the run whose end it stands for, as a function answers it. */
+interface TokenAnswer {
+  readonly token?: Row
+  readonly run?: RunAnswer
+  readonly settledNow?: boolean
+  readonly won?: boolean
+  readonly ready?: ReadyAnswer
+  readonly outcome?: TokenAwaited['outcome']
+}
+
+interface ListAnswer {
+  readonly settled: readonly (readonly [token: Row, ready: ReadyAnswer])[]
+  readonly records: readonly Row[]
+}
+
+type InsertAnswer =
+  'stale' | 'taken' | readonly [isCached: 0 | 1, token?: Row, settledNow?: boolean, ready?: ReadyAnswer]
+
+const INSERT: CallKind = { name: 'insert_tokens', isRepeatable: true }
+const GET: CallKind = {
+  name: 'get_tokens',
+  isRepeatable: true,
+  lockOf: (request: { readonly id: string }) => request.id,
+}
+const AWAIT: CallKind = {
+  name: 'await_tokens',
+  isRepeatable: true,
+  lockOf: (request: { readonly token_id: string }) => request.token_id,
+}
+const SETTLE: CallKind = {
+  name: 'settle_tokens',
+  isRepeatable: true,
+  lockOf: (request: { readonly id: string }) => request.id,
+}
+const RELEASE: CallKind = { name: 'release_waits', isRepeatable: true }
+const LIST: CallKind = { name: 'list_tokens', isSingle: true }
+
+/** Waits of one run are registered by one process only: a count in this one is their order. */
+let places = 0
+
+/** The tokens of a Postgres storage. */
+export function postgresTokens(session: PostgresSession): TokenStore {
+  return {
+    insert: (request) => insertToken(session, request),
+    get: (id, now) => readToken(session, id, now),
+    list: (filter, page, now) => listTokens(session, filter, { ...page, now }),
+    await: (request) => awaitToken(session, request),
+    settle: (request) =>
+      inTransaction(session, request.transaction, (joined) => settleToken(joined, request)),
+    async release(waits) {
+      const request = waits.map((wait) => ({ run_id: wait.runId, token_id: wait.tokenId, owner: wait.owner }))
+      if (request.length > 0) await session.ask(RELEASE, request, waits[0]?.runId)
+    },
+  }
+}
+
+async function insertToken(session: PostgresSession, request: TokenInsert): Promise<TokenInserted | 'stale'> {
+  const { record, now, by } = request
+  const columns = { token: tokenColumns(record), by_owner: by, now, bucket: keyBucket(record.key) }
+  const answer = (await session.ask(
+    INSERT,
+    { ...columns, ...fenceColumns(request) },
+    request.fence?.runId,
+  )) as InsertAnswer
+  if (answer === 'stale') return 'stale'
+  if (answer === 'taken')
+    throw new Error(`Cannot insert token "${record.id}": there is one of this id already`)
+  const [isCached, stored, settledNow = false, ready = null] = answer
+  if (stored === undefined) return { record, isCached: isCached === 1 }
+  tellSettled(session, { token: stored, settledNow, ready }, undefined)
+  return { record: tokenOfRow(stored), isCached: isCached === 1, settledNow }
+}
+
+async function readToken(session: PostgresSession, id: string, now: number): Promise<TokenRead | undefined> {
+  const answer = (await session.ask(GET, { id, now, call: session.newCall() }, id)) as TokenAnswer | undefined
+  if (answer === undefined) return undefined
+  const record = tokenOf(answer)
+  tellSettled(session, answer, undefined)
+  return { record, settledNow: answer.settledNow === true }
+}
+
+async function awaitToken(session: PostgresSession, request: TokenAwait): Promise<TokenAwaited> {
+  const { tokenId, runId, epoch, by, now } = request
+  places += 1
+  const columns = {
+    token_id: tokenId,
+    run_id: runId,
+    epoch,
+    by_owner: by,
+    now,
+    place: places,
+    call: session.newCall(),
+  }
+  const answer = (await session.ask(AWAIT, columns, runId)) as TokenAnswer
+  const { outcome = 'unknown', settledNow = false } = answer
+  if (outcome === 'unknown' || outcome === 'stale') return { outcome }
+  const token = tokenOf(answer)
+  if (outcome === 'registered') return { outcome, token }
+  tellSettled(session, answer, undefined)
+  return { outcome, token, settledNow }
+}
+
+async function settleToken(
+  session: PostgresSession,
+  request: TokenSettle,
+): Promise<TokenSettled | 'stale' | undefined> {
+  const { id, outputJson, by, now } = request
+  const call = session.newCall()
+  const columns = { id, output: orNull(outputJson), by_owner: by, now, call, ...fenceColumns(request) }
+  const answer = (await session.ask(SETTLE, columns, request.fence?.runId ?? id)) as
+    TokenAnswer | 'stale' | undefined
+  if (answer === 'stale' || answer === undefined) return answer
+  const ready = tellSettled(session, answer, by)
+  const { won = false, settledNow = false } = answer
+  return { record: tokenOf(answer), won, settledNow, ready }
+}
+
+async function listTokens(
+  session: PostgresSession,
+  { kind, status, tags, key, from, to }: TokenFilter,
+  { now, ...page }: PageRequest & { readonly now: number },
+): Promise<TokenPage> {
+  const filter = {
+    kind,
+    statuses: status,
+    tags,
+    key_scope: key?.scope,
+    key_value: key?.value,
+    from_at: from,
+    to_at: to,
+    now,
+  }
+  const settled: TokenRecord[] = []
+  const { rows, ...cursors } = await readPage<TokenRecord>(page, async (range) => {
+    const answer = (await session.ask(LIST, { ...filter, ...range })) as ListAnswer
+    for (const [token, ready] of answer.settled) {
+      tellSettled(session, { token, ready, settledNow: true }, undefined)
+      settled.push(tokenOfRow(token))
+    }
+    return answer.records.map(tokenOfRow)
+  })
+  return { records: rows, ...cursors, settled }
+}
+
+/** A deadline that was met is nobody's doing, so that everybody is told. */
+function tellSettled(
+  { news }: PostgresSession,
+  { token, settledNow, ready }: TokenAnswer,
+  by: string | undefined,
+): TokenSettled['ready'] {
+  if (settledNow !== true || token === undefined) return []
+  const tokenId = token['id'] as string
+  news.token(tokenId, by)
+  return readyWaits(news, ready, { tokenId, by })
+}
+
+function tokenOf({ token, run }: TokenAnswer): TokenRecord {
+  if (token !== undefined) return tokenOfRow(token)
+  if (run === undefined) throw new Error('Cannot read a token: Postgres answered neither it nor a run')
+  return tokenOfRun(runOf(run))
+}
+
+function tokenColumns(record: TokenRecord): object {
+  return {
+    id: record.id,
+    kind: record.kind,
+    status: record.status,
+    output: orNull(record.outputJson),
+    timeout_at: orNull(record.timeoutAt),
+    tags: textsColumn(record.tags),
+    tag_list: record.tags.length === 0 ? null : record.tags,
+    key_scope: orNull(record.key?.scope),
+    key_value: orNull(record.key?.value),
+    key_expires_at: orNull(record.key?.expiresAt),
+    run_id: orNull(record.runId),
+    created_at: record.createdAt,
+    completed_at: orNull(record.completedAt),
+  }
+}

@@ -1,0 +1,136 @@
+import type { RunClaim } from '../../contract/storage.ts'
+import type { Row } from '../sql-rows.ts'
+import type { SqliteSession } from './session.ts'
+
+/** A run that could be claimed. */
+interface Candidate {
+  readonly id: string
+  readonly seq: number
+  readonly taskId: string
+  readonly line: number
+  readonly lineAt: number
+  readonly lane: string
+  readonly queue: string
+  /** It needs no slot: it holds one still, or has only to be finished. */
+  readonly isUnbound: boolean
+  /** It is to be called as it was planned, neither interrupted nor resumed. */
+  readonly isPlanned: boolean
+}
+
+/** The candidates of one task that were read and not looked at yet. */
+interface TaskLine {
+  readonly taskId: string
+  candidates: Candidate[]
+  /** The last that was read, while there may be more. */
+  last: Candidate | undefined
+  hasMore: boolean
+}
+
+const QUEUED = 1
+const MOST_READ = 200
+
+/** The runs that a claim may take, one after the other: what goes on before what starts, the oldest first. */
+export class ClaimLine {
+  readonly #session: SqliteSession
+  readonly #claim: RunClaim
+  #tasks: TaskLine[] = []
+  /** Slots taken, and reserved by parked runs, by lane. */
+  readonly #lanes = new Map<string, { taken: number; readonly reserved: number }>()
+  /** Lanes that are full for one of the two lines, as `line lane`: nobody walks over runs that cannot start. */
+  readonly #full = new Set<string>()
+
+  constructor(session: SqliteSession, claim: RunClaim) {
+    this.#session = session
+    this.#claim = claim
+    this.begin()
+  }
+
+  /** Looks at everything anew: a slot may have been given back. */
+  begin(): void {
+    this.#lanes.clear()
+    this.#full.clear()
+    const taskIds = [...new Set(this.#claim.taskIds)]
+    this.#tasks = taskIds.map((taskId) => ({ taskId, candidates: [], last: undefined, hasMore: true }))
+  }
+
+  /** The next one, which takes its slot with it; `wanted` says how many more will be asked for at most. */
+  next(wanted: number): Candidate | undefined {
+    for (;;) {
+      let best: TaskLine | undefined
+      for (const task of this.#tasks) {
+        if (task.candidates.length === 0 && task.hasMore) this.#read(task, Math.min(wanted, MOST_READ))
+        if (task.candidates.length > 0 && (best === undefined || isBefore(task, best))) best = task
+      }
+      const next = best?.candidates.shift()
+      if (next === undefined) return undefined
+      if (this.#takesSlot(next)) return next
+    }
+  }
+
+  #takesSlot(next: Candidate): boolean {
+    const limit = this.#claim.queueLimits.get(next.queue)
+    if (next.isUnbound || limit === undefined) return true
+    const lane = this.#laneOf(next)
+    if (lane.taken + (next.line === QUEUED ? lane.reserved : 0) < limit) {
+      lane.taken += 1
+      return true
+    }
+    this.#full.add(`${next.line} ${next.lane}`)
+    return false
+  }
+
+  #laneOf({ lane }: Candidate): { taken: number; readonly reserved: number } {
+    const known = this.#lanes.get(lane)
+    if (known !== undefined) return known
+    const count = (column: 'slot' | 'reserved'): number =>
+      Number(
+        this.#session.database.value(
+          `SELECT count(*) AS value FROM runs WHERE ${column} = 1 AND lane = ?`,
+          lane,
+        ),
+      )
+    const counted = { taken: count('slot'), reserved: count('reserved') }
+    this.#lanes.set(lane, counted)
+    return counted
+  }
+
+  #read(task: TaskLine, count: number): void {
+    const { last } = task
+    const rows = this.#session.database.all(
+      `SELECT id, seq, task_id, line, line_at, lane, queue, slot = 1 OR returned = 1 AS unbound,
+         returned = 0 AND status IN ('QUEUED', 'DELAYED') AS planned FROM runs
+       WHERE task_id = ?1 AND line IS NOT NULL
+         AND (?2 IS NULL OR (line, line_at, seq) > (?2, ?3, ?4))
+         AND (?5 IS NULL OR slot = 1 OR returned = 1 OR (line || ' ' || lane) NOT IN (SELECT value FROM json_each(?5)))
+       ORDER BY line, line_at, seq LIMIT ?6`,
+      task.taskId,
+      last?.line ?? null,
+      last?.lineAt ?? null,
+      last?.seq ?? null,
+      this.#full.size === 0 ? null : JSON.stringify([...this.#full]),
+      count,
+    )
+    task.candidates = rows.map(candidateOf)
+    task.last = task.candidates.at(-1)
+    task.hasMore = rows.length === count
+  }
+}
+
+function isBefore({ candidates: [one] }: TaskLine, { candidates: [other] }: TaskLine): boolean {
+  if (one === undefined || other === undefined) return other === undefined
+  return (one.line - other.line || one.lineAt - other.lineAt || one.seq - other.seq) < 0
+}
+
+function candidateOf(row: Row): Candidate {
+  return {
+    id: row['id'] as string,
+    seq: row['seq'] as number,
+    taskId: row['task_id'] as string,
+    line: row['line'] as number,
+    lineAt: row['line_at'] as number,
+    lane: row['lane'] as string,
+    queue: row['queue'] as string,
+    isUnbound: row['unbound'] === 1,
+    isPlanned: row['planned'] === 1,
+  }
+}

@@ -1,0 +1,96 @@
+import type { RunRecord } from '../../contract/records.ts'
+import type { RunClaim, RunClaimed, RunUpdated } from '../../contract/storage.ts'
+import { endInstead } from '../interruption.ts'
+import { runOfValues } from '../sql-rows.ts'
+import { ClaimLine } from './claim-line.ts'
+import { expireLeases } from './leases.ts'
+import { findRun, finishRun, interruptStreams, STORED_RUN, type StoredRun, storedRun } from './run-rows.ts'
+import type { SqliteSession } from './session.ts'
+import { sweepRuns } from '../sqlite-sweep.ts'
+import { dropWaits } from './waits.ts'
+
+const NOTHING: RunClaimed = { runs: [], ended: [] }
+
+/** `runs.claim`. */
+export function claimRuns(session: SqliteSession, claim: RunClaim): RunClaimed {
+  expireLeases(session, claim)
+  const { database } = session
+  const lease = database.get('SELECT claim FROM owners WHERE owner = ? AND lost = 0', claim.by)
+  const last = Number(lease?.['claim'])
+  if (lease === undefined || claim.number < last) return NOTHING
+  if (claim.number === last) return { runs: handedOut(session, claim), ended: [] }
+
+  database.run('UPDATE owners SET claim = ? WHERE owner = ?', claim.number, claim.by)
+  const over: RunUpdated[] = sweepRuns(session, claim, Infinity)
+  const runs: RunRecord[] = []
+  const line = new ClaimLine(session, claim)
+  while (runs.length < claim.limit) {
+    const next = line.next(claim.limit - runs.length)
+    if (next === undefined) break
+    if (next.isPlanned) runs.push(startRun(session, next, { claim, place: runs.length }))
+    else {
+      const run = findRun(session, next.id)
+      const end = run && endInstead(run.record, claim)
+      if (run !== undefined && end !== undefined) {
+        over.push(finishRun(session, run, { record: end, act: claim }))
+        line.begin()
+      } else runs.push(goOn(session, { id: next.id, run }, { claim, place: runs.length }))
+    }
+  }
+  return { runs, ended: over }
+}
+
+interface Claiming {
+  readonly claim: RunClaim
+  /** The place of the run in the answer. */
+  readonly place: number
+}
+
+/** What the last claim of this owner handed out, as far as nothing has become of it. */
+function handedOut({ database }: SqliteSession, { by, number }: RunClaim): readonly RunRecord[] {
+  const rows = database.allValues(
+    `SELECT ${STORED_RUN} FROM runs WHERE owner = ? AND held = 1 AND claim_number = ? AND status = 'EXECUTING'
+     ORDER BY claim_place`,
+    by,
+    number,
+  )
+  return rows.map(runOfValues)
+}
+
+/** A run that was interrupted, or was parked and has something to go on with. */
+function goOn(
+  session: SqliteSession,
+  { id, run }: { readonly id: string; readonly run: StoredRun | undefined },
+  claiming: Claiming,
+): RunRecord {
+  dropWaits(session, id)
+  if (run !== undefined && run.record.streams.length > 0) interruptStreams(session, id, claiming.claim)
+  return startRun(session, { id, isPlanned: false }, claiming)
+}
+
+function startRun(
+  { database, news }: SqliteSession,
+  { id, isPlanned }: { readonly id: string; readonly isPlanned: boolean },
+  { claim, place }: Claiming,
+): RunRecord {
+  const row = database.values(
+    `UPDATE runs SET interruptions = interruptions + (status = 'EXECUTING' AND owner IS NOT NULL),
+       status = 'EXECUTING', attempt = attempt + 1, policy_attempt = policy_attempt + ?1, owner = ?2, held = 1,
+       reserved = 0, epoch = epoch + 1, slot = 1, wake_at = NULL, started_at = coalesce(started_at, ?3),
+       updated_at = max(updated_at, ?3), line = NULL, line_at = NULL, look_at = NULL,
+       claim_number = ?4, claim_place = ?5
+     WHERE id = ?6 RETURNING ${STORED_RUN}`,
+    Number(isPlanned),
+    claim.by,
+    claim.now,
+    claim.number,
+    place,
+    id,
+  )
+  if (row === undefined) throw new Error(`Cannot claim run "${id}": it is not there`)
+  const { record } = storedRun(row)
+  // A run that is put off keeps the segments of its last attempt, and that one may have left one open.
+  if (record.streams.length > 0 && isPlanned) interruptStreams({ database, news }, id, claim)
+  news.run(id, claim.by)
+  return record
+}

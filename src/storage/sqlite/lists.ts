@@ -1,0 +1,151 @@
+import type { RunRecord, TokenRecord, TokenStatus } from '../../contract/records.ts'
+import type { Page, PageRequest, RunFilter, TokenFilter, TokenPage } from '../../contract/storage.ts'
+import { RUN_STATUSES } from '../../contract/run-states.ts'
+import { type Row, RUN_COLUMNS, runOfValues, tokenOfRow } from '../sql-rows.ts'
+import { type Conditions, readPage, type Strand } from './pages.ts'
+import type { SqliteSession } from './session.ts'
+import { settleIfDue } from './token-rows.ts'
+
+const IN_LIST = 'IN (SELECT value FROM json_each(?))'
+const HAS_TAG = `EXISTS (SELECT 1 FROM json_each(tags) AS tag WHERE tag.value ${IN_LIST})`
+const TOKEN_STATUSES: readonly TokenStatus[] = ['WAITING', 'COMPLETED', 'TIMED_OUT']
+/** From task to task in the index, whatever there is of each. */
+const EVERY_TASK = `WITH RECURSIVE tasks (task_id) AS (
+    SELECT min(task_id) FROM runs
+    UNION ALL
+    SELECT (SELECT min(task_id) FROM runs WHERE task_id > tasks.task_id) FROM tasks WHERE tasks.task_id IS NOT NULL
+  ) SELECT task_id FROM tasks WHERE task_id IS NOT NULL`
+
+const RUN_NAMES = RUN_COLUMNS.split(', ')
+
+export function listRuns(session: SqliteSession, filter: RunFilter, page: PageRequest): Page<RunRecord> {
+  const { status, taskIds, notTaskIds, tags, queues, from, to } = filter
+  const where: Conditions = { texts: [], parameters: [] }
+  addList(where, `status ${IN_LIST}`, status)
+  addList(where, `task_id ${IN_LIST}`, taskIds)
+  addList(where, `task_id NOT ${IN_LIST}`, notTaskIds)
+  addList(where, `queue ${IN_LIST}`, queues)
+  addList(where, HAS_TAG, tags)
+  addBounds(where, { from, to })
+  const { rows, ...cursors } = readPage(session, {
+    table: 'runs',
+    strands: runStrands(session, filter),
+    where,
+    page,
+  })
+  return { records: rows.map(runOfRow), ...cursors }
+}
+
+export function listTokens(
+  session: SqliteSession,
+  filter: TokenFilter,
+  { now, ...page }: PageRequest & { readonly now: number },
+): TokenPage {
+  const { kind, status, tags, key, from, to } = filter
+  // A partial index is only used for what is written out.
+  const where: Conditions =
+    kind === 'MANUAL'
+      ? { texts: [`kind = 'MANUAL'`], parameters: [] }
+      : { texts: ['kind = ?'], parameters: [kind] }
+  addList(where, HAS_TAG, tags)
+  if (key !== undefined) {
+    where.texts.push('key_scope = ? AND key_value = ?')
+    where.parameters.push(key.scope, key.value)
+  }
+  addBounds(where, { from, to })
+  const settled = settleMatching(session, where, now)
+  addList(where, `status ${IN_LIST}`, status)
+  const strands = tokenStrands(session, filter)
+  const { rows, ...cursors } = readPage(session, { table: 'tokens', strands, where, page })
+  return { records: rows.map(tokenOfRow), ...cursors, settled }
+}
+
+/** By tag, or else by task and status; what is asked for besides is looked at on the way. */
+function runStrands({ database }: SqliteSession, filter: RunFilter): readonly Strand[] {
+  const { tags, status, taskIds, notTaskIds } = filter
+  if (tags !== undefined) {
+    const from = 'run_tags CROSS JOIN runs ON runs.id = run_tags.run'
+    return strandsOf(tags, { from, id: 'run_tags.run', text: 'run_tags.tag = ?' })
+  }
+  if (status === undefined && taskIds === undefined && notTaskIds === undefined) {
+    return [{ from: 'runs', id: 'id' }]
+  }
+  const wanted = taskIds ?? database.all(EVERY_TASK).map((row) => row['task_id'] as string)
+  const tasks = new Set(wanted.filter((taskId) => notTaskIds?.includes(taskId) !== true))
+  const statuses = new Set(status ?? RUN_STATUSES)
+  const strand = { from: 'runs INDEXED BY runs_by_task', id: 'id', text: 'task_id = ? AND status = ?' }
+  return [...tasks].flatMap((taskId) => [...statuses].map((one) => ({ ...strand, values: [taskId, one] })))
+}
+
+/** Tokens of runs, which nobody lists, have an index by id and by key only. */
+function tokenStrands(session: SqliteSession, filter: TokenFilter): readonly Strand[] {
+  const { kind, key, tags, status = TOKEN_STATUSES } = filter
+  if (key !== undefined) {
+    const isListed = kind === 'MANUAL' && !isOwnKey(session, key)
+    const strand = { from: `tokens INDEXED BY ${isListed ? 'tokens_of_key' : 'tokens_by_key'}`, id: 'id' }
+    return [isListed ? { ...strand, text: 'key_scope IS NOT run_id' } : strand]
+  }
+  if (tags !== undefined) {
+    const from = 'token_tags CROSS JOIN tokens ON tokens.id = token_tags.token'
+    return strandsOf(tags, { from, id: 'token_tags.token', text: 'token_tags.tag = ?' })
+  }
+  if (kind !== 'MANUAL') return [{ from: 'tokens', id: 'id' }]
+  return strandsOf(status, { from: 'tokens INDEXED BY tokens_by_status', id: 'id', text: 'status = ?' })
+}
+
+/** Whether a key is of the run that its scope names: of these there are few tokens, and they are in no order. */
+function isOwnKey({ database }: SqliteSession, { scope, value }: NonNullable<TokenFilter['key']>): boolean {
+  const isOwn = database.value(
+    `SELECT key_scope IS run_id AS value FROM tokens WHERE key_scope = ? AND key_value = ?
+     ORDER BY seq DESC LIMIT 1`,
+    scope,
+    value,
+  )
+  return isOwn === 1
+}
+
+function strandsOf(values: readonly string[], strand: Strand): readonly Strand[] {
+  return [...new Set(values)].map((value) => ({ ...strand, values: [value] }))
+}
+
+/** What is past its deadline is settled before anybody sees it, or does not see it any more. */
+function settleMatching(
+  session: SqliteSession,
+  { texts, parameters }: Conditions,
+  now: number,
+): readonly TokenRecord[] {
+  const rows = session.database.all(
+    `SELECT * FROM tokens INDEXED BY tokens_due WHERE due_at <= ? AND ${texts.join(' AND ')} ORDER BY due_at, seq`,
+    now,
+    ...parameters,
+  )
+  return rows.flatMap((row) => settleIfDue(session, tokenOfRow(row), { now })?.record ?? [])
+}
+
+function addList(
+  { texts, parameters }: Conditions,
+  condition: string,
+  values: readonly string[] | undefined,
+): void {
+  if (values === undefined) return
+  texts.push(condition)
+  parameters.push(JSON.stringify(values))
+}
+
+function addBounds(
+  { texts, parameters }: Conditions,
+  { from, to }: { readonly from: number | undefined; readonly to: number | undefined },
+): void {
+  if (from !== undefined && from > -Infinity) {
+    texts.push('created_at >= ?')
+    parameters.push(from)
+  }
+  if (to !== undefined && to < Infinity) {
+    texts.push('created_at <= ?')
+    parameters.push(to)
+  }
+}
+
+function runOfRow(row: Row): RunRecord {
+  return runOfValues(RUN_NAMES.map((name) => row[name] ?? null))
+}

@@ -1,0 +1,49 @@
+import { requireName, requireObject, requireOptions, requireWhole, show } from '../../primitives/require.ts'
+import type { SqliteHandle } from './handle.ts'
+
+/** How a SQLite file is opened. */
+export interface SqliteOptions {
+  /** Of the database file; it is made when it is not there. */
+  readonly path: string
+  /**
+   * What an acknowledged write survives: `normal` (default) the death of the process, `full` a power failure too, at
+   * four to ten times the price.
+   */
+  readonly synchronous?: 'normal' | 'full'
+  /** How often to look whether another process has changed something, while somebody waits here. Default: 5 ms. */
+  readonly pollMs?: number
+}
+
+/** What is to be opened, checked. */
+export interface SqliteSource {
+  readonly path: string | undefined
+  /** The caller's own; it is never closed here. */
+  readonly handle: SqliteHandle | undefined
+  readonly synchronous: 'normal' | 'full'
+  readonly pollMs: number
+}
+
+const POLL_MS = 5
+const NAMES = { path: true, synchronous: true, pollMs: true }
+const METHODS = ['exec', 'prepare', 'close']
+
+/** @throws TypeError or RangeError that says what is wrong with it. */
+export function readSqliteOptions(given: string | SqliteOptions | SqliteHandle): SqliteSource {
+  const defaults = { synchronous: 'normal', pollMs: POLL_MS } as const
+  if (typeof given === 'string') {
+    return { ...defaults, path: requireName(given, 'the path of the SQLite file'), handle: undefined }
+  }
+  requireObject(given, 'the argument of sqliteStorage')
+  if (isHandle(given)) return { ...defaults, path: undefined, handle: given }
+  requireOptions(given, 'the options of sqliteStorage', NAMES)
+  const { path, synchronous = defaults.synchronous, pollMs = POLL_MS } = given
+  if (!['normal', 'full'].includes(synchronous)) {
+    throw new RangeError(`Cannot use synchronous ${show(synchronous)}: it must be "normal" or "full"`)
+  }
+  requireWhole(pollMs, 'pollMs', { from: 1, to: 60_000 })
+  return { path: requireName(path, 'the path of the SQLite file'), handle: undefined, synchronous, pollMs }
+}
+
+function isHandle(given: object): given is SqliteHandle {
+  return METHODS.every((name) => typeof (given as Readonly<Record<string, unknown>>)[name] === 'function')
+}

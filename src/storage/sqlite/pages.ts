@@ -1,0 +1,108 @@
+import type { Page, PageRequest } from '../../contract/storage.ts'
+import type { Row } from '../sql-rows.ts'
+import type { SqlValue } from './handle.ts'
+import type { SqliteSession } from './session.ts'
+
+/** Conditions and the parameters they take, in order. */
+export interface Conditions {
+  readonly texts: string[]
+  readonly parameters: SqlValue[]
+}
+
+/** What an index has for one value, in the order of ids. */
+export interface Strand {
+  /** What follows `FROM`. */
+  readonly from: string
+  /** The column that is the id there. */
+  readonly id: string
+  /** What is the same for all of it, with `?` for `value`. */
+  readonly text?: string
+  readonly values?: readonly SqlValue[]
+}
+
+/** A list: the strands that have all of it between them, and what each of its records must fulfil besides. */
+export interface ListQuery {
+  readonly table: 'runs' | 'tokens'
+  readonly strands: readonly Strand[]
+  readonly where: Conditions
+  readonly page: PageRequest
+}
+
+/** The rows of a page and what leads to its neighbours. */
+export interface RowPage extends Omit<Page<Row>, 'records'> {
+  readonly rows: readonly Row[]
+}
+
+interface Reach {
+  readonly side: '<' | '>'
+  readonly id: string | undefined
+  readonly count: number
+}
+
+/** One page, newest first. */
+export function readPage({ database }: SqliteSession, query: ListQuery): RowPage {
+  const { limit, after, before } = query.page
+  const read = (reach: Reach): readonly Row[] => readStrands(database, query, reach)
+  if (before === undefined) {
+    const found = read({ side: '<', id: after, count: limit + 1 })
+    const rows = found.slice(0, limit)
+    const first = rows[0]
+    const hasNewer =
+      after !== undefined && first !== undefined && read({ side: '>', id: idOf(first), count: 1 }).length > 0
+    return pageOf(rows, { hasOlder: found.length > limit, hasNewer })
+  }
+  const found = read({ side: '>', id: before, count: limit + 1 })
+  const rows = found.slice(0, limit).reverse()
+  const last = rows.at(-1)
+  const hasOlder = last !== undefined && read({ side: '<', id: idOf(last), count: 1 }).length > 0
+  return pageOf(rows, { hasOlder, hasNewer: found.length > limit })
+}
+
+/** The nearest of all strands: of each no more is read than would do if it were the only one. */
+function readStrands(
+  database: SqliteSession['database'],
+  { table, strands, where }: ListQuery,
+  { side, id, count }: Reach,
+): readonly Row[] {
+  const order = side === '<' ? 'DESC' : 'ASC'
+  const found = strands.map((strand) => {
+    const texts = [
+      ...(strand.text === undefined ? [] : [strand.text]),
+      ...where.texts,
+      ...(id === undefined ? [] : [`${strand.id} ${side} ?`]),
+    ]
+    return database.all(
+      `SELECT ${table}.* FROM ${strand.from} ${texts.length === 0 ? '' : `WHERE ${texts.join(' AND ')}`}
+       ORDER BY ${strand.id} ${order} LIMIT ?`,
+      ...(strand.values ?? []),
+      ...where.parameters,
+      ...(id === undefined ? [] : [id]),
+      count,
+    )
+  })
+  return found.length === 1 ? (found[0] ?? []) : merged(found.flat(), side).slice(0, count)
+}
+
+/** In order, each once: a record may be in several strands. */
+function merged(rows: readonly Row[], side: Reach['side']): readonly Row[] {
+  const sign = side === '<' ? -1 : 1
+  const byId = new Map(rows.map((row) => [idOf(row), row]))
+  return [...byId.values()].sort((one, other) => (idOf(one) < idOf(other) ? -sign : sign))
+}
+
+function pageOf(
+  rows: readonly Row[],
+  { hasOlder, hasNewer }: { readonly hasOlder: boolean; readonly hasNewer: boolean },
+): RowPage {
+  const [first] = rows
+  const last = rows.at(-1)
+  return {
+    rows,
+    ...(hasOlder && last && { next: idOf(last) }),
+    ...(hasNewer && first && { previous: idOf(first) }),
+  }
+}
+
+function idOf(row: Row): string {
+  return row['id'] as string
+}

@@ -1,0 +1,137 @@
+import type { PruneRequest } from '../../contract/storage.ts'
+import { textsOf } from '../sql-rows.ts'
+import type { SqliteSession } from './session.ts'
+import { dropTags } from './tags.ts'
+
+/** A finished run or a settled token that may go. */
+interface Ended {
+  readonly id: string
+  readonly at: number
+  readonly isRun: boolean
+}
+
+interface Budget {
+  left: number
+}
+
+/** The rows of chunks that go in one batch are more than records, and cost less. */
+const CHUNK_ROWS = 1_000
+
+const IS_LIVE = `status IN ('QUEUED', 'DELAYED', 'EXECUTING', 'WAITING')`
+
+/** `prune`: drops what ended first, until `limit` records are gone or nothing more may go. */
+export function pruneSqlite(session: SqliteSession, request: PruneRequest): number {
+  const { before, keep, limit } = request
+  forgetOwners(session, before)
+  const surplus = keep === undefined ? 0 : countEnded(session) - keep
+  const budget: Budget = { left: limit }
+  let dropped = 0
+  for (const ended of endedBefore(session, request, surplus > 0)) {
+    if (budget.left <= 0 || (ended.at >= before && dropped >= surplus)) break
+    if (ended.isRun) {
+      dropped += dropRun(session, ended.id, budget)
+    } else if (dropToken(session, ended.id)) {
+      dropped += 1
+      budget.left -= 1
+    }
+  }
+  return limit - budget.left
+}
+
+function countEnded({ database }: SqliteSession): number {
+  return Number(
+    database.value(
+      `SELECT (SELECT count(*) FROM runs WHERE ended_at IS NOT NULL)
+            + (SELECT count(*) FROM tokens WHERE ended_at IS NOT NULL) AS value`,
+    ),
+  )
+}
+
+/** What has ended and nobody may need any more, the earliest end first. */
+function endedBefore(
+  { database }: SqliteSession,
+  request: PruneRequest,
+  isAnyAge: boolean,
+): readonly Ended[] {
+  const { before, limit, now } = request
+  const parameters = [isAnyAge ? Number.MAX_SAFE_INTEGER : before, now, limit] as const
+  const runs = database.all(
+    `SELECT id, ended_at FROM runs AS run WHERE ended_at < ?1
+       AND (key_expires_at IS NULL OR key_expires_at <= ?2)
+       AND NOT EXISTS (SELECT 1 FROM runs WHERE id = run.root_id AND ${IS_LIVE})
+       AND NOT EXISTS (SELECT 1 FROM waits WHERE token_id = 'run:' || run.id)
+     ORDER BY ended_at, seq LIMIT ?3`,
+    ...parameters,
+  )
+  const tokens = database.all(
+    `SELECT id, ended_at FROM tokens AS token WHERE ended_at < ?1
+       AND (key_expires_at IS NULL OR key_expires_at <= ?2)
+       AND NOT EXISTS (SELECT 1 FROM runs AS creator WHERE creator.id = token.run_id
+         AND (${IS_LIVE} OR EXISTS (SELECT 1 FROM runs WHERE id = creator.root_id AND ${IS_LIVE})))
+       AND NOT EXISTS (SELECT 1 FROM waits WHERE token_id = token.id)
+     ORDER BY ended_at, seq LIMIT ?3`,
+    ...parameters,
+  )
+  const ended = [
+    ...runs.map((row) => ({ id: row['id'] as string, at: row['ended_at'] as number, isRun: true })),
+    ...tokens.map((row) => ({ id: row['id'] as string, at: row['ended_at'] as number, isRun: false })),
+  ]
+  return ended.sort((one, other) => one.at - other.at)
+}
+
+/** The run goes last, after as many of its chunks and of its own tokens as the budget allows. */
+function dropRun(session: SqliteSession, id: string, budget: Budget): number {
+  const { database } = session
+  if (!dropChunks(session, id)) {
+    budget.left = 0
+    return 0
+  }
+  const own = database.all(
+    `SELECT id, ended_at FROM tokens WHERE run_id = ? AND kind <> 'MANUAL'
+       AND NOT EXISTS (SELECT 1 FROM waits WHERE token_id = tokens.id) LIMIT ?`,
+    id,
+    budget.left,
+  )
+  let ended = 0
+  for (const row of own) {
+    if (!dropToken(session, row['id'] as string)) continue
+    budget.left -= 1
+    if (row['ended_at'] !== null) ended += 1
+  }
+  if (budget.left <= 0) return ended
+  budget.left -= 1
+  const row = database.get('DELETE FROM runs WHERE id = ? RETURNING tags', id)
+  dropTags(session, 'run_tags', { id, tags: textsOf(row?.['tags']) })
+  return ended + 1
+}
+
+/** Answers whether all are gone. */
+function dropChunks({ database }: SqliteSession, runId: string): boolean {
+  if (database.get('SELECT 1 FROM streams WHERE run_id = ? LIMIT 1', runId) === undefined) return true
+  const gone = database.all(
+    `DELETE FROM chunks WHERE (run_id, key, first) IN
+       (SELECT run_id, key, first FROM chunks WHERE run_id = ? LIMIT ?) RETURNING 1`,
+    runId,
+    CHUNK_ROWS,
+  )
+  if (gone.length === CHUNK_ROWS) return false
+  database.run('DELETE FROM streams WHERE run_id = ?', runId)
+  return true
+}
+
+/** Answers whether it was there. */
+function dropToken(session: SqliteSession, id: string): boolean {
+  const row = session.database.get('DELETE FROM tokens WHERE id = ? RETURNING tags', id)
+  if (row === undefined) return false
+  dropTags(session, 'token_tags', { id, tags: textsOf(row['tags']) })
+  return true
+}
+
+/** Owners that lost their lease long ago and hold nothing any more need not be told. */
+function forgetOwners({ database }: SqliteSession, before: number): void {
+  database.run(
+    `DELETE FROM owners WHERE lost = 1 AND until < ?
+       AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.owner = owners.owner)`,
+    before,
+  )
+}

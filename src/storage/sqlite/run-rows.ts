@@ -1,0 +1,203 @@
+import type { RunRecord, SegmentEnd } from '../../contract/records.ts'
+import type { RunUpdated } from '../../contract/storage.ts'
+import { laneOf, orNull, RUN_COLUMNS, runValues, runOfValues, textsColumn } from '../sql-rows.ts'
+import { endSegment, type StreamRow } from './segments.ts'
+import type { SqlValue } from './handle.ts'
+import type { SqliteSession } from './session.ts'
+import { addTags, dropTags } from './tags.ts'
+import { dropWaits, settleWaits, sleepOf } from './waits.ts'
+import type { Act } from '../memory/wait-book.ts'
+import { isFinal, runTokenId, startBy } from '../../contract/run-states.ts'
+
+/** A run as it is stored: its record and what a storage keeps beside it. */
+export interface StoredRun {
+  readonly seq: number
+  readonly record: RunRecord
+  /** Its owner is alive, as far as anybody has noticed. */
+  readonly isHeld: boolean
+}
+
+/** Where a run stands in line to be claimed, and when it is next to be looked at. */
+interface RunPlace {
+  readonly line: number | null
+  readonly lineAt: number | null
+  readonly lookAt: number | null
+}
+
+const RESUMED = 0
+const QUEUED = 1
+const CONTENT = `output = ?, error = ?, attempt = ?, policy_attempt = ?, interruptions = ?, epoch = ?, tags = ?,
+  metadata = ?, streams = ?, updated_at = ?, started_at = ?, finished_at = ?`
+const PLACE = `status = ?, owner = ?, slot = ?, slot_until = ?, returned = ?, wake_at = ?, held = ?,
+  reserved = reserved AND ?, line = ?, line_at = ?, look_at = ?, ended_at = ?`
+/** Not to touch the columns of a place spares all indexes. */
+const REWRITE = `UPDATE runs SET ${CONTENT} WHERE seq = ?`
+const REPLACE = `UPDATE runs SET ${CONTENT}, ${PLACE} WHERE seq = ?`
+const MOVE = `UPDATE runs SET ${PLACE} WHERE seq = ?`
+const NOWHERE: RunPlace = { line: null, lineAt: null, lookAt: null }
+/** What says where a run stands, and who holds it. */
+const PLACING = ['status', 'slot', 'slotUntil', 'returned', 'wakeAt', 'owner'] as const
+const INTERRUPTED: SegmentEnd = { reason: 'interrupted' }
+
+/** Where a row of `STORED_RUN` has its `seq`; `held` comes after it. */
+const SEQ = RUN_COLUMNS.split(',').length
+
+/** What makes a stored run, as columns. */
+export const STORED_RUN: string = `${RUN_COLUMNS}, seq, held`
+
+/** The run of a row of `STORED_RUN`. */
+export function storedRun(values: readonly SqlValue[]): StoredRun {
+  return { seq: values[SEQ] as number, record: runOfValues(values), isHeld: values[SEQ + 1] === 1 }
+}
+
+export function findRun({ database }: SqliteSession, id: string): StoredRun | undefined {
+  const row = database.values(`SELECT ${STORED_RUN} FROM runs WHERE id = ?`, id)
+  return row && storedRun(row)
+}
+
+export function insertRunRow(session: SqliteSession, record: RunRecord, act: Act): void {
+  const { line, lineAt, lookAt } = placeOf(session, { record, isHeld: false }, act.now)
+  session.database.run(
+    `INSERT INTO runs (${RUN_COLUMNS}, lane, line, line_at, look_at, ended_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...runValues(record),
+    laneOf(record),
+    line,
+    lineAt,
+    lookAt,
+    endOf(record),
+  )
+  addTags(session, 'run_tags', record)
+}
+
+/** Puts `record` in the place of the run's record; where it stands in line follows from it. */
+export function replaceRun(session: SqliteSession, run: StoredRun, change: RunReplacement): RunRecord {
+  const { record, act, isHeld = run.isHeld } = change
+  const { database, news } = session
+  const before = run.record
+  const isMoved = isHeld !== run.isHeld || PLACING.some((field) => before[field] !== record[field])
+  const place = isMoved ? placeColumns(session, { seq: run.seq, record, isHeld }, act.now) : []
+  database.run(isMoved ? REPLACE : REWRITE, ...contentColumns(record), ...place, run.seq)
+  if (before.tags !== record.tags) {
+    dropTags(session, 'run_tags', before)
+    addTags(session, 'run_tags', record)
+  }
+  if (before.slot && !record.slot) news.queue(act.by)
+  news.run(record.id, act.by)
+  return record
+}
+
+export interface RunReplacement {
+  readonly record: RunRecord
+  readonly act: Act
+  /** As before unless given. */
+  readonly isHeld?: boolean
+}
+
+/** Replaces the record by a final one: the run waits for nothing more, and who waits for it goes on. */
+export function finishRun(
+  session: SqliteSession,
+  run: StoredRun,
+  { record, act }: RunReplacement,
+): RunUpdated {
+  dropWaits(session, record.id)
+  if (record.streams.length > 0) interruptStreams(session, record.id, act)
+  replaceRun(session, run, { record, act, isHeld: false })
+  return { record, ready: settleWaits(session, runTokenId(record.id), act) }
+}
+
+/** Ends the segments that are open: whoever wrote them does so no more. */
+export function interruptStreams({ database, news }: SqliteSession, runId: string, act: Act): void {
+  const rows = database.all(
+    'SELECT * FROM streams WHERE run_id = ?',
+    runId,
+  ) as unknown as readonly StreamRow[]
+  for (const row of rows) {
+    const segments = endSegment(row, INTERRUPTED)
+    if (segments === undefined) continue
+    database.run('UPDATE streams SET segments = ? WHERE run_id = ? AND key = ?', segments, runId, row.key)
+    news.stream(runId, row.key, act.by)
+  }
+}
+
+/** Puts a run where its record says. */
+export function moveRun(session: SqliteSession, run: StoredRun, act: Act): void {
+  session.database.run(MOVE, ...placeColumns(session, run, act.now), run.seq)
+}
+
+/** The columns of `CONTENT`. */
+function contentColumns(record: RunRecord): readonly SqlValue[] {
+  return [
+    orNull(record.outputJson),
+    orNull(record.errorJson),
+    record.attempt,
+    record.policyAttempt,
+    record.interruptions,
+    record.epoch,
+    textsColumn(record.tags),
+    orNull(record.metadataJson),
+    textsColumn(record.streams),
+    record.updatedAt,
+    orNull(record.startedAt),
+    orNull(record.finishedAt),
+  ]
+}
+
+/** The columns of `PLACE`. */
+function placeColumns(session: SqliteSession, run: StoredRun, now: number): readonly SqlValue[] {
+  const { record, isHeld } = run
+  const { line, lineAt, lookAt } = placeOf(session, run, now)
+  return [
+    record.status,
+    orNull(record.owner),
+    Number(record.slot),
+    orNull(record.slotUntil),
+    Number(record.returned),
+    orNull(record.wakeAt),
+    Number(isHeld),
+    Number(record.status === 'WAITING'),
+    line,
+    lineAt,
+    lookAt,
+    endOf(record),
+  ]
+}
+
+function placeOf(
+  session: SqliteSession,
+  { record, isHeld }: Pick<StoredRun, 'record' | 'isHeld'>,
+  now: number,
+): RunPlace {
+  switch (record.status) {
+    case 'QUEUED':
+      return { line: QUEUED, lineAt: record.createdAt, lookAt: startBy(record) ?? null }
+    case 'DELAYED':
+      return placeOfDelayed(record, now)
+    case 'EXECUTING':
+      return isHeld ? NOWHERE : { line: RESUMED, lineAt: record.createdAt, lookAt: null }
+    case 'WAITING':
+      return isHeld ? NOWHERE : placeOfOrphan(session, record, now)
+    default:
+      return record.slot ? { ...NOWHERE, lookAt: orNull(record.slotUntil) } : NOWHERE
+  }
+}
+
+function placeOfDelayed(record: RunRecord, now: number): RunPlace {
+  const wakeAt = record.wakeAt ?? record.createdAt
+  const expiresAt = startBy(record)
+  if (wakeAt <= now) return { line: QUEUED, lineAt: wakeAt, lookAt: expiresAt ?? null }
+  return { ...NOWHERE, lookAt: Math.min(wakeAt, expiresAt ?? Infinity) }
+}
+
+/** A parked run without an owner sleeps until one of its waits is settled or due. */
+function placeOfOrphan(session: SqliteSession, record: RunRecord, now: number): RunPlace {
+  const { isOver, dueAt = Infinity } = sleepOf(session, record.id)
+  if (record.returned || isOver || dueAt <= now)
+    return { line: RESUMED, lineAt: record.createdAt, lookAt: null }
+  return dueAt === Infinity ? NOWHERE : { ...NOWHERE, lookAt: dueAt }
+}
+
+/** When it ended, once it holds nothing any more. */
+function endOf({ status, slot, finishedAt }: RunRecord): number | null {
+  return isFinal(status) && !slot ? (finishedAt ?? 0) : null
+}

@@ -1,0 +1,169 @@
+import type { RunRecord, TokenRecord } from '../../contract/records.ts'
+import type {
+  Inserted,
+  RunFence,
+  RunInsert,
+  RunResumed,
+  RunStore,
+  RunUpdate,
+  RunUpdated,
+} from '../../contract/storage.ts'
+import { changedDraft, finalDraft } from '../run-draft.ts'
+import { laneOf, runOfValues } from '../sql-rows.ts'
+import { claimRuns } from './claims.ts'
+import { isTaken } from './errors.ts'
+import { listRuns } from './lists.ts'
+import { finishAtOnce } from '../sqlite-finish.ts'
+import {
+  findRun,
+  finishRun,
+  insertRunRow,
+  moveRun,
+  replaceRun,
+  STORED_RUN,
+  storedRun,
+  type StoredRun,
+} from './run-rows.ts'
+import { type Perform, RefusedCall, type SqliteSession } from './session.ts'
+import { findSource } from './tokens.ts'
+import { dropWaits, isStale } from './waits.ts'
+import { isAttempted, isFinal } from '../../contract/run-states.ts'
+
+type Resume = RunFence & { readonly queueLimit?: number | undefined }
+
+/** The runs of a SQLite storage. */
+export function sqliteRuns(perform: Perform): RunStore {
+  return {
+    insert: (request) => perform((session) => insertRun(session, request)),
+    get: (id) => perform((session) => findRun(session, id)?.record, 'read'),
+    list: (filter, page) => perform((session) => listRuns(session, filter, page), 'read'),
+    waits: (id) => perform((session) => openWaits(session, id), 'read'),
+    update: (request) => perform((session) => updateRun(session, request)),
+    claim: (request) => perform((session) => claimRuns(session, request)),
+    park: (request) => perform((session) => parkRun(session, request)),
+    resume: (request) => perform((session) => resumeRun(session, request)),
+  }
+}
+
+function insertRun(session: SqliteSession, request: RunInsert): Inserted<RunRecord> | 'stale' {
+  if (isStale(session, request)) return 'stale'
+  const { record, now } = request
+  const holder = record.key && keyHolder(session, record.key, now)
+  if (holder !== undefined) return { record: holder, isCached: true }
+  try {
+    insertRunRow(session, record, request)
+  } catch (cause) {
+    if (!isTaken(cause)) throw cause
+    throw new RefusedCall(`Cannot insert run "${record.id}": there is one of this id already`, { cause })
+  }
+  session.news.queue(request.by)
+  return { record, isCached: false }
+}
+
+function keyHolder(
+  { database }: SqliteSession,
+  { scope, value }: NonNullable<RunRecord['key']>,
+  now: number,
+): RunRecord | undefined {
+  const row = database.values(
+    `SELECT ${STORED_RUN} FROM runs WHERE key_scope = ? AND key_value = ? ORDER BY seq DESC LIMIT 1`,
+    scope,
+    value,
+  )
+  const holder = row && runOfValues(row)
+  return holder !== undefined && now < (holder.key?.expiresAt ?? Infinity) ? holder : undefined
+}
+
+function openWaits(session: SqliteSession, runId: string): readonly TokenRecord[] {
+  const rows = session.database.all(
+    'SELECT token_id FROM waits WHERE run_id = ? AND ready = 0 ORDER BY place',
+    runId,
+  )
+  const tokens = rows.map((row) => findSource(session, row['token_id'] as string))
+  return tokens.filter((token) => token !== undefined)
+}
+
+function updateRun(session: SqliteSession, request: RunUpdate): RunUpdated | undefined {
+  const { id, expected, change, now } = request
+  const finished = finishAtOnce(session, request)
+  if (finished !== undefined) return finished
+  const run = findRun(session, id)
+  if (run === undefined) return undefined
+  const { record } = run
+  if (!expected.status.includes(record.status)) return undefined
+  if (expected.epoch !== undefined && expected.epoch !== record.epoch) return undefined
+
+  if (isFinal(record.status)) return updateFinal(session, run, request)
+  if (change.status !== undefined && isFinal(change.status)) {
+    return finishRun(session, run, { record: finalDraft(record, change, now), act: request })
+  }
+  const draft = changedDraft(record, change, now)
+  if (isAttempted(draft.status)) {
+    return { record: replaceRun(session, run, { record: draft, act: request }), ready: [] }
+  }
+  // The attempt is over: nobody holds the run, and what it waited for is of no interest to the next one.
+  dropWaits(session, id)
+  const freed = { ...draft, owner: undefined, slot: false, slotUntil: undefined }
+  return { record: replaceRun(session, run, { record: freed, act: request, isHeld: false }), ready: [] }
+}
+
+/** A final status stays as it is. */
+function updateFinal(session: SqliteSession, run: StoredRun, request: RunUpdate): RunUpdated | undefined {
+  const { change, now } = request
+  if (change.status !== undefined && change.status !== run.record.status) return undefined
+  const record = changedDraft(run.record, change, now)
+  return { record: replaceRun(session, run, { record, act: request }), ready: [] }
+}
+
+function parkRun(session: SqliteSession, fence: RunFence): RunRecord | undefined {
+  const { database, news } = session
+  const { id, epoch, by, now } = fence
+  const row = database.values(
+    `UPDATE runs SET status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0, updated_at = max(updated_at, ?)
+     WHERE id = ? AND epoch = ? AND owner = ? AND status = 'EXECUTING' RETURNING ${STORED_RUN}`,
+    now,
+    id,
+    epoch,
+    by,
+  )
+  if (row === undefined) return undefined
+  const parked = storedRun(row)
+  // Its owner is gone, as others see it: what the run waits for must wake it.
+  if (!parked.isHeld) moveRun(session, parked, fence)
+  news.queue(by)
+  news.run(id, by)
+  return parked.record
+}
+
+function resumeRun(
+  session: SqliteSession,
+  { id, epoch, by, now, queueLimit = Infinity }: Resume,
+): RunResumed {
+  const { database, news } = session
+  if (queueLimit !== Infinity) {
+    const run = findRun(session, id)
+    if (run?.record.status !== 'WAITING' || run.record.epoch !== epoch || run.record.owner !== by) {
+      return { outcome: 'stale' }
+    }
+    const taken = database.value(
+      'SELECT count(*) AS value FROM runs WHERE slot = 1 AND lane = ?',
+      laneOf(run.record),
+    )
+    if (Number(taken) >= queueLimit) {
+      if (run.isHeld) database.run('UPDATE runs SET reserved = 1 WHERE seq = ?', run.seq)
+      return { outcome: 'full' }
+    }
+  }
+  const row = database.values(
+    `UPDATE runs SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = max(updated_at, ?),
+       line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN created_at END, look_at = NULL
+     WHERE id = ? AND epoch = ? AND owner = ? AND status = 'WAITING' RETURNING ${STORED_RUN}`,
+    now,
+    id,
+    epoch,
+    by,
+  )
+  if (row === undefined) return { outcome: 'stale' }
+  news.run(id, by)
+  return { outcome: 'resumed', record: runOfValues(row) }
+}

@@ -1,0 +1,159 @@
+import type { SqliteDatabase } from './database.ts'
+
+/** Says that a file is a database of ours: `wpnt`. */
+const APPLICATION_ID = 0x77706e74
+
+/**
+ * The steps from an empty file to the schema of this version, in order. A step that was released is never changed: what
+ * is to be different is a new step.
+ *
+ * Instants are numbers; what is absent is NULL. `runs.line`, `line_at` and `look_at` follow from the rest of the run:
+ * where it stands in line to be claimed (0 goes on, 1 starts) and when it is next to be looked at. `held`: its owner is
+ * alive, as far as anybody has noticed.
+ */
+const STEPS: readonly string[] = [
+  `
+  CREATE TABLE runs (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    task_id TEXT NOT NULL,
+    status TEXT NOT NULL,
+    payload TEXT, output TEXT, error TEXT,
+    attempt INTEGER NOT NULL, policy_attempt INTEGER NOT NULL, interruptions INTEGER NOT NULL,
+    owner TEXT, epoch INTEGER NOT NULL,
+    slot INTEGER NOT NULL, slot_until NUMERIC, returned INTEGER NOT NULL,
+    wake_at NUMERIC, expires_at NUMERIC,
+    parent_id TEXT, root_id TEXT NOT NULL,
+    tags TEXT, metadata TEXT, streams TEXT,
+    queue TEXT NOT NULL, concurrency_key TEXT, options TEXT,
+    key_scope TEXT, key_value TEXT, key_expires_at NUMERIC,
+    created_at NUMERIC NOT NULL, updated_at NUMERIC NOT NULL, started_at NUMERIC, finished_at NUMERIC,
+    lane TEXT NOT NULL, held INTEGER NOT NULL DEFAULT 0, reserved INTEGER NOT NULL DEFAULT 0,
+    line INTEGER, line_at NUMERIC, look_at NUMERIC, ended_at NUMERIC,
+    claim_number INTEGER, claim_place INTEGER
+  );
+  CREATE INDEX runs_in_line ON runs (task_id, line, line_at) WHERE line IS NOT NULL;
+  CREATE INDEX runs_to_look_at ON runs (look_at) WHERE look_at IS NOT NULL;
+  CREATE INDEX runs_by_owner ON runs (owner) WHERE owner IS NOT NULL;
+  CREATE INDEX runs_with_slot ON runs (lane) WHERE slot = 1;
+  CREATE INDEX runs_reserved ON runs (lane) WHERE reserved = 1;
+  CREATE INDEX runs_by_key ON runs (key_scope, key_value) WHERE key_scope IS NOT NULL;
+  CREATE INDEX runs_ended ON runs (ended_at) WHERE ended_at IS NOT NULL;
+
+  CREATE TABLE tokens (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    status TEXT NOT NULL,
+    output TEXT, timeout_at NUMERIC, tags TEXT,
+    key_scope TEXT, key_value TEXT, key_expires_at NUMERIC,
+    run_id TEXT,
+    created_at NUMERIC NOT NULL, completed_at NUMERIC,
+    due_at NUMERIC, ended_at NUMERIC
+  );
+  CREATE INDEX tokens_due ON tokens (due_at) WHERE due_at IS NOT NULL;
+  CREATE INDEX tokens_by_key ON tokens (key_scope, key_value) WHERE key_scope IS NOT NULL;
+  CREATE INDEX tokens_of_run ON tokens (run_id) WHERE kind <> 'MANUAL' AND run_id IS NOT NULL;
+  CREATE INDEX tokens_manual ON tokens (id) WHERE kind = 'MANUAL';
+  CREATE INDEX tokens_ended ON tokens (ended_at) WHERE ended_at IS NOT NULL;
+
+  CREATE TABLE token_tags (
+    tag TEXT NOT NULL, token TEXT NOT NULL,
+    PRIMARY KEY (tag, token)
+  ) WITHOUT ROWID;
+  CREATE INDEX tags_of_token ON token_tags (token);
+
+  CREATE TABLE waits (
+    run_id TEXT NOT NULL, token_id TEXT NOT NULL,
+    owner TEXT NOT NULL, ready INTEGER NOT NULL DEFAULT 0, place INTEGER NOT NULL,
+    PRIMARY KEY (run_id, token_id)
+  ) WITHOUT ROWID;
+  CREATE INDEX waits_of_token ON waits (token_id);
+  CREATE INDEX waits_ready ON waits (owner) WHERE ready = 1;
+
+  CREATE TABLE streams (
+    run_id TEXT NOT NULL, key TEXT NOT NULL,
+    next INTEGER NOT NULL, segments TEXT NOT NULL,
+    PRIMARY KEY (run_id, key)
+  ) WITHOUT ROWID;
+  CREATE TABLE chunks (
+    run_id TEXT NOT NULL, key TEXT NOT NULL, first INTEGER NOT NULL,
+    count INTEGER NOT NULL, texts TEXT NOT NULL,
+    PRIMARY KEY (run_id, key, first)
+  ) WITHOUT ROWID;
+
+  CREATE TABLE owners (
+    owner TEXT PRIMARY KEY,
+    until NUMERIC, lost INTEGER NOT NULL DEFAULT 0,
+    claim INTEGER NOT NULL DEFAULT 0, process TEXT
+  ) WITHOUT ROWID;
+  CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE changes (count INTEGER NOT NULL);
+  INSERT INTO changes VALUES (0);
+  `,
+  // Lists: each filter has an index in the order of its pages. A key of a run's own is not listed by anybody but its run.
+  `
+  CREATE INDEX runs_by_task ON runs (task_id, status, id);
+  CREATE TABLE run_tags (
+    tag TEXT NOT NULL, run TEXT NOT NULL,
+    PRIMARY KEY (tag, run)
+  ) WITHOUT ROWID;
+  INSERT INTO run_tags (tag, run) SELECT DISTINCT tag.value, runs.id FROM runs, json_each(runs.tags) AS tag;
+
+  DROP INDEX tokens_manual;
+  CREATE INDEX tokens_by_status ON tokens (status, id) WHERE kind = 'MANUAL';
+  CREATE INDEX tokens_of_key ON tokens (key_scope, key_value, id) WHERE kind = 'MANUAL' AND key_scope IS NOT run_id;
+  DROP INDEX tags_of_token;
+  `,
+]
+
+/** The version of the schema that this code reads and writes: how many steps have led to it. */
+export const SCHEMA_VERSION: number = STEPS.length
+
+/**
+ * Brings a database to the schema of this version: one transaction a step, each of which looks anew under the lock what
+ * is to be done, so that several processes may start at once.
+ *
+ * @throws Error, and changes nothing, when the file is of a newer version or of somebody else.
+ */
+export function migrate(database: SqliteDatabase, steps: readonly string[] = STEPS): void {
+  const version = (): number => versionOf(database, steps.length)
+  while (within(database, 'BEGIN', version) < steps.length) {
+    within(database, 'BEGIN IMMEDIATE', () => {
+      const done = version()
+      const step = steps[done]
+      if (step === undefined) return
+      database.exec(step)
+      database.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
+      database.exec(`PRAGMA user_version = ${done + 1}`)
+    })
+  }
+}
+
+/** In one transaction: what is read there is of one instant. */
+function within<Result>(database: SqliteDatabase, begin: string, act: () => Result): Result {
+  database.exec(begin)
+  try {
+    const result = act()
+    database.exec('COMMIT')
+    return result
+  } catch (error) {
+    database.exec('ROLLBACK')
+    throw error
+  }
+}
+
+/** How many steps have been done. */
+function versionOf(database: SqliteDatabase, known: number): number {
+  const applicationId = database.get('PRAGMA application_id')?.['application_id']
+  const version = Number(database.get('PRAGMA user_version')?.['user_version'])
+  if (applicationId !== APPLICATION_ID) {
+    const tables = Number(database.value('SELECT count(*) AS value FROM sqlite_master'))
+    if (applicationId === 0 && version === 0 && tables === 0) return 0
+    throw new Error('it is a database of another program')
+  }
+  if (version <= known) return version
+  throw new Error(
+    `its schema is version ${version}, and this version of waitpoint knows ${known}: install a newer one`,
+  )
+}

@@ -1,0 +1,19 @@
+import type { SqliteDatabase } from './database.ts'
+import type { SqliteNews } from './news.ts'
+
+/** What one method works on, inside a transaction. */
+export interface SqliteSession {
+  readonly database: SqliteDatabase
+  readonly news: SqliteNews
+}
+
+/** Runs a method in the transaction of this turn; resolves once that is committed. */
+export type Perform = <Answer>(method: (session: SqliteSession) => Answer, kind?: 'read') => Promise<Answer>
+
+/** A call that is wrong and was found so before it changed anything: the others of its turn go on. */
+export class RefusedCall extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'Error'
+  }
+}

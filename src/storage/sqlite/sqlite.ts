@@ -1,0 +1,79 @@
+import type { SettingStore, Storage } from '../../contract/storage.ts'
+import { sqliteChunks } from './chunks.ts'
+import { SqliteConnection } from './connection.ts'
+import type { SqliteHandle } from './handle.ts'
+import { endLease } from './leases.ts'
+import { readSqliteOptions, type SqliteOptions, type SqliteSource } from './options.ts'
+import { pruneSqlite } from './prune.ts'
+import { sqliteRuns } from './runs.ts'
+import type { Perform } from './session.ts'
+import { tickSqlite } from './tick.ts'
+import { sqliteTokens } from './tokens.ts'
+import { SqliteTurns } from './turns.ts'
+
+/** What has ended is kept for 30 days. */
+const RETENTION = { maxAgeMs: 30 * 86_400_000 }
+
+/**
+ * A storage in a SQLite file: what was acknowledged is there after a restart, and any number of processes of one host
+ * may use the file at once. All calls of one turn are one transaction.
+ *
+ * Given a path it opens the file with the first engine, by the first there is of `node:sqlite` (Node 22.13 and later),
+ * `better-sqlite3` and `libsql`, and closes it with the last. Given an open database of one of these, it uses that and
+ * leaves it open. Nothing is loaded or opened before an engine needs it.
+ *
+ * @example
+ * ```ts
+ * const engine = createEngine({ tasks: [review], storage: sqliteStorage('app.db') })
+ * ```
+ *
+ * @throws TypeError or RangeError for options that cannot be used.
+ */
+export function sqliteStorage(given: string | SqliteOptions | SqliteHandle): Storage {
+  const connection = connectionTo(readSqliteOptions(given))
+  const turns = new SqliteTurns(connection.name, connection.session)
+  const perform: Perform = (method, kind) => turns.call(method, kind === 'read')
+  return {
+    runs: sqliteRuns(perform),
+    tokens: sqliteTokens(perform),
+    chunks: sqliteChunks(perform),
+    settings: sqliteSettings(perform),
+    retention: RETENTION,
+    open: () => connection.open(),
+    tick: (request) => perform((session) => tickSqlite(session, request)),
+    subscribe(owner, listener) {
+      const unsubscribe = connection.news.subscribe(owner, listener)
+      connection.probe()
+      return unsubscribe
+    },
+    async leave({ owner, now }) {
+      await perform((session) => endLease(session, { by: owner, now }))
+      connection.leave()
+    },
+    prune: (request) => perform((session) => pruneSqlite(session, request)),
+  }
+}
+
+/** Who is given the same open database uses it together. */
+const shared = new WeakMap<SqliteHandle, SqliteConnection>()
+
+function connectionTo(source: SqliteSource): SqliteConnection {
+  const { handle } = source
+  const known = handle && shared.get(handle)
+  if (known !== undefined) return known
+  const connection = new SqliteConnection(source)
+  if (handle !== undefined) shared.set(handle, connection)
+  return connection
+}
+
+function sqliteSettings(perform: Perform): SettingStore {
+  return {
+    getOrInsert: (name, candidate) =>
+      perform(({ database }) => {
+        const stored = database.value('SELECT value FROM settings WHERE name = ?', name)
+        if (stored !== undefined) return String(stored)
+        database.run('INSERT INTO settings (name, value) VALUES (?, ?)', name, candidate)
+        return candidate
+      }),
+  }
+}

@@ -1,0 +1,48 @@
+import type { WaitRecord } from '../../contract/records.ts'
+import type { NextDue, TickRequest, TickResult } from '../../contract/storage.ts'
+import { expireLeases, nextLease, renewLease } from './leases.ts'
+import type { SqliteSession } from './session.ts'
+import { sweepRuns } from '../sqlite-sweep.ts'
+import { settleDue } from './token-rows.ts'
+
+/** `tick`. */
+export function tickSqlite(session: SqliteSession, request: TickRequest): TickResult {
+  const { owner, leaseUntil, endless = false, now, limit } = request
+  const act = { by: owner, now }
+  expireLeases(session, act)
+  // What others have done here is found by a tick that knows of others.
+  const isStirred = session.news.takeStirred(owner)
+  const until = renewLease(session, { owner, leaseUntil, endless: endless && !isStirred })
+  if (until === false) return { alive: false, ready: [], settled: [], expired: [], claimable: false }
+
+  const settled = settleDue(session, act, limit)
+  const expired = sweepRuns(session, act, limit - settled.length)
+  return {
+    alive: true,
+    ready: readyWaits(session, owner),
+    settled,
+    expired,
+    claimable: session.database.get('SELECT 1 FROM runs WHERE line IS NOT NULL LIMIT 1') !== undefined,
+    nextDue: nextDue(session),
+    nextLease: nextLease(session, owner),
+    leaseUntil: until,
+  }
+}
+
+function readyWaits({ database }: SqliteSession, owner: string): readonly WaitRecord[] {
+  const rows = database.all(
+    `SELECT token_id, run_id FROM waits WHERE owner = ? AND ready = 1
+       AND EXISTS (SELECT 1 FROM runs WHERE id = run_id AND held = 1)`,
+    owner,
+  )
+  return rows.map((row) => ({ tokenId: row['token_id'] as string, runId: row['run_id'] as string, owner }))
+}
+
+function nextDue({ database }: SqliteSession): NextDue | undefined {
+  const token = database.get('SELECT id, due_at FROM tokens WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1')
+  const run = database.get('SELECT id, look_at FROM runs WHERE look_at IS NOT NULL ORDER BY look_at LIMIT 1')
+  const tokenAt = token === undefined ? Infinity : Number(token['due_at'])
+  const runAt = run === undefined ? Infinity : Number(run['look_at'])
+  if (run !== undefined && runAt < tokenAt) return { at: runAt, what: `run ${run['id']}` }
+  return token && { at: tokenAt, what: `token ${token['id']}` }
+}

@@ -1,0 +1,89 @@
+import type { TokenRecord, WaitRecord } from '../../contract/records.ts'
+import type { TokenSettle } from '../../contract/storage.ts'
+import { orNull, textsColumn, tokenOfRow } from '../sql-rows.ts'
+import type { SqliteSession } from './session.ts'
+import { addTags } from './tags.ts'
+import { settleWaits } from './waits.ts'
+import type { TokenEnd } from '../memory/token-ledger.ts'
+import type { Act } from '../memory/wait-book.ts'
+
+/** A token that was settled, and the waits that became ready. */
+export interface SettledToken {
+  readonly record: TokenRecord
+  readonly ready: readonly WaitRecord[]
+}
+
+export function insertTokenRow(session: SqliteSession, record: TokenRecord): void {
+  const isWaiting = record.status === 'WAITING'
+  session.database.run(
+    `INSERT INTO tokens (id, kind, status, output, timeout_at, tags, key_scope, key_value, key_expires_at, run_id,
+       created_at, completed_at, due_at, ended_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    record.id,
+    record.kind,
+    record.status,
+    orNull(record.outputJson),
+    orNull(record.timeoutAt),
+    textsColumn(record.tags),
+    orNull(record.key?.scope),
+    orNull(record.key?.value),
+    orNull(record.key?.expiresAt),
+    orNull(record.runId),
+    record.createdAt,
+    orNull(record.completedAt),
+    isWaiting ? orNull(record.timeoutAt) : null,
+    isWaiting ? null : (record.completedAt ?? 0),
+  )
+  addTags(session, 'token_tags', record)
+}
+
+/** Completes a token that is `WAITING` and not past its deadline, in one statement. */
+export function completeInTime(session: SqliteSession, request: TokenSettle): SettledToken | undefined {
+  const { id, outputJson, now } = request
+  const row = session.database.get(
+    `UPDATE tokens SET status = 'COMPLETED', output = ?1, completed_at = ?2, due_at = NULL, ended_at = ?2
+     WHERE id = ?3 AND status = 'WAITING' AND (timeout_at IS NULL OR timeout_at > ?2) RETURNING *`,
+    orNull(outputJson),
+    now,
+    id,
+  )
+  if (row === undefined) return undefined
+  session.news.token(id, request.by)
+  return { record: tokenOfRow(row), ready: settleWaits(session, id, request) }
+}
+
+/** Settles a token that is `WAITING`. */
+function settleToken(
+  session: SqliteSession,
+  token: TokenRecord,
+  { end, act }: { readonly end: TokenEnd; readonly act: Act },
+): SettledToken {
+  session.database.run(
+    'UPDATE tokens SET status = ?1, output = ?2, completed_at = ?3, due_at = NULL, ended_at = ?3 WHERE id = ?4',
+    end.status,
+    end.outputJson ?? null,
+    end.completedAt,
+    token.id,
+  )
+  session.news.token(token.id, act.by)
+  const record = { ...token, status: end.status, outputJson: end.outputJson, completedAt: end.completedAt }
+  return { record, ready: settleWaits(session, token.id, act) }
+}
+
+/** Settles a token that is past its deadline and was not settled yet. */
+export function settleIfDue(session: SqliteSession, token: TokenRecord, act: Act): SettledToken | undefined {
+  const { status, timeoutAt, kind } = token
+  if (status !== 'WAITING' || timeoutAt === undefined || act.now < timeoutAt) return undefined
+  const outcome = kind === 'SLEEP' ? 'COMPLETED' : 'TIMED_OUT'
+  return settleToken(session, token, { end: { status: outcome, completedAt: timeoutAt }, act })
+}
+
+/** Settles up to `limit` tokens that are past their deadlines, the earliest first. */
+export function settleDue(session: SqliteSession, act: Act, limit: number): readonly TokenRecord[] {
+  const rows = session.database.all(
+    'SELECT * FROM tokens WHERE due_at <= ? ORDER BY due_at, seq LIMIT ?',
+    act.now,
+    limit,
+  )
+  return rows.flatMap((row) => settleIfDue(session, tokenOfRow(row), act)?.record ?? [])
+}

@@ -1,0 +1,114 @@
+import type { KeyRecord, TokenRecord } from '../../contract/records.ts'
+import type {
+  TokenAwait,
+  TokenAwaited,
+  TokenInsert,
+  TokenInserted,
+  TokenRead,
+  TokenSettle,
+  TokenSettled,
+  TokenStore,
+} from '../../contract/storage.ts'
+import { tokenOfRow } from '../sql-rows.ts'
+import { isTaken } from './errors.ts'
+import { listTokens } from './lists.ts'
+import { findRun } from './run-rows.ts'
+import { type Perform, RefusedCall, type SqliteSession } from './session.ts'
+import { completeInTime, insertTokenRow, settleIfDue } from './token-rows.ts'
+import { tokenOfRun } from '../../contract/run-states.ts'
+import { isStale, releaseWait } from './waits.ts'
+import { RUN_PREFIX } from '../../contract/run-states.ts'
+
+/** Waits of one run are registered by one process only: a count in this one is their order. */
+let places = 0
+
+/** The tokens of a SQLite storage. */
+export function sqliteTokens(perform: Perform): TokenStore {
+  return {
+    insert: (request) => perform((session) => insertToken(session, request)),
+    get: (id, now) => perform((session) => readToken(session, id, now)),
+    list: (filter, page, now) => perform((session) => listTokens(session, filter, { ...page, now })),
+    await: (request) => perform((session) => awaitToken(session, request)),
+    settle: (request) => perform((session) => completeToken(session, request)),
+    release: (waits) => perform((session) => waits.forEach((wait) => releaseWait(session, wait))),
+  }
+}
+
+/** What a token id names: a token, or for `run:<id>` the one that stands for the end of that run. */
+export function findSource(session: SqliteSession, id: string): TokenRecord | undefined {
+  if (id.startsWith(RUN_PREFIX)) {
+    const run = findRun(session, id.slice(RUN_PREFIX.length))
+    return run && tokenOfRun(run.record)
+  }
+  const row = session.database.get('SELECT * FROM tokens WHERE id = ?', id)
+  return row && tokenOfRow(row)
+}
+
+function insertToken(session: SqliteSession, request: TokenInsert): TokenInserted | 'stale' {
+  if (isStale(session, request)) return 'stale'
+  const { record, now } = request
+  const holder = record.key && keyHolder(session, record.key, now)
+  if (holder !== undefined) return { ...readFound(session, holder, now), isCached: true }
+  try {
+    insertTokenRow(session, record)
+  } catch (cause) {
+    if (!isTaken(cause)) throw cause
+    throw new RefusedCall(`Cannot insert token "${record.id}": there is one of this id already`, { cause })
+  }
+  return { record, isCached: false }
+}
+
+function keyHolder(
+  { database }: SqliteSession,
+  { scope, value }: KeyRecord,
+  now: number,
+): TokenRecord | undefined {
+  const row = database.get(
+    'SELECT * FROM tokens WHERE key_scope = ? AND key_value = ? ORDER BY seq DESC LIMIT 1',
+    scope,
+    value,
+  )
+  const holder = row && tokenOfRow(row)
+  return holder !== undefined && now < (holder.key?.expiresAt ?? Infinity) ? holder : undefined
+}
+
+/** A token past its deadline is settled before it is answered; that was nobody's doing, so that everybody is told. */
+function readToken(session: SqliteSession, id: string, now: number): TokenRead | undefined {
+  const token = findSource(session, id)
+  return token && readFound(session, token, now)
+}
+
+function readFound(session: SqliteSession, token: TokenRecord, now: number): TokenRead {
+  const late = settleIfDue(session, token, { now })
+  return { record: late?.record ?? token, settledNow: late !== undefined }
+}
+
+function awaitToken(session: SqliteSession, request: TokenAwait): TokenAwaited {
+  const { tokenId, runId, epoch, by, now } = request
+  if (isStale(session, { fence: { runId, epoch }, by })) return { outcome: 'stale' }
+  const read = readToken(session, tokenId, now)
+  if (read === undefined) return { outcome: 'unknown' }
+  const { record: token, settledNow } = read
+  if (token.status !== 'WAITING') return { outcome: 'settled', token, settledNow }
+  places += 1
+  session.database.run(
+    'INSERT OR IGNORE INTO waits (run_id, token_id, owner, place) VALUES (?, ?, ?, ?)',
+    runId,
+    tokenId,
+    by,
+    places,
+  )
+  return { outcome: 'registered', token }
+}
+
+function completeToken(session: SqliteSession, request: TokenSettle): TokenSettled | 'stale' | undefined {
+  if (isStale(session, request)) return 'stale'
+  const won = completeInTime(session, request)
+  if (won !== undefined) return { ...won, won: true, settledNow: true }
+  const row = session.database.get('SELECT * FROM tokens WHERE id = ?', request.id)
+  if (row === undefined) return undefined
+  const token = tokenOfRow(row)
+  const late = settleIfDue(session, token, request)
+  const record = late?.record ?? token
+  return { record, won: false, settledNow: late !== undefined, ready: late?.ready ?? [] }
+}

@@ -1,0 +1,134 @@
+import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
+import { pauseReal } from '../real-timer.ts'
+import { isBusy, isInTransaction, messageOf } from './errors.ts'
+import { RefusedCall, type SqliteSession } from './session.ts'
+
+/** No transaction is longer: others want to write too. */
+const MOST_CALLS = 1_000
+const RETRY_MS = 10
+/** With the busy time-out of the connection this is some ten seconds. */
+const MOST_RETRIES = 200
+
+interface Call {
+  readonly method: (session: SqliteSession) => unknown
+  readonly isRead: boolean
+  readonly answer: Deferred<unknown>
+  /** What came of it, told once it is committed. */
+  outcome?: { readonly value: unknown } | { readonly refusal: RefusedCall } | undefined
+}
+
+/**
+ * All calls of one turn are one transaction, in their order, and are answered once it is committed. A call that fails
+ * takes none of the others with it: then each is done again in a transaction of its own.
+ */
+export class SqliteTurns {
+  readonly #session: () => SqliteSession
+  readonly #what: string
+  #waiting: Call[] = []
+  #isPlanned = false
+  #retries = 0
+
+  /** `session` answers what is open, or throws. */
+  constructor(what: string, session: () => SqliteSession) {
+    this.#what = what
+    this.#session = session
+  }
+
+  call<Answer>(method: (session: SqliteSession) => Answer, isRead: boolean): Promise<Answer> {
+    const answer = createDeferred<unknown>()
+    this.#waiting.push({ method, isRead, answer })
+    this.#plan()
+    return answer.promise as Promise<Answer>
+  }
+
+  #plan(): void {
+    if (this.#isPlanned || this.#waiting.length === 0) return
+    this.#isPlanned = true
+    void Promise.resolve().then(() => this.#flush())
+  }
+
+  #flush(): void {
+    const calls = this.#waiting.splice(0, MOST_CALLS)
+    const left = this.#perform(calls)
+    if (left.calls.length === 0) {
+      this.#retries = 0
+      this.#isPlanned = false
+      this.#plan()
+    } else this.#retry(left.calls, left.cause)
+  }
+
+  /** Answers the calls that must wait because somebody else has the lock, and why. */
+  #perform(calls: readonly Call[]): { readonly calls: readonly Call[]; readonly cause?: unknown } {
+    try {
+      this.#transact(calls)
+      return { calls: [] }
+    } catch (cause) {
+      if (isBusy(cause) || isInTransaction(cause)) return { calls, cause }
+      const [call] = calls
+      if (call !== undefined && calls.length === 1) {
+        call.answer.reject(this.#failure(cause))
+        return { calls: [] }
+      }
+    }
+    for (const [index, call] of calls.entries()) {
+      const left = this.#perform([call])
+      if (left.calls.length > 0) return { calls: calls.slice(index), cause: left.cause }
+    }
+    return { calls: [] }
+  }
+
+  #transact(calls: readonly Call[]): void {
+    const session = this.#session()
+    const { database, news } = session
+    database.run(calls.every((call) => call.isRead) ? 'BEGIN' : 'BEGIN IMMEDIATE')
+    try {
+      for (const call of calls) call.outcome = outcomeOf(call, session)
+      if (news.isAny) database.run('UPDATE changes SET count = count + 1')
+      database.run('COMMIT')
+    } catch (error) {
+      news.discard()
+      rollBack(session)
+      throw error
+    }
+    for (const { outcome, answer } of calls) {
+      if (outcome === undefined) continue
+      if ('refusal' in outcome) answer.reject(outcome.refusal)
+      else answer.resolve(outcome.value)
+    }
+    news.send()
+  }
+
+  #retry(calls: readonly Call[], cause: unknown): void {
+    this.#retries += 1
+    if (this.#retries > MOST_RETRIES) {
+      this.#retries = 0
+      for (const call of calls) call.answer.reject(this.#failure(cause))
+    } else this.#waiting = [...calls, ...this.#waiting]
+    void pauseReal(RETRY_MS).then(() => this.#flush())
+  }
+
+  #failure(cause: unknown): Error {
+    const reason = isInTransaction(cause)
+      ? 'a transaction of its owner is open; end it in the turn in which it was begun, or give waitpoint a handle of its own'
+      : messageOf(cause)
+    return new Error(`Cannot use ${this.#what}: ${reason}`, { cause })
+  }
+}
+
+function outcomeOf(call: Call, session: SqliteSession): NonNullable<Call['outcome']> {
+  try {
+    return { value: call.method(session) }
+  } catch (error) {
+    if (error instanceof RefusedCall) return { refusal: error }
+    throw error
+  }
+}
+
+/** What has failed may have ended the transaction as well. */
+function rollBack({ database }: SqliteSession): void {
+  try {
+    database.run('ROLLBACK')
+  } catch {
+    // There is none any more.
+  }
+}

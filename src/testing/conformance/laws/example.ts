@@ -1,0 +1,27 @@
+import type { Law } from '../law.ts'
+import { awaitLaws } from './await.ts'
+import { chunkLaws } from './chunk.ts'
+import { claimLaws } from './claim.ts'
+import { hintLaws } from './hint.ts'
+import { insertLaws } from './insert.ts'
+import { listLaws } from './list.ts'
+import { ownerLaws } from './owner.ts'
+import { pruneLaws } from './prune.ts'
+import { runLaws } from './run.ts'
+import { tickLaws } from './tick.ts'
+import { tokenLaws } from './token.ts'
+
+/** Every law of the contract that one example shows, those first that others rest on. */
+export const exampleLaws: readonly Law[] = [
+  ...insertLaws,
+  ...claimLaws,
+  ...tokenLaws,
+  ...awaitLaws,
+  ...listLaws,
+  ...runLaws,
+  ...ownerLaws,
+  ...tickLaws,
+  ...chunkLaws,
+  ...pruneLaws,
+  ...hintLaws,
+]

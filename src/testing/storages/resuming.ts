@@ -1,0 +1,145 @@
+import type { RunRecord, WaitRecord } from '../../contract/records.ts'
+import type { Awaitable, RunStore, RunUpdated, Storage } from '../../contract/storage.ts'
+import { chain } from '../../primitives/awaitable.ts'
+import type { Executor } from '../../core/execution/executor.ts'
+import type { Host } from '../../core/host/host.ts'
+import type { RunScope } from '../../core/attempt/attempt.ts'
+import type { Waitpoints } from '../../core/waits/waitpoints.ts'
+import type { AttemptStreams } from '../../core/execution/attempt-ending.ts'
+import { wrapStorage } from './wrapped.ts'
+
+/** The parts of an engine that an attempt is taken out of. */
+export interface ResumedParts {
+  readonly host: Host
+  readonly executor: Executor
+  readonly waitpoints: Waitpoints
+  readonly streams: AttemptStreams
+}
+
+export interface ResumingOptions {
+  readonly storage: Storage
+  /** How often each run was executed anew: the same map for all engines that meet on a storage. */
+  readonly restarts: Map<string, number>
+  /** Those of the engine on this storage; asked for once it exists. */
+  readonly parts: () => ResumedParts
+}
+
+/**
+ * Executes a run anew from the top after every settled wait that it had parked for, as after a crash while it was parked:
+ * the old call of its function hangs for ever in that wait and has no effect any more.
+ *
+ * A storage calls an execution after a crash and one after a failure by different names. What is planned here is the
+ * second kind, so the number of policy attempts is put right in every record that the engine sees.
+ */
+export class ResumingStorage {
+  readonly #storage: Storage
+  readonly #parts: () => ResumedParts
+  readonly #restarts: Map<string, number>
+
+  constructor({ storage, restarts, parts }: ResumingOptions) {
+    this.#storage = wrapStorage(storage, (_name, operation) => operation)
+    this.#restarts = restarts
+    this.#parts = parts
+  }
+
+  /** What the engine is to use. */
+  get storage(): Storage {
+    // All answers come one microtask later, as those do that are changed: the order in which they come stays the same.
+    const later = wrapStorage(
+      this.#storage,
+      (_name, operation) =>
+        (...args) =>
+          chain(operation(...args), (answer) => answer),
+    )
+    const { tokens } = this.#storage
+    return {
+      ...later,
+      runs: { ...later.runs, ...this.#runs() },
+      tokens: {
+        ...later.tokens,
+        settle: (request) =>
+          chain(tokens.settle(request), (settled) => {
+            if (settled === undefined || settled === 'stale') return settled
+            return chain(this.#restartAll(settled.ready), () => settled)
+          }),
+      },
+      tick: (request) =>
+        chain(this.#storage.tick(request), (result) => {
+          const expired = result.expired.map((updated) => this.#seenUpdate(updated))
+          return chain(this.#restartAll(result.ready), () => ({ ...result, expired }))
+        }),
+    }
+  }
+
+  #runs(): Pick<RunStore, 'insert' | 'get' | 'list' | 'update' | 'claim' | 'park' | 'resume'> {
+    const { runs } = this.#storage
+    return {
+      insert: (request) =>
+        chain(runs.insert(request), (inserted) =>
+          inserted === 'stale' ? inserted : { ...inserted, record: this.#seen(inserted.record) },
+        ),
+      get: (id) => chain(runs.get(id), (record) => record && this.#seen(record)),
+      list: (filter, page) =>
+        chain(runs.list(filter, page), (listed) => ({
+          ...listed,
+          records: listed.records.map((record) => this.#seen(record)),
+        })),
+      update: (request) =>
+        chain(runs.update(request), (updated) => {
+          if (updated === undefined) return updated
+          return chain(this.#restartAll(updated.ready), () => this.#seenUpdate(updated))
+        }),
+      claim: (request) =>
+        chain(runs.claim(request), ({ runs: claimed, ended }) => ({
+          runs: claimed.map((record) => this.#seen(record)),
+          ended: ended.map((updated) => this.#seenUpdate(updated)),
+        })),
+      park: (request) => chain(runs.park(request), (record) => record && this.#seen(record)),
+      resume: (request) =>
+        chain(runs.resume(request), (resumed) =>
+          resumed.outcome === 'resumed' ? { ...resumed, record: this.#seen(resumed.record) } : resumed,
+        ),
+    }
+  }
+
+  #seenUpdate(updated: RunUpdated): RunUpdated {
+    return { ...updated, record: this.#seen(updated.record) }
+  }
+
+  #seen(record: RunRecord): RunRecord {
+    const restarts = this.#restarts.get(record.id)
+    return restarts === undefined ? record : { ...record, policyAttempt: record.policyAttempt - restarts }
+  }
+
+  #restartAll(ready: readonly WaitRecord[]): Awaitable<void> {
+    let done: Awaitable<void> = undefined
+    for (const { runId } of ready) done = chain(done, () => this.#restart(runId))
+    return done
+  }
+
+  #restart(runId: string): Awaitable<void> {
+    const { executor, host } = this.#parts()
+    const scope = executor.scopes.get(runId)
+    if (scope === undefined || scope.isEnded || scope.seat.state !== 'parked') return
+    const { epoch } = scope.record
+    const expected = { status: ['WAITING'] as const, epoch }
+    const change = { status: 'QUEUED', epoch: epoch + 1 } as const
+    this.#abandon(scope)
+    const request = { id: runId, expected, change, by: host.owner, now: host.now() }
+    return chain(this.#storage.runs.update(request), (updated) => {
+      if (updated === undefined) return
+      this.#restarts.set(runId, (this.#restarts.get(runId) ?? 0) + 1)
+      executor.poke()
+    })
+  }
+
+  /** Whatever the attempt waits for never comes, and it is told nothing: the process it ran in is gone, as it were. */
+  #abandon(scope: RunScope): void {
+    const { waitpoints, streams } = this.#parts()
+    waitpoints.leave(scope)
+    scope.finish()
+    scope.seat.letGo()
+    // Its sources are told, as a connection that breaks would be.
+    void Promise.resolve(streams.stop(scope)).catch(() => undefined)
+  }
+}

@@ -1,0 +1,82 @@
+import type {
+  Awaitable,
+  ChunkStore,
+  RunStore,
+  SettingStore,
+  Storage,
+  TokenStore,
+} from '../../contract/storage.ts'
+
+/** One operation of a storage, by name: what a wrapper shows to people. */
+export type StorageOperation =
+  | Exclude<keyof Storage, 'runs' | 'tokens' | 'chunks' | 'settings' | 'subscribe'>
+  | `runs.${keyof RunStore}`
+  | `tokens.${keyof TokenStore}`
+  | `chunks.${keyof ChunkStore}`
+  | `settings.${keyof SettingStore}`
+
+/** Makes an operation that does something around another one. */
+export type AroundOperation = <Args extends readonly unknown[], Answer>(
+  name: StorageOperation,
+  operation: (...args: Args) => Awaitable<Answer>,
+) => (...args: Args) => Awaitable<Answer>
+
+/**
+ * A storage with something around every operation of another one; hints pass through. Each operation is named here, so
+ * that a new one of the contract does not compile until it is.
+ */
+export function wrapStorage(storage: Storage, around: AroundOperation): Storage {
+  const { time } = storage
+  return {
+    ...(storage.retention === undefined ? {} : { retention: storage.retention }),
+    ...(storage.joinsTransactions === undefined ? {} : { joinsTransactions: storage.joinsTransactions }),
+    runs: wrapRuns(storage.runs, around),
+    tokens: wrapTokens(storage.tokens, around),
+    chunks: wrapChunks(storage.chunks, around),
+    settings: wrapSettings(storage.settings, around),
+    open: around('open', () => storage.open()),
+    ...(time === undefined ? {} : { time: around('time', () => time()) }),
+    tick: around('tick', (request) => storage.tick(request)),
+    subscribe: (owner, listener) => storage.subscribe(owner, listener),
+    leave: around('leave', (request) => storage.leave(request)),
+    prune: around('prune', (request) => storage.prune(request)),
+  }
+}
+
+function wrapRuns(runs: RunStore, around: AroundOperation): RunStore {
+  return {
+    insert: around('runs.insert', (request) => runs.insert(request)),
+    get: around('runs.get', (id) => runs.get(id)),
+    list: around('runs.list', (filter, page) => runs.list(filter, page)),
+    waits: around('runs.waits', (id) => runs.waits(id)),
+    update: around('runs.update', (request) => runs.update(request)),
+    claim: around('runs.claim', (request) => runs.claim(request)),
+    park: around('runs.park', (request) => runs.park(request)),
+    resume: around('runs.resume', (request) => runs.resume(request)),
+  }
+}
+
+function wrapTokens(tokens: TokenStore, around: AroundOperation): TokenStore {
+  return {
+    insert: around('tokens.insert', (request) => tokens.insert(request)),
+    get: around('tokens.get', (id, now) => tokens.get(id, now)),
+    list: around('tokens.list', (...args) => tokens.list(...args)),
+    await: around('tokens.await', (request) => tokens.await(request)),
+    settle: around('tokens.settle', (request) => tokens.settle(request)),
+    release: around('tokens.release', (waits) => tokens.release(waits)),
+  }
+}
+
+function wrapChunks(chunks: ChunkStore, around: AroundOperation): ChunkStore {
+  return {
+    open: around('chunks.open', (request) => chunks.open(request)),
+    append: around('chunks.append', (request) => chunks.append(request)),
+    read: around('chunks.read', (request) => chunks.read(request)),
+  }
+}
+
+function wrapSettings(settings: SettingStore, around: AroundOperation): SettingStore {
+  return {
+    getOrInsert: around('settings.getOrInsert', (name, candidate) => settings.getOrInsert(name, candidate)),
+  }
+}

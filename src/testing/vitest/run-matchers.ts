@@ -1,0 +1,143 @@
+import { StuckError, VirtualTimeoutError } from '../../clock/virtual/errors.ts'
+import { kernelOf } from '../../core/engine.ts'
+import type { Run } from '../../api/run.ts'
+import type { TokenReference } from '../../api/token.ts'
+import { parseDuration } from '../../primitives/duration.ts'
+import { idOf } from '../../primitives/reference.ts'
+import type { TestEngine } from '../fixture/test-engine.ts'
+import { runUnderTest } from '../fixture/under-test.ts'
+
+/** What a matcher answers; its message is asked for when the expectation, as written, has failed. */
+export interface Matched {
+  readonly pass: boolean
+  readonly message: () => string
+  readonly actual?: unknown
+  readonly expected?: unknown
+}
+
+/** What a test runner offers its matchers. */
+export interface MatcherContext {
+  readonly equals: (one: unknown, other: unknown) => boolean
+}
+
+const MOST_CHUNKS = 100_000
+
+/** `expect(run).toBeWaitingFor(token)`: at rest, the run waits for this token. Time does not move. */
+export async function toBeWaitingFor(subject: unknown, token: TokenReference): Promise<Matched> {
+  const { run, t } = runUnderTest(subject)
+  const tokenId = String(idOf(token))
+  await t.clock.settle()
+  const { status, waitingOn } = await t.engine.runs.retrieve(run.id)
+  const ids = waitingOn.map((waited) => waited.id)
+  const pass = ids.includes(tokenId)
+  const found = ids.length === 0 ? `it is ${status} and waits for nothing` : `it waits for ${ids.join(', ')}`
+  return { pass, message: () => `Expected run "${run.id}"${not(pass)} to wait for "${tokenId}": ${found}` }
+}
+
+/**
+ * `expect(run).toTimeOutIn('24h')`: at rest, what the run waits for times out first after exactly that long. Time does not
+ * move.
+ */
+export async function toTimeOutIn(subject: unknown, duration: number | string): Promise<Matched> {
+  const ms = parseDuration(duration, 'duration')
+  const { run, t } = runUnderTest(subject)
+  await t.clock.settle()
+  const { status, waitingOn } = await t.engine.runs.retrieve(run.id)
+  const timeouts = waitingOn.flatMap(({ kind, timeoutAt }) =>
+    kind === 'MANUAL' && timeoutAt !== undefined ? [timeoutAt.getTime() - t.clock.now()] : [],
+  )
+  const first = timeouts.length === 0 ? undefined : Math.min(...timeouts)
+  const pass = first === ms
+  const found = first === undefined ? `it is ${status} and waits for no token` : `it does in ${first} ms`
+  return {
+    pass,
+    message: () =>
+      `Expected run "${run.id}"${not(pass)} to time out in ${show(duration)} (${ms} ms): ${found}`,
+  }
+}
+
+/** `expect(run).toFinishWithin('5m')`: time moves on until the run has ended, whatever its outcome, or at most so far. */
+export async function toFinishWithin(subject: unknown, duration: number | string): Promise<Matched> {
+  const { run, t } = runUnderTest(subject)
+  const from = t.clock.now()
+  try {
+    await untilEnded(t, run.id, t.clock.now() + parseDuration(duration, 'duration'))
+    const passedMs = t.clock.now() - from
+    return {
+      pass: true,
+      message: () =>
+        `Expected run "${run.id}" not to finish within ${show(duration)}: it did after ${passedMs} ms`,
+    }
+  } catch (error) {
+    if (!(error instanceof VirtualTimeoutError || error instanceof StuckError)) throw error
+    return {
+      pass: false,
+      message: () =>
+        `Expected run "${run.id}" to finish within ${show(duration)}: it did not. ${error.message}`,
+    }
+  }
+}
+
+/** `expect(run).toHaveEmitted('draft', ['a', 'b'])`: at rest, these are the chunks of the stream so far, in order. */
+export async function toHaveEmitted(
+  this: MatcherContext,
+  subject: unknown,
+  ...[stream, chunks]: readonly [stream: string | { readonly id: string }, chunks: readonly unknown[]]
+): Promise<Matched> {
+  const { run, t } = runUnderTest(subject)
+  const key = String(idOf(stream))
+  await t.clock.settle()
+  const { storage } = kernelOf(t.engine).parts.host
+  const read = await storage.chunks.read({ runId: run.id, key, from: 0, limit: MOST_CHUNKS })
+  const actual = read?.chunks.map(({ value }) => value) ?? []
+  const pass = this.equals(actual, chunks)
+  const found = read === undefined ? 'it has no such stream' : `it emitted ${JSON.stringify(actual)}`
+  return {
+    pass,
+    message: () =>
+      `Expected run "${run.id}"${not(pass)} to have emitted ${JSON.stringify(chunks)} on "${key}": ${found}`,
+    actual,
+    expected: chunks,
+  }
+}
+
+/** `expect(run).toBeStuck()`: time moves on until the run has ended, which it never does for want of an answer. */
+export async function toBeStuck(subject: unknown): Promise<Matched> {
+  const { run, t } = runUnderTest(subject)
+  try {
+    const { status } = await untilEnded(t, run.id, Infinity)
+    return {
+      pass: false,
+      message: () => `Expected run "${run.id}" to be stuck: it is ${status}`,
+    }
+  } catch (error) {
+    if (!(error instanceof StuckError)) throw error
+    return { pass: true, message: () => `Expected run "${run.id}" not to be stuck. ${error.message}` }
+  }
+}
+
+/**
+ * Moves time on until the run has ended. It is only looked at: whoever awaited it would demand that time goes on, also
+ * after the matcher has given up.
+ */
+async function untilEnded({ engine, clock }: TestEngine, runId: string, limit: number): Promise<Run> {
+  const watcher = kernelOf(engine).parts.journal.feed.watch(runId)
+  try {
+    for (;;) {
+      const run = await engine.runs.retrieve(runId)
+      if (run.isCompleted) return run
+      const within = limit === Infinity ? undefined : limit - clock.now()
+      await clock.until(() => watcher.woke(runId), { within })
+    }
+  } finally {
+    watcher.close()
+  }
+}
+
+function not(pass: boolean): string {
+  return pass ? ' not' : ''
+}
+
+function show(duration: number | string): string {
+  return JSON.stringify(duration)
+}

@@ -1,0 +1,181 @@
+import type { RunRecord, TokenKind, TokenRecord, WaitRecord } from '../../contract/records.ts'
+import type { WaitedToken, WaitingRun } from '../../clock/virtual/wait-graph.ts'
+import type { WitnessedDeadline } from '../../clock/virtual/witnessed.ts'
+import { runIdOfToken } from '../../core/run-token.ts'
+import { type Deadline, DeadlineQueue } from '../../primitives/deadline-queue.ts'
+import type { Origin } from './origin.ts'
+
+interface KnownRun {
+  readonly taskId: string
+  readonly origin: Origin
+}
+
+interface KnownToken {
+  readonly id: string
+  readonly kind: TokenKind
+  readonly tags: readonly string[]
+  readonly createdAt: number
+  readonly timeoutAt: number | undefined
+  readonly isTimeoutDefault: boolean
+  readonly origin: Origin
+  /** Its place among the answers that may be forgotten: only while a run waits for it. */
+  deadline?: Deadline<string> | undefined
+}
+
+const UNKNOWN: Origin = () => 'an unknown place'
+
+/**
+ * What a test knows of one storage: which runs and tokens are open, where each was made, and who waits for what. It only
+ * watches; what it does not know, such as what was there before, it leaves out.
+ */
+export class Witness {
+  readonly #runs = new Map<string, KnownRun>()
+  readonly #tokens = new Map<string, KnownToken>()
+  readonly #waits = new Map<string, Set<string>>()
+  readonly #waiting = new Map<string, Set<string>>()
+  /** Waiting tokens by what they are tagged with. */
+  readonly #tagged = new Map<string, Set<string>>()
+  readonly #forgettable = new DeadlineQueue<string>()
+  readonly #boundaries = new Map<string, string>()
+
+  runCreated({ id, taskId }: RunRecord, origin: Origin): void {
+    this.#runs.set(id, { taskId, origin })
+  }
+
+  runEnded(id: string): void {
+    this.#runs.delete(id)
+    this.#boundaries.delete(id)
+    this.waitsDropped(id)
+  }
+
+  tokenCreated(record: TokenRecord, isTimeoutDefault: boolean, origin: Origin): void {
+    const { id, kind, tags, createdAt, timeoutAt } = record
+    this.#tokens.set(id, { id, kind, tags, createdAt, timeoutAt, isTimeoutDefault, origin })
+    for (const tag of tags) add(this.#tagged, tag, id)
+  }
+
+  tokenSettled(id: string): void {
+    const token = this.#tokens.get(id)
+    if (token !== undefined) this.#answered(token)
+    for (const tag of token?.tags ?? []) remove(this.#tagged, tag, id)
+    this.#tokens.delete(id)
+    for (const runId of this.#waiting.get(id) ?? []) this.waitReleased({ tokenId: id, runId })
+  }
+
+  waitRegistered({ tokenId, runId }: Pick<WaitRecord, 'tokenId' | 'runId'>): void {
+    add(this.#waits, runId, tokenId)
+    add(this.#waiting, tokenId, runId)
+    const token = this.#tokens.get(tokenId)
+    if (token?.isTimeoutDefault !== true || token.timeoutAt === undefined) return
+    token.deadline ??= this.#forgettable.add(token.timeoutAt, tokenId)
+  }
+
+  waitReleased({ tokenId, runId }: Pick<WaitRecord, 'tokenId' | 'runId'>): void {
+    remove(this.#waits, runId, tokenId)
+    if (!remove(this.#waiting, tokenId, runId)) return
+    const token = this.#tokens.get(tokenId)
+    if (token !== undefined) this.#answered(token)
+  }
+
+  waitsDropped(runId: string): void {
+    for (const tokenId of this.#waits.get(runId) ?? []) this.waitReleased({ tokenId, runId })
+  }
+
+  /** Whether a waiting token has this tag. */
+  hasToken(tag: string): boolean {
+    return this.#tagged.has(tag)
+  }
+
+  /** A run asked the storage for something. */
+  passed(runId: string, boundary: string): void {
+    this.#boundaries.set(runId, boundary)
+  }
+
+  lastBoundary(runId: string): string | undefined {
+    return this.#boundaries.get(runId)
+  }
+
+  /** A token that times out by `at` though a run waits for it and nobody said when it times out. */
+  forgottenBy(at: number): WaitedToken | undefined {
+    const earliest = this.#forgettable.peek()
+    const token = earliest === undefined || earliest.at > at ? undefined : this.#tokens.get(earliest.value)
+    return token === undefined ? undefined : waitedToken(token)
+  }
+
+  /** When each waiting token times out, or its sleep ends, in order of creation. */
+  *deadlines(): Generator<WitnessedDeadline> {
+    for (const { id, createdAt, timeoutAt, origin } of this.#tokens.values()) {
+      if (timeoutAt === undefined) continue
+      yield { tokenId: id, at: timeoutAt, createdAt, whom: this.whom(id) ?? '', origin: origin() }
+    }
+  }
+
+  /** An open run with all it waits for, children and their waits included. */
+  run(id: string): WaitingRun | undefined {
+    return this.#run(id, new Set())
+  }
+
+  /** Whom a timer of an engine is for: the run, or the token with who waits for it. */
+  whom(id: string): string | undefined {
+    const run = this.#runs.get(id)
+    if (run !== undefined) return `run ${id} of task "${run.taskId}", triggered at ${run.origin()}`
+    const token = this.#tokens.get(id)
+    if (token === undefined) return undefined
+    const waiting = Array.from(this.#waiting.get(id) ?? [], (runId) => this.#nameOf(runId))
+    return `${waiting.length === 0 ? 'nobody yet' : waiting.join(', ')}, created at ${token.origin()}`
+  }
+
+  #nameOf(runId: string): string {
+    const run = this.#runs.get(runId)
+    return run === undefined ? `run ${runId}` : `run ${runId} of task "${run.taskId}"`
+  }
+
+  #run(id: string, above: ReadonlySet<string>): WaitingRun | undefined {
+    const run = this.#runs.get(id)
+    if (run === undefined || above.has(id)) return undefined
+    const waits = Array.from(this.#waits.get(id) ?? [], (tokenId) =>
+      this.#waited(tokenId, new Set([...above, id])),
+    )
+    return { id, taskId: run.taskId, origin: run.origin(), waits }
+  }
+
+  #waited(id: string, above: ReadonlySet<string>): WaitedToken {
+    const childId = runIdOfToken(id)
+    const token = this.#tokens.get(id) ?? {
+      id,
+      kind: childId === undefined ? 'MANUAL' : 'RUN',
+      tags: [],
+      createdAt: 0,
+      timeoutAt: undefined,
+      isTimeoutDefault: false,
+      origin: UNKNOWN,
+    }
+    const run = childId === undefined ? undefined : this.#run(childId, above)
+    return run === undefined ? waitedToken(token) : { ...waitedToken(token), origin: run.origin, run }
+  }
+
+  /** No answer is missing any more. */
+  #answered(token: KnownToken): void {
+    if (token.deadline !== undefined) this.#forgettable.cancel(token.deadline)
+    token.deadline = undefined
+  }
+}
+
+function waitedToken({ id, kind, tags, timeoutAt, isTimeoutDefault, origin }: KnownToken): WaitedToken {
+  return { id, kind, tags, timeoutAt, isTimeoutDefault, origin: origin() }
+}
+
+function add(sets: Map<string, Set<string>>, key: string, value: string): void {
+  const set = sets.get(key)
+  if (set === undefined) sets.set(key, new Set([value]))
+  else set.add(value)
+}
+
+/** Whether nothing is left under `key`. */
+function remove(sets: Map<string, Set<string>>, key: string, value: string): boolean {
+  const set = sets.get(key)
+  set?.delete(value)
+  if (set === undefined || set.size > 0) return false
+  sets.delete(key)
+  return true
+}

@@ -1,0 +1,102 @@
+import type { RunRecord, TokenRecord } from '../../contract/records.ts'
+import type { RunStore, RunUpdated, Storage, TokenStore } from '../../contract/storage.ts'
+import { currentScope } from '../../core/attempt/attempt.ts'
+import { isFinal } from '../../core/run-status.ts'
+import { captureOrigin } from './origin.ts'
+import { seen } from './seen-answer.ts'
+import type { Witness } from './witness.ts'
+import { wrapStorage } from '../storages/wrapped.ts'
+
+/** The same storage, with a witness of what passes: what is made where, who waits for what, what a run asked for last. */
+export function witnessedStorage(storage: Storage, witness: Witness): Storage {
+  const passing = wrapStorage(storage, (name, operation) => (...args) => {
+    const scope = currentScope()
+    if (scope !== undefined) witness.passed(scope.id, name)
+    return operation(...args)
+  })
+  return {
+    ...passing,
+    runs: { ...passing.runs, ...witnessedRuns(passing.runs, witness) },
+    tokens: { ...passing.tokens, ...witnessedTokens(passing.tokens, witness) },
+    tick: (request) =>
+      seen(passing.tick(request), (result) => {
+        for (const { id } of result.settled) witness.tokenSettled(id)
+        for (const updated of result.expired) seeRun(witness, updated)
+      }),
+  }
+}
+
+function witnessedRuns(runs: RunStore, witness: Witness): Pick<RunStore, 'insert' | 'update' | 'claim'> {
+  return {
+    insert(request) {
+      const origin = captureOrigin()
+      return seen(runs.insert(request), (inserted) => {
+        if (inserted !== 'stale' && !inserted.isCached) witness.runCreated(inserted.record, origin)
+      })
+    },
+    update: (request) =>
+      seen(runs.update(request), (updated) => {
+        if (updated !== undefined) seeRun(witness, updated)
+      }),
+    claim: (request) =>
+      seen(runs.claim(request), (claimed) => {
+        for (const { id } of claimed.runs) {
+          witness.waitsDropped(id)
+          witness.passed(id, 'runs.claim')
+        }
+        for (const updated of claimed.ended) seeRun(witness, updated)
+      }),
+  }
+}
+
+function witnessedTokens(
+  tokens: TokenStore,
+  witness: Witness,
+): Pick<TokenStore, 'insert' | 'get' | 'list' | 'await' | 'settle' | 'release'> {
+  return {
+    insert(request) {
+      const origin = captureOrigin()
+      return seen(tokens.insert(request), (inserted) => {
+        if (inserted === 'stale') return
+        const { record, isCached } = inserted
+        if (isCached) seeToken(witness, record)
+        else if (record.status === 'WAITING')
+          witness.tokenCreated(record, request.isTimeoutDefault === true, origin)
+      })
+    },
+    get: (id, now) =>
+      seen(tokens.get(id, now), (read) => {
+        if (read !== undefined) seeToken(witness, read.record)
+      }),
+    list: (filter, page, now) =>
+      seen(tokens.list(filter, page, now), ({ settled }) => {
+        for (const token of settled) seeToken(witness, token)
+      }),
+    await: (request) =>
+      seen(tokens.await(request), (awaited) => {
+        if (awaited.outcome === 'registered') witness.waitRegistered(request)
+      }),
+    settle: (request) =>
+      seen(tokens.settle(request), (settled) => {
+        if (settled !== undefined && settled !== 'stale') seeToken(witness, settled.record)
+      }),
+    release: (waits) =>
+      seen(tokens.release(waits), () => {
+        for (const wait of waits) witness.waitReleased(wait)
+      }),
+  }
+}
+
+function seeToken(witness: Witness, { id, status }: TokenRecord): void {
+  if (status !== 'WAITING') witness.tokenSettled(id)
+}
+
+/** Whoever waited for a run that has ended waits no more. */
+function seeRun(
+  witness: Witness,
+  { record, ready }: { readonly record: RunRecord } & Partial<RunUpdated>,
+): void {
+  if (!isFinal(record.status)) return
+  witness.runEnded(record.id)
+  for (const wait of ready ?? []) witness.waitReleased(wait)
+}

@@ -1,0 +1,430 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Engine, memoryStorage, type Task, task } from 'waitpoint'
+import { createTestEngine, testClock } from 'waitpoint/testing'
+import { alwaysAsync } from '../../../src/testing/storages/async.ts'
+import { projectStorage, storageOfThisProcess } from '../../support/abandon.ts'
+import { bodyTask } from '../../support/body-task.ts'
+import { steeredStorage } from '../../support/steered-storage.ts'
+import { cases } from '../../support/cases.ts'
+import { until } from '../../support/turn.ts'
+
+const IDLE = { attempts: 0, executing: 0, waits: 0 }
+
+async function statusOf(engine: Engine, id: string): Promise<string> {
+  return (await engine.runs.retrieve(id)).status
+}
+
+describe('parking', () => {
+  it('is recorded after one turn of waiting, and gives the slot back', async () => {
+    const waiting = bodyTask(({ wait }) => wait.for({ hours: 1 }))
+    await using t = await createTestEngine({ tasks: [waiting], clock: { mode: 'manual' } })
+    const statuses: string[] = []
+    t.engine.on('run', ({ status }) => void statuses.push(status))
+    const run = await t.engine.trigger(waiting, null)
+    await t.clock.settle()
+    expect(await statusOf(t.engine, run.id)).toBe('WAITING')
+    expect(t.engine.stats()).toMatchObject({ attempts: 1, executing: 0, waits: 1 })
+    await t.clock.until(run.result())
+    await t.clock.settle()
+    expect(statuses).toEqual(['QUEUED', 'EXECUTING', 'WAITING', 'EXECUTING', 'COMPLETED'])
+    expect(t.engine.stats()).toMatchObject(IDLE)
+  })
+
+  it('does not happen when the wait is settled in the same turn, as a storage of this process can', async () => {
+    const quick = bodyTask(async ({ wait }) => {
+      for (let n = 0; n < 5; n += 1) {
+        const token = await wait.createToken()
+        const waiting = wait.forToken(token)
+        await wait.completeToken(token, n)
+        await waiting
+      }
+    })
+    const steered = steeredStorage(storageOfThisProcess())
+    await using t = await createTestEngine({ tasks: [quick], storage: steered.storage })
+    await (await t.engine.trigger(quick, null)).result()
+    expect(steered.calls.filter((name) => name === 'runs.park')).toEqual([])
+  })
+
+  it('happens while one of several waits is open, and again after each that is settled', async () => {
+    const several = bodyTask(async ({ wait }) => {
+      await Promise.all([wait.for({ minutes: 1 }), wait.for({ minutes: 2 }), wait.for({ minutes: 3 })])
+    })
+    await using t = await createTestEngine({ tasks: [several], clock: { mode: 'manual' } })
+    const run = await t.engine.trigger(several, null)
+    for (let minute = 0; minute < 3; minute += 1) {
+      await t.clock.settle()
+      expect(await statusOf(t.engine, run.id)).toBe('WAITING')
+      await t.clock.advance('1m')
+    }
+    expect(await statusOf(t.engine, run.id)).toBe('COMPLETED')
+  })
+
+  it('does not happen to a run whose waits have all been dropped', async () => {
+    const dropping = bodyTask(async ({ wait }) => {
+      const abort = new AbortController()
+      const waiting = wait.forToken(await wait.createToken(), { signal: abort.signal })
+      abort.abort(new Error('changed my mind'))
+      await waiting.catch(() => undefined)
+      await t.clock.sleep('1m')
+    })
+    await using t = await createTestEngine({ tasks: [dropping], clock: { mode: 'manual' } })
+    const run = await t.engine.trigger(dropping, null)
+    await t.clock.settle()
+    expect(await statusOf(t.engine, run.id)).toBe('EXECUTING')
+    await t.clock.until(run.result())
+  })
+
+  it('that storage cannot record right now does not lose the run', async () => {
+    const steered = steeredStorage(projectStorage())
+    const waiting = bodyTask(({ wait }) => wait.for({ minutes: 1 }).then(() => 'rested'))
+    await using t = await createTestEngine({
+      tasks: [waiting],
+      storage: steered.storage,
+      clock: { mode: 'manual' },
+    })
+    const errors: unknown[] = []
+    t.engine.on('error', ({ error }) => void errors.push(error))
+    const failures = [steered.fail('runs.park'), steered.fail('runs.park')]
+    const run = await t.engine.trigger(waiting, null)
+    await t.clock.advance('10m')
+    expect(errors).toEqual(failures)
+    expect(await t.engine.runs.retrieve(run.id)).toMatchObject({ status: 'COMPLETED', output: 'rested' })
+    expect(t.engine.stats()).toMatchObject(IDLE)
+  })
+
+  it('whose acknowledgement was lost does not lose the run', async () => {
+    const steered = steeredStorage(projectStorage())
+    const waiting = bodyTask(({ wait }) => wait.for({ minutes: 1 }).then(() => 'rested'))
+    await using t = await createTestEngine({
+      tasks: [waiting],
+      storage: steered.storage,
+      clock: { mode: 'manual' },
+    })
+    steered.loseAnswer('runs.park')
+    const run = await t.engine.trigger(waiting, null)
+    await t.clock.advance('10m')
+    expect(await t.engine.runs.retrieve(run.id)).toMatchObject({ status: 'COMPLETED', output: 'rested' })
+    expect(t.engine.stats()).toMatchObject(IDLE)
+  })
+})
+
+describe('resuming', () => {
+  it.each(['fail', 'loseAnswer'] as const)(
+    'that storage cannot record right now does not lose the run: %s',
+    async (how) => {
+      const steered = steeredStorage(projectStorage())
+      const waiting = bodyTask(({ wait }) => wait.for({ minutes: 1 }).then(() => 'rested'))
+      await using t = await createTestEngine({
+        tasks: [waiting],
+        storage: steered.storage,
+        clock: { mode: 'manual' },
+      })
+      steered[how]('runs.resume')
+      const run = await t.engine.trigger(waiting, null)
+      await t.clock.advance('10m')
+      expect(await t.engine.runs.retrieve(run.id)).toMatchObject({ status: 'COMPLETED', output: 'rested' })
+      expect(t.engine.stats()).toMatchObject(IDLE)
+    },
+  )
+
+  it('comes before starting: a run that can go on gets the next slot', async () => {
+    const order: string[] = []
+    const worker = task({
+      id: 'worker',
+      run: async (name: string, { wait }) => {
+        order.push(`${name} starts`)
+        if (name === 'first') await wait.for({ seconds: 5 })
+        else await t.clock.sleep('10s')
+        order.push(`${name} ends`)
+      },
+    })
+    await using t = await createTestEngine({ tasks: [worker], concurrency: 1 })
+    const runs = []
+    for (const name of ['first', 'second', 'third', 'fourth']) runs.push(await t.engine.trigger(worker, name))
+    await Promise.all(runs.map((run) => run.result()))
+    expect(order).toEqual([
+      'first starts',
+      'second starts',
+      'second ends',
+      'first ends',
+      'third starts',
+      'third ends',
+      'fourth starts',
+      'fourth ends',
+    ])
+  })
+
+  it('comes before starting also where the limit is that of a queue', async () => {
+    const order: string[] = []
+    const worker = task({
+      id: 'worker',
+      queue: { concurrencyLimit: 1 },
+      run: async (name: string, { wait }) => {
+        if (name === 'first') await wait.for({ seconds: 5 })
+        else await t.clock.sleep('10s')
+        order.push(name)
+      },
+    })
+    await using t = await createTestEngine({ tasks: [worker] })
+    const runs = []
+    for (const name of ['first', 'second', 'third']) runs.push(await t.engine.trigger(worker, name))
+    await Promise.all(runs.map((run) => run.result()))
+    expect(order).toEqual(['second', 'first', 'third'])
+  })
+
+  it('goes in the order in which runs could go on', async () => {
+    const order: number[] = []
+    const worker = task({
+      id: 'worker',
+      queue: { concurrencyLimit: 1 },
+      run: async (n: number, { wait }) => {
+        if (n === 0) return t.clock.sleep('1m')
+        await wait.for({ seconds: n })
+        order.push(n)
+        await t.clock.sleep('1s')
+      },
+    })
+    await using t = await createTestEngine({ tasks: [worker] })
+    const runs = []
+    for (const n of [3, 1, 4, 2, 0]) runs.push(await t.engine.trigger(worker, n))
+    await Promise.all(runs.map((run) => run.result()))
+    expect(order).toEqual([1, 2, 3, 4])
+  })
+
+  it('settles a token at once, long before the run goes on', async () => {
+    const waiting = bodyTask(async ({ wait, metadata }) => {
+      const token = await wait.createToken({ timeout: '1h' })
+      metadata.set('token', token.id)
+      return wait.forToken<string>(token)
+    })
+    const busy = bodyTask(() => t.clock.sleep('1d'), { id: 'busy' })
+    await using t = await createTestEngine({
+      tasks: [waiting, busy],
+      concurrency: 1,
+      clock: { mode: 'manual' },
+    })
+    const run = await t.engine.trigger(waiting, null)
+    await t.engine.trigger(busy, null)
+    await t.clock.settle()
+    const token = (await t.engine.runs.retrieve(run.id)).metadata['token'] as string
+    expect(await t.engine.wait.completeToken(token, 'yes')).toEqual({ success: true, status: 'COMPLETED' })
+    expect(await statusOf(t.engine, run.id)).toBe('WAITING')
+    expect((await t.engine.runs.retrieve(run.id)).waitingOn).toEqual([])
+    await t.clock.advance('2h')
+    expect(await statusOf(t.engine, run.id)).toBe('WAITING')
+    expect(await t.clock.until(run.result())).toEqual({ ok: true, output: 'yes' })
+  })
+
+  it('follows at once when a canceled run has let go of its slot', async () => {
+    const order: string[] = []
+    const worker = task({
+      id: 'worker',
+      queue: { concurrencyLimit: 1 },
+      run: async (name: string, { wait, signal }) => {
+        if (name === 'parked') await wait.for({ seconds: 5 })
+        else await t.clock.sleep('1h', { signal })
+        order.push(name)
+      },
+    })
+    await using t = await createTestEngine({ tasks: [worker], clock: { mode: 'manual' } })
+    await t.engine.trigger(worker, 'parked')
+    const busy = await t.engine.trigger(worker, 'busy')
+    await t.clock.advance('6s')
+    expect(order).toEqual([])
+    await t.engine.runs.cancel(busy)
+    await t.clock.settle()
+    expect(order).toEqual(['parked'])
+  })
+})
+
+describe('limits', () => {
+  it('count for a queue over all tasks and engines on one storage', async () => {
+    const storage = projectStorage()
+    const clock = testClock()
+    let executing = 0
+    let most = 0
+    const work = (id: string): Task<null, void> =>
+      task({
+        id,
+        queue: { name: 'shared', concurrencyLimit: 2 },
+        run: async (_payload: null) => {
+          most = Math.max(most, (executing += 1))
+          await clock.sleep('1s')
+          executing -= 1
+        },
+      })
+    const tasks = [work('one'), work('two')] as const
+    await using a = await createTestEngine({ tasks, storage, clock, seed: 'a' })
+    await using b = await createTestEngine({ tasks, storage, clock, seed: 'b' })
+    const runs = []
+    for (let n = 0; n < 6; n += 1) {
+      runs.push(await a.engine.trigger(tasks[0], null), await b.engine.trigger(tasks[1], null))
+    }
+    const start = clock.now()
+    await Promise.all(runs.map((run) => run.result()))
+    expect(most).toBe(2)
+    expect(clock.now() - start).toBe(6_000)
+  })
+
+  it('of a queue count for each concurrency key on its own', async () => {
+    const executing = new Map<string, number>()
+    let most = 0
+    let together = 0
+    const work = task({
+      id: 'work',
+      queue: { concurrencyLimit: 1 },
+      run: async (key: string) => {
+        executing.set(key, (executing.get(key) ?? 0) + 1)
+        most = Math.max(most, ...executing.values())
+        together = Math.max(together, [...executing.values()].filter((count) => count > 0).length)
+        await t.clock.sleep('1s')
+        executing.set(key, executing.get(key)! - 1)
+      },
+    })
+    await using t = await createTestEngine({ tasks: [work] })
+    const runs = []
+    for (const key of ['a', 'b', 'a', 'c', 'b']) {
+      runs.push(await t.engine.trigger(work, key, { concurrencyKey: key }))
+    }
+    await Promise.all(runs.map((run) => run.result()))
+    expect([most, together]).toEqual([1, 3])
+  })
+
+  it('of an engine hold when a claim and a resume are asked at once', async () => {
+    const steered = steeredStorage(projectStorage())
+    let executing = 0
+    let most = 0
+    const work = task({
+      id: 'work',
+      run: async (token: string | null, { wait }) => {
+        if (token !== null) await wait.forToken(token)
+        most = Math.max(most, (executing += 1))
+        await t.clock.sleep('1m')
+        executing -= 1
+      },
+    })
+    await using t = await createTestEngine({
+      tasks: [work],
+      storage: steered.storage,
+      concurrency: 1,
+      clock: { mode: 'manual' },
+    })
+    const token = await t.engine.wait.createToken()
+    const parks = await t.engine.trigger(work, token.id)
+    await t.clock.settle()
+    const answer = steered.holdAnswer('runs.claim')
+    const works = await t.engine.trigger(work, null)
+    await until(() => steered.calls.at(-1) === 'runs.claim')
+    await t.engine.wait.completeToken(token)
+    answer()
+    await t.clock.until(Promise.all([parks.result(), works.result()]))
+    expect(most).toBe(1)
+  })
+
+  it.each(['memory', 'always-async memory'])(
+    'are never exceeded, whatever the runs do, on %s',
+    async (kind) => {
+      const step = fc.oneof(
+        fc.record({ kind: fc.constant('work' as const), ms: fc.integer({ min: 0, max: 30 }) }),
+        fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 30 }) }),
+        fc.record({ kind: fc.constant('child' as const), ms: fc.integer({ min: 0, max: 20 }) }),
+        fc.record({ kind: fc.constant('throw' as const), ms: fc.constant(0) }),
+      )
+      const job = fc.record({
+        queue: fc.constantFrom('a', 'b'),
+        key: fc.option(fc.constantFrom('x', 'y'), { nil: undefined }),
+        delay: fc.integer({ min: 0, max: 20 }),
+        cancelAt: fc.option(fc.integer({ min: 0, max: 60 }), { nil: undefined }),
+        steps: fc.array(step, { maxLength: 4 }),
+      })
+      const workload = fc.record({
+        concurrency: fc.integer({ min: 1, max: 3 }),
+        limits: fc.record({ a: fc.integer({ min: 1, max: 2 }), b: fc.integer({ min: 1, max: 3 }) }),
+        jobs: fc.array(job, { minLength: 1, maxLength: 10 }),
+      })
+      type Job = typeof job extends fc.Arbitrary<infer Value> ? Value : never
+
+      await fc.assert(
+        fc.asyncProperty(workload, async ({ concurrency, limits, jobs }) => {
+          const executing = new Map<string, number>()
+          const excesses: string[] = []
+          /** Holds a slot for as long as it does not wait. */
+          const enter = (name: string): void => {
+            const ownLimit = { a: limits.a, b: limits.b, l: Infinity }[name[0] as 'a' | 'b' | 'l']
+            for (const [counter, limit] of Object.entries({ engine: concurrency, [name]: ownLimit })) {
+              const count = (executing.get(counter) ?? 0) + 1
+              executing.set(counter, count)
+              if (count > limit) excesses.push(`${counter}: ${count} of ${limit}`)
+            }
+          }
+          const leave = (name: string): void => {
+            for (const counter of ['engine', name]) executing.set(counter, executing.get(counter)! - 1)
+          }
+          const make = (queue: 'a' | 'b'): Task<Job, void> =>
+            task({
+              id: queue,
+              queue: { concurrencyLimit: limits[queue] },
+              retry: { maxAttempts: 2, minTimeoutInMs: 10 },
+              run: async ({ steps, key }: Job, { wait, signal }) => {
+                const name = `${queue}/${key ?? ''}`
+                enter(name)
+                let isInside = true
+                try {
+                  for (const { kind: what, ms } of steps) {
+                    if (what === 'throw') throw new Error('planned')
+                    if (what === 'work') await t.clock.sleep(ms, { signal })
+                    if (what === 'work') continue
+                    // A wait that rejects was canceled: from then on the run has no slot.
+                    leave(name)
+                    isInside = false
+                    if (what === 'wait') await wait.until({ date: new Date(t.clock.now() + ms) })
+                    else await leaf.triggerAndWait(ms)
+                    enter(name)
+                    isInside = true
+                  }
+                } finally {
+                  if (isInside) leave(name)
+                }
+              },
+            })
+          const leaf = task({
+            id: 'leaf',
+            run: async (ms: number) => {
+              enter('leaf')
+              await t.clock.sleep(ms)
+              leave('leaf')
+            },
+          })
+          const tasks = { a: make('a'), b: make('b') }
+          const storage = kind === 'memory' ? memoryStorage() : alwaysAsync(memoryStorage())
+          await using t = await createTestEngine({
+            tasks: [tasks.a, tasks.b, leaf],
+            concurrency,
+            storage,
+            clock: { mode: 'manual' },
+          })
+          const runs = await Promise.all(
+            jobs.map((planned) =>
+              t.engine.trigger(tasks[planned.queue], planned, {
+                delay: planned.delay,
+                ...(planned.key === undefined ? {} : { concurrencyKey: planned.key }),
+              }),
+            ),
+          )
+          for (let ms = 0; ms <= 60; ms += 1) {
+            for (const [index, { cancelAt }] of jobs.entries()) {
+              if (cancelAt === ms) await t.engine.runs.cancel(runs[index]!)
+            }
+            await t.clock.advance(1)
+          }
+          await t.clock.until(Promise.all(runs.map((run) => run.outcome())))
+          await t.clock.runAll()
+          expect(excesses).toEqual([])
+          expect(t.engine.stats()).toMatchObject(IDLE)
+        }),
+        { numRuns: cases(60) },
+      )
+    },
+  )
+})

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { createEngine, type Engine, memoryStorage } from 'waitpoint'
+import { createDeferred } from '../../../src/primitives/deferred.ts'
+import { alwaysAsync } from '../../../src/testing/storages/async.ts'
+import { bodyTask } from '../../support/body-task.ts'
+import { type SteeredStorage, steeredStorage } from '../../support/steered-storage.ts'
+import { turn, until } from '../../support/turn.ts'
+
+interface Scene {
+  readonly engine: Engine
+  readonly steering: SteeredStorage
+  readonly result: Promise<string>
+  /** Lets storage go on. */
+  readonly goOn: () => void
+}
+
+/** Somebody awaits a run, which ends while storage is held back. */
+async function endedMeanwhile(hold: (steering: SteeredStorage) => () => void): Promise<Scene> {
+  const steering = steeredStorage(alwaysAsync(memoryStorage()))
+  const gate = createDeferred<string>()
+  const body = bodyTask(() => gate.promise)
+  const engine = createEngine({ tasks: [body], storage: steering.storage })
+  const told: string[] = []
+  engine.on('run', ({ status }) => told.push(status))
+  const run = await engine.trigger(body, null)
+  const goOn = hold(steering)
+  const result = run.result()
+  await turn()
+  gate.resolve('done')
+  await until(() => told.includes('COMPLETED'))
+  return { engine, steering, result, goOn }
+}
+
+describe('finalRecord', () => {
+  it('is what this engine has told of the end, also when storage has forgotten the run before it answers', async () => {
+    const scene = await endedMeanwhile((steering) => steering.holdCall('runs.get'))
+    const later = Date.now() + 3_600_000
+    expect(await scene.steering.storage.prune({ before: later, limit: 10, now: later })).toBe(1)
+    scene.goOn()
+    expect(await scene.result).toBe('done')
+    await scene.engine.close()
+  })
+
+  it('is known also when the engine closes before storage has answered', async () => {
+    const scene = await endedMeanwhile((steering) => steering.holdAnswer('runs.get'))
+    const closed = scene.engine.close()
+    scene.goOn()
+    expect(await scene.result).toBe('done')
+    await closed
+  })
+})

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest'
+import { kernelOf } from '../../../src/core/engine.ts'
+import { Gate } from '../../../src/http/access/gate.ts'
+import { type HandlerLimits, readLimits } from '../../../src/http/limits.ts'
+import { accessToken, OTHER_SECRET, request, SECRET, stillEngine } from '../requests.ts'
+
+interface Bench {
+  readonly gate: Gate
+  readonly now: () => number
+  readonly advance: (ms: number) => Promise<void>
+}
+
+async function onBench(limits: HandlerLimits, body: (bench: Bench) => Promise<void>): Promise<void> {
+  await using t = await stillEngine()
+  const gate = new Gate(kernelOf(t.engine), readLimits(limits))
+  await body({ gate, now: () => t.clock.now(), advance: (ms) => t.clock.advance(ms) })
+}
+
+function asking(credential: string): Request {
+  return request('http://engine.test/', { headers: { authorization: `Bearer ${credential}` } })
+}
+
+const run = { action: 'read', type: 'runs', id: 'run_1' }
+const refused = (status: number): unknown => expect.objectContaining({ status })
+
+describe('Gate', () => {
+  it('knows callers apart by their credential, and keeps none of the secret', () =>
+    onBench({}, async ({ gate, now }) => {
+      const jwts = [
+        await accessToken(['read:runs:run_1'], now()),
+        await accessToken(['read:runs:run_2'], now()),
+        await accessToken(['read:runs:run_1'], now(), { key: OTHER_SECRET, claims: { sub: 'env_2' } }),
+      ]
+      const names: string[] = []
+      for (const credential of [SECRET, OTHER_SECRET, ...jwts]) {
+        const { credential: name } = await gate.enter(asking(credential))
+        expect((await gate.enter(asking(credential))).credential).toBe(name)
+        expect(name).not.toContain(credential.split('.').at(-1))
+        names.push(name)
+      }
+      expect(new Set(names).size).toBe(5)
+    }))
+
+  it('lets a secret key do everything, and an access token what one of its scopes says', () =>
+    onBench({}, async ({ gate, now }) => {
+      const secret = await gate.enter(asking(SECRET))
+      secret.require(run)
+      secret.requireSecretKey()
+      const token = await gate.enter(asking(await accessToken(['read:runs:run_1', 'read:tags:a'], now())))
+      token.require(run)
+      token.require({ ...run, id: 'run_2' }, { action: 'read', type: 'tags', id: 'a' })
+      expect(() => token.require({ ...run, id: 'run_2' })).toThrow(refused(403))
+      expect(() => token.require({ ...run, action: 'write' })).toThrow(refused(403))
+      expect(() => token.require()).toThrow(refused(403))
+    }))
+
+  it('takes no access token for a secret key, not even an almighty one', () =>
+    onBench({}, async ({ gate, now }) => {
+      const caller = await gate.enter(asking(await accessToken(['admin'], now())))
+      caller.require(run)
+      expect(() => caller.requireSecretKey()).toThrow(refused(403))
+    }))
+
+  it('counts every credential on its own, and by the clock of the engine', () =>
+    onBench({ rate: { requests: 1, per: '1s' } }, async ({ gate, now, advance }) => {
+      const jwt = await accessToken(['admin'], now())
+      for (const credential of [SECRET, OTHER_SECRET, jwt]) {
+        await gate.enter(asking(credential))
+        await expect(gate.enter(asking(credential))).rejects.toThrow(refused(429))
+      }
+      await advance(1_000)
+      await gate.enter(asking(SECRET))
+    }))
+
+  it('does not count what proves nothing', () =>
+    onBench({ rate: { requests: 1, per: '1s' } }, async ({ gate }) => {
+      for (const wrong of ['x', 'a.b.c']) {
+        await expect(gate.enter(asking(wrong))).rejects.toThrow(refused(401))
+        await expect(gate.enter(asking(wrong))).rejects.toThrow(refused(401))
+      }
+      const wrong = (): never => {
+        throw new RangeError('wrong')
+      }
+      await expect(gate.enterBy('token x', wrong)).rejects.toThrow(RangeError)
+      await expect(gate.enterBy('token x', () => undefined)).resolves.toBeUndefined()
+      await expect(gate.enterBy('token x', () => undefined)).rejects.toThrow(refused(429))
+    }))
+
+  it('counts subscriptions by their limit', () =>
+    onBench({ subscriptions: 1 }, async ({ gate }) => {
+      const { credential } = await gate.enter(asking(SECRET))
+      const close = gate.subscriptions.open(credential)
+      expect(() => gate.subscriptions.open(credential)).toThrow(refused(429))
+      close()
+      gate.subscriptions.open(credential)
+    }))
+})

@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { checkAnnouncedLength, readBody } from '../../../src/http/requests/body.ts'
+import { chunked, request } from '../requests.ts'
+
+const URL = 'http://engine.test/'
+const LIMIT = 16
+
+describe('readBody', () => {
+  it('gives back every body of up to the limit, however it is cut, and refuses every other', async () => {
+    const parts = fc.array(fc.uint8Array({ maxLength: 8 }), { maxLength: 6 })
+    await fc.assert(
+      fc.asyncProperty(parts, async (body) => {
+        const whole = Buffer.concat(body)
+        const reading = readBody(request(URL, { body: chunked(body) }), LIMIT)
+        if (whole.length <= LIMIT) expect(Buffer.from(await reading)).toEqual(whole)
+        else await expect(reading).rejects.toMatchObject({ status: 413, message: 'Request body too large' })
+      }),
+    )
+  })
+
+  it('believes no content-length', async () => {
+    const headers = { 'content-length': '1' }
+    const text = await readBody(request(URL, { headers, body: 'x'.repeat(LIMIT) }), LIMIT)
+    expect(text).toHaveLength(LIMIT)
+    const reading = readBody(request(URL, { headers, body: 'x'.repeat(LIMIT + 1) }), LIMIT)
+    await expect(reading).rejects.toMatchObject({ status: 413 })
+  })
+
+  it('stops reading beyond the limit, also from a source that never stops', async () => {
+    let pulls = 0
+    let isCanceled = false
+    const endless = new ReadableStream({
+      pull(controller) {
+        pulls += 1
+        controller.enqueue(new Uint8Array(8))
+      },
+      cancel() {
+        isCanceled = true
+        return new Promise(() => undefined)
+      },
+    })
+    await expect(readBody(request(URL, { body: endless }), LIMIT)).rejects.toMatchObject({ status: 413 })
+    expect(pulls).toBeLessThanOrEqual(4)
+    expect(isCanceled).toBe(true)
+  })
+
+  it('refuses a body that breaks off, is not made of bytes, or was read before', async () => {
+    const broken = new ReadableStream({ pull: (controller) => controller.error(new Error('reset')) })
+    await expect(readBody(request(URL, { body: broken }), LIMIT)).rejects.toMatchObject({
+      status: 400,
+      message: 'Cannot read the request body: it broke off',
+    })
+    const text = new ReadableStream({ start: (controller) => controller.enqueue('text') })
+    await expect(readBody(request(URL, { body: text }), LIMIT)).rejects.toMatchObject({
+      status: 400,
+      message: 'Cannot read the request body: it is not made of bytes',
+    })
+    const locked = request(URL, { body: 'x' })
+    locked.body?.getReader()
+    await expect(readBody(locked, LIMIT)).rejects.toMatchObject({ status: 400 })
+  })
+
+  it('reads nothing where there is no body', async () => {
+    expect(await readBody(request(URL), LIMIT)).toHaveLength(0)
+  })
+})
+
+describe('checkAnnouncedLength', () => {
+  it.each(['17', '99999999999999999999', '1e3'])('refuses %s', (length) => {
+    const announced = request(URL, { headers: { 'content-length': length } })
+    expect(() => checkAnnouncedLength(announced, LIMIT)).toThrow('Request body too large')
+  })
+
+  it.each(['16', '0', '', '-1', 'many', '17, 17'])('leaves "%s" to the reading', (length) => {
+    const announced = request(URL, { headers: { 'content-length': length } })
+    expect(() => checkAnnouncedLength(announced, LIMIT)).not.toThrow()
+  })
+})

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import type { RetrievedRun } from 'waitpoint'
+import type { RunRecord } from '../../../src/contract/records.ts'
+import { viewRetrievedRun } from '../../../src/core/reading/run-view.ts'
+import { retrievedRunJson, runJson, runResultJson } from '../../../src/http/runs/json.ts'
+
+function runWith(status: RunRecord['status'], more: Partial<RunRecord> = {}): RetrievedRun {
+  const record: RunRecord = {
+    id: 'run_1',
+    taskId: 't',
+    status,
+    attempt: 1,
+    policyAttempt: 1,
+    interruptions: 0,
+    epoch: 1,
+    slot: false,
+    returned: false,
+    rootId: 'run_1',
+    tags: [],
+    streams: [],
+    queue: 't',
+    createdAt: 0,
+    updatedAt: 0,
+    ...more,
+  }
+  return viewRetrievedRun(record, [])
+}
+
+describe('retrievedRunJson', () => {
+  it.each([
+    ['QUEUED', ['isQueued']],
+    ['DELAYED', ['isQueued']],
+    ['EXECUTING', ['isExecuting']],
+    ['WAITING', ['isWaiting']],
+    ['COMPLETED', ['isCompleted', 'isSuccess']],
+    ['FAILED', ['isCompleted', 'isFailed']],
+    ['CRASHED', ['isCompleted', 'isFailed']],
+    ['CANCELED', ['isCompleted', 'isFailed', 'isCancelled']],
+    ['TIMED_OUT', ['isCompleted']],
+    ['EXPIRED', ['isCompleted']],
+  ] as const)(
+    'says of %s what the service says, but that it has completed when it has ended',
+    (status, expected) => {
+      for (const json of [retrievedRunJson(runWith(status)), runJson(runWith(status))]) {
+        const set = Object.entries(json).flatMap(([name, value]) =>
+          name.startsWith('is') && value === true ? [name] : [],
+        )
+        expect(set.sort()).toEqual([...expected].sort())
+      }
+    },
+  )
+
+  it('is deeper for a child', () => {
+    expect(retrievedRunJson(runWith('QUEUED', { parentId: 'run_0', rootId: 'run_0' }))).toMatchObject({
+      depth: 1,
+      parentId: 'run_0',
+    })
+  })
+})
+
+describe('runResultJson', () => {
+  it('is there when the run has ended, with or without an output', () => {
+    expect(runResultJson(runWith('EXECUTING'))).toBeUndefined()
+    expect(JSON.parse(JSON.stringify(runResultJson(runWith('COMPLETED'))))).toEqual({
+      ok: true,
+      id: 'run_1',
+      taskIdentifier: 't',
+      outputType: 'application/json',
+    })
+    expect(runResultJson(runWith('COMPLETED', { outputJson: 'null' }))).toMatchObject({ output: 'null' })
+    expect(runResultJson(runWith('EXPIRED'))).toMatchObject({ ok: false, error: { type: 'BUILT_IN_ERROR' } })
+  })
+})

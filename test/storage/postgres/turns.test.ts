@@ -1,0 +1,113 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createDeferred } from '../../../src/primitives/deferred.ts'
+import { type CallKind, PostgresTurns } from '../../../src/storage/postgres/turns.ts'
+
+const one: CallKind = { name: 'one' }
+const two: CallKind = { name: 'two' }
+const single: CallKind = { name: 'single', isSingle: true }
+
+/** Answers every request with itself, and keeps what was sent. */
+function echoing(most: number = 4): { readonly turns: PostgresTurns; readonly sent: string[] } {
+  const sent: string[] = []
+  const turns = new PostgresTurns({
+    most,
+    async send({ name }, requests) {
+      await Promise.resolve()
+      sent.push(`${name} ${requests}`)
+      return requests
+    },
+  })
+  return { turns, sent }
+}
+
+describe('PostgresTurns', () => {
+  it('sends all calls of one kind in one turn as one statement', async () => {
+    const { turns, sent } = echoing()
+    const answers = await Promise.all([1, 2, 3].map((request) => turns.call(one, request, undefined)))
+    expect(answers).toEqual([1, 2, 3])
+    expect(sent).toEqual(['one [1,2,3]'])
+  })
+
+  it('answers each call with its own, and keeps the order of what has one key, whatever is asked', async () => {
+    const call = fc.record({
+      kind: fc.constantFrom(one, two, single),
+      key: fc.constantFrom('a', 'b', undefined),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(call), fc.integer({ min: 1, max: 3 }), async (calls, most) => {
+        const { turns, sent } = echoing(most)
+        const asked = calls.map(({ kind, key }, at) => turns.call(kind, at, key))
+        expect(await Promise.all(asked)).toEqual(calls.map((_, at) => at))
+        const order = sent.flatMap((text) => JSON.parse(text.slice(text.indexOf('['))) as number[])
+        for (const key of ['a', 'b']) {
+          const ofKey = order.filter((at) => calls[at]?.key === key)
+          expect(ofKey).toEqual(ofKey.toSorted((first, second) => first - second))
+        }
+      }),
+    )
+  })
+
+  it('gathers what comes while a statement is under way', async () => {
+    const gate = createDeferred<undefined>()
+    const sent: string[] = []
+    const turns = new PostgresTurns({
+      most: 4,
+      async send(_, requests) {
+        sent.push(requests)
+        await gate.promise
+        return requests
+      },
+    })
+    const first = turns.call(one, 1, undefined)
+    await Promise.resolve()
+    const rest = [2, 3].map((request) => turns.call(one, request, undefined))
+    gate.resolve(undefined)
+    await Promise.all([first, ...rest])
+    expect(sent).toEqual(['[1]', '[2,3]'])
+  })
+
+  it('fails for one call alone', async () => {
+    const turns = new PostgresTurns({
+      most: 4,
+      send: (_, requests) =>
+        requests.includes('bad')
+          ? Promise.reject(Object.assign(new Error('no'), { code: '22P02' }))
+          : Promise.resolve(requests),
+    })
+    const asked = ['good', 'bad', 'better'].map((request) => turns.call(one, request, undefined))
+    const answers = await Promise.allSettled(asked)
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  })
+
+  it('repeats a transaction that was rolled back because of others', async () => {
+    let left = 2
+    const turns = new PostgresTurns({
+      most: 4,
+      send: (_, requests) =>
+        left-- > 0
+          ? Promise.reject(Object.assign(new Error('deadlock detected'), { code: '40P01' }))
+          : Promise.resolve(requests),
+    })
+    expect(await turns.call(one, 1, undefined)).toBe(1)
+  })
+
+  it('asks nothing again when the server is gone: it may have done it, and there is nobody to ask', async () => {
+    let sent = 0
+    const gone = ['ECONNREFUSED', 'ECONNRESET']
+    for (const code of gone) {
+      const turns = new PostgresTurns({
+        most: 4,
+        send() {
+          sent += 1
+          return Promise.reject(Object.assign(new Error('gone'), { code }))
+        },
+      })
+      const answers = await Promise.allSettled(
+        [1, 2, 3].map((request) => turns.call(one, request, undefined)),
+      )
+      expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    }
+    expect(sent).toBe(gone.length)
+  })
+})

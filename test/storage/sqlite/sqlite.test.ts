@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { sqliteStorage } from '../../../src/storage/sqlite/sqlite.ts'
+import { runInChild } from '../../clock/child-process.ts'
+import { openDriver, temporaryFolder } from '../../databases/drivers.ts'
+
+describe('sqliteStorage', () => {
+  it('loads no driver and opens no file before it is needed', async () => {
+    const printed = await runInChild(`
+      import { existsSync } from 'node:fs'
+      import { sqliteStorage } from './src/sqlite.ts'
+      sqliteStorage('never-made.db')
+      const loaded = process.moduleLoadList.filter((name) => /sqlite|libsql/.test(name))
+      console.log(JSON.stringify({ loaded, isMade: existsSync('never-made.db') }))
+    `)
+    expect(JSON.parse(printed)).toEqual({ loaded: [], isMade: false })
+  })
+
+  it('keeps settings for whoever opens the file next', async () => {
+    using folder = temporaryFolder()
+    for (const candidate of ['first', 'second']) {
+      const handle = openDriver(folder.file('a.db'))
+      const storage = sqliteStorage(handle)
+      await storage.open()
+      expect(await storage.settings.getOrInsert('secret', candidate)).toBe('first')
+      await storage.leave({ owner: 'engine', now: 0 })
+      handle.close()
+    }
+  })
+
+  it('tells other storages on the same handle what one of them changed, and not itself', async () => {
+    const handle = openDriver(':memory:')
+    const [one, other] = [sqliteStorage(handle), sqliteStorage(handle)]
+    await one.open()
+    const heard: string[] = []
+    one.subscribe('one', ({ topic }) => heard.push(`one ${topic}`))
+    other.subscribe('other', ({ topic }) => heard.push(`other ${topic}`))
+    const record = { id: 'waitpoint_1', kind: 'MANUAL', status: 'WAITING', tags: [], createdAt: 0 } as const
+    await one.tokens.insert({ record, now: 0, by: 'one' })
+    await one.tokens.settle({ id: record.id, outputJson: '1', by: 'one', now: 0 })
+    expect(heard).toEqual(['other token'])
+  })
+})

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { captureOrigin, firstUserFrame } from '../../../src/testing/witness/origin.ts'
+
+const library = new URL('../../../src', import.meta.url)
+
+describe('captureOrigin', () => {
+  it('answers the line it was called for', () => {
+    expect(captureOrigin()()).toMatch(/test[\\/]testing[\\/]origin\.test\.ts:\d+:\d+$/)
+  })
+
+  it('leaves the depth of other stacks alone', () => {
+    const depth = Error.stackTraceLimit
+    captureOrigin()
+    expect(Error.stackTraceLimit).toBe(depth)
+  })
+})
+
+describe('firstUserFrame', () => {
+  it('passes over the lines of this library and of Node', () => {
+    const stack = [
+      'Error: called here',
+      `    at EngineWait.createToken (${library.pathname}core/wait-namespace.ts:1:2)`,
+      `    at Object.createToken (${library.href}core/ambient.ts:3:4)`,
+      '    at process.processTicksAndRejections (node:internal/process/task_queues:105:5)',
+      '    at new Promise (<anonymous>)',
+      '    at async run (file:///app/review.ts?v=1:7:11)',
+      '    at /app/main.ts:9:1',
+    ]
+    expect(firstUserFrame(stack.join('\n'))).toBe('/app/review.ts:7:11')
+    expect(firstUserFrame([...stack.slice(0, 5), '    at /app/main.ts:9:1'].join('\n'))).toBe(
+      '/app/main.ts:9:1',
+    )
+  })
+
+  it('says so when there is none', () => {
+    expect(firstUserFrame('Error: called here')).toBe('an unknown place')
+  })
+})
