@@ -3,7 +3,7 @@ import { createHook } from 'node:async_hooks'
 import { RecordedApprovals } from './bare/recorded-approvals.ts'
 import type { Approvals } from './bare/approvals.ts'
 import { EngineApprovals } from './engine-approvals.ts'
-import { inCrowds, oneAfterAnother } from './figures/runs.ts'
+import { inCrowds, oneAfterAnother } from './approval-loops.ts'
 
 /** What one run costs, in things that are the same on every machine. */
 export interface Tally {

@@ -134,5 +134,5 @@ export type {
   WaitResult,
   WaitUntilOptions,
 } from './api/token.ts'
-export type { TransactionOptions } from './core/joined-transaction.ts'
+export type { TransactionOptions } from './api/token.ts'
 export { memoryStorage } from './storage/memory/memory.ts'

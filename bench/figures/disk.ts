@@ -7,7 +7,7 @@ import { spreadOf } from '../measurement.ts'
 import { ParkedWait } from '../parked-wait.ts'
 import { openOursAt } from '../placed-approvals.ts'
 import { SqliteFiles } from '../sqlite-files.ts'
-import { inCrowds } from './runs.ts'
+import { inCrowds } from '../approval-loops.ts'
 
 const AT_ONCE = 1_000
 const TIMEOUT_MS = 600_000

@@ -12,8 +12,8 @@ import { climbPeer, peerLadderOf } from '../peers/peer-ladder.ts'
 import { cancelAllBare, cancelAllOurs, fireAll, randomInstants } from './deadlines.ts'
 import { walkBare, walkOurs } from './lists.ts'
 import { batchesOurs, readersOurs } from './readers.ts'
-import { inCrowds } from './runs.ts'
 import { appendBare } from './streams.ts'
+import { inCrowds } from '../approval-loops.ts'
 
 /** A heap's work grows by its depth as well, and by what it no longer finds in the cache: as for the textbook's. */
 const AS_THE_BARE: Goal = { kind: 'over', most: 0.15 }

@@ -9,7 +9,7 @@ import type { Peer } from '../peers/peer.ts'
 import { resonate } from '../peers/resonate.ts'
 import { openOursAt } from '../placed-approvals.ts'
 import { serveWhile } from '../postgres-bed.ts'
-import { inCrowds, oneAfterAnother } from './runs.ts'
+import { inCrowds, oneAfterAnother } from '../approval-loops.ts'
 
 /** What is done with every peer, and how much faster ours has to be than one in memory. */
 interface Discipline {

@@ -8,7 +8,7 @@ import type { Figure, Lab } from '../lab.ts'
 import type { Measurement } from '../measurement.ts'
 import { PostgresBed, serveWhile, watchedPool } from '../postgres-bed.ts'
 import { goOn, machineTimeNs } from '../postgres-worker.ts'
-import { inCrowds } from './runs.ts'
+import { inCrowds } from '../approval-loops.ts'
 
 const AT_ONCE = 1_000
 const TIMEOUT_MS = 600_000

@@ -6,7 +6,7 @@ import { RecordedApprovals } from '../bare/recorded-approvals.ts'
 import type { Contest, Contestant } from '../contest.ts'
 import { EngineApprovals } from '../engine-approvals.ts'
 import type { Figure } from '../lab.ts'
-import { inCrowds, oneAfterAnother } from './runs.ts'
+import { inCrowds, oneAfterAnother } from '../approval-loops.ts'
 
 type Sides = Contest<'ours' | 'bare'>
 

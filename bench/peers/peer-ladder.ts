@@ -3,7 +3,7 @@ import type { Lab } from '../lab.ts'
 import { pointOf } from '../ladder.ts'
 import type { CurveLine, CurvePoint, Omission } from '../measurement.ts'
 import type { Peer } from './peer.ts'
-import { inCrowds } from '../figures/runs.ts'
+import { inCrowds } from '../approval-loops.ts'
 
 /** How many a peer in memory is asked for. */
 const PEER_SIZES = [100, 1_000, 10_000] as const

@@ -1,9 +1,7 @@
-import type { TransactionOptions } from '../core/joined-transaction.ts'
+import type { TransactionOptions, Duration, IdempotencyOptions, Unwrappable } from './token.ts'
 import type { RunStatus, TokenKind } from '../contract/records.ts'
 import type { CursorPagePromise } from './cursor-page.ts'
 import type { RunFailedError } from './errors.ts'
-import type { StoredError } from '../core/host/serialize.ts'
-import type { Duration, IdempotencyOptions, Unwrappable } from './token.ts'
 
 /** What a task is to the outside: a name, and the types of what goes in and comes out. */
 export interface TaskShape<in Payload = never, out Output = unknown> {
@@ -258,4 +256,12 @@ export interface TasksNamespace {
     id: Task['id'],
     items: readonly BatchItem<TaskPayload<Task>>[],
   ): Promise<{ readonly runs: readonly SubtaskResult<TaskOutput<Task>>[] }>
+}
+
+/** What is kept of something that was thrown. */
+export interface StoredError {
+  readonly name: string
+  readonly message: string
+  readonly stack?: string
+  readonly code?: string
 }

@@ -1,4 +1,14 @@
-import type { TransactionOptions } from '../core/joined-transaction.ts'
+import type {
+  TransactionOptions,
+  CompletedToken,
+  CreatedToken,
+  CreateTokenOptions,
+  ListTokensParams,
+  RetrievedToken,
+  Token,
+  TokenReference,
+  WaitNamespace,
+} from '../api/token.ts'
 import type { CursorPagePromise } from '../api/cursor-page.ts'
 import type {
   AnyTask,
@@ -20,16 +30,6 @@ import type {
   TriggerOptions,
 } from '../api/run.ts'
 import type { DefinedStream, StreamsNamespace } from '../api/stream.ts'
-import type {
-  CompletedToken,
-  CreatedToken,
-  CreateTokenOptions,
-  ListTokensParams,
-  RetrievedToken,
-  Token,
-  TokenReference,
-  WaitNamespace,
-} from '../api/token.ts'
 
 /** What every call of a client may be given. */
 export interface CallOptions {

@@ -1,21 +1,5 @@
 import type { RunRecord, RunStatus, TokenRecord } from './records.ts'
 
-/** What starts the id of a token that stands for the end of a run. */
-export const RUN_PREFIX = 'run:'
-
-/** The id of the token that stands for the end of a run. */
-export function runTokenId(runId: string): string {
-  return RUN_PREFIX + runId
-}
-
-/** The token that stands for the end of a run. */
-export function tokenOfRun({ id, status, createdAt, finishedAt }: RunRecord): TokenRecord {
-  const token = { id: runTokenId(id), kind: 'RUN', tags: [], createdAt } as const
-  return isFinal(status)
-    ? { ...token, status: 'COMPLETED', completedAt: finishedAt }
-    : { ...token, status: 'WAITING' }
-}
-
 /** Every status of the contract, and whether it is final: one more does not compile until it is here. */
 const IS_FINAL: Readonly<Record<RunStatus, boolean>> = {
   DELAYED: false,
@@ -34,16 +18,68 @@ const IS_FINAL: Readonly<Record<RunStatus, boolean>> = {
 // The keys of the table are statuses.
 export const RUN_STATUSES: readonly RunStatus[] = Object.keys(IS_FINAL) as RunStatus[]
 
+/** Whether a run in this status never changes again. */
 export function isFinal(status: RunStatus): boolean {
   return IS_FINAL[status]
 }
 
+/** The statuses of a run that has not ended: what an update from outside expects. */
+export const LIVE_STATUSES: readonly RunStatus[] = RUN_STATUSES.filter((status) => !isFinal(status))
+
+/** The statuses of a run whose function is being called. */
+export const ACTIVE_STATUSES: readonly RunStatus[] = ['EXECUTING', 'WAITING']
+
 /** Whether an attempt at the run is going on. */
 export function isAttempted(status: RunStatus): boolean {
-  return status === 'EXECUTING' || status === 'WAITING'
+  return ACTIVE_STATUSES.includes(status)
+}
+
+/** A status in the words of the service's API. */
+export interface StatusFlags {
+  readonly isQueued: boolean
+  readonly isExecuting: boolean
+  readonly isWaiting: boolean
+  readonly isCompleted: boolean
+  readonly isSuccess: boolean
+  readonly isFailed: boolean
+  readonly isCancelled: boolean
+}
+
+/** A status as flags: exactly one of queued, executing, waiting and completed holds. */
+export function statusFlags(status: RunStatus): StatusFlags {
+  return {
+    isQueued: status === 'QUEUED' || status === 'DELAYED',
+    isExecuting: status === 'EXECUTING',
+    isWaiting: status === 'WAITING',
+    isCompleted: isFinal(status),
+    isSuccess: status === 'COMPLETED',
+    isFailed: isFinal(status) && status !== 'COMPLETED',
+    isCancelled: status === 'CANCELED',
+  }
 }
 
 /** When a run that was never started expires. */
 export function startBy(record: RunRecord): number | undefined {
   return record.attempt === 0 ? record.expiresAt : undefined
+}
+
+/** The prefix of the ids of tokens that stand for the end of a run. */
+export const RUN_PREFIX = 'run:'
+
+/** The id of the token that settles when a run ends. */
+export function runTokenId(runId: string): string {
+  return RUN_PREFIX + runId
+}
+
+/** The run whose end a token stands for, if it is such a token. */
+export function runIdOfToken(tokenId: string): string | undefined {
+  return tokenId.startsWith(RUN_PREFIX) ? tokenId.slice(RUN_PREFIX.length) : undefined
+}
+
+/** The token that stands for the end of a run. */
+export function tokenOfRun({ id, status, createdAt, finishedAt }: RunRecord): TokenRecord {
+  const token = { id: runTokenId(id), kind: 'RUN', tags: [], createdAt } as const
+  return isFinal(status)
+    ? { ...token, status: 'COMPLETED', completedAt: finishedAt }
+    : { ...token, status: 'WAITING' }
 }

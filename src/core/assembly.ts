@@ -1,6 +1,6 @@
 import type { Unsubscribe } from '../contract/storage.ts'
 import { chain } from '../primitives/awaitable.ts'
-import { AttemptTools } from './attempt-tools.ts'
+import { AttemptTools } from './execution/task-call.ts'
 import { ChangeFeed } from './changes/feed.ts'
 import { Credentials } from './host/credentials.ts'
 import type { CurrentEngine } from './ambient/current-engine.ts'

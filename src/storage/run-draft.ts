@@ -1,5 +1,5 @@
 import type { RunChange, RunRecord } from '../contract/records.ts'
-
+import type { RunClaim } from '../contract/storage.ts'
 /** A record that nobody else has seen yet. */
 export type RunDraft = { -readonly [Field in keyof RunRecord]: RunRecord[Field] }
 
@@ -110,4 +110,31 @@ export function finalDraft(record: RunRecord, change: RunChange, now: number): R
     draft.slotUntil = undefined
   }
   return draft
+}
+
+/** The final record of an interrupted run that is not executed again; by its epoch the attempt knows that it is over. */
+export function endInstead(record: RunRecord, { now, maxInterruptions }: RunClaim): RunRecord | undefined {
+  const epoch = record.epoch + 1
+  if (record.returned) return Object.assign(finalDraft(record, { status: 'COMPLETED' }, now), { epoch })
+  const interruptions = interruptionsOf(record)
+  if (interruptions <= maxInterruptions || interruptions === record.interruptions) return undefined
+  return Object.assign(finalDraft(record, { status: 'CRASHED' }, now), { epoch, interruptions })
+}
+
+/** Only a death while executing counts; an owner that left gracefully is no longer named. */
+export function interruptionsOf({ status, owner, interruptions }: RunRecord): number {
+  return status === 'EXECUTING' && owner !== undefined ? interruptions + 1 : interruptions
+}
+
+/** When something happened, and which engine did it; without `by` it was nobody's doing, and everybody is told. */
+export interface Act {
+  readonly now: number
+  readonly by?: string | undefined
+}
+
+/** How a token ends. */
+export interface TokenEnd {
+  readonly status: 'COMPLETED' | 'TIMED_OUT'
+  readonly completedAt: number
+  readonly outputJson?: string | undefined
 }

@@ -146,3 +146,11 @@ function text(value: Value | undefined): string | undefined {
 function instant(value: Value | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
+
+/** JSON on one line has none: what separates the chunks of a row. */
+export const BREAK = '\n'
+
+/** The JSON text of a chunk on one line. */
+export function onOneLine(text: string): string {
+  return text.includes(BREAK) ? JSON.stringify(JSON.parse(text)) : text
+}

@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import * as core from '../../src/core/run-status.ts'
-import * as storage from '../../src/contract/run-states.ts'
+import { isFinal, LIVE_STATUSES, RUN_STATUSES, statusFlags } from '../../src/contract/run-states.ts'
 
 describe('RUN_STATUSES', () => {
-  it('are those of the engine, and final where it says so', () => {
-    expect(storage.RUN_STATUSES).toEqual(core.STATUSES)
-    expect(storage.RUN_STATUSES.map(storage.isFinal)).toEqual(core.STATUSES.map(core.isFinal))
+  it('are live or final, never both', () => {
+    const final = RUN_STATUSES.filter(isFinal)
+    expect(final).toEqual(['COMPLETED', 'FAILED', 'CANCELED', 'TIMED_OUT', 'EXPIRED', 'CRASHED'])
+    expect([...LIVE_STATUSES, ...final].sort()).toEqual([...RUN_STATUSES].sort())
+  })
+
+  it.each(RUN_STATUSES)('%s is one of queued, executing, waiting and completed', (status) => {
+    const { isQueued, isExecuting, isWaiting, isCompleted } = statusFlags(status)
+    expect([isQueued, isExecuting, isWaiting, isCompleted].filter(Boolean)).toHaveLength(1)
+    expect(isCompleted).toBe(isFinal(status))
   })
 })

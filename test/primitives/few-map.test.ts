@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { FewMap } from '../../src/primitives/few-map.ts'
+import { FewMap } from '../../src/primitives/few.ts'
 
 const key = fc.constantFrom('a', 'b', 'c', 'd')
 const step = fc.record({ key, value: fc.option(fc.nat(9), { nil: undefined }), isSet: fc.boolean() })

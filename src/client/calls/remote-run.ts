@@ -1,6 +1,5 @@
-import { RunFailedError, WaitpointError } from '../../api/errors.ts'
+import { RunFailedError, WaitpointError, failureOf } from '../../api/errors.ts'
 import type { RetrievedRun, RunOutcome } from '../../api/run.ts'
-import { failureOf } from '../../core/run-failure.ts'
 import type { CallOptions, RemoteRunHandle } from '../namespaces.ts'
 import { errorOf } from '../wire/error.ts'
 

@@ -7,9 +7,8 @@ import type {
   RunReference,
   RunSubscription,
 } from '../../api/run.ts'
-import { isFinal } from '../../core/run-status.ts'
-import { idOf } from '../../primitives/reference.ts'
-import { type OptionNames, requireOptions, requireSignal, show } from '../../primitives/require.ts'
+import { isFinal } from '../../contract/run-states.ts'
+import { idOf, type OptionNames, requireOptions, requireSignal, show } from '../../primitives/require.ts'
 import type { CallOptions, ClientRuns, RemoteRunHandle } from '../namespaces.ts'
 import { FollowedRun, followRun, type Part } from '../following/followed-run.ts'
 import { Following } from '../following/following.ts'

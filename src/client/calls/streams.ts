@@ -1,6 +1,6 @@
 import type { RunReference } from '../../api/run.ts'
 import type { PipedStream, ReadStreamOptions } from '../../api/stream.ts'
-import { checkKey, streamReading } from '../../core/stream-reading.ts'
+import { checkKey, streamReading } from '../../api/stream.ts'
 import { type OptionNames, requireOptions, requireSignal } from '../../primitives/require.ts'
 import type { AppendOptions, ClientStream, ClientStreams } from '../namespaces.ts'
 import { Following } from '../following/following.ts'

@@ -8,9 +8,10 @@ import type {
   Token,
   TokenReference,
   Unwrappable,
+  TransactionOptions,
 } from '../../api/token.ts'
-import { idOf } from '../../primitives/reference.ts'
 import {
+  idOf,
   type OptionNames,
   requireName,
   requireOptions,
@@ -27,7 +28,6 @@ import type { Transport } from '../connection/transport.ts'
 import { wireDeadline, wireDuration } from '../wire/durations.ts'
 import { WireRecord } from '../wire/record.ts'
 import { readRetrievedToken, readToken, readTokenStatus } from '../wire/token.ts'
-import type { TransactionOptions } from '../../core/joined-transaction.ts'
 import { refuseTransaction } from './refused-transaction.ts'
 
 const PATH = '/api/v1/waitpoints/tokens'

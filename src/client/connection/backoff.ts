@@ -1,7 +1,9 @@
 import { retryDelayMs } from '../../api/retry.ts'
 import { isUnavailable } from './api-error.ts'
 import type { ClientSettings } from './options.ts'
-import { pause } from '../pause.ts'
+import type { Clock } from '../../contract/clock.ts'
+import { onAbort } from '../../primitives/abort.ts'
+import { createDeferred } from '../../primitives/deferred.ts'
 
 /** The failures of something in a row, and the pauses after them. */
 export class Backoff {
@@ -34,5 +36,22 @@ export class Backoff {
     const { retryAfterMs = 0 } = error
     if (delayMs === undefined || (retryAfterMs > retry.maxTimeoutInMs && !this.#isPatient)) throw error
     await pause(clock, Math.max(delayMs, retryAfterMs), [this.#settings.signal, this.#signal])
+  }
+}
+
+/** Waits for a time; rejects with the reason of the first signal that aborts meanwhile. */
+export async function pause(
+  clock: Clock,
+  ms: number,
+  signals: readonly (AbortSignal | undefined)[],
+): Promise<void> {
+  const { promise, resolve, reject } = createDeferred<void>()
+  const cancel = clock.setTimer(clock.now() + ms, () => resolve(), { label: 'asking a service again' })
+  const removeListeners = signals.map((signal) => onAbort(signal, reject))
+  try {
+    await promise
+  } finally {
+    cancel()
+    for (const remove of removeListeners) remove()
   }
 }

@@ -1,5 +1,5 @@
 import type { Run } from '../../api/run.ts'
-import { isFinal } from '../../core/run-status.ts'
+import { isFinal } from '../../contract/run-states.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import { Merge } from './merge.ts'
 import { type RunFeed, runUpdates } from './run-updates.ts'

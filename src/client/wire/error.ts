@@ -1,6 +1,6 @@
-import type { StoredError } from '../../core/host/serialize.ts'
 import { defined } from './defined.ts'
 import { WireRecord } from './record.ts'
+import type { StoredError } from '../../api/run.ts'
 
 /** The error of a run: as the API shows it, or with the `type` it has in a row. */
 export function readStoredError(value: unknown): StoredError | undefined {

@@ -1,11 +1,10 @@
-import type { TokenKind } from '../../contract/records.ts'
+import type { TokenKind, RunStatus } from '../../contract/records.ts'
 import type { RetrievedRun, Run, WaitingOn } from '../../api/run.ts'
-import { statusFlags } from '../../core/run-status.ts'
+import { statusFlags, RUN_STATUSES } from '../../contract/run-states.ts'
 import { defined } from './defined.ts'
 import type { Packets } from './packets.ts'
 import { readStoredError } from './error.ts'
 import { WireRecord } from './record.ts'
-import { readRunStatus } from '../wire-status.ts'
 
 /** The values of a run, which may have travelled apart from it. */
 interface RunValues {
@@ -114,4 +113,30 @@ function readWait(wire: WireRecord): WaitingOn {
     kind: (kind ?? 'MANUAL') as TokenKind,
     ...defined({ timeoutAt: wire.date('timeoutAt') }),
   }
+}
+
+/** The statuses of the service that have other names here: of its API, older ones included, and of its database. */
+const OTHER_NAMES: Readonly<Record<string, RunStatus>> = {
+  PENDING: 'QUEUED',
+  PENDING_VERSION: 'QUEUED',
+  WAITING_FOR_DEPLOY: 'QUEUED',
+  DEQUEUED: 'EXECUTING',
+  RETRYING_AFTER_FAILURE: 'EXECUTING',
+  REATTEMPTING: 'EXECUTING',
+  PAUSED: 'WAITING',
+  WAITING_TO_RESUME: 'WAITING',
+  FROZEN: 'WAITING',
+  COMPLETED_SUCCESSFULLY: 'COMPLETED',
+  COMPLETED_WITH_ERRORS: 'FAILED',
+  INTERRUPTED: 'FAILED',
+  SYSTEM_FAILURE: 'CRASHED',
+}
+
+const OWN: ReadonlySet<string> = new Set(RUN_STATUSES)
+
+/** A status of the engine. One that nobody knows is of a run that failed, if it has ended, else of one that will go on. */
+export function readRunStatus(status: string, hasEnded: boolean): RunStatus {
+  // The list says so.
+  if (OWN.has(status)) return status as RunStatus
+  return OTHER_NAMES[status] ?? (hasEnded ? 'FAILED' : 'QUEUED')
 }

@@ -1,7 +1,8 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { streamError } from '../stream-error.ts'
 import { WireRecord } from './record.ts'
-
+import { StreamInterruptedError, StreamLaggedError, WaitpointError } from '../../api/errors.ts'
+import { ApiError } from '../connection/api-error.ts'
+import { errorOf, readStoredError } from './error.ts'
 /** Ids of records that were seen lately, so that one that was written twice is read once. */
 const REMEMBERED = 5_000
 
@@ -92,5 +93,26 @@ function readJson(text: string): unknown {
     return JSON.parse(text)
   } catch {
     return text
+  }
+}
+
+/** What a service says in the middle of a stream: an error of the engine, or one that connecting again may mend. */
+export function streamError(key: string, body: unknown): Error {
+  const said = Object(body) as { readonly error?: unknown }
+  const wire = new WireRecord(Object(said.error ?? said), 'an error of a stream')
+  const message = wire.text('message') ?? `Cannot read on in stream "${key}": the service says so`
+  const next = wire.number('next') ?? 0
+  switch (wire.text('code')) {
+    case 'ERR_STREAM_LAGGED':
+      return new StreamLaggedError(key, wire.number('missed') ?? 0, next)
+    case 'ERR_STREAM_INTERRUPTED':
+      return new StreamInterruptedError(key, next)
+    case 'ERR_STREAM_FAILED': {
+      const stored = readStoredError(wire.value('cause'))
+      const cause = stored === undefined ? undefined : { cause: errorOf(stored) }
+      return new WaitpointError('ERR_STREAM_FAILED', message, cause)
+    }
+    default:
+      return new ApiError('ERR_API_UNAVAILABLE', message, { body })
   }
 }

@@ -1,5 +1,4 @@
-import { currentEngine } from './current-engine.ts'
-import { askEngine, listOnEngine, waitOnEngine } from '../engine-calls.ts'
+import { currentEngine, askEngine, listOnEngine, waitOnEngine } from './current-engine.ts'
 import type { RunsNamespace, TasksNamespace } from '../../api/run.ts'
 import type { MetadataNamespace, StreamsNamespace } from '../../api/stream.ts'
 import { defineStream } from '../namespaces/define-stream.ts'

@@ -2,6 +2,10 @@ import type { Unsubscribe } from '../../contract/storage.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import { currentScope } from '../attempt/attempt.ts'
 import type { Namespaces } from '../../api/task.ts'
+import type { CursorPagePromise } from '../../api/cursor-page.ts'
+import { cursorPages } from '../../api/cursor-page.ts'
+import type { Unwrappable } from '../../api/token.ts'
+import { rejectedWait } from '../waits/waiter.ts'
 
 /** What the ambient functions find of an engine. */
 export interface CurrentEngine extends Namespaces {
@@ -55,4 +59,31 @@ export function noEngine(): WaitpointError {
     'ERR_NO_ENGINE',
     'Cannot find an engine here: call this inside a task, use the namespaces of an engine (engine.wait …), or call engine.makeDefault() first',
   )
+}
+
+/** Calls the engine that is found here; rejects where there is none, as everything that answers a promise does. */
+export function askEngine<T>(call: (engine: CurrentEngine) => Promise<T>): Promise<T> {
+  const engine = findEngine()
+  return engine === undefined ? Promise.reject(noEngine()) : call(engine)
+}
+
+/** The same for waits, which can be unwrapped also where there is no engine. */
+export function waitOnEngine<Result, Output>(
+  call: (engine: CurrentEngine) => Unwrappable<Result, Output>,
+): Unwrappable<Result, Output> {
+  const engine = findEngine()
+  return engine === undefined ? rejectedWait(noEngine()) : call(engine)
+}
+
+/** The same for lists, which can be iterated also where there is no engine. */
+export function listOnEngine<Item>(
+  call: (engine: CurrentEngine) => CursorPagePromise<Item>,
+): CursorPagePromise<Item> {
+  const engine = findEngine()
+  return engine === undefined
+    ? cursorPages(
+        () => Promise.reject(noEngine()),
+        () => ({}),
+      )
+    : call(engine)
 }

@@ -1,5 +1,5 @@
 import { requireObject } from '../../primitives/require.ts'
-import { askEngine, waitOnEngine } from '../engine-calls.ts'
+import { askEngine, waitOnEngine } from './current-engine.ts'
 import type { TaskShape } from '../../api/run.ts'
 import type { SchemaInput, StandardSchemaV1 } from '../../api/standard-schema.ts'
 import type { SchemaTaskOptions, Task, TaskOptions } from '../../api/task.ts'

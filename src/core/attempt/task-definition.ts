@@ -139,3 +139,27 @@ export class TaskRegistry {
     this.#queueLimits.set(queue, queueLimit)
   }
 }
+
+/** What a trigger overrides for its run; kept with it. */
+export interface RunOverrides {
+  readonly maxAttempts?: number
+  readonly maxDurationMs?: number
+}
+
+/** Runs the payload through the task's schema: what comes out is what `run` gets. */
+export async function validatePayload(
+  { id, schema }: { readonly id: string; readonly schema: StandardSchemaV1 | undefined },
+  payload: unknown,
+): Promise<unknown> {
+  if (schema === undefined) return payload
+  const result = await schema['~standard'].validate(payload)
+  if (result.issues === undefined) return result.value
+  const issues = result.issues.map(({ message, path = [] }) => {
+    const place = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
+    return place === '' ? message : `${place}: ${message}`
+  })
+  throw new WaitpointError(
+    'ERR_PAYLOAD_INVALID',
+    `Cannot trigger task "${id}": payload: ${issues.join('; ')}`,
+  )
+}

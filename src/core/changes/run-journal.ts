@@ -2,10 +2,9 @@ import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { Awaitable, Inserted, RunUpdated } from '../../contract/storage.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
 import type { ChangeFeed } from './feed.ts'
-import { ChangedRuns } from '../changed-runs.ts'
+import { ChangedRuns } from './feed.ts'
 import type { EventQueue } from '../host/engine-events.ts'
-import { isFinal } from '../run-status.ts'
-import { runToken } from '../run-token.ts'
+import { isFinal, tokenOfRun } from '../../contract/run-states.ts'
 import type { Waitpoints } from '../waits/waitpoints.ts'
 
 /** What a reader of all runs watches. */
@@ -84,7 +83,7 @@ export class RunJournal {
   heard(record: RunRecord): void {
     this.touched(record.id, record)
     if (!isFinal(record.status)) return
-    if (this.#waitpoints.size > 0) this.#waitpoints.settled(runToken(record))
+    if (this.#waitpoints.size > 0) this.#waitpoints.settled(tokenOfRun(record))
     this.#ended()
   }
 

@@ -1,3 +1,4 @@
+import type { AttemptStreams } from '../streams/registry.ts'
 import type { RunChange, RunRecord, RunStatus } from '../../contract/records.ts'
 import type { Awaitable } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
@@ -7,18 +8,8 @@ import type { Host } from '../host/host.ts'
 import { persist } from '../host/persist.ts'
 import type { RunJournal } from '../changes/run-journal.ts'
 import { learn, type RunScope } from '../attempt/attempt.ts'
-import { ACTIVE_STATUSES } from '../run-status.ts'
+import { ACTIVE_STATUSES } from '../../contract/run-states.ts'
 import { errorToJson } from '../host/serialize.ts'
-
-/** The streams of an attempt, as far as its end is concerned. */
-export interface AttemptStreams {
-  /** Whether a source is still being read. */
-  hasOpen(scope: RunScope): boolean
-  /** Resolves when every source has ended, or was stopped after 60 s (specification 3.2). */
-  drain(scope: RunScope): Promise<void>
-  /** Stops every source at once. */
-  stop(scope: RunScope): Awaitable<void>
-}
 
 export interface EndingOptions {
   readonly host: Host

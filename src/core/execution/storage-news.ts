@@ -4,8 +4,7 @@ import { chain, unawaited } from '../../primitives/awaitable.ts'
 import type { Executor } from './executor.ts'
 import type { Host } from '../host/host.ts'
 import type { RunJournal } from '../changes/run-journal.ts'
-import { isFinal } from '../run-status.ts'
-import { runIdOfToken, runToken } from '../run-token.ts'
+import { isFinal, runIdOfToken, tokenOfRun } from '../../contract/run-states.ts'
 import type { Slots } from './slots.ts'
 import { streamsTopic, streamTopic } from '../streams/channel.ts'
 import type { TickAbout, Ticker } from './ticker.ts'
@@ -111,7 +110,7 @@ export class StorageNews {
       })
     }
     return chain(host.storage.runs.get(runId), (record) => {
-      if (record !== undefined && isFinal(record.status)) waitpoints.settled(runToken(record))
+      if (record !== undefined && isFinal(record.status)) waitpoints.settled(tokenOfRun(record))
     })
   }
 

@@ -1,10 +1,13 @@
 import { AbortTaskRunError, WaitpointError } from '../../api/errors.ts'
-import type { RunOverrides } from '../namespaces/new-run.ts'
-import { validatePayload } from '../namespaces/new-run.ts'
 import { retryDelayMs } from '../../api/retry.ts'
 import { assertOpen, currentScope, type RunScope, runInScope } from '../attempt/attempt.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
-import type { HookContext, RunContext, RunTools } from '../../api/task.ts'
+import type { HookContext, RunContext, RunTools, Namespaces } from '../../api/task.ts'
+import type { RunsNamespace, TasksNamespace } from '../../api/run.ts'
+import type { MetadataNamespace, StreamsNamespace } from '../../api/stream.ts'
+import type { WaitNamespace } from '../../api/token.ts'
+import type { RunOverrides } from '../attempt/task-definition.ts'
+import { validatePayload } from '../attempt/task-definition.ts'
 
 const SETTLED = Promise.resolve()
 
@@ -184,5 +187,45 @@ export function contextOf({ record }: RunScope): RunContext {
     },
     task: { id: record.taskId },
     attempt: { number: record.attempt, policyNumber: record.policyAttempt },
+  }
+}
+
+/** The second argument of `run`: made for every attempt, worked out only when read. */
+export class AttemptTools implements RunTools {
+  readonly #namespaces: Namespaces
+  readonly #scope: RunScope
+  #ctx: RunContext | undefined
+
+  constructor(namespaces: Namespaces, scope: RunScope) {
+    this.#namespaces = namespaces
+    this.#scope = scope
+  }
+
+  get ctx(): RunContext {
+    return (this.#ctx ??= contextOf(this.#scope))
+  }
+
+  get signal(): AbortSignal {
+    return this.#scope.signal
+  }
+
+  get wait(): WaitNamespace {
+    return this.#namespaces.wait
+  }
+
+  get metadata(): MetadataNamespace {
+    return this.#namespaces.metadata
+  }
+
+  get runs(): RunsNamespace {
+    return this.#namespaces.runs
+  }
+
+  get tasks(): TasksNamespace {
+    return this.#namespaces.tasks
+  }
+
+  get streams(): StreamsNamespace {
+    return this.#namespaces.streams
   }
 }

@@ -1,9 +1,7 @@
 import type { CancelTimer } from '../../contract/clock.ts'
 import type { NextDue, TickResult } from '../../contract/storage.ts'
 import { chain, rescue, unawaited } from '../../primitives/awaitable.ts'
-import { correctClock } from '../clock-correction.ts'
-import { type Host, meetsMachines } from '../host/host.ts'
-
+import { correctClock, type Host, meetsMachines } from '../host/host.ts'
 const TICK_LIMIT = 1_000
 const RETRY_MS = 1_000
 

@@ -3,7 +3,7 @@ import { chain } from '../../primitives/awaitable.ts'
 import type { EventQueue } from '../host/engine-events.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { Host } from '../host/host.ts'
-import { LIVE_STATUSES } from '../run-status.ts'
+import { LIVE_STATUSES } from '../../contract/run-states.ts'
 import type { TaskRegistry } from '../attempt/task-definition.ts'
 
 /** So many are reported when an engine opens: the rest are likely of the same tasks. */

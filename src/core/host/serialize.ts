@@ -1,3 +1,4 @@
+import type { StoredError } from '../../api/run.ts'
 import { inspect } from 'node:util'
 import { findNonJson, measureJson } from '../../primitives/json.ts'
 import { WaitpointError } from '../../api/errors.ts'
@@ -29,14 +30,6 @@ export function notSerializable(value: unknown, subject: string): WaitpointError
 }
 
 const UNSHOWABLE = 'a value that cannot be shown was thrown'
-
-/** What is kept of something that was thrown. */
-export interface StoredError {
-  readonly name: string
-  readonly message: string
-  readonly stack?: string
-  readonly code?: string
-}
 
 /** The JSON text of anything that was thrown. Never throws itself. */
 export function errorToJson(thrown: unknown): string {

@@ -1,6 +1,6 @@
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireOptions } from '../../primitives/require.ts'
-import { checkKey } from '../stream-reading.ts'
+import { checkKey } from '../../api/stream.ts'
 import type { DefinedStream, StreamsNamespace } from '../../api/stream.ts'
 
 const NAMES: OptionNames<{ readonly id: string }> = { id: true }

@@ -1,11 +1,10 @@
+import type { RunOverrides } from '../attempt/task-definition.ts'
 import type { KeyRecord, RunRecord } from '../../contract/records.ts'
 import { parseDeadline, parseDuration, parseSeconds } from '../../primitives/duration.ts'
 import { requireName, requireObject, requireWhole, show } from '../../primitives/require.ts'
-import { WaitpointError } from '../../api/errors.ts'
 import type { Host } from '../host/host.ts'
 import type { TriggerOptions } from '../../api/run.ts'
 import { toJson } from '../host/serialize.ts'
-import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
 import type { TaskDefinition } from '../attempt/task-definition.ts'
 import type { IdempotencyOptions } from '../../api/token.ts'
 
@@ -23,12 +22,6 @@ export interface NewRunContext {
   readonly parent?: RunRecord | undefined
   /** The implicit key of a child run. */
   readonly key?: KeyRecord | undefined
-}
-
-/** What a trigger overrides for its run; kept with it. */
-export interface RunOverrides {
-  readonly maxAttempts?: number
-  readonly maxDurationMs?: number
 }
 
 /**
@@ -77,24 +70,6 @@ export function newRun(
     createdAt: now,
     updatedAt: now,
   }
-}
-
-/** Runs the payload through the task's schema: what comes out is what `run` gets. */
-export async function validatePayload(
-  { id, schema }: { readonly id: string; readonly schema: StandardSchemaV1 | undefined },
-  payload: unknown,
-): Promise<unknown> {
-  if (schema === undefined) return payload
-  const result = await schema['~standard'].validate(payload)
-  if (result.issues === undefined) return result.value
-  const issues = result.issues.map(({ message, path = [] }) => {
-    const place = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
-    return place === '' ? message : `${place}: ${message}`
-  })
-  throw new WaitpointError(
-    'ERR_PAYLOAD_INVALID',
-    `Cannot trigger task "${id}": payload: ${issues.join('; ')}`,
-  )
 }
 
 /** The record of an idempotency key a user gave, or nothing. */

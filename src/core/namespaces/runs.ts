@@ -1,9 +1,8 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { RunUpdated } from '../../contract/storage.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
-import { idOf } from '../../primitives/reference.ts'
+import { idOf, show } from '../../primitives/require.ts'
 import type { OptionNames } from '../../primitives/require.ts'
-import { show } from '../../primitives/require.ts'
 import type { CursorPagePromise } from '../../api/cursor-page.ts'
 import { cursorPages } from '../../api/cursor-page.ts'
 import { GRACE_MS } from '../execution/attempt-times.ts'
@@ -21,8 +20,7 @@ import type {
 } from '../../api/run.ts'
 import { finalRecord, runNotFound } from '../reading/run-results.ts'
 import { fenceOf, outsideRuns } from '../attempt/attempt.ts'
-import { isFinal, STATUSES } from '../run-status.ts'
-import { runIdOfToken } from '../run-token.ts'
+import { isFinal, RUN_STATUSES, runIdOfToken } from '../../contract/run-states.ts'
 import { viewRetrievedRun, viewRun } from '../reading/run-view.ts'
 import { subscribeToRun } from '../reading/subscription.ts'
 import { checkedList, createdBounds, LIST_NAMES, listOf, pageLimit, statusesOf } from './token-list.ts'
@@ -48,7 +46,7 @@ export class EngineRuns implements RunsNamespace {
       async ({ after, before }) => {
         const page = await this.#kernel.call(() => {
           const filter = {
-            status: statusesOf(params.status, STATUSES),
+            status: statusesOf(params.status, RUN_STATUSES),
             taskIds: listOf(params.taskIdentifier, 'taskIdentifier'),
             tags: listOf(params.tag, 'tag'),
             ...createdBounds(params, host.now()),

@@ -16,7 +16,7 @@ import type {
 import { streamTopic } from '../streams/channel.ts'
 import { type PagedStream, pagesOf } from '../reading/stream-pages.ts'
 import { type ChunkPage, StreamReader } from '../reading/stream-reader.ts'
-import { checkKey, type StreamReading, streamReading } from '../stream-reading.ts'
+import { checkKey, type StreamReading, streamReading } from '../../api/stream.ts'
 import { checkSource } from '../streams/source.ts'
 
 const PIPE_NAMES: OptionNames<{ readonly signal?: AbortSignal }> = { signal: true }

@@ -4,9 +4,9 @@ import { chain } from '../../primitives/awaitable.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireList, requireOptions } from '../../primitives/require.ts'
 import { SubtaskUnwrapError } from '../../api/errors.ts'
-import { requireJoining, type TransactionOptions } from '../joined-transaction.ts'
+import { requireJoining, type TransactionOptions } from '../../api/token.ts'
 import type { Kernel } from '../kernel.ts'
-import { newRun, validatePayload } from './new-run.ts'
+import { newRun } from './new-run.ts'
 import type {
   BatchHandle,
   BatchItem,
@@ -19,13 +19,14 @@ import type {
 import { runNotFound } from '../reading/run-results.ts'
 import type { RunScope } from '../attempt/attempt.ts'
 import { assertOpen, fenceOf } from '../attempt/attempt.ts'
-import { runIdOfToken, runTokenId } from '../run-token.ts'
+import { runIdOfToken, runTokenId } from '../../contract/run-states.ts'
 import { runFailure } from '../reading/run-view.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
 import { TriggeredRun } from './triggered-run.ts'
 import { implicitKey } from '../waits/key.ts'
 import type { Settlement } from '../waits/waiter.ts'
 import { rejectedWait, Waiter } from '../waits/waiter.ts'
+import { validatePayload } from '../attempt/task-definition.ts'
 
 const ITEM_NAMES: OptionNames<BatchItem<never>> = { payload: true, options: true }
 

@@ -3,7 +3,7 @@ import type { Credentials } from '../host/credentials.ts'
 import { WaitpointTimeoutError } from '../../api/errors.ts'
 import { isUserKey } from '../reading/run-view.ts'
 import { fromJson } from '../host/serialize.ts'
-import type { RetrievedToken, Token, WaitResult } from '../../api/token.ts'
+import type { RetrievedToken, Token, WaitResult, CreatedToken } from '../../api/token.ts'
 import type { Settlement } from '../waits/waiter.ts'
 
 /** A token as a list shows it: without its output. */
@@ -50,4 +50,47 @@ export function tokenSettlement<Output>(record: TokenRecord): Settlement<WaitRes
 
 function timeoutError({ id, timeoutAt = 0 }: TokenRecord): WaitpointTimeoutError {
   return new WaitpointTimeoutError(`Waitpoint "${id}" timed out at ${new Date(timeoutAt).toISOString()}`)
+}
+
+/**
+ * What `createToken` answers: address and access token are computed when first read.
+ *
+ * Hot: every token has one. The getters are properties of the object itself, so that they are seen by whoever copies,
+ * lists or prints it; but they are the same two functions for all, which is half the time and memory of two closures.
+ */
+export class CreatedTokenView implements CreatedToken {
+  readonly id: string
+  readonly isCached: boolean
+  declare readonly url: string
+  declare readonly publicAccessToken: string
+  readonly #record: TokenRecord
+  readonly #credentials: Credentials
+  #url: string | undefined
+  #accessToken: string | undefined
+
+  constructor(record: TokenRecord, isCached: boolean, credentials: Credentials) {
+    this.id = record.id
+    this.isCached = isCached
+    this.#record = record
+    this.#credentials = credentials
+    Object.defineProperty(this, 'url', CreatedTokenView.#urlProperty)
+    Object.defineProperty(this, 'publicAccessToken', CreatedTokenView.#accessTokenProperty)
+  }
+
+  static readonly #urlProperty: TypedPropertyDescriptor<string> & ThisType<CreatedTokenView> = {
+    enumerable: true,
+    get() {
+      return (this.#url ??= this.#credentials.tokenUrl(this.id))
+    },
+  }
+
+  static readonly #accessTokenProperty: TypedPropertyDescriptor<string> & ThisType<CreatedTokenView> = {
+    enumerable: true,
+    get() {
+      return (this.#accessToken ??= this.#credentials.publicAccessToken([`write:waitpoints:${this.id}`], {
+        from: this.#record.createdAt,
+        until: this.#record.timeoutAt,
+      }))
+    },
+  }
 }

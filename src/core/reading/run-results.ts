@@ -7,7 +7,7 @@ import { RunFailedError, WaitpointError } from '../../api/errors.ts'
 import type { Kernel } from '../kernel.ts'
 import type { RunOutcome } from '../../api/run.ts'
 import { currentScope } from '../attempt/attempt.ts'
-import { isFinal } from '../run-status.ts'
+import { isFinal } from '../../contract/run-states.ts'
 import { runFailure } from './run-view.ts'
 import { fromJson } from '../host/serialize.ts'
 

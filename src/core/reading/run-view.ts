@@ -1,8 +1,8 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { RunFailedError } from '../../api/errors.ts'
 import type { RetrievedRun, Run, WaitingOn } from '../../api/run.ts'
-import { failureOf } from '../run-failure.ts'
-import { statusFlags } from '../run-status.ts'
+import { failureOf } from '../../api/errors.ts'
+import { statusFlags } from '../../contract/run-states.ts'
 import { errorFromJson, fromJson, storedError } from '../host/serialize.ts'
 
 /** The public view of a run record. */

@@ -3,7 +3,7 @@ import type { Watcher } from '../changes/feed.ts'
 import type { Kernel } from '../kernel.ts'
 import { alone, Reading } from './reading.ts'
 import { nextChange, readRun } from './run-changes.ts'
-import { isFinal } from '../run-status.ts'
+import { isFinal } from '../../contract/run-states.ts'
 import { streamTopic } from '../streams/channel.ts'
 import { type ChunkPage, StreamReader } from './stream-reader.ts'
 

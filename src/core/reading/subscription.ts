@@ -5,7 +5,7 @@ import type { Kernel } from '../kernel.ts'
 import type { Run, RunSubscription } from '../../api/run.ts'
 import { alone, Reading } from './reading.ts'
 import { isNews, nextChange, readRun } from './run-changes.ts'
-import { isFinal } from '../run-status.ts'
+import { isFinal } from '../../contract/run-states.ts'
 import { viewRun } from './run-view.ts'
 import { streamsTopic } from '../streams/channel.ts'
 

@@ -1,11 +1,9 @@
 import type { Hold, ReleaseHold } from '../../contract/clock.ts'
-import type { StreamRecord } from '../../contract/records.ts'
+import type { StreamRecord, SegmentEnd } from '../../contract/records.ts'
 import type { Awaitable, ChunkRead, ChunksRead, StreamHistory } from '../../contract/storage.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { requireSignal } from '../../primitives/require.ts'
-import type { AttemptStreams } from '../execution/attempt-ending.ts'
-import { AttemptStream } from '../attempt-stream.ts'
 import type { Watcher } from '../changes/feed.ts'
 import { StreamInterruptedError } from '../../api/errors.ts'
 import type { Host } from '../host/host.ts'
@@ -13,12 +11,11 @@ import type { RunJournal } from '../changes/run-journal.ts'
 import { assertOpen, type RunScope } from '../attempt/attempt.ts'
 import { StreamChannel, streamTopic } from './channel.ts'
 import { StreamPipe } from './pipe.ts'
-import { checkKey } from '../stream-reading.ts'
+import { checkKey } from '../../api/stream.ts'
 import type { SourceReader } from './source.ts'
 import { readSource } from './source.ts'
 import type { StreamSource } from '../../api/stream.ts'
 import { staleAttempt } from '../waits/waitpoints.ts'
-
 /** How long a run that has returned waits for its streams (specification 3.2 and 8). */
 const DRAIN_MS = 60_000
 
@@ -234,4 +231,61 @@ function assertStored(scope: RunScope, channel: StreamChannel): void {
   if (!channel.isLost) return
   assertOpen(scope)
   throw staleAttempt(scope.id)
+}
+
+/** A stream of one attempt: its channel, and the sources that are read into it. */
+export class AttemptStream {
+  readonly channel: StreamChannel
+  readonly #pipes = new Set<StreamPipe>()
+  /** What came of the sources that have ended. */
+  #end: SegmentEnd = { reason: 'done' }
+
+  constructor(channel: StreamChannel) {
+    this.channel = channel
+  }
+
+  /** The sources that are still being read. */
+  get pipes(): readonly StreamPipe[] {
+    return [...this.#pipes]
+  }
+
+  /** Starts reading one more source. */
+  add(pipe: StreamPipe): void {
+    this.#pipes.add(pipe)
+    pipe.start()
+  }
+
+  /** One source has ended; with the last one the stream does, until there is more. */
+  async pipeEnded(pipe: StreamPipe): Promise<void> {
+    this.#pipes.delete(pipe)
+    this.#end = worse(this.#end, pipe.segmentEnd)
+    if (this.#pipes.size === 0) await this.channel.end(this.#end)
+  }
+
+  /** Stops what is still being read with `error`, and ends the stream for `reason` unless a source has a worse one. */
+  async close(reason: 'done' | 'interrupted', error: unknown): Promise<void> {
+    let end = worse(this.#end, { reason })
+    for (const pipe of this.#pipes) {
+      pipe.stop(error)
+      end = worse(end, pipe.segmentEnd)
+    }
+    await this.channel.end(end)
+  }
+}
+
+const BADNESS = { done: 0, interrupted: 1, failed: 2 }
+
+/** A stream is no better than the worst of what was written to it. */
+function worse(one: SegmentEnd, other: SegmentEnd): SegmentEnd {
+  return BADNESS[other.reason] > BADNESS[one.reason] ? other : one
+}
+
+/** The streams of an attempt, as far as its end is concerned. */
+export interface AttemptStreams {
+  /** Whether a source is still being read. */
+  hasOpen(scope: RunScope): boolean
+  /** Resolves when every source has ended, or was stopped after 60 s (specification 3.2). */
+  drain(scope: RunScope): Promise<void>
+  /** Stops every source at once. */
+  stop(scope: RunScope): Awaitable<void>
 }

@@ -11,12 +11,12 @@ import {
   removeFrom,
   withItem,
   withoutItem,
+  FewMap,
 } from '../../primitives/few.ts'
-import { FewMap } from '../../primitives/few-map.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { Host } from '../host/host.ts'
 import { assertOpen, hasFinished, type RunScope } from '../attempt/attempt.ts'
-import { ACTIVE_STATUSES } from '../run-status.ts'
+import { ACTIVE_STATUSES } from '../../contract/run-states.ts'
 import type { Settlement } from './waiter.ts'
 import { Waiter } from './waiter.ts'
 

@@ -1,3 +1,5 @@
+import { StreamInterruptedError, StreamLaggedError, type WaitpointError } from '../../api/errors.ts'
+
 /** One event of `text/event-stream`. */
 export interface ServerEvent {
   /** What the client sends as `Last-Event-ID` after this event. */
@@ -24,4 +26,17 @@ export function idFrame(id: string): string {
 /** JSON text that we made has no line ends; text of others may. */
 function onLines(data: string): string {
   return data.includes('\n') || data.includes('\r') ? data.split(/\r\n|\n|\r/).join('\ndata: ') : data
+}
+
+/**
+ * The event that ends a stream before its time: `event: error`, with `code`, `message`, and where it goes on for who asks
+ * again. With `id`, that is where `Last-Event-ID` leads.
+ */
+export function errorFrame(error: WaitpointError, id?: string | number): string {
+  const { code, message } = error
+  const missed = error instanceof StreamLaggedError ? { missed: error.missed } : {}
+  const isPlace = error instanceof StreamLaggedError || error instanceof StreamInterruptedError
+  const next = isPlace ? { next: error.next } : {}
+  const data = JSON.stringify({ error: { code, message, ...missed, ...next } })
+  return frameOf({ event: 'error', id, data })
 }

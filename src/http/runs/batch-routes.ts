@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import type { RunStore } from '../../contract/storage.ts'
-import { isFinal } from '../../core/run-status.ts'
+import { isFinal } from '../../contract/run-states.ts'
 import { show } from '../../primitives/require.ts'
 import { accessTokenHeaders } from '../access/token.ts'
 import type { Batch } from './batch.ts'

@@ -1,6 +1,4 @@
-import type { RetrievedRun, Run } from '../../api/run.ts'
-import type { StoredError } from '../../core/host/serialize.ts'
-
+import type { RetrievedRun, Run, StoredError } from '../../api/run.ts'
 /** What the service bills for a run. */
 const NO_COSTS = { costInCents: 0, baseCostInCents: 0 }
 /** The service has several environments; an engine is one. */

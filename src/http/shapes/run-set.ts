@@ -3,11 +3,9 @@ import type { Kernel } from '../../core/kernel.ts'
 import { sha256 } from '../../primitives/digest.ts'
 import type { RunReads } from './run-reads.ts'
 import { RunRow } from './run-row.ts'
-import type { RunSet } from '../run-set.ts'
 import type { ShapeNews } from './answer.ts'
 import type { ShapeEntry, ShapeLog } from './log.ts'
 import type { ShapeOffset } from './request.ts'
-
 /** From so many changed runs on it is less to page through the set. */
 const MANY = 100
 /** However well all changes are known, what is followed for so long is read once more: nobody may have been told. */
@@ -109,4 +107,16 @@ function rowsOf(records: readonly RunRecord[]): readonly RunRow[] {
 
 function versionsOf(rows: readonly RunRow[]): ReadonlyMap<string, number> {
   return new Map(rows.map(({ id, version }) => [id, version]))
+}
+
+/** Several runs that somebody follows at once. */
+export interface RunSet {
+  /** The same text for the same set. */
+  readonly name: string
+  /** All that there are. */
+  list(): Promise<readonly RunRecord[]>
+  /** Of runs that changed, those that are worth reading. */
+  among(ids: ReadonlySet<string>): readonly string[]
+  /** Whether a run is one of them. */
+  has(record: RunRecord): boolean
 }

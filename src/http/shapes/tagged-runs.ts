@@ -3,7 +3,7 @@ import type { RunFilter } from '../../contract/storage.ts'
 import type { Kernel } from '../../core/kernel.ts'
 import { parseDuration } from '../../primitives/duration.ts'
 import { Refusal } from '../refusal.ts'
-import type { RunSet } from '../run-set.ts'
+import type { RunSet } from './run-set.ts'
 
 /** How many runs a subscriber follows at most, the newest ones; more would be a list to page through. */
 const MOST_RUNS = 1_000

@@ -3,9 +3,7 @@ import { StreamLaggedError } from '../../api/errors.ts'
 import type { Reading } from '../../core/reading/reading.ts'
 import { type ChunkPage, failureOf } from '../../core/reading/stream-reader.ts'
 import { chunkFrames } from '../events/chunk-frames.ts'
-import { errorFrame } from '../error-frame.ts'
-import { frameOf } from '../events/sse-frame.ts'
-
+import { errorFrame, frameOf } from '../events/sse-frame.ts'
 /** Sent at once, so that whoever connects knows that it is. */
 const OPENING = ': stream\n\n'
 

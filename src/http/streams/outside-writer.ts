@@ -1,7 +1,7 @@
 import { WaitpointError } from '../../api/errors.ts'
 import type { Kernel } from '../../core/kernel.ts'
 import type { RunScope } from '../../core/attempt/attempt.ts'
-import { isFinal } from '../../core/run-status.ts'
+import { isFinal } from '../../contract/run-states.ts'
 import { notSerializable } from '../../core/host/serialize.ts'
 import { measureJson } from '../../primitives/json.ts'
 import type { Limits } from '../limits.ts'

@@ -1,12 +1,12 @@
 import type { Context, Hono } from 'hono'
-import { isFinal } from '../../core/run-status.ts'
+import { isFinal } from '../../contract/run-states.ts'
 import { readPages } from '../../core/reading/stream-pages.ts'
 import type { Caller } from '../access/caller.ts'
 import { eventResponse } from '../events/response.ts'
 import { Refusal } from '../refusal.ts'
 import { addRoute } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
-import { requireReadableRun } from '../readable-run.ts'
+import { requireReadableRun } from '../runs/access.ts'
 import { streamEvents } from './events.ts'
 
 const MOST_IDLE_SECONDS = 600

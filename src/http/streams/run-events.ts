@@ -2,9 +2,8 @@ import { StreamLaggedError } from '../../api/errors.ts'
 import type { FollowedPart } from '../../core/reading/followed-streams.ts'
 import type { Reading } from '../../core/reading/reading.ts'
 import { chunkFrames } from '../events/chunk-frames.ts'
-import { errorFrame } from '../error-frame.ts'
+import { errorFrame, frameOf, idFrame } from '../events/sse-frame.ts'
 import type { RunCursor } from './run-cursor.ts'
-import { frameOf, idFrame } from '../events/sse-frame.ts'
 
 /**
  * The parts of `withStreams()` as events (specification 2.2): `run` with `{ type, run }`, `chunk` with `{ type, chunk }`.

@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono'
-import { checkKey } from '../../core/stream-reading.ts'
+import { checkKey } from '../../api/stream.ts'
 import { readLines } from '../requests/ndjson-body.ts'
 import { OutsideWriter } from './outside-writer.ts'
 import { Refusal } from '../refusal.ts'

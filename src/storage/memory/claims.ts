@@ -2,9 +2,7 @@ import type { RunRecord } from '../../contract/records.ts'
 import type { RunClaim, RunClaimed } from '../../contract/storage.ts'
 import type { Lease, RunEntry } from './entries.ts'
 import { expireLeases, type MemoryState } from './state.ts'
-import { endInstead, interruptionsOf } from '../interruption.ts'
-import { draftOf } from '../run-draft.ts'
-
+import { endInstead, interruptionsOf, draftOf } from '../run-draft.ts'
 const NOTHING: RunClaimed = { runs: [], ended: [] }
 
 /** `runs.claim`. */

@@ -7,8 +7,9 @@ import { type Lease, RunEntry } from './entries.ts'
 import { changedDraft, finalDraft } from '../run-draft.ts'
 import type { RunLanes } from './run-lanes.ts'
 import { type RunSchedule } from './run-schedule.ts'
-import type { Act, WaitBook } from './wait-book.ts'
+import type { WaitBook } from './wait-book.ts'
 import { isFinal, startBy } from '../../contract/run-states.ts'
+import type { Act } from '../run-draft.ts'
 
 interface RunLedgerParts {
   readonly lanes: RunLanes

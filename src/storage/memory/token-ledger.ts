@@ -1,3 +1,4 @@
+import type { TokenEnd } from '../run-draft.ts'
 import type { KeyRecord, TokenKind, TokenRecord, WaitRecord } from '../../contract/records.ts'
 import type { NextDue } from '../../contract/storage.ts'
 import { DeadlineQueue } from '../../primitives/deadline-queue.ts'
@@ -6,19 +7,13 @@ import { EntryTable } from './entry-table.ts'
 import type { HintBoard } from '../hint-board.ts'
 import { type RunEntry, TokenEntry } from './entries.ts'
 import { isOwnKey, ownToken, withOwn, withoutOwn } from './own-tokens.ts'
-import type { Act, WaitBook } from './wait-book.ts'
+import type { WaitBook } from './wait-book.ts'
+import type { Act } from '../run-draft.ts'
 
 interface TokenLedgerParts {
   readonly waits: WaitBook
   readonly ended: EndedEntries
   readonly hints: HintBoard
-}
-
-/** How a token ends. */
-export interface TokenEnd {
-  readonly status: 'COMPLETED' | 'TIMED_OUT'
-  readonly completedAt: number
-  readonly outputJson?: string | undefined
 }
 
 /** All tokens and their deadlines. A token is settled here, once. */

@@ -1,15 +1,10 @@
+import type { Act } from '../run-draft.ts'
 import type { WaitRecord } from '../../contract/records.ts'
 import { countOf, findItem, itemsOf, withItem, withoutItem } from '../../primitives/few.ts'
 import type { HintBoard } from '../hint-board.ts'
 import { RunEntry, Wait, type WaitSource } from './entries.ts'
 import type { RunSchedule } from './run-schedule.ts'
 import { RUN_PREFIX } from '../../contract/run-states.ts'
-
-/** When something happened, and which engine did it; without `by` it was nobody's doing, and everybody is told. */
-export interface Act {
-  readonly now: number
-  readonly by?: string | undefined
-}
 
 interface WaitBookParts {
   readonly schedule: RunSchedule

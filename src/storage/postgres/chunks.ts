@@ -1,7 +1,7 @@
 import type { ChunkRecord, SegmentEnd, SegmentRecord, StreamRecord } from '../../contract/records.ts'
 import type { ChunkAppend, ChunkRead, ChunksRead, ChunkStore, StreamOpen } from '../../contract/storage.ts'
 import { JsonText } from '../../primitives/json.ts'
-import { BREAK, onOneLine } from '../chunk-lines.ts'
+import { BREAK, onOneLine } from '../sql-rows.ts'
 import type { PostgresSession } from './session.ts'
 import type { CallKind } from './turns.ts'
 

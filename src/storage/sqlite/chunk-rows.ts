@@ -1,6 +1,6 @@
 import type { ChunkRecord } from '../../contract/records.ts'
 import { JsonText } from '../../primitives/json.ts'
-import { BREAK, onOneLine } from '../chunk-lines.ts'
+import { BREAK, onOneLine } from '../sql-rows.ts'
 import type { SqliteSession } from './session.ts'
 
 interface ChunkRange {

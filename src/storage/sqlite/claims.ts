@@ -1,12 +1,12 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { RunClaim, RunClaimed, RunUpdated } from '../../contract/storage.ts'
-import { endInstead } from '../interruption.ts'
+import { endInstead } from '../run-draft.ts'
 import { runOfValues } from '../sql-rows.ts'
 import { ClaimLine } from './claim-line.ts'
 import { expireLeases } from './leases.ts'
 import { findRun, finishRun, interruptStreams, STORED_RUN, type StoredRun, storedRun } from './run-rows.ts'
 import type { SqliteSession } from './session.ts'
-import { sweepRuns } from '../sqlite-sweep.ts'
+import { sweepRuns } from './tick.ts'
 import { dropWaits } from './waits.ts'
 
 const NOTHING: RunClaimed = { runs: [], ended: [] }

@@ -7,7 +7,6 @@ import {
   type SqlRow,
   type SqlValue,
 } from './handle.ts'
-import { inOrder, plainStatement } from '../sqlite-parameters.ts'
 
 /** An open database with its prepared statements: each text is prepared once. */
 export class SqliteDatabase {
@@ -85,4 +84,37 @@ export class SqliteDatabase {
 
 function valuesOf(row: unknown): readonly SqlValue[] {
   return (Array.isArray(row) ? row : Object.values(row as object)) as readonly SqlValue[]
+}
+
+/** A statement with plain parameters only, and which value each of them takes. */
+export interface PlainStatement {
+  readonly sql: string
+  /** Places in what is given, from 0; none when it is given in that order. */
+  readonly order: readonly number[] | undefined
+}
+
+const NUMBERED = /\?(\d+)/g
+
+/**
+ * The same statement with `?` for every `?1`, which `better-sqlite3` takes for a name: a value that is wanted twice is
+ * given twice.
+ */
+export function plainStatement(sql: string): PlainStatement {
+  const order: number[] = []
+  const plain = sql.replace(NUMBERED, (_, number: string) => {
+    order.push(Number(number) - 1)
+    return '?'
+  })
+  return { sql: plain, order: order.length === 0 ? undefined : order }
+}
+
+/** Gives a statement its values in the order in which it wants them. */
+export function inOrder(statement: BoundStatement, order: PlainStatement['order']): BoundStatement {
+  if (order === undefined) return statement
+  const arranged = (values: readonly SqlValue[]): SqlValue[] => order.map((place) => values[place] ?? null)
+  return {
+    run: (values) => statement.run(arranged(values)),
+    get: (values) => statement.get(arranged(values)),
+    all: (values) => statement.all(arranged(values)),
+  }
 }

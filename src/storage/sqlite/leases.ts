@@ -2,7 +2,7 @@ import type { NextDue } from '../../contract/storage.ts'
 import { isGone, ownProcess } from './host-process.ts'
 import type { SqlRow } from './handle.ts'
 import type { SqliteSession } from './session.ts'
-import type { Act } from '../memory/wait-book.ts'
+import type { Act } from '../run-draft.ts'
 
 interface Renewal {
   readonly owner: string

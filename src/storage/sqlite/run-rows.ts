@@ -6,8 +6,8 @@ import type { SqlValue } from './handle.ts'
 import type { SqliteSession } from './session.ts'
 import { addTags, dropTags } from './tags.ts'
 import { dropWaits, settleWaits, sleepOf } from './waits.ts'
-import type { Act } from '../memory/wait-book.ts'
 import { isFinal, runTokenId, startBy } from '../../contract/run-states.ts'
+import type { Act } from '../run-draft.ts'
 
 /** A run as it is stored: its record and what a storage keeps beside it. */
 export interface StoredRun {

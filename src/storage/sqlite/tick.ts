@@ -1,9 +1,12 @@
 import type { WaitRecord } from '../../contract/records.ts'
-import type { NextDue, TickRequest, TickResult } from '../../contract/storage.ts'
+import type { NextDue, TickRequest, TickResult, RunUpdated } from '../../contract/storage.ts'
 import { expireLeases, nextLease, renewLease } from './leases.ts'
 import type { SqliteSession } from './session.ts'
-import { sweepRuns } from '../sqlite-sweep.ts'
 import { settleDue } from './token-rows.ts'
+import { changedDraft, finalDraft } from '../run-draft.ts'
+import { finishRun, moveRun, replaceRun, STORED_RUN, storedRun } from './run-rows.ts'
+import { isFinal, startBy } from '../../contract/run-states.ts'
+import type { Act } from '../run-draft.ts'
 
 /** `tick`. */
 export function tickSqlite(session: SqliteSession, request: TickRequest): TickResult {
@@ -45,4 +48,26 @@ function nextDue({ database }: SqliteSession): NextDue | undefined {
   const runAt = run === undefined ? Infinity : Number(run['look_at'])
   if (run !== undefined && runAt < tokenAt) return { at: runAt, what: `run ${run['id']}` }
   return token && { at: tokenAt, what: `token ${token['id']}` }
+}
+
+/** Looks at the runs whose deadline is over, until `limit` of them have expired; answers those. */
+export function sweepRuns(session: SqliteSession, act: Act, limit: number): RunUpdated[] {
+  const expired: RunUpdated[] = []
+  while (expired.length < limit) {
+    const row = session.database.values(
+      `SELECT ${STORED_RUN} FROM runs WHERE look_at <= ? ORDER BY look_at, seq LIMIT 1`,
+      act.now,
+    )
+    if (row === undefined) break
+    const run = storedRun(row)
+    const { record } = run
+    const expiresAt = startBy(record)
+    if (isFinal(record.status)) {
+      replaceRun(session, run, { record: changedDraft(record, { slot: false }, act.now), act })
+    } else if (expiresAt !== undefined && expiresAt <= act.now) {
+      const change = { status: 'EXPIRED', finishedAt: expiresAt } as const
+      expired.push(finishRun(session, run, { record: finalDraft(record, change, act.now), act }))
+    } else moveRun(session, run, act)
+  }
+  return expired
 }

@@ -4,8 +4,7 @@ import { orNull, textsColumn, tokenOfRow } from '../sql-rows.ts'
 import type { SqliteSession } from './session.ts'
 import { addTags } from './tags.ts'
 import { settleWaits } from './waits.ts'
-import type { TokenEnd } from '../memory/token-ledger.ts'
-import type { Act } from '../memory/wait-book.ts'
+import type { Act, TokenEnd } from '../run-draft.ts'
 
 /** A token that was settled, and the waits that became ready. */
 export interface SettledToken {

@@ -15,10 +15,8 @@ import { listTokens } from './lists.ts'
 import { findRun } from './run-rows.ts'
 import { type Perform, RefusedCall, type SqliteSession } from './session.ts'
 import { completeInTime, insertTokenRow, settleIfDue } from './token-rows.ts'
-import { tokenOfRun } from '../../contract/run-states.ts'
+import { tokenOfRun, RUN_PREFIX } from '../../contract/run-states.ts'
 import { isStale, releaseWait } from './waits.ts'
-import { RUN_PREFIX } from '../../contract/run-states.ts'
-
 /** Waits of one run are registered by one process only: a count in this one is their order. */
 let places = 0
 

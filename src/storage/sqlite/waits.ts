@@ -2,7 +2,7 @@ import type { WaitRecord } from '../../contract/records.ts'
 import type { AttemptFence } from '../../contract/storage.ts'
 import type { Row } from '../sql-rows.ts'
 import type { SqliteSession } from './session.ts'
-import type { Act } from '../memory/wait-book.ts'
+import type { Act } from '../run-draft.ts'
 
 const NONE: readonly WaitRecord[] = []
 

@@ -1,6 +1,6 @@
 import type { RunRecord, WaitRecord } from '../../contract/records.ts'
 import type { Storage } from '../../contract/storage.ts'
-import { isFinal } from '../../core/run-status.ts'
+import { isFinal } from '../../contract/run-states.ts'
 import type { Names } from './names.ts'
 import type { Watcher } from './observer.ts'
 import type { Process } from './process.ts'

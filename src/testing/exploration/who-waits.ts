@@ -1,4 +1,4 @@
-import { LIVE_STATUSES } from '../../core/run-status.ts'
+import { LIVE_STATUSES } from '../../contract/run-states.ts'
 import type { World } from './world.ts'
 
 /** Who is not done in a schedule, for people. */

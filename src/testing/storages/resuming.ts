@@ -5,8 +5,8 @@ import type { Executor } from '../../core/execution/executor.ts'
 import type { Host } from '../../core/host/host.ts'
 import type { RunScope } from '../../core/attempt/attempt.ts'
 import type { Waitpoints } from '../../core/waits/waitpoints.ts'
-import type { AttemptStreams } from '../../core/execution/attempt-ending.ts'
 import { wrapStorage } from './wrapped.ts'
+import type { AttemptStreams } from '../../core/streams/registry.ts'
 
 /** The parts of an engine that an attempt is taken out of. */
 export interface ResumedParts {

@@ -3,7 +3,7 @@ import { kernelOf } from '../../core/engine.ts'
 import type { Run } from '../../api/run.ts'
 import type { TokenReference } from '../../api/token.ts'
 import { parseDuration } from '../../primitives/duration.ts'
-import { idOf } from '../../primitives/reference.ts'
+import { idOf } from '../../primitives/require.ts'
 import type { TestEngine } from '../fixture/test-engine.ts'
 import { runUnderTest } from '../fixture/under-test.ts'
 

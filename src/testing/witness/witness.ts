@@ -1,7 +1,7 @@
 import type { RunRecord, TokenKind, TokenRecord, WaitRecord } from '../../contract/records.ts'
 import type { WaitedToken, WaitingRun } from '../../clock/virtual/wait-graph.ts'
 import type { WitnessedDeadline } from '../../clock/virtual/witnessed.ts'
-import { runIdOfToken } from '../../core/run-token.ts'
+import { runIdOfToken } from '../../contract/run-states.ts'
 import { type Deadline, DeadlineQueue } from '../../primitives/deadline-queue.ts'
 import type { Origin } from './origin.ts'
 

@@ -1,7 +1,7 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { RunStore, RunUpdated, Storage, TokenStore } from '../../contract/storage.ts'
 import { currentScope } from '../../core/attempt/attempt.ts'
-import { isFinal } from '../../core/run-status.ts'
+import { isFinal } from '../../contract/run-states.ts'
 import { captureOrigin } from './origin.ts'
 import { seen } from './seen-answer.ts'
 import type { Witness } from './witness.ts'

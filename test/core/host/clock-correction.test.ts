@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { correctClock, correctClockAtOpen } from '../../../src/core/clock-correction.ts'
+import { correctClock, correctClockAtOpen } from '../../../src/core/host/host.ts'
 import type { Clock } from '../../../src/contract/clock.ts'
 import { memoryStorage } from 'waitpoint'
 

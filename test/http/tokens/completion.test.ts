@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { completionOutput } from '../../../src/http/completion.ts'
+import { completionOutput } from '../../../src/http/tokens/output.ts'
 import { jsonValue } from '../../support/json-value.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { KeyRecord } from '../../../src/contract/records.ts'
-import { KeyIndex } from '../../../src/storage/key-index.ts'
+import { KeyIndex } from '../../../src/storage/memory/entry-table.ts'
 
 function entry(key: KeyRecord): { readonly record: { readonly key: KeyRecord } } {
   return { record: { key } }

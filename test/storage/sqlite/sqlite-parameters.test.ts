@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { SqliteDatabase } from '../../../src/storage/sqlite/database.ts'
-import { plainStatement } from '../../../src/storage/sqlite-parameters.ts'
+import { SqliteDatabase, plainStatement } from '../../../src/storage/sqlite/database.ts'
 import { openDriver } from '../../databases/drivers.ts'
 
 describe('plainStatement', () => {
