@@ -81,8 +81,6 @@ export default defineConfig(
   {
     files: ['src/**/*.ts'],
     rules: {
-      'max-lines': ['error', { max: 320, skipBlankLines: true, skipComments: true }],
-      'max-lines-per-function': ['error', { max: 50, skipBlankLines: true, skipComments: true }],
       'max-params': ['error', 3],
       complexity: ['error', 15],
       'no-console': 'error',

@@ -4,10 +4,6 @@ import build from '../tsup.config.ts'
 import { entryDisagreements, violations } from './support/architecture.ts'
 import { readSources } from './support/modules.ts'
 
-const lines = (count: number): string => 'call()\n'.repeat(count)
-const members = (count: number): string =>
-  Array.from({ length: count }, (_, index) => `m${index}(): void {}`).join('\n')
-
 /** A small tree that keeps every rule; each case below breaks one. */
 const sound = {
   'src/index.ts': `export { createEngine, type Engine } from './core/create-engine.ts'`,
@@ -20,13 +16,14 @@ const sound = {
     import { size } from '../primitives/ring-buffer.ts'
     /** Never calls Date.now() or new Date(). */
     export const at = (clock: { now(): number }) => [new Date(clock.now()), size, createHmac('sha256', 'setTimeout')]`,
-  'src/core/create-engine.ts': `import { systemClock } from '../clock/system-clock.ts'\nexport const createEngine = systemClock`,
+  'src/core/create-engine.ts': `import { systemClock } from '../clock/system.ts'\nexport const createEngine = systemClock`,
   'src/api/errors.ts': `export class WaitpointError extends Error {}`,
-  'src/client/client.ts': `import { systemClock } from '../clock/system-clock.ts'
-    import type { at } from '../core/engine.ts'
-    import { WaitpointError } from '../core/errors.ts'
-    export const createClient = (): [typeof at, unknown, unknown] => [systemClock, WaitpointError]`,
-  'src/testing/fixture.ts': `import { systemClock } from '../clock/system-clock.ts'\nexport const fixture = systemClock`,
+  'src/contract/clock/a.ts': `import type { B } from '../storage/c.ts'\nexport type A = B`,
+  'src/client/client.ts': `import { systemClock } from '../clock/system.ts'
+    import { WaitpointError } from '../api/errors.ts'
+    export const createClient = (): unknown[] => [systemClock, WaitpointError]`,
+  'src/core/waits/waiter.ts': `export const a = 1`,
+  'src/testing/fixture/engine.ts': `import { systemClock } from '../../clock/system.ts'\nexport const fixture = systemClock`,
 }
 
 const broken: readonly (readonly [rule: string, path: string, text: string, problem: string])[] = [
@@ -69,13 +66,13 @@ const broken: readonly (readonly [rule: string, path: string, text: string, prob
   [
     'storage does not see the clock',
     'src/storage/memory/memory.ts',
-    `import { systemClock } from '../clock/system-clock.ts'`,
+    `import { systemClock } from '../../clock/system.ts'`,
     'imports src/clock',
   ],
   [
     'only create-engine knows the defaults',
     'src/core/engine.ts',
-    `import { systemClock } from '../clock/system-clock.ts'`,
+    `import { systemClock } from '../clock/system.ts'`,
     'may see only core',
   ],
   [
@@ -97,17 +94,17 @@ const broken: readonly (readonly [rule: string, path: string, text: string, prob
     'its own package',
   ],
   [
-    'a client loads no engine',
-    'src/client/a.ts',
-    `import { at } from '../core/engine.ts'`,
-    'loads src/core/engine.ts',
+    'a client sees no engine',
+    'src/client/wire/a.ts',
+    `import type { at } from '../../core/engine.ts'`,
+    'imports src/core/engine.ts',
   ],
   ['a client loads nothing of Node', 'src/client/a.ts', `import { inspect } from 'node:util'`, 'no browser'],
   [
     'nor does what it shares with the engine',
     'src/api/errors.ts',
-    `import { at } from './engine.ts'`,
-    'loads src/core/engine.ts',
+    `import { createHmac } from 'node:crypto'\nexport const a = createHmac`,
+    'loads node:crypto',
   ],
   [
     'a client sees no HTTP handler',
@@ -115,7 +112,12 @@ const broken: readonly (readonly [rule: string, path: string, text: string, prob
     `import type { handler } from '../http/handler.ts'`,
     'imports src/http',
   ],
-  ['nobody leaves src', 'src/testing/a.ts', `import { x } from '../../test/x.ts'`, 'not below a layer'],
+  [
+    'no import leaves src',
+    'src/testing/fixture/a.ts',
+    `import { x } from '../../../test/x.ts'`,
+    'not below a layer',
+  ],
   ['every folder is a layer', 'src/lib/thing.ts', `export const a = 1`, 'no layer'],
   ['imports carry the extension', 'src/core/a.ts', `import { at } from './engine'`, 'without its extension'],
   [
@@ -168,42 +170,40 @@ const broken: readonly (readonly [rule: string, path: string, text: string, prob
     `import { randomBytes as b } from 'node:crypto'`,
     'uses randomBytes of crypto',
   ],
-  ['a file of at most 320 lines', 'src/core/a.ts', lines(321), '321 lines of code'],
   [
-    'a function of at most 50',
-    'src/core/a.ts',
-    `export function a() {\n${lines(49)}}`,
-    'function of 51 lines at line 1',
+    'a room sees no room above it',
+    'src/core/waits/a.ts',
+    `import { at } from '../engine.ts'`,
+    '"engine" is above "waits" in src/core',
   ],
   [
-    'a method of at most 50',
-    'src/core/a.ts',
-    `export class A {\na() {\n${lines(49)}}\n}`,
-    'function of 51 lines at line 2',
+    'a type import counts between rooms',
+    'src/core/kernel.ts',
+    `import type { at } from './engine.ts'`,
+    'above',
   ],
+  ['a file outside of every room', 'src/core/heap.ts', `export const a = 1`, 'is in no room of src/core'],
   [
-    'a class of at most 15 members',
-    'src/core/a.ts',
-    `export class A {\n${members(16)}}`,
-    'class of 16 public members',
+    'no cycle between rooms, though no file is in one',
+    'src/contract/storage/b.ts',
+    `export type { A } from '../clock/c.ts'\nexport type B = 1`,
+    'src/contract: rooms in a cycle: clock → storage → clock',
+  ],
+  ['a name that says its folder again', 'src/core/waits/wait-key.ts', `export const a = 1`, '"waits" again'],
+  [
+    'a name that says a folder further up',
+    'src/core/waits/core-key.ts',
+    `export const a = 1`,
+    '"core" again',
   ],
 ]
 
 const allowed: readonly (readonly [what: string, path: string, text: string])[] = [
-  [
-    '320 lines, comments and blanks apart',
-    'src/core/a.ts',
-    `${lines(320)}\n\n// one more\n/**\n * and more\n */\n`,
-  ],
-  ['a function of 50', 'src/core/a.ts', `/** Long. */\nexport function a() {\n// why\n\n${lines(48)}}`],
-  [
-    '15 public members and private ones',
-    'src/core/a.ts',
-    `export class A {\n#a = 1\nprivate b = 2\n${members(15)}\n}`,
-  ],
+  ['the noun that its folder is named after', 'src/core/waits/wait.ts', `export const a = 1`],
+  ['a room below', 'src/core/kernel.ts', `import { a } from './waits/waiter.ts'\nexport const b = a`],
   [
     'the world in src/clock',
-    'src/clock/a.ts',
+    'src/clock/virtual/a.ts',
     `export const a = () => [setTimeout, Math.random(), new Date()]`,
   ],
   [
@@ -213,8 +213,8 @@ const allowed: readonly (readonly [what: string, path: string, text: string])[] 
   ],
   [
     'http in testing',
-    'src/testing/a.ts',
-    `import { createHandler } from '../http/handler.ts'\nexport const a = createHandler`,
+    'src/testing/fixture/a.ts',
+    `import { createHandler } from '../../http/routes.ts'\nexport const a = createHandler`,
   ],
 ]
 

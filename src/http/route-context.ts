@@ -1,6 +1,6 @@
 import type { Engine } from '../core/engine.ts'
 import type { Kernel } from '../core/kernel.ts'
-import type { BatchStore } from './runs/batch-store.ts'
+import type { BatchStore } from './batches/store.ts'
 import type { Gate } from './access/gate.ts'
 import type { Limits } from './limits.ts'
 

@@ -13,6 +13,7 @@ import { readJsonObject } from './requests/json-body.ts'
 import { addRoute } from './route.ts'
 import { refusingWrongInput } from './requests/wrong-input.ts'
 import { Refusal } from './refusal.ts'
+
 const GROUPS = [
   addTokenRoutes,
   addTriggerRoutes,
@@ -35,7 +36,7 @@ export function createRoutes(context: RouteContext): Hono {
 }
 
 /** How a holder of a secret key gets public access tokens: what to sign them with itself, or a signed one. */
-export function addAuthRoutes(app: Hono, { gate, limits, kernel }: RouteContext): void {
+function addAuthRoutes(app: Hono, { gate, limits, kernel }: RouteContext): void {
   const { credentials, host } = kernel.parts
 
   addRoute(app, '/api/v1/auth/jwt/claims', {
@@ -59,7 +60,7 @@ export function addAuthRoutes(app: Hono, { gate, limits, kernel }: RouteContext)
 }
 
 /** Where the workers of the service ask for waits. An engine is its own worker: the answer says what to do instead. */
-export function addWorkerRoutes(app: Hono, { gate }: RouteContext): void {
+function addWorkerRoutes(app: Hono, { gate }: RouteContext): void {
   const refuse = async ({ req }: { readonly req: { readonly raw: Request } }): Promise<never> => {
     await gate.enter(req.raw)
     throw new Refusal(

@@ -157,7 +157,7 @@ describe('testClock', () => {
           stack: expect.any(String) as unknown,
         },
       ])
-      expect(clock.pending()[1]?.stack).toContain('test-clock.test.ts')
+      expect(clock.pending()[1]?.stack).toContain('test.test.ts')
     })
   })
 

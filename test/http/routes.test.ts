@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { kernelOf } from '../../src/core/engine.ts'
-import { BatchStore } from '../../src/http/runs/batch-store.ts'
+import { BatchStore } from '../../src/http/batches/store.ts'
 import { Gate } from '../../src/http/access/gate.ts'
 import { readLimits } from '../../src/http/limits.ts'
 import { createRoutes } from '../../src/http/routes.ts'

@@ -1,17 +1,90 @@
 import ts from 'typescript'
 import { ambientUses } from './ambient.ts'
-import { codeLines, descendants, parse, type Module } from './modules.ts'
+import { parse, type Module } from './modules.ts'
 
-/** What each folder below src may import, besides packages and itself. */
+/** The layers below `src`, and which others each may import, besides packages and itself. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   primitives: [],
+  api: ['contract', 'primitives'],
   clock: ['contract', 'primitives'],
   storage: ['contract', 'primitives'],
-  core: ['contract', 'primitives'],
-  http: ['core', 'contract', 'primitives'],
-  client: ['core', 'contract', 'primitives'],
-  testing: ['core', 'contract', 'primitives', 'clock', 'storage', 'http'],
+  core: ['api', 'contract', 'primitives'],
+  client: ['api', 'contract', 'primitives'],
+  http: ['core', 'api', 'contract', 'primitives'],
+  testing: ['http', 'core', 'api', 'clock', 'storage', 'contract', 'primitives'],
+}
+
+/**
+ * The rooms of a layer, folders and files alike, from the ground floor up: each may import only those before it. Every
+ * entry of a folder that is listed here has its place.
+ */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  'src/clock': [
+    'timer-callback',
+    'real-io',
+    'macrotask-turn',
+    'crypto-random',
+    'seeded-random',
+    'patience',
+    'plain',
+    'system',
+    'virtual',
+    'test',
+  ],
+  'src/storage': ['run-draft', 'hint-board', 'sql-rows', 'real-timer', 'memory', 'sqlite', 'postgres'],
+  'src/core': [
+    'attempt',
+    'host',
+    'waits',
+    'changes',
+    'engine-options',
+    'streams',
+    'execution',
+    'kernel',
+    'reading',
+    'namespaces',
+    'ambient',
+    'assembly',
+    'shutdown',
+    'engine',
+    'create-engine',
+  ],
+  'src/client': ['namespaces', 'connection', 'wire', 'following', 'calls', 'client'],
+  'src/http': [
+    'limits',
+    'refusal',
+    'live-request',
+    'node-listener',
+    'connections',
+    'route',
+    'batches',
+    'requests',
+    'access',
+    'route-context',
+    'events',
+    'runs',
+    'tokens',
+    'streams',
+    'shapes',
+    'routes',
+    'create-handler',
+    'serve',
+  ],
+  'src/testing': [
+    'test-error',
+    'conformance',
+    'storages',
+    'test-clock',
+    'witness',
+    'fixture',
+    'create-test-engine',
+    'exploration',
+    'explore',
+    'outcomes',
+    'arbitraries',
+    'vitest',
+  ],
 }
 
 /** The composition roots are the places that know the defaults. */
@@ -20,36 +93,34 @@ const COMPOSITION_ROOTS: Readonly<Record<string, readonly string[]>> = {
   'src/client/client.ts': ['clock'],
 }
 
-/** What a client shares with the engine at run time: of all else in core it sees the types. */
-const LOADED_BY_CLIENTS = [
-  'cursor-page',
-  'errors',
-  'retry',
-  'run-failure',
-  'run-status',
-  'stream-reading',
-].map((name) => `src/core/${name}.ts`)
-
-/** What another process does is in no clock's time: a storage that waits for it has real timers, in this file. */
+/** Real time of another process is in no clock: a storage that waits for one has real timers, in this file. */
 const REAL_TIMER = 'src/storage/real-timer.ts'
-
-const LIMITS = { file: 320, function: 50, members: 15 }
 
 /** Everything that is wrong with a source tree (path to text), one sentence each; empty when nothing is. */
 export function violations(sources: ReadonlyMap<string, string>): string[] {
   const modules = [...sources].map(([path, text]) => parse(path, text))
-  const each = [names, layers, clientLoads, entriesAndBarrels, exportForms, ambience, sizes]
+  const each = [names, layers, rooms, entriesAndBarrels, exportForms, ambience]
   const found = modules.flatMap((module) =>
     each.flatMap((rule) => rule(module)).map((problem) => `${module.path}: ${problem}`),
   )
-  return [...found, ...cycles(modules)]
+  return [...found, ...browserLoads(modules), ...cycles(modules), ...roomCycles(modules)]
 }
 
 function names({ path }: Module): string[] {
+  const folders = path.split('/').slice(1, -1)
   const name = path.slice(path.lastIndexOf('/') + 1)
   if (/^(utils?|types?|helpers?|common|misc|index)\.ts$/.test(name) && path !== 'src/index.ts')
     return ['is named after nothing: one file, one noun']
-  return /^[a-z][a-z0-9]*(-[a-z0-9]+)*\.ts$/.test(name) ? [] : ['is not kebab-case']
+  if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*\.ts$/.test(name)) return ['is not kebab-case']
+  const repeated = folders.find((folder) => saysAgain(name.slice(0, -'.ts'.length), folder))
+  return repeated === undefined ? [] : [`says the name of its folder "${repeated}" again`]
+}
+
+/** `tokens/token-list` says "token" again; `tokens/list` does not, nor does the noun a folder is named after. */
+function saysAgain(name: string, folder: string): boolean {
+  const singular = folder.replace(/e?s$/, '')
+  const isNounOfFolder = name === folder || `${name}s` === folder || `${name}es` === folder
+  return !isNounOfFolder && name.split('-').some((word) => word === folder || word === singular)
 }
 
 function layers({ path, layer, imports }: Module): string[] {
@@ -66,14 +137,44 @@ function layers({ path, layer, imports }: Module): string[] {
   })
 }
 
-function clientLoads({ path, imports }: Module): string[] {
-  if (!path.startsWith('src/client/') && !LOADED_BY_CLIENTS.includes(path)) return []
-  return imports.flatMap(({ target, specifier, isTypeOnly }) => {
-    if (isTypeOnly) return []
-    if (specifier.startsWith('node:')) return [`loads ${specifier}, which no browser has`]
-    const isEngine = target?.startsWith('src/core/') === true && !LOADED_BY_CLIENTS.includes(target)
-    return isEngine ? [`loads ${target}: of core a client may load only ${LOADED_BY_CLIENTS.join(', ')}`] : []
+/** Inside a folder with floors, imports go down. */
+function rooms({ path, imports }: Module): string[] {
+  const [folder, floors] = Object.entries(ROOMS).find(([name]) => path.startsWith(`${name}/`)) ?? []
+  if (folder === undefined || floors === undefined) return []
+  const own = entryOf(path, folder)
+  if (!floors.includes(own)) return [`is in no room of ${folder}: give "${own}" its place`]
+  return imports.flatMap(({ target }) => {
+    if (target?.startsWith(`${folder}/`) !== true) return []
+    const other = entryOf(target, folder)
+    if (other === own || floors.indexOf(other) < floors.indexOf(own)) return []
+    return [`imports ${target}: "${other}" is above "${own}" in ${folder}`]
   })
+}
+
+/** The file or folder directly below `folder` that a path leads into. */
+function entryOf(path: string, folder: string): string {
+  return path
+    .slice(folder.length + 1)
+    .replace(/\.ts$/, '')
+    .replace(/\/.*$/, '')
+}
+
+/** Modules that load `node:` packages and that a client loads with them. */
+function browserLoads(modules: readonly Module[]): string[] {
+  const byPath = new Map(modules.map((module) => [module.path, module]))
+  const loaded = new Set<string>()
+  const visit = (path: string): void => {
+    if (loaded.has(path)) return
+    loaded.add(path)
+    for (const { target, isTypeOnly } of byPath.get(path)?.imports ?? [])
+      if (target !== undefined && !isTypeOnly) visit(target)
+  }
+  for (const { path } of modules) if (/^src\/(client|api)\//.test(path)) visit(path)
+  return [...loaded].flatMap((path) =>
+    (byPath.get(path)?.imports ?? [])
+      .filter(({ specifier, isTypeOnly }) => !isTypeOnly && specifier.startsWith('node:'))
+      .map(({ specifier }) => `${path}: loads ${specifier}, which no browser has`),
+  )
 }
 
 function entriesAndBarrels({ layer, file }: Module): string[] {
@@ -112,47 +213,61 @@ function ambience({ path, layer, file }: Module): string[] {
   return ambientUses(file).map((use) => `uses ${use}, which only src/clock may`)
 }
 
-function sizes({ file }: Module): string[] {
-  const problems = descendants(file).flatMap((node) => {
-    const lines = ts.isFunctionLike(node) ? codeLines(node, file) : 0
-    if (lines > LIMITS.function) return [`has a function of ${lines} lines at line ${lineOf(node, file)}`]
-    const members = ts.isClassLike(node) ? publicMembers(node).size : 0
-    return members > LIMITS.members
-      ? [`has a class of ${members} public members at line ${lineOf(node, file)}`]
-      : []
-  })
-  const lines = codeLines(file, file)
-  return lines > LIMITS.file ? [`has ${lines} lines of code`, ...problems] : problems
-}
-
-function publicMembers(node: ts.ClassLikeDeclaration): Set<string> {
-  const names = node.members.flatMap((member) => {
-    if (!member.name || ts.isPrivateIdentifier(member.name)) return []
-    const hidden =
-      ts.getCombinedModifierFlags(member) & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected)
-    return hidden ? [] : [member.name.getText()]
-  })
-  return new Set(names)
-}
-
-const lineOf = (node: ts.Node, file: ts.SourceFile): number =>
-  file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1
-
 function cycles(modules: readonly Module[]): string[] {
-  const byPath = new Map(modules.map((module) => [module.path, module]))
+  const arrows = modules.flatMap(({ path, imports }) =>
+    imports.flatMap(({ target }) => (target === undefined ? [] : [[path, target] as const])),
+  )
+  return loopsIn(arrows).map((loop) => `import cycle: ${loop.join(' → ')}`)
+}
+
+/** At each level, folders and files import each other in one direction. */
+function roomCycles(modules: readonly Module[]): string[] {
+  const folders = new Set(modules.flatMap(({ path }) => foldersAbove(path)))
+  return [...folders].flatMap((folder) => {
+    const inside = modules.filter(({ path }) => path.startsWith(`${folder}/`))
+    const arrows = inside.flatMap(({ path, imports }) =>
+      imports.flatMap(({ target }) =>
+        target?.startsWith(`${folder}/`) === true
+          ? [[entryOf(path, folder), entryOf(target, folder)] as const]
+          : [],
+      ),
+    )
+    const between = arrows.filter(([from, to]) => from !== to)
+    return loopsIn(between).map((loop) => {
+      const files = inside.filter(({ path, imports }) => {
+        const after = loop[loop.indexOf(entryOf(path, folder)) + 1]
+        const leadsOn = (target = ''): boolean => target.startsWith(`${folder}/${after ?? ''}`)
+        return loop.includes(entryOf(path, folder)) && imports.some(({ target }) => leadsOn(target))
+      })
+      const paths = files.map(({ path }) => path).join(', ')
+      return `${folder}: rooms in a cycle: ${loop.join(' → ')} (${paths})`
+    })
+  })
+}
+
+/** `src/core` and `src/core/waits` for `src/core/waits/waiter.ts`; entries see all layers and are no room. */
+function foldersAbove(path: string): string[] {
+  const parts = path.split('/').slice(0, -1)
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/')).slice(1)
+}
+
+/** Each closed walk that a depth-first search meets, once. */
+function loopsIn(arrows: readonly (readonly [from: string, to: string])[]): string[][] {
+  const next = new Map<string, string[]>()
+  for (const [from, to] of arrows) next.set(from, [...(next.get(from) ?? []), to])
   const cleared = new Set<string>()
-  const found: string[] = []
-  const visit = (path: string, trail: readonly string[]): void => {
-    if (trail.includes(path)) {
-      found.push(`import cycle: ${[...trail.slice(trail.indexOf(path)), path].join(' → ')}`)
+  const loops: string[][] = []
+  const visit = (entry: string, trail: readonly string[]): void => {
+    if (trail.includes(entry)) {
+      loops.push([...trail.slice(trail.indexOf(entry)), entry])
       return
     }
-    if (cleared.has(path)) return
-    for (const { target } of byPath.get(path)?.imports ?? []) if (target) visit(target, [...trail, path])
-    cleared.add(path)
+    if (cleared.has(entry)) return
+    for (const to of next.get(entry) ?? []) visit(to, [...trail, entry])
+    cleared.add(entry)
   }
-  for (const path of byPath.keys()) visit(path, [])
-  return found
+  for (const from of next.keys()) visit(from, [])
+  return loops
 }
 
 /** The three lists that must name the same entries. */

@@ -79,18 +79,3 @@ export function descendants(node: ts.Node): ts.Node[] {
   ts.forEachChild(node, visit)
   return found
 }
-
-/** How many lines of a node hold code: neither blank nor only a comment. */
-export function codeLines(node: ts.Node, file: ts.SourceFile): number {
-  const lines = new Set<number>()
-  const lineAt = (position: number): number => file.getLineAndCharacterOfPosition(position).line
-  const visit = (child: ts.Node): void => {
-    if (ts.isJSDoc(child) || child.kind === ts.SyntaxKind.EndOfFileToken) return
-    const children = child.getChildren(file)
-    if (children.length > 0) return children.forEach(visit)
-    if (child.getWidth(file) === 0) return
-    for (let line = lineAt(child.getStart(file)); line <= lineAt(child.end); line++) lines.add(line)
-  }
-  visit(node)
-  return lines.size
-}

@@ -40,11 +40,7 @@ export class Backoff {
 }
 
 /** Waits for a time; rejects with the reason of the first signal that aborts meanwhile. */
-export async function pause(
-  clock: Clock,
-  ms: number,
-  signals: readonly (AbortSignal | undefined)[],
-): Promise<void> {
+async function pause(clock: Clock, ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
   const { promise, resolve, reject } = createDeferred<void>()
   const cancel = clock.setTimer(clock.now() + ms, () => resolve(), { label: 'asking a service again' })
   const removeListeners = signals.map((signal) => onAbort(signal, reject))

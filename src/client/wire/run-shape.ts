@@ -70,7 +70,7 @@ export class RunShape {
 export type ShapeSchema = Readonly<Record<string, { readonly type?: string; readonly dims?: number }>>
 
 /** The schema in a header; an empty one when there is none that can be read. */
-export function readSchema(header: string | null): ShapeSchema {
+function readSchema(header: string | null): ShapeSchema {
   try {
     return Object(JSON.parse(header ?? '{}')) as ShapeSchema
   } catch {
@@ -79,7 +79,7 @@ export function readSchema(header: string | null): ShapeSchema {
 }
 
 /** Columns with the values their types say; what has no type, or is no text, is taken as it is. */
-export function readColumns(
+function readColumns(
   columns: Readonly<Record<string, unknown>>,
   schema: ShapeSchema,
 ): Record<string, unknown> {

@@ -135,7 +135,7 @@ const OTHER_NAMES: Readonly<Record<string, RunStatus>> = {
 const OWN: ReadonlySet<string> = new Set(RUN_STATUSES)
 
 /** A status of the engine. One that nobody knows is of a run that failed, if it has ended, else of one that will go on. */
-export function readRunStatus(status: string, hasEnded: boolean): RunStatus {
+function readRunStatus(status: string, hasEnded: boolean): RunStatus {
   // The list says so.
   if (OWN.has(status)) return status as RunStatus
   return OTHER_NAMES[status] ?? (hasEnded ? 'FAILED' : 'QUEUED')

@@ -97,7 +97,7 @@ function readJson(text: string): unknown {
 }
 
 /** What a service says in the middle of a stream: an error of the engine, or one that connecting again may mend. */
-export function streamError(key: string, body: unknown): Error {
+function streamError(key: string, body: unknown): Error {
   const said = Object(body) as { readonly error?: unknown }
   const wire = new WireRecord(Object(said.error ?? said), 'an error of a stream')
   const message = wire.text('message') ?? `Cannot read on in stream "${key}": the service says so`

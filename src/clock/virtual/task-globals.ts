@@ -93,7 +93,7 @@ function wholeMs(delayMs: unknown): number {
 }
 
 /** What `setTimeout` answers in virtual time; it keeps no process alive, whatever it is told. */
-export class VirtualTimeout {
+class VirtualTimeout {
   readonly #callback: () => void
   readonly #sleep: (signal: AbortSignal) => Promise<void>
   #controller: AbortController

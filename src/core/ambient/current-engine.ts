@@ -37,7 +37,7 @@ export function setDefaultEngine(engine: CurrentEngine): Unsubscribe {
 }
 
 /** The engine of the run the caller is in, whatever the default is; outside of runs the default, if there is one. */
-export function findEngine(): CurrentEngine | undefined {
+function findEngine(): CurrentEngine | undefined {
   const scope = currentScope()
   return scope === undefined ? defaultEngine?.engine : engines.get(scope.engine)
 }
@@ -54,7 +54,7 @@ export function currentEngine(): CurrentEngine {
 }
 
 /** What is thrown, or rejected with, where no engine is found. */
-export function noEngine(): WaitpointError {
+function noEngine(): WaitpointError {
   return new WaitpointError(
     'ERR_NO_ENGINE',
     'Cannot find an engine here: call this inside a task, use the namespaces of an engine (engine.wait …), or call engine.makeDefault() first',

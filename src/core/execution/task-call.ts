@@ -175,7 +175,7 @@ export function readOverrides(scope: RunScope): RunOverrides {
 }
 
 /** What a run knows of itself. */
-export function contextOf({ record }: RunScope): RunContext {
+function contextOf({ record }: RunScope): RunContext {
   return {
     run: {
       id: record.id,

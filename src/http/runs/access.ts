@@ -58,7 +58,7 @@ export function changeableRunId(caller: Caller, id: string): string {
 }
 
 /** Whether a text is an id as this library makes them. */
-export function isPlausibleRunId(id: string): boolean {
+function isPlausibleRunId(id: string): boolean {
   return /^run_\w{1,64}$/.test(id)
 }
 

@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { Kernel } from '../../core/kernel.ts'
-import type { Batch } from '../runs/batch.ts'
+import type { Batch } from '../batches/batch.ts'
 import type { RunSet } from './run-set.ts'
 
 /** The runs of a batch that have been stored so far. */

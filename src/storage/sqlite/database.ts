@@ -109,7 +109,7 @@ export function plainStatement(sql: string): PlainStatement {
 }
 
 /** Gives a statement its values in the order in which it wants them. */
-export function inOrder(statement: BoundStatement, order: PlainStatement['order']): BoundStatement {
+function inOrder(statement: BoundStatement, order: PlainStatement['order']): BoundStatement {
   if (order === undefined) return statement
   const arranged = (values: readonly SqlValue[]): SqlValue[] => order.map((place) => values[place] ?? null)
   return {

@@ -180,7 +180,7 @@ const FINISH = `UPDATE runs SET status = ?1, output = CASE WHEN ?2 THEN ?3 ELSE 
  * An update that ends a run as most do, in one statement instead of a read and a write; `undefined` for all others, and
  * when the run is not as expected. Hot: every run ends once.
  */
-export function finishAtOnce(session: SqliteSession, request: RunUpdate): RunUpdated | undefined {
+function finishAtOnce(session: SqliteSession, request: RunUpdate): RunUpdated | undefined {
   const { id, expected, change, now } = request
   const { status, outputJson, errorJson, finishedAt = now } = change
   if (status === undefined || expected.epoch === undefined || !isUsual(request)) return undefined

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { captureOrigin, firstUserFrame } from '../../../src/testing/witness/origin.ts'
 
-const library = new URL('../../../src', import.meta.url)
+const library = new URL('../../../src/', import.meta.url)
 
 describe('captureOrigin', () => {
   it('answers the line it was called for', () => {
-    expect(captureOrigin()()).toMatch(/test[\\/]testing[\\/]origin\.test\.ts:\d+:\d+$/)
+    expect(captureOrigin()()).toMatch(/test[\\/]testing[\\/]witness[\\/]origin\.test\.ts:\d+:\d+$/)
   })
 
   it('leaves the depth of other stacks alone', () => {
