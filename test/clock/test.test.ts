@@ -242,7 +242,7 @@ describe('testClock', () => {
         name: 'LeftoverError',
         code: 'ERR_LEFTOVER',
         message: expect.stringMatching(
-          /timer "forgotten"[^]*test-clock\.test\.ts[^]*awaits "run_1"/,
+          /timer "forgotten"[^]*test\.test\.ts[^]*awaits "run_1"/,
         ) as unknown,
       })
       expect(clock.pending()).toEqual([])
