@@ -1,6 +1,6 @@
 import type { KeyRecord } from '../../contract/records.ts'
 import type { RunScope } from '../attempt/attempt.ts'
-import { nextPlace } from '../attempt/attempt.ts'
+import { nextPlace } from '../attempt/places.ts'
 
 /**
  * The implicit key of a wait in a run: run, policy attempt, kind, place in call order, hash of the options. The same
