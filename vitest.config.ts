@@ -84,7 +84,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'rest',
           include: ['test/**/*.test.ts'],
-          exclude: [...core, ...apart, 'test/.readme/**', '**/node_modules/**'],
+          exclude: [...core, ...apart, 'test/.documents/**', '**/node_modules/**'],
           globalSetup: ['test/databases/install.ts', 'test/databases/postgres/setup.ts'],
         },
       },

@@ -12,7 +12,14 @@ export interface TypeProblem {
 export function typeProblems(paths: readonly string[]): TypeProblem[] {
   const settings = ts.readConfigFile('tsconfig.json', (path) => ts.sys.readFile(path)).config as unknown
   const { options } = ts.parseJsonConfigFileContent(settings, ts.sys, '.')
-  const program = ts.createProgram(paths, { ...options, declaration: false, isolatedDeclarations: false })
+  const program = ts.createProgram(paths, {
+    ...options,
+    declaration: false,
+    isolatedDeclarations: false,
+    jsx: ts.JsxEmit.ReactJSX,
+    // Of a file in JavaScript only the syntax is checked.
+    allowJs: true,
+  })
   return paths.flatMap((path) =>
     ts
       .getPreEmitDiagnostics(program, program.getSourceFile(path))

@@ -1,0 +1,109 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { pagesOfDocs } from './support/documents.ts'
+import { anchorsOf, linksOf, problemOf } from './support/links.ts'
+import { readSources } from './support/modules.ts'
+
+const documents = [
+  ...readdirSync('.').filter((name) => name.endsWith('.md')),
+  ...pagesOfDocs(),
+  'bench/README.md',
+  'llms.txt',
+].filter((path) => existsSync(path))
+const links = documents.flatMap((path) => linksOf(path, readFileSync(path, 'utf8')))
+const linkedFrom = (...sources: readonly string[]): readonly string[] =>
+  links
+    .filter(({ place }) => sources.some((source) => place.startsWith(`${source}:`)))
+    .map(({ path }) => path)
+
+describe('links of documents', () => {
+  it('are found in all documents', () => {
+    expect(documents).toEqual(expect.arrayContaining(['README.md', 'llms.txt', 'docs/README.md']))
+    expect(links.length).toBeGreaterThan(20)
+  })
+
+  it('lead to files and headings that exist', () => {
+    expect(links.flatMap((link) => problemOf(link) ?? [])).toEqual([])
+  })
+
+  it('lead to every page of docs/ from the README, or from the index of its folder', () => {
+    const reachable = (page: string): boolean =>
+      linkedFrom('README.md', 'docs/README.md', `${dirname(page)}/README.md`).includes(page)
+    expect(pagesOfDocs().filter((page) => !reachable(page))).toEqual([])
+  })
+
+  it('lead to every page of docs/ from llms.txt, which names a folder with an index of its own once', () => {
+    const named = linkedFrom('llms.txt')
+    const isNamed = (page: string): boolean =>
+      named.includes(page) || (dirname(page) !== 'docs' && named.includes(`${dirname(page)}/README.md`))
+    expect(pagesOfDocs().filter((page) => !isNamed(page))).toEqual([])
+  })
+
+  it('in doc comments name pages and headings that exist', () => {
+    const cited = [...readSources('src')].flatMap(([path, text]) =>
+      [...text.matchAll(/\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g)].map(([target]) => ({
+        place: path,
+        target,
+        path: target.split('#')[0] ?? '',
+        anchor: target.split('#')[1],
+      })),
+    )
+    expect(cited.flatMap((link) => problemOf(link) ?? [])).toEqual([])
+  })
+})
+
+describe('linksOf', () => {
+  const found = (text: string): readonly string[] => linksOf('docs/a.md', text).map(({ path }) => path)
+
+  it('finds links, images, definitions and HTML, from where the document is', () => {
+    expect(found('[one](b.md) ![two](../c.svg "title")')).toEqual(['docs/b.md', 'c.svg'])
+    expect(found('[one]: b/\n<a href="../d.md#x">d</a>')).toEqual(['docs/b', 'd.md'])
+    expect(linksOf('docs/a.md', '\n[one](#two)')).toMatchObject([
+      { place: 'docs/a.md:2', path: 'docs/a.md', anchor: 'two' },
+    ])
+  })
+
+  it('takes nothing from code, and nothing that leads elsewhere', () => {
+    expect(found('`[one](b.md)` ``a ` [one](b.md)``\n```ts\n[one](b.md)\n```')).toEqual([])
+    expect(found('[one](https://example.com) [two](mailto:a@example.com)')).toEqual([])
+  })
+})
+
+describe('problemOf', () => {
+  const problem = (target: string): string | undefined => {
+    const [link] = linksOf('CONTRIBUTING.md', `[x](${target})`)
+    return link && problemOf(link)
+  }
+
+  it('finds a file or a heading that does not exist', () => {
+    expect(problem('LICENSE')).toBeUndefined()
+    expect(problem('#layout')).toBeUndefined()
+    expect(problem('nowhere.md')).toBe('CONTRIBUTING.md:1: there is no "nowhere.md"')
+    expect(problem('../package.json')).toContain('there is no')
+    expect(problem('#nowhere')).toContain('no heading of CONTRIBUTING.md has the anchor "#nowhere"')
+  })
+})
+
+describe('anchorsOf', () => {
+  it('gives headings the anchors that GitHub gives them', () => {
+    const headings = [
+      '# One, two & `three()`',
+      '## The [link](a.md) · _it_',
+      '## Again',
+      '## Again',
+      '### Ünï-code 2',
+    ]
+    expect(anchorsOf(headings.join('\n'))).toEqual([
+      'one-two--three',
+      'the-link--it',
+      'again',
+      'again-1',
+      'ünï-code-2',
+    ])
+  })
+
+  it('takes no heading from code', () => {
+    expect(anchorsOf('```sh\n# no heading\n```\n<a id="here"></a>')).toEqual(['here'])
+  })
+})
