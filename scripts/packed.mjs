@@ -7,7 +7,9 @@ import { join, resolve } from 'node:path'
 import ts from 'typescript'
 
 const EXPECTED =
-  /^(dist\/[\w.-]+\.(js|d\.ts|js\.map)|README\.md|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md|package\.json)$/
+  /^(dist\/[\w.-]+\.(js|d\.ts|js\.map)|docs\/[\w./-]+\.(md|svg|json)|README\.md|llms\.txt|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md|package\.json)$/
+/** A package registry shows no more of the README. */
+const README_LIMIT = 65_536
 
 const here = resolve('.')
 const folder = mkdtempSync(join(tmpdir(), 'waitpoint-packed-'))
@@ -19,6 +21,13 @@ function install() {
   const [{ filename, files, size }] = Array.isArray(report) ? report : Object.values(report)
   const stray = files.map(({ path }) => path).filter((path) => !EXPECTED.test(path))
   if (stray.length > 0) throw new Error(`Cannot publish these files: ${stray.join(', ')}`)
+  const missing = ['README.md', 'docs/README.md', 'llms.txt'].filter(
+    (name) => !files.some(({ path }) => path === name),
+  )
+  if (missing.length > 0) throw new Error(`Cannot publish without ${missing.join(', ')}`)
+  const readme = files.find(({ path }) => path === 'README.md')
+  if (readme.size >= README_LIMIT)
+    throw new Error(`Cannot publish a README of ${readme.size} bytes: the limit is ${README_LIMIT}`)
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
   run('npm', 'install', '--omit=dev', '--no-audit', '--no-fund', '--prefer-offline', `./${filename}`)
   return `${files.length} files, ${size} bytes packed`

@@ -53,6 +53,15 @@ describe('links of documents', () => {
   })
 })
 
+describe('the README', () => {
+  const readme = readFileSync('README.md')
+
+  it('has at most 160 lines and 12 kB', () => {
+    expect(readme.toString().trimEnd().split('\n').length).toBeLessThanOrEqual(160)
+    expect(readme.length).toBeLessThanOrEqual(12_000)
+  })
+})
+
 describe('linksOf', () => {
   const found = (text: string): readonly string[] => linksOf('docs/a.md', text).map(({ path }) => path)
 

@@ -27,7 +27,7 @@ const UNCHECKED = ['mjs', 'javascript', 'typescript', 'jsx', 'mts']
 
 /** Markdown files with code that is executed. */
 export function executedDocuments(): string[] {
-  return ['ARCHITECTURE.md', ...pagesOfDocs()]
+  return ['README.md', 'ARCHITECTURE.md', ...pagesOfDocs()]
 }
 
 /** Every page under `docs/`, in folders too. */
