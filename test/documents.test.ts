@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freshDatabase } from './databases/postgres/fresh-database.ts'
 import {
@@ -14,6 +17,7 @@ import {
   documentBlocks,
   executedDocuments,
   isAsPromised,
+  transcriptsOf,
   type DocumentBlock,
 } from './support/documents.ts'
 import { freePort } from './support/free-port.ts'
@@ -23,7 +27,9 @@ import { typeProblems, type TypeProblem } from './support/type-check.ts'
 const BESIDE: Readonly<Record<string, readonly string[]>> = {}
 
 /** Files that are type-checked only, because what runs them is not here, or because another test runs them. */
-const ONLY_CHECKED: Readonly<Record<string, readonly string[]>> = {}
+const ONLY_CHECKED: Readonly<Record<string, readonly string[]>> = {
+  'docs/getting-started.md': ['app.ts'],
+}
 
 /** Declarations for packages that documents use and that are not installed here. */
 const DECLARATIONS: readonly string[] = []
@@ -112,6 +118,43 @@ function expectAsPromised({ throws, prints }: DocumentBlock, { code, failed, pri
   const wrong = printed.some((text, index) => !isAsPromised(text, prints[index] ?? ''))
   if (wrong || printed.length !== prints.length) expect(printed).toEqual(prints)
 }
+
+describe('the program of docs/getting-started.md', () => {
+  const document = 'docs/getting-started.md'
+  const folder = mkdtempSync(join(tmpdir(), 'waitpoint-getting-started-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('goes on where it was killed, and prints what the page shows', async () => {
+    const blocks = documentBlocks(document).filter(({ file }) => file === 'app.ts')
+    const [path = ''] = (await buildPrograms(blocks)).values()
+    const env = { PORT: String(await freePort()) }
+    const [first = [], second = [], third = []] = transcriptsOf(document)
+    expect([first.length, second.length, third.length]).toEqual([3, 1, 2])
+
+    const killed = new Program(path, env, folder)
+    const printed = [...(await killed.printed(first.length))]
+    killed.kill()
+    await killed.ended
+    const url = /http:\S+/.exec(printed.join(' '))?.[0] ?? ''
+    expect(printed.map((line) => line.replace(env.PORT, '3000'))).toSatisfy(isShown(first))
+
+    const again = new Program(path, env, folder)
+    expect(await again.printed(second.length)).toSatisfy(isShown(second))
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(url, { method: 'POST', headers, body: '{"approved":true}' })
+    expect(await answer.json()).toEqual({ success: true, status: 'COMPLETED' })
+    expect(await again.ended).toMatchObject({ code: 0, stderr: '' })
+    expect(await again.printed(0)).toSatisfy(isShown([...second, ...third]))
+
+    const afterwards = await new Program(path, env, folder).ended
+    expect(afterwards.printed).toEqual(['the run was here before', 'chapter 1 is published'])
+  })
+
+  const isShown =
+    (shown: readonly string[]) =>
+    (printed: readonly string[]): boolean =>
+      printed.length === shown.length && printed.every((line, at) => isAsPromised(line, shown[at] ?? ''))
+})
 
 describe('blocksOf', () => {
   const text = [

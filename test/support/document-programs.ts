@@ -85,23 +85,22 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** A program in a process of its own, in an empty folder unless another one is given. */
+/** A program in a process of its own, in an empty folder that goes with it unless another one is given. */
 export class Program implements AsyncDisposable {
   readonly ended: Promise<Ended>
   readonly #child: ChildProcess
-  readonly #folder: string
   readonly #printed: string[] = []
   readonly #failed: string[] = []
   #stderr = ''
   #heard: () => void = () => undefined
 
-  constructor(path: string, env: Readonly<Record<string, string>> = {}) {
-    this.#folder = mkdtempSync(join(tmpdir(), 'waitpoint-document-'))
+  constructor(path: string, env: Readonly<Record<string, string>> = {}, folder?: string) {
+    const cwd = folder ?? mkdtempSync(join(tmpdir(), 'waitpoint-document-'))
     this.#child = spawn(
       process.execPath,
       ['--enable-source-maps', '--import', resolve(RECORDER), resolve(path)],
       {
-        cwd: this.#folder,
+        cwd,
         env: environment(env),
         stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
         timeout: PATIENCE_MS,
@@ -113,7 +112,7 @@ export class Program implements AsyncDisposable {
     told.on('line', (line) => this.#hear(JSON.parse(line) as { printed?: string; failed?: string[] }))
     this.ended = once(this.#child, 'close').then(([code]: unknown[]) => {
       this.#heard()
-      rmSync(this.#folder, { recursive: true, force: true })
+      if (folder === undefined) rmSync(cwd, { recursive: true, force: true })
       return {
         code: code as number | null,
         printed: this.#printed,
@@ -128,6 +127,11 @@ export class Program implements AsyncDisposable {
     while (this.#printed.length < count && this.#child.exitCode === null && this.#child.signalCode === null)
       await new Promise<void>((wake) => (this.#heard = wake))
     return this.#printed
+  }
+
+  /** Ends it without a word. */
+  kill(): void {
+    this.#child.kill('SIGKILL')
   }
 
   /** Asks it to end. */

@@ -43,6 +43,13 @@ export function documentBlocks(document: string): DocumentBlock[] {
   return blocksOf(document, readFileSync(document, 'utf8'))
 }
 
+/** The lines of the ```console blocks of a document: what its readers are shown to see. */
+export function transcriptsOf(document: string): string[][] {
+  return [...readFileSync(document, 'utf8').matchAll(FENCE)]
+    .filter(({ groups }) => groups?.['language'] === 'console')
+    .map(({ groups }) => (groups?.['code'] ?? '').trimEnd().split('\n'))
+}
+
 /** Throws for a block that would escape the checks, such as ```typescript, and for code that readers cannot see. */
 export function blocksOf(document: string, text: string): DocumentBlock[] {
   const hidden = HIDDEN.exec(text)
