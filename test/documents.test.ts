@@ -112,7 +112,8 @@ function isImported({ file }: DocumentBlock, those: readonly DocumentBlock[]): b
 }
 
 function expectAsPromised({ throws, prints }: DocumentBlock, { code, failed, printed, stderr }: Ended): void {
-  if (throws === undefined) expect({ code, stderr }).toMatchObject({ code: 0 })
+  if (throws === undefined)
+    expect(code === 0 ? 'ended well' : `ended with ${code}: ${stderr}`).toBe('ended well')
   else expect(failed).toContain(throws)
   if (prints.length === 0) return
   const wrong = printed.some((text, index) => !isAsPromised(text, prints[index] ?? ''))
