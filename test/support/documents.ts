@@ -81,7 +81,7 @@ function blockOf(part: Pick<DocumentBlock, 'document' | 'line' | 'language' | 'c
     ...part,
     file: FILE_NAME.exec(part.code.split('\n', 1)[0] ?? '')?.groups?.['file'],
     prints: [...part.code.matchAll(/\/\/ => (.*)$/gm)].map(([, printed = '']) => printed.trim()),
-    throws: /\/\/ throws (\w+)/.exec(part.code)?.[1],
+    throws: /\/\/ throws ([A-Z]\w+)/.exec(part.code)?.[1],
   }
 }
 
