@@ -18,7 +18,7 @@ import { build } from 'esbuild'
 import type { DocumentBlock } from './documents.ts'
 
 /** Where the files of all pages lie while they are tested. */
-export const FOLDER = 'test/.documents'
+const FOLDER = 'test/.documents'
 const CONFIG = `${FOLDER}/vitest.config.ts`
 const RECORDER = `${FOLDER}/recorder.mjs`
 
