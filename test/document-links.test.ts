@@ -62,6 +62,17 @@ describe('the README', () => {
   })
 })
 
+describe('the numbers of the README', () => {
+  const [, numbers = ''] = /^## Numbers\n(.*?)^## /ms.exec(readFileSync('README.md', 'utf8')) ?? []
+  const figures = numbers.match(/\d[\d.]* (?:ns|µs|ms|s|kB|MB|GB)\b/g) ?? []
+
+  it('are those that the bench measured last', () => {
+    const measured = readFileSync('bench/README.md', 'utf8')
+    expect(figures.length).toBeGreaterThan(10)
+    expect(figures.filter((figure) => !measured.includes(` ${figure} `))).toEqual([])
+  })
+})
+
 describe('linksOf', () => {
   const found = (text: string): readonly string[] => linksOf('docs/a.md', text).map(({ path }) => path)
 
