@@ -8,6 +8,7 @@ export class Screen {
   readonly #startedAt = Date.now()
   readonly #timeline: string[] = []
   #characters = 0
+  #read = 0
   #shownAt = 0
 
   constructor(bytes: number) {
@@ -17,13 +18,14 @@ export class Screen {
   text(chunk: string): void {
     process.stdout.write(chunk)
     this.#characters += chunk.length
+    this.#read += Buffer.byteLength(chunk)
     if (this.#characters - this.#shownAt >= EVERY_BYTES) this.progress()
   }
 
   /** On standard error, so that a pipe gets the text alone. */
   progress(): void {
     this.#shownAt = this.#characters
-    const share = this.#bytes === 0 ? 100 : Math.min(100, Math.round((this.#characters / this.#bytes) * 100))
+    const share = this.#bytes === 0 ? 100 : Math.min(100, Math.round((this.#read / this.#bytes) * 100))
     process.stderr.write(`\n… draft: ${this.#characters} characters, ${share} % of ${this.#bytes} bytes\n`)
   }
 

@@ -161,6 +161,8 @@ export async function buildPrograms(
     outExtension: { '.js': '.mjs' },
     bundle: true,
     packages: 'external',
+    // The settings of this project lead the name of the package to its sources.
+    tsconfigRaw: {},
     format: 'esm',
     platform: 'node',
     target: 'node20',
