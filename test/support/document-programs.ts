@@ -57,6 +57,8 @@ export async function writePrograms(blocks: readonly DocumentBlock[]): Promise<v
     const isModule = /^(import|export)\b/m.test(block.code)
     writeFileSync(pathOf(block), isModule ? block.code : `${block.code}\nexport {}\n`)
   }
+  // Or else Node would take the name of the package for this project, which need not be built.
+  writeFileSync(`${FOLDER}/package.json`, JSON.stringify({ private: true, type: 'module' }))
   writeFileSync(CONFIG, CONFIG_TEXT)
   writeFileSync(RECORDER, RECORDER_TEXT)
   const installed = `${FOLDER}/node_modules/waitpoint`
