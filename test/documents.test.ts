@@ -24,7 +24,9 @@ import { freePort } from './support/free-port.ts'
 import { typeProblems, type TypeProblem } from './support/type-check.ts'
 
 /** Programs that run while the other blocks of their page do: they are started first, and get a SIGTERM at the end. */
-const BESIDE: Readonly<Record<string, readonly string[]>> = {}
+const BESIDE: Readonly<Record<string, readonly string[]>> = {
+  'docs/postgres.md': ['worker.ts'],
+}
 
 /** Files that are type-checked only, because what runs them is not here, or because another test runs them. */
 const ONLY_CHECKED: Readonly<Record<string, readonly string[]>> = {
@@ -32,7 +34,7 @@ const ONLY_CHECKED: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Declarations for packages that documents use and that are not installed here. */
-const DECLARATIONS: readonly string[] = []
+const DECLARATIONS: readonly string[] = ['test/support/pg.d.ts']
 
 const pages = executedDocuments().map((document) => [document, documentBlocks(document)] as const)
 const blocks = pages.flatMap(([, those]) => those)

@@ -1,0 +1,19 @@
+/** As much of `pg` as documents use; applications have these types from `@types/pg`. */
+declare module 'pg' {
+  interface Result<Row> {
+    readonly rows: Row[]
+  }
+  interface PoolClient {
+    query<Row = unknown>(text: string, values?: readonly unknown[]): Promise<Result<Row>>
+    on(event: string, listener: (payload: never) => void): this
+    removeListener(event: string, listener: (payload: never) => void): this
+    release(destroy?: boolean): void
+  }
+  export class Pool {
+    constructor(options: { readonly connectionString: string })
+    query<Row = unknown>(text: string, values?: readonly unknown[]): Promise<Result<Row>>
+    connect(): Promise<PoolClient>
+    on(event: 'error', listener: (error: Error) => void): this
+    end(): Promise<void>
+  }
+}
