@@ -25,6 +25,7 @@ import { typeProblems, type TypeProblem } from './support/type-check.ts'
 
 /** Programs that run while the other blocks of their page do: they are started first, and get a SIGTERM at the end. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
+  'docs/operations.md': ['app.ts'],
   'docs/postgres.md': ['worker.ts'],
 }
 
