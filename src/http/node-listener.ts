@@ -5,8 +5,9 @@ import { getRequestListener } from '@hono/node-server'
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
 
 /**
- * A handler for hosts that have the requests and responses of Node, not those of the web: express, connect, a server of
- * `node:http`. Mount it before anything that reads bodies, such as `express.json()`.
+ * Turns a handler into a listener for hosts with the requests and responses of Node instead of those of the web: express,
+ * connect, fastify, a server of `node:http`. Mount it before body parsers such as `express.json()`: a request whose body
+ * is read already is answered with 400. See docs/frameworks.md.
  *
  * @example
  * ```ts
@@ -16,11 +17,28 @@ export type NodeListener = (request: IncomingMessage, response: ServerResponse) 
 export function toNodeListener(handler: (request: Request) => Promise<Response>): NodeListener {
   // The globals stay as they are: this is somebody else's process.
   const listener = getRequestListener(handler, { overrideGlobalObjects: false, errorHandler: badRequest })
-  // The adapter answers its own failures.
-  return (request, response) => void listener(request, response)
+  return (request, response) => {
+    if (isBodyGone(request)) refuseReadBody(response)
+    // The adapter answers its own failures.
+    else void listener(request, response)
+  }
 }
 
-/** What is no request at all: a host or path that cannot be read. */
+/** Answers what is no request at all: a host or path that cannot be read. */
 export function badRequest(): Response {
   return Response.json({ error: 'Bad Request' }, { status: 400 })
+}
+
+/** Read by a parser: the adapter would take it for an empty body, and a token would be completed without its output. */
+function isBodyGone(request: IncomingMessage): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers
+  const hasBody = coding !== undefined || Number(length) > 0
+  // Some hosts keep what they have read; the adapter takes it from there.
+  return hasBody && request.readableDidRead && !('rawBody' in request)
+}
+
+function refuseReadBody(response: ServerResponse): void {
+  const error =
+    'Cannot read the request body: a body parser has read it. Mount the handler before body parsers such as express.json()'
+  response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
 }
