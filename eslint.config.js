@@ -47,7 +47,7 @@ const ambientImports = {
 }
 
 export default defineConfig(
-  { ignores: ['dist', 'build', 'coverage', 'test/.documents', 'test/.examples'] },
+  { ignores: ['dist', 'build', 'coverage', 'test/.documents', 'test/.examples', 'test/clients/.frameworks'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],

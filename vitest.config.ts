@@ -102,7 +102,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'clients-4.5',
           include: ['test/clients/*.test.ts'],
-          exclude: ['test/clients/express.test.ts'],
+          exclude: ['test/clients/{express,frameworks}.test.ts'],
           env: { WAITPOINT_CLIENT: 'trigger-sdk-4.5' },
           globalSetup: 'test/clients/install.ts',
         },
