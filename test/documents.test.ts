@@ -37,7 +37,14 @@ const ONLY_CHECKED: Readonly<Record<string, readonly string[]>> = {
 /** Declarations for packages that documents use and that are not installed here. */
 const DECLARATIONS: readonly string[] = ['test/support/pg.d.ts']
 
-const pages = executedDocuments().map((document) => [document, documentBlocks(document)] as const)
+/** Code that needs packages which are installed apart: test/clients/frameworks.test.ts and test/browser execute it. */
+const isApart = ({ document, language }: DocumentBlock): boolean =>
+  document === 'docs/frameworks.md' || language === 'tsx'
+
+const pages = executedDocuments().map((document) => {
+  const those = documentBlocks(document).filter((block) => !isApart(block))
+  return [document, those] as const
+})
 const blocks = pages.flatMap(([, those]) => those)
 const testFiles = blocks.filter(isTest).map(pathOf)
 let problems: readonly TypeProblem[] = []

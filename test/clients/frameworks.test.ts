@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createClient } from 'waitpoint/client'
-import { blocksOf } from '../support/docs.ts'
+import { documentBlocks } from '../support/documents.ts'
 import { freePort } from '../support/free-port.ts'
 import { typeProblems } from '../support/type-check.ts'
 import { BUN, DECLARATIONS, DENO, NEXT } from './framework-hosts.ts'
@@ -17,10 +17,9 @@ const SECRET = 'sk_frameworks'
 
 /** The files of the page, by their path. */
 const files = new Map(
-  blocksOf(DOCUMENT, readFileSync(DOCUMENT, 'utf8')).map(({ code, line }) => {
-    const path = /^\/\/ (\S+\.ts)\n/.exec(code)?.[1]
-    if (path === undefined) throw new Error(`${DOCUMENT}:${line}: say the name of the file in its first line`)
-    return [path, code] as const
+  documentBlocks(DOCUMENT).map(({ file, code, line }) => {
+    if (file === undefined) throw new Error(`${DOCUMENT}:${line}: say the name of the file in its first line`)
+    return [file, code] as const
   }),
 )
 
