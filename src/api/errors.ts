@@ -9,7 +9,6 @@ export type ErrorCode =
   | 'ERR_CANNOT_RESCHEDULE'
   | 'ERR_ENGINE_CLOSED'
   | 'ERR_ENGINE_OPEN'
-  | 'ERR_KEY_IN_USE'
   | 'ERR_LISTEN_FAILED'
   | 'ERR_NO_ENGINE'
   | 'ERR_NOT_IN_RUN'
