@@ -1,17 +1,38 @@
 import type { OptionNames } from '../primitives/require.ts'
 import { requireFlag, requireOptions, requireWhole, show } from '../primitives/require.ts'
 
-/** How a task is called again after it threw. Given at all, what is left out has these defaults. */
+/** How a task is called again after it threw. The defaults hold for what a given `retry` leaves out. */
 export interface RetryOptions {
-  /** Calls in all, the first one included. Default 3. */
+  /**
+   * Calls in all, the first one included.
+   *
+   * @unit attempts
+   * @default `3`
+   */
   readonly maxAttempts?: number
-  /** Default 2. */
+  /**
+   * Each delay is the one before, times this.
+   *
+   * @default `2`
+   */
   readonly factor?: number
-  /** Milliseconds before the second attempt. Default 1,000. */
+  /**
+   * The delay before the second attempt.
+   *
+   * @default `1_000`
+   */
   readonly minTimeoutInMs?: number
-  /** Default 60,000. */
+  /**
+   * The longest delay.
+   *
+   * @default `60_000`
+   */
   readonly maxTimeoutInMs?: number
-  /** Up to twice the delay, from the engine's random source. Default true. */
+  /**
+   * Whether each delay is made longer by chance, up to twice as long.
+   *
+   * @default `true`
+   */
   readonly randomize?: boolean
 }
 

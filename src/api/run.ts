@@ -26,19 +26,56 @@ export type RunReference = string | { readonly id: string }
 
 /** Options of `trigger`. */
 export interface TriggerOptions extends IdempotencyOptions, TransactionOptions {
-  /** Starts later: a duration, or an instant. */
+  /**
+   * Starts the run later: a duration from now, or an instant.
+   *
+   * @default none
+   */
   readonly delay?: Duration | Date
-  /** Gives up when it has not started by then: seconds, or a duration string. The run becomes `EXPIRED`. */
+  /**
+   * Gives up when the run has not started by then, and it is `EXPIRED`: seconds, or a duration string.
+   *
+   * @unit seconds
+   * @default the `ttl` of the task
+   */
   readonly ttl?: number | string
+  /**
+   * Up to 10 tags, each of 1 to 128 characters.
+   *
+   * @default none
+   */
   readonly tags?: string | readonly string[]
-  /** A JSON object. */
+  /**
+   * The metadata that the run begins with: a JSON object.
+   *
+   * @default `{}`
+   */
   readonly metadata?: Readonly<Record<string, unknown>>
-  /** Overrides `retry.maxAttempts` of the task. */
+  /**
+   * Overrides `retry.maxAttempts` of the task.
+   *
+   * @unit attempts
+   * @default that of the task
+   */
   readonly maxAttempts?: number
-  /** Seconds of executing time, or a duration string. Overrides the task's. */
+  /**
+   * How long an attempt may execute, waits excluded: seconds, or a duration string.
+   *
+   * @unit seconds
+   * @default that of the task
+   */
   readonly maxDuration?: number | string
+  /**
+   * The queue that the run waits in.
+   *
+   * @default that of the task
+   */
   readonly queue?: { readonly name: string }
-  /** The limit of the queue counts for each of these keys on its own. */
+  /**
+   * The limit of the queue counts for each of these keys on its own.
+   *
+   * @default none
+   */
   readonly concurrencyKey?: string
 }
 
@@ -139,16 +176,62 @@ export interface RetrievedRun<Payload = unknown, Output = unknown> extends Run<P
 
 /** Filters of `runs.list`. */
 export interface ListRunsParams {
+  /**
+   * Any of these statuses.
+   *
+   * @default all
+   */
   readonly status?: RunStatus | readonly RunStatus[]
+  /**
+   * Runs of any of these tasks.
+   *
+   * @default all
+   */
   readonly taskIdentifier?: string | readonly string[]
-  /** Any of them. */
+  /**
+   * Runs with any of these tags.
+   *
+   * @default all
+   */
   readonly tag?: string | readonly string[]
+  /**
+   * Created within this time until now.
+   *
+   * @default no bound
+   */
   readonly period?: Duration
+  /**
+   * Created at this instant or later. With `period`, the later bound holds.
+   *
+   * @unit epoch milliseconds
+   * @default no bound
+   */
   readonly from?: Date | number
+  /**
+   * Created at this instant or earlier.
+   *
+   * @unit epoch milliseconds
+   * @default no bound
+   */
   readonly to?: Date | number
-  /** Items a page, 1 to 100. Default 25. */
+  /**
+   * Items of a page, 1 to 100.
+   *
+   * @unit items
+   * @default `25`
+   */
   readonly limit?: number
+  /**
+   * The page after this run id.
+   *
+   * @default the first page
+   */
   readonly after?: string
+  /**
+   * The page before this run id. Excludes `after`.
+   *
+   * @default the first page
+   */
   readonly before?: string
 }
 

@@ -12,9 +12,18 @@ export type StreamSource<Chunk> = AsyncIterable<Chunk> | ReadableStream<Chunk>
 
 /** How much of each stream is kept in memory. */
 export interface StreamOptions {
-  /** Default 10,000. */
+  /**
+   * Chunks of each stream that are kept for readers.
+   *
+   * @unit chunks
+   * @default `10_000`
+   */
   readonly historyChunks?: number
-  /** Estimated. Default 16 MiB. */
+  /**
+   * Estimated size of the chunks of each stream that are kept for readers.
+   *
+   * @default `16_777_216` (16 MiB)
+   */
   readonly historyBytes?: number
 }
 
@@ -31,8 +40,18 @@ export interface PipedStream<Chunk> {
 
 /** Options of `streams.read`. */
 export interface ReadStreamOptions {
+  /**
+   * Ends the reading; the iteration throws its reason.
+   *
+   * @default none
+   */
   readonly signal?: AbortSignal
-  /** The sequence number to start at. Default 0. */
+  /**
+   * The sequence number to start at.
+   *
+   * @unit chunks
+   * @default `0`
+   */
   readonly startIndex?: number
 }
 

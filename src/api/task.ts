@@ -68,23 +68,59 @@ export interface HookContext<Payload> {
 
 /** Options of {@link task}. */
 export interface TaskOptions<Payload, Output> {
+  /** The name of the task. Stored runs refer to it, so it stays the same for as long as they live. */
   readonly id: string
+  /** The function of the task: called once for each attempt. */
   readonly run: (payload: Payload, tools: RunTools) => Output | Promise<Output>
-  /** Default: none, one attempt. */
+  /**
+   * When and how often the task is called again after it threw.
+   *
+   * @default none: one attempt
+   */
   readonly retry?: RetryOptions
-  /** Seconds of executing time an attempt may take, waits excluded, or a duration string. */
+  /**
+   * How long an attempt may execute, waits excluded: seconds, or a duration string.
+   *
+   * @unit seconds
+   * @default no limit
+   */
   readonly maxDuration?: number | string
-  /** Runs of one queue that execute at once, over all engines on one storage. Default: a queue of its own, no limit. */
+  /**
+   * Runs of one queue share its `concurrencyLimit`, over all engines on one storage.
+   *
+   * @default a queue of its own, no limit
+   */
   readonly queue?: { readonly name?: string; readonly concurrencyLimit?: number }
-  /** How long a run may wait for its first start: seconds, or a duration string. */
+  /**
+   * How long a run may wait for its first start, else it is `EXPIRED`: seconds, or a duration string.
+   *
+   * @unit seconds
+   * @default no limit
+   */
   readonly ttl?: number | string
-  /** Before the first attempt. */
+  /**
+   * Called before the first attempt.
+   *
+   * @default none
+   */
   readonly onStart?: (context: HookContext<Payload>) => unknown
-  /** After a success, before the run is completed. What it throws is reported as an `error` event. */
+  /**
+   * Called after a success, before the run is completed. What it throws is an `error` event.
+   *
+   * @default none
+   */
   readonly onSuccess?: (context: HookContext<Payload> & { readonly output: Output }) => unknown
-  /** After the last attempt failed. What it throws is reported as an `error` event. */
+  /**
+   * Called after the last attempt failed. What it throws is an `error` event.
+   *
+   * @default none
+   */
   readonly onFailure?: (context: HookContext<Payload> & { readonly error: unknown }) => unknown
-  /** After every failed attempt: may change whether and when the next one comes. */
+  /**
+   * Called after every failed attempt. Its answer may change whether and when the next one comes.
+   *
+   * @default none
+   */
   readonly catchError?: (
     context: HookContext<Payload> & { readonly error: unknown; readonly retryDelayInMs?: number },
   ) => RetryDecision | Promise<RetryDecision>
@@ -95,6 +131,7 @@ export interface SchemaTaskOptions<Schema extends StandardSchemaV1, Output> exte
   SchemaOutput<Schema>,
   Output
 > {
+  /** A Standard Schema (zod, valibot, arktype …) that checks the payload before a run is stored. */
   readonly schema: Schema
 }
 

@@ -12,9 +12,14 @@ export type TokenReference = string | { readonly id: string }
 
 /** Options every wait takes: used again, an unexpired key skips to the wait it named first (specification 4.2). */
 export interface IdempotencyOptions {
+  /**
+   * Used again before it expires, the key finds what it named first instead of something new.
+   *
+   * @default none
+   */
   readonly idempotencyKey?: string
   /**
-   * How long the key stays valid, counted from its first use. Default `1h`.
+   * How long the key stays valid, counted from its first use.
    *
    * Give one that is longer than the wait: a run that is executed again, after a restart or an error, when its key has
    * expired, gets a new token, and whoever completes the old one completes nothing the run waits for. Waits in a run
@@ -24,14 +29,25 @@ export interface IdempotencyOptions {
    * ```ts
    * await wait.createToken({ timeout: '24h', idempotencyKey: 'approval-7', idempotencyKeyTTL: '25h' })
    * ```
+   *
+   * @default `'1h'`
    */
   readonly idempotencyKeyTTL?: Duration
 }
 
 /** Options of `wait.createToken` (specification 2.4). */
 export interface CreateTokenOptions extends IdempotencyOptions {
-  /** A duration, a `Date`, or an ISO 8601 string. Default `10m`. */
+  /**
+   * The deadline: a duration from now, a `Date`, or an ISO 8601 string.
+   *
+   * @default `'10m'`
+   */
   readonly timeout?: Duration | Date
+  /**
+   * Up to 10 tags, each of 1 to 128 characters.
+   *
+   * @default none
+   */
   readonly tags?: string | readonly string[]
 }
 
@@ -74,17 +90,62 @@ export interface CompletedToken {
 
 /** Filters of `wait.listTokens` (specification 2.7). */
 export interface ListTokensParams {
+  /**
+   * Any of these statuses.
+   *
+   * @default all
+   */
   readonly status?: TokenStatus | readonly TokenStatus[]
-  /** Any of them. */
+  /**
+   * Tokens with any of these tags.
+   *
+   * @default all
+   */
   readonly tags?: string | readonly string[]
+  /**
+   * Tokens with this key.
+   *
+   * @default all
+   */
   readonly idempotencyKey?: string
-  /** Created within this time until now. */
+  /**
+   * Created within this time until now.
+   *
+   * @default no bound
+   */
   readonly period?: '1h' | '1d' | '7d' | '30d' | (string & {}) | number
+  /**
+   * Created at this instant or later. With `period`, the later bound holds.
+   *
+   * @unit epoch milliseconds
+   * @default no bound
+   */
   readonly from?: Date | number
+  /**
+   * Created at this instant or earlier.
+   *
+   * @unit epoch milliseconds
+   * @default no bound
+   */
   readonly to?: Date | number
-  /** Items a page, 1 to 100. Default 25. */
+  /**
+   * Items of a page, 1 to 100.
+   *
+   * @unit items
+   * @default `25`
+   */
   readonly limit?: number
+  /**
+   * The page after this token id.
+   *
+   * @default the first page
+   */
   readonly after?: string
+  /**
+   * The page before this token id. Excludes `after`.
+   *
+   * @default the first page
+   */
   readonly before?: string
 }
 
@@ -104,29 +165,88 @@ export type WaitPromise<Output> = Unwrappable<WaitResult<Output>, Output>
 
 /** Options of `wait.forToken`. */
 export interface ForTokenOptions extends IdempotencyOptions {
-  /** Drops this wait, and only this one; it rejects with the reason. */
+  /**
+   * Drops this wait, and only this one; it rejects with the reason.
+   *
+   * @default none
+   */
   readonly signal?: AbortSignal
 }
 
 /** How long `wait.for` sleeps: the parts are added up. */
 export interface WaitForOptions extends IdempotencyOptions {
+  /**
+   * How many seconds. All parts are added up.
+   *
+   * @unit seconds
+   * @default `0`
+   */
   readonly seconds?: number
+  /**
+   * How many minutes. All parts are added up.
+   *
+   * @unit minutes
+   * @default `0`
+   */
   readonly minutes?: number
+  /**
+   * How many hours. All parts are added up.
+   *
+   * @unit hours
+   * @default `0`
+   */
   readonly hours?: number
+  /**
+   * How many days. All parts are added up.
+   *
+   * @unit days
+   * @default `0`
+   */
   readonly days?: number
+  /**
+   * How many weeks. All parts are added up.
+   *
+   * @unit weeks
+   * @default `0`
+   */
   readonly weeks?: number
-  /** Of 30 days. */
+  /**
+   * How many months of 30 days. All parts are added up.
+   *
+   * @unit months
+   * @default `0`
+   */
   readonly months?: number
-  /** Of 365 days. */
+  /**
+   * How many years of 365 days. All parts are added up.
+   *
+   * @unit years
+   * @default `0`
+   */
   readonly years?: number
+  /**
+   * Ends this wait; it rejects with the reason.
+   *
+   * @default none
+   */
   readonly signal?: AbortSignal
 }
 
 /** Until when `wait.until` sleeps. */
 export interface WaitUntilOptions extends IdempotencyOptions {
+  /** The instant at which the run goes on. */
   readonly date: Date
-  /** Default false: a date in the past returns at once. */
+  /**
+   * Whether a date in the past throws. Without it such a wait returns at once.
+   *
+   * @default `false`
+   */
   readonly throwIfInThePast?: boolean
+  /**
+   * Ends this wait; it rejects with the reason.
+   *
+   * @default none
+   */
   readonly signal?: AbortSignal
 }
 
@@ -187,9 +307,11 @@ export interface WaitNamespace {
 /** A transaction of the caller's own that a call becomes part of. */
 export interface TransactionOptions {
   /**
-   * A connection on which the caller has begun a transaction: the call takes effect if, and when, that is committed, and
-   * nobody hears of it before. For storages in a database: with `waitpoint/postgres` a client of `pg`. The others reject
-   * with `ERR_TRANSACTION_UNSUPPORTED`.
+   * A connection on which the caller has begun a transaction: the call takes effect if and when that is committed. For
+   * storages in a database: with `waitpoint/postgres` a client of `pg`. Others reject with
+   * `ERR_TRANSACTION_UNSUPPORTED`.
+   *
+   * @default none
    */
   readonly transaction?: object
 }

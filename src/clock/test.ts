@@ -14,32 +14,60 @@ import type { WitnessedHold, WitnessedTimer } from './virtual/witnessed.ts'
 
 /** Options of `testClock`; all have defaults. */
 export interface TestClockOptions {
-  /** The first instant. Default: the start of the year 2000, UTC. */
+  /**
+   * The first instant.
+   *
+   * @unit epoch milliseconds
+   * @default the start of the year 2000, UTC
+   */
   readonly start?: number | Date | undefined
   /**
-   * - `auto` (default): time also moves by itself, while everything is at rest and the test awaits something that only
+   * When time moves.
+   *
+   * - `auto`: time also moves by itself, while everything is at rest and the test awaits something that only
    *   the future can bring.
    * - `manual`: time moves in explicit calls only.
    * - `frozen`: time does not move; only what is due at the first instant happens.
+   *
+   * @default `'auto'`
    */
   readonly mode?: 'auto' | 'manual' | 'frozen' | undefined
-  /** Real milliseconds without a sign of life after which somebody who is still busy is an error. Default: 1000. */
+  /**
+   * Real milliseconds without a sign of life after which a busy run is an error.
+   *
+   * @default `1_000`
+   */
   readonly ioGraceMs?: number | undefined
-  /** How many timers one call may fire before it counts as endless. Default: 100,000. */
+  /**
+   * How many timers one call may fire before it counts as endless.
+   *
+   * @unit timers
+   * @default `100_000`
+   */
   readonly maxSteps?: number | undefined
   /**
    * What happens when time that passes by itself (mode `auto`, `until`) comes to the deadline of a token that a run waits
    * for and whose timeout neither the test nor the task ever mentioned: an answer was forgotten.
    *
-   * - `error` (default): whatever is awaited ends with `ERR_STUCK`, and time does not pass.
+   * - `error`: whatever is awaited ends with `ERR_STUCK`, and time does not pass.
    * - `timeout`: the token times out.
    *
    * Only a fixture such as `createTestEngine` knows such tokens.
+   *
+   * @default `'error'`
    */
   readonly onUnanswered?: 'error' | 'timeout' | undefined
-  /** The id of the run whose code is calling, if any: it must not wait for the clock to come to rest. */
+  /**
+   * Answers the id of the run whose code is calling, if any: it must not wait for the clock to come to rest.
+   *
+   * @default none
+   */
   readonly currentRun?: (() => string | undefined) | undefined
-  /** Real I/O that holds do not tell of. */
+  /**
+   * Real I/O that holds do not tell of.
+   *
+   * @default none
+   */
   readonly io?: RealIo | undefined
 }
 

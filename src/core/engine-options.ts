@@ -18,33 +18,76 @@ import type { StreamOptions } from '../api/stream.ts'
 
 /** Options of `createEngine`; all have defaults. */
 export interface EngineOptions {
+  /**
+   * The tasks that it executes and triggers.
+   *
+   * @default none
+   */
   readonly tasks?: readonly AnyTask[]
-  /** Default: memory. */
+  /**
+   * Where records live.
+   *
+   * @default memory
+   */
   readonly storage?: Storage
-  /** Default: the system clock. */
+  /**
+   * The source of time.
+   *
+   * @default the system clock
+   */
   readonly clock?: Clock
   /**
-   * Whether this engine executes runs. One that does not, such as that of a web server beside workers, triggers its tasks,
-   * completes tokens and reads, and leaves the runs to others on the same storage. Default: true.
+   * Whether this engine executes runs. With `false` it triggers, completes tokens and reads, as in a web server beside
+   * workers, and engines on the same storage execute the runs.
+   *
+   * @default `true`
    */
   readonly execute?: boolean
-  /** Runs that may execute in this engine at once; parked ones do not count. Default: no limit. */
+  /**
+   * Runs that may execute in this engine at once. Parked runs do not count.
+   *
+   * @unit runs
+   * @default no limit
+   */
   readonly concurrency?: number
   /**
-   * Where the HTTP handler is reached, an http or https address without credentials, query or fragment: what `token.url`
-   * begins with. Default: what `serve()` listens on.
+   * The http or https address under which others reach the HTTP handler, without credentials, query or fragment.
+   * `token.url` begins with it.
+   *
+   * @default the address that `serve()` listens on, else `http://waitpoint.invalid`
    */
   readonly baseUrl?: string
-  /** Bearer keys of the HTTP handler; the first signs public access tokens. Default: a random one per engine. */
+  /**
+   * Bearer keys of the HTTP handler. The first one signs public access tokens; all are accepted.
+   *
+   * @default a random one per engine
+   */
   readonly secretKey?: string | readonly string[]
+  /**
+   * How long ended runs and settled tokens are kept.
+   *
+   * @default see RetentionOptions
+   */
   readonly retention?: RetentionOptions
-  /** Deaths while executing, in a row, after which a run is `CRASHED`. Default 10. */
+  /**
+   * Deaths of the process while a run executes, in a row, after which the run is `CRASHED`.
+   *
+   * @unit interruptions
+   * @default `10`
+   */
   readonly maxInterruptions?: number
   /**
-   * How long after its last sign of life this engine counts as dead, and others on the same storage execute its runs:
-   * milliseconds, from 100. It gives one every third of that. Default: 30,000.
+   * How long after its last sign of life this engine counts as dead, so that others on the same storage execute its
+   * runs; at least 100. It gives a sign every third of that.
+   *
+   * @default `30_000`
    */
   readonly leaseMs?: number
+  /**
+   * How much of each stream is kept in memory.
+   *
+   * @default see StreamOptions
+   */
   readonly streams?: StreamOptions
 }
 

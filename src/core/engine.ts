@@ -38,7 +38,11 @@ export interface EngineStats {
 
 /** How an engine is closed. */
 export interface CloseOptions {
-  /** How long attempts that execute may go on before they are aborted. Default 0. */
+  /**
+   * How long attempts that execute may go on before they are aborted.
+   *
+   * @default `0`
+   */
   readonly drainMs?: Duration
 }
 

@@ -12,8 +12,17 @@ import { createRoutes } from './routes.ts'
 
 /** Options of `createHandler`; all have defaults. */
 export interface HandlerOptions {
-  /** The path in front of every route, where a host passes it on: `/engine`. Default: none. */
+  /**
+   * The path in front of every route, where a host passes it on: `/engine`.
+   *
+   * @default none
+   */
   readonly basePath?: string
+  /**
+   * What one request, and one credential, may ask for.
+   *
+   * @default see HandlerLimits
+   */
   readonly limits?: HandlerLimits
 }
 

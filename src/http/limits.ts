@@ -4,7 +4,13 @@ import type { Duration } from '../api/token.ts'
 
 /** How often one credential may ask: as many requests at once, and as many in every such time. */
 export interface RateLimit {
+  /**
+   * Requests that may come at once, and in every such time.
+   *
+   * @unit requests
+   */
   readonly requests: number
+  /** That time. */
   readonly per: Duration
 }
 
@@ -13,35 +19,102 @@ export interface RateLimit {
  * 413 as soon as it has become too large, and not kept.
  */
 export interface HandlerLimits {
-  /** The body that completes a token, by the endpoint or by the token's URL. Default 3 MiB. */
+  /**
+   * The body that completes a token, by the endpoint or by the token's URL.
+   *
+   * @default `3_145_728` (3 MiB)
+   */
   readonly completeBytes?: number
-  /** The body that creates a token. Default 10 KiB. */
+  /**
+   * The body that creates a token.
+   *
+   * @default `10_240` (10 KiB)
+   */
   readonly createTokenBytes?: number
-  /** The body that triggers a run, and a payload that is sent ahead of it. Default 3 MiB. */
+  /**
+   * The body that triggers a run, and a payload that is sent ahead of it.
+   *
+   * @default `3_145_728` (3 MiB)
+   */
   readonly triggerBytes?: number
-  /** The body that changes the metadata of a run. Default 2 MiB. */
+  /**
+   * The body that changes the metadata of a run, and the metadata it leads to.
+   *
+   * @default `2_097_152` (2 MiB)
+   */
   readonly metadataBytes?: number
-  /** The body that appends one chunk to a stream. Default 512 KiB. */
+  /**
+   * The body that appends one chunk to a stream.
+   *
+   * @default `524_288` (512 KiB)
+   */
   readonly chunkBytes?: number
-  /** Every other body. Default 64 KiB. */
+  /**
+   * Every other body.
+   *
+   * @default `65_536` (64 KiB)
+   */
   readonly otherBytes?: number
-  /** Payloads sent ahead that wait for their run, together, for each credential. Default 32 MiB. */
+  /**
+   * Payloads sent ahead that wait for their runs, together, for each credential.
+   *
+   * @default `33_554_432` (32 MiB)
+   */
   readonly packetBytes?: number
-  /** The number of these. Default 100. */
+  /**
+   * Payloads sent ahead that wait for their runs, for each credential.
+   *
+   * @unit payloads
+   * @default `100`
+   */
   readonly packets?: number
-  /** Runs of one batch. Default 500. */
+  /**
+   * Runs of one batch.
+   *
+   * @unit runs
+   * @default `500`
+   */
   readonly batchRuns?: number
-  /** Streams of one run, for who writes from outside: one more is not begun. Its task may have more. Default 100. */
+  /**
+   * Streams of one run that may be begun from outside. Its task may have more.
+   *
+   * @unit streams
+   * @default `100`
+   */
   readonly streams?: number
-  /** Tags of one token or run. Default, and most: 10. */
+  /**
+   * Tags of one token or run, at most 10.
+   *
+   * @unit tags
+   * @default `10`
+   */
   readonly tags?: number
-  /** Characters of an idempotency key. Default, and most: 2048. */
+  /**
+   * Length of an idempotency key, at most 2048.
+   *
+   * @unit characters
+   * @default `2_048`
+   */
   readonly keyLength?: number
-  /** Items of a page. Default, and most: 100. */
+  /**
+   * Items of a page, at most 100.
+   *
+   * @unit items
+   * @default `100`
+   */
   readonly pageSize?: number
-  /** Run and stream subscriptions that one credential has open. Default 1000. */
+  /**
+   * Run and stream subscriptions that one credential has open.
+   *
+   * @unit subscriptions
+   * @default `1_000`
+   */
   readonly subscriptions?: number
-  /** Default: none. */
+  /**
+   * How often one credential may ask.
+   *
+   * @default none
+   */
   readonly rate?: RateLimit
 }
 

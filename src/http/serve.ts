@@ -11,9 +11,17 @@ import { badRequest } from './node-listener.ts'
 
 /** Options of `serve`; all have defaults. */
 export interface ServeOptions extends HandlerOptions {
-  /** Default 0: any that is free. */
+  /**
+   * The port to listen on; 0 is any that is free.
+   *
+   * @default `0`
+   */
   readonly port?: number
-  /** Default `127.0.0.1`: reached from this machine only. */
+  /**
+   * The address to listen on. `127.0.0.1` is reached from this machine only.
+   *
+   * @default `'127.0.0.1'`
+   */
   readonly hostname?: string
 }
 

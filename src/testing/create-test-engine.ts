@@ -23,20 +23,36 @@ import { witnessedStorage } from './witness/witnessed-storage.ts'
 
 /** Options of `createTestEngine`: those of `createEngine`, a clock of its own, and a seed; all have defaults. */
 export interface TestEngineOptions extends Omit<EngineOptions, 'clock'> {
-  /** A clock, or the options of a new one. Default: a new one in mode `auto`. */
+  /**
+   * A clock, or the options of a new one.
+   *
+   * @default a new one in mode `auto`
+   */
   readonly clock?: TestClock | TestClockOptions
-  /** What ids and jitter are made from. Engines that share a database, but neither storage nor clock, need two. Default: 1. */
+  /**
+   * What ids and jitter are made from. Engines that share a database, but neither storage nor clock, need two.
+   *
+   * @default `1`
+   */
   readonly seed?: number | string
-  /** Chunks become what their JSON text says, as payloads and outputs always do. Default: true. */
+  /**
+   * Whether chunks become what their JSON text says, as payloads and outputs always do.
+   *
+   * @default `true`
+   */
   readonly alwaysSerialize?: boolean
   /**
-   * Every run is executed anew from the top after each settled wait that it had parked for, as after a crash: a task that
-   * would break after a restart breaks here. It is not counted as an interruption. Default: false.
+   * Whether every run is executed anew from the top after each settled wait that it had parked for, as after a crash. It
+   * is not counted as an interruption.
+   *
+   * @default `false`
    */
   readonly alwaysResume?: boolean
   /**
-   * Task code, and nothing else, sees the time of the clock in `Date` and `setTimeout`, and the seed in `Math.random`,
-   * until the engine is closed. Default: false.
+   * Whether task code, and nothing else, sees the time of the clock in `Date` and `setTimeout`, and the seed in
+   * `Math.random`.
+   *
+   * @default `false`
    */
   readonly fakeGlobals?: boolean
 }

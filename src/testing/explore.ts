@@ -19,15 +19,36 @@ import { type Choose, parseTrace } from './exploration/trace.ts'
 import { InvariantViolation } from './exploration/violation.ts'
 
 export interface ExploreOptions extends BodyOptions {
-  /** Departures from FIFO in one schedule, at most. Default 2. */
+  /**
+   * Departures from FIFO in one schedule, at most.
+   *
+   * @unit departures
+   * @default `2`
+   */
   readonly maxDeviations?: number
-  /** Where to stop although there are schedules left. Default: 100,000 runs (1,000 at random), 30 s. */
+  /**
+   * Where to stop although there are schedules left.
+   *
+   * @default 100,000 runs (1,000 at random), 30 s of real time
+   */
   readonly budget?: { readonly runs?: number; readonly ms?: number }
-  /** Who decides. Default `enumerate`: every schedule with at most `maxDeviations` departures from FIFO. */
+  /**
+   * What chooses the next step. `enumerate` is every schedule with at most `maxDeviations` departures from FIFO.
+   *
+   * @default `'enumerate'`
+   */
   readonly decider?: 'enumerate' | 'random' | 'pct' | Decider
-  /** Of `random` and `pct`. `WAITPOINT_SEED` goes before it. Default 1. */
+  /**
+   * The seed of `random` and `pct`. `WAITPOINT_SEED` goes before it.
+   *
+   * @default `1`
+   */
   readonly seed?: number | string
-  /** One line that a failure printed: only that schedule is run. `WAITPOINT_REPLAY` goes before it. */
+  /**
+   * One line that a failure printed: only that schedule is run. `WAITPOINT_REPLAY` goes before it.
+   *
+   * @default none
+   */
   readonly replay?: string
 }
 

@@ -15,23 +15,41 @@ import {
 
 /** Options of `createClient`. */
 export interface ClientOptions {
-  /** Where the service is reached, with the base path of its handler: what `serve()` answers as its `url`. */
+  /** Where the service is reached, with the base path of its handler: the `url` of `serve()`. */
   readonly baseUrl: string
-  /** A secret key, a public access token, or a function that answers a fresh one: it is asked before every request. */
+  /** A secret key, a public access token, or a function that answers a fresh one. It is asked before every request. */
   readonly accessToken: string | (() => string | Promise<string>)
-  /** Sends a request. Default: the platform's `fetch`; a handler of `createHandler` will do. */
+  /**
+   * Sends a request. A handler of `createHandler` will do.
+   *
+   * @default the platform's `fetch`
+   */
   readonly fetch?: (request: Request) => Promise<Response>
   /**
-   * Requests that find nobody, or 408, 429 or 5xx, are sent again, a call at most `maxAttempts` times (default 5, from 500
-   * ms on, twice as long each time and up to twice that by chance, at most 60 s). A subscription that was connected goes on
-   * trying for as long as it is read.
+   * How often a call is sent again after no answer, 408, 429 or 5xx, as the same request. A subscription that was
+   * connected goes on trying for as long as it is read.
+   *
+   * @default 5 attempts, from 500 ms on, twice as long each time, at most 60 s
    */
   readonly retry?: RetryOptions
-  /** How long one attempt of a call may take: milliseconds, or a duration string. Default `60s`. */
+  /**
+   * How long one attempt of a call may take: milliseconds, or a duration string.
+   *
+   * @unit milliseconds
+   * @default `'60s'`
+   */
   readonly timeout?: number | string
-  /** Ends everything this client does. */
+  /**
+   * Ends everything that this client does.
+   *
+   * @default none
+   */
   readonly signal?: AbortSignal
-  /** Default: the wall clock. */
+  /**
+   * The source of time.
+   *
+   * @default the wall clock
+   */
   readonly clock?: Clock
 }
 

@@ -6,13 +6,22 @@ import type { FiredTimer, VirtualTimers } from './timers.ts'
 
 /** Options of every call that moves a test clock. */
 export interface TravelOptions {
-  /** Gives up; the call rejects with the reason, and time stays where it got to. */
+  /**
+   * Gives up; the call rejects with the reason, and time stays where it got to.
+   *
+   * @default none
+   */
   readonly signal?: AbortSignal | undefined
 }
 
 /** Options of `clock.until`. */
 export interface UntilOptions extends TravelOptions {
-  /** The virtual time it may take at most: milliseconds or `'5m'`. Default: any. */
+  /**
+   * The virtual time it may take at most: milliseconds or `'5m'`.
+   *
+   * @unit milliseconds
+   * @default no limit
+   */
   readonly within?: number | string | undefined
 }
 

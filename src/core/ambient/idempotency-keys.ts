@@ -5,7 +5,11 @@ import { currentScope } from '../attempt/attempt.ts'
 
 /** What a derived key belongs to. */
 export interface IdempotencyKeyOptions {
-  /** `run` (default): this run, over all its attempts; `attempt`: this attempt of its policy; `global`: everywhere. */
+  /**
+   * `run`: this run, over all its attempts; `attempt`: this attempt of its policy; `global`: everywhere.
+   *
+   * @default `'run'` in a run, else `'global'`
+   */
   readonly scope?: 'run' | 'attempt' | 'global'
 }
 

@@ -7,9 +7,18 @@ import type { Duration } from '../../api/token.ts'
 
 /** How long ended runs and settled tokens are kept. Their idempotency keys are kept until they expire. */
 export interface RetentionOptions {
-  /** Default: an hour in memory, 30 days on a durable storage. */
+  /**
+   * How long after its end a record is kept.
+   *
+   * @default an hour in memory, 30 days on a durable storage
+   */
   readonly maxAge?: Duration
-  /** Default: 100,000 in memory, no limit on a durable storage. */
+  /**
+   * How many ended records are kept, the newest first.
+   *
+   * @unit records
+   * @default `100_000` in memory, no limit on a durable storage
+   */
   readonly maxCount?: number
 }
 

@@ -3,23 +3,50 @@ import type { PostgresPool } from './pool.ts'
 
 /** How a Postgres database is used. */
 export interface PostgresOptions {
-  /** Of the database; a pool is opened with the first engine and closed with the last. Either this or `pool`. */
+  /**
+   * The address of the database. A pool is opened with the first engine and closed with the last. Either this or `pool`.
+   *
+   * @default none
+   */
   readonly connectionString?: string
-  /** A pool of `pg`, used together with the rest of the program and left open. Either this or `connectionString`. */
+  /**
+   * A pool of `pg`, used together with the rest of the program and left open. Either this or `connectionString`.
+   *
+   * @default none
+   */
   readonly pool?: PostgresPool
-  /** Where the tables are: a schema of its own, which is made when it is not there. Default: `waitpoint`. */
+  /**
+   * Where the tables are: a schema of its own, which is made when it is not there.
+   *
+   * @default `'waitpoint'`
+   */
   readonly schema?: string
   /**
-   * How engines of different processes hear of each other at once: over a connection that is kept for it (`true`,
-   * default), one to a server of its own when `pool` goes through a pooler (a connection string), or not at all
-   * (`false`), so that they look every `pollMs`.
+   * How engines of different processes hear of each other at once: over a connection that is kept for it (`true`), over
+   * one to the address given here when `pool` goes through a pooler, or not at all (`false`), so that they look every
+   * `pollMs`.
+   *
+   * @default `true`
    */
   readonly listen?: boolean | string
-  /** How often the connection that listens is asked whether it is still there, as a network may not say. Default: 15 s. */
+  /**
+   * How often the connection that listens is asked whether it is still there; 10 to 3,600,000.
+   *
+   * @default `15_000`
+   */
   readonly listenCheckMs?: number
-  /** How often to look whether another process has changed something, where nothing tells. Default: 1 s. */
+  /**
+   * How often to look whether another process has changed something, where no message tells; 10 to 60,000.
+   *
+   * @default `1_000`
+   */
   readonly pollMs?: number
-  /** How many statements may be under way at once. Default: 4. */
+  /**
+   * How many statements may be under way at once, 1 to 100.
+   *
+   * @unit statements
+   * @default `4`
+   */
   readonly connections?: number
 }
 

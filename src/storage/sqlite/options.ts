@@ -3,14 +3,20 @@ import type { SqliteHandle } from './handle.ts'
 
 /** How a SQLite file is opened. */
 export interface SqliteOptions {
-  /** Of the database file; it is made when it is not there. */
+  /** The database file. It is made when it is not there. */
   readonly path: string
   /**
-   * What an acknowledged write survives: `normal` (default) the death of the process, `full` a power failure too, at
-   * four to ten times the price.
+   * What an acknowledged write survives: `normal` the death of the process, `full` a power failure too, at four to ten
+   * times the price.
+   *
+   * @default `'normal'`
    */
   readonly synchronous?: 'normal' | 'full'
-  /** How often to look whether another process has changed something, while somebody waits here. Default: 5 ms. */
+  /**
+   * How often to look whether another process has changed something, while a call waits here; 1 to 60,000.
+   *
+   * @default `5`
+   */
   readonly pollMs?: number
 }
 

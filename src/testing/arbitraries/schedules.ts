@@ -4,7 +4,11 @@ import type { ChoiceKind, Choose, Trace } from '../exploration/trace.ts'
 import { ExploredSchedule } from './explored-schedule.ts'
 
 export interface SchedulesOptions {
-  /** What is left to chance; the rest is FIFO. Default: everything the options of `run` allow. */
+  /**
+   * What is left to chance; the rest is FIFO.
+   *
+   * @default everything that the options of `run` allow
+   */
   readonly kinds?: readonly ChoiceKind[]
 }
 

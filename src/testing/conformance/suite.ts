@@ -13,10 +13,16 @@ import { type OpenStorage, Subject, type TestedStorage } from './subject.ts'
 export interface ConformanceOptions {
   /**
    * Abandons a storage as the death of its process would, and answers one on the same data. What the abandoned one had
-   * under way has happened by then or never will. Without it the laws of crashes are skipped.
+   * under way has happened by then or never will.
+   *
+   * @default none: the laws of crashes are skipped
    */
   readonly crash?: (storage: TestedStorage) => Awaitable<TestedStorage>
-  /** What the storage does not even try to do is `false`; its laws are skipped. Default: everything. */
+  /**
+   * What the storage does not even try to do is `false`; its laws are skipped.
+   *
+   * @default everything
+   */
   readonly capabilities?: {
     /** Tells other owners of changes; without it an engine finds them by its next tick. */
     readonly hints?: boolean

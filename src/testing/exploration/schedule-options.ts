@@ -5,17 +5,37 @@ import type { Adapter } from './world.ts'
 
 /** What a body is run with, besides the options of the engine. */
 export interface BodyOptions extends Omit<EngineOptions, 'storage' | 'clock'> {
+  /**
+   * The tasks that it executes and triggers.
+   *
+   * @default none
+   */
   readonly tasks?: readonly AnyTask[]
-  /** Whether the process may die, before and after every write to the storage. Default `never`. */
+  /**
+   * Whether the process may die, before and after every write to the storage.
+   *
+   * @default `'never'`
+   */
   readonly crashes?: 'never' | 'every-commit'
   /**
    * How a storage call may fail: `error`, before its effect; `lost`, after it; `late`, its answer comes after something
-   * else. Default: not at all.
+   * else.
+   *
+   * @default none
    */
   readonly faults?: readonly Fault[]
-  /** A storage to be tested, on top of one whose every call is a boundary. */
+  /**
+   * A storage to be tested, on top of one whose every call is a boundary.
+   *
+   * @default none
+   */
   readonly adapter?: Adapter
-  /** Boundaries after which a schedule counts as endless. Default 10,000. */
+  /**
+   * Boundaries after which a schedule counts as endless.
+   *
+   * @unit boundaries
+   * @default `10_000`
+   */
   readonly maxSteps?: number
 }
 
