@@ -13,7 +13,7 @@ const once = [
   'test/testing/witness/*.test.ts',
   'test/testing/{conformance,exploration}/**/*.test.ts',
   'test/scenarios/{every-schedule,http-stalled-reader,many-waits,process-exit}.test.ts',
-  'test/{client,http,testing}/import-graph.test.ts',
+  'test/{client,http,testing}/{import-graph,openapi}.test.ts',
 ]
 
 /** What runs against the published client, with packages of its own: each folder is a project. */

@@ -12,6 +12,7 @@ import {
   type RouteRow,
   type World,
 } from './route-table.ts'
+import { undocumented } from './documented.ts'
 import { chunked, request, textOf } from './requests.ts'
 import { digestOf } from './storage-digest.ts'
 
@@ -176,7 +177,7 @@ const draft: fc.Arbitrary<Draft> = fc.record({
 })
 
 describe('all routes, sent anything', () => {
-  it('never fail, and change nothing for whoever may not', async () => {
+  it('never fail, answer as documented, and change nothing for a caller that may not', async () => {
     let count = 0
     let through = 0
 
@@ -212,9 +213,11 @@ async function checkAnswer(each: Draft, response: Response): Promise<void> {
   const isHead = each.method === 'HEAD'
   if (response.status >= 400 && !isHead)
     expect(JSON.parse(text)).toMatchObject({ error: expect.any(String) as string })
-  // Whatever else is asked of the route as it is, the credential is looked at first.
+  // Whatever else is asked of the route as it is, the credential is looked at first, and the answer is as documented.
   const asked = expected(each.row, each.credential)
   if (each.method === undefined && each.odd === undefined) {
+    const { status, headers } = response
+    expect(undocumented(each.row.route, { status, headers, text })).toBeUndefined()
     if (asked === 401) expect(response.status).toBe(401)
     else if (asked === 'through') expect(response.status).not.toBe(403)
     else expect(response.ok).toBe(false)

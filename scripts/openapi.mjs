@@ -1,0 +1,58 @@
+// Writes docs/openapi.json, and the tables of docs/http-api.md, from the operations that stand beside the routes of the
+// handler. `--check` only compares.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { build } from 'esbuild'
+import { format } from 'prettier'
+
+const DOCUMENT = 'docs/openapi.json'
+const PAGE = 'docs/http-api.md'
+const TABLE = /(<!-- routes (.+?) -->\n).*?(<!-- end -->)/gs
+
+const { outputFiles } = await build({
+  entryPoints: ['src/http/openapi.ts'],
+  bundle: true,
+  write: false,
+  format: 'esm',
+  platform: 'node',
+  logLevel: 'error',
+})
+const code = encodeURIComponent(outputFiles[0].text)
+const { openApiDocument, OPERATIONS } = await import(`data:text/javascript,${code}`)
+
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+const json = await format(JSON.stringify(openApiDocument(version)), { parser: 'json', printWidth: 110 })
+const before = readFileSync(PAGE, 'utf8')
+const page = before.replace(TABLE, (_all, begin, tag, end) => `${begin}\n${tableOf(tag)}\n${end}`)
+const shown = [...before.matchAll(TABLE)].map(([, , tag]) => tag)
+const missing = OPERATIONS.filter(({ tag }) => !shown.includes(tag)).map(({ id }) => id)
+if (missing.length > 0) throw new Error(`${PAGE} has no table for ${missing.join(', ')}`)
+
+for (const [path, text] of [
+  [DOCUMENT, json],
+  [PAGE, page],
+]) {
+  if (!process.argv.includes('--check')) writeFileSync(path, text)
+  else if (readFileSync(path, 'utf8') !== text) {
+    console.error(`${path} is not what the operations say: run \`npm run docs\``)
+    process.exitCode = 1
+  }
+}
+
+/** The operations of one kind. */
+function tableOf(tag) {
+  const rows = OPERATIONS.filter((operation) => operation.tag === tag).map((operation) => {
+    const { method, path, summary, allowed, answers } = operation
+    const refused = Object.keys(openApiDocument(version).paths[path][method].responses)
+      .filter((status) => status >= '400' && !['401', '403', '429', '500', '503'].includes(status))
+      .join(', ')
+    const good = Object.keys(answers).join(', ')
+    return `| \`${method.toUpperCase()} ${path}\` | ${summary} | ${allowedBy(allowed)} | ${[good, refused].filter((text) => text !== '').join('; ')} |\n`
+  })
+  return `| Route | | Besides a secret key | Statuses |\n|---|---|---|---|\n${rows.join('')}`
+}
+
+function allowedBy(allowed) {
+  if (allowed === 'secret key') return 'nothing'
+  if (allowed === 'any') return 'any access token'
+  return allowed === 'address' ? 'the address alone' : allowed.map((scope) => `\`${scope}\``).join(', ')
+}

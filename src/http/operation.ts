@@ -1,0 +1,148 @@
+/** A JSON schema, draft 2020-12. `#/components/schemas/…` refers to a named one of the document. */
+export type Schema = boolean | { readonly [keyword: string]: unknown }
+
+/** Something of the path, the query or the headers that a request may have. */
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly description: string
+  /** Default: only in the path. */
+  readonly required?: boolean
+  /** Default: a string. */
+  readonly schema?: Schema
+  /** Several at once, with commas between them. */
+  readonly isList?: boolean
+}
+
+/** A body, by its media type. */
+export type Content = Readonly<Record<string, Schema>>
+
+/** What one response with some status has. */
+export interface Answer {
+  readonly description: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly content?: Content
+}
+
+/** Statuses that say what was wrong, with `{ "error": "…" }`. */
+export type RefusedStatus = 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429
+
+/**
+ * What may use an operation besides a secret key: access tokens with one of some scopes; nothing (`secret key`); every
+ * access token (`any`); or every request, because the address itself is the credential (`address`).
+ */
+export type Allowed = readonly string[] | 'secret key' | 'any' | 'address'
+
+/** One method of one route, as it is documented: docs/openapi.json is made of these. */
+export interface Operation {
+  readonly id: string
+  readonly method: 'get' | 'head' | 'post' | 'put'
+  /** As in OpenAPI: `/api/v1/runs/{id}`. */
+  readonly path: string
+  readonly tag: string
+  readonly summary: string
+  readonly description?: string
+  readonly allowed: Allowed
+  /** The access token may also be in the query, as `access_token`. */
+  readonly mayHaveTokenInUrl?: boolean
+  /** Browsers show the answers to pages of every origin. */
+  readonly anyOrigin?: boolean
+  readonly parameters?: readonly Parameter[]
+  readonly body?: { readonly required: boolean; readonly content: Content }
+  readonly answers: Readonly<Record<number, Answer>>
+  /** Besides those that every operation of its kind has. */
+  readonly refused?: readonly RefusedStatus[]
+}
+
+/** The operations of some routes, and the schemas that they name. */
+export interface OperationGroup {
+  readonly operations: readonly Operation[]
+  readonly schemas: Readonly<Record<string, Schema>>
+}
+
+type Properties = Readonly<Record<string, Schema>>
+
+/** The schema of an object with these members. */
+export function object(required: Properties, optional: Properties = {}): Schema {
+  const names = Object.keys(required)
+  return {
+    type: 'object',
+    properties: { ...required, ...optional },
+    ...(names.length === 0 ? {} : { required: names }),
+  }
+}
+
+/** A schema of the document, by its name. */
+export function named(name: string): Schema {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+/** A list of what a schema describes. */
+export function listOf(items: Schema): Schema {
+  return { type: 'array', items }
+}
+
+export const TEXT: Schema = { type: 'string' }
+export const FLAG: Schema = { type: 'boolean' }
+export const COUNT: Schema = { type: 'integer', minimum: 0 }
+export const INSTANT: Schema = { type: 'string', format: 'date-time' }
+export const JSON_OBJECT: Schema = { type: 'object', additionalProperties: true }
+export const ANYTHING: Schema = true
+
+/** A JSON body, or answer. */
+export function json(schema: Schema): Content {
+  return { 'application/json': schema }
+}
+
+/** A body of server-sent events. */
+export const EVENTS: Content = { 'text/event-stream': TEXT }
+
+/** The page of a list, and the instants between which what it lists was created. */
+export const LIST_PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'filter[createdAt][period]',
+    in: 'query',
+    description: 'Created within this duration until now, such as `1d`.',
+  },
+  {
+    name: 'filter[createdAt][from]',
+    in: 'query',
+    description: 'Created at this instant or later: a date, or epoch milliseconds.',
+  },
+  {
+    name: 'filter[createdAt][to]',
+    in: 'query',
+    description: 'Created at this instant or earlier: a date, or epoch milliseconds.',
+  },
+  {
+    name: 'page[size]',
+    in: 'query',
+    description: 'Items of a page.',
+    schema: { type: 'integer', minimum: 1, maximum: 100, default: 25 },
+  },
+  { name: 'page[after]', in: 'query', description: '`pagination.next` of a page: asks for the next one.' },
+  {
+    name: 'page[before]',
+    in: 'query',
+    description: '`pagination.previous` of a page: asks for the one before it.',
+  },
+]
+
+/** A list as it is answered: `data`, newest first, and where its neighbours begin. */
+export function pageOf(items: Schema): Schema {
+  return object({ data: listOf(items), pagination: object({}, { next: TEXT, previous: TEXT }) })
+}
+
+/** By which a request that is sent again is known. */
+export const REPEATED: Parameter = {
+  name: 'x-trigger-request-idempotency-key',
+  in: 'header',
+  description:
+    'A name for this request. Sent again under it, within minutes and to this handler, it gets the first answer.',
+}
+
+/** The headers by which a client gets an access token along with what it created. */
+export const ACCESS_HEADERS: Readonly<Record<string, string>> = {
+  'x-trigger-jwt': 'An access token for what was created.',
+  'x-trigger-jwt-claims': 'The claims of access tokens that the published client signs itself, as JSON.',
+}
