@@ -21,9 +21,8 @@ export interface IdempotencyOptions {
   /**
    * How long the key stays valid, counted from its first use.
    *
-   * Give one that is longer than the wait: a run that is executed again, after a restart or an error, when its key has
-   * expired, gets a new token, and whoever completes the old one completes nothing the run waits for. Waits in a run
-   * that are given no key need none to be found again after a restart.
+   * Choose it longer than the wait. A run that is executed again after its key has expired gets a new token, and a
+   * completion of the old one no longer reaches it. Waits in a run find their tokens again without a key.
    *
    * @example
    * ```ts

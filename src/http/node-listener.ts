@@ -15,7 +15,7 @@ export type NodeListener = (request: IncomingMessage, response: ServerResponse) 
  * ```
  */
 export function toNodeListener(handler: (request: Request) => Promise<Response>): NodeListener {
-  // The globals stay as they are: this is somebody else's process.
+  // The globals stay as they are: the process belongs to the application.
   const listener = getRequestListener(handler, { overrideGlobalObjects: false, errorHandler: badRequest })
   return (request, response) => {
     if (isBodyGone(request)) refuseReadBody(response)
