@@ -96,7 +96,9 @@ describe.each(SERVERS)('%s', { timeout: TEST_MS }, (_name, program) => {
       stdio: 'ignore',
     })
     // It refuses connections until it listens.
-    await vi.waitFor(() => fetch(`${url}/engine/nowhere`), { timeout: TEST_MS / 2 })
+    const listens = vi.waitFor(() => fetch(`${url}/engine/nowhere`), { timeout: TEST_MS / 2 })
+    const ends = once(server, 'exit').then(() => Promise.reject(new Error(`${program} ended at once`)))
+    await Promise.race([listens, ends])
   }, TEST_MS)
 
   afterAll(() => server.kill('SIGKILL'))
