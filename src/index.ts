@@ -57,7 +57,7 @@ export { metadata, once, runs, streams, tasks, wait } from './core/ambient/ambie
 export { createEngine } from './core/create-engine.ts'
 export type { CursorPage, CursorPagePromise } from './api/cursor-page.ts'
 export { task } from './core/ambient/define-task.ts'
-export type { EngineErrorEvent, EngineEvents } from './core/host/engine-events.ts'
+export type { EngineErrorEvent, EngineEvents } from './core/changes/events.ts'
 export type { EngineOptions } from './core/engine-options.ts'
 export type { CloseOptions, Engine, EngineStats } from './core/engine.ts'
 export {

@@ -2,15 +2,20 @@ import type { Unsubscribe } from '../contract/storage.ts'
 import { parseDuration } from '../primitives/duration.ts'
 import { idOf, requireOptions } from '../primitives/require.ts'
 import type { OptionNames } from '../primitives/require.ts'
-import { Assembly } from './assembly.ts'
-import { registerEngine, setDefaultEngine } from './ambient/current-engine.ts'
-import type { CurrentEngine } from './ambient/current-engine.ts'
-import type { EngineEvents } from './host/engine-events.ts'
+import { setDefaultEngine } from './ambient/current-engine.ts'
+import type { EngineNamespaces } from './attempt/attempt.ts'
+import type { EngineEvents } from './changes/events.ts'
 import type { EngineOptions } from './engine-options.ts'
 import { readEngineOptions } from './engine-options.ts'
 import type { EnginePorts } from './host/host.ts'
 import { Host } from './host/host.ts'
-import type { Kernel } from './kernel.ts'
+import { createKernel, type Kernel } from './kernel.ts'
+import { EngineMetadata } from './namespaces/metadata.ts'
+import { OnceEffects } from './namespaces/once.ts'
+import { EngineRuns } from './namespaces/runs.ts'
+import { EngineStreams } from './namespaces/streams.ts'
+import { EngineTasks } from './namespaces/tasks.ts'
+import { EngineWait } from './namespaces/wait.ts'
 import type {
   AnyTask,
   RunHandle,
@@ -105,44 +110,54 @@ export function passFor(facade: Engine, engine: () => Engine): void {
 
 /** Creates an engine on given ports. */
 export function createEngineOn(ports: EnginePorts, options: EngineOptions): Engine {
-  const engine = new TaskEngine(ports, options)
-  const { kernel } = engine.assembly
+  const randomKey = (): string => Buffer.from(ports.random.bytes(32)).toString('hex')
+  const settings = readEngineOptions(options, randomKey)
+  const kernel = createKernel(new Host(ports), settings)
+  kernel.attach(namespacesOf(kernel))
+  const engine = new TaskEngine(kernel)
   kernels.set(engine, () => kernel)
   return engine
 }
 
+function namespacesOf(kernel: Kernel): EngineNamespaces {
+  const effects = new OnceEffects(kernel)
+  return {
+    once: (key, effect) => effects.run(key, effect),
+    wait: new EngineWait(kernel),
+    metadata: new EngineMetadata(kernel),
+    runs: new EngineRuns(kernel),
+    tasks: new EngineTasks(kernel),
+    streams: new EngineStreams(kernel),
+  }
+}
+
 class TaskEngine implements Engine {
-  readonly assembly: Assembly
-  readonly #current: CurrentEngine
+  readonly #kernel: Kernel
   #removeDefault: Unsubscribe | undefined
   #closed: Promise<void> | undefined
 
-  constructor(ports: EnginePorts, options: EngineOptions) {
-    const randomKey = (): string => Buffer.from(ports.random.bytes(32)).toString('hex')
-    const settings = readEngineOptions(options, randomKey)
-    this.assembly = new Assembly(new Host(ports), settings, this)
-    this.#current = this.assembly.current
-    registerEngine(this, this.#current)
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
   }
 
   get wait(): WaitNamespace {
-    return this.#current.wait
+    return this.#kernel.namespaces.wait
   }
 
   get metadata(): MetadataNamespace {
-    return this.#current.metadata
+    return this.#kernel.namespaces.metadata
   }
 
   get runs(): RunsNamespace {
-    return this.#current.runs
+    return this.#kernel.namespaces.runs
   }
 
   get tasks(): TasksNamespace {
-    return this.#current.tasks
+    return this.#kernel.namespaces.tasks
   }
 
   get streams(): StreamsNamespace {
-    return this.#current.streams
+    return this.#kernel.namespaces.streams
   }
 
   trigger<Task extends AnyTask>(
@@ -151,28 +166,28 @@ class TaskEngine implements Engine {
     options?: TriggerOptions,
   ): Promise<RunHandle<TaskOutput<Task>>> {
     // What is no task is refused where it is looked up: this answers a promise.
-    return this.#current.tasks.trigger<Task>(idOf(task) as string, payload, options)
+    return this.#kernel.namespaces.tasks.trigger<Task>(idOf(task) as string, payload, options)
   }
 
   on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe {
-    return this.assembly.events.on(name, listener)
+    return this.#kernel.events.on(name, listener)
   }
 
   ready(): Promise<void> {
-    return this.assembly.kernel.call(() => undefined)
+    return this.#kernel.call(() => undefined)
   }
 
   makeDefault(): Unsubscribe {
-    const { host } = this.assembly
+    const { host } = this.#kernel
     if (host.isClosing) throw host.closedError()
-    this.#removeDefault = setDefaultEngine(this.#current)
+    this.#removeDefault = setDefaultEngine(this.#kernel.namespaces)
     return this.#removeDefault
   }
 
   stats(): EngineStats {
-    const { executor, slots, waitpoints, credentials } = this.assembly
+    const { executor, slots, waitpoints, credentials } = this.#kernel
     return {
-      attempts: executor.scopes.size,
+      attempts: executor.attempts.size,
       executing: slots.used,
       waits: waitpoints.size,
       signatures: credentials.signatures,
@@ -186,7 +201,7 @@ class TaskEngine implements Engine {
       const { drainMs = 0 } = options
       const ms = parseDuration(drainMs, 'drainMs')
       this.#removeDefault?.()
-      this.#closed = shutDown(this.assembly, ms)
+      this.#closed = shutDown(this.#kernel, ms)
       return this.#closed
     } catch (error) {
       return Promise.reject(error instanceof Error ? error : new Error(String(error)))

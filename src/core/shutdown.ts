@@ -1,37 +1,37 @@
 import { createDeferred } from '../primitives/deferred.ts'
-import type { Assembly } from './assembly.ts'
+import type { Kernel } from './kernel.ts'
 import { WaitpointError } from '../api/errors.ts'
 
 /**
  * Ends an engine: no new work; what executes may go on for `drainMs`; then every attempt is aborted and fenced, its
  * runs are left to whoever opens the storage next, and whoever awaits a result is told.
  */
-export async function shutDown(assembly: Assembly, drainMs: number): Promise<void> {
-  const { host } = assembly
+export async function shutDown(kernel: Kernel, drainMs: number): Promise<void> {
+  const { host } = kernel
   host.beginClose()
   try {
-    if (drainMs > 0) await drain(assembly, drainMs)
+    if (drainMs > 0) await drain(kernel, drainMs)
   } finally {
-    await disconnect(assembly)
+    await disconnect(kernel)
   }
 }
 
 /** However the drain went: from here on nothing of the engine's happens. */
-async function disconnect(assembly: Assembly): Promise<void> {
-  const { host, executor, feed } = assembly
+async function disconnect(kernel: Kernel): Promise<void> {
+  const { host, executor, watchers } = kernel
   host.close()
   // One for all, made for whoever is there to be told.
   let made: WaitpointError | undefined
   const error = (): WaitpointError =>
     (made ??= new WaitpointError('ERR_ENGINE_CLOSED', 'Cannot go on: the engine is closed'))
   executor.abortAll(error)
-  assembly.disconnect()
-  feed.close(error)
+  kernel.disconnect()
+  watchers.close(error)
   await host.leaveStorage()
 }
 
 /** Until nothing executes any more; parked runs are not waited for. */
-async function drain({ host, slots }: Assembly, drainMs: number): Promise<void> {
+async function drain({ host, slots }: Kernel, drainMs: number): Promise<void> {
   const idle = createDeferred<void>()
   const about = { label: 'drain of the engine that is closing' }
   const release = host.clock.hold?.({ kind: 'awaited', id: 'the end of what executes', fail: idle.reject })

@@ -63,11 +63,11 @@ export function createAnswer(
   const kernel = kernelOf(engine)
   requireOptions(options, 'the options of createHandler', NAMES)
   const limits = readLimits(options.limits)
-  const { host, journal } = kernel.parts
+  const { host, events } = kernel
 
   const refuse = (thrown: unknown): Refusal => {
     const refusal = refusalOf(thrown)
-    if (refusal.status === 500) journal.events.error(thrown)
+    if (refusal.status === 500) events.error(thrown)
     return refusal
   }
 

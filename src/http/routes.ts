@@ -37,7 +37,7 @@ export function createRoutes(context: RouteContext): Hono {
 
 /** How a holder of a secret key gets public access tokens: what to sign them with itself, or a signed one. */
 function addAuthRoutes(app: Hono, { gate, limits, kernel }: RouteContext): void {
-  const { credentials, host } = kernel.parts
+  const { credentials, host } = kernel
 
   addRoute(app, '/api/v1/auth/jwt/claims', {
     POST: async (c) => {

@@ -57,7 +57,7 @@ export async function serve(engine: Engine, options: ServeOptions = {}): Promise
   requireName(hostname, 'hostname')
   requireWhole(port, 'port', { from: 0, to: 65_535 })
   const answer = createAnswer(engine, handlerOptions)
-  const { credentials, host, journal } = kernelOf(engine).parts
+  const { credentials, host, events } = kernelOf(engine)
   // The globals stay as they are: this is somebody else's process.
   const listener = getRequestListener((request, { incoming }) => answer(request, connections.of(incoming)), {
     hostname,
@@ -68,7 +68,7 @@ export async function serve(engine: Engine, options: ServeOptions = {}): Promise
   const server = createServer((request, response) => void listener(request, response))
   const connections = new Connections(server, host.clock)
   const actualPort = await listen(server, { port, hostname })
-  server.on('error', (error) => journal.events.error(error))
+  server.on('error', (error) => events.error(error))
 
   const url = `http://${reachable(hostname)}:${actualPort}${readBasePath(options.basePath)}`
   const forgetUrl = credentials.listensOn(url)

@@ -89,7 +89,7 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
     },
     { ...plainOptions(options), tasks: standIns.tasks },
   )
-  looseEnds.readers.watch(kernelOf(engine).parts.journal.feed, (runId) => looseEnds.seen([runId]))
+  looseEnds.readers.watch(kernelOf(engine).watchers, (runId) => looseEnds.seen([runId]))
   const unfake = options.fakeGlobals === true ? fakeGlobals(engine, { clock, random }) : undefined
 
   let closed: Promise<void> | undefined
@@ -156,7 +156,7 @@ function wrapped(
   const serializing = alwaysSerialize ? serializingStorage(witnessed) : witnessed
   if (!alwaysResume) return serializing
   const restarts = restartsOn(storage)
-  const parts = (): Kernel['parts'] => kernelOf(engine()).parts
+  const parts = (): Kernel => kernelOf(engine())
   return new ResumingStorage({ storage: serializing, restarts, parts }).storage
 }
 

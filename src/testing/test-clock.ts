@@ -4,7 +4,7 @@ import {
   type TestClockOptions as BareOptions,
 } from '../clock/test.ts'
 import { requireObject } from '../primitives/require.ts'
-import { currentScope } from '../core/attempt/attempt.ts'
+import { currentAttempt } from '../core/attempt/attempt.ts'
 import { statements } from './storages/statements.ts'
 
 /** Options of `testClock`; all have defaults. */
@@ -29,6 +29,6 @@ export function testClock(options: TestClockOptions = {}): TestClock {
 
 /** The run whose code is calling, as long as its attempt lasts. */
 function currentRun(): string | undefined {
-  const scope = currentScope()
-  return scope === undefined || scope.isEnded ? undefined : scope.id
+  const attempt = currentAttempt()
+  return attempt === undefined || attempt.isEnded ? undefined : attempt.id
 }

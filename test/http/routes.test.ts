@@ -41,7 +41,7 @@ describe('createRoutes', () => {
     await using t = await stillEngine()
     const kernel = kernelOf(t.engine)
     const limits = readLimits()
-    const [gate, batches] = [new Gate(kernel, limits), new BatchStore(kernel.parts.host)]
+    const [gate, batches] = [new Gate(kernel, limits), new BatchStore(kernel.host)]
     const app = createRoutes({ engine: t.engine, kernel, limits, gate, batches })
     const routes = app.routes.flatMap(({ method, path }) => (method === 'ALL' ? [] : [`${method} ${path}`]))
     const isPreflight = (route: string): boolean => route.startsWith('OPTIONS ')

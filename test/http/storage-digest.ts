@@ -6,8 +6,8 @@ const KINDS: readonly TokenKind[] = ['MANUAL', 'SLEEP', 'ONCE', 'BINDING']
 
 /** Everything a storage has that a request could change, as a text that is another when it is. */
 export async function digestOf(engine: Engine): Promise<string> {
-  const { storage } = kernelOf(engine).parts.host
-  const now = kernelOf(engine).parts.host.now()
+  const { storage } = kernelOf(engine).host
+  const now = kernelOf(engine).host.now()
   const runs: unknown[] = []
   for (let after: string | undefined; ;) {
     const { records, next } = await storage.runs.list({}, { limit: 100, after })

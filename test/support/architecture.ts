@@ -36,6 +36,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'src/core': [
     'attempt',
     'host',
+    'views',
     'waits',
     'changes',
     'engine-options',
@@ -45,7 +46,6 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'reading',
     'namespaces',
     'ambient',
-    'assembly',
     'shutdown',
     'engine',
     'create-engine',

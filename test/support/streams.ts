@@ -136,7 +136,7 @@ export function chunksOf(parts: readonly ShortPart[], key: string): unknown[] {
 
 /** How many readers wait for changes in an engine. */
 export function watchers(engine: Engine): number {
-  return kernelOf(engine).parts.journal.feed.size
+  return kernelOf(engine).watchers.size
 }
 
 /** A signal, and how many listen to it. */

@@ -1,28 +1,16 @@
 import type { Unsubscribe } from '../../contract/storage.ts'
 import { WaitpointError } from '../../api/errors.ts'
-import { currentScope } from '../attempt/attempt.ts'
-import type { Namespaces } from '../../api/task.ts'
+import { currentAttempt, type EngineNamespaces } from '../attempt/attempt.ts'
 import type { CursorPagePromise } from '../../api/cursor-page.ts'
 import { cursorPages } from '../../api/cursor-page.ts'
 import type { Unwrappable } from '../../api/token.ts'
 import { rejectedWait } from '../waits/waiter.ts'
 
-/** What the ambient functions find of an engine. */
-export interface CurrentEngine extends Namespaces {
-  once<Result>(key: string, effect: () => Result | Promise<Result>): Promise<Result>
-}
-
-const engines = new WeakMap<object, CurrentEngine>()
 /** Boxed, so that undoing one call of `makeDefault` never undoes a later one. */
-let defaultEngine: { readonly engine: CurrentEngine } | undefined
-
-/** Makes the engine of this identity the one its runs find. */
-export function registerEngine(identity: object, engine: CurrentEngine): void {
-  engines.set(identity, engine)
-}
+let defaultEngine: { readonly engine: EngineNamespaces } | undefined
 
 /** Makes an engine the one that is found outside of runs. */
-export function setDefaultEngine(engine: CurrentEngine): Unsubscribe {
+export function setDefaultEngine(engine: EngineNamespaces): Unsubscribe {
   if (defaultEngine !== undefined) {
     throw new WaitpointError(
       'ERR_ENGINE_OPEN',
@@ -37,9 +25,9 @@ export function setDefaultEngine(engine: CurrentEngine): Unsubscribe {
 }
 
 /** The engine of the run the caller is in, whatever the default is; outside of runs the default, if there is one. */
-function findEngine(): CurrentEngine | undefined {
-  const scope = currentScope()
-  return scope === undefined ? defaultEngine?.engine : engines.get(scope.engine)
+function findEngine(): EngineNamespaces | undefined {
+  const attempt = currentAttempt()
+  return attempt === undefined ? defaultEngine?.engine : attempt.kernel.namespaces
 }
 
 /**
@@ -47,7 +35,7 @@ function findEngine(): CurrentEngine | undefined {
  *
  * @throws WaitpointError `ERR_NO_ENGINE` when there is none.
  */
-export function currentEngine(): CurrentEngine {
+export function currentEngine(): EngineNamespaces {
   const engine = findEngine()
   if (engine === undefined) throw noEngine()
   return engine
@@ -62,14 +50,14 @@ function noEngine(): WaitpointError {
 }
 
 /** Calls the engine that is found here; rejects where there is none, as everything that answers a promise does. */
-export function askEngine<T>(call: (engine: CurrentEngine) => Promise<T>): Promise<T> {
+export function askEngine<T>(call: (engine: EngineNamespaces) => Promise<T>): Promise<T> {
   const engine = findEngine()
   return engine === undefined ? Promise.reject(noEngine()) : call(engine)
 }
 
 /** The same for waits, which can be unwrapped also where there is no engine. */
 export function waitOnEngine<Result, Output>(
-  call: (engine: CurrentEngine) => Unwrappable<Result, Output>,
+  call: (engine: EngineNamespaces) => Unwrappable<Result, Output>,
 ): Unwrappable<Result, Output> {
   const engine = findEngine()
   return engine === undefined ? rejectedWait(noEngine()) : call(engine)
@@ -77,7 +65,7 @@ export function waitOnEngine<Result, Output>(
 
 /** The same for lists, which can be iterated also where there is no engine. */
 export function listOnEngine<Item>(
-  call: (engine: CurrentEngine) => CursorPagePromise<Item>,
+  call: (engine: EngineNamespaces) => CursorPagePromise<Item>,
 ): CursorPagePromise<Item> {
   const engine = findEngine()
   return engine === undefined

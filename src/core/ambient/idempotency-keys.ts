@@ -1,7 +1,7 @@
 import { sha256 } from '../../primitives/digest.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireOptions, show } from '../../primitives/require.ts'
-import { currentScope } from '../attempt/attempt.ts'
+import { currentAttempt } from '../attempt/attempt.ts'
 
 /** What a derived key belongs to. */
 export interface IdempotencyKeyOptions {
@@ -44,7 +44,7 @@ function isKey(parts: unknown): parts is readonly string[] {
 }
 
 function scopeParts(scope: 'run' | 'attempt' | 'global'): readonly string[] {
-  const run = currentScope()
+  const run = currentAttempt()
   switch (scope) {
     case 'global':
       return []

@@ -1,7 +1,6 @@
 import type { CancelTimer } from '../../contract/clock.ts'
 import { chain, unawaited } from '../../primitives/awaitable.ts'
 import { parseDuration } from '../../primitives/duration.ts'
-import type { EventQueue } from '../host/engine-events.ts'
 import type { Host } from '../host/host.ts'
 import type { Duration } from '../../api/token.ts'
 
@@ -28,13 +27,18 @@ const BATCH = 1_000
 const LOOKS = 8
 const DEFAULT_MAX_AGE_MS = 30 * 86_400_000
 
+/** The parts of an engine that its retention uses. */
+export interface RetentionKernel {
+  readonly host: Host
+  readonly events: { error(error: unknown): void }
+}
+
 /**
  * Forgets what has ended: in small batches, in the background, a batch also after every thousand ends. Once nothing has
  * ended for as long as anything is kept, it rests.
  */
 export class Retention {
-  readonly #host: Host
-  readonly #events: EventQueue
+  readonly #kernel: RetentionKernel
   readonly #maxAgeMs: number
   readonly #maxCount: number | undefined
   #cancel: CancelTimer | undefined
@@ -42,13 +46,12 @@ export class Retention {
   #isStopped = false
   #ended = 0
   /** Something has ended since the last look. */
-  #hasNews = false
+  #hasEnded = false
   #restAt = 0
 
-  constructor(host: Host, events: EventQueue, options: RetentionOptions) {
-    this.#host = host
-    this.#events = events
-    const defaults = host.storage.retention ?? { maxAgeMs: DEFAULT_MAX_AGE_MS }
+  constructor(kernel: RetentionKernel, options: RetentionOptions) {
+    this.#kernel = kernel
+    const defaults = kernel.host.storage.retention ?? { maxAgeMs: DEFAULT_MAX_AGE_MS }
     this.#maxAgeMs =
       options.maxAge === undefined ? defaults.maxAgeMs : parseDuration(options.maxAge, 'retention.maxAge')
     this.#maxCount = options.maxCount ?? defaults.maxCount
@@ -56,7 +59,7 @@ export class Retention {
 
   /** The storage may hold what an earlier engine left. */
   start(): void {
-    this.#restAt = this.#host.now() + this.#maxAgeMs
+    this.#restAt = this.#kernel.host.now() + this.#maxAgeMs
     this.#schedule(FIRST_MS)
   }
 
@@ -68,7 +71,7 @@ export class Retention {
   /** A run or a token has ended. */
   ended(): void {
     this.#ended += 1
-    this.#hasNews = true
+    this.#hasEnded = true
     if (this.#isPruning) return
     if (this.#ended % BATCH === 0) this.#schedule(0)
     else if (this.#cancel === undefined) this.#schedule(this.#pauseMs)
@@ -79,7 +82,11 @@ export class Retention {
     this.#cancel = undefined
     if (this.#isStopped) return
     const about = { label: 'retention', background: true }
-    this.#cancel = this.#host.clock.setTimer(this.#host.now() + inMs, () => this.#prune(), about)
+    this.#cancel = this.#kernel.host.clock.setTimer(
+      this.#kernel.host.now() + inMs,
+      () => this.#prune(),
+      about,
+    )
   }
 
   get #pauseMs(): number {
@@ -88,20 +95,20 @@ export class Retention {
 
   #prune(): void {
     this.#cancel = undefined
-    const now = this.#host.now()
+    const now = this.#kernel.host.now()
     this.#isPruning = true
-    if (this.#hasNews) this.#restAt = now + this.#maxAgeMs
-    this.#hasNews = false
+    if (this.#hasEnded) this.#restAt = now + this.#maxAgeMs
+    this.#hasEnded = false
     const request = { before: now - this.#maxAgeMs, keep: this.#maxCount, limit: BATCH, now }
     const pruned = (count: number): void => {
       this.#isPruning = false
       if (count >= BATCH) this.#schedule(0)
-      else if (this.#hasNews || now <= this.#restAt) this.#schedule(this.#pauseMs)
+      else if (this.#hasEnded || now <= this.#restAt) this.#schedule(this.#pauseMs)
     }
     const failed = (error: unknown): void => {
-      this.#events.error(error)
+      this.#kernel.events.error(error)
       pruned(0)
     }
-    unawaited(() => chain(this.#host.storage.prune(request), pruned), failed)
+    unawaited(() => chain(this.#kernel.host.storage.prune(request), pruned), failed)
   }
 }

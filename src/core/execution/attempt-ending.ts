@@ -1,4 +1,3 @@
-import type { AttemptStreams } from '../streams/registry.ts'
 import type { RunChange, RunRecord, RunStatus } from '../../contract/records.ts'
 import type { Awaitable } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
@@ -6,103 +5,100 @@ import type { AttemptEnd, ReturnedAttempt, ThrownAttempt } from './task-call.ts'
 import { hookContext, planRetry } from './task-call.ts'
 import type { Host } from '../host/host.ts'
 import { persist } from '../host/persist.ts'
-import type { RunJournal } from '../changes/run-journal.ts'
-import { learn, type RunScope } from '../attempt/attempt.ts'
+import { learn, type Attempt } from '../attempt/attempt.ts'
 import { ACTIVE_STATUSES } from '../../contract/run-states.ts'
 import { errorToJson } from '../host/serialize.ts'
 
-export interface EndingOptions {
+/** The parts of an engine that the end of an attempt concerns. */
+export interface EndingKernel {
   readonly host: Host
-  readonly journal: RunJournal
-  readonly streams: AttemptStreams
-  /** The function has returned: the attempt gives its slot back and drains. */
-  readonly draining: (scope: RunScope) => void
-  /** Another attempt is due at `at`. */
-  readonly retrying: (record: RunRecord, at: number) => void
-  readonly stale: (scope: RunScope) => void
+  readonly events: { error(error: unknown, runId?: string): void }
+  readonly publisher: { run(record: RunRecord): void; wake(runId: string): void }
+  readonly slots: { drain(attempt: Attempt): void }
+  readonly delayed: { add(runId: string, at: number): void }
+  readonly reconciler: { stale(attempt: Attempt): void }
 }
 
-/** Stores what an attempt came to: first the output, then the end; or the next attempt; or the failure. */
+/** Stores the end of an attempt: first the output, then the end; or the next attempt; or the failure. */
 export class AttemptEnding {
-  readonly #options: EndingOptions
+  readonly #kernel: EndingKernel
 
-  constructor(options: EndingOptions) {
-    this.#options = options
+  constructor(kernel: EndingKernel) {
+    this.#kernel = kernel
   }
 
-  end(scope: RunScope, ended: AttemptEnd): Awaitable<unknown> {
-    if (scope.isEnded) return undefined
-    if (ended.kind === 'threw') return this.#threw(scope, ended)
-    const hasMore = this.#options.streams.hasOpen(scope) || scope.definition.options.onSuccess !== undefined
-    if (hasMore) return this.#drained(scope, ended)
-    return this.#finish(scope, 'COMPLETED', { outputJson: ended.outputJson, errorJson: undefined })
+  end(attempt: Attempt, ended: AttemptEnd): Awaitable<unknown> {
+    if (attempt.isEnded) return undefined
+    if (ended.kind === 'threw') return this.#threw(attempt, ended)
+    const hasMore = attempt.streams !== undefined || attempt.definition.options.onSuccess !== undefined
+    if (hasMore) return this.#drained(attempt, ended)
+    return this.#finish(attempt, 'COMPLETED', { outputJson: ended.outputJson, errorJson: undefined })
   }
 
   /** The output is stored first: a crash from here on completes the run and never repeats it. */
-  async #drained(scope: RunScope, { output, outputJson }: ReturnedAttempt): Promise<void> {
-    const { streams, draining } = this.#options
-    const stored = await this.#update(scope, {
+  async #drained(attempt: Attempt, { output, outputJson }: ReturnedAttempt): Promise<void> {
+    const stored = await this.#update(attempt, {
       outputJson,
       errorJson: undefined,
       returned: true,
       slot: false,
     })
-    if (stored === undefined || scope.isEnded) return
-    draining(scope)
-    const { onSuccess } = scope.definition.options
-    const hook = this.#hook(scope, () => onSuccess?.({ ...hookContext(scope), output }))
+    if (stored === undefined || attempt.isEnded) return
+    this.#kernel.slots.drain(attempt)
+    const { onSuccess } = attempt.definition.options
+    const hook = this.#hook(attempt, () => onSuccess?.({ ...hookContext(attempt), output }))
     // The minute that streams have starts with the return; what the hook registers late has its own.
-    await Promise.all([hook, streams.drain(scope)])
-    if (streams.hasOpen(scope)) await streams.drain(scope)
-    await this.#finish(scope, 'COMPLETED', { outputJson })
+    await Promise.all([hook, attempt.streams?.drain()])
+    if (attempt.streams !== undefined) await attempt.streams.drain()
+    await this.#finish(attempt, 'COMPLETED', { outputJson })
   }
 
-  async #threw(scope: RunScope, ended: ThrownAttempt): Promise<void> {
-    const { host, streams } = this.#options
-    await streams.stop(scope)
-    if (isOver(scope)) return
-    const plan = await planRetry(scope, ended, { now: host.now(), fraction: () => host.random.fraction() })
-    if (scope.isEnded) return
+  async #threw(attempt: Attempt, ended: ThrownAttempt): Promise<void> {
+    const { host } = this.#kernel
+    await attempt.streams?.stop()
+    if (isOver(attempt)) return
+    const plan = await planRetry(attempt, ended, { now: host.now(), fraction: () => host.random.fraction() })
+    if (attempt.isEnded) return
     const errorJson = errorToJson(plan.error)
     if (plan.retryAt !== undefined) {
-      await this.#retry(scope, plan.retryAt, errorJson)
+      await this.#retry(attempt, plan.retryAt, errorJson)
       return
     }
-    const { onFailure } = scope.definition.options
-    await this.#hook(scope, () => onFailure?.({ ...hookContext(scope), error: plan.error }))
-    await this.#finish(scope, 'FAILED', { errorJson })
+    const { onFailure } = attempt.definition.options
+    await this.#hook(attempt, () => onFailure?.({ ...hookContext(attempt), error: plan.error }))
+    await this.#finish(attempt, 'FAILED', { errorJson })
   }
 
-  async #retry(scope: RunScope, retryAt: number, errorJson: string): Promise<void> {
-    const stored = await this.#update(scope, { status: 'DELAYED', wakeAt: retryAt, errorJson, slot: false })
-    if (stored !== undefined) this.#options.retrying(stored, retryAt)
+  async #retry(attempt: Attempt, retryAt: number, errorJson: string): Promise<void> {
+    const stored = await this.#update(attempt, { status: 'DELAYED', wakeAt: retryAt, errorJson, slot: false })
+    if (stored !== undefined) this.#kernel.delayed.add(attempt.id, retryAt)
   }
 
   /** The attempt took too long: the run ends, whatever its function still does. */
-  timedOut(scope: RunScope, error: Error): Awaitable<unknown> {
-    return this.#finish(scope, 'TIMED_OUT', { errorJson: errorToJson(error) })
+  timedOut(attempt: Attempt, error: Error): Awaitable<unknown> {
+    return this.#finish(attempt, 'TIMED_OUT', { errorJson: errorToJson(error) })
   }
 
   /** Hot, with every field by its name: a spread costs a quarter of a short run. */
   #finish(
-    scope: RunScope,
+    attempt: Attempt,
     status: RunStatus,
     { outputJson, errorJson }: Pick<RunChange, 'outputJson' | 'errorJson'>,
   ): Awaitable<unknown> {
-    if (scope.isEnded) return undefined
-    const finishedAt = this.#options.host.now()
-    return this.#update(scope, { status, outputJson, errorJson, finishedAt, slot: false })
+    if (attempt.isEnded) return undefined
+    const finishedAt = this.#kernel.host.now()
+    return this.#update(attempt, { status, outputJson, errorJson, finishedAt, slot: false })
   }
 
   /** Nothing when storage no longer knows this attempt as the one that runs. */
-  #update(scope: RunScope, change: RunChange): Awaitable<RunRecord | undefined> {
-    const { host, journal } = this.#options
-    const { id } = scope
-    const metadataJson = scope.unsavedMetadata
-    const stored = persist({ host, events: journal.events }, scope, () =>
+  #update(attempt: Attempt, change: RunChange): Awaitable<RunRecord | undefined> {
+    const { host, publisher } = this.#kernel
+    const { id } = attempt
+    const metadataJson = attempt.unsavedMetadata
+    const stored = persist(this.#kernel, attempt, () =>
       host.storage.runs.update({
         id,
-        expected: { status: ACTIVE_STATUSES, epoch: scope.record.epoch },
+        expected: { status: ACTIVE_STATUSES, epoch: attempt.record.epoch },
         change: metadataJson === undefined ? change : { ...change, metadataJson },
         by: host.owner,
         now: host.now(),
@@ -110,26 +106,26 @@ export class AttemptEnding {
     )
     return chain(stored, (updated) => {
       if (updated === undefined) {
-        this.#options.stale(scope)
+        this.#kernel.reconciler.stale(attempt)
         return undefined
       }
-      const isNews = learn(scope, updated.record)
-      if (change.status === undefined) journal.touched(id)
-      else if (isNews) journal.run(updated.record)
+      const isNew = learn(attempt, updated.record)
+      if (change.status === undefined) publisher.wake(id)
+      else if (isNew) publisher.run(updated.record)
       return updated.record
     })
   }
 
-  async #hook(scope: RunScope, call: () => unknown): Promise<void> {
+  async #hook(attempt: Attempt, call: () => unknown): Promise<void> {
     try {
       await call()
     } catch (error) {
-      this.#options.journal.events.error(error, scope.id)
+      this.#kernel.events.error(error, attempt.id)
     }
   }
 }
 
 /** Asked again after every wait: the attempt may have been aborted meanwhile. */
-function isOver(scope: RunScope): boolean {
-  return scope.isEnded
+function isOver(attempt: Attempt): boolean {
+  return attempt.isEnded
 }

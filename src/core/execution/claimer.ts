@@ -1,183 +1,207 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { RunRecord } from '../../contract/records.ts'
-import type { RunClaim, RunClaimed } from '../../contract/storage.ts'
+import type { RunClaim, RunClaimed, RunUpdated } from '../../contract/storage.ts'
 import { chain, unawaited } from '../../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import type { Host } from '../host/host.ts'
-import type { RunJournal } from '../changes/run-journal.ts'
-import type { Slots } from './slots.ts'
 import type { TaskRegistry } from '../attempt/task-definition.ts'
-import type { Ticker } from './ticker.ts'
 
 const CLAIM_LIMIT = 256
 const SETTLED = Promise.resolve()
 
-export interface ClaimerOptions {
+/** The parts of an engine that its claims concern. */
+export interface ClaimKernel {
   readonly host: Host
   readonly tasks: TaskRegistry
+  readonly events: { error(error: unknown): void }
+  readonly publisher: { runs(updates: readonly RunUpdated[]): void }
+  readonly ticker: { answerLost(what: string): void }
+  readonly slots: { readonly room: number; beginClaim(count: number): void; endClaim(): void }
+  readonly executor: { start(record: RunRecord): void; claimedCanceled(record: RunRecord): void }
+}
+
+export interface ClaimSettings {
   readonly maxInterruptions: number
-  /** Who does not hear of storage for so long has lost its runs to others. */
+  /** An engine that does not hear of storage for so long has lost its runs to others. */
   readonly leaseMs: number
   /** Without it nothing is claimed. */
   readonly execute: boolean
-  readonly slots: Slots
-  readonly journal: RunJournal
-  readonly ticker: Ticker
 }
 
-export interface ClaimerEvents {
-  /** A run is to be executed here. */
-  readonly start: (record: RunRecord) => void
-  /** It would have been, but was canceled: it still has a slot. */
-  readonly canceled: (record: RunRecord) => void
+/** Runs that something happened to while the answer to a claim was not known: these, any, or none. */
+type Doubtful = Set<string> | 'any' | undefined
+
+/** A claim is out. */
+interface Asking {
+  readonly kind: 'asking'
+  readonly limit: number
+  doubtful: Doubtful
+  /** For callers that wait for the answer. */
+  answered: Deferred<void> | undefined
 }
+
+/** The answer was lost: the claim is asked again under its number, for as many runs. */
+interface AnswerUnknown {
+  readonly kind: 'answer unknown'
+  readonly limit: number
+  doubtful: Doubtful
+}
+
+type ClaimState = { readonly kind: 'idle' } | Asking | AnswerUnknown
+
+const IDLE: ClaimState = { kind: 'idle' }
 
 /** Asks storage for runs to execute, as many as there are slots for. */
 export class Claimer {
-  readonly #options: ClaimerOptions
-  readonly #events: ClaimerEvents
-  /** Runs start in the context the engine was created in, not in that of whoever triggered them. */
+  readonly #kernel: ClaimKernel
+  readonly #settings: ClaimSettings
+  /** Runs start in the context the engine was created in, not in that of the call that triggered them. */
   readonly #ownContext = new AsyncResource('waitpoint.executor')
   readonly #claimOnce = (): void => {
-    this.#isSet = false
+    this.#isPoked = false
     this.#ownContext.runInAsyncScope(() => this.#claim())
   }
-  #isSet = false
-  #isOut = false
-  /** For who waits for the answer to the claim under way. */
-  #answered: Deferred<void> | undefined
-  /** Claims so far, and for how many runs the last one was while its answer is not known. */
-  #claims = 0
-  #unanswered: number | undefined
+  #state: ClaimState = IDLE
+  /** A claim comes in this turn's next microtask. */
+  #isPoked = false
+  /** There was more than the last claim took, or than there was room for. */
   #mayHaveMore = false
-  /** Runs that something happened to while the answer was not known. */
-  readonly #changed = new Set<string>()
-  /** Something may have happened to any. */
-  #isLost = false
+  /** The number of the last claim. */
+  #number = 0
 
-  constructor(options: ClaimerOptions, events: ClaimerEvents) {
-    this.#options = options
-    this.#events = events
+  constructor(kernel: ClaimKernel, settings: ClaimSettings) {
+    this.#kernel = kernel
+    this.#settings = settings
   }
 
   /** Claims what can run, in a microtask of its own: many triggers of one turn are one claim. */
   poke(): void {
-    if (this.#isSet || !this.#options.execute || this.#options.host.isClosing) return
-    this.#isSet = true
+    if (this.#isPoked || !this.#settings.execute || this.#kernel.host.isClosing) return
+    this.#isPoked = true
     SETTLED.then(this.#claimOnce, this.#claimOnce)
   }
 
   /** A slot is free: worth a claim when the last one may have left something, or a queue was full. */
   slotFreed(): void {
-    if (this.#mayHaveMore || this.#options.tasks.queueLimits.size > 0) this.poke()
+    if (this.#mayHaveMore || this.#kernel.tasks.queueLimits.size > 0) this.poke()
   }
 
   /** Resolves when no claim is out whose answer may be runs that, as storage sees it, execute here already. */
   async answered(): Promise<void> {
-    if (!this.#isOut) return
-    this.#answered ??= createDeferred<void>()
-    await this.#answered.promise
+    const state = this.#state
+    if (state.kind !== 'asking') return
+    state.answered ??= createDeferred<void>()
+    await state.answered.promise
   }
 
   /** A run that does not execute here was canceled, or changed otherwise: a claim that is out may have had it before. */
   changed(runId: string): void {
-    if (this.#unanswered !== undefined) this.#changed.add(runId)
+    const state = this.#state
+    if (state.kind === 'idle' || state.doubtful === 'any') return
+    if (state.doubtful === undefined) state.doubtful = new Set([runId])
+    else state.doubtful.add(runId)
   }
 
-  /** What changed was not told. */
-  lost(): void {
-    this.#isLost = this.#unanswered !== undefined
+  /** Hints were lost: something may have happened to any run. */
+  hintsLost(): void {
+    if (this.#state.kind !== 'idle') this.#state.doubtful = 'any'
   }
 
   #claim(): void {
-    const { host, tasks, slots, ticker, journal, maxInterruptions } = this.#options
+    const { host, tasks, slots, ticker, events } = this.#kernel
     if (host.isClosing || tasks.ids.length === 0) return
-    const limit = this.#unanswered ?? Math.min(slots.room, CLAIM_LIMIT)
-    // What a claim that is out has not seen, or what there is no room for, is asked for again.
-    this.#mayHaveMore ||= this.#isOut || limit === 0
-    if (this.#isOut || limit === 0) return
-    this.#isOut = true
-    // What a claim that is repeated answers is not all there is.
-    this.#mayHaveMore = this.#unanswered !== undefined
-    if (this.#unanswered === undefined) this.#claims += 1
-    this.#unanswered = limit
-    slots.beginClaim(limit)
-    const { ids: taskIds, queueLimits } = tasks
-    const request = {
-      by: host.owner,
-      now: host.now(),
-      number: this.#claims,
-      taskIds,
-      limit,
-      queueLimits,
-      maxInterruptions,
+    const before = this.#state
+    const limit = before.kind === 'idle' ? Math.min(slots.room, CLAIM_LIMIT) : before.limit
+    if (before.kind === 'asking' || limit === 0) {
+      // What a claim that is out has not seen, or what there is no room for, is asked for again.
+      this.#mayHaveMore = true
+      return
     }
+    if (before.kind === 'idle') this.#number += 1
+    // What a claim that is repeated answers is not all there is.
+    this.#mayHaveMore = before.kind === 'answer unknown'
+    const doubtful = before.kind === 'idle' ? undefined : before.doubtful
+    const asking: Asking = { kind: 'asking', limit, doubtful, answered: undefined }
+    this.#state = asking
+    slots.beginClaim(limit)
+    const request = this.#request(limit)
     unawaited(
-      () => chain(host.storage.runs.claim(request), (claimed) => this.#claimed(claimed, request)),
+      () => chain(host.storage.runs.claim(request), (claimed) => this.#claimed(asking, claimed, request)),
       (error) => {
+        if (this.#state !== asking) slots.endClaim()
         // What it may have claimed waits for its repetition; the slots stay with it.
-        this.#end()
-        if (this.#unanswered === undefined) slots.endClaim()
-        ticker.catchUp('a claim that failed')
-        if (!host.isClosed) journal.events.error(error)
+        else this.#state = { kind: 'answer unknown', limit, doubtful: asking.doubtful }
+        asking.answered?.resolve()
+        ticker.answerLost('a claim that failed')
+        if (!host.isClosed) events.error(error)
       },
     )
   }
 
-  #claimed({ runs, ended }: RunClaimed, claim: RunClaim): void | Promise<void> {
-    this.#mayHaveMore ||= runs.length === claim.limit
-    this.#options.journal.runs(ended)
-    return this.#take(runs, claim)
+  #request(limit: number): RunClaim {
+    const { host, tasks } = this.#kernel
+    const { ids: taskIds, queueLimits } = tasks
+    return {
+      by: host.owner,
+      now: host.now(),
+      number: this.#number,
+      taskIds,
+      limit,
+      queueLimits,
+      maxInterruptions: this.#settings.maxInterruptions,
+    }
   }
 
-  /** Starts runs that nothing has happened to since `now`; what something may have happened to is looked at first. */
-  #take(runs: readonly RunRecord[], { by, now }: Pick<RunClaim, 'by' | 'now'>): void | Promise<void> {
-    const { host, slots, leaseMs } = this.#options
-    // Under a name that has lost its lease since, they are somebody else's by now.
+  #claimed(asking: Asking, { runs, ended }: RunClaimed, claim: RunClaim): void | Promise<void> {
+    this.#mayHaveMore ||= runs.length === claim.limit
+    this.#kernel.publisher.runs(ended)
+    return this.#take(asking, runs, claim)
+  }
+
+  /** Starts runs that nothing has happened to since `now`; those that something may have happened to are looked at first. */
+  #take(
+    asking: Asking,
+    runs: readonly RunRecord[],
+    { by, now }: Pick<RunClaim, 'by' | 'now'>,
+  ): void | Promise<void> {
+    const { host, slots, executor } = this.#kernel
+    // Under a name that has lost its lease since, they belong to another engine by now.
     const areOurs = by === host.owner && !host.isClosed
-    const isLate = this.#isLost || host.now() - now > leaseMs / 3
-    if (areOurs && (isLate || this.#changed.size > 0)) {
-      const doubtful = runs.filter(({ id }) => isLate || this.#changed.has(id))
+    const isLate = host.now() - now > this.#settings.leaseMs / 3
+    const doubtful = areOurs ? runsAmong(runs, isLate ? 'any' : asking.doubtful) : []
+    if (doubtful.length > 0) {
       const lookedAt = host.now()
-      if (doubtful.length > 0)
-        return this.#look(doubtful).then((gone) =>
-          this.#take(
-            runs.filter((record) => !gone.has(record)),
-            { by, now: lookedAt },
-          ),
-        )
+      return this.#look(asking, doubtful).then((gone) => {
+        const rest = runs.filter((record) => !gone.has(record))
+        return this.#take(asking, rest, { by, now: lookedAt })
+      })
     }
-    this.#end()
-    this.#unanswered = undefined
-    this.#forget()
-    if (areOurs) for (const record of runs) this.#events.start(record)
+    this.#state = IDLE
+    // A caller that waits for it goes on in a microtask, when its runs have been started.
+    asking.answered?.resolve()
+    if (areOurs) for (const record of runs) executor.start(record)
     slots.endClaim()
     if (this.#mayHaveMore) this.poke()
   }
 
-  /** Those that are not as they were handed over any more. */
-  async #look(runs: readonly RunRecord[]): Promise<ReadonlySet<RunRecord>> {
-    this.#forget()
-    const { storage } = this.#options.host
-    const found = await Promise.all(runs.map(async ({ id }) => storage.runs.get(id)))
+  /** The runs that are not as they were handed over any more. */
+  async #look(asking: Asking, runs: readonly RunRecord[]): Promise<ReadonlySet<RunRecord>> {
+    asking.doubtful = undefined
+    const { host, executor } = this.#kernel
+    const found = await Promise.all(runs.map(async ({ id }) => host.storage.runs.get(id)))
     for (const [at, { epoch }] of runs.entries()) {
       const record = found[at]
-      if (record?.status === 'CANCELED' && record.epoch === epoch + 1) this.#events.canceled(record)
+      if (record?.status === 'CANCELED' && record.epoch === epoch + 1) executor.claimedCanceled(record)
     }
     return new Set(runs.filter((record, at) => !isSame(record, found[at])))
   }
+}
 
-  #forget(): void {
-    this.#changed.clear()
-    this.#isLost = false
-  }
+const NONE: readonly RunRecord[] = []
 
-  /** Whoever waits for it goes on in a microtask, when its runs have been started. */
-  #end(): void {
-    this.#isOut = false
-    this.#answered?.resolve()
-    this.#answered = undefined
-  }
+function runsAmong(runs: readonly RunRecord[], doubtful: Doubtful): readonly RunRecord[] {
+  if (doubtful === undefined) return NONE
+  return doubtful === 'any' ? runs : runs.filter(({ id }) => doubtful.has(id))
 }
 
 function isSame(record: RunRecord, found: RunRecord | undefined): boolean {

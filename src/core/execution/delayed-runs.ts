@@ -1,26 +1,35 @@
 import type { Host } from '../host/host.ts'
 
+/** The parts of an engine that its delayed runs use. */
+export interface DelayKernel {
+  readonly host: Host
+  readonly ticker: { dueAt(at: number, what: string): void; notDue(at: number | undefined): void }
+}
+
 /** Runs that were put off here, by a delay or until the next attempt: live, so that the process waits for them. */
 export class DelayedRuns {
-  readonly #host: Host
-  readonly #releases = new Map<string, Release>()
+  readonly #kernel: DelayKernel
+  readonly #delays = new Map<string, Delay>()
 
-  constructor(host: Host) {
-    this.#host = host
+  constructor(kernel: DelayKernel) {
+    this.#kernel = kernel
   }
 
   get ids(): Iterable<string> {
-    return this.#releases.keys()
+    return this.#delays.keys()
   }
 
   has(runId: string): boolean {
-    return this.#releases.has(runId)
+    return this.#delays.has(runId)
   }
 
-  /** The run is due at `at`: whoever executes it then says for itself that it is busy. */
+  /** The run is due at `at`: the engine that executes it then says for itself that it is busy. */
   add(runId: string, at: number): void {
-    if (this.#releases.get(runId)?.at === at) return
-    const { clock } = this.#host
+    const { host, ticker } = this.#kernel
+    if (host.isClosed) return
+    ticker.dueAt(at, `run ${runId}`)
+    if (this.#delays.get(runId)?.at === at) return
+    const { clock } = host
     const release = clock.hold?.({ kind: 'parked', id: runId })
     if (release === undefined) return
     this.remove(runId)
@@ -30,23 +39,31 @@ export class DelayedRuns {
       cancel()
       release()
     }
-    this.#releases.set(runId, { at, end })
+    this.#delays.set(runId, { at, end })
   }
 
   /** The run is due, or is no longer to be executed. */
   remove(runId: string): void {
-    const release = this.#releases.get(runId)
-    this.#releases.delete(runId)
-    release?.end()
+    const delay = this.#delays.get(runId)
+    this.#delays.delete(runId)
+    delay?.end()
+  }
+
+  /** The run was canceled or has been started elsewhere: its delay is no longer waited for. */
+  cancel(runId: string): void {
+    const delay = this.#delays.get(runId)
+    if (delay === undefined) return
+    this.remove(runId)
+    this.#kernel.ticker.notDue(delay.at)
   }
 
   clear(): void {
-    for (const runId of [...this.#releases.keys()]) this.remove(runId)
+    for (const runId of [...this.#delays.keys()]) this.remove(runId)
   }
 }
 
-/** What ends the delay of a run, and when. */
-interface Release {
+/** The instant that a run is put off to, and how its delay is ended. */
+interface Delay {
   readonly at: number
   readonly end: () => void
 }

@@ -1,8 +1,8 @@
 import { AbortTaskRunError, WaitpointError } from '../../api/errors.ts'
 import { retryDelayMs } from '../../api/retry.ts'
-import { assertOpen, currentScope, type RunScope, runInScope } from '../attempt/attempt.ts'
+import { assertOpen, currentAttempt, type Attempt, runInAttempt } from '../attempt/attempt.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
-import type { HookContext, RunContext, RunTools, Namespaces } from '../../api/task.ts'
+import type { HookContext, RunContext, RunTools } from '../../api/task.ts'
 import type { RunsNamespace, TasksNamespace } from '../../api/run.ts'
 import type { MetadataNamespace, StreamsNamespace } from '../../api/stream.ts'
 import type { WaitNamespace } from '../../api/token.ts'
@@ -27,29 +27,29 @@ export interface ThrownAttempt {
   readonly isFinal: boolean
 }
 
-/** Calls the functions of tasks, each once and in the scope of its attempt, and tells what came of it. */
+/** Calls the functions of tasks, each once and in the attempt of its attempt, and tells what came of it. */
 export class TaskCaller {
   readonly #returned: (value: unknown) => void
   readonly #threw: (error: unknown) => void
 
   /** @param tell Never called within the call. */
-  constructor(tell: (scope: RunScope, end: AttemptEnd) => void) {
-    const ended = (read: (scope: RunScope, value: unknown) => AttemptEnd) => (value: unknown) => {
-      const scope = currentScope()
-      if (scope !== undefined) tell(scope, read(scope, value))
+  constructor(tell: (attempt: Attempt, end: AttemptEnd) => void) {
+    const ended = (read: (attempt: Attempt, value: unknown) => AttemptEnd) => (value: unknown) => {
+      const attempt = currentAttempt()
+      if (attempt !== undefined) tell(attempt, read(attempt, value))
     }
     this.#returned = ended(readOutput)
     this.#threw = ended((_, error) => ({ kind: 'threw', error, isFinal: isHopeless(error) }))
   }
 
   /**
-   * Hot, hence no async function, one promise, and handlers for all attempts, which find theirs by the scope they are
+   * Hot, hence no async function, one promise, and handlers for all attempts, which find theirs by the attempt they are
    * called in: all that is made here is held for as long as the run waits.
    */
-  call(scope: RunScope, tools: RunTools): void {
-    runInScope(scope, () => {
+  call(attempt: Attempt, tools: RunTools): void {
+    runInAttempt(attempt, () => {
       try {
-        Promise.resolve(runTask(scope, tools)).then(this.#returned, this.#threw)
+        Promise.resolve(runTask(attempt, tools)).then(this.#returned, this.#threw)
       } catch (error) {
         // The function is not an async one, or what it returned cannot even be awaited.
         SETTLED.then(() => this.#threw(error), this.#threw)
@@ -59,38 +59,38 @@ export class TaskCaller {
 }
 
 /** Calls what there is to call; in most tasks that is the function alone. */
-function runTask(scope: RunScope, tools: RunTools): unknown {
-  const { schema, options } = scope.definition
-  const payload = fromJson(scope.record.payloadJson)
-  const isFirst = options.onStart !== undefined && scope.record.attempt === 1
-  if (schema !== undefined || isFirst) return prepareAndRun({ scope, tools, stored: payload })
-  scope.payload = payload
+function runTask(attempt: Attempt, tools: RunTools): unknown {
+  const { schema, options } = attempt.definition
+  const payload = fromJson(attempt.record.payloadJson)
+  const isFirst = options.onStart !== undefined && attempt.record.attempt === 1
+  if (schema !== undefined || isFirst) return prepareAndRun({ attempt, tools, stored: payload })
+  attempt.payload = payload
   return options.run(payload, tools)
 }
 
 interface Preparation {
-  readonly scope: RunScope
+  readonly attempt: Attempt
   readonly tools: RunTools
   readonly stored: unknown
 }
 
-async function prepareAndRun({ scope, tools, stored }: Preparation): Promise<unknown> {
-  const { definition } = scope
+async function prepareAndRun({ attempt, tools, stored }: Preparation): Promise<unknown> {
+  const { definition } = attempt
   const { options } = definition
   const payload = await validatePayload(definition, stored)
-  scope.payload = payload
-  if (options.onStart !== undefined && scope.record.attempt === 1) {
-    assertOpen(scope)
-    scope.tokens = undefined
+  attempt.payload = payload
+  if (options.onStart !== undefined && attempt.record.attempt === 1) {
+    assertOpen(attempt)
+    attempt.tokens = undefined
     await options.onStart({ payload, ctx: tools.ctx, signal: tools.signal })
-    scope.tokens = 0
+    attempt.tokens = 0
   }
   // The run may have been canceled meanwhile.
-  assertOpen(scope)
+  assertOpen(attempt)
   return options.run(payload, tools)
 }
 
-function readOutput({ definition }: RunScope, output: unknown): AttemptEnd {
+function readOutput({ definition }: Attempt, output: unknown): AttemptEnd {
   try {
     return { kind: 'returned', output, outputJson: toJson(output, 'the output of task', definition.id) }
   } catch (error) {
@@ -118,20 +118,20 @@ export interface RetryPlan {
 
 /** Asks the retry policy and then `catchError`, which has the last word; neither when the attempt was to be the last. */
 export async function planRetry(
-  scope: RunScope,
+  attempt: Attempt,
   end: { readonly error: unknown; readonly isFinal: boolean },
   { now, fraction }: { readonly now: number; readonly fraction: () => number },
 ): Promise<RetryPlan> {
   if (end.isFinal) return { error: end.error }
-  const { definition } = scope
-  const policy = { ...definition.retry, ...readOverrides(scope) }
-  const delayMs = retryDelayMs(policy, scope.record.policyAttempt, fraction)
+  const { definition } = attempt
+  const policy = { ...definition.retry, ...readOverrides(attempt) }
+  const delayMs = retryDelayMs(policy, attempt.record.policyAttempt, fraction)
   const byPolicy: RetryPlan =
     delayMs === undefined ? { error: end.error } : { error: end.error, retryAt: now + delayMs }
   const { catchError } = definition.options
   if (catchError === undefined) return byPolicy
   try {
-    const told = { ...hookContext(scope), error: end.error }
+    const told = { ...hookContext(attempt), error: end.error }
     const answer = await catchError(delayMs === undefined ? told : { ...told, retryDelayInMs: delayMs })
     return answer === undefined ? byPolicy : decide(byPolicy, answer, now)
   } catch (error) {
@@ -164,18 +164,18 @@ function readRetry(name: string, value: unknown, least: number): number {
 }
 
 /** What a hook is told, besides its own matter. */
-export function hookContext(scope: RunScope): HookContext<unknown> {
-  return { payload: scope.payload, ctx: contextOf(scope), signal: scope.signal }
+export function hookContext(attempt: Attempt): HookContext<unknown> {
+  return { payload: attempt.payload, ctx: contextOf(attempt), signal: attempt.signal }
 }
 
 /** What the trigger of this run overrides. */
-export function readOverrides(scope: RunScope): RunOverrides {
+export function readOverrides(attempt: Attempt): RunOverrides {
   // Only newRun writes these.
-  return fromJson(scope.record.optionsJson) ?? {}
+  return fromJson(attempt.record.optionsJson) ?? {}
 }
 
 /** What a run knows of itself. */
-function contextOf({ record }: RunScope): RunContext {
+function contextOf({ record }: Attempt): RunContext {
   return {
     run: {
       id: record.id,
@@ -192,40 +192,38 @@ function contextOf({ record }: RunScope): RunContext {
 
 /** The second argument of `run`: made for every attempt, worked out only when read. */
 export class AttemptTools implements RunTools {
-  readonly #namespaces: Namespaces
-  readonly #scope: RunScope
+  readonly #attempt: Attempt
   #ctx: RunContext | undefined
 
-  constructor(namespaces: Namespaces, scope: RunScope) {
-    this.#namespaces = namespaces
-    this.#scope = scope
+  constructor(attempt: Attempt) {
+    this.#attempt = attempt
   }
 
   get ctx(): RunContext {
-    return (this.#ctx ??= contextOf(this.#scope))
+    return (this.#ctx ??= contextOf(this.#attempt))
   }
 
   get signal(): AbortSignal {
-    return this.#scope.signal
+    return this.#attempt.signal
   }
 
   get wait(): WaitNamespace {
-    return this.#namespaces.wait
+    return this.#attempt.kernel.namespaces.wait
   }
 
   get metadata(): MetadataNamespace {
-    return this.#namespaces.metadata
+    return this.#attempt.kernel.namespaces.metadata
   }
 
   get runs(): RunsNamespace {
-    return this.#namespaces.runs
+    return this.#attempt.kernel.namespaces.runs
   }
 
   get tasks(): TasksNamespace {
-    return this.#namespaces.tasks
+    return this.#attempt.kernel.namespaces.tasks
   }
 
   get streams(): StreamsNamespace {
-    return this.#namespaces.streams
+    return this.#attempt.kernel.namespaces.streams
   }
 }

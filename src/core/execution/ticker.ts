@@ -2,48 +2,42 @@ import type { CancelTimer } from '../../contract/clock.ts'
 import type { NextDue, TickResult } from '../../contract/storage.ts'
 import { chain, rescue, unawaited } from '../../primitives/awaitable.ts'
 import { correctClock, type Host, meetsMachines } from '../host/host.ts'
+import type { TickAbout } from './hints.ts'
+
 const TICK_LIMIT = 1_000
 const RETRY_MS = 1_000
 
-export interface TickAbout {
-  /** An answer was lost before, and with it what it told. */
-  readonly isBehind: boolean
-  /** It is time to look at what hints should have told: once in a while, or because they may have been lost. */
-  readonly isFull: boolean
-}
-
-export interface TickerEvents {
-  /** What a tick found; the lease is alive. */
-  readonly ticked: (result: TickResult, about: TickAbout) => void
+/** The parts of an engine that its ticks concern. */
+export interface TickKernel {
+  readonly host: Host
+  readonly events: { error(error: unknown): void }
+  readonly hints: { ticked(result: TickResult, about: TickAbout): void }
   /** The lease was lost: everything that executes here is stale. */
-  readonly leaseLost: () => void
-  readonly failed: (error: unknown) => void
+  leaseLost(): void
 }
 
 /**
  * Keeps the lease and meets every deadline: one timer at the next instant something is due, one for leases, its own and
- * those of others. Both do the same: tick the storage and act on what it answers.
+ * those of others. Both do the same: tick the storage and act on its answer.
  */
 export class Ticker {
-  readonly #host: Host
+  readonly #kernel: TickKernel
   readonly #leaseMs: number
-  readonly #events: TickerEvents
   #due: NextDue | undefined
   #expected: NextDue | undefined
   #cancelDue: CancelTimer | undefined
   #cancelUpkeep: CancelTimer | undefined
-  #cancelRecheck: CancelTimer | undefined
+  #cancelLook: CancelTimer | undefined
   #isTicking = false
-  #isRequested = false
+  #isAskedAgain = false
   #isBehind = false
-  /** When everything is looked at next, if not before. */
-  #lookAt = -Infinity
+  /** The next tick from this instant on looks at everything. */
+  #fullAt = -Infinity
   #isStopped = false
 
-  constructor(host: Host, leaseMs: number, events: TickerEvents) {
-    this.#host = host
+  constructor(kernel: TickKernel, { leaseMs }: { readonly leaseMs: number }) {
+    this.#kernel = kernel
     this.#leaseMs = leaseMs
-    this.#events = events
   }
 
   /** Takes the lease and learns what is due. One that fails can be started again; until then it does nothing. */
@@ -62,53 +56,41 @@ export class Ticker {
     this.#isStopped = true
     this.#cancelDue?.()
     this.#cancelUpkeep?.()
-    this.#cancelRecheck?.()
+    this.#cancelLook?.()
   }
 
-  /** Something will be due at `at`: the timer moves there if it stands later. */
-  expect(at: number, what: string): void {
+  /** Something is due at `at`: the timer moves there if it stands later. */
+  dueAt(at: number, what: string): void {
     // A tick that is out may answer with what it saw before this was stored.
     if (this.#isTicking) this.#expected = earlier(this.#expected, { at, what })
     if (this.#isStopped || (this.#due !== undefined && this.#due.at <= at)) return
     this.#arm({ at, what })
   }
 
-  /** An answer was lost: storage may have done what nobody here knows of. The tick that comes soon looks at everything. */
-  catchUp(what: string): void {
-    this.#isBehind = true
-    this.expect(this.#host.now() + RETRY_MS, what)
-  }
-
-  /** What was due at `at` is settled: if that is where the timer stands, it may have to move. */
-  settled(at: number | undefined): void {
+  /** Nothing is due at `at` any more: if the timer stands there it may have to move, which a tick after this turn says. */
+  notDue(at: number | undefined): void {
     if (at === undefined || this.#due?.at !== at) return
-    this.recheck()
+    if (this.#isStopped || this.#cancelLook !== undefined) return
+    const { clock } = this.#kernel.host
+    const look = (): void => {
+      this.#cancelLook = undefined
+      this.tickNow()
+    }
+    this.#cancelLook = clock.setTimer(clock.now(), look, { label: 'a look at what is due', background: true })
   }
 
-  /** Ticks once this turn is over, however often it is asked. */
-  recheck(): void {
-    if (this.#isStopped || this.#cancelRecheck !== undefined) return
-    this.#cancelRecheck = this.#host.clock.setTimer(
-      this.#host.now(),
-      () => {
-        this.#cancelRecheck = undefined
-        this.request()
-      },
-      { label: 'a look at what is due', background: true },
-    )
+  /** The answer to a call was lost: storage may have done it all the same. A tick in 1 s looks at everything. */
+  answerLost(what: string): void {
+    this.#isBehind = true
+    this.dueAt(this.#kernel.host.now() + RETRY_MS, what)
   }
 
-  /** Anything may have changed: ticks now, and looks at everything. */
-  lookAtAll(): void {
-    this.#lookAt = -Infinity
-    this.request()
-  }
-
-  /** Ticks now, or right after the tick that is under way. */
-  request(): void {
+  /** Ticks now, or right after the tick that is under way; a `full` one looks at what hints should have said. */
+  tickNow({ full = false }: { readonly full?: boolean } = {}): void {
+    if (full) this.#fullAt = -Infinity
     if (this.#isStopped) return
     if (this.#isTicking) {
-      this.#isRequested = true
+      this.#isAskedAgain = true
       return
     }
     unawaited(
@@ -119,18 +101,18 @@ export class Ticker {
 
   #failed(error: unknown): void {
     this.#isTicking = false
-    this.#lookAt = -Infinity
-    this.catchUp('a tick that failed')
-    this.#events.failed(error)
+    this.#fullAt = -Infinity
+    this.answerLost('a tick that failed')
+    this.#kernel.events.error(error)
   }
 
   #tick(): void | Promise<void> {
     this.#isTicking = true
-    const host = this.#host
+    const { host } = this.#kernel
     const now = host.now()
     const leaseUntil = now + this.#leaseMs
-    const isFull = now >= this.#lookAt
-    if (isFull) this.#lookAt = this.#renewAt(now)
+    const isFull = now >= this.#fullAt
+    if (isFull) this.#fullAt = this.#renewAt(now)
     const { owner } = host
     // The hint that ends an endless lease may be lost on the way from another machine: then this engine looks by itself.
     const endless = !meetsMachines(host)
@@ -143,10 +125,11 @@ export class Ticker {
   #ticked(result: TickResult, { now, isFull }: { readonly now: number; readonly isFull: boolean }): void {
     this.#isTicking = false
     if (this.#isStopped) return
-    if (result.time !== undefined) correctClock(this.#host.clock, { askedAt: now, time: result.time })
+    const { host, hints } = this.#kernel
+    if (result.time !== undefined) correctClock(host.clock, { askedAt: now, time: result.time })
     if (!result.alive) {
-      this.#events.leaseLost()
-      this.request()
+      this.#kernel.leaseLost()
+      this.tickNow()
       return
     }
     this.#arm(earlier(this.#expected, result.nextDue))
@@ -155,10 +138,10 @@ export class Ticker {
     this.#upkeepAt(Math.min(renewAt, result.nextLease?.at ?? Infinity))
     const isBehind = this.#isBehind
     this.#isBehind = false
-    this.#events.ticked(result, { isBehind, isFull })
-    if (!this.#isRequested) return
-    this.#isRequested = false
-    this.request()
+    hints.ticked(result, { isBehind, isFull })
+    if (!this.#isAskedAgain) return
+    this.#isAskedAgain = false
+    this.tickNow()
   }
 
   /** Two more may fail before the lease ends. */
@@ -174,9 +157,9 @@ export class Ticker {
     const fire = (): void => {
       this.#cancelDue = undefined
       this.#due = undefined
-      this.request()
+      this.tickNow()
     }
-    this.#cancelDue = this.#host.clock.setTimer(due.at, fire, { label: `deadline of ${due.what}` })
+    this.#cancelDue = this.#kernel.host.clock.setTimer(due.at, fire, { label: `deadline of ${due.what}` })
   }
 
   /** Renews the lease, or finds the runs of another engine whose lease has ended. */
@@ -184,8 +167,9 @@ export class Ticker {
     this.#cancelUpkeep?.()
     this.#cancelUpkeep = undefined
     if (at === Infinity || this.#isStopped) return
-    const about = { label: `leases, for ${this.#host.owner}`, background: true }
-    this.#cancelUpkeep = this.#host.clock.setTimer(at, () => this.request(), about)
+    const { clock, owner } = this.#kernel.host
+    const about = { label: `leases, for ${owner}`, background: true }
+    this.#cancelUpkeep = clock.setTimer(at, () => this.tickNow(), about)
   }
 }
 

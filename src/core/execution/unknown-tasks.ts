@@ -1,6 +1,5 @@
 import type { Awaitable } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
-import type { EventQueue } from '../host/engine-events.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { Host } from '../host/host.ts'
 import { LIVE_STATUSES } from '../../contract/run-states.ts'
@@ -9,17 +8,18 @@ import type { TaskRegistry } from '../attempt/task-definition.ts'
 /** So many are reported when an engine opens: the rest are likely of the same tasks. */
 const LIMIT = 100
 
-export interface UnknownTasksOptions {
+/** The parts of an engine that are asked for its tasks. */
+export interface UnknownTasksKernel {
   readonly host: Host
   readonly tasks: TaskRegistry
-  readonly events: EventQueue
+  readonly events: { error(error: unknown, runId?: string): void }
 }
 
 /**
  * Stored runs of tasks that an engine does not know stay where they are, for an engine that does. Each is an `error`
  * event, in case it was the task that was forgotten. An engine without tasks executes nothing, and expects them.
  */
-export function reportUnknownTasks({ host, tasks, events }: UnknownTasksOptions): Awaitable<void> {
+export function reportUnknownTasks({ host, tasks, events }: UnknownTasksKernel): Awaitable<void> {
   if (tasks.ids.length === 0) return
   const filter = { status: LIVE_STATUSES, notTaskIds: tasks.ids }
   return chain(host.storage.runs.list(filter, { limit: LIMIT }), ({ records }) => {

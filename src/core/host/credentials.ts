@@ -13,13 +13,13 @@ export interface CredentialOptions {
 /** What lets others reach an engine: token URLs and public access tokens. Computed only when somebody asks. */
 export class Credentials {
   readonly secretKeys: readonly string[]
-  readonly #host: Host
+  readonly #kernel: { readonly host: Host }
   readonly #baseUrl: string | undefined
   #listening: readonly string[] = []
   #signatures = 0
 
-  constructor(host: Host, { baseUrl, secretKeys }: CredentialOptions) {
-    this.#host = host
+  constructor(kernel: { readonly host: Host }, { baseUrl, secretKeys }: CredentialOptions) {
+    this.#kernel = kernel
     this.#baseUrl = baseUrl?.replace(/\/+$/, '')
     this.secretKeys = secretKeys
   }
@@ -56,7 +56,7 @@ export class Credentials {
   /** Proves that a callback address was given out by an engine on this storage. */
   tokenHash(id: string): string {
     this.#signatures += 1
-    return hmacSha256(this.#host.urlSecret, internalId(id), 'hex')
+    return hmacSha256(this.#kernel.host.urlSecret, internalId(id), 'hex')
   }
 
   /** A JWT (HS256, first secret key) that may do `scopes` until `expiresAt`; the same every time it is made. */

@@ -4,7 +4,7 @@ import type { Awaitable, Storage } from '../../contract/storage.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { createIdSource } from '../../primitives/id.ts'
 import { WaitpointError } from '../../api/errors.ts'
-import { currentScope } from '../attempt/attempt.ts'
+import { currentAttempt } from '../attempt/attempt.ts'
 
 /** The outside world of an engine. */
 export interface EnginePorts {
@@ -13,7 +13,12 @@ export interface EnginePorts {
   readonly random: RandomSource
 }
 
-/** An engine's hold on its ports: who it is there, and whether it is open. */
+/** The engine that a host opens the storage for. */
+interface Opened {
+  start(): Awaitable<void>
+}
+
+/** An engine's hold on its ports: its name there, and whether it is open. */
 export class Host {
   readonly clock: Clock
   readonly storage: Storage
@@ -76,9 +81,9 @@ export class Host {
   /**
    * Opens the engine with the first call. What fails is tried again with the next one; a storage that is open stays so.
    */
-  open(start: () => Awaitable<void>): Awaitable<void> {
-    if (this.#isClosed || (this.#isClosing && currentScope() === undefined)) throw this.closedError()
-    const opening = (this.#opening ??= this.#attempt(start))
+  open(engine: Opened): Awaitable<void> {
+    if (this.#isClosed || (this.#isClosing && currentAttempt() === undefined)) throw this.closedError()
+    const opening = (this.#opening ??= this.#tryToOpen(engine))
     if (opening.failure !== undefined) {
       this.#forget(opening)
       throw opening.failure
@@ -99,9 +104,9 @@ export class Host {
     return new WaitpointError('ERR_ENGINE_CLOSED', 'Cannot use the engine: it is closed')
   }
 
-  #attempt(start: () => Awaitable<void>): Opening {
+  #tryToOpen(engine: Opened): Opening {
     try {
-      const opening: Opening = { done: this.#begin(start) }
+      const opening: Opening = { done: this.#begin(engine) }
       // From then on calls need not wait.
       if (isPromise(opening.done))
         opening.done.then(
@@ -118,20 +123,20 @@ export class Host {
     if (this.#opening === opening) this.#opening = undefined
   }
 
-  #begin(start: () => Awaitable<void>): Awaitable<void> {
+  #begin(engine: Opened): Awaitable<void> {
     return chain(this.#holdsStorage ? undefined : this.storage.open(), () => {
       this.#holdsStorage = true
-      return chain(correctClockAtOpen(this.clock, this.storage), () => this.#opened(start))
+      return chain(correctClockAtOpen(this.clock, this.storage), () => this.#opened(engine))
     })
   }
 
-  #opened(start: () => Awaitable<void>): Awaitable<void> {
+  #opened(engine: Opened): Awaitable<void> {
     this.#assertOpen()
     const candidate = hex(this.random.bytes(32))
     return chain(this.storage.settings.getOrInsert('url-secret', candidate), (secret) => {
       this.#assertOpen()
       this.#secret = secret
-      return start()
+      return engine.start()
     })
   }
 

@@ -2,16 +2,15 @@ import type { Awaitable } from '../../contract/storage.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import { rescue } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
-import type { EventQueue } from './engine-events.ts'
 import type { Host } from './host.ts'
-import type { RunScope } from '../attempt/attempt.ts'
+import type { Attempt } from '../attempt/attempt.ts'
 
 const PAUSE_MS = 1_000
 
 /** Where a failure is reported, and what the pauses are taken by. */
 export interface PersistContext {
   readonly host: Host
-  readonly events: Pick<EventQueue, 'error'>
+  readonly events: { error(error: unknown, runId?: string): void }
 }
 
 /**
@@ -20,20 +19,20 @@ export interface PersistContext {
  */
 export function persist<T>(
   context: PersistContext,
-  scope: RunScope,
+  attempt: Attempt,
   store: () => Awaitable<T>,
 ): Awaitable<T> {
-  return rescue(store, (error) => persistLater(context, { scope, store, error }))
+  return rescue(store, (error) => persistLater(context, { attempt, store, error }))
 }
 
 async function persistLater<T>(
   { host, events }: PersistContext,
-  { scope, store, error: first }: { scope: RunScope; store: () => Awaitable<T>; error: unknown },
+  { attempt, store, error: first }: { attempt: Attempt; store: () => Awaitable<T>; error: unknown },
 ): Promise<T> {
   for (let error = first; ;) {
     throwIfClosed(host, error)
-    events.error(error, scope.id)
-    await pause(host, scope)
+    events.error(error, attempt.id)
+    await pause(host, attempt)
     throwIfClosed(host, error)
     try {
       return await store()
@@ -44,12 +43,13 @@ async function persistLater<T>(
 }
 
 /** Ends early when the attempt is aborted: its engine may be closing. */
-async function pause({ clock }: Host, { id, signal, seat }: RunScope): Promise<void> {
+async function pause({ clock }: Host, attempt: Attempt): Promise<void> {
+  const { id, signal } = attempt
   const { promise, resolve } = createDeferred<undefined>()
   const about = { label: `storing what became of ${id} again` }
   const cancel = clock.setTimer(clock.now() + PAUSE_MS, () => resolve(undefined), about)
   const removeAbort = signal.aborted ? undefined : onAbort(signal, () => resolve(undefined))
-  const goOn = seat.rest(clock)
+  const goOn = attempt.rest()
   await promise
   cancel()
   removeAbort?.()

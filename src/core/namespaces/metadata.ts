@@ -2,21 +2,20 @@ import type { RunUpdated } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import { show } from '../../primitives/require.ts'
 import type { Kernel } from '../kernel.ts'
-import { learn, type RunScope } from '../attempt/attempt.ts'
+import { learn, staleAttempt, type Attempt } from '../attempt/attempt.ts'
 import { ACTIVE_STATUSES, isFinal } from '../../contract/run-states.ts'
-import { readMetadata } from '../reading/run-view.ts'
+import { readMetadata } from '../views/run.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
 import type { MetadataNamespace, StreamSource } from '../../api/stream.ts'
-import { staleAttempt } from '../waits/waitpoints.ts'
 
 /** Metadata of the run the caller is in: changed at once, stored in a microtask, many changes in one write. */
 export class EngineMetadata implements MetadataNamespace {
   readonly #kernel: Kernel
-  readonly #values = new WeakMap<RunScope, Record<string, unknown>>()
+  readonly #values = new WeakMap<Attempt, Record<string, unknown>>()
   /** The last write of an attempt. */
-  readonly #writes = new WeakMap<RunScope, Promise<void>>()
+  readonly #writes = new WeakMap<Attempt, Promise<void>>()
   /** Attempts whose last write has not begun. */
-  readonly #planned = new WeakSet<RunScope>()
+  readonly #planned = new WeakSet<Attempt>()
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel
@@ -57,10 +56,10 @@ export class EngineMetadata implements MetadataNamespace {
 
   flush(): Promise<void> {
     return this.#kernel.call(() => {
-      const scope = this.#kernel.requireScope('metadata.flush')
+      const attempt = this.#kernel.requireAttempt('metadata.flush')
       // A write that failed has left something behind.
-      if (scope.unsavedMetadata !== undefined) this.#plan(scope)
-      return this.#writes.get(scope)
+      if (attempt.unsavedMetadata !== undefined) this.#plan(attempt)
+      return this.#writes.get(attempt)
     })
   }
 
@@ -70,16 +69,16 @@ export class EngineMetadata implements MetadataNamespace {
     signal?: AbortSignal,
   ): Promise<AsyncIterable<Chunk>> {
     return this.#kernel.call(() => {
-      const scope = this.#kernel.requireScope('metadata.stream')
-      return chain(this.#kernel.parts.streams.pipe(scope, key, { source, signal }), (pipe) => pipe.chunks)
+      const attempt = this.#kernel.requireAttempt('metadata.stream')
+      return chain(this.#kernel.streams.pipe(attempt, key, { source, signal }), (pipe) => pipe.chunks)
     })
   }
 
-  #read(what: string): { readonly scope: RunScope; readonly values: Record<string, unknown> } {
-    const scope = this.#kernel.requireScope(what)
-    const values = this.#values.get(scope) ?? readMetadata(scope.record)
-    this.#values.set(scope, values)
-    return { scope, values }
+  #read(what: string): { readonly attempt: Attempt; readonly values: Record<string, unknown> } {
+    const attempt = this.#kernel.requireAttempt(what)
+    const values = this.#values.get(attempt) ?? readMetadata(attempt.record)
+    this.#values.set(attempt, values)
+    return { attempt, values }
   }
 
   #add(what: string, key: string, { by, sign }: { readonly by: number; readonly sign: 1 | -1 }): this {
@@ -92,52 +91,52 @@ export class EngineMetadata implements MetadataNamespace {
   }
 
   #change(what: string, key: string, next: (value: unknown) => unknown): this {
-    const { scope, values } = this.#read(what)
+    const { attempt, values } = this.#read(what)
     requireKey(key)
     const valueJson = toJson(next(valueOf(values, key)), 'metadata', key)
     const { [key]: _, ...others } = values
     // In a literal, unlike in an assignment, a key "__proto__" is a key like any other.
     const changed = valueJson === undefined ? others : { ...others, [key]: fromJson(valueJson) }
-    this.#values.set(scope, changed)
-    scope.unsavedMetadata = JSON.stringify(changed)
-    this.#plan(scope)
+    this.#values.set(attempt, changed)
+    attempt.unsavedMetadata = JSON.stringify(changed)
+    this.#plan(attempt)
     return this
   }
 
   /** Changes of one turn, or made while a write is out, are one write. */
-  #plan(scope: RunScope): void {
-    if (this.#planned.has(scope)) return
-    this.#planned.add(scope)
-    const write = this.#write(scope, this.#writes.get(scope))
+  #plan(attempt: Attempt): void {
+    if (this.#planned.has(attempt)) return
+    this.#planned.add(attempt)
+    const write = this.#write(attempt, this.#writes.get(attempt))
     // Reported, and told to whoever flushes.
     write.catch(() => undefined)
-    this.#writes.set(scope, write)
+    this.#writes.set(attempt, write)
   }
 
   /** A write that fails is reported, and made up for by the next write of the run. */
-  async #write(scope: RunScope, previous: Promise<void> | undefined): Promise<void> {
+  async #write(attempt: Attempt, previous: Promise<void> | undefined): Promise<void> {
     await previous?.catch(() => undefined)
     await Promise.resolve()
     // The end of the run may be known before its attempt is told: an answer that comes late does not take it back.
-    const isOver = (): boolean => scope.isEnded || isFinal(scope.record.status)
-    this.#planned.delete(scope)
-    const metadataJson = scope.unsavedMetadata
+    const isOver = (): boolean => attempt.isEnded || isFinal(attempt.record.status)
+    this.#planned.delete(attempt)
+    const metadataJson = attempt.unsavedMetadata
     if (metadataJson === undefined || isOver()) return
-    const { journal, executor } = this.#kernel.parts
-    const updated = await this.#store(scope, metadataJson)
+    const { publisher, reconciler } = this.#kernel
+    const updated = await this.#store(attempt, metadataJson)
     if (isOver()) return
     if (updated === undefined) {
-      executor.stale(scope)
-      throw staleAttempt(scope.id)
+      reconciler.stale(attempt)
+      throw staleAttempt(attempt.id)
     }
     // What was changed since is still to be saved.
-    if (scope.unsavedMetadata === metadataJson) scope.unsavedMetadata = undefined
-    learn(scope, updated.record)
-    journal.touched(scope.id)
+    if (attempt.unsavedMetadata === metadataJson) attempt.unsavedMetadata = undefined
+    learn(attempt, updated.record)
+    publisher.wake(attempt.id)
   }
 
-  async #store({ id, record }: RunScope, metadataJson: string): Promise<RunUpdated | undefined> {
-    const { host, journal } = this.#kernel.parts
+  async #store({ id, record }: Attempt, metadataJson: string): Promise<RunUpdated | undefined> {
+    const { host, events } = this.#kernel
     try {
       return await host.storage.runs.update({
         id,
@@ -147,7 +146,7 @@ export class EngineMetadata implements MetadataNamespace {
         now: host.now(),
       })
     } catch (error) {
-      journal.events.error(error, id)
+      events.error(error, id)
       throw error
     }
   }

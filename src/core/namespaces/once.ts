@@ -2,14 +2,14 @@ import type { TokenRecord } from '../../contract/records.ts'
 import { requireName } from '../../primitives/require.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { Kernel } from '../kernel.ts'
-import type { RunScope } from '../attempt/attempt.ts'
+import type { Attempt } from '../attempt/attempt.ts'
 import { assertOpen, fenceOf } from '../attempt/attempt.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
 
 /** The stored effects of the runs that execute here. */
 export class OnceEffects {
   readonly #kernel: Kernel
-  readonly #underWay = new WeakMap<RunScope, Map<string, Promise<unknown>>>()
+  readonly #underWay = new WeakMap<Attempt, Map<string, Promise<unknown>>>()
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel
@@ -18,7 +18,7 @@ export class OnceEffects {
   /** The result of the effect, as stored: run now, or in an earlier attempt of this run. */
   run<Result>(key: string, effect: () => Result | Promise<Result>): Promise<Result> {
     return this.#kernel.call(() => {
-      const scope = this.#kernel.requireScope('once')
+      const scope = this.#kernel.requireAttempt('once')
       requireName(key, 'once key')
       if (typeof effect !== 'function')
         throw new TypeError(`Cannot run once "${key}": its effect must be a function`)
@@ -33,8 +33,8 @@ export class OnceEffects {
     })
   }
 
-  async #run(scope: RunScope, key: string, effect: () => unknown): Promise<unknown> {
-    const { host } = this.#kernel.parts
+  async #run(scope: Attempt, key: string, effect: () => unknown): Promise<unknown> {
+    const { host } = this.#kernel
     const request = {
       record: this.#record(scope, key),
       fence: fenceOf(scope),
@@ -59,8 +59,8 @@ export class OnceEffects {
     return fromJson(settled.record.outputJson)
   }
 
-  #record(scope: RunScope, key: string): TokenRecord {
-    const { host } = this.#kernel.parts
+  #record(scope: Attempt, key: string): TokenRecord {
+    const { host } = this.#kernel
     return {
       id: host.newId('once'),
       kind: 'ONCE',

@@ -17,7 +17,7 @@ export async function rescheduleRun(
   options: RescheduleOptions,
 ): Promise<RunRecord> {
   requireOptions(options, 'the options of runs.reschedule', NAMES)
-  const { host } = kernel.parts
+  const { host } = kernel
   const wakeAt = await kernel.call(() => parseDeadline(options.delay, { now: host.now(), name: 'delay' }))
   for (;;) {
     const record = await readRun(kernel, id)
@@ -45,7 +45,7 @@ function requireReschedulable({ id, status, attempt, expiresAt }: RunRecord): vo
 }
 
 function moved(
-  { parts: { host, ticker } }: Kernel,
+  { host, ticker }: Kernel,
   { id, epoch }: RunRecord,
   wakeAt: number,
 ): RunUpdated | undefined | Promise<RunUpdated | undefined> {
@@ -53,14 +53,14 @@ function moved(
   const change = { status: 'DELAYED', wakeAt } as const
   const asked = host.storage.runs.update({ id, expected, change, by: host.owner, now: host.now() })
   // It may be stored all the same: when the run is due the tick that comes will say.
-  if (isPromise(asked)) asked.catch(() => ticker.catchUp('a reschedule that failed'))
+  if (isPromise(asked)) asked.catch(() => ticker.answerLost('a reschedule that failed'))
   return asked
 }
 
-function told({ parts }: Kernel, before: RunRecord, wakeAt: number): void {
-  const { host, journal, executor, ticker } = parts
-  journal.touched(before.id)
-  executor.delayed(before.id, wakeAt)
-  ticker.settled(before.wakeAt)
-  if (wakeAt <= host.now()) executor.poke()
+function told(kernel: Kernel, before: RunRecord, wakeAt: number): void {
+  const { host, publisher, claimer, delayed, ticker } = kernel
+  publisher.wake(before.id)
+  delayed.add(before.id, wakeAt)
+  ticker.notDue(before.wakeAt)
+  if (wakeAt <= host.now()) claimer.poke()
 }

@@ -1,6 +1,6 @@
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireOptions, requireSignal } from '../../primitives/require.ts'
-import type { Watcher } from '../changes/feed.ts'
+import type { Watcher } from '../changes/watchers.ts'
 import { defineStream } from './define-stream.ts'
 import type { Kernel } from '../kernel.ts'
 import { Reading } from '../reading/reading.ts'
@@ -38,16 +38,16 @@ export class EngineStreams implements StreamsNamespace {
     source: StreamSource<Chunk>,
     options: { readonly signal?: AbortSignal } = {},
   ): PipedStream<Chunk> {
-    const scope = this.#kernel.requireScope('streams.pipe')
+    const attempt = this.#kernel.requireAttempt('streams.pipe')
     checkKey(key)
     checkSource(source)
     requireOptions(options, 'the options of streams.pipe', PIPE_NAMES)
     requireSignal(options.signal, 'signal')
-    const { streams, journal } = this.#kernel.parts
-    const piped = this.#kernel.call(() => streams.pipe(scope, key, { source, signal: options.signal }))
+    const { streams, events } = this.#kernel
+    const piped = this.#kernel.call(() => streams.pipe(attempt, key, { source, signal: options.signal }))
     // What is answered may be left unused; whoever uses it gets the failure as well.
     piped.catch((error: unknown) => {
-      if (!scope.isEnded) journal.events.error(error, scope.id)
+      if (!attempt.isEnded) events.error(error, attempt.id)
     })
     return {
       stream: {
@@ -65,7 +65,7 @@ export class EngineStreams implements StreamsNamespace {
 
   append(key: string, chunk: unknown): Promise<void> {
     return this.#kernel.call(() =>
-      this.#kernel.parts.streams.append(this.#kernel.requireScope('streams.append'), key, chunk),
+      this.#kernel.streams.append(this.#kernel.requireAttempt('streams.append'), key, chunk),
     )
   }
 
@@ -88,7 +88,7 @@ function readStream(
 ): Reading<unknown> {
   const reader = new StreamReader(kernel, { runId: id, key }, startIndex)
   return new Reading({
-    watch: () => kernel.parts.journal.feed.watch(id, streamTopic(id, key)),
+    watch: () => kernel.watchers.watch(id, streamTopic(id, key)),
     read: (watcher) => readSegment(kernel, { id, reader, signal }, watcher),
     items: ({ chunks }) => chunks.map(({ value }) => value),
     signal,

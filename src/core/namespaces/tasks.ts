@@ -16,15 +16,14 @@ import type {
   TasksNamespace,
   TriggerOptions,
 } from '../../api/run.ts'
-import { runNotFound } from '../reading/run-results.ts'
-import type { RunScope } from '../attempt/attempt.ts'
+import { runNotFound } from '../host/not-found.ts'
+import type { Attempt, Settlement } from '../attempt/attempt.ts'
 import { assertOpen, fenceOf } from '../attempt/attempt.ts'
 import { runIdOfToken, runTokenId } from '../../contract/run-states.ts'
-import { runFailure } from '../reading/run-view.ts'
+import { runFailure } from '../views/run.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
 import { TriggeredRun } from './triggered-run.ts'
 import { implicitKey } from '../waits/key.ts'
-import type { Settlement } from '../waits/waiter.ts'
 import { rejectedWait, Waiter } from '../waits/waiter.ts'
 import { validatePayload } from '../attempt/task-definition.ts'
 
@@ -41,7 +40,7 @@ export class EngineTasks implements TasksNamespace {
   trigger(id: string, payload: unknown, options: TriggerOptions = {}): Promise<RunHandle<never>> {
     return this.#kernel.call(() =>
       chain(this.#record(id, { payload, options }), (record) =>
-        chain(this.#insert(record, this.#kernel.scope(), options), (inserted) => this.#handle(inserted)),
+        chain(this.#insert(record, this.#kernel.attempt(), options), (inserted) => this.#handle(inserted)),
       ),
     )
   }
@@ -53,9 +52,9 @@ export class EngineTasks implements TasksNamespace {
       const requests = this.#items(id, items)
       for (const item of requests) records.push(await this.#record(id, item))
       const handles: RunHandle<never>[] = []
-      const scope = this.#kernel.scope()
+      const attempt = this.#kernel.attempt()
       for (const [at, record] of records.entries())
-        handles.push(this.#handle(await this.#insert(record, scope, requests[at]?.options)))
+        handles.push(this.#handle(await this.#insert(record, attempt, requests[at]?.options)))
       return handles
     })
     return { runs }
@@ -63,8 +62,8 @@ export class EngineTasks implements TasksNamespace {
 
   triggerAndWait(id: string, payload: unknown, options: TriggerOptions = {}): SubtaskPromise<never> {
     try {
-      const scope = this.#kernel.requireScope('triggerAndWait')
-      return this.#waitFor(scope, () => this.#child(scope, id, { payload, options }))
+      const attempt = this.#kernel.requireAttempt('triggerAndWait')
+      return this.#waitFor(attempt, () => this.#child(attempt, id, { payload, options }))
     } catch (error) {
       return rejectedWait(error)
     }
@@ -75,15 +74,15 @@ export class EngineTasks implements TasksNamespace {
     id: string,
     items: readonly BatchItem<never>[],
   ): Promise<{ readonly runs: readonly SubtaskResult<never>[] }> {
-    const scope = this.#kernel.requireScope('batchTriggerAndWait')
+    const attempt = this.#kernel.requireAttempt('batchTriggerAndWait')
     const requests = this.#items(id, items)
-    const children = await Promise.all(requests.map(async (request) => this.#child(scope, id, request)))
-    return { runs: await Promise.all(children.map((child) => this.#waitFor(scope, () => child))) }
+    const children = await Promise.all(requests.map(async (request) => this.#child(attempt, id, request)))
+    return { runs: await Promise.all(children.map((child) => this.#waitFor(attempt, () => child))) }
   }
 
   /** What a batch asks for. A bare payload is told from an item by the names it has. */
   #items(id: string, items: readonly BatchItem<never>[]): readonly NewChild[] {
-    this.#kernel.parts.tasks.require(id)
+    this.#kernel.tasks.require(id)
     requireList(items, `the items of a batch of task "${id}"`)
     return items.map((item) => {
       requireOptions(item, `an item of a batch of task "${id}"`, ITEM_NAMES)
@@ -92,17 +91,17 @@ export class EngineTasks implements TasksNamespace {
     })
   }
 
-  #waitFor(scope: RunScope, child: () => Awaitable<RunRecord>): SubtaskPromise<never> {
-    const waiter = new Waiter<SubtaskResult<never>, never>(scope, (token) => this.#readChild(token))
-    return this.#kernel.parts.waitpoints.wait(waiter, () =>
+  #waitFor(attempt: Attempt, child: () => Awaitable<RunRecord>): SubtaskPromise<never> {
+    const waiter = new Waiter<SubtaskResult<never>, never>(attempt, (token) => this.#readChild(token))
+    return this.#kernel.waitpoints.wait(waiter, () =>
       chain(child(), (record) => {
         // Checking the payload may have taken a while.
-        assertOpen(scope)
-        return chain(this.#insert(record, scope), (inserted) => {
+        assertOpen(attempt)
+        return chain(this.#insert(record, attempt), (inserted) => {
           const tokenId = runTokenId(inserted.record.id)
           // Canceled while its child was being stored: nobody else knows yet that it waits for it.
-          if (scope.record.status === 'CANCELED')
-            this.#kernel.parts.executor.cancelChildren(scope.id, [tokenId])
+          if (attempt.record.status === 'CANCELED')
+            this.#kernel.cancellation.childrenOf(attempt.id, [tokenId])
           return tokenId
         })
       }),
@@ -110,20 +109,20 @@ export class EngineTasks implements TasksNamespace {
   }
 
   /** The record of a child run; its place among the waits of the run is taken at once, whatever checking it takes. */
-  #child(scope: RunScope, id: string, request: NewChild): Awaitable<RunRecord> {
-    this.#kernel.parts.tasks.require(id)
+  #child(attempt: Attempt, id: string, request: NewChild): Awaitable<RunRecord> {
+    this.#kernel.tasks.require(id)
     if (request.options.transaction !== undefined)
       throw new TypeError(
         `Cannot wait for a run of task "${id}" in a transaction: it would wait for its commit`,
       )
     const payloadJson = toJson(request.payload, 'the payload of task', id)
-    const key = implicitKey(scope, 'trigger', { id, payloadJson, options: request.options })
-    return this.#record(id, request, { scope, key })
+    const key = implicitKey(attempt, 'trigger', { id, payloadJson, options: request.options })
+    return this.#record(id, request, { attempt, key })
   }
 
   #readChild(token: TokenRecord): Awaitable<Settlement<SubtaskResult<never>, never>> {
     const runId = runIdOfToken(token.id) ?? token.id
-    return chain(this.#kernel.parts.host.storage.runs.get(runId), (record) => {
+    return chain(this.#kernel.host.storage.runs.get(runId), (record) => {
       if (record === undefined) throw runNotFound(runId)
       return childSettlement(record)
     })
@@ -132,35 +131,35 @@ export class EngineTasks implements TasksNamespace {
   #record(
     id: string,
     { payload, options }: NewChild,
-    child?: { readonly scope: RunScope; readonly key: RunRecord['key'] },
+    child?: { readonly attempt: Attempt; readonly key: RunRecord['key'] },
   ): Awaitable<RunRecord> {
-    const { host, tasks } = this.#kernel.parts
+    const { host, tasks } = this.#kernel
     const definition = tasks.require(id)
     requireJoining(host.storage, options, `trigger task "${id}"`)
-    const scope = child?.scope ?? this.#kernel.scope()
-    const context = { parent: scope?.record, key: child?.key }
+    const attempt = child?.attempt ?? this.#kernel.attempt()
+    const context = { parent: attempt?.record, key: child?.key }
     const create = (): RunRecord => newRun(host, definition, { payload, options, context })
     if (definition.schema === undefined) return create()
     return validatePayload(definition, payload).then(() => {
       // Checking may have taken a while.
-      assertOpen(scope)
+      assertOpen(attempt)
       return create()
     })
   }
 
   #insert(
     record: RunRecord,
-    scope: RunScope | undefined,
+    attempt: Attempt | undefined,
     { transaction }: TransactionOptions = {},
   ): Awaitable<Inserted<RunRecord>> {
-    const { host, journal } = this.#kernel.parts
+    const { host, publisher } = this.#kernel
     // Checking the payload may have taken a while.
     if (host.isClosed) throw host.closedError()
-    const request = { record, fence: fenceOf(scope), transaction, now: host.now(), by: host.owner }
-    const answer = this.#kernel.written(scope, host.storage.runs.insert(request))
+    const request = { record, fence: fenceOf(attempt), transaction, now: host.now(), by: host.owner }
+    const answer = this.#kernel.written(attempt, host.storage.runs.insert(request))
     // It is not there yet, and may never be: the storage tells when it is.
     if (transaction !== undefined) return answer
-    return chain(journal.created(record, answer), (inserted) => {
+    return chain(publisher.created(record, answer), (inserted) => {
       // Also of a cached one: the answer to the call that stored it may have been lost.
       if (!host.isClosed) this.#expect(inserted.record)
       return inserted
@@ -169,11 +168,11 @@ export class EngineTasks implements TasksNamespace {
 
   /** Sees to it that a run is executed when it may be. */
   #expect({ id, status, wakeAt, expiresAt }: RunRecord): void {
-    const { executor, ticker } = this.#kernel.parts
-    if (status === 'QUEUED') executor.poke()
-    if (status === 'DELAYED' && wakeAt !== undefined) executor.delayed(id, wakeAt)
+    const { claimer, delayed, ticker } = this.#kernel
+    if (status === 'QUEUED') claimer.poke()
+    if (status === 'DELAYED' && wakeAt !== undefined) delayed.add(id, wakeAt)
     if (status === 'QUEUED' || status === 'DELAYED') {
-      if (expiresAt !== undefined) ticker.expect(expiresAt, `run ${id}`)
+      if (expiresAt !== undefined) ticker.dueAt(expiresAt, `run ${id}`)
     }
   }
 

@@ -7,7 +7,7 @@ import type { Cursor, CursorPagePromise } from '../../api/cursor-page.ts'
 import { cursorPages } from '../../api/cursor-page.ts'
 import type { Kernel } from '../kernel.ts'
 import type { Duration, ListTokensParams, Token } from '../../api/token.ts'
-import { viewToken } from './token-view.ts'
+import { viewToken } from '../views/token.ts'
 
 const STATUSES: readonly TokenStatus[] = ['WAITING', 'COMPLETED', 'TIMED_OUT']
 /** The filters that all lists have. */
@@ -26,7 +26,7 @@ const MOST_A_PAGE = 100
 
 /** Tokens, newest first (specification 2.7). */
 export function listTokens(kernel: Kernel, params: ListTokensParams): CursorPagePromise<Token> {
-  const { host, journal, credentials } = kernel.parts
+  const { host, publisher, credentials } = kernel
   return cursorPages(
     async ({ after, before }) => {
       const page = await kernel.call(() => {
@@ -34,7 +34,7 @@ export function listTokens(kernel: Kernel, params: ListTokensParams): CursorPage
         const limit = pageLimit(params.limit)
         return host.storage.tokens.list(tokenFilter(params, now), { limit, after, before }, now)
       })
-      for (const record of page.settled) journal.token(record)
+      for (const record of page.settled) publisher.token(record)
       return { ...page, data: page.records.map((record) => viewToken(record, credentials)) }
     },
     () => checkedList(params, 'wait.listTokens', NAMES),

@@ -30,7 +30,7 @@ export class TriggeredRun<Output> implements RunHandle<Output> {
   static readonly #accessTokenProperty: TypedPropertyDescriptor<string> & ThisType<TriggeredRun<unknown>> = {
     enumerable: true,
     get() {
-      const { credentials } = this.#kernel.parts
+      const { credentials } = this.#kernel
       return (this.#accessToken ??= credentials.publicAccessToken([`read:runs:${this.id}`], {
         from: this.#createdAt,
       }))

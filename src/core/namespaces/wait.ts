@@ -5,11 +5,11 @@ import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { parseDeadline } from '../../primitives/duration.ts'
 import { idOf, requireFlag, requireOptions, requireSignal, show } from '../../primitives/require.ts'
 import type { OptionNames } from '../../primitives/require.ts'
-import { CreatedTokenView, tokenSettlement, viewRetrievedToken } from './token-view.ts'
+import { CreatedTokenView, tokenSettlement, viewRetrievedToken } from '../views/token.ts'
 import type { CursorPagePromise } from '../../api/cursor-page.ts'
 import type { Kernel } from '../kernel.ts'
 import { readTags, userKey } from './new-run.ts'
-import type { RunScope } from '../attempt/attempt.ts'
+import type { Attempt } from '../attempt/attempt.ts'
 import { fenceOf } from '../attempt/attempt.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
 import type { ReadDeadline } from '../waits/sleep.ts'
@@ -34,7 +34,7 @@ import type {
 import { listTokens } from './token-list.ts'
 import { implicitKey } from '../waits/key.ts'
 import { rejectedWait, Waiter } from '../waits/waiter.ts'
-import { tokenNotFound } from '../waits/waitpoints.ts'
+import { tokenNotFound } from '../host/not-found.ts'
 
 const DEFAULT_TIMEOUT = '10m'
 const TOKEN_PREFIX = 'waitpoint_'
@@ -62,12 +62,12 @@ export class EngineWait implements WaitNamespace {
   }
 
   createToken(options: CreateTokenOptions = {}): Promise<CreatedToken> {
-    const { credentials } = this.#kernel.parts
+    const { credentials } = this.#kernel
     return this.#kernel.call(() => {
       requireOptions(options, 'the options of wait.createToken', CREATE_NAMES)
       const { timeout = DEFAULT_TIMEOUT } = options
-      const scope = this.#kernel.scope()
-      const now = this.#kernel.parts.host.now()
+      const scope = this.#kernel.attempt()
+      const now = this.#kernel.host.now()
       const { timeoutAt, past } = readTimeout(timeout, now)
       const tags = readTags(options.tags)
       const own = userKey(options, 'tokens', now)
@@ -86,9 +86,7 @@ export class EngineWait implements WaitNamespace {
         read: tokenSettlement<Output>,
         tokenId: (scope) => {
           const id = tokenId(token)
-          const key = hasKey(options)
-            ? userKey(options, 'bindings', this.#kernel.parts.host.now())
-            : undefined
+          const key = hasKey(options) ? userKey(options, 'bindings', this.#kernel.host.now()) : undefined
           return key === undefined ? id : this.#bind(scope, id, key)
         },
       },
@@ -100,33 +98,33 @@ export class EngineWait implements WaitNamespace {
     output?: unknown,
     options: TransactionOptions = {},
   ): Promise<CompletedToken> {
-    const { host, journal, ticker } = this.#kernel.parts
+    const { host, publisher, ticker } = this.#kernel
     return this.#kernel.call(() => {
       const id = tokenId(token)
       requireOptions(options, 'the options of wait.completeToken', COMPLETE_NAMES)
       requireJoining(host.storage, options, `complete token "${id}"`)
       const outputJson = toJson(output, 'the output of token', id)
       const { transaction } = options
-      const scope = this.#kernel.scope()
+      const scope = this.#kernel.attempt()
       const request = { id, outputJson, fence: fenceOf(scope), transaction, by: host.owner, now: host.now() }
       const asked = host.storage.tokens.settle(request)
       // It may be stored all the same: who waits for it is told by the tick that comes.
-      if (isPromise(asked)) asked.catch(() => ticker.catchUp('a completion that failed'))
+      if (isPromise(asked)) asked.catch(() => ticker.answerLost('a completion that failed'))
       const settled = this.#kernel.written(scope, asked)
       return chain(settled, (answer) => {
         if (answer === undefined || answer.record.kind !== 'MANUAL') throw tokenNotFound(id)
         const { record, won } = answer
         // It has not happened yet, and may never: who waits for it is told by the storage when it has.
         if (transaction !== undefined) return { success: won, status: record.status }
-        if (answer.settledNow) journal.token(record)
-        ticker.settled(record.timeoutAt)
+        if (answer.settledNow) publisher.token(record)
+        ticker.notDue(record.timeoutAt)
         return { success: won, status: record.status }
       })
     })
   }
 
   retrieveToken<Output = unknown>(token: TokenReference): Promise<RetrievedToken<Output>> {
-    const { credentials } = this.#kernel.parts
+    const { credentials } = this.#kernel
     return this.#kernel.call(() => {
       const id = tokenId(token)
       return chain(this.#read(id), (record) => {
@@ -160,7 +158,7 @@ export class EngineWait implements WaitNamespace {
     return this.#wait(call, {
       read: () => ({ result: undefined, output: undefined }),
       tokenId: (scope) => {
-        const now = this.#kernel.parts.host.now()
+        const now = this.#kernel.host.now()
         const { timeoutAt, past } = sleepDeadline(time(), now)
         const { signal: _, ...plain } = call.options
         const key = userKey(call.options, 'sleeps', now) ?? implicitKey(scope, kind, plain)
@@ -179,24 +177,24 @@ export class EngineWait implements WaitNamespace {
       tokenId: findToken,
     }: {
       readonly read: Waiter<Result, Output>['read']
-      readonly tokenId: (scope: RunScope) => Awaitable<string>
+      readonly tokenId: (scope: Attempt) => Awaitable<string>
     },
   ): Unwrappable<Result, Output> {
-    let scope: RunScope
+    let scope: Attempt
     try {
-      scope = this.#kernel.requireScope(what)
+      scope = this.#kernel.requireAttempt(what)
       requireOptions(options, `the options of ${what}`, names)
       requireSignal(options.signal, 'signal')
     } catch (error) {
       return rejectedWait(error)
     }
     const waiter = new Waiter<Result, Output>(scope, read)
-    return this.#kernel.parts.waitpoints.wait(waiter, () => findToken(scope), options.signal)
+    return this.#kernel.waitpoints.wait(waiter, () => findToken(scope), options.signal)
   }
 
   /** The first call with a key binds it to its token; a later one waits for that token, whatever it was given. */
-  #bind(scope: RunScope, id: string, key: KeyRecord): Awaitable<string> {
-    const { host } = this.#kernel.parts
+  #bind(scope: Attempt, id: string, key: KeyRecord): Awaitable<string> {
+    const { host } = this.#kernel
     const now = host.now()
     return chain(this.#read(id), (token) => {
       if (token === undefined) throw tokenNotFound(id)
@@ -220,16 +218,16 @@ export class EngineWait implements WaitNamespace {
 
   /** A token as it is; one that is past its deadline is timed out by being read. */
   #read(id: string): Awaitable<TokenRecord | undefined> {
-    const { host, journal } = this.#kernel.parts
+    const { host, publisher } = this.#kernel
     return chain(host.storage.tokens.get(id, host.now()), (read) => {
-      if (read?.settledNow === true) journal.token(read.record)
+      if (read?.settledNow === true) publisher.token(read.record)
       return read?.record
     })
   }
 
   /** With a deadline that is past only a token that was there before will do: `past` says so otherwise. */
   #insert(token: NewToken, past: RangeError | undefined): Awaitable<Inserted<TokenRecord>> {
-    const { host, journal, ticker } = this.#kernel.parts
+    const { host, publisher, ticker } = this.#kernel
     if (past !== undefined) {
       return chain(this.#holder(token), (record) => {
         if (record === undefined) throw past
@@ -243,9 +241,9 @@ export class EngineWait implements WaitNamespace {
     const request = { record, fence: fenceOf(scope), isTimeoutDefault, now, by: host.owner }
     return chain(this.#kernel.written(scope, host.storage.tokens.insert(request)), (inserted) => {
       if (!inserted.isCached) {
-        ticker.expect(token.timeoutAt, `token ${record.id}`)
-        journal.token(record)
-      } else if (inserted.settledNow === true) journal.token(inserted.record)
+        ticker.dueAt(token.timeoutAt, `token ${record.id}`)
+        publisher.token(record)
+      } else if (inserted.settledNow === true) publisher.token(inserted.record)
       return inserted
     })
   }
@@ -253,10 +251,10 @@ export class EngineWait implements WaitNamespace {
   /** The token that holds the key, if its key has not expired. */
   #holder({ kind, key, now }: NewToken): Awaitable<TokenRecord | undefined> {
     if (key === undefined) return undefined
-    const { host, journal } = this.#kernel.parts
+    const { host, publisher } = this.#kernel
     const listed = host.storage.tokens.list({ kind, key }, { limit: 1 }, now)
     return chain(listed, ({ records: [newest], settled }) => {
-      for (const record of settled) journal.token(record)
+      for (const record of settled) publisher.token(record)
       return now < (newest?.key?.expiresAt ?? Number.POSITIVE_INFINITY) ? newest : undefined
     })
   }
@@ -272,7 +270,7 @@ interface NewToken {
   readonly key: KeyRecord | undefined
   readonly now: number
   /** The attempt that creates it. */
-  readonly scope: RunScope | undefined
+  readonly scope: Attempt | undefined
 }
 
 function hasKey({ idempotencyKey, idempotencyKeyTTL }: IdempotencyOptions): boolean {

@@ -1,11 +1,11 @@
 import type { ChunkRecord, RunRecord } from '../../contract/records.ts'
-import type { Watcher } from '../changes/feed.ts'
+import type { Watcher } from '../changes/watchers.ts'
 import type { Kernel } from '../kernel.ts'
 import { alone, Reading } from './reading.ts'
 import type { Run } from '../../api/run.ts'
-import { isNews, nextChange, readRun } from './run-changes.ts'
+import { isChanged, nextChange, readRun } from './run-changes.ts'
 import { isFinal } from '../../contract/run-states.ts'
-import { viewRun } from './run-view.ts'
+import { viewRun } from '../views/run.ts'
 import { streamsTopic } from '../streams/channel.ts'
 import { StreamReader } from './stream-reader.ts'
 
@@ -29,7 +29,7 @@ export function followStreams(
 ): Reading<FollowedPart> {
   const streams = new FollowedStreams(kernel, runId, from)
   return new Reading({
-    watch: () => kernel.parts.journal.feed.watch(runId, streamsTopic(runId)),
+    watch: () => kernel.watchers.watch(runId, streamsTopic(runId)),
     read: (watcher) => streams.parts(watcher),
     items: alone,
   })
@@ -65,12 +65,12 @@ export class FollowedStreams {
         // Read before the chunks: what a run that has ended left behind is all there is.
         const record = await this.#changedRun(watcher)
         const isOver = isFinal(record.status)
-        if (!isOver && isNews(this.#shown, record)) yield this.#show(record)
+        if (!isOver && isChanged(this.#shown, record)) yield this.#show(record)
         if (isOver) this.#discover(record)
         const hasMore = yield* this.#chunks(isOver)
         if (hasMore) continue
         if (isOver) {
-          if (this.#isPastShown || isNews(this.#shown, record)) yield this.#show(record)
+          if (this.#isPastShown || isChanged(this.#shown, record)) yield this.#show(record)
           return
         }
         await nextChange(this.#kernel, this.#runId, watcher)

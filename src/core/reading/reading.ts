@@ -1,4 +1,4 @@
-import type { Watcher } from '../changes/feed.ts'
+import type { Watcher } from '../changes/watchers.ts'
 import { StreamLaggedError } from '../../api/errors.ts'
 
 export interface ReadingOptions<T, Page> {

@@ -1,13 +1,14 @@
 import type { RunRecord } from '../../contract/records.ts'
-import type { Watcher } from '../changes/feed.ts'
+import type { Watcher } from '../changes/watchers.ts'
 import type { Kernel } from '../kernel.ts'
-import { awaited, runNotFound } from './run-results.ts'
-import { currentScope } from '../attempt/attempt.ts'
+import { runNotFound } from '../host/not-found.ts'
+import { awaited } from './run-results.ts'
+import { currentAttempt } from '../attempt/attempt.ts'
 
 /** Waits for the next change. Nobody inside a run moves a test clock by waiting. */
 export async function nextChange(kernel: Kernel, runId: string, watcher: Watcher): Promise<void> {
   const release =
-    currentScope() === undefined ? kernel.parts.host.clock.hold?.(awaited(runId, watcher)) : undefined
+    currentAttempt() === undefined ? kernel.host.clock.hold?.(awaited(runId, watcher)) : undefined
   try {
     await watcher.changed()
   } finally {
@@ -17,13 +18,13 @@ export async function nextChange(kernel: Kernel, runId: string, watcher: Watcher
 
 /** The run as it is. */
 export async function readRun(kernel: Kernel, runId: string): Promise<RunRecord> {
-  const record = await kernel.call(() => kernel.parts.host.storage.runs.get(runId))
+  const record = await kernel.call(() => kernel.host.storage.runs.get(runId))
   if (record === undefined) throw runNotFound(runId)
   return record
 }
 
 /** Whether a subscriber who has seen one record has something new in the other. */
-export function isNews(shown: RunRecord | undefined, record: RunRecord): boolean {
+export function isChanged(shown: RunRecord | undefined, record: RunRecord): boolean {
   if (shown === undefined) return true
   return (
     shown.updatedAt !== record.updatedAt ||

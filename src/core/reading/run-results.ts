@@ -2,24 +2,25 @@ import type { Hold } from '../../contract/clock.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
-import type { Watcher } from '../changes/feed.ts'
+import type { Watcher } from '../changes/watchers.ts'
 import { RunFailedError, WaitpointError } from '../../api/errors.ts'
 import type { Kernel } from '../kernel.ts'
 import type { RunOutcome } from '../../api/run.ts'
-import { currentScope } from '../attempt/attempt.ts'
+import { currentAttempt } from '../attempt/attempt.ts'
+import { runNotFound } from '../host/not-found.ts'
 import { isFinal } from '../../contract/run-states.ts'
-import { runFailure } from './run-view.ts'
+import { runFailure } from '../views/run.ts'
 import { fromJson } from '../host/serialize.ts'
 
 /** The record of a run once it has ended. Rejects when the engine closes first, or the run that asks is canceled. */
 export async function finalRecord(kernel: Kernel, runId: string): Promise<RunRecord> {
-  const { host, journal } = kernel.parts
-  const watcher = journal.feed.watchEnd(runId)
+  const { host, watchers } = kernel
+  const watcher = watchers.watchEnd(runId)
   const told = (): RunRecord | undefined => watcher.ended
-  const scope = currentScope()
-  const release = scope === undefined ? host.clock.hold?.(awaited(runId, watcher)) : undefined
+  const attempt = currentAttempt()
+  const release = attempt === undefined ? host.clock.hold?.(awaited(runId, watcher)) : undefined
   // Only an error is ever the reason why an attempt is aborted.
-  const removeAbort = onAbort(scope?.signal, (reason) => watcher.fail(reason as Error))
+  const removeAbort = onAbort(attempt?.signal, (reason) => watcher.fail(reason as Error))
   try {
     // Asked before the engine began to close, it is answered while that takes its time.
     let read = kernel.ask(() => host.storage.runs.get(runId))
@@ -65,9 +66,4 @@ export function lostOutcome<Output>({ id, taskId }: RunRecord, error: unknown): 
   if (!(error instanceof WaitpointError) || !LOST.includes(error.code)) throw error
   const failure = new RunFailedError(error.code, error.message, { runId: id, cause: error })
   return { ok: false, id, taskIdentifier: taskId, error: failure }
-}
-
-/** The error for a run that does not exist. */
-export function runNotFound(id: string): WaitpointError {
-  return new WaitpointError('ERR_RUN_NOT_FOUND', `Cannot find run "${id}": there is none with this id`)
 }

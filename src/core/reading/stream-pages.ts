@@ -1,5 +1,5 @@
 import { onAbort } from '../../primitives/abort.ts'
-import type { Watcher } from '../changes/feed.ts'
+import type { Watcher } from '../changes/watchers.ts'
 import type { Kernel } from '../kernel.ts'
 import { alone, Reading } from './reading.ts'
 import { nextChange, readRun } from './run-changes.ts'
@@ -26,7 +26,7 @@ export function readPages(
 ): Reading<ChunkPage> {
   const reader = new StreamReader(kernel, { runId: id, key }, from)
   return new Reading({
-    watch: () => kernel.parts.journal.feed.watch(id, streamTopic(id, key)),
+    watch: () => kernel.watchers.watch(id, streamTopic(id, key)),
     read: (watcher) => pagesOf(kernel, { id, reader }, watcher),
     items: alone,
   })

@@ -47,7 +47,7 @@ export class StreamReader {
    */
   async take(isOver: boolean): Promise<ChunkPage | undefined> {
     const request = { runId: this.#runId, key: this.key, from: this.#position, limit: this.#limit }
-    const read = await this.#kernel.call(() => this.#kernel.parts.streams.read(request, { isOver }))
+    const read = await this.#kernel.call(() => this.#kernel.streams.read(request, { isOver }))
     if (read === undefined) return undefined
     this.#limit = nextLimit(read.chunks, this.#limit)
     const missed = read.first - this.#position

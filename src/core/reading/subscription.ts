@@ -1,12 +1,12 @@
 import type { RunRecord } from '../../contract/records.ts'
-import type { Watcher } from '../changes/feed.ts'
+import type { Watcher } from '../changes/watchers.ts'
 import { type FollowedPart, FollowedStreams } from './followed-streams.ts'
 import type { Kernel } from '../kernel.ts'
 import type { Run, RunSubscription } from '../../api/run.ts'
 import { alone, Reading } from './reading.ts'
-import { isNews, nextChange, readRun } from './run-changes.ts'
+import { isChanged, nextChange, readRun } from './run-changes.ts'
 import { isFinal } from '../../contract/run-states.ts'
-import { viewRun } from './run-view.ts'
+import { viewRun } from '../views/run.ts'
 import { streamsTopic } from '../streams/channel.ts'
 
 /** Follows a run (specification 4.2 and 6). */
@@ -22,7 +22,7 @@ export function subscribeToRun(kernel: Kernel, runId: string): RunSubscription<n
 
 function followRun(kernel: Kernel, runId: string): Reading<Run> {
   return new Reading({
-    watch: () => kernel.parts.journal.feed.watch(runId),
+    watch: () => kernel.watchers.watch(runId),
     read: (watcher) => runUpdates(kernel, runId, watcher),
     items: alone,
   })
@@ -31,7 +31,7 @@ function followRun(kernel: Kernel, runId: string): Reading<Run> {
 function followParts(kernel: Kernel, runId: string): Reading<Part> {
   const streams = new FollowedStreams(kernel, runId)
   return new Reading({
-    watch: () => kernel.parts.journal.feed.watch(runId, streamsTopic(runId)),
+    watch: () => kernel.watchers.watch(runId, streamsTopic(runId)),
     read: (watcher) => streams.parts(watcher),
     items: partsOf,
   })
@@ -42,7 +42,7 @@ async function* runUpdates(kernel: Kernel, runId: string, watcher: Watcher): Asy
   try {
     for (;;) {
       const record = await readRun(kernel, runId)
-      if (isNews(shown, record)) yield viewRun(record)
+      if (isChanged(shown, record)) yield viewRun(record)
       shown = record
       if (isFinal(record.status)) return
       await nextChange(kernel, runId, watcher)

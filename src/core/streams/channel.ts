@@ -9,22 +9,26 @@ import { RingBuffer } from '../../primitives/ring-buffer.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { Host } from '../host/host.ts'
 import { persist } from '../host/persist.ts'
-import type { RunJournal } from '../changes/run-journal.ts'
-import type { RunScope } from '../attempt/attempt.ts'
+import type { Attempt } from '../attempt/attempt.ts'
 import { notSerializable } from '../host/serialize.ts'
 
 /** From here on a source is held back until storage has caught up. */
 const MOST_PENDING = 1_024
 
-export interface ChannelOptions {
+/** The parts of an engine that its streams use. */
+export interface ChannelKernel {
   readonly host: Host
-  readonly journal: RunJournal
-  readonly scope: RunScope
+  readonly watchers: { wake(topic: string): void }
+  readonly events: { error(error: unknown, runId?: string): void }
+  readonly reconciler: { stale(attempt: Attempt): void }
+}
+
+export interface ChannelOptions {
+  readonly attempt: Attempt
   readonly key: string
   readonly history: StreamHistory
   /** The stream as it was opened: its last segment is this attempt's. */
   readonly stream: StreamRecord
-  readonly stale: () => void
 }
 
 /**
@@ -34,6 +38,7 @@ export interface ChannelOptions {
  */
 export class StreamChannel {
   readonly key: string
+  readonly #kernel: ChannelKernel
   readonly #options: ChannelOptions
   readonly #topics: readonly [string, string]
   readonly #earlier: readonly SegmentRecord[]
@@ -57,14 +62,15 @@ export class StreamChannel {
   /** Made when somebody waits for the flush. */
   #flushed: Deferred<void> | undefined
 
-  constructor(options: ChannelOptions) {
-    const { key, scope, stream } = options
+  constructor(kernel: ChannelKernel, options: ChannelOptions) {
+    this.#kernel = kernel
+    const { key, attempt, stream } = options
     this.#options = options
     this.key = key
-    this.#topics = [streamTopic(scope.id, key), streamsTopic(scope.id)]
+    this.#topics = [streamTopic(attempt.id, key), streamsTopic(attempt.id)]
     const { segments, next } = stream
     this.#earlier = segments.slice(0, -1)
-    this.#segment = segments.at(-1) ?? { attempt: scope.record.attempt, first: next }
+    this.#segment = segments.at(-1) ?? { attempt: attempt.record.attempt, first: next }
     this.#next = next
     this.#tail = next
   }
@@ -137,11 +143,11 @@ export class StreamChannel {
   }
 
   #record(): StreamRecord {
-    const { scope, key, stream } = this.#options
+    const { attempt, key, stream } = this.#options
     const end = this.#storedEnd
     const segment = end === undefined ? this.#segment : { ...this.#segment, end }
     return {
-      runId: scope.id,
+      runId: attempt.id,
       key,
       first: stream.first,
       next: this.#next,
@@ -176,33 +182,34 @@ export class StreamChannel {
   }
 
   #store(): void | Promise<void> {
-    if (this.#options.host.isClosed) {
+    const { host } = this.#kernel
+    if (host.isClosed) {
       this.#isLost = true
       return
     }
-    const { host, journal, scope, key, history } = this.#options
+    const { attempt, key, history } = this.#options
     const chunks = this.#pending
     const end = this.#isEndPending ? this.#end : undefined
     this.#pending = []
     this.#isEndPending = false
     const append = {
-      runId: scope.id,
+      runId: attempt.id,
       key,
-      epoch: scope.record.epoch,
+      epoch: attempt.record.epoch,
       first: this.#next,
       chunks,
       end,
       history,
       by: host.owner,
     }
-    const stored = persist({ host, events: journal.events }, scope, () => host.storage.chunks.append(append))
+    const stored = persist(this.#kernel, attempt, () => host.storage.chunks.append(append))
     return chain(stored, (answer) => this.#stored(chunks, end, answer))
   }
 
   #stored(chunks: readonly ChunkRecord[], end: SegmentEnd | undefined, answer: 'appended' | 'stale'): void {
     if (answer === 'stale') {
       this.#isLost = true
-      this.#options.stale()
+      this.#kernel.reconciler.stale(this.#options.attempt)
       return
     }
     if (this.#ring !== undefined) this.#keep(this.#ring, chunks)
@@ -219,8 +226,8 @@ export class StreamChannel {
 
   /** One wake-up for all readers, however many chunks came. */
   wake(): void {
-    const { feed } = this.#options.journal
-    for (const topic of this.#topics) feed.notify(topic)
+    const { watchers } = this.#kernel
+    for (const topic of this.#topics) watchers.wake(topic)
   }
 }
 

@@ -4,26 +4,24 @@ import type { Awaitable, ChunkRead, ChunksRead, StreamHistory } from '../../cont
 import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { requireSignal } from '../../primitives/require.ts'
-import type { Watcher } from '../changes/feed.ts'
+import type { Watcher, Watchers } from '../changes/watchers.ts'
 import { StreamInterruptedError } from '../../api/errors.ts'
-import type { Host } from '../host/host.ts'
-import type { RunJournal } from '../changes/run-journal.ts'
-import { assertOpen, type RunScope } from '../attempt/attempt.ts'
-import { StreamChannel, streamTopic } from './channel.ts'
+import type { Attempt, AttemptStreams } from '../attempt/attempt.ts'
+import { assertOpen, staleAttempt } from '../attempt/attempt.ts'
+import { type ChannelKernel, StreamChannel, streamTopic } from './channel.ts'
 import { StreamPipe } from './pipe.ts'
 import { checkKey } from '../../api/stream.ts'
 import type { SourceReader } from './source.ts'
 import { readSource } from './source.ts'
 import type { StreamSource } from '../../api/stream.ts'
-import { staleAttempt } from '../waits/waitpoints.ts'
-/** How long a run that has returned waits for its streams (specification 3.2 and 8). */
+
+/** How long a run that has returned waits for its streams; see docs/streams.md. */
 const DRAIN_MS = 60_000
 
-export interface RunStreamsOptions {
-  readonly host: Host
-  readonly journal: RunJournal
-  readonly history: StreamHistory
-  readonly stale: (scope: RunScope) => void
+/** The parts of an engine that the streams of its attempts use. */
+export interface StreamKernel extends ChannelKernel {
+  readonly watchers: Watchers
+  readonly publisher: { wake(runId: string): void }
 }
 
 /** What the task gets of a pipe. */
@@ -32,14 +30,22 @@ export interface Piped {
   readonly pipe: StreamPipe
 }
 
-/** The streams of the attempts that execute here. */
-export class RunStreams implements AttemptStreams {
-  readonly #options: RunStreamsOptions
-  readonly #streams = new Map<string, AttemptStream>()
-  readonly #keys = new Map<RunScope, Map<string, Awaitable<AttemptStream>>>()
+/** A source that is read into a stream, until the signal stops it. */
+interface PipedSource {
+  readonly source: SourceReader
+  readonly signal: AbortSignal | undefined
+}
 
-  constructor(options: RunStreamsOptions) {
-    this.#options = options
+/** The streams of the attempts that execute here. */
+export class RunStreams {
+  readonly kernel: StreamKernel
+  readonly history: StreamHistory
+  /** By topic; a run that executes anew has streams of the latest attempt. */
+  readonly #streams = new Map<string, AttemptStream>()
+
+  constructor(kernel: StreamKernel, history: StreamHistory) {
+    this.kernel = kernel
+    this.history = history
   }
 
   /**
@@ -48,7 +54,7 @@ export class RunStreams implements AttemptStreams {
    * @throws TypeError for what is no source, and TypeError or RangeError for what is no key.
    */
   pipe(
-    scope: RunScope,
+    attempt: Attempt,
     key: string,
     { source, signal }: { readonly source: StreamSource<unknown>; readonly signal?: AbortSignal | undefined },
   ): Awaitable<Piped> {
@@ -56,8 +62,8 @@ export class RunStreams implements AttemptStreams {
     requireSignal(signal, 'signal')
     const reader = readSource(source)
     try {
-      const piped = chain(this.#open(scope, key), (stream) =>
-        this.#start(scope, stream, { source: reader, signal }),
+      const piped = chain(this.#open(attempt, key), (stream) =>
+        this.#start(attempt, stream, { source: reader, signal }),
       )
       if (isPromise(piped)) piped.catch(() => reader.stop())
       return piped
@@ -67,60 +73,51 @@ export class RunStreams implements AttemptStreams {
     }
   }
 
-  #start(
-    scope: RunScope,
-    stream: AttemptStream,
-    { source, signal }: { readonly source: SourceReader; readonly signal: AbortSignal | undefined },
-  ): Piped {
-    assertOpen(scope)
+  #start(attempt: Attempt, stream: AttemptStream, { source, signal }: PipedSource): Piped {
+    assertOpen(attempt)
     const { channel } = stream
-    const { journal } = this.#options
+    const { watchers, events, host } = this.kernel
     const { key } = channel
-    const watch = (): Watcher => journal.feed.watch(streamTopic(scope.id, key))
+    const watch = (): Watcher => watchers.watch(streamTopic(attempt.id, key))
     const read = (from: number, limit: number): Awaitable<ChunksRead | undefined> =>
-      this.read({ runId: scope.id, key, from, limit }, { isOver: false })
-    const { clock } = this.#options.host
-    const reading: Hold = { kind: 'reading', id: scope.id }
+      this.read({ runId: attempt.id, key, from, limit }, { isOver: false })
+    const { clock } = host
+    const reading: Hold = { kind: 'reading', id: attempt.id }
     const hold = (): ReleaseHold | undefined => clock.hold?.(reading)
-    const turn = (): Promise<void> => this.#turn(scope)
+    const turn = (): Promise<void> => this.#turn(attempt)
     const pipe = new StreamPipe({ channel, source, signal, watch, read, hold, turn })
     stream.add(pipe)
     // A failure is the readers' and the event's, never the run's.
     pipe.ended
       .then(() => {
-        if (pipe.failure !== undefined) journal.events.error(pipe.failure.error, scope.id)
+        if (pipe.failure !== undefined) events.error(pipe.failure.error, attempt.id)
         return stream.pipeEnded(pipe)
       })
-      .catch((error: unknown) => journal.events.error(error, scope.id))
+      .catch((error: unknown) => events.error(error, attempt.id))
     // The chunks are of the type of the source.
     return { pipe, chunks: { [Symbol.asyncIterator]: () => pipe.chunks() as AsyncGenerator<never> } }
   }
 
-  /** Lets everybody else have a turn of the event loop. */
-  #turn({ id }: RunScope): Promise<void> {
-    const { clock } = this.#options.host
+  /** Lets the rest of the process have a turn of the event loop. */
+  #turn({ id }: Attempt): Promise<void> {
+    const { clock } = this.kernel.host
     const turn = createDeferred<void>()
     clock.setTimer(clock.now(), turn.resolve, { label: `a turn of the streams of ${id}`, background: true })
     return turn.promise
   }
 
-  /** The keys that this attempt writes, or has begun to. */
-  keysOf(scope: RunScope): readonly string[] {
-    return [...(this.#keys.get(scope)?.keys() ?? [])]
-  }
-
   /** Lists a key on the run before there is a chunk. */
-  announce(scope: RunScope, key: string): Awaitable<void> {
+  announce(attempt: Attempt, key: string): Awaitable<void> {
     checkKey(key)
-    return chain(this.#open(scope, key), () => undefined)
+    return chain(this.#open(attempt, key), () => undefined)
   }
 
   /** Adds one chunk; the stream ends with the attempt. */
-  append(scope: RunScope, key: string, chunk: unknown): Awaitable<void> {
+  append(attempt: Attempt, key: string, chunk: unknown): Awaitable<void> {
     checkKey(key)
-    return chain(this.#open(scope, key), ({ channel }) => {
-      assertOpen(scope)
-      return chain(channel.append(chunk), () => channel.flushed().then(() => assertStored(scope, channel)))
+    return chain(this.#open(attempt, key), ({ channel }) => {
+      assertOpen(attempt)
+      return chain(channel.append(chunk), () => channel.flushed().then(() => assertStored(attempt, channel)))
     })
   }
 
@@ -131,106 +128,129 @@ export class RunStreams implements AttemptStreams {
   read(request: ChunkRead, { isOver }: { readonly isOver: boolean }): Awaitable<ChunksRead | undefined> {
     const channel = this.#streams.get(streamTopic(request.runId, request.key))?.channel
     const kept = isOver ? undefined : channel?.read(request.from, request.limit)
-    return kept ?? this.#options.host.storage.chunks.read(request)
+    return kept ?? this.kernel.host.storage.chunks.read(request)
   }
 
-  hasOpen(scope: RunScope): boolean {
-    return this.#keys.has(scope)
+  #open(attempt: Attempt, key: string): Awaitable<AttemptStream> {
+    assertOpen(attempt)
+    const streams = attempt.streams instanceof OpenStreams ? attempt.streams : new OpenStreams(this, attempt)
+    attempt.streams = streams
+    return streams.open(key)
   }
 
-  async drain(scope: RunScope): Promise<void> {
-    const { clock } = this.#options.host
+  /** Readers here find what the attempt has just written. */
+  add(runId: string, stream: AttemptStream): void {
+    this.#streams.set(streamTopic(runId, stream.channel.key), stream)
+  }
+
+  /** From now on storage is read. */
+  remove(runId: string, stream: AttemptStream): void {
+    const topic = streamTopic(runId, stream.channel.key)
+    if (this.#streams.get(topic) === stream) this.#streams.delete(topic)
+  }
+}
+
+/** The streams of one attempt, from the first key on until they are closed. */
+class OpenStreams implements AttemptStreams {
+  readonly #all: RunStreams
+  readonly #attempt: Attempt
+  /** By key; a promise while storage is asked. */
+  readonly #streams = new Map<string, Awaitable<AttemptStream>>()
+
+  constructor(all: RunStreams, attempt: Attempt) {
+    this.#all = all
+    this.#attempt = attempt
+  }
+
+  get keys(): readonly string[] {
+    return [...this.#streams.keys()]
+  }
+
+  open(key: string): Awaitable<AttemptStream> {
+    const known = this.#streams.get(key)
+    if (known !== undefined) return known
+    const { id: runId, record } = this.#attempt
+    const { epoch, attempt } = record
+    const { host } = this.#all.kernel
+    const opening = host.storage.chunks.open({ runId, key, epoch, attempt, by: host.owner, now: host.now() })
+    const opened = chain(opening, (stream) => this.#opened(key, stream))
+    this.#streams.set(key, opened)
+    const settled = (stream: AttemptStream): unknown => this.#streams.set(key, stream)
+    // What could not be opened may be tried again.
+    if (isPromise(opened)) opened.then(settled, () => this.#streams.delete(key))
+    return opened
+  }
+
+  #opened(key: string, stream: StreamRecord | undefined): AttemptStream {
+    const { kernel, history } = this.#all
+    const attempt = this.#attempt
+    if (stream === undefined) {
+      kernel.reconciler.stale(attempt)
+      throw staleAttempt(attempt.id)
+    }
+    const opened = new AttemptStream(new StreamChannel(kernel, { attempt, key, history, stream }))
+    this.#all.add(attempt.id, opened)
+    // Subscribers learn that there is a new key.
+    kernel.publisher.wake(attempt.id)
+    return opened
+  }
+
+  async drain(): Promise<void> {
+    const { clock } = this.#all.kernel.host
     const drained = createDeferred<void>()
-    this.#allEnded(scope).then(drained.resolve, drained.reject)
-    const about = { label: `drain of the streams of ${scope.id}` }
+    this.#allEnded().then(drained.resolve, drained.reject)
+    const about = { label: `drain of the streams of ${this.#attempt.id}` }
     const cancel = clock.setTimer(clock.now() + DRAIN_MS, drained.resolve, about)
     await drained.promise.finally(cancel)
-    await this.#close(scope, 'done')
+    await this.#close('done')
   }
 
-  stop(scope: RunScope): Awaitable<void> {
-    if (this.#keys.has(scope)) return this.#close(scope, 'interrupted')
+  stop(): Promise<void> {
+    return this.#close('interrupted')
   }
 
   /** Also those that are registered meanwhile. */
-  async #allEnded(scope: RunScope): Promise<void> {
+  async #allEnded(): Promise<void> {
     for (;;) {
-      const pipes = (await this.#of(scope)).flatMap((stream) => stream.pipes)
+      const pipes = (await this.#settled()).flatMap((stream) => stream.pipes)
       if (pipes.length === 0) return
       for (const pipe of pipes) pipe.release()
       await Promise.all(pipes.map((pipe) => pipe.ended))
     }
   }
 
-  async #close(scope: RunScope, reason: 'done' | 'interrupted'): Promise<void> {
-    const streams = await this.#of(scope)
-    this.#keys.delete(scope)
-    await Promise.all(streams.map((stream) => stream.close(reason, stopError(scope, stream))))
-    for (const { channel } of streams) {
-      const topic = streamTopic(scope.id, channel.key)
-      if (this.#streams.get(topic)?.channel === channel) this.#streams.delete(topic)
-      channel.wake()
+  async #close(reason: 'done' | 'interrupted'): Promise<void> {
+    const attempt = this.#attempt
+    const streams = await this.#settled()
+    // A key that is opened from now on begins anew.
+    if (attempt.streams === this) attempt.streams = undefined
+    await Promise.all(streams.map((stream) => stream.close(reason, stopError(attempt, stream))))
+    for (const stream of streams) {
+      this.#all.remove(attempt.id, stream)
+      stream.channel.wake()
     }
   }
 
-  async #of(scope: RunScope): Promise<readonly AttemptStream[]> {
-    const settled = await Promise.allSettled([...(this.#keys.get(scope)?.values() ?? [])])
+  async #settled(): Promise<readonly AttemptStream[]> {
+    const settled = await Promise.allSettled([...this.#streams.values()])
     return settled.flatMap((opened) => (opened.status === 'fulfilled' ? [opened.value] : []))
-  }
-
-  #open(scope: RunScope, key: string): Awaitable<AttemptStream> {
-    assertOpen(scope)
-    const keys = this.#keys.get(scope) ?? new Map<string, Awaitable<AttemptStream>>()
-    this.#keys.set(scope, keys)
-    const known = keys.get(key)
-    if (known !== undefined) return known
-    const { host } = this.#options
-    const opening = host.storage.chunks.open({
-      runId: scope.id,
-      key,
-      epoch: scope.record.epoch,
-      attempt: scope.record.attempt,
-      by: host.owner,
-      now: host.now(),
-    })
-    const opened = chain(opening, (stream) => this.#opened(scope, key, stream))
-    keys.set(key, opened)
-    const settled = (stream: AttemptStream): unknown => keys.set(key, stream)
-    // What could not be opened may be tried again.
-    if (isPromise(opened)) opened.then(settled, () => keys.delete(key))
-    return opened
-  }
-
-  #opened(scope: RunScope, key: string, record: StreamRecord | undefined): AttemptStream {
-    const { host, journal, history, stale } = this.#options
-    if (record === undefined) {
-      stale(scope)
-      throw staleAttempt(scope.id)
-    }
-    const lost = (): void => stale(scope)
-    const channel = new StreamChannel({ host, journal, scope, key, history, stream: record, stale: lost })
-    const stream = new AttemptStream(channel)
-    this.#streams.set(streamTopic(scope.id, key), stream)
-    // Subscribers learn that there is a new key.
-    journal.touched(scope.id)
-    return stream
   }
 }
 
 /** Why the task cannot read on in a stream whose source is stopped. */
-function stopError(scope: RunScope, { channel }: AttemptStream): unknown {
+function stopError(attempt: Attempt, { channel }: AttemptStream): unknown {
   try {
-    assertOpen(scope)
+    assertOpen(attempt)
   } catch (error) {
     return error
   }
   return new StreamInterruptedError(channel.key, channel.next)
 }
 
-function assertStored(scope: RunScope, channel: StreamChannel): void {
+function assertStored(attempt: Attempt, channel: StreamChannel): void {
   if (!channel.isLost) return
-  assertOpen(scope)
-  throw staleAttempt(scope.id)
+  assertOpen(attempt)
+  throw staleAttempt(attempt.id)
 }
 
 /** A stream of one attempt: its channel, and the sources that are read into it. */
@@ -278,14 +298,4 @@ const BADNESS = { done: 0, interrupted: 1, failed: 2 }
 /** A stream is no better than the worst of what was written to it. */
 function worse(one: SegmentEnd, other: SegmentEnd): SegmentEnd {
   return BADNESS[other.reason] > BADNESS[one.reason] ? other : one
-}
-
-/** The streams of an attempt, as far as its end is concerned. */
-export interface AttemptStreams {
-  /** Whether a source is still being read. */
-  hasOpen(scope: RunScope): boolean
-  /** Resolves when every source has ended, or was stopped after 60 s (specification 3.2). */
-  drain(scope: RunScope): Promise<void>
-  /** Stops every source at once. */
-  stop(scope: RunScope): Awaitable<void>
 }

@@ -1,12 +1,12 @@
 import type { KeyRecord } from '../../contract/records.ts'
-import type { RunScope } from '../attempt/attempt.ts'
+import type { Attempt } from '../attempt/attempt.ts'
 import { nextPlace } from '../attempt/places.ts'
 
 /**
  * The implicit key of a wait in a run: run, policy attempt, kind, place in call order, hash of the options. The same
  * after an interruption, another one with the next policy attempt; with changed options another one too.
  */
-export function implicitKey(scope: RunScope, kind: string, options: unknown): KeyRecord {
+export function implicitKey(scope: Attempt, kind: string, options: unknown): KeyRecord {
   const { policyAttempt } = scope.record
   const ordinal = nextPlace(scope, kind)
   // What users name keys by has scopes with other names: see `isUserKey`.

@@ -2,12 +2,8 @@ import type { TokenRecord } from '../../contract/records.ts'
 import type { Awaitable } from '../../contract/storage.ts'
 import type { Deferred } from '../../primitives/deferred.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
-import type { RunScope, ScopedWait } from '../attempt/attempt.ts'
+import type { Attempt, AttemptWait, Settlement } from '../attempt/attempt.ts'
 import type { Unwrappable } from '../../api/token.ts'
-
-/** What a wait came to: its result, and what unwrapping it gives. */
-export type Settlement<Result, Output> =
-  { readonly result: Result; readonly output: Output } | { readonly result: Result; readonly error: Error }
 
 /** Turns the settled token into the result of one kind of wait. */
 export type ReadSettlement<Result, Output> = (token: TokenRecord) => Awaitable<Settlement<Result, Output>>
@@ -16,8 +12,8 @@ export type ReadSettlement<Result, Output> = (token: TokenRecord) => Awaitable<S
  * The in-memory side of one wait. Both promises it gives out are its own deferreds', so that the task goes on in the
  * first microtask after they are settled, whichever of the two it awaits.
  */
-export class Waiter<Result = unknown, Output = unknown> implements ScopedWait {
-  readonly scope: RunScope
+export class Waiter<Result = unknown, Output = unknown> implements AttemptWait {
+  readonly attempt: Attempt
   readonly read: ReadSettlement<Result, Output>
   readonly promise: WaiterPromise<Result, Output>
   /** Empty until it is known. */
@@ -33,8 +29,8 @@ export class Waiter<Result = unknown, Output = unknown> implements ScopedWait {
   #unwrapped: Deferred<Output> | undefined
   #end: Settlement<Result, Output> | { readonly reason: unknown } | undefined
 
-  constructor(scope: RunScope, read: ReadSettlement<Result, Output>) {
-    this.scope = scope
+  constructor(attempt: Attempt, read: ReadSettlement<Result, Output>) {
+    this.attempt = attempt
     this.read = read
     this.promise = new WaiterPromise(this, (resolve, reject) => {
       this.#resolve = resolve

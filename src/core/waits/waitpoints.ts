@@ -13,23 +13,20 @@ import {
   withoutItem,
   FewMap,
 } from '../../primitives/few.ts'
-import { WaitpointError } from '../../api/errors.ts'
+import { tokenNotFound } from '../host/not-found.ts'
 import type { Host } from '../host/host.ts'
-import { assertOpen, hasFinished, type RunScope } from '../attempt/attempt.ts'
+import type { Attempt, AttemptWait, Settlement, WaitOutcome } from '../attempt/attempt.ts'
+import { assertOpen, hasFinished } from '../attempt/attempt.ts'
 import { ACTIVE_STATUSES } from '../../contract/run-states.ts'
-import type { Settlement } from './waiter.ts'
 import { Waiter } from './waiter.ts'
 
-/** What happens around waits that is not the waits' business. */
-export interface WaitpointEvents {
-  /** A wait of this run is in the storage; `token` is what it waits for. */
-  readonly registered: (scope: RunScope, token: TokenRecord) => void
-  /** Calls `delivery` as soon as the run may go on. */
-  readonly deliver: (scope: RunScope, delivery: () => void) => void
-  /** Asking storage settled this token, by its deadline. */
-  readonly settled: (token: TokenRecord) => void
-  /** Storage no longer knows this attempt: answers what its wait rejects with. */
-  readonly refused: (scope: RunScope) => Awaitable<Error>
+/** The parts of an engine that waits use. */
+export interface WaitKernel {
+  readonly host: Host
+  readonly ticker: { dueAt(at: number, what: string): void }
+  readonly slots: { parkAfterTurn(attempt: Attempt): void }
+  readonly publisher: { token(record: TokenRecord): void }
+  readonly reconciler: { refused(attempt: Attempt): Awaitable<Error> }
 }
 
 /**
@@ -38,16 +35,14 @@ export interface WaitpointEvents {
  * resolves last.
  */
 export class Waitpoints {
-  readonly #host: Host
-  readonly #events: WaitpointEvents
+  readonly #kernel: WaitKernel
   /** By token. */
   readonly #waiters = new FewMap<Few<Waiter>>()
-  /** What was settled and not delivered yet, by token. */
-  readonly #undelivered = new FewMap<Few<Waiter>>()
+  /** Waiters of settled tokens that are not delivered yet, by token. */
+  readonly #undelivered = new FewMap<Few<AttemptWait>>()
 
-  constructor(host: Host, events: WaitpointEvents) {
-    this.#host = host
-    this.#events = events
+  constructor(kernel: WaitKernel) {
+    this.#kernel = kernel
   }
 
   /** Waits of the runs that execute here and are not settled. */
@@ -64,10 +59,10 @@ export class Waitpoints {
     // Inside, waiters differ only in what they resolve with, and that is between a waiter and its own `read`.
     const untyped = waiter as unknown as Waiter
     try {
-      assertOpen(waiter.scope)
+      assertOpen(waiter.attempt)
       signal?.throwIfAborted()
       // From here on the wait ends with the attempt, also when its token is never answered.
-      waiter.scope.waits = withItem(waiter.scope.waits, untyped)
+      waiter.attempt.waits = withItem(waiter.attempt.waits, untyped)
       this.#follow(
         untyped,
         chain(tokenId(), (id) => this.#await(untyped, id)),
@@ -93,26 +88,26 @@ export class Waitpoints {
   }
 
   /** Whether the run has not gone on yet with what it waits for. Looked for where there is less to look through. */
-  isAwaited(scope: RunScope, tokenId: string): boolean {
+  isAwaited(attempt: Attempt, tokenId: string): boolean {
     const lists = [this.#waiters.get(tokenId), this.#undelivered.get(tokenId)]
     const ofToken = lists.reduce((count, waiters) => count + countOf(waiters), 0)
-    if (countOf(scope.waits) < ofToken) {
-      return findItem(scope.waits, (wait) => wait.tokenId === tokenId) !== undefined
+    if (countOf(attempt.waits) < ofToken) {
+      return findItem(attempt.waits, (wait) => wait.tokenId === tokenId) !== undefined
     }
-    return lists.some((waiters) => findItem(waiters, (waiter) => waiter.scope === scope) !== undefined)
+    return lists.some((waiters) => findItem(waiters, (waiter) => waiter.attempt === attempt) !== undefined)
   }
 
   #await(waiter: Waiter, tokenId: string): void | Promise<void> {
-    const { scope } = waiter
-    if (waiter.isSettled || hasFinished(scope)) return
-    assertOpen(scope)
+    const { attempt } = waiter
+    if (waiter.isSettled || hasFinished(attempt)) return
+    assertOpen(attempt)
     waiter.tokenId = tokenId
     this.#add(waiter)
-    const host = this.#host
+    const { host } = this.#kernel
     const answer = host.storage.tokens.await({
       tokenId,
-      runId: scope.id,
-      epoch: scope.record.epoch,
+      runId: attempt.id,
+      epoch: attempt.record.epoch,
       by: host.owner,
       now: host.now(),
     })
@@ -123,64 +118,66 @@ export class Waitpoints {
     if (awaited.outcome === 'registered') this.#registered(waiter, awaited.token)
     else if (awaited.outcome === 'settled') {
       if (this.#remove(waiter)) this.#settle(waiter, awaited.token)
-      if (awaited.settledNow) this.#events.settled(awaited.token)
-    } else if (awaited.outcome === 'stale' && !ACTIVE_STATUSES.includes(waiter.scope.record.status)) {
+      if (awaited.settledNow) this.#kernel.publisher.token(awaited.token)
+    } else if (awaited.outcome === 'stale' && !ACTIVE_STATUSES.includes(waiter.attempt.record.status)) {
       // The attempt has ended by itself while storage was asked: a loser like those that were registered in time.
       this.#remove(waiter)
     } else if (awaited.outcome === 'stale') {
-      return chain(this.#events.refused(waiter.scope), (reason) => this.#refuse(waiter, reason))
+      return chain(this.#kernel.reconciler.refused(waiter.attempt), (reason) => this.#refuse(waiter, reason))
     } else this.#refuse(waiter, tokenNotFound(waiter.tokenId))
   }
 
   /** A run that has returned since has nobody left to tell. */
   #refuse(waiter: Waiter, reason: Error): void {
     this.#remove(waiter)
-    if (!hasFinished(waiter.scope)) reject(waiter, reason)
+    if (!hasFinished(waiter.attempt)) reject(waiter, reason)
   }
 
   /** The wait is in the storage, also when it was over before that became known. */
   #registered(waiter: Waiter, token: TokenRecord): void {
     waiter.isStored = true
     if (waiter.isOpen) {
-      waiter.scope.seat.registeredWaits += 1
-      this.#events.registered(waiter.scope, token)
-    } else if (waiter.isSettled && !waiter.scope.isEnded) this.#release(waiter)
+      const { ticker, slots } = this.#kernel
+      waiter.attempt.registeredWaits += 1
+      if (token.timeoutAt !== undefined) ticker.dueAt(token.timeoutAt, `token ${token.id}`)
+      slots.parkAfterTurn(waiter.attempt)
+    } else if (waiter.isSettled && !waiter.attempt.isEnded) this.#release(waiter)
   }
 
   #settle(waiter: Waiter, token: TokenRecord): void {
-    const { scope } = waiter
     close(waiter)
-    const deliver = (settlement: Settlement<unknown, unknown>): void => {
-      if (waiter.isSettled || hasFinished(scope)) return
-      this.#events.deliver(scope, () => {
-        this.#consume(waiter)
-        scope.waits = withoutItem(scope.waits, waiter)
-        waiter.resolve(settlement)
-      })
-    }
-    const fail = (error: unknown): void => {
-      if (hasFinished(scope)) return
-      this.#events.deliver(scope, () => {
-        this.#consume(waiter)
-        reject(waiter, error)
-      })
-    }
     try {
       const settlement = waiter.read(token)
-      if (isPromise(settlement)) settlement.then(deliver, fail)
-      else deliver(settlement)
+      if (isPromise(settlement)) {
+        settlement.then(
+          (read) => deliverSettled(waiter, read),
+          (error: unknown) => deliverUnreadable(waiter, error),
+        )
+      } else deliverSettled(waiter, settlement)
     } catch (error) {
-      fail(error)
+      deliverUnreadable(waiter, error)
     }
     if (waiter.isSettled) return
     addTo(this.#undelivered, token.id, waiter)
   }
 
-  /** The run has got it: before it parks, storage is to forget the wait. */
-  #consume(waiter: Waiter): void {
-    const { isStored, isSettled, scope, tokenId } = waiter
-    if (this.#undelivered.size > 0) removeFrom(this.#undelivered, waiter.tokenId, waiter)
-    if (isStored && !isSettled) scope.seat.consume(tokenId)
+  /** The run goes on with the outcome of a wait. Called by its attempt, as soon as it has a slot. */
+  handOver(wait: AttemptWait, outcome: WaitOutcome): void {
+    const { attempt, tokenId } = wait
+    if (outcome.kind === 'dropped') {
+      reject(wait, outcome.reason)
+      this.#release(wait)
+      return
+    }
+    if (this.#undelivered.size > 0) removeFrom(this.#undelivered, tokenId, wait)
+    // Before the run parks, storage is to forget the wait.
+    if (wait.isStored && !wait.isSettled) attempt.noteDelivered(tokenId)
+    if (outcome.kind === 'unreadable') {
+      reject(wait, outcome.error)
+      return
+    }
+    attempt.waits = withoutItem(attempt.waits, wait)
+    wait.resolve(outcome.settlement)
   }
 
   #dropOnAbort(waiter: Waiter, signal: AbortSignal): void {
@@ -197,22 +194,19 @@ export class Waitpoints {
       return
     }
     if (!this.#remove(waiter)) return
-    this.#events.deliver(waiter.scope, () => {
-      reject(waiter, reason)
-      this.#release(waiter)
-    })
+    waiter.attempt.deliver(waiter, { kind: 'dropped', reason })
   }
 
   /**
    * Storage forgets the wait too, unless another waiter of the same run shares it. Not before the run goes on: until
    * then the wait is what wakes it after a crash.
    */
-  #release({ tokenId, scope }: Waiter): void {
-    if (this.isAwaited(scope, tokenId)) return
-    const { storage, owner } = this.#host
+  #release({ tokenId, attempt }: AttemptWait): void {
+    if (this.isAwaited(attempt, tokenId)) return
+    const { storage, owner } = this.#kernel.host
     // A wait that stays behind is dropped with the end of the run.
     const stays = (): void => undefined
-    unawaited(() => storage.tokens.release([{ tokenId, runId: scope.id, owner }]), stays)
+    unawaited(() => storage.tokens.release([{ tokenId, runId: attempt.id, owner }]), stays)
   }
 
   #follow(waiter: Waiter, done: void | Promise<void>): void {
@@ -228,7 +222,7 @@ export class Waitpoints {
     // Settled meanwhile and about to be delivered: how its registration went is of no interest.
     if (isAsked && !wasOpen && !waiter.isSettled) return
     reject(waiter, error)
-    if (isAsked && !waiter.scope.isEnded) this.#release(waiter)
+    if (isAsked && !waiter.attempt.isEnded) this.#release(waiter)
   }
 
   #add(waiter: Waiter): void {
@@ -245,8 +239,8 @@ export class Waitpoints {
   }
 
   /** The run is over: its waits are no longer waited for here. */
-  leave(scope: RunScope): void {
-    for (const wait of itemsOf(scope.waits)) {
+  leave(attempt: Attempt): void {
+    for (const wait of itemsOf(attempt.waits)) {
       if (!(wait instanceof Waiter)) continue
       if (!this.#remove(wait)) removeFrom(this.#undelivered, wait.tokenId, wait)
       wait.stopListening?.()
@@ -256,24 +250,19 @@ export class Waitpoints {
 
 /** The waiter was taken out, and the run no longer has to park for it. */
 function close(waiter: Waiter): void {
-  if (waiter.isRegistered) waiter.scope.seat.registeredWaits -= 1
+  if (waiter.isRegistered) waiter.attempt.registeredWaits -= 1
   waiter.isOpen = false
 }
 
-function reject(waiter: Waiter, error: unknown): void {
-  waiter.scope.waits = withoutItem(waiter.scope.waits, waiter)
-  waiter.reject(error)
+function deliverSettled(waiter: Waiter, settlement: Settlement<unknown, unknown>): void {
+  if (!waiter.isSettled) waiter.attempt.deliver(waiter, { kind: 'settled', settlement })
 }
 
-/** The error for a token that does not exist. */
-export function tokenNotFound(id: string): WaitpointError {
-  return new WaitpointError('ERR_TOKEN_NOT_FOUND', `Cannot find token "${id}": there is none with this id`)
+function deliverUnreadable(waiter: Waiter, error: unknown): void {
+  waiter.attempt.deliver(waiter, { kind: 'unreadable', error })
 }
 
-/** The error for an attempt that lost its run to another one. */
-export function staleAttempt(runId: string): WaitpointError {
-  return new WaitpointError(
-    'ERR_STALE_ATTEMPT',
-    `Cannot go on with run "${runId}": another attempt has taken it over since this one lost its lease`,
-  )
+function reject(wait: AttemptWait, error: unknown): void {
+  wait.attempt.waits = withoutItem(wait.attempt.waits, wait)
+  wait.reject(error)
 }

@@ -1,5 +1,5 @@
 import { jwtVerify } from 'jose'
-import type { KernelParts } from '../../core/kernel.ts'
+import type { Kernel } from '../../core/kernel.ts'
 import { AUDIENCE, ISSUER } from './token.ts'
 import { type Access, allows } from './scope.ts'
 import { areEqualSecrets } from './equal-secrets.ts'
@@ -62,7 +62,7 @@ export class Caller {
  */
 export async function readCaller(
   { headers }: Request,
-  { credentials, host }: Pick<KernelParts, 'credentials' | 'host'>,
+  { credentials, host }: Pick<Kernel, 'credentials' | 'host'>,
 ): Promise<Caller> {
   const presented = /^Bearer +(\S.*)$/i.exec(headers.get('authorization') ?? '')?.[1]
   if (presented === undefined) throw unauthorized('Invalid or Missing API key')

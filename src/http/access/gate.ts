@@ -17,7 +17,7 @@ export class Gate {
   readonly #spent = new SpentTokens()
 
   constructor(kernel: Kernel, { rate, subscriptions }: Limits) {
-    const { host } = kernel.parts
+    const { host } = kernel
     this.#kernel = kernel
     this.#rate = rate === undefined ? undefined : new RequestRate(rate, () => host.now())
     this.subscriptions = new OpenSubscriptions(subscriptions)
@@ -30,7 +30,7 @@ export class Gate {
    */
   async enter(request: Request): Promise<Caller> {
     await this.#kernel.open()
-    const caller = await readCaller(request, this.#kernel.parts)
+    const caller = await readCaller(request, this.#kernel)
     this.#rate?.count(caller.credential)
     return caller
   }
@@ -52,7 +52,7 @@ export class Gate {
    */
   async spending<T>({ credential, onceUntil: expiresAt }: Caller, use: () => Promise<T>): Promise<T> {
     if (expiresAt === undefined) return use()
-    const giveBack = this.#spent.spend(credential, { expiresAt, now: this.#kernel.parts.host.now() })
+    const giveBack = this.#spent.spend(credential, { expiresAt, now: this.#kernel.host.now() })
     try {
       return await use()
     } catch (error) {

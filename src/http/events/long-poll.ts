@@ -1,4 +1,4 @@
-import type { Watcher } from '../../core/changes/feed.ts'
+import type { Watcher } from '../../core/changes/watchers.ts'
 import type { Kernel } from '../../core/kernel.ts'
 import { nextChange } from '../../core/reading/run-changes.ts'
 import { onAbort } from '../../primitives/abort.ts'
@@ -29,10 +29,10 @@ export class LongPoll {
   #isOver = false
 
   constructor(kernel: Kernel, options: LongPollOptions) {
-    const { host, journal } = kernel.parts
+    const { host, watchers } = kernel
     this.#kernel = kernel
     this.#options = options
-    this.#watcher = journal.feed.watch(...options.topics)
+    this.#watcher = watchers.watch(...options.topics)
     const end = (): void => {
       this.#isOver = true
       this.#watcher.wake(OVER)

@@ -23,14 +23,14 @@ export function eventResponse(
   { kernel, gate }: RouteContext,
   { caller, ...texts }: EventResponseOptions,
 ): Response {
-  const { host, journal } = kernel.parts
+  const { host, events } = kernel
   const request = c.req.raw
   if (request.method === 'HEAD') return c.body(null, 200, HEADERS)
   const live = LiveRequest.of(c)
   const ended = gate.subscriptions.open(caller.credential)
   live.outlast()
   const failed = (error: unknown): boolean => {
-    if (refusalOf(error).status === 500) journal.events.error(error)
+    if (refusalOf(error).status === 500) events.error(error)
     return live.cut()
   }
   const label = new URL(request.url).pathname

@@ -76,7 +76,7 @@ export async function findReadableRun(
   caller: Caller,
   id: string,
 ): Promise<RunRecord | undefined> {
-  const { storage } = kernel.parts.host
+  const { storage } = kernel.host
   const record = isPlausibleRunId(id) ? await kernel.call(() => storage.runs.get(id)) : undefined
   if (record === undefined) caller.require({ action: 'read', type: 'runs', id })
   else caller.require(...readAccesses({ id, taskIdentifier: record.taskId, tags: record.tags }))

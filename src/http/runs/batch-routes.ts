@@ -27,7 +27,7 @@ export function addBatchRoutes(app: Hono, context: RouteContext, trigger: Trigge
 }
 
 function addAnnouncing(app: Hono, { gate, limits, kernel, batches }: RouteContext): void {
-  const { credentials, host } = kernel.parts
+  const { credentials, host } = kernel
 
   addRoute(app, '/api/v3/batches', {
     POST: async (c) => {
@@ -52,7 +52,7 @@ function addAnnouncing(app: Hono, { gate, limits, kernel, batches }: RouteContex
 }
 
 function addSending(app: Hono, { gate, limits, kernel, batches }: RouteContext, trigger: TriggerSent): void {
-  const { journal } = kernel.parts
+  const { publisher } = kernel
 
   addRoute(app, '/api/v3/batches/:id/items', {
     POST: async (c) => {
@@ -68,7 +68,7 @@ function addSending(app: Hono, { gate, limits, kernel, batches }: RouteContext, 
           else {
             accepted += 1
             // Whoever follows the batch could not know that it is one of its runs when it was stored.
-            journal.touched(added)
+            publisher.wake(added)
           }
         }
       }

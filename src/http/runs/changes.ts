@@ -3,9 +3,9 @@ import type { Engine } from '../../core/engine.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { Kernel } from '../../core/kernel.ts'
 import { readTags } from '../../core/namespaces/new-run.ts'
-import { hasFinished, type RunScope, runInScope } from '../../core/attempt/attempt.ts'
+import { hasFinished, type Attempt, runInAttempt } from '../../core/attempt/attempt.ts'
 import { isFinal } from '../../contract/run-states.ts'
-import { readMetadata } from '../../core/reading/run-view.ts'
+import { readMetadata } from '../../core/views/run.ts'
 import { toJson } from '../../core/host/serialize.ts'
 import { KeyedTurns } from '../../primitives/keyed-turns.ts'
 import type { JsonObject } from '../requests/json-body.ts'
@@ -43,8 +43,8 @@ export class RunChanges {
   metadata(id: string, change: MetadataChange): Promise<JsonObject> {
     return this.#turns.take(id, async () => {
       for (;;) {
-        const scope = this.#kernel.parts.executor.scopes.get(id)
-        if (scope?.isEnded === false) return this.#changeInAttempt(scope, change)
+        const attempt = this.#kernel.executor.attempts.get(id)
+        if (attempt?.isEnded === false) return this.#changeInAttempt(attempt, change)
         const record = await this.#require(id, 'metadata')
         if (record.status !== 'QUEUED' && record.status !== 'DELAYED') throw executedElsewhere(id)
         const metadata = this.#checked(change(readMetadata(record)))
@@ -69,8 +69,8 @@ export class RunChanges {
   }
 
   /** As the task itself would, in one turn: nothing that it does meanwhile is lost. */
-  #changeInAttempt(scope: RunScope, change: MetadataChange): Promise<JsonObject> {
-    return runInScope(scope, async () => {
+  #changeInAttempt(attempt: Attempt, change: MetadataChange): Promise<JsonObject> {
+    return runInAttempt(attempt, async () => {
       const { metadata } = this.#engine
       const before = metadata.current()
       const after = this.#checked(change(before))
@@ -78,20 +78,23 @@ export class RunChanges {
       for (const [key, value] of Object.entries(after)) {
         if (JSON.stringify(value) !== JSON.stringify(ownValue(before, key))) metadata.set(key, value)
       }
-      await this.#flushed(scope)
+      await this.#flushed(attempt)
       return after
     })
   }
 
   /** An attempt that comes to its end meanwhile takes what is not stored yet along; one that was ended does not. */
-  async #flushed(scope: RunScope): Promise<void> {
+  async #flushed(attempt: Attempt): Promise<void> {
     try {
       await this.#engine.metadata.flush()
-      if (!scope.isEnded || hasFinished(scope)) return
+      if (!attempt.isEnded || hasFinished(attempt)) return
     } catch (error) {
       if (!(error instanceof WaitpointError)) throw error
     }
-    throw new Refusal(409, `Cannot change the metadata of run "${scope.id}": its attempt was ended meanwhile`)
+    throw new Refusal(
+      409,
+      `Cannot change the metadata of run "${attempt.id}": its attempt was ended meanwhile`,
+    )
   }
 
   /** Before anything has changed. */
@@ -102,7 +105,7 @@ export class RunChanges {
   }
 
   async #require(id: string, what: string): Promise<RunRecord> {
-    const record = await this.#kernel.parts.host.storage.runs.get(id)
+    const record = await this.#kernel.host.storage.runs.get(id)
     if (record === undefined) throw new Refusal(404, 'Run not found')
     if (!isFinal(record.status)) return record
     throw new Refusal(422, `Cannot change the ${what} of run "${id}": it is already ${record.status}`)
@@ -110,10 +113,10 @@ export class RunChanges {
 
   /** False: something else has happened to the run. */
   async #update({ id, status, epoch }: RunRecord, change: RunChange): Promise<boolean> {
-    const { host, journal } = this.#kernel.parts
+    const { host, publisher } = this.#kernel
     const expected = { status: [status], epoch }
     const updated = await host.storage.runs.update({ id, expected, change, by: host.owner, now: host.now() })
-    if (updated !== undefined) journal.touched(id)
+    if (updated !== undefined) publisher.wake(id)
     return updated !== undefined
   }
 }

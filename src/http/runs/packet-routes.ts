@@ -17,7 +17,7 @@ export function addPacketRoutes(
       caller.requireSecretKey()
       const place = packets.reserve(caller.credential)
       // Not where a server listens: whoever asks from elsewhere cannot reach that.
-      const base = kernel.parts.credentials.givenUrl ?? baseOf(c)
+      const base = kernel.credentials.givenUrl ?? baseOf(c)
       return c.json({ presignedUrl: `${base}${pathOf(place)}`, storagePath: place.path })
     },
   })

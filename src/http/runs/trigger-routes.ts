@@ -12,7 +12,7 @@ import { type TriggerSent, triggerSent } from './sent.ts'
 
 /** Triggering over HTTP: one run, or many as a batch; large payloads ahead of them. */
 export function addTriggerRoutes(app: Hono, context: RouteContext): void {
-  const packets = new PacketStore(context.kernel.parts.host, context.limits)
+  const packets = new PacketStore(context.kernel.host, context.limits)
   const trigger = triggerSent(context, packets)
   addTrigger(app, context, trigger)
   addBatchRoutes(app, context, trigger)

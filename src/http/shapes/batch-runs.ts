@@ -19,7 +19,7 @@ export class BatchRuns implements RunSet {
 
   /** In the order of the batch. */
   async list(): Promise<readonly RunRecord[]> {
-    const { runs } = this.#kernel.parts.host.storage
+    const { runs } = this.#kernel.host.storage
     const ids = await this.#batch.runIds()
     const records = await Promise.all(ids.map((id) => this.#kernel.call(() => runs.get(id))))
     return records.filter((record) => record !== undefined)

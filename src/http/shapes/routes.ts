@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono'
-import { RUNS_TOPIC } from '../../core/changes/run-journal.ts'
+import { RUNS_TOPIC } from '../../core/changes/publisher.ts'
 import type { Access } from '../access/scope.ts'
 import { BatchRuns } from './batch-runs.ts'
 import type { Caller } from '../access/caller.ts'
@@ -40,7 +40,7 @@ function addRunSetShapes(app: Hono, context: RouteContext): void {
   const [log, reads] = [new ShapeLog(), new RunReads(kernel)]
   const follow = (c: Context, caller: Caller, set: RunSet): Promise<Response> => {
     const said = c.req.query('handle') ?? c.req.query('shape_id') ?? ''
-    const handle = /^shape_\w{1,64}$/.test(said) ? said : kernel.parts.host.newId('shape')
+    const handle = /^shape_\w{1,64}$/.test(said) ? said : kernel.host.newId('shape')
     const shape = new RunSetShape({ kernel, log, reads, set, handle })
     return answerShape(c, context, { shape, caller, topic: RUNS_TOPIC })
   }

@@ -13,9 +13,9 @@ export class RunReads {
 
   /** A run as it is after everything that has changed so far. */
   read(id: string): Promise<RunRecord | undefined> {
-    const { host, journal } = this.#kernel.parts
+    const { host, publisher } = this.#kernel
     // One that began before the latest change may not show it.
-    const key = `${id} ${journal.changes.place}`
+    const key = `${id} ${publisher.changedRuns.place}`
     const known = this.#reads.get(key)
     if (known !== undefined) return known
     const read = this.#kernel.call(() => host.storage.runs.get(id)).finally(() => this.#reads.delete(key))

@@ -1,5 +1,5 @@
 import type { RunRecord, RunStatus } from '../../contract/records.ts'
-import { isUserKey } from '../../core/reading/run-view.ts'
+import { isUserKey } from '../../core/views/run.ts'
 import { storedError } from '../../core/host/serialize.ts'
 import { sha256 } from '../../primitives/digest.ts'
 

@@ -68,10 +68,10 @@ export class RunSetShape {
   /** What may have changed for a subscriber; all there is if nobody knows what that is. */
   async #current(known: ShapeEntry | undefined): Promise<CurrentRows> {
     const { kernel, set, reads } = this.#options
-    const { host, journal } = kernel.parts
-    const { place } = journal.changes
+    const { host, publisher } = kernel
+    const { place } = publisher.changedRuns
     const isOld = known === undefined || host.now() - known.readAt >= REREAD_MS
-    const changed = isOld ? undefined : journal.changes.since(known.place)
+    const changed = isOld ? undefined : publisher.changedRuns.since(known.place)
     if (isOld || changed === undefined) return this.#listed()
     const ids = set.among(changed)
     if (ids.length > MANY) return this.#listed()
@@ -82,8 +82,8 @@ export class RunSetShape {
 
   async #listed(): Promise<CurrentRows> {
     const { kernel, set } = this.#options
-    const { host, journal } = kernel.parts
-    const { place } = journal.changes
+    const { host, publisher } = kernel
+    const { place } = publisher.changedRuns
     const readAt = host.now()
     return { rows: rowsOf(await set.list()), isAll: true, place, readAt }
   }

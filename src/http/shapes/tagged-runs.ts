@@ -29,7 +29,7 @@ export class TaggedRuns implements RunSet {
 
   /** Newest first. */
   async list(): Promise<readonly RunRecord[]> {
-    const { host } = this.#kernel.parts
+    const { host } = this.#kernel
     const from = this.#from()
     // Storages filter by any of the tags: with one of them nearly all is done.
     const filter: RunFilter = this.tags.length === 0 ? { from } : { tags: this.tags.slice(0, 1), from }
@@ -54,7 +54,7 @@ export class TaggedRuns implements RunSet {
   }
 
   #from(): number {
-    return this.#kernel.parts.host.now() - this.#periodMs
+    return this.#kernel.host.now() - this.#periodMs
   }
 }
 

@@ -1,6 +1,6 @@
 import { WaitpointError } from '../../api/errors.ts'
 import type { Kernel } from '../../core/kernel.ts'
-import type { RunScope } from '../../core/attempt/attempt.ts'
+import type { Attempt } from '../../core/attempt/attempt.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { notSerializable } from '../../core/host/serialize.ts'
 import { measureJson } from '../../primitives/json.ts'
@@ -23,7 +23,7 @@ interface Progress {
 
 /** One stream of a run that executes. */
 interface OpenStream {
-  readonly scope: RunScope
+  readonly attempt: Attempt
   readonly key: string
   readonly progress: Progress
 }
@@ -35,7 +35,7 @@ interface OpenStream {
 export class OutsideWriter {
   readonly #kernel: Kernel
   readonly #limits: Pick<Limits, 'streams'>
-  readonly #progress = new WeakMap<RunScope, Map<string, Progress>>()
+  readonly #progress = new WeakMap<Attempt, Map<string, Progress>>()
 
   constructor(kernel: Kernel, limits: Pick<Limits, 'streams'>) {
     this.#kernel = kernel
@@ -44,8 +44,8 @@ export class OutsideWriter {
 
   /** Lists the key on the run. */
   async announce(runId: string, key: string): Promise<void> {
-    const { scope } = await this.#open(runId, key)
-    await this.#kernel.call(() => this.#kernel.parts.streams.announce(scope, key))
+    const { attempt } = await this.#open(runId, key)
+    await this.#kernel.call(() => this.#kernel.streams.announce(attempt, key))
   }
 
   /** Adds one chunk; the same part again adds nothing. */
@@ -94,29 +94,29 @@ export class OutsideWriter {
     return progress.last.get(clientId) ?? -1
   }
 
-  async #write({ scope, key }: OpenStream, chunk: unknown): Promise<void> {
+  async #write({ attempt, key }: OpenStream, chunk: unknown): Promise<void> {
     try {
-      await this.#kernel.call(() => this.#kernel.parts.streams.append(scope, key, chunk))
+      await this.#kernel.call(() => this.#kernel.streams.append(attempt, key, chunk))
     } catch (cause) {
       if (!(cause instanceof WaitpointError) || !ENDED.includes(cause.code)) throw cause
-      throw new Refusal(400, `${cannotWrite(scope.id, key)}: its attempt has ended`, { cause })
+      throw new Refusal(400, `${cannotWrite(attempt.id, key)}: its attempt has ended`, { cause })
     }
   }
 
   async #open(runId: string, key: string): Promise<OpenStream> {
-    const scope = await this.#scope(runId, key)
-    const streams = this.#progress.get(scope) ?? new Map<string, Progress>()
-    this.#progress.set(scope, streams)
-    if (!streams.has(key)) this.#admit(scope, key, streams)
+    const attempt = await this.#attempt(runId, key)
+    const streams = this.#progress.get(attempt) ?? new Map<string, Progress>()
+    this.#progress.set(attempt, streams)
+    if (!streams.has(key)) this.#admit(attempt, key, streams)
     const progress = streams.get(key) ?? { last: new Map<string, number>(), parts: new Set<string>() }
     streams.set(key, progress)
-    return { scope, key, progress }
+    return { attempt, key, progress }
   }
 
   /** @throws Refusal 422 for a key that is one too many; those of the run itself are counted, and never refused. */
-  #admit(scope: RunScope, key: string, begun: ReadonlyMap<string, unknown>): void {
-    const { id, record } = scope
-    const own = this.#kernel.parts.streams.keysOf(scope)
+  #admit(attempt: Attempt, key: string, begun: ReadonlyMap<string, unknown>): void {
+    const { id, record } = attempt
+    const own = attempt.streams?.keys ?? []
     const keys = new Set([...record.streams, ...own, ...begun.keys()])
     const most = this.#limits.streams
     if (keys.has(key) || keys.size < most) return
@@ -126,15 +126,15 @@ export class OutsideWriter {
     )
   }
 
-  async #scope(runId: string, key: string): Promise<RunScope> {
-    const { host, executor } = this.#kernel.parts
-    const scope = executor.scopes.get(runId)
-    if (scope?.isEnded === false) return scope
+  async #attempt(runId: string, key: string): Promise<Attempt> {
+    const { host, executor, claimer } = this.#kernel
+    const attempt = executor.attempts.get(runId)
+    if (attempt?.isEnded === false) return attempt
     const record = await this.#kernel.call(() => host.storage.runs.get(runId))
     if (record === undefined) throw new Refusal(404, 'Run not found')
     // Claimed a moment ago: the answer that has it execute here may be on its way.
-    if (record.status === 'EXECUTING' && record.owner === host.owner) await executor.claimAnswered()
-    const started = executor.scopes.get(runId)
+    if (record.status === 'EXECUTING' && record.owner === host.owner) await claimer.answered()
+    const started = executor.attempts.get(runId)
     if (started?.isEnded === false) return started
     const cannot = cannotWrite(runId, key)
     if (isFinal(record.status) || record.returned) throw new Refusal(400, `${cannot}: it has ended`)

@@ -56,7 +56,7 @@ async function tailOf(
   { kernel }: RouteContext,
   { id, key }: { readonly id: string; readonly key: string },
 ): Promise<number> {
-  const { host, streams } = kernel.parts
+  const { host, streams } = kernel
   const read = await kernel.call(async () => {
     const run = await host.storage.runs.get(id)
     const isOver = run === undefined || isFinal(run.status)

@@ -74,7 +74,7 @@ function readTokenQuery(request: Request, { pageSize }: Limits): ListTokensParam
 }
 
 function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext): void {
-  const { credentials } = kernel.parts
+  const { credentials } = kernel
   const { completeBytes } = limits
   const completed = new RepeatedRequests<CompletedToken>()
 

@@ -1,7 +1,7 @@
 import type { Awaitable, Unsubscribe } from '../../contract/storage.ts'
 import type { Engine } from '../../core/engine.ts'
 import type { AnyTask, TaskOutput, TaskPayload } from '../../api/run.ts'
-import { currentScope } from '../../core/attempt/attempt.ts'
+import { currentAttempt } from '../../core/attempt/attempt.ts'
 import type { CompletedToken, TokenReference } from '../../api/token.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { parseDuration } from '../../primitives/duration.ts'
@@ -135,8 +135,8 @@ async function ifAny<T>(answer: Promise<T>): Promise<T | undefined> {
 
 /** The process of the task code that calls; none when it is the body. */
 function callingProcess(world: World): Process | undefined {
-  const scope = currentScope()
-  return scope === undefined ? undefined : world.processOf(scope.engine)
+  const attempt = currentAttempt()
+  return attempt === undefined ? undefined : world.processOf(attempt.kernel)
 }
 
 async function sleep(world: World, duration: number | string): Promise<void> {

@@ -1,4 +1,4 @@
-import { currentScope } from '../../core/attempt/attempt.ts'
+import { currentAttempt } from '../../core/attempt/attempt.ts'
 import type { Inserted, Storage } from '../../contract/storage.ts'
 import { type StorageOperation, wrapStorage } from '../storages/wrapped.ts'
 import type { Boundaries } from './boundaries.ts'
@@ -9,8 +9,8 @@ import { isLook } from './storage-call.ts'
 
 /** Who calls, by name: the run whose code it is, or the body of the exploration. */
 export function callerName(names: Names): string {
-  const scope = currentScope()
-  return scope === undefined ? 'body' : (names.of(scope.id) ?? 'run')
+  const attempt = currentAttempt()
+  return attempt === undefined ? 'body' : (names.of(attempt.id) ?? 'run')
 }
 
 export interface BoundaryStorageOptions {

@@ -1,4 +1,4 @@
-import { currentScope } from '../../core/attempt/attempt.ts'
+import { currentAttempt } from '../../core/attempt/attempt.ts'
 import type { TokenStatus } from '../../contract/records.ts'
 import type { Storage } from '../../contract/storage.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
@@ -59,8 +59,8 @@ export class Observer {
   /** Somebody asks something; what this returns is called with the answer, just before whoever asked gets it. */
   called(name: StorageOperation, args: unknown, process: Process): (answer: unknown) => void {
     this.#events += 1
-    const scope = currentScope()
-    const runId = scope === undefined || scope.isEnded ? undefined : scope.id
+    const attempt = currentAttempt()
+    const runId = attempt === undefined || attempt.isEnded ? undefined : attempt.id
     // wrapStorage calls every operation with its own arguments, and names it.
     const call = { name, args, calledAt: this.#events, now: this.#now(), process, runId } as StorageCall
     this.#tell('called', call)

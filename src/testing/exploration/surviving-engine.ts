@@ -1,7 +1,7 @@
 import type { Unsubscribe } from '../../contract/storage.ts'
 import type { CursorPage, CursorPagePromise } from '../../api/cursor-page.ts'
 import { type Engine, kernelOf, passFor } from '../../core/engine.ts'
-import type { EngineEvents } from '../../core/host/engine-events.ts'
+import type { EngineEvents } from '../../core/changes/events.ts'
 import type {
   AnyTask,
   RunHandle,

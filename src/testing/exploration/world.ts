@@ -84,9 +84,9 @@ export class World {
     return this.#violation
   }
 
-  /** The process an engine lives or lived in, by the identity its runs carry. */
-  processOf(engine: object): Process | undefined {
-    return this.#started.find((life) => life.engine === engine)?.process
+  /** The process an engine lives or lived in, by the kernel that its attempts carry. */
+  processOf(kernel: object): Process | undefined {
+    return this.#started.find(({ engine }) => kernelOf(engine) === kernel)?.process
   }
 
   /** Called with every engine that is started after a crash. */
@@ -139,7 +139,7 @@ export class World {
 
   /** What the retry policy of a task allows, as far as it is the policy that decides. */
   #maxAttempts(taskId: string): number {
-    const { retry, options } = kernelOf(this.life.engine).parts.tasks.require(taskId)
+    const { retry, options } = kernelOf(this.life.engine).tasks.require(taskId)
     return options.catchError === undefined ? (retry.maxAttempts ?? Infinity) : Infinity
   }
 

@@ -1,19 +1,19 @@
 import type { RunRecord, WaitRecord } from '../../contract/records.ts'
 import type { Awaitable, RunStore, RunUpdated, Storage } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
+import type { Claimer } from '../../core/execution/claimer.ts'
 import type { Executor } from '../../core/execution/executor.ts'
 import type { Host } from '../../core/host/host.ts'
-import type { RunScope } from '../../core/attempt/attempt.ts'
+import type { Attempt } from '../../core/attempt/attempt.ts'
 import type { Waitpoints } from '../../core/waits/waitpoints.ts'
 import { wrapStorage } from './wrapped.ts'
-import type { AttemptStreams } from '../../core/streams/registry.ts'
 
 /** The parts of an engine that an attempt is taken out of. */
 export interface ResumedParts {
   readonly host: Host
   readonly executor: Executor
+  readonly claimer: Claimer
   readonly waitpoints: Waitpoints
-  readonly streams: AttemptStreams
 }
 
 export interface ResumingOptions {
@@ -118,28 +118,28 @@ export class ResumingStorage {
   }
 
   #restart(runId: string): Awaitable<void> {
-    const { executor, host } = this.#parts()
-    const scope = executor.scopes.get(runId)
-    if (scope === undefined || scope.isEnded || scope.seat.state !== 'parked') return
-    const { epoch } = scope.record
+    const { executor, claimer, host } = this.#parts()
+    const attempt = executor.attempts.get(runId)
+    if (attempt?.is('parked') !== true) return
+    const { epoch } = attempt.record
     const expected = { status: ['WAITING'] as const, epoch }
     const change = { status: 'QUEUED', epoch: epoch + 1 } as const
-    this.#abandon(scope)
+    this.#abandon(attempt)
     const request = { id: runId, expected, change, by: host.owner, now: host.now() }
     return chain(this.#storage.runs.update(request), (updated) => {
       if (updated === undefined) return
       this.#restarts.set(runId, (this.#restarts.get(runId) ?? 0) + 1)
-      executor.poke()
+      claimer.poke()
     })
   }
 
   /** Whatever the attempt waits for never comes, and it is told nothing: the process it ran in is gone, as it were. */
-  #abandon(scope: RunScope): void {
-    const { waitpoints, streams } = this.#parts()
-    waitpoints.leave(scope)
-    scope.finish()
-    scope.seat.letGo()
+  #abandon(attempt: Attempt): void {
+    const { streams } = attempt
+    this.#parts().waitpoints.leave(attempt)
+    attempt.finish()
+    attempt.letGo()
     // Its sources are told, as a connection that breaks would be.
-    void Promise.resolve(streams.stop(scope)).catch(() => undefined)
+    void Promise.resolve(streams?.stop()).catch(() => undefined)
   }
 }

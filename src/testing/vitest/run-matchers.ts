@@ -87,7 +87,7 @@ export async function toHaveEmitted(
   const { run, t } = runUnderTest(subject)
   const key = String(idOf(stream))
   await t.clock.settle()
-  const { storage } = kernelOf(t.engine).parts.host
+  const { storage } = kernelOf(t.engine).host
   const read = await storage.chunks.read({ runId: run.id, key, from: 0, limit: MOST_CHUNKS })
   const actual = read?.chunks.map(({ value }) => value) ?? []
   const pass = this.equals(actual, chunks)
@@ -121,7 +121,7 @@ export async function toBeStuck(subject: unknown): Promise<Matched> {
  * after the matcher has given up.
  */
 async function untilEnded({ engine, clock }: TestEngine, runId: string, limit: number): Promise<Run> {
-  const watcher = kernelOf(engine).parts.journal.feed.watch(runId)
+  const watcher = kernelOf(engine).watchers.watch(runId)
   try {
     for (;;) {
       const run = await engine.runs.retrieve(runId)

@@ -1,6 +1,6 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { RunStore, RunUpdated, Storage, TokenStore } from '../../contract/storage.ts'
-import { currentScope } from '../../core/attempt/attempt.ts'
+import { currentAttempt } from '../../core/attempt/attempt.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { captureOrigin } from './origin.ts'
 import { seen } from './seen-answer.ts'
@@ -10,8 +10,8 @@ import { wrapStorage } from '../storages/wrapped.ts'
 /** The same storage, with a witness of what passes: what is made where, who waits for what, what a run asked for last. */
 export function witnessedStorage(storage: Storage, witness: Witness): Storage {
   const passing = wrapStorage(storage, (name, operation) => (...args) => {
-    const scope = currentScope()
-    if (scope !== undefined) witness.passed(scope.id, name)
+    const attempt = currentAttempt()
+    if (attempt !== undefined) witness.passed(attempt.id, name)
     return operation(...args)
   })
   return {

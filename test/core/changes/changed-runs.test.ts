@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ChangedRuns } from '../../../src/core/changes/feed.ts'
+import { ChangedRuns } from '../../../src/core/changes/watchers.ts'
 
 const MOST = 5
 

@@ -1,17 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ChangeFeed, type Watcher } from '../../../src/core/changes/feed.ts'
+import { Watchers, type Watcher } from '../../../src/core/changes/watchers.ts'
 import { StreamLaggedError } from '../../../src/api/errors.ts'
 import { alone, Reading } from '../../../src/core/reading/reading.ts'
 import { rejection } from '../../support/body-task.ts'
 import { collect, collectUntilError } from '../../support/streams.ts'
 
-/** A reading of what `read` yields, and the feed it watches. */
+/** A reading of what `read` yields, and the watchers it watches. */
 function readingOf<T>(read: (watcher: Watcher) => AsyncGenerator<T>): {
-  feed: ChangeFeed
+  watchers: Watchers
   reading: Reading<T>
 } {
-  const feed = new ChangeFeed()
+  const watchers = new Watchers()
   const closing = async function* (watcher: Watcher): AsyncGenerator<T> {
     try {
       yield* read(watcher)
@@ -19,11 +19,14 @@ function readingOf<T>(read: (watcher: Watcher) => AsyncGenerator<T>): {
       watcher.close()
     }
   }
-  return { feed, reading: new Reading({ watch: () => feed.watch('topic'), read: closing, items: alone }) }
+  return {
+    watchers,
+    reading: new Reading({ watch: () => watchers.watch('topic'), read: closing, items: alone }),
+  }
 }
 
 /** Chunks 0 … 4, of which 1 and 2 are gone by the time they are read. */
-function lagging(): { feed: ChangeFeed; reading: Reading<number> } {
+function lagging(): { watchers: Watchers; reading: Reading<number> } {
   let position = 0
   return readingOf(async function* () {
     while (position < 5) {
@@ -40,7 +43,7 @@ function lagging(): { feed: ChangeFeed; reading: Reading<number> } {
 function pagesOf(sizes: readonly number[], signal?: AbortSignal): Reading<number, readonly number[]> {
   let first = 0
   return new Reading({
-    watch: () => new ChangeFeed().watch('topic'),
+    watch: () => new Watchers().watch('topic'),
     read: async function* () {
       for (const length of sizes) {
         const page = Array.from({ length }, (_, index) => first + index)
@@ -91,21 +94,21 @@ describe('Reading', () => {
   })
 
   it('yields everything and ends', async () => {
-    const { feed, reading } = readingOf(async function* () {
+    const { watchers, reading } = readingOf(async function* () {
       yield* [1, 2, 3]
     })
-    expect(feed.size).toBe(0)
+    expect(watchers.size).toBe(0)
     expect(await collect(reading)).toEqual([1, 2, 3])
     expect((await reading.next()).done).toBe(true)
-    expect(feed.size).toBe(0)
+    expect(watchers.size).toBe(0)
   })
 
   it('goes on after a lag, and watches nothing in between', async () => {
-    const { feed, reading } = lagging()
+    const { watchers, reading } = lagging()
     expect(await collectUntilError(reading)).toMatchObject({ items: [0], error: { missed: 2, next: 3 } })
-    expect(feed.size).toBe(0)
+    expect(watchers.size).toBe(0)
     expect(await collect(reading)).toEqual([3, 4])
-    expect(feed.size).toBe(0)
+    expect(watchers.size).toBe(0)
   })
 
   it('loses nothing when several are asked for at once and one of them lags', async () => {
@@ -117,28 +120,28 @@ describe('Reading', () => {
   })
 
   it('is over after any other error', async () => {
-    const { feed, reading } = readingOf<number>(async function* () {
+    const { watchers, reading } = readingOf<number>(async function* () {
       yield 1
       throw new Error('gone')
     })
     expect(await collectUntilError(reading)).toEqual({ items: [1], error: new Error('gone') })
     expect(await collect(reading)).toEqual([])
-    expect(feed.size).toBe(0)
+    expect(watchers.size).toBe(0)
   })
 
   it('can be left before it began, while it waits and between two', async () => {
-    const { feed, reading } = readingOf(async function* (watcher) {
+    const { watchers, reading } = readingOf(async function* (watcher) {
       yield 1
       await watcher.changed()
       yield 2
     })
     await reading.next()
     const waiting = reading.next()
-    expect(feed.size).toBe(1)
+    expect(watchers.size).toBe(1)
     await reading.return()
     expect((await waiting).done).toBe(true)
     expect((await reading.next()).done).toBe(true)
-    expect(feed.size).toBe(0)
+    expect(watchers.size).toBe(0)
 
     const idle = lagging()
     await idle.reading.return()
@@ -147,17 +150,17 @@ describe('Reading', () => {
     const begun = lagging()
     await begun.reading.next()
     await begun.reading.return()
-    expect(begun.feed.size).toBe(0)
+    expect(begun.watchers.size).toBe(0)
   })
 
-  it('rejects while it waits when the feed is closed', async () => {
-    const { feed, reading } = readingOf(async function* (watcher) {
+  it('rejects while it waits when the watchers is closed', async () => {
+    const { watchers, reading } = readingOf(async function* (watcher) {
       await watcher.changed()
       yield 'a change'
     })
     const waiting = rejection(reading.next())
-    feed.close(() => new Error('closed'))
+    watchers.close(() => new Error('closed'))
     expect(await waiting).toEqual(new Error('closed'))
-    expect(feed.size).toBe(0)
+    expect(watchers.size).toBe(0)
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ChunkRecord, SegmentEnd } from '../../../src/contract/records.ts'
 import type { ChunkAppend, StreamHistory } from '../../../src/contract/storage.ts'
 import { kernelOf } from '../../../src/core/engine.ts'
-import { currentScope, type RunScope } from '../../../src/core/attempt/attempt.ts'
+import { currentAttempt, type Attempt } from '../../../src/core/attempt/attempt.ts'
 import { StreamChannel, streamTopic } from '../../../src/core/streams/channel.ts'
 import { createDeferred } from '../../../src/primitives/deferred.ts'
 import { createTestEngine } from '../../../src/testing/create-test-engine.ts'
@@ -17,7 +17,7 @@ const DONE: SegmentEnd = { reason: 'done' }
 
 interface Bench {
   readonly channel: StreamChannel
-  readonly scope: RunScope
+  readonly attempt: Attempt
   /** All that the channel asked storage to append. */
   readonly calls: ChunkAppend[]
   /** How often the channel found its attempt stale. */
@@ -52,25 +52,26 @@ async function withChannel(use: (bench: Bench) => Promise<void>, history?: Strea
   })
   const used = createDeferred<void>()
   const body = bodyTask(async () => {
-    const scope = currentScope()!
-    const { host, journal } = kernelOf(t.engine).parts
-    const { id, record } = scope
-    const { epoch, attempt } = record
-    const request = { runId: id, key: 'k', epoch, attempt, by: host.owner, now: host.now() }
+    const attempt = currentAttempt()!
+    const { host, watchers } = kernelOf(t.engine)
+    const { id, record } = attempt
+    const { epoch, attempt: number } = record
+    const request = { runId: id, key: 'k', epoch, attempt: number, by: host.owner, now: host.now() }
     const stream = (await host.storage.chunks.open(request))!
     const stale = { count: 0 }
-    const options = { host, journal, scope, key: 'k', stream, stale: () => void (stale.count += 1) }
-    const channel = new StreamChannel({ ...options, history: history ?? { chunks: 10_000, bytes: 1e9 } })
+    const reconciler = { stale: () => void (stale.count += 1) }
+    const kernel = { host, watchers, events: kernelOf(t.engine).events, reconciler }
+    const options = { attempt, key: 'k', stream, history: history ?? { chunks: 10_000, bytes: 1e9 } }
+    const channel = new StreamChannel(kernel, options)
     let wakes = 0
-    const { feed } = journal
-    const notify = feed.notify.bind(feed)
-    feed.notify = (topic) => {
+    const wake = watchers.wake.bind(watchers)
+    watchers.wake = (topic) => {
       if (topic === streamTopic(id, 'k')) wakes += 1
-      notify(topic)
+      wake(topic)
     }
     const bench: Bench = {
       channel,
-      scope,
+      attempt,
       calls,
       stale,
       errors,

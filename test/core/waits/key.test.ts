@@ -1,14 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RunRecord } from '../../../src/contract/records.ts'
+import { createEngine } from '../../../src/core/create-engine.ts'
+import { kernelOf } from '../../../src/core/engine.ts'
 import { task } from '../../../src/core/ambient/define-task.ts'
-import { RunScope } from '../../../src/core/attempt/attempt.ts'
+import { Attempt } from '../../../src/core/attempt/attempt.ts'
 import { TaskRegistry } from '../../../src/core/attempt/task-definition.ts'
 import { implicitKey } from '../../../src/core/waits/key.ts'
 
+const kernel = kernelOf(createEngine())
 const definition = new TaskRegistry([task({ id: 'task', run: () => undefined })]).require('task')
 
-function scopeOf(fields: Partial<RunRecord> = {}): RunScope {
+function scopeOf(fields: Partial<RunRecord> = {}): Attempt {
   const record: RunRecord = {
     id: 'run_1',
     taskId: 'task',
@@ -26,7 +29,7 @@ function scopeOf(fields: Partial<RunRecord> = {}): RunScope {
     createdAt: 0,
     updatedAt: 0,
   }
-  return new RunScope({}, definition, { ...record, ...fields })
+  return new Attempt(kernel, definition, { ...record, ...fields })
 }
 
 describe('implicitKey', () => {

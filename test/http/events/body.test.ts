@@ -13,7 +13,7 @@ describe('eventBody', () => {
     const next = createDeferred<IteratorResult<string>>()
     const steps = [Promise.resolve({ done: false, value: LONG }), next.promise]
     const body = eventBody({
-      host: kernelOf(t.engine).parts.host,
+      host: kernelOf(t.engine).host,
       label: 'a test',
       signal: new AbortController().signal,
       texts: { next: () => steps.shift() ?? Promise.resolve({ done: true, value: undefined }) },

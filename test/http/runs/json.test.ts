@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RetrievedRun } from 'waitpoint'
 import type { RunRecord } from '../../../src/contract/records.ts'
-import { viewRetrievedRun } from '../../../src/core/reading/run-view.ts'
+import { viewRetrievedRun } from '../../../src/core/views/run.ts'
 import { retrievedRunJson, runJson, runResultJson } from '../../../src/http/runs/json.ts'
 
 function runWith(status: RunRecord['status'], more: Partial<RunRecord> = {}): RetrievedRun {

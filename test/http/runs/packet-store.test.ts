@@ -8,7 +8,7 @@ const packet = { text: '1', type: 'application/json' }
 describe('PacketStore', () => {
   it('keeps a packet for whoever reserved its place, and five minutes at most', async () => {
     await using t = await stillEngine()
-    const store = new PacketStore(kernelOf(t.engine).parts.host, { packets: 1, packetBytes: 10 })
+    const store = new PacketStore(kernelOf(t.engine).host, { packets: 1, packetBytes: 10 })
     const place = store.reserve('a')
     expect(() => store.reserve('a')).toThrow(expect.objectContaining({ status: 429 }))
     expect([
@@ -27,7 +27,7 @@ describe('PacketStore', () => {
 
   it('drops what nobody came for without being asked', async () => {
     await using t = await stillEngine()
-    const store = new PacketStore(kernelOf(t.engine).parts.host, { packets: 2, packetBytes: 10 })
+    const store = new PacketStore(kernelOf(t.engine).host, { packets: 2, packetBytes: 10 })
     const planned = (): string => JSON.stringify(t.clock.pending())
     const sweeping = 'dropping payloads'
     store.reserve('a')

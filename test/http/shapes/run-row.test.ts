@@ -10,7 +10,7 @@ describe('RunRow', () => {
   it('is of another version with every change, and does not read the payload for it, which never changes', async () => {
     await using t = await stillEngine({ tasks: [idle] })
     const { id } = await t.engine.trigger(idle, null, { delay: '1h' })
-    const record = await kernelOf(t.engine).parts.host.storage.runs.get(id)
+    const record = await kernelOf(t.engine).host.storage.runs.get(id)
     if (record === undefined) throw new Error('Cannot find the run')
     const { version } = new RunRow(record)
     const changes = [

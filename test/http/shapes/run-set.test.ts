@@ -77,7 +77,7 @@ describe('a subscriber to a set of runs', () => {
               live.push((await t.engine.trigger(sleeping, null, { tags: ['red'], delay: '9h' })).id)
             else if (step === 'cancel')
               await t.engine.runs.cancel(live.pop() ?? 'none').catch(() => undefined)
-            else if (step === 'lost') kernelOf(t.engine).parts.journal.lost()
+            else if (step === 'lost') kernelOf(t.engine).publisher.wakeAll()
             else if (step === 'wait') await t.clock.advance('2m')
             else take(await answered(t, subscriber.ask()))
           }
@@ -98,7 +98,7 @@ describe('a subscriber to a set of runs', () => {
     const run = await t.engine.trigger(sleeping, null, { tags: ['red'], delay: '9h' })
     const subscriber = new Subscriber(t, RED)
     await subscriber.ask()
-    const { host } = kernelOf(t.engine).parts
+    const { host } = kernelOf(t.engine)
     const { updatedAt: from } = await t.engine.runs.retrieve(run.id)
     await host.storage.runs.update({
       id: run.id,

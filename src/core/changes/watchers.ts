@@ -6,10 +6,10 @@ import { isFinal } from '../../contract/run-states.ts'
 import { RingBuffer } from '../../primitives/ring-buffer.ts'
 
 /**
- * Wakes whoever reads something that changes. A watcher is opened before the first read, so that no change falls
- * between a read and the wait for the next one; changes in between are one wake-up.
+ * The readers that watch something, by topic. A watcher is opened before the first read, so that no change falls between
+ * a read and the wait for the next one; changes in between are one wake-up.
  */
-export class ChangeFeed {
+export class Watchers {
   readonly #watchers = new FewMap<Few<Watcher>>()
   #closed: (() => Error) | undefined
 
@@ -27,7 +27,7 @@ export class ChangeFeed {
     return this.open(new Watcher(this, topics))
   }
 
-  /** For who wants nothing but the end of a run. */
+  /** A watcher of the end of a run. */
   watchEnd(runId: string): EndWatcher {
     return this.open(new EndWatcher(this, [runId]))
   }
@@ -39,16 +39,16 @@ export class ChangeFeed {
     return watcher
   }
 
-  /** @param record What a change has left of a run, if that is known here. */
-  notify(topic: string, record?: RunRecord): void {
+  /** Wakes the watchers of a topic. `record`: the run after the change, if that is known here. */
+  wake(topic: string, record?: RunRecord): void {
     const watchers = this.#watchers.get(topic)
     if (watchers === undefined) return
     for (const watcher of itemsOf(watchers)) watcher.wake(topic, record)
   }
 
-  /** Something may have changed: everybody looks again. */
-  notifyAll(): void {
-    for (const [topic] of this.#watchers.entries()) this.notify(topic)
+  /** Anything may have changed: all watchers look again. */
+  wakeAll(): void {
+    for (const [topic] of this.#watchers.entries()) this.wake(topic)
   }
 
   /** Every watcher, present and future, rejects with this error. */
@@ -68,9 +68,9 @@ export class ChangeFeed {
   }
 }
 
-/** One reader's side of a {@link ChangeFeed}. */
+/** One reader's side of {@link Watchers}. */
 export class Watcher {
-  readonly #feed: Pick<ChangeFeed, 'leave'>
+  readonly #all: Pick<Watchers, 'leave'>
   readonly topics: readonly string[]
   /** What changed since it was asked for; a set is made for the second topic only. */
   #woken: string | Set<string> | undefined
@@ -78,8 +78,8 @@ export class Watcher {
   #failure: Error | undefined
   #waiting: Deferred<void> | undefined
 
-  constructor(feed: Pick<ChangeFeed, 'leave'>, topics: readonly string[]) {
-    this.#feed = feed
+  constructor(all: Pick<Watchers, 'leave'>, topics: readonly string[]) {
+    this.#all = all
     this.topics = topics
   }
 
@@ -123,15 +123,15 @@ export class Watcher {
   }
 
   close(): void {
-    this.#feed.leave(this.topics, this)
+    this.#all.leave(this.topics, this)
   }
 }
 
-/** Sleeps while all that is heard of a run is that it goes on; of a change that nobody knows more of, it wakes. */
+/** Sleeps while the run goes on; wakes when it has ended, and when a change is known without its record. */
 export class EndWatcher extends Watcher {
   #ended: RunRecord | undefined
 
-  /** The run as it ended, if that has been heard. */
+  /** The run as it ended, if that is known. */
   get ended(): RunRecord | undefined {
     return this.#ended
   }
@@ -143,12 +143,12 @@ export class EndWatcher extends Watcher {
   }
 }
 
-/** Whoever is further behind reads everything. */
+/** A reader that is further behind reads everything. */
 const MOST = 1_000
 
 /**
- * Which runs changed lately, one change after the other, for whoever follows many runs and would read them all again.
- * Kept from when somebody first asks how far it is.
+ * The runs that changed lately, one change after the other, for readers that follow many runs and would read them all
+ * again. Kept from the first time that a reader asks for the place.
  */
 export class ChangedRuns {
   readonly #ids: RingBuffer<string>
@@ -159,7 +159,7 @@ export class ChangedRuns {
     this.#ids = new RingBuffer({ capacity: most })
   }
 
-  /** How far it is: to be asked before the runs are read, so that no change falls between the two. */
+  /** The place of the next change: to be asked before the runs are read, so that no change falls between the two. */
   get place(): number {
     this.#isKept = true
     return this.#ids.next

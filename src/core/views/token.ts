@@ -1,10 +1,10 @@
 import type { TokenRecord } from '../../contract/records.ts'
 import type { Credentials } from '../host/credentials.ts'
 import { WaitpointTimeoutError } from '../../api/errors.ts'
-import { isUserKey } from '../reading/run-view.ts'
+import { isUserKey } from './run.ts'
 import { fromJson } from '../host/serialize.ts'
 import type { RetrievedToken, Token, WaitResult, CreatedToken } from '../../api/token.ts'
-import type { Settlement } from '../waits/waiter.ts'
+import type { Settlement } from '../attempt/attempt.ts'
 
 /** A token as a list shows it: without its output. */
 export function viewToken(record: TokenRecord, credentials: Credentials): Token {

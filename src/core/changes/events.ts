@@ -6,6 +6,9 @@ import { show } from '../../primitives/require.ts'
 import { outsideRuns } from '../attempt/attempt.ts'
 import type { Run } from '../../api/run.ts'
 import type { Token } from '../../api/token.ts'
+import type { Credentials } from '../host/credentials.ts'
+import { viewRun } from '../views/run.ts'
+import { viewToken } from '../views/token.ts'
 
 /** Something went wrong that no caller could be told. */
 export interface EngineErrorEvent {
@@ -24,21 +27,20 @@ export type EngineEvents = {
 
 const NAMES: readonly string[] = ['run', 'token', 'error'] satisfies (keyof EngineEvents)[]
 
-/** Makes the public view of a record: asked only when somebody listens. */
-export interface EventViews {
-  readonly run: (record: RunRecord) => Run
-  readonly token: (record: TokenRecord) => Token
+/** The part of an engine that the view of a token uses. */
+export interface EventKernel {
+  readonly credentials: Credentials
 }
 
 /** Delivers lifecycle events in a microtask of their own; a listener that throws stops nobody. */
 export class EventQueue {
   // EventEmitter3 implements the interface that typed-emitter describes.
   readonly #emitter = new EventEmitter() as unknown as typed.default<EngineEvents>
-  readonly #views: EventViews
+  readonly #kernel: EventKernel
   #queue: (() => void)[] = []
 
-  constructor(views: EventViews) {
-    this.#views = views
+  constructor(kernel: EventKernel) {
+    this.#kernel = kernel
   }
 
   on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe {
@@ -55,11 +57,12 @@ export class EventQueue {
   }
 
   run(record: RunRecord): void {
-    if (this.#emitter.listenerCount('run') > 0) this.#emit('run', this.#views.run(record))
+    if (this.#emitter.listenerCount('run') > 0) this.#emit('run', viewRun(record))
   }
 
   token(record: TokenRecord): void {
-    if (this.#emitter.listenerCount('token') > 0) this.#emit('token', this.#views.token(record))
+    if (this.#emitter.listenerCount('token') > 0)
+      this.#emit('token', viewToken(record, this.#kernel.credentials))
   }
 
   error(error: unknown, runId?: string): void {
@@ -67,7 +70,7 @@ export class EventQueue {
   }
 
   #emit<Name extends keyof EngineEvents>(name: Name, event: Parameters<EngineEvents[Name]>[0]): void {
-    // News of a run are made in that run; whoever hears them is outside.
+    // An event of a run is made inside of that run; its listeners are called outside.
     if (this.#queue.length === 0) Promise.resolve().then(() => outsideRuns(() => this.#flush()), ignore)
     this.#queue.push(() => {
       for (const listener of this.#emitter.listeners(name)) this.#call(listener, event, name === 'error')

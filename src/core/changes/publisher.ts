@@ -1,0 +1,96 @@
+import type { RunRecord, TokenRecord } from '../../contract/records.ts'
+import type { Awaitable, Inserted, RunUpdated } from '../../contract/storage.ts'
+import { isPromise } from '../../primitives/awaitable.ts'
+import { isFinal, tokenOfRun } from '../../contract/run-states.ts'
+import type { EventQueue } from './events.ts'
+import { ChangedRuns, type Watchers } from './watchers.ts'
+
+/** What a reader of all runs watches. */
+export const RUNS_TOPIC = 'runs'
+
+/** The parts of an engine that hear of stored changes. */
+export interface PublisherKernel {
+  readonly watchers: Watchers
+  readonly events: Pick<EventQueue, 'run' | 'token'>
+  readonly waitpoints: { readonly size: number; settled(token: TokenRecord): void }
+  readonly retention: { ended(): void }
+}
+
+/** Publishes a stored change: as an event to users, as a wake-up to watchers, as a settlement to the waits it ends. */
+export class Publisher {
+  readonly changedRuns: ChangedRuns = new ChangedRuns()
+  readonly #kernel: PublisherKernel
+  /** Runs that are being stored: they may be executed before that is acknowledged. */
+  readonly #created = new Map<string, RunRecord>()
+
+  constructor(kernel: PublisherKernel) {
+    this.#kernel = kernel
+  }
+
+  /** Something of a run changed; `record` is the run now, if that is known here. */
+  wake(runId: string, record?: RunRecord): void {
+    const { watchers } = this.#kernel
+    this.changedRuns.add(runId)
+    watchers.wake(runId, record)
+    watchers.wake(RUNS_TOPIC)
+  }
+
+  /** Anything may have changed, because a hint or an answer was lost: all watchers look again. */
+  wakeAll(): void {
+    this.changedRuns.lose()
+    this.#kernel.watchers.wakeAll()
+  }
+
+  /** A run is created, if storage answers so; that is published before any later change of it. */
+  created(record: RunRecord, answer: Awaitable<Inserted<RunRecord>>): Awaitable<Inserted<RunRecord>> {
+    if (isPromise(answer)) return this.#createdLater(record, answer)
+    if (!answer.isCached) this.run(record)
+    return answer
+  }
+
+  async #createdLater(record: RunRecord, answer: Promise<Inserted<RunRecord>>): Promise<Inserted<RunRecord>> {
+    this.#created.set(record.id, record)
+    try {
+      const inserted = await answer
+      if (this.#created.has(record.id) && !inserted.isCached) this.run(record)
+      return inserted
+    } finally {
+      this.#created.delete(record.id)
+    }
+  }
+
+  /** The status of a run changed. */
+  run(record: RunRecord): void {
+    if (this.#created.size > 0) this.#publishCreated(record)
+    this.#kernel.events.run(record)
+    this.elsewhere(record)
+  }
+
+  #publishCreated(record: RunRecord): void {
+    const created = this.#created.get(record.id)
+    this.#created.delete(record.id)
+    if (created !== undefined && created !== record) this.#kernel.events.run(created)
+  }
+
+  /** The status of a run was changed by another engine, which has published the event. */
+  elsewhere(record: RunRecord): void {
+    const { waitpoints, retention } = this.#kernel
+    this.wake(record.id, record)
+    if (!isFinal(record.status)) return
+    if (waitpoints.size > 0) waitpoints.settled(tokenOfRun(record))
+    retention.ended()
+  }
+
+  runs(updates: readonly RunUpdated[]): void {
+    for (const { record } of updates) this.run(record)
+  }
+
+  /** A token was created or settled. */
+  token(record: TokenRecord): void {
+    const { events, waitpoints, retention } = this.#kernel
+    if (record.kind === 'MANUAL') events.token(record)
+    if (record.status === 'WAITING') return
+    waitpoints.settled(record)
+    retention.ended()
+  }
+}

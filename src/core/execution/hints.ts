@@ -1,0 +1,143 @@
+import type { TokenRecord, WaitRecord } from '../../contract/records.ts'
+import type { Hint, TickResult } from '../../contract/storage.ts'
+import { chain, unawaited } from '../../primitives/awaitable.ts'
+import type { Attempt } from '../attempt/attempt.ts'
+import type { Host } from '../host/host.ts'
+import type { Publisher } from '../changes/publisher.ts'
+import type { Watchers } from '../changes/watchers.ts'
+import { isFinal, runIdOfToken, tokenOfRun } from '../../contract/run-states.ts'
+import { streamsTopic, streamTopic } from '../streams/channel.ts'
+import type { Waitpoints } from '../waits/waitpoints.ts'
+
+const RETRY_MS = 1_000
+
+/** The parts of an engine that hints of storage concern. */
+export interface HintKernel {
+  readonly host: Host
+  readonly watchers: Watchers
+  readonly events: { error(error: unknown): void }
+  readonly publisher: Publisher
+  readonly waitpoints: Waitpoints
+  readonly slots: { wake(attempt: Attempt): boolean; retry(): void }
+  readonly executor: { readonly attempts: { get(runId: string): Attempt | undefined } }
+  readonly claimer: { poke(): void; hintsLost(): void }
+  readonly reconciler: { changedElsewhere(runId: string): void; recheck(held?: number): void }
+  readonly ticker: {
+    dueAt(at: number, what: string): void
+    tickNow(tick?: { readonly full?: boolean }): void
+  }
+}
+
+/** How a tick came to be. */
+export interface TickAbout {
+  /** An answer was lost before, and with it what it said. */
+  readonly isBehind: boolean
+  /** It is time to look at what hints should have said: once in a while, or because they may have been lost. */
+  readonly isFull: boolean
+}
+
+/** Acts on what storage says: what a tick found, and hints that others changed something. */
+export class Hints {
+  readonly #kernel: HintKernel
+
+  constructor(kernel: HintKernel) {
+    this.#kernel = kernel
+  }
+
+  /** Storage has answered a tick. */
+  ticked(result: TickResult, { isBehind, isFull }: TickAbout): void {
+    const { settled, expired, ready, claimable, leaseUntil, held } = result
+    const { publisher, slots, claimer, reconciler } = this.#kernel
+    // There are others on this storage, and a hint of theirs may be lost; or an answer was lost, which is not repeated.
+    if ((leaseUntil !== undefined && isFull) || isBehind) {
+      publisher.wakeAll()
+      reconciler.recheck(isBehind ? undefined : held)
+    }
+    for (const token of settled) publisher.token(token)
+    publisher.runs(expired)
+    this.#ready(ready)
+    slots.retry()
+    if (claimable || isBehind) claimer.poke()
+  }
+
+  /** Storage hints that another engine has changed something. */
+  take(hint: Hint): void {
+    const { publisher, watchers, ticker, slots, claimer, reconciler } = this.#kernel
+    switch (hint.topic) {
+      case 'waits':
+        return this.#wake(hint.runIds)
+      case 'any':
+        claimer.hintsLost()
+        return ticker.tickNow({ full: true })
+      case 'queue':
+        slots.retry()
+        return claimer.poke()
+      case 'run':
+        publisher.wake(hint.runId)
+        return reconciler.changedElsewhere(hint.runId)
+      case 'stream':
+        watchers.wake(streamTopic(hint.runId, hint.key))
+        watchers.wake(streamsTopic(hint.runId))
+        return watchers.wake(hint.runId)
+      case 'token':
+        return
+    }
+  }
+
+  /** A run that a hint has named has resumed. `tokens`: the settled ones that it waited for, unless the answer was lost. */
+  woken(tokens: readonly TokenRecord[] | undefined): void {
+    const { waitpoints, ticker } = this.#kernel
+    if (tokens === undefined) ticker.tickNow()
+    else for (const token of tokens) waitpoints.settled(token)
+  }
+
+  /** Runs that are named go on if they are parked; from the first that is not, a tick is asked. */
+  #wake(runIds: readonly string[] | undefined): void {
+    const { executor, slots, ticker } = this.#kernel
+    // A run that is gone has nothing to wake.
+    const isWoken = (id: string): boolean => {
+      const attempt = executor.attempts.get(id)
+      return attempt === undefined || slots.wake(attempt)
+    }
+    if (runIds?.every(isWoken) !== true) ticker.tickNow()
+  }
+
+  /** Ready waits: settled elsewhere and waited for here, or delivered long ago and still on storage's list. */
+  #ready(ready: readonly WaitRecord[]): void {
+    const { waitpoints, host } = this.#kernel
+    const delivered = ready.filter((wait) => this.#isDelivered(wait))
+    if (delivered.length > 0) this.#report(() => host.storage.tokens.release(delivered))
+    for (const wait of ready) if (waitpoints.has(wait)) this.#report(() => this.#settle(wait.tokenId))
+  }
+
+  /** Until the run has gone on, be it that it waits for a slot, the wait is what wakes it after a crash. */
+  #isDelivered({ tokenId, runId }: WaitRecord): boolean {
+    const { executor, waitpoints } = this.#kernel
+    const attempt = executor.attempts.get(runId)
+    return attempt === undefined || !waitpoints.isAwaited(attempt, tokenId)
+  }
+
+  #settle(tokenId: string): void | Promise<void> {
+    const { host, publisher, waitpoints } = this.#kernel
+    const runId = runIdOfToken(tokenId)
+    if (runId === undefined) {
+      return chain(host.storage.tokens.get(tokenId, host.now()), (token) => {
+        if (token?.settledNow === true) publisher.token(token.record)
+        else if (token !== undefined && token.record.status !== 'WAITING') waitpoints.settled(token.record)
+      })
+    }
+    return chain(host.storage.runs.get(runId), (record) => {
+      if (record !== undefined && isFinal(record.status)) waitpoints.settled(tokenOfRun(record))
+    })
+  }
+
+  #report(action: () => void | Promise<void>): void {
+    const { events, ticker, host } = this.#kernel
+    const failed = (error: unknown): void => {
+      events.error(error)
+      // Storage hands over again what was not taken.
+      ticker.dueAt(host.now() + RETRY_MS, 'a hint that failed')
+    }
+    unawaited(action, failed)
+  }
+}
