@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import build from '../tsup.config.ts'
-import { entryDisagreements, violations } from './support/architecture.ts'
+import { entryDisagreements, LAYERS, ROOMS, violations } from './support/architecture.ts'
+import { fencedBlocks } from './support/walks.ts'
 import { readSources } from './support/modules.ts'
 
 /** A small tree that keeps every rule; each case below breaks one. */
@@ -231,6 +232,26 @@ describe('architecture', () => {
     expect(
       entryDisagreements({ exportsMap: { ...exportsMap }, files, built: build.entry as string[] }),
     ).toEqual([])
+  })
+})
+
+describe('ARCHITECTURE.md', () => {
+  const text = readFileSync('ARCHITECTURE.md', 'utf8')
+
+  it('draws the layers that are checked', () => {
+    const [block = ''] = fencedBlocks(text, 'layers')
+    const drawn = block.split('\n').map((line) => line.split('→').map((part) => part.trim()))
+    expect(drawn.map(([layer, below = '']) => [layer, below === '' ? [] : below.split(', ')])).toEqual(
+      Object.entries(LAYERS),
+    )
+  })
+
+  it('draws the rooms that are checked', () => {
+    const [block = ''] = fencedBlocks(text, 'rooms')
+    const drawn = block.split(/\n(?! )/).map((line) => line.split(': '))
+    expect(drawn.map(([folder, rooms = '']) => [folder, rooms.split(/\s+·\s+/)])).toEqual(
+      Object.entries(ROOMS),
+    )
   })
 })
 

@@ -3,7 +3,7 @@ import { ambientUses } from './ambient.ts'
 import { parse, type Module } from './modules.ts'
 
 /** The layers below `src`, and which others each may import, besides packages and itself. */
-const LAYERS: Readonly<Record<string, readonly string[]>> = {
+export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   primitives: [],
   api: ['contract', 'primitives'],
@@ -19,7 +19,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
  * The rooms of a layer, folders and files alike, from the ground floor up: each may import only those before it. Every
  * entry of a folder that is listed here has its place.
  */
-const ROOMS: Readonly<Record<string, readonly string[]>> = {
+export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'src/clock': [
     'timer-callback',
     'real-io',
