@@ -231,8 +231,6 @@ export interface TokenInsert {
   readonly record: TokenRecord
   /** The attempt that creates it. */
   readonly fence?: AttemptFence | undefined
-  /** Nobody said when it times out: `timeoutAt` is the default. For tests and people; a storage need not keep it. */
-  readonly isTimeoutDefault?: boolean
   readonly now: number
   readonly by: string
 }

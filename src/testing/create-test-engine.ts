@@ -17,6 +17,7 @@ import type { TestEngine } from './fixture/test-engine.ts'
 import { TokenAnswers } from './fixture/token-answers.ts'
 import { tokenPost } from './fixture/token-post.ts'
 import { answeringClock } from './fixture/under-test.ts'
+import { noteDefaultTimeouts } from './witness/default-timeouts.ts'
 import { Witness } from './witness/witness.ts'
 import { witnessedClock } from './witness/witnessed-clock.ts'
 import { witnessedStorage } from './witness/witnessed-storage.ts'
@@ -89,6 +90,7 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
     },
     { ...plainOptions(options), tasks: standIns.tasks },
   )
+  noteDefaultTimeouts(engine.wait)
   looseEnds.readers.watch(kernelOf(engine).watchers, (runId) => looseEnds.seen([runId]))
   const unfake = options.fakeGlobals === true ? fakeGlobals(engine, { clock, random }) : undefined
 

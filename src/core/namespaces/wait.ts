@@ -72,8 +72,7 @@ export class EngineWait implements WaitNamespace {
       const tags = readTags(options.tags)
       const own = userKey(options, 'tokens', now)
       const key = own ?? (scope === undefined ? undefined : implicitKey(scope, 'token', options))
-      const isTimeoutDefault = options.timeout === undefined
-      const token = { kind: 'MANUAL', timeoutAt, isTimeoutDefault, tags, key, now, scope } as const
+      const token = { kind: 'MANUAL', timeoutAt, tags, key, now, scope } as const
       const inserted = this.#insert(token, past)
       return chain(inserted, ({ record, isCached }) => new CreatedTokenView(record, isCached, credentials))
     })
@@ -162,8 +161,7 @@ export class EngineWait implements WaitNamespace {
         const { timeoutAt, past } = sleepDeadline(time(), now)
         const { signal: _, ...plain } = call.options
         const key = userKey(call.options, 'sleeps', now) ?? implicitKey(scope, kind, plain)
-        const isTimeoutDefault = false
-        const token = { kind: 'SLEEP', timeoutAt, isTimeoutDefault, tags: [], key, now, scope } as const
+        const token = { kind: 'SLEEP', timeoutAt, tags: [], key, now, scope } as const
         const inserted = this.#insert(token, past)
         return chain(inserted, ({ record }) => record.id)
       },
@@ -234,11 +232,11 @@ export class EngineWait implements WaitNamespace {
         return { record, isCached: true }
       })
     }
-    const { kind, timeoutAt, isTimeoutDefault, tags, key, scope, now } = token
+    const { kind, timeoutAt, tags, key, scope, now } = token
     const id = host.newId(kind === 'MANUAL' ? 'waitpoint' : 'sleep', now)
     const runId = scope?.id
     const record: TokenRecord = { id, kind, status: 'WAITING', timeoutAt, tags, key, runId, createdAt: now }
-    const request = { record, fence: fenceOf(scope), isTimeoutDefault, now, by: host.owner }
+    const request = { record, fence: fenceOf(scope), now, by: host.owner }
     return chain(this.#kernel.written(scope, host.storage.tokens.insert(request)), (inserted) => {
       if (!inserted.isCached) {
         ticker.dueAt(token.timeoutAt, `token ${record.id}`)
@@ -264,8 +262,6 @@ export class EngineWait implements WaitNamespace {
 interface NewToken {
   readonly kind: TokenKind
   readonly timeoutAt: number
-  /** Nobody said when. */
-  readonly isTimeoutDefault: boolean
   readonly tags: readonly string[]
   readonly key: KeyRecord | undefined
   readonly now: number

@@ -2,6 +2,7 @@ import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { RunStore, RunUpdated, Storage, TokenStore } from '../../contract/storage.ts'
 import { currentAttempt } from '../../core/attempt/attempt.ts'
 import { isFinal } from '../../contract/run-states.ts'
+import { isTimeoutDefault } from './default-timeouts.ts'
 import { captureOrigin } from './origin.ts'
 import { seen } from './seen-answer.ts'
 import type { Witness } from './witness.ts'
@@ -60,8 +61,7 @@ function witnessedTokens(
         if (inserted === 'stale') return
         const { record, isCached } = inserted
         if (isCached) seeToken(witness, record)
-        else if (record.status === 'WAITING')
-          witness.tokenCreated(record, request.isTimeoutDefault === true, origin)
+        else if (record.status === 'WAITING') witness.tokenCreated(record, isTimeoutDefault(), origin)
       })
     },
     get: (id, now) =>
