@@ -94,13 +94,12 @@ export class TemplateStorage implements Storage {
       return { record: this.#db.runs.put(record.id, record), isCached: false }
     },
     get: async (id) => this.#db.runs.get(id),
-    list: async ({ status, taskIds, notTaskIds, tags, queues, from = -Infinity, to = Infinity }, page) => {
+    list: async ({ status, taskIds, notTaskIds, tags, from = -Infinity, to = Infinity }, page) => {
       const matches = (run: RunRecord): boolean =>
         (status?.includes(run.status) ?? true) &&
         (taskIds?.includes(run.taskId) ?? true) &&
         notTaskIds?.includes(run.taskId) !== true &&
         (tags?.some((tag) => run.tags.includes(tag)) ?? true) &&
-        (queues?.includes(run.queue) ?? true) &&
         run.createdAt >= from &&
         run.createdAt <= to
       return pageOf(this.#db.runs.where(matches), page)
@@ -470,7 +469,6 @@ export class TemplateStorage implements Storage {
 
   #settle(token: TokenRecord, by: string | undefined): readonly WaitRecord[] {
     this.#db.tokens.put(token.id, token)
-    this.#hint(by, { topic: 'token', tokenId: token.id })
     return this.#makeReady(token.id, by)
   }
 

@@ -181,7 +181,6 @@ export interface RunFilter {
   /** None of these tasks. */
   readonly notTaskIds?: readonly string[] | undefined
   readonly tags?: readonly string[] | undefined
-  readonly queues?: readonly string[] | undefined
   readonly from?: number | undefined
   readonly to?: number | undefined
 }
@@ -409,7 +408,6 @@ export type Hint =
   /** Nobody knows what: hints may have been lost, or are not to be had. */
   | { readonly topic: 'any' }
   | { readonly topic: 'queue' }
-  | { readonly topic: 'token'; readonly tokenId: string }
   | { readonly topic: 'run'; readonly runId: string }
   | { readonly topic: 'stream'; readonly runId: string; readonly key: string }
 

@@ -37,8 +37,6 @@ export interface EngineStats {
   readonly executing: number
   /** Tokens that runs here wait for. */
   readonly waits: number
-  /** Token URLs and access tokens that were computed. */
-  readonly signatures: number
 }
 
 /** How an engine is closed. */
@@ -185,12 +183,11 @@ class TaskEngine implements Engine {
   }
 
   stats(): EngineStats {
-    const { executor, slots, waitpoints, credentials } = this.#kernel
+    const { executor, slots, waitpoints } = this.#kernel
     return {
       attempts: executor.attempts.size,
       executing: slots.used,
       waits: waitpoints.size,
-      signatures: credentials.signatures,
     }
   }
 

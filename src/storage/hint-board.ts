@@ -45,10 +45,6 @@ export class HintBoard {
     if (this.#isHeard(by)) this.#tell({ topic: 'run', runId }, by)
   }
 
-  token(tokenId: string, by: string | undefined): void {
-    if (this.#isHeard(by)) this.#tell({ topic: 'token', tokenId }, by)
-  }
-
   stream(runId: string, key: string, by: string | undefined): void {
     if (this.#isHeard(by)) this.#tell({ topic: 'stream', runId, key }, by)
   }

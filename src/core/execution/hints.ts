@@ -79,8 +79,6 @@ export class Hints {
         watchers.wake(streamTopic(hint.runId, hint.key))
         watchers.wake(streamsTopic(hint.runId))
         return watchers.wake(hint.runId)
-      case 'token':
-        return
     }
   }
 

@@ -16,17 +16,11 @@ export class Credentials {
   readonly #kernel: { readonly host: Host }
   readonly #baseUrl: string | undefined
   #listening: readonly string[] = []
-  #signatures = 0
 
   constructor(kernel: { readonly host: Host }, { baseUrl, secretKeys }: CredentialOptions) {
     this.#kernel = kernel
     this.#baseUrl = baseUrl?.replace(/\/+$/, '')
     this.secretKeys = secretKeys
-  }
-
-  /** How many signatures were computed so far. */
-  get signatures(): number {
-    return this.#signatures
   }
 
   /** Where the handler is reached, as the engine was told. */
@@ -55,7 +49,6 @@ export class Credentials {
 
   /** Proves that a callback address was given out by an engine on this storage. */
   tokenHash(id: string): string {
-    this.#signatures += 1
     return hmacSha256(this.#kernel.host.urlSecret, internalId(id), 'hex')
   }
 
@@ -71,7 +64,6 @@ export class Credentials {
   }
 
   #sign(claims: object): string {
-    this.#signatures += 1
     const content = `${encode({ alg: 'HS256' })}.${encode(claims)}`
     const signature = hmacSha256(this.secretKeys[0] ?? '', content, 'base64url')
     return `${content}.${signature}`

@@ -68,7 +68,7 @@ function insertRun(state: MemoryState, request: RunInsert): Inserted<RunRecord> 
 }
 
 function listRuns({ runs }: MemoryState, filter: RunFilter, page: PageRequest): Page<RunRecord> {
-  const { status, taskIds, notTaskIds, tags, queues, from = -Infinity, to = Infinity } = filter
+  const { status, taskIds, notTaskIds, tags, from = -Infinity, to = Infinity } = filter
   const isAskedFor = (taskId: string): boolean =>
     (taskIds?.includes(taskId) ?? true) && notTaskIds?.includes(taskId) !== true
   const matches = ({ record }: RunEntry): boolean =>
@@ -76,7 +76,6 @@ function listRuns({ runs }: MemoryState, filter: RunFilter, page: PageRequest): 
     record.createdAt <= to &&
     (status?.includes(record.status) ?? true) &&
     isAskedFor(record.taskId) &&
-    (queues?.includes(record.queue) ?? true) &&
     (tags?.some((tag) => record.tags.includes(tag)) ?? true)
   const { records, ...cursors } = runs.table.list({ lists: RUN_LISTS, matches, page })
   return { records: records.map((run) => run.record), ...cursors }

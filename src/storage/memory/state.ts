@@ -31,7 +31,7 @@ export function memoryState(): MemoryState {
   const schedule = new RunSchedule(lanes)
   const waits = new WaitBook({ schedule, hints })
   const runs = new RunLedger({ lanes, schedule, waits, ended, hints })
-  const tokens = new TokenLedger({ waits, ended, hints })
+  const tokens = new TokenLedger({ waits, ended })
   return { runs, tokens, waits, lanes, schedule, leases, ended, hints }
 }
 

@@ -4,7 +4,6 @@ import type { NextDue } from '../../contract/storage.ts'
 import { DeadlineQueue } from '../../primitives/deadline-queue.ts'
 import type { EndedEntries } from './ended-entries.ts'
 import { EntryTable } from './entry-table.ts'
-import type { HintBoard } from '../hint-board.ts'
 import { type RunEntry, TokenEntry } from './entries.ts'
 import { isOwnKey, ownToken, withOwn, withoutOwn } from './own-tokens.ts'
 import type { WaitBook } from './wait-book.ts'
@@ -13,7 +12,6 @@ import type { Act } from '../run-draft.ts'
 interface TokenLedgerParts {
   readonly waits: WaitBook
   readonly ended: EndedEntries
-  readonly hints: HintBoard
 }
 
 /** All tokens and their deadlines. A token is settled here, once. */
@@ -25,12 +23,10 @@ export class TokenLedger {
   readonly #deadlines = new DeadlineQueue<TokenEntry>()
   readonly #waits: WaitBook
   readonly #ended: EndedEntries
-  readonly #hints: HintBoard
 
-  constructor({ waits, ended, hints }: TokenLedgerParts) {
+  constructor({ waits, ended }: TokenLedgerParts) {
     this.#waits = waits
     this.#ended = ended
-    this.#hints = hints
   }
 
   /** Who holds `key` at `now`; a run's own keys are found by the run, if it is `creator`. */
@@ -59,7 +55,6 @@ export class TokenLedger {
     token.deadline = undefined
     token.record = settledRecord(token.record, end)
     this.#ended.add(token)
-    this.#hints.token(token.id, act.by)
     return this.#waits.settle(token, act)
   }
 

@@ -36,7 +36,6 @@ export async function tickPostgres(session: PostgresSession, request: TickReques
   for (const other of answer.told ?? []) news.waits(other, owner)
   const settled = answer.settled.map(([row, ready]) => {
     const token = tokenOfRow(row)
-    news.token(token.id, owner)
     readyWaits(news, ready, { tokenId: token.id, by: owner })
     return token
   })

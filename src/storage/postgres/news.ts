@@ -14,7 +14,6 @@ export interface News {
   /** A claim of `owner` has left something to claim. */
   left(owner: string): void
   run(runId: string, by: string | undefined): void
-  token(tokenId: string, by: string | undefined): void
   stream(runId: string, key: string, by: string | undefined): void
   /** Waits of `owner` became ready: of this run, or else it is to look for itself. */
   waits(owner: string, by: string | undefined, runId?: string): void
@@ -66,12 +65,6 @@ export class PostgresNews implements News {
     this.#tellFar(['run', runId, by ?? null])
   }
 
-  /** An engine that waits for a token is hinted at its waits; other processes need nothing more of a token. */
-  token(tokenId: string, by: string | undefined): void {
-    this.#board.token(tokenId, by)
-    this.#plan()
-  }
-
   stream(runId: string, key: string, by: string | undefined): void {
     this.#board.stream(runId, key, by)
     this.#tellFar(['stream', runId, key, by ?? null])
@@ -115,8 +108,6 @@ export class PostgresNews implements News {
         return this.#board.queue(first ?? undefined)
       case 'run':
         return this.#board.run(name, second ?? undefined)
-      case 'token':
-        return this.#board.token(name, second ?? undefined)
       case 'stream':
         return this.#board.stream(name, second ?? '', third ?? undefined)
       case 'waits':

@@ -97,7 +97,7 @@ async function insertRun(
 
 async function listRuns(
   { ask }: PostgresSession,
-  { status, taskIds, notTaskIds, tags, queues, from, to }: RunFilter,
+  { status, taskIds, notTaskIds, tags, from, to }: RunFilter,
   page: PageRequest,
 ): Promise<Page<RunRecord>> {
   const filter = {
@@ -105,7 +105,6 @@ async function listRuns(
     task_ids: taskIds,
     not_task_ids: notTaskIds,
     tags,
-    queues,
     from_at: from,
     to_at: to,
   }

@@ -171,9 +171,7 @@ function tellSettled(
   by: string | undefined,
 ): TokenSettled['ready'] {
   if (settledNow !== true || token === undefined) return []
-  const tokenId = token['id'] as string
-  news.token(tokenId, by)
-  return readyWaits(news, ready, { tokenId, by })
+  return readyWaits(news, ready, { tokenId: token['id'] as string, by })
 }
 
 function tokenOf({ token, run }: TokenAnswer): TokenRecord {

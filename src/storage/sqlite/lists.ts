@@ -19,12 +19,11 @@ const EVERY_TASK = `WITH RECURSIVE tasks (task_id) AS (
 const RUN_NAMES = RUN_COLUMNS.split(', ')
 
 export function listRuns(session: SqliteSession, filter: RunFilter, page: PageRequest): Page<RunRecord> {
-  const { status, taskIds, notTaskIds, tags, queues, from, to } = filter
+  const { status, taskIds, notTaskIds, tags, from, to } = filter
   const where: Conditions = { texts: [], parameters: [] }
   addList(where, `status ${IN_LIST}`, status)
   addList(where, `task_id ${IN_LIST}`, taskIds)
   addList(where, `task_id NOT ${IN_LIST}`, notTaskIds)
-  addList(where, `queue ${IN_LIST}`, queues)
   addList(where, HAS_TAG, tags)
   addBounds(where, { from, to })
   const { rows, ...cursors } = readPage(session, {

@@ -46,10 +46,6 @@ export class SqliteNews {
     this.#pending.push(() => this.#board.run(runId, by))
   }
 
-  token(tokenId: string, by: string | undefined): void {
-    this.#pending.push(() => this.#board.token(tokenId, by))
-  }
-
   stream(runId: string, key: string, by: string | undefined): void {
     this.#pending.push(() => this.#board.stream(runId, key, by))
   }

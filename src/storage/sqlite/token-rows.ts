@@ -47,7 +47,6 @@ export function completeInTime(session: SqliteSession, request: TokenSettle): Se
     id,
   )
   if (row === undefined) return undefined
-  session.news.token(id, request.by)
   return { record: tokenOfRow(row), ready: settleWaits(session, id, request) }
 }
 
@@ -64,7 +63,6 @@ function settleToken(
     end.completedAt,
     token.id,
   )
-  session.news.token(token.id, act.by)
   const record = { ...token, status: end.status, outputJson: end.outputJson, completedAt: end.completedAt }
   return { record, ready: settleWaits(session, token.id, act) }
 }

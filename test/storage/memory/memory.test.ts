@@ -374,7 +374,7 @@ describe('subscribe', () => {
     memory.insertToken('t')
     memory.wait(run!, 't')
     memory.settle('t')
-    expect(told()).toEqual([{ topic: 'token', tokenId: 't' }])
+    expect(told()).toEqual([])
     memory.storage.chunks.open({ runId: 'r', key: 'k', epoch: 1, attempt: 1, by: BY, now: 0 })
     expect(told()).toEqual([
       { topic: 'run', runId: 'r' },
@@ -403,7 +403,7 @@ describe('subscribe', () => {
     memory.wait(run, 't')
     memory.wait(second, 't')
     memory.settle('t', 0, OTHER)
-    expect(own).toEqual([{ topic: 'token', tokenId: 't' }, { topic: 'waits' }])
+    expect(own).toEqual([{ topic: 'waits' }])
   })
 
   it('tells everybody of a wait that a read settled', () => {
@@ -412,7 +412,7 @@ describe('subscribe', () => {
     memory.insertToken('t', { timeoutAt: 5 })
     memory.wait(run, 't')
     memory.storage.tokens.get('t', 5)
-    expect(own).toEqual([{ topic: 'token', tokenId: 't' }, { topic: 'waits' }])
+    expect(own).toEqual([{ topic: 'waits' }])
   })
 
   it('tells of a slot that was given back while somebody waits for one', () => {

@@ -325,7 +325,6 @@ describe('runs.list', () => {
     expect(list({}, 2)).toMatchObject({ next: 'r2' })
     expect(idsOf(list({ tags: ['x', 'y'] }).records)).toEqual(['r1'])
     expect(idsOf(list({ taskIds: ['other'] }).records)).toEqual(['r2'])
-    expect(idsOf(list({ queues: ['q'] }).records)).toEqual(['r3'])
     expect(idsOf(list({ status: ['QUEUED'] }).records)).toEqual(['r2', 'r1'])
     expect(idsOf(list({ from: 2, to: 2 }).records)).toEqual(['r2'])
   })

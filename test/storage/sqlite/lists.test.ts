@@ -50,7 +50,7 @@ const runFilters: Readonly<Record<string, RunFilter>> = {
   'by task': { taskIds: ['task', 'other'] },
   'without some tasks': { notTaskIds: ['other'] },
   'by status, without some tasks': { status: ['QUEUED'], notTaskIds: ['task'] },
-  'by everything': { status: ['FAILED'], tags: ['a'], taskIds: ['task'], queues: ['q'], from: 1, to: 9 },
+  'by everything': { status: ['FAILED'], tags: ['a'], taskIds: ['task'], from: 1, to: 9 },
 }
 
 const tokenFilters: Readonly<Record<string, TokenFilter>> = {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/storage/sqlite/sqlite.ts'
+import { queuedRun } from '../../../src/testing/conformance/sample-records.ts'
 import { runInChild } from '../../clock/child-process.ts'
 import { openDriver, temporaryFolder } from '../../databases/drivers.ts'
 
@@ -34,9 +35,7 @@ describe('sqliteStorage', () => {
     const heard: string[] = []
     one.subscribe('one', ({ topic }) => heard.push(`one ${topic}`))
     other.subscribe('other', ({ topic }) => heard.push(`other ${topic}`))
-    const record = { id: 'waitpoint_1', kind: 'MANUAL', status: 'WAITING', tags: [], createdAt: 0 } as const
-    await one.tokens.insert({ record, now: 0, by: 'one' })
-    await one.tokens.settle({ id: record.id, outputJson: '1', by: 'one', now: 0 })
-    expect(heard).toEqual(['other token'])
+    await one.runs.insert({ record: queuedRun('run_1', { createdAt: 0 }), now: 0, by: 'one' })
+    expect(heard).toEqual(['other queue'])
   })
 })

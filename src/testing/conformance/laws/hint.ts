@@ -31,13 +31,11 @@ async function heard(
 export const hintLaws: readonly Law[] = [
   {
     id: 'subscribe/tells-the-others',
-    law: 'Other owners are hinted at what changed: runs to claim, tokens settled, runs changed, chunks appended.',
+    law: 'Other owners are hinted at what changed: runs to claim, runs changed, chunks appended.',
     capability: 'hints',
     async check(s) {
       await s.tick(B)
-      await s.insertToken('t')
       await heard(s, B, { act: () => s.insertRun('r'), expected: 'queue' })
-      await heard(s, B, { act: () => s.settle('t'), expected: 'token' })
       const { runs } = await s.claim()
       const [run] = runs
       if (run === undefined) return
@@ -79,8 +77,7 @@ export const hintLaws: readonly Law[] = [
     law: 'An owner is not hinted at what it did itself.',
     capability: 'hints',
     async check(s) {
-      await s.insertToken('t')
-      same('hints', await heard(s, A, { act: () => s.settle('t'), expected: undefined }), [])
+      same('hints', await heard(s, A, { act: () => s.insertRun('r'), expected: undefined }), [])
     },
   },
   {

@@ -37,7 +37,6 @@ export class ListCalls {
       tags: asked(tagsOf(command)),
       ...(token % 5 === 0 && { taskIds: ['task-a'] }),
       ...(token % 5 === 1 && { notTaskIds: ['task-a'] }),
-      ...(token % 4 === 0 && { queues: ['narrow', 'keyed'] }),
       ...boundsOf(command, await this.#stage.run(token)),
     }
     const page = pageOf(command, this.#stage.runIds)
