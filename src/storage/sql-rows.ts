@@ -154,3 +154,8 @@ export const BREAK = '\n'
 export function onOneLine(text: string): string {
   return text.includes(BREAK) ? JSON.stringify(JSON.parse(text)) : text
 }
+
+/** Texts as a list in SQL. They are names of the contract, in which there is nothing to escape. */
+export function textList(texts: readonly string[]): string {
+  return texts.map((text) => `'${text}'`).join(', ')
+}

@@ -1,4 +1,5 @@
 import type { RunChange, RunRecord, TokenRecord, WaitRecord } from '../../src/contract/records.ts'
+import { isFinal } from '../../src/contract/run-states.ts'
 import type { RunClaim, RunFence, RunUpdated, TickRequest } from '../../src/contract/storage.ts'
 
 interface ReferenceWait extends WaitRecord {
@@ -11,8 +12,6 @@ interface ReferenceTick {
   readonly settled: readonly TokenRecord[]
   readonly expired: readonly RunUpdated[]
 }
-
-const FINAL: readonly string[] = ['COMPLETED', 'FAILED', 'CANCELED', 'TIMED_OUT', 'EXPIRED', 'CRASHED']
 
 /**
  * What a storage answers, written to be read: plain collections, and every question answered by looking at everything.
@@ -29,7 +28,7 @@ export class ReferenceStorage {
   readonly refused: Set<string> = new Set()
 
   isFinal(id: string): boolean {
-    return FINAL.includes(this.run(id).status)
+    return isFinal(this.run(id).status)
   }
 
   run(id: string): RunRecord {
@@ -72,7 +71,7 @@ export class ReferenceStorage {
     const runs = [...this.runs.values()].flatMap((run) => [
       run.status === 'DELAYED' ? run.wakeAt : undefined,
       (run.status === 'DELAYED' || run.status === 'QUEUED') && run.attempt === 0 ? run.expiresAt : undefined,
-      FINAL.includes(run.status) && run.slot ? run.slotUntil : undefined,
+      isFinal(run.status) && run.slot ? run.slotUntil : undefined,
     ])
     const leases = [...this.leases].map(([other, { until, isLost }]) =>
       other !== owner && !isLost && this.#runsOf(other).length > 0 ? until : undefined,
@@ -275,7 +274,7 @@ export class ReferenceStorage {
       if (isUnstarted && run.expiresAt !== undefined && run.expiresAt <= now) {
         ended.push(this.finish(run.id, { status: 'EXPIRED', finishedAt: run.expiresAt }, now))
       }
-      if (FINAL.includes(run.status) && run.slot && run.slotUntil !== undefined && run.slotUntil <= now) {
+      if (isFinal(run.status) && run.slot && run.slotUntil !== undefined && run.slotUntil <= now) {
         this.write(run.id, { slot: false, slotUntil: undefined }, now)
       }
     }

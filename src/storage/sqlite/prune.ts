@@ -1,5 +1,6 @@
+import { LIVE_STATUSES } from '../../contract/run-states.ts'
 import type { PruneRequest } from '../../contract/storage.ts'
-import { textsOf } from '../sql-rows.ts'
+import { textList, textsOf } from '../sql-rows.ts'
 import type { SqliteSession } from './session.ts'
 import { dropTags } from './tags.ts'
 
@@ -17,7 +18,7 @@ interface Budget {
 /** The rows of chunks that go in one batch are more than records, and cost less. */
 const CHUNK_ROWS = 1_000
 
-const IS_LIVE = `status IN ('QUEUED', 'DELAYED', 'EXECUTING', 'WAITING')`
+const IS_LIVE = `status IN (${textList(LIVE_STATUSES)})`
 
 /** `prune`: drops what ended first, until `limit` records are gone or nothing more may go. */
 export function pruneSqlite(session: SqliteSession, request: PruneRequest): number {

@@ -1,4 +1,5 @@
-import type { RunChange, RunRecord, RunStatus, TokenRecord, WaitRecord } from '../../contract/records.ts'
+import type { RunChange, RunRecord, TokenRecord, WaitRecord } from '../../contract/records.ts'
+import { LIVE_STATUSES } from '../../contract/run-states.ts'
 import type {
   AttemptFence,
   Awaitable,
@@ -34,7 +35,6 @@ interface SettleOptions {
 }
 
 const LEASE_MS = 1_000_000
-const LIVE: readonly RunStatus[] = ['DELAYED', 'QUEUED', 'EXECUTING', 'WAITING']
 
 /**
  * A storage with the few words laws are written in. Instants that are parameters are milliseconds since `origin`, the
@@ -160,7 +160,9 @@ export class Subject {
   async update(run: { readonly id: string }, change: RunChange, now = 0): Promise<RunUpdated | undefined> {
     return this.storage.runs.update({
       id: run.id,
-      expected: { status: change.status === undefined ? ['EXECUTING', 'WAITING', 'CANCELED'] : LIVE },
+      expected: {
+        status: change.status === undefined ? ['EXECUTING', 'WAITING', 'CANCELED'] : LIVE_STATUSES,
+      },
       change,
       by: A,
       now: this.at(now),

@@ -1,3 +1,6 @@
+import { RUN_STATUSES } from '../../../contract/run-states.ts'
+import { textList } from '../../sql-rows.ts'
+
 const MOST_SETTLED = 500
 
 /** As a list is planned, whatever the server believes of how many there are: along an index, and no further than needed. */
@@ -21,7 +24,6 @@ const isInRange = (row: string): string => `(q.from_at IS NULL OR ${row}.created
 const isRunAskedFor = `(q.statuses IS NULL OR r.status = ANY (q.statuses))
         AND (q.task_ids IS NULL OR r.task_id = ANY (q.task_ids))
         AND (q.not_task_ids IS NULL OR r.task_id <> ALL (q.not_task_ids))
-        AND (q.queues IS NULL OR r.queue = ANY (q.queues))
         AND ${isInRange('r')}`
 
 const isTokenAskedFor = `(NOT is_settled OR o.due_at IS NULL OR o.due_at > q.now)
@@ -47,8 +49,7 @@ $$;
 CREATE FUNCTION $s.run_strands(q record) RETURNS TABLE (in_status text, of_task text) LANGUAGE plpgsql STABLE
 ${IN_ORDER} AS $$
 DECLARE
-  statuses text[] := coalesce(q.statuses, ARRAY['DELAYED', 'QUEUED', 'EXECUTING', 'WAITING', 'COMPLETED', 'FAILED',
-    'CANCELED', 'TIMED_OUT', 'EXPIRED', 'CRASHED']);
+  statuses text[] := coalesce(q.statuses, ARRAY[${textList(RUN_STATUSES)}]);
 BEGIN
   FOR in_status IN SELECT DISTINCT unnest(statuses) LOOP
     IF q.task_ids IS NOT NULL THEN
@@ -88,7 +89,7 @@ DECLARE
   ids text[];
 BEGIN
   SELECT * INTO q FROM json_to_recordset(requests) AS x(statuses text[], task_ids text[], not_task_ids text[],
-    tags text[], queues text[], from_at float8, to_at float8, older text, newer text, count int);
+    tags text[], from_at float8, to_at float8, older text, newer text, count int);
   ids := $s.run_page(q);
   RETURN (SELECT json_build_array(coalesce(json_agg($s.run_json(page.r)), '[]')) FROM (
     SELECT r FROM $s.runs r WHERE r.id = ANY (ids) ${inOrder('r.id')}) AS page);

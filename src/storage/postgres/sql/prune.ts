@@ -1,7 +1,10 @@
+import { LIVE_STATUSES } from '../../../contract/run-states.ts'
+import { textList } from '../../sql-rows.ts'
+
 /** \`prune\`: drops what ended first, until \`most\` records are gone or nothing more may go. */
 export const PRUNE_FUNCTIONS: string = `
 CREATE FUNCTION $s.is_live(status text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-  SELECT status IN ('QUEUED', 'DELAYED', 'EXECUTING', 'WAITING')
+  SELECT status IN (${textList(LIVE_STATUSES)})
 $$;
 
 CREATE FUNCTION $s.ended_before(until float8, at float8, most int)

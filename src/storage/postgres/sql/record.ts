@@ -1,4 +1,5 @@
-import { RUN_COLUMNS } from '../../sql-rows.ts'
+import { LIVE_STATUSES } from '../../../contract/run-states.ts'
+import { RUN_COLUMNS, textList } from '../../sql-rows.ts'
 
 const columnsOf = (row: string): string =>
   RUN_COLUMNS.split(', ')
@@ -24,7 +25,7 @@ CREATE FUNCTION $s.token_json(t $s.tokens) RETURNS json LANGUAGE sql IMMUTABLE A
 $$;
 
 CREATE FUNCTION $s.is_final(status text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-  SELECT status NOT IN ('EXECUTING', 'WAITING', 'QUEUED', 'DELAYED')
+  SELECT status NOT IN (${textList(LIVE_STATUSES)})
 $$;
 
 CREATE FUNCTION $s.place(r $s.runs, at float8) RETURNS $s.runs LANGUAGE plpgsql AS $$

@@ -1,47 +1,18 @@
-/** What is done to runs. A function takes the requests of a turn and answers them in order; each run is in one of them. */
-export const RUN_FUNCTIONS: string = `
-CREATE FUNCTION $s.insert_runs(requests json) RETURNS json LANGUAGE plpgsql AS $$
-DECLARE
-  q record;
-  r $s.runs;
-  holder $s.runs;
-  answers json[] := '{}';
-BEGIN
-  PERFORM $s.lock_keys(requests);
-  PERFORM $s.lock_fences(requests);
-  FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(run json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean)
-  LOOP
-    IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN
-      answers := answers || '"stale"'::json;
-      CONTINUE;
-    END IF;
-    r := json_populate_record(NULL::$s.runs, q.run);
-    IF r.key_scope IS NOT NULL THEN
-      SELECT * INTO holder FROM $s.runs WHERE key_scope = r.key_scope AND key_value = r.key_value
-        ORDER BY seq DESC LIMIT 1;
-      IF FOUND AND q.now < coalesce(holder.key_expires_at, 'Infinity')
-        AND NOT (q.again IS TRUE AND holder.id = r.id) THEN
-        answers := answers || json_build_array(1, $s.run_json(holder));
-        CONTINUE;
-      END IF;
-    END IF;
-    r.seq := nextval('$s.places'); r.held := 0; r.reserved := 0;
-    r := $s.place(r, q.now);
-    INSERT INTO $s.runs SELECT r.* ON CONFLICT (id) DO NOTHING;
-    IF FOUND THEN
-      IF r.tag_list IS NOT NULL THEN PERFORM $s.tag_run(r.id, r.tag_list); END IF;
-      answers := answers || '[0]'::json;
-    ELSIF q.again IS TRUE THEN
-      SELECT * INTO holder FROM $s.runs WHERE id = r.id;
-      answers := answers || json_build_array(0, $s.run_json(holder));
-    ELSE
-      answers := answers || '"taken"'::json;
-    END IF;
-  END LOOP;
-  RETURN array_to_json(answers);
-END $$;
+import { insertFunction } from './insert.ts'
 
+const INSERT_RUNS = insertFunction({
+  table: 'runs',
+  noun: 'run',
+  row: 'r',
+  answerHolder: `        answers := answers || json_build_array(1, $s.run_json(holder));
+`,
+  fillRow: `    r.seq := nextval('$s.places'); r.held := 0; r.reserved := 0;
+    r := $s.place(r, q.now);
+`,
+})
+
+/** What is done to runs. A function takes the requests of a turn and answers them in order; each run is in one of them. */
+export const RUN_FUNCTIONS: string = `${INSERT_RUNS}
 CREATE FUNCTION $s.get_runs(requests json) RETURNS json LANGUAGE sql STABLE AS $$
   SELECT json_agg(CASE WHEN r.id IS NOT NULL THEN $s.run_json(r) END ORDER BY asked.place)
   FROM json_array_elements_text(requests) WITH ORDINALITY AS asked(id, place)

@@ -1,3 +1,20 @@
+import { insertFunction } from './insert.ts'
+
+const INSERT_TOKENS = insertFunction({
+  table: 'tokens',
+  noun: 'token',
+  row: 't',
+  variables: `  due record;
+`,
+  answerHolder: `        IF holder.due_at <= q.now THEN PERFORM $s.lock_due_at_once(holder.id); END IF;
+        SELECT * INTO due FROM $s.settle_due(holder, q.now, t.id, q.again);
+        answers := answers || json_build_array(1, $s.token_json(due.t), due.now_settled, due.ready);
+`,
+  fillRow: `    t.seq := nextval('$s.places');
+    IF t.status = 'WAITING' THEN t.due_at := t.timeout_at; ELSE t.ended_at := coalesce(t.completed_at, 0); END IF;
+`,
+})
+
 /** What is done to tokens and waits. A wait that is being made ready is not released: a tick says so once more. */
 export const TOKEN_FUNCTIONS: string = `
 CREATE FUNCTION $s.ready_waits(token text) RETURNS json LANGUAGE sql STABLE AS $$
@@ -24,52 +41,7 @@ BEGIN
   now_settled := coalesce(is_again AND t.settled_by = by_call, false);
   IF now_settled THEN ready := $s.ready_waits(token); END IF;
 END $$;
-
-CREATE FUNCTION $s.insert_tokens(requests json) RETURNS json LANGUAGE plpgsql AS $$
-DECLARE
-  q record;
-  t $s.tokens;
-  holder $s.tokens;
-  due record;
-  answers json[] := '{}';
-BEGIN
-  PERFORM $s.lock_keys(requests);
-  PERFORM $s.lock_fences(requests);
-  FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(token json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean)
-  LOOP
-    IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN
-      answers := answers || '"stale"'::json;
-      CONTINUE;
-    END IF;
-    t := json_populate_record(NULL::$s.tokens, q.token);
-    IF t.key_scope IS NOT NULL THEN
-      SELECT * INTO holder FROM $s.tokens WHERE key_scope = t.key_scope AND key_value = t.key_value
-        ORDER BY seq DESC LIMIT 1;
-      IF FOUND AND q.now < coalesce(holder.key_expires_at, 'Infinity')
-        AND NOT (q.again IS TRUE AND holder.id = t.id) THEN
-        IF holder.due_at <= q.now THEN PERFORM $s.lock_due_at_once(holder.id); END IF;
-        SELECT * INTO due FROM $s.settle_due(holder, q.now, t.id, q.again);
-        answers := answers || json_build_array(1, $s.token_json(due.t), due.now_settled, due.ready);
-        CONTINUE;
-      END IF;
-    END IF;
-    t.seq := nextval('$s.places');
-    IF t.status = 'WAITING' THEN t.due_at := t.timeout_at; ELSE t.ended_at := coalesce(t.completed_at, 0); END IF;
-    INSERT INTO $s.tokens SELECT t.* ON CONFLICT (id) DO NOTHING;
-    IF FOUND THEN
-      IF t.tag_list IS NOT NULL THEN PERFORM $s.tag_token(t.id, t.tag_list); END IF;
-      answers := answers || '[0]'::json;
-    ELSIF q.again IS TRUE THEN
-      SELECT * INTO holder FROM $s.tokens WHERE id = t.id;
-      answers := answers || json_build_array(0, $s.token_json(holder));
-    ELSE
-      answers := answers || '"taken"'::json;
-    END IF;
-  END LOOP;
-  RETURN array_to_json(answers);
-END $$;
-
+${INSERT_TOKENS}
 CREATE FUNCTION $s.get_tokens(requests json) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   q record;

@@ -1,5 +1,6 @@
-import type { RunRecord, RunStatus, WaitRecord } from '../../../contract/records.ts'
+import type { RunRecord, WaitRecord } from '../../../contract/records.ts'
 import type { RunClaimed, RunUpdated, Storage, TickResult } from '../../../contract/storage.ts'
+import { LIVE_STATUSES } from '../../../contract/run-states.ts'
 import { show } from '../sameness.ts'
 import { manualToken, queuedRun } from '../sample-records.ts'
 import { idsOf, namesOf } from '../subject.ts'
@@ -16,7 +17,6 @@ const LIMITS: ReadonlyMap<string, number> = new Map([
 ])
 const LEASES_MS = [40, 300, 1_000]
 const LONGEST_LEASE = 2
-const LIVE: readonly RunStatus[] = ['DELAYED', 'QUEUED', 'EXECUTING', 'WAITING']
 /** Three engines on a stage, and what they do to it. */
 export class World {
   readonly #stage: Stage
@@ -90,7 +90,7 @@ export class World {
       this.#update(command, ({ epoch }) => {
         const slotUntil = this.#stage.now + ((command.option % 50) + 1) * UNIT
         return {
-          expected: { status: LIVE },
+          expected: { status: LIVE_STATUSES },
           change: { status: 'CANCELED', epoch: epoch + 1, slot: true, slotUntil },
         }
       }),

@@ -1,0 +1,62 @@
+/** How the insert of one kind of record differs from the other. The row is the variable `r` or `t` of the function. */
+interface InsertedKind {
+  /** The table and the end of the function's name. */
+  readonly table: 'runs' | 'tokens'
+  /** The member of a request that holds the record, also the name of its functions: `tag_run`, `run_json`. */
+  readonly noun: 'run' | 'token'
+  readonly row: 'r' | 't'
+  /** More variables, a line each. */
+  readonly variables?: string
+  /** Answers with the `holder` of the key: lines that add to `answers`. */
+  readonly answerHolder: string
+  /** Fills the columns that storage keeps for itself. */
+  readonly fillRow: string
+}
+
+/**
+ * `insert_runs` or `insert_tokens`: for each request the fence, then the key, then the row. All locks are taken before the
+ * first request is looked at. A request that is made again (`again`) finds its own row, which is no holder of its key.
+ */
+export function insertFunction(kind: InsertedKind): string {
+  const { table, noun, row, variables = '', answerHolder, fillRow } = kind
+  return `
+CREATE FUNCTION $s.insert_${table}(requests json) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  q record;
+  ${row} $s.${table};
+  holder $s.${table};
+${variables}  answers json[] := '{}';
+BEGIN
+  PERFORM $s.lock_keys(requests);
+  PERFORM $s.lock_fences(requests);
+  FOR q IN SELECT * FROM json_to_recordset(requests)
+    AS x(${noun} json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean)
+  LOOP
+    IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN
+      answers := answers || '"stale"'::json;
+      CONTINUE;
+    END IF;
+    ${row} := json_populate_record(NULL::$s.${table}, q.${noun});
+    IF ${row}.key_scope IS NOT NULL THEN
+      SELECT * INTO holder FROM $s.${table} WHERE key_scope = ${row}.key_scope AND key_value = ${row}.key_value
+        ORDER BY seq DESC LIMIT 1;
+      IF FOUND AND q.now < coalesce(holder.key_expires_at, 'Infinity')
+        AND NOT (q.again IS TRUE AND holder.id = ${row}.id) THEN
+${answerHolder}        CONTINUE;
+      END IF;
+    END IF;
+${fillRow}    INSERT INTO $s.${table} SELECT ${row}.* ON CONFLICT (id) DO NOTHING;
+    IF FOUND THEN
+      IF ${row}.tag_list IS NOT NULL THEN PERFORM $s.tag_${noun}(${row}.id, ${row}.tag_list); END IF;
+      answers := answers || '[0]'::json;
+    ELSIF q.again IS TRUE THEN
+      SELECT * INTO holder FROM $s.${table} WHERE id = ${row}.id;
+      answers := answers || json_build_array(0, $s.${noun}_json(holder));
+    ELSE
+      answers := answers || '"taken"'::json;
+    END IF;
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+`
+}
