@@ -11,38 +11,35 @@ import type {
   WaitRecord,
 } from './records.ts'
 
-/** A synchronous adapter answers without a promise. */
+/** An adapter may answer at once, without a promise. */
 export type Awaitable<T> = T | Promise<T>
 
 /**
- * Where records live. Every method is one atomic operation; none reads a clock: `now` is an argument. Every race is one
- * compare-and-set here, and whoever loses is told so. Instants within one record never decrease, also when a wall clock was
- * set back and `now` with it: those that a storage writes (`startedAt`, `finishedAt`, `completedAt`, `updatedAt`) are no
- * earlier than those before them, while what is due, and what wins, is asked of `now` alone. A method resolves after its effect is as durable as the adapter
- * documents. `by` names the engine that calls, so that hints go to the others only.
+ * Where records live: the required part, which makes an engine correct. Everything in {@link StorageExtras} and in the
+ * other interfaces at the end of this file is optional. `docs/writing-a-storage.md` explains both.
  *
- * An adapter acquires what it needs in `open` and gives it back when the last owner has left.
+ * - Every method is one atomic operation. Every race is one compare-and-set here, and the call that loses is told so.
+ * - No method reads a clock: `now` is an argument. What is due, and which call wins, depends on `now` alone.
+ * - Instants within one record never decrease, even if `now` does. A storage writes `startedAt`, `finishedAt`,
+ *   `completedAt` and `updatedAt` no earlier than the instants that the record has already.
+ * - A method resolves once its effect is as durable as the adapter documents.
+ * - `by` names the engine that calls. Hints go to the other engines only.
+ * - An adapter acquires what it needs in `open` and releases it when the last owner has left.
  */
-export interface Storage {
+export interface Storage extends StorageExtras {
   readonly runs: RunStore
   readonly tokens: TokenStore
   readonly chunks: ChunkStore
   readonly settings: SettingStore
-  /** How long ended records are kept here unless the engine is told otherwise. Default: 30 days. */
-  readonly retention?: { readonly maxAgeMs: number; readonly maxCount?: number }
-  /** Whether a call may be part of a transaction of its caller's: `transaction` of an insert or a settle. Default: no. */
-  readonly joinsTransactions?: boolean
-  /** Opens and migrates. Called once by every engine before anything else; rejects with what is wrong. */
+  /** Opens and migrates. Each engine calls it once, before anything else. Rejects with what is wrong. */
   open(): Awaitable<void>
-  /** What time it is at the storage, where processes of several machines meet. None where all have one clock. */
-  readonly time?: () => Awaitable<number>
-  /** Renews the caller's lease, settles what is past its deadline, hands over what became ready. */
+  /** Renews the lease of the caller, settles tokens past their deadline, hands over waits that became ready. */
   tick(request: TickRequest): Awaitable<TickResult>
-  /** Hints that something changed, made by others than `owner`. Latency only: the next `tick` or read finds it too. */
+  /** Hints that an engine other than `owner` changed something. They only save time: the next tick or read finds it too. */
   subscribe(owner: string, listener: (hint: Hint) => void): Unsubscribe
-  /** A graceful end: the owner's lease is gone and its runs are free to be claimed, without counting as interrupted. */
+  /** A graceful end: the lease of the owner ends, and its runs may be claimed at once, without an interruption. */
   leave(request: { readonly owner: string; readonly now: number }): Awaitable<void>
-  /** Drops what nobody can need any more, in one small batch; answers how many records went. */
+  /** Drops old records in one small batch. Answers how many were dropped. */
   prune(request: PruneRequest): Awaitable<number>
 }
 
@@ -50,52 +47,56 @@ export type Unsubscribe = () => void
 
 export interface RunStore {
   /**
-   * Stores a new run. An unexpired idempotency key answers its holder instead (`isCached`); an expired one is taken
-   * over and its old record stays. Of two at once exactly one is not cached. A fence that is no longer right: `stale`,
-   * whatever there is under the key. An id that is taken is an error.
+   * Stores a new run. If an unexpired idempotency key has a holder, the holder is answered instead (`isCached`). The new
+   * run takes an expired key over, and the old record stays. Of two inserts at once exactly one is not cached. A fence that
+   * does not hold answers `stale`, even if the key has a holder. An id that is taken is an error.
    */
   insert(request: RunInsert): Awaitable<Inserted<RunRecord> | 'stale'>
   get(id: string): Awaitable<RunRecord | undefined>
   /** Newest first (id descending). */
   list(filter: RunFilter, page: PageRequest): Awaitable<Page<RunRecord>>
-  /** The tokens a run waits for and that are not settled, in order of registration. */
+  /** The tokens that a run waits for and that are not settled, in order of registration. */
   waits(id: string): Awaitable<readonly TokenRecord[]>
   /**
-   * Applies only while status and epoch are as expected, else nothing (`undefined`). Reaching a final status settles
-   * the run's own token (the waits for it become ready and are answered), ends its open stream segments as
-   * `interrupted`, and drops the run's waits, in the same step.
+   * Changes the run if status and epoch are as expected, else changes nothing and answers `undefined`. A final status, in
+   * the same step, settles the token of the run (the waits for it become ready and are answered), ends its open stream
+   * segments as `interrupted`, and drops its waits.
    */
   update(request: RunUpdate): Awaitable<RunUpdated | undefined>
   /**
-   * Hands runs to an owner with a live lease, each to exactly one, within the limits of their queues, oldest first:
-   * due `DELAYED` and `QUEUED` runs (`attempt` and `policyAttempt` + 1); runs without a living owner that were
-   * `EXECUTING` (`attempt` + 1; `interruptions` + 1 unless their owner left gracefully), or `WAITING` and either
-   * returned or with a wait that is settled or due (`attempt` + 1). Claimed runs are `EXECUTING`, hold a slot, have the
-   * caller as owner and a raised epoch; their open stream segments end as `interrupted` and their old waits are dropped.
+   * Hands runs to an owner with a live lease, oldest first, within the limits of their queues. Each run goes to exactly one
+   * owner. These runs can be claimed:
    *
-   * Instead of being claimed, a run becomes `EXPIRED` past its `expiresAt` before its first start, `CRASHED` past
-   * `maxInterruptions`, and `COMPLETED` when it had already returned: these are answered in `ended`. The last two have a
-   * raised epoch, too: an attempt that was only slow does not take their end for its own.
+   * - due `DELAYED` and `QUEUED` runs: `attempt` and `policyAttempt` + 1;
+   * - `EXECUTING` runs without a living owner: `attempt` + 1, and `interruptions` + 1 unless the owner left gracefully;
+   * - `WAITING` runs without a living owner that have returned, or that have a wait that is settled or due: `attempt` + 1.
    *
-   * Each owner numbers its claims upwards. The number of its last claim again is a repetition, because the answer was
-   * lost: nothing is claimed, and `runs` are those the last claim handed out that are still `EXECUTING` as it left them,
-   * whatever `limit` is now. A lower number is a claim that came too late: it changes and answers nothing. A claim that
-   * was refused for want of a live lease does not count.
+   * A claimed run is `EXECUTING`, holds a slot, has the caller as owner and a raised epoch. Its open stream segments end as
+   * `interrupted`, and its old waits are dropped.
+   *
+   * Some runs end instead, and are answered in `ended`: `EXPIRED` past `expiresAt` before the first start, `CRASHED` past
+   * `maxInterruptions`, `COMPLETED` if the function had already returned. The last two get a raised epoch, so that an
+   * attempt that was only slow does not take this end for its own.
+   *
+   * Each owner numbers its claims upwards. The number of its last claim repeats that claim, because the answer was lost:
+   * nothing is claimed, and `runs` are those of the last claim that are still `EXECUTING` under the same epoch, whatever
+   * `limit` says. A lower number is a claim that came too late: it changes nothing and answers nothing. A claim that was
+   * refused because the lease was not live does not count.
    */
   claim(request: RunClaim): Awaitable<RunClaimed>
-  /** `EXECUTING` becomes `WAITING`, the slot is given back, interruptions are forgotten. Not as expected: `undefined`. */
+  /** `EXECUTING` becomes `WAITING`, the slot is freed, `interruptions` is 0 again. Not as expected: `undefined`. */
   park(request: RunFence): Awaitable<RunRecord | undefined>
   /**
-   * `WAITING` becomes `EXECUTING` and takes a slot of its queue, if there is one: else `full`, and until the run got
-   * its slot no queued run of that queue is claimed before it. Not as expected: `stale`.
+   * `WAITING` becomes `EXECUTING` and takes a slot of its queue. Without a free slot the answer is `full`, and no queued run
+   * of that queue is claimed before this run gets its slot. Not as expected: `stale`.
    */
   resume(request: RunResume): Awaitable<RunResumed>
 }
 
 /**
- * Which attempt writes. It is right while the run is `EXECUTING` or `WAITING` under this epoch and its owner is the `by`
- * of the request. That is looked at in the same step as the write; when it is not right, nothing is written and nothing
- * of what is stored is answered. Calls from outside of a run have none, and are never stale.
+ * The attempt that writes. The fence holds while the run is `EXECUTING` or `WAITING` with this epoch and its owner is the
+ * `by` of the request. It is checked in the same step as the write. If it does not hold, nothing is written, and no stored
+ * record is answered. A call from outside a run has no fence and is never stale.
  */
 export interface AttemptFence {
   readonly runId: string
@@ -104,12 +105,12 @@ export interface AttemptFence {
 
 export interface RunInsert {
   readonly record: RunRecord
-  /** The attempt that triggers it, be it as its child or not. */
+  /** The attempt that triggers the run, whether it waits for it or not. */
   readonly fence?: AttemptFence | undefined
   /**
-   * A transaction of the caller's that this becomes part of, whatever the storage takes as one: it takes effect when that
-   * is committed, or not at all. Nobody is hinted before; then everybody is, the caller included, which was told nothing
-   * but what will be. An error leaves the transaction to the caller.
+   * A transaction of the caller that this call joins; see `joinsTransactions`. The call takes effect when the caller
+   * commits, or not at all. Hints are sent after the commit, and also to the caller, whose answer came before it. After an
+   * error the caller decides what becomes of the transaction.
    */
   readonly transaction?: object | undefined
   readonly now: number
@@ -128,10 +129,8 @@ export interface RunFence {
   readonly now: number
 }
 
-export interface RunResume extends RunFence {
+export interface RunResume extends RunFence, ResumeExtras {
   readonly queueLimit?: number | undefined
-  /** A hint has named the run: what it waits for and is settled is to be answered. */
-  readonly isHinted?: boolean
 }
 
 export interface RunUpdate {
@@ -144,18 +143,18 @@ export interface RunUpdate {
 
 export interface RunUpdated {
   readonly record: RunRecord
-  /** Waits of other runs for this one that became ready. */
+  /** Waits of other runs for this run that became ready. */
   readonly ready: readonly WaitRecord[]
 }
 
 export interface RunClaim {
   readonly by: string
   readonly now: number
-  /** From 1: higher than that of the owner's claim before, or the same to repeat that one. */
+  /** From 1. Higher than the number of the owner's last claim, or equal to repeat that claim. */
   readonly number: number
   readonly taskIds: readonly string[]
   readonly limit: number
-  /** Limits by queue name; each counts per concurrency key. A queue that is not named has none. */
+  /** Limits by queue name, counted per concurrency key. A queue that is not named has no limit. */
   readonly queueLimits: ReadonlyMap<string, number>
   readonly maxInterruptions: number
 }
@@ -169,7 +168,7 @@ export type RunResumed =
   | {
       readonly outcome: 'resumed'
       readonly record: RunRecord
-      /** If `isHinted`: the settled tokens that it waits for. Without them a tick tells what is ready. */
+      /** The answer to `isHinted`: the settled tokens that the run waits for. */
       readonly tokens?: readonly TokenRecord[] | undefined
     }
   | { readonly outcome: 'full' }
@@ -178,7 +177,7 @@ export type RunResumed =
 export interface RunFilter {
   readonly status?: readonly RunStatus[] | undefined
   readonly taskIds?: readonly string[] | undefined
-  /** None of these tasks. */
+  /** Leaves out the runs of these tasks. */
   readonly notTaskIds?: readonly string[] | undefined
   readonly tags?: readonly string[] | undefined
   readonly from?: number | undefined
@@ -187,48 +186,49 @@ export interface RunFilter {
 
 export interface TokenStore {
   /**
-   * As for runs. To answer the holder of a key is a read: past its deadline it is settled in the same step, before it is
-   * answered. A new token that is inserted past its deadline is settled by the next read or tick like any other.
+   * Like the insert of a run. Answering the holder of a key is a read: past its deadline the holder is settled in the same
+   * step, before it is answered. A new token past its deadline is settled by the next read or tick, like any other.
    */
   insert(request: TokenInsert): Awaitable<TokenInserted | 'stale'>
-  /** A token past its deadline is settled by this read, in the same step, before it is answered. */
+  /** Settles a token past its deadline in the same step, before it is answered. */
   get(id: string, now: number): Awaitable<TokenRead | undefined>
-  /** Newest first (id descending), with the same settling of what is past its deadline. */
+  /** Newest first (id descending). Settles tokens past their deadline as `get` does. */
   list(filter: TokenFilter, page: PageRequest, now: number): Awaitable<TokenPage>
-  /** Check or register, as one step: settled or past its deadline is answered settled, else the wait is registered. */
+  /** Checks and registers in one step: a token that is settled or past its deadline is answered settled, else the wait is stored. */
   await(request: TokenAwait): Awaitable<TokenAwaited>
   /**
-   * Completes a token: wins only while it is `WAITING` and `now < timeoutAt`. A late one makes it `TIMED_OUT` and loses.
-   * A settled token never changes again. All its waits become ready in the same step. Unknown: `undefined`. A fence that
-   * is no longer right: `stale`, known or not, and a token past its deadline stays as it is.
+   * Completes a token. The call wins only if the token is `WAITING` and `now < timeoutAt`. A late call makes the token
+   * `TIMED_OUT` and loses. A settled token never changes again. All its waits become ready in the same step. An unknown
+   * token answers `undefined`. A fence that does not hold answers `stale`, even for an unknown token, and a token past its
+   * deadline stays as it is.
    */
   settle(request: TokenSettle): Awaitable<TokenSettled | 'stale' | undefined>
-  /** Drops waits, ready or not; of a run that another owner holds by now none: a stale attempt cannot mean that one's. */
+  /** Drops waits, ready or not. A wait of a run that another owner holds by now stays: it is not the caller's. */
   release(waits: readonly WaitRecord[]): Awaitable<void>
 }
 
 export interface TokenInserted extends Inserted<TokenRecord> {
-  /** The holder of the key was past its deadline, and this call settled it: see {@link TokenRead}. */
+  /** Whether the holder of the key was past its deadline and this call settled it; see {@link TokenRead}. */
   readonly settledNow?: boolean
 }
 
 export interface TokenRead {
   readonly record: TokenRecord
   /**
-   * Here and below: this call settled the token, by its deadline if not by completing it. Of all calls and ticks that
-   * ever meet a token exactly one says so, or lists it as `settled`; the end of a run is told by the update instead.
+   * Whether this call settled the token, by its deadline or by completing it. Of all calls and ticks that meet a token
+   * exactly one says so, or lists the token as `settled`. The end of a run is told by `update` instead.
    */
   readonly settledNow: boolean
 }
 
 export interface TokenPage extends Page<TokenRecord> {
-  /** Tokens that were settled by this call, on the page or, as the filter may no longer want them, not. */
+  /** Tokens that this call settled. Some may be missing from the page, because the filter no longer matches them. */
   readonly settled: readonly TokenRecord[]
 }
 
 export interface TokenInsert {
   readonly record: TokenRecord
-  /** The attempt that creates it. */
+  /** The attempt that creates the token. */
   readonly fence?: AttemptFence | undefined
   readonly now: number
   readonly by: string
@@ -251,9 +251,9 @@ export type TokenAwaited =
 export interface TokenSettle {
   readonly id: string
   readonly outputJson: string | undefined
-  /** The attempt that completes it; none for the result of an effect, which has happened whoever holds the run now. */
+  /** The attempt that completes the token. The result of an effect has none: it has happened, even if the run has a new owner. */
   readonly fence?: AttemptFence | undefined
-  /** As for the insert of a run. */
+  /** See {@link RunInsert}. */
   readonly transaction?: object | undefined
   readonly by: string
   readonly now: number
@@ -262,7 +262,7 @@ export interface TokenSettle {
 export interface TokenSettled {
   readonly record: TokenRecord
   readonly won: boolean
-  /** True for the completion that won and for a late one that made the token `TIMED_OUT`. */
+  /** True for the completion that won, and for a late one that made the token `TIMED_OUT`. */
   readonly settledNow: boolean
   /** The waits that became ready by this call. */
   readonly ready: readonly WaitRecord[]
@@ -271,7 +271,7 @@ export interface TokenSettled {
 export interface TokenFilter {
   readonly kind: TokenKind
   readonly status?: readonly TokenStatus[] | undefined
-  /** Any of them. */
+  /** Tokens with any of these tags. */
   readonly tags?: readonly string[] | undefined
   readonly key?: { readonly scope: string; readonly value: string } | undefined
   /** Bounds on `createdAt`, inclusive. */
@@ -279,7 +279,7 @@ export interface TokenFilter {
   readonly to?: number | undefined
 }
 
-/** `after` and `before` are ids: records older than `after`, or newer than `before`. At most one is given. */
+/** Records older than the id `after`, or newer than the id `before`. At most one of the two is given. */
 export interface PageRequest {
   readonly limit: number
   readonly after?: string | undefined
@@ -296,17 +296,18 @@ export interface Page<Record> {
 
 export interface ChunkStore {
   /**
-   * Opens the segment of one attempt after the last chunk, and lists the key on the run. Not the attempt that holds the
-   * run, by its epoch and as `by` (see {@link AttemptFence}): `undefined`. Opening the same attempt's segment again answers it as it is; appending to it after its end reopens it.
+   * Opens the segment of one attempt after the last chunk, and lists the key on the run. A second call for one attempt
+   * answers the segment as it is; an append to it after its end opens it again. If the caller is not the attempt that holds
+   * the run (see {@link AttemptFence}), the answer is `undefined`.
    */
   open(request: StreamOpen): Awaitable<StreamRecord | undefined>
   /**
-   * Adds chunks at `first`, contiguously, by the fenced writer, and ends the segment when `end` is given. Repeating a
-   * call within one segment changes nothing; other values at the same place, or a gap, are an error. Not the
-   * attempt that holds the run: `stale`.
+   * Adds chunks from `first` on, without a gap, and ends the segment if `end` is given. A repeated call within one segment
+   * changes nothing. Other values at the place of stored ones, or a gap, are an error. If the caller is not the attempt
+   * that holds the run, the answer is `stale`.
    */
   append(request: ChunkAppend): Awaitable<'appended' | 'stale'>
-  /** Exactly the chunks from `from`, in order, with the stream as of the same instant. Unknown: `undefined`. */
+  /** Exactly the chunks from `from` on, in order, with the stream as of the same instant. Unknown: `undefined`. */
   read(request: ChunkRead): Awaitable<ChunksRead | undefined>
 }
 
@@ -326,7 +327,7 @@ export interface ChunkAppend {
   readonly first: number
   readonly chunks: readonly ChunkRecord[]
   readonly end?: SegmentEnd | undefined
-  /** How much a storage without a disk keeps. */
+  /** How much history a storage in memory keeps. */
   readonly history: StreamHistory
   readonly by: string
 }
@@ -345,77 +346,117 @@ export interface ChunkRead {
 
 export interface ChunksRead {
   readonly stream: StreamRecord
-  /** Where `chunks` starts: `from`, or the oldest chunk kept if that is later. */
+  /** The sequence of the first of `chunks`: `from`, or that of the oldest chunk kept if it is later. */
   readonly first: number
   readonly chunks: readonly ChunkRecord[]
 }
 
 export interface SettingStore {
-  /** The stored value; the candidate is stored if there is none. */
+  /** Answers the stored value. If there is none, the candidate is stored and answered. */
   getOrInsert(name: string, candidate: string): Awaitable<string>
 }
 
-export interface TickRequest {
+export interface TickRequest extends TickExtras {
   readonly owner: string
   readonly leaseUntil: number
-  /** The lease needs no end while no other engine is there, if this storage can tell. */
-  readonly endless?: boolean
   readonly now: number
-  /** `held` is wanted. */
-  readonly census?: boolean
-  /** At most this many records are settled by one tick. */
+  /** One tick settles at most this many records. */
   readonly limit: number
 }
 
-export interface TickResult {
-  /** False: the lease was lost. The caller aborts what it executes and goes on as another owner. */
+export interface TickResult extends TickResultExtras {
+  /** False: the lease was lost. The caller aborts the runs it executes and goes on as another owner. */
   readonly alive: boolean
   /** All waits of this owner that are ready and were not released. */
   readonly ready: readonly WaitRecord[]
-  /** Tokens this tick settled, and no other call. */
+  /** Tokens that this tick, and no other call, settled. */
   readonly settled: readonly TokenRecord[]
-  /** Runs this tick made `EXPIRED`. */
+  /** Runs that this tick made `EXPIRED`. */
   readonly expired: readonly RunUpdated[]
-  /** Whether a claim would find something, as far as this storage can tell cheaply. */
+  /** Whether a claim would find a run, as far as this storage can tell cheaply. */
   readonly claimable: boolean
-  /** The next instant at which a tick or a claim finds something that is not ready now, ends of leases aside. */
+  /** The next instant at which a tick or a claim finds something that is not ready now. Ends of leases do not count. */
   readonly nextDue?: NextDue | undefined
-  /** The next end of another owner's lease that holds runs. */
+  /** The next end of another owner's lease, among owners that hold runs. */
   readonly nextLease?: NextDue | undefined
-  /**
-   * When the lease ends. None: it is endless, until another engine comes, which ends it at its own first `leaseUntil`
-   * and hints `waits`.
-   */
+  /** When the lease of the caller ends. Absent: the lease is endless, see {@link TickExtras}. */
   readonly leaseUntil?: number | undefined
-  /** How many runs the owner holds, if this storage would rather count them than be asked for each. */
-  readonly held?: number | undefined
-  /** As of `time`. */
-  readonly time?: number | undefined
 }
 
 export interface NextDue {
   readonly at: number
-  /** What is due: `token <id>`, `run <id>`, `lease <owner>`, for people. */
+  /** What is due, for people: `token <id>`, `run <id>` or `lease <owner>`. */
   readonly what: string
 }
 
 export type Hint =
-  /**
-   * Waits of the owner are ready. `runIds`: those of these runs, and there is nothing else to look for. A storage that
-   * names runs answers a resume of one of them with what it waited for, which spares the tick.
-   */
-  | { readonly topic: 'waits'; readonly runIds?: readonly string[] | undefined }
-  /** Nobody knows what: hints may have been lost, or are not to be had. */
+  /** Waits of the owner are ready. */
+  | ({ readonly topic: 'waits' } & WaitsHintExtras)
+  /** Hints may have been lost: the engine looks at everything. */
   | { readonly topic: 'any' }
+  /** There may be a run to claim, or a free slot. */
   | { readonly topic: 'queue' }
   | { readonly topic: 'run'; readonly runId: string }
   | { readonly topic: 'stream'; readonly runId: string; readonly key: string }
 
 export interface PruneRequest {
-  /** Finished runs and settled tokens that ended before this instant go, with what belongs to them. */
+  /** Finished runs and settled tokens that ended before this instant are dropped, with everything that belongs to them. */
   readonly before: number
-  /** At most this many settled records stay, whatever their age; the oldest go first. */
+  /** At most this many ended records stay, whatever their age. The oldest are dropped first. */
   readonly keep?: number | undefined
   readonly limit: number
   readonly now: number
+}
+
+// From here on everything is optional. An engine is correct without it.
+
+/** Optional properties of a {@link Storage}. */
+export interface StorageExtras {
+  /** How long ended records are kept here unless the engine has a `retention` option. Default: 30 days. */
+  readonly retention?: { readonly maxAgeMs: number; readonly maxCount?: number }
+  /** Whether an insert or a settle may join a transaction of the caller (`transaction`). Default: false. */
+  readonly joinsTransactions?: boolean
+  /** The time at the storage, for a storage that several machines share. Absent: all engines have one clock. */
+  readonly time?: () => Awaitable<number>
+}
+
+/** Optional parts of a {@link TickRequest}. A storage may ignore each of them. */
+export interface TickExtras {
+  /**
+   * Endless leases save a lonely engine its upkeep. `endless` permits a lease without an end while no other engine is
+   * there: then the tick answers no `leaseUntil`. The first tick of another engine ends such a lease at its own
+   * `leaseUntil` and hints `waits` to the owner. Law: `tick/endless-lease`.
+   */
+  readonly endless?: boolean
+  /**
+   * A census saves an engine one read for each run it holds. `census` asks for `held`: how many runs the owner holds. The
+   * engine reads its runs one by one only if the number is not the one it expects. Law: `tick/census`.
+   */
+  readonly census?: boolean
+}
+
+/** Optional parts of a {@link TickResult}. */
+export interface TickResultExtras {
+  /** The answer to `census`. */
+  readonly held?: number | undefined
+  /** The time at the storage as of this tick; see {@link StorageExtras}. */
+  readonly time?: number | undefined
+}
+
+/** An optional part of a hint of ready waits. */
+export interface WaitsHintExtras {
+  /**
+   * Named runs save a tick for each run that wakes up. `runIds` names all runs whose waits became ready: the engine resumes
+   * them and does not tick. A storage that names runs must answer `isHinted`. Law: `subscribe/names-runs-that-answer`.
+   */
+  readonly runIds?: readonly string[] | undefined
+}
+
+/** The optional part of a {@link RunResume}. */
+export interface ResumeExtras {
+  /**
+   * Set if a hint named the run. The answer should list, as `tokens`, the settled tokens that the run waits for. Without
+   * them the engine ticks to find out. Law: `subscribe/names-runs-that-answer`.
+   */
+  readonly isHinted?: boolean
 }

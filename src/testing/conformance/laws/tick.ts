@@ -112,6 +112,21 @@ export const tickLaws: readonly Law[] = [
     },
   },
   {
+    id: 'tick/census',
+    law: 'A tick that is asked for a census, and answers one, counts the runs that its owner holds.',
+    async check(s) {
+      const counted = async (): Promise<number | undefined> =>
+        (await s.tick(A, 0, { leaseUntil: s.at(1_000), census: true })).held
+      const before = await counted()
+      if (before === undefined) return
+      same('while it holds none', before, 0)
+      await s.start('r')
+      await s.startParked('parked', 't')
+      await s.insertRun('queued')
+      same('while it executes one run and has parked one', await counted(), 2)
+    },
+  },
+  {
     id: 'tick/next-lease',
     law: "nextLease is the next end of another owner's lease that holds runs.",
     async check(s) {

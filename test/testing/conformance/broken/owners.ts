@@ -178,6 +178,7 @@ export const brokenTicks: Readonly<Record<string, Break>> = {
     nextDue: nextDue?.what.startsWith('run ') === true ? undefined : nextDue,
   })),
   'tick/next-due-forgets-what-is-settled': dueStaysDue,
+  'tick/census': tickLike((_, { census }) => (census === true ? { held: 0 } : {})),
   'tick/next-lease': tickLike(({ nextLease }, { endless }) =>
     endless === true ? { nextLease } : { nextLease: undefined },
   ),
