@@ -26,7 +26,7 @@ export type CancelTimer = () => void
 /** Ends a hold. To be called once. */
 export type ReleaseHold = () => void
 
-/** What a clock may know of a timer: a test clock shows it to people and tells upkeep from what somebody waits for. */
+/** What a clock may know of a timer: a test clock shows it to people and tells upkeep from waits of runs and callers. */
 export interface TimerAbout {
   /** What happens when it fires, for people: `deadline of waitpoint_…`. */
   readonly label: string
@@ -39,7 +39,7 @@ export interface TimerAbout {
  * - `draining`: a run has returned and its streams are still being read from their sources.
  * - `parked`: a run waits for a token.
  * - `reading`: the source of a stream of a run is asked for its next chunk.
- * - `awaited`: somebody outside a run awaits a result, or the next part of a subscription.
+ * - `awaited`: a caller outside a run awaits a result, or the next part of a subscription.
  * - `call`: the engine serves a call from outside a run.
  */
 export interface Hold {

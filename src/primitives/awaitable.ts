@@ -21,7 +21,7 @@ export function rescue<T>(
   }
 }
 
-/** Does something that nobody awaits: what it throws or rejects with is told to `failed`. */
+/** Starts an action without awaiting it. Its errors, thrown or rejected, go to `failed`. */
 export function unawaited(action: () => unknown, failed: (error: unknown) => void): void {
   void rescue(action, failed)
 }

@@ -101,7 +101,7 @@ function showInner(value: unknown): string {
   return Array.isArray(value) ? '[Array]' : '[Object]'
 }
 
-/** The `id` of anything that carries one, or the value itself; checked by whoever knows what ids look like. */
+/** The `id` of anything that carries one, or the value itself. The caller checks that it is an id. */
 export function idOf(reference: unknown): unknown {
   return typeof reference === 'object' && reference !== null && 'id' in reference ? reference.id : reference
 }

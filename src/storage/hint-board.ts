@@ -10,8 +10,8 @@ interface Sending {
 }
 
 /**
- * Who is told that something changed. `by` is the owner that made the change and knows of it from its answer; without
- * it everybody is told.
+ * Sends hints of changes to the owners that subscribe. `by` is the owner that made the change: it is left out, because it
+ * knows from its answer. Without `by` all owners are told.
  *
  * Hints are collected while a method works and sent by `flush`, its last step: a listener may call the storage again.
  * With the caller as the only subscriber, as in most programs, nothing is even made.
@@ -31,7 +31,7 @@ export class HintBoard {
     }
   }
 
-  /** There is something to claim, or a slot that somebody waits for. */
+  /** There is something to claim, or a slot that a run waits for. */
   queue(by: string | undefined): void {
     if (this.#isHeard(by)) this.#tell({ topic: 'queue' }, by)
   }

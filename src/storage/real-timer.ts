@@ -26,7 +26,7 @@ export async function withinReal<Answer>(ms: number, answer: Promise<Answer>): P
   }
 }
 
-/** Resolves after so many real milliseconds, for what somebody waits for: the process stays. */
+/** Resolves after so many real milliseconds, and keeps the process alive. */
 export function pauseReal(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms))
 }

@@ -1,6 +1,6 @@
 import type { RunChange, RunRecord } from '../contract/records.ts'
 import type { RunClaim } from '../contract/storage.ts'
-/** A record that nobody else has seen yet. */
+/** A record that no other code has seen yet. */
 export type RunDraft = { -readonly [Field in keyof RunRecord]: RunRecord[Field] }
 
 /**
@@ -126,7 +126,7 @@ export function interruptionsOf({ status, owner, interruptions }: RunRecord): nu
   return status === 'EXECUTING' && owner !== undefined ? interruptions + 1 : interruptions
 }
 
-/** When something happened, and which engine did it; without `by` it was nobody's doing, and everybody is told. */
+/** When something happened, and which engine did it; without `by` no engine did it, and all engines are told. */
 export interface Act {
   readonly now: number
   readonly by?: string | undefined

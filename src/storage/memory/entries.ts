@@ -25,7 +25,7 @@ export class RunEntry implements Ordered {
   holder: Lease | undefined = undefined
   /** What it waits for. */
   waits: Few<Wait> = undefined
-  /** Who waits for its end. */
+  /** The waits for its end. */
   waiters: Few<Wait> = undefined
   /** The tokens it created. */
   created: OwnTokens<TokenEntry> = undefined

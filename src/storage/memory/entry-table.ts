@@ -42,7 +42,7 @@ export class EntryTable<Entry extends TableEntry> {
     return this.#entries.get(id)
   }
 
-  /** Who holds `key` at `now`. */
+  /** The holder of `key` at `now`. */
   holder(key: KeyRecord, now: number): Entry | undefined {
     return this.#keys.holder(key, now)
   }
@@ -109,7 +109,7 @@ export interface Keyed {
 /** All that were stored with one key, in that order. */
 class Holders<Entry> {
   readonly #kept: Set<Entry>
-  /** The same, and some that were dropped: never more of these than of the others. */
+  /** The entries, and some that were dropped: never more of these than of the others. */
   #order: Entry[]
 
   constructor(entries: readonly Entry[]) {
@@ -144,12 +144,12 @@ class Holders<Entry> {
   }
 }
 
-/** Who holds which idempotency key, and who held it before. */
+/** The holders of idempotency keys, present and past. */
 export class KeyIndex<Entry extends Keyed> {
   /** By scope and value; nearly every key has one only. */
   readonly #scopes = new Map<string, Map<string, Entry | Holders<Entry>>>()
 
-  /** Who holds `key` at `now`. */
+  /** The holder of `key` at `now`. */
   holder(key: Key, now: number): Entry | undefined {
     const holders = this.#scopes.get(key.scope)?.get(key.value)
     const holder = holders instanceof Holders ? holders.last : holders

@@ -40,7 +40,7 @@ export class Leases {
     return lease
   }
 
-  /** Somebody else is there: leases without an end get one. Answers whose. */
+  /** Another owner is there: leases without an end get one. Answers these leases. */
   endEndless(owner: string, until: number): readonly Lease[] {
     const endless = [...this.#live.values()].filter(
       (lease) => lease.owner !== owner && lease.until === Infinity,

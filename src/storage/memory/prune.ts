@@ -22,7 +22,7 @@ export function pruneMemory(state: MemoryState, request: PruneRequest): number {
   return dropped
 }
 
-/** Whether somebody may still need the entry; then it is out of the way until they do not. */
+/** Whether the entry may still be needed. Then it is set aside until it is not. */
 function isKept({ runs, ended }: MemoryState, entry: WaitSource, now: number): boolean {
   const { record } = entry
   const keyEnd = keptUntil(record.key)
@@ -32,7 +32,7 @@ function isKept({ runs, ended }: MemoryState, entry: WaitSource, now: number): b
   }
   const creator = entry instanceof RunEntry ? entry : entry.creator
   const root = creator && runs.table.get(creator.record.rootId)
-  // A child that nobody waited for outlives its root.
+  // A child without a waiting parent outlives its root.
   const isUser = (run: RunEntry | undefined): boolean => run !== undefined && isLive(run)
   const user = [root, creator].find(isUser) ?? findItem(entry.waiters, () => true)?.run
   if (user !== undefined) ended.keepFor(entry, user)

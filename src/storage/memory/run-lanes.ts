@@ -21,7 +21,7 @@ interface ClosedLines {
  *
  * Runs stand in one line per task and lane, lines in one heap per task: a claim looks at the first line of each task
  * that has any. A line whose lane is full is taken out (*closed*) until a slot of that lane is given back or a claim
- * comes with a higher limit, so that nobody walks over runs that cannot start.
+ * comes with a higher limit, so that no claim walks over runs that cannot start.
  */
 export class RunLanes {
   readonly #lanes = new Map<string, Lane>()

@@ -115,7 +115,7 @@ export class RunLedger {
     return expired
   }
 
-  /** Ends the segments that are open: whoever wrote them does so no more. */
+  /** Ends the open segments: their writer is gone. */
   interruptStreams(run: RunEntry, act: Act): void {
     if (run.streams === undefined) return
     for (const [key, stream] of run.streams) {

@@ -100,7 +100,7 @@ function updateRun({ runs, waits }: MemoryState, request: RunUpdate): RunUpdated
   }
   const draft = changedDraft(record, change, now)
   if (!isAttempted(draft.status)) {
-    // The attempt is over: nobody holds the run, and what it waited for is of no interest to the next one.
+    // The attempt is over: the run has no owner, and the next attempt does not need its waits.
     waits.dropAll(run)
     runs.hold(run, undefined)
     draft.owner = undefined

@@ -29,7 +29,7 @@ export class TokenLedger {
     this.#ended = ended
   }
 
-  /** Who holds `key` at `now`; a run's own keys are found by the run, if it is `creator`. */
+  /** The holder of `key` at `now`. A run's own keys are found by the run, if it is `creator`. */
   holder(key: KeyRecord, creator: RunEntry | undefined, now: number): TokenEntry | undefined {
     return isOwnKey(key, creator?.id) ? ownToken(creator?.created, key.value) : this.table.holder(key, now)
   }

@@ -69,7 +69,7 @@ function insertToken(state: MemoryState, request: TokenInsert): TokenInserted | 
   return { record, isCached: false }
 }
 
-/** A token past its deadline is settled before it is answered; that was nobody's doing, so that everybody is told. */
+/** Settles a token past its deadline before it is answered. No owner did that, so all owners are told. */
 function readToken({ tokens }: MemoryState, source: WaitSource, now: number): TokenRead {
   const settledNow = !(source instanceof RunEntry) && tokens.settleIfDue(source, { now }) !== undefined
   return { record: tokenOf(source), settledNow }
@@ -121,7 +121,7 @@ function settleToken(state: MemoryState, request: TokenSettle): TokenSettled | '
   return { record: token.record, won: true, settledNow: true, ready }
 }
 
-/** A parked run without an owner keeps its waits: they are what wakes it, and nobody who is alive can mean them. */
+/** A parked run without an owner keeps its waits: they wake it, and no living owner can release them. */
 function releaseWait(state: MemoryState, { tokenId, runId, owner }: WaitRecord): void {
   const run = state.runs.table.get(runId)
   const source = waitSource(state, tokenId)

@@ -15,7 +15,7 @@ const RETRY_MS = 100
 /** How long a server that is not there is waited for. */
 const MOST_RETRIES = 100
 
-/** What there is while somebody uses the schema. */
+/** The parts that exist while the schema is in use. */
 interface Opened {
   readonly pool: PostgresPool
   readonly own: readonly OwnPool[]
@@ -24,14 +24,14 @@ interface Opened {
   readonly name: string
 }
 
-/** One schema of one database, for as long as somebody uses it. */
+/** One schema of one database, for as long as it is in use. */
 export class PostgresConnection {
   readonly news: PostgresNews
   readonly ask: Ask
   readonly #source: PostgresSource
   #opened: Promise<Opened> | undefined
   #name = ''
-  /** Where the schema was when somebody asked last. */
+  /** Where the schema was at the last look. */
   #place = ''
   #users = 0
   #calls = 0
@@ -75,7 +75,7 @@ export class PostgresConnection {
     await close(await opened)
   }
 
-  /** The server may have been started again, or the schema made anew, since somebody has asked last. */
+  /** The server may have been started again, or the schema made anew, since the last look. */
   readonly isAt = async (place: string): Promise<boolean> => {
     if (this.#place === place) return true
     const { pool } = await this.#open()
@@ -187,7 +187,7 @@ export class PostgresConnection {
         )
       }
     } catch {
-      // Who is not told finds it by the next tick.
+      // An engine that is not told finds it by its next tick.
     } finally {
       this.#telling = undefined
     }
@@ -196,7 +196,7 @@ export class PostgresConnection {
 
 async function prepare(pool: PostgresPool, schema: string): Promise<void> {
   const client = await pool.connect()
-  // A connection that breaks between two questions says so to whoever has it; the next question is told, too.
+  // A connection that breaks between two questions tells its user; the next question is told, too.
   client.on('error', ignore)
   try {
     await migrate(client, schema)
@@ -220,7 +220,7 @@ function requireRoom(pool: PostgresPool): void {
   )
 }
 
-/** The same requests, which say that they may have been done already. */
+/** The requests once more, marked as perhaps done already. */
 function saidAgain(requests: string): string {
   const list = JSON.parse(requests) as readonly unknown[]
   return JSON.stringify(
@@ -231,5 +231,5 @@ function saidAgain(requests: string): string {
 }
 
 function ignore(): void {
-  // Whoever asked the connection something is told.
+  // The caller that asked the connection is told.
 }

@@ -34,12 +34,12 @@ export function isUnreachable(error: unknown): boolean {
   return UNREACHABLE.has(codeOf(error)) || isTooSlow(error)
 }
 
-/** Whether somebody has waited for a connection as long as one is waited for: `pg` has no code for that. */
+/** Whether the wait for a connection took too long: `pg` has no code for that. */
 export function isTooSlow(error: unknown): boolean {
   return codeOf(error) === undefined && TOO_SLOW.test(messageOf(error))
 }
 
-/** Whether the connection broke, so that nobody here knows whether the statement was carried out. */
+/** Whether the connection broke, so that it is unknown whether the statement was carried out. */
 export function isCut(error: unknown): boolean {
   // What is longer than a string may be was never sent.
   if (error instanceof RangeError) return false

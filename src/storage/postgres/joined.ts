@@ -5,7 +5,7 @@ import { functionSql, placeSql, READS_COMMITTED } from './schema.ts'
 import type { Ask, PostgresSession } from './session.ts'
 import { fromWire, toWire } from './wire.ts'
 
-/** A call that is part of a transaction of the caller's: whoever is to be told is told by its commit. */
+/** A call that joins a transaction of the caller. Its hints are sent by the commit. */
 export async function inTransaction<Answer>(
   session: PostgresSession,
   transaction: object | undefined,
@@ -30,7 +30,7 @@ export async function inTransaction<Answer>(
   return answer
 }
 
-/** What a commit tells: everybody, for the caller has not acted on it yet. */
+/** The hints of a commit. They go to all owners, because the caller has not acted on the change yet. */
 class CommitNews implements News {
   readonly hints: FarHint[] = []
 
@@ -47,7 +47,7 @@ class CommitNews implements News {
   }
 
   token(): void {
-    // Who waits for it is told of that.
+    // The owners of its waits are told.
   }
 
   stream(runId: string, key: string): void {

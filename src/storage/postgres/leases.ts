@@ -58,7 +58,7 @@ export async function postgresTime({ ask }: PostgresSession): Promise<number> {
   return Number(await ask(TIME, {}))
 }
 
-/** A graceful end: nothing counts as interrupted, for nobody is named as having held it. */
+/** A graceful end: nothing counts as interrupted, because the runs name no owner any more. */
 export async function endLease(
   { ask, news }: PostgresSession,
   { owner, now }: { readonly owner: string; readonly now: number },

@@ -64,7 +64,7 @@ export class PostgresListener {
       await this.#connect()
       await this.#hearItself()
     } catch (error) {
-      // A pool waits at its end for what it has lent, and nobody else knows of the connection.
+      // A pool waits at its end for what it has lent, and nothing else knows of the connection.
       this.close()
       throw error
     }
@@ -136,7 +136,7 @@ export class PostgresListener {
     this.#options.missed()
   }
 
-  /** Who only listens does not keep the process alive; who waits for the test to come through does. */
+  /** Listening does not keep the process alive; waiting for the test message does. */
   #settleIn(): void {
     this.#client?.unref?.()
     this.#check()
@@ -169,7 +169,7 @@ export class PostgresListener {
     this.#tested?.('lost')
     client.removeListener('notification', this.#notified)
     client.removeListener('end', this.#broken)
-    // It still tells how it ended: nobody else may be there to hear of it.
+    // It still tells how it ended: there may be no other listener.
     client.release(true)
   }
 }

@@ -7,7 +7,7 @@ import { HintBoard } from '../hint-board.ts'
  */
 export type FarHint = readonly [topic: Hint['topic'], ...rest: readonly (string | null)[]]
 
-/** Who is told of what: of a change made by `by`, everybody else. */
+/** Collects hints. Those of a change made by `by` go to all other owners. */
 export interface News {
   /** There is something to claim. */
   queue(by: string | undefined): void
@@ -94,7 +94,7 @@ export class PostgresNews implements News {
     this.#board.flush()
   }
 
-  /** Messages may have been lost: everybody here looks at everything. */
+  /** Messages may have been lost: all engines here look at everything. */
   stir(): void {
     for (const owner of this.#subscribers.keys()) this.#board.any(owner)
     this.#board.flush()

@@ -72,13 +72,13 @@ export function openPool(
   })
   // An idle connection that breaks is replaced by the next query.
   pool.on('error', ignore)
-  // The server may end a connection with what lets it in: that is read before whoever asked for it can listen.
+  // The server may end a connection with what lets it in: that is read before the caller can listen.
   pool.on('connect', (client) => void client.on('error', ignore))
   return pool
 }
 
 function ignore(): void {
-  // Whoever has asked something over the connection is told.
+  // The caller that asked something over the connection is told.
 }
 
 function loadDriver(load: LoadDriver): PostgresDriver {

@@ -34,7 +34,7 @@ type InsertAnswer = 'stale' | 'taken' | readonly [isCached: 0 | 1, run?: RunAnsw
 interface ClaimAnswer {
   readonly runs: readonly RunAnswer[]
   readonly ended: readonly EndAnswer[]
-  /** There are more, which somebody had locked. */
+  /** There are more runs, which another transaction had locked. */
   readonly isPassedOver?: boolean
 }
 

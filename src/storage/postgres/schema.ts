@@ -38,8 +38,8 @@ export const READS_COMMITTED: ReadonlySet<string> = new Set(['read committed', '
  * Brings a schema to that of this version: one transaction a step, each under a lock and looking anew what is to be done,
  * so that several processes may start at once.
  *
- * @throws Error, and changes nothing, when the server is too old or read-only, the schema newer or somebody else's, or the role may
- *   not create it: then with the SQL for somebody who may.
+ * @throws Error, and changes nothing, when the server is too old or read-only, the schema newer or of another program, or the role may
+ *   not create it: then with the SQL for a role that may.
  */
 export async function migrate(
   client: PostgresClient,
@@ -62,7 +62,7 @@ export async function migrate(
   }
 }
 
-/** The SQL of the steps after `done`, for somebody with more rights than the role of the program. */
+/** The SQL of the steps after `done`, for a role with more rights than that of the program. */
 export function schemaSql(
   schema: string,
   { role, done = 0 }: { readonly role: string; readonly done?: number },

@@ -24,7 +24,7 @@ export type Ask = (kind: CallKind, request: object | string, key?: string) => Pr
 /** A run as the functions answer it: `RUN_COLUMNS`. */
 export type RunAnswer = readonly Value[]
 
-/** A wait that became ready: its run, its owner, and whether nobody holds the run, so that it can be claimed. */
+/** A wait that became ready: its run, its owner, and whether the run has no living owner, so that it can be claimed. */
 export type ReadyAnswer = readonly (readonly [runId: string, owner: string, isOrphan?: boolean])[] | null
 
 /** A run that ended, and the waits for it. */

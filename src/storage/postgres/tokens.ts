@@ -164,7 +164,7 @@ async function listTokens(
   return { records: rows, ...cursors, settled }
 }
 
-/** A deadline that was met is nobody's doing, so that everybody is told. */
+/** A deadline is met by no owner, so all owners are told. */
 function tellSettled(
   { news }: PostgresSession,
   { token, settledNow, ready }: TokenAnswer,

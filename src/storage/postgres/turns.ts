@@ -6,7 +6,7 @@ import { fromWire, toWire } from './wire.ts'
 export interface CallKind {
   /** It takes the requests of a turn and answers them in order. */
   readonly name: string
-  /** When nobody knows whether it was done, it may be asked again; a request that says so by `again` knows its own. */
+  /** If it is unknown whether it was done, it may be asked again. A request with `again` recognizes its own effect. */
   readonly isRepeatable?: boolean
   /** It takes one request at a time. */
   readonly isSingle?: boolean

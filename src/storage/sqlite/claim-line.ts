@@ -36,7 +36,7 @@ export class ClaimLine {
   #tasks: TaskLine[] = []
   /** Slots taken, and reserved by parked runs, by lane. */
   readonly #lanes = new Map<string, { taken: number; readonly reserved: number }>()
-  /** Lanes that are full for one of the two lines, as `line lane`: nobody walks over runs that cannot start. */
+  /** Lanes that are full for one of the two lines, as `line lane`: a claim does not walk over runs that cannot start. */
   readonly #full = new Set<string>()
 
   constructor(session: SqliteSession, claim: RunClaim) {

@@ -8,7 +8,7 @@ import type { SqliteSource } from './options.ts'
 import { migrate } from './schema.ts'
 import type { SqliteSession } from './session.ts'
 
-/** The longest that somebody else's lock may hold up this process. */
+/** The longest that the lock of another process may hold up this one. */
 const BUSY_TIMEOUT_MS = 50
 /** Pages of the log before it goes into the file: 16 MiB, four times the default, for a quarter of the work. */
 const CHECKPOINT_PAGES = 4_000
@@ -16,7 +16,7 @@ const CACHE_KIB = 16_384
 const OPEN_RETRIES = 200
 const RETRY_MS = 20
 
-/** One connection to one database, for as long as somebody uses it. */
+/** One connection to one database, for as long as it is in use. */
 export class SqliteConnection {
   readonly news: SqliteNews = new SqliteNews()
   /** For people: how the database is named in errors. */
@@ -68,7 +68,7 @@ export class SqliteConnection {
     if (this.#source.handle === undefined) database?.close()
   }
 
-  /** Looks again and again whether another process has changed something, while somebody here wants to know. */
+  /** Looks again and again whether another process has changed something, while an engine here subscribes. */
   probe(): void {
     if (this.#cancelProbe !== undefined || this.#database === undefined || !this.news.hasListeners) return
     this.#look(this.#database)
@@ -84,7 +84,7 @@ export class SqliteConnection {
     try {
       if (this.#look(this.#database)) this.news.stir()
     } catch {
-      // Somebody has the lock: the next look sees it.
+      // Another process has the lock: the next look sees it.
     }
   }
 

@@ -96,7 +96,7 @@ export interface PlainStatement {
 const NUMBERED = /\?(\d+)/g
 
 /**
- * The same statement with `?` for every `?1`, which `better-sqlite3` takes for a name: a value that is wanted twice is
+ * A statement with `?` for every `?1`, which `better-sqlite3` takes for a name: a value that is wanted twice is
  * given twice.
  */
 export function plainStatement(sql: string): PlainStatement {

@@ -61,7 +61,7 @@ export function nextLease({ database }: SqliteSession, owner: string): NextDue |
   return next && { at: next['until'] as number, what: `lease ${next['owner']}` }
 }
 
-/** A graceful end: nothing counts as interrupted, for nobody is named as having held it. */
+/** A graceful end: nothing counts as interrupted, because the runs name no owner any more. */
 export function endLease(session: SqliteSession, act: Act & { readonly by: string }): void {
   const { database } = session
   if (database.get('DELETE FROM owners WHERE owner = ? RETURNING owner', act.by) === undefined) return

@@ -76,7 +76,7 @@ function runStrands({ database }: SqliteSession, filter: RunFilter): readonly St
   return [...tasks].flatMap((taskId) => [...statuses].map((one) => ({ ...strand, values: [taskId, one] })))
 }
 
-/** Tokens of runs, which nobody lists, have an index by id and by key only. */
+/** Tokens of runs are not listed and have an index by id and by key only. */
 function tokenStrands(session: SqliteSession, filter: TokenFilter): readonly Strand[] {
   const { kind, key, tags, status = TOKEN_STATUSES } = filter
   if (key !== undefined) {

@@ -69,7 +69,7 @@ export class SqliteNews {
     this.#pending = []
   }
 
-  /** Another process has changed something: everybody here ticks, and looks at everything. */
+  /** Another process has changed something: all engines here tick, and look at everything. */
   stir(): void {
     for (const owner of this.#owners.keys()) {
       this.#stirred.add(owner)

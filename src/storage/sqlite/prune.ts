@@ -48,7 +48,7 @@ function countEnded({ database }: SqliteSession): number {
   )
 }
 
-/** What has ended and nobody may need any more, the earliest end first. */
+/** Ended records that are not needed any more, the earliest end first. */
 function endedBefore(
   { database }: SqliteSession,
   request: PruneRequest,

@@ -106,7 +106,7 @@ export function finishRun(
   return { record, ready: settleWaits(session, runTokenId(record.id), act) }
 }
 
-/** Ends the segments that are open: whoever wrote them does so no more. */
+/** Ends the open segments: their writer is gone. */
 export function interruptStreams({ database, news }: SqliteSession, runId: string, act: Act): void {
   const rows = database.all(
     'SELECT * FROM streams WHERE run_id = ?',

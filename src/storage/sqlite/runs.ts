@@ -100,7 +100,7 @@ function updateRun(session: SqliteSession, request: RunUpdate): RunUpdated | und
   if (isAttempted(draft.status)) {
     return { record: replaceRun(session, run, { record: draft, act: request }), ready: [] }
   }
-  // The attempt is over: nobody holds the run, and what it waited for is of no interest to the next one.
+  // The attempt is over: the run has no owner, and the next attempt does not need its waits.
   dropWaits(session, id)
   const freed = { ...draft, owner: undefined, slot: false, slotUntil: undefined }
   return { record: replaceRun(session, run, { record: freed, act: request, isHeld: false }), ready: [] }

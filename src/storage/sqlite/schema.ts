@@ -114,7 +114,7 @@ export const SCHEMA_VERSION: number = STEPS.length
  * Brings a database to the schema of this version: one transaction a step, each of which looks anew under the lock what
  * is to be done, so that several processes may start at once.
  *
- * @throws Error, and changes nothing, when the file is of a newer version or of somebody else.
+ * @throws Error, and changes nothing, when the file is of a newer version or of another program.
  */
 export function migrate(database: SqliteDatabase, steps: readonly string[] = STEPS): void {
   const version = (): number => versionOf(database, steps.length)

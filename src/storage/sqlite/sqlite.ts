@@ -54,7 +54,7 @@ export function sqliteStorage(given: string | SqliteOptions | SqliteHandle): Sto
   }
 }
 
-/** Who is given the same open database uses it together. */
+/** Storages that are given one open database share it. */
 const shared = new WeakMap<SqliteHandle, SqliteConnection>()
 
 function connectionTo(source: SqliteSource): SqliteConnection {

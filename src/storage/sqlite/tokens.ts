@@ -70,7 +70,7 @@ function keyHolder(
   return holder !== undefined && now < (holder.key?.expiresAt ?? Infinity) ? holder : undefined
 }
 
-/** A token past its deadline is settled before it is answered; that was nobody's doing, so that everybody is told. */
+/** Settles a token past its deadline before it is answered. No owner did that, so all owners are told. */
 function readToken(session: SqliteSession, id: string, now: number): TokenRead | undefined {
   const token = findSource(session, id)
   return token && readFound(session, token, now)

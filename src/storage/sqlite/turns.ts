@@ -57,7 +57,7 @@ export class SqliteTurns {
     } else this.#retry(left.calls, left.cause)
   }
 
-  /** Answers the calls that must wait because somebody else has the lock, and why. */
+  /** Answers the calls that must wait because another process has the lock, and why. */
   #perform(calls: readonly Call[]): { readonly calls: readonly Call[]; readonly cause?: unknown } {
     try {
       this.#transact(calls)

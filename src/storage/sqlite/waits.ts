@@ -19,7 +19,7 @@ export function settleWaits(
   if (rows.length === 0) return NONE
   return rows.map((row) => {
     const wait = { tokenId, runId: row['run_id'] as string, owner: row['owner'] as string }
-    // A parked run that nobody holds can be claimed from now on.
+    // A parked run without a living owner can be claimed from now on.
     const woken = database.get(
       `UPDATE runs SET line = 0, line_at = created_at, look_at = NULL
        WHERE id = ? AND held = 0 AND status = 'WAITING' RETURNING seq`,
@@ -47,7 +47,7 @@ export function releaseWait({ database }: SqliteSession, { tokenId, runId, owner
   )
 }
 
-/** What a parked run that nobody holds sleeps for: whether one of its waits is settled, and the first deadline. */
+/** What a parked run without a living owner sleeps for: whether one of its waits is settled, and the first deadline. */
 export function sleepOf(
   { database }: SqliteSession,
   runId: string,

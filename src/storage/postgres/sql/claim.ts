@@ -2,8 +2,8 @@
 const LOCK_PATIENCE_MS = 250
 
 /**
- * Claims. Runs are taken with `SKIP LOCKED`: who has one locked deals with it, or has it only read, as whoever begins to
- * wait for it: then a claim has passed over a run that nobody else takes. It waits for that one when it has nothing else
+ * Claims. Runs are taken with `SKIP LOCKED`: the transaction that has one locked deals with it, or only
+ * reads it to begin a wait for it: then a claim has passed over a run that no other takes. It waits for that one when it has nothing else
  * to give, and says so when it has. Claims and resumes of a limited queue lock it before they count its slots.
  */
 export const CLAIM_FUNCTIONS: string = `

@@ -1,12 +1,12 @@
 /**
- * Who locks what, and in which order, so that no two transactions wait for each other: first the advisory locks, of queues,
+ * Locks, and their order, so that no two transactions wait for each other: first the advisory locks, of queues,
  * of the company of owners, of keys; then owners; then tokens, by id; then runs, by id. A call takes the locks of all
  * requests of its turn before it does the first. Waits, streams and chunks belong to a run and are under its lock alone.
  *
- * How a run is locked: `FOR UPDATE` by whoever takes it from its owner, ends it, or reads its waits; `FOR KEY SHARE` by
- * whoever makes its waits ready, which keeps those away and nobody else, as the transaction may be a user's; `FOR SHARE`
- * by whoever writes as its attempt; as an update does, by whoever only changes it. A run that nobody holds is also moved
- * into line by who wakes it: then as an update does.
+ * How a run is locked: `FOR UPDATE` to take it from its owner, to end it, or to read its waits; `FOR KEY SHARE`
+ * to make its waits ready, which keeps those away and no others, as the transaction may be a user's; `FOR SHARE` to
+ * write as its attempt; as an update does, to only change it. Waking a run without a living owner also moves it into
+ * line: then as an update does.
  *
  * What cannot be known in time, or comes in another order, is locked only if it is free: `SKIP LOCKED` where another one
  * will do, `NOWAIT` where not. Then the transaction is rolled back and made again.

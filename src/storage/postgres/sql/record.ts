@@ -7,10 +7,10 @@ const columnsOf = (row: string): string =>
     .join(', ')
 
 /**
- * What all functions need: records as they are answered, where a run stands, and what a settled token wakes. Whoever
- * reads or changes the waits of a run has locked the run (see `postgres-lock-sql.ts`), and looks at them in a statement
- * of its own after that: in one and the same, neither who settles a token nor who takes the run would see what the other
- * has done, for a statement sees the snapshot it began with.
+ * What all functions need: records as they are answered, where a run stands, and what a settled token wakes. A function
+ * that reads or changes the waits of a run locks the run first (see `lock.ts`), and looks at the waits in a later
+ * statement: a statement sees the snapshot it began with, so that in one statement neither a settle nor a claim would
+ * see what the other has done.
  */
 export const RECORD_FUNCTIONS: string = `
 CREATE FUNCTION $s.run_json(r $s.runs) RETURNS json LANGUAGE sql IMMUTABLE AS $$
