@@ -2,6 +2,7 @@ import type { TransactionOptions, Duration, IdempotencyOptions, Unwrappable } fr
 import type { RunStatus, TokenKind } from '../contract/records.ts'
 import type { CursorPagePromise } from './cursor-page.ts'
 import type { RunFailedError } from './errors.ts'
+import { idOf, show } from '../primitives/require.ts'
 
 /** What a task is to the outside: a name, and the types of what goes in and comes out. */
 export interface TaskShape<in Payload = never, out Output = unknown> {
@@ -23,6 +24,17 @@ export type TaskOutput<Task> = Task extends { readonly '~types'?: (payload: neve
 
 /** A run by id, or anything that carries one. */
 export type RunReference = string | { readonly id: string }
+
+/**
+ * The id of a run.
+ *
+ * @throws TypeError for a value that is not the id of a run and carries none.
+ */
+export function runId(run: RunReference): string {
+  const id = idOf(run)
+  if (typeof id === 'string' && id !== '') return id
+  throw new TypeError(`Cannot use ${show(run)} as a run: give its id, or what trigger answered`)
+}
 
 /** Options of `trigger`. */
 export interface TriggerOptions extends IdempotencyOptions, TransactionOptions {

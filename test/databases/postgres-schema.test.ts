@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { migrate } from '../../src/storage/postgres/schema.ts'
+import { migratePostgres } from '../../src/storage/postgres/schema.ts'
 import type { PostgresClient } from '../../src/storage/postgres/pool.ts'
 import { freshSchema, testPool } from './postgres-schemas.ts'
 
@@ -32,8 +32,10 @@ describe('migrate', () => {
 
   it('does the steps that are missing, each once, however many start at once', async () => {
     const schema = await freshSchema(pool)
-    await onConnection((client) => migrate(client, schema, steps.slice(0, 1)))
-    const all = Array.from({ length: 4 }, () => onConnection((client) => migrate(client, schema, steps)))
+    await onConnection((client) => migratePostgres(client, schema, steps.slice(0, 1)))
+    const all = Array.from({ length: 4 }, () =>
+      onConnection((client) => migratePostgres(client, schema, steps)),
+    )
     await Promise.all(all)
     expect(await namesIn(schema)).toEqual(['one', 'three', 'two', 'version'])
   })
@@ -41,16 +43,18 @@ describe('migrate', () => {
   it('stops at a step that fails: those before it are done, and nothing of it', async () => {
     const schema = await freshSchema(pool)
     const broken = [steps[0] ?? '', 'CREATE TABLE $s.two (a int); CREATE TABLE $s.two (a int);']
-    await expect(onConnection((client) => migrate(client, schema, broken))).rejects.toThrow(/already exists/)
+    await expect(onConnection((client) => migratePostgres(client, schema, broken))).rejects.toThrow(
+      /already exists/,
+    )
     expect(await namesIn(schema)).toEqual(['one', 'version'])
-    await onConnection((client) => migrate(client, schema, steps))
+    await onConnection((client) => migratePostgres(client, schema, steps))
     expect(await namesIn(schema)).toEqual(['one', 'three', 'two', 'version'])
   })
 
   it('changes nothing in a schema of a newer version', async () => {
     const schema = await freshSchema(pool)
-    await onConnection((client) => migrate(client, schema, steps))
-    const older = onConnection((client) => migrate(client, schema, steps.slice(0, 2)))
+    await onConnection((client) => migratePostgres(client, schema, steps))
+    const older = onConnection((client) => migratePostgres(client, schema, steps.slice(0, 2)))
     await expect(older).rejects.toThrow(
       /version 3, and this version of waitpoint knows 2: install a newer one/,
     )
@@ -59,7 +63,7 @@ describe('migrate', () => {
   it('changes nothing in a schema of another program', async () => {
     const schema = await freshSchema(pool)
     await pool.query(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.theirs (a int)`)
-    const ours = onConnection((client) => migrate(client, schema, steps))
+    const ours = onConnection((client) => migratePostgres(client, schema, steps))
     await expect(ours).rejects.toThrow('the schema is of another program; name another one')
     expect(await namesIn(schema)).toEqual(['theirs'])
   })
@@ -67,13 +71,13 @@ describe('migrate', () => {
   it('uses a schema that somebody has made for it', async () => {
     const schema = await freshSchema(pool)
     await pool.query(`CREATE SCHEMA ${schema}`)
-    await onConnection((client) => migrate(client, schema, steps))
+    await onConnection((client) => migratePostgres(client, schema, steps))
     expect(await namesIn(schema)).toEqual(['one', 'three', 'two', 'version'])
   })
 
   it('refuses a server that is too old', async () => {
     const old: PostgresClient = { query: () => Promise.resolve({ rows: [{ number: 130_012 }] }) }
-    await expect(migrate(old, 'app', steps)).rejects.toThrow(
+    await expect(migratePostgres(old, 'app', steps)).rejects.toThrow(
       'the server is Postgres 13: 14 or later is needed',
     )
   })

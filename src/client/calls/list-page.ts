@@ -3,7 +3,7 @@ import type { ApiAnswer } from '../connection/transport.ts'
 import { WireRecord } from '../wire/record.ts'
 
 /** A page of a list. */
-export function readPage<Item>({ body }: ApiAnswer, read: (wire: WireRecord) => Item): LoadedPage<Item> {
+export function decodePage<Item>({ body }: ApiAnswer, read: (wire: WireRecord) => Item): LoadedPage<Item> {
   const page = new WireRecord(body, 'a page')
   const pagination = page.record('pagination')
   return {

@@ -1,18 +1,19 @@
 import { cursorPages, type CursorPagePromise } from '../../api/cursor-page.ts'
-import type {
-  ListRunsParams,
-  RescheduleOptions,
-  RetrievedRun,
-  Run,
-  RunReference,
-  RunSubscription,
+import {
+  runId,
+  type ListRunsParams,
+  type RescheduleOptions,
+  type RetrievedRun,
+  type Run,
+  type RunReference,
+  type RunSubscription,
 } from '../../api/run.ts'
 import { isFinal } from '../../contract/run-states.ts'
-import { idOf, type OptionNames, requireOptions, requireSignal, show } from '../../primitives/require.ts'
+import { type OptionNames, requireOptions, requireSignal } from '../../primitives/require.ts'
 import type { CallOptions, ClientRuns, RemoteRunHandle } from '../namespaces.ts'
 import { FollowedRun, followRun, type Part } from '../following/followed-run.ts'
 import { Following } from '../following/following.ts'
-import { readPage } from './list-page.ts'
+import { decodePage } from './list-page.ts'
 import { joined, listQuery } from './list-query.ts'
 import type { Packets } from '../wire/packets.ts'
 import { RemoteRun } from './remote-run.ts'
@@ -63,7 +64,7 @@ export class RunsCalls implements ClientRuns {
           'filter[tag]': joined(params.tag, 'tag'),
         }
         const request = { path: '/api/v1/runs', query, subject: { kind: 'run', id: '' } } as const
-        return readPage(await this.#transport.call(request, params.signal), readListedRun)
+        return decodePage(await this.#transport.call(request, params.signal), readListedRun)
       },
       () => checkedFilters(params, 'runs.list', LIST_NAMES),
     )
@@ -164,11 +165,4 @@ export class RunsCalls implements ClientRuns {
   #post(path: string, id: string, { signal }: CallOptions): Promise<ApiAnswer> {
     return this.#transport.call({ method: 'POST', path, subject: { kind: 'run', id } }, signal)
   }
-}
-
-/** The id of a run, checked. */
-export function runId(run: RunReference): string {
-  const id = idOf(run)
-  if (typeof id === 'string' && id !== '') return id
-  throw new TypeError(`Cannot use ${show(run)} as a run: give its id, or what trigger answered`)
 }

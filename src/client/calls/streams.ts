@@ -1,4 +1,4 @@
-import type { RunReference } from '../../api/run.ts'
+import { runId, type RunReference } from '../../api/run.ts'
 import type { PipedStream, ReadStreamOptions } from '../../api/stream.ts'
 import { checkKey, streamReading } from '../../api/stream.ts'
 import { type OptionNames, requireOptions, requireSignal } from '../../primitives/require.ts'
@@ -6,8 +6,7 @@ import type { AppendOptions, ClientStream, ClientStreams } from '../namespaces.t
 import { Following } from '../following/following.ts'
 import { jsonText } from '../wire/json-text.ts'
 import { notInRun } from '../connection/known-error.ts'
-import { runId } from './runs.ts'
-import { streamBatches, type StreamSource } from '../following/stream-batches.ts'
+import { streamBatches, type StreamBatchesOptions } from '../following/stream-batches.ts'
 import type { Transport } from '../connection/transport.ts'
 
 const APPEND_NAMES: OptionNames<AppendOptions> = { signal: true, target: true }
@@ -76,6 +75,10 @@ export class StreamsCalls implements ClientStreams {
   }
 }
 
-async function* chunks(transport: Transport, source: StreamSource, signal: AbortSignal): AsyncGenerator {
+async function* chunks(
+  transport: Transport,
+  source: StreamBatchesOptions,
+  signal: AbortSignal,
+): AsyncGenerator {
   for await (const batch of streamBatches(transport, source, signal)) yield* batch
 }

@@ -22,7 +22,7 @@ import type { CallOptions, ClientWait } from '../namespaces.ts'
 import { jsonText } from '../wire/json-text.ts'
 import { notFound, notInRun } from '../connection/known-error.ts'
 import { joined, listQuery } from './list-query.ts'
-import { readPage } from './list-page.ts'
+import { decodePage } from './list-page.ts'
 import type { Packets } from '../wire/packets.ts'
 import type { Transport } from '../connection/transport.ts'
 import { wireDeadline, wireDuration } from '../wire/durations.ts'
@@ -121,7 +121,7 @@ export class WaitCalls implements ClientWait {
           'filter[idempotencyKey]': params.idempotencyKey,
         }
         const request = { path: PATH, query, subject: { kind: 'token', id: '' } } as const
-        return readPage(await this.#transport.call(request, params.signal), readToken)
+        return decodePage(await this.#transport.call(request, params.signal), readToken)
       },
       () => checkedFilters(params, 'wait.listTokens', LIST_NAMES),
     )

@@ -1,19 +1,19 @@
 import type { RunRecord } from '../../contract/records.ts'
-import { idOf, show } from '../../primitives/require.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import type { CursorPagePromise } from '../../api/cursor-page.ts'
 import { cursorPages } from '../../api/cursor-page.ts'
 import type { Kernel } from '../kernel.ts'
 import { rescheduleRun } from './reschedule.ts'
-import type {
-  ListRunsParams,
-  RescheduleOptions,
-  RetrievedRun,
-  Run,
-  RunHandle,
-  RunReference,
-  RunsNamespace,
-  RunSubscription,
+import {
+  runId,
+  type ListRunsParams,
+  type RescheduleOptions,
+  type RetrievedRun,
+  type Run,
+  type RunHandle,
+  type RunReference,
+  type RunsNamespace,
+  type RunSubscription,
 } from '../../api/run.ts'
 import { readRun } from '../reading/run-changes.ts'
 import { finalRecord } from '../reading/run-results.ts'
@@ -96,13 +96,6 @@ export class EngineRuns implements RunsNamespace {
     // Payload and output are of the types of the task, which the caller names.
     return viewRetrievedRun(record, waits) as RetrievedRun<never, never>
   }
-}
-
-/** The id of a run, checked. */
-export function runId(run: RunReference): string {
-  const id = idOf(run)
-  if (typeof id === 'string' && id !== '') return id
-  throw new TypeError(`Cannot use ${show(run)} as a run: give its id, or what trigger answered`)
 }
 
 function replayOf(original: RunRecord, id: string, now: number): RunRecord {

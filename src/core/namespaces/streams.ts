@@ -4,8 +4,7 @@ import type { Watcher } from '../changes/watchers.ts'
 import { defineStream } from './define-stream.ts'
 import type { Kernel } from '../kernel.ts'
 import { Reading } from '../reading/reading.ts'
-import type { RunReference } from '../../api/run.ts'
-import { runId } from './runs.ts'
+import { runId, type RunReference } from '../../api/run.ts'
 import type {
   DefinedStream,
   PipedStream,

@@ -59,7 +59,7 @@ export class StreamReader {
 
   /** What reading one stream to the end of a segment comes to, unless that is simply the end. */
   failureOf(end: SegmentEnd): Error | undefined {
-    return failureOf(end, { key: this.key, next: this.#position })
+    return segmentFailure(end, { key: this.key, next: this.#position })
   }
 
   #page({ stream, chunks: read }: ChunksRead): ChunkPage {
@@ -95,7 +95,7 @@ function nextLimit(chunks: readonly ChunkRecord[], limit: number): number {
 }
 
 /** The same for whoever knows how far it has read. */
-export function failureOf(
+export function segmentFailure(
   end: SegmentEnd,
   { key, next }: { readonly key: string; readonly next: number },
 ): WaitpointError | undefined {

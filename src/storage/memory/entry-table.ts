@@ -1,6 +1,6 @@
 import type { KeyRecord } from '../../contract/records.ts'
 import type { Page, PageRequest } from '../../contract/storage.ts'
-import { IdIndex, type Listed, readPage } from './id-index.ts'
+import { IdIndex, type Listed, pageOfIndexes } from './id-index.ts'
 
 export interface TableEntry extends Listed, Keyed {
   isDropped: boolean
@@ -91,11 +91,11 @@ export class EntryTable<Entry extends TableEntry> {
   list({ lists, among, matches, page }: TableQuery<Entry>): Page<Entry> {
     if (among === undefined) {
       const indexes = lists.map((name) => this.#lists.get(name)).filter((list) => list !== undefined)
-      return readPage({ indexes, matches, page })
+      return pageOfIndexes({ indexes, matches, page })
     }
     const index = new IdIndex<Entry>()
     for (const entry of among) index.add(entry)
-    return readPage({ indexes: [index], matches, page })
+    return pageOfIndexes({ indexes: [index], matches, page })
   }
 }
 

@@ -89,7 +89,7 @@ export interface PageQuery<T extends Listed> {
 }
 
 /** One page of the union of several indexes, newest first. */
-export function readPage<T extends Listed>({ indexes, matches, page }: PageQuery<T>): Page<T> {
+export function pageOfIndexes<T extends Listed>({ indexes, matches, page }: PageQuery<T>): Page<T> {
   const { limit, after, before } = page
   const older = (id: string | undefined, count: number): T[] =>
     union(indexes.map((index) => index.older(id, { count, matches }))).slice(0, count)

@@ -1,10 +1,10 @@
-import { isCut, isTooSlow, isUnreachable, messageOf } from './errors.ts'
+import { isCut, isTooSlow, isUnreachable, postgresMessage } from './errors.ts'
 import { PostgresListener } from './listener.ts'
 import { type FarHint, PostgresNews } from './news.ts'
 import type { PostgresSource } from './options.ts'
 import { openPool, type OwnPool, type PostgresPool } from './pool.ts'
 import { channelOf, messagesOf, readMessage } from './messages.ts'
-import { functionSql, migrate, placeSql } from './schema.ts'
+import { functionSql, migratePostgres, placeSql } from './schema.ts'
 import type { Ask } from './session.ts'
 import { type CallKind, PostgresTurns } from './turns.ts'
 import { afterReal, pauseReal } from '../real-timer.ts'
@@ -89,7 +89,9 @@ export class PostgresConnection {
   #open(): Promise<Opened> {
     this.#opened ??= this.#connect().catch((cause: unknown) => {
       this.#opened = undefined
-      throw new Error(`Cannot open Postgres schema "${this.#source.schema}": ${messageOf(cause)}`, { cause })
+      throw new Error(`Cannot open Postgres schema "${this.#source.schema}": ${postgresMessage(cause)}`, {
+        cause,
+      })
     })
     return this.#opened
   }
@@ -199,7 +201,7 @@ async function prepare(pool: PostgresPool, schema: string): Promise<void> {
   // A connection that breaks between two questions tells its user; the next question is told, too.
   client.on('error', ignore)
   try {
-    await migrate(client, schema)
+    await migratePostgres(client, schema)
   } finally {
     client.removeListener('error', ignore)
     client.release()

@@ -19,7 +19,7 @@ export function codeOf(error: unknown): unknown {
   return ((error ?? {}) as DriverError).code
 }
 
-export function messageOf(error: unknown): string {
+export function postgresMessage(error: unknown): string {
   const { message, code } = (error ?? {}) as DriverError
   return typeof message === 'string' && message !== '' ? message : String(code ?? error)
 }
@@ -36,7 +36,7 @@ export function isUnreachable(error: unknown): boolean {
 
 /** Whether the wait for a connection took too long: `pg` has no code for that. */
 export function isTooSlow(error: unknown): boolean {
-  return codeOf(error) === undefined && TOO_SLOW.test(messageOf(error))
+  return codeOf(error) === undefined && TOO_SLOW.test(postgresMessage(error))
 }
 
 /** Whether the connection broke, so that it is unknown whether the statement was carried out. */

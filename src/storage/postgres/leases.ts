@@ -59,7 +59,7 @@ export async function postgresTime({ ask }: PostgresSession): Promise<number> {
 }
 
 /** A graceful end: nothing counts as interrupted, because the runs name no owner any more. */
-export async function endLease(
+export async function endPostgresLease(
   { ask, news }: PostgresSession,
   { owner, now }: { readonly owner: string; readonly now: number },
 ): Promise<void> {

@@ -11,7 +11,7 @@ export interface PageRange {
 export type PageRows<Row> = Omit<Page<Row>, 'records'> & { readonly rows: readonly Row[] }
 
 /** One page, newest first, of what `read` answers: the newest of a range first, or with `newer` the oldest. */
-export async function readPage<Row extends { readonly id: string }>(
+export async function readPostgresPage<Row extends { readonly id: string }>(
   { limit, after, before }: PageRequest,
   read: (range: PageRange) => Awaitable<readonly Row[]>,
 ): Promise<PageRows<Row>> {

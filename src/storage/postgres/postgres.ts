@@ -1,7 +1,7 @@
 import type { Storage } from '../../contract/storage.ts'
 import { postgresChunks } from './chunks.ts'
 import { PostgresConnection } from './connection.ts'
-import { endLease, postgresTime, prunePostgres, tickPostgres } from './leases.ts'
+import { endPostgresLease, postgresTime, prunePostgres, tickPostgres } from './leases.ts'
 import { type PostgresOptions, readPostgresOptions } from './options.ts'
 import { postgresRuns } from './runs.ts'
 import { postgresTokens } from './tokens.ts'
@@ -49,7 +49,7 @@ export function postgresStorage(given: string | PostgresOptions): Storage {
     tick: (request) => tickPostgres(session, request),
     subscribe: (owner, listener) => news.subscribe(owner, listener),
     async leave(request) {
-      await endLease(session, request)
+      await endPostgresLease(session, request)
       await connection.leave()
     },
     prune: (request) => prunePostgres(session, request),

@@ -26,7 +26,7 @@ import {
 } from './session.ts'
 import type { CallKind } from './turns.ts'
 import { isFinal, runTokenId, tokenOfRun } from '../../contract/run-states.ts'
-import { readPage } from './pages.ts'
+import { readPostgresPage } from './pages.ts'
 import { type Row, tokenOfRow } from '../sql-rows.ts'
 
 type InsertAnswer = 'stale' | 'taken' | readonly [isCached: 0 | 1, run?: RunAnswer]
@@ -108,7 +108,7 @@ async function listRuns(
     from_at: from,
     to_at: to,
   }
-  const { rows, ...cursors } = await readPage<RunRecord>(page, async (range) => {
+  const { rows, ...cursors } = await readPostgresPage<RunRecord>(page, async (range) => {
     const answer = (await ask(LIST, { ...filter, ...range })) as readonly RunAnswer[]
     return answer.map(runOf)
   })

@@ -41,7 +41,7 @@ export const READS_COMMITTED: ReadonlySet<string> = new Set(['read committed', '
  * @throws Error, and changes nothing, when the server is too old or read-only, the schema newer or of another program, or the role may
  *   not create it: then with the SQL for a role that may.
  */
-export async function migrate(
+export async function migratePostgres(
   client: PostgresClient,
   schema: string,
   steps: readonly string[] = STEPS,

@@ -17,7 +17,7 @@ import { fenceColumns, keyBucket } from './requests.ts'
 import { type PostgresSession, readyWaits, type ReadyAnswer, type RunAnswer, runOf } from './session.ts'
 import type { CallKind } from './turns.ts'
 import { tokenOfRun } from '../../contract/run-states.ts'
-import { readPage } from './pages.ts'
+import { readPostgresPage } from './pages.ts'
 import { orNull, type Row, textsColumn, tokenOfRow } from '../sql-rows.ts'
 
 /** A token, or the run whose end it stands for, as a function answers it. */
@@ -153,7 +153,7 @@ async function listTokens(
     now,
   }
   const settled: TokenRecord[] = []
-  const { rows, ...cursors } = await readPage<TokenRecord>(page, async (range) => {
+  const { rows, ...cursors } = await readPostgresPage<TokenRecord>(page, async (range) => {
     const answer = (await session.ask(LIST, { ...filter, ...range })) as ListAnswer
     for (const [token, ready] of answer.settled) {
       tellSettled(session, { token, ready, settledNow: true }, undefined)

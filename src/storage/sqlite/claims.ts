@@ -3,7 +3,7 @@ import type { RunClaim, RunClaimed, RunUpdated } from '../../contract/storage.ts
 import { endInstead } from '../run-draft.ts'
 import { runOfValues } from '../sql-rows.ts'
 import { ClaimLine } from './claim-line.ts'
-import { expireLeases } from './leases.ts'
+import { expireSqliteLeases } from './leases.ts'
 import { findRun, finishRun, interruptStreams, STORED_RUN, type StoredRun, storedRun } from './run-rows.ts'
 import type { SqliteSession } from './session.ts'
 import { sweepRuns } from './tick.ts'
@@ -12,8 +12,8 @@ import { dropWaits } from './waits.ts'
 const NOTHING: RunClaimed = { runs: [], ended: [] }
 
 /** `runs.claim`. */
-export function claimRuns(session: SqliteSession, claim: RunClaim): RunClaimed {
-  expireLeases(session, claim)
+export function claimSqliteRuns(session: SqliteSession, claim: RunClaim): RunClaimed {
+  expireSqliteLeases(session, claim)
   const { database } = session
   const lease = database.get('SELECT claim FROM owners WHERE owner = ? AND lost = 0', claim.by)
   const last = Number(lease?.['claim'])

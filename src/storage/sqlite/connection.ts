@@ -1,11 +1,11 @@
 import { afterReal, pauseReal } from '../real-timer.ts'
 import { SqliteDatabase } from './database.ts'
 import { findDriver } from './driver.ts'
-import { isBusy, messageOf } from './errors.ts'
+import { isBusy, sqliteMessage } from './errors.ts'
 import { bindingOf } from './handle.ts'
 import { SqliteNews } from './news.ts'
 import type { SqliteSource } from './options.ts'
-import { migrate } from './schema.ts'
+import { migrateSqlite } from './schema.ts'
 import type { SqliteSession } from './session.ts'
 
 /** The longest that the lock of another process may hold up this one. */
@@ -48,7 +48,7 @@ export class SqliteConnection {
         break
       } catch (cause) {
         if (!isBusy(cause) || retries === OPEN_RETRIES) {
-          throw new Error(`Cannot open ${this.name}: ${messageOf(cause)}`, { cause })
+          throw new Error(`Cannot open ${this.name}: ${sqliteMessage(cause)}`, { cause })
         }
       }
       await pauseReal(RETRY_MS)
@@ -104,7 +104,7 @@ export class SqliteConnection {
     const database = this.#openHandle()
     try {
       database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-      migrate(database)
+      migrateSqlite(database)
       database.exec('PRAGMA journal_mode = WAL')
       database.exec(`PRAGMA synchronous = ${this.#source.synchronous}`)
       database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)

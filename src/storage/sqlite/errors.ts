@@ -16,7 +16,7 @@ export function isBusy(error: unknown): boolean {
 
 /** The owner of the handle has a transaction of their own open. */
 export function isInTransaction(error: unknown): boolean {
-  return /within a transaction/.test(messageOf(error))
+  return /within a transaction/.test(sqliteMessage(error))
 }
 
 /** A record of this id is there already. */
@@ -24,7 +24,7 @@ export function isTaken(error: unknown): boolean {
   return isOfKind(error, { name: 'SQLITE_CONSTRAINT', number: CONSTRAINT })
 }
 
-export function messageOf(error: unknown): string {
+export function sqliteMessage(error: unknown): string {
   return String((error as DriverError | undefined)?.message ?? error)
 }
 

@@ -11,7 +11,7 @@ interface Renewal {
 }
 
 /** Runs of owners that are gone at `now` become claimable: their lease has ended, or their process has. */
-export function expireLeases(session: SqliteSession, act: Act): void {
+export function expireSqliteLeases(session: SqliteSession, act: Act): void {
   const { database } = session
   const living = database.all('SELECT owner, until, process FROM owners WHERE lost = 0')
   for (const lease of living) {
@@ -62,7 +62,7 @@ export function nextLease({ database }: SqliteSession, owner: string): NextDue |
 }
 
 /** A graceful end: nothing counts as interrupted, because the runs name no owner any more. */
-export function endLease(session: SqliteSession, act: Act & { readonly by: string }): void {
+export function endSqliteLease(session: SqliteSession, act: Act & { readonly by: string }): void {
   const { database } = session
   if (database.get('DELETE FROM owners WHERE owner = ? RETURNING owner', act.by) === undefined) return
   abandonRuns(session, act.by, act)

@@ -2,7 +2,7 @@ import type { RunRecord, TokenRecord, TokenStatus } from '../../contract/records
 import type { Page, PageRequest, RunFilter, TokenFilter, TokenPage } from '../../contract/storage.ts'
 import { RUN_STATUSES } from '../../contract/run-states.ts'
 import { type Row, RUN_COLUMNS, runOfValues, tokenOfRow } from '../sql-rows.ts'
-import { type Conditions, readPage, type Strand } from './pages.ts'
+import { type Conditions, readSqlitePage, type Strand } from './pages.ts'
 import type { SqliteSession } from './session.ts'
 import { settleIfDue } from './token-rows.ts'
 
@@ -18,7 +18,11 @@ const EVERY_TASK = `WITH RECURSIVE tasks (task_id) AS (
 
 const RUN_NAMES = RUN_COLUMNS.split(', ')
 
-export function listRuns(session: SqliteSession, filter: RunFilter, page: PageRequest): Page<RunRecord> {
+export function listSqliteRuns(
+  session: SqliteSession,
+  filter: RunFilter,
+  page: PageRequest,
+): Page<RunRecord> {
   const { status, taskIds, notTaskIds, tags, from, to } = filter
   const where: Conditions = { texts: [], parameters: [] }
   addList(where, `status ${IN_LIST}`, status)
@@ -26,7 +30,7 @@ export function listRuns(session: SqliteSession, filter: RunFilter, page: PageRe
   addList(where, `task_id NOT ${IN_LIST}`, notTaskIds)
   addList(where, HAS_TAG, tags)
   addBounds(where, { from, to })
-  const { rows, ...cursors } = readPage(session, {
+  const { rows, ...cursors } = readSqlitePage(session, {
     table: 'runs',
     strands: runStrands(session, filter),
     where,
@@ -35,7 +39,7 @@ export function listRuns(session: SqliteSession, filter: RunFilter, page: PageRe
   return { records: rows.map(runOfRow), ...cursors }
 }
 
-export function listTokens(
+export function listSqliteTokens(
   session: SqliteSession,
   filter: TokenFilter,
   { now, ...page }: PageRequest & { readonly now: number },
@@ -55,7 +59,7 @@ export function listTokens(
   const settled = settleMatching(session, where, now)
   addList(where, `status ${IN_LIST}`, status)
   const strands = tokenStrands(session, filter)
-  const { rows, ...cursors } = readPage(session, { table: 'tokens', strands, where, page })
+  const { rows, ...cursors } = readSqlitePage(session, { table: 'tokens', strands, where, page })
   return { records: rows.map(tokenOfRow), ...cursors, settled }
 }
 

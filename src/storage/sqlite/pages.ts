@@ -21,7 +21,7 @@ export interface Strand {
 }
 
 /** A list: the strands that have all of it between them, and what each of its records must fulfil besides. */
-export interface ListQuery {
+export interface StrandQuery {
   readonly table: 'runs' | 'tokens'
   readonly strands: readonly Strand[]
   readonly where: Conditions
@@ -40,7 +40,7 @@ interface Reach {
 }
 
 /** One page, newest first. */
-export function readPage({ database }: SqliteSession, query: ListQuery): RowPage {
+export function readSqlitePage({ database }: SqliteSession, query: StrandQuery): RowPage {
   const { limit, after, before } = query.page
   const read = (reach: Reach): readonly Row[] => readStrands(database, query, reach)
   if (before === undefined) {
@@ -61,7 +61,7 @@ export function readPage({ database }: SqliteSession, query: ListQuery): RowPage
 /** The nearest of all strands: of each no more is read than would do if it were the only one. */
 function readStrands(
   database: SqliteSession['database'],
-  { table, strands, where }: ListQuery,
+  { table, strands, where }: StrandQuery,
   { side, id, count }: Reach,
 ): readonly Row[] {
   const order = side === '<' ? 'DESC' : 'ASC'

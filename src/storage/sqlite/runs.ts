@@ -10,9 +10,9 @@ import type {
 } from '../../contract/storage.ts'
 import { changedDraft, finalDraft } from '../run-draft.ts'
 import { laneOf, runOfValues, orNull } from '../sql-rows.ts'
-import { claimRuns } from './claims.ts'
+import { claimSqliteRuns } from './claims.ts'
 import { isTaken } from './errors.ts'
-import { listRuns } from './lists.ts'
+import { listSqliteRuns } from './lists.ts'
 import {
   findRun,
   finishRun,
@@ -26,7 +26,7 @@ import {
 } from './run-rows.ts'
 import { type Perform, RefusedCall, type SqliteSession } from './session.ts'
 import { findSource } from './tokens.ts'
-import { dropWaits, isStale, settleWaits } from './waits.ts'
+import { dropWaits, isStaleAttempt, settleWaits } from './waits.ts'
 import { isAttempted, isFinal, runTokenId } from '../../contract/run-states.ts'
 type Resume = RunFence & { readonly queueLimit?: number | undefined }
 
@@ -35,17 +35,17 @@ export function sqliteRuns(perform: Perform): RunStore {
   return {
     insert: (request) => perform((session) => insertRun(session, request)),
     get: (id) => perform((session) => findRun(session, id)?.record, 'read'),
-    list: (filter, page) => perform((session) => listRuns(session, filter, page), 'read'),
+    list: (filter, page) => perform((session) => listSqliteRuns(session, filter, page), 'read'),
     waits: (id) => perform((session) => openWaits(session, id), 'read'),
     update: (request) => perform((session) => updateRun(session, request)),
-    claim: (request) => perform((session) => claimRuns(session, request)),
+    claim: (request) => perform((session) => claimSqliteRuns(session, request)),
     park: (request) => perform((session) => parkRun(session, request)),
     resume: (request) => perform((session) => resumeRun(session, request)),
   }
 }
 
 function insertRun(session: SqliteSession, request: RunInsert): Inserted<RunRecord> | 'stale' {
-  if (isStale(session, request)) return 'stale'
+  if (isStaleAttempt(session, request)) return 'stale'
   const { record, now } = request
   const holder = record.key && keyHolder(session, record.key, now)
   if (holder !== undefined) return { record: holder, isCached: true }

@@ -116,7 +116,7 @@ export const SCHEMA_VERSION: number = STEPS.length
  *
  * @throws Error, and changes nothing, when the file is of a newer version or of another program.
  */
-export function migrate(database: SqliteDatabase, steps: readonly string[] = STEPS): void {
+export function migrateSqlite(database: SqliteDatabase, steps: readonly string[] = STEPS): void {
   const version = (): number => versionOf(database, steps.length)
   while (within(database, 'BEGIN', version) < steps.length) {
     within(database, 'BEGIN IMMEDIATE', () => {

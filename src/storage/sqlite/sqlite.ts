@@ -2,7 +2,7 @@ import type { SettingStore, Storage } from '../../contract/storage.ts'
 import { sqliteChunks } from './chunks.ts'
 import { SqliteConnection } from './connection.ts'
 import type { SqliteHandle } from './handle.ts'
-import { endLease } from './leases.ts'
+import { endSqliteLease } from './leases.ts'
 import { readSqliteOptions, type SqliteOptions, type SqliteSource } from './options.ts'
 import { pruneSqlite } from './prune.ts'
 import { sqliteRuns } from './runs.ts'
@@ -47,7 +47,7 @@ export function sqliteStorage(given: string | SqliteOptions | SqliteHandle): Sto
       return unsubscribe
     },
     async leave({ owner, now }) {
-      await perform((session) => endLease(session, { by: owner, now }))
+      await perform((session) => endSqliteLease(session, { by: owner, now }))
       connection.leave()
     },
     prune: (request) => perform((session) => pruneSqlite(session, request)),

@@ -1,6 +1,6 @@
 import type { WaitRecord } from '../../contract/records.ts'
 import type { NextDue, TickRequest, TickResult, RunUpdated } from '../../contract/storage.ts'
-import { expireLeases, nextLease, renewLease } from './leases.ts'
+import { expireSqliteLeases, nextLease, renewLease } from './leases.ts'
 import type { SqliteSession } from './session.ts'
 import { settleDue } from './token-rows.ts'
 import { changedDraft, finalDraft } from '../run-draft.ts'
@@ -12,7 +12,7 @@ import type { Act } from '../run-draft.ts'
 export function tickSqlite(session: SqliteSession, request: TickRequest): TickResult {
   const { owner, leaseUntil, endless = false, now, limit } = request
   const act = { by: owner, now }
-  expireLeases(session, act)
+  expireSqliteLeases(session, act)
   // What others have done here is found by a tick that knows of others.
   const isStirred = session.news.takeStirred(owner)
   const until = renewLease(session, { owner, leaseUntil, endless: endless && !isStirred })

@@ -11,12 +11,12 @@ import type {
 } from '../../contract/storage.ts'
 import { tokenOfRow } from '../sql-rows.ts'
 import { isTaken } from './errors.ts'
-import { listTokens } from './lists.ts'
+import { listSqliteTokens } from './lists.ts'
 import { findRun } from './run-rows.ts'
 import { type Perform, RefusedCall, type SqliteSession } from './session.ts'
 import { completeInTime, insertTokenRow, settleIfDue } from './token-rows.ts'
 import { tokenOfRun, RUN_PREFIX } from '../../contract/run-states.ts'
-import { isStale, releaseWait } from './waits.ts'
+import { isStaleAttempt, releaseWait } from './waits.ts'
 /** Waits of one run are registered by one process only: a count in this one is their order. */
 let places = 0
 
@@ -25,7 +25,7 @@ export function sqliteTokens(perform: Perform): TokenStore {
   return {
     insert: (request) => perform((session) => insertToken(session, request)),
     get: (id, now) => perform((session) => readToken(session, id, now)),
-    list: (filter, page, now) => perform((session) => listTokens(session, filter, { ...page, now })),
+    list: (filter, page, now) => perform((session) => listSqliteTokens(session, filter, { ...page, now })),
     await: (request) => perform((session) => awaitToken(session, request)),
     settle: (request) => perform((session) => completeToken(session, request)),
     release: (waits) => perform((session) => waits.forEach((wait) => releaseWait(session, wait))),
@@ -43,7 +43,7 @@ export function findSource(session: SqliteSession, id: string): TokenRecord | un
 }
 
 function insertToken(session: SqliteSession, request: TokenInsert): TokenInserted | 'stale' {
-  if (isStale(session, request)) return 'stale'
+  if (isStaleAttempt(session, request)) return 'stale'
   const { record, now } = request
   const holder = record.key && keyHolder(session, record.key, now)
   if (holder !== undefined) return { ...readFound(session, holder, now), isCached: true }
@@ -83,7 +83,7 @@ function readFound(session: SqliteSession, token: TokenRecord, now: number): Tok
 
 function awaitToken(session: SqliteSession, request: TokenAwait): TokenAwaited {
   const { tokenId, runId, epoch, by, now } = request
-  if (isStale(session, { fence: { runId, epoch }, by })) return { outcome: 'stale' }
+  if (isStaleAttempt(session, { fence: { runId, epoch }, by })) return { outcome: 'stale' }
   const read = readToken(session, tokenId, now)
   if (read === undefined) return { outcome: 'unknown' }
   const { record: token, settledNow } = read
@@ -100,7 +100,7 @@ function awaitToken(session: SqliteSession, request: TokenAwait): TokenAwaited {
 }
 
 function completeToken(session: SqliteSession, request: TokenSettle): TokenSettled | 'stale' | undefined {
-  if (isStale(session, request)) return 'stale'
+  if (isStaleAttempt(session, request)) return 'stale'
   const won = completeInTime(session, request)
   if (won !== undefined) return { ...won, won: true, settledNow: true }
   const row = session.database.get('SELECT * FROM tokens WHERE id = ?', request.id)

@@ -1,6 +1,6 @@
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { pauseReal } from '../real-timer.ts'
-import { isBusy, isInTransaction, messageOf } from './errors.ts'
+import { isBusy, isInTransaction, sqliteMessage } from './errors.ts'
 import { RefusedCall, type SqliteSession } from './session.ts'
 
 /** No transaction is longer: others want to write too. */
@@ -110,7 +110,7 @@ export class SqliteTurns {
   #failure(cause: unknown): Error {
     const reason = isInTransaction(cause)
       ? 'a transaction of its owner is open; end it in the turn in which it was begun, or give waitpoint a handle of its own'
-      : messageOf(cause)
+      : sqliteMessage(cause)
     return new Error(`Cannot use ${this.#what}: ${reason}`, { cause })
   }
 }

@@ -62,7 +62,7 @@ export function sleepOf(
 }
 
 /** Whether the attempt that writes no longer holds its run. */
-export function isStale(
+export function isStaleAttempt(
   { database }: SqliteSession,
   { fence, by }: { readonly fence?: AttemptFence | undefined; readonly by: string },
 ): boolean {

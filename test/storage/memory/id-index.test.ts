@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { IdIndex, readPage } from '../../../src/storage/memory/id-index.ts'
+import { IdIndex, pageOfIndexes } from '../../../src/storage/memory/id-index.ts'
 
 interface Item {
   readonly id: string
@@ -38,7 +38,7 @@ describe('IdIndex', () => {
           for (const { limit, cursor, towards } of pages) {
             const id = String(cursor).padStart(3, '0')
             const request = [{ limit }, { limit, after: id }, { limit, before: id }][towards] ?? { limit }
-            const { records, next, previous } = readPage({
+            const { records, next, previous } = pageOfIndexes({
               indexes: [index],
               matches: () => true,
               page: request,

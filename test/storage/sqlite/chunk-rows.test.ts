@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { SqliteDatabase } from '../../../src/storage/sqlite/database.ts'
 import { readChunkRows, writeChunkRow } from '../../../src/storage/sqlite/chunk-rows.ts'
 import { SqliteNews } from '../../../src/storage/sqlite/news.ts'
-import { migrate } from '../../../src/storage/sqlite/schema.ts'
+import { migrateSqlite } from '../../../src/storage/sqlite/schema.ts'
 import { openDriver } from '../../databases/drivers.ts'
 import { chunk } from '../storage-fixture.ts'
 
@@ -12,7 +12,7 @@ const batches = fc.array(fc.array(fc.jsonValue(), { minLength: 1, maxLength: 6 }
 describe('readChunkRows', () => {
   it('answers exactly what was written, from anywhere, however it came in batches', () => {
     const database = new SqliteDatabase(openDriver(':memory:'), 'array')
-    migrate(database)
+    migrateSqlite(database)
     const session = { database, news: new SqliteNews() }
     let runs = 0
     fc.assert(
@@ -32,7 +32,7 @@ describe('readChunkRows', () => {
 
   it('keeps a text apart that is JSON on several lines', () => {
     const database = new SqliteDatabase(openDriver(':memory:'), 'array')
-    migrate(database)
+    migrateSqlite(database)
     const session = { database, news: new SqliteNews() }
     const pretty = { value: [1], text: '[\n  1\n]', bytes: 8 }
     writeChunkRow(session, { runId: 'run_1', key: 'k', first: 0, chunks: [pretty, chunk(2)] })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { SqliteDatabase } from '../../../src/storage/sqlite/database.ts'
-import { migrate } from '../../../src/storage/sqlite/schema.ts'
+import { migrateSqlite } from '../../../src/storage/sqlite/schema.ts'
 import { openDriver, temporaryFolder } from '../../databases/drivers.ts'
 
 function openDatabase(path = ':memory:'): SqliteDatabase {
@@ -20,11 +20,11 @@ const STEPS = ['CREATE TABLE one (a)', 'ALTER TABLE one ADD COLUMN b', 'CREATE T
 describe('migrate', () => {
   it('does the steps that were not done yet, in order and once', () => {
     const database = openDatabase()
-    migrate(database, STEPS.slice(0, 1))
+    migrateSqlite(database, STEPS.slice(0, 1))
     expect([versionOf(database), tablesOf(database)]).toEqual([1, 'one'])
-    migrate(database, STEPS)
+    migrateSqlite(database, STEPS)
     database.run('INSERT INTO one (a, b) VALUES (1, 2)')
-    migrate(database, STEPS)
+    migrateSqlite(database, STEPS)
     expect([versionOf(database), tablesOf(database)]).toEqual([3, 'one,two'])
     expect(database.get('SELECT b FROM one')).toMatchObject({ b: 2 })
     database.close()
@@ -33,7 +33,7 @@ describe('migrate', () => {
   it('leaves nothing of a step that fails', () => {
     const database = openDatabase()
     expect(() =>
-      migrate(database, ['CREATE TABLE one (a)', 'CREATE TABLE two (b); CREATE nonsense']),
+      migrateSqlite(database, ['CREATE TABLE one (a)', 'CREATE TABLE two (b); CREATE nonsense']),
     ).toThrow()
     expect([versionOf(database), tablesOf(database)]).toEqual([1, 'one'])
     database.close()
@@ -41,8 +41,8 @@ describe('migrate', () => {
 
   it('refuses a newer schema, and changes nothing', () => {
     const database = openDatabase()
-    migrate(database, STEPS)
-    expect(() => migrate(database, STEPS.slice(0, 1))).toThrow(
+    migrateSqlite(database, STEPS)
+    expect(() => migrateSqlite(database, STEPS.slice(0, 1))).toThrow(
       'its schema is version 3, and this version of waitpoint knows 1: install a newer one',
     )
     expect([versionOf(database), tablesOf(database)]).toEqual([3, 'one,two'])
@@ -52,7 +52,7 @@ describe('migrate', () => {
   it('refuses the database of another program, and changes nothing', () => {
     const database = openDatabase()
     database.exec('CREATE TABLE theirs (a)')
-    expect(() => migrate(database)).toThrow('it is a database of another program')
+    expect(() => migrateSqlite(database)).toThrow('it is a database of another program')
     expect(tablesOf(database)).toBe('theirs')
     database.close()
   })
@@ -61,8 +61,8 @@ describe('migrate', () => {
     using folder = temporaryFolder()
     const path = folder.file('a.db')
     const [one, other] = [openDatabase(path), openDatabase(path)]
-    migrate(one, STEPS)
-    migrate(other, STEPS)
+    migrateSqlite(one, STEPS)
+    migrateSqlite(other, STEPS)
     expect(versionOf(other)).toBe(3)
     one.close()
     other.close()
