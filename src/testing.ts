@@ -36,7 +36,7 @@ export { type Decider, fifo, replay } from './testing/exploration/decider.ts'
 export { enumerate } from './testing/exploration/enumerate.ts'
 export { ExplorationError } from './testing/exploration/error.ts'
 export { ProcessCrashedError } from './testing/exploration/mortal-iterable.ts'
-export { NobodyAskedError, type TokenFilter } from './testing/exploration/question-desk.ts'
+export { NoTokenError, type TokenChoice } from './testing/exploration/question-desk.ts'
 export { pct, random } from './testing/exploration/random-decider.ts'
 export type { Body, Fault } from './testing/exploration/schedule.ts'
 export {

@@ -23,7 +23,7 @@ const sound = {
   'src/client/client.ts': `import { systemClock } from '../clock/system.ts'
     import { WaitpointError } from '../api/errors.ts'
     export const createClient = (): unknown[] => [systemClock, WaitpointError]`,
-  'src/core/waits/waiter.ts': `export const a = 1`,
+  'src/core/waits/waiter.ts': `export const waiter = 1`,
   'src/testing/fixture/engine.ts': `import { systemClock } from '../../clock/system.ts'\nexport const fixture = systemClock`,
 }
 
@@ -190,6 +190,18 @@ const broken: readonly (readonly [rule: string, path: string, text: string, prob
     `export type { A } from '../clock/c.ts'\nexport type B = 1`,
     'src/contract: rooms in a cycle: clock → storage → clock',
   ],
+  [
+    'a name that is exported twice',
+    'src/http/a.ts',
+    `export class WaitpointError {}`,
+    '"WaitpointError" is declared in src/api/errors.ts and src/http/a.ts',
+  ],
+  [
+    'a variable and a type of one name in two files',
+    'src/http/a.ts',
+    `export interface id {}`,
+    '"id" is declared in',
+  ],
   ['a name that says its folder again', 'src/core/waits/wait-key.ts', `export const a = 1`, '"waits" again'],
   [
     'a name that says a folder further up',
@@ -201,7 +213,14 @@ const broken: readonly (readonly [rule: string, path: string, text: string, prob
 
 const allowed: readonly (readonly [what: string, path: string, text: string])[] = [
   ['the noun that its folder is named after', 'src/core/waits/wait.ts', `export const a = 1`],
-  ['a room below', 'src/core/kernel.ts', `import { a } from './waits/waiter.ts'\nexport const b = a`],
+  [
+    'overloads and a re-export of one name',
+    'src/storage/memory/b.ts',
+    `export { size } from '../../primitives/ring-buffer.ts'
+    export function b(): void
+    export function b(a = 1) {}`,
+  ],
+  ['a room below', 'src/core/kernel.ts', `import { waiter } from './waits/waiter.ts'\nexport const b = waiter`],
   [
     'the world in src/clock',
     'src/clock/virtual/a.ts',

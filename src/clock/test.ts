@@ -13,7 +13,7 @@ import type { PendingTimer } from './virtual/timers.ts'
 import type { WitnessedHold, WitnessedTimer } from './virtual/witnessed.ts'
 
 /** Options of `testClock`; all have defaults. */
-export interface TestClockOptions {
+export interface BareTestClockOptions {
   /**
    * The first instant.
    *
@@ -97,7 +97,7 @@ export interface TestClock extends HoldingClock, ClockCalls, AsyncDisposable {
  * await clock.advance('1m')
  * ```
  */
-export function testClock(options: TestClockOptions = {}): TestClock {
+export function bareTestClock(options: BareTestClockOptions = {}): TestClock {
   requireOptions(options, 'the options of testClock', NAMES)
   const { start = FIRST_INSTANT, ioGraceMs = 1_000, maxSteps = 100_000 } = options
   const mode = requireOneOf('mode', options.mode, MODES)
@@ -143,7 +143,7 @@ export function testClock(options: TestClockOptions = {}): TestClock {
   }
 }
 
-const NAMES: OptionNames<TestClockOptions> = {
+const NAMES: OptionNames<BareTestClockOptions> = {
   start: true,
   mode: true,
   ioGraceMs: true,

@@ -14,7 +14,7 @@ import {
   type Sometimes,
 } from './exploration/schedule.ts'
 import { type BodyOptions, scheduleOptions } from './exploration/schedule-options.ts'
-import { shrink, traceOf } from './exploration/shrink.ts'
+import { shrinkSchedule, traceOf } from './exploration/shrink.ts'
 import { type Choose, parseTrace } from './exploration/trace.ts'
 import { InvariantViolation } from './exploration/violation.ts'
 
@@ -153,7 +153,7 @@ class Exploration {
 
   async #failed(report: ScheduleReport): Promise<ExplorationError> {
     const asItIs = { trace: traceOf(report), report }
-    const shrunk = this.#isReplay ? asItIs : await shrink(report, (choose) => this.#rerun(choose))
+    const shrunk = this.#isReplay ? asItIs : await shrinkSchedule(report, (choose) => this.#rerun(choose))
     return new ExplorationError({
       ...shrunk,
       run: this.#runs,

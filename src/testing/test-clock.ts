@@ -1,14 +1,10 @@
-import {
-  testClock as bareTestClock,
-  type TestClock,
-  type TestClockOptions as BareOptions,
-} from '../clock/test.ts'
+import { bareTestClock, type TestClock, type BareTestClockOptions } from '../clock/test.ts'
 import { requireObject } from '../primitives/require.ts'
 import { currentAttempt } from '../core/attempt/attempt.ts'
 import { statements } from './storages/statements.ts'
 
 /** Options of `testClock`; all have defaults. */
-export type TestClockOptions = Omit<BareOptions, 'currentRun' | 'io'>
+export type TestClockOptions = Omit<BareTestClockOptions, 'currentRun' | 'io'>
 
 /**
  * Creates a clock that is moved by tests. It touches no globals, and any number of them live side by side.

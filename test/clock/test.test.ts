@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { setImmediate as macrotask } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { type TestClock, testClock, type TestClockOptions } from '../../src/clock/test.ts'
+import { type TestClock, bareTestClock, type BareTestClockOptions } from '../../src/clock/test.ts'
 import type { WitnessedDeadline } from '../../src/clock/virtual/witnessed.ts'
 import { runInChild } from './child-process.ts'
 import { clockLaws } from './clock-laws.ts'
@@ -10,7 +10,7 @@ const START = Date.UTC(2000, 0, 1)
 
 describe('testClock', () => {
   clockLaws(() => {
-    const clock = testClock()
+    const clock = bareTestClock()
     return { clock, elapse: (durationMs) => clock.advance(durationMs) }
   })
 
@@ -24,7 +24,7 @@ describe('testClock', () => {
     ['a grace that is a string', { ioGraceMs: '5' }],
     ['no steps', { maxSteps: 0 }],
   ])('refuses options that cannot be used: %s', (_name, options) => {
-    expect(() => testClock(options as never)).toThrow(/^Cannot (use|read) /)
+    expect(() => bareTestClock(options as never)).toThrow(/^Cannot (use|read) /)
   })
 
   it.each<[string, (clock: TestClock) => unknown]>([
@@ -37,22 +37,22 @@ describe('testClock', () => {
     ['sleep with null', (clock) => clock.sleep(1, null as never)],
     ['external(5)', async (clock) => clock.external(5 as never)],
   ])('rejects calls that cannot be carried out, and stays where it is: %s', async (_name, call) => {
-    const clock = testClock({ mode: 'manual' })
+    const clock = bareTestClock({ mode: 'manual' })
     const start = clock.now()
     await expect(call(clock) as Promise<unknown>).rejects.toThrow(/^Cannot (use|read|wait) /)
     expect([clock.now(), clock.pending()]).toEqual([start, []])
   })
 
   it('starts with the year 2000, or where it is told to', () => {
-    expect(testClock().now()).toBe(START)
-    expect(testClock({ start: 5 }).now()).toBe(5)
-    expect(testClock({ start: new Date(7) }).now()).toBe(7)
-    expect(() => testClock({ start: 0.5 })).toThrow(RangeError)
-    expect(() => testClock({ start: new Date(NaN) })).toThrow('Cannot read instant Invalid Date')
+    expect(bareTestClock().now()).toBe(START)
+    expect(bareTestClock({ start: 5 }).now()).toBe(5)
+    expect(bareTestClock({ start: new Date(7) }).now()).toBe(7)
+    expect(() => bareTestClock({ start: 0.5 })).toThrow(RangeError)
+    expect(() => bareTestClock({ start: new Date(NaN) })).toThrow('Cannot read instant Invalid Date')
   })
 
   it.each(['auto', 'manual', 'frozen'] as const)('stands still by itself in mode %s', async (mode) => {
-    const clock = testClock({ mode })
+    const clock = bareTestClock({ mode })
     clock.setTimer(START + 1, () => expect.unreachable())
     await macrotask()
     await macrotask()
@@ -62,7 +62,7 @@ describe('testClock', () => {
   it.each(['auto', 'manual', 'frozen'] as const)(
     'fires what is due without a call in mode %s',
     async (mode) => {
-      const clock = testClock({ mode })
+      const clock = bareTestClock({ mode })
       const fired: string[] = []
       await new Promise<void>((resolve) => {
         clock.setTimer(START, () => {
@@ -79,24 +79,24 @@ describe('testClock', () => {
   )
 
   it('refuses a mode, or what happens to unanswered waits, that it does not know', () => {
-    const options = (name: string, value: string): TestClockOptions => ({ [name]: value })
-    expect(() => testClock(options('mode', 'automatic'))).toThrow(
+    const options = (name: string, value: string): BareTestClockOptions => ({ [name]: value })
+    expect(() => bareTestClock(options('mode', 'automatic'))).toThrow(
       'Cannot use mode "automatic" of testClock: use auto, manual, frozen',
     )
-    expect(() => testClock(options('onUnanswered', 'ignore'))).toThrow(
+    expect(() => bareTestClock(options('onUnanswered', 'ignore'))).toThrow(
       'Cannot use onUnanswered "ignore" of testClock: use error, timeout',
     )
   })
 
   it('can stand beside others', async () => {
-    const [one, other] = [testClock(), testClock()]
+    const [one, other] = [bareTestClock(), bareTestClock()]
     await Promise.all([one.advance('1h'), other.advance('2h')])
     expect([one.now(), other.now()]).toEqual([START + 3_600_000, START + 7_200_000])
   })
 
   describe('external', () => {
     it('keeps time standing still until real I/O has settled, whatever its outcome', async () => {
-      const clock = testClock({ ioGraceMs: 1 })
+      const clock = bareTestClock({ ioGraceMs: 1 })
       const seen: unknown[] = []
       const read = clock.external(readFile(import.meta.filename), { label: 'reading this file' })
       const missing = clock.external(readFile('/nowhere/at/all'))
@@ -117,7 +117,7 @@ describe('testClock', () => {
     })
 
     it('keeps automatic time standing still as well', async () => {
-      const clock = testClock()
+      const clock = bareTestClock()
       const file = clock.external(readFile(import.meta.filename)).then(() => clock.now())
       await clock.sleep('1h')
       expect(await file).toBe(START)
@@ -126,7 +126,7 @@ describe('testClock', () => {
 
   describe('pending', () => {
     it('lists what is scheduled in the order in which it will fire, and where it was set', async () => {
-      const clock = testClock()
+      const clock = bareTestClock()
       clock.setTimer(START + 20, () => undefined, { label: 'last' })
       clock.setTimer(START + 10, () => undefined, { label: 'upkeep', background: true })
       clock.setTimer(START + 10, () => undefined, { label: 'second' })
@@ -167,7 +167,7 @@ describe('testClock', () => {
     }
 
     it('lists every deadline that a timer stands for, each once, among the other timers', () => {
-      const clock = testClock()
+      const clock = bareTestClock()
       const deadlines = (): WitnessedDeadline[] => [deadline('b', START + 20), deadline('a', START + 10)]
       for (const label of ['deadline of token a', 'deadline of token a'])
         clock.setTimer(START + 10, () => undefined, { label, deadlines })
@@ -181,7 +181,7 @@ describe('testClock', () => {
     })
 
     it('leaves out what was due before the timer, and keeps a timer that is for something else', () => {
-      const clock = testClock()
+      const clock = bareTestClock()
       const about = { label: 'deadline of run run_1', deadlines: () => [deadline('a', START + 5)] }
       clock.setTimer(START + 10, () => undefined, about)
       expect(clock.pending().map(({ label }) => label)).toEqual(['deadline of run run_1'])
@@ -190,7 +190,7 @@ describe('testClock', () => {
 
   describe('timeline', () => {
     it('says whom a timer is for, as far as a fixture knows', () => {
-      const clock = testClock()
+      const clock = bareTestClock()
       clock.setTimer(START + 5, () => undefined, { label: 'deadline', whom: () => 'run run_1' })
       clock.setTimer(START + 6, () => undefined, { label: 'grace', whom: () => undefined })
       expect(clock.pending().map(({ label, whom }) => [label, whom])).toEqual([
@@ -201,7 +201,7 @@ describe('testClock', () => {
     })
 
     it('shows what fired, who waits and what comes, with distances', async () => {
-      const clock = testClock()
+      const clock = bareTestClock()
       clock.setTimer(START + 1, () => undefined, { label: 'first' })
       clock.setTimer(START + 93_784_005, () => undefined, { label: 'lease', background: true })
       clock.setTimer(START + 100, () => undefined, { label: 'overdue soon' })
@@ -217,7 +217,7 @@ describe('testClock', () => {
     })
 
     it('does not list a crowd', () => {
-      const clock = testClock()
+      const clock = bareTestClock()
       for (let index = 0; index < 25; index++) clock.hold({ kind: 'parked', id: `run_${index}` })
       expect(clock.timeline()).toContain('run_19\n  and 5 more')
       for (let index = 0; index < 27; index++) clock.setTimer(START + index, () => undefined)
@@ -227,7 +227,7 @@ describe('testClock', () => {
 
   describe('disposal', () => {
     it('is silent when only upkeep is left', async () => {
-      const clock = testClock()
+      const clock = bareTestClock()
       clock.setTimer(START + 1, () => undefined, { label: 'lease', background: true })
       clock.signal('1h')
       await expect(clock[Symbol.asyncDispose]()).resolves.toBeUndefined()
@@ -235,7 +235,7 @@ describe('testClock', () => {
     })
 
     it('names what is left and where it was set, and drops it', async () => {
-      const clock = testClock({ mode: 'manual' })
+      const clock = bareTestClock({ mode: 'manual' })
       clock.setTimer(START + 1, () => undefined, { label: 'forgotten' })
       clock.hold({ kind: 'awaited', id: 'run_1' })
       await expect(clock[Symbol.asyncDispose]()).rejects.toMatchObject({

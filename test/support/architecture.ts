@@ -105,7 +105,13 @@ export function violations(sources: ReadonlyMap<string, string>): string[] {
   const found = modules.flatMap((module) =>
     each.flatMap((rule) => rule(module)).map((problem) => `${module.path}: ${problem}`),
   )
-  return [...found, ...browserLoads(modules), ...cycles(modules), ...roomCycles(modules)]
+  return [
+    ...found,
+    ...repeatedNames(modules),
+    ...browserLoads(modules),
+    ...cycles(modules),
+    ...roomCycles(modules),
+  ]
 }
 
 function names({ path }: Module): string[] {
@@ -123,6 +129,28 @@ function saysAgain(name: string, folder: string): boolean {
   const singular = folder.replace(/e?s$/, '')
   const isNounOfFolder = name === folder || `${name}s` === folder || `${name}es` === folder
   return !isNounOfFolder && name.split('-').some((word) => word === folder || word === singular)
+}
+
+/** A reader who looks for an exported name finds one declaration; a re-export declares nothing. */
+function repeatedNames(modules: readonly Module[]): string[] {
+  const declaredIn = new Map<string, Set<string>>()
+  for (const { path, file } of modules)
+    for (const name of file.statements.flatMap(exportedNames))
+      declaredIn.set(name, (declaredIn.get(name) ?? new Set()).add(path))
+  return [...declaredIn]
+    .filter(([, paths]) => paths.size > 1)
+    .map(([name, paths]) => `"${name}" is declared in ${[...paths].join(' and ')}: two things, two names`)
+}
+
+/** The names that a statement declares and exports. */
+function exportedNames(statement: ts.Statement): string[] {
+  const modifiers = ts.canHaveModifiers(statement) ? (ts.getModifiers(statement) ?? []) : []
+  if (!modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return []
+  const declared = ts.isVariableStatement(statement) ? statement.declarationList.declarations : [statement]
+  return declared.flatMap((declaration) => {
+    const { name } = declaration as ts.NamedDeclaration
+    return name !== undefined && ts.isIdentifier(name) ? [name.text] : []
+  })
 }
 
 function layers({ path, layer, imports }: Module): string[] {

@@ -3,15 +3,19 @@ import { ApiError } from './api-error.ts'
 import { saidBy } from './refused-answer.ts'
 
 /** What a request is about. */
-export interface Subject {
+export interface RequestSubject {
   readonly kind: 'token' | 'run' | 'task'
   readonly id: string
 }
 
-const MISSING: Readonly<Record<string, Subject['kind']>> = { waitpoint: 'token', run: 'run', task: 'task' }
+const MISSING: Readonly<Record<string, RequestSubject['kind']>> = {
+  waitpoint: 'token',
+  run: 'run',
+  task: 'task',
+}
 
 /** The engine's own error where an answer can be recognised as one, else the error as it is. */
-export function knownError(error: unknown, subject: Subject): unknown {
+export function knownError(error: unknown, subject: RequestSubject): unknown {
   if (!(error instanceof ApiError)) return error
   const said = saidBy(error.body) ?? ''
   const { code } = Object(error.body) as { readonly code?: unknown }
@@ -28,7 +32,7 @@ export function knownError(error: unknown, subject: Subject): unknown {
 }
 
 /** The error for what does not exist, as the engine has it. */
-export function notFound({ kind, id }: Subject, cause?: ApiError): WaitpointError {
+export function notFound({ kind, id }: RequestSubject, cause?: ApiError): WaitpointError {
   const options = cause === undefined ? undefined : { cause }
   if (kind === 'task')
     return new WaitpointError(

@@ -1,8 +1,8 @@
 import { ApiError, unreadable } from './api-error.ts'
 import { Backoff } from './backoff.ts'
 import type { ClientSettings } from './options.ts'
-import { Connection } from './connection.ts'
-import { knownError, type Subject } from './known-error.ts'
+import { Exchange } from './exchange.ts'
+import { knownError, type RequestSubject } from './known-error.ts'
 import { refusedAnswer } from './refused-answer.ts'
 
 /** One request to the service. */
@@ -14,7 +14,7 @@ export interface ApiRequest {
   /** JSON, unless the headers say otherwise. */
   readonly body?: string
   readonly headers?: Readonly<Record<string, string>>
-  readonly subject: Subject
+  readonly subject: RequestSubject
 }
 
 /** What the service answered to a call. */
@@ -76,8 +76,8 @@ export class Transport {
   }
 
   /** A connection that ends with the signal, and with the client's. */
-  connect(signal: AbortSignal | undefined, silenceMs: number = this.settings.timeoutMs): Connection {
-    return new Connection({
+  connect(signal: AbortSignal | undefined, silenceMs: number = this.settings.timeoutMs): Exchange {
+    return new Exchange({
       clock: this.settings.clock,
       signals: [this.settings.signal, signal],
       silenceMs,
@@ -85,7 +85,7 @@ export class Transport {
   }
 
   /** One attempt, read to its end. Rejects with an ApiError. */
-  async answer(request: ApiRequest, connection: Connection): Promise<ApiAnswer> {
+  async answer(request: ApiRequest, connection: Exchange): Promise<ApiAnswer> {
     const response = await this.open(request, connection)
     const { headers, status } = response
     const text = await connection.during(reached(response.text(), connection))
@@ -93,7 +93,7 @@ export class Transport {
   }
 
   /** One attempt: a success, of which the body is still to be read. Rejects with an ApiError. */
-  async open(request: ApiRequest, connection: Connection): Promise<Response> {
+  async open(request: ApiRequest, connection: Exchange): Promise<Response> {
     const token = await connection.during(this.settings.accessToken())
     const { method = 'GET', body } = request
     const headers = {
@@ -123,7 +123,7 @@ export class Transport {
     }
   }
 
-  async #send(request: Request, connection: Connection): Promise<Response> {
+  async #send(request: Request, connection: Exchange): Promise<Response> {
     const asked = this.settings.fetch(request)
     // One that comes after the connection has ended is nobody's.
     asked
@@ -144,7 +144,7 @@ export class Transport {
 }
 
 /** What the platform throws when a connection fails says so in many ways; here it is one. */
-export async function reached<T>(step: Promise<T>, { signal }: Connection): Promise<T> {
+export async function reached<T>(step: Promise<T>, { signal }: Exchange): Promise<T> {
   try {
     return await step
   } catch (cause) {

@@ -3,7 +3,7 @@ import { ApiError } from '../connection/api-error.ts'
 import { Backoff } from '../connection/backoff.ts'
 import { knownError } from '../connection/known-error.ts'
 import type { Packets } from '../wire/packets.ts'
-import { RunShape } from '../wire/run-shape.ts'
+import { ShapeState } from '../wire/shape-state.ts'
 import type { ApiRequest, Transport } from '../connection/transport.ts'
 import { readRow } from '../wire/run.ts'
 import { WireRecord } from '../wire/record.ts'
@@ -49,7 +49,7 @@ class ShapePolls {
   readonly #feed: RunFeed
   readonly #request: Omit<ApiRequest, 'query'>
   readonly #backoff: Backoff
-  readonly #shape = new RunShape()
+  readonly #shape = new ShapeState()
   #askedAt = 0
   #hasty = 0
 

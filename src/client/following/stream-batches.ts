@@ -1,6 +1,6 @@
 import { unreadable } from '../connection/api-error.ts'
 import { Backoff } from '../connection/backoff.ts'
-import type { Connection } from '../connection/connection.ts'
+import type { Exchange } from '../connection/exchange.ts'
 import { knownError } from '../connection/known-error.ts'
 import { StreamFrames } from '../wire/stream-frames.ts'
 import { reached, type Transport } from '../connection/transport.ts'
@@ -10,7 +10,7 @@ const SILENCE_MS = 90_000
 const EVENTS = 'text/event-stream'
 
 /** Which stream to read, and from where on. */
-export interface StreamSource {
+export interface StreamBatchesOptions {
   readonly runId: string
   readonly key: string
   /** What to go on after; nothing for the beginning. */
@@ -25,7 +25,7 @@ export interface StreamSource {
  */
 export async function* streamBatches(
   transport: Transport,
-  { runId, key, lastId, onPosition }: StreamSource,
+  { runId, key, lastId, onPosition }: StreamBatchesOptions,
   signal: AbortSignal,
 ): AsyncGenerator<readonly unknown[]> {
   const backoff = new Backoff(transport.settings, signal)
@@ -62,8 +62,8 @@ export async function* streamBatches(
 
 function openStream(
   transport: Transport,
-  { runId, key, lastId }: StreamSource,
-  connection: Connection,
+  { runId, key, lastId }: StreamBatchesOptions,
+  connection: Exchange,
 ): Promise<Response> {
   return transport.open(
     {
@@ -85,7 +85,7 @@ function requireEvents({ headers, status }: Response, key: string): void {
 }
 
 /** The text of a body as it comes. */
-async function* bodyText({ body }: Response, connection: Connection): AsyncGenerator<string> {
+async function* bodyText({ body }: Response, connection: Exchange): AsyncGenerator<string> {
   if (body === null) return
   const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader()
   const decoder = new TextDecoder()

@@ -4,7 +4,7 @@ import type { Limits } from '../limits.ts'
 import { Refusal } from '../refusal.ts'
 
 /** A payload that was sent ahead of its run: its text, and what that is the text of. */
-export interface Packet {
+export interface StoredPacket {
   readonly text: string
   readonly type: string
 }
@@ -20,7 +20,7 @@ interface Entry {
   readonly key: string
   readonly expiresAt: number
   bytes: number
-  packet: Packet | undefined
+  packet: StoredPacket | undefined
 }
 
 /** The client sends packet and trigger one after the other; this is for what lies between, retries included. */
@@ -64,7 +64,7 @@ export class PacketStore {
   }
 
   /** Puts a packet to a place that was reserved. @throws Refusal 429 when there is too much of that credential. */
-  put(path: string, packet: Packet): void {
+  put(path: string, packet: StoredPacket): void {
     const entry = this.#entries.get(path)
     if (entry === undefined) throw new Refusal(404, 'Packet not found')
     const bytes = Buffer.byteLength(packet.text)
@@ -76,7 +76,7 @@ export class PacketStore {
   }
 
   /** What this credential put there. */
-  get(credential: string, path: string): Packet | undefined {
+  get(credential: string, path: string): StoredPacket | undefined {
     this.#dropExpired()
     const entry = this.#entries.get(path)
     return entry?.credential === credential ? entry.packet : undefined

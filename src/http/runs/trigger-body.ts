@@ -4,7 +4,7 @@ import { show } from '../../primitives/require.ts'
 import { type JsonObject, requireJsonObject } from '../requests/json-body.ts'
 import { checkLabels } from '../requests/labels.ts'
 import type { Limits } from '../limits.ts'
-import type { Packet } from './packet-store.ts'
+import type { StoredPacket } from './packet-store.ts'
 import { Refusal } from '../refusal.ts'
 import { parseJson } from '../requests/body.ts'
 import { checkServiceOptions, type ReadOptions } from '../requests/service-options.ts'
@@ -20,7 +20,7 @@ export interface AskedRun {
 export interface TriggerBodyContext {
   readonly limits: Pick<Limits, 'tags' | 'keyLength'>
   /** What was sent ahead under a path, if anything. */
-  readonly packetAt: (path: string) => Packet | undefined
+  readonly packetAt: (path: string) => StoredPacket | undefined
 }
 
 /** Nobody outside of the process has its transactions. */

@@ -1,7 +1,7 @@
 import type { SegmentEnd } from '../../contract/records.ts'
 import { StreamLaggedError } from '../../api/errors.ts'
 import type { Reading } from '../../core/reading/reading.ts'
-import { type ChunkPage, failureOf } from '../../core/reading/stream-reader.ts'
+import { type ChunkPage, segmentFailure } from '../../core/reading/stream-reader.ts'
 import { chunkFrames } from '../events/chunk-frames.ts'
 import { errorFrame, frameOf } from '../events/sse-frame.ts'
 /** Sent at once, so that whoever connects knows that it is. */
@@ -41,6 +41,6 @@ export async function* streamEvents({
     yield errorFrame(error, error.next - 1)
     return
   }
-  const failure = end === undefined ? undefined : failureOf(end, { key, next })
+  const failure = end === undefined ? undefined : segmentFailure(end, { key, next })
   if (failure !== undefined && !takesAllForChunks) yield errorFrame(failure)
 }

@@ -5,7 +5,7 @@ export class Mismatch extends Error {
   readonly seen: unknown
 
   constructor(what: string, { expected, seen }: { readonly expected: unknown; readonly seen: unknown }) {
-    super(`${what}: expected ${show(expected)}, saw ${show(seen)}`)
+    super(`${what}: expected ${describeValue(expected)}, saw ${describeValue(seen)}`)
     this.name = 'Mismatch'
     this.what = what
     this.expected = expected
@@ -39,7 +39,7 @@ export async function refused(what: string, call: () => unknown): Promise<void> 
 }
 
 /** For people: JSON, with a map as what is in it. */
-export function show(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (value === undefined) return 'undefined'
   if (value instanceof Error) return `${value.name}: ${value.message}`
   return JSON.stringify(value, (_name, part: unknown) =>

@@ -6,7 +6,7 @@ import { crashLaws } from './laws/crash.ts'
 import { historyLaws } from './laws/history.ts'
 import { modelLaw } from './laws/model.ts'
 import { skewLaws } from './laws/skew.ts'
-import { Mismatch, show } from './sameness.ts'
+import { Mismatch, describeValue } from './sameness.ts'
 import { type OpenStorage, Subject, type TestedStorage } from './subject.ts'
 
 /** Options of `storageConformance`. */
@@ -58,7 +58,7 @@ export class StorageLawError extends Error {
   readonly seen: unknown
 
   constructor({ id, law }: Pick<Law, 'id' | 'law'>, { cause, year }: { cause: unknown; year: number }) {
-    const story = cause instanceof Mismatch ? cause.message : `it threw ${show(cause)}`
+    const story = cause instanceof Mismatch ? cause.message : `it threw ${describeValue(cause)}`
     super(`Storage breaks "${id}" (in ${year}).\n  Law: ${law}\n  ${story}`, { cause })
     this.name = 'StorageLawError'
     this.law = id

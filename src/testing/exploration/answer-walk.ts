@@ -81,11 +81,11 @@ export class AnswerPath {
 const TIME_OUT: WorldAnswer = { kind: 'time-out' }
 
 function spell(answer: WorldAnswer): string {
-  return answer.kind === 'value' ? jsonText(answer.value) : answer.kind
+  return answer.kind === 'value' ? spellJson(answer.value) : answer.kind
 }
 
 /** A value as JSON; of what has none, such as `undefined`, that it is nothing. */
-export function jsonText(value: unknown): string {
+export function spellJson(value: unknown): string {
   // The declaration forgets that there are values without a text.
   const text = JSON.stringify(value) as string | undefined
   return text ?? 'nothing'

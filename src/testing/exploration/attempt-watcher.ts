@@ -1,10 +1,10 @@
 import type { Names } from './names.ts'
-import type { Watcher } from './observer.ts'
+import type { CallWatcher } from './observer.ts'
 import type { StorageCall } from './storage-call.ts'
 import { InvariantViolation } from './violation.ts'
 
 /** Watches claims: every attempt of a run has the next number, and there are no more of them than its policy allows. */
-export class AttemptWatcher implements Watcher {
+export class AttemptWatcher implements CallWatcher {
   readonly #names: Names
   readonly #maxAttempts: (taskId: string) => number
   readonly #attempts = new Map<string, number>()

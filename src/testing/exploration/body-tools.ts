@@ -10,7 +10,7 @@ import type { StandIns, TaskCall, TaskMock } from '../fixture/stand-ins.ts'
 import { loadCreateHandler, postJson } from '../fixture/token-post.ts'
 import { callerName } from './boundary-storage.ts'
 import type { Process } from './process.ts'
-import { NobodyAskedError, type QuestionDesk, type TokenFilter, type WaitingToken } from './question-desk.ts'
+import { NoTokenError, type QuestionDesk, type TokenChoice, type WaitingToken } from './question-desk.ts'
 import { SurvivingEngine } from './surviving-engine.ts'
 import type { World } from './world.ts'
 
@@ -51,13 +51,13 @@ export interface ExplorationTools {
   /** The exploration fails if `condition` was true in none of its schedules. */
   sometimes(name: string, condition: boolean): void
   /** The oldest token that waits for an answer, as soon as there is one. */
-  waitingToken(filter?: TokenFilter): Promise<WaitingToken>
+  waitingToken(filter?: TokenChoice): Promise<WaitingToken>
   /**
    * Completes a token, or the oldest that waits of those with a tag; `at` says when: `'+23h'` from now, or an instant.
    * Nothing, when no such token ever comes: the run that would have made it failed.
    */
   complete(
-    token: TokenReference | TokenFilter,
+    token: TokenReference | TokenChoice,
     output?: unknown,
     options?: { readonly at?: AnswerInstant | undefined },
   ): Promise<CompletedToken | undefined>
@@ -120,7 +120,7 @@ export function bodyTools(options: BodyToolsOptions): ExplorationTools {
   }
 }
 
-function isReference(token: TokenReference | TokenFilter): token is TokenReference {
+function isReference(token: TokenReference | TokenChoice): token is TokenReference {
   return typeof token === 'string' || 'id' in token
 }
 
@@ -128,7 +128,7 @@ async function ifAny<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer
   } catch (error) {
-    if (error instanceof NobodyAskedError) return undefined
+    if (error instanceof NoTokenError) return undefined
     throw error
   }
 }

@@ -1,10 +1,10 @@
 import type { Names } from './names.ts'
-import type { Watcher } from './observer.ts'
+import type { CallWatcher } from './observer.ts'
 import type { CallOf, StorageCall } from './storage-call.ts'
 import { InvariantViolation } from './violation.ts'
 
 /** Watches what readers of streams get: no gap, nothing beyond the end, and the same chunk under the same number. */
-export class ChunkWatcher implements Watcher {
+export class ChunkWatcher implements CallWatcher {
   readonly #names: Names
   readonly #seen = new Map<string, string>()
 

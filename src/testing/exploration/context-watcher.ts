@@ -1,10 +1,10 @@
 import type { Names } from './names.ts'
-import type { Watcher } from './observer.ts'
+import type { CallWatcher } from './observer.ts'
 import type { StorageCall } from './storage-call.ts'
 import { InvariantViolation } from './violation.ts'
 
 /** Watches that a wait is made in the context of the run it belongs to, whatever was awaited before. */
-export class ContextWatcher implements Watcher {
+export class ContextWatcher implements CallWatcher {
   readonly #names: Names
 
   constructor(names: Names) {

@@ -13,7 +13,7 @@ export interface WaitOutcome {
 }
 
 /** Looks at every storage call of the engine as the engine sees it; throws what does not hold. */
-export interface Watcher {
+export interface CallWatcher {
   called?(call: StorageCall): void
   answered?(call: StorageCall): void
   /** At the end of a schedule, when nothing more happens. */
@@ -24,12 +24,12 @@ export interface Watcher {
 
 /** Puts watchers between the engines of a schedule and their storage. */
 export class Observer {
-  readonly #watchers: readonly Watcher[]
+  readonly #watchers: readonly CallWatcher[]
   readonly #now: () => number
   readonly #violated: (error: unknown) => void
   #events = 0
 
-  constructor(watchers: readonly Watcher[], now: () => number, violated: (error: unknown) => void) {
+  constructor(watchers: readonly CallWatcher[], now: () => number, violated: (error: unknown) => void) {
     this.#watchers = watchers
     this.#now = now
     this.#violated = violated

@@ -1,5 +1,5 @@
 import type { RunOutcome } from '../../api/run.ts'
-import { jsonText } from './answer-walk.ts'
+import { spellJson } from './answer-walk.ts'
 import { spell } from './story.ts'
 
 interface Row {
@@ -10,7 +10,7 @@ interface Row {
 
 /** The output of a run as JSON, or what it failed with. */
 export function outcomeText(outcome: RunOutcome<unknown>): string {
-  if (outcome.ok) return jsonText(outcome.output)
+  if (outcome.ok) return spellJson(outcome.output)
   const { code, cause } = outcome.error
   if (code !== 'ERR_RUN_FAILED') return code
   return cause instanceof Error ? `${cause.name}: ${cause.message}` : code

@@ -2,7 +2,7 @@ import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import type { World } from './world.ts'
 
 /** Which token: the oldest that waits, of those with this tag. */
-export interface TokenFilter {
+export interface TokenChoice {
   readonly tag?: string
   /** None of these ids. */
   readonly not?: readonly string[]
@@ -20,8 +20,8 @@ export interface WaitingToken {
 }
 
 /** Nothing is left that could make the token somebody waits for. */
-export class NobodyAskedError extends Error {
-  constructor({ tag }: TokenFilter) {
+export class NoTokenError extends Error {
+  constructor({ tag }: TokenChoice) {
     const which = tag === undefined ? '' : ` with tag "${tag}"`
     super(`Cannot wait for a token${which}: there is none, and nothing is left that could create it`)
     this.name = 'NobodyAskedError'
@@ -29,7 +29,7 @@ export class NobodyAskedError extends Error {
 }
 
 interface Question {
-  readonly filter: TokenFilter
+  readonly filter: TokenChoice
   readonly answer: Deferred<WaitingToken>
 }
 
@@ -46,7 +46,7 @@ export class QuestionDesk {
     return this.#questions.length === 0
   }
 
-  waitingToken(filter: TokenFilter): Promise<WaitingToken> {
+  waitingToken(filter: TokenChoice): Promise<WaitingToken> {
     const answer = createDeferred<WaitingToken>()
     this.#questions.push({ filter, answer })
     return answer.promise
@@ -66,14 +66,14 @@ export class QuestionDesk {
       const isTooEarly = moment === 'busy' && question.filter.isAtRest === true
       const token = isTooEarly ? undefined : await this.#find(question.filter, isLate)
       if (token !== undefined) question.answer.resolve(token)
-      else if (isLate) question.answer.reject(new NobodyAskedError(question.filter))
+      else if (isLate) question.answer.reject(new NoTokenError(question.filter))
       else open.push(question)
     }
     this.#questions = open
     return open.length < before
   }
 
-  async #find({ tag, not = [] }: TokenFilter, isLate: boolean): Promise<WaitingToken | undefined> {
+  async #find({ tag, not = [] }: TokenChoice, isLate: boolean): Promise<WaitingToken | undefined> {
     const { storage } = this.#world
     const status = isLate ? undefined : (['WAITING'] as const)
     const filter = { kind: 'MANUAL', status, tags: tag === undefined ? undefined : [tag] } as const

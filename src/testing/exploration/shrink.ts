@@ -25,7 +25,7 @@ export function traceOf({ decisions }: ScheduleReport): Trace {
  * Drops deviations, many at once and then one by one, as long as the same invariant fails; when more than one is left, looks
  * for any schedule with fewer that fails.
  */
-export async function shrink(failed: ScheduleReport, rerun: Rerun): Promise<Shrunk> {
+export async function shrinkSchedule(failed: ScheduleReport, rerun: Rerun): Promise<Shrunk> {
   const dropped = await drop(failed, rerun)
   return (await searchSmaller(dropped, rerun)) ?? dropped
 }

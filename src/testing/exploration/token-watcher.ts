@@ -3,7 +3,7 @@ import type { Storage } from '../../contract/storage.ts'
 import { checkTokenHistory, type TokenOperation } from '../conformance/token-history.ts'
 import { isSameState, type TokenState, tokenStateOf } from '../conformance/token-model.ts'
 import type { Names } from './names.ts'
-import type { WaitOutcome, Watcher } from './observer.ts'
+import type { WaitOutcome, CallWatcher } from './observer.ts'
 import type { CallOf, StorageCall } from './storage-call.ts'
 import { InvariantViolation } from './violation.ts'
 
@@ -19,7 +19,7 @@ interface Watched {
 type TokenCall = CallOf<'tokens.settle'> | CallOf<'tokens.get'> | CallOf<'tokens.await'>
 
 /** Keeps the history of every token that can be completed, and checks it against the model at the end. */
-export class TokenWatcher implements Watcher {
+export class TokenWatcher implements CallWatcher {
   readonly #names: Names
   readonly #watched = new Map<string, Watched>()
   readonly #calls: { readonly watched: Watched; readonly call: TokenCall }[] = []

@@ -2,13 +2,13 @@ import type { RunRecord, WaitRecord } from '../../contract/records.ts'
 import type { Storage } from '../../contract/storage.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import type { Names } from './names.ts'
-import type { Watcher } from './observer.ts'
+import type { CallWatcher } from './observer.ts'
 import type { Process } from './process.ts'
 import type { CallOf, StorageCall } from './storage-call.ts'
 import { type Invariant, InvariantViolation } from './violation.ts'
 
 /** Watches who waits for what: every waiter is released once, none after a cancel, and storage knows of the same waits. */
-export class WaitWatcher implements Watcher {
+export class WaitWatcher implements CallWatcher {
   readonly #names: Names
   /** Waits that were asked for at some time. */
   readonly #asked = new Set<string>()

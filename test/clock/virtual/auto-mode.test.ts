@@ -2,7 +2,7 @@ import { setImmediate as macrotask } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { createDeferred } from '../../../src/primitives/deferred.ts'
 import type { WaitedToken, WaitingRun } from '../../../src/clock/virtual/wait-graph.ts'
-import { testClock, type TestClock, type TestClockOptions } from '../../../src/clock/test.ts'
+import { bareTestClock, type TestClock, type BareTestClockOptions } from '../../../src/clock/test.ts'
 import { Statements } from '../../../src/testing/storages/statements.ts'
 import { runInChild } from '../child-process.ts'
 import { standStill } from '../../support/stand-still.ts'
@@ -26,7 +26,7 @@ async function turns(count: number): Promise<void> {
 
 describe('mode auto', () => {
   it('moves on by itself to what is awaited, and no farther', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const { arrive, outcome } = demand(clock)
     clock.setTimer(START + 86_400_000, arrive)
     clock.setTimer(START + 86_400_001, () => expect.unreachable())
@@ -36,7 +36,7 @@ describe('mode auto', () => {
   })
 
   it('fires upkeep on the way, each at its instant, however often', async () => {
-    const clock = testClock({ maxSteps: 2 })
+    const clock = bareTestClock({ maxSteps: 2 })
     const beats: number[] = []
     const beat = (): void => {
       clock.setTimer(clock.now() + 10, beat, { label: 'lease', background: true })
@@ -50,7 +50,7 @@ describe('mode auto', () => {
   })
 
   it.each(['executing', 'call'] as const)('stands still while somebody is %s', async (kind) => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const release = clock.hold({ kind, id: 'somebody' })
     const { arrive, outcome } = demand(clock)
     clock.setTimer(START + 5, arrive)
@@ -61,7 +61,7 @@ describe('mode auto', () => {
   })
 
   it('ends what is awaited when somebody is busy and gives no sign of life, and says who it was', async () => {
-    const clock = testClock({ ioGraceMs: 5 })
+    const clock = bareTestClock({ ioGraceMs: 5 })
     clock.hold({ kind: 'executing', id: 'run_1', lastBoundary: () => 'tokens.insert' })
     const { outcome } = demand(clock)
     clock.setTimer(START + 5, () => expect.unreachable())
@@ -74,7 +74,7 @@ describe('mode auto', () => {
   })
 
   it('lets a whole turn pass after every sign of life', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const release = clock.hold({ kind: 'executing', id: 'run_1' })
     const { arrive, outcome } = demand(clock)
     clock.setTimer(START + 5, arrive)
@@ -88,7 +88,7 @@ describe('mode auto', () => {
 
   it('stands still while there is real I/O, and is not stuck while it may bring what is awaited', async () => {
     const io = new Statements()
-    const clock = testClock({ ioGraceMs: 0, io })
+    const clock = bareTestClock({ ioGraceMs: 0, io })
     const { arrive, outcome } = demand(clock)
     const asked = io.watch(turns(20))
     clock.hold({ kind: 'call', id: 'storage.tick' })
@@ -100,7 +100,7 @@ describe('mode auto', () => {
   })
 
   it('gives streams whose run has returned real time, as long as they give signs of life', async () => {
-    const clock = testClock({ ioGraceMs: 20 })
+    const clock = bareTestClock({ ioGraceMs: 20 })
     const release = clock.hold({ kind: 'reading', id: 'run_1' })
     const { arrive, outcome } = demand(clock)
     clock.setTimer(START + 60_000, arrive, { label: 'end of the drain' })
@@ -111,7 +111,7 @@ describe('mode auto', () => {
   })
 
   it('does not lose patience with somebody because this process stood still', async () => {
-    const clock = testClock({ ioGraceMs: 1 })
+    const clock = bareTestClock({ ioGraceMs: 1 })
     const release = clock.hold({ kind: 'executing', id: 'run_1' })
     const { arrive, outcome } = demand(clock)
     clock.setTimer(START + 5, arrive)
@@ -123,7 +123,7 @@ describe('mode auto', () => {
   })
 
   it('does not make streams wait that sleep on this clock', async () => {
-    const clock = testClock({ ioGraceMs: 60_000 })
+    const clock = bareTestClock({ ioGraceMs: 60_000 })
     const release = clock.hold({ kind: 'reading', id: 'run_1' })
     const { arrive, outcome } = demand(clock)
     await clock.sleep('1h')
@@ -133,7 +133,7 @@ describe('mode auto', () => {
   })
 
   it('waits for a source again once nobody sleeps on this clock any more', async () => {
-    const clock = testClock({ ioGraceMs: 60_000 })
+    const clock = bareTestClock({ ioGraceMs: 60_000 })
     const release = clock.hold({ kind: 'reading', id: 'run_1' })
     const { arrive, outcome } = demand(clock)
     await clock.sleep('1h')
@@ -145,7 +145,7 @@ describe('mode auto', () => {
   })
 
   it('leaves the decision to explicit calls while there are any', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const { arrive, outcome } = demand(clock)
     clock.setTimer(START + 10, arrive)
     await clock.advance(3)
@@ -156,7 +156,7 @@ describe('mode auto', () => {
   })
 
   it('ends what can never come with an error, at once', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     clock.setTimer(START + 5, () => undefined, { label: 'lease', background: true })
     clock.hold({ kind: 'parked', id: 'run_1' })
     const [one, other] = [demand(clock, 'run_1'), demand(clock, 'run_2')]
@@ -189,7 +189,7 @@ describe('mode auto', () => {
     const deadline = { label: 'deadline of token waitpoint_1', forgotten: () => forgotten }
 
     it('ends what is awaited, at once and with the wait graph, instead of passing a default deadline', async () => {
-      const clock = testClock()
+      const clock = bareTestClock()
       clock.setTimer(START + 5, () => undefined, { label: 'retention', background: true })
       clock.setTimer(START + 600_000, () => expect.unreachable(), deadline)
       clock.hold({ kind: 'parked', id: 'run_1', run: () => run })
@@ -205,7 +205,7 @@ describe('mode auto', () => {
     })
 
     it('passes what comes before', async () => {
-      const clock = testClock()
+      const clock = bareTestClock()
       clock.setTimer(START + 600_000, () => expect.unreachable(), deadline)
       const { arrive, outcome } = demand(clock)
       clock.setTimer(START + 599_999, arrive)
@@ -213,14 +213,14 @@ describe('mode auto', () => {
     })
 
     it('lets the token time out if told so', async () => {
-      const clock = testClock({ onUnanswered: 'timeout' })
+      const clock = bareTestClock({ onUnanswered: 'timeout' })
       const { arrive, outcome } = demand(clock)
       clock.setTimer(START + 600_000, arrive, deadline)
       expect(await outcome).toBe(600_000)
     })
 
     it('lets it time out while somebody sleeps who said how long', async () => {
-      const clock = testClock()
+      const clock = bareTestClock()
       const fired: number[] = []
       clock.setTimer(START + 600_000, () => fired.push(clock.now() - START), deadline)
       const { outcome } = demand(clock)
@@ -230,7 +230,7 @@ describe('mode auto', () => {
     })
 
     it('lets it time out in an explicit step', async () => {
-      const clock = testClock()
+      const clock = bareTestClock()
       const fired: number[] = []
       clock.setTimer(START + 600_000, () => fired.push(clock.now() - START), deadline)
       await clock.advance('1h')
@@ -238,7 +238,7 @@ describe('mode auto', () => {
     })
 
     it('ends `until` as well, unless it only goes so far', async () => {
-      const clock = testClock()
+      const clock = bareTestClock()
       clock.setTimer(START + 600_000, () => expect.unreachable(), deadline)
       await expect(clock.until(() => false, { within: '9m' })).rejects.toMatchObject({
         code: 'ERR_VIRTUAL_TIMEOUT',
@@ -249,7 +249,7 @@ describe('mode auto', () => {
   })
 
   it('tells a wait only once that it can never end', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const failures: Error[] = []
     const release = clock.hold({ kind: 'awaited', id: 'run_1', fail: (error) => failures.push(error) })
     await turns(5)
@@ -260,7 +260,7 @@ describe('mode auto', () => {
   })
 
   it('goes on with a wait that cannot be failed once there is something to wait for', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const { promise, resolve } = createDeferred<number>()
     const release = clock.hold({ kind: 'awaited', id: 'run_1' })
     await turns(5)
@@ -279,14 +279,14 @@ describe('mode auto', () => {
   })
 
   it.each([0, 5])('ends a wait that timers without end, %i ms apart, do not bring about', async (inMs) => {
-    const clock = testClock({ maxSteps: 20 })
+    const clock = bareTestClock({ maxSteps: 20 })
     const again = (): unknown => clock.setTimer(clock.now() + inMs, again, { label: 'again' })
     again()
     expect(await demand(clock).outcome).toMatchObject({ code: 'ERR_RUNAWAY', labels: ['again'] })
   })
 
   it('counts what happens at one instant anew for every instant', async () => {
-    const clock = testClock({ maxSteps: 10 })
+    const clock = bareTestClock({ maxSteps: 10 })
     const { arrive, outcome } = demand(clock)
     for (let inMs = 1; inMs <= 8; inMs++) {
       clock.setTimer(START + inMs, () => {
@@ -298,7 +298,7 @@ describe('mode auto', () => {
   })
 
   it('counts anew for every new wait and sleep', async () => {
-    const clock = testClock({ maxSteps: 20 })
+    const clock = bareTestClock({ maxSteps: 20 })
     const again = (): unknown => clock.setTimer(clock.now() + 5, again, { label: 'again' })
     again()
     for (let wait = 1; wait <= 5; wait++) {
@@ -311,9 +311,9 @@ describe('mode auto', () => {
   })
 })
 
-describe.each<TestClockOptions['mode']>(['manual', 'frozen'])('mode %s', (mode) => {
+describe.each<BareTestClockOptions['mode']>(['manual', 'frozen'])('mode %s', (mode) => {
   it('does not move for what is awaited, and does not end it', async () => {
-    const clock = testClock({ mode })
+    const clock = bareTestClock({ mode })
     const { outcome } = demand(clock)
     void outcome.then(() => expect.unreachable())
     clock.setTimer(START + 5, () => expect.unreachable())

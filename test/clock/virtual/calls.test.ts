@@ -1,7 +1,7 @@
 import { setImmediate as macrotask } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { testClock, type TestClock } from '../../../src/clock/test.ts'
+import { bareTestClock, type TestClock } from '../../../src/clock/test.ts'
 import { Statements } from '../../../src/testing/storages/statements.ts'
 
 const START = Date.UTC(2000, 0, 1)
@@ -47,7 +47,7 @@ function setLabeled(clock: TestClock, timers: Readonly<Record<string, number>>):
 
 describe('settle', () => {
   it('waits for who is busy, through any number of turns, without moving time', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const release = clock.hold({ kind: 'executing', id: 'run_1' })
     let turns = 0
     const work = async (): Promise<void> => {
@@ -63,7 +63,7 @@ describe('settle', () => {
 
   it('waits for real I/O that nobody holds it for, however long it takes, and for what it led to', async () => {
     const io = new Statements()
-    const clock = testClock({ ioGraceMs: 0, io })
+    const clock = bareTestClock({ ioGraceMs: 0, io })
     const seen: string[] = []
     const ask = async (): Promise<void> => {
       const release = clock.hold({ kind: 'call', id: 'storage.tick' })
@@ -80,7 +80,7 @@ describe('settle', () => {
   })
 
   it('rejects when somebody does nothing for the real time of grace, and says who', async () => {
-    const clock = testClock({ ioGraceMs: 5 })
+    const clock = bareTestClock({ ioGraceMs: 5 })
     clock.hold({ kind: 'executing', id: 'run_1' })
     clock.hold({ kind: 'call', id: 'storage.tick' })
     clock.hold({ kind: 'parked', id: 'run_2' })
@@ -94,14 +94,14 @@ describe('settle', () => {
   })
 
   it('does not wait for streams whose run has returned, nor for what is parked or awaited', async () => {
-    const clock = testClock({ mode: 'manual' })
+    const clock = bareTestClock({ mode: 'manual' })
     for (const kind of ['draining', 'parked', 'awaited'] as const) clock.hold({ kind, id: 'run_1' })
     await clock.advance('1h')
     expect(clock.now()).toBe(START + 3_600_000)
   })
 
   it('ends the hold of one caller only, however often it is released', async () => {
-    const clock = testClock({ ioGraceMs: 5 })
+    const clock = bareTestClock({ ioGraceMs: 5 })
     const hold = { kind: 'executing', id: 'run_1' } as const
     const release = clock.hold(hold)
     clock.hold(hold)
@@ -111,7 +111,7 @@ describe('settle', () => {
   })
 
   it('says so when timers set timers at the same instant without end', async () => {
-    const clock = testClock({ maxSteps: 50 })
+    const clock = bareTestClock({ maxSteps: 50 })
     const again = (): unknown => clock.setTimer(clock.now(), again, { label: 'again' })
     clock.setTimer(START, () => undefined, { label: 'once' })
     clock.setTimer(START, again, { label: 'again' })
@@ -127,7 +127,7 @@ describe('advance', () => {
   it('shows everything that follows from a timer the instant of that timer', async () => {
     await fc.assert(
       fc.asyncProperty(chains, async (offsets) => {
-        const clock = testClock()
+        const clock = bareTestClock()
         const log = setChains(clock, offsets)
         await clock.advance(200)
         const expected = offsets.flatMap((chain, index) =>
@@ -146,7 +146,7 @@ describe('advance', () => {
   it('composes: two steps are the same as their sum', async () => {
     await fc.assert(
       fc.asyncProperty(chains, fc.nat(60), fc.nat(60), async (offsets, first, second) => {
-        const [halves, whole] = [testClock(), testClock()]
+        const [halves, whole] = [bareTestClock(), bareTestClock()]
         const [halvesLog, wholeLog] = [setChains(halves, offsets), setChains(whole, offsets)]
         await halves.advance(first)
         await halves.advance(second)
@@ -159,7 +159,7 @@ describe('advance', () => {
   })
 
   it('lets everything rest between two timers of one instant', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const seen: string[] = []
     clock.setTimer(START + 1, () => {
       seen.push('first')
@@ -171,7 +171,7 @@ describe('advance', () => {
   })
 
   it('stops exactly at its end, timers of that instant included', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const fired = setLabeled(clock, { a: 60_000, b: 60_001 })
     await clock.advance('1m')
     expect(fired).toEqual(['a at +60000'])
@@ -179,7 +179,7 @@ describe('advance', () => {
   })
 
   it('refuses what is no duration', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     await expect(clock.advance(-1)).rejects.toThrow(RangeError)
     await expect(clock.advance('soon')).rejects.toThrow('"soon"')
     expect(clock.now()).toBe(START)
@@ -188,7 +188,7 @@ describe('advance', () => {
 
 describe('advanceTo', () => {
   it('moves on to an instant or a date', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const fired = setLabeled(clock, { a: 5, b: 10 })
     await clock.advanceTo(START + 5)
     expect(fired).toEqual(['a at +5'])
@@ -197,7 +197,7 @@ describe('advanceTo', () => {
   })
 
   it('refuses the past', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     await clock.advance(5)
     await expect(clock.advanceTo(START + 4)).rejects.toThrow(RangeError)
     await expect(clock.advanceTo(NaN)).rejects.toThrow(RangeError)
@@ -207,7 +207,7 @@ describe('advanceTo', () => {
 
 describe('next', () => {
   it('fires one timer at its instant and answers what it was', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const fired = setLabeled(clock, { late: 10, early: 3 })
     expect(await clock.next()).toEqual({ at: START + 3, label: 'early', background: false })
     expect(fired).toEqual(['early at +3'])
@@ -220,7 +220,7 @@ describe('next', () => {
 
 describe('until', () => {
   it('moves on only as far as a promise needs, and answers its value', async () => {
-    const clock = testClock({ mode: 'manual' })
+    const clock = bareTestClock({ mode: 'manual' })
     const fired = setLabeled(clock, { a: 5, c: 20 })
     const promise = new Promise((resolve) => clock.setTimer(START + 10, () => resolve('b')))
     expect(await clock.until(promise)).toBe('b')
@@ -229,26 +229,26 @@ describe('until', () => {
   })
 
   it('rejects with what the promise rejects with', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const reason = new Error('no')
     await expect(clock.until(Promise.reject(reason))).rejects.toBe(reason)
   })
 
   it('asks a condition after every step and answers what it says', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const fired = setLabeled(clock, { a: 5, b: 10, c: 20 })
     expect(await clock.until(() => fired.find((label) => label.startsWith('b')))).toBe('b at +10')
     expect(clock.now()).toBe(START + 10)
   })
 
   it('waits for the outcome of a run', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const outcome = new Promise((resolve) => clock.setTimer(START + 1, () => resolve({ ok: true })))
     expect(await clock.until({ outcome: () => outcome })).toEqual({ ok: true })
   })
 
   it('rejects at once when nothing is left that could help, and shows what there is', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     setLabeled(clock, { a: 5 })
     clock.setTimer(START + 100, () => undefined, { label: 'lease', background: true })
     clock.hold({ kind: 'parked', id: 'run_1' })
@@ -261,7 +261,7 @@ describe('until', () => {
   })
 
   it('rejects past its virtual time, and not before', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     setLabeled(clock, { a: 50 })
     await expect(clock.until(() => false, { within: 49 })).rejects.toMatchObject({
       name: 'VirtualTimeoutError',
@@ -274,13 +274,13 @@ describe('until', () => {
 
   it('does not lose patience with others once its goal is met', async () => {
     // Nor does it wait for so long.
-    const clock = testClock({ ioGraceMs: 86_400_000 })
+    const clock = bareTestClock({ ioGraceMs: 86_400_000 })
     clock.hold({ kind: 'executing', id: 'run_1' })
     await expect(clock.until(macrotask('done'))).resolves.toBe('done')
   })
 
   it('says so when timers without end do not bring it about', async () => {
-    const clock = testClock({ maxSteps: 20 })
+    const clock = bareTestClock({ maxSteps: 20 })
     const again = (): unknown => clock.setTimer(clock.now() + 5, again, { label: 'again' })
     again()
     await expect(clock.until(() => false)).rejects.toMatchObject({ code: 'ERR_RUNAWAY', labels: ['again'] })
@@ -289,7 +289,7 @@ describe('until', () => {
 
 describe('runAll', () => {
   it('moves on until only upkeep is scheduled', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const beat = (): unknown => clock.setTimer(clock.now() + 10, beat, { label: 'lease', background: true })
     beat()
     const log = setChains(clock, [[5, 50], [7]])
@@ -299,7 +299,7 @@ describe('runAll', () => {
   })
 
   it('says so when it does not come to an end', async () => {
-    const clock = testClock({ maxSteps: 20 })
+    const clock = bareTestClock({ maxSteps: 20 })
     const again = (): unknown => clock.setTimer(clock.now() + 5, again, { label: 'again' })
     again()
     await expect(clock.runAll()).rejects.toMatchObject({ code: 'ERR_RUNAWAY', labels: ['again'] })
@@ -308,7 +308,7 @@ describe('runAll', () => {
 
 describe('jump', () => {
   it('moves first, then fires everything overdue once, in order', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const fired = setLabeled(clock, { b: 10, a: 5, c: 20 })
     await clock.jump(15)
     expect(fired).toEqual(['a at +15', 'b at +15'])
@@ -318,7 +318,7 @@ describe('jump', () => {
 
 describe('setWall', () => {
   it('moves deadlines with the wall clock: forwards they are overdue, backwards they are farther', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const fired = setLabeled(clock, { a: 5, b: 10 })
     await clock.setWall(START + 7)
     expect(fired).toEqual(['a at +7'])
@@ -332,7 +332,7 @@ describe('setWall', () => {
 
 describe('every call', () => {
   it('waits for the ones before it', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const fired = setLabeled(clock, { a: 5, b: 10, c: 15 })
     const ends = await Promise.all([
       clock.advance(5).then(() => fired.length),
@@ -343,7 +343,7 @@ describe('every call', () => {
   })
 
   it('goes on after one that failed', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const failing = clock.advanceTo(START - 1)
     const next = clock.advance(5)
     await expect(failing).rejects.toThrow(RangeError)
@@ -352,7 +352,7 @@ describe('every call', () => {
   })
 
   it('rejects with the reason of its signal, before it starts and on the way', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const reason = new Error('enough')
     await expect(clock.jump(5, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
     expect(clock.now()).toBe(START)
@@ -364,7 +364,7 @@ describe('every call', () => {
   })
 
   it('does not wait for who is busy once its signal is aborted', async () => {
-    const clock = testClock({ ioGraceMs: 60_000 })
+    const clock = bareTestClock({ ioGraceMs: 60_000 })
     clock.hold({ kind: 'executing', id: 'run_1' })
     const controller = new AbortController()
     const settled = clock.settle({ signal: controller.signal })
@@ -386,7 +386,7 @@ describe('every call', () => {
   }
 
   it.each(Object.entries(calls))('%s refuses to be called by task code', async (name, call) => {
-    const clock = testClock({ currentRun: () => 'run_1' })
+    const clock = bareTestClock({ currentRun: () => 'run_1' })
     await expect(call(clock)).rejects.toMatchObject({
       name: 'ClockReentryError',
       code: 'ERR_CLOCK_REENTRY',
@@ -396,7 +396,7 @@ describe('every call', () => {
   })
 
   it.each(Object.entries(calls).slice(1))('%s does not move a frozen clock', async (_name, call) => {
-    const clock = testClock({ mode: 'frozen' })
+    const clock = bareTestClock({ mode: 'frozen' })
     await expect(call(clock)).rejects.toThrow('use mode "manual"')
     expect(clock.now()).toBe(START)
   })

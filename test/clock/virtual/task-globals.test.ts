@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { replaceGlobals, type TaskWorld } from '../../../src/clock/virtual/task-globals.ts'
-import { testClock } from '../../../src/clock/test.ts'
+import { bareTestClock } from '../../../src/clock/test.ts'
 
 /** As it is when nothing was replaced. */
 const RealDate = Date
@@ -54,7 +54,7 @@ describe('replaceGlobals', () => {
   })
 
   it('clears the timeouts of both worlds', async () => {
-    const clock = testClock()
+    const clock = bareTestClock()
     const fired: string[] = []
     const world: TaskWorld = {
       now: () => clock.now(),

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { isSame, like, Mismatch, refused, same, show } from '../../../src/testing/conformance/sameness.ts'
+import {
+  isSame,
+  like,
+  Mismatch,
+  refused,
+  same,
+  describeValue,
+} from '../../../src/testing/conformance/sameness.ts'
 
 describe('same', () => {
   it('takes a field that is undefined for one that is not there', () => {
@@ -40,7 +47,7 @@ describe('refused', () => {
 
 describe('show', () => {
   it('tells maps and errors', () => {
-    expect(show({ limits: new Map([['a', 1]]) })).toBe('{"limits":{"a":1}}')
-    expect(show(new RangeError('no'))).toBe('RangeError: no')
+    expect(describeValue({ limits: new Map([['a', 1]]) })).toBe('{"limits":{"a":1}}')
+    expect(describeValue(new RangeError('no'))).toBe('RangeError: no')
   })
 })

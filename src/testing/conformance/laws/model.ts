@@ -2,8 +2,8 @@ import { seededRandom } from '../../../clock/seeded-random.ts'
 import { memoryStorage } from '../../../storage/memory/memory.ts'
 import type { Law } from '../law.ts'
 import { type Command, drawProgram } from '../model/command.ts'
-import { shrink } from '../model/shrink.ts'
-import { World } from '../model/world.ts'
+import { shrinkProgram } from '../model/shrink.ts'
+import { ThreeEngines } from '../model/three-engines.ts'
 import { Mismatch } from '../sameness.ts'
 import type { Subject } from '../subject.ts'
 
@@ -36,7 +36,7 @@ export const modelLaw: Law = {
       const program = drawProgram(seededRandom(`conformance ${seed}`), LENGTH)
       const failure = await run(program)
       if (failure === undefined) continue
-      const shortest = await shrink(program, async (shorter) => (await run(shorter)) !== undefined)
+      const shortest = await shrinkProgram(program, async (shorter) => (await run(shorter)) !== undefined)
       const { mismatch, story } = (await run(shortest)) ?? failure
       const steps = story.map((step, at) => `    ${at + 1}. ${step}`).join('\n')
       throw new Mismatch(`program ${seed}, at its shortest\n${steps}\n  the last step`, mismatch)
@@ -46,7 +46,7 @@ export const modelLaw: Law = {
 
 function execute(subject: Subject, program: readonly Command[]): Promise<Failure | undefined> {
   const { storage, origin } = subject
-  const world = new World({ storage, reference: memoryStorage(), origin })
+  const world = new ThreeEngines({ storage, reference: memoryStorage(), origin })
   return subject.use(async () => {
     const failure = await failureOf(world, program)
     const left = world.leave()
@@ -56,7 +56,7 @@ function execute(subject: Subject, program: readonly Command[]): Promise<Failure
   })
 }
 
-async function failureOf(world: World, program: readonly Command[]): Promise<Failure | undefined> {
+async function failureOf(world: ThreeEngines, program: readonly Command[]): Promise<Failure | undefined> {
   try {
     for (const command of [...OPENING, ...program]) await world.step(command)
     await world.compare()

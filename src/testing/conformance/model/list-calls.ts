@@ -1,6 +1,6 @@
 import type { RunStatus, TokenStatus } from '../../../contract/records.ts'
 import type { PageRequest, RunFilter, TokenFilter } from '../../../contract/storage.ts'
-import { show } from '../sameness.ts'
+import { describeValue } from '../sameness.ts'
 import type { Command } from './command.ts'
 import { pick, type Stage } from './stage.ts'
 
@@ -40,7 +40,7 @@ export class ListCalls {
       ...boundsOf(command, await this.#stage.run(token)),
     }
     const page = pageOf(command, this.#stage.runIds)
-    const what = `runs.list ${show(filter)} ${show(page)}`
+    const what = `runs.list ${describeValue(filter)} ${describeValue(page)}`
     await this.#stage.both(what, (storage) => storage.runs.list(filter, page))
   }
 
@@ -56,7 +56,7 @@ export class ListCalls {
       ...boundsOf(command, known?.record),
     }
     const page = pageOf(command, this.#stage.tokenIds)
-    const what = `tokens.list ${show(filter)} ${show(page)}`
+    const what = `tokens.list ${describeValue(filter)} ${describeValue(page)}`
     await this.#stage.both(what, (storage) => storage.tokens.list(filter, page, this.#stage.now))
   }
 }

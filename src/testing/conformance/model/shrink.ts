@@ -2,7 +2,7 @@
 const TRIES = 400
 
 /** The shortest program that still fails, found by leaving commands out, many at a time and then one by one. */
-export async function shrink<Command>(
+export async function shrinkProgram<Command>(
   program: readonly Command[],
   fails: (program: readonly Command[]) => Promise<boolean>,
 ): Promise<readonly Command[]> {

@@ -1,7 +1,7 @@
 import type { RunRecord, SegmentEnd } from '../../../contract/records.ts'
 import type { ChunkRead, ChunksRead } from '../../../contract/storage.ts'
 import { chunkOf } from '../sample-records.ts'
-import { show } from '../sameness.ts'
+import { describeValue } from '../sameness.ts'
 import type { Command } from './command.ts'
 import { type Call, pick, type Stage } from './stage.ts'
 
@@ -67,7 +67,7 @@ export class StreamCalls {
         return 'an error'
       }
     }
-    await this.#stage.both(`chunks.append ${show(request)}`, call)
+    await this.#stage.both(`chunks.append ${describeValue(request)}`, call)
   }
 
   /** Reads a part of a stream. */
@@ -97,11 +97,11 @@ export class StreamCalls {
   async #open({ id: runId, epoch, attempt, owner = 'nobody' }: RunRecord, command: Command): Promise<void> {
     const fence = { epoch: command.isStale ? epoch - 1 : epoch, attempt, by: owner, now: this.#stage.now }
     const request = { runId, key: keyOf(command), ...fence }
-    await this.#stage.both(`chunks.open ${show(request)}`, (storage) => storage.chunks.open(request))
+    await this.#stage.both(`chunks.open ${describeValue(request)}`, (storage) => storage.chunks.open(request))
   }
 
   async #read(request: ChunkRead): Promise<void> {
-    await this.#stage.both(`chunks.read ${show(request)}`, async (storage) => {
+    await this.#stage.both(`chunks.read ${describeValue(request)}`, async (storage) => {
       const read: ChunksRead | undefined = await storage.chunks.read(request)
       return read && { ...read, chunks: read.chunks.map(({ text, value }) => [text, value]) }
     })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { shrink } from '../../../../src/testing/conformance/model/shrink.ts'
+import { shrinkProgram } from '../../../../src/testing/conformance/model/shrink.ts'
 
 describe('shrink', () => {
   it('leaves exactly what is needed to fail, in order', async () => {
@@ -10,7 +10,7 @@ describe('shrink', () => {
         const program = Array.from({ length: 80 }, (_, at) => at)
         const fails = async (shorter: readonly number[]): Promise<boolean> =>
           needed.every((command) => shorter.includes(command))
-        const shortest = await shrink(program, fails)
+        const shortest = await shrinkProgram(program, fails)
         expect(shortest).toEqual([...needed].sort((one, other) => one - other))
       }),
     )
@@ -18,6 +18,6 @@ describe('shrink', () => {
 
   it('leaves a program as it is when everything in it is needed', async () => {
     const program = [1, 2, 3]
-    expect(await shrink(program, async ({ length }) => length === 3)).toEqual(program)
+    expect(await shrinkProgram(program, async ({ length }) => length === 3)).toEqual(program)
   })
 })

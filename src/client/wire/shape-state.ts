@@ -5,7 +5,7 @@ import { WireRecord } from './record.ts'
 const BEGINNING = '-1'
 
 /** What is known of one row, and where in its history that is: the state of a subscription by long poll. */
-export class RunShape {
+export class ShapeState {
   #row: Readonly<Record<string, unknown>> | undefined
   #offset = BEGINNING
   #handle: string | undefined

@@ -3,7 +3,7 @@ import { onAbort } from '../../primitives/abort.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { ApiError } from './api-error.ts'
 
-export interface ConnectionOptions {
+export interface ExchangeOptions {
   readonly clock: Clock
   /** Each of them ends the connection. */
   readonly signals: readonly (AbortSignal | undefined)[]
@@ -15,7 +15,7 @@ export interface ConnectionOptions {
  * One request and its answer under way. It ends with the first of its signals, when it is silent for too long, or when it
  * is closed; whoever awaits a step of it then learns so at once, whatever the other side does.
  */
-export class Connection {
+export class Exchange {
   readonly #clock: Clock
   readonly #controller = new AbortController()
   readonly #removeListeners: readonly (() => void)[]
@@ -23,7 +23,7 @@ export class Connection {
   #cancelTimer: CancelTimer | undefined
   #step: Deferred<never> | undefined
 
-  constructor({ clock, signals, silenceMs }: ConnectionOptions) {
+  constructor({ clock, signals, silenceMs }: ExchangeOptions) {
     this.#clock = clock
     this.#silenceMs = silenceMs
     this.#removeListeners = signals.map((signal) => onAbort(signal, (reason) => this.#end(reason)))

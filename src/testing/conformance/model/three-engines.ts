@@ -1,7 +1,7 @@
 import type { RunRecord, WaitRecord } from '../../../contract/records.ts'
 import type { RunClaimed, RunUpdated, Storage, TickResult } from '../../../contract/storage.ts'
 import { LIVE_STATUSES } from '../../../contract/run-states.ts'
-import { show } from '../sameness.ts'
+import { describeValue } from '../sameness.ts'
 import { manualToken, queuedRun } from '../sample-records.ts'
 import { idsOf, namesOf } from '../subject.ts'
 import type { Command, CommandName } from './command.ts'
@@ -18,7 +18,7 @@ const LIMITS: ReadonlyMap<string, number> = new Map([
 const LEASES_MS = [40, 300, 1_000]
 const LONGEST_LEASE = 2
 /** Three engines on a stage, and what they do to it. */
-export class World {
+export class ThreeEngines {
   readonly #stage: Stage
   readonly #streams: StreamCalls
   readonly #lists: ListCalls
@@ -116,7 +116,7 @@ export class World {
     prune: (command) => this.#prune(command),
     leave: async ({ owner }) => {
       const request = { owner: this.#owner(owner), now: this.#stage.now }
-      await this.#stage.both(`leave ${show(request)}`, (storage) => storage.leave(request))
+      await this.#stage.both(`leave ${describeValue(request)}`, (storage) => storage.leave(request))
     },
   }
 
@@ -134,7 +134,7 @@ export class World {
       ...((option >> 4) % 5 === 0 && { expiresAt: this.#stage.now + ((option % 60) + 1) * UNIT }),
     })
     const request = { record, ...(await this.#writer(command)) }
-    const answer = await this.#stage.both(`runs.insert ${show(request)}`, (storage) =>
+    const answer = await this.#stage.both(`runs.insert ${describeValue(request)}`, (storage) =>
       storage.runs.insert(request),
     )
     if (answer !== 'stale') this.#stage.runIds.push(id)
@@ -151,7 +151,7 @@ export class World {
     })
     const request = { record, ...(await this.#writer(command)) }
     const call: Call = (storage) => storage.tokens.insert(request)
-    if ((await this.#stage.both(`tokens.insert ${show(request)}`, call)) !== 'stale')
+    if ((await this.#stage.both(`tokens.insert ${describeValue(request)}`, call)) !== 'stale')
       this.#stage.tokenIds.push(id)
   }
 
@@ -168,7 +168,7 @@ export class World {
       queueLimits: LIMITS,
       maxInterruptions: 1,
     }
-    await this.#stage.both(`runs.claim ${show(request)}`, async (storage) => {
+    await this.#stage.both(`runs.claim ${describeValue(request)}`, async (storage) => {
       const { runs, ended }: RunClaimed = await storage.runs.claim(request)
       return { runs, ended: inOrder(ended) }
     })
@@ -183,7 +183,7 @@ export class World {
       now: this.#stage.now,
       limit: 1_000,
     }
-    const answer = await this.#stage.both(`tick ${show(request)}`, async (storage) => {
+    const answer = await this.#stage.both(`tick ${describeValue(request)}`, async (storage) => {
       const { alive, ready, settled, expired, nextDue, nextLease }: TickResult = await storage.tick(request)
       return {
         alive,
@@ -214,7 +214,7 @@ export class World {
     const id = this.#stage.recentToken(command.token)
     if (id === undefined) return
     const request = { id, outputJson: String(command.serial), ...(await this.#writer(command)) }
-    await this.#stage.both(`tokens.settle ${show(request)}`, async (storage) => {
+    await this.#stage.both(`tokens.settle ${describeValue(request)}`, async (storage) => {
       const settled = await storage.tokens.settle(request)
       if (settled === undefined || settled === 'stale') return settled
       return { ...settled, ready: namesOf(settled.ready) }
@@ -231,7 +231,9 @@ export class World {
       runId,
       owner: option % 2 === 0 ? (holder ?? '') : this.#owner(owner),
     }
-    await this.#stage.both(`tokens.release ${show(wait)}`, (storage) => storage.tokens.release([wait]))
+    await this.#stage.both(`tokens.release ${describeValue(wait)}`, (storage) =>
+      storage.tokens.release([wait]),
+    )
   }
 
   /** Batch by batch until nothing more goes: which record goes first is nobody's concern. */
@@ -241,7 +243,7 @@ export class World {
     const { option } = command
     const { now } = this.#stage
     const request = { before: now - (option % 100) * UNIT, limit: (option % 4) + 1, now }
-    await this.#stage.both(`prune ${show(request)} until nothing goes`, async (storage) => {
+    await this.#stage.both(`prune ${describeValue(request)} until nothing goes`, async (storage) => {
       let total = 0
       for (let went = 1; went > 0; total += went) went = await storage.prune(request)
       return total
@@ -260,7 +262,7 @@ export class World {
       by: record.owner ?? this.#owner(0),
       now: this.#stage.now,
     }
-    await this.#stage.both(`runs.update ${show(full)}`, async (storage) => {
+    await this.#stage.both(`runs.update ${describeValue(full)}`, async (storage) => {
       const updated = await storage.runs.update(full)
       return updated && inOrder([updated])
     })
@@ -275,7 +277,7 @@ export class World {
     if (record === undefined) return
     const { id, epoch, owner = 'nobody' } = record
     const fence = { id, epoch: command.isStale ? epoch - 1 : epoch, by: owner, now: this.#stage.now }
-    await this.#stage.both(`${name} ${show(fence)}`, callOf(fence, record))
+    await this.#stage.both(`${name} ${describeValue(fence)}`, callOf(fence, record))
   }
 
   /** Who writes: nobody's run, or an attempt that may have lost it. */
