@@ -3,23 +3,23 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../contract/clock.ts'
 import type { Connection } from './live-request.ts'
 
-/** How long a server that closes waits for clients to take their answers. */
+/** The time that a closing server gives clients to receive their answers. */
 const LINGER_MS = 30_000
 
-/** The open connections of a server: without them it would only close when the last client has gone. */
+/** The open connections of a server. `server.close()` of Node alone would wait until the last client disconnects. */
 export class Connections {
   readonly #server: Server
   readonly #clock: Clock
   readonly #sockets = new Set<Socket>()
   readonly #requests = new Set<IncomingMessage>()
-  /** Of these requests those whose answer nobody waits for. */
+  /** Requests whose answers may take forever: a closing server does not wait for them. */
   readonly #outlasting = new WeakSet<object>()
   #isClosing = false
 
   constructor(server: Server, clock: Clock) {
     this.#server = server
     this.#clock = clock
-    // Node takes a connection for idle once its answer is made, though not yet sent: it would be cut in the middle.
+    // Node treats a connection as idle when its answer is produced but not yet sent, and would cut it in the middle.
     server.closeIdleConnections = () => undefined
     server.on('connection', (socket) => {
       this.#sockets.add(socket)
@@ -46,15 +46,15 @@ export class Connections {
   }
 
   /**
-   * Answers what has been received, unless that takes for ever or nobody takes it; cuts everything else, what is still
-   * arriving too.
+   * Finishes the answers to requests that were received, within a time limit, and destroys all other connections, also
+   * those still sending.
    */
   close(): Promise<void> {
     this.#isClosing = true
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     this.#cut()
     const destroy = (): void => this.#sockets.forEach((socket) => socket.destroy())
-    const about = { label: 'answers of a server that closes', background: true }
+    const about = { label: 'sending the last answers of a server that closes', background: true }
     const cancel = this.#clock.setTimer(this.#clock.now() + LINGER_MS, destroy, about)
     return closed.finally(cancel)
   }

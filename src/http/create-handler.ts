@@ -26,20 +26,24 @@ export interface HandlerOptions {
   readonly limits?: HandlerLimits
 }
 
-/** Answers a request. Rejects only for what is no `Request`, with a TypeError: whatever fails, there is a response. */
+/**
+ * Answers a request. Every failure becomes a response; only a value that is not a `Request` makes it reject, with a
+ * TypeError.
+ */
 export interface Handler {
   (request: Request): Promise<Response>
-  /** The same function, for hosts that look for it here. */
+  /** This function again, for hosts that call `fetch` of an object. */
   readonly fetch: (request: Request) => Promise<Response>
 }
 
 const NAMES: OptionNames<HandlerOptions> = { basePath: true, limits: true }
 
 /**
- * Creates what serves an engine over HTTP, wherever there are `Request` and `Response`: its tokens (specification 4.1)
- * and its runs, for whoever has one of its secret keys, or an access token that says so. An error is answered with
- * `{ "error": "…" }`; a fault of ours also is an `error` event. What is not stored, such as payloads that are sent ahead
- * and how often somebody asks, a handler has in memory: create one for an engine, not one for each request.
+ * Creates a handler that serves an engine over HTTP, in any runtime with `Request` and `Response`. Routes are listed in
+ * docs/http-api.md. Callers need one of the engine's secret keys, or a public access token with the right scopes. An
+ * error is answered with `{ "error": "…" }`; a fault of the engine also emits an `error` event. The handler keeps
+ * request rates and payloads sent ahead of their runs in memory, so create one handler for an engine, not one for each
+ * request.
  *
  * @throws TypeError or RangeError for options that cannot be used.
  *
@@ -55,7 +59,7 @@ export function createHandler(engine: Engine, options: HandlerOptions = {}): Han
   return Object.assign(handler, { fetch: handler })
 }
 
-/** The same, for a host that can be told about the connection a request came on. */
+/** Creates the function that answers requests, for a host that can pass on the connection of each request. */
 export function createAnswer(
   engine: Engine,
   options: HandlerOptions,
@@ -91,7 +95,7 @@ export function createAnswer(
     try {
       return await app.fetch(request, live)
     } catch (thrown) {
-      // Hono passes on what is no Error.
+      // Hono passes on thrown values that are no `Error`.
       const { body, status, headers } = refuse(thrown)
       return Response.json(body, { status, headers })
     } finally {
@@ -99,20 +103,24 @@ export function createAnswer(
     }
   }
 
-  // A request comes from outside, also to a server that was started in a run.
+  // Requests are outside of every run, also when `serve` was called in a run.
   return (request, connection) => outsideRuns(() => answer(request, connection))
 }
 
-/** A request of Node has another `url` and no way to read it: it would fail somewhere below. */
+/** A request of Node has a different `url` and no `text()`; without this check it would fail deep inside. */
 function requireRequest(request: unknown): void {
   const url = typeof request === 'object' && request !== null && 'url' in request ? request.url : undefined
   if (typeof url === 'string' && URL.canParse(url)) return
   throw new TypeError(
-    `Cannot answer ${show(request)}: give a Request with an absolute URL; for requests of Node there is serve()`,
+    `Cannot answer ${show(request)}: give a Request with an absolute URL; for requests of Node use serve() or toNodeListener()`,
   )
 }
 
-/** The path without its last slash, checked. */
+/**
+ * The path without its trailing slash.
+ *
+ * @throws TypeError for a value that is not a plain path.
+ */
 export function readBasePath(path: unknown = ''): string {
   if (typeof path === 'string' && /^(?:\/[\w.~-]+)*\/?$/.test(path)) return path.replace(/\/$/, '')
   throw new TypeError(

@@ -2,7 +2,7 @@ import { parseDuration } from '../primitives/duration.ts'
 import { type OptionNames, requireOptions, requireWhole, show } from '../primitives/require.ts'
 import type { Duration } from '../api/token.ts'
 
-/** How often one credential may ask: as many requests at once, and as many in every such time. */
+/** The request rate of one credential: a burst of `requests`, and as many in every period `per`. */
 export interface RateLimit {
   /**
    * Requests that may come at once, and in every such time.
@@ -15,8 +15,8 @@ export interface RateLimit {
 }
 
 /**
- * What one request, and one credential, may ask for. What goes beyond is refused with a 4xx that says so: a body with
- * 413 as soon as it has become too large, and not kept.
+ * Limits for one request and for one credential. A request beyond a limit is refused with a 4xx that names the limit.
+ * An oversized body is refused with 413 as soon as it exceeds the limit, and is not kept.
  */
 export interface HandlerLimits {
   /**
@@ -118,7 +118,7 @@ export interface HandlerLimits {
   readonly rate?: RateLimit
 }
 
-/** The limits with their defaults, checked. */
+/** The limits of a handler with their defaults applied. */
 export type Limits = Readonly<Record<CountName, number>> & {
   readonly rate: { readonly requests: number; readonly perMs: number } | undefined
 }
@@ -155,14 +155,14 @@ const NAMES: OptionNames<HandlerLimits> = { ...COUNTS, rate: true }
 const RATE_NAMES: OptionNames<RateLimit> = { requests: true, per: true }
 
 /**
- * The limits of a handler.
+ * Checks the limits of a handler and applies the defaults.
  *
  * @throws TypeError or RangeError for what is no limit.
  */
 export function readLimits(limits: HandlerLimits = {}): Limits {
   requireOptions(limits, 'limits', NAMES)
   const counts = COUNT_NAMES.map((name) => [name, readCount(limits, name)] as const)
-  // Every name is there: they come from the table.
+  // The table has every name, so the result has every name.
   return { ...(Object.fromEntries(counts) as Record<CountName, number>), rate: readRate(limits.rate) }
 }
 
@@ -180,5 +180,5 @@ function readRate(rate: RateLimit | undefined): Limits['rate'] {
   requireWhole(requests, 'limits.rate.requests', { from: 1 })
   const perMs = parseDuration(per, 'limits.rate.per')
   if (perMs > 0) return { requests, perMs }
-  throw new RangeError(`Cannot use limits.rate.per ${show(per)}: it must be longer than nothing`)
+  throw new RangeError(`Cannot use limits.rate.per ${show(per)}: it must be a positive duration`)
 }

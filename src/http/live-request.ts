@@ -2,15 +2,15 @@ import type { Context } from 'hono'
 import type { ReleaseHold } from '../contract/clock.ts'
 import type { Host } from '../core/host/host.ts'
 
-/** The connection on which a request came, as far as its answer is concerned. */
+/** The connection of a request, as far as the answer can affect it. */
 export interface Connection {
-  /** The answer may take for ever: a server that closes does not wait for it. */
+  /** Declares that the answer may take forever: a closing server does not wait for it. */
   outlast(): void
-  /** Ends it in the middle of the answer, so that nobody takes the rest for all there is. */
+  /** Cuts the connection in the middle of the answer, so that the client knows the answer is incomplete. */
   cut(): void
 }
 
-/** A request that is being answered. While it is, a test clock does not move time, except in `pause`. */
+/** A request that is being answered. Meanwhile a test clock does not move time, except in `pause`. */
 export class LiveRequest {
   readonly #host: Host
   readonly #what: string
@@ -24,13 +24,13 @@ export class LiveRequest {
     this.#hold()
   }
 
-  /** The request of a route. */
+  /** The live request of a Hono context. */
   static of(c: Context): LiveRequest {
-    // What createHandler gives to every route.
+    // `createHandler` sets it for every route.
     return c.env as LiveRequest
   }
 
-  /** Waits for something that only the future can bring. */
+  /** Waits for something that needs time to pass. */
   async pause<T>(wait: () => Promise<T>): Promise<T> {
     this.end()
     try {
@@ -40,18 +40,18 @@ export class LiveRequest {
     }
   }
 
-  /** There is a response. */
+  /** Marks the request as answered. */
   end(): void {
     this.#release?.()
     this.#release = undefined
   }
 
-  /** Tells the server that there may never be one, or that it may never end. */
+  /** Tells the server that the answer may never begin or never end. */
   outlast(): void {
     this.#connection?.outlast()
   }
 
-  /** Cuts the connection; false where only the host that has it could. */
+  /** Cuts the connection. Returns false if the host gave no connection to cut. */
   cut(): boolean {
     this.#connection?.cut()
     return this.#connection !== undefined

@@ -7,7 +7,7 @@ interface RefusalOptions extends ErrorOptions {
   readonly details?: Readonly<Record<string, string>>
 }
 
-/** Ends a request with an error; the message is the `error` of the answer. */
+/** Ends a request with an error. The message becomes the `error` of the answer. */
 export class Refusal extends Error {
   readonly status: ContentfulStatusCode
   readonly headers: Readonly<Record<string, string>>
@@ -27,7 +27,7 @@ export class Refusal extends Error {
   }
 }
 
-/** What the caller is told of something that was thrown: of our own faults only that there was one. */
+/** The answer to a thrown value. A fault of the engine is answered without its details. */
 export function refusalOf(thrown: unknown): Refusal {
   if (thrown instanceof Refusal) return thrown
   const { code, message } = thrown instanceof WaitpointError ? thrown : { code: undefined, message: '' }

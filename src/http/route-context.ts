@@ -4,7 +4,7 @@ import type { BatchStore } from './batches/store.ts'
 import type { Gate } from './access/gate.ts'
 import type { Limits } from './limits.ts'
 
-/** What every group of routes is made of. */
+/** The parts that every group of routes is made of. */
 export interface RouteContext {
   readonly engine: Engine
   readonly kernel: Kernel

@@ -21,21 +21,21 @@ const GROUPS = [
   addRunChangeRoutes,
   addRunStreamRoutes,
   addShapeRoutes,
-  // Before those that read: a key may have slashes in it.
+  // The write routes come before the read routes, because a stream key may contain slashes.
   addStreamWriteRoutes,
   addStreamRoutes,
   addAuthRoutes,
   addWorkerRoutes,
 ] as const
 
-/** Every path there is; what is none of them, and what goes wrong, is for whoever mounts it. */
+/** Creates the app with every route. Its host answers unknown paths and errors. */
 export function createRoutes(context: RouteContext): Hono {
   const app = new Hono()
   for (const addGroup of GROUPS) addGroup(app, context)
   return app
 }
 
-/** How a holder of a secret key gets public access tokens: what to sign them with itself, or a signed one. */
+/** How the holder of a secret key obtains public access tokens: the claims to sign itself, or a signed token. */
 function addAuthRoutes(app: Hono, { gate, limits, kernel }: RouteContext): void {
   const { credentials, host } = kernel
 
@@ -50,7 +50,7 @@ function addAuthRoutes(app: Hono, { gate, limits, kernel }: RouteContext): void 
   addRoute(app, '/api/v1/auth/public-tokens', {
     POST: async (c) => {
       const caller = await gate.enter(c.req.raw)
-      // An access token that could sign others would never end.
+      // An access token that could sign another would never expire.
       caller.requireSecretKey()
       const asked = await readJsonObject(c.req.raw, limits.otherBytes)
       const signing = { key: credentials.secretKeys[0] ?? '', now: host.now() }
@@ -59,13 +59,13 @@ function addAuthRoutes(app: Hono, { gate, limits, kernel }: RouteContext): void 
   })
 }
 
-/** Where the workers of the service ask for waits. An engine is its own worker: the answer says what to do instead. */
+/** Where workers of the service create waits. An engine has no workers: the answer says what to use instead. */
 function addWorkerRoutes(app: Hono, { gate }: RouteContext): void {
   const refuse = async ({ req }: { readonly req: { readonly raw: Request } }): Promise<never> => {
     await gate.enter(req.raw)
     throw new Refusal(
       404,
-      'There are no workers: tasks run in the process of the engine, and wait there with wait.forToken() or wait.for()',
+      'Workers are not supported: tasks run in the process of the engine, and wait there with wait.forToken() or wait.for()',
     )
   }
   addRoute(app, '/engine/v1/runs/:run/waitpoints/tokens/:id/wait', { POST: refuse })

@@ -25,13 +25,13 @@ export interface ServeOptions extends HandlerOptions {
   readonly hostname?: string
 }
 
-/** A server of an engine. It keeps the process alive until it is closed. */
+/** A running server. It keeps the process alive until it is closed. */
 export interface HttpServer extends AsyncDisposable {
-  /** Where it is reached, base path included: what the URLs of tokens begin with. */
+  /** The address of the server, base path included. Token URLs begin with it. */
   readonly url: string
   /**
-   * Answers the requests it has received, cuts subscriptions, which can be resumed, ends all connections, and resolves
-   * when the port is free: after half a minute also those of clients that have not taken their answers by then.
+   * Finishes the requests it has received, cuts subscriptions (clients can resume them), closes all connections, and
+   * resolves when the port is free. Clients that have not received their answers after 30 s are disconnected.
    */
   close(): Promise<void>
 }
@@ -39,7 +39,8 @@ export interface HttpServer extends AsyncDisposable {
 const NAMES: OptionNames<ServeOptions> = { port: true, hostname: true, basePath: true, limits: true }
 
 /**
- * Serves an engine over HTTP on Node. Unless the engine has a `baseUrl`, the URLs of its tokens lead here.
+ * Serves an engine over HTTP on Node. Unless the engine has a `baseUrl`, the URLs of its tokens point to this server.
+ * See docs/http-api.md.
  *
  * @throws WaitpointError `ERR_LISTEN_FAILED`; TypeError or RangeError for options that cannot be used.
  *
@@ -53,7 +54,7 @@ const NAMES: OptionNames<ServeOptions> = { port: true, hostname: true, basePath:
 export async function serve(engine: Engine, options: ServeOptions = {}): Promise<HttpServer> {
   requireOptions(options, 'the options of serve', NAMES)
   const { port = 0, hostname = '127.0.0.1', ...handlerOptions } = options
-  // An empty one would mean every network the machine is in.
+  // An empty hostname would listen on every network interface.
   requireName(hostname, 'hostname')
   requireWhole(port, 'port', { from: 0, to: 65_535 })
   const answer = createAnswer(engine, handlerOptions)
@@ -85,7 +86,7 @@ interface ListenAddress {
   readonly hostname: string
 }
 
-/** Listens; answers the port. */
+/** Starts listening and returns the port. */
 async function listen(server: Server, { port, hostname }: ListenAddress): Promise<number> {
   try {
     const listening = once(server, 'listening')
@@ -101,7 +102,7 @@ async function listen(server: Server, { port, hostname }: ListenAddress): Promis
   return typeof address === 'object' && address !== null ? address.port : port
 }
 
-/** The host part of a URL under which a server on `hostname` is reached from this machine. */
+/** The host part of a URL that reaches a server on `hostname` from this machine. */
 function reachable(hostname: string): string {
   if (hostname === '0.0.0.0') return '127.0.0.1'
   if (hostname === '::') return '[::1]'

@@ -77,7 +77,7 @@ describe('what belongs to workers', () => {
     onBench(async ({ handler }) => {
       expect(await ask(handler, `POST /engine/v1/runs/run_1/${path}`)).toMatchObject({
         status: 404,
-        body: { error: expect.stringContaining('There are no workers') as string },
+        body: { error: expect.stringContaining('Workers are not supported') as string },
       })
       expect((await ask(handler, `POST /engine/v1/runs/run_1/${path}`, { credential: null })).status).toBe(
         401,

@@ -5,23 +5,25 @@ import { type Access, allows } from './scope.ts'
 import { areEqualSecrets } from './equal-secrets.ts'
 import { Refusal } from '../refusal.ts'
 
-/** How one secret key is told from another, by its place: the key itself is nothing to keep. */
+/** Names a secret key by its position in the list, because the key itself must not be stored. */
 const SECRET_KEY = 'secret key '
 
-/** What a credential gives. */
+/** The permissions of a credential. */
 interface Grant {
   readonly scopes: readonly string[]
   readonly expiresAt?: number | undefined
   readonly isForOneUse?: boolean
 }
 
-/** Whoever sends a request, as the credential proves it: a secret key may do everything, an access token what it says. */
+/**
+ * The sender of a request, as its credential proves. A secret key allows everything; an access token allows its scopes.
+ */
 export class Caller {
-  /** The same for every request with this credential, and for no other; without the secret part of it. */
+  /** Identifies the credential in counters. It contains no secret. */
   readonly credential: string
-  /** From when on it proves nothing any more; secret keys do not expire. */
+  /** The instant at which the credential expires. Secret keys do not expire. */
   readonly expiresAt: number | undefined
-  /** When it expires, of an access token that may be used only once. */
+  /** For an access token that may be used once: the instant at which it expires. */
   readonly onceUntil: number | undefined
   readonly #scopes: readonly string[]
 
@@ -44,19 +46,19 @@ export class Caller {
     return accesses.some((access) => this.may(access))
   }
 
-  /** @throws Refusal 403 unless one of these is allowed. */
+  /** @throws Refusal 403 unless the caller has at least one of these accesses. */
   require(...anyOf: readonly Access[]): void {
     if (!this.mayAny(anyOf)) throw forbidden()
   }
 
-  /** @throws Refusal 403 for an access token, whatever it may do. */
+  /** @throws Refusal 403 for any access token, whatever its scopes. */
   requireSecretKey(): void {
     if (!this.hasSecretKey) throw forbidden()
   }
 }
 
 /**
- * Who sends a request.
+ * Reads the credential of a request.
  *
  * @throws Refusal 401 without a credential, or with one that proves nothing.
  */
@@ -73,13 +75,13 @@ export async function readCaller(
   if (parts.length !== 3) throw unauthorized('Invalid API key')
   for (const key of credentials.secretKeys) {
     const grant = await signedGrant(presented, key, host.now())
-    // What is signed is the text of both parts, so that there is no second spelling of it.
+    // The signature covers the text of both parts, so a token has exactly one spelling.
     if (grant !== undefined) return new Caller(`${parts[0]}.${parts[1]}`, grant)
   }
   throw unauthorized('Public Access Token is invalid')
 }
 
-/** What a public access token signed with this key allows at an instant; nothing for one that is not. */
+/** The grant of a public access token that is signed with `key`, or `undefined` for any other token. */
 async function signedGrant(jwt: string, key: string, now: number): Promise<Grant | undefined> {
   try {
     const { payload } = await jwtVerify(jwt, Buffer.from(key), {
@@ -93,13 +95,13 @@ async function signedGrant(jwt: string, key: string, now: number): Promise<Grant
     const scopes: unknown = payload['scopes']
     return {
       scopes: Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === 'string') : [],
-      // It is required.
+      // The expiry is required.
       expiresAt: (payload.exp ?? 0) * 1_000,
-      // As the published client signs it for whoever may trigger a task once.
+      // The published client writes `otu` into a token that may trigger a task once.
       isForOneUse: payload['otu'] === true,
     }
   } catch {
-    // Whatever is wrong with it, it proves nothing.
+    // A token with any fault proves nothing.
     return undefined
   }
 }

@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** Whether two secrets are the same, in a time that tells nothing of where they differ. */
+/** Compares two secrets in a time that does not depend on where they differ. */
 export function areEqualSecrets(presented: string, expected: string): boolean {
-  // Digests, because what is compared must be of one length.
+  // Digests, because the comparison needs inputs of one length.
   return timingSafeEqual(digest(presented), digest(expected))
 }
 

@@ -6,11 +6,11 @@ import { RequestRate } from './request-rate.ts'
 import { SpentTokens } from './spent-tokens.ts'
 
 /**
- * Where every request comes in: nothing of it is read, and nothing looked up, before it is known who sends it and that
- * they may ask once more.
+ * The entry of every request. It reads nothing of the request and looks nothing up before the credential and the
+ * request rate are checked.
  */
 export class Gate {
-  /** The subscriptions that are open, to be counted by whoever opens one. */
+  /** The open subscriptions. Each route that opens a subscription counts it here. */
   readonly subscriptions: OpenSubscriptions
   readonly #kernel: Kernel
   readonly #rate: RequestRate | undefined
@@ -24,7 +24,7 @@ export class Gate {
   }
 
   /**
-   * Opens the engine if need be; answers who asks.
+   * Opens the engine if needed, and returns the caller.
    *
    * @throws Refusal 401 without a credential that proves something; 429 for a request too many.
    */
@@ -36,8 +36,8 @@ export class Gate {
   }
 
   /**
-   * The same for an address that is a credential itself; `proves` says whether it is right, and throws otherwise. Only
-   * then is it counted: what anybody can make up is nothing to remember.
+   * Admits a request whose address is itself a credential. `proves` throws if the address is wrong. Only valid
+   * addresses are counted, because invented ones would fill the memory.
    */
   async enterBy(credential: string, proves: () => void): Promise<void> {
     await this.#kernel.open()
@@ -46,7 +46,7 @@ export class Gate {
   }
 
   /**
-   * Does what an access token for one use is for. One that fails has not been used.
+   * Uses up an access token that may be used once. If `use` fails, the token stays valid.
    *
    * @throws Refusal 401 for one that is used up.
    */

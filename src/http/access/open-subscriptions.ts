@@ -1,6 +1,6 @@
 import { Refusal } from '../refusal.ts'
 
-/** How many subscriptions each credential has open. */
+/** The number of open subscriptions of each credential. */
 export class OpenSubscriptions {
   readonly #most: number
   readonly #counts = new Map<string, number>()
@@ -9,7 +9,7 @@ export class OpenSubscriptions {
     this.#most = most
   }
 
-  /** How many there are altogether. */
+  /** The number of open subscriptions of all credentials. */
   get size(): number {
     let size = 0
     for (const count of this.#counts.values()) size += count
@@ -17,14 +17,14 @@ export class OpenSubscriptions {
   }
 
   /**
-   * Counts a subscription in; answers what counts it out, once however often it is called.
+   * Counts a subscription in. The returned function counts it out again, once, however often it is called.
    *
    * @throws Refusal 429 when the credential has as many as it may have.
    */
   open(credential: string): () => void {
     const count = this.#counts.get(credential) ?? 0
     if (count >= this.#most) {
-      const message = `Too many subscriptions: this credential has ${count} open, which is all it may have`
+      const message = `Cannot open a subscription: this credential has ${count} open, and no more are allowed`
       throw new Refusal(429, message, { headers: { 'retry-after': '1' } })
     }
     this.#counts.set(credential, count + 1)

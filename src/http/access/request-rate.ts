@@ -1,18 +1,18 @@
 import type { Limits } from '../limits.ts'
 import { Refusal } from '../refusal.ts'
 
-/** Fewer credentials than these are not worth looking for idle ones among them. */
+/** Below this number of credentials, idle ones are not searched for. */
 const FEW = 1_000
 
 /**
- * How often each credential asks. Requests are spaced evenly, with as many at once as the limit has: what is kept of a
- * credential is one instant, and nothing once it has rested.
+ * Limits how often each credential may ask. Requests are spaced evenly; a burst may be as large as the limit. Each
+ * credential costs one stored instant, and nothing after it has rested.
  */
 export class RequestRate {
   readonly #now: () => number
   readonly #perMs: number
   readonly #spacingMs: number
-  /** When each credential will have rested. */
+  /** For each credential, the instant from which it has its full burst again. */
   readonly #restedAt = new Map<string, number>()
   #sweepAt = FEW
 
@@ -22,13 +22,17 @@ export class RequestRate {
     this.#spacingMs = perMs / requests
   }
 
-  /** Counts one request. @throws Refusal 429 for one too many, which is not counted. */
+  /**
+   * Counts one request.
+   *
+   * @throws Refusal 429 if the request exceeds the limit; such a request is not counted.
+   */
   count(credential: string): void {
     const now = this.#now()
-    // A clock that was set back makes nobody wait longer than a whole period.
+    // A clock that was set back must not make a caller wait longer than one period.
     const restedAt = Math.min(Math.max(this.#restedAt.get(credential) ?? now, now), now + this.#perMs)
     const waitMs = restedAt + this.#spacingMs - this.#perMs - now
-    // A millisecond is the smallest thing a clock tells: less is the error of the division.
+    // Differences below one millisecond are rounding errors of the division.
     const isRefused = waitMs > 1e-3
     this.#restedAt.set(credential, isRefused ? restedAt : restedAt + this.#spacingMs)
     if (isRefused) throw tooMany(now, waitMs)

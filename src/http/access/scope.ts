@@ -1,8 +1,8 @@
-/** What a caller wants to do, in the words of a scope. */
+/** An operation a caller asks for, in the words of a scope. */
 export interface Access {
   readonly action: string
   readonly type: string
-  /** Left out: all of the type. */
+  /** Omitted: all objects of the type. */
   readonly id?: string
 }
 
@@ -12,7 +12,7 @@ export function allows(scopes: readonly string[], access: Access): boolean {
 }
 
 function covers(scope: string, { action, type, id }: Access): boolean {
-  // Colons after the second are part of the id.
+  // Colons after the second one belong to the id.
   const [scopeAction, scopeType, ...rest] = scope.split(':')
   if (scopeAction !== action && scopeAction !== '*') return false
   if (scopeType !== type && scopeType !== 'all') return false

@@ -1,15 +1,15 @@
 import { Refusal } from '../refusal.ts'
 
-/** Fewer than these are not worth looking for expired ones among them. */
+/** Below this number of tokens, expired ones are not searched for. */
 const FEW = 1_000
 
-/** Access tokens for one use that were used; kept until they would have expired. */
+/** The one-time access tokens that were used, kept until they expire. */
 export class SpentTokens {
   readonly #expiresAt = new Map<string, number>()
   #sweepAt = FEW
 
   /**
-   * Uses a token up; answers what gives the use back, for when nothing came of it.
+   * Uses a token up. The returned function gives the use back after a failure.
    *
    * @throws Refusal 401 for one that is used up.
    */
@@ -18,7 +18,7 @@ export class SpentTokens {
     { expiresAt, now }: { readonly expiresAt: number; readonly now: number },
   ): () => void {
     if (this.#expiresAt.has(credential))
-      throw new Refusal(401, 'Public Access Token was for one use, and is used up')
+      throw new Refusal(401, 'Public Access Token may be used once, and was used already')
     if (this.#expiresAt.size >= this.#sweepAt) this.#sweep(now)
     this.#expiresAt.set(credential, expiresAt)
     return () => this.#expiresAt.delete(credential)

@@ -4,19 +4,19 @@ import { show } from '../../primitives/require.ts'
 import type { JsonObject } from '../requests/json-body.ts'
 import { Refusal } from '../refusal.ts'
 
-/** What the published client puts into the access tokens that it signs itself. */
+/** The claims that the published client puts into access tokens it signs itself. */
 export const PUBLIC_CLAIMS: JsonObject = { sub: 'waitpoint', pub: true }
 export const ISSUER = 'https://id.trigger.dev'
 export const AUDIENCE = 'https://api.trigger.dev'
 
 const DEFAULT_LIFE_MS = 900_000
 
-/** The headers by which the published client gets an access token along with what it created. */
+/** The response headers in which the published client finds the access token of a created object. */
 export function accessTokenHeaders(token: string): Readonly<Record<string, string>> {
   return { 'x-trigger-jwt': token, 'x-trigger-jwt-claims': JSON.stringify(PUBLIC_CLAIMS) }
 }
 
-/** An access token as a request asks for it: `{ scopes, expirationTime?, oneTimeUse? }`. */
+/** Signs an access token for the body of a request: `{ scopes, expirationTime?, oneTimeUse? }`. */
 export async function signAccessToken(
   { scopes, expirationTime, oneTimeUse }: JsonObject,
   { key, now }: { readonly key: string; readonly now: number },
@@ -42,7 +42,7 @@ function readScopes(scopes: unknown): readonly string[] {
   throw new Refusal(400, 'Validation error: "scopes" must be a list of scopes such as "read:runs:run_1"')
 }
 
-/** Seconds since 1970: what a number is, and what a duration from now comes to. */
+/** Seconds since 1970. A number is that already; a duration counts from now. */
 function readExpiration(asked: unknown, now: number): number {
   const expiresAt = typeof asked === 'number' ? asked : Math.ceil((now + lifeMs(asked)) / 1_000)
   if (Number.isSafeInteger(expiresAt) && expiresAt * 1_000 > now) return expiresAt
@@ -51,6 +51,6 @@ function readExpiration(asked: unknown, now: number): number {
 
 function lifeMs(asked: unknown): number {
   if (asked === undefined) return DEFAULT_LIFE_MS
-  // Anything else than a string is refused there.
+  // `parseDuration` refuses everything except strings.
   return parseDuration(asked as string, 'expirationTime')
 }

@@ -1,12 +1,15 @@
-/** Runs that are triggered together: announced by their number, then sent one by one, some of them again. */
+/**
+ * The runs of one batch. A batch is announced with its size; then its runs arrive one by one, some of them more than
+ * once.
+ */
 export class Batch {
   readonly id: string
   readonly runCount: number
   readonly idempotencyKey: string | undefined
-  /** Whoever announced it. */
+  /** The credential that announced the batch. */
   readonly credential: string
   readonly createdAt: number
-  /** By their place in the batch; a promise while a run is being stored. */
+  /** Run ids by position in the batch; a promise while a run is being stored. */
   readonly #runs = new Map<number, Promise<string>>()
   readonly #stored = new Set<string>()
 
@@ -23,17 +26,20 @@ export class Batch {
     return this.#runs.size
   }
 
-  /** All runs that were announced have come. */
+  /** Whether all announced runs have arrived. */
   get isSealed(): boolean {
     return this.size === this.runCount
   }
 
-  /** Whether a run that is stored is one of it. */
+  /** Whether a stored run belongs to this batch. */
   has(runId: string): boolean {
     return this.#stored.has(runId)
   }
 
-  /** Triggers the run of a place, once; answers its id if it was this call. One that fails may be sent again. */
+  /**
+   * Triggers the run at a position, once. Returns its id if this call triggered it. A run that failed to trigger may be
+   * sent again.
+   */
   async add(place: number, trigger: () => Promise<string>): Promise<string | undefined> {
     const known = this.#runs.get(place)
     if (known !== undefined) {
@@ -52,7 +58,7 @@ export class Batch {
     }
   }
 
-  /** The ids of the runs that are stored, in their order. */
+  /** The ids of the stored runs, in batch order. */
   async runIds(): Promise<readonly string[]> {
     const inOrder = [...this.#runs].sort(([a], [b]) => a - b).map(([, run]) => run)
     const stored = await Promise.allSettled(inOrder)

@@ -2,20 +2,20 @@ import type { Host } from '../../core/host/host.ts'
 import { Batch } from './batch.ts'
 import { Refusal } from '../refusal.ts'
 
-/** Batches are sent at once; this many are more than are sent at a time. */
+/** A client sends a batch at once, so this is far more than are open at a time. */
 const MOST = 1_000
 
-/** The newest batches, in memory: what becomes of their runs is the runs' own matter. */
+/** The newest batches, in memory. Their runs are in storage and do not depend on this store. */
 export class BatchStore {
   readonly #host: Pick<Host, 'newId' | 'now'>
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #batches = new Map<string, Batch>()
 
   constructor(host: Pick<Host, 'newId' | 'now'>) {
     this.#host = host
   }
 
-  /** A new batch; or the one that this caller announced under the same key, as long as it is known. */
+  /** Creates a batch, or returns the one that this caller announced with this idempotency key, while it is kept. */
   announce(announced: Pick<Batch, 'credential' | 'runCount' | 'idempotencyKey'>): {
     readonly batch: Batch
     readonly isCached: boolean
@@ -31,7 +31,7 @@ export class BatchStore {
     return { batch, isCached: false }
   }
 
-  /** @throws Refusal 404 for one that this handler does not know, or no longer. */
+  /** @throws Refusal 404 for a batch that this handler does not know, or no longer keeps. */
   require(id: string): Batch {
     const batch = this.#batches.get(id)
     if (batch !== undefined) return batch

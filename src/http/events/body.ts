@@ -7,39 +7,42 @@ import { Refusal } from '../refusal.ts'
 import { PING } from './sse-frame.ts'
 
 const PING_MS = 15_000
-/** What is made ahead of a client that reads: more would only wait in memory. */
+/** Events are produced this far ahead of the client. More would only use memory. */
 const AHEAD_BYTES = 64 * 1_024
 
-/** Where the text of a body comes from. */
+/** The source of a body of server-sent events. */
 export interface EventTexts {
-  /** One event or several, as text; asked for one at a time. */
+  /** One or several events per text; asked for one text at a time. */
   readonly texts: AsyncIterator<string, unknown>
-  /** Ends `texts`, also while one is out. */
+  /** Ends `texts`, also while a text is pending. */
   readonly leave: () => Promise<unknown>
 }
 
 export interface EventBodyOptions extends EventTexts {
   readonly host: Host
-  /** What it is about, for people. */
+  /** The name of the subscription in messages. */
   readonly label: string
   readonly signal: AbortSignal
-  /** After so long without an event the body ends. Default: never. */
+  /** The body ends after this time without an event. Default: never. */
   readonly idleMs?: number | undefined
-  /** When whoever reads may do so no more: it breaks off, which they cannot take for the end. Default: never. */
+  /**
+   * The instant at which the access of the reader expires. The body then fails, so that the reader knows it is
+   * incomplete. Default: never.
+   */
   readonly expiresAt?: number | undefined
-  /** Called once, however it ends. */
+  /** Called once, however the body ends. */
   readonly ended: () => void
-  /** Called when there can be no more text though there should be. True: the connection is cut already. */
+  /** Called when the source fails. Returns true if the connection is cut already. */
   readonly failed: (error: unknown) => boolean
 }
 
-/** A body of server-sent events that asks for text as its reader does, and shows life in between. */
+/** A body of server-sent events. It asks for text as fast as its reader does, and sends a sign of life in between. */
 export function eventBody(options: EventBodyOptions): ReadableStream<Uint8Array> {
   const body = new EventBody(options)
   return new ReadableStream<Uint8Array>(
     {
       start: (controller) => body.start(controller),
-      // The reader may be a run, which must not be taken for whoever waits.
+      // The reader may be a run. Reading must not count as a wait of that run.
       pull: () => outsideRuns(() => body.pull()),
       cancel: () => body.end(),
     },
@@ -75,7 +78,7 @@ class EventBody {
     this.#cancelExpiry = host.clock.setTimer(expiresAt, expire, about)
   }
 
-  /** Adds the next text, or a sign of life if there is none for long. */
+  /** Enqueues the next text, or a sign of life when there is none for long. */
   async pull(): Promise<void> {
     if (!this.#isAsked) this.#ask()
     if (this.#arrival === undefined) await this.#arrived()
@@ -89,7 +92,7 @@ class EventBody {
     this.#controller?.enqueue(this.#encoder.encode(arrival.step.value))
   }
 
-  /** Nobody reads any more. */
+  /** The reader has gone. */
   async end(): Promise<void> {
     if (this.#isEnded) return
     this.#isEnded = true
@@ -100,11 +103,11 @@ class EventBody {
     await this.#options.leave()
   }
 
-  /** What is out stays out however often the reader is told that nothing has come yet. */
+  /** A pending request for text stays pending while signs of life are sent. */
   #ask(): void {
     const { host, idleMs } = this.#options
     this.#isAsked = true
-    // Counted from when something was asked for: a reader that pauses says nothing about the source.
+    // Counted from the request for text: a reader that pauses says nothing about the source.
     if (idleMs !== undefined) this.#idleAt = host.now() + idleMs
     const arrive = (arrival: Arrival): void => {
       this.#arrival = arrival
@@ -116,7 +119,7 @@ class EventBody {
     )
   }
 
-  /** Resolves when something has come, or it is time for a sign of life, or all is over. */
+  /** Resolves when a text has come, a sign of life is due, or the body has ended. */
   async #arrived(): Promise<void> {
     const { host, label } = this.#options
     const waiting = createDeferred<void>()

@@ -1,17 +1,17 @@
 import type { ChunkRecord } from '../../contract/records.ts'
 
-/** From here on a text is sent: what one reader has of a page at a time. */
+/** A text is sent when it reaches this size. It bounds the part of a page that one reader receives at a time. */
 const FULL = 32 * 1_024
 
-/** What is numbered from `first` on. */
+/** Chunks numbered upwards from `first`. */
 export interface NumberedChunks {
   readonly first: number
   readonly chunks: readonly ChunkRecord[]
 }
 
 /**
- * The events of chunks, several to a text. The JSON text of a chunk is made once for all its readers; the text around it
- * when it is asked for.
+ * The events of chunks, several to a text. The JSON text of a chunk is made once for all readers; the frame around it
+ * is made on demand.
  */
 export function* chunkFrames(
   { first, chunks }: NumberedChunks,

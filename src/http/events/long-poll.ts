@@ -5,22 +5,22 @@ import { onAbort } from '../../primitives/abort.ts'
 import type { LiveRequest } from '../live-request.ts'
 
 const HOLD_MS = 20_000
-/** So that those who came together do not come again together. */
+/** Spreads the requests of clients that arrived together. */
 const JITTER = 0.15
-/** Wakes a watcher when nothing has changed. */
+/** The hint that wakes a watcher at the end of a poll without a change. */
 const OVER = 'over'
 
 export interface LongPollOptions {
   readonly live: LiveRequest
-  /** The client is gone. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal
-  /** When the client may ask no more. Default: never. */
+  /** The instant at which the access of the client expires. Default: never. */
   readonly expiresAt?: number | undefined
-  /** What is watched; the first is what it is about, for people. */
+  /** The watched topics. The first one names the poll in messages. */
   readonly topics: readonly [string, ...string[]]
 }
 
-/** A request that is held until there is something to tell, for some 20 s. */
+/** A request that is held for up to about 20 s, until there is news. */
 export class LongPoll {
   readonly #kernel: Kernel
   readonly #options: LongPollOptions
@@ -40,7 +40,7 @@ export class LongPoll {
     const [what] = options.topics
     const ms = Math.round(HOLD_MS * (1 - JITTER + 2 * JITTER * host.random.fraction()))
     const about = { label: `long poll of ${what}`, background: true }
-    // Then the answer is that nothing is new; who asks again is refused.
+    // The answer is then "no change"; the next request is refused.
     const at = Math.min(host.now() + ms, options.expiresAt ?? Infinity)
     const cancel = host.clock.setTimer(at, end, about)
     const removeAbort = onAbort(options.signal, end)
@@ -51,7 +51,7 @@ export class LongPoll {
     }
   }
 
-  /** Looks, and again after every change, until `look` finds something or it took too long. */
+  /** Calls `look`, and again after every change, until it finds something or the time is over. */
   async find<Found>(look: () => Promise<Found | undefined>): Promise<Found | undefined> {
     const { live, topics } = this.#options
     live.outlast()

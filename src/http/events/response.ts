@@ -13,11 +13,15 @@ const HEADERS = {
 
 export interface EventResponseOptions extends EventTexts {
   readonly idleMs?: number | undefined
-  /** Whose subscription it is. */
+  /** The caller that subscribes. */
   readonly caller: Caller
 }
 
-/** Answers with events, for as long as there are any. @throws Refusal 429 for a subscription too many. */
+/**
+ * Answers with server-sent events until `texts` ends.
+ *
+ * @throws Refusal 429 if the caller has too many open subscriptions.
+ */
 export function eventResponse(
   c: Context,
   { kernel, gate }: RouteContext,

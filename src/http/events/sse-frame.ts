@@ -2,35 +2,35 @@ import { StreamInterruptedError, StreamLaggedError, type WaitpointError } from '
 
 /** One event of `text/event-stream`. */
 export interface ServerEvent {
-  /** What the client sends as `Last-Event-ID` after this event. */
+  /** The client sends it back as `Last-Event-ID`. */
   readonly id?: string | number | undefined
   readonly event?: string | undefined
-  /** Text, as it is. */
+  /** Raw text. */
   readonly data: string
 }
 
-/** Sent when nothing has been for long: no event, only a sign of life. */
+/** A comment, sent after a long silence as a sign of life. */
 export const PING = ': ping\n\n'
 
-/** The text of an event. Hot: once for every chunk and reader. */
+/** The text of an event. Hot: called for every chunk and reader. */
 export function frameOf({ id, event, data }: ServerEvent): string {
   const head = event === undefined ? '' : `event: ${event}\n`
   return `${head}${id === undefined ? '' : `id: ${id}\n`}data: ${onLines(data)}\n\n`
 }
 
-/** An id without an event: where a client stands that has nothing to show for it. */
+/** An id without an event. It moves the position of a client that receives nothing. */
 export function idFrame(id: string): string {
   return `id: ${id}\n\n`
 }
 
-/** JSON text that we made has no line ends; text of others may. */
+/** JSON text made by the engine has no line breaks; other text may have some. */
 function onLines(data: string): string {
   return data.includes('\n') || data.includes('\r') ? data.split(/\r\n|\n|\r/).join('\ndata: ') : data
 }
 
 /**
- * The event that ends a stream before its time: `event: error`, with `code`, `message`, and where it goes on for who asks
- * again. With `id`, that is where `Last-Event-ID` leads.
+ * The event that ends a stream early: `event: error`, with `code`, `message`, and the position from which a reader may
+ * continue. With `id`, `Last-Event-ID` leads there.
  */
 export function errorFrame(error: WaitpointError, id?: string | number): string {
   const { code, message } = error

@@ -1,21 +1,22 @@
 import { GatheredBytes } from './gathered-bytes.ts'
 import { Refusal } from '../refusal.ts'
 
-/** Refuses a body that is announced as too large before any of it is read. */
+/** Refuses a body whose announced length exceeds the limit, before any of it is read. */
 export function checkAnnouncedLength(request: Request, limitBytes: number): void {
   if (Number(request.headers.get('content-length')) > limitBytes) throw tooLarge()
 }
 
 const framed = new WeakSet<Request>()
 
-/** A server has this request, which takes no more of its body than its `content-length` says. */
+/** Marks a request of a server that enforces `content-length`. */
 export function trustLength(request: Request): void {
   framed.add(request)
 }
 
 /**
- * Reads a whole body. What counts is what arrives: a missing or lying `content-length` changes nothing. Where a server
- * sees to it that it does not lie, the body is read at once: piece by piece takes twice as long as all else.
+ * Reads a whole body. The received bytes are counted, so a missing or false `content-length` changes nothing. If the
+ * server enforces `content-length`, the body is read at once, because reading piece by piece takes twice the time of
+ * all other work.
  */
 export async function readBody(request: Request, limitBytes: number): Promise<Uint8Array> {
   const isFramed = framed.has(request) && !request.bodyUsed
@@ -30,7 +31,7 @@ export async function readBody(request: Request, limitBytes: number): Promise<Ui
       body.add(chunk)
     }
   } finally {
-    // Not awaited: the source may take its time to stop, or for ever.
+    // Not awaited: the source may take long to stop, or never stop.
     reader.cancel().catch(ignore)
   }
   return body.take()
@@ -44,7 +45,11 @@ async function readAtOnce(request: Request): Promise<Uint8Array> {
   }
 }
 
-/** The text of a body, which must be UTF-8. */
+/**
+ * The text of a body.
+ *
+ * @throws Refusal 400 for a body that is not UTF-8.
+ */
 export function decodeText(body: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)
@@ -53,7 +58,11 @@ export function decodeText(body: Uint8Array): string {
   }
 }
 
-/** The JSON value of a text. */
+/**
+ * The JSON value of a text.
+ *
+ * @throws Refusal 400 for a text that is not JSON.
+ */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -64,14 +73,18 @@ export function parseJson(text: string): unknown {
 
 export type BodyReader = ReadableStreamDefaultReader<unknown>
 
-/** What reads a body piece by piece; nothing when there is none. */
+/** A reader for the pieces of a body, or `undefined` for a request without a body. */
 export function readerOf({ body }: Request): BodyReader | undefined {
   if (body === null) return undefined
-  if (body.locked) throw new Refusal(400, 'Cannot read the request body: something else has read it')
+  if (body.locked) throw new Refusal(400, 'Cannot read the request body: it was read already')
   return body.getReader()
 }
 
-/** The next bytes, `undefined` at the end. @throws Refusal 400 for a body that breaks off. */
+/**
+ * The next bytes, or `undefined` at the end.
+ *
+ * @throws Refusal 400 for a body that breaks off.
+ */
 export async function readChunk(reader: BodyReader): Promise<Uint8Array | undefined> {
   try {
     const { done, value } = await reader.read()
@@ -80,7 +93,7 @@ export async function readChunk(reader: BodyReader): Promise<Uint8Array | undefi
   } catch (cause) {
     throw brokenOff(cause)
   }
-  throw new Refusal(400, 'Cannot read the request body: it is not made of bytes')
+  throw new Refusal(400, 'Cannot read the request body: it does not consist of bytes')
 }
 
 function brokenOff(cause: unknown): Refusal {
@@ -92,5 +105,5 @@ function tooLarge(): Refusal {
 }
 
 function ignore(): void {
-  // Nobody is left to be told.
+  // The client has disconnected, so the failure has no receiver.
 }

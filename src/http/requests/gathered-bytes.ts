@@ -1,19 +1,19 @@
 const LEAST = 1_024
 
 /**
- * Bytes that come piece by piece, in one place: pieces of a byte each, as a sender may cut them, would take a hundred
- * times the memory that they say, and to copy them all again for each takes hours.
+ * Collects bytes in one growing buffer. A sender may cut a body into pieces of one byte: a list of such pieces would
+ * take a hundred times their memory, and copying all bytes for each piece would take hours.
  */
 export class GatheredBytes {
   #bytes = new Uint8Array()
   #size = 0
 
-  /** How many there are. */
+  /** The number of bytes collected. */
   get size(): number {
     return this.#size
   }
 
-  /** How many there is room for: twice as many as there ever were, at most, or a few. */
+  /** The size of the buffer: at most twice the largest number of bytes so far, plus a small constant. */
   get capacity(): number {
     return this.#bytes.length
   }
@@ -29,7 +29,7 @@ export class GatheredBytes {
     this.#size = size
   }
 
-  /** All there are, once: from then on there are none. */
+  /** Returns all bytes and empties the buffer. */
   take(): Uint8Array {
     const taken = this.#bytes.subarray(0, this.#size)
     this.#bytes = new Uint8Array()

@@ -1,11 +1,11 @@
 import { Refusal } from '../refusal.ts'
 import { checkAnnouncedLength, decodeText, parseJson, readBody } from './body.ts'
 
-/** The members of a JSON object that was sent. */
+/** The members of a JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /**
- * The JSON object in the body of a request.
+ * Reads the JSON object in the body of a request.
  *
  * @throws Refusal 413 for one that is too large; 400 for none, and for what is no JSON object.
  */
@@ -18,7 +18,7 @@ export async function readJsonObject(request: Request, limitBytes: number): Prom
   return requireJsonObject(value, 'the body')
 }
 
-/** @throws Refusal 400 unless it is an object, as JSON has them. */
+/** @throws Refusal 400 unless the value is a JSON object. */
 export function requireJsonObject(value: unknown, what: string): JsonObject {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
   throw new Refusal(400, `Validation error: ${what} must be an object`)

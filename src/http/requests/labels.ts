@@ -3,7 +3,8 @@ import type { Limits } from '../limits.ts'
 import { Refusal } from '../refusal.ts'
 
 /**
- * Checks the tags and the idempotency key that something is to be created with. Of what kind they are the engine checks.
+ * Checks the number of tags and the length of the idempotency key of an object to create. The engine checks their
+ * types.
  *
  * @throws Refusal 422 for too many tags; 400 for a key that is too long.
  */

@@ -1,14 +1,14 @@
 import { show } from '../../primitives/require.ts'
 import { Refusal } from '../refusal.ts'
 
-/** Which page of a list is asked for. */
+/** The page a request asks for. */
 export interface AskedPage {
   readonly limit?: number
   readonly after?: string
   readonly before?: string
 }
 
-/** When what is listed must have been created. */
+/** The range of creation times a request asks for. */
 export interface AskedTime {
   readonly period?: string
   readonly from?: number
@@ -24,17 +24,20 @@ const COMMON = [
   'page[before]',
 ]
 const DEFAULT_SIZE = 25
-/** The last one a `Date` can hold. */
+/** The last instant a `Date` can hold. */
 const LAST_INSTANT = 8.64e15
 
 /**
- * The `filter[…]` and `page[…]` in the address of a list. One that is not known is refused: without it the answer would
- * be another than was asked for. Other parameters are nobody's business.
+ * The `filter[…]` and `page[…]` parameters of a list request. An unknown one is refused, because ignoring it would
+ * change the answer. Other parameters are ignored.
  */
 export class ListQuery {
   readonly #params: URLSearchParams
 
-  /** @throws Refusal 400 for a filter that is none of `filters`, `status` for `filter[status]`. */
+  /**
+   * @param filters The allowed names: `status` for `filter[status]`.
+   * @throws Refusal 400 for a filter with another name.
+   */
   constructor(request: Request, filters: readonly string[]) {
     this.#params = new URL(request.url).searchParams
     const known = [...filters.map((name) => `filter[${name}]`), ...COMMON]
@@ -44,14 +47,14 @@ export class ListQuery {
     }
   }
 
-  /** What is given as `filter[name]`, if anything, several separated by commas or given one by one. */
+  /** The values of `filter[name]`, separated by commas or repeated; `undefined` if the parameter is missing. */
   list(name: string): readonly string[] | undefined {
     const given = this.#params.getAll(`filter[${name}]`).flatMap((text) => text.split(','))
     const items = given.filter((item) => item !== '')
     return items.length === 0 ? undefined : items
   }
 
-  /** What is given as `filter[name]`, if anything. */
+  /** The value of `filter[name]`, or `undefined` if the parameter is missing. */
   text(name: string): string | undefined {
     return this.#one(`filter[${name}]`)
   }
@@ -67,14 +70,14 @@ export class ListQuery {
     }
   }
 
-  /** @throws Refusal 400 for a size that is not 1 to `most`. */
+  /** @throws Refusal 400 for a page size below 1 or above `most`. */
   page(most: number): AskedPage {
     const limit = this.#size(most)
     const after = this.#cursor('page[after]')
     const before = this.#cursor('page[before]')
     return {
       ...(limit === undefined ? {} : { limit }),
-      // The published client keeps how it came to a page when it asks for the one before it.
+      // The published client repeats the cursor of the current page when it asks for the page before it.
       ...(before === undefined ? (after === undefined ? {} : { after }) : { before }),
     }
   }
@@ -87,7 +90,7 @@ export class ListQuery {
 
   #size(most: number): number | undefined {
     const text = this.#one('page[size]')
-    // The default is ours to lower as well.
+    // A configured limit also lowers the default.
     if (text === undefined) return most < DEFAULT_SIZE ? most : undefined
     const size = /^\d{1,9}$/.test(text) ? Number(text) : 0
     if (size >= 1 && size <= most) return size
@@ -96,9 +99,9 @@ export class ListQuery {
 
   #cursor(name: string): string | undefined {
     const text = this.#one(name)
-    // What pages are continued with is an id.
+    // Cursors are ids.
     if (text === undefined || /^\w{1,80}$/.test(text)) return text
-    throw wrong(`${name} ${show(text)} is not what a page answered`)
+    throw wrong(`${name} ${show(text)} is not a cursor from an earlier page`)
   }
 
   #instant(name: string): number | undefined {

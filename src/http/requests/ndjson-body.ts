@@ -5,8 +5,8 @@ import { decodeText, parseJson, readChunk, readerOf } from './body.ts'
 const NEW_LINE = 10
 
 /**
- * The values of a body of JSON lines, as they come: all lines of one piece of the body at once. Reading the body waits for
- * whoever takes them.
+ * The values of a body of JSON lines, in batches: all lines of one piece of the body at once. The body is read no
+ * faster than the batches are taken.
  *
  * @throws Refusal 413 for a line longer than `mostBytes`; 400 for one that is not JSON.
  */
@@ -25,7 +25,7 @@ export async function* readLines(request: Request, mostBytes: number): AsyncGene
     }
     if (begun.size > 0) yield valuesOf(begun.take(), mostBytes)
   } finally {
-    // Not awaited: the source may take its time to stop, or for ever.
+    // Not awaited: the source may take long to stop, or never stop.
     reader.cancel().catch(ignore)
   }
 }
@@ -43,5 +43,5 @@ function lineTooLong(): Refusal {
 }
 
 function ignore(): void {
-  // Nobody is left to be told.
+  // The client has disconnected, so the failure has no receiver.
 }

@@ -1,19 +1,22 @@
-/** The header in which the published client gives a request its name. */
+/** The header in which the published client names a request, to repeat it safely. */
 export const REQUEST_NAME = 'x-trigger-request-idempotency-key'
 
-/** Clients repeat a request within seconds; by then hardly more others have come. */
+/** Clients repeat a request within seconds. Within that time hardly more other requests arrive. */
 const MOST = 1_000
 const LONGEST_NAME = 128
 
 /**
- * What requests were answered that say under which name they would be repeated: whoever lost the answer, and asks again,
- * gets that answer, and nothing happens twice. A request that failed did nothing: its repetition is served.
+ * The answers to named requests. A client that lost an answer repeats the request under its name and gets the first
+ * answer again; nothing happens twice. A failed request had no effect, so its repetition is served anew.
  */
 export class RepeatedRequests<Answer> {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #answers = new Map<string, Promise<Answer>>()
 
-  /** Serves a request, or answers as the first one of this name was. `whose` keeps the names of callers apart. */
+  /**
+   * Serves a request, or repeats the answer to the first request of this name. `whose` separates the names of different
+   * callers.
+   */
   serve(whose: string, name: string | undefined, answer: () => Promise<Answer>): Promise<Answer> {
     if (name === undefined || name === '' || name.length > LONGEST_NAME) return answer()
     const key = `${whose} ${name}`

@@ -3,8 +3,8 @@ import type { JsonObject } from './json-body.ts'
 import { Refusal } from '../refusal.ts'
 
 /**
- * Options of the service that change nothing here: where it would run a run, and when among others that wait; which
- * version of the tasks, of which an engine has one; what it writes into its books.
+ * Options of the service that have no effect here: placement, priority, the version of the tasks (an engine has one),
+ * and bookkeeping.
  */
 const HINTS: readonly string[] = [
   'machine',
@@ -24,32 +24,33 @@ const HINTS: readonly string[] = [
   'taskIdentifiers',
 ]
 
-const NO_WAITING = 'no run of another engine can wait here: in a task there is triggerAndWait()'
+const NO_WAITING = 'a run of another engine cannot wait here; inside a task use triggerAndWait()'
 const TASKS_LIMIT = 'limits belong to the tasks and queues of the engine'
 
-/** Options of the service without which a run would be another than was asked for, and what there is to say to it. */
+/**
+ * Options of the service that cannot be ignored, because the run would behave differently, each with an explanation.
+ */
 const REFUSED: Readonly<Record<string, string>> = {
-  debounce: 'runs are not debounced; an idempotencyKey keeps a second run from being made',
+  debounce: 'runs are not debounced; use an idempotencyKey to avoid a second run',
   concurrency: TASKS_LIMIT,
   gates: TASKS_LIMIT,
   resumeParentOnCompletion: NO_WAITING,
   dependentAttempt: NO_WAITING,
   dependentBatch: NO_WAITING,
-  test: 'there are no test runs; the task would do what it always does',
+  test: 'test runs are not supported; the task would run as always',
 }
 
-/** What is read of the options of a request. */
+/** The options that a request reads. */
 export interface ReadOptions {
   readonly names: readonly string[]
-  /** What they are the options of, for people. */
+  /** The action that takes the options, for messages. */
   readonly what: string
-  /** What to do instead of using one that there is not. */
+  /** Advice for an option that is not supported. */
   readonly instead: string
 }
 
 /**
- * Checks that nothing is asked for that would be forgotten: what is read passes, and what says nothing about what a run
- * does.
+ * Refuses options that would be silently ignored. Options that are read, and those without effect on a run, pass.
  *
  * @throws Refusal 400 that names the option.
  */

@@ -1,12 +1,12 @@
 import { Refusal } from '../refusal.ts'
 
-/** What the language itself says of a fault of ours begins like our own messages; it is a fault all the same. */
+/** A TypeError of the JavaScript runtime can begin like a message of the engine. It is still a fault. */
 const OWN_FAULT =
   /^Cannot (?:(?:read|set|delete) propert|convert|destructure|access|mix|redefine|assign|add prop)/
 
 /**
- * Calls the engine with what a request asks for: where a caller in this process would get a TypeError or RangeError,
- * whoever sent the request gets a 400 with its message.
+ * Calls the engine with the input of a request. A TypeError or RangeError for wrong input becomes a 400 with its
+ * message.
  */
 export async function refusingWrongInput<T>(call: () => Promise<T>): Promise<T> {
   try {

@@ -6,7 +6,7 @@ import { Refusal } from '../refusal.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import type { RouteContext } from '../route-context.ts'
 
-/** What allows to read a run: the run itself, its task, or one of its tags. */
+/** Each of these accesses allows reading a run: to the run, to its task, or to one of its tags. */
 export function readAccesses({
   id,
   taskIdentifier,
@@ -20,9 +20,9 @@ export function readAccesses({
 }
 
 /**
- * A run, for whoever may read it.
+ * A run that the caller may read.
  *
- * @throws Refusal 404 for one there is none of; 403 for any that the caller may not read, whether it exists or not.
+ * @throws Refusal 404 if there is no such run; 403 if the caller may not read it, whether it exists or not.
  */
 export async function retrieveRun(
   runs: Pick<RunsNamespace, 'retrieve'>,
@@ -49,7 +49,8 @@ async function retrieve(
 /**
  * The id of a run that the caller may change.
  *
- * @throws Refusal 403, or 404 for what is no id of this library: nothing else reaches a storage.
+ * @throws Refusal 403 without access; 404 for a text that is not an id of this library. Such a text never reaches a
+ * storage.
  */
 export function changeableRunId(caller: Caller, id: string): string {
   caller.require({ action: 'write', type: 'runs', id })
@@ -57,7 +58,7 @@ export function changeableRunId(caller: Caller, id: string): string {
   return id
 }
 
-/** Whether a text is an id as this library makes them. */
+/** Whether a text has the form of an id of this library. */
 function isPlausibleRunId(id: string): boolean {
   return /^run_\w{1,64}$/.test(id)
 }
@@ -67,9 +68,9 @@ function runNotFound(): Refusal {
 }
 
 /**
- * The record of a run, for whoever may read it; nothing when there is none.
+ * The record of a run that the caller may read, or `undefined` if there is none.
  *
- * @throws Refusal 403 for one that the caller may not read, whether it exists or not.
+ * @throws Refusal 403 if the caller may not read it, whether it exists or not.
  */
 export async function findReadableRun(
   { kernel }: Pick<RouteContext, 'kernel'>,
@@ -83,7 +84,11 @@ export async function findReadableRun(
   return record
 }
 
-/** The same, when there must be one. @throws Refusal 403; 404. */
+/**
+ * The record of a run that the caller may read and that must exist.
+ *
+ * @throws Refusal 403 if the caller may not read it; 404 if there is none.
+ */
 export async function requireReadableRun(
   context: Pick<RouteContext, 'kernel'>,
   caller: Caller,

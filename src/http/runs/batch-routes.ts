@@ -20,7 +20,9 @@ const ANNOUNCED: ReadOptions = {
   instead: 'use runCount and idempotencyKey',
 }
 
-/** Many runs at once: a batch is announced, then its runs are sent, a line for each. For secret keys. */
+/**
+ * Routes for batches: a client announces a batch, then sends its runs, one JSON line for each. For secret keys only.
+ */
 export function addBatchRoutes(app: Hono, context: RouteContext, trigger: TriggerSent): void {
   addAnnouncing(app, context)
   addSending(app, context, trigger)
@@ -108,11 +110,11 @@ async function batchJson(batch: Batch, runs: RunStore): Promise<object> {
   const { id, idempotencyKey, runCount, isSealed } = batch
   const runIds = await batch.runIds()
   const records = await Promise.all(runIds.map(async (runId) => runs.get(runId)))
-  // One that is no longer kept has ended long ago.
+  // A run that is no longer kept ended long ago.
   const haveEnded = records.every((record) => record === undefined || isFinal(record.status))
   const status = !isSealed ? 'PENDING' : haveEnded ? 'COMPLETED' : 'PROCESSING'
   const createdAt = new Date(batch.createdAt)
-  // A run that cannot be triggered is refused when it is sent: there are no failures to tell of later.
+  // A run that cannot be triggered is refused when it is sent, so later there are no failures to list.
   const processing = { errors: [] }
   return { id, status, idempotencyKey, createdAt, updatedAt: createdAt, runCount, runs: runIds, processing }
 }

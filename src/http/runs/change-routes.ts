@@ -10,7 +10,7 @@ import { RunChanges } from './changes.ts'
 import { retrievedRunJson } from './json.ts'
 import { refusingWrongInput } from '../requests/wrong-input.ts'
 
-/** What can be changed of a run over HTTP: its tags, its metadata, and when it starts. */
+/** Routes that change a run: its tags, its metadata, and its start. */
 export function addRunChangeRoutes(app: Hono, context: RouteContext): void {
   const { engine, gate, limits } = context
   const changes = new RunChanges(context)
@@ -21,7 +21,7 @@ export function addRunChangeRoutes(app: Hono, context: RouteContext): void {
       const id = changeableRunId(caller, c.req.param('id'))
       const { tags } = await readJsonObject(c.req.raw, limits.otherBytes)
       if (tags === undefined) throw new Refusal(400, 'Validation error: "tags" is missing')
-      // Of what kind they are is checked where they are added.
+      // `RunChanges.tags` checks their type.
       const count = await refusingWrongInput(() => changes.tags(id, tags as readonly string[]))
       return c.json({ message: `Successfully set ${count} new tags.` })
     },
@@ -31,7 +31,7 @@ export function addRunChangeRoutes(app: Hono, context: RouteContext): void {
     POST: async (c) => {
       const caller = await gate.enter(c.req.raw)
       const id = changeableRunId(caller, c.req.param('id'))
-      // Of what kind the options are is checked where they are used.
+      // `reschedule` checks the types of the options.
       const options = (await readJsonObject(c.req.raw, limits.otherBytes)) as never as RescheduleOptions
       const run = await refusingWrongInput(() => engine.runs.reschedule(id, options))
       return c.json(retrievedRunJson(caller.mayAny(readAccesses(run)) ? run : withoutContent(run)))
@@ -53,7 +53,7 @@ export function addRunChangeRoutes(app: Hono, context: RouteContext): void {
   })
 }
 
-/** Who may change a run may not read what is in it. */
+/** Access to change a run does not include access to read its content. */
 function withoutContent(run: RetrievedRun): RetrievedRun {
   return { ...run, payload: undefined, metadata: {} }
 }

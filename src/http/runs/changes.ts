@@ -20,8 +20,8 @@ export interface RunChangesOptions {
 }
 
 /**
- * What is changed of a run from outside, one change after the other. An attempt has the metadata of its run in memory:
- * while one executes, only its engine can change them.
+ * Changes runs from outside, one change at a time for each run. An executing attempt keeps the metadata in memory, so
+ * during an attempt only its own engine can change them.
  */
 export class RunChanges {
   readonly #engine: Engine
@@ -36,9 +36,10 @@ export class RunChanges {
   }
 
   /**
-   * Changes the metadata; answers what they are then.
+   * Changes the metadata and returns the new value.
    *
-   * @throws Refusal 404; 422 for a run that has ended; 409 for one that another engine executes; 413 for too much.
+   * @throws Refusal 404; 422 for a run that has ended; 409 for a run that another engine executes; 413 if the metadata
+   * become too large.
    */
   metadata(id: string, change: MetadataChange): Promise<JsonObject> {
     return this.#turns.take(id, async () => {
@@ -54,7 +55,11 @@ export class RunChanges {
     })
   }
 
-  /** Adds tags; answers how many there are that it had not. @throws Refusal as above, and 422 for too many. */
+  /**
+   * Adds tags and returns the number of new ones.
+   *
+   * @throws Refusal as for `metadata`, and 422 for too many tags.
+   */
   tags(id: string, added: string | readonly string[]): Promise<number> {
     return this.#turns.take(id, async () => {
       for (;;) {
@@ -97,7 +102,7 @@ export class RunChanges {
     )
   }
 
-  /** Before anything has changed. */
+  /** Checks the size before anything changes. */
   #checked(metadata: JsonObject): JsonObject {
     const { metadataBytes } = this.#limits
     if (Buffer.byteLength(toJson(metadata, 'metadata') ?? '') <= metadataBytes) return metadata
@@ -111,7 +116,7 @@ export class RunChanges {
     throw new Refusal(422, `Cannot change the ${what} of run "${id}": it is already ${record.status}`)
   }
 
-  /** False: something else has happened to the run. */
+  /** Returns false if the run has changed in the meantime. */
   async #update({ id, status, epoch }: RunRecord, change: RunChange): Promise<boolean> {
     const { host, publisher } = this.#kernel
     const expected = { status: [status], epoch }
@@ -128,6 +133,6 @@ function ownValue(values: JsonObject, key: string): unknown {
 function executedElsewhere(id: string): Refusal {
   return new Refusal(
     409,
-    `Cannot change the metadata of run "${id}": another engine executes it, or is about to; ask that one`,
+    `Cannot change the metadata of run "${id}": another engine executes it or has claimed it; send the change to that engine`,
   )
 }

@@ -1,16 +1,16 @@
 import type { RetrievedRun, Run, StoredError } from '../../api/run.ts'
-/** What the service bills for a run. */
+/** The costs that the service reports for a run. */
 const NO_COSTS = { costInCents: 0, baseCostInCents: 0 }
-/** The service has several environments; an engine is one. */
+/** The service has several environments. An engine counts as one. */
 const ENVIRONMENT = { id: 'waitpoint', name: 'waitpoint' }
 
-/** A run in a list: without its payload, its output and its error, which are read one by one. */
+/** A run in a list, without payload, output and error; `retrieve` returns those. */
 export function runJson(run: Run): object {
   const { payload: _payload, output: _output, error: _error, ...listed } = run
   return { ...listed, ...flags(run), ...NO_COSTS, isTest: false, env: ENVIRONMENT }
 }
 
-/** A run with everything there is of it. */
+/** A run with all its fields. */
 export function retrievedRunJson(run: RetrievedRun): object {
   const { error, ...rest } = run
   return {
@@ -25,7 +25,7 @@ export function retrievedRunJson(run: RetrievedRun): object {
   }
 }
 
-/** How a run ended, as whoever waits for it in the service is told; nothing while it has not. */
+/** The result of a run in the format of the service, or `undefined` while the run has not ended. */
 export function runResultJson(run: RetrievedRun): object | undefined {
   const { id, taskIdentifier, status, output, error } = run
   if (!run.isCompleted) return undefined
@@ -39,8 +39,8 @@ export function runResultJson(run: RetrievedRun): object | undefined {
 }
 
 /**
- * As the service has them over REST, which is not as it has them in a subscription; but a run that expired or timed out
- * has completed: who polls it must come to an end.
+ * The flags of the service's REST API, which differ from those of a subscription. An expired or timed-out run counts as
+ * completed, so that polling ends.
  */
 function flags({ status, isFailed }: Run): Pick<Run, 'isFailed'> {
   return { isFailed: isFailed && status !== 'EXPIRED' && status !== 'TIMED_OUT' }

@@ -4,21 +4,21 @@ import { show } from '../../primitives/require.ts'
 import { type JsonObject, requireJsonObject } from '../requests/json-body.ts'
 import { Refusal } from '../refusal.ts'
 
-/** What becomes of metadata. */
+/** Computes the new metadata from the old. */
 export type MetadataChange = (before: JsonObject) => JsonObject
 
 const NAMES = ['metadata', 'operations']
 const TYPES = ['set', 'delete', 'append', 'remove', 'increment', 'update']
 
 /**
- * Reads `{ metadata?, operations? }`: first the metadata is replaced, then the operations are done in their order.
+ * Reads `{ metadata?, operations? }`. The metadata are replaced first; then the operations are applied in order.
  *
- * @throws Refusal 400 for what is no change, before anything has changed.
+ * @throws Refusal 400 for a body that is not such a change; nothing has changed by then.
  */
 export function readMetadataChange(body: JsonObject): MetadataChange {
   const unknown = Object.keys(body).find((name) => !NAMES.includes(name))
   if (unknown !== undefined)
-    throw new Refusal(400, `Validation error: there is no ${show(unknown)}; use ${NAMES.join(' and ')}`)
+    throw new Refusal(400, `Validation error: unknown member ${show(unknown)}; use ${NAMES.join(' and ')}`)
   const { metadata, operations = [] } = body
   if (!Array.isArray(operations)) throw new Refusal(400, 'Validation error: "operations" must be a list')
   const replace = metadata === undefined ? [] : [replaceBy(requireJsonObject(metadata, '"metadata"'))]
@@ -45,23 +45,29 @@ function readOperation(given: unknown): MetadataChange {
     case 'append':
       return changeOf(key, (before) => appended(before, value))
     case 'remove':
-      // Deeper than anything that is stored, it could not be compared.
+      // Deeper metadata than can be stored could not be compared.
       toJson(value, 'metadata')
       return changeOf(key, (before) => removed(before, value))
     case 'increment':
       if (typeof value !== 'number') throw new Refusal(400, 'Validation error: "increment" takes a number')
       return changeOf(key, (before) => (typeof before === 'number' ? before : 0) + value)
     default:
-      throw new Refusal(400, `Validation error: there is no operation ${show(type)}; use ${TYPES.join(', ')}`)
+      throw new Refusal(400, `Validation error: unknown operation ${show(type)}; use ${TYPES.join(', ')}`)
   }
 }
 
 function readKey(key: unknown): string {
   if (typeof key === 'string' && !key.startsWith('$.')) return key
-  throw new Refusal(400, `Cannot use ${show(key)} as a key of the metadata: it must be a string, and no path`)
+  throw new Refusal(
+    400,
+    `Cannot use ${show(key)} as a key of the metadata: it must be a string, and not a path such as "$.a"`,
+  )
 }
 
-/** In a literal, unlike in an assignment, a key "__proto__" is a key like any other. What stays undefined stays away. */
+/**
+ * In an object literal, unlike in an assignment, `__proto__` is an ordinary key. A member that stays undefined is not
+ * added.
+ */
 function changeOf(key: string, next: (before: unknown) => unknown): MetadataChange {
   return (values) => {
     const value = next(Object.hasOwn(values, key) ? values[key] : undefined)

@@ -5,7 +5,7 @@ import { checkAnnouncedLength, decodeText, readBody } from '../requests/body.ts'
 import { addRoute } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 
-/** Where payloads are sent ahead of their runs: a place is asked for, then filled by whoever has its address. */
+/** Routes for payloads sent ahead of their runs: a client reserves a place, then uploads to its address. */
 export function addPacketRoutes(
   app: Hono,
   { gate, limits, kernel }: RouteContext,
@@ -40,7 +40,7 @@ function pathOf({ path, key }: PacketPlace): string {
   return `/api/v2/packets/${path}/content/${key}`
 }
 
-/** The address under which this request came in, up to the path that is ours. */
+/** The address of this request, up to the path of the handler. */
 function baseOf({ req }: Context): string {
   const { origin, pathname } = new URL(req.url)
   return origin + pathname.slice(0, pathname.lastIndexOf('/api/v2/packets/'))

@@ -3,13 +3,13 @@ import { areEqualSecrets } from '../access/equal-secrets.ts'
 import type { Limits } from '../limits.ts'
 import { Refusal } from '../refusal.ts'
 
-/** A payload that was sent ahead of its run: its text, and what that is the text of. */
+/** A payload sent ahead of its run: its text and the type of that text. */
 export interface StoredPacket {
   readonly text: string
   readonly type: string
 }
 
-/** Where a packet goes, and the key that allows to put it there. */
+/** The place of a packet, and the key that allows storing it there. */
 export interface PacketPlace {
   readonly path: string
   readonly key: string
@@ -23,17 +23,17 @@ interface Entry {
   packet: StoredPacket | undefined
 }
 
-/** The client sends packet and trigger one after the other; this is for what lies between, retries included. */
+/** A client sends a packet and then triggers its run. This covers the time between, retries included. */
 const LIFE_MS = 300_000
 
 /**
- * Payloads that wait for their run, in memory: a client sends large ones ahead. Each is for whoever reserved its place,
- * is gone once its run is stored, and after five minutes in any case.
+ * Payloads that wait for their run, in memory, because clients send large ones ahead. Only the caller that reserved a
+ * place can use it. A payload is dropped when its run is stored, and after five minutes in any case.
  */
 export class PacketStore {
   readonly #host: Pick<Host, 'clock' | 'random' | 'now'>
   readonly #limits: Pick<Limits, 'packets' | 'packetBytes'>
-  /** By path, the oldest first. */
+  /** By path, oldest first. */
   readonly #entries = new Map<string, Entry>()
   #isSweepPlanned = false
 
@@ -42,11 +42,12 @@ export class PacketStore {
     this.#limits = limits
   }
 
-  /** @throws Refusal 429 when the credential has as many places as it may have. */
+  /** @throws Refusal 429 if the credential has too many places. */
   reserve(credential: string): PacketPlace {
     this.#dropExpired()
     const count = this.#of(credential).length
-    if (count >= this.#limits.packets) throw tooMuch(`${count} payloads wait for their runs, as many as may`)
+    if (count >= this.#limits.packets)
+      throw tooMuch(`${count} payloads wait for their runs, and no more are allowed`)
     const path = `packet_${this.#randomHex(16)}`
     const key = this.#randomHex(32)
     const expiresAt = this.#host.now() + LIFE_MS
@@ -55,15 +56,19 @@ export class PacketStore {
     return { path, key }
   }
 
-  /** Whether `key` allows to put a packet to `path`. */
+  /** Whether `key` allows storing a packet at `path`. */
   accepts({ path, key }: PacketPlace): boolean {
     this.#dropExpired()
-    // Compared in any case: how long it takes tells nothing of which places there are.
+    // Compared even for unknown paths, so that the time of the answer does not reveal which paths exist.
     const entry = this.#entries.get(path)
     return areEqualSecrets(key, entry?.key ?? '') && entry !== undefined
   }
 
-  /** Puts a packet to a place that was reserved. @throws Refusal 429 when there is too much of that credential. */
+  /**
+   * Stores a packet at a reserved place.
+   *
+   * @throws Refusal 429 if the credential stores too many bytes.
+   */
   put(path: string, packet: StoredPacket): void {
     const entry = this.#entries.get(path)
     if (entry === undefined) throw new Refusal(404, 'Packet not found')
@@ -75,14 +80,14 @@ export class PacketStore {
     entry.bytes = bytes
   }
 
-  /** What this credential put there. */
+  /** The packet that this credential stored at a path. */
   get(credential: string, path: string): StoredPacket | undefined {
     this.#dropExpired()
     const entry = this.#entries.get(path)
     return entry?.credential === credential ? entry.packet : undefined
   }
 
-  /** Its run is stored. */
+  /** Forgets a packet after its run is stored. */
   drop(path: string): void {
     this.#entries.delete(path)
   }
@@ -98,7 +103,7 @@ export class PacketStore {
     }
   }
 
-  /** What nobody asks for any more would be kept until somebody sends the next one. */
+  /** Without a sweep, forgotten packets would stay until the next one arrives. */
   #planSweep(): void {
     if (this.#isSweepPlanned) return
     this.#isSweepPlanned = true
@@ -107,7 +112,7 @@ export class PacketStore {
       this.#dropExpired()
       if (this.#entries.size > 0) this.#planSweep()
     }
-    const about = { label: 'dropping payloads that no run came for', background: true }
+    const about = { label: 'dropping payloads whose runs were never triggered', background: true }
     this.#host.clock.setTimer(this.#host.now() + LIFE_MS, sweep, about)
   }
 
@@ -117,5 +122,5 @@ export class PacketStore {
 }
 
 function tooMuch(why: string): Refusal {
-  return new Refusal(429, `Too many payloads: ${why}`, { headers: { 'retry-after': '5' } })
+  return new Refusal(429, `Cannot take another payload: ${why}`, { headers: { 'retry-after': '5' } })
 }

@@ -4,7 +4,7 @@ import type { Caller } from '../access/caller.ts'
 import type { Limits } from '../limits.ts'
 import { ListQuery } from '../requests/list-query.ts'
 
-/** Statuses of the service that no run of ours is ever in. */
+/** Statuses of the service that runs of this engine never have. */
 const NEVER: ReadonlySet<string> = new Set([
   'PENDING_VERSION',
   'DEQUEUED',
@@ -16,7 +16,7 @@ const NEVER: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Which runs a request lists; nothing when there can be none of them.
+ * The filter of a list request, or `undefined` if no run can match it.
  *
  * @throws Refusal 400 for what cannot be asked; 403 unless the caller may read all that could be listed.
  */
@@ -33,7 +33,7 @@ export function readRunQuery(
   const params = {
     ...query.created(),
     ...query.page(limits.pageSize),
-    // What is no status is refused where the list is made.
+    // `list` refuses an unknown status.
     ...(status === undefined ? {} : { status: status as readonly RunStatus[] }),
     ...(tasks === undefined ? {} : { taskIdentifier: tasks }),
     ...(tags === undefined ? {} : { tag: tags }),
@@ -41,7 +41,7 @@ export function readRunQuery(
   return isNone ? undefined : params
 }
 
-/** A list may be read by whoever may read all runs, or all of every task, or of every tag, that is asked for. */
+/** Listing needs access to all runs, to every task in the filter, or to every tag in the filter. */
 function requireAll(
   caller: Caller,
   {

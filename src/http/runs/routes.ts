@@ -12,7 +12,7 @@ import { readRunQuery } from './query.ts'
 import { checkServiceOptions, type ReadOptions } from '../requests/service-options.ts'
 import { refusingWrongInput } from '../requests/wrong-input.ts'
 
-/** Runs over HTTP: read, listed, canceled, triggered again. */
+/** Routes for runs: retrieve, list, cancel, replay. */
 export function addRunRoutes(app: Hono, { engine, gate, limits }: RouteContext): void {
   addRoute(app, '/api/v3/runs/:id', {
     GET: async (c) => {
@@ -64,7 +64,7 @@ function addReplay(
       const { id } = await repeated.serve(whose, c.req.header(REQUEST_NAME), async () => {
         checkAnnouncedLength(c.req.raw, limits.triggerBytes)
         const body = await readBody(c.req.raw, limits.triggerBytes)
-        // The newer client sends what is to be another in the new run.
+        // Newer clients send options for the replayed run.
         if (body.length > 0) checkReplay(requireJsonObject(parseJson(decodeText(body)), 'the body'))
         return engine.runs.replay(original)
       })
@@ -76,7 +76,7 @@ function addReplay(
 const REPLAYED: ReadOptions = {
   names: [],
   what: 'replay a run',
-  instead: 'the new run gets what the old one had; trigger one of its own',
+  instead: 'a replayed run gets the payload and options of the original; use trigger to change them',
 }
 
 function checkReplay(options: JsonObject): void {

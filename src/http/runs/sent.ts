@@ -6,7 +6,7 @@ import type { RouteContext } from '../route-context.ts'
 import { readTriggerBody } from './trigger-body.ts'
 import { refusingWrongInput } from '../requests/wrong-input.ts'
 
-/** A run that is asked for. */
+/** A run to trigger, as the client sent it. */
 export interface SentRun {
   readonly taskId: string
   readonly body: JsonObject
@@ -14,13 +14,13 @@ export interface SentRun {
 
 export type TriggerSent = (caller: Caller, run: SentRun) => Promise<RunHandle<unknown>>
 
-/** What triggers a run that was sent, with the payload that was sent ahead of it. */
+/** Triggers a run as the client sent it, with its payload if that was sent ahead. */
 export function triggerSent({ engine, gate, limits }: RouteContext, packets: PacketStore): TriggerSent {
   return async (caller, { taskId, body }) => {
     const packetAt = (path: string): ReturnType<PacketStore['get']> => packets.get(caller.credential, path)
     const { payload, options, packetPath } = readTriggerBody(body, { limits, packetAt })
     const run = await gate.spending(caller, () =>
-      // Whether the payload is the task's is checked by the engine.
+      // The engine checks the payload against the task.
       refusingWrongInput(() => engine.tasks.trigger(taskId, payload as never, options)),
     )
     if (packetPath !== undefined) packets.drop(packetPath)

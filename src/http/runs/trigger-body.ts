@@ -9,21 +9,21 @@ import { Refusal } from '../refusal.ts'
 import { parseJson } from '../requests/body.ts'
 import { checkServiceOptions, type ReadOptions } from '../requests/service-options.ts'
 
-/** What a request to trigger a run comes to. */
+/** A request to trigger a run, read and checked. */
 export interface AskedRun {
   readonly payload: unknown
   readonly options: TriggerOptions
-  /** Where the payload was, if it was sent ahead. */
+  /** The path of the payload, if it was sent ahead. */
   readonly packetPath: string | undefined
 }
 
 export interface TriggerBodyContext {
   readonly limits: Pick<Limits, 'tags' | 'keyLength'>
-  /** What was sent ahead under a path, if anything. */
+  /** Returns the packet at a path, if there is one. */
   readonly packetAt: (path: string) => StoredPacket | undefined
 }
 
-/** Nobody outside of the process has its transactions. */
+/** Transactions exist only inside the process. */
 const NAMES: OptionNames<Omit<TriggerOptions, 'transaction'>> = {
   delay: true,
   ttl: true,
@@ -44,10 +44,10 @@ const TRIGGERED: ReadOptions = {
 const STORED = 'application/store'
 
 /**
- * Reads `{ payload?, options? }`. Without `options.payloadType` the payload is any JSON value; with it, it is the text of
- * one, as the published client sends it. Options that only the service has are ignored where they change nothing.
+ * Reads `{ payload?, options? }`. Without `options.payloadType` the payload is any JSON value. With it, the payload is
+ * text of that type, as the published client sends it. Options of the service that have no effect here are ignored.
  *
- * @throws Refusal 400 or 422 for what cannot be read. What the engine has to say of the options comes later.
+ * @throws Refusal 400 or 422 for a body that cannot be read. The engine checks the options later.
  */
 export function readTriggerBody(body: JsonObject, { limits, packetAt }: TriggerBodyContext): AskedRun {
   const given = body['options'] === undefined ? {} : requireJsonObject(body['options'], '"options"')
@@ -62,22 +62,25 @@ export function readTriggerBody(body: JsonObject, { limits, packetAt }: TriggerB
   const path = typeof payload === 'string' ? payload : ''
   const packet = packetAt(path)
   if (packet === undefined)
-    throw new Refusal(400, `Cannot find the payload ${show(payload)}: it was sent too long ago, or elsewhere`)
+    throw new Refusal(
+      400,
+      `Cannot find the payload ${show(payload)}: it was dropped, or was sent to another handler; send it again`,
+    )
   return { payload: readPayload(packet.text, packet.type), options, packetPath: path }
 }
 
-/** Clients of old send the limit of the queue along. */
+/** Older clients also send the concurrency limit of the queue. */
 function checkQueue({ queue }: JsonObject): void {
   if (typeof queue !== 'object' || queue === null) return
   const unknown = Object.keys(queue).find((name) => name !== 'name')
   if (unknown !== undefined)
     throw new Refusal(
       400,
-      `Cannot trigger a run with the option "queue.${unknown}": a queue is given by its name`,
+      `Cannot trigger a run with the option "queue.${unknown}": only "queue.name" is supported`,
     )
 }
 
-/** The value of a payload that was made into text, as its type says. */
+/** The value of a payload that was sent as text of a type. */
 function readPayload(payload: unknown, type: unknown): unknown {
   if (type === undefined || typeof payload !== 'string') return payload
   switch (type) {

@@ -10,7 +10,7 @@ import { addRoute } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 import { type TriggerSent, triggerSent } from './sent.ts'
 
-/** Triggering over HTTP: one run, or many as a batch; large payloads ahead of them. */
+/** Routes that trigger runs: one run, a batch, and large payloads ahead of their runs. */
 export function addTriggerRoutes(app: Hono, context: RouteContext): void {
   const packets = new PacketStore(context.kernel.host, context.limits)
   const trigger = triggerSent(context, packets)

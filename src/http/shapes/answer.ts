@@ -1,18 +1,18 @@
 import type { RunRow } from './run-row.ts'
 import { type ShapeOffset, type ShapeRequest, UNSEEN } from './request.ts'
 
-/** What a subscriber is told. */
+/** The content of one answer to a subscriber. */
 export interface ShapeNews {
-  /** The rows that it has not seen as they are. */
+  /** The rows that changed since the subscriber last asked. */
   readonly rows: readonly RunRow[]
-  /** How far it is with them. */
+  /** The position of the subscriber after this answer. */
   readonly offset: ShapeOffset
   readonly handle: string
-  /** What it has seen is no longer kept. */
+  /** The position of the subscriber is no longer kept. */
   readonly isGone?: boolean
 }
 
-/** The response to a subscriber by the shape protocol: rows, and that these are all for now. */
+/** The response of the shape protocol: rows, and a marker that the subscriber is up to date. */
 export function shapeAnswer({ rows, offset, handle, isGone }: ShapeNews, request: ShapeRequest): Response {
   const isFirst = request.offset === undefined || request.offset.at === UNSEEN.at
   const operation = isFirst ? 'insert' : 'update'
@@ -29,7 +29,7 @@ export function shapeAnswer({ rows, offset, handle, isGone }: ShapeNews, request
       'electric-offset': text,
       'electric-handle': handle,
       'electric-up-to-date': '',
-      // Values are JSON as they are: nothing is to be parsed.
+      // Values are plain JSON, so the client must not parse them again.
       ...(request.isLive ? { 'electric-cursor': `${offset.number}` } : { 'electric-schema': '{}' }),
       ...(request.isOld ? { 'electric-chunk-last-offset': text, 'electric-shape-id': handle } : {}),
       'cache-control': 'no-store',

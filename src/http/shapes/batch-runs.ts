@@ -3,7 +3,7 @@ import type { Kernel } from '../../core/kernel.ts'
 import type { Batch } from '../batches/batch.ts'
 import type { RunSet } from './run-set.ts'
 
-/** The runs of a batch that have been stored so far. */
+/** The runs of a batch that are stored so far. */
 export class BatchRuns implements RunSet {
   readonly #kernel: Kernel
   readonly #batch: Batch
@@ -17,7 +17,7 @@ export class BatchRuns implements RunSet {
     return this.#batch.id
   }
 
-  /** In the order of the batch. */
+  /** In batch order. */
   async list(): Promise<readonly RunRecord[]> {
     const { runs } = this.#kernel.host.storage
     const ids = await this.#batch.runIds()

@@ -1,23 +1,23 @@
-/** What a subscriber has seen: the version of each run, and which answer told it last. */
+/** The knowledge of one subscriber: the version of each run, and the answer that reported it. */
 export interface ShapeEntry {
   readonly number: number
-  /** How many changes of runs had been told of when it was read. */
+  /** The number of reported changes when the rows were read. */
   readonly place: number
-  /** When all of it was read. */
+  /** The instant at which the whole set was last read. */
   readonly readAt: number
   readonly versions: ReadonlyMap<string, number>
 }
 
 /**
- * What the subscribers to sets of runs have seen. Bounded: who has not come for long is forgotten first, and is told
- * everything again.
+ * The knowledge of the subscribers to sets of runs. Its size is bounded: the subscriber that was silent for longest is
+ * forgotten first, and later receives all rows again.
  */
 export class ShapeLog {
   readonly #most: number
   readonly #entries = new Map<string, ShapeEntry>()
   #versions = 0
 
-  /** @param most Versions that are kept, of all subscribers together. */
+  /** @param most The number of versions kept for all subscribers together. */
   constructor(most: number = 200_000) {
     this.#most = most
   }
@@ -48,7 +48,7 @@ export class ShapeLog {
   }
 }
 
-/** A subscriber who has seen nothing is something to keep, too. */
+/** A subscriber without versions also takes memory. */
 function weightOf({ versions }: ShapeEntry): number {
   return versions.size + 1
 }

@@ -1,26 +1,26 @@
 import { Refusal } from '../refusal.ts'
 
-/** How far a subscriber is: an instant and a number, which it says again when it asks for more. */
+/** The position of a subscriber: an instant and a number, repeated in its next request. */
 export interface ShapeOffset {
   readonly at: number
   readonly number: number
 }
 
-/** Where nobody has seen anything. */
+/** The position before the first answer. */
 export const UNSEEN: ShapeOffset = { at: 0, number: 0 }
 
-/** What a subscriber by the shape protocol asks for. */
+/** A request of the shape protocol. */
 export class ShapeRequest {
-  /** Whether it wants to wait for a change; if not, for what there is. */
+  /** Whether the request waits for a change instead of returning the current rows. */
   readonly isLive: boolean
-  /** What it has seen; nothing with the first request. */
+  /** The position of the subscriber; `undefined` in its first request. */
   readonly offset: ShapeOffset | undefined
   readonly handle: string | undefined
   readonly skipColumns: ReadonlySet<string>
-  /** Clients of old look for other headers. */
+  /** Older clients look for different headers. */
   readonly isOld: boolean
 
-  /** @throws Refusal 400 for an offset that is none. */
+  /** @throws Refusal 400 for an offset that cannot be read. */
   constructor(url: URL, headers: Headers) {
     const { searchParams } = url
     this.isLive = searchParams.get('live') === 'true'
@@ -35,5 +35,8 @@ function readOffset(text: string | null): ShapeOffset | undefined {
   if (text === null || text === '-1') return undefined
   const [, at, number] = /^(\d{1,15})_(\d{1,16})$/.exec(text) ?? []
   if (at !== undefined) return { at: Number(at), number: Number(number) }
-  throw new Refusal(400, `Cannot read on from offset ${JSON.stringify(text)}: it is none of ours`)
+  throw new Refusal(
+    400,
+    `Cannot read on from offset ${JSON.stringify(text)}: it is not an offset of this server`,
+  )
 }

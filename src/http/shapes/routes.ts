@@ -17,7 +17,7 @@ import { ShapeLog } from './log.ts'
 import { type ShapeOffset, ShapeRequest } from './request.ts'
 import { TaggedRuns } from './tagged-runs.ts'
 
-/** What follows runs by the long-poll protocol of the published client: one, those with some tags, those of a batch. */
+/** Routes for the long-poll protocol of the published client: one run, the runs with some tags, the runs of a batch. */
 export function addShapeRoutes(app: Hono, context: RouteContext): void {
   addRunShape(app, context)
   addRunSetShapes(app, context)
@@ -77,11 +77,11 @@ interface Shape {
 interface ShapeSubscription {
   readonly shape: Shape
   readonly caller: Caller
-  /** What changes when the shape may have. */
+  /** A topic that receives a hint whenever the shape may have changed. */
   readonly topic: string
 }
 
-/** What there is, or what has changed since as soon as something has. */
+/** Answers with the current rows, or with changed rows as soon as there are any. */
 async function answerShape(
   c: Context,
   { kernel, gate }: RouteContext,

@@ -1,17 +1,17 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { Kernel } from '../../core/kernel.ts'
 
-/** Reads of runs that changed: of all who want to know after the same change, one asks storage. */
+/** Shares the reads of changed runs: one read serves all subscribers after the same change. */
 export class RunReads {
   readonly #kernel: Kernel
-  /** Under way, by run and by what had changed before. */
+  /** Pending reads, by run and by the last change before them. */
   readonly #reads = new Map<string, Promise<RunRecord | undefined>>()
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel
   }
 
-  /** A run as it is after everything that has changed so far. */
+  /** A run after all changes reported so far. */
   read(id: string): Promise<RunRecord | undefined> {
     const { host, publisher } = this.#kernel
     // One that began before the latest change may not show it.

@@ -3,10 +3,12 @@ import { isUserKey } from '../../core/views/run.ts'
 import { storedError } from '../../core/host/serialize.ts'
 import { sha256 } from '../../primitives/digest.ts'
 
-/** A column of a run in the shape protocol: native JSON, dates in ISO without their zone, texts with a type beside them. */
+/**
+ * A column of a run in the shape protocol: plain JSON, dates in ISO format without a zone, text with a separate type.
+ */
 type Column = string | number | boolean | readonly string[] | object | null
 
-/** The columns that no subscriber can do without. */
+/** The columns that every subscriber needs. */
 const REQUIRED: ReadonlySet<string> = new Set([
   'id',
   'taskIdentifier',
@@ -16,7 +18,7 @@ const REQUIRED: ReadonlySet<string> = new Set([
   'updatedAt',
 ])
 
-/** The status as a database of the service has it: its client knows no other, and takes what it does not know for QUEUED. */
+/** Statuses as the service's database stores them. Its client treats any other status as QUEUED. */
 const STATUSES: Readonly<Record<RunStatus, string>> = {
   DELAYED: 'DELAYED',
   QUEUED: 'PENDING',
@@ -30,10 +32,10 @@ const STATUSES: Readonly<Record<RunStatus, string>> = {
   CRASHED: 'CRASHED',
 }
 
-/** A run as subscribers by the shape protocol see it, and which version of it that is. */
+/** A run as rows of the shape protocol show it, with its version. */
 export class RunRow {
   readonly id: string
-  /** When it changed last. */
+  /** The instant of the last change. */
   readonly updatedAt: number
   readonly #columns: Readonly<Record<string, Column>>
   #version: number | undefined
@@ -44,14 +46,17 @@ export class RunRow {
     this.#columns = { ...identity(record), ...instants(record), ...texts(record), ...extras(record) }
   }
 
-  /** A number made of everything in it that changes: what changed within one millisecond is another version, too. */
+  /**
+   * A number computed from every column that can change, so that two changes within one millisecond give two versions.
+   */
   get version(): number {
-    // Asked of every row after every change, for every subscriber: a payload may be large, and stays as it is.
+    // Computed for every row after every change for every subscriber. The payload is left out: it may be large, and
+    // never changes.
     const { payload: _payload, ...changing } = this.#columns
     return (this.#version ??= Number.parseInt(sha256(JSON.stringify(changing), 'hex').slice(0, 12), 16))
   }
 
-  /** The columns, except those that are not wanted and not required. */
+  /** The columns, except those that the subscriber skips and that are not required. */
   columns(skipped: ReadonlySet<string>): Readonly<Record<string, Column>> {
     const isWanted = ([name]: [string, Column]): boolean => REQUIRED.has(name) || !skipped.has(name)
     return Object.fromEntries(Object.entries(this.#columns).filter(isWanted))
@@ -100,7 +105,7 @@ function texts({ status, payloadJson, outputJson, metadataJson, errorJson }: Run
   }
 }
 
-/** What the service has and we do not. */
+/** Columns of the service without a counterpart in this engine. */
 function extras({ attempt }: RunRecord): Columns {
   return { number: 0, attemptNumber: attempt, isTest: false, costInCents: 0, baseCostInCents: 0, ttl: null }
 }
@@ -110,7 +115,7 @@ function errorOf(json: string): object {
   return { type: 'BUILT_IN_ERROR', name, message, stackTrace: stack }
 }
 
-/** The client adds the zone itself. */
+/** The client adds the zone. */
 function instant(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString().slice(0, -1)
 }

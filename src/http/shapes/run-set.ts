@@ -6,9 +6,9 @@ import { RunRow } from './run-row.ts'
 import type { ShapeNews } from './answer.ts'
 import type { ShapeEntry, ShapeLog } from './log.ts'
 import type { ShapeOffset } from './request.ts'
-/** From so many changed runs on it is less to page through the set. */
+/** From this number of changed runs on, paging through the set is cheaper than single reads. */
 const MANY = 100
-/** However well all changes are known, what is followed for so long is read once more: nobody may have been told. */
+/** A followed set is read completely after this time, in case a hint was lost. */
 const REREAD_MS = 60_000
 
 export interface RunSetShapeOptions {
@@ -16,19 +16,19 @@ export interface RunSetShapeOptions {
   readonly log: ShapeLog
   readonly reads: RunReads
   readonly set: RunSet
-  /** Who asks. */
+  /** Identifies the subscriber. */
   readonly handle: string
 }
 
 /**
- * A set of runs as a shape. What each subscriber has seen is remembered for as long as there is room, so that after a
- * change only what changed is read; who is not known, or says another number than the last answer had, because that was
- * lost, is told all rows: that changes nothing for it.
+ * A set of runs as a shape. The server remembers the knowledge of each subscriber while there is room, so that after a
+ * change only changed runs are read. An unknown subscriber, or one whose position does not match the last answer
+ * because that answer was lost, receives all rows, which is harmless.
  */
 export class RunSetShape {
   readonly #options: RunSetShapeOptions
   readonly #handle: string
-  /** What the log knows it by: not as long as the tags may be. */
+  /** The key of the subscriber in the log; shorter than the tags may be. */
   readonly #subscriber: string
 
   constructor(options: RunSetShapeOptions) {
@@ -38,13 +38,13 @@ export class RunSetShape {
     this.#subscriber = sha256(`${handle} ${set.name}`, 'base64url')
   }
 
-  /** What there is. */
+  /** All current rows. */
   async all(): Promise<ShapeNews> {
     const { rows, ...place } = await this.#listed()
     return this.#told(rows, { ...place, number: 1, versions: versionsOf(rows) }, 0)
   }
 
-  /** The rows that are not as they were seen, if any. */
+  /** The rows that changed since a position, or `undefined` if there are none. */
   async since(seen: ShapeOffset): Promise<ShapeNews | undefined> {
     const { log } = this.#options
     const entry = log.get(this.#subscriber)
@@ -55,17 +55,17 @@ export class RunSetShape {
       if (known !== undefined) log.set(this.#subscriber, { ...known, ...place })
       return undefined
     }
-    // What is no longer in the set need not be remembered; that is known once all of it was read.
+    // Runs that left the set are forgotten. They are known after the whole set was read.
     const versions = new Map([...((isAll ? undefined : known?.versions) ?? []), ...versionsOf(rows)])
     return this.#told(news, { ...place, number: seen.number + 1, versions }, seen.at)
   }
 
-  /** Nothing new. */
+  /** An answer without news. */
   unchanged(seen: ShapeOffset): ShapeNews {
     return { rows: [], offset: seen, handle: this.#handle }
   }
 
-  /** What may have changed for a subscriber; all there is if nobody knows what that is. */
+  /** The rows that may have changed for a subscriber; all rows if the changes are not known. */
   async #current(known: ShapeEntry | undefined): Promise<CurrentRows> {
     const { kernel, set, reads } = this.#options
     const { host, publisher } = kernel
@@ -95,7 +95,7 @@ export class RunSetShape {
   }
 }
 
-/** Rows as they are now, and how far the changes were known before they were read. */
+/** Current rows, and the state of the change counter before they were read. */
 interface CurrentRows extends Pick<ShapeEntry, 'place' | 'readAt'> {
   readonly rows: readonly RunRow[]
   readonly isAll: boolean
@@ -109,14 +109,14 @@ function versionsOf(rows: readonly RunRow[]): ReadonlyMap<string, number> {
   return new Map(rows.map(({ id, version }) => [id, version]))
 }
 
-/** Several runs that somebody follows at once. */
+/** A set of runs that subscribers follow together. */
 export interface RunSet {
-  /** The same text for the same set. */
+  /** Equal for equal sets. */
   readonly name: string
-  /** All that there are. */
+  /** All runs of the set. */
   list(): Promise<readonly RunRecord[]>
-  /** Of runs that changed, those that are worth reading. */
+  /** Selects the changed runs that are worth reading. */
   among(ids: ReadonlySet<string>): readonly string[]
-  /** Whether a run is one of them. */
+  /** Whether a run belongs to the set. */
   has(record: RunRecord): boolean
 }

@@ -4,8 +4,8 @@ import type { ShapeNews } from './answer.ts'
 import { type ShapeOffset, UNSEEN } from './request.ts'
 
 /**
- * One run as a shape. Nothing is kept of who follows it: an offset is the version of the row that was seen, so that any
- * other version is news, also within the same millisecond, and after a restart.
+ * One run as a shape. The server stores nothing about its subscribers: an offset is the version of the row that the
+ * subscriber has seen. Any other version is news, also within one millisecond and after a restart.
  */
 export class RunShape {
   readonly #find: () => Promise<RunRecord | undefined>
@@ -13,17 +13,17 @@ export class RunShape {
 
   constructor(id: string, find: () => Promise<RunRecord | undefined>) {
     this.#find = find
-    // Whatever is asked for goes into a header.
+    // The id comes from the request, and goes into a header.
     this.#handle = encodeURIComponent(id)
   }
 
-  /** What there is. */
+  /** The current row. */
   async all(): Promise<ShapeNews> {
     const row = await this.#row()
     return this.#news(row === undefined ? [] : [row], row === undefined ? UNSEEN : offsetOf(row))
   }
 
-  /** What is not as it was seen, if anything. */
+  /** The row, if it changed since a position; otherwise `undefined`. */
   async since(seen: ShapeOffset): Promise<ShapeNews | undefined> {
     const row = await this.#row()
     if (row === undefined)
@@ -32,7 +32,7 @@ export class RunShape {
     return offset.at === seen.at && offset.number === seen.number ? undefined : this.#news([row], offset)
   }
 
-  /** Nothing new. */
+  /** An answer without news. */
   unchanged(seen: ShapeOffset): ShapeNews {
     return this.#news([], seen)
   }

@@ -5,12 +5,12 @@ import { parseDuration } from '../../primitives/duration.ts'
 import { Refusal } from '../refusal.ts'
 import type { RunSet } from './run-set.ts'
 
-/** How many runs a subscriber follows at most, the newest ones; more would be a list to page through. */
+/** A subscriber follows at most this many runs, the newest ones. For more, use the paged list. */
 const MOST_RUNS = 1_000
 const PAGE = 250
 const DEFAULT_PERIOD = '24h'
 
-/** The runs that have all of some tags and were created lately. */
+/** The runs that have all given tags and were created recently. */
 export class TaggedRuns implements RunSet {
   readonly tags: readonly string[]
   readonly #kernel: Kernel
@@ -31,7 +31,7 @@ export class TaggedRuns implements RunSet {
   async list(): Promise<readonly RunRecord[]> {
     const { host } = this.#kernel
     const from = this.#from()
-    // Storages filter by any of the tags: with one of them nearly all is done.
+    // Storages filter by any of the tags. Filtering by one tag leaves few runs to check.
     const filter: RunFilter = this.tags.length === 0 ? { from } : { tags: this.tags.slice(0, 1), from }
     const found: RunRecord[] = []
     let after: string | undefined
@@ -44,7 +44,7 @@ export class TaggedRuns implements RunSet {
     return found.slice(0, MOST_RUNS)
   }
 
-  /** Which tags a run has, only its record says. */
+  /** Only the record of a run has its tags. */
   among(ids: ReadonlySet<string>): readonly string[] {
     return [...ids]
   }

@@ -4,22 +4,22 @@ import type { Reading } from '../../core/reading/reading.ts'
 import { type ChunkPage, segmentFailure } from '../../core/reading/stream-reader.ts'
 import { chunkFrames } from '../events/chunk-frames.ts'
 import { errorFrame, frameOf } from '../events/sse-frame.ts'
-/** Sent at once, so that whoever connects knows that it is. */
+/** Sent at once, so that the client knows it is connected. */
 const OPENING = ': stream\n\n'
 
 export interface StreamEventOptions {
   readonly key: string
   readonly pages: Reading<ChunkPage>
   /**
-   * The published client takes every event for a chunk. It is told by an event only what it cannot know otherwise: that
-   * chunks are gone.
+   * The published client reads every event as a chunk. It receives other events only for facts it cannot learn
+   * otherwise: that chunks are gone.
    */
   readonly takesAllForChunks: boolean
 }
 
 /**
- * One stream as events: a chunk's id is its sequence number. Ends after the last chunk; of a stream that ends before its
- * time, because its source failed, its run was stopped, or its reader was too slow, the last event is an error.
+ * One stream as events. The id of an event is the sequence of its chunk. The events end after the last chunk. If the
+ * stream ends early, because its source failed, its run was stopped, or its reader lagged, the last event is an error.
  */
 export async function* streamEvents({
   key,
@@ -37,7 +37,7 @@ export async function* streamEvents({
     }
   } catch (error) {
     if (!(error instanceof StreamLaggedError)) throw error
-    // Whoever comes again with this id gets what is still there.
+    // A client that resumes with this id receives the chunks that are still kept.
     yield errorFrame(error, error.next - 1)
     return
   }

@@ -7,21 +7,21 @@ import { measureJson } from '../../primitives/json.ts'
 import type { Limits } from '../limits.ts'
 import { Refusal } from '../refusal.ts'
 
-/** Parts of one stream that are remembered, and writers to it, so that what is sent again is not written again. */
+/** For each stream, this many parts and writers are remembered, to recognise repetitions. */
 const MOST_PARTS = 1_000
 const MOST_WRITERS = 1_000
 
-/** Of an attempt that ended meanwhile. */
+/** Error codes of an attempt that ended in the meantime. */
 const ENDED: readonly string[] = ['ERR_RUN_CANCELED', 'ERR_RUN_ENDED', 'ERR_STALE_ATTEMPT']
 
-/** How far the writers of one stream have got, while its attempt is under way. */
+/** The progress of the writers of one stream during its attempt. */
 interface Progress {
-  /** The last chunk of each client, from 0; who has not written for long comes first. */
+  /** The number of the last chunk of each client, counted from 0. The client that wrote longest ago comes first. */
   readonly last: Map<string, number>
   readonly parts: Set<string>
 }
 
-/** One stream of a run that executes. */
+/** One stream of an executing run. */
 interface OpenStream {
   readonly attempt: Attempt
   readonly key: string
@@ -29,8 +29,8 @@ interface OpenStream {
 }
 
 /**
- * Writes to the streams of a run from outside of it. A stream is written by the attempt that is under way, and by nobody
- * else: chunks from outside go through the engine that executes it, in the order they come, and end with it.
+ * Writes to the streams of a run from outside. Only the current attempt writes to storage: chunks from outside pass
+ * through the engine that executes it, in order of arrival, and end with the attempt.
  */
 export class OutsideWriter {
   readonly #kernel: Kernel
@@ -48,7 +48,7 @@ export class OutsideWriter {
     await this.#kernel.call(() => this.#kernel.streams.announce(attempt, key))
   }
 
-  /** Adds one chunk; the same part again adds nothing. */
+  /** Appends one chunk. Repeating a part has no effect. */
   async append(runId: string, key: string, { chunk, partId }: AppendedChunk): Promise<void> {
     const stream = await this.#open(runId, key)
     const { parts } = stream.progress
@@ -65,8 +65,8 @@ export class OutsideWriter {
   }
 
   /**
-   * Adds the chunks of a client that numbers them; those it has sent before add nothing. Of what comes together nothing
-   * is written if one of them is not JSON.
+   * Appends the numbered chunks of a client; repeated ones have no effect. If one chunk of a batch is not JSON, nothing
+   * of the batch is written.
    */
   async write(runId: string, key: string, { clientId, from, batches }: NumberedBatches): Promise<void> {
     const stream = await this.#open(runId, key)
@@ -88,7 +88,7 @@ export class OutsideWriter {
     }
   }
 
-  /** The number of the last chunk a client has written; -1 when there is none. */
+  /** The number of the last chunk that a client has written; -1 if there is none. */
   async lastIndex(runId: string, key: string, clientId: string): Promise<number> {
     const { progress } = await this.#open(runId, key)
     return progress.last.get(clientId) ?? -1
@@ -140,7 +140,7 @@ export class OutsideWriter {
     if (isFinal(record.status) || record.returned) throw new Refusal(400, `${cannot}: it has ended`)
     throw new Refusal(
       409,
-      `${cannot}: it is ${record.status}, and does not execute in the process that was asked`,
+      `${cannot}: it is ${record.status}, and does not execute in the process that received the request`,
     )
   }
 }
@@ -156,13 +156,13 @@ function cannotWrite(runId: string, key: string): string {
   return `Cannot write to stream "${key}" of run "${runId}"`
 }
 
-/** A chunk, and how to know it when it is sent again. */
+/** A chunk, with an id that identifies repetitions. */
 export interface AppendedChunk {
   readonly chunk: unknown
   readonly partId?: string | undefined
 }
 
-/** Chunks of one client in a row, of which the first is its chunk number `from`; of nobody's each is a new one. */
+/** Consecutive chunks of one client; the first has the number `from`. Without a client id, every chunk is new. */
 export interface NumberedBatches {
   readonly clientId: string | undefined
   readonly from: number

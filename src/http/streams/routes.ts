@@ -11,7 +11,7 @@ import { streamEvents } from './events.ts'
 
 const MOST_IDLE_SECONDS = 600
 
-/** What reads the streams of a run: one stream of one run as server-sent events. */
+/** Routes that read the streams of a run: one stream as server-sent events. */
 export function addStreamRoutes(app: Hono, context: RouteContext): void {
   addRoute(app, '/realtime/v1/streams/:runId/:key{.+}', {
     anyOrigin: true,
@@ -28,7 +28,11 @@ interface StreamRequest {
   readonly key: string
 }
 
-/** Answers with a stream of a run. @throws Refusal 400, 403 or 404. */
+/**
+ * Answers with a stream of a run.
+ *
+ * @throws Refusal 400, 403 or 404.
+ */
 export async function readStream(
   c: Context,
   context: RouteContext,
@@ -51,7 +55,7 @@ export async function readStream(
   })
 }
 
-/** The number of the chunk that is written next. */
+/** The sequence of the next chunk to be written. */
 async function tailOf(
   { kernel }: RouteContext,
   { id, key }: { readonly id: string; readonly key: string },
@@ -65,7 +69,7 @@ async function tailOf(
   return read?.stream.next ?? 0
 }
 
-/** The number after which a reader goes on; the published client says -1 for the start. */
+/** The sequence after which a reader continues. The published client sends -1 for the start. */
 function readLastId(text: string | undefined): number | undefined {
   if (text === undefined || text === '') return undefined
   const id = Number(text)

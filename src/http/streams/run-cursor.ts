@@ -1,12 +1,12 @@
-/** Ends the cursor of whoever has seen the end. */
+/** Ends the cursor of a reader that has seen the end of the run. */
 const SEEN_ALL = ';end'
 
 /**
- * How far somebody has followed a run: for each key of a stream the sequence number of its next chunk. As text it is the
- * id of an event.
+ * The position of a reader in a run: for each stream key the sequence of the next chunk. Its text is the id of an
+ * event.
  */
 export class RunCursor {
-  /** Whether everything was seen, the end of the run included. */
+  /** Whether the reader has seen everything, the end of the run included. */
   readonly isAtEnd: boolean
   readonly #next: Map<string, number>
 
@@ -15,7 +15,7 @@ export class RunCursor {
     this.isAtEnd = isAtEnd
   }
 
-  /** The cursor of an id; nothing when it is none of ours. */
+  /** Parses the id of an event; `undefined` for any other text. */
   static parse(id: string): RunCursor | undefined {
     const isAtEnd = id.endsWith(SEEN_ALL)
     const text = isAtEnd ? id.slice(0, -SEEN_ALL.length) : id
@@ -29,17 +29,17 @@ export class RunCursor {
     return new RunCursor(next, isAtEnd)
   }
 
-  /** Where each key begins. */
+  /** The next sequence for each key. */
   get positions(): ReadonlyMap<string, number> {
     return this.#next
   }
 
-  /** The next chunk of a key is this one. */
+  /** Sets the next sequence of a key. */
   moveTo(key: string, next: number): void {
     this.#next.set(key, next)
   }
 
-  /** What comes before the sequence number in the ids while only this key moves on. */
+  /** The ids of events while only this key moves, up to the sequence. */
   prefix(key: string): string {
     const others = [...this.#next]
       .filter(([other]) => other !== key)
@@ -51,7 +51,7 @@ export class RunCursor {
     return Array.from(this.#next, ([key, next]) => item(key, next)).join('&')
   }
 
-  /** The id of whoever has seen everything. */
+  /** The id of a reader that has seen everything. */
   get end(): string {
     return `${this.toString()}${SEEN_ALL}`
   }

@@ -6,9 +6,9 @@ import { errorFrame, frameOf, idFrame } from '../events/sse-frame.ts'
 import type { RunCursor } from './run-cursor.ts'
 
 /**
- * The parts of `withStreams()` as events (specification 2.2): `run` with `{ type, run }`, `chunk` with `{ type, chunk }`.
- * The id of each says how far every stream was read. A reader that was too slow gets an `error` and the end, and what is
- * still there when it comes again.
+ * The parts of `withStreams()` as events: `run` with `{ type, run }`, `chunk` with `{ type, chunk }`. The id of each
+ * event is the position in all streams. A reader that lagged receives an `error` and the end; when it resumes, it
+ * receives the chunks that are still kept. See docs/streams.md.
  */
 export async function* runEvents(parts: Reading<FollowedPart>, cursor: RunCursor): AsyncGenerator<string> {
   try {

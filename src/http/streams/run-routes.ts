@@ -10,8 +10,8 @@ import { RunCursor } from './run-cursor.ts'
 import { runEvents } from './run-events.ts'
 
 /**
- * A run and its streams as server-sent events, for people without a client. What an `EventSource` cannot send as headers
- * it gives in the URL: `access_token`, a public one, and `lastEventId`.
+ * Routes for a run and its streams as server-sent events, readable without a client library. `EventSource` cannot send
+ * headers, so the URL may have `access_token` (a public access token) and `lastEventId`. See docs/in-the-browser.md.
  */
 export function addRunStreamRoutes(app: Hono, context: RouteContext): void {
   addRoute(app, '/api/v1/runs/:id/stream', {
@@ -20,7 +20,7 @@ export function addRunStreamRoutes(app: Hono, context: RouteContext): void {
       const caller = await enter(c, context)
       const cursor = readCursor(c.req.header('last-event-id') ?? c.req.query('lastEventId') ?? '')
       const { id } = await requireReadableRun(context, caller, c.req.param('id'))
-      // An EventSource comes again after the end; this tells it not to.
+      // An `EventSource` reconnects after the end. This status stops it.
       if (cursor.isAtEnd) return c.body(null, 204)
       const parts = followStreams(context.kernel, id, cursor.positions)
       return eventResponse(c, context, {
@@ -35,15 +35,21 @@ export function addRunStreamRoutes(app: Hono, context: RouteContext): void {
 async function enter(c: Context, { gate }: RouteContext): Promise<Caller> {
   const token = c.req.query('access_token')
   if (token === undefined || c.req.header('authorization') !== undefined) return gate.enter(c.req.raw)
-  // Whatever is in a URL is to go into a header.
+  // The text comes from the URL, and goes into a header.
   const authorization = /^[\x21-\x7e]+$/.test(token) ? `Bearer ${token}` : ''
   const caller = await gate.enter(new Request(c.req.url, { headers: { authorization } }))
   if (!caller.hasSecretKey) return caller
-  throw new Refusal(401, 'Cannot take a secret key from a URL, where many read it: use a public access token')
+  throw new Refusal(
+    401,
+    'Cannot take a secret key from a URL, because URLs appear in logs: use a public access token',
+  )
 }
 
 function readCursor(id: string): RunCursor {
   const cursor = RunCursor.parse(id)
   if (cursor !== undefined) return cursor
-  throw new Refusal(400, `Cannot read on after ${JSON.stringify(id)}: it is no id of an event of this stream`)
+  throw new Refusal(
+    400,
+    `Cannot read on after ${JSON.stringify(id)}: it is not an id of an event of this stream`,
+  )
 }

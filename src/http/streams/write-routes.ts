@@ -8,17 +8,17 @@ import { addRoute } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 import { readStream } from './routes.ts'
 
-/** As long a chunk as may come in a body of many. */
+/** The longest line, and so the longest chunk, in a body of many chunks. */
 const LINE_BYTES = 1_024 * 1_024
-/** The one version of writing there is here. */
+/** The only version of the write protocol. */
 const VERSION = { version: 'v1' }
 
-/** What writes to the streams of a run that executes in this process. */
+/** Routes that write to the streams of runs that execute in this process. */
 export function addStreamWriteRoutes(app: Hono, context: RouteContext): void {
   const { gate, kernel, limits } = context
   const writer = new OutsideWriter(kernel, limits)
 
-  /** The run and the key, for whoever may write to it. */
+  /** The run and the stream key of a request whose caller may write to it. */
   const enter = async (c: Context): Promise<readonly [runId: string, key: string]> => {
     const caller = await gate.enter(c.req.raw)
     const { runId = '', key = '' } = c.req.param()
@@ -26,7 +26,7 @@ export function addStreamWriteRoutes(app: Hono, context: RouteContext): void {
     return [runId, usableKey(key)]
   }
 
-  /** The address of a writer, read: there is a stream whose own key is like that. */
+  /** Reads a stream whose key looks like the address of a writer. */
   const readSelf = async (c: Context, end = ''): Promise<Response> => {
     const caller = await gate.enter(c.req.raw)
     const { runId = '', key = '' } = c.req.param()
@@ -45,7 +45,7 @@ export function addStreamWriteRoutes(app: Hono, context: RouteContext): void {
   })
 
   addRoute(app, '/realtime/v1/streams/:runId/self/:key{.+}', {
-    // HEAD, which is asked of GET, is of a writer.
+    // HEAD is served by GET, but here asks for the position of a writer.
     GET: async (c) => {
       if (c.req.raw.method !== 'HEAD') return readSelf(c)
       const [runId, key] = await enter(c)
@@ -78,7 +78,7 @@ function usableKey(key: string): string {
   }
 }
 
-/** Who counts its chunks; of those without a name there is one. */
+/** The client that numbers its chunks. Requests without an id share one. */
 function clientOf(c: Context): string {
   const name = c.req.header('x-client-id') ?? 'default'
   if (name.length <= 256) return name

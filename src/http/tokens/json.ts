@@ -1,19 +1,19 @@
 import type { CreatedToken, RetrievedToken, Token } from '../../api/token.ts'
 
-/** What is kept of the output of a token that timed out, as the published client knows it. */
+/** The output that the published client expects for a token that timed out. */
 const TIMED_OUT = 'TRIGGER_WAITPOINT_TIMEOUT'
 const JSON_TYPE = 'application/json'
 
-/** A token as it was created. */
+/** A token, as its creation answers it. */
 export function createdTokenJson({ id, isCached, url, publicAccessToken }: CreatedToken): object {
   return { id, isCached, url, publicAccessToken }
 }
 
-/** A token in a list: without what it has not. */
+/** A token in a list, without its output and error. */
 export function tokenJson(token: Token): object {
   const { id, url, status, tags, createdAt, timeoutAt, completedAt } = token
   const { idempotencyKey, idempotencyKeyExpiresAt } = token
-  // What is undefined is left out of the text: the published client takes no null.
+  // `JSON.stringify` drops undefined members. The published client does not accept null for them.
   return {
     id,
     url,
@@ -27,7 +27,7 @@ export function tokenJson(token: Token): object {
   }
 }
 
-/** A token with its output, as text: that of a token that timed out is its error. */
+/** A token with its output as text. For a token that timed out, the output is its error. */
 export function retrievedTokenJson(token: RetrievedToken<unknown>): object {
   const { status, output, timeoutAt } = token
   const isTimedOut = status === 'TIMED_OUT'

@@ -5,8 +5,8 @@ const URL_ENCODED = 'application/x-www-form-urlencoded'
 const MULTIPART = 'multipart/form-data'
 
 /**
- * The output in the body of a callback (specification 2.3): JSON as it is; form fields as an object, a repeated one as
- * an array; other text as a string; nothing at all as `{}`.
+ * The output in the body of a callback. JSON is taken as it is; form fields become an object, a repeated field an
+ * array; other text becomes a string; an empty body becomes `{}`. See docs/waitpoints.md.
  */
 export async function callbackOutput(body: Uint8Array, contentType: string | undefined): Promise<unknown> {
   if (body.length === 0) return {}
@@ -18,7 +18,7 @@ export async function callbackOutput(body: Uint8Array, contentType: string | und
   return mediaType === '' ? jsonOr(text, () => text) : text
 }
 
-/** `curl -d '{…}'` says it is a form; an encoded one cannot begin like that. */
+/** `curl -d '{…}'` declares a form. Encoded form fields cannot begin with `{`. */
 function formOutput(text: string): unknown {
   const fields = (): unknown => fieldsOf(new URLSearchParams(text))
   return /^\s*[{[]/.test(text) ? jsonOr(text, fields) : fields()
@@ -28,7 +28,7 @@ function isJsonType(mediaType: string): boolean {
   return /^(?:application|text)\/(?:[^/]+\+)?json$/.test(mediaType)
 }
 
-/** The JSON value of a text that nobody said is JSON. */
+/** The JSON value of a text that was not declared as JSON, or else a fallback. */
 function jsonOr(text: string, otherwise: () => unknown): unknown {
   try {
     return JSON.parse(text)
@@ -39,7 +39,7 @@ function jsonOr(text: string, otherwise: () => unknown): unknown {
 
 async function readMultipart(body: Uint8Array, contentType: string): Promise<FormData> {
   try {
-    // A copy of its own: the body may be a part of a larger buffer.
+    // A copy, because the body may be a view into a larger buffer.
     return await bufferToFormData(new Uint8Array(body).buffer, contentType)
   } catch (cause) {
     throw new Refusal(400, `Cannot read the request body: it is not ${MULTIPART}`, { cause })
@@ -56,7 +56,7 @@ function fieldsOf(entries: Iterable<readonly [string, unknown]>): Readonly<Recor
     if (values === undefined) fields.set(name, [value])
     else values.push(value)
   }
-  // Unlike an assignment, this makes `__proto__` a field like any other.
+  // Unlike an assignment, this makes `__proto__` an ordinary field.
   return Object.fromEntries(Array.from(fields, ([name, values]) => [name, oneOrAll(values)]))
 }
 
@@ -65,8 +65,8 @@ function oneOrAll(values: readonly string[]): string | readonly string[] | undef
 }
 
 /**
- * The output in the body of the complete endpoint: `{ "output": … }` (specification 4.1), or `{ "data": … }` as the
- * published client sends it; `{}` completes without an output.
+ * The output in the body of the complete endpoint: `{ "output": … }`, or `{ "data": … }` from the published client.
+ * `{}` completes the token without an output. See docs/http-api.md.
  */
 export function completionOutput(body: Uint8Array): unknown {
   if (body.length === 0) throw new Refusal(400, 'Request body is empty')

@@ -19,7 +19,9 @@ import { refusingWrongInput } from '../requests/wrong-input.ts'
 const TOKENS = '/api/v1/waitpoints/tokens'
 const TOKEN = `${TOKENS}/:id` as const
 
-/** Tokens over HTTP: created, listed, read; completed by the endpoint and by their own URL (specification 4.1). */
+/**
+ * Routes for tokens: create, list, retrieve; complete through the endpoint or the token's URL. See docs/http-api.md.
+ */
 export function addTokenRoutes(app: Hono, context: RouteContext): void {
   addCompletion(app, context)
   addRecords(app, context)
@@ -60,7 +62,7 @@ function addRecords(app: Hono, { engine, gate, limits }: RouteContext): void {
 
 function readTokenQuery(request: Request, { pageSize }: Limits): ListTokensParams {
   const query = new ListQuery(request, ['status', 'tags', 'idempotencyKey'])
-  // What is no status is refused where the list is made.
+  // `list` refuses an unknown status.
   const status = query.list('status') as readonly TokenStatus[] | undefined
   const tags = query.list('tags')
   const idempotencyKey = query.text('idempotencyKey')
@@ -78,7 +80,7 @@ function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext
   const { completeBytes } = limits
   const completed = new RepeatedRequests<CompletedToken>()
 
-  // For browsers, which get an access token. A token's URL is given to servers.
+  // For browsers, which hold an access token. A token's URL is for servers.
   addRoute(app, `${TOKEN}/complete`, {
     anyOrigin: true,
     POST: async (c) => {
@@ -87,13 +89,13 @@ function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext
       const id = plausibleTokenId(c.req.param('id'))
       checkAnnouncedLength(c.req.raw, completeBytes)
       const output = completionOutput(await readBody(c.req.raw, completeBytes))
-      // Who has won and lost the answer has won when asking again.
+      // A caller that won the completion and lost the answer gets the same answer again.
       const { success, status } = await completed.serve(
         `${caller.credential} ${id}`,
         c.req.header(REQUEST_NAME),
         () => engine.wait.completeToken(id, output),
       )
-      // The published client takes any other answer for a malformed one.
+      // The published client reads any other answer as malformed.
       return c.json({ success: success || c.req.header('trigger-version') !== undefined, status })
     },
   })
@@ -101,11 +103,11 @@ function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext
   addRoute(app, `${TOKEN}/callback/:hash`, {
     POST: async (c) => {
       const { id, hash } = c.req.param()
-      // Before anything is looked up: who has not been given the address must not learn whether the token exists.
+      // Before any lookup: a caller with a wrong address must not learn whether the token exists.
       await gate.enterBy(`token ${id}`, () => {
         if (!areEqualSecrets(hash, credentials.tokenHash(id)))
           throw new Refusal(401, "Invalid URL, hash doesn't match")
-        // What is no id may have the hash of one: each spelling would be counted apart.
+        // A text that is not an id could still have a valid hash, and each spelling would be counted separately.
         plausibleTokenId(id)
       })
       checkAnnouncedLength(c.req.raw, completeBytes)
@@ -116,7 +118,7 @@ function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext
   })
 }
 
-/** An id as this library makes them: nothing else reaches a storage. */
+/** The id, if it has the form of an id of this library. Other texts never reach a storage. */
 function plausibleTokenId(id: string): string {
   if (/^waitpoint_\w{1,64}$/.test(id)) return id
   throw new Refusal(404, 'Waitpoint not found')

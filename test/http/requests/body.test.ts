@@ -54,7 +54,7 @@ describe('readBody', () => {
     const text = new ReadableStream({ start: (controller) => controller.enqueue('text') })
     await expect(readBody(request(URL, { body: text }), LIMIT)).rejects.toMatchObject({
       status: 400,
-      message: 'Cannot read the request body: it is not made of bytes',
+      message: 'Cannot read the request body: it does not consist of bytes',
     })
     const locked = request(URL, { body: 'x' })
     locked.body?.getReader()

@@ -121,7 +121,9 @@ describe('following a run by plain server-sent events', () => {
     const refused = await handler(request(url(SECRET), { method: 'GET' }))
     expect([refused.status, await refused.json()]).toEqual([
       401,
-      { error: 'Cannot take a secret key from a URL, where many read it: use a public access token' },
+      {
+        error: 'Cannot take a secret key from a URL, because URLs appear in logs: use a public access token',
+      },
     ])
     for (const nonsense of ['nonsense', 'a.b.c', '', '%20', '%0A', 'a%0Ab', '%00', '%E2%82%AC'])
       expect((await handler(request(url(nonsense), { method: 'GET' }))).status).toBe(401)

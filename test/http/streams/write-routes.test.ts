@@ -222,7 +222,7 @@ describe('writing to a stream of a run over HTTP', () => {
     expect(await put(run)).toEqual([
       409,
       {
-        error: `Cannot write to stream "k" of run "${run.id}": it is DELAYED, and does not execute in the process that was asked`,
+        error: `Cannot write to stream "k" of run "${run.id}": it is DELAYED, and does not execute in the process that received the request`,
       },
     ])
     await t.engine.runs.cancel(run)
