@@ -9,7 +9,7 @@ import { TasksCalls } from './calls/tasks.ts'
 import { Transport } from './connection/transport.ts'
 import { WaitCalls } from './calls/wait.ts'
 
-/** An engine somewhere else: the same namespaces, over HTTP. */
+/** An engine in another process: the namespaces of an engine, over HTTP. See docs/http-api.md. */
 export interface Client {
   readonly wait: ClientWait
   readonly runs: ClientRuns
@@ -18,8 +18,9 @@ export interface Client {
 }
 
 /**
- * Creates a client of a service: of an engine behind `createHandler` or `serve`, or of the hosted one. It asks for nothing
- * yet. Errors are those of the engine where the service answers one, else an ApiError.
+ * Creates a client of an engine behind `createHandler` or `serve`, or of the hosted service. It sends no request yet.
+ * Calls reject with the engine's own error where the answer names one, otherwise with an ApiError. See docs/http-api.md
+ * and docs/in-the-browser.md.
  *
  * @throws TypeError or RangeError for options that cannot be used.
  *

@@ -31,19 +31,19 @@ import type {
 } from '../api/run.ts'
 import type { DefinedStream, StreamsNamespace } from '../api/stream.ts'
 
-/** What every call of a client may be given. */
+/** Options of every call of a client. */
 export interface CallOptions {
-  /** Ends the call, its retries included; it rejects with the reason. */
+  /** Aborts the call, its retries included. The call rejects with the reason. */
   readonly signal?: AbortSignal
 }
 
-/** Tokens of a service, from anywhere. What pauses a run rejects with `ERR_NOT_IN_RUN`. */
+/** Tokens of a service, from outside of runs. Calls that pause a run reject with `ERR_NOT_IN_RUN`. */
 export interface ClientWait extends WaitNamespace {
   createToken(options?: CreateTokenOptions & CallOptions): Promise<CreatedToken>
   /**
-   * Completes a token with any JSON value (specification 2.6). `success` says whether this call did it: a handler of this
-   * library tells; the hosted service says yes to whoever completes a token that there is. A `transaction` is refused with
-   * `ERR_TRANSACTION_UNSUPPORTED`.
+   * Completes a token with any JSON value. `success` tells whether this call completed it. The hosted service answers
+   * `true` for every token that exists. A `transaction` is refused with `ERR_TRANSACTION_UNSUPPORTED`. See
+   * docs/waitpoints.md.
    */
   completeToken(
     token: TokenReference,
@@ -57,7 +57,7 @@ export interface ClientWait extends WaitNamespace {
   listTokens(params?: ListTokensParams & CallOptions): CursorPagePromise<Token>
 }
 
-/** A handle whose calls can be given up. */
+/** A run handle whose calls take a signal. */
 export interface RemoteRunHandle<Output> extends RunHandle<Output> {
   result(options?: CallOptions): Promise<Output>
   outcome(options?: CallOptions): ReturnType<RunHandle<Output>['outcome']>
@@ -86,14 +86,14 @@ export interface ClientRuns extends RunsNamespace {
   ): RunSubscription<RunOf<Task>>
 }
 
-/** Tasks of a service, by id. What waits for a child run rejects with `ERR_NOT_IN_RUN`. */
+/** Tasks of a service, by id. Calls that wait for a child run reject with `ERR_NOT_IN_RUN`. */
 export interface ClientTasks extends TasksNamespace {
   trigger<Task extends AnyTask>(
     id: Task['id'],
     payload: TaskPayload<Task>,
     options?: TriggerOptions & CallOptions,
   ): Promise<RemoteRunHandle<TaskOutput<Task>>>
-  /** Stores one run for each item, in order. What can be checked here is, before the first one is stored. */
+  /** Stores one run for each item, in order. All items are checked locally before the first run is stored. */
   batchTrigger<Task extends AnyTask>(
     id: Task['id'],
     items: readonly BatchItem<TaskPayload<Task>>[],
@@ -101,7 +101,7 @@ export interface ClientTasks extends TasksNamespace {
   ): Promise<BatchHandle<TaskOutput<Task>>>
 }
 
-/** Which run to append to, from outside of it. */
+/** Options of `append`, with the run to append to. */
 export interface AppendOptions extends CallOptions {
   readonly target?: RunReference
 }
@@ -109,7 +109,7 @@ export interface AppendOptions extends CallOptions {
 /** Streams of the runs of a service. */
 export interface ClientStreams extends StreamsNamespace {
   define<Chunk>(options: { readonly id: string }): ClientStream<Chunk>
-  /** Adds one chunk, any JSON value, to a stream of the `target`, which must be executing. */
+  /** Appends one chunk, any JSON value, to a stream of the `target` run, which must be executing. */
   append(key: string, chunk: unknown, options?: AppendOptions): Promise<void>
 }
 

@@ -17,6 +17,7 @@ describe('what a client needs', () => {
       'src/api/cursor-page.ts',
       'src/api/errors.ts',
       'src/api/retry.ts',
+      'src/api/run.ts',
       'src/api/stream.ts',
     ])
   })

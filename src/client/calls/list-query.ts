@@ -4,7 +4,7 @@ import { requireList, requireName, requireWhole } from '../../primitives/require
 import type { ApiRequest } from '../connection/transport.ts'
 import { wireInstant } from '../wire/durations.ts'
 
-/** What the filters of all lists have in common. */
+/** The filters that all lists share. */
 export interface ListFilter {
   readonly status?: string | readonly string[]
   readonly period?: Duration
@@ -17,7 +17,7 @@ export interface ListFilter {
 
 type Query = NonNullable<ApiRequest['query']>
 
-/** The filters that all lists have, as a query; the page is that of the cursor. */
+/** The query parameters of the shared filters. The cursor adds its own. */
 export function listQuery({ status, period, from, to, limit }: ListFilter, cursor: Cursor): Query {
   if (limit !== undefined) requireWhole(limit, 'limit', { from: 1, to: 100 })
   return {
@@ -32,7 +32,7 @@ export function listQuery({ status, period, from, to, limit }: ListFilter, curso
 }
 
 /**
- * One or several, with commas between them.
+ * One value or several, joined with commas.
  *
  * @throws TypeError for what is neither a string nor a list of strings; RangeError for one with a comma.
  */
@@ -41,7 +41,7 @@ export function joined(one: string | readonly string[] | undefined, what: string
   requireList(list, what)
   for (const item of list) {
     if (requireName(item, what).includes(','))
-      throw new RangeError(`Cannot list by ${what} "${item}": over HTTP a comma separates one from the next`)
+      throw new RangeError(`Cannot list by ${what} "${item}": over HTTP a comma separates values`)
   }
   return list.length === 0 ? undefined : list.join(',')
 }

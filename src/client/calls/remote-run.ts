@@ -6,10 +6,10 @@ import { errorOf } from '../wire/error.ts'
 export interface RemoteRunOptions {
   readonly id: string
   readonly isCached: boolean
-  /** Empty when the service sent none. */
+  /** Empty if the service sent no token. */
   readonly publicAccessToken: string
   readonly taskIdentifier: string
-  /** The run, once it has ended. */
+  /** Resolves with the run when it has ended. */
   readonly final: (id: string, signal: AbortSignal | undefined) => Promise<RetrievedRun>
 }
 
@@ -18,7 +18,7 @@ export class RemoteRun<Output> implements RemoteRunHandle<Output> {
   readonly id: string
   readonly isCached: boolean
   readonly publicAccessToken: string
-  /** Properties, not methods: they may be taken out of the handle. */
+  /** Properties, not methods, so that they work when taken out of the handle. */
   readonly result: (options?: CallOptions) => Promise<Output>
   readonly outcome: (options?: CallOptions) => Promise<RunOutcome<Output>>
 
@@ -36,7 +36,7 @@ export class RemoteRun<Output> implements RemoteRunHandle<Output> {
 
 function outputOf<Output>(run: RetrievedRun): Output {
   if (run.status !== 'COMPLETED') throw runFailure(run)
-  // The output is of the type the task returns: the caller knows it by the task it names.
+  // The caller names the task, so the output has the type of that task.
   return run.output as Output
 }
 
@@ -50,7 +50,7 @@ function runFailure({ id, taskIdentifier: taskId, status, error }: RetrievedRun)
   return failureOf({ id, taskId, status }, error === undefined ? undefined : errorOf(error))
 }
 
-/** The outcome of a run that nothing can be learnt of any more; rethrows what is the caller's matter, such as its signal. */
+/** The outcome of a run whose service cannot be reached. Errors of the caller, such as its signal's, are thrown on. */
 function lostOutcome<Output>(lost: {
   readonly id: string
   readonly taskIdentifier: string

@@ -39,7 +39,9 @@ const LIST_NAMES: OptionNames<ListRunsParams & CallOptions> = {
 
 const RESCHEDULE_NAMES: OptionNames<RescheduleOptions & CallOptions> = { delay: true, signal: true }
 
-/** Runs, over the wire. Payloads and outputs are typed where the task is known; here they are unknown. */
+/**
+ * Runs over HTTP. Payloads and outputs have the types of the task that the caller names; otherwise they are `unknown`.
+ */
 export class RunsCalls implements ClientRuns {
   readonly #transport: Transport
   readonly #packets: Packets
@@ -51,7 +53,7 @@ export class RunsCalls implements ClientRuns {
 
   async retrieve(run: RunReference, options: CallOptions = {}): Promise<RetrievedRun<never, never>> {
     checkCallOptions(options, 'runs.retrieve')
-    // Payload and output are of the types of the task, which the caller names.
+    // The caller names the task, so payload and output have the types of that task.
     return (await this.#retrieve(runId(run), options.signal)) as RetrievedRun<never, never>
   }
 
@@ -72,7 +74,7 @@ export class RunsCalls implements ClientRuns {
 
   async poll(run: RunReference, options: CallOptions = {}): Promise<RetrievedRun<never, never>> {
     checkCallOptions(options, 'runs.poll')
-    // As above.
+    // See `retrieve`.
     return (await this.#final(runId(run), options.signal)) as RetrievedRun<never, never>
   }
 
@@ -104,7 +106,7 @@ export class RunsCalls implements ClientRuns {
       { method: 'POST', path, body: sent, subject: { kind: 'run', id } },
       signal,
     )
-    // As above.
+    // See `retrieve`.
     return (await this.#readRun(body, signal)) as RetrievedRun<never, never>
   }
 
@@ -117,13 +119,13 @@ export class RunsCalls implements ClientRuns {
     const parts = (): Following<Part> =>
       new Following((signal) => new FollowedRun(feed(signal)).parts(), signals)
     return {
-      // The types of payload, output and chunks are the task's, which the caller names.
+      // The caller names the task, so payload, output and chunks have the types of that task.
       [Symbol.asyncIterator]: () => runs() as Following<never>,
       withStreams: () => ({ [Symbol.asyncIterator]: () => parts() as Following<never> }),
     }
   }
 
-  /** What the answer to a trigger stands for. */
+  /** The handle for the answer to a trigger request. */
   handle<Output>({ body, headers }: ApiAnswer, taskIdentifier: string): RemoteRun<Output> {
     const wire = new WireRecord(body, 'a run')
     return new RemoteRun<Output>({
@@ -145,7 +147,7 @@ export class RunsCalls implements ClientRuns {
     return readRetrievedRun(new WireRecord(body, 'a run'), this.#packets, signal)
   }
 
-  /** The run, once it has ended. */
+  /** Resolves with the run when it has ended. */
   async #final(id: string, signal: AbortSignal | undefined): Promise<RetrievedRun> {
     const current = await this.#retrieve(id, signal)
     if (isFinal(current.status)) return current

@@ -12,7 +12,7 @@ import type { Transport } from '../connection/transport.ts'
 const APPEND_NAMES: OptionNames<AppendOptions> = { signal: true, target: true }
 const DEFINE_NAMES: OptionNames<{ readonly id: string }> = { id: true }
 
-/** Streams, over the wire. */
+/** Streams over HTTP. */
 export class StreamsCalls implements ClientStreams {
   readonly #transport: Transport
 
@@ -44,9 +44,9 @@ export class StreamsCalls implements ClientStreams {
     if (target === undefined) throw notInRun('streams.append without a target')
     const id = runId(target)
     const body = jsonText(chunk, `a chunk of stream "${key}"`)
-    if (body === undefined) throw new TypeError('Cannot append undefined: it is no JSON value')
+    if (body === undefined) throw new TypeError('Cannot append undefined: it is not a JSON value')
     const path = `/realtime/v1/streams/${encodeURIComponent(id)}/self/${encodeURIComponent(key)}`
-    // The first and only chunk of a writer of its own: sent again, it is not written again.
+    // A writer of its own, of which this is chunk 0. A repeated request therefore appends nothing.
     const headers = { 'x-client-id': this.#transport.newKey(), 'x-resume-from-chunk': '0' }
     const request = {
       method: 'POST',
@@ -68,7 +68,7 @@ export class StreamsCalls implements ClientStreams {
     const source = { runId: id, key, lastId: startIndex === 0 ? undefined : String(startIndex - 1) }
     const signals = [this.#transport.settings.signal, signal]
     return {
-      // Chunks are of the type the writer and the reader agreed on.
+      // The writer and the reader agree on the type of the chunks.
       [Symbol.asyncIterator]: () =>
         new Following((ended) => chunks(this.#transport, source, ended), signals) as Following<Chunk>,
     }

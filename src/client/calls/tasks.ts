@@ -18,7 +18,10 @@ import { refuseTransaction } from './refused-transaction.ts'
 
 const ITEM_NAMES: OptionNames<BatchItem<never>> = { payload: true, options: true }
 
-/** Triggering over the wire, by task id. Payloads and outputs are typed where the task is known; here they are unknown. */
+/**
+ * Triggers over HTTP, by task id. Payloads and outputs have the types of the task that the caller names; otherwise they
+ * are `unknown`.
+ */
 export class TasksCalls implements ClientTasks {
   readonly #transport: Transport
   readonly #runs: RunsCalls
@@ -37,7 +40,7 @@ export class TasksCalls implements ClientTasks {
     return this.#runs.handle<never>(await this.#transport.call(request, options.signal), id)
   }
 
-  /** One after the other: of one request for all of them the hosted service does not say which runs it became. */
+  /** Triggers one run after the other, because the hosted service does not return the run ids of a batch request. */
   async batchTrigger(
     id: string,
     items: readonly BatchItem<never>[],
@@ -58,7 +61,7 @@ export class TasksCalls implements ClientTasks {
 
   triggerAndWait(): SubtaskPromise<never> {
     const refused = Promise.reject(notInRun('triggerAndWait'))
-    // Unwrapped or not, only one of the two is awaited.
+    // The caller awaits the promise or its `unwrap()`, and ignores the other one.
     refused.catch(() => undefined)
     return Object.assign(refused, { unwrap: () => refused })
   }

@@ -50,10 +50,10 @@ const LIST_NAMES: OptionNames<ListTokensParams & CallOptions> = {
   before: true,
   signal: true,
 }
-/** The options of calls that have no others. */
+/** The names of `CallOptions`, for calls without further options. */
 const CALL_NAMES: OptionNames<CallOptions> = { signal: true }
 
-/** Tokens, over the wire. */
+/** Tokens over HTTP. */
 export class WaitCalls implements ClientWait {
   readonly #transport: Transport
   readonly #packets: Packets
@@ -93,7 +93,7 @@ export class WaitCalls implements ClientWait {
     checkCallOptions(options, 'wait.completeToken')
     refuseTransaction(transaction, `complete token "${id}"`)
     const data = jsonText(output, `the output of token "${id}"`)
-    // The name for it that the hosted service reads too.
+    // The hosted service reads this name too.
     const body = data === undefined ? '{}' : `{"data":${data}}`
     const path = `${PATH}/${encodeURIComponent(id)}/complete`
     const request = { method: 'POST', path, body, subject: { kind: 'token', id } } as const
@@ -129,7 +129,7 @@ export class WaitCalls implements ClientWait {
 
   forToken(): Unwrappable<never, never> {
     const refused = Promise.reject(notInRun('wait.forToken'))
-    // Unwrapped or not, only one of the two is awaited.
+    // The caller awaits the promise or its `unwrap()`, and ignores the other one.
     refused.catch(() => undefined)
     return Object.assign(refused, { unwrap: () => refused })
   }
@@ -143,16 +143,16 @@ export class WaitCalls implements ClientWait {
   }
 }
 
-/** @throws TypeError for options that are none. */
+/** @throws TypeError for options of a wrong type or name. */
 export function checkCallOptions(options: CallOptions, what: string): void {
   requireOptions(options, `the options of ${what}`, CALL_NAMES)
   requireSignal(options.signal, 'signal')
 }
 
 /**
- * The filters of a list, if they can be used: one that is misspelt would be ignored.
+ * The filters of a list. A misspelt filter would otherwise be ignored.
  *
- * @throws TypeError for what is no filter, and for a cursor that is none.
+ * @throws TypeError for an unknown filter, and for a wrong cursor.
  */
 export function checkedFilters<
   Params extends CallOptions & { readonly after?: string; readonly before?: string },
@@ -166,14 +166,17 @@ export function checkedFilters<
 }
 
 /**
- * The id of a token, checked.
+ * The id of a token.
  *
- * @throws TypeError when it is no id; WaitpointError `ERR_TOKEN_NOT_FOUND` when no token can have it.
+ * @throws TypeError for a value that is not an id; WaitpointError `ERR_TOKEN_NOT_FOUND` for an id that no token can
+ * have.
  */
 function tokenId(token: TokenReference): string {
   const id = idOf(token)
   if (typeof id !== 'string' || id === '')
-    throw new TypeError(`Cannot use ${show(token)} as a token: give its id, or what createToken answered`)
+    throw new TypeError(
+      `Cannot use ${show(token)} as a token: give its id, or the token that createToken returned`,
+    )
   if (!id.startsWith('waitpoint_')) throw notFound({ kind: 'token', id })
   return id
 }

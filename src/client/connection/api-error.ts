@@ -1,6 +1,6 @@
 import { type ErrorCode, WaitpointError } from '../../api/errors.ts'
 
-/** What is known of an answer that was an error. */
+/** The parts of an answer that was an error. */
 export interface ApiFailure extends ErrorOptions {
   readonly status?: number | undefined
   readonly body?: unknown
@@ -8,19 +8,21 @@ export interface ApiFailure extends ErrorOptions {
 }
 
 /**
- * The service answered with an error that is none of the engine's own, or not at all. By `code`:
+ * The service failed to answer, or answered with an error that the engine does not have. By `code`:
  *
- * - `ERR_API_REFUSED`: it will not do this; asked again it would say the same.
- * - `ERR_API_UNAUTHORIZED`: the access token is not good, or not good for this.
- * - `ERR_API_UNAVAILABLE`: no answer, or none for now, and all attempts are used up.
- * - `ERR_API_UNREADABLE`: an answer that is not of this API.
+ * - `ERR_API_REFUSED`: the service refuses the request; repeating it will not help.
+ * - `ERR_API_UNAUTHORIZED`: the access token is invalid, or does not allow the request.
+ * - `ERR_API_UNAVAILABLE`: there was no answer, or none for now, and all attempts are used up.
+ * - `ERR_API_UNREADABLE`: the answer does not belong to this API.
+ *
+ * See docs/errors.md.
  */
 export class ApiError extends WaitpointError {
-  /** Of the answer; `undefined` when there was none. */
+  /** The HTTP status of the answer; `undefined` without an answer. */
   readonly status: number | undefined
-  /** Of the answer: the JSON value, or the text when it is none. */
+  /** The body of the answer: its JSON value, or its text if it is not JSON. */
   readonly body: unknown
-  /** How long the service asks to be left alone. */
+  /** The pause that the service asks for, in milliseconds. */
   readonly retryAfterMs: number | undefined
 
   constructor(code: ErrorCode, message: string, failure: ApiFailure = {}) {
@@ -32,12 +34,12 @@ export class ApiError extends WaitpointError {
   }
 }
 
-/** Whether asking again may help. */
+/** Whether repeating the request may help. */
 export function isUnavailable(error: unknown): error is ApiError {
   return error instanceof ApiError && error.code === 'ERR_API_UNAVAILABLE'
 }
 
-/** The error for an answer that is not what this API answers. */
+/** The error for an answer that does not belong to this API. */
 export function unreadable(what: string, failure: ApiFailure = {}): ApiError {
   return new ApiError('ERR_API_UNREADABLE', `Cannot read ${what}: the answer is not of this API`, failure)
 }

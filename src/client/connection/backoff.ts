@@ -5,7 +5,7 @@ import type { Clock } from '../../contract/clock.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 
-/** The failures of something in a row, and the pauses after them. */
+/** Counts consecutive failures, and pauses after each one. */
 export class Backoff {
   readonly #settings: ClientSettings
   readonly #signal: AbortSignal | undefined
@@ -17,15 +17,15 @@ export class Backoff {
     this.#signal = signal
   }
 
-  /** It works: from now on it is tried for ever, beginning with the shortest pause. */
+  /** Starts over with the shortest pause. After a first success there is no limit on attempts. */
   succeeded(): void {
     this.#failures = 0
     this.#isPatient = true
   }
 
   /**
-   * Waits until it is time to try again; rethrows what trying again cannot help, and the last error there may be. A
-   * service that asks for more time than the longest pause gets none.
+   * Waits before the next attempt. Throws the error on if repeating cannot help, if it was the last attempt, or if the
+   * service asks for a pause longer than the longest one.
    */
   async failed(error: unknown): Promise<void> {
     const { retry, clock, random } = this.#settings
@@ -39,10 +39,12 @@ export class Backoff {
   }
 }
 
-/** Waits for a time; rejects with the reason of the first signal that aborts meanwhile. */
+/** Waits for a time. Rejects with the reason of the first signal that aborts. */
 async function pause(clock: Clock, ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
   const { promise, resolve, reject } = createDeferred<void>()
-  const cancel = clock.setTimer(clock.now() + ms, () => resolve(), { label: 'asking a service again' })
+  const cancel = clock.setTimer(clock.now() + ms, () => resolve(), {
+    label: 'the pause before asking a service again',
+  })
   const removeListeners = signals.map((signal) => onAbort(signal, reject))
   try {
     await promise

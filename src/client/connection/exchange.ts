@@ -5,15 +5,15 @@ import { ApiError } from './api-error.ts'
 
 export interface ExchangeOptions {
   readonly clock: Clock
-  /** Each of them ends the connection. */
+  /** Each of these signals ends the exchange. */
   readonly signals: readonly (AbortSignal | undefined)[]
-  /** How long it may be silent. */
+  /** The longest silence, in milliseconds. */
   readonly silenceMs: number
 }
 
 /**
- * One request and its answer under way. It ends with the first of its signals, when it is silent for too long, or when it
- * is closed; whoever awaits a step of it then learns so at once, whatever the other side does.
+ * A request and its answer in progress. It ends when one of its signals aborts, when the service is silent for too
+ * long, or when it is closed. A pending step then rejects at once, whatever the service does.
  */
 export class Exchange {
   readonly #clock: Clock
@@ -30,12 +30,12 @@ export class Exchange {
     this.heard()
   }
 
-  /** Ends what is asked with it. */
+  /** Aborts when the exchange ends. It is passed to `fetch`. */
   get signal(): AbortSignal {
     return this.#controller.signal
   }
 
-  /** Awaits one step; one at a time. Rejects with the reason when the connection ends first. */
+  /** Awaits one step; only one at a time. Rejects with the reason if the exchange ends first. */
   async during<T>(step: Promise<T>): Promise<T> {
     const { promise, resolve, reject } = createDeferred<T>()
     this.#step = { promise: promise as Promise<never>, resolve, reject }
@@ -48,34 +48,34 @@ export class Exchange {
     }
   }
 
-  /** The other side is there: the silence begins anew. */
+  /** Restarts the measurement of silence, because the service has sent something. */
   heard(silenceMs: number = this.#silenceMs): void {
     this.#cancelTimer?.()
     if (this.signal.aborted) return
     this.#silenceMs = silenceMs
-    const about = { label: 'silence of a service', background: true }
+    const about = { label: 'the silence of a service', background: true }
     this.#cancelTimer = this.#clock.setTimer(this.#clock.now() + silenceMs, () => this.#fallSilent(), about)
   }
 
-  /** Nobody listens for now: silence means nothing. */
+  /** Stops the measurement of silence while the answer is not read. */
   rest(): void {
     this.#cancelTimer?.()
   }
 
-  /** Gives up what is still under way. */
+  /** Ends the exchange and aborts its request. */
   close(): void {
     this.#end(new Error('Cannot read on: the connection was closed'))
   }
 
   #fallSilent(): void {
-    const message = `Cannot go on with a request: nothing came for ${this.#silenceMs} ms`
+    const message = `Cannot go on with a request: the service sent nothing for ${this.#silenceMs / 1_000} s`
     this.#end(new ApiError('ERR_API_UNAVAILABLE', message))
   }
 
   #end(reason: unknown): void {
     if (this.signal.aborted) return
     this.#cancelTimer?.()
-    // Called by the first of them, there may be none yet.
+    // When the first signal has aborted already, the later ones have no listeners yet.
     for (const remove of (this.#removeListeners as readonly (() => void)[] | undefined) ?? []) remove()
     this.#controller.abort(reason)
     this.#step?.reject(reason)

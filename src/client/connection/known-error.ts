@@ -2,7 +2,7 @@ import { type ErrorCode, WaitpointError } from '../../api/errors.ts'
 import { ApiError } from './api-error.ts'
 import { saidBy } from './refused-answer.ts'
 
-/** What a request is about. */
+/** The object of a request. */
 export interface RequestSubject {
   readonly kind: 'token' | 'run' | 'task'
   readonly id: string
@@ -14,24 +14,24 @@ const MISSING: Readonly<Record<string, RequestSubject['kind']>> = {
   task: 'task',
 }
 
-/** The engine's own error where an answer can be recognised as one, else the error as it is. */
+/** The engine's own error if the answer names one; otherwise the given error. */
 export function knownError(error: unknown, subject: RequestSubject): unknown {
   if (!(error instanceof ApiError)) return error
   const said = saidBy(error.body) ?? ''
   const { code } = Object(error.body) as { readonly code?: unknown }
-  // The codes of the library all look like this, and no others do.
+  // All error codes of this library, and no others, have this form.
   if (typeof code === 'string' && /^ERR_[A-Z_]+$/.test(code))
     return new WaitpointError(code as ErrorCode, said || error.message, { cause: error })
   if (error.status === 422 && subject.kind === 'task' && said.startsWith('Cannot trigger task'))
     return new WaitpointError('ERR_PAYLOAD_INVALID', said, { cause: error })
-  // What the engine says of input that it cannot use.
+  // The engine's messages for unusable input begin like this.
   if (error.status === 400 && said.startsWith('Cannot ')) return new RangeError(said, { cause: error })
   const noun = error.status === 404 ? /^(waitpoint|run|task)\b.*not found/i.exec(said)?.[1] : undefined
   const kind = noun === undefined ? undefined : MISSING[noun.toLowerCase()]
   return kind === undefined ? error : notFound({ kind, id: subject.id }, error)
 }
 
-/** The error for what does not exist, as the engine has it. */
+/** The engine's error for an object that does not exist. */
 export function notFound({ kind, id }: RequestSubject, cause?: ApiError): WaitpointError {
   const options = cause === undefined ? undefined : { cause }
   if (kind === 'task')
@@ -44,10 +44,7 @@ export function notFound({ kind, id }: RequestSubject, cause?: ApiError): Waitpo
   return new WaitpointError(code, `Cannot find ${kind} "${id}": there is none with this id`, options)
 }
 
-/** The error for what only a task can do. */
+/** The error of a call that only works inside a task. */
 export function notInRun(what: string): WaitpointError {
-  return new WaitpointError(
-    'ERR_NOT_IN_RUN',
-    `Cannot call ${what} here: it can only be used from inside a task.run()`,
-  )
+  return new WaitpointError('ERR_NOT_IN_RUN', `Cannot call ${what} here: it can only be used from inside a task.run()`)
 }

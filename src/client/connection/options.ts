@@ -13,7 +13,7 @@ import {
   show,
 } from '../../primitives/require.ts'
 
-/** Options of `createClient`. */
+/** Options of `createClient`. See docs/options.md. */
 export interface ClientOptions {
   /** Where the service is reached, with the base path of its handler: the `url` of `serve()`. */
   readonly baseUrl: string
@@ -53,13 +53,13 @@ export interface ClientOptions {
   readonly clock?: Clock
 }
 
-/** Where time and chance come from when nobody says. */
+/** The sources of time and randomness when the options name none. */
 export interface ClientDefaults {
   readonly clock: Clock
   readonly random: RandomSource
 }
 
-/** The options with their defaults, checked. */
+/** The checked options with their defaults. */
 export interface ClientSettings {
   readonly baseUrl: string
   readonly accessToken: () => Promise<string>
@@ -88,7 +88,7 @@ const RETRY_NAMES: OptionNames<RetryOptions> = {
   randomize: true,
 }
 
-/** Checks everything a client is given before it asks for anything. */
+/** Checks all options of a client, before any request. */
 export function readClientOptions(options: ClientOptions, defaults: ClientDefaults): ClientSettings {
   requireOptions(options, 'the options of createClient', NAMES)
   const { accessToken, fetch: send = platformFetch, retry = {}, timeout = 60_000, signal } = options
@@ -104,7 +104,7 @@ export function readClientOptions(options: ClientOptions, defaults: ClientDefaul
   return {
     baseUrl: readBaseUrl(options.baseUrl),
     accessToken: readAccessToken(accessToken),
-    // Not called as a method of something: the platform's would refuse.
+    // Called as a plain function, because the platform's `fetch` refuses to be a method.
     fetch: async (request) => send(request),
     retry: { ...retry, maxAttempts, minTimeoutInMs, maxTimeoutInMs },
     timeoutMs: parseDuration(timeout, 'timeout'),
@@ -114,14 +114,14 @@ export function readClientOptions(options: ClientOptions, defaults: ClientDefaul
   }
 }
 
-/** Looked up when it is called, so that what replaces it works. */
+/** Looks `fetch` up at each call, so that a replacement of the global works. */
 function platformFetch(request: Request): Promise<Response> {
   return fetch(request)
 }
 
 function readBaseUrl(baseUrl: unknown): string {
   const url = requireName(baseUrl, 'baseUrl')
-  // On a page also a path of its own origin.
+  // On a web page, a path of its own origin is allowed too.
   if (/^(?:https?:\/\/[^\s/?#@\\]+)?(?:\/[^\s?#\\]*)?$/i.test(url)) return url.replace(/\/+$/, '')
   throw new TypeError(
     `Cannot use baseUrl ${show(url.replace(/\/\/.*@/s, '//…@'))}: it must be an http or https address without spaces, credentials, query or fragment`,
@@ -131,7 +131,7 @@ function readBaseUrl(baseUrl: unknown): string {
 function readAccessToken(accessToken: unknown): () => Promise<string> {
   const check = (token: unknown): string => {
     if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token
-    // Not shown: it may be right but for one thing.
+    // The token is not shown, because all but one of its characters may be right.
     throw new TypeError('Cannot use accessToken: it must be a string of visible characters without spaces')
   }
   if (typeof accessToken !== 'function') {

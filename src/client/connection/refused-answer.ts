@@ -1,10 +1,10 @@
 import type { ErrorCode } from '../../api/errors.ts'
 import { ApiError } from './api-error.ts'
 
-/** The error of an answer that is not a success; `now` is what a `retry-after` date counts from. */
+/** The error for an answer that is not a success. A `retry-after` date counts from `now`. */
 export async function refusedAnswer(response: Response, what: string, now: number): Promise<ApiError> {
   const { status, headers } = response
-  // Of one that breaks off, the status is what there is.
+  // If the body breaks off, the status remains.
   const body = readBody(await response.text().catch(() => ''))
   const said = saidBy(body)
   const message = `Cannot ${what}: the service answered ${status}${said === undefined ? '' : `, "${said}"`}`
@@ -24,7 +24,10 @@ function readBody(text: string): unknown {
   }
 }
 
-/** The sentence in the body of an error: `{ "error": "…" }`, `{ "error": { "message": "…" } }`, or all of it. */
+/**
+ * The sentence in the body of an error: `{ "error": "…" }`, `{ "error": { "message": "…" } }`, or the whole body if it
+ * is text.
+ */
 export function saidBy(body: unknown): string | undefined {
   if (typeof body === 'string') return body === '' ? undefined : body.slice(0, 200)
   const { error, message } = Object(body) as { readonly error?: unknown; readonly message?: unknown }
@@ -33,7 +36,7 @@ export function saidBy(body: unknown): string | undefined {
   return error === undefined || error === null ? undefined : saidBy(error)
 }
 
-/** `retry-after` in seconds or as a date, or the instant in `x-ratelimit-reset`. */
+/** The milliseconds until `retry-after` (seconds or a date) or `x-ratelimit-reset` (an instant). */
 function retryAfterMs(headers: Headers, now: number): number | undefined {
   const after = headers.get('retry-after')
   if (after !== null)

@@ -9,7 +9,7 @@ import { refusedAnswer } from './refused-answer.ts'
 export interface ApiRequest {
   readonly method?: 'GET' | 'POST'
   readonly path: string
-  /** What is `undefined` is left out. */
+  /** Members that are `undefined` are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>
   /** JSON, unless the headers say otherwise. */
   readonly body?: string
@@ -17,13 +17,13 @@ export interface ApiRequest {
   readonly subject: RequestSubject
 }
 
-/** What the service answered to a call. */
+/** The answer of the service to a call. */
 export interface ApiAnswer {
   readonly body: unknown
   readonly headers: Headers
 }
 
-/** The dialect of statuses and fields that this client speaks. */
+/** The version of the API, with its statuses and fields, that this client reads. */
 const API_VERSION = '2025-07-16'
 
 /** Sends requests to one service. */
@@ -35,9 +35,11 @@ export class Transport {
   }
 
   /**
-   * The answer to a call; what finds nobody there is sent again, as the same call.
+   * The answer to a call. A call that reaches no service is sent again, under its first name, so that it takes effect
+   * once.
    *
-   * Rejects with the engine's own error where the answer is one, else with an ApiError, or the reason of the signal.
+   * Rejects with the engine's own error if the answer names one, otherwise with an ApiError, or with the reason of the
+   * signal.
    */
   async call(request: ApiRequest, signal?: AbortSignal): Promise<ApiAnswer> {
     const backoff = new Backoff(this.settings, signal)
@@ -55,19 +57,24 @@ export class Transport {
     }
   }
 
-  /** A name that nothing else has. */
+  /** A new unique name. */
   newKey(): string {
     return Array.from(this.settings.random.bytes(16), (byte) => byte.toString(16).padStart(2, '0')).join('')
   }
 
-  /** What an address outside the service holds: a value that was too large for an answer. No credentials go there. */
+  /**
+   * Downloads a value that was too large for an answer. The address may be outside the service, so the request has no
+   * credentials.
+   */
   async download(url: string, signal?: AbortSignal): Promise<Response> {
     const connection = this.connect(signal)
     try {
       const response = await this.#send(new Request(url, { signal: connection.signal }), connection)
       const { status } = response
       if (!response.ok)
-        throw new ApiError('ERR_API_REFUSED', `Cannot download a value: ${status}`, { status })
+        throw new ApiError('ERR_API_REFUSED', `Cannot download a value: the server answered ${status}`, {
+          status,
+        })
       const text = await connection.during(reached(response.text(), connection))
       return new Response(text, { headers: response.headers })
     } finally {
@@ -75,7 +82,7 @@ export class Transport {
     }
   }
 
-  /** A connection that ends with the signal, and with the client's. */
+  /** Opens an exchange that ends with the given signal, or with the signal of the client. */
   connect(signal: AbortSignal | undefined, silenceMs: number = this.settings.timeoutMs): Exchange {
     return new Exchange({
       clock: this.settings.clock,
@@ -84,7 +91,7 @@ export class Transport {
     })
   }
 
-  /** One attempt, read to its end. Rejects with an ApiError. */
+  /** Makes one attempt and reads its answer to the end. Rejects with an ApiError. */
   async answer(request: ApiRequest, connection: Exchange): Promise<ApiAnswer> {
     const response = await this.open(request, connection)
     const { headers, status } = response
@@ -92,7 +99,7 @@ export class Transport {
     return { headers, body: parseAnswer(text, { what: `the answer to "${request.path}"`, status }) }
   }
 
-  /** One attempt: a success, of which the body is still to be read. Rejects with an ApiError. */
+  /** Makes one attempt and returns a successful response with its body unread. Rejects with an ApiError. */
   async open(request: ApiRequest, connection: Exchange): Promise<Response> {
     const token = await connection.during(this.settings.accessToken())
     const { method = 'GET', body } = request
@@ -125,7 +132,7 @@ export class Transport {
 
   async #send(request: Request, connection: Exchange): Promise<Response> {
     const asked = this.settings.fetch(request)
-    // One that comes after the connection has ended is nobody's.
+    // A response that arrives after the exchange has ended has no reader.
     asked
       .then(
         (response) => (connection.signal.aborted ? response.body?.cancel() : undefined),
@@ -143,7 +150,7 @@ export class Transport {
   }
 }
 
-/** What the platform throws when a connection fails says so in many ways; here it is one. */
+/** Turns the various errors of a failed connection into one ApiError. */
 export async function reached<T>(step: Promise<T>, { signal }: Exchange): Promise<T> {
   try {
     return await step
@@ -154,7 +161,7 @@ export async function reached<T>(step: Promise<T>, { signal }: Exchange): Promis
   }
 }
 
-/** Nothing at all is an answer too. */
+/** An empty body is a valid answer. */
 function parseAnswer(text: string, { what, status }: { what: string; status: number }): unknown {
   try {
     return text === '' ? undefined : JSON.parse(text)

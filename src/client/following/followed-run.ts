@@ -10,10 +10,10 @@ export type Part = { readonly type: string; readonly run: Run; readonly chunk?: 
 
 type Arrived = Run | readonly unknown[]
 
-/** The key of the run itself; of no stream, since none may be called `run`. */
+/** The key of the run among the sources. No stream can have the key `run`. */
 const RUN = 'run'
 
-/** The run whenever it has changed, until it has ended. */
+/** The run, again after every change, until it has ended. */
 export async function* followRun(feed: RunFeed): AsyncGenerator<Run> {
   for await (const run of runUpdates(feed)) {
     yield run
@@ -22,13 +22,13 @@ export async function* followRun(feed: RunFeed): AsyncGenerator<Run> {
 }
 
 /**
- * A run and all its streams as one sequence: first the run as it is; a key's chunks in order, after a run part that lists
- * the key; last the run as it ended.
+ * A run and all its streams as one sequence: first the current run; the chunks of each key in order, after a run part
+ * that lists the key; last the ended run.
  */
 export class FollowedRun {
   readonly #feed: RunFeed
   readonly #merge = new Merge<string, Arrived>()
-  /** How far each stream was read. */
+  /** The position in each stream. */
   readonly #positions = new Map<string, string | undefined>()
   #shown: Run | undefined
   #final: Run | undefined
@@ -45,7 +45,7 @@ export class FollowedRun {
       while (this.#merge.size > 0) {
         const { key, result } = await this.#merge.next()
         if (result.done === true) continue
-        // Under the key of the run there are runs, under all others chunks.
+        // The source under the run's key yields runs; all others yield chunks.
         if (key === RUN) yield* this.#news(result.value as Run)
         else yield* this.#chunks(key, result.value as readonly unknown[])
       }
@@ -56,7 +56,7 @@ export class FollowedRun {
     }
   }
 
-  /** A run that has ended is shown last, unless there is something new to announce. */
+  /** The ended run comes last, unless it announces new streams. */
   *#news(run: Run): Generator<Part> {
     const isOver = isFinal(run.status)
     if (isOver) this.#final = run
@@ -64,7 +64,7 @@ export class FollowedRun {
     if (!isOver || this.#announces(run)) yield this.#show(run)
     for (const key of run.realtimeStreams) {
       const isKnown = this.#positions.has(key)
-      // What has ended may have been written to since, by another attempt or until the run had ended.
+      // A stream that ended may have new chunks: from another attempt, or from before the end of the run.
       if (!this.#merge.has(key) && (!isKnown || isNewAttempt || isOver)) this.#read(key)
     }
   }
@@ -97,7 +97,7 @@ export class FollowedRun {
   }
 }
 
-/** A source that failed ends its stream, and nothing else: the run goes on. */
+/** A failed source ends its stream only; the run goes on. */
 async function* readable(batches: AsyncGenerator<readonly unknown[]>): AsyncGenerator<readonly unknown[]> {
   try {
     yield* batches

@@ -3,8 +3,8 @@ import { onAbort } from '../../primitives/abort.ts'
 const DONE = { done: true, value: undefined } as const
 
 /**
- * What a subscriber iterates: nothing is asked for before the first `next()`; leaving it, also while a `next()` is out,
- * ends everything at once.
+ * The iterator of a subscription. It sends no request before the first `next()`. `return()` ends everything at once,
+ * also while a `next()` is pending.
  */
 export class Following<T> implements AsyncIterableIterator<T> {
   readonly #start: (signal: AbortSignal) => AsyncGenerator<T>
@@ -64,10 +64,10 @@ export class Following<T> implements AsyncIterableIterator<T> {
     throw error
   }
 
-  /** Gives up what is still under way. */
+  /** Aborts the pending requests. */
   #end(): void {
     for (const remove of this.#removeListeners) remove()
     this.#removeListeners = []
-    this.#controller.abort(new Error('Cannot read on: the subscription is over'))
+    this.#controller.abort(new Error('Cannot read on: the subscription has ended'))
   }
 }

@@ -1,6 +1,6 @@
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 
-/** What came of one of several sources: its next item, or that it has ended. */
+/** News from one of several sources: its next item, or its end. */
 export interface MergeStep<Key, Item> {
   readonly key: Key
   readonly result: IteratorResult<Item, unknown>
@@ -8,13 +8,13 @@ export interface MergeStep<Key, Item> {
 
 type Arrival<Key, Item> = MergeStep<Key, Item> | { readonly key: Key; readonly error: unknown }
 
-/** Several sources as one, in the order in which they have something. Of each, one item at most is read ahead. */
+/** Several sources as one, in order of arrival. It reads at most one item of each source ahead. */
 export class Merge<Key, Item> {
   readonly #sources = new Map<Key, AsyncGenerator<Item>>()
   readonly #arrivals: Arrival<Key, Item>[] = []
   #waiting: Deferred<void> | undefined
 
-  /** Whether a source under this key has not ended. */
+  /** Whether the source with this key is still open. */
   has(key: Key): boolean {
     return this.#sources.has(key)
   }
@@ -23,13 +23,13 @@ export class Merge<Key, Item> {
     return this.#sources.size
   }
 
-  /** Reads a source from now on, under a key that has none. */
+  /** Adds a source under a new key and starts reading it. */
   add(key: Key, source: AsyncGenerator<Item>): void {
     this.#sources.set(key, source)
     this.#pull(key, source)
   }
 
-  /** The next item, or the end of a source; throws what a source throws. There must be a source. */
+  /** The next item, or the end of a source. Throws the error of a source. At least one source must be open. */
   async next(): Promise<MergeStep<Key, Item>> {
     for (;;) {
       const arrival = this.#arrivals.shift()
@@ -46,7 +46,7 @@ export class Merge<Key, Item> {
     }
   }
 
-  /** Lets go of all sources. What they were asked for is to be ended by who gave them. */
+  /** Forgets all sources. The caller ends their pending reads. */
   close(): void {
     for (const source of this.#sources.values()) source.return(undefined).catch(() => undefined)
     this.#sources.clear()

@@ -8,23 +8,23 @@ import type { ApiRequest, Transport } from '../connection/transport.ts'
 import { readRow } from '../wire/run.ts'
 import { WireRecord } from '../wire/record.ts'
 
-/** A service holds an answer back for some twenty seconds: silence is longer. */
+/** A service holds a poll for up to about 20 s. A longer silence is a failure. */
 const HELD_MS = 60_000
-/** Answers in a row that bring nothing, each sooner than this, are those of a service that does not hold them back. */
+/** A service whose polls repeatedly return nothing within this time does not hold them. */
 const HASTY_MS = 1_000
 const MOST_HASTY = 3
 
-/** What following a run takes. */
+/** The parts needed to follow a run. */
 export interface RunFeed {
   readonly transport: Transport
   readonly packets: Packets
   readonly id: string
-  /** Rejects with `ERR_RUN_NOT_FOUND` when there is no such run. */
+  /** Rejects with `ERR_RUN_NOT_FOUND` if the run does not exist. */
   readonly assertExists: () => Promise<unknown>
   readonly signal: AbortSignal
 }
 
-/** A run whenever it has changed, beginning with what it is now, for ever: who reads on after its end waits. */
+/** The current run, and again after every change. It never ends: after the end of the run it waits. */
 export async function* runUpdates(feed: RunFeed): AsyncGenerator<Run> {
   const polls = new ShapePolls(feed)
   let shown: string | undefined
@@ -33,7 +33,7 @@ export async function* runUpdates(feed: RunFeed): AsyncGenerator<Run> {
     const { row } = polls
     const text = row === undefined ? '' : JSON.stringify(row)
     if (row === undefined || text === shown) {
-      // Nothing but "up to date" is also what a service says of a run that does not exist, or no longer.
+      // A service also answers "up to date" without a row for a run that does not exist, or no longer exists.
       if (row === undefined) await feed.assertExists()
       shown ??= ''
       await polls.broughtNothing()
@@ -44,7 +44,7 @@ export async function* runUpdates(feed: RunFeed): AsyncGenerator<Run> {
   }
 }
 
-/** One poll after the other; a connection that breaks is replaced. */
+/** Polls one after the other. A broken connection is replaced. */
 class ShapePolls {
   readonly #feed: RunFeed
   readonly #request: Omit<ApiRequest, 'query'>
@@ -68,7 +68,7 @@ class ShapePolls {
     return this.#shape.row
   }
 
-  /** The next answers, until everything there is has come. */
+  /** Polls until the state is complete. */
   async next(): Promise<void> {
     const { clock } = this.#feed.transport.settings
     this.#askedAt = clock.now()
@@ -82,13 +82,16 @@ class ShapePolls {
     } while (!this.#shape.isCurrent)
   }
 
-  /** Keeps a service that does not hold its answers back from being asked again and again. */
+  /** Avoids a busy loop against a service that does not hold its polls. */
   async broughtNothing(): Promise<void> {
     const isHasty = this.#feed.transport.settings.clock.now() - this.#askedAt < HASTY_MS
     this.#hasty = isHasty ? this.#hasty + 1 : 0
     if (this.#hasty <= MOST_HASTY) return
     await this.#backoff.failed(
-      new ApiError('ERR_API_UNAVAILABLE', 'Cannot follow a run: the service does not wait for news'),
+      new ApiError(
+        'ERR_API_UNAVAILABLE',
+        'Cannot follow a run: the service answers at once instead of waiting for changes',
+      ),
     )
   }
 
@@ -99,19 +102,19 @@ class ShapePolls {
       const { query } = this.#shape
       const { headers, body } = await transport.answer({ ...this.#request, query }, connection)
       this.#shape.take(headers, body ?? [])
-      // Asked at once for what it has just answered, it would answer the same.
+      // An immediate poll would get the same answer from a cache.
       const isStuck = !this.#shape.isCurrent && this.#shape.query['offset'] === query['offset']
       if (isStuck)
-        throw new ApiError('ERR_API_UNAVAILABLE', 'Cannot follow a run: the service says nothing of it')
+        throw new ApiError('ERR_API_UNAVAILABLE', 'Cannot follow a run: the service sends no row for it')
     } finally {
       connection.close()
     }
   }
 
-  /** Waits before the next poll; rethrows what ends the subscription. */
+  /** Waits before the next poll. Throws errors that end the subscription. */
   async #failed(error: unknown): Promise<void> {
     const isConflict = error instanceof ApiError && error.status === 409
-    // The service has lost track of where we are.
+    // The service has forgotten the position of this subscriber.
     if (isConflict) this.#shape.forget()
     const failure = isConflict ? new ApiError('ERR_API_UNAVAILABLE', error.message, { cause: error }) : error
     await this.#backoff.failed(failure).catch((last: unknown) => {

@@ -5,23 +5,23 @@ import { knownError } from '../connection/known-error.ts'
 import { StreamFrames } from '../wire/stream-frames.ts'
 import { reached, type Transport } from '../connection/transport.ts'
 
-/** A service sends at least a comment now and then: silence is longer. */
+/** A service sends at least a comment within this time. A longer silence is a failure. */
 const SILENCE_MS = 90_000
 const EVENTS = 'text/event-stream'
 
-/** Which stream to read, and from where on. */
+/** The stream to read, and the position to begin at. */
 export interface StreamBatchesOptions {
   readonly runId: string
   readonly key: string
-  /** What to go on after; nothing for the beginning. */
+  /** The position to continue after; `undefined` for the beginning. */
   readonly lastId?: string | undefined
-  /** Told what was read last, for who goes on later. */
+  /** Called with the position after each batch, so that a later subscription can continue there. */
   readonly onPosition?: (lastId: string | undefined) => void
 }
 
 /**
- * The chunks of a stream, in batches as they come, to its end. A connection that breaks is replaced, and the next one goes
- * on after the last chunk: none is lost, none comes twice.
+ * The chunks of a stream to its end, in batches as they arrive. A broken connection is replaced, and the next one
+ * continues after the last chunk: no chunk is lost or repeated.
  */
 export async function* streamBatches(
   transport: Transport,
@@ -78,13 +78,13 @@ function openStream(
   )
 }
 
-/** What is something else, such as a page, would be a stream without a chunk. */
+/** A different answer, such as a web page, would look like an empty stream. */
 function requireEvents({ headers, status }: Response, key: string): void {
   const type = headers.get('content-type') ?? EVENTS
   if (!type.startsWith(EVENTS)) throw unreadable(`stream "${key}"`, { status, body: type })
 }
 
-/** The text of a body as it comes. */
+/** The text of a body as it arrives. */
 async function* bodyText({ body }: Response, connection: Exchange): AsyncGenerator<string> {
   if (body === null) return
   const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader()
@@ -98,7 +98,7 @@ async function* bodyText({ body }: Response, connection: Exchange): AsyncGenerat
       yield decoder.decode(value, { stream: true })
     }
   } finally {
-    // Not awaited: the other side may take its time, or for ever.
+    // Not awaited: the service may take long to stop, or never stop.
     reader.cancel().catch(() => undefined)
   }
 }

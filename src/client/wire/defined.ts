@@ -1,6 +1,6 @@
-/** An object without its `undefined` members: they are not there, instead of being there without a value. */
+/** A copy of an object without its `undefined` members. */
 export function defined<T extends object>(members: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
   const entries = Object.entries(members).filter(([, value]) => value !== undefined)
-  // Only what is undefined has gone.
+  // Only undefined members were removed.
   return Object.fromEntries(entries) as { [Name in keyof T]?: Exclude<T[Name], undefined> }
 }

@@ -2,7 +2,7 @@ import { defined } from './defined.ts'
 import { WireRecord } from './record.ts'
 import type { StoredError } from '../../api/run.ts'
 
-/** The error of a run: as the API shows it, or with the `type` it has in a row. */
+/** The error of a run: in the form of the API, or in the form of a row, which has a `type`. */
 export function readStoredError(value: unknown): StoredError | undefined {
   if (typeof value === 'string') return { name: 'Error', message: value }
   if (typeof value !== 'object' || value === null) return undefined
@@ -17,7 +17,7 @@ export function readStoredError(value: unknown): StoredError | undefined {
   }
 }
 
-/** The stored error as one that can be thrown. */
+/** The stored error as an `Error`. */
 export function errorOf({ name, message, stack, code }: StoredError): Error {
   return Object.assign(new Error(message), { name, ...defined({ stack, code }) })
 }

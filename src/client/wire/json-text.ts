@@ -4,7 +4,7 @@ import { findNonJson } from '../../primitives/json.ts'
 /**
  * The JSON text of a value, or `undefined` for `undefined`.
  *
- * @throws WaitpointError `ERR_NOT_SERIALIZABLE` with the path of what is not JSON; nothing was sent by then.
+ * @throws WaitpointError `ERR_NOT_SERIALIZABLE` with the path of the part that is not JSON. No request was sent.
  */
 export function jsonText(value: unknown, subject: string): string | undefined {
   if (value === undefined) return undefined

@@ -2,13 +2,13 @@ import { unreadable } from '../connection/api-error.ts'
 import type { Transport } from '../connection/transport.ts'
 import { WireRecord } from './record.ts'
 
-/** A value as it travels: text, and what kind of text it is. */
+/** A value in transit: text, and the type of that text. */
 export interface Packet {
   readonly data: unknown
   readonly type: string | undefined
 }
 
-/** Turns what travels into values. */
+/** Decodes packets. */
 export class Packets {
   readonly #transport: Transport
 
@@ -16,15 +16,15 @@ export class Packets {
     this.#transport = transport
   }
 
-  /** The value of a packet; one that was too large to travel is fetched. */
+  /** The value of a packet. A value that was too large for the answer is downloaded. */
   async read({ data, type }: Packet, signal: AbortSignal | undefined): Promise<unknown> {
     if (typeof data !== 'string') return data ?? undefined
-    // Nothing, in the words of the service.
+    // The service writes `undefined` as no text.
     if (data === '') return undefined
     return type === 'application/store' ? this.#fetch(data, signal) : decode(data, type)
   }
 
-  /** What an address holds that an answer gave in place of a value. */
+  /** Downloads a value whose address came in its place. */
   async download(url: string, signal: AbortSignal | undefined): Promise<unknown> {
     const response = await this.#transport.download(url, signal)
     const type = response.headers.get('content-type')?.split(';')[0]?.trim()
@@ -38,7 +38,7 @@ export class Packets {
   }
 }
 
-/** Of `super+json` only the JSON: what it says of dates and maps is for classes that are not there. */
+/** Reads only the JSON of `super+json`: its notes on dates and maps need classes of the sender. */
 function decode(text: string, type: string | undefined): unknown {
   if (type !== 'application/json' && type !== 'application/super+json') return text
   try {

@@ -1,8 +1,8 @@
 import { unreadable } from '../connection/api-error.ts'
 
 /**
- * An object of an answer. What is not there, null, or of another type is `undefined`: services add and leave out members
- * over time, and only what nothing can be done without is insisted on.
+ * An object of an answer. A member that is missing, null, or of another type reads as `undefined`, because services add
+ * and drop members over time. Only indispensable members are required.
  */
 export class WireRecord {
   readonly #fields: Readonly<Record<string, unknown>>
@@ -19,7 +19,7 @@ export class WireRecord {
     return this.#fields[name] ?? undefined
   }
 
-  /** A value of a user's: of these, null is one. */
+  /** A value given by a user; it may be null. */
   json(name: string): unknown {
     return this.#fields[name]
   }
@@ -29,7 +29,7 @@ export class WireRecord {
     return typeof value === 'string' ? value : undefined
   }
 
-  /** @throws ApiError `ERR_API_UNREADABLE` when there is none. */
+  /** @throws ApiError `ERR_API_UNREADABLE` if the text is missing. */
   requiredText(name: string): string {
     const text = this.text(name)
     if (text === undefined) throw unreadable(`${this.#what}: it has no "${name}"`, { body: this.#fields })
@@ -46,7 +46,7 @@ export class WireRecord {
     return typeof value === 'boolean' ? value : undefined
   }
 
-  /** @throws ApiError `ERR_API_UNREADABLE` when there is none. */
+  /** @throws ApiError `ERR_API_UNREADABLE` if the flag is missing. */
   requiredFlag(name: string): boolean {
     const flag = this.flag(name)
     if (flag === undefined) throw unreadable(`${this.#what}: it has no "${name}"`, { body: this.#fields })
@@ -57,7 +57,7 @@ export class WireRecord {
     return dateOf(this.value(name))
   }
 
-  /** @throws ApiError `ERR_API_UNREADABLE` when there is none. */
+  /** @throws ApiError `ERR_API_UNREADABLE` if the date is missing. */
   requiredDate(name: string): Date {
     const date = this.date(name)
     if (date === undefined) throw unreadable(`${this.#what}: it has no "${name}"`, { body: this.#fields })
@@ -75,13 +75,13 @@ export class WireRecord {
     return Array.isArray(value) ? value.map((item) => new WireRecord(item, this.#what)) : []
   }
 
-  /** An object inside; an empty one when there is none. */
+  /** A member object as a record; an empty record if it is missing. */
   record(name: string): WireRecord {
     const value = this.value(name)
     return new WireRecord(typeof value === 'object' && !Array.isArray(value) ? value : {}, this.#what)
   }
 
-  /** An object inside, as it is. */
+  /** A member object, unwrapped. */
   object(name: string): Readonly<Record<string, unknown>> | undefined {
     const value = this.value(name)
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -89,7 +89,7 @@ export class WireRecord {
   }
 }
 
-/** Epoch milliseconds, or ISO 8601, in UTC where it does not say otherwise. */
+/** An instant from epoch milliseconds or ISO 8601; without a zone it is UTC. */
 function dateOf(value: unknown): Date | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
   const hasZone = typeof value === 'number' || /(?:Z|[+-]\d\d:?\d\d)$/i.test(value)

@@ -6,18 +6,18 @@ import type { Packets } from './packets.ts'
 import { readStoredError } from './error.ts'
 import { WireRecord } from './record.ts'
 
-/** The values of a run, which may have travelled apart from it. */
+/** The values of a run, which may be downloaded separately. */
 interface RunValues {
   readonly payload: unknown
   readonly output: unknown
 }
 
-/** A run as the API shows it in a list: with the values it has there. */
+/** A run of a list, with the values that the list contains. */
 export function readListedRun(wire: WireRecord): Run {
   return readApiRun(wire, { payload: wire.json('payload'), output: wire.json('output') })
 }
 
-/** A run as the API shows it; values that were too large for the answer are fetched. */
+/** A retrieved run. Values that were too large for the answer are downloaded. */
 export async function readRetrievedRun(
   wire: WireRecord,
   packets: Packets,
@@ -31,7 +31,7 @@ export async function readRetrievedRun(
   return { ...readApiRun(wire, values), waitingOn: wire.records('waitingOn').map(readWait) }
 }
 
-/** A run as a row of the realtime protocol. */
+/** A run from a row of the realtime protocol. */
 export async function readRow(
   wire: WireRecord,
   packets: Packets,
@@ -47,9 +47,9 @@ export async function readRow(
   return {
     ...commonFields(wire, { id, finishedAt, values }),
     tags: wire.texts('runTags'),
-    // Read as an object above.
+    // `readRow` has parsed it as an object.
     metadata: (metadata ?? {}) as Run['metadata'],
-    // Where tasks of older versions announce them.
+    // Tasks of older versions announce their streams here.
     ...(older.length === 0 ? {} : { realtimeStreams: older }),
     attemptCount: wire.number('attemptNumber') ?? 0,
     ...defined({ delayedUntil: wire.date('delayUntil') }),
@@ -109,13 +109,13 @@ function readWait(wire: WireRecord): WaitingOn {
   const kind = wire.text('kind')
   return {
     id: wire.requiredText('id'),
-    // What the service has no name for is a token like any other.
+    // A wait of an unknown kind is treated as a token.
     kind: (kind ?? 'MANUAL') as TokenKind,
     ...defined({ timeoutAt: wire.date('timeoutAt') }),
   }
 }
 
-/** The statuses of the service that have other names here: of its API, older ones included, and of its database. */
+/** Statuses that have other names in the service: in its API, older versions included, and in its database. */
 const OTHER_NAMES: Readonly<Record<string, RunStatus>> = {
   PENDING: 'QUEUED',
   PENDING_VERSION: 'QUEUED',
@@ -134,9 +134,9 @@ const OTHER_NAMES: Readonly<Record<string, RunStatus>> = {
 
 const OWN: ReadonlySet<string> = new Set(RUN_STATUSES)
 
-/** A status of the engine. One that nobody knows is of a run that failed, if it has ended, else of one that will go on. */
+/** A status of the engine. An unknown status counts as failed if the run has ended, and as queued otherwise. */
 function readRunStatus(status: string, hasEnded: boolean): RunStatus {
-  // The list says so.
+  // `includes` checks the status.
   if (OWN.has(status)) return status as RunStatus
   return OTHER_NAMES[status] ?? (hasEnded ? 'FAILED' : 'QUEUED')
 }

@@ -4,7 +4,7 @@ import { WireRecord } from './record.ts'
 
 const BEGINNING = '-1'
 
-/** What is known of one row, and where in its history that is: the state of a subscription by long poll. */
+/** The state of a long-poll subscription: one row, and the position in its history. */
 export class ShapeState {
   #row: Readonly<Record<string, unknown>> | undefined
   #offset = BEGINNING
@@ -13,17 +13,17 @@ export class ShapeState {
   #schema: ShapeSchema = {}
   #isCurrent = false
 
-  /** The row, once everything there was about it has come. */
+  /** The row; `undefined` until it is complete. */
   get row(): Readonly<Record<string, unknown>> | undefined {
     return this.#isCurrent ? this.#row : undefined
   }
 
-  /** Everything there was has come: the next answer comes when there is something new. */
+  /** Whether the state is complete. The next answer then waits for a change. */
   get isCurrent(): boolean {
     return this.#isCurrent
   }
 
-  /** What to ask for next. */
+  /** The query of the next poll. */
   get query(): NonNullable<ApiRequest['query']> {
     return {
       log: 'full',
@@ -33,18 +33,18 @@ export class ShapeState {
     }
   }
 
-  /** Takes an answer in. */
+  /** Applies an answer. */
   take(headers: Headers, messages: unknown): void {
     if (!Array.isArray(messages)) throw unreadable('the updates of a run', { body: messages })
     this.#offset = headers.get('electric-offset') ?? headers.get('electric-chunk-last-offset') ?? this.#offset
     this.#handle = headers.get('electric-handle') ?? headers.get('electric-shape-id') ?? this.#handle
     this.#cursor = headers.get('electric-cursor') ?? this.#cursor
     if (headers.has('electric-schema')) this.#schema = readSchema(headers.get('electric-schema'))
-    if (this.#offset === BEGINNING) throw unreadable('the updates of a run: they have no position')
+    if (this.#offset === BEGINNING) throw unreadable('the updates of a run: the position is missing')
     for (const message of messages) this.#apply(new WireRecord(message, 'an update of a run'))
   }
 
-  /** Begins anew: what was known is not to be built upon. */
+  /** Starts over, because the state is no longer valid. */
   forget(): void {
     this.#offset = BEGINNING
     this.#handle = undefined
@@ -61,15 +61,15 @@ export class ShapeState {
     const operation = headers.text('operation')
     if (operation !== 'insert' && operation !== 'update') return
     const columns = readColumns(message.object('value') ?? {}, this.#schema)
-    // An update may carry only what has changed.
+    // An update may contain changed columns only.
     this.#row = operation === 'insert' ? columns : { ...this.#row, ...columns }
   }
 }
 
-/** Types of columns, as the realtime protocol announces them. */
+/** The types of columns, as the realtime protocol declares them. */
 export type ShapeSchema = Readonly<Record<string, { readonly type?: string; readonly dims?: number }>>
 
-/** The schema in a header; an empty one when there is none that can be read. */
+/** The schema in a header; an empty one if there is none that can be parsed. */
 function readSchema(header: string | null): ShapeSchema {
   try {
     return Object(JSON.parse(header ?? '{}')) as ShapeSchema
@@ -78,7 +78,7 @@ function readSchema(header: string | null): ShapeSchema {
   }
 }
 
-/** Columns with the values their types say; what has no type, or is no text, is taken as it is. */
+/** Parses columns by their types. A column without a type, or that is not text, is kept. */
 function readColumns(
   columns: Readonly<Record<string, unknown>>,
   schema: ShapeSchema,
@@ -97,7 +97,7 @@ function readColumn(text: string, { type = 'text', dims = 0 }: ShapeSchema[strin
   return type === 'json' || type === 'jsonb' ? JSON.parse(text) : text
 }
 
-/** An array of texts as Postgres writes it: `{plain,"with \"quotes\""}`. */
+/** A Postgres array of texts: `{plain,"with \"quotes\""}`. */
 function readArray(text: string): readonly string[] {
   const items = text.slice(1, -1).match(/"(?:[^"\\]|\\.)*"|[^,]+/g) ?? []
   return items.map((item) => (item.startsWith('"') ? item.slice(1, -1).replace(/\\(.)/g, '$1') : item))

@@ -3,12 +3,12 @@ import { WireRecord } from './record.ts'
 import { StreamInterruptedError, StreamLaggedError, WaitpointError } from '../../api/errors.ts'
 import { ApiError } from '../connection/api-error.ts'
 import { errorOf, readStoredError } from './error.ts'
-/** Ids of records that were seen lately, so that one that was written twice is read once. */
+/** The number of recent record ids that are kept, so that a record that was written twice is read once. */
 const REMEMBERED = 5_000
 
-/** Takes event streams apart, in either of the framings of the service. */
+/** Parses event streams in both framings of the service. */
 export class StreamFrames {
-  /** What to go on after, once connected anew. */
+  /** The position to continue after on a new connection. */
   lastId: string | undefined
   readonly #key: string
   #chunks: unknown[] = []
@@ -22,26 +22,26 @@ export class StreamFrames {
     this.lastId = lastId
   }
 
-  /** Begins a connection; what was left half of the last one comes again. */
+  /** Starts a new connection. An incomplete record of the last one is dropped; it comes again. */
   begin({ headers }: Response): void {
     this.#isBatched = headers.get('x-stream-version') === 'v2'
     this.#seen = new Set()
     this.#parser = createParser({ onEvent: (event) => this.#take(event) })
   }
 
-  /** Takes in what came. */
+  /** Parses a piece of text. */
   feed(text: string): void {
     this.#parser.feed(text)
   }
 
-  /** All chunks that have come since the last call. */
+  /** All chunks since the last call. */
   takeChunks(): readonly unknown[] {
     const chunks = this.#chunks
     this.#chunks = []
     return chunks
   }
 
-  /** What the service said was wrong, once: the chunks before it are taken first. */
+  /** The error that the service sent, once. Take the chunks before it first. */
   takeFailure(): Error | undefined {
     const failure = this.#failure
     this.#failure = undefined
@@ -81,13 +81,13 @@ export class StreamFrames {
   }
 }
 
-/** A record for the stream itself, such as one that trims it. */
+/** A record that concerns the stream itself, such as one that trims it. */
 function isCommand(headers: unknown): boolean {
   const first: unknown = Array.isArray(headers) ? headers[0] : undefined
   return Array.isArray(first) && first[0] === ''
 }
 
-/** A chunk that is no JSON is the text it is. */
+/** The JSON value of a chunk, or its text if it is not JSON. */
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -96,11 +96,12 @@ function readJson(text: string): unknown {
   }
 }
 
-/** What a service says in the middle of a stream: an error of the engine, or one that connecting again may mend. */
+/** An error event in a stream: an error of the engine, or one that a new connection may solve. */
 function streamError(key: string, body: unknown): Error {
   const said = Object(body) as { readonly error?: unknown }
   const wire = new WireRecord(Object(said.error ?? said), 'an error of a stream')
-  const message = wire.text('message') ?? `Cannot read on in stream "${key}": the service says so`
+  const message =
+    wire.text('message') ?? `Cannot read on in stream "${key}": the service sent an error without a message`
   const next = wire.number('next') ?? 0
   switch (wire.text('code')) {
     case 'ERR_STREAM_LAGGED':

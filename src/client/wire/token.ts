@@ -5,7 +5,7 @@ import { defined } from './defined.ts'
 import type { Packets } from './packets.ts'
 import type { WireRecord } from './record.ts'
 
-/** The last instant a `Date` can hold: the deadline of a token that has none, as the hosted service allows. */
+/** The last instant a `Date` can hold: the deadline of a token without one, which the hosted service allows. */
 const NEVER = 8.64e15
 
 /** A token of a list. */
@@ -25,7 +25,7 @@ export function readToken(wire: WireRecord): Token {
   }
 }
 
-/** A token with its output, or the error of its time-out. */
+/** A token with its output, or its time-out error. */
 export async function readRetrievedToken<Output>(
   wire: WireRecord,
   packets: Packets,
@@ -39,16 +39,16 @@ export async function readRetrievedToken<Output>(
   }
   if (status === 'WAITING') return token
   const output = await packets.read({ data: wire.value('output'), type: wire.text('outputType') }, signal)
-  // What a token was completed with is of the type its creator and its completer agreed on.
+  // The creator and the completer of a token agree on the type of its output.
   return output === undefined ? token : { ...token, output: output as Output }
 }
 
-/** A status of the engine; one it does not know is of a token nobody waits for any more. */
+/** A token status of the engine. An unknown status counts as completed. */
 export function readTokenStatus(status: string | undefined): TokenStatus {
   return status === 'WAITING' || status === 'TIMED_OUT' ? status : 'COMPLETED'
 }
 
-/** The hosted service makes keys of its own where nobody gave one. */
+/** The hosted service generates keys for tokens without one; those are left out. */
 function readUserKey(wire: WireRecord): string | undefined {
   return wire.flag('userProvidedIdempotencyKey') === false ? undefined : wire.text('idempotencyKey')
 }
