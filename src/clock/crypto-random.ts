@@ -1,15 +1,18 @@
 import type { RandomSource } from '../contract/random.ts'
 
-/** One call into the system per this many bytes: a call costs about a microsecond, whatever its size. */
+/**
+ * Random bytes are fetched this many at a time, because a call into the system costs about a microsecond whatever its
+ * size.
+ */
 const POOL_BYTES = 4_096
 
-/** The unpredictability of production: the cryptographic random numbers of the platform. */
+/** Unpredictable values for production, from the cryptographic random numbers of the platform. */
 export function cryptoRandom(): RandomSource {
   const pool = new Uint8Array(POOL_BYTES)
   const view = new DataView(pool.buffer)
   let used = POOL_BYTES
 
-  /** The place of the next `length` unused bytes of the pool. */
+  /** The index of the next `length` unused bytes of the pool. */
   const take = (length: number): number => {
     if (used + length > POOL_BYTES) {
       crypto.getRandomValues(pool)
@@ -25,7 +28,7 @@ export function cryptoRandom(): RandomSource {
       if (length > POOL_BYTES) return fill(new Uint8Array(length))
       const from = take(length)
       const bytes = pool.slice(from, from + length)
-      // What was handed out once is nowhere else in memory.
+      // Bytes that were handed out are wiped from memory.
       pool.fill(0, from, from + length)
       return bytes
     },
@@ -36,7 +39,7 @@ export function cryptoRandom(): RandomSource {
   }
 }
 
-/** The platform fills 64 KiB at once and no more. */
+/** The platform fills at most 64 KiB at once. */
 function fill(bytes: Uint8Array): Uint8Array {
   for (let from = 0; from < bytes.length; from += POOL_BYTES) {
     crypto.getRandomValues(bytes.subarray(from, from + POOL_BYTES))
@@ -44,7 +47,7 @@ function fill(bytes: Uint8Array): Uint8Array {
   return bytes
 }
 
-/** 53 random bits, all that a number has room for. */
+/** 53 random bits, as many as a number can hold. */
 function toFraction(high: number, low: number): number {
   return ((high >>> 5) * 2 ** 26 + (low >>> 6)) / 2 ** 53
 }

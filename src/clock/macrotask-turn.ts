@@ -1,10 +1,10 @@
-// Bound when this module is loaded: fake timers that replace the globals later do not stop the turns.
+// Bound when this module loads, so that fake timers installed later do not stop the turns.
 import { setImmediate } from 'node:timers'
 
 /**
- * Resolves after one turn of the event loop, in which everything that needs no real I/O has run.
+ * Resolves after one turn of the event loop, in which everything ready without real I/O has run.
  *
- * A message to oneself is no such turn: Node handles up to a thousand of them before it lets immediates and I/O run.
+ * A `MessageChannel` would not do: Node handles up to a thousand messages before it runs immediates and I/O.
  */
 export function macrotaskTurn(): Promise<void> {
   return new Promise((resolve) => {

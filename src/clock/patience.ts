@@ -1,16 +1,19 @@
-// Real time and turns, bound when this module is loaded: fake timers that replace the globals later do not stop them.
+// Real time and turns, bound when this module loads, so that fake timers installed later do not stop them.
 import { clearImmediate, clearTimeout, setImmediate, setTimeout } from 'node:timers'
 
-/** Each of them is a turn of the event loop in which what has come meanwhile is heard first. */
+/**
+ * The waiting time is divided into this many steps. Each step is a turn of the event loop, which first handles
+ * everything that has arrived.
+ */
 const STEPS = 10
-/** A timer that is set for longer fires at once. */
+/** A timer with a longer delay fires at once. */
 const LONGEST_STEP_MS = 2 ** 31 - 1
 
 /**
- * Calls `lost` after so many real milliseconds of an event loop that turns. A process that stood still, on a machine that
- * was busy with other things, has lost one step by it and no more, however long that took.
+ * Calls `lost` after a number of real milliseconds in which the event loop turned. A process that was suspended loses
+ * at most one step, however long it stood still.
  *
- * @returns Ends it.
+ * @returns Cancels the call.
  */
 export function losePatience(ms: number, lost: () => void): () => void {
   let left = STEPS

@@ -1,11 +1,11 @@
 import type { CancelTimer, Clock } from '../contract/clock.ts'
 
-/** The longest delay a timer of the platform takes; a longer one would fire at once. */
+/** The longest delay of a platform timer. A longer one would fire at once. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1
 
 /**
- * Wall time and a timer of the platform for each timer, wherever there is `setTimeout`, browsers included. For what has
- * few timers and no runs to keep a process alive for; engines have `systemClock`.
+ * The wall clock, with one platform timer for each timer. It works wherever `setTimeout` exists, browsers included. It
+ * is for code with few timers that need not keep a process alive; engines use `systemClock`.
  */
 export function plainClock(): Clock {
   return {
@@ -14,7 +14,7 @@ export function plainClock(): Clock {
       let timer: ReturnType<typeof setTimeout> | undefined
       const arm = (): void => {
         const delay = Math.min(Math.max(Math.ceil(at - Date.now()), 0), LONGEST_DELAY_MS)
-        // One may come a millisecond early, or hours when the wall clock was set back.
+        // A platform timer may fire a millisecond early, or hours early after the wall clock was set back.
         timer = setTimeout(() => (Date.now() < at ? arm() : fire()), delay)
       }
       arm()

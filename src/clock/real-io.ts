@@ -1,6 +1,6 @@
-/** Real I/O that no hold tells a clock of: what it does by itself comes after it, however long it takes. */
+/** Real I/O that no hold reports to a clock. While it is in progress, the clock does nothing by itself. */
 export interface RealIo {
   readonly isUnderWay: boolean
-  /** Resolves when all that is under way now has ended, and a turn of the event loop with what it led to. */
+  /** Resolves when all current I/O has ended, after one further turn of the event loop. */
   ended(): Promise<void>
 }

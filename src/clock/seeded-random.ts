@@ -3,7 +3,7 @@ import type { RandomSource } from '../contract/random.ts'
 const WARM_UP_STEPS = 12
 
 /**
- * The same unpredictable values for the same seed, on every machine: for tests, never for secrets.
+ * Random values that depend on the seed only, on every machine. For tests, never for secrets.
  *
  * The generator is sfc32 (C. Doty-Humphrey, PractRand): 128 bits of state, a period of at least 2^32.
  *
@@ -43,7 +43,7 @@ function sfc32(seed: string): () => number {
   return next
 }
 
-/** FNV-1a with a last mix, so that seeds which differ in one bit start far apart. */
+/** FNV-1a with a final mix, so that seeds that differ in one bit start far apart. */
 function hash(text: string, basis: number): number {
   let value = basis
   for (let index = 0; index < text.length; index++) {

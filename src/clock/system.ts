@@ -3,13 +3,13 @@ import type { CancelTimer, Clock, ReleaseHold } from '../contract/clock.ts'
 import { type Deadline, DeadlineQueue } from '../primitives/deadline-queue.ts'
 import { TimerCallback } from './timer-callback.ts'
 
-/** The longest delay an OS timer takes; a longer one would fire at once. */
+/** The longest delay of an OS timer. A longer one would fire at once. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1
 
 /**
  * The clock of production: wall time, and one OS timer for all timers together.
  *
- * `Date.now`, `setTimeout` and `setImmediate` are looked up when called, so fake timers that replace the globals work.
+ * `Date.now`, `setTimeout` and `setImmediate` are looked up at each call, so fake timers that replace the globals work.
  * A callback that throws reaches `uncaughtException` and does not stop the others.
  */
 export function systemClock(): Clock {
@@ -23,21 +23,21 @@ interface Timer {
 
 class SystemClock implements Clock {
   readonly #timers = new DeadlineQueue<Timer>()
-  /** The OS handles are made in the context of the clock: they must not hold on to the one of a run. */
+  /** OS handles are created in the async context of the clock, so that they do not retain the context of a run. */
   readonly #outside = new AsyncResource('waitpoint.clock')
   #osTimer: NodeJS.Timeout | undefined
-  /** The instant the OS timer is for; `Infinity` when there is none, or when it only keeps the process alive. */
+  /** The instant of the OS timer; `Infinity` if there is no timer, or if it only keeps the process alive. */
   #wakeAt = Infinity
   #turn: NodeJS.Immediate | undefined
   #holds = 0
-  /** How far it is ahead of the machine's. */
+  /** The offset of this clock from the machine's clock, in milliseconds. */
   #offset = 0
 
   now(): number {
     return Date.now() + this.#offset
   }
 
-  /** What became due by it is fired, and the OS timer set anew. */
+  /** Fires the timers that the change makes due, and resets the OS timer. */
   adjust(byMs: number): void {
     this.#offset += byMs
     this.#disarm()
@@ -50,17 +50,17 @@ class SystemClock implements Clock {
     return () => this.#cancel(deadline)
   }
 
-  /** Hot, twice for every wait: a count, and `ref` and `unref` of the timer that is there anyway. */
+  /** Hot: called twice for every wait. It counts, and calls `ref` or `unref` on the existing timer. */
   hold(): ReleaseHold {
     if (this.#holds++ === 0) {
       if (this.#osTimer === undefined) this.#arm(Infinity, LONGEST_DELAY_MS)
-      // Else the turn that is to come sees to it.
+      // Otherwise the scheduled turn does it.
       else if (this.#turn === undefined) this.#osTimer.ref()
     }
     return this.#release
   }
 
-  /** The end of any hold: they are only counted. */
+  /** Releases any hold; holds are only counted. */
   readonly #release = (): void => {
     this.#holds -= 1
     if (this.#holds === 0) this.#takeTurn()
@@ -71,12 +71,14 @@ class SystemClock implements Clock {
     if (this.#timers.cancel(deadline)) this.#tidy()
   }
 
-  /** Nothing left: the OS timer goes too, but not before the end of the turn, where there often is something again. */
+  /**
+   * Removes the OS timer when no timer is left. It waits for the end of the turn, because a new timer often follows.
+   */
   #tidy(): void {
     if (this.#timers.size === 0 && this.#holds === 0) this.#takeTurn()
   }
 
-  /** Not unref'd: the event loop would fall asleep on it. What is due still happens before the process may end. */
+  /** Not unref'd, or the event loop would end before it. Due timers still fire before the process may exit. */
   #takeTurn(): void {
     if (this.#turn !== undefined) return
     this.#turn = this.#outside.runInAsyncScope(() =>
@@ -109,8 +111,8 @@ class SystemClock implements Clock {
   }
 
   /**
-   * Fires what is due. Only that: a timer that is set by one of these callbacks waits for the next turn. Due means by
-   * `now()`, not by the OS timer, which may be a millisecond early, or hours when the wall clock was set back.
+   * Fires the due timers. A timer set by one of these callbacks waits for the next turn. Due means by `now()`, not by
+   * the OS timer, which may fire a millisecond early, or hours early after the wall clock was set back.
    */
   #drain(): void {
     const now = this.now()
@@ -124,7 +126,7 @@ class SystemClock implements Clock {
     this.#watch(now)
   }
 
-  /** Makes sure that something wakes us up for the earliest timer. */
+  /** Sets an OS timer for the earliest timer, if there is none yet. */
   #watch(now: number): void {
     const earliest = this.#timers.peek()
     if (earliest === undefined) {

@@ -12,7 +12,7 @@ import { VirtualTime } from './virtual/time.ts'
 import type { PendingTimer } from './virtual/timers.ts'
 import type { WitnessedHold, WitnessedTimer } from './virtual/witnessed.ts'
 
-/** Options of `testClock`; all have defaults. */
+/** Options of the bare test clock; all have defaults. */
 export interface BareTestClockOptions {
   /**
    * The first instant.
@@ -46,8 +46,8 @@ export interface BareTestClockOptions {
    */
   readonly maxSteps?: number | undefined
   /**
-   * What happens when time that passes by itself (mode `auto`, `until`) comes to the deadline of a token that a run waits
-   * for and whose timeout neither the test nor the task ever mentioned: an answer was forgotten.
+   * The effect of a forgotten answer: time that passes by itself (mode `auto`, `until`) reaches the deadline of a token
+   * that a run waits for, and neither the test nor the task has named its timeout.
    *
    * - `error`: whatever is awaited ends with `ERR_STUCK`, and time does not pass.
    * - `timeout`: the token times out.
@@ -71,24 +71,27 @@ export interface BareTestClockOptions {
   readonly io?: RealIo | undefined
 }
 
-/** Virtual time: nothing happens before a test wants it, and everything happens in the same order every time. */
+/**
+ * A clock with virtual time: time passes only when the test lets it, and everything happens in the same order in every
+ * execution. See docs/testing.md.
+ */
 export interface TestClock extends HoldingClock, ClockCalls, AsyncDisposable {
   setTimer(at: number, fire: () => void, about?: WitnessedTimer): CancelTimer
   hold(hold: WitnessedHold): ReleaseHold
-  /** Resolves after a duration; for test code, and for what stands in for real I/O inside a task. */
+  /** Resolves after a duration. For test code, and for mocks of real I/O inside a task. */
   sleep(duration: number | string, options?: TravelOptions): Promise<void>
-  /** Aborts after a duration with a `TimeoutError`: the `AbortSignal.timeout` of this clock. */
+  /** Aborts with a `TimeoutError` after a duration; like `AbortSignal.timeout`, but on this clock. */
   signal(duration: number | string): AbortSignal
-  /** Declares real I/O: time stands still until the promise settles. Answers the same promise. */
+  /** Declares real I/O: time stands still until the promise settles. Returns the promise. */
   external<P extends PromiseLike<unknown>>(promise: P, options?: { readonly label?: string | undefined }): P
-  /** What is scheduled, in the order in which it will fire; under a fixture with the deadline of every waiting token. */
+  /** The scheduled timers, in firing order; under a fixture with the deadline of every waiting token. */
   pending(): readonly PendingTimer[]
-  /** What fired last, who is busy or waits, and what is scheduled: text for people. */
+  /** A report for people: the last fired timers, the busy and waiting runs and calls, and the scheduled timers. */
   timeline(): string
 }
 
 /**
- * Creates a clock that is moved by tests. It touches no globals, and any number of them live side by side.
+ * Creates a test clock without knowledge of engines. It touches no globals; any number of clocks live side by side.
  *
  * @example
  * ```ts
@@ -126,7 +129,7 @@ export function bareTestClock(options: BareTestClockOptions = {}): TestClock {
     external(promise, options = {}) {
       requireOptions(options, 'the options of clock.external', { label: true })
       if (typeof (promise as Partial<PromiseLike<unknown>> | null | undefined)?.then !== 'function')
-        throw new TypeError(`Cannot wait for ${show(promise)}: clock.external takes a promise`)
+        throw new TypeError(`Cannot wait for ${show(promise)}: it is not a promise`)
       const end = ledger.external(options.label ?? 'external')
       promise.then(end, end)
       return promise
@@ -156,7 +159,7 @@ const FIRST_INSTANT = Date.UTC(2000, 0, 1)
 const MODES = ['auto', 'manual', 'frozen'] as const
 const UNANSWERED = ['error', 'timeout'] as const
 
-/** One of the choices; the first one is the default. */
+/** Checks that a value is one of the choices. The first choice is the default. */
 function requireOneOf<Choice extends string>(
   name: string,
   value: Choice | undefined,

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
 
-/** What a timer does when it fires: once, in the async context it was set in. */
+/** The callback of a timer. It runs once, in the async context in which the timer was set. */
 export class TimerCallback extends AsyncResource {
   readonly #fire: () => void
 
@@ -9,7 +9,7 @@ export class TimerCallback extends AsyncResource {
     this.#fire = fire
   }
 
-  /** What the callback throws is uncaught, as with any timer, but only after the other timers that are due. */
+  /** An error from the callback is uncaught, as with any timer, but is thrown after the other due timers have run. */
   run(): void {
     try {
       this.runInAsyncScope(this.#fire)

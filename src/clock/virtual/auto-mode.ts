@@ -5,15 +5,15 @@ import type { VirtualTime } from './time.ts'
 
 export interface AutoModeOptions {
   readonly time: VirtualTime
-  /** Whether time passes by itself while something is demanded; if not, only what is due at this instant happens. */
+  /** Whether time passes by itself on demand. Otherwise only timers due at the current instant fire. */
   readonly mayMove: boolean
-  /** An explicit call of the test is under way: it decides alone what happens next. */
+  /** Whether an explicit call of the test is in progress. That call then decides alone about time. */
   readonly isCalled: () => boolean
 }
 
 /**
- * What a test clock does between the calls of the test. Timers that are due fire, one per turn of the event loop; and
- * in mode `auto` time moves on, timer by timer, while everybody is at rest and somebody waits for the future.
+ * The behaviour of a test clock between the calls of the test. Due timers fire, one per turn of the event loop. In mode
+ * `auto` time also moves on, timer by timer, while all code is at rest and a caller waits for time to pass.
  */
 export class AutoMode {
   readonly #time: VirtualTime
@@ -30,7 +30,7 @@ export class AutoMode {
     this.#budgets = { instant: time.newBudget(), demand: time.newBudget() }
   }
 
-  /** Goes on if there is anything to do; called whenever there might be. */
+  /** Continues if there is work. Called after every change. */
   wake(): void {
     if (!this.#isRunning && this.#isWanted) void this.#run()
   }
@@ -44,8 +44,8 @@ export class AutoMode {
   }
 
   /**
-   * One turn after the other, until nothing will happen before the next sign of life. That decision and the end of
-   * this are one synchronous step, or a sign of life in between would wake nobody.
+   * Takes one turn after the other until only a sign of life can change anything. The decision to stop and the end of
+   * this function are one synchronous step; otherwise a sign of life in between would be missed.
    */
   async #run(): Promise<void> {
     const { ledger, pulse, ioGraceMs } = this.#time
@@ -67,7 +67,7 @@ export class AutoMode {
         if (!this.#isCalled() && !this.#goOn()) break
       }
     } catch (error) {
-      // What runs away is told to whoever waits: there is no other caller.
+      // A runaway loop has no caller of its own, so the error goes to the awaiting calls.
       if (!(error instanceof RunawayError)) throw error
       ledger.failAwaited(error)
     } finally {
@@ -81,34 +81,34 @@ export class AutoMode {
     return fired !== undefined
   }
 
-  /** Somebody is at work who may give a sign of life. */
+  /** Busy code may still give a sign of life. */
   get #isHeldUp(): boolean {
     const { ledger } = this.#time
-    // Sources of streams are real I/O as well, unless what they wait for is this clock.
+    // The source of a stream may be real I/O too, unless it waits for this clock.
     return ledger.isBusy || (ledger.isReading && !ledger.isSleptOn)
   }
 
-  /** Nobody gives one: false when there is nothing left to do and nobody to tell. */
+  /** Acts when no sign of life has come. Returns false if nothing is left to do and no call awaits anything. */
   #goOn(): boolean {
     const { ledger, ioGraceMs } = this.#time
     return ledger.isBusy ? ledger.failAwaited(new StillBusyError(ledger.busy, ioGraceMs)) : this.#move()
   }
 
-  /** On to the next timer, or the end of all hope; false when nobody is left to tell. */
+  /** Moves to the next timer, or reports that none can help. Returns false if no call awaits anything. */
   #move(): boolean {
     const { timers, ledger } = this.#time
     const stuck = this.#time.stuckness(ledger.awaited.map(({ id }) => `"${id}"`).join(', '))
     if (stuck !== undefined && ledger.failAwaited(stuck)) return true
-    // Whoever only sleeps has said how long: for them time passes whatever else times out meanwhile.
+    // A sleeping caller has named its duration, so time passes for it, whatever else times out meanwhile.
     if (!timers.hasForeground) return false
     if (ledger.demands !== this.#demands) {
-      // A new demand is progress.
+      // A new demand counts as progress.
       this.#demands = ledger.demands
       this.#budgets.demand = this.#time.newBudget()
     }
     this.#budgets.instant = this.#time.newBudget()
     const fired = timers.fireNext()
-    // Upkeep is bounded by the timer it happens on the way to.
+    // Upkeep is bounded by the foreground timer after it.
     if (fired?.background === false) this.#budgets.demand.spend(fired.label)
     return true
   }

@@ -1,4 +1,4 @@
-/** Carries out calls one after the other, in the order in which they came. */
+/** Carries out calls one after the other, in order of arrival. */
 export class CallQueue {
   #last: Promise<unknown> = Promise.resolve()
   #open = 0
@@ -8,7 +8,7 @@ export class CallQueue {
     return this.#open === 0
   }
 
-  /** The one listener, called when the last open call has ended. */
+  /** Sets the one listener, called when the last open call has ended. */
   onIdle(listener: () => void): void {
     this.#listener = listener
   }

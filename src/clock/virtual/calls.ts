@@ -9,30 +9,35 @@ import type { VirtualTime } from './time.ts'
 import type { FiredTimer } from './timers.ts'
 
 /**
- * The calls by which a test moves virtual time, or lets it rest. They are carried out one after the other, reject with
- * the reason of their `signal`, and with a {@link ClockReentryError} when task code makes them. Durations are
- * milliseconds or `'1h30m'`; instants are epoch milliseconds or a `Date`.
+ * The calls by which a test moves virtual time, or lets it rest. They are carried out one after the other. They reject
+ * with the reason of their `signal`, and with a {@link ClockReentryError} when task code makes them. Durations are
+ * milliseconds or strings such as `'1h30m'`; instants are epoch milliseconds or a `Date`. See docs/testing.md.
  */
 export interface ClockCalls {
-  /** Lets everything run that can run at this instant. Rejects with `ERR_STILL_BUSY` when somebody does not rest. */
+  /**
+   * Lets all code run that can run at the current instant. Rejects with `ERR_STILL_BUSY` when code does not come to
+   * rest.
+   */
   settle(options?: TravelOptions): Promise<void>
-  /** Moves on by a duration; every timer on the way fires at its own instant, one at a time, followed by a settle. */
+  /**
+   * Moves time on by a duration. Every timer on the way fires at its own instant, one at a time, followed by a settle.
+   */
   advance(duration: number | string, options?: TravelOptions): Promise<void>
-  /** Moves on to an instant, as `advance` does. In the past: `RangeError`. */
+  /** Moves time on to an instant, like `advance`. Rejects with a `RangeError` for an instant in the past. */
   advanceTo(instant: number | Date, options?: TravelOptions): Promise<void>
-  /** Moves on to the earliest timer, fires it alone, settles, and answers what it was; null when there is none. */
+  /** Moves time on to the earliest timer, fires only that timer, settles, and returns it; null if there is none. */
   next(options?: TravelOptions): Promise<FiredTimer | null>
   /**
-   * Moves on as far as it takes and answers what came of it: the value of a promise, the outcome of a run, or what a
-   * condition answered. Rejects at once with `ERR_STUCK` when it can never come, and past `within` with
-   * `ERR_VIRTUAL_TIMEOUT`.
+   * Moves time on until a goal is met, and returns its result: the value of a promise, the outcome of a run, or the
+   * value of a condition. Rejects at once with `ERR_STUCK` when the goal can never be met, and with
+   * `ERR_VIRTUAL_TIMEOUT` when `within` has passed.
    */
   until<T>(goal: Goal<T>, options?: UntilOptions): Promise<T>
-  /** Moves on until only upkeep is scheduled. Rejects with `ERR_RUNAWAY` after `maxSteps` timers. */
+  /** Moves time on until only upkeep is scheduled. Rejects with `ERR_RUNAWAY` after `maxSteps` timers. */
   runAll(options?: TravelOptions): Promise<void>
-  /** The machine was suspended: time moves first, then everything overdue fires, in order. */
+  /** Simulates a suspended machine: time moves first, then all overdue timers fire, in order. */
   jump(duration: number | string, options?: TravelOptions): Promise<void>
-  /** The wall clock was set, forwards or backwards; every instant stays what it was. */
+  /** Simulates a change of the wall clock, forwards or backwards. The instants of timers stay as they are. */
   setWall(instant: number | Date, options?: TravelOptions): Promise<void>
 }
 

@@ -3,7 +3,7 @@ import type { PendingTimer } from './timers.ts'
 import { renderWaitedToken, renderWaitGraph, type WaitedToken, type WaitingRun } from './wait-graph.ts'
 import type { WitnessedHold } from './witnessed.ts'
 
-/** What can be wrong with a test; codes never change. */
+/** The error codes of the test clock. A code never changes its meaning. */
 export type ClockErrorCode =
   | 'ERR_STILL_BUSY'
   | 'ERR_STUCK'
@@ -23,9 +23,11 @@ export class ClockError extends Error {
   }
 }
 
-/** Virtual time cannot move, because something that is neither a wait nor an end goes on in real time. */
+/**
+ * Virtual time cannot move, because code is still executing in real time without waiting for anything the clock knows.
+ */
 export class StillBusyError extends ClockError {
-  /** Who is busy: the ids of runs, the names of calls. */
+  /** The busy runs and calls, by id or name. */
   readonly ids: readonly string[]
 
   constructor(busy: readonly WitnessedHold[], ioGraceMs: number) {
@@ -45,20 +47,20 @@ function renderBusy({ kind, id, lastBoundary }: WitnessedHold): string {
 }
 
 export interface StuckOptions {
-  /** What cannot come, for people. */
+  /** The awaited thing, for messages. */
   readonly awaited: string
   readonly view: ClockView
   readonly graph: readonly WaitingRun[]
-  /** The token whose answer was forgotten; without one there is no timer left at all. */
+  /** The token whose answer was forgotten; without one, no timer is left at all. */
   readonly forgotten?: WaitedToken | undefined
 }
 
 /**
- * What is awaited can never come: nothing is scheduled that could end the wait, or only a time-out that neither the test
- * nor the task ever mentioned.
+ * The awaited result can never come: nothing is scheduled that could end the wait, except a time-out that neither the
+ * test nor the task has named.
  */
 export class StuckError extends ClockError {
-  /** What is awaited, or else waits, and what for. Empty without a fixture. */
+  /** The awaited runs, or else all waiting runs, each with its waits. Empty without a fixture. */
   readonly graph: readonly WaitingRun[]
 
   constructor({ awaited, view, graph, forgotten }: StuckOptions) {
@@ -70,12 +72,12 @@ export class StuckError extends ClockError {
 }
 
 const NOTHING_LEFT =
-  'nothing is going on and no timer is left that could end it. ' +
+  'nothing is executing and no timer is left that could end it. ' +
   'Complete the token it waits for, give the wait a timeout, or wrap real I/O in `clock.external(promise)`.'
 
 function forgottenAnswer(token: WaitedToken): string {
   return (
-    'nobody completes a token, and nobody said when it times out. ' +
+    'the token is never completed, and its timeout is only the default. ' +
     "Complete it in the test, give `createToken` a `timeout`, or set the clock's `onUnanswered: 'timeout'`. " +
     `It is ${renderWaitedToken(token)}`
   )
@@ -92,7 +94,7 @@ export class ClockReentryError extends ClockError {
   }
 }
 
-/** Timers set timers without end. */
+/** Timers keep setting new timers. */
 export class RunawayError extends ClockError {
   /** The labels that fired most often, the most frequent first. */
   readonly labels: readonly string[]
@@ -102,13 +104,13 @@ export class RunawayError extends ClockError {
     super(
       'ERR_RUNAWAY',
       `Cannot come to an end: ${maxSteps} timers fired in one call, most of them ${list}. ` +
-        'End what sets them again, mark upkeep as `background`, or raise `maxSteps`',
+        'Stop the code that sets them again, mark upkeep as `background`, or raise `maxSteps`',
     )
     this.labels = labels
   }
 }
 
-/** What `until` waits for did not happen within its virtual time. */
+/** The goal of `until` was not met within its virtual time. */
 export class VirtualTimeoutError extends ClockError {
   constructor(within: number | string, view: ClockView) {
     super(
@@ -119,18 +121,18 @@ export class VirtualTimeoutError extends ClockError {
   }
 }
 
-/** Something was still scheduled or awaited when the clock was disposed. */
+/** A timer was still scheduled, or a call still awaited, when the clock was disposed. */
 export class LeftoverError extends ClockError {
   constructor(timers: readonly PendingTimer[], awaited: readonly WitnessedHold[]) {
     const list = [
       ...timers.map(({ label, stack }) => `timer "${label}", ${stack.replace(/^Error: /, '')}`),
       ...awaited.map(
-        ({ id, origin }) => `somebody awaits "${id}"${origin === undefined ? '' : `, at ${origin()}`}`,
+        ({ id, origin }) => `a caller awaits "${id}"${origin === undefined ? '' : `, at ${origin()}`}`,
       ),
     ]
     super(
       'ERR_LEFTOVER',
-      'Cannot dispose the clock: something is left. Close the engine first, and await or cancel the rest.\n' +
+      'Cannot dispose the clock: timers or calls are left. Close the engine first, and await or cancel the rest.\n' +
         list.join('\n'),
     )
   }

@@ -1,13 +1,13 @@
 import { show } from '../../primitives/require.ts'
 
-/** What a test clock can wait for: a promise, a run, or a condition, which is asked after every step. */
+/** A goal for `until`: a promise, a run, or a condition, which is checked after every step. */
 export type Goal<T> = PromiseLike<T> | { outcome(): PromiseLike<T> } | (() => T)
 
-/** A goal that is being watched. */
+/** A goal that is observed. */
 export interface WatchedGoal<T> {
-  /** Whether the promise has settled, or the condition is anything but false, `undefined`, 0 and the like. */
+  /** Whether the promise has settled, or the condition is truthy. */
   readonly isMet: () => boolean
-  /** What came of a goal that is met; throws what the promise rejected with. */
+  /** The result of a goal that is met. Throws the rejection of the promise. */
   readonly read: () => T
 }
 

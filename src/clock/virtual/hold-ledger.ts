@@ -3,7 +3,7 @@ import type { Pulse } from './pulse.ts'
 import type { WaitingRun } from './wait-graph.ts'
 import type { WitnessedHold } from './witnessed.ts'
 
-/** What a test clock knows of who is busy, and of who waits for time to pass. */
+/** The test clock's record of busy code, and of callers that wait for time to pass. */
 export class HoldLedger {
   readonly #pulse: Pulse
   readonly #holds: Readonly<Record<Hold['kind'], Set<WitnessedHold>>> = {
@@ -24,33 +24,33 @@ export class HoldLedger {
     this.#pulse = pulse
   }
 
-  /** Real I/O is out: time stands still, and nobody loses patience. */
+  /** Whether real I/O is in progress. Time then stands still, without a limit on patience. */
   get hasExternals(): boolean {
     return this.#externals.size > 0
   }
 
-  /** A source of a stream is being read, and is not known to be quiet: it may be real I/O. */
+  /** Whether the source of a stream is being read and may be real I/O. */
   get isReading(): boolean {
     for (const hold of this.#holds.reading) if (!this.#quiet.has(hold)) return true
     return false
   }
 
-  /** What is being read gave no sign of life for long: time need not stand still for it any more. */
+  /** Treats the sources being read as quiet, because they gave no sign of life for long. Time may move again. */
   losePatience(): void {
     for (const hold of this.#holds.reading) this.#quiet.add(hold)
   }
 
-  /** Test code, or code it stands in for, sleeps on this clock. */
+  /** Whether test code, or a mock, sleeps on this clock. */
   get isSleptOn(): boolean {
     return this.#sleeps.size > 0
   }
 
-  /** Somebody outside a run waits for something to happen. */
+  /** Whether a caller outside of runs waits for time to pass. */
   get isDemanded(): boolean {
     return this.#holds.awaited.size > 0 || this.#isTestAsleep
   }
 
-  /** How often something was demanded so far. */
+  /** The number of demands so far. */
   get demands(): number {
     return this.#demands
   }
@@ -59,13 +59,13 @@ export class HoldLedger {
     return [...this.#holds.awaited]
   }
 
-  /** The runs that somebody awaits, or else all that wait, each with what it waits for; as far as that is known. */
+  /** The awaited runs, or else all waiting runs, each with its waits, as far as they are known. */
   get graph(): readonly WaitingRun[] {
     const awaited = runsOf(this.#holds.awaited)
     return awaited.length > 0 ? awaited : runsOf(this.#holds.parked)
   }
 
-  /** Everything that is going on, for people. */
+  /** All current activities, for reports. */
   get occupations(): readonly string[] {
     return [
       ...Object.values(this.#holds).flatMap((holds) => Array.from(holds, ({ kind, id }) => `${kind} ${id}`)),
@@ -79,7 +79,10 @@ export class HoldLedger {
     return call.size > 0 || (executing.size > 0 && this.busy.length > 0)
   }
 
-  /** Who must come to a wait or an end before time may move. A run whose code sleeps on this clock is not busy. */
+  /**
+   * The holds that must end in a wait or an end before time may move. A run whose code sleeps on this clock is not
+   * busy.
+   */
   get busy(): readonly WitnessedHold[] {
     const asleep = new Set(Array.from(this.#sleeps, (sleep) => sleep.runId))
     const executing = [...this.#holds.executing].filter((hold) => !asleep.has(hold.id))
@@ -88,7 +91,7 @@ export class HoldLedger {
 
   hold(hold: WitnessedHold): ReleaseHold {
     const holds = this.#holds[hold.kind]
-    // An object of its own: the caller's may be held twice.
+    // A separate object, because the caller may take the same hold twice.
     const held = { ...hold }
     holds.add(held)
     if (held.kind === 'awaited') this.#demands += 1
@@ -108,7 +111,7 @@ export class HoldLedger {
     }
   }
 
-  /** @param runId The run whose code falls asleep; without one it is test code, which demands to wake up. */
+  /** @param runId The run whose code sleeps. Without one, test code sleeps and demands that time passes. */
   sleep(runId: string | undefined): ReleaseHold {
     const sleep: Sleep = { runId }
     this.#sleeps.add(sleep)
@@ -120,7 +123,7 @@ export class HoldLedger {
     }
   }
 
-  /** Ends what is awaited with an error, each once; answers whether anything ended. */
+  /** Rejects every awaited call once. Returns whether there was any. */
   failAwaited(error: Error): boolean {
     const open = this.awaited.filter((hold) => hold.fail !== undefined && !this.#failed.has(hold))
     for (const hold of open) {
@@ -136,7 +139,7 @@ export class HoldLedger {
   }
 }
 
-/** Each run once. */
+/** The runs of the holds, each once. */
 function runsOf(holds: Iterable<WitnessedHold>): readonly WaitingRun[] {
   const runs = new Map<string, WaitingRun>()
   for (const hold of holds) {

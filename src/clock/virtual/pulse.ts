@@ -3,12 +3,12 @@ import { onAbort } from '../../primitives/abort.ts'
 import { losePatience } from '../patience.ts'
 
 export interface PulseWait {
-  /** Real milliseconds of a process that does not stand still; `Infinity`: as long as it takes. */
+  /** The real milliseconds to wait, not counting the time of a suspended process; `Infinity` for no limit. */
   readonly patienceMs: number
   readonly signal?: AbortSignal | undefined
 }
 
-/** Counts the signs of life that a test clock sees, and wakes who waits for the next one. */
+/** Counts the signs of life that a test clock sees, and wakes the waiter for the next one. */
 export class Pulse {
   #beats = 0
   readonly #waiters = new Set<Deferred<boolean>>()
@@ -18,7 +18,7 @@ export class Pulse {
     return this.#beats
   }
 
-  /** The one listener, called synchronously at every beat. */
+  /** Sets the one listener, called synchronously at every beat. */
   onBeat(listener: () => void): void {
     this.#listener = listener
   }
@@ -29,7 +29,7 @@ export class Pulse {
     this.#listener?.()
   }
 
-  /** Whether there was a beat (or an abort, which the caller asks the signal about) before patience ended. */
+  /** Whether there was a beat, or an abort, before patience ended. The caller checks the signal. */
   async next({ patienceMs, signal }: PulseWait): Promise<boolean> {
     const waiter = createDeferred<boolean>()
     const removeListener = onAbort(signal, () => waiter.resolve(true))

@@ -12,11 +12,11 @@ export interface SleeperOptions {
   readonly currentRun: () => string | undefined
 }
 
-/** Sleeps and time-outs on a test clock, for code that is not the engine's. */
+/** Sleeps and time-outs on a test clock, for code outside of the engine. */
 export class Sleeper {
   readonly #time: VirtualTime
   readonly #currentRun: () => string | undefined
-  /** Nobody waits for a signal: the timers of those that were not needed are no sign of a leak. */
+  /** The timers of `signal()`. A timer that was never needed is not a leak. */
   readonly #signals = new Set<CancelTimer>()
 
   constructor({ time, currentRun }: SleeperOptions) {

@@ -2,7 +2,7 @@ import { RunawayError } from './errors.ts'
 
 const NAMED_LABELS = 3
 
-/** How many timers one call may fire before it counts as endless. */
+/** Limits the number of timers that one call may fire. */
 export class StepBudget {
   readonly #maxSteps: number
   readonly #firings = new Map<string, number>()

@@ -1,22 +1,22 @@
 import { promisify } from 'node:util'
 
-/** What the globals answer to the code of one task. */
+/** The values of the globals for the code of one task. */
 export interface TaskWorld {
   now(): number
   /** From 0 to below 1. */
   random(): number
-  /** Resolves after a time; rejects when the signal is aborted. */
+  /** Resolves after a time. Rejects when the signal aborts. */
   sleep(durationMs: number, signal: AbortSignal): Promise<void>
 }
 
-/** The world of the code that is calling; none for everybody else's. */
+/** The world of the calling code; `undefined` for code outside of tasks. */
 export type FindWorld = () => TaskWorld | undefined
 
 /**
- * Replaces `Date`, `Math.random`, `setTimeout` and `clearTimeout` by functions that ask who is calling: code with a world
- * of its own gets that, everybody else what was there before.
+ * Replaces `Date`, `Math.random`, `setTimeout` and `clearTimeout` by functions that look at their caller: code with a
+ * world of its own gets that world, all other code the originals.
  *
- * @returns What puts back what was there before, unless somebody else has replaced it since.
+ * @returns Restores the originals, unless other code has replaced the globals since.
  */
 export function replaceGlobals(findWorld: FindWorld): () => void {
   const putBack = [
@@ -49,7 +49,7 @@ function taskDate(date: DateConstructor, findWorld: FindWorld): DateConstructor 
     construct: (target, given: unknown[], newTarget) => {
       const world = given.length === 0 ? findWorld() : undefined
       const made: unknown = Reflect.construct(target, world === undefined ? given : [world.now()], newTarget)
-      // A constructor makes nothing else.
+      // A constructor returns an object of this type.
       return made as object
     },
     apply: () => new date(now()).toString(),
@@ -73,7 +73,7 @@ function taskSetTimeout(set: typeof setTimeout, findWorld: FindWorld): typeof se
   const promised = (delayMs?: number, value?: unknown): Promise<unknown> =>
     new Promise((resolve) => replacement(resolve, delayMs, value))
   Object.defineProperty(replacement, promisify.custom, { value: promised })
-  // What it answers in a task does all that a timeout of Node does.
+  // A virtual timeout supports everything that a timeout of Node does.
   return replacement as typeof setTimeout
 }
 
@@ -86,13 +86,13 @@ function taskClearTimeout(clear: typeof clearTimeout): typeof clearTimeout {
   return replacement
 }
 
-/** As a timer of Node reads a delay. */
+/** Reads a delay in the way of Node's timers. */
 function wholeMs(delayMs: unknown): number {
   const ms = Math.trunc(Number(delayMs))
   return ms >= 1 && ms <= 2 ** 31 - 1 ? ms : 1
 }
 
-/** What `setTimeout` answers in virtual time; it keeps no process alive, whatever it is told. */
+/** The return value of `setTimeout` in virtual time. It never keeps the process alive. */
 class VirtualTimeout {
   readonly #callback: () => void
   readonly #sleep: (signal: AbortSignal) => Promise<void>
@@ -105,7 +105,7 @@ class VirtualTimeout {
     this.#controller = this.#start()
   }
 
-  /** Counts anew from now on. */
+  /** Restarts the delay. */
   refresh(): this {
     this.close()
     this.#controller = this.#start()

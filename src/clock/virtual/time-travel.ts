@@ -25,7 +25,7 @@ export interface UntilOptions extends TravelOptions {
   readonly within?: number | string | undefined
 }
 
-/** The ways in which a test moves virtual time, timer by timer. One at a time: they do not know of each other. */
+/** The ways in which a test moves virtual time, timer by timer. Only one may be in progress at a time. */
 export class TimeTravel {
   readonly #time: VirtualTime
   readonly #timers: VirtualTimers
@@ -38,7 +38,7 @@ export class TimeTravel {
   async advanceTo(target: number, { signal }: TravelOptions): Promise<void> {
     await this.#time.settle({ signal })
     while (this.#timers.fireNext(target) !== undefined) await this.#time.settle({ signal })
-    // At rest, and nothing is due before or at the target: nobody notices but by asking.
+    // All code is at rest, and no timer is due up to the target, so the move has no side effect.
     this.#timers.moveTo(target)
   }
 
@@ -57,7 +57,7 @@ export class TimeTravel {
     for (;;) {
       await this.#time.settle({ signal, isMet })
       if (isMet()) return read()
-      const stuck = this.#time.stuckness('what `until` was given', limit)
+      const stuck = this.#time.stuckness('the goal of `until`', limit)
       if (stuck !== undefined) throw stuck
 
       const fired = this.#timers.fireNext(limit)
@@ -79,7 +79,7 @@ export class TimeTravel {
     }
   }
 
-  /** A step of the clock, in whatever direction: what it makes overdue fires late, in order. */
+  /** Changes the current instant in either direction. Timers that become overdue fire late, in order. */
   async stepTo(instant: number, { signal }: TravelOptions): Promise<void> {
     this.#timers.moveTo(instant)
     await this.#time.settle({ signal })

@@ -12,18 +12,20 @@ export interface VirtualTimeOptions {
   readonly start: number
   readonly ioGraceMs: number
   readonly maxSteps: number
-  /** Whether a token that nobody answers is an error before its default time-out. */
+  /** Whether a forgotten answer is an error, raised before the default timeout passes. */
   readonly failsUnanswered: boolean
   readonly io?: RealIo | undefined
 }
 
 export interface SettleOptions {
   readonly signal?: AbortSignal | undefined
-  /** Asked between the steps: settled enough. */
+  /** Ends the settling early; checked between steps. */
   readonly isMet?: (() => boolean) | undefined
 }
 
-/** The present instant of a test clock: what is scheduled, who is busy, and how it comes to rest. */
+/**
+ * The current instant of a test clock, with its scheduled timers and busy code, and the ways to let it come to rest.
+ */
 export class VirtualTime {
   readonly timers: VirtualTimers
   readonly ledger: HoldLedger
@@ -48,8 +50,8 @@ export class VirtualTime {
   }
 
   /**
-   * Why what is awaited cannot come by the passing of time, up to `limit`: no timer is left, or the next one would give
-   * an answer that was forgotten.
+   * The reason why the passing of time up to `limit` cannot help: no timer is left, or the next one is the deadline of
+   * a token whose answer was forgotten.
    */
   stuckness(awaited: string, limit: number = Infinity): StuckError | undefined {
     const forgotten = this.#failsUnanswered ? this.timers.forgottenBy(limit) : undefined
@@ -61,7 +63,7 @@ export class VirtualTime {
     return new StepBudget(this.#maxSteps)
   }
 
-  /** Whether there is real I/O under way that nobody holds the clock for: nothing is decided before `ioEnded`. */
+  /** Whether real I/O without a hold is in progress. Wait for `ioEnded` before any decision. */
   hasIo(): boolean {
     return this.#io?.isUnderWay === true
   }
@@ -71,10 +73,10 @@ export class VirtualTime {
   }
 
   /**
-   * Runs what can run at this instant: until a turn of the event loop has passed in which nothing happened, no timer
-   * is due and nobody is busy.
+   * Lets all code run that can run at the current instant: until a turn of the event loop passes in which nothing
+   * happened, no timer is due and no code is busy.
    *
-   * @throws StillBusyError when somebody stays busy and nothing happens for `ioGraceMs` of real time.
+   * @throws StillBusyError when code stays busy and nothing happens for `ioGraceMs` of real time.
    */
   async settle({ signal, isMet }: SettleOptions = {}): Promise<void> {
     const budget = this.newBudget()

@@ -1,18 +1,21 @@
 import type { FiredTimer, PendingTimer } from './timers.ts'
 
-/** One look at a test clock. */
+/** A snapshot of a test clock. */
 export interface ClockView {
   readonly now: number
   readonly fired: readonly FiredTimer[]
   readonly pending: readonly PendingTimer[]
-  /** Who is busy or waits. */
+  /** The busy and waiting runs and calls. */
   readonly occupations: readonly string[]
 }
 
 const LISTED_OCCUPATIONS = 20
 const LISTED_TIMERS = 20
 
-/** What happened last, the present instant with who is busy or waits, and what is scheduled: one line each. */
+/**
+ * The report of a clock, one line for each entry: the last fired timers, the current instant with its busy and waiting
+ * runs and calls, and the scheduled timers.
+ */
 export function renderTimeline({ now, fired, pending, occupations }: ClockView): string {
   const more = occupations.length - LISTED_OCCUPATIONS
   const later = pending.length - LISTED_TIMERS
@@ -33,7 +36,7 @@ function line(at: number, text: string, background: boolean): string {
   return `${new Date(at).toISOString()} ${text}${background ? ' (background)' : ''}`
 }
 
-/** `+1d 2h 3m 4s 5ms`, without the zeros. */
+/** A duration such as `+1d 2h 3m 4s 5ms`, without zero parts. */
 function spell(durationMs: number): string {
   const parts = [
     { unit: 'd', ms: 86_400_000 },

@@ -10,34 +10,34 @@ const REMEMBERED_FIRINGS = 20
 
 /** A timer of a test clock that has fired. */
 export interface FiredTimer {
-  /** The instant it fired at, in epoch milliseconds. */
+  /** The instant at which it fired, in epoch milliseconds. */
   readonly at: number
   readonly label: string
-  /** Upkeep, which nobody waits for. */
+  /** Upkeep; no caller waits for it. */
   readonly background: boolean
 }
 
-/** A timer of a test clock that has not fired yet, or a deadline of a token that a timer stands for. */
+/** A scheduled timer of a test clock, or the deadline of a token that such a timer covers. */
 export interface PendingTimer {
-  /** The instant it is due at, in epoch milliseconds. */
+  /** The instant at which it is due, in epoch milliseconds. */
   readonly at: number
   readonly label: string
-  /** Upkeep, which nobody waits for. */
+  /** Upkeep; no caller waits for it. */
   readonly background: boolean
-  /** The instant it was set at. */
+  /** The instant at which it was set. */
   readonly setAt: number
-  /** The token that times out then, or whose sleep ends; only under a fixture. */
+  /** The token that then times out, or whose sleep ends. Only under a fixture. */
   readonly tokenId?: string
-  /** Whom it is for, and where that was made; only under a fixture, and not for every timer. */
+  /** The waiting run or caller, with the place of its origin. Only under a fixture, and not for every timer. */
   readonly whom?: string
-  /** Where it was set; empty for upkeep. Of a token, the first line of user code that led to it. */
+  /** The stack of the call that set the timer; empty for upkeep. For a token: the first line of user code. */
   readonly stack: string
 }
 
-/** The timers of a test clock, and its instant, which moves only here. */
+/** The timers of a test clock, and its current instant, which changes only here. */
 export class VirtualTimers {
   readonly #queue = new DeadlineQueue<VirtualTimer>()
-  /** What the queue holds, in order of creation: a queue cannot be listed. */
+  /** The members of the queue in order of creation, because a queue cannot be listed. */
   readonly #pending = new Set<Deadline<VirtualTimer>>()
   readonly #fired = new RingBuffer<FiredTimer>({ capacity: REMEMBERED_FIRINGS })
   readonly #pulse: Pulse
@@ -63,20 +63,22 @@ export class VirtualTimers {
     return this.#foreground > 0
   }
 
-  /** The token that would be forgotten if the next timer that somebody waits for fired, unless that is after `limit`. */
+  /**
+   * The token whose answer is forgotten if the next foreground timer fires; `undefined` if that timer is after `limit`.
+   */
   forgottenBy(limit: number): WaitedToken | undefined {
     const next = this.#nextForeground
     return next === undefined || next.at > limit ? undefined : next.value.about.forgotten?.()
   }
 
-  /** In the order in which they would fire, with every deadline that one of them stands for. */
+  /** In firing order, with every deadline that a timer covers. */
   get pending(): readonly PendingTimer[] {
     const deadlines = this.#deadlines()
     const timers = Array.from(this.#pending, describe).filter(({ label }) => !deadlines.has(label))
     return [...timers, ...deadlines.values()].sort((one, other) => one.at - other.at)
   }
 
-  /** The last ones, oldest first. */
+  /** The last fired timers, oldest first. */
   get fired(): readonly FiredTimer[] {
     return this.#fired.read(this.#fired.first, REMEMBERED_FIRINGS)
   }
@@ -91,17 +93,17 @@ export class VirtualTimers {
     }
   }
 
-  /** Fires the earliest timer if it is due now. */
+  /** Fires the earliest timer if it is due. */
   fireDue(): FiredTimer | undefined {
     const due = this.#queue.popDue(this.#now)
     return due === undefined ? undefined : this.#fire(due)
   }
 
-  /** Moves on to the earliest timer and fires it, unless it is after `limit`. Only while nothing is due. */
+  /** Moves on to the earliest timer and fires it, unless it is after `limit`. Requires that no timer is due. */
   fireNext(limit: number = Infinity): FiredTimer | undefined {
     const next = this.#queue.popDue(limit)
     if (next === undefined) return undefined
-    // Instants are whole milliseconds, and a timer is never early.
+    // Instants are whole milliseconds, and a timer never fires early.
     this.#now = Math.ceil(next.at)
     return this.#fire(next)
   }
@@ -117,12 +119,12 @@ export class VirtualTimers {
     }
   }
 
-  /** Each once, whatever number of engines meets it, by its label. */
+  /** The deadlines by label. Engines that share a storage report the same deadline, which is listed once. */
   #deadlines(): ReadonlyMap<string, PendingTimer> {
     const deadlines = new Map<string, PendingTimer>()
     for (const { at, value } of this.#pending) {
       for (const deadline of value.about.deadlines?.() ?? []) {
-        // Of what is due before the timer somebody has taken care whom the fixture does not know.
+        // For a deadline before the timer, the caller has other means than the fixture knows.
         if (deadline.at < at) continue
         const timer = describeDeadline(deadline)
         deadlines.set(timer.label, timer)
@@ -131,7 +133,7 @@ export class VirtualTimers {
     return deadlines
   }
 
-  /** Looks at all timers only when upkeep comes first. */
+  /** Searches all timers only when the earliest one is upkeep. */
   get #nextForeground(): Deadline<VirtualTimer> | undefined {
     let next = this.#queue.peek()
     if (next?.value.about.background !== true) return next
@@ -163,7 +165,7 @@ class VirtualTimer {
   readonly callback: TimerCallback
   readonly about: WitnessedTimer
   readonly setAt: number
-  /** Turned into text only when somebody reads it. Upkeep has none: it is set over and over by the same line. */
+  /** Turned into text only on demand. Upkeep has none, because the same line sets it over and over. */
   readonly trace: Error | undefined
 
   constructor(fire: () => void, about: WitnessedTimer, setAt: number) {

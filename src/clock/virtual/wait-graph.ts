@@ -5,35 +5,35 @@ export interface WaitedToken {
   readonly id: string
   readonly kind: TokenKind
   readonly tags: readonly string[]
-  /** In epoch milliseconds; none for the end of a run. */
+  /** The deadline in epoch milliseconds; none for the end of a run. */
   readonly timeoutAt?: number | undefined
-  /** Neither the test nor the task said when it times out. */
+  /** Whether the timeout is the default, so that neither the test nor the task has named it. */
   readonly isTimeoutDefault: boolean
-  /** The first line of user code that led to it: `/app/review.ts:12:30`. */
+  /** The first line of user code that led to the token: `/app/review.ts:12:30`. */
   readonly origin: string
-  /** The run whose end it stands for. */
+  /** The run whose end completes the token. */
   readonly run?: WaitingRun | undefined
 }
 
-/** A run with all it waits for: a wait graph is a list of those that somebody waits for. */
+/** A run with all its waits. A wait graph is a list of the awaited runs. */
 export interface WaitingRun {
   readonly id: string
   readonly taskId: string
-  /** The first line of user code that led to it. */
+  /** The first line of user code that led to the run. */
   readonly origin: string
   readonly waits: readonly WaitedToken[]
 }
 
 const LISTED_WAITS = 20
 
-/** One line a run, one a token it waits for, indented by who waits for whom. */
+/** One line for each run and each awaited token. The indentation shows which run waits for which. */
 export function renderWaitGraph(graph: readonly WaitingRun[]): string {
   const lines = graph.flatMap((run) => renderRun(run, ''))
   const more = lines.length - LISTED_WAITS
   return [...lines.slice(0, LISTED_WAITS), ...(more > 0 ? [`and ${more} more lines`] : [])].join('\n')
 }
 
-/** A token as one line: `waitpoint_… [tag], until 2000-01-01T00:10:00.000Z (the default), created at …`. */
+/** A token on one line: `waitpoint_… [tag], until 2000-01-01T00:10:00.000Z (the default), created at …`. */
 export function renderWaitedToken({ id, tags, timeoutAt, isTimeoutDefault, origin }: WaitedToken): string {
   const tagged = tags.length === 0 ? '' : ` [${tags.join(', ')}]`
   const deadline = timeoutAt === undefined ? '' : `, until ${new Date(timeoutAt).toISOString()}`

@@ -1,32 +1,35 @@
 import type { Hold, TimerAbout } from '../../contract/clock.ts'
 import type { WaitedToken, WaitingRun } from './wait-graph.ts'
 
-/** What a fixture can tell of a timer besides. Asked only when it matters. */
+/** Details of a timer that a fixture can tell. Requested only when needed. */
 export interface WitnessedTimer extends TimerAbout {
-  /** Whom it is for, and where that was made: text for people. */
+  /** The waiting run or caller, with the place of its origin, as text for people. */
   readonly whom?: () => string | undefined
-  /** Every deadline it stands for, in no order: an engine sets one timer for all its tokens, where the first is due. */
+  /**
+   * Every deadline that the timer covers, in no order: an engine sets one timer for all its tokens, at the first
+   * deadline.
+   */
   readonly deadlines?: () => Iterable<WitnessedDeadline>
-  /** A token that would time out with it though somebody waits for it and nobody said when it times out. */
+  /** The token that would time out with the timer although a run waits for it and its timeout is only the default. */
   readonly forgotten?: () => WaitedToken | undefined
 }
 
-/** The deadline of a token that waits, or the end of a sleep. */
+/** The deadline of a waiting token, or the end of a sleep. */
 export interface WitnessedDeadline {
   readonly tokenId: string
   readonly at: number
   readonly createdAt: number
-  /** Whom it is for, and where that was made: text for people. */
+  /** The waiting run or caller, with the place of its origin, as text for people. */
   readonly whom: string
   /** The first line of user code that led to it. */
   readonly origin: string
 }
 
-/** What a fixture can tell of a hold besides. Asked only when it matters. */
+/** Details of a hold that a fixture can tell. Requested only when needed. */
 export interface WitnessedHold extends Hold {
-  /** The run it is about, with all it waits for. */
+  /** The run of the hold, with all its waits. */
   readonly run?: () => WaitingRun | undefined
-  /** What it last asked the storage for. */
+  /** The last storage call. */
   readonly lastBoundary?: () => string | undefined
   /** The first line of user code that led to it. */
   readonly origin?: () => string
