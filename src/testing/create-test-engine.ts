@@ -22,7 +22,10 @@ import { Witness } from './witness/witness.ts'
 import { witnessedClock } from './witness/witnessed-clock.ts'
 import { witnessedStorage } from './witness/witnessed-storage.ts'
 
-/** Options of `createTestEngine`: those of `createEngine`, a clock of its own, and a seed; all have defaults. */
+/**
+ * Options of `createTestEngine`: those of `createEngine`, a test clock, and a seed; all have defaults. See
+ * docs/testing.md.
+ */
 export interface TestEngineOptions extends Omit<EngineOptions, 'clock'> {
   /**
    * A clock, or the options of a new one.
@@ -59,11 +62,12 @@ export interface TestEngineOptions extends Omit<EngineOptions, 'clock'> {
 }
 
 /**
- * Creates an engine in virtual time, ready for use: with a storage in memory unless another one is given, and with the
- * same ids and jitter for the same seed.
+ * Creates an engine in virtual time, ready for use. Its storage is in memory unless another one is given; ids and
+ * jitter depend on the seed only. See docs/testing.md.
  *
- * `WAITPOINT_STORAGE` names another storage to use where none is given: `memory-async` answers like one that is not in
- * memory, `sqlite` is a temporary file (Node 22.13 or later), `postgres` a schema in the database of `WAITPOINT_POSTGRES_URL`. Rejects as `createEngine` and `testClock` throw, and with what is wrong with the storage.
+ * `WAITPOINT_STORAGE` selects the default storage: `memory-async` answers every call with a promise, `sqlite` uses a
+ * temporary file (Node 22.13 or later), `postgres` uses a schema in the database of `WAITPOINT_POSTGRES_URL`. Rejects
+ * with the errors of `createEngine` and `testClock`, and with a failure of the storage.
  *
  * @example
  * ```ts
@@ -77,7 +81,7 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
   const { seed, clockOption, storage } = readOptions(options)
   const isOwnClock = !isClock(clockOption)
   const clock = isOwnClock ? testClock(clockOption) : clockOption
-  // Engines that meet on a storage or a clock must not make the same ids.
+  // Engines that share a storage or a clock must not create the same ids.
   const random = seededRandom(`${seed} ${countUse(storage)} ${countUse(clock)}`)
   const witness = witnessOf(storage)
   const looseEnds = new LooseEnds(witness)
@@ -162,7 +166,7 @@ function wrapped(
   return new ResumingStorage({ storage: serializing, restarts, parts }).storage
 }
 
-/** What is the engine's own matter. */
+/** The options that belong to `createEngine`. */
 function plainOptions(options: TestEngineOptions): EngineOptions {
   const { clock: _clock, seed: _seed, alwaysSerialize: _serialize, alwaysResume: _resume, ...rest } = options
   const { fakeGlobals: _fake, ...engineOptions } = rest
@@ -175,7 +179,7 @@ function isClock(option: TestClock | TestClockOptions): option is TestClock {
 
 const uses = new WeakMap<object, number>()
 
-/** How often createTestEngine was given `port` before. */
+/** The number of earlier calls of createTestEngine with `port`. */
 function countUse(port: object): number {
   const count = uses.get(port) ?? 0
   uses.set(port, count + 1)
@@ -184,7 +188,7 @@ function countUse(port: object): number {
 
 const restartsByStorage = new WeakMap<Storage, Map<string, number>>()
 
-/** Engines on one storage see the same attempts of a run. */
+/** Engines on one storage share the attempts of a run. */
 function restartsOn(storage: Storage): Map<string, number> {
   const restarts = restartsByStorage.get(storage) ?? new Map<string, number>()
   restartsByStorage.set(storage, restarts)
@@ -193,7 +197,7 @@ function restartsOn(storage: Storage): Map<string, number> {
 
 const witnesses = new WeakMap<Storage, Witness>()
 
-/** Engines on one storage have one witness. */
+/** Engines on one storage share a witness. */
 function witnessOf(storage: Storage): Witness {
   const witness = witnesses.get(storage) ?? new Witness()
   witnesses.set(storage, witness)

@@ -53,28 +53,34 @@ export interface ExploreOptions extends BodyOptions {
 }
 
 export interface ExploreReport {
-  /** Schedules that were run. */
+  /** The number of executed schedules. */
   readonly runs: number
-  /** Every schedule with at most `maxDeviations` departures was run; nothing was cut by a budget or left to chance. */
+  /**
+   * Whether every schedule with at most `maxDeviations` deviations has run, without a cut by the budget and without
+   * randomness.
+   */
   readonly complete: boolean
-  /** The most departures from FIFO a schedule had. */
+  /** The largest number of deviations from FIFO in a schedule. */
   readonly deepest: number
-  /** In how many schedules each wait was completed, timed out, or never answered: what was not reached is not here. */
+  /**
+   * For each wait, the number of schedules in which it was completed, timed out, or never answered. Waits that were
+   * never reached are missing.
+   */
   readonly waits: WaitCoverage
 }
 
-/** Which of the first schedules run twice, to see whether they are the same. */
+/** These schedules run twice, to check that they are deterministic. */
 const RUN_TWICE: ReadonlySet<number> = new Set([1, 8, 64, 512])
 const RANDOM_RUNS = 1_000
 const MOST_RUNS = 100_000
 const MOST_MS = 30_000
 
 /**
- * Runs a body in every schedule with at most so many departures from FIFO: every order of storage calls and timers,
- * time that passes while a call is out, and on request every crash and every fault. What must always hold is watched; a
- * failure is shrunk and told as a story, with one line that replays it.
+ * Runs a body in every schedule with a bounded number of deviations from FIFO: every order of storage calls and timers,
+ * time that passes while a call is pending, and on request every crash and every fault. It checks invariants in each
+ * schedule. A failure is shrunk and described as a story, with one line that replays it. See docs/exploring-races.md.
  *
- * Every schedule has an engine, a storage in memory and a clock of its own, so a body makes its state inside.
+ * Every schedule has its own engine, memory storage and clock, so a body must create its state inside.
  *
  * @throws ExplorationError `ERR_EXPLORATION_FAILED`.
  *
@@ -130,7 +136,7 @@ class Exploration {
     }
   }
 
-  /** Whether the budget ended it. */
+  /** Runs the schedules. Returns whether the budget ended the exploration. */
   async #runAll(ran: (runs: number, deepest: number) => void): Promise<boolean> {
     const endsAt = this.#clock.now() + this.#budget.ms
     for (;;) {
@@ -167,7 +173,7 @@ class Exploration {
   }
 
   async #runAgain(report: ScheduleReport): Promise<void> {
-    // Whoever reads the real clock is to see another time.
+    // Code that reads the real clock must see a different time in the second execution.
     for (const until = this.#clock.now() + 1; this.#clock.now() < until;);
     const trace = traceOf(report)
     const again = await this.#rerun(following(trace), true)

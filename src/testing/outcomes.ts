@@ -8,21 +8,21 @@ import type { WaitingToken } from './exploration/question-desk.ts'
 import { Schedule } from './exploration/schedule.ts'
 import { type BodyOptions, scheduleOptions } from './exploration/schedule-options.ts'
 
-/** What the outside world may answer, by a tag of the token that asks. */
+/** The possible answers of the outside world, by the tag of the token. */
 export type Answers = Readonly<Record<string, readonly unknown[]>>
 
-/** A task with what it needs: its child tasks, and options of the engine. */
+/** A task with its child tasks, and options of the engine. */
 export interface OutcomeSubject<ATask extends AnyTask> extends Omit<BodyOptions, 'crashes' | 'faults'> {
   readonly task: ATask
 }
 
-/** What came of a run, for one way in which the outside world behaves. */
+/** The result of a run for one behaviour of the outside world. */
 export interface OutcomeRow {
-  /** What it did, in order: `approval: true`, `approval: time-out`. */
+  /** The answers in order: `approval: true`, `approval: time-out`. */
   readonly answers: readonly string[]
   /** The output, or the error. */
   readonly result: string
-  /** Virtual time from the trigger to the end. */
+  /** Virtual milliseconds from the trigger to the end. */
   readonly durationMs: number
 }
 
@@ -35,8 +35,8 @@ export interface Outcomes {
 const MOST_ROWS = 1_000
 
 /**
- * Walks every answer the outside world can give at every token a run waits for: each value, none until the deadline, a
- * cancel, and a crash before the first value.
+ * Runs a task once for every combination of answers to its tokens: each given value, none until the deadline, a cancel,
+ * and a crash before the first value. See docs/testing.md.
  *
  * @param subject A task, or `{ task, tasks: [its children] }`.
  * @param answers The values to try, by a tag of the token.
@@ -55,7 +55,7 @@ export async function outcomes<ATask extends AnyTask>(
   answers: Answers = {},
 ): Promise<Outcomes> {
   const { task, tasks = [], ...options } = 'task' in subject ? subject : { task: subject }
-  // With crashes, so that what is triggered can be found again; the schedule itself has none.
+  // With crashes enabled, so that triggered runs can be found again; the schedule itself has none.
   const given = scheduleOptions({ ...options, tasks: [task, ...tasks], crashes: 'every-commit' })
   const walk = new AnswerWalk(answers)
   const rows: OutcomeRow[] = []
@@ -81,7 +81,7 @@ interface Triggered {
   outcome(): Promise<RunOutcome<unknown>>
 }
 
-/** One way through: answers whatever the run asks, until it has ended. */
+/** Walks one path: answers every token of the run until the run has ended. */
 async function walked(
   t: ExplorationTools,
   path: AnswerPath,
@@ -107,12 +107,12 @@ async function walked(
   return { answers: path.texts, result: outcomeText(outcome), durationMs: at - startedAt }
 }
 
-/** The next token that waits; nothing when there will be none. */
+/** The next waiting token; `undefined` if none will come. */
 async function asks(t: ExplorationTools, not: readonly string[]): Promise<WaitingToken | undefined> {
   try {
     return await t.waitingToken({ not: [...not], isAtRest: true })
   } catch {
-    // Nothing is left that could ask.
+    // Nothing is left that could create a token.
     return undefined
   }
 }

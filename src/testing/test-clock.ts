@@ -7,7 +7,8 @@ import { statements } from './storages/statements.ts'
 export type TestClockOptions = Omit<BareTestClockOptions, 'currentRun' | 'io'>
 
 /**
- * Creates a clock that is moved by tests. It touches no globals, and any number of them live side by side.
+ * Creates a clock that tests move. It touches no globals, and any number of clocks live side by side. See
+ * docs/testing.md.
  *
  * @throws TypeError or RangeError for options that cannot be used.
  *
@@ -23,7 +24,7 @@ export function testClock(options: TestClockOptions = {}): TestClock {
   return bareTestClock({ ...options, currentRun, io: statements })
 }
 
-/** The run whose code is calling, as long as its attempt lasts. */
+/** The run whose code is calling, while its attempt lasts. */
 function currentRun(): string | undefined {
   const attempt = currentAttempt()
   return attempt === undefined || attempt.isEnded ? undefined : attempt.id

@@ -1,4 +1,4 @@
-/** What can be wrong with how a test uses its fixture; codes never change. */
+/** The error codes of the test fixture. A code never changes its meaning. */
 export type TestErrorCode =
   | 'ERR_NO_SUCH_TOKEN'
   | 'ERR_SEVERAL_TOKENS'

@@ -91,7 +91,7 @@ describe('explore', () => {
         1h        body/runs.get#1   (ready: order/runs.update#1)
         1h        order/runs.update#1
 
-      Departures from FIFO (1):
+      Deviations from FIFO (1):
         time/deadline of token order.token#1 goes before body/tokens.get#1
 
       Replay: explore(body, { replay: 'v1|next@body/tokens.get#1>time/deadline of token order.token#1' })
@@ -116,7 +116,7 @@ describe('explore', () => {
     for (const decider of ['random', 'pct'] as const) {
       const error = await failure(checkThenAct.body, { decider })
       expect(error.seed).toBe('tuesday')
-      expect(error.message).toMatch(/\nSeed: +tuesday, all schedules again with WAITPOINT_SEED='tuesday'$/)
+      expect(error.message).toMatch(/\nSeed: +tuesday; run all schedules again with WAITPOINT_SEED='tuesday'$/)
     }
     const enumerated = await failure(checkThenAct.body)
     expect([enumerated.seed, enumerated.message.includes('Seed:')]).toEqual([undefined, false])

@@ -7,7 +7,7 @@ const review = task({
   run: async ({ doc }: { readonly doc: string }) => {
     const token = await wait.createToken({ timeout: '24h', tags: ['approval'] })
     const answer = await wait.forToken<boolean>(token)
-    if (!answer.ok) throw new Error(`nobody looked at ${doc}`)
+    if (!answer.ok) throw new Error(`no review of ${doc}`)
     if (!answer.output) return 'rejected'
     await wait.for({ minutes: 2 })
     return 'published'

@@ -5,25 +5,25 @@ import { type BodyOptions, scheduleOptions } from '../exploration/schedule-optio
 import { traceOf } from '../exploration/shrink.ts'
 import { type Choose, formatTrace, parseTrace, type Trace } from '../exploration/trace.ts'
 
-/** One schedule of a property: runs a body, and knows afterwards where it departed from FIFO. */
+/** One schedule of a property. It runs a body, and afterwards knows its deviations from FIFO. */
 export class ExploredSchedule {
   readonly #choose: () => Choose
   #trace: Trace | undefined
 
-  /** @param plan The deviations, or who makes them up. */
+  /** @param plan The deviations, or a source of new ones. */
   constructor(plan: Trace | (() => Choose)) {
     this.#choose = typeof plan === 'function' ? plan : () => following(plan)
     this.#trace = typeof plan === 'function' ? undefined : plan
   }
 
-  /** The departures from FIFO: unknown before the schedule was run, unless it is one that others were shrunk to. */
+  /** The deviations from FIFO. Unknown before the schedule has run, except for a shrunk schedule. */
   get trace(): Trace | undefined {
     return this.#trace
   }
 
   /**
-   * Runs a body in this schedule, with every invariant watched; in the one of `WAITPOINT_REPLAY` if that is set. Options
-   * as for `explore`.
+   * Runs a body in this schedule and checks every invariant. If `WAITPOINT_REPLAY` is set, that schedule runs instead.
+   * The options are those of `explore`. See docs/exploring-races.md.
    *
    * @throws ExplorationError with the story of the schedule, and the line that replays it.
    */
@@ -38,12 +38,12 @@ export class ExploredSchedule {
     throw new ExplorationError({ trace, report, run: 1, deviationsBefore: trace.length })
   }
 
-  /** One line for the option `replay` of `explore`. */
+  /** The schedule as one line, for the option `replay` of `explore`. */
   get replay(): string {
     return formatTrace(this.#trace ?? [])
   }
 
   toString(): string {
-    return this.#trace === undefined ? 'a schedule that was not run' : `schedule '${this.replay}'`
+    return this.#trace === undefined ? 'a schedule that has not run' : `schedule '${this.replay}'`
   }
 }

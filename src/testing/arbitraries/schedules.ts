@@ -13,7 +13,8 @@ export interface SchedulesOptions {
 }
 
 /**
- * Schedules at random, which shrink towards FIFO: the value of a failing property is the few departures it takes.
+ * Random schedules, which shrink towards FIFO: a failing property shows only the deviations that it needs. See
+ * docs/exploring-races.md.
  *
  * @example
  * ```ts
@@ -35,7 +36,7 @@ export function schedules(options: SchedulesOptions = {}): Arbitrary<ExploredSch
   return new ScheduleArbitrary(options)
 }
 
-/** Schedules in which nothing but crashes is left to chance; run them with `crashes: 'every-commit'`. */
+/** Schedules in which only crashes are random. Run them with `crashes: 'every-commit'`. */
 export function crashPoints(): Arbitrary<ExploredSchedule> {
   return schedules({ kinds: ['crash'] })
 }
@@ -59,7 +60,7 @@ class ScheduleArbitrary extends Arbitrary<ExploredSchedule> {
     return value instanceof ExploredSchedule
   }
 
-  /** FIFO, then without one half, a quarter, …, without a single deviation. */
+  /** First FIFO, then the schedule without one half, one quarter, … of its deviations, at last without one of them. */
   override shrink({ trace }: ExploredSchedule): Stream<Value<ExploredSchedule>> {
     return new Stream(smaller(trace ?? [])).map((fewer) => new Value(new ExploredSchedule(fewer), undefined))
   }

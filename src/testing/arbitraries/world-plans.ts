@@ -1,15 +1,18 @@
 import { array, type Arbitrary, constant, constantFrom, integer, oneof, record, subarray } from 'fast-check'
 import type { Fault } from '../exploration/schedule.ts'
 
-/** What the outside world does with one token. */
+/** The behaviour of the outside world towards one token. */
 export interface TokenPlan {
-  /** `twice`: two completions at once; `wrong-id`: of a token that does not exist; `late`: after the deadline. */
+  /**
+   * `twice`: two completions at once; `wrong-id`: a completion of a token that does not exist; `late`: a completion
+   * after the deadline.
+   */
   readonly kind: 'complete' | 'twice' | 'never' | 'wrong-id' | 'late'
-  /** From the moment it is asked for. */
+  /** Milliseconds after the token appears. */
   readonly afterMs: number
 }
 
-/** What the outside world may do with a token that has this much time. */
+/** Behaviours of the outside world towards a token with this timeout. */
 export function tokenPlans(timeoutMs: number): Arbitrary<TokenPlan> {
   return oneof(
     record({ kind: constantFrom('complete', 'twice', 'wrong-id'), afterMs: delaysAround(timeoutMs) }),
@@ -23,12 +26,12 @@ export function delaysAround(deadlineMs: number): Arbitrary<number> {
   return around(deadlineMs, 2 * deadlineMs)
 }
 
-/** Which faults a storage has in a case: for the option `faults`. */
+/** Faults of a storage, for the option `faults`. */
 export function storageFaults(): Arbitrary<readonly Fault[]> {
   return subarray<Fault>(['error', 'lost', 'late'])
 }
 
-/** How long something outside takes; most often no time at all. */
+/** Durations of work outside; most often zero. */
 export function latencies(mostMs: number = 10_000): Arbitrary<number> {
   return oneof(
     { arbitrary: constant(0), weight: 2 },
@@ -36,7 +39,7 @@ export function latencies(mostMs: number = 10_000): Arbitrary<number> {
   )
 }
 
-/** By how much the clock of another machine is off: often by nothing, or by just a lease. */
+/** Differences between the clocks of two machines; often zero, or exactly a lease. */
 export function clockSkews(leaseMs: number = 30_000): Arbitrary<number> {
   return oneof(
     constantFrom(0, 1, -1, leaseMs, -leaseMs, leaseMs + 1, -leaseMs - 1),
@@ -44,7 +47,7 @@ export function clockSkews(leaseMs: number = 30_000): Arbitrary<number> {
   )
 }
 
-/** How many chunks a stream gets at once, burst by burst: most of them just as many as its history holds. */
+/** Sizes of bursts of chunks; most often exactly the number of chunks that the history of the stream keeps. */
 export function chunkBursts(capacity: number): Arbitrary<readonly number[]> {
   return array(around(capacity, 2 * capacity), { minLength: 1, maxLength: 4 })
 }

@@ -3,19 +3,19 @@ import type { Awaitable } from '../../contract/storage.ts'
 import type { TokenOperation } from './token-history.ts'
 import { type TokenAction, tokenStateOf } from './token-model.ts'
 
-/** What an answer says of a token. */
+/** The state of a token in an answer. */
 export interface TokenNews {
   readonly record: TokenRecord
   readonly won?: boolean
   readonly settledNow: boolean
 }
 
-/** Numbers calls as they are made and answered, for calls that are made without awaiting each other. */
+/** Numbers calls and answers, for calls that overlap. */
 export class CallRecorder {
   readonly operations: TokenOperation[] = []
   #events = 0
 
-  /** Makes a call about a token; `read` finds in its answer what is said of the token. */
+  /** Makes a call about a token; `read` extracts the state of the token from the answer. */
   async record<Answer>(
     action: TokenAction & { readonly what: string },
     call: () => Awaitable<Answer>,

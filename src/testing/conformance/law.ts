@@ -1,15 +1,18 @@
 import type { Subject } from './subject.ts'
 
-/** What a storage may be without; see `ConformanceOptions`. */
+/** A capability that a storage may lack; see `ConformanceOptions`. */
 export type Capability = 'crash' | 'hints' | 'endlessLease' | 'boundedHistory'
 
-/** One sentence of the storage contract, and how to see whether it holds. */
+/** One sentence of the storage contract, with a check. See docs/writing-a-storage.md. */
 export interface Law {
-  /** Never changes: `method/what-it-says`. */
+  /** A stable id: `method/short-statement`. */
   readonly id: string
   readonly law: string
-  /** Asked only of a storage that has it. */
+  /** The law applies only to storages with this capability. */
   readonly capability?: Capability
-  /** Given an empty storage on which engine `A` lives, and the means to get more; throws when the law does not hold. */
+  /**
+   * Checks the law on an empty storage with a live engine `A`; `another` opens further storages. Throws when the law
+   * does not hold.
+   */
   readonly check: (subject: Subject, another: () => Promise<Subject>) => Promise<void>
 }

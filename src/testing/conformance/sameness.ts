@@ -1,4 +1,4 @@
-/** Something a storage answered is not what its contract says. */
+/** A storage gave an answer that its contract does not allow. */
 export class Mismatch extends Error {
   readonly what: string
   readonly expected: unknown
@@ -14,7 +14,7 @@ export class Mismatch extends Error {
 }
 
 /**
- * Fails unless `seen` is `expected`, all of it; a field that is `undefined` and one that is not there are the same.
+ * Fails unless `seen` equals `expected`. A field that is `undefined` equals a missing one.
  *
  * @throws Mismatch
  */
@@ -22,7 +22,7 @@ export function same(what: string, seen: unknown, expected: unknown): void {
   if (!isSame(seen, expected, true)) throw new Mismatch(what, { expected, seen })
 }
 
-/** Fails unless `seen` has what `expected` names; other fields of its objects may be as they like. */
+/** Fails unless `seen` contains everything in `expected`. Other fields of its objects are ignored. */
 export function like(what: string, seen: unknown, expected: unknown): void {
   if (!isSame(seen, expected, false)) throw new Mismatch(what, { expected, seen })
 }
@@ -38,7 +38,7 @@ export async function refused(what: string, call: () => unknown): Promise<void> 
   throw new Mismatch(what, { expected: 'an error', seen: answer })
 }
 
-/** For people: JSON, with a map as what is in it. */
+/** A value as text for messages: JSON, with the entries of maps. */
 export function describeValue(value: unknown): string {
   if (value === undefined) return 'undefined'
   if (value instanceof Error) return `${value.name}: ${value.message}`
@@ -47,7 +47,7 @@ export function describeValue(value: unknown): string {
   )
 }
 
-/** Whether two values are the same, or, not `exact`, the second is within the first. */
+/** Whether two values are equal, or, unless `exact`, the second is contained in the first. */
 export function isSame(seen: unknown, expected: unknown, exact: boolean): boolean {
   if (Object.is(seen, expected)) return true
   if (Array.isArray(seen) && Array.isArray(expected)) {

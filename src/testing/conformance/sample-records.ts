@@ -24,7 +24,7 @@ export function queuedRun(
   }
 }
 
-/** A token made by hand, without a deadline. */
+/** A manual token without a deadline. */
 export function manualToken(
   id: string,
   fields: Partial<TokenRecord> & { readonly createdAt: number },

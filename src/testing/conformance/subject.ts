@@ -17,15 +17,15 @@ import type {
 import { manualToken, queuedRun } from './sample-records.ts'
 import { Mismatch } from './sameness.ts'
 
-/** The engine that makes the calls of a law unless it says otherwise; it has a lease for a million milliseconds. */
+/** The engine that makes the calls of a law by default. Its lease lasts a million milliseconds. */
 export const A = 'engine-a'
-/** Another one, that is there once a law lets it tick. */
+/** A second engine. It lives once a law lets it tick. */
 export const B = 'engine-b'
 
-/** A storage to be judged; when it is no longer needed it is disposed of, if it can be. */
+/** A tested storage. It is disposed of after its law, if it supports disposal. */
 export type TestedStorage = Storage & Partial<AsyncDisposable>
 
-/** Opens a storage that is empty. */
+/** Opens an empty storage. */
 export type OpenStorage = () => Awaitable<TestedStorage>
 
 interface SettleOptions {
@@ -37,8 +37,8 @@ interface SettleOptions {
 const LEASE_MS = 1_000_000
 
 /**
- * A storage with the few words laws are written in. Instants that are parameters are milliseconds since `origin`, the
- * instant at which the law begins; those in records are absolute, made by `at`.
+ * A storage with helper methods for laws. Instants in parameters are milliseconds since `origin`, the instant at which
+ * the law begins. Instants in records are absolute; `at` makes them.
  */
 export class Subject {
   storage: TestedStorage
@@ -51,7 +51,7 @@ export class Subject {
     this.origin = origin
   }
 
-  /** Opens the storage, and lets engine {@link A} live. */
+  /** Opens the storage, and makes engine {@link A} live. */
   static async open(open: OpenStorage, origin: number): Promise<Subject> {
     const subject = new Subject(await open(), origin)
     await subject.storage.open()
@@ -59,7 +59,7 @@ export class Subject {
     return subject
   }
 
-  /** Does something and closes the storage; when both fail, the first failure is the one to know. */
+  /** Runs `act`, then closes the storage. If both fail, the first failure is thrown. */
   async use<Result>(act: () => Promise<Result>): Promise<Result> {
     let result: Result
     try {
@@ -100,7 +100,7 @@ export class Subject {
     return this.storage.tokens.insert({ record, now: this.at(now), by: A })
   }
 
-  /** A claim with the next number; `now` is as everywhere here, the rest as in the contract. */
+  /** Claims with the next number. `now` is relative to `origin`; the other fields are those of the contract. */
   async claim(fields: Partial<RunClaim> = {}): Promise<RunClaimed> {
     return this.storage.runs.claim({
       by: A,
@@ -124,7 +124,7 @@ export class Subject {
     return run
   }
 
-  /** A run that is parked, with a wait for a token of its own. */
+  /** A parked run that waits for a token of its own. */
   async startParked(id: string, tokenId: string, by: string = A): Promise<RunRecord> {
     const run = await this.start(id, {}, by)
     await this.insertToken(tokenId)
@@ -135,7 +135,7 @@ export class Subject {
     return parked
   }
 
-  /** Who the run's attempt says it is. */
+  /** The fence of the attempt of a run. */
   fenceOf(
     { id, epoch, owner = A }: RunRecord,
     now = 0,
@@ -156,7 +156,7 @@ export class Subject {
     return this.storage.tokens.settle({ id, outputJson, fence, by, now: this.at(now) })
   }
 
-  /** Ends a run in whatever state, or changes it. */
+  /** Ends a run, or changes it, in any state. */
   async update(run: { readonly id: string }, change: RunChange, now = 0): Promise<RunUpdated | undefined> {
     return this.storage.runs.update({
       id: run.id,
@@ -169,7 +169,7 @@ export class Subject {
     })
   }
 
-  /** All owners leave, so that the storage can give back what it holds. */
+  /** Makes all owners leave, so that the storage can release its resources. */
   async #close(): Promise<void> {
     for (const owner of this.#owners) await this.storage.leave({ owner, now: this.at(LEASE_MS) })
     await this.storage[Symbol.asyncDispose]?.()

@@ -9,7 +9,7 @@ import { skewLaws } from './laws/skew.ts'
 import { Mismatch, describeValue } from './sameness.ts'
 import { type OpenStorage, Subject, type TestedStorage } from './subject.ts'
 
-/** Options of `storageConformance`. */
+/** Options of `storageConformance`. See docs/writing-a-storage.md. */
 export interface ConformanceOptions {
   /**
    * Abandons a storage as the death of its process would, and answers one on the same data. What the abandoned one had
@@ -24,18 +24,18 @@ export interface ConformanceOptions {
    * @default everything
    */
   readonly capabilities?: {
-    /** Tells other owners of changes; without it an engine finds them by its next tick. */
+    /** The storage hints changes to other owners. Without hints, an engine finds changes at its next tick. */
     readonly hints?: boolean
-    /** Grants leases without an end to an owner that is alone. */
+    /** The storage grants endless leases to an owner that is alone. */
     readonly endlessLease?: boolean
-    /** Keeps the newest chunks of a stream only, as many as its writer says; else it keeps all. */
+    /** The storage keeps only the newest chunks of a stream, as many as its writer asks for; otherwise it keeps all. */
     readonly boundedHistory?: boolean
   }
 }
 
-/** One law of the storage contract, ready to be run by anything that can call a function. */
+/** One law of the storage contract as a test case, for any test runner. */
 export interface ConformanceCase {
-  /** Never changes: `tokens.settle/late-completion-times-out`. */
+  /** A stable id, such as `tokens.settle/late-completion-times-out`. */
   readonly id: string
   /** The law in one sentence. */
   readonly law: string
@@ -45,11 +45,11 @@ export interface ConformanceCase {
 
 export interface StorageConformance {
   readonly cases: readonly ConformanceCase[]
-  /** Capabilities whose laws are not among the cases. */
+  /** The missing capabilities, whose laws are not among the cases. */
   readonly skipped: readonly Capability[]
 }
 
-/** A storage breaks a law of its contract. */
+/** A storage violates a law of its contract. */
 export class StorageLawError extends Error {
   readonly code = 'ERR_STORAGE_LAW'
   /** The id of the law. */
@@ -68,14 +68,17 @@ export class StorageLawError extends Error {
   }
 }
 
-/** The years every law is judged in: long before and long after any real clock, so that one that is read shows. */
+/**
+ * Every law is checked in both years, long before and long after the present, so that a storage that reads the real
+ * clock fails.
+ */
 const YEARS = [1970, 2099] as const
 
 /**
- * The laws of the storage contract as data: every runner can run them, and a plain loop too.
+ * The laws of the storage contract as test cases, for any test runner or a plain loop. See docs/writing-a-storage.md.
  *
- * @param open Opens a storage that is empty. Every case opens its own, makes all owners leave it when it is over, and
- *   disposes of it if it has `Symbol.asyncDispose`.
+ * @param open Opens an empty storage. Every case opens its own, makes all owners leave at the end, and disposes of it
+ * if it has `Symbol.asyncDispose`.
  *
  * @example
  * ```ts

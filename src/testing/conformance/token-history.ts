@@ -1,27 +1,27 @@
 import { isSameState, type TokenAction, tokenAfter, type TokenState } from './token-model.ts'
 
-/** Something that was done to a token, from the call to the answer. */
+/** A call that concerns a token, from its start to its answer. */
 export interface TokenOperation extends TokenAction {
-  /** For people: which call it was. */
+  /** The name of the call, for messages. */
   readonly what: string
   readonly calledAt: number
-  /** None: nobody knows what became of it, or whether it took effect. */
+  /** Missing if the call was never answered, so that its effect is unknown. */
   readonly reply?: TokenReply
 }
 
-/** What an answer says of a token. */
+/** The answer of a call, as far as it concerns the token. */
 export interface TokenReply {
   readonly answeredAt: number
   readonly seen: TokenState
-  /** When it was settled; all who are told are told the same. */
+  /** The instant of settlement. All answers must agree on it. */
   readonly completedAt?: number | undefined
-  /** Whether it was told that it completed the token. */
+  /** Whether the answer says that the call completed the token. */
   readonly won: boolean
-  /** Whether it was told that it settled the token, by its deadline if not by completing it. */
+  /** Whether the answer says that the call settled the token, by completing it or by its deadline. */
   readonly settledNow: boolean
 }
 
-/** What is wrong with a history. */
+/** A contradiction in a history. */
 export interface HistoryProblem {
   readonly invariant: 'single assignment' | 'tokens are linearizable'
   readonly message: string
@@ -32,9 +32,10 @@ type Answered = TokenOperation & { readonly reply: TokenReply }
 const OPEN: TokenState = { status: 'WAITING' }
 
 /**
- * Whether there is an order of these operations, each between its call and its answer, in which the model of a token
- * answers the same. In linear time, because a token is written once: all that matters is whether one operation that can
- * have settled it fits between the last look that found it waiting and the first that found it settled.
+ * Checks that there is an order of these operations, each between its call and its answer, in which the model of a
+ * token gives the same answers. The check takes linear time, because a token is written once: it only needs one
+ * operation that can have settled the token, between the last answer that found it waiting and the first that found it
+ * settled.
  */
 export function checkTokenHistory(
   operations: readonly TokenOperation[],
@@ -46,7 +47,7 @@ export function checkTokenHistory(
   )
 }
 
-/** All who saw it settled saw the same, and at most one was told that it was the one. */
+/** All answers of a settled token agree, and at most one says that its call settled it. */
 function checkOne(answered: readonly Answered[]): HistoryProblem | undefined {
   let settled: Answered | undefined
   let settler: Answered | undefined
@@ -65,7 +66,7 @@ function checkOne(answered: readonly Answered[]): HistoryProblem | undefined {
   return undefined
 }
 
-/** What each was told is possible, whatever the others did. */
+/** Each answer is possible on its own. */
 function checkEach(answered: readonly Answered[], timeoutAt: number): HistoryProblem | undefined {
   for (const operation of answered) {
     const { reply, what, now } = operation
@@ -102,12 +103,12 @@ function checkOrder({ operations, answered, timeoutAt }: OrderQuestion): History
     return notLinear(`${last.what} found it waiting after ${told(first)}`)
   const isSettlerKnown = answered.some(({ reply }) => reply.settledNow)
   const maySettle = (operation: TokenOperation): boolean => {
-    // Who was told that somebody else settled it did not, and when one was told that it did, nobody else did.
+    // An operation that was told of another settler did not settle the token. If one operation did, no other one did.
     const mayBeIt = operation.reply === undefined ? !isSettlerKnown : operation.reply.settledNow
     return mayBeIt && operation.calledAt < answeredAt && settles(operation, seen, timeoutAt)
   }
   if (operations.some(maySettle)) return undefined
-  return notLinear(`nobody can have made it ${spell(seen)} by the time ${first.what} was told`)
+  return notLinear(`no operation can have made it ${spell(seen)} by the time ${first.what} was told`)
 }
 
 function settles(operation: TokenOperation, seen: TokenState, timeoutAt: number): boolean {
@@ -115,7 +116,7 @@ function settles(operation: TokenOperation, seen: TokenState, timeoutAt: number)
   return state.status !== 'WAITING' && isSameState(state, seen)
 }
 
-/** Whether two people were told the same, whole answers included. */
+/** Whether two answers are equal, outputs included. */
 function isSameAnswer(one: TokenReply, other: TokenReply): boolean {
   return isSameState(one.seen, other.seen) && one.completedAt === other.completedAt
 }

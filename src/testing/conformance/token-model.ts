@@ -1,31 +1,31 @@
 import type { TokenRecord } from '../../contract/records.ts'
 
-/** What a token is, as far as anybody can see. */
+/** The observable state of a token. */
 export type TokenState =
   | { readonly status: 'WAITING' }
   | { readonly status: 'COMPLETED'; readonly outputJson: string | undefined }
   | { readonly status: 'TIMED_OUT' }
 
-/** What can be done to a token: it is looked at (read, awaited, swept), or completed. */
+/** An action on a token: a look (read, await, sweep) or a completion. */
 export interface TokenAction {
   readonly kind: 'look' | 'complete'
-  /** What it is completed with. */
+  /** The output of a completion. */
   readonly outputJson?: string | undefined
-  /** The instant it is done at, as told to the storage. */
+  /** The instant of the action, as given to the storage. */
   readonly now: number
 }
 
 export interface TokenStep {
   readonly state: TokenState
-  /** Whether this action completed it. */
+  /** Whether this action completed the token. */
   readonly won: boolean
-  /** Whether this action settled it, by its deadline if not by completing it. */
+  /** Whether this action settled the token, by completing it or by its deadline. */
   readonly settledNow: boolean
 }
 
 /**
- * The reference model of a token, pure and total: what becomes of it when something is done to it. It is written once; a
- * completion counts before its deadline and only then; whatever meets it at its deadline or later times it out.
+ * The reference model of a token, as a pure and total function: the state after an action. A token is written once. A
+ * completion counts only before the deadline; any action at the deadline or later times the token out.
  */
 export function tokenAfter(
   state: TokenState,
@@ -38,12 +38,12 @@ export function tokenAfter(
   return { state: { status: 'COMPLETED', outputJson }, won: true, settledNow: true }
 }
 
-/** The state of a token as a record says it. */
+/** The state of a token in a record. */
 export function tokenStateOf({ status, outputJson }: TokenRecord): TokenState {
   return status === 'COMPLETED' ? { status, outputJson } : { status }
 }
 
-/** Whether two people saw the same. */
+/** Whether two states are equal. */
 export function isSameState(one: TokenState, other: TokenState): boolean {
   if (one.status === 'COMPLETED' && other.status === 'COMPLETED') return one.outputJson === other.outputJson
   return one.status === other.status

@@ -1,13 +1,13 @@
 import type { WaitingToken } from './question-desk.ts'
 
-/** What the outside world does when it is asked. */
+/** An answer of the outside world to a token. */
 export type WorldAnswer =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'time-out' }
   | { readonly kind: 'cancel' }
   | { readonly kind: 'crash' }
 
-/** Every way through a tree of questions, depth first: which questions come depends on what was answered before. */
+/** All paths through a tree of questions, depth first. The questions depend on earlier answers. */
 export class AnswerWalk {
   readonly #values: Readonly<Record<string, readonly unknown[]>>
   #last: AnswerPath | undefined
@@ -16,7 +16,7 @@ export class AnswerWalk {
     this.#values = values
   }
 
-  /** The next way; nothing when all were gone. The one before must have been walked to its end. */
+  /** The next path; `undefined` after the last one. The previous path must have been walked to its end. */
   next(): AnswerPath | undefined {
     const indices = this.#last === undefined ? [] : this.#last.following()
     if (indices === undefined) return undefined
@@ -30,13 +30,13 @@ interface Taken {
   readonly count: number
 }
 
-/** One way: answers as planned, then with the first answer there is. */
+/** One path: the planned answers, then the first possible answer to each question. */
 export class AnswerPath {
   readonly #values: Readonly<Record<string, readonly unknown[]>>
   readonly #planned: readonly number[]
   readonly #taken: Taken[] = []
   readonly #texts: string[] = []
-  /** Tokens that were waiting when the process died. */
+  /** The tokens that were waiting when the process died. */
   readonly #crashed = new Set<string>()
 
   constructor(values: Readonly<Record<string, readonly unknown[]>>, planned: readonly number[]) {
@@ -44,7 +44,7 @@ export class AnswerPath {
     this.#planned = planned
   }
 
-  /** What was answered so far, for people. */
+  /** The answers so far, for messages. */
   get texts(): readonly string[] {
     return this.#texts
   }
@@ -60,7 +60,7 @@ export class AnswerPath {
     return answer
   }
 
-  /** The answers of the next way that begins like this one as far as possible. */
+  /** The answers of the next path, which shares the longest possible prefix with this one. */
   following(): readonly number[] | undefined {
     const place = this.#taken.findLastIndex(({ index, count }) => index + 1 < count)
     const changed = this.#taken[place]
@@ -68,7 +68,7 @@ export class AnswerPath {
     return [...this.#taken.slice(0, place).map(({ index }) => index), changed.index + 1]
   }
 
-  /** After a crash one answer is enough: what differs is how the run comes back. */
+  /** After a crash one answer is enough, because only the recovery of the run differs. */
   #optionsOf(id: string, tag: string | undefined): readonly WorldAnswer[] {
     const values = (tag === undefined ? [] : (this.#values[tag] ?? [])).map(
       (value) => ({ kind: 'value', value }) as const,
@@ -84,9 +84,9 @@ function spell(answer: WorldAnswer): string {
   return answer.kind === 'value' ? spellJson(answer.value) : answer.kind
 }
 
-/** A value as JSON; of what has none, such as `undefined`, that it is nothing. */
+/** A value as JSON, or `nothing` for a value without JSON text, such as `undefined`. */
 export function spellJson(value: unknown): string {
-  // The declaration forgets that there are values without a text.
+  // The declaration of `JSON.stringify` ignores values without a text.
   const text = JSON.stringify(value) as string | undefined
   return text ?? 'nothing'
 }

@@ -3,7 +3,7 @@ import type { CallWatcher } from './observer.ts'
 import type { StorageCall } from './storage-call.ts'
 import { InvariantViolation } from './violation.ts'
 
-/** Watches claims: every attempt of a run has the next number, and there are no more of them than its policy allows. */
+/** Checks claims: the attempts of a run are numbered consecutively, and do not exceed its retry policy. */
 export class AttemptWatcher implements CallWatcher {
   readonly #names: Names
   readonly #maxAttempts: (taskId: string) => number
@@ -20,7 +20,7 @@ export class AttemptWatcher implements CallWatcher {
       const last = this.#attempts.get(id) ?? 0
       this.#attempts.set(id, attempt)
       if (attempt <= last) throw this.#violation(id, `attempt ${attempt} was claimed after attempt ${last}`)
-      // A trigger may have asked for more.
+      // The options of a trigger may allow more.
       const most = optionsJson === undefined ? this.#maxAttempts(taskId) : Infinity
       if (policyAttempt > most)
         throw this.#violation(id, `attempt ${policyAttempt} was claimed, but its policy allows ${most}`)

@@ -14,56 +14,62 @@ import { NoTokenError, type QuestionDesk, type TokenChoice, type WaitingToken } 
 import { SurvivingEngine } from './surviving-engine.ts'
 import type { World } from './world.ts'
 
-/** Time in a schedule. It passes by itself; which of two things happens first is explored. */
+/** Time in a schedule. It passes by itself; the order of events is explored. */
 export interface ScheduleClock {
   now(): number
-  /** Resolves after a duration of virtual time; in task code it stands for real I/O of that length. */
+  /** Resolves after a duration of virtual time. In task code it stands for real I/O of that length. */
   sleep(duration: number | string): Promise<void>
 }
 
-/** What the body of an exploration works with. */
+/** The tools of the body of an exploration. See docs/exploring-races.md. */
 export interface ExplorationTools {
   /**
-   * The engine. After a crash it is a new one on the same storage: calls that were cut off are made again, handles go
-   * on, what the body creates carries an idempotency key. So a body is written once, and works with and without crashes;
-   * as in every client that repeats its calls, the `success` of a completion may be false because an earlier try won.
+   * The engine. After a crash, calls that were cut off are repeated on a new engine with the same storage; handles
+   * continue, and objects created by the body carry an idempotency key. So a body is written once and works with and
+   * without crashes. As with every client that repeats calls, `success` of a completion may be false because an earlier
+   * attempt of that call won.
    */
   readonly engine: Engine
-  /** An engine without tasks in another process on the same storage, which never crashes: who answers from elsewhere. */
+  /**
+   * An engine without tasks in another process on the same storage, which never crashes. It can answer tokens from
+   * elsewhere.
+   */
   readonly elsewhere: Engine
   readonly clock: ScheduleClock
-  /** Adds tasks that are made in the body, before anything else is asked of the engine. */
+  /** Adds tasks defined in the body. Call it before any other use of the engine. */
   use(...tasks: readonly AnyTask[]): void
-  /** All calls of a task in this schedule so far, in order; those that a crash cut off have no outcome. */
+  /** All calls of a task in this schedule so far, in order. Calls cut off by a crash have no outcome. */
   calls<Called extends AnyTask>(task: Called): readonly TaskCall<TaskPayload<Called>, TaskOutput<Called>>[]
-  /** Calls `mock` instead of the task's own function, until what this answers is called. */
+  /** Calls `mock` instead of the task's function. The returned function ends the replacement. */
   mock<Mocked extends AnyTask>(
     task: Mocked,
     mock: TaskMock<TaskPayload<Mocked>, TaskOutput<Mocked>>,
   ): Unsubscribe
   /**
-   * Posts a JSON body, or none, to the URL of a token, through the HTTP handler and without a port; again when a crash or
-   * a fault comes between.
+   * Posts a JSON body, or none, to the URL of a token, through the HTTP handler without a port. Repeats the request
+   * after a crash or a fault.
    */
   post(url: string, body?: unknown): Promise<Response>
-  /** Something in the outside world: its effect happens between two boundaries, and a crash may come before or after. */
+  /**
+   * An action in the outside world. Its effect happens between two boundaries, and a crash may come before or after it.
+   */
   step<T = void>(name: string, effect?: () => Awaitable<T>): Promise<T>
-  /** The exploration fails if `condition` was true in none of its schedules. */
+  /** Makes the exploration fail if `condition` was true in none of its schedules. */
   sometimes(name: string, condition: boolean): void
-  /** The oldest token that waits for an answer, as soon as there is one. */
+  /** Resolves with the oldest token that waits for an answer, as soon as there is one. */
   waitingToken(filter?: TokenChoice): Promise<WaitingToken>
   /**
-   * Completes a token, or the oldest that waits of those with a tag; `at` says when: `'+23h'` from now, or an instant.
-   * Nothing, when no such token ever comes: the run that would have made it failed.
+   * Completes a token, or the oldest waiting token with a tag. `at` is the instant: `'+23h'` from now, or absolute.
+   * Resolves with `undefined` if no such token appears, because its run failed.
    */
   complete(
     token: TokenReference | TokenChoice,
     output?: unknown,
     options?: { readonly at?: AnswerInstant | undefined },
   ): Promise<CompletedToken | undefined>
-  /** The process dies, here and now, and another one starts on its storage. */
+  /** Crashes the process immediately, and starts another one on its storage. */
   crash(): void
-  /** Declares real I/O: nothing else goes on until the promise settles. Answers the same promise. */
+  /** Declares real I/O: nothing else happens until the promise settles. Returns the promise. */
   external<T>(promise: Promise<T>): Promise<T>
 }
 
@@ -75,7 +81,7 @@ export interface BodyToolsOptions {
   readonly sometimes: (name: string, condition: boolean) => void
 }
 
-/** Makes what a body works with. */
+/** Creates the tools of a body. */
 export function bodyTools(options: BodyToolsOptions): ExplorationTools {
   const { world, desk, standIns, mayRepeat, sometimes } = options
   const surviving = new SurvivingEngine(world, mayRepeat)
@@ -107,7 +113,7 @@ export function bodyTools(options: BodyToolsOptions): ExplorationTools {
       }
     },
     step: <T = void>(name: string, effect?: () => Awaitable<T>) =>
-      // Without an effect there is nothing to answer.
+      // A step without an effect has no result.
       world.step(name, effect ?? (() => undefined as T), callingProcess(world)),
     waitingToken: (filter = {}) => desk.waitingToken(filter),
     async complete(token, output, { at } = {}) {
@@ -133,7 +139,7 @@ async function ifAny<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The process of the task code that calls; none when it is the body. */
+/** The process of the calling task code; `undefined` for the body. */
 function callingProcess(world: World): Process | undefined {
   const attempt = currentAttempt()
   return attempt === undefined ? undefined : world.processOf(attempt.kernel)

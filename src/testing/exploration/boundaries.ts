@@ -2,40 +2,40 @@ import type { Awaitable } from '../../contract/storage.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
 import type { Process } from './process.ts'
 
-/** How a boundary is passed: as it should be, or with one of the faults; `unanswered` by a process that dies of it. */
+/** The passage of a boundary: `whole` or with a fault; `unanswered` when its process dies. */
 export type Passage = 'whole' | 'error' | 'lost' | 'late' | 'unanswered'
 
-/** A point where control is handed to something outside, not passed yet. */
+/** A pending call to the outside. */
 export interface Boundary {
   readonly label: string
-  /** Who called; the test itself is no process. */
+  /** The calling process; `undefined` for the test itself. */
   readonly process: Process | undefined
-  /** Something will be different afterwards: worth dying before and after it. */
+  /** Whether the call changes state, so that a crash before and after it is worth exploring. */
   readonly isCommit: boolean
-  /** Whether it can fail: a storage call can. */
+  /** Whether it can fail. A storage call can. */
   readonly mayFail: boolean
-  /** What it was asked with. */
+  /** The arguments of the call. */
   readonly args?: readonly unknown[]
   pass(passage: Passage): void
 }
 
 interface NewBoundary extends Omit<Boundary, 'pass'> {
-  /** Told of the answer just before whoever called gets it. */
+  /** Called with the answer just before the caller receives it. */
   readonly answered?: ((answer: unknown) => void) | undefined
 }
 
-/** A storage call that failed because the schedule wanted it to. */
+/** A storage call that failed on purpose in this schedule. */
 export class InjectedFault extends Error {
   readonly label: string
 
   constructor(label: string, effect: string) {
-    super(`Cannot reach the storage in "${label}": a fault of the exploration, ${effect}`)
+    super(`Cannot reach the storage in "${label}": the exploration injected a fault, ${effect}`)
     this.name = 'InjectedFault'
     this.label = label
   }
 }
 
-/** The boundaries of one schedule that wait to be passed, in the order in which they came. */
+/** The pending boundaries of one schedule, in order of arrival. */
 export class Boundaries {
   #pending: Boundary[] = []
   #underWay = 0
@@ -44,12 +44,12 @@ export class Boundaries {
     return this.#pending
   }
 
-  /** Effects that were begun and take real time. */
+  /** The number of effects in progress that take real time. */
   get underWay(): number {
     return this.#underWay
   }
 
-  /** Waits for its turn, takes effect, and answers. The answer never comes when its process dies first. */
+  /** Waits for its turn, takes effect, and answers. If its process dies first, the answer never comes. */
   call<T>(about: NewBoundary, effect: () => Awaitable<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const pass = (passage: Passage): void => {
@@ -60,7 +60,7 @@ export class Boundaries {
     })
   }
 
-  /** Nothing goes on until the promise settles. */
+  /** Suspends the schedule until the promise settles. */
   external<T>(promise: Promise<T>): Promise<T> {
     this.#underWay += 1
     const end = (): void => void (this.#underWay -= 1)
@@ -68,13 +68,13 @@ export class Boundaries {
     return promise
   }
 
-  /** Takes a boundary out, to be passed. */
+  /** Removes a boundary, in order to pass it. */
   take(boundary: Boundary): void {
     const index = this.#pending.indexOf(boundary)
     this.#pending.splice(index, 1)
   }
 
-  /** The process is gone: nothing it asked for takes effect any more. */
+  /** Drops the boundaries of a dead process. They never take effect. */
   drop(process: Process): void {
     this.#pending = this.#pending.filter((boundary) => boundary.process !== process)
   }

@@ -7,7 +7,7 @@ import type { Observer } from './observer.ts'
 import type { Process } from './process.ts'
 import { isLook } from './storage-call.ts'
 
-/** Who calls, by name: the run whose code it is, or the body of the exploration. */
+/** The name of the caller: the run whose code calls, or the body of the exploration. */
 export function callerName(names: Names): string {
   const attempt = currentAttempt()
   return attempt === undefined ? 'body' : (names.of(attempt.id) ?? 'run')
@@ -17,11 +17,11 @@ export interface BoundaryStorageOptions {
   readonly boundaries: Boundaries
   readonly names: Names
   readonly process: Process
-  /** Watches the calls, if nothing is between them and the engine. */
+  /** The observer of the calls, if no adapter is between them and the engine. */
   readonly observer?: Observer | undefined
 }
 
-/** The same storage for one process, whose every call is a boundary. */
+/** The storage as one process sees it. Every call is a boundary. */
 export function boundaryStorage(storage: Storage, options: BoundaryStorageOptions): Storage {
   const { boundaries, names, process, observer } = options
   const wrapped = wrapStorage(storage, (name, operation) => (...args) => {
@@ -45,7 +45,7 @@ export function boundaryStorage(storage: Storage, options: BoundaryStorageOption
   }
 }
 
-/** What is asked about a run on its way is labelled with the run, whoever's code it happens to be called from. */
+/** Calls that are labelled with the run they concern, whichever code makes them. */
 const ABOUT_RUNS: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
   'runs.update',
   'runs.park',
@@ -54,7 +54,7 @@ const ABOUT_RUNS: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
   'chunks.open',
   'chunks.append',
 ])
-/** What an engine asks by itself, whoever it was that gave it a reason to. */
+/** Calls that are labelled with the engine, whichever code causes them. */
 const BY_ENGINES: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
   'open',
   'leave',

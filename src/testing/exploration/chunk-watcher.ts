@@ -3,7 +3,7 @@ import type { CallWatcher } from './observer.ts'
 import type { CallOf, StorageCall } from './storage-call.ts'
 import { InvariantViolation } from './violation.ts'
 
-/** Watches what readers of streams get: no gap, nothing beyond the end, and the same chunk under the same number. */
+/** Checks the reads of streams: no gap, no chunk beyond the end, and one value for each sequence. */
 export class ChunkWatcher implements CallWatcher {
   readonly #names: Names
   readonly #seen = new Map<string, string>()

@@ -3,7 +3,7 @@ import type { CallWatcher } from './observer.ts'
 import type { StorageCall } from './storage-call.ts'
 import { InvariantViolation } from './violation.ts'
 
-/** Watches that a wait is made in the context of the run it belongs to, whatever was awaited before. */
+/** Checks that every wait is made in the async context of its run. */
 export class ContextWatcher implements CallWatcher {
   readonly #names: Names
 

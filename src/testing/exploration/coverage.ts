@@ -1,9 +1,9 @@
 import type { WaitOutcome } from './observer.ts'
 
-/** In how many schedules a wait came to what: `{ 'review.token': { COMPLETED: 12, TIMED_OUT: 3 } }`. */
+/** The number of schedules for each outcome of each wait: `{ 'review.token': { COMPLETED: 12, TIMED_OUT: 3 } }`. */
 export type WaitCoverage = Readonly<Record<string, Readonly<Partial<Record<WaitOutcome['outcome'], number>>>>>
 
-/** Adds up what became of the waits of many schedules. */
+/** Adds up the outcomes of waits over many schedules. */
 export class Coverage {
   readonly #waits = new Map<string, Map<WaitOutcome['outcome'], number>>()
 

@@ -1,28 +1,28 @@
 import type { Choose, Decision, Trace } from './trace.ts'
 
 /**
- * Decides everything nondeterministic, one schedule after the other: which ready boundary goes next, which of several
- * timers, whether time passes meanwhile, whether a call fails, whether the process dies.
+ * Makes every nondeterministic decision, one schedule after the other: the next ready boundary, the order of timers,
+ * the passing of time, the failure of a call, the death of the process.
  */
 export interface Decider {
-  /** The next schedule; none when there is nothing left to try. */
+  /** Begins the next schedule; `undefined` when none is left. */
   begin(): Choose | undefined
-  /** Told what was decided in it, in order. */
+  /** Called with the decisions of a schedule, in order. */
   end?(decisions: readonly Decision[]): void
-  /** How many deviations the schedule that was begun last has at least. */
+  /** The minimum number of deviations in the current schedule. */
   readonly depth?: number
-  /** What it draws from, if it draws. */
+  /** The seed of random decisions. */
   readonly seed?: number | string
-  /** Whether it ends when it has tried every schedule there is with so many deviations, and not before. */
+  /** Whether it ends exactly when all schedules within its bound have been tried. */
   readonly isExhaustive: boolean
 }
 
-/** The schedule in which everything goes in the order in which it came. */
+/** The one schedule in which everything happens in order of arrival. */
 export function fifo(): Decider {
   return replay([])
 }
 
-/** One schedule: FIFO but for these deviations, each of which applies once, in their order, or not at all. */
+/** The one schedule that is FIFO except for these deviations. Each applies at most once, in order. */
 export function replay(trace: Trace): Decider {
   let isLeft = true
   return {
@@ -36,7 +36,7 @@ export function replay(trace: Trace): Decider {
   }
 }
 
-/** Takes each deviation the first time it applies. */
+/** Takes each deviation at the first opportunity. */
 export function following(trace: Trace): Choose {
   if (trace.length === 0) return () => 0
   const left = [...trace]

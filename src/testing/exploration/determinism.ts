@@ -3,17 +3,17 @@ import type { Step } from './schedule-record.ts'
 import { InvariantViolation } from './violation.ts'
 
 const WHY =
-  'something read the real clock, Math.random or the order of real I/O before it: ' +
-  'in tasks and bodies use `t.clock`, what the engine hands out, or wrap it in `once`'
+  'code has read the real clock, Math.random or the order of real I/O before it: ' +
+  'in tasks and bodies use `t.clock` and the tools of the engine, or wrap the code in `once`'
 
-/** What two runs of the same schedule differ in first; nothing when they do not. */
+/** The first difference between two executions of one schedule; `undefined` if there is none. */
 export function divergence(one: ScheduleReport, other: ScheduleReport): InvariantViolation | undefined {
   const length = Math.max(one.steps.length, other.steps.length)
   for (let index = 0; index < length; index++) {
     const [first, second] = [one.steps[index], other.steps[index]]
     if (spell(first) === spell(second)) continue
     const place = `boundary ${index + 1}, "${(second ?? first)?.label}"`
-    const message = `${place}, is not the same when the same schedule runs twice: ${WHY}.\n  ${spell(first)}\n  ${spell(second)}`
+    const message = `${place}, differs between two executions of one schedule: ${WHY}.\n  ${spell(first)}\n  ${spell(second)}`
     return new InvariantViolation('the same schedule twice is the same', message)
   }
   return undefined

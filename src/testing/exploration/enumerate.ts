@@ -3,7 +3,7 @@ import { following } from './decider.ts'
 import type { Choice, Decision, Deviation, Trace } from './trace.ts'
 import { deviationOf } from './trace.ts'
 
-/** A schedule that is still to be run; the list shares its tail with its siblings. */
+/** A schedule to execute. The list shares its tail with its siblings. */
 interface Plan {
   readonly parent: Plan | undefined
   readonly deviation: Deviation | undefined
@@ -13,8 +13,8 @@ interface Plan {
 const FIFO: Plan = { parent: undefined, deviation: undefined, depth: 0 }
 
 /**
- * Every schedule with at most so many deviations from FIFO, each exactly once, those with fewer first: each schedule
- * that was run is followed by those that depart from it once more, after its last deviation.
+ * All schedules with a bounded number of deviations from FIFO, each exactly once, those with fewer deviations first.
+ * Each executed schedule is followed by those with one more deviation after its last one.
  *
  * After "Delay-bounded scheduling" (M. Emmi, S. Qadeer, Z. Rakamarić, 2011).
  */
@@ -39,7 +39,7 @@ export function enumerate(maxDeviations: number): Decider {
   }
 
   function nextLevel(): Plan | undefined {
-    // Taken from the end: the first departures come first.
+    // The list is consumed from its end, so the first deviations come first.
     level = next.reverse()
     next = []
     return level.pop()

@@ -3,29 +3,32 @@ import type { ScheduleReport } from './schedule.ts'
 import { formatTrace, type Trace } from './trace.ts'
 import { type Invariant, InvariantViolation } from './violation.ts'
 
-/** A schedule that fails, shrunk. */
+/** A failing schedule, after shrinking. */
 export interface FailedSchedule {
   readonly trace: Trace
   readonly report: ScheduleReport
-  /** Which schedule it was, from 1. */
+  /** The number of the schedule, from 1. */
   readonly run: number
-  /** How many deviations it had before it was shrunk. */
+  /** The number of deviations before shrinking. */
   readonly deviationsBefore: number
-  /** What the schedules were drawn from, if they were. */
+  /** The seed of the schedules, if they were random. */
   readonly seed?: number | string | undefined
 }
 
-/** A schedule was found in which something does not hold. The message tells what happened and how to see it again. */
+/**
+ * An invariant, or the body, failed in a schedule. The message tells the schedule and how to replay it. See
+ * docs/exploring-races.md.
+ */
 export class ExplorationError extends Error {
   readonly code = 'ERR_EXPLORATION_FAILED'
   readonly invariant: Invariant
-  /** The schedule, as departures from FIFO. */
+  /** The schedule, as deviations from FIFO. */
   readonly trace: Trace
-  /** The same as one line, for the option `replay` and for `WAITPOINT_REPLAY`. */
+  /** The schedule as one line, for the option `replay` and for `WAITPOINT_REPLAY`. */
   readonly replay: string
-  /** Which schedule failed, from 1. */
+  /** The number of the failed schedule, from 1. */
   readonly run: number
-  /** What the schedules were drawn from; none when they were enumerated or replayed. */
+  /** The seed of the schedules; `undefined` if they were enumerated or replayed. */
   readonly seed: number | string | undefined
 
   constructor(failed: FailedSchedule) {
@@ -41,7 +44,7 @@ export class ExplorationError extends Error {
   }
 }
 
-/** Which invariant it is that an error says does not hold. */
+/** The invariant that an error reports as violated. */
 export function invariantOf(error: unknown): Invariant {
   return error instanceof InvariantViolation ? error.invariant : 'the body holds'
 }
@@ -56,12 +59,12 @@ function describe({ trace, report, run, deviationsBefore, seed }: FailedSchedule
     '',
     renderStory(report.steps, trace),
     '',
-    `Departures from FIFO (${trace.length}${shrunk}):`,
+    `Deviations from FIFO (${trace.length}${shrunk}):`,
     renderTrace(trace),
     '',
     `Replay: explore(body, { replay: '${replay}' })`,
     `or set  WAITPOINT_REPLAY='${replay}'`,
-    ...(seed === undefined ? [] : [`Seed:   ${seed}, all schedules again with WAITPOINT_SEED='${seed}'`]),
+    ...(seed === undefined ? [] : [`Seed:   ${seed}; run all schedules again with WAITPOINT_SEED='${seed}'`]),
   ].join('\n')
 }
 

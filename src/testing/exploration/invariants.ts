@@ -6,7 +6,10 @@ import type { CallWatcher } from './observer.ts'
 import { TokenWatcher } from './token-watcher.ts'
 import { WaitWatcher } from './wait-watcher.ts'
 
-/** What is watched in every schedule. Tokens last: why one was lost says more than that somebody still waits for it. */
+/**
+ * The watchers of every schedule. Tokens are checked last, because the reason for a lost token is more useful than the
+ * fact that a run still waits for it.
+ */
 export function invariants(names: Names, maxAttempts: (taskId: string) => number): readonly CallWatcher[] {
   return [
     new TokenWatcher(names),

@@ -1,6 +1,6 @@
 import type { Process } from './process.ts'
 
-/** What reads of an engine that is gone reject with. */
+/** Rejects the reads of an engine whose process has crashed. */
 export class ProcessCrashedError extends Error {
   constructor() {
     super('Cannot read on: the process crashed in this schedule; catch this and subscribe again')
@@ -8,7 +8,7 @@ export class ProcessCrashedError extends Error {
   }
 }
 
-/** The same iterable, whose reads reject when the process that serves them dies. */
+/** The iterable as seen by a process. Its reads reject when the process that serves them dies. */
 export function mortal<Item>(iterable: AsyncIterable<Item>, process: Process): AsyncIterable<Item> {
   return {
     [Symbol.asyncIterator]: () => {

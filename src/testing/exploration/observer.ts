@@ -6,23 +6,23 @@ import { type StorageOperation, wrapStorage } from '../storages/wrapped.ts'
 import type { Process } from './process.ts'
 import type { StorageCall } from './storage-call.ts'
 
-/** What became of a wait in a schedule: `review.token` was `COMPLETED`. */
+/** The outcome of a wait in a schedule: `review.token` was `COMPLETED`. */
 export interface WaitOutcome {
   readonly wait: string
   readonly outcome: TokenStatus
 }
 
-/** Looks at every storage call of the engine as the engine sees it; throws what does not hold. */
+/** Checks every storage call of the engine, as the engine sees it. Throws a violation. */
 export interface CallWatcher {
   called?(call: StorageCall): void
   answered?(call: StorageCall): void
-  /** At the end of a schedule, when nothing more happens. */
+  /** Called at the end of a schedule, when nothing more happens. */
   ended?(storage: Storage, now: number): void | Promise<void>
-  /** What became of the waits it has seen, once the schedule has ended. */
+  /** The outcomes of the observed waits, after the end of the schedule. */
   readonly outcomes?: readonly WaitOutcome[]
 }
 
-/** Puts watchers between the engines of a schedule and their storage. */
+/** Connects watchers between the engines of a schedule and their storage. */
 export class Observer {
   readonly #watchers: readonly CallWatcher[]
   readonly #now: () => number
@@ -35,12 +35,12 @@ export class Observer {
     this.#violated = violated
   }
 
-  /** What became of every wait. */
+  /** The outcomes of all waits. */
   get outcomes(): readonly WaitOutcome[] {
     return this.#watchers.flatMap(({ outcomes = [] }) => outcomes)
   }
 
-  /** The same storage, watched. */
+  /** The storage with its calls observed. */
   observe(storage: Storage, process: Process): Storage {
     return wrapStorage(storage, (name, operation) => (...args) => {
       const answered = this.called(name, args, process)
@@ -56,7 +56,7 @@ export class Observer {
     })
   }
 
-  /** Somebody asks something; what this returns is called with the answer, just before whoever asked gets it. */
+  /** Reports a call. The returned function is called with the answer, just before the caller receives it. */
   called(name: StorageOperation, args: unknown, process: Process): (answer: unknown) => void {
     this.#events += 1
     const attempt = currentAttempt()
@@ -66,13 +66,13 @@ export class Observer {
     this.#tell('called', call)
     return (answer) => {
       this.#events += 1
-      // As above: this is what the operation answered.
+      // Likewise, the answer belongs to this operation.
       Object.assign(call, { reply: { answeredAt: this.#events, answer } })
       this.#tell('answered', call)
     }
   }
 
-  /** Looks at what is left when nothing more happens. */
+  /** Checks the final state when nothing more happens. */
   async ended(storage: Storage): Promise<void> {
     for (const watcher of this.#watchers) {
       if (watcher.ended !== undefined) await watcher.ended(storage, this.#now())

@@ -8,7 +8,7 @@ interface Row {
   readonly durationMs: number
 }
 
-/** The output of a run as JSON, or what it failed with. */
+/** The output of a run as JSON, or its error. */
 export function outcomeText(outcome: RunOutcome<unknown>): string {
   if (outcome.ok) return spellJson(outcome.output)
   const { code, cause } = outcome.error
@@ -16,7 +16,7 @@ export function outcomeText(outcome: RunOutcome<unknown>): string {
   return cause instanceof Error ? `${cause.name}: ${cause.message}` : code
 }
 
-/** Rows as a table with a head, its columns as wide as they have to be. */
+/** Rows as a table with a header and aligned columns. */
 export function renderOutcomes(rows: readonly Row[]): string {
   const cells = rows.map(({ answers, result, durationMs }) => [
     answers.join(', ') || '(nobody is asked)',

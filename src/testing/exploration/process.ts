@@ -3,7 +3,7 @@ import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 
 /** One life of an engine, from its start to its crash or to the end of the schedule. */
 export class Process {
-  /** `engine`, which runs tasks and may die, or `elsewhere`. */
+  /** `engine`, which executes tasks and may crash, or `elsewhere`. */
   readonly name: 'engine' | 'elsewhere'
   /** Resolves when the process dies. */
   readonly died: Deferred<void> = createDeferred()
@@ -20,12 +20,12 @@ export class Process {
     return this.name === 'engine'
   }
 
-  /** Nothing it asked for comes back any more. */
+  /** Whether the process is dead; its calls are then never answered. */
   get isDead(): boolean {
     return this.#isDead
   }
 
-  /** Its storage calls are boundaries; while it opens and closes they go straight through. */
+  /** Whether storage calls are boundaries. While the engine opens and closes, they pass directly. */
   get isObserved(): boolean {
     return this.#isObserved
   }
@@ -35,8 +35,8 @@ export class Process {
   }
 
   /**
-   * Who is busy with what is neither the engine's nor this clock's: runs whose code is at real I/O, or a bug; requests
-   * whose body is read.
+   * Activities outside of the engine and its clock: runs whose code does real I/O or hangs, and requests whose body is
+   * being read.
    */
   get away(): readonly string[] {
     const executing: string[] = []
@@ -48,20 +48,20 @@ export class Process {
     return executing.length > this.#isAsleep ? [...called, ...executing] : called
   }
 
-  /** What its engine is busy with, or waits for. */
+  /** The activities and waits of the engine. */
   get holds(): readonly Hold[] {
     return [...this.#holds]
   }
 
   hold(hold: Hold): ReleaseHold {
     if (this.#isDead) return () => undefined
-    // An object of its own: the caller's may be held twice.
+    // A separate object, because the caller may take the same hold twice.
     const held = { ...hold }
     this.#holds.add(held)
     return () => void this.#holds.delete(held)
   }
 
-  /** The code of one of its runs sleeps on the clock of the schedule. */
+  /** Code of one of its runs sleeps on the clock of the schedule. */
   fallAsleep(): void {
     this.#isAsleep += 1
   }

@@ -6,13 +6,13 @@ const EVERY_MS = 200
 export interface ProgressOptions {
   readonly clock: Pick<Clock, 'now'>
   readonly budget: { readonly runs: number; readonly ms: number }
-  /** Where it is written: a terminal, or nothing is. */
+  /** The output: a terminal, or nothing is written. */
   readonly out?: { readonly isTTY?: boolean; write(text: string): unknown }
-  /** As `process.env`. */
+  /** The environment, like `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-/** One line on a terminal about an exploration that takes long; silent in CI and when nobody looks. */
+/** One status line on a terminal for a long exploration; silent in CI and without a terminal. */
 export class Progress {
   readonly #clock: Pick<Clock, 'now'>
   readonly #budget: ProgressOptions['budget']
@@ -31,7 +31,7 @@ export class Progress {
     this.#shownAt = this.#startedAt
   }
 
-  /** A schedule was run. */
+  /** Reports an executed schedule. */
   ran(runs: number, deepest: number): void {
     if (!this.#isShown) return
     const now = this.#clock.now()
@@ -42,11 +42,11 @@ export class Progress {
     const rate = Math.round((runs * 1_000) / passedMs)
     const byRuns = ((this.#budget.runs - runs) * 1_000) / Math.max(1, rate)
     const leftS = Math.max(0, Math.ceil(Math.min(this.#budget.ms - passedMs, byRuns) / 1_000))
-    const line = `exploring: ${runs} schedules, ${rate}/s, deepest ${deepest} deviations, at most ${leftS} s left`
+    const line = `exploring: ${runs} schedules, ${rate}/s, up to ${deepest} deviations, at most ${leftS} s left`
     this.#out.write(`\r\u001b[2K${line}`)
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void {
     if (this.#hasWritten) this.#out.write('\r\u001b[2K')
   }

@@ -1,16 +1,16 @@
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import type { World } from './world.ts'
 
-/** Which token: the oldest that waits, of those with this tag. */
+/** Selects a token: the oldest waiting one, or the oldest with this tag. */
 export interface TokenChoice {
   readonly tag?: string
-  /** None of these ids. */
+  /** Excludes tokens by id. */
   readonly not?: readonly string[]
-  /** Not before nothing is left to do at this instant: its run, and every other, has parked. Default false. */
+  /** Waits until nothing is left to do at the current instant, so that every run has parked. Default false. */
   readonly isAtRest?: boolean
 }
 
-/** When questions are answered. */
+/** The occasion on which questions are answered. */
 export type Moment = 'busy' | 'at rest' | 'too late'
 
 /** A token that waits for an answer. */
@@ -19,7 +19,7 @@ export interface WaitingToken {
   readonly tags: readonly string[]
 }
 
-/** Nothing is left that could make the token somebody waits for. */
+/** The awaited token does not exist, and nothing is left that could create it. */
 export class NoTokenError extends Error {
   constructor({ tag }: TokenChoice) {
     const which = tag === undefined ? '' : ` with tag "${tag}"`
@@ -33,7 +33,7 @@ interface Question {
   readonly answer: Deferred<WaitingToken>
 }
 
-/** Who waits for a token to come into being; looked for whenever everything is at rest, without a boundary. */
+/** The pending requests for tokens. They are checked whenever all code is at rest, without a boundary. */
 export class QuestionDesk {
   readonly #world: World
   #questions: Question[] = []
@@ -53,10 +53,10 @@ export class QuestionDesk {
   }
 
   /**
-   * Answers what can be answered; whether anything was.
+   * Answers all questions that can be answered. Returns whether there was one.
    *
-   * @param moment `too late`: nothing is left that could make a token; one that is settled will do, as its deadline may
-   * have passed before anybody looked.
+   * @param moment `too late`: nothing is left that could create a token. A settled token is accepted then, because its
+   * deadline may have passed unnoticed.
    */
   async serve(moment: Moment): Promise<boolean> {
     const before = this.#questions.length
@@ -77,7 +77,7 @@ export class QuestionDesk {
     const { storage } = this.#world
     const status = isLate ? undefined : (['WAITING'] as const)
     const filter = { kind: 'MANUAL', status, tags: tag === undefined ? undefined : [tag] } as const
-    // Asked as if no time had passed: a look from outside must not settle anything.
+    // With the instant 0, because this look from outside must not settle a token.
     const { records } = await storage.tokens.list(filter, { limit: 100 }, 0)
     const wanted = not.length === 0 ? records : records.filter(({ id }) => !not.includes(id))
     return wanted.at(isLate ? 0 : -1)

@@ -2,12 +2,12 @@ import { seededRandom } from '../../clock/seeded-random.ts'
 import type { Decider } from './decider.ts'
 import type { Choice, Choose } from './trace.ts'
 
-/** How often something rare happens where it can. */
+/** The probability of rare choices. */
 const RARELY = { next: 1 / 3, fault: 1 / 12, crash: 1 / 16 }
-/** About as many choices as a short body has: where the changes of priority fall. */
+/** About the number of choices in a short body: the range of the priority changes. */
 const STEPS = 64
 
-/** Schedules at random, as many as the budget allows; the same ones for the same seed. */
+/** Random schedules, as many as the budget allows. They depend on the seed only. */
 export function random(seed: number | string): Decider {
   return endless(seed, (fraction) => {
     return ({ kind, options }) => (fraction() < RARELY[kind] ? below(options.length, fraction) : 0)
@@ -15,8 +15,8 @@ export function random(seed: number | string): Decider {
 }
 
 /**
- * Schedules by priorities: everybody who calls gets a random one, the highest goes next, and at `depth - 1` random places
- * whoever is first falls behind. Finds orders that depend on one another in a few places sooner than chance does.
+ * Schedules by priority. Each caller gets a random priority, and the highest goes next; at `depth - 1` random points
+ * the first caller falls behind. It finds orders that depend on a few points sooner than random choices do.
  *
  * After "A randomized scheduler with probabilistic guarantees of finding bugs" (S. Burckhardt et al., 2010).
  */

@@ -3,7 +3,7 @@ import type { EngineOptions } from '../../core/engine-options.ts'
 import type { Fault, ScheduleOptions } from './schedule.ts'
 import type { Adapter } from './world.ts'
 
-/** What a body is run with, besides the options of the engine. */
+/** Options of a body, besides those of the engine. See docs/exploring-races.md. */
 export interface BodyOptions extends Omit<EngineOptions, 'storage' | 'clock'> {
   /**
    * The tasks that it executes and triggers.
@@ -39,7 +39,7 @@ export interface BodyOptions extends Omit<EngineOptions, 'storage' | 'clock'> {
   readonly maxSteps?: number
 }
 
-/** The options with their defaults. */
+/** Applies the defaults. */
 export function scheduleOptions(options: BodyOptions): ScheduleOptions {
   const { crashes = 'never', faults = [], tasks = [], maxSteps = 10_000, adapter, ...engine } = options
   return { engine, tasks, adapter, crashes, faults, maxSteps }

@@ -1,14 +1,14 @@
 import type { Choice, Choose, Decision } from './trace.ts'
 
-/** Something that happened in a schedule. */
+/** An event in a schedule. */
 export interface Step {
   readonly now: number
   readonly label: string
-  /** What could have gone next, this included. */
+  /** The candidates for the next step, this one included. */
   readonly ready: readonly string[]
-  /** What was done to it. */
+  /** The fault or crash, if there was one. */
   readonly event?: string | undefined
-  /** What it was asked with, as text; only when two schedules are to be compared. */
+  /** The arguments as text; only when two executions are compared. */
   readonly asked?: string | undefined
 }
 
@@ -16,7 +16,7 @@ interface NewStep extends Omit<Step, 'asked'> {
   readonly args?: readonly unknown[] | undefined
 }
 
-/** What was decided in a schedule, and what happened: enough to tell it, and to run it again. */
+/** The decisions and events of a schedule, enough to describe and to repeat it. */
 export class ScheduleRecord {
   readonly decisions: Decision[] = []
   readonly steps: Step[] = []
@@ -40,7 +40,7 @@ export class ScheduleRecord {
   }
 }
 
-/** Errors are stored with the stack they were thrown from, which tells of this harness too. */
+/** Stored errors contain stacks, which include frames of this harness. */
 function withoutStacks(key: string, value: unknown): unknown {
   if (key === 'stack') return undefined
   return key === 'errorJson' && typeof value === 'string' ? JSON.parse(value) : value

@@ -11,16 +11,16 @@ export const FIRST_INSTANT: number = Date.UTC(2000, 0, 1)
 export interface ScheduledTimer {
   readonly at: number
   readonly label: string
-  /** Upkeep, which nobody waits for. */
+  /** Upkeep; no caller waits for it. */
   readonly background: boolean
   readonly callback: TimerCallback
-  /** Whose it is: gone when the process dies. The test's own timers have none. */
+  /** The owner. The timers of a dead process are dropped. The test's own timers have none. */
   readonly process: Process | undefined
-  /** Set by an engine, which must cancel it before it is closed; user code may leave its own. */
+  /** Set by an engine, which must cancel it before it is closed. User code may leave timers. */
   readonly isEngines: boolean
 }
 
-/** Time in one schedule: it moves when a timer fires that is not due yet, and fires them one by one. */
+/** Time in one schedule. It moves when a later timer fires. Timers fire one by one. */
 export class ScheduleTimers {
   readonly #names: Names
   readonly #timers = new Set<ScheduledTimer>()
@@ -38,19 +38,19 @@ export class ScheduleTimers {
     return this.#timers.size
   }
 
-  /** Whether one is left that somebody waits for. */
+  /** Whether a timer is left that a caller waits for. */
   get hasForeground(): boolean {
     for (const { background } of this.#timers) if (!background) return true
     return false
   }
 
-  /** @param about What happens when it fires; ids in it are shown by name. */
+  /** @param about The description of the timer. Ids in it are replaced by names. */
   set(
     fire: () => void,
     { at, label, background = false, process, isEngines = false }: TimerAbout & NewTimer,
   ): CancelTimer {
     const timer: ScheduledTimer = {
-      // Instants are whole milliseconds, and a timer is never early.
+      // Instants are whole milliseconds, and a timer never fires early.
       at: Math.ceil(at),
       label: this.#names.label('time', this.#names.readable(label)),
       background,
@@ -62,24 +62,24 @@ export class ScheduleTimers {
     return () => void this.#timers.delete(timer)
   }
 
-  /** Those that are due, in order of creation. */
+  /** The due timers in order of creation. */
   due(): ScheduledTimer[] {
     const due: ScheduledTimer[] = []
     for (const timer of this.#timers) if (timer.at <= this.#now) due.push(timer)
     return due
   }
 
-  /** Those of the earliest instant that is still to come, in order of creation. */
+  /** The timers of the earliest future instant, in order of creation. */
   upcoming(): ScheduledTimer[] {
     return this.#earliest((timer) => timer.at > this.#now)
   }
 
-  /** The same of what somebody waits for; upkeep on the way there is no news. */
+  /** The timers of the earliest future instant with a foreground timer, without upkeep. */
   upcomingForeground(): ScheduledTimer[] {
     return this.#earliest((timer) => timer.at > this.#now && !timer.background)
   }
 
-  /** Fires a timer; time moves there, and what is due on the way fires in order, before it. */
+  /** Fires a timer. Time moves to its instant; timers due on the way fire before it, in order. */
   fire(timer: ScheduledTimer): void {
     if (!this.#timers.has(timer)) {
       throw new InvariantViolation('timers never early, never twice', `"${timer.label}" fired twice`)
@@ -111,12 +111,12 @@ export class ScheduleTimers {
     return found
   }
 
-  /** The process is gone, and its timers with it. */
+  /** Drops the timers of a dead process. */
   drop(process: Process): void {
     for (const timer of this.#timers) if (timer.process === process) this.#timers.delete(timer)
   }
 
-  /** What the engine of this process has set and nobody canceled. */
+  /** The timers that the engine of this process has set and not canceled. */
   of(process: Process): ScheduledTimer[] {
     return [...this.#timers].filter((timer) => timer.isEngines && timer.process === process)
   }

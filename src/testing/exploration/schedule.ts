@@ -14,7 +14,7 @@ import { InvariantViolation } from './violation.ts'
 import { whoWaits } from './who-waits.ts'
 import { World, type WorldOptions } from './world.ts'
 
-/** What is explored: uses the engine, and throws when something is wrong. */
+/** The explored code: it uses the engine, and throws when it finds a fault. */
 export type Body = (t: ExplorationTools) => Promise<unknown>
 
 export type Fault = 'error' | 'lost' | 'late'
@@ -28,25 +28,25 @@ export interface ScheduleOptions extends WorldOptions {
 
 type Candidate = Boundary | ScheduledTimer
 
-/** What came of a schedule. */
+/** The result of a schedule. */
 export interface ScheduleReport {
   readonly decisions: readonly Decision[]
   readonly steps: readonly Step[]
-  /** Virtual. */
+  /** In virtual milliseconds. */
   readonly durationMs: number
   readonly outcomes: readonly WaitOutcome[]
   readonly failure?: { readonly error: unknown }
 }
 
-/** Conditions that are to be true in some schedule, by name. */
+/** Conditions that must be true in at least one schedule, by name. */
 export type Sometimes = Map<string, boolean>
 
 const REST_MS = 20
 const IO_GRACE_MS = 1_000
-/** Timers of upkeep in a row that change nothing: then nothing will. */
+/** After this many upkeep timers in a row without a change, nothing will change any more. */
 const IDLE_UPKEEP = 24
 
-/** Runs a body once, on an engine, a storage and a clock of its own, with somebody who decides what happens when. */
+/** Runs a body once, with its own engine, storage and clock, and a decider for every choice. */
 export class Schedule {
   readonly #options: ScheduleOptions
   readonly #world: World
@@ -67,14 +67,14 @@ export class Schedule {
     this.#desk = new QuestionDesk(this.#world)
   }
 
-  /** @param sometimes Where conditions are collected that are to be true in some schedule. */
+  /** @param sometimes Collects conditions that must be true in at least one schedule. */
   async run(body: Body, sometimes: Sometimes = new Map()): Promise<ScheduleReport> {
     this.#start(body, sometimes)
     let failure: ScheduleReport['failure']
     try {
       await macrotaskTurn()
       while (this.#goesOn()) {
-        // Most steps are synchronous: a promise for each would be a tenth of a schedule.
+        // Most steps are synchronous. A promise for each would take a tenth of a schedule's time.
         const step = this.#goOn()
         if (step !== undefined) await step
         await macrotaskTurn()
@@ -106,7 +106,7 @@ export class Schedule {
     )
   }
 
-  /** Everything has come to rest; whether there is anything left to do. */
+  /** All code is at rest. Returns whether anything is left to do. */
   #goesOn(): boolean {
     const { boundaries, timers, violation } = this.#world
     if (violation !== undefined) throw violation.error
@@ -133,7 +133,7 @@ export class Schedule {
     return this.#pick(isLive ? [...ready, ...this.#upcoming(ready.length > 0)] : ready)
   }
 
-  /** Time may pass while something is pending: then to the next thing that somebody waits for. */
+  /** Time may pass while calls are pending, up to the next foreground timer. */
   #upcoming(isBusy: boolean): readonly ScheduledTimer[] {
     const { timers } = this.#world
     return isBusy ? timers.upcomingForeground() : timers.upcoming()
@@ -143,7 +143,7 @@ export class Schedule {
     const first = candidates[0]
     if (first === undefined || this.#isIdle(candidates)) return this.#idle()
     if (this.#record.steps.length >= this.#options.maxSteps) {
-      const message = `it is not over after ${this.#options.maxSteps} boundaries; the last one was "${first.label}"`
+      const message = `it has not ended after ${this.#options.maxSteps} boundaries; the last one was "${first.label}"`
       throw new InvariantViolation('the body comes to an end', message)
     }
     const options = candidates.map(({ label }) => label)
@@ -208,7 +208,7 @@ export class Schedule {
     return this.#waitFor(isAway)
   }
 
-  /** Real time passes while something goes on that is not ours. */
+  /** Waits in real time while activities outside of the schedule go on. */
   async #waitFor(isBusy: () => boolean, graceMs: number = IO_GRACE_MS): Promise<void> {
     if (await hasPassed(graceMs, isBusy)) throw this.#stillBusy()
   }
@@ -218,8 +218,8 @@ export class Schedule {
     const away = processes.flatMap((process) => process.away)
     const who =
       away.map((id) => (names.of(id) === undefined ? `"${id}"` : `run "${names.of(id) ?? ''}"`)).join(', ') ||
-      'what `t.external` was given'
-    const message = `${who} is busy with something that is neither the engine's nor \`t.clock\`'s, and does not come back`
+      'the promise given to `t.external`'
+    const message = `${who} is busy outside of the engine and \`t.clock\`, and does not return`
     return new InvariantViolation('the body comes to an end', message)
   }
 
@@ -229,7 +229,7 @@ export class Schedule {
     await this.#stuck()
   }
 
-  /** Nothing is left that could happen, and the body waits: unless it waits for real I/O that nobody declared. */
+  /** Nothing can happen any more and the body still waits: an error, unless it waits for undeclared real I/O. */
   async #stuck(): Promise<void> {
     const { boundaries, timers } = this.#world
     const isAtRest = (): boolean =>
@@ -238,10 +238,7 @@ export class Schedule {
     if (!(await hasPassed(REST_MS, isAtRest))) return
     await this.#world.ended()
     const waiting = await whoWaits(this.#world)
-    throw new InvariantViolation(
-      'the body comes to an end',
-      `nothing is left that could happen, and ${waiting}`,
-    )
+    throw new InvariantViolation('the body comes to an end', `nothing can happen any more, and ${waiting}`)
   }
 
   async #end(): Promise<void> {
@@ -253,7 +250,7 @@ export class Schedule {
   }
 }
 
-/** Whether so many real milliseconds of an event loop that turns have passed, and something was so all the while. */
+/** Whether a condition held for a number of real milliseconds in which the event loop turned. */
 async function hasPassed(ms: number, isSo: () => boolean): Promise<boolean> {
   const patience = new AbortController()
   const keepPatience = losePatience(ms, () => patience.abort())
@@ -268,7 +265,7 @@ async function hasPassed(ms: number, isSo: () => boolean): Promise<boolean> {
   }
 }
 
-/** A body that throws at once rejects like any other. */
+/** Turns a synchronous error of a body into a rejection. */
 async function startBody(body: Body, tools: ExplorationTools): Promise<unknown> {
   return body(tools)
 }

@@ -5,10 +5,10 @@ import type { ScheduleReport } from './schedule.ts'
 import { type Choose, deviationOf, type Trace } from './trace.ts'
 
 const MOST_RUNS = 300
-/** Schedules with fewer deviations that are tried when more than one is left. */
+/** The maximum number of schedules tried with fewer deviations. */
 const MOST_SEARCHED = 1_500
 
-/** Runs a schedule; who decides is given. */
+/** Runs a schedule with the given decisions. */
 export type Rerun = (choose: Choose) => Promise<ScheduleReport>
 
 export interface Shrunk {
@@ -16,14 +16,14 @@ export interface Shrunk {
   readonly report: ScheduleReport
 }
 
-/** The deviations that a schedule really had. */
+/** The deviations that a schedule actually had. */
 export function traceOf({ decisions }: ScheduleReport): Trace {
   return decisions.flatMap((decision) => deviationOf(decision) ?? [])
 }
 
 /**
- * Drops deviations, many at once and then one by one, as long as the same invariant fails; when more than one is left, looks
- * for any schedule with fewer that fails.
+ * Drops deviations, many at once and then one by one, while the same invariant fails. If more than one is left,
+ * searches for any failing schedule with fewer.
  */
 export async function shrinkSchedule(failed: ScheduleReport, rerun: Rerun): Promise<Shrunk> {
   const dropped = await drop(failed, rerun)
@@ -47,7 +47,7 @@ async function drop(failed: ScheduleReport, rerun: Rerun): Promise<Shrunk> {
   return best
 }
 
-/** Tries without each part of this size, from the front; whether one of them was not needed. */
+/** Tries the schedule without each part of this size, from the front. Returns whether one could be dropped. */
 async function dropsAny(
   trace: Trace,
   size: number,
@@ -59,7 +59,7 @@ async function dropsAny(
   return false
 }
 
-/** What cannot be dropped one by one may still be more than it takes. */
+/** Deviations that cannot be dropped one by one may still be more than needed. */
 async function searchSmaller({ trace, report }: Shrunk, rerun: Rerun): Promise<Shrunk | undefined> {
   if (trace.length < 2) return undefined
   const decider = enumerate(trace.length - 1)

@@ -15,25 +15,25 @@ type Operation<Name> = Name extends `${infer Store}.${infer Method}`
 type Arguments<Function> = Function extends (...args: infer Args) => unknown ? Args : never
 type Answer<Function> = Function extends (...args: never) => infer Given ? Awaited<Given> : never
 
-/** What somebody asked of the storage, and what was answered, of one operation. */
+/** A call of one storage operation, with its answer. */
 export interface CallOf<Name extends StorageOperation> {
   readonly name: Name
   readonly args: Arguments<Operation<Name>>
-  /** What the engine did in order: this is its place in it. */
+  /** The position of the call in the order of events. */
   readonly calledAt: number
   /** The virtual instant of the call. */
   readonly now: number
   readonly process: Process
-  /** The run whose code asked. */
+  /** The run whose code made the call. */
   readonly runId: string | undefined
-  /** None: it is out, or nobody knows what became of it. */
+  /** Missing while the call is pending, or if its effect is unknown. */
   reply?: { readonly answeredAt: number; readonly answer: Answer<Operation<Name>> }
 }
 
-/** Any call; its name tells what it was asked and answered. */
+/** A call of any operation. Its name determines the types of arguments and answer. */
 export type StorageCall = { [Name in StorageOperation]: CallOf<Name> }[StorageOperation]
 
-/** Whether it only looks. A look that meets a token past its deadline writes, but what it writes is no surprise. */
+/** Whether the operation only reads. A read may time out a token past its deadline, which is always expected. */
 export function isLook(name: StorageOperation): boolean {
   return LOOKS.has(name)
 }

@@ -2,11 +2,11 @@ import type { Step } from './schedule-record.ts'
 import { FIRST_INSTANT } from './schedule-timers.ts'
 import type { Trace } from './trace.ts'
 
-/** Steps around a departure from FIFO that are shown. */
+/** The number of steps shown around a deviation from FIFO. */
 const AROUND = 3
 const SHOWN_OTHERS = 3
 
-/** What happened, one line a boundary: when, what, and what else could have gone next. */
+/** The events, one line for each boundary: the time, the event, and the other candidates. */
 export function renderStory(steps: readonly Step[], trace: Trace): string {
   const taken = new Set(trace.flatMap(({ kind, at, take }) => (kind === 'next' ? [take] : [at])))
   const isShown = (index: number): boolean => {
@@ -27,9 +27,9 @@ export function renderStory(steps: readonly Step[], trace: Trace): string {
   return lines.join('\n')
 }
 
-/** The departures from FIFO, one line each. */
+/** The deviations from FIFO, one line each. */
 export function renderTrace(trace: Trace): string {
-  if (trace.length === 0) return '  none: it fails in the order in which everything comes'
+  if (trace.length === 0) return '  none: it fails in FIFO order'
   return trace
     .map(({ kind, at, take }) => {
       if (kind === 'next') return `  ${take} goes before ${at}`
@@ -62,7 +62,7 @@ const UNITS = [
   { unit: 'ms', ms: 1 },
 ]
 
-/** A virtual duration, without the zeros: `23h 59m`. */
+/** A virtual duration without zero parts: `23h 59m`. */
 export function spell(durationMs: number): string {
   let rest = durationMs
   const parts = UNITS.flatMap(({ unit, ms }) => {

@@ -18,12 +18,12 @@ import { mortal } from './mortal-iterable.ts'
 import type { World } from './world.ts'
 
 /**
- * The engine of an exploration as its body sees it: a client that does not give up. A call that a crash cut off, or that a
- * fault failed, is made again on the engine that is there then; handles go on with the new engine.
+ * The engine of an exploration as its body sees it: a client that retries. A call that a crash cut off, or that a fault
+ * failed, is repeated on the current engine. Handles continue on a new engine.
  */
 export class SurvivingEngine {
   readonly #world: World
-  /** Whether calls may have to be repeated: then what they create has a key. */
+  /** Whether calls may be repeated, so that created objects need a key. */
   readonly #mayRepeat: boolean
   #calls = 0
 
@@ -32,7 +32,7 @@ export class SurvivingEngine {
     this.#mayRepeat = mayRepeat
   }
 
-  /** As the interface that everything else takes. */
+  /** This object as an `Engine`. */
   get engine(): Engine {
     const current = (): Engine => this.#world.life.engine
     const facade: Engine = {
@@ -57,7 +57,7 @@ export class SurvivingEngine {
     return facade
   }
 
-  /** Makes a call until it is answered. */
+  /** Repeats a call until it is answered. */
   async survive<T>(call: (engine: Engine) => Promise<T>): Promise<T> {
     for (;;) {
       const { engine, process } = this.#world.life
@@ -80,7 +80,7 @@ export class SurvivingEngine {
     return this.#handle(await this.survive((engine) => engine.trigger(task, payload, keyed)))
   }
 
-  /** What a repeated call must not create twice gets a key, as a careful client would give it. */
+  /** Adds an idempotency key, as a careful client would, so that a repeated call creates nothing twice. */
   #keyed<Options extends { readonly idempotencyKey?: string }>(options?: Options): Options | undefined {
     if (!this.#mayRepeat || options?.idempotencyKey !== undefined) return options
     const idempotencyKey = `body ${(this.#calls += 1)}`
@@ -94,7 +94,7 @@ export class SurvivingEngine {
       if (!process.isDead) return handle
       const record = await this.#world.storage.runs.get(handle.id)
       if (record === undefined) return handle
-      // The same run: its output is of the same type.
+      // It is the same run, so the output has the same type.
       return new TriggeredRun<Output>(kernelOf(engine), record, handle.isCached)
     }
     return {
@@ -167,7 +167,7 @@ export class SurvivingEngine {
 
   #list<Item>(load: (engine: Engine, after?: string) => CursorPagePromise<Item>): CursorPagePromise<Item> {
     const first = this.survive<CursorPage<Item>>((engine) => load(engine))
-    // Iterated instead of awaited it rejects in the iterator.
+    // When iterated, not awaited, the iterator rejects.
     first.catch(() => undefined)
     const next = (after: string): Promise<CursorPage<Item>> => this.survive((engine) => load(engine, after))
     return Object.assign(first, {

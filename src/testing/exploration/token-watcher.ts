@@ -10,20 +10,20 @@ import { InvariantViolation } from './violation.ts'
 interface Watched {
   readonly id: string
   readonly operations: TokenOperation[]
-  /** Known once the token was seen. */
+  /** Known after the token was first seen. */
   timeoutAt: number
-  /** The completion that was acknowledged. */
+  /** The acknowledged completion. */
   acknowledged?: TokenState
 }
 
 type TokenCall = CallOf<'tokens.settle'> | CallOf<'tokens.get'> | CallOf<'tokens.await'>
 
-/** Keeps the history of every token that can be completed, and checks it against the model at the end. */
+/** Records the history of every token that can be completed, and checks it against the model at the end. */
 export class TokenWatcher implements CallWatcher {
   readonly #names: Names
   readonly #watched = new Map<string, Watched>()
   readonly #calls: { readonly watched: Watched; readonly call: TokenCall }[] = []
-  /** The first call of every instant: from then on anything may have timed out what was past its deadline. */
+  /** The first call at each instant. From then on, any token past its deadline may have been timed out. */
   readonly #sweeps: TokenOperation[] = []
 
   constructor(names: Names) {
@@ -60,7 +60,7 @@ export class TokenWatcher implements CallWatcher {
     for (const { id, operations, timeoutAt, acknowledged } of this.#watched.values()) {
       const sweep = this.#sweeps.find((first) => first.now >= timeoutAt)
       if (sweep !== undefined) operations.push(sweep)
-      // First: what is lost is seen in the history too, but this says why it matters.
+      // Checked first: the history would show a lost completion too, but with a less useful message.
       if (acknowledged !== undefined) await this.#checkKept(storage, { id, acknowledged, now })
       const problem = checkTokenHistory(operations, timeoutAt)
       if (problem !== undefined)
@@ -69,7 +69,7 @@ export class TokenWatcher implements CallWatcher {
   }
 
   #watch(id: string, call: TokenCall): void {
-    // Sleeps, effects and the ends of runs are settled by themselves.
+    // Sleeps, effects and the ends of runs settle by themselves.
     if (id.startsWith('waitpoint_')) this.#calls.push({ watched: this.#of(id), call })
   }
 
@@ -108,9 +108,9 @@ export class TokenWatcher implements CallWatcher {
     { id, acknowledged, now }: { id: string; acknowledged: TokenState; now: number },
   ): Promise<void> {
     const record = (await storage.tokens.get(id, now))?.record
-    // What has ended is not kept for ever.
+    // Pruning may have removed it.
     if (record === undefined || isSameState(tokenStateOf(record), acknowledged)) return
-    const message = `${this.#name(id)} was completed, and whoever did it was told so, but it is ${record.status}`
+    const message = `${this.#name(id)} was completed and the completion was acknowledged, but it is ${record.status}`
     throw new InvariantViolation('no acknowledged completion lost', message)
   }
 
@@ -144,7 +144,7 @@ interface TokenTold {
 
 function answerOf(call: TokenCall): TokenTold | undefined {
   const answer = call.reply?.answer
-  // An attempt that lost its run is not told what became of the token.
+  // An attempt that lost its run does not learn the outcome of the token.
   if (answer === undefined || answer === 'stale') return undefined
   if ('record' in answer) return answer
   if (!('token' in answer)) return undefined

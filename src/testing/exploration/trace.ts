@@ -1,66 +1,66 @@
 /**
- * - `next`: what goes next: a boundary that is ready, or a timer.
+ * - `next`: the next boundary or timer.
  * - `fault`: whether a storage call fails before its effect (`error`), takes effect and fails (`lost`), or takes effect
  *   and is answered later (`late`).
  * - `crash`: whether the process dies `before` a commit, or `after` it and before its acknowledgement.
  */
 export type ChoiceKind = 'next' | 'fault' | 'crash'
 
-/** A point where more than one thing can happen. */
+/** A point at which more than one thing can happen. */
 export interface Choice {
   readonly kind: ChoiceKind
-  /** The boundary it is about; of `next`, the one that would go first. */
+  /** The boundary of the choice; for `next`, the first in FIFO order. */
   readonly at: string
-  /** What can happen, by name. The first is what happens in a FIFO schedule. */
+  /** The possible events by name, the FIFO one first. */
   readonly options: readonly string[]
 }
 
-/** Answers the index of what happens. */
+/** Returns the index of the chosen event. */
 export type Choose = (choice: Choice) => number
 
-/** A choice, and what was decided. */
+/** A choice and its result. */
 export interface Decision {
   readonly choice: Choice
   readonly index: number
 }
 
-/** Where a schedule departs from FIFO: `take` happened where `at` would have gone next, or to the call `at`. */
+/** A deviation from FIFO: `take` happened where `at` was next, or happened to the call `at`. */
 export interface Deviation {
   readonly kind: ChoiceKind
   readonly at: string
   readonly take: string
 }
 
-/** A whole schedule, as far as it is not FIFO. */
+/** A whole schedule, as its deviations from FIFO. */
 export type Trace = readonly Deviation[]
 
 const VERSION = 'v1'
 const KINDS: readonly string[] = ['next', 'fault', 'crash'] satisfies readonly ChoiceKind[]
 
-/** The departure from FIFO that a decision is; nothing when it is none. */
+/** The deviation that a decision makes; `undefined` if it follows FIFO. */
 export function deviationOf({ choice, index }: Decision): Deviation | undefined {
   const take = choice.options[index]
   return index === 0 || take === undefined ? undefined : { kind: choice.kind, at: choice.at, take }
 }
 
-/** One line of text, to be kept and replayed: `v1|next@body/tokens.settle#1>time/parking#1`. */
+/** The trace as one line of text, for replay: `v1|next@body/tokens.settle#1>time/parking#1`. */
 export function formatTrace(trace: Trace): string {
   const parts = trace.map(({ kind, at, take }) => `${kind}@${escaped(at)}>${escaped(take)}`)
   return [VERSION, ...parts].join('|')
 }
 
 /**
- * Reads what {@link formatTrace} wrote.
+ * Parses the text of {@link formatTrace}.
  *
- * @throws RangeError when it is something else.
+ * @throws RangeError for any other text.
  */
 export function parseTrace(text: string): Trace {
   const [version, ...parts] = text.split('|')
   if (version !== VERSION)
-    throw new RangeError(`Cannot replay "${text}": it does not start with "${VERSION}", copy the whole line`)
+    throw new RangeError(`Cannot replay "${text}": it does not start with "${VERSION}"; copy the whole line`)
   return parts.map((part) => {
     const [, kind = '', at = '', take = ''] = /^(\w+)@([^>]+)>([^>]+)$/.exec(part) ?? []
-    if (!isKind(kind)) throw new RangeError(`Cannot replay "${text}": "${part}" is no deviation`)
+    if (!isKind(kind)) throw new RangeError(`Cannot replay "${text}": "${part}" is not a deviation`)
     return { kind, at: unescaped(at), take: unescaped(take) }
   })
 }
@@ -69,7 +69,7 @@ function isKind(kind: string): kind is ChoiceKind {
   return KINDS.includes(kind)
 }
 
-/** What separates, and what would end a string in TypeScript or in a shell. */
+/** Escapes separators, and quotes that would end a string in TypeScript or in a shell. */
 function escaped(label: string): string {
   return label.replace(/[%|@>'"`$\\\n]/g, (character) => encodeURIComponent(character).replace("'", '%27'))
 }

@@ -1,4 +1,4 @@
-/** What must hold in every schedule, whatever the body is about. */
+/** The invariants of every schedule, whatever its body does. See docs/exploring-races.md. */
 export type Invariant =
   | 'single assignment'
   | 'tokens are linearizable'
@@ -17,7 +17,7 @@ export type Invariant =
   | 'what was to happen sometimes happens'
   | 'the same schedule twice is the same'
 
-/** An invariant does not hold: thrown inside a schedule, and the cause of what `explore` throws. */
+/** An invariant does not hold. Thrown inside a schedule; the `cause` of an `ExplorationError`. */
 export class InvariantViolation extends Error {
   readonly invariant: Invariant
 

@@ -7,18 +7,18 @@ import type { Process } from './process.ts'
 import type { CallOf, StorageCall } from './storage-call.ts'
 import { type Invariant, InvariantViolation } from './violation.ts'
 
-/** Watches who waits for what: every waiter is released once, none after a cancel, and storage knows of the same waits. */
+/** Checks the waits: every waiter is released once, none after a cancel, and storage knows the same waits. */
 export class WaitWatcher implements CallWatcher {
   readonly #names: Names
-  /** Waits that were asked for at some time. */
+  /** All waits ever requested. */
   readonly #asked = new Set<string>()
-  /** Waits that were handed over by the call that settled them. */
+  /** The waits handed over by the call that settled them. */
   readonly #delivered = new Set<string>()
-  /** Waits that storage says it knows, by run. */
+  /** The waits known to storage, by run. */
   readonly #registered = new Map<string, Set<string>>()
-  /** Runs whose cancel was acknowledged, and when. */
+  /** The runs whose cancel was acknowledged, with the instant. */
   readonly #canceled = new Map<string, number>()
-  /** What the processes call themselves. */
+  /** The owner names of the processes. */
   readonly #owners = new Map<string, Process>()
 
   constructor(names: Names) {
@@ -44,10 +44,10 @@ export class WaitWatcher implements CallWatcher {
 
   async ended(storage: Storage, now: number): Promise<void> {
     const { records } = await storage.runs.list({ status: ['EXECUTING', 'WAITING'] }, { limit: 100 })
-    // Whoever executes may hold the slot that others wait for.
+    // An executing run may hold the slot that others wait for.
     if (records.some(({ status }) => status === 'EXECUTING')) return
     for (const run of records) {
-      // Of a process that died they are found when its lease ends.
+      // Runs of a dead process are found when its lease ends.
       if (this.#owners.get(run.owner ?? '')?.isDead === false) await this.#checkParked(storage, run, now)
     }
   }

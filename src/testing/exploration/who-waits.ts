@@ -1,7 +1,7 @@
 import { LIVE_STATUSES } from '../../contract/run-states.ts'
 import type { World } from './world.ts'
 
-/** Who is not done in a schedule, for people. */
+/** The unfinished runs of a schedule, for messages. */
 export async function whoWaits({ storage, names }: World): Promise<string> {
   const waiting: string[] = []
   const { records } = await storage.runs.list({ status: LIVE_STATUSES }, { limit: 10 })
@@ -11,5 +11,5 @@ export async function whoWaits({ storage, names }: World): Promise<string> {
     const what = tokenNames === '' ? '' : ` for ${tokenNames}`
     waiting.push(`run "${names.of(id) ?? id}" is ${status}${what}`)
   }
-  return waiting.join(', ') || 'no run is unfinished: the body waits for something of its own'
+  return waiting.join(', ') || 'no run is unfinished: the body waits for its own code'
 }

@@ -14,13 +14,13 @@ import { Process } from './process.ts'
 import { ScheduleTimers } from './schedule-timers.ts'
 import { InvariantViolation } from './violation.ts'
 
-/** A storage under test, built on one whose every call is a boundary; made anew for every process. */
+/** Creates the storage under test on top of one whose every call is a boundary. Called for every process. */
 export type Adapter = (storage: Storage, tools: AdapterTools) => Storage
 
 export interface AdapterTools {
-  /** A boundary of the adapter's own: something else may happen between two of its steps. */
+  /** A boundary inside the adapter: other events may happen between two of its steps. */
   step<T = void>(name: string, effect?: () => Awaitable<T>): Promise<T>
-  /** What survives a crash, besides the storage below. */
+  /** Data that survives a crash, besides the storage below. */
   readonly disk: Map<string, unknown>
 }
 
@@ -29,18 +29,18 @@ export interface WorldOptions {
   readonly adapter?: Adapter | undefined
 }
 
-/** What the engine calls the timer by which it forgets what is old. */
+/** The engine's label of the timer that prunes old records. */
 const RETENTION = 'retention'
 
-/** An engine and the process it lives in. */
+/** An engine and its process. */
 interface Life {
   readonly process: Process
   readonly engine: Engine
-  /** The storage as the engine sees it, without being watched. */
+  /** The storage as the engine sees it, unobserved. */
   readonly facing: Storage
 }
 
-/** Everything there is in one schedule: a storage, time, and one process at a time. */
+/** The state of one schedule: a storage, time, and one process at a time. */
 export class World {
   readonly names: Names = new Names()
   readonly timers: ScheduleTimers = new ScheduleTimers(this.names)
@@ -50,7 +50,7 @@ export class World {
   readonly #options: WorldOptions
   readonly #disk = new Map<string, unknown>()
   readonly #restarts: ((engine: Engine) => void)[] = []
-  /** All there were, dead ones included. */
+  /** All lives so far, dead ones included. */
   readonly #started: Life[] = []
   #life: Life | undefined
   #elsewhere: Life | undefined
@@ -63,23 +63,23 @@ export class World {
     this.observer = new Observer(watchers, now, (error) => (this.#violation ??= { error }))
   }
 
-  /** The engine and its process, started when first asked for. */
+  /** The current engine and its process, started on first use. */
   get life(): Life {
     return (this.#life ??= this.#start(new Process('engine'), this.#options.engine))
   }
 
-  /** An engine without tasks in another process, on the same storage: whoever answers from elsewhere. */
+  /** An engine without tasks in another process on the same storage, which can answer from elsewhere. */
   get elsewhere(): Engine {
     const options = { ...this.#options.engine, tasks: [] }
     return (this.#elsewhere ??= this.#start(new Process('elsewhere'), options)).engine
   }
 
-  /** Those that live. */
+  /** The live processes. */
   get processes(): readonly Process[] {
     return this.#lives.map(({ process }) => process)
   }
 
-  /** What was found not to hold so far. */
+  /** The first violation so far. */
   get violation(): { readonly error: unknown } | undefined {
     return this.#violation
   }
@@ -89,12 +89,12 @@ export class World {
     return this.#started.find(({ engine }) => kernelOf(engine) === kernel)?.process
   }
 
-  /** Called with every engine that is started after a crash. */
+  /** Adds a listener for every engine started after a crash. */
   onRestart(listener: (engine: Engine) => void): void {
     this.#restarts.push(listener)
   }
 
-  /** The process dies, and another one starts on what it left. */
+  /** Kills the process, and starts another one on its storage. */
   crash(): void {
     const { process } = this.life
     process.die()
@@ -105,7 +105,7 @@ export class World {
     for (const restarted of this.#restarts) restarted(engine)
   }
 
-  /** A boundary that is no storage call. */
+  /** A boundary that is not a storage call. */
   step<T>(name: string, effect: () => Awaitable<T>, process: Process | undefined): Promise<T> {
     if (process?.isDead === true) return new Promise<never>(() => undefined)
     if (process?.isObserved === false) return Promise.resolve(effect())
@@ -114,14 +114,14 @@ export class World {
     return this.boundaries.call(about, effect)
   }
 
-  /** Nothing more happens: what is left is looked at. */
+  /** Checks the final state when nothing more happens. */
   async ended(): Promise<void> {
     if (this.#life === undefined) return
     for (const { process } of this.#lives) process.isObserved = false
     await this.observer.ended(this.#life.facing)
   }
 
-  /** Closes the engines: nothing of them may be left. */
+  /** Closes the engines, and checks that they leave nothing behind. */
   async close(): Promise<void> {
     for (const { engine } of this.#lives) await engine.close()
     await macrotaskTurn()
@@ -137,13 +137,13 @@ export class World {
     throw new InvariantViolation('nothing left at dispose', message)
   }
 
-  /** What the retry policy of a task allows, as far as it is the policy that decides. */
+  /** The number of attempts that the retry policy of a task allows. */
   #maxAttempts(taskId: string): number {
     const { retry, options } = kernelOf(this.life.engine).tasks.require(taskId)
     return options.catchError === undefined ? (retry.maxAttempts ?? Infinity) : Infinity
   }
 
-  /** The processes that live. */
+  /** The live engines with their processes. */
   get #lives(): readonly Life[] {
     return [this.#life, this.#elsewhere].filter((life) => life !== undefined)
   }
@@ -152,7 +152,7 @@ export class World {
     const { storage, facing } = this.#storageOf(process)
     const random = seededRandom(this.#started.length + 1)
     const engine = createEngineOn({ clock: this.#clockOf(process), storage, random }, engineOptions)
-    // An opening error is what every call of the body gets.
+    // An opening error reaches every call of the body.
     engine.ready().catch(() => undefined)
     process.isObserved = true
     const life = { process, engine, facing }
@@ -170,14 +170,14 @@ export class World {
     const tools: AdapterTools = {
       disk: this.#disk,
       step: <T = void>(name: string, effect?: () => Awaitable<T>) =>
-        // Without an effect there is nothing to answer.
+        // A step without an effect has no result.
         this.step(`adapter.${name}`, effect ?? (() => undefined as T), process),
     }
     const facing = adapter(boundaryStorage(this.storage, { boundaries, names, process }), tools)
     return { storage: observer.observe(facing, process), facing }
   }
 
-  /** What a schedule has seen is still there at its end, unless the body is about that. */
+  /** Pruning is disabled, so that the records of a schedule exist at its end; unless the body is about pruning. */
   #isForgetting({ label }: TimerAbout): boolean {
     return label === RETENTION && this.#options.engine.retention === undefined
   }

@@ -11,7 +11,7 @@ import { TestError } from '../test-error.ts'
 
 const STDERR = 2
 
-/** Makes the storages that `WAITPOINT_STORAGE` may name, a new one for every engine. */
+/** The storages that `WAITPOINT_STORAGE` can name. Each engine gets a new one. */
 const kinds: Readonly<Record<string, () => Storage>> = {
   memory: memoryStorage,
   'memory-async': () => alwaysAsync(memoryStorage()),
@@ -19,7 +19,7 @@ const kinds: Readonly<Record<string, () => Storage>> = {
   postgres: temporaryPostgres,
 }
 
-/** Of the files of SQLite storages: one for this process, gone when it ends. */
+/** The folder of the SQLite files of this process, removed at its end. */
 let folder: string | undefined
 let files = 0
 
@@ -30,12 +30,12 @@ function temporaryFolder(): string {
   return (folder = made)
 }
 
-/** How many engines got which storage: what is said at the end of the process. */
+/** The number of engines for each kind of storage, reported at the end of the process. */
 const uses = new Map<string, number>()
 
 /**
- * A new storage of the kind that `WAITPOINT_STORAGE` names; in memory without it. Which one it was, and for how many
- * engines, is said in one line on the standard error output when the process ends, unless it was plain memory.
+ * A new storage of the kind that `WAITPOINT_STORAGE` names; without the variable, one in memory. At the end of the
+ * process, one line on standard error reports the kinds and numbers, unless all were plain memory.
  *
  * @throws TestError `ERR_UNKNOWN_STORAGE` when it names something else.
  */
@@ -62,9 +62,9 @@ function sayUses(): void {
   const counts = Array.from(uses, ([kind, count]) => `"${kind}" (${count} engine${count === 1 ? '' : 's'})`)
   uses.clear()
   try {
-    // The process is ending: only what is written at once is written at all.
+    // The process is ending, so only a synchronous write arrives.
     writeSync(STDERR, `waitpoint/testing ran on storage ${counts.join(' and ')}\n`)
   } catch {
-    // Nobody reads it any more.
+    // The reader of the output has gone.
   }
 }

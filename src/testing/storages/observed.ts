@@ -3,7 +3,7 @@ import type { Storage } from '../../contract/storage.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
 import { wrapStorage } from './wrapped.ts'
 
-/** The same storage, with a clock that knows when an operation is out: virtual time does not pass meanwhile. */
+/** The storage with its pending operations reported to a clock, so that virtual time does not pass meanwhile. */
 export function observedStorage(storage: Storage, clock: HoldingClock): Storage {
   return wrapStorage(storage, (name, operation) => (...args) => {
     const answer = operation(...args)

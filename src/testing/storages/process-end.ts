@@ -1,10 +1,10 @@
 const actions: (() => void)[] = []
 
-/** Does something when this process ends, also where a test runner ends its worker by a signal. */
+/** Runs an action when this process ends, also when a test runner ends its worker with a signal. */
 export function atProcessEnd(action: () => void): void {
   if (actions.push(action) > 1) return
   process.once('exit', act)
-  // It goes on to do what it would have done.
+  // Raises the signal again, so that it has its usual effect.
   process.once('SIGTERM', () => {
     act()
     process.kill(process.pid, 'SIGTERM')

@@ -8,7 +8,7 @@ import type { Attempt } from '../../core/attempt/attempt.ts'
 import type { Waitpoints } from '../../core/waits/waitpoints.ts'
 import { wrapStorage } from './wrapped.ts'
 
-/** The parts of an engine that an attempt is taken out of. */
+/** The parts of an engine needed to abandon an attempt. */
 export interface ResumedParts {
   readonly host: Host
   readonly executor: Executor
@@ -18,18 +18,18 @@ export interface ResumedParts {
 
 export interface ResumingOptions {
   readonly storage: Storage
-  /** How often each run was executed anew: the same map for all engines that meet on a storage. */
+  /** The number of re-executions of each run, shared by all engines on a storage. */
   readonly restarts: Map<string, number>
-  /** Those of the engine on this storage; asked for once it exists. */
+  /** The parts of the engine on this storage, available once it exists. */
   readonly parts: () => ResumedParts
 }
 
 /**
- * Executes a run anew from the top after every settled wait that it had parked for, as after a crash while it was parked:
- * the old call of its function hangs for ever in that wait and has no effect any more.
+ * Executes a run again from the top after every settled wait for which it had parked, as after a crash. The old call of
+ * its function hangs forever in that wait and has no further effect.
  *
- * A storage calls an execution after a crash and one after a failure by different names. What is planned here is the
- * second kind, so the number of policy attempts is put right in every record that the engine sees.
+ * Storage distinguishes an execution after a crash from one after a failure. The planned execution is of the second
+ * kind, so the number of policy attempts is corrected in every record that the engine sees.
  */
 export class ResumingStorage {
   readonly #storage: Storage
@@ -42,9 +42,9 @@ export class ResumingStorage {
     this.#parts = parts
   }
 
-  /** What the engine is to use. */
+  /** The storage for the engine. */
   get storage(): Storage {
-    // All answers come one microtask later, as those do that are changed: the order in which they come stays the same.
+    // All answers come one microtask later, because changed ones do, and their order must stay the same.
     const later = wrapStorage(
       this.#storage,
       (_name, operation) =>

@@ -2,13 +2,13 @@ import type { PostgresPool } from '../../storage/postgres/pool.ts'
 import { TABLES } from '../../storage/postgres/tables.ts'
 import { SchemaNames } from './schema-names.ts'
 
-/** Of a schema, without what says its version. */
+/** The tables of a schema, except the one with its version. */
 const TABLE_NAMES: readonly string[] = Array.from(
   TABLES.matchAll(/^CREATE TABLE \$s\.(\w+)/gm),
   ([, name = '']) => name,
 )
 
-/** Leaves the tables of a schema, and nothing in them. */
+/** Empties the tables of a schema. */
 export async function emptySchema(pool: PostgresPool, schema: string): Promise<void> {
   await pool.query(TABLE_NAMES.map((table) => `DELETE FROM ${schema}.${table}`).join(';'))
 }
@@ -18,12 +18,12 @@ interface LentSchema {
   holder: SchemaLease | undefined
 }
 
-/** Lends schemas of one database to storages that are open. Of one that is closed it keeps what was in it. */
+/** Lends schemas of one database to open storages. It keeps the content of closed ones. */
 export class SchemaLender {
   readonly #pool: PostgresPool
   readonly #names: SchemaNames
   readonly #schemas: LentSchema[] = []
-  /** One lending after the other. */
+  /** The last lending; lendings happen one after the other. */
   #lending: Promise<unknown> = Promise.resolve()
 
   constructor(pool: PostgresPool, prefix: string) {
@@ -75,12 +75,12 @@ export class SchemaLender {
   }
 }
 
-/** A storage's hold on a schema. */
+/** The schema of one storage. */
 export class SchemaLease {
   readonly #lender: SchemaLender
   #users = 0
   #schema: string | undefined
-  /** What was in the schema when it was lent to another. */
+  /** The content of the schema from before it was lent to another storage. */
   kept: string | undefined
 
   constructor(lender: SchemaLender) {
@@ -91,9 +91,9 @@ export class SchemaLease {
     return this.#users > 0
   }
 
-  /** The schema of this storage, which has been opened. */
+  /** The schema of this storage, which must be open. */
   get schema(): string {
-    if (this.#schema === undefined) throw new Error('Cannot use a Postgres storage that was not opened')
+    if (this.#schema === undefined) throw new Error('Cannot use a Postgres storage that has not been opened')
     return this.#schema
   }
 

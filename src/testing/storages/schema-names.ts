@@ -1,8 +1,8 @@
 import type { PostgresPool, PostgresPoolClient } from '../../storage/postgres/pool.ts'
 
 /**
- * Names of schemas that no other process uses now. A lock of the server's says which are taken; it ends with the
- * connection that is kept for it, at the latest with this process.
+ * Names of schemas that no other process uses. A lock of the server marks each used name. The lock ends with its
+ * connection, at the latest with this process.
  */
 export class SchemaNames {
   readonly #pool: PostgresPool
@@ -15,7 +15,7 @@ export class SchemaNames {
     this.#prefix = prefix
   }
 
-  /** Those of processes that have ended are used again. */
+  /** The next free name. Names of ended processes are used again. */
   async next(): Promise<string> {
     const keeper = await (this.#keeper ??= this.#connect())
     for (;;) {
@@ -36,5 +36,5 @@ export class SchemaNames {
 }
 
 function ignore(): void {
-  // The next question is told.
+  // The next call reports the failure.
 }

@@ -4,8 +4,8 @@ import { fromJson } from '../../core/host/serialize.ts'
 import { wrapStorage } from './wrapped.ts'
 
 /**
- * The same storage, for a writer whose chunks become what their JSON text says. Payloads and outputs are always kept as
- * text; only chunks are shared in memory, and could hide what a storage on disk would lose.
+ * The storage with chunks that pass through JSON, as payloads and outputs always do. Memory shares chunk objects, which
+ * could hide a loss that a storage on disk would show.
  */
 export function serializingStorage(storage: Storage): Storage {
   const passing = wrapStorage(storage, (_name, operation) => operation)
@@ -14,7 +14,7 @@ export function serializingStorage(storage: Storage): Storage {
     chunks: {
       ...passing.chunks,
       append(request) {
-        // The writer's own list: once it is stored, its readers get what is in it.
+        // The list belongs to the writer. Once it is stored, readers receive its items.
         const chunks = request.chunks as ChunkRecord[]
         for (const [index, { text, bytes }] of chunks.entries())
           chunks[index] = { value: fromJson(text), text, bytes }

@@ -1,7 +1,7 @@
 import { macrotaskTurn } from '../../clock/macrotask-turn.ts'
 import type { RealIo } from '../../clock/real-io.ts'
 
-/** What is asked of a database server, and not answered yet. */
+/** Statements sent to a database server and not answered yet. */
 export class Statements implements RealIo {
   readonly #open = new Set<Promise<unknown>>()
 
@@ -9,7 +9,7 @@ export class Statements implements RealIo {
     return this.#open.size > 0
   }
 
-  /** Answers the same promise. */
+  /** Records a pending statement. Returns the promise. */
   watch<Answer>(answer: Promise<Answer>): Promise<Answer> {
     this.#open.add(answer)
     const done = (): boolean => this.#open.delete(answer)
@@ -22,11 +22,11 @@ export class Statements implements RealIo {
     await macrotaskTurn()
   }
 
-  /** Resolves once nothing is under way, nor what the answers to these have led to. */
+  /** Resolves when no statement is pending, including those that followed from the answers. */
   async atRest(): Promise<void> {
     while (this.isUnderWay) await this.ended()
   }
 }
 
-/** Of the servers that `WAITPOINT_STORAGE` has this process use. */
+/** The statements to the servers that `WAITPOINT_STORAGE` selects for this process. */
 export const statements: Statements = new Statements()

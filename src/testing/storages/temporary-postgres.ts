@@ -7,21 +7,21 @@ import { SchemaLease, SchemaLender } from './schema-lender.ts'
 import { statements } from './statements.ts'
 import { TestError } from '../test-error.ts'
 
-/** One of them keeps the names of the schemas. */
+/** One of them holds the locks of the schema names. */
 const CONNECTIONS = 5
-/** Nobody else is there to hear of: a test clock would not like to be told by a real one. */
+/** There are no other owners to hear of, and notifications would bring real time into a test. */
 const NEVER_MS = 60_000
 
 let pool: PostgresPool | undefined
 let lender: SchemaLender | undefined
 
 /**
- * A storage in the Postgres that `WAITPOINT_POSTGRES_URL` names, empty when it is first opened. It has a schema of its own
- * while it is open; a closed one lends its schema to others, and gets another one with all that was in it when it is
- * opened again: in a schema that was used before a statement is planned already. So many schemas stay in the database as
- * were open at once.
+ * A storage in the Postgres server that `WAITPOINT_POSTGRES_URL` names, empty when first opened. While open, it has a
+ * schema of its own. A closed storage lends its schema to others, and receives another one with its content when it is
+ * opened again, because statements in a used schema are planned already. The database keeps as many schemas as were
+ * open at once.
  *
- * @throws TestError `ERR_NO_POSTGRES` when the variable is not there.
+ * @throws TestError `ERR_NO_POSTGRES` when the variable is missing.
  */
 export function temporaryPostgres(): Storage {
   const shared = (pool ??= watchedPool(openPool(serverUrl(), { max: CONNECTIONS })))
@@ -36,7 +36,7 @@ function watchedPool(watched: PostgresPool): PostgresPool {
   }
 }
 
-/** Passes everything on to a storage on the schema that is lent. */
+/** Passes every call on to a storage on the lent schema. */
 function lentStorage(shared: PostgresPool, lease: SchemaLease): Storage {
   const storages = new Map<string, Storage>()
   const current = (): Storage => {
@@ -71,11 +71,14 @@ function serverUrl(): string {
   if (url !== undefined) return url
   throw new TestError(
     'ERR_NO_POSTGRES',
-    'Cannot use WAITPOINT_STORAGE "postgres": WAITPOINT_POSTGRES_URL names no server',
+    'Cannot use WAITPOINT_STORAGE "postgres": set WAITPOINT_POSTGRES_URL to the address of a server',
   )
 }
 
-/** Of the schema, which changes while it is made: one that was left by another version is not used again. */
+/**
+ * The version of the schema definition. It changes during development, and schemas of other versions are not used
+ * again.
+ */
 function version(): string {
   return sha256(schemaSql('', { role: '' }), 'hex').slice(0, 8)
 }

@@ -7,7 +7,7 @@ import type {
   TokenStore,
 } from '../../contract/storage.ts'
 
-/** One operation of a storage, by name: what a wrapper shows to people. */
+/** The name of a storage operation, as wrappers show it. */
 export type StorageOperation =
   | Exclude<keyof Storage, 'runs' | 'tokens' | 'chunks' | 'settings' | 'subscribe'>
   | `runs.${keyof RunStore}`
@@ -15,15 +15,15 @@ export type StorageOperation =
   | `chunks.${keyof ChunkStore}`
   | `settings.${keyof SettingStore}`
 
-/** Makes an operation that does something around another one. */
+/** Wraps one operation. */
 export type AroundOperation = <Args extends readonly unknown[], Answer>(
   name: StorageOperation,
   operation: (...args: Args) => Awaitable<Answer>,
 ) => (...args: Args) => Awaitable<Answer>
 
 /**
- * A storage with something around every operation of another one; hints pass through. Each operation is named here, so
- * that a new one of the contract does not compile until it is.
+ * Wraps every operation of a storage; hints pass through. Each operation is named here, so that a new one in the
+ * contract fails to compile until it is wrapped.
  */
 export function wrapStorage(storage: Storage, around: AroundOperation): Storage {
   const { time } = storage

@@ -2,7 +2,7 @@ import type { TokenReference } from '../../api/token.ts'
 import { toBeStuck, toBeWaitingFor, toFinishWithin, toHaveEmitted, toTimeOutIn } from './run-matchers.ts'
 import type { AwaitableRun } from '../fixture/under-test.ts'
 
-/** The matchers of this entry by their names. No interface: those cannot be given to `expect.extend`. */
+/** The matchers by name. A type alias, because `expect.extend` does not accept interfaces. */
 export type RunMatchers = {
   readonly toBeWaitingFor: typeof toBeWaitingFor
   readonly toTimeOutIn: typeof toTimeOutIn
@@ -12,8 +12,8 @@ export type RunMatchers = {
 }
 
 /**
- * What can be expected of a run that was triggered on a test engine, for `expect.extend(matchers)`; `taskTest` sees to
- * that by itself. All of them are to be awaited.
+ * Matchers for runs of a test engine, for `expect.extend(matchers)`; `taskTest` installs them by itself. Await all of
+ * them. See docs/testing.md.
  *
  * @example
  * ```ts
@@ -29,7 +29,7 @@ export const matchers: RunMatchers = {
   toBeStuck,
 }
 
-/** Only a run can be expected to do what runs do. */
+/** Restricts a matcher to runs. */
 type OfRun<Actual, Args extends readonly unknown[]> = Actual extends AwaitableRun
   ? (...args: Args) => Promise<void>
   : never
@@ -38,13 +38,13 @@ declare module 'vitest' {
   interface Matchers<T> {
     /** At rest, the run waits for this token. Time does not move. */
     readonly toBeWaitingFor: OfRun<T, [token: TokenReference]>
-    /** At rest, what the run waits for times out first after exactly this long. Time does not move. */
+    /** At rest, the first timeout among the waits of the run comes after exactly this duration. Time does not move. */
     readonly toTimeOutIn: OfRun<T, [duration: number | string]>
-    /** Time moves on until the run has ended, whatever its outcome, or at most this far. */
+    /** Moves time on until the run has ended, with any outcome, by at most this duration. */
     readonly toFinishWithin: OfRun<T, [duration: number | string]>
-    /** At rest, these are the chunks of a stream of the run so far, in order. */
+    /** At rest, the stream of the run has exactly these chunks so far, in order. */
     readonly toHaveEmitted: OfRun<T, [stream: string | { readonly id: string }, chunks: readonly unknown[]]>
-    /** Time moves on until the run has ended, which it never does for want of an answer. */
+    /** Moves time on, and expects that the run never ends for want of an answer. */
     readonly toBeStuck: OfRun<T, []>
   }
 }

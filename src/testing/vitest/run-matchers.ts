@@ -7,7 +7,7 @@ import { idOf } from '../../primitives/require.ts'
 import type { TestEngine } from '../fixture/test-engine.ts'
 import { runUnderTest } from '../fixture/under-test.ts'
 
-/** What a matcher answers; its message is asked for when the expectation, as written, has failed. */
+/** The result of a matcher. Its message is read when the written expectation has failed. */
 export interface Matched {
   readonly pass: boolean
   readonly message: () => string
@@ -15,7 +15,7 @@ export interface Matched {
   readonly expected?: unknown
 }
 
-/** What a test runner offers its matchers. */
+/** The interface that a test runner gives to matchers. */
 export interface MatcherContext {
   readonly equals: (one: unknown, other: unknown) => boolean
 }
@@ -35,8 +35,8 @@ export async function toBeWaitingFor(subject: unknown, token: TokenReference): P
 }
 
 /**
- * `expect(run).toTimeOutIn('24h')`: at rest, what the run waits for times out first after exactly that long. Time does not
- * move.
+ * `expect(run).toTimeOutIn('24h')`: at rest, the first timeout among the waits of the run comes after exactly this
+ * duration. Time does not move.
  */
 export async function toTimeOutIn(subject: unknown, duration: number | string): Promise<Matched> {
   const ms = parseDuration(duration, 'duration')
@@ -56,7 +56,10 @@ export async function toTimeOutIn(subject: unknown, duration: number | string): 
   }
 }
 
-/** `expect(run).toFinishWithin('5m')`: time moves on until the run has ended, whatever its outcome, or at most so far. */
+/**
+ * `expect(run).toFinishWithin('5m')`: moves time on until the run has ended, with any outcome, by at most this
+ * duration.
+ */
 export async function toFinishWithin(subject: unknown, duration: number | string): Promise<Matched> {
   const { run, t } = runUnderTest(subject)
   const from = t.clock.now()
@@ -78,7 +81,7 @@ export async function toFinishWithin(subject: unknown, duration: number | string
   }
 }
 
-/** `expect(run).toHaveEmitted('draft', ['a', 'b'])`: at rest, these are the chunks of the stream so far, in order. */
+/** `expect(run).toHaveEmitted('draft', ['a', 'b'])`: at rest, the stream has exactly these chunks so far, in order. */
 export async function toHaveEmitted(
   this: MatcherContext,
   subject: unknown,
@@ -91,7 +94,7 @@ export async function toHaveEmitted(
   const read = await storage.chunks.read({ runId: run.id, key, from: 0, limit: MOST_CHUNKS })
   const actual = read?.chunks.map(({ value }) => value) ?? []
   const pass = this.equals(actual, chunks)
-  const found = read === undefined ? 'it has no such stream' : `it emitted ${JSON.stringify(actual)}`
+  const found = read === undefined ? 'the run has no such stream' : `it emitted ${JSON.stringify(actual)}`
   return {
     pass,
     message: () =>
@@ -101,7 +104,7 @@ export async function toHaveEmitted(
   }
 }
 
-/** `expect(run).toBeStuck()`: time moves on until the run has ended, which it never does for want of an answer. */
+/** `expect(run).toBeStuck()`: moves time on, and expects that the run never ends for want of an answer. */
 export async function toBeStuck(subject: unknown): Promise<Matched> {
   const { run, t } = runUnderTest(subject)
   try {
@@ -117,8 +120,8 @@ export async function toBeStuck(subject: unknown): Promise<Matched> {
 }
 
 /**
- * Moves time on until the run has ended. It is only looked at: whoever awaited it would demand that time goes on, also
- * after the matcher has given up.
+ * Moves time on until the run has ended. It polls the run instead of awaiting it, because an awaited run would demand
+ * that time goes on even after the matcher has given up.
  */
 async function untilEnded({ engine, clock }: TestEngine, runId: string, limit: number): Promise<Run> {
   const watcher = kernelOf(engine).watchers.watch(runId)

@@ -3,30 +3,30 @@ import { createTestEngine, type TestEngineOptions } from '../create-test-engine.
 import type { TestEngine } from '../fixture/test-engine.ts'
 import { matchers } from './matchers.ts'
 
-/** What a test gets. */
+/** The argument of a test body. */
 export interface TaskTestContext {
-  /** An engine in virtual time, of this test alone. It is closed after the test: what is left of it is an error. */
+  /** An engine in virtual time for this test alone. It is closed after the test; unfinished work is an error. */
   readonly t: TestEngine
 }
 
 export type TaskTestBody = (context: TaskTestContext) => unknown
 
-/** Defines a test with an engine of its own. */
+/** Defines a test with its own engine. */
 export interface DefineTaskTest {
   (name: string, body: TaskTestBody): void
   (name: string, options: TestEngineOptions, body: TaskTestBody): void
 }
 
-/** The same, in its variants. */
+/** Defines a test with its own engine, with variants. */
 export interface TaskTest extends DefineTaskTest {
-  /** Beside other tests: engines share nothing. */
+  /** Runs concurrently with other tests; engines share nothing. */
   readonly concurrent: DefineTaskTest
-  /** With options for all of its tests; those of one test come first. */
+  /** A variant with default options. Options of a test override them. */
   with(options: TestEngineOptions): TaskTest
 }
 
 /**
- * A vitest test with an engine in virtual time, and with the matchers of this entry.
+ * A vitest test with an engine in virtual time, and with the matchers of this entry. See docs/testing.md.
  *
  * @example
  * ```ts
@@ -51,13 +51,13 @@ type Define = (name: string, body: () => Promise<void>) => void
 function definer(define: Define, options: TestEngineOptions): DefineTaskTest {
   return (name: string, ...rest: readonly [TaskTestBody] | readonly [TestEngineOptions, TaskTestBody]) => {
     const [own, body] = rest.length === 1 ? [{}, rest[0]] : rest
-    // Once is enough, and more often does no harm.
+    // Repeated calls are harmless.
     expect.extend(matchers)
     define(name, () => runTaskTest({ ...options, ...own }, body))
   }
 }
 
-/** Gives a test its engine. What the test throws comes before what is left of it: it is the reason. */
+/** Runs a test body with its engine. An error of the body takes precedence over unfinished work, which it causes. */
 export async function runTaskTest(options: TestEngineOptions, body: TaskTestBody): Promise<void> {
   const t = await createTestEngine(options)
   try {

@@ -1,18 +1,18 @@
 import { fileURLToPath } from 'node:url'
 
-/** Deep enough to reach user code from under the engine and the wrappers of a fixture. */
+/** Deep enough to reach user code below the engine and the wrappers of a fixture. */
 const STACK_DEPTH = 24
 
-/** The folder this library was loaded from: its sources, or what was built from them. */
+/** The folder of this library: its sources, or its build. */
 const LIBRARY = fileURLToPath(import.meta.url).replace(/^(.*[\\/](?:src|dist)[\\/]).*$/s, '$1')
 
-/** Where something was called for, worked out when somebody asks. */
+/** The place of a call in user code, computed on demand. */
 export type Origin = () => string
 
 /**
- * Remembers the present call stack.
+ * Captures the current call stack.
  *
- * @returns What answers its first line of user code: `/app/review.ts:12:30`.
+ * @returns Computes its first line of user code: `/app/review.ts:12:30`.
  */
 export function captureOrigin(): Origin {
   const depth = Error.stackTraceLimit
@@ -22,7 +22,7 @@ export function captureOrigin(): Origin {
   return () => firstUserFrame(trace.stack ?? '')
 }
 
-/** The place of the first line that is neither this library's nor Node's. */
+/** The place of the first line outside of this library and of Node. */
 export function firstUserFrame(stack: string): string {
   for (const line of stack.split('\n').slice(1)) {
     const place = line.replace(/^\s+at (?:.*\()?/, '').replace(/\)$/, '')

@@ -18,22 +18,22 @@ interface KnownToken {
   readonly timeoutAt: number | undefined
   readonly isTimeoutDefault: boolean
   readonly origin: Origin
-  /** Its place among the answers that may be forgotten: only while a run waits for it. */
+  /** The entry among the answers that may be forgotten; only while a run waits for the token. */
   deadline?: Deadline<string> | undefined
 }
 
 const UNKNOWN: Origin = () => 'an unknown place'
 
 /**
- * What a test knows of one storage: which runs and tokens are open, where each was made, and who waits for what. It only
- * watches; what it does not know, such as what was there before, it leaves out.
+ * The knowledge of a test about one storage: the open runs and tokens, their origins, and which run waits for which
+ * token. It only observes. Records from before are missing.
  */
 export class Witness {
   readonly #runs = new Map<string, KnownRun>()
   readonly #tokens = new Map<string, KnownToken>()
   readonly #waits = new Map<string, Set<string>>()
   readonly #waiting = new Map<string, Set<string>>()
-  /** Waiting tokens by what they are tagged with. */
+  /** Waiting tokens by tag. */
   readonly #tagged = new Map<string, Set<string>>()
   readonly #forgettable = new DeadlineQueue<string>()
   readonly #boundaries = new Map<string, string>()
@@ -86,7 +86,7 @@ export class Witness {
     return this.#tagged.has(tag)
   }
 
-  /** A run asked the storage for something. */
+  /** A run made a storage call. */
   passed(runId: string, boundary: string): void {
     this.#boundaries.set(runId, boundary)
   }
@@ -95,14 +95,14 @@ export class Witness {
     return this.#boundaries.get(runId)
   }
 
-  /** A token that times out by `at` though a run waits for it and nobody said when it times out. */
+  /** A token that times out by `at` although a run waits for it and its timeout is only the default. */
   forgottenBy(at: number): WaitedToken | undefined {
     const earliest = this.#forgettable.peek()
     const token = earliest === undefined || earliest.at > at ? undefined : this.#tokens.get(earliest.value)
     return token === undefined ? undefined : waitedToken(token)
   }
 
-  /** When each waiting token times out, or its sleep ends, in order of creation. */
+  /** The deadlines of waiting tokens and the ends of sleeps, in order of creation. */
   *deadlines(): Generator<WitnessedDeadline> {
     for (const { id, createdAt, timeoutAt, origin } of this.#tokens.values()) {
       if (timeoutAt === undefined) continue
@@ -110,19 +110,19 @@ export class Witness {
     }
   }
 
-  /** An open run with all it waits for, children and their waits included. */
+  /** An open run with all its waits, children and their waits included. */
   run(id: string): WaitingRun | undefined {
     return this.#run(id, new Set())
   }
 
-  /** Whom a timer of an engine is for: the run, or the token with who waits for it. */
+  /** The text for the object of a timer: the run, or the token with the runs that wait for it. */
   whom(id: string): string | undefined {
     const run = this.#runs.get(id)
     if (run !== undefined) return `run ${id} of task "${run.taskId}", triggered at ${run.origin()}`
     const token = this.#tokens.get(id)
     if (token === undefined) return undefined
     const waiting = Array.from(this.#waiting.get(id) ?? [], (runId) => this.#nameOf(runId))
-    return `${waiting.length === 0 ? 'nobody yet' : waiting.join(', ')}, created at ${token.origin()}`
+    return `${waiting.length === 0 ? 'no run yet' : waiting.join(', ')}, created at ${token.origin()}`
   }
 
   #nameOf(runId: string): string {
@@ -154,7 +154,7 @@ export class Witness {
     return run === undefined ? waitedToken(token) : { ...waitedToken(token), origin: run.origin, run }
   }
 
-  /** No answer is missing any more. */
+  /** The token no longer waits for an answer. */
   #answered(token: KnownToken): void {
     if (token.deadline !== undefined) this.#forgettable.cancel(token.deadline)
     token.deadline = undefined
@@ -171,7 +171,7 @@ function add(sets: Map<string, Set<string>>, key: string, value: string): void {
   else set.add(value)
 }
 
-/** Whether nothing is left under `key`. */
+/** Removes a value. Returns whether nothing is left under `key`. */
 function remove(sets: Map<string, Set<string>>, key: string, value: string): boolean {
   const set = sets.get(key)
   set?.delete(value)

@@ -3,13 +3,13 @@ import type { TestClock } from '../../clock/test.ts'
 import { captureOrigin } from './origin.ts'
 import type { Witness } from './witness.ts'
 
-/** The clock as an engine under a fixture sees it: its timers and holds carry what the witness knows of them. */
+/** The clock of an engine under a fixture. Its timers and holds carry details from the witness. */
 export function witnessedClock(clock: TestClock, witness: Witness): HoldingClock {
   return {
     now: () => clock.now(),
     setTimer(at, fire, about = { label: 'timer' }) {
       if (about.background === true) return clock.setTimer(at, fire, about)
-      // Labels end with what they are about.
+      // Labels end with the id of their object.
       const id = about.label.slice(about.label.lastIndexOf(' ') + 1)
       return clock.setTimer(at, fire, {
         ...about,

@@ -8,7 +8,7 @@ import { seen } from './seen-answer.ts'
 import type { Witness } from './witness.ts'
 import { wrapStorage } from '../storages/wrapped.ts'
 
-/** The same storage, with a witness of what passes: what is made where, who waits for what, what a run asked for last. */
+/** The storage with a witness that records origins, waits and the last call of each run. */
 export function witnessedStorage(storage: Storage, witness: Witness): Storage {
   const passing = wrapStorage(storage, (name, operation) => (...args) => {
     const attempt = currentAttempt()
@@ -91,7 +91,7 @@ function seeToken(witness: Witness, { id, status }: TokenRecord): void {
   if (status !== 'WAITING') witness.tokenSettled(id)
 }
 
-/** Whoever waited for a run that has ended waits no more. */
+/** Removes the waits for a run that has ended. */
 function seeRun(
   witness: Witness,
   { record, ready }: { readonly record: RunRecord } & Partial<RunUpdated>,

@@ -149,13 +149,13 @@ describe('checkTokenHistory', () => {
       'an outcome before anybody settled it',
       [{ ...look, calledAt: -2, reply: told({ answeredAt: -1 }) }, settle],
       'tokens are linearizable',
-      'nobody can have made it COMPLETED with 1 by the time get was told',
+      'no operation can have made it COMPLETED with 1 by the time get was told',
     ],
     [
       'a settler who was told that it was not the one',
       [{ ...settle, reply: told({ answeredAt: 1 }) }],
       'tokens are linearizable',
-      'nobody can have made it COMPLETED with 1 by the time settle was told',
+      'no operation can have made it COMPLETED with 1 by the time settle was told',
     ],
     [
       'a look that settled it before its deadline',

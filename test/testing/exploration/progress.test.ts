@@ -19,11 +19,11 @@ describe('Progress', () => {
   it('is one line on a terminal: schedules, how fast, how deep, and what is left at most', () => {
     const lines = written({ isTTY: true }, {}).split('\r\u001b[2K')
     expect(lines.slice(1)).toEqual([
-      'exploring: 100 schedules, 500/s, deepest 2 deviations, at most 2 s left',
-      'exploring: 200 schedules, 500/s, deepest 2 deviations, at most 2 s left',
-      'exploring: 300 schedules, 500/s, deepest 2 deviations, at most 2 s left',
-      'exploring: 400 schedules, 500/s, deepest 2 deviations, at most 2 s left',
-      'exploring: 500 schedules, 500/s, deepest 2 deviations, at most 1 s left',
+      'exploring: 100 schedules, 500/s, up to 2 deviations, at most 2 s left',
+      'exploring: 200 schedules, 500/s, up to 2 deviations, at most 2 s left',
+      'exploring: 300 schedules, 500/s, up to 2 deviations, at most 2 s left',
+      'exploring: 400 schedules, 500/s, up to 2 deviations, at most 2 s left',
+      'exploring: 500 schedules, 500/s, up to 2 deviations, at most 1 s left',
       '',
     ])
   })

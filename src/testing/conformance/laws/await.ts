@@ -2,11 +2,11 @@ import type { Law } from '../law.ts'
 import { like, same } from '../sameness.ts'
 import { A, B, idsOf, namesOf } from '../subject.ts'
 
-/** Laws of `tokens.await`: check or register, as one step. */
+/** Laws of `tokens.await`: checking and registering are one step. */
 export const awaitLaws: readonly Law[] = [
   {
     id: 'tokens.await/registers-an-open-token',
-    law: 'A token that is open is registered; runs.waits lists what is open in the order of registration.',
+    law: 'Awaiting an open token registers a wait; runs.waits lists the waits for open tokens in order of registration.',
     async check(s) {
       const run = await s.start('r')
       for (const id of ['b', 'c', 'a']) await s.insertToken(id, { timeoutAt: s.at(100) })
@@ -19,7 +19,7 @@ export const awaitLaws: readonly Law[] = [
   },
   {
     id: 'tokens.await/settled-registers-nothing',
-    law: 'A settled token is answered at once, and nothing is registered.',
+    law: 'A settled token is answered at once, and no wait is registered.',
     async check(s) {
       const run = await s.start('r')
       await s.insertToken('t')
@@ -34,7 +34,7 @@ export const awaitLaws: readonly Law[] = [
   },
   {
     id: 'tokens.await/times-out-at-the-deadline',
-    law: 'A token past its deadline is settled by being awaited: for its other waiters too, and nothing is registered.',
+    law: 'Awaiting a token past its deadline settles it, for its other waiters too, and registers no wait.',
     async check(s) {
       const first = await s.start('first')
       const second = await s.start('second')
@@ -50,7 +50,7 @@ export const awaitLaws: readonly Law[] = [
   },
   {
     id: 'tokens.await/stale-fence',
-    law: 'An attempt that no longer holds its run registers nothing and is told nothing: stale.',
+    law: 'An attempt that no longer holds its run registers no wait and learns nothing: stale.',
     async check(s) {
       const run = await s.start('r')
       await s.insertToken('t')
@@ -67,7 +67,7 @@ export const awaitLaws: readonly Law[] = [
   },
   {
     id: 'tokens.await/unknown',
-    law: 'Awaiting a token that is not there answers unknown.',
+    law: 'Awaiting a token that does not exist answers unknown.',
     async check(s) {
       const run = await s.start('r')
       same('the answer', await s.wait(run, 'nothing'), { outcome: 'unknown' })
@@ -76,7 +76,7 @@ export const awaitLaws: readonly Law[] = [
   },
   {
     id: 'tokens.await/twice-is-one-wait',
-    law: 'The same run waiting twice for the same token is one wait.',
+    law: 'A run that awaits a token twice has one wait.',
     async check(s) {
       const run = await s.start('r')
       await s.insertToken('t')
@@ -88,7 +88,7 @@ export const awaitLaws: readonly Law[] = [
   },
   {
     id: 'tokens.await/end-of-a-run',
-    law: 'The end of a run is awaited as the token run:<id>: registered while it lives, settled once it is over.',
+    law: 'The end of a run is awaited as the token run:<id>: registered while the run lives, settled once it has ended.',
     async check(s) {
       const parent = await s.start('parent')
       const child = await s.start('child')

@@ -45,7 +45,7 @@ async function stream(s: Subject): Promise<RunRecord> {
   return run
 }
 
-/** Laws of streams: their segments and their chunks. */
+/** Laws of streams, their segments and their chunks. */
 export const chunkLaws: readonly Law[] = [
   {
     id: 'chunks.open/lists-its-key',
@@ -60,7 +60,7 @@ export const chunkLaws: readonly Law[] = [
   },
   {
     id: 'chunks.open/again-is-the-same',
-    law: "Opening the same attempt's segment again answers it as it is.",
+    law: 'Opening the segment of an attempt again answers it unchanged.',
     async check(s) {
       const run = await stream(s)
       await append(s, run, { values: ['a'] })
@@ -82,7 +82,7 @@ export const chunkLaws: readonly Law[] = [
   },
   {
     id: 'chunks.append/contiguous-and-in-order',
-    law: 'Chunks are read exactly from where and as many as asked for, in order, with the stream as of that instant.',
+    law: 'A read answers exactly the chunks from its position, up to its limit, in order, with the stream as of that instant.',
     async check(s) {
       const run = await stream(s)
       await append(s, run, { values: ['a', { b: [1, null] }] })
@@ -103,7 +103,7 @@ export const chunkLaws: readonly Law[] = [
   },
   {
     id: 'chunks.append/repeat-changes-nothing',
-    law: 'A call that is repeated within its segment changes nothing; what it has more is appended.',
+    law: 'Repeating an append within its segment changes nothing; chunks beyond the repeated ones are appended.',
     async check(s) {
       const run = await stream(s)
       await append(s, run, { values: ['a', 'b'] })
@@ -114,7 +114,7 @@ export const chunkLaws: readonly Law[] = [
   },
   {
     id: 'chunks.append/other-values-are-an-error',
-    law: 'Other values at a place that is taken are an error.',
+    law: 'Appending different values at a taken position is an error.',
     async check(s) {
       const run = await stream(s)
       await append(s, run, { values: ['a', 'b'] })
@@ -178,7 +178,7 @@ export const chunkLaws: readonly Law[] = [
   },
   {
     id: 'runs.claim/interrupts-streams',
-    law: 'A claim ends the open segments of the attempt before as interrupted.',
+    law: 'A claim ends the open segments of the previous attempt as interrupted.',
     async check(s) {
       await s.tick(B, 0, { leaseUntil: s.at(100) })
       await open(s, await s.start('r', {}, B))
@@ -188,7 +188,7 @@ export const chunkLaws: readonly Law[] = [
   },
   {
     id: 'chunks.open/new-attempt-new-segment',
-    law: 'A second attempt opens a segment of its own after the last chunk; nothing is numbered anew.',
+    law: 'A second attempt opens a segment of its own after the last chunk; existing chunks keep their sequence.',
     async check(s) {
       await s.tick(B, 0, { leaseUntil: s.at(100) })
       const first = await s.start('r', {}, B)
@@ -210,7 +210,7 @@ export const chunkLaws: readonly Law[] = [
   },
   {
     id: 'chunks.append/keeps-the-newest',
-    law: 'Of a stream at least the newest chunks are kept that its history allows; a read says where it starts.',
+    law: 'A stream keeps at least the newest chunks that its history allows; a read tells its first position.',
     capability: 'boundedHistory',
     async check(s) {
       const run = await stream(s)

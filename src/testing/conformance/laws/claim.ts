@@ -2,7 +2,7 @@ import type { Law } from '../law.ts'
 import { like, same } from '../sameness.ts'
 import { A, B, idsOf } from '../subject.ts'
 
-/** Laws of `runs.claim`: who executes what, and in which order. */
+/** Laws of `runs.claim`: which runs an owner receives, and in which order. */
 export const claimLaws: readonly Law[] = [
   {
     id: 'runs.claim/starts-an-attempt',
@@ -26,7 +26,7 @@ export const claimLaws: readonly Law[] = [
   },
   {
     id: 'runs.claim/oldest-first-and-once',
-    law: 'Runs are handed out oldest first, as many as asked for, each once.',
+    law: 'Runs are handed out oldest first, up to the limit, each once.',
     async check(s) {
       for (const [at, id] of ['c', 'a', 'b'].entries()) await s.insertRun(id, {}, at)
       same('the first claim', idsOf((await s.claim({ now: 9, limit: 2 })).runs), ['c', 'a'])
@@ -36,18 +36,18 @@ export const claimLaws: readonly Law[] = [
   },
   {
     id: 'runs.claim/needs-a-live-lease',
-    law: 'Without a live lease nothing is claimed.',
+    law: 'Without a live lease no run is claimed.',
     async check(s) {
       await s.insertRun('r')
       same('the claim of a stranger', await s.claim({ by: B }), { runs: [], ended: [] })
       await s.tick(B, 0, { leaseUntil: s.at(10) })
       same('the claim at the end of the lease', await s.claim({ by: B, now: 10 }), { runs: [], ended: [] })
-      same('the claim of the living', idsOf((await s.claim({ now: 10 })).runs), ['r'])
+      same('the claim of the live owner', idsOf((await s.claim({ now: 10 })).runs), ['r'])
     },
   },
   {
     id: 'runs.claim/refused-claims-do-not-count',
-    law: 'The number of a claim that was refused for want of a lease may be used again.',
+    law: 'The number of a claim that was refused without a lease may be used again.',
     async check(s) {
       await s.insertRun('r')
       await s.claim({ by: B, number: 7 })
@@ -57,7 +57,7 @@ export const claimLaws: readonly Law[] = [
   },
   {
     id: 'runs.claim/living-owners-keep-theirs',
-    law: 'What an owner with a live lease executes or has parked is not claimed.',
+    law: 'A run that executes or is parked under an owner with a live lease is not claimed.',
     async check(s) {
       await s.tick(B, 0, { leaseUntil: s.at(100) })
       await s.startParked('parked', 't', B)
@@ -68,7 +68,7 @@ export const claimLaws: readonly Law[] = [
   },
   {
     id: 'runs.claim/only-asked-for-tasks',
-    law: 'Runs of tasks that are not asked for stay where they are.',
+    law: 'Runs of other tasks than the requested ones stay where they are.',
     async check(s) {
       await s.insertRun('other', { taskId: 'other' })
       await s.insertRun('mine')
@@ -77,7 +77,7 @@ export const claimLaws: readonly Law[] = [
   },
   {
     id: 'runs.claim/delayed-runs-at-their-instant',
-    law: 'A DELAYED run is claimed from wakeAt on, wherever that was moved meanwhile, among the queued by that instant.',
+    law: 'A DELAYED run is claimed from its current wakeAt on, in order of that instant among the queued runs.',
     async check(s) {
       await s.insertRun('delayed', { status: 'DELAYED', wakeAt: s.at(10) })
       await s.insertRun('later', {}, 15)
@@ -111,7 +111,7 @@ export const claimLaws: readonly Law[] = [
   },
   {
     id: 'runs.claim/retries-do-not-expire',
-    law: 'A run that has been started once does not expire.',
+    law: 'A run that has started once does not expire.',
     async check(s) {
       const run = await s.start('r', { expiresAt: s.at(50) })
       await s.update(run, { status: 'DELAYED', wakeAt: s.at(60) })
@@ -122,7 +122,7 @@ export const claimLaws: readonly Law[] = [
   },
   {
     id: 'runs.claim/queue-limits',
-    law: 'No more runs of a queue are claimed than its limit has slots, counted per concurrency key; other queues have none.',
+    law: 'No more runs of a queue are claimed than it has free slots, counted for each concurrency key; other queues have no limit.',
     async check(s) {
       const key = { queue: 'narrow', concurrencyKey: 'x' }
       await s.insertRun('a', key)
@@ -139,7 +139,7 @@ export const claimLaws: readonly Law[] = [
   },
   {
     id: 'runs.claim/repeated-number',
-    law: 'The number of the last claim again answers what that one handed out, and claims nothing.',
+    law: 'Repeating the number of the last claim answers the runs of that claim, and claims nothing.',
     async check(s) {
       await s.insertRun('a')
       const first = await s.claim({ number: 5, limit: 1 })
@@ -150,7 +150,7 @@ export const claimLaws: readonly Law[] = [
   },
   {
     id: 'runs.claim/repeated-number-omits-what-went-on',
-    law: 'A repetition leaves out what is no longer EXECUTING as that claim left it.',
+    law: 'A repeated claim leaves out runs that are no longer EXECUTING as that claim left them.',
     async check(s) {
       for (const id of ['a', 'b', 'c']) await s.insertRun(id)
       const { runs } = await s.claim({ number: 5 })
@@ -162,7 +162,7 @@ export const claimLaws: readonly Law[] = [
   },
   {
     id: 'runs.claim/lower-number-is-too-late',
-    law: 'A claim with a lower number than the last one changes and answers nothing.',
+    law: 'A claim with a lower number than the last one changes nothing and answers no run.',
     async check(s) {
       await s.insertRun('a')
       await s.claim({ number: 5, limit: 1 })

@@ -6,7 +6,7 @@ import { A, B, idsOf, namesOf, type Subject, type TestedStorage } from '../subje
 
 type Crash = (storage: TestedStorage) => Awaitable<TestedStorage>
 
-/** Laws of a process that dies: what was acknowledged is there, and what was not is there in whole or not at all. */
+/** Laws of crashes: acknowledged writes survive, and other writes are stored completely or not at all. */
 export function crashLaws(crash: Crash): readonly Law[] {
   const die = async (s: Subject): Promise<void> => {
     s.storage = await crash(s.storage)
@@ -21,7 +21,7 @@ function acknowledgedLaws(die: Die): readonly Law[] {
   return [
     {
       id: 'crash/acknowledged-is-there',
-      law: 'What was answered before a crash is there after it: records, waits, chunks, settings.',
+      law: 'Everything answered before a crash is there after it: records, waits, chunks, settings.',
       capability: 'crash',
       async check(s) {
         const run = await s.startParked('r', 'open')
@@ -53,7 +53,7 @@ function leaseLaws(die: Die): readonly Law[] {
   return [
     {
       id: 'crash/leases-are-kept',
-      law: 'A crash ends no lease: what an owner held is claimed at the end of its lease, not before.',
+      law: 'A crash ends no lease: the runs of its owner are claimed at the end of the lease, not before.',
       capability: 'crash',
       async check(s) {
         await s.tick(B, 0, { leaseUntil: s.at(100) })
@@ -65,7 +65,7 @@ function leaseLaws(die: Die): readonly Law[] {
     },
     {
       id: 'crash/claims-can-be-repeated',
-      law: 'A claim whose answer was lost in a crash is answered again when it is repeated.',
+      law: 'Repeating a claim whose answer was lost in a crash answers the same runs.',
       capability: 'crash',
       async check(s) {
         await s.insertRun('r')
@@ -81,7 +81,7 @@ function wholeLaws(die: Die): readonly Law[] {
   return [
     {
       id: 'crash/settles-are-whole',
-      law: 'A completion in flight at a crash is there with the waits it made ready, or not at all; it can be made again.',
+      law: 'A completion in flight at a crash is stored with the waits it made ready, or not at all; it can be repeated.',
       capability: 'crash',
       async check(s) {
         const run = await s.start('r')
@@ -98,7 +98,7 @@ function wholeLaws(die: Die): readonly Law[] {
     },
     {
       id: 'crash/ends-of-runs-are-whole',
-      law: 'The end of a run in flight at a crash is there with what became of its waits, or not at all.',
+      law: 'The end of a run in flight at a crash is stored with the effect on its waits, or not at all.',
       capability: 'crash',
       async check(s) {
         const parent = await s.start('parent')
@@ -117,7 +117,7 @@ function wholeLaws(die: Die): readonly Law[] {
   ]
 }
 
-/** The answer of a call that nobody is left to hear. */
+/** Ignores the answer of a call whose caller is gone. */
 function ignore(): void {
-  // It may have come or not.
+  // The call may have taken effect or not.
 }

@@ -11,7 +11,7 @@ import { runLaws } from './run.ts'
 import { tickLaws } from './tick.ts'
 import { tokenLaws } from './token.ts'
 
-/** Every law of the contract that one example shows, those first that others rest on. */
+/** Every law that one example can show. The fundamental laws come first. */
 export const exampleLaws: readonly Law[] = [
   ...insertLaws,
   ...claimLaws,

@@ -3,10 +3,10 @@ import type { Law } from '../law.ts'
 import { like, Mismatch, same } from '../sameness.ts'
 import { A, B, type Subject } from '../subject.ts'
 
-/** How many calls a hint may take: a storage that sends them over a connection is not asked to be at once. */
+/** The number of calls a hint may take, because a storage that sends hints over a connection need not be immediate. */
 const PATIENCE = 500
 
-/** The topics that `owner` is hinted at while `act` is done; waits for `expected` to come. */
+/** The topics hinted to `owner` during `act`. Waits for `expected` to arrive. */
 async function heard(
   s: Subject,
   owner: string,
@@ -27,7 +27,7 @@ async function heard(
   throw new Mismatch(`hints to "${owner}"`, { expected: `one of topic ${expected ?? ''}`, seen: topics })
 }
 
-/** Laws of `subscribe`: latency only, hence one capability. */
+/** Laws of `subscribe`. Hints only improve latency, so they are one capability. */
 export const hintLaws: readonly Law[] = [
   {
     id: 'subscribe/tells-the-others',
@@ -46,7 +46,7 @@ export const hintLaws: readonly Law[] = [
   },
   {
     id: 'subscribe/tells-who-waits',
-    law: 'The owner of a wait is hinted at it when somebody else settles the token.',
+    law: 'The owner of a wait receives a hint when another owner settles the token.',
     capability: 'hints',
     async check(s) {
       await s.tick(B)
@@ -56,7 +56,7 @@ export const hintLaws: readonly Law[] = [
   },
   {
     id: 'subscribe/names-runs-that-answer',
-    law: 'A hint that names runs names those whose waits are ready, and their resume says what is settled.',
+    law: 'A hint that names runs names those whose waits are ready, and resuming them answers the settled tokens.',
     capability: 'hints',
     async check(s) {
       await s.tick(B)
@@ -74,7 +74,7 @@ export const hintLaws: readonly Law[] = [
   },
   {
     id: 'subscribe/not-of-ones-own',
-    law: 'An owner is not hinted at what it did itself.',
+    law: 'An owner receives no hint of its own changes.',
     capability: 'hints',
     async check(s) {
       same('hints', await heard(s, A, { act: () => s.insertRun('r'), expected: undefined }), [])
@@ -82,7 +82,7 @@ export const hintLaws: readonly Law[] = [
   },
   {
     id: 'subscribe/ends',
-    law: 'Who has unsubscribed is hinted at nothing more.',
+    law: 'A listener that has unsubscribed receives no more hints.',
     capability: 'hints',
     async check(s) {
       const topics: string[] = []

@@ -6,11 +6,11 @@ import { A, B, idsOf, namesOf, type Subject } from '../subject.ts'
 
 const ROUNDS = 8
 
-/** Laws of calls that are made without awaiting each other: whatever their order, they must look as if there was one. */
+/** Laws of overlapping calls: the answers must be consistent with some order of the calls. */
 export const historyLaws: readonly Law[] = [
   {
     id: 'history/tokens-are-written-once',
-    law: 'Completions, reads and waits of one token at the same time agree on one outcome, and on who settled it.',
+    law: 'Overlapping completions, reads and waits of one token agree on one outcome, and on the call that settled it.',
     async check(s) {
       await s.tick(B)
       const run = await s.start('r')
@@ -50,7 +50,7 @@ export const historyLaws: readonly Law[] = [
   },
   {
     id: 'history/keys-have-one-holder',
-    law: 'Of inserts with one key at the same time exactly one is not cached, and all are answered its record.',
+    law: 'Of overlapping inserts with one key exactly one is not cached, and all answer its record.',
     async check(s) {
       const key = { scope: 's', value: 'v' }
       for (const insert of [insertToken, insertRun]) {
@@ -63,7 +63,7 @@ export const historyLaws: readonly Law[] = [
   },
   {
     id: 'history/runs-have-one-claimer',
-    law: 'Of claims at the same time each run goes to exactly one, and the limit of its queue holds.',
+    law: 'Of overlapping claims each run goes to exactly one, and the limit of its queue holds.',
     async check(s) {
       await s.tick(B)
       for (let run = 0; run < ROUNDS; run++) await s.insertRun(`r${run}`, {}, run)
@@ -80,7 +80,7 @@ export const historyLaws: readonly Law[] = [
   },
   {
     id: 'history/no-wake-up-is-lost',
-    law: 'A wait that is registered while its token is settled is ready, or it was answered as settled.',
+    law: 'A wait that is registered while its token is settled becomes ready, or is answered as settled.',
     async check(s) {
       const run = await s.start('r')
       const registered: string[] = []

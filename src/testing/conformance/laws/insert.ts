@@ -79,7 +79,7 @@ interface Naming {
 function storedLaw(kind: Kind, { store, noun }: Naming): Law {
   return {
     id: `${store}.insert/stored-as-given`,
-    law: `A new ${noun} is stored with every field as it was given, and answered so; an unknown id has no record.`,
+    law: `A new ${noun} is stored with every field as given, and answered so; an unknown id has no record.`,
     async check(s) {
       const record = kind.full(s)
       const request = { record, now: s.at(0), by: A }
@@ -98,7 +98,7 @@ function keyLaws(kind: Kind, { store, noun }: Naming): readonly Law[] {
   return [
     {
       id: `${store}.insert/unexpired-key-answers-its-holder`,
-      law: `An idempotency key that has not expired answers the ${noun} that holds it, and nothing is stored.`,
+      law: `An idempotency key that has not expired answers the ${noun} that holds it, and stores nothing.`,
       async check(s) {
         const key = { scope: 's', value: 'v', expiresAt: s.at(100) }
         await kind.insert(s, 'first', { key })
@@ -109,7 +109,7 @@ function keyLaws(kind: Kind, { store, noun }: Naming): readonly Law[] {
     },
     {
       id: `${store}.insert/expired-key-is-taken-over`,
-      law: `From expiresAt on a key makes a new ${noun}; the old record keeps its id and stays.`,
+      law: `From expiresAt on, a key creates a new ${noun}; the old record keeps its id and stays.`,
       async check(s) {
         const key = { scope: 's', value: 'v', expiresAt: s.at(100) }
         await kind.insert(s, 'first', { key })
@@ -132,7 +132,7 @@ function keyspaceLaws(kind: Kind, store: Naming['store']): readonly Law[] {
   return [
     {
       id: `${store}.insert/key-without-end`,
-      law: `A key without expiresAt is valid for as long as its record is kept.`,
+      law: `A key without expiresAt is valid as long as its record is kept.`,
       async check(s) {
         await kind.insert(s, 'first', { key: { scope: 's', value: 'v' } })
         const again = await kind.insert(s, 'second', { key: { scope: 's', value: 'v' }, now: 10 * YEAR_MS })
@@ -141,7 +141,7 @@ function keyspaceLaws(kind: Kind, store: Naming['store']): readonly Law[] {
     },
     {
       id: `${store}.insert/keys-have-scopes`,
-      law: `The same key in another scope, or of another kind of record, is another key.`,
+      law: `A key in another scope, or of another kind of record, is a different key.`,
       async check(s) {
         await kind.insert(s, 'first', { key: { scope: 's', value: 'v' } })
         const other = await kind.insert(s, 'second', { key: { scope: 's2', value: 'v' } })
@@ -157,7 +157,7 @@ function keyspaceLaws(kind: Kind, store: Naming['store']): readonly Law[] {
 function staleLaw(kind: Kind, { store, noun }: Naming): Law {
   return {
     id: `${store}.insert/stale-fence`,
-    law: `An attempt that no longer holds its run stores no ${noun}, and is told nothing of what is stored.`,
+    law: `An attempt that no longer holds its run stores no ${noun}, and learns nothing about stored ones.`,
     async check(s) {
       const run = await s.start('writer')
       const key = { scope: 's', value: 'v' }
@@ -182,11 +182,11 @@ function staleLaw(kind: Kind, { store, noun }: Naming): Law {
   }
 }
 
-/** Laws of time, settings and new records: what all the others rest on. */
+/** Laws of time, settings and new records, on which all other laws rest. */
 export const insertLaws: readonly Law[] = [
   {
     id: 'time/no-own-clock',
-    law: 'A storage never reads a clock: the instant of a call is the one it is given.',
+    law: 'A storage never reads a clock: the instant of a call is its argument.',
     async check(s) {
       await s.insertToken('early', { timeoutAt: s.at(YEAR_MS) })
       like('a completion a second before the deadline', await s.settle('early', YEAR_MS - 1_000), {
@@ -200,7 +200,7 @@ export const insertLaws: readonly Law[] = [
   },
   {
     id: 'settings.getOrInsert/first-candidate-stays',
-    law: 'The first candidate of a name is stored, and answered to everyone who comes later.',
+    law: 'The first candidate of a name is stored, and answered to every later caller.',
     async check({ storage: { settings } }) {
       same('the first call', await settings.getOrInsert('secret', 'one'), 'one')
       same('a later call', await settings.getOrInsert('secret', 'two'), 'one')
@@ -210,7 +210,7 @@ export const insertLaws: readonly Law[] = [
   ...insertLawsOf('tokens'),
   {
     id: 'tokens.insert/past-deadline-is-taken',
-    law: 'A token that is inserted past its deadline is stored as it is; the next read or tick settles it.',
+    law: 'A token inserted past its deadline is stored as given; the next read or tick settles it.',
     async check(s) {
       like('the insert', await s.insertToken('t', { timeoutAt: s.at(-1) }), {
         isCached: false,
@@ -221,7 +221,7 @@ export const insertLaws: readonly Law[] = [
   },
   {
     id: 'tokens.insert/holder-past-its-deadline',
-    law: 'A holder of a key that is past its deadline is settled before it is answered, which is said once.',
+    law: 'A token past its deadline that holds a key is settled before it is answered, and is reported as settled once.',
     async check(s) {
       const key = { scope: 's', value: 'v' }
       await s.insertToken('t', { timeoutAt: s.at(50), key })

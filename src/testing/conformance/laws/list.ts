@@ -8,7 +8,7 @@ export const listLaws: readonly Law[] = [
   ...pageLaws('tokens'),
   {
     id: 'tokens.list/settles-past-deadline',
-    law: 'A list settles what is past its deadline before it answers, and names it in settled, wanted or not.',
+    law: 'A list settles tokens past their deadlines before it answers, and names them in settled, matching or not.',
     async check(s) {
       await s.insertToken('a', { timeoutAt: s.at(10) })
       await s.insertToken('b', { timeoutAt: s.at(20) })
@@ -17,12 +17,12 @@ export const listLaws: readonly Law[] = [
       same('what is open', idsOf(page.records), ['b'])
       like('what was settled', page.settled, [{ id: 'a', status: 'TIMED_OUT', completedAt: s.at(10) }])
       const again = await s.storage.tokens.list({ kind: 'MANUAL' }, { limit: 5 }, s.at(11))
-      same('what was settled by a second list', idsOf(again.settled), [])
+      same('tokens settled by a second list', idsOf(again.settled), [])
     },
   },
   {
     id: 'tokens.list/filters-by-tags',
-    law: 'Of several tags a token needs any.',
+    law: 'A tag filter matches tokens with any of the tags.',
     async check(s) {
       await s.insertToken('a', { tags: ['x'] })
       await s.insertToken('b', { tags: ['x', 'y'] })
@@ -33,7 +33,7 @@ export const listLaws: readonly Law[] = [
   },
   {
     id: 'tokens.list/filters-by-key',
-    law: 'A key in the filter lists all that were stored with it, in that scope.',
+    law: 'A key filter lists all tokens stored with the key in its scope.',
     async check(s) {
       await s.insertToken('a', { key: { scope: 's', value: 'v', expiresAt: s.at(10) } })
       await s.insertToken('b', { key: { scope: 's', value: 'v', expiresAt: s.at(30) } }, 20)
@@ -43,7 +43,7 @@ export const listLaws: readonly Law[] = [
   },
   {
     id: 'tokens.list/filters-by-status-and-kind',
-    law: 'Only tokens of the kind, and of the statuses if any are named, are listed.',
+    law: 'Only tokens of the kind, and of the given statuses, are listed.',
     async check(s) {
       await s.insertToken('a')
       await s.insertToken('b')
@@ -106,7 +106,7 @@ function pageLaws(store: 'tokens' | 'runs'): readonly Law[] {
   return [
     {
       id: `${store}.list/newest-first`,
-      law: 'A page lists by id descending, in whatever order the records came; next leads to the older ones.',
+      law: 'A page lists by id descending, in whatever order the records were stored; next leads to the older ones.',
       async check(s) {
         for (const id of ['b', 'd', 'a', 'c']) await insert(s, id)
         const first = await list(s, { limit: 3 })
@@ -139,7 +139,7 @@ function pageLaws(store: 'tokens' | 'runs'): readonly Law[] {
 function stablePages(store: string, { insert, list }: { readonly insert: Insert; readonly list: List }): Law {
   return {
     id: `${store}.list/pages-are-stable`,
-    law: 'Pages are stable while records are added: nothing is listed twice and nothing is missed.',
+    law: 'Pages are stable while records are added: no record is listed twice and none is missed.',
     async check(s) {
       for (const id of ['b', 'c', 'd']) await insert(s, id)
       const first = await list(s, { limit: 1 })

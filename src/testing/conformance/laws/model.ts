@@ -25,10 +25,10 @@ interface Failure {
   readonly story: readonly string[]
 }
 
-/** Programs of commands against the storage in memory, which is compared with a reference of its own. */
+/** Random programs of commands, whose answers are compared with those of the memory storage. */
 export const modelLaw: Law = {
   id: 'model/answers-like-memory',
-  law: 'Whatever is done in whatever order, a storage answers as the storage in memory does.',
+  law: 'For any sequence of calls, a storage answers as the memory storage does.',
   async check(_, another) {
     const run = async (program: readonly Command[]): Promise<Failure | undefined> =>
       execute(await another(), program)
@@ -39,7 +39,7 @@ export const modelLaw: Law = {
       const shortest = await shrinkProgram(program, async (shorter) => (await run(shorter)) !== undefined)
       const { mismatch, story } = (await run(shortest)) ?? failure
       const steps = story.map((step, at) => `    ${at + 1}. ${step}`).join('\n')
-      throw new Mismatch(`program ${seed}, at its shortest\n${steps}\n  the last step`, mismatch)
+      throw new Mismatch(`program ${seed}, shrunk\n${steps}\n  the last step`, mismatch)
     }
   },
 }
@@ -50,7 +50,7 @@ function execute(subject: Subject, program: readonly Command[]): Promise<Failure
   return subject.use(async () => {
     const failure = await failureOf(world, program)
     const left = world.leave()
-    // What has failed once may fail again: the first failure is the one to know.
+    // Closing may fail too. The first failure is the one to report.
     await (failure === undefined ? left : left.catch(() => undefined))
     return failure
   })

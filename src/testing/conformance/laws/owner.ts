@@ -2,16 +2,16 @@ import type { Law } from '../law.ts'
 import { like, same } from '../sameness.ts'
 import { A, B, idsOf, type Subject } from '../subject.ts'
 
-/** Engine `B` lives until instant 100. */
+/** Makes engine `B` live until instant 100. */
 async function arrive(s: Subject): Promise<void> {
   await s.tick(B, 0, { leaseUntil: s.at(100) })
 }
 
-/** Laws of engines that come, die and leave, and of what they held. */
+/** Laws of engines that start, die and leave, and of their runs. */
 export const ownerLaws: readonly Law[] = [
   {
     id: 'owners/executing-runs-are-interrupted',
-    law: 'What a dead owner executed is claimed from leaseUntil on: attempt and interruptions + 1, policyAttempt as it was.',
+    law: 'A run of a dead owner is claimed from leaseUntil on: attempt and interruptions + 1, policyAttempt unchanged.',
     async check(s) {
       await arrive(s)
       const run = await s.start('r', {}, B)
@@ -28,7 +28,11 @@ export const ownerLaws: readonly Law[] = [
       await arrive(s)
       await s.insertToken('t', { timeoutAt: s.at(50) })
       await s.tick(A, 100)
-      like('the tick of the lost one', await s.tick(B, 100), { alive: false, ready: [], settled: [] })
+      like('the tick of the owner that lost its lease', await s.tick(B, 100), {
+        alive: false,
+        ready: [],
+        settled: [],
+      })
       like('a later tick', await s.tick(B, 200), { alive: false })
     },
   },
@@ -48,7 +52,7 @@ export const ownerLaws: readonly Law[] = [
   },
   {
     id: 'owners/interrupted-runs-come-first',
-    law: 'Runs that were interrupted or woke come before queued ones.',
+    law: 'Interrupted and woken runs are claimed before queued ones.',
     async check(s) {
       await arrive(s)
       await s.start('interrupted', { createdAt: s.at(20) }, B)
@@ -58,7 +62,7 @@ export const ownerLaws: readonly Law[] = [
   },
   {
     id: 'owners/crashed-past-max-interruptions',
-    law: 'A run that was interrupted more often than maxInterruptions in a row becomes CRASHED, in a new epoch.',
+    law: 'A run that was interrupted more than maxInterruptions times in a row becomes CRASHED, in a new epoch.',
     async check(s) {
       await arrive(s)
       await s.start('r', {}, B)
@@ -102,7 +106,7 @@ export const ownerLaws: readonly Law[] = [
   },
   {
     id: 'owners/settled-waits-wake-parked-runs',
-    law: 'A parked run of a dead owner is claimed once a wait of it is settled: attempt + 1, interruptions as they were.',
+    law: 'A parked run of a dead owner is claimed once one of its waits is settled: attempt + 1, interruptions unchanged.',
     async check(s) {
       await arrive(s)
       await s.startParked('r', 't', B)
@@ -115,7 +119,7 @@ export const ownerLaws: readonly Law[] = [
   },
   {
     id: 'owners/due-waits-wake-parked-runs',
-    law: 'A parked run without an owner is claimed once a wait of it is due, ticked or not.',
+    law: 'A parked run without an owner is claimed once one of its waits is due, with or without a tick.',
     async check(s) {
       await arrive(s)
       const run = await s.start('r', {}, B)
@@ -142,7 +146,7 @@ export const ownerLaws: readonly Law[] = [
   },
   {
     id: 'owners/old-waits-are-dropped',
-    law: 'A claim drops what the run waited for before.',
+    law: 'A claim drops the earlier waits of the run.',
     async check(s) {
       await arrive(s)
       const run = await s.start('r', {}, B)
@@ -155,19 +159,19 @@ export const ownerLaws: readonly Law[] = [
   },
   {
     id: 'leave/frees-its-runs',
-    law: 'An owner that leaves frees its runs at once, without an interruption; it may come back.',
+    law: 'An owner that leaves frees its runs at once, without an interruption; it may return.',
     async check(s) {
       await arrive(s)
       await s.start('r', {}, B)
       await s.storage.leave({ owner: B, now: s.at(5) })
       like('the run', await s.storage.runs.get('r'), { status: 'EXECUTING', owner: undefined })
       like('the claim', (await s.claim({ now: 5 })).runs, [{ id: 'r', attempt: 2, interruptions: 0 }])
-      like('its tick when it comes back', await s.tick(B, 6), { alive: true })
+      like('its tick when it returns', await s.tick(B, 6), { alive: true })
     },
   },
   {
     id: 'tokens.release/orphans-keep-their-waits',
-    law: 'The waits of a parked run without an owner stay: they are what wakes it.',
+    law: 'A parked run without an owner keeps its waits, because they wake it.',
     async check(s) {
       await arrive(s)
       await s.startParked('r', 't', B)
@@ -179,14 +183,14 @@ export const ownerLaws: readonly Law[] = [
   },
   {
     id: 'tick/endless-lease',
-    law: 'A lease without an end lasts while its owner is alone, and ends at the leaseUntil of the first other tick.',
+    law: 'An endless lease lasts while its owner is alone, and ends at the leaseUntil of the first tick of another owner.',
     capability: 'endlessLease',
     async check(s) {
       await s.storage.leave({ owner: A, now: s.at(0) })
       same('the answer', (await s.tick(B, 0, { leaseUntil: s.at(100), endless: true })).leaseUntil, undefined)
       await s.insertRun('r')
       same('its claim after leaseUntil', idsOf((await s.claim({ by: B, now: 5_000 })).runs), ['r'])
-      like('the tick of a newcomer', await s.tick(A, 6_000, { leaseUntil: s.at(6_100), endless: true }), {
+      like('the tick of a new owner', await s.tick(A, 6_000, { leaseUntil: s.at(6_100), endless: true }), {
         leaseUntil: s.at(6_100),
         nextLease: { at: s.at(6_100) },
       })

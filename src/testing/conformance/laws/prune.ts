@@ -3,10 +3,10 @@ import type { Law } from '../law.ts'
 import { Mismatch, same } from '../sameness.ts'
 import { idsOf, type Subject } from '../subject.ts'
 
-/** More batches than any law has records. */
+/** More batches than any law needs for its records. */
 const BATCHES = 20
 
-/** Prunes batch by batch until nothing more goes. */
+/** Prunes in batches until nothing is left to prune. */
 async function prune(s: Subject, before: number, fields: Partial<PruneRequest> = {}): Promise<void> {
   const request = { before: s.at(before), now: s.at(before), limit: 100, ...fields }
   for (let batch = 0; batch < BATCHES; batch++) {
@@ -30,11 +30,11 @@ async function finished(s: Subject, id: string, now: number): Promise<void> {
   await s.update(await s.start(id), { status: 'COMPLETED' }, now)
 }
 
-/** Laws of `prune`: what may go, and what may not. */
+/** Laws of `prune`: the records it removes, and those it keeps. */
 export const pruneLaws: readonly Law[] = [
   {
     id: 'prune/keeps-what-is-younger',
-    law: 'Only what ended before the instant goes; what has not ended stays whatever its age.',
+    law: 'Only records that ended before the instant are pruned; others stay, whatever their age.',
     async check(s) {
       await s.start('run-live')
       await s.insertToken('open')
@@ -52,7 +52,7 @@ export const pruneLaws: readonly Law[] = [
   },
   {
     id: 'prune/drops-what-is-over',
-    law: 'Finished runs go with their streams and their own tokens, settled tokens too; a manual token has a life of its own.',
+    law: 'Finished runs are pruned with their streams and their own tokens, and settled tokens by their own age; a manual token does not depend on its run.',
     async check(s) {
       const run = await s.start('run-1')
       const stream = { runId: 'run-1', key: 'k' }
@@ -70,7 +70,7 @@ export const pruneLaws: readonly Law[] = [
   },
   {
     id: 'prune/small-batches',
-    law: 'One call drops at most as many records as asked for, and answers how many.',
+    law: 'One call prunes at most the given number of records, and answers the number.',
     async check(s) {
       for (const id of ['run-1', 'run-2', 'run-3']) await finished(s, id, 1)
       const request = { before: s.at(9), now: s.at(9), limit: 2 }
@@ -93,7 +93,7 @@ export const pruneLaws: readonly Law[] = [
   },
   {
     id: 'prune/keeps-what-a-root-may-see',
-    law: 'What belongs to a run whose root is not final stays.',
+    law: 'Records of a run whose root is not final stay.',
     async check(s) {
       const root = await s.start('run-root')
       const child = await s.start('run-child', { rootId: 'run-root', parentId: 'run-root' })
@@ -119,7 +119,7 @@ export const pruneLaws: readonly Law[] = [
   },
   {
     id: 'prune/keeps-the-newest',
-    law: 'Beyond the number to keep the oldest go first, whatever their age.',
+    law: 'Beyond the number to keep, the oldest records are pruned first, whatever their age.',
     async check(s) {
       for (const at of [1, 2, 3]) await finished(s, `run-${at}`, at)
       await prune(s, 0, { keep: 1 })

@@ -2,11 +2,11 @@ import type { Law } from '../law.ts'
 import { like, same } from '../sameness.ts'
 import { A, B, idsOf, namesOf } from '../subject.ts'
 
-/** Laws of a run that goes on, parks, resumes and ends. */
+/** Laws of runs that continue, park, resume and end. */
 export const runLaws: readonly Law[] = [
   {
     id: 'runs.update/applies-as-expected-only',
-    law: 'An update applies while status and epoch are as expected, else nothing happens: undefined.',
+    law: 'An update applies while status and epoch match; otherwise nothing happens: undefined.',
     async check(s) {
       const run = await s.start('r')
       const change = { metadataJson: '1' }
@@ -21,7 +21,7 @@ export const runLaws: readonly Law[] = [
   },
   {
     id: 'runs.update/changes-and-clears',
-    law: 'A change replaces the fields it names, those named undefined included, and leaves the others.',
+    law: 'A change replaces the fields it names, also with undefined, and keeps the others.',
     async check(s) {
       const run = await s.start('r', { tags: ['old'], metadataJson: '{}' })
       const updated = await s.update(run, { tags: ['new'], metadataJson: undefined }, 3)
@@ -54,7 +54,7 @@ export const runLaws: readonly Law[] = [
   },
   {
     id: 'runs.update/final-drops-its-waits',
-    law: 'A run that has ended waits for nothing more.',
+    law: 'A run that has ended has no waits.',
     async check(s) {
       const run = await s.start('r')
       await s.insertToken('open')
@@ -104,7 +104,7 @@ export const runLaws: readonly Law[] = [
   },
   {
     id: 'runs.update/canceled-run-keeps-its-slot',
-    law: 'A canceled run that is told to keeps its slot until it gives it back.',
+    law: 'A canceled run with slotUntil keeps its slot until it gives the slot back.',
     async check(s) {
       const queueLimits = new Map([['queue', 1]])
       const run = await s.start('r')
@@ -113,7 +113,7 @@ export const runLaws: readonly Law[] = [
       await s.update(run, change)
       same('a claim while it has it', idsOf((await s.claim({ queueLimits })).runs), [])
       await s.update(run, { slot: false })
-      same('a claim when it gave it back', idsOf((await s.claim({ queueLimits })).runs), ['next'])
+      same('a claim after it gave the slot back', idsOf((await s.claim({ queueLimits })).runs), ['next'])
     },
   },
   {
@@ -129,7 +129,7 @@ export const runLaws: readonly Law[] = [
   },
   {
     id: 'runs.park/gives-the-slot-back',
-    law: 'A parked run is WAITING, has no slot, and its interruptions are forgotten.',
+    law: 'A parked run is WAITING, has no slot, and its interruptions are reset.',
     async check(s) {
       await s.tick(B, 0, { leaseUntil: s.at(100) })
       await s.start('r', {}, B)
@@ -149,7 +149,7 @@ export const runLaws: readonly Law[] = [
   },
   {
     id: 'runs.park/stale',
-    law: 'A park of another attempt or owner, or of a run that does not execute, does nothing: undefined.',
+    law: 'A park of another attempt or owner, or of a run that does not execute, has no effect: undefined.',
     async check(s) {
       const run = await s.start('r')
       const { runs } = s.storage
@@ -186,7 +186,7 @@ export const runLaws: readonly Law[] = [
   },
   {
     id: 'runs.resume/refused-runs-go-first',
-    law: 'Until a refused run got its slot no queued run of its queue is claimed before it.',
+    law: 'Until a refused run gets its slot, no queued run of its queue is claimed before it.',
     async check(s) {
       const queueLimits = new Map([['queue', 1]])
       const run = await s.startParked('r', 't')
@@ -201,7 +201,7 @@ export const runLaws: readonly Law[] = [
   },
   {
     id: 'runs.resume/says-what-is-settled',
-    law: 'A hinted resume answers the settled tokens that the run waits for, each as it is, or leaves all to a tick.',
+    law: 'A hinted resume answers the settled tokens of the run, each as it is, or leaves all of them to a tick.',
     async check(s) {
       const run = await s.startParked('r', 't')
       const other = await s.start('other')
@@ -220,7 +220,7 @@ export const runLaws: readonly Law[] = [
   },
   {
     id: 'runs.resume/stale',
-    law: 'A resume of another attempt or owner, or of a run that is not parked, does nothing: stale.',
+    law: 'A resume of another attempt or owner, or of a run that is not parked, has no effect: stale.',
     async check(s) {
       const run = await s.startParked('r', 't')
       const { runs } = s.storage

@@ -16,7 +16,7 @@ export const skewLaws: readonly Law[] = [
   },
   {
     id: 'skew/timed-out-for-everybody',
-    law: 'A token that a fast clock has timed out is TIMED_OUT for everybody, also where it is not yet time.',
+    law: 'A token that a fast clock has timed out is TIMED_OUT for every owner, also before the deadline by its own clock.',
     async check(s) {
       await s.insertToken('t', { timeoutAt: s.at(100) })
       await s.storage.tokens.get('t', s.at(100))
@@ -27,7 +27,7 @@ export const skewLaws: readonly Law[] = [
   },
   {
     id: 'skew/completed-for-everybody',
-    law: 'A token that a slow clock has completed is COMPLETED for everybody, also where its deadline is over.',
+    law: 'A token that a slow clock has completed is COMPLETED for every owner, also after the deadline by its own clock.',
     async check(s) {
       await s.insertToken('t', { timeoutAt: s.at(100) })
       await s.tick(A, 99)
@@ -41,7 +41,7 @@ export const skewLaws: readonly Law[] = [
   },
   {
     id: 'skew/lost-leases-stay-lost',
-    law: 'A lease that a fast clock has ended is lost, also for an owner whose clock says that it lasts; its attempts are stale.',
+    law: 'A lease that a fast clock has ended is lost, also for an owner by whose clock it lasts; its attempts are stale.',
     async check(s) {
       await s.tick(B, 0, { leaseUntil: s.at(100) })
       const run = await s.start('r', {}, B)
@@ -55,7 +55,7 @@ export const skewLaws: readonly Law[] = [
   },
   {
     id: 'unknown/settle-again',
-    law: 'A completion whose answer was lost may be made again: it loses, and is answered its own output.',
+    law: 'A completion whose answer was lost may be repeated: it loses, and answers its own output.',
     async check(s) {
       await s.insertToken('t', { timeoutAt: s.at(100) })
       await s.settle('t', 1, { outputJson: '"mine"' })
@@ -67,7 +67,7 @@ export const skewLaws: readonly Law[] = [
   },
   {
     id: 'unknown/finish-again',
-    law: 'The end of a run whose answer was lost may be stored again: nothing happens, and the record says what became of it.',
+    law: 'The end of a run whose answer was lost may be stored again: nothing changes, and the record shows the first end.',
     async check(s) {
       const run = await s.start('r')
       const request = {
@@ -84,7 +84,7 @@ export const skewLaws: readonly Law[] = [
   },
   {
     id: 'unknown/insert-again',
-    law: 'A record is inserted once: the same id again is an error, and what is stored stays as it is.',
+    law: 'A record is inserted once: inserting its id again is an error, and the stored record stays as it is.',
     async check(s) {
       await s.insertToken('t', { tags: ['first'] })
       await refused('the same token', () => s.insertToken('t', { tags: ['second'] }))

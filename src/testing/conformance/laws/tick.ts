@@ -2,7 +2,7 @@ import type { Law } from '../law.ts'
 import { like, same } from '../sameness.ts'
 import { A, B, idsOf, namesOf } from '../subject.ts'
 
-/** Laws of `tick`: what an engine finds when it looks. */
+/** Laws of `tick`, the regular look of an engine at its storage. */
 export const tickLaws: readonly Law[] = [
   {
     id: 'tick/hands-ready-waits-over-until-released',
@@ -20,7 +20,7 @@ export const tickLaws: readonly Law[] = [
   },
   {
     id: 'tick/settles-what-is-due',
-    law: 'A tick settles what is past its deadline, and hands over the waits that became ready by it.',
+    law: 'A tick settles tokens past their deadlines, and hands over the waits that became ready by it.',
     async check(s) {
       const run = await s.start('r')
       await s.insertToken('t', { timeoutAt: s.at(10) })
@@ -28,12 +28,12 @@ export const tickLaws: readonly Law[] = [
       same('a tick before', idsOf((await s.tick(A, 9)).settled), [])
       const ticked = await s.tick(A, 10)
       like('what it settled', ticked.settled, [{ id: 't', status: 'TIMED_OUT', completedAt: s.at(10) }])
-      same('what it hands over', namesOf(ticked.ready), [`t r ${A}`])
+      same('the waits it hands over', namesOf(ticked.ready), [`t r ${A}`])
     },
   },
   {
     id: 'tick/settles-at-most-limit',
-    law: 'One tick settles at most as many records as asked for; the next one goes on.',
+    law: 'One tick settles at most the given number of records; the next one continues.',
     async check(s) {
       for (const id of ['a', 'b', 'c']) await s.insertToken(id, { timeoutAt: s.at(10) })
       const first = await s.tick(A, 20, { limit: 2 })
@@ -44,7 +44,7 @@ export const tickLaws: readonly Law[] = [
   },
   {
     id: 'tick/tells-once',
-    law: 'A tick lists what it settled itself, and no other call.',
+    law: 'A tick lists only the tokens it settled itself.',
     async check(s) {
       await s.insertToken('a', { timeoutAt: s.at(10) })
       await s.insertToken('b', { timeoutAt: s.at(10) })
@@ -55,7 +55,7 @@ export const tickLaws: readonly Law[] = [
   },
   {
     id: 'tick/expires-what-never-started',
-    law: 'A tick makes runs that were never started EXPIRED at their expiresAt, and answers them with their waits.',
+    law: 'A tick makes runs that never started EXPIRED at their expiresAt, and answers them with their waits.',
     async check(s) {
       const parent = await s.start('parent')
       await s.insertRun('r', { expiresAt: s.at(10) })
@@ -68,7 +68,7 @@ export const tickLaws: readonly Law[] = [
   },
   {
     id: 'tick/claimable',
-    law: 'A tick says claimable when a claim would find something.',
+    law: 'A tick reports claimable when a claim would find a run.',
     async check(s) {
       await s.insertRun('r')
       like('with a queued run', await s.tick(), { claimable: true })
@@ -79,7 +79,7 @@ export const tickLaws: readonly Law[] = [
   },
   {
     id: 'tick/nothing-claimable',
-    law: 'A tick does not say claimable when nothing waits to be executed.',
+    law: 'A tick does not report claimable when no run waits for execution.',
     async check(s) {
       like('without a run', await s.tick(), { claimable: false })
       await s.start('r')
@@ -101,7 +101,7 @@ export const tickLaws: readonly Law[] = [
   },
   {
     id: 'tick/next-due-forgets-what-is-settled',
-    law: 'What is settled, started or over is due no more.',
+    law: 'Settled tokens, and runs that started or ended, are no longer due.',
     async check(s) {
       await s.insertToken('t', { timeoutAt: s.at(30) })
       await s.insertRun('r', { expiresAt: s.at(20) })
@@ -128,7 +128,7 @@ export const tickLaws: readonly Law[] = [
   },
   {
     id: 'tick/next-lease',
-    law: "nextLease is the next end of another owner's lease that holds runs.",
+    law: "nextLease is the earliest end of another owner's lease with runs.",
     async check(s) {
       await s.tick(B, 0, { leaseUntil: s.at(100) })
       same('while it holds none', (await s.tick()).nextLease, undefined)

@@ -2,7 +2,7 @@ import type { Law } from '../law.ts'
 import { like, same } from '../sameness.ts'
 import { A, B, idsOf, namesOf } from '../subject.ts'
 
-/** Laws of one token: read, awaited, settled, let go. */
+/** Laws of one token: reading, awaiting, settling and releasing it. */
 export const tokenLaws: readonly Law[] = [
   {
     id: 'tokens.get/times-out-at-the-deadline',
@@ -32,7 +32,7 @@ export const tokenLaws: readonly Law[] = [
   },
   {
     id: 'tokens.get/settled-now-once',
-    law: 'Of all calls and ticks that meet a token past its deadline exactly one says that it settled it.',
+    law: 'Of all calls and ticks that meet a token past its deadline, exactly one reports that it settled the token.',
     async check(s) {
       await s.insertToken('t', { timeoutAt: s.at(100) })
       await s.storage.tokens.get('t', s.at(100))
@@ -42,7 +42,7 @@ export const tokenLaws: readonly Law[] = [
   },
   {
     id: 'tokens.get/writes-what-it-answers',
-    law: 'A read that settles a token writes it and makes its waits ready, in the same step.',
+    law: 'A read that settles a token writes it and makes its waits ready, in one step.',
     async check(s) {
       const run = await s.start('r')
       await s.insertToken('t', { timeoutAt: s.at(100) })
@@ -83,7 +83,7 @@ export const tokenLaws: readonly Law[] = [
   },
   {
     id: 'tokens.settle/settled-never-changes',
-    law: 'A settled token never changes again: a later completion loses and is answered what is stored.',
+    law: 'A settled token never changes again: a later completion loses and answers the stored record.',
     async check(s) {
       await s.insertToken('t')
       await s.settle('t', 5, { outputJson: '"first"' })
@@ -116,7 +116,7 @@ export const tokenLaws: readonly Law[] = [
   },
   {
     id: 'tokens.settle/unknown',
-    law: 'An unknown token, the end of a run included, cannot be completed: undefined.',
+    law: 'An unknown token, such as the end of a run, cannot be completed: undefined.',
     async check(s) {
       await s.start('r')
       same('an unknown id', await s.settle('nothing'), undefined)
@@ -125,7 +125,7 @@ export const tokenLaws: readonly Law[] = [
   },
   {
     id: 'tokens.settle/stale-fence',
-    law: 'An attempt that no longer holds its run completes nothing: stale, whether the token is known or not.',
+    law: 'An attempt that no longer holds its run completes nothing: stale, whether the token exists or not.',
     async check(s) {
       const run = await s.start('r')
       await s.insertToken('t')
@@ -142,7 +142,7 @@ export const tokenLaws: readonly Law[] = [
   },
   {
     id: 'tokens.settle/stale-leaves-the-deadline',
-    law: 'A stale completion leaves a token that is past its deadline as it is, for the next read to settle.',
+    law: 'A stale completion leaves a token past its deadline as it is, for the next read to settle.',
     async check(s) {
       await s.insertToken('t', { timeoutAt: s.at(10) })
       same('a stale completion', await s.settle('t', 20, { fence: { runId: 'none', epoch: 1 } }), 'stale')
@@ -170,7 +170,7 @@ export const tokenLaws: readonly Law[] = [
   },
   {
     id: 'tokens.release/waits-of-others-stay',
-    law: 'A release names the owner; the waits of a run that somebody else holds stay.',
+    law: 'A release names the owner; the waits of a run under another owner stay.',
     async check(s) {
       const run = await s.start('r')
       await s.insertToken('t')

@@ -1,6 +1,6 @@
 import type { RandomSource } from '../../../contract/random.ts'
 
-/** What a command does to runs and tokens; how often each is drawn. */
+/** Commands on runs and tokens, with their frequencies. */
 const CHANGES = {
   insertRun: 14,
   insertToken: 6,
@@ -19,7 +19,7 @@ const CHANGES = {
   leave: 1,
 } as const
 
-/** What is done besides, in every other program: the others are the denser for it. */
+/** Further commands, in every other program, so that the other programs have more of the first kind. */
 const COMPANY = {
   listRuns: 3,
   listTokens: 3,
@@ -32,20 +32,20 @@ const COMPANY = {
 export type CommandName = keyof typeof CHANGES | keyof typeof COMPANY
 
 /**
- * One step of a program. Numbers are draws that are read when it is executed, modulo what there is then, so that a
- * program still means something when commands are dropped from it.
+ * One step of a program. Its numbers are interpreted at execution, modulo the number of candidates, so that a program
+ * stays valid when commands are dropped from it.
  */
 export interface Command {
   readonly name: CommandName
-  /** Makes ids and instants of its own. */
+  /** Makes ids and instants unique. */
   readonly serial: number
   readonly run: number
   readonly token: number
   readonly owner: number
   readonly option: number
-  /** An attempt that has lost its run. */
+  /** Sent by an attempt that has lost its run. */
   readonly isStale: boolean
-  /** How much time passes before it. */
+  /** Milliseconds that pass before the step. */
   readonly pauseMs: number
 }
 
@@ -53,7 +53,7 @@ const ALONE = drawn(CHANGES)
 const TOGETHER = [...ALONE, ...drawn(COMPANY)]
 const PAUSES = [0, 0, 0, 0, 1, 1, 5, 60] as const
 
-/** A program: the same for the same random source. */
+/** A program. It depends only on the random source. */
 export function drawProgram(random: RandomSource, length: number): readonly Command[] {
   const draw = (below: number): number => Math.floor(random.fraction() * below)
   const names = draw(2) === 0 ? ALONE : TOGETHER
@@ -69,10 +69,10 @@ export function drawProgram(random: RandomSource, length: number): readonly Comm
   }))
 }
 
-/** Each name as often as it weighs. */
+/** Each name, repeated by its weight. */
 function drawn(weights: Readonly<Partial<Record<CommandName, number>>>): readonly CommandName[] {
   return Object.entries(weights).flatMap(([name, weight]) =>
-    // The keys of the weights are names of commands.
+    // The keys of the weights are command names.
     Array.from({ length: weight }, () => name as CommandName),
   )
 }

@@ -17,12 +17,12 @@ const TOKEN_STATUSES: readonly (readonly TokenStatus[] | undefined)[] = [
 ]
 const TAGS: readonly (readonly string[])[] = [[], ['red'], ['blue'], ['red', 'blue']]
 
-/** What a record of a program is tagged with. */
+/** The tags of a record in a program. */
 export function tagsOf({ option }: Command): readonly string[] {
   return pick(TAGS, option >> 2) ?? []
 }
 
-/** How a program looks at many records at once. */
+/** The list commands of a program. */
 export class ListCalls {
   readonly #stage: Stage
 
@@ -44,7 +44,7 @@ export class ListCalls {
     await this.#stage.both(what, (storage) => storage.runs.list(filter, page))
   }
 
-  /** Only while nothing is due: which tokens a list settles depends on how far it looks. */
+  /** Only while nothing is due, because the number of tokens that a list settles depends on the extent of its scan. */
   async tokens(command: Command): Promise<void> {
     const { option, token } = command
     const id = pick(this.#stage.tokenIds, token)
@@ -61,7 +61,7 @@ export class ListCalls {
   }
 }
 
-/** Bounds are inclusive: they stand where a record does. */
+/** Bounds are inclusive, so they are placed exactly at records. */
 function boundsOf(
   { serial }: Command,
   record: { readonly createdAt: number } | undefined,
@@ -70,7 +70,7 @@ function boundsOf(
   return serial % 4 === 1 ? { from: record.createdAt } : { to: record.createdAt }
 }
 
-/** Any of no tags is no record at all, which is not what a filter without tags means. */
+/** An empty list of tags would match nothing, unlike a filter without tags. */
 function asked(tags: readonly string[]): readonly string[] | undefined {
   return tags.length === 0 ? undefined : tags
 }

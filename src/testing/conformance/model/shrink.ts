@@ -1,7 +1,7 @@
-/** How often a program is tried again at most. */
+/** The maximum number of repetitions of a program. */
 const TRIES = 400
 
-/** The shortest program that still fails, found by leaving commands out, many at a time and then one by one. */
+/** The shortest failing program, found by leaving out commands, first many at a time, then one by one. */
 export async function shrinkProgram<Command>(
   program: readonly Command[],
   fails: (program: readonly Command[]) => Promise<boolean>,

@@ -4,7 +4,7 @@ import { isSame, Mismatch } from '../sameness.ts'
 import type { TestedStorage } from '../subject.ts'
 import type { Command, CommandName } from './command.ts'
 
-/** What a storage that is judged and the one it is compared with are called with alike. */
+/** A call made to both the tested storage and the reference storage. */
 export type Call = (storage: Storage) => unknown
 
 export interface StageOptions {
@@ -13,19 +13,19 @@ export interface StageOptions {
   readonly origin: number
 }
 
-/** The statuses a command needs, where it does not need any attempt at all. */
+/** The statuses that a command needs; commands that need no attempt are missing. */
 const STATUSES: Readonly<Partial<Record<CommandName, readonly RunStatus[]>>> = {
   park: ['EXECUTING'],
   resume: ['WAITING'],
 }
-/** Instants are a multiple of it, and those at which runs become ready a little more, so that no two are the same. */
+/** Instants are multiples of this unit. Runs become ready slightly later, so that no two instants are equal. */
 export const UNIT = 1_000
-/** So many of the newest tokens are spoken of: the others are settled, mostly. */
+/** The number of newest tokens that commands refer to. Older ones are mostly settled. */
 const RECENT = 5
 
-/** Two storages that are told the same, and what there is on them; the first one that answers differently ends it. */
+/** Two storages that receive the same calls. The first difference between their answers ends the test. */
 export class Stage {
-  /** The calls made so far, for people. */
+  /** The calls so far, for messages. */
   readonly story: string[] = []
   readonly storage: TestedStorage
   readonly reference: Storage
@@ -39,7 +39,11 @@ export class Stage {
     this.now = origin
   }
 
-  /** Calls both. @throws Mismatch */
+  /**
+   * Makes a call to both storages.
+   *
+   * @throws Mismatch when the answers differ.
+   */
   async both(what: string, call: Call): Promise<unknown> {
     this.story.push(what)
     const expected = await call(this.reference)
@@ -53,7 +57,7 @@ export class Stage {
     return id === undefined ? undefined : this.reference.runs.get(id)
   }
 
-  /** A run at which an attempt goes on, as the command needs it; the others refuse, mostly. */
+  /** A run whose attempt fits the command, because most other attempts would be refused. */
   async attempted({ name, run }: Command): Promise<RunRecord | undefined> {
     if (run % 8 === 0) return undefined
     const status = STATUSES[name] ?? ['EXECUTING', 'WAITING']

@@ -6,9 +6,9 @@ import type { Command } from './command.ts'
 import { type Call, pick, type Stage } from './stage.ts'
 
 const KEYS = ['draft', 'log'] as const
-/** So many runs write streams at a time. */
+/** The number of runs that write streams at a time. */
 const FEW = 2
-/** More than any program writes: what has left a history is not the same everywhere. */
+/** More than any program writes, because storages may differ in the chunks they drop. */
 const HISTORY = { chunks: 10_000, bytes: 10_000_000 }
 const ENDS: readonly (SegmentEnd | undefined)[] = [
   undefined,
@@ -17,7 +17,7 @@ const ENDS: readonly (SegmentEnd | undefined)[] = [
   { reason: 'failed', errorJson: '{"message":"no"}' },
 ]
 
-/** What a program does with the streams of its runs. */
+/** The stream commands of a program. */
 export class StreamCalls {
   readonly #stage: Stage
 
@@ -25,14 +25,14 @@ export class StreamCalls {
     this.#stage = stage
   }
 
-  /** Opens a stream, or opens it again. */
+  /** Opens a stream, possibly again. */
   async open(command: Command): Promise<void> {
     const run = (await this.#writer(command)) ?? (await this.#stage.run(command.run))
-    // Whoever held it has left: nobody is there to write.
+    // The holder of the run has left, so there is no writer.
     if (run?.owner !== undefined) await this.#open(run, command)
   }
 
-  /** Appends what follows, or something that was said before with more after it; or says other values, or leaves a gap. */
+  /** Appends new chunks, repeats earlier ones with new ones after them, contradicts stored ones, or leaves a gap. */
   async append(command: Command): Promise<void> {
     const { option } = command
     const run = await this.#writer(command)
@@ -84,7 +84,7 @@ export class StreamCalls {
     for (const key of KEYS) await this.#read({ runId, key, from: 0, limit: 1_000 })
   }
 
-  /** One of the few runs that have gone through most: streams of many attempts are rare else. */
+  /** One of the few runs with the most attempts, because streams of many attempts are otherwise rare. */
   async #writer({ run }: Command): Promise<RunRecord | undefined> {
     if (run % 8 === 0) return undefined
     const status = ['EXECUTING', 'WAITING'] as const
@@ -113,7 +113,7 @@ export class StreamCalls {
   }
 }
 
-/** Mostly the first. */
+/** Mostly the first key. */
 function keyOf({ token }: Command): string {
   return token % 4 === 0 ? KEYS[1] : KEYS[0]
 }

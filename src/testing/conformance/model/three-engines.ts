@@ -22,7 +22,7 @@ export class ThreeEngines {
   readonly #stage: Stage
   readonly #streams: StreamCalls
   readonly #lists: ListCalls
-  /** The current names of three engines: one that lost its lease goes on under another. */
+  /** The current names of the engines. An engine that lost its lease takes a new name. */
   readonly #owners = ['engine-a', 'engine-b', 'engine-c']
   readonly #lost: string[] = []
   #claims = 0
@@ -33,18 +33,26 @@ export class ThreeEngines {
     this.#lists = new ListCalls(this.#stage)
   }
 
-  /** The calls made so far, for people. */
+  /** The calls so far, for messages. */
   get story(): readonly string[] {
     return this.#stage.story
   }
 
-  /** Executes one command. @throws Mismatch */
+  /**
+   * Executes one command.
+   *
+   * @throws Mismatch when the answers differ.
+   */
   async step(command: Command): Promise<void> {
     this.#stage.now += (command.pauseMs + 1) * UNIT
     await this.#commands[command.name](command)
   }
 
-  /** Compares what is stored. @throws Mismatch */
+  /**
+   * Compares the stored records.
+   *
+   * @throws Mismatch when they differ.
+   */
   async compare(): Promise<void> {
     for (const id of this.#stage.runIds) {
       await this.#stage.both(`runs.get "${id}"`, (storage) => storage.runs.get(id))
@@ -55,7 +63,7 @@ export class ThreeEngines {
       await this.#stage.both(`tokens.get "${id}"`, (storage) => storage.tokens.get(id, this.#stage.now))
   }
 
-  /** All engines leave, so that the storage can give back what it holds. */
+  /** Makes all engines leave, so that the storage can release its resources. */
   async leave(): Promise<void> {
     for (const owner of [...this.#owners, ...this.#lost])
       await this.#stage.storage.leave({ owner, now: this.#stage.now })
@@ -155,7 +163,7 @@ export class ThreeEngines {
       this.#stage.tokenIds.push(id)
   }
 
-  /** A new claim, or one that was made before, by this owner or another. */
+  /** Makes a new claim, or repeats an earlier one, by its owner or another one. */
   async #claim({ owner, option }: Command): Promise<void> {
     const isNew = option % 5 > 0
     if (isNew) this.#claims += 1
@@ -236,14 +244,14 @@ export class ThreeEngines {
     )
   }
 
-  /** Batch by batch until nothing more goes: which record goes first is nobody's concern. */
+  /** Prunes in batches to the end, because the order in which records are pruned is not specified. */
   async #prune(command: Command): Promise<void> {
-    // When a lease that has ended is forgotten is nobody's concern either: there is none.
+    // Nor is it specified when an ended lease is forgotten, so there is none here.
     for (const owner of this.#owners.keys()) await this.#tick({ ...command, owner, option: LONGEST_LEASE })
     const { option } = command
     const { now } = this.#stage
     const request = { before: now - (option % 100) * UNIT, limit: (option % 4) + 1, now }
-    await this.#stage.both(`prune ${describeValue(request)} until nothing goes`, async (storage) => {
+    await this.#stage.both(`prune ${describeValue(request)} to the end`, async (storage) => {
       let total = 0
       for (let went = 1; went > 0; total += went) went = await storage.prune(request)
       return total
@@ -280,7 +288,7 @@ export class ThreeEngines {
     await this.#stage.both(`${name} ${describeValue(fence)}`, callOf(fence, record))
   }
 
-  /** Who writes: nobody's run, or an attempt that may have lost it. */
+  /** The writer of a command: no run, or an attempt that may have lost its run. */
   async #writer(command: Command): Promise<Writer> {
     const { option, owner, isStale } = command
     const now = this.#stage.now
@@ -312,7 +320,7 @@ interface Writer {
   readonly fence?: { readonly runId: string; readonly epoch: number }
 }
 
-/** What ended, in the order of ids: which of several comes first is nobody's concern. */
+/** The ended runs sorted by id, because their order is not specified. */
 function inOrder(ended: readonly RunUpdated[]): readonly unknown[] {
   const sorted = [...ended].sort((one, other) => (one.record.id < other.record.id ? -1 : 1))
   return sorted.map(({ record, ready }) => ({ record, ready: namesOf(ready) }))
