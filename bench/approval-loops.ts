@@ -10,7 +10,7 @@ export async function oneAfterAnother(approvals: Approvals, count: number): Prom
   }
 }
 
-/** A thousand runs wait at once, or `atOnce`, then the next thousand. */
+/** Runs in crowds: a thousand runs, or `atOnce`, wait together before the next crowd starts. */
 export async function inCrowds(
   approvals: Approvals,
   { count, isParked, atOnce = AT_ONCE }: CrowdCourse,
@@ -20,7 +20,7 @@ export async function inCrowds(
   }
 }
 
-/** Every run waits before the first one is completed. */
+/** All runs wait before the first one is completed. */
 async function oneCrowd(
   approvals: Approvals,
   { size, isParked }: { readonly size: number; readonly isParked: boolean },

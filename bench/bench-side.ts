@@ -7,8 +7,8 @@ const NS_PER_US = 1e3
 const TASK = 'pass'
 
 /**
- * A contestant in this process, timed by tinybench. Garbage is collected when it is collected: a full collection before
- * each pass would throw away the machine code that was made for objects of which none is left, and triple what follows.
+ * A contestant in this process, timed by tinybench. Garbage collection is not forced: a full collection before each
+ * pass would discard the machine code for objects of which none is left, and triple the time of the following passes.
  */
 export class BenchSide implements Side {
   readonly #contestant: Contestant
@@ -21,7 +21,7 @@ export class BenchSide implements Side {
   static async open({ name, sides }: Contest, sideName: string, count: number): Promise<BenchSide> {
     const open = sides[sideName]
     if (open === undefined)
-      throw new Error(`Cannot open side "${sideName}" of contest "${name}": there is none`)
+      throw new Error(`Cannot open side "${sideName}" of contest "${name}": it does not exist`)
     return new BenchSide(await open(count), count)
   }
 
@@ -33,7 +33,7 @@ export class BenchSide implements Side {
       async: true,
       beforeEach: async () => {
         await contestant.before?.()
-        // What has ended may be held until the turn is over.
+        // Ended work may be retained until the turn is over.
         await turn()
       },
       afterEach: async () => {

@@ -1,31 +1,31 @@
 import type { Series } from './measurement.ts'
 
-/** What one side does, over and over: before, during and after the time that counts. */
+/** The work of one side, repeated: before, during and after the measured time. */
 export interface Contestant {
   before?(): unknown
   /**
-   * May answer an `overriddenDuration` in milliseconds, when only moments of it count, or how many pieces were `done`,
-   * when a pass takes as many as time allows.
+   * May return an `overriddenDuration` in milliseconds, if only parts of it count, or the number of pieces `done`, if a
+   * pass takes as many as time allows.
    */
   pass(): unknown
   after?(): unknown
   close?(): Promise<void>
 }
 
-/** The same work, done by several sides. */
+/** One job, done by several sides. */
 export interface Contest<Name extends string = string> {
   readonly name: string
   /** Pieces of work in one pass. */
   readonly count: number
   readonly rounds: number
-  /** Passes of each side that come first and do not count. */
+  /** Passes of each side that run first and do not count. */
   readonly warmUps: number
-  /** After so long no further round begins: slow sides come to fewer repetitions, and to one at least. */
+  /** No further round begins after this time. Slow sides have fewer repetitions, but at least one. */
   readonly mostMs?: number
   readonly sides: Readonly<Record<Name, (count: number) => Contestant | Promise<Contestant>>>
 }
 
-/** What one pass took, for each piece of work. */
+/** The cost of one piece of work in one pass. */
 export interface Reading {
   readonly ns: number
   readonly cpuNs: number
@@ -37,7 +37,7 @@ export interface Side {
   close(): Promise<void>
 }
 
-/** How much of a contest is done, and where its sides live. */
+/** The progress of a contest, and the processes of its sides. */
 export interface ContestPlace {
   readonly rounds: number
   readonly warmUps: number
@@ -45,7 +45,7 @@ export interface ContestPlace {
   readonly open: (name: string) => Promise<Side>
 }
 
-/** Lets the sides take turns, one pass each in every round, so that whatever else the machine does meets all of them. */
+/** Lets the sides take turns, one pass each in every round, so that disturbances of the machine affect all of them. */
 export async function holdContest<Name extends string>(
   { sides }: Contest<Name>,
   { rounds, warmUps, mostMs = Infinity, open }: ContestPlace,
@@ -65,7 +65,7 @@ export async function holdContest<Name extends string>(
   } finally {
     await Promise.all(entrants.map(({ side }) => side.close()))
   }
-  // One for each name.
+  // One reading for each name.
   return Object.fromEntries(entrants.map(({ name, series }) => [name, series])) as Record<Name, Series>
 }
 

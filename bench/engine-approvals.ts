@@ -4,13 +4,13 @@ import type { Approvals, Draft, Review, Verdict } from './bare/approvals.ts'
 import { Mailbox } from './bare/mailbox.ts'
 import { turn } from './turn.ts'
 
-/** Ours: an engine on memory storage, or another one, and the system clock, with every option at its default. */
+/** An engine on memory storage, or another one, and the system clock, with every option at its default. */
 export class EngineApprovals implements Approvals {
   readonly #mailbox = new Mailbox()
   readonly #review: Task<Draft, Review>
   readonly #engine: Engine
 
-  /** Of every run the wait has a deadline of its own: `timeoutMs` and one more for each. */
+  /** Each run's wait has its own deadline: `timeoutMs`, and one millisecond more for each run. */
   constructor(timeoutMs = 600_000, storage?: Storage) {
     let created = 0
     this.#review = task({
@@ -41,7 +41,7 @@ export class EngineApprovals implements Approvals {
     return this.#mailbox.next()
   }
 
-  /** Is told of every update of a run, until its last one; answers how many. */
+  /** Follows a run to its last update. Returns the number of updates. */
   async follow({ id }: RunHandle<Review>): Promise<number> {
     let updates = 0
     for await (const _ of this.#engine.runs.subscribeToRun(id)) updates += 1

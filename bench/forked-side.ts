@@ -5,15 +5,15 @@ import pDefer from 'p-defer'
 import { BenchSide } from './bench-side.ts'
 import type { Contest, Reading, Side } from './contest.ts'
 
-/** A pass that takes longer will not end. */
+/** A longer pass counts as hanging. */
 const MOST_MS = 120_000
 
 /** The argument that makes `main` serve one side of a contest. */
 export const SIDE_FLAG = '--side'
 
 /**
- * A side in a process of its own: nobody else's garbage, machine code or async hooks are in its way. It takes its turn
- * when it is told, and sleeps otherwise.
+ * A side in a process of its own, undisturbed by the garbage, machine code and async hooks of the others. It does a
+ * pass when told, and sleeps otherwise.
  */
 export class ForkedSide implements Side {
   readonly #child: ChildProcess
@@ -33,7 +33,7 @@ export class ForkedSide implements Side {
       reject(new Error(`Cannot measure ${this.#what}: a pass takes more than ${MOST_MS / 1_000} s`))
       this.#child.kill('SIGKILL')
     }, MOST_MS)
-    // Sent by `serveSide`, which is the other end.
+    // `serveSide` sends it from the other end.
     const answer = (message: unknown): void => resolve(message as Reading)
     this.#child.once('message', answer).once('exit', fail)
     this.#child.send('pass', (error) => {
@@ -54,13 +54,13 @@ export class ForkedSide implements Side {
   }
 }
 
-/** What the process of a {@link ForkedSide} does, until it is left alone. */
+/** The main function of the process of a {@link ForkedSide}. It ends when its parent disconnects. */
 export async function serveSide(
   contests: readonly Contest[],
   [contestName, sideName = '', count]: readonly string[],
 ): Promise<void> {
   const contest = contests.find(({ name }) => name === contestName)
-  if (contest === undefined) throw new Error(`Cannot serve contest "${contestName ?? ''}": there is none`)
+  if (contest === undefined) throw new Error(`Cannot serve contest "${contestName ?? ''}": it does not exist`)
   const side = await BenchSide.open(contest, sideName, Number(count))
   process.on('message', () => {
     side.pass().then(

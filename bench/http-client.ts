@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage, request } from 'node:http'
 
-/** What both sides know. */
+/** The key that both sides share. */
 export const SECRET = 'sk_bench'
 
-/** A client on this machine that keeps its connections. */
+/** A client on this machine with persistent connections. */
 export class HttpClient {
   readonly #agent: Agent
 
@@ -12,7 +12,7 @@ export class HttpClient {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections })
   }
 
-  /** Posts a JSON text; answers the body of the response. */
+  /** Posts a JSON text. Returns the body of the response. */
   post(url: string, body: string): Promise<string> {
     return new Promise((resolve, reject) => {
       const headers = {
@@ -43,7 +43,7 @@ export class HttpClient {
   }
 }
 
-/** Counts the events it gets. */
+/** Counts the events it receives. */
 export class EventSubscriber {
   readonly #response: IncomingMessage
   #events = 0
@@ -52,7 +52,7 @@ export class EventSubscriber {
   constructor(response: IncomingMessage) {
     this.#response = response
     response.setEncoding('utf8')
-    // Whoever closes the server cuts it.
+    // A closing server cuts the connection.
     response.on('error', () => undefined)
     response.on('data', (piece: string) => this.#add(piece.split('data: ').length - 1))
   }

@@ -8,7 +8,7 @@ type MakeSide = (count: number) => Contestant | Promise<Contestant>
 /** A cost that must not grow faster than its work. */
 export interface Growth {
   readonly what: string
-  /** What the sizes count. */
+  /** The noun for the sizes. */
   readonly sizes: string
   readonly at: readonly number[]
   readonly ours: MakeSide
@@ -17,14 +17,14 @@ export interface Growth {
   readonly goal?: Goal
 }
 
-/** The same work at several sizes. */
+/** One job at several sizes. */
 export interface Ladder {
   readonly growth: Growth
   readonly contests: readonly Contest[]
 }
 
 const LINEAR: Goal = { kind: 'value', most: 1.15 }
-/** So much is done first for the compiler: what comes later would seem to grow less than it does. */
+/** Warm-up work for the compiler. Without it, later sizes would seem to grow less than they do. */
 const WARM_UP_PIECES = 20_000
 const MOST_WARM_UPS = 20
 const OURS = 'waitpoint'
@@ -42,7 +42,7 @@ export function ladderOf(growth: Growth): Ladder {
   return { growth, contests }
 }
 
-/** Measures every size; `others` are lines of the same plot. */
+/** Measures every size. `others` are further lines of the plot. */
 export async function climb(
   lab: Lab,
   { growth: { what, sizes, bare, goal }, contests }: Ladder,
@@ -59,7 +59,7 @@ export async function climb(
   return { ...exponentLine({ what, sizes, unit: 'ns', lines }), ...(goal && { goal }) }
 }
 
-/** By which power the cost of ours grows, beside that of the bare limit. */
+/** The power by which the cost of the engine grows, beside that of the bare limit. */
 export function exponentLine(curve: Curve): Measurement {
   const ours = curve.lines.find(({ name }) => name === OURS)
   const bare = curve.lines.find(({ name }) => name === BARE)
@@ -75,12 +75,12 @@ export function exponentLine(curve: Curve): Measurement {
   }
 }
 
-/** The whole cost of a size: what one piece takes, as many times. */
+/** The total cost at a size: the cost of one piece, multiplied. */
 export function pointOf(size: number, { values }: Series): CurvePoint {
   return { size, cost: spreadOf(values).median * size }
 }
 
-/** Ours, and the bare limit if there is one. */
+/** The line of the engine, and of the bare limit if there is one. */
 export function linesOf(
   ours: readonly CurvePoint[],
   bare: readonly CurvePoint[] | undefined,

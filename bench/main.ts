@@ -72,13 +72,13 @@ else if (first === SIDE_FLAG)
   )
 else await bench(process.argv.slice(2))
 
-/** Measures the figures of these names, or all, and prints one table; `--write` puts it into the README as well. */
+/** Measures the named figures, or all of them, and prints one table. `--write` also puts it into the README. */
 async function bench(words: readonly string[]): Promise<void> {
   const names = words.filter((word) => word !== WRITE_FLAG)
   const unknown = names.find((name) => !figures.some((figure) => figure.name === name))
   if (unknown !== undefined) {
     const known = figures.map(({ name }) => name).join(', ')
-    console.error(`Cannot measure "${unknown}": there is ${known}`)
+    console.error(`Cannot measure "${unknown}": choose from ${known}`)
     process.exitCode = 1
     return
   }
@@ -95,7 +95,7 @@ async function bench(words: readonly string[]): Promise<void> {
   if (reports.some((report) => 'error' in report)) process.exitCode = 1
 }
 
-/** A figure that cannot be measured does not keep the others from it. */
+/** A figure that fails does not prevent the others. */
 async function reportOf(figure: Figure): Promise<FigureReport> {
   const { name } = figure
   try {

@@ -1,30 +1,30 @@
-/** What one side came to, a value for each repetition, for one piece of the work. */
+/** The results of one side: one value for each repetition, for one piece of work. */
 export interface Series {
   readonly values: readonly number[]
-  /** The CPU time of the process behind each value, its garbage collector and compiler threads included. */
+  /** The CPU time of the process for each value, including its garbage collector and compiler threads. */
   readonly cpu?: readonly number[]
 }
 
-/** What `values` are in: nanoseconds, bytes, or things that are counted. */
+/** The unit of `values`: nanoseconds, bytes, or a count. */
 export type Unit = 'ns' | 'bytes' | 'count'
 
-/** The most that ours may come to: a value, a multiple of what is beside it, or so much more than that. */
+/** The limit for the engine: a value, a multiple of the other side, or an addition to it. */
 export interface Goal {
   readonly kind: 'value' | 'ratio' | 'over'
   readonly most: number
 }
 
-/** What cannot be measured here, and why. */
+/** Something that cannot be measured here, with the reason. */
 export interface Omission {
   readonly what: string
   readonly why: string
 }
 
-/** How a cost grows with its work: the whole cost for each size. */
+/** The growth of a cost: the total cost at each size. */
 export interface Curve {
   readonly what: string
   readonly unit: Unit
-  /** What the sizes count. */
+  /** The noun for the sizes. */
   readonly sizes: string
   readonly lines: readonly CurveLine[]
 }
@@ -39,16 +39,16 @@ export interface CurvePoint {
   readonly cost: number
 }
 
-/** One line of the report: ours beside the bare limit or the peer that `what` names, taken in turns in the same run. */
+/** One line of the report: the engine beside the bare limit or the peer that `what` names, measured in turns. */
 export interface Measurement {
   readonly what: string
   readonly unit: Unit
-  /** How many pieces of work each value comes from. */
+  /** The number of pieces of work behind each value. */
   readonly count: number
   readonly ours: Series
   readonly bare?: Series
   readonly goal?: Goal
-  /** Where this is about how a cost grows: what is plotted. */
+  /** The plot, for a line about growth. */
   readonly curve?: Curve
 }
 
@@ -71,12 +71,12 @@ export function spreadOf(values: readonly number[]): Spread {
   return { low: at(0.25), median: at(0.5), high: at(0.75) }
 }
 
-/** The median of the ratios of each repetition: what slows both sides of one down does not count. */
+/** The median of the ratios of all repetitions. A disturbance that slows both sides of a repetition does not count. */
 export function ratioOf(ours: readonly number[], bare: readonly number[]): number {
   return spreadOf(ours.map((value, index) => value / (bare[index] ?? NaN))).median
 }
 
-/** Whether ours is within its goal; nothing to say without one. */
+/** Whether the engine meets its goal; `undefined` without a goal. */
 export function isMet({ ours, bare, goal }: Measurement): boolean | undefined {
   if (goal === undefined) return undefined
   const { median } = spreadOf(ours.values)
@@ -86,7 +86,7 @@ export function isMet({ ours, bare, goal }: Measurement): boolean | undefined {
   return median - spreadOf(bare.values).median <= goal.most
 }
 
-/** By which power of its size a cost grows: the slope of the least-squares line through the logarithms. */
+/** The power by which a cost grows with its size: the slope of the least-squares line through the logarithms. */
 export function exponentOf(points: readonly CurvePoint[]): number {
   const logs = points.map(({ size, cost }) => ({ x: Math.log(size), y: Math.log(cost) }))
   const mean = (values: readonly number[]): number =>

@@ -13,10 +13,10 @@ import { turn } from './turn.ts'
 
 const HOUR_MS = 3_600_000
 const BATCH = 10_000
-/** Waits of one run, where it has many. */
+/** The number of waits in one run, when one run has many. */
 const MOST_WAITS = 1_000
 
-/** What can be parked in any number. */
+/** A crowd of any size that can park. */
 export interface ParkCrowd {
   park(count: number): Promise<void>
   close(): Promise<void>
@@ -45,7 +45,7 @@ class ApprovalCrowd implements ParkCrowd {
   }
 }
 
-/** Runs that wait for a thousand tokens each, of ours. */
+/** Runs of the engine that wait for a thousand tokens each. */
 class EngineWaits implements ParkCrowd {
   readonly #task: Task<number, unknown>
   readonly #engine: Engine
@@ -87,7 +87,7 @@ interface Row {
   readonly createdAt: number
 }
 
-/** The same with a record and a `p-defer` for each wait, in a `Map` each. */
+/** A record and a `p-defer` for each wait, in a `Map` each. */
 class BareWaits implements ParkCrowd {
   readonly #scopes = new AsyncLocalStorage<{ readonly id: number }>()
   readonly #rows = new Map<string, Row>()
@@ -119,7 +119,7 @@ class BareWaits implements ParkCrowd {
   }
 }
 
-/** Who is parked: one wait to a run, or a thousand; or the runs of a peer. */
+/** The parked crowd: runs with one wait, runs with a thousand waits, or the runs of a peer. */
 export type ParkSide = 'ours' | 'bare' | 'our waits' | 'bare waits' | 'Effect' | 'Resonate'
 
 export const parkCrowds: Readonly<Record<ParkSide, () => ParkCrowd | Promise<ParkCrowd>>> = {

@@ -1,9 +1,9 @@
 import { fork } from 'node:child_process'
 import { parkCrowds, type ParkSide } from './park-crowds.ts'
 
-/** What parked runs take. */
+/** The memory of parked runs. */
 export interface ParkedMemory {
-  /** Bytes more than before, after a full collection. */
+  /** The growth of the heap in bytes, after a full collection. */
   readonly heapBytes: number
   readonly residentBytes: number
   /** Timers that keep the event loop alive. */
@@ -14,13 +14,13 @@ export type MeasurePark = (side: ParkSide, count: number) => Promise<ParkedMemor
 
 const OLD_SPACE_MB = 8_192
 
-/** What is parked, until it is closed. */
+/** A parked crowd that can be closed. */
 export interface Park {
   readonly memory: ParkedMemory
   close(): Promise<void>
 }
 
-/** Parks `count` waits in this process, each for a token with a deadline of its own. */
+/** Parks `count` waits in this process, each for a token with its own deadline. */
 export async function openPark(side: ParkSide, count: number): Promise<Park> {
   const crowd = await parkCrowds[side]()
   const before = memoryUsage()
@@ -29,18 +29,18 @@ export async function openPark(side: ParkSide, count: number): Promise<Park> {
   const timers = process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
   const heapBytes = after.heapUsed - before.heapUsed
   const residentBytes = after.rss - before.rss
-  // That it can still be closed is what keeps it from being collected before it is measured.
+  // The reference for closing it also keeps it from being collected before the measurement.
   return { memory: { heapBytes, residentBytes, timers }, close: () => crowd.close() }
 }
 
-/** The same in a process of its own with room enough, started by `main FLAG side count`. */
+/** Measures a park in a process of its own with a large heap, started by `main FLAG side count`. */
 export function measureParkApart(side: ParkSide, count: number): Promise<ParkedMemory> {
   const [, main = ''] = process.argv
   const execArgv = ['--expose-gc', `--max-old-space-size=${OLD_SPACE_MB}`]
   return new Promise((resolve, reject) => {
     const child = fork(main, [PARK_FLAG, side, String(count)], { execArgv })
     let memory: ParkedMemory | undefined
-    // Sent by `answerPark`, which is the other end.
+    // `answerPark` sends it from the other end.
     child.on('message', (message) => (memory = message as ParkedMemory))
     child.on('error', reject)
     child.on('exit', (code, signal) => {
@@ -50,10 +50,13 @@ export function measureParkApart(side: ParkSide, count: number): Promise<ParkedM
   })
 }
 
-/** The argument that makes `main` such a process. */
+/** The argument that makes `main` a park process. */
 export const PARK_FLAG = '--park'
 
-/** What such a process does: it ends with its runs, whose closing would take longer than all the rest. */
+/**
+ * The main function of a park process. It exits with its runs, because closing them would take longer than all the
+ * rest.
+ */
 export async function answerPark([side, count]: readonly string[]): Promise<void> {
   const park = await openPark(asSide(side), Number(count))
   process.send?.(park.memory, () => process.exit())

@@ -5,7 +5,7 @@ import { createEngine, task, wait } from 'waitpoint'
 import { Mailbox } from './bare/mailbox.ts'
 import { turn } from './turn.ts'
 
-/** One run after another that parks, and says when it went on. */
+/** Parks one run after another, and reports when each continued. */
 export class ParkedWait {
   readonly #mailbox = new Mailbox()
   readonly #pause: Task<null, void>
@@ -29,7 +29,7 @@ export class ParkedWait {
     return this.#engine.ready()
   }
 
-  /** Lets a run park; answers what completes its token, and when its next line was reached. */
+  /** Parks a run. Returns a function that completes its token and resolves with the time of its next line. */
   async begin(): Promise<() => Promise<number>> {
     this.#resumed = pDefer<number>()
     await this.#engine.trigger(this.#pause, null)

@@ -5,10 +5,10 @@ import type { PeerPlace } from './peers/peer.ts'
 import { PostgresBed } from './postgres-bed.ts'
 import { SqliteFiles } from './sqlite-files.ts'
 
-/** Far more than a measurement takes. */
+/** Far longer than any measurement. */
 const TIMEOUT_MS = 600_000
 
-/** Ours, with its runs where a peer keeps its own. */
+/** The engine, with its runs stored where a peer stores its own. */
 export interface PlacedApprovals {
   readonly approvals: Approvals
   readonly close: () => Promise<void>

@@ -30,7 +30,7 @@ class DecadeAxis {
   }
 }
 
-/** Cost against size, both logarithmic: what is linear rises by one square for each square. */
+/** Cost against size, both logarithmic: a linear cost rises by one square for each square. */
 export function renderPlot({ what, unit, sizes, lines }: Curve): string {
   const points = lines.flatMap((line) => line.points)
   const x = new DecadeAxis(
@@ -87,7 +87,7 @@ function renderLine({ points }: CurveLine, at: (point: CurvePoint) => Place, col
   return [`<path d="${path}" stroke="${color}" stroke-width="2" fill="none"/>`, ...dots].join('\n')
 }
 
-/** Each name beside the end of its line, or as near as the other names leave room. */
+/** Each name beside the end of its line, or as close as the other names allow. */
 function renderNames(lines: readonly CurveLine[], at: (point: CurvePoint) => Place): readonly string[] {
   const ends = lines
     .map(({ name, points }, index) => ({ name, color: colorOf(index), end: points.at(-1) }))

@@ -13,13 +13,13 @@ interface Driver {
   readonly Pool: new (options: { readonly connectionString: string; readonly max: number }) => BenchPool
 }
 
-/** As many as a storage makes for itself. */
+/** The default number of connections of a storage. */
 const CONNECTIONS = 6
 let schemas = 0
 
-/** Does something while there is a Postgres server, for this process and for those that it starts. */
+/** Runs a function while there is a Postgres server for this process and its children. */
 export async function serveWhile<Answer>(work: () => Promise<Answer>): Promise<Answer> {
-  // Before a server is started for nothing.
+  // Checked before a server is started in vain.
   driver()
   if (process.env['WAITPOINT_POSTGRES_URL'] !== undefined) return work()
   const server: PostgresServer = await startPostgres()
@@ -41,7 +41,7 @@ function driver(): Driver {
   }
 }
 
-/** One schema, new, and a pool to use it with. */
+/** One new schema, and a pool for it. */
 export class PostgresBed {
   readonly schema: string = `bench_${process.pid}_${(schemas += 1)}`
   readonly pool: BenchPool = newPool()
@@ -61,12 +61,12 @@ function newPool(): BenchPool {
   return new Pool({ connectionString: process.env['WAITPOINT_POSTGRES_URL'] ?? '', max: CONNECTIONS })
 }
 
-/** The schema as its name, for a storage in another process. */
+/** A storage on the schema of that name, for another process. */
 export function storageOfSchema(schema: string): Storage {
   return postgresStorage({ connectionString: process.env['WAITPOINT_POSTGRES_URL'] ?? '', schema })
 }
 
-/** The same pool; `note` is told of every statement that is asked for, and may watch it being answered. */
+/** The pool with its statements reported to `note`, which may also observe their answers. */
 export function watchedPool(
   pool: PostgresPool,
   note: (text: string, values: unknown[], answer: Promise<PostgresResult>) => void,

@@ -7,7 +7,7 @@ import { storageOfSchema } from './postgres-bed.ts'
 /** The argument that makes `main` a worker. */
 export const WORKER_FLAG = '--worker'
 
-/** Waits for the token it is given, and answers when it went on, by the time of the machine. */
+/** Waits for the given token, and returns the machine time at which it continued. */
 export const goOn: Task<string, number> = task({
   id: 'go-on',
   run: async (token: string): Promise<number> => {
@@ -16,12 +16,12 @@ export const goOn: Task<string, number> = task({
   },
 })
 
-/** Something that executes runs elsewhere, until it is closed. */
+/** A remote executor of runs that can be closed. */
 export interface Elsewhere {
   close(): Promise<void>
 }
 
-/** Nanoseconds that all processes of a machine count alike. */
+/** The machine's time in nanoseconds, equal for all its processes. */
 export function machineTimeNs(): number {
   return Number(process.hrtime.bigint())
 }
@@ -52,7 +52,7 @@ async function failedStart(child: ReturnType<typeof fork>): Promise<never> {
   throw new Error(`Cannot start a worker: its process ended with ${code}`)
 }
 
-/** What such a process does, until it is left alone. */
+/** The main function of a worker process. It ends when its parent disconnects. */
 export async function serveWorker([schema = '']: readonly string[]): Promise<void> {
   const engine = await openWorker(schema)
   process.on('disconnect', () => void engine.close().then(() => process.exit()))

@@ -1,20 +1,20 @@
 import type { Goal, Measurement, Omission, Series, Unit } from './measurement.ts'
 import { isMet, ratioOf, spreadOf } from './measurement.ts'
 
-/** Where and when it was measured. */
+/** The place and time of a measurement. */
 export interface Occasion {
   readonly at: Date
   readonly node: string
   readonly platform: string
   readonly cpus: number
   readonly model: string
-  /** Processes that wanted a CPU, on average over the last minute, before it began. */
+  /** The average number of processes that wanted a CPU in the minute before. */
   readonly load: number
-  /** What the peers are, by package and version. */
+  /** The peers by package and version. */
   readonly peers: readonly string[]
 }
 
-/** What one figure came to. */
+/** The result of one figure. */
 export type FigureReport =
   | { readonly name: string; readonly measurements: readonly (Measurement | Omission)[] }
   | { readonly name: string; readonly error: unknown }
@@ -90,7 +90,7 @@ function spellRatio(ours: readonly number[] | undefined, bare: readonly number[]
   return spellTimes(ratioOf(ours, bare))
 }
 
-/** A small part of the other side as a fraction: `1/40`. */
+/** A small part of the other side, as a fraction: `1/40`. */
 function spellTimes(times: number): string {
   return times < SMALL ? `1/${(1 / times).toFixed(0)}` : `${times.toFixed(2)}×`
 }
@@ -106,7 +106,7 @@ const STEPS: Readonly<Record<Unit, readonly string[]>> = {
   count: [''],
 }
 
-/** Three digits that count, in the unit that makes them readable: `14.2 µs`. */
+/** Three significant digits, in a readable unit: `14.2 µs`. */
 export function spellValue(value: number, unit: Unit): string {
   const steps = STEPS[unit]
   let scaled = value

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { findDriver } from '../src/storage/sqlite/driver.ts'
 import type { SqliteHandle } from '../src/storage/sqlite/handle.ts'
 
-/** The drivers that the tests of databases have, for a Node without one of its own. */
+/** The drivers of the database tests, for a Node without SQLite of its own. */
 const load = createRequire(join(process.cwd(), 'test/databases/'))
 
 /** New SQLite files in a folder of their own. */
@@ -18,7 +18,7 @@ export class SqliteFiles {
     return this.#driver.open(join(this.#folder, `${(this.#files += 1)}.db`))
   }
 
-  /** The newest of them once more. */
+  /** Opens the newest file again. */
   reopen(): SqliteHandle {
     return this.#driver.open(join(this.#folder, `${this.#files}.db`))
   }

@@ -8,10 +8,10 @@ import { currentAttempt } from '../src/core/attempt/attempt.ts'
 import { StreamChannel } from '../src/core/streams/channel.ts'
 import { StreamReader } from '../src/core/reading/stream-reader.ts'
 
-/** What an engine keeps of a stream unless it is told otherwise. */
+/** The default history of a stream. */
 const HISTORY = { chunks: 10_000, bytes: 16 * 1_024 * 1_024 }
 
-/** A run of a real engine on memory storage, held open so that streams can be written in it. */
+/** A run of a real engine on memory storage, held open so that its streams can be written. */
 export class StreamBed {
   readonly #engine: Engine
   readonly #attempt: Attempt
@@ -23,7 +23,7 @@ export class StreamBed {
     this.#returned = returned
   }
 
-  /** Opens it, with `chunk` as often as it is kept in the stream `kept`. */
+  /** Opens the run, with the stream `kept` full of copies of `chunk`. */
   static async open(chunk: unknown): Promise<StreamBed> {
     const entered = pDefer<Attempt>()
     const returned = pDefer<void>()

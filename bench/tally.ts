@@ -5,11 +5,11 @@ import type { Approvals } from './bare/approvals.ts'
 import { EngineApprovals } from './engine-approvals.ts'
 import { inCrowds, oneAfterAnother } from './approval-loops.ts'
 
-/** What one run costs, in things that are the same on every machine. */
+/** The cost of one run, in counts that are equal on every machine. */
 export interface Tally {
   readonly promises: number
   readonly allocatedBytes: number
-  /** Armed for a thousand runs that wait at once, and canceled again. */
+  /** Timers armed for a thousand runs that wait at once, and canceled again. */
   readonly timers: number
 }
 
@@ -20,11 +20,11 @@ const sides: Readonly<Record<TallySide, () => Approvals>> = {
   ours: () => new EngineApprovals(),
   bare: () => new RecordedApprovals(),
 }
-/** So many runs go before, for the compiler to be done with what they call. */
+/** The number of runs before counting, so that the compiler is finished with their code. */
 const WARM_UPS = 20
-/** So many times it is counted what else may happen meanwhile. */
+/** The number of rounds that check for other activity. */
 const ROUNDS = 5
-/** New objects are kept in here until it is full: what was allocated is what the heap has grown by. */
+/** New objects stay in here until it is full, so the growth of the heap is the amount allocated. */
 const NEW_SPACE_MB = 256
 
 /** Counts over `count` runs in this process. */
@@ -47,8 +47,8 @@ export async function takeTally(side: TallySide, count: number): Promise<Tally> 
 }
 
 /**
- * What each of some rounds comes to at least. On a slow machine there is more in one now and then: a compiler that was late,
- * the upkeep of an engine whose round took long.
+ * The minimum over several rounds. On a slow machine a round may contain more: a late compilation, or the upkeep of an
+ * engine after a long round.
  */
 async function leastOf(round: () => Promise<number>): Promise<number> {
   let least = Infinity
@@ -56,7 +56,7 @@ async function leastOf(round: () => Promise<number>): Promise<number> {
   return least
 }
 
-/** How many asynchronous resources of a type come into being while `body` runs. */
+/** The number of asynchronous resources of a type created while `body` runs. */
 async function resources(type: string, body: () => Promise<void>): Promise<number> {
   let made = 0
   const hook = createHook({
@@ -70,14 +70,14 @@ async function resources(type: string, body: () => Promise<void>): Promise<numbe
   return made
 }
 
-/** The same in a process of its own, started by `main FLAG side count`. */
+/** Takes a tally in a process of its own, started by `main FLAG side count`. */
 export function takeTallyApart(side: TallySide, count: number): Promise<Tally> {
   const [, main = ''] = process.argv
   const newSpace = [`--min-semi-space-size=${NEW_SPACE_MB}`, `--max-semi-space-size=${NEW_SPACE_MB}`]
   return new Promise((resolve, reject) => {
     const child = fork(main, [TALLY_FLAG, side, String(count)], { execArgv: ['--expose-gc', ...newSpace] })
     let tally: Tally | undefined
-    // Sent by `answerTally`, which is the other end.
+    // `answerTally` sends it from the other end.
     child.on('message', (message) => (tally = message as Tally))
     child.on('error', reject)
     child.on('exit', (code, signal) => {
@@ -87,7 +87,7 @@ export function takeTallyApart(side: TallySide, count: number): Promise<Tally> {
   })
 }
 
-/** The argument that makes `main` such a process. */
+/** The argument that makes `main` a tally process. */
 export const TALLY_FLAG = '--tally'
 
 export async function answerTally([side, count]: readonly string[]): Promise<void> {

@@ -4,14 +4,14 @@ import pDefer from 'p-defer'
 import { BareEvents } from './bare/http-server.ts'
 import { SECRET } from './http-client.ts'
 
-/** A stream that is told chunk by chunk, and followed over HTTP. */
+/** A stream that is written chunk by chunk and followed over HTTP. */
 export interface ToldStream {
   readonly url: string
   tell(chunk: unknown): void
   close(): Promise<void>
 }
 
-/** Ours: a stream of a run, read as server-sent events. */
+/** A stream of a run, read as server-sent events. */
 export async function engineStream(): Promise<ToldStream> {
   let waiting = pDefer<unknown>()
   let isOver = false
@@ -48,7 +48,7 @@ export async function engineStream(): Promise<ToldStream> {
   }
 }
 
-/** Bare: a text that is written to every connection. */
+/** The bare form: a text written to every connection. */
 export async function bareStream(): Promise<ToldStream> {
   const events = new BareEvents()
   const server = await events.listen()

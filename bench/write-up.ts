@@ -3,7 +3,7 @@ import type { Curve } from './measurement.ts'
 import { renderPlot } from './plot.ts'
 import type { FigureReport } from './report.ts'
 
-/** The argument that puts what was measured into the README, and its curves beside it. */
+/** The argument that writes the report into the README, and its plots beside it. */
 export const WRITE_FLAG = '--write'
 
 const README = 'bench/README.md'
@@ -19,7 +19,7 @@ export function writeUp(report: string, figures: readonly FigureReport[]): void 
   writeFileSync(README, replaceBlock(readFileSync(README, 'utf8'), renderBlock(report, curves)))
 }
 
-/** A document with another block between its marks. */
+/** A document with its marked block replaced. */
 export function replaceBlock(document: string, block: string): string {
   const begin = document.indexOf(BEGIN)
   const end = document.indexOf(END)

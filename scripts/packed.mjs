@@ -1,5 +1,5 @@
-// What a user gets: packs the package, installs the tarball in an empty folder without any development dependency,
-// type-checks test/consumer/main.ts against its declarations (every .d.ts included) and runs it.
+// Tests the package as users get it: packs it, installs the tarball in an empty folder without any development
+// dependency, type-checks test/consumer/main.ts against its declarations (every .d.ts included) and runs it.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -59,7 +59,10 @@ function runConsumer() {
   return run(process.execPath, 'main.js').trim()
 }
 
-/** Every entry of the exports map can be imported and has something to offer; one named after a peer asks for it. */
+/**
+ * Checks that every entry of the exports map can be imported and exports something. An entry named after a peer asks
+ * for that peer.
+ */
 function importEntries() {
   const { name, exports, peerDependencies = {} } = JSON.parse(readFileSync('package.json', 'utf8'))
   const isOfPeer = (key) => key.slice('./'.length) in peerDependencies

@@ -1,4 +1,5 @@
-// What each entry weighs in an application: bundled with its dependencies, minified, gzipped. Some have a limit.
+// Measures the size of each entry in an application: bundled with its dependencies, minified, gzipped. Some have a
+// limit.
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
@@ -22,7 +23,7 @@ const rows = await Promise.all(
       ...(IN_BROWSERS.includes(name)
         ? { platform: 'browser', target: 'es2022' }
         : { platform: 'node', target: 'node20' }),
-      // What an entry is for is there anyway.
+      // The package that an entry is for is installed in any case.
       external: Object.keys(peerDependencies),
       logLevel: 'error',
     })

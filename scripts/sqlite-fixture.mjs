@@ -1,5 +1,5 @@
-// Writes a SQLite database of the present version into test/databases/fixtures, named after its schema: to be done
-// once for every version of the schema, before it is released, and never again.
+// Writes a SQLite database of the current version into test/databases/fixtures, named after its schema. Run it once for
+// every version of the schema, before its release, and never again.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -25,12 +25,12 @@ try {
   const libsql = createRequire(resolve(`${FOLDER}/package.json`))('libsql')
   const handle = new libsql(database)
   const { user_version: version } = handle.prepare('PRAGMA user_version').get()
-  // All that is in the log goes into the file.
+  // Moves the content of the log into the file.
   handle.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   handle.close()
   const target = `${FOLDER}/fixtures/schema-${version}`
   if (existsSync(`${target}.db`))
-    throw new Error(`Cannot write ${target}.db: it is there, and stays as it is`)
+    throw new Error(`Cannot write ${target}.db: it exists already and must not change`)
   copyFileSync(database, `${target}.db`)
   writeFileSync(`${target}.json`, expected)
   console.log(`${target}.db`)

@@ -1,31 +1,31 @@
-// `node scripts/stalled.mjs npm test -- --project core`: the same on a machine that has other things to do. Whatever the
-// command starts, and what that starts, stands still now and then, for up to WAITPOINT_STALL_MS (default: 600). Linux only.
+// `node scripts/stalled.mjs npm test -- --project core` simulates a busy machine. All processes started by the command
+// are suspended now and then, for up to WAITPOINT_STALL_MS (default: 600). Linux only.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
 const [command, ...args] = process.argv.slice(2)
-if (command === undefined) throw new Error('Cannot stall nothing: name a command')
+if (command === undefined) throw new Error('Cannot stall an empty command: name a command')
 const mostMs = Number(process.env.WAITPOINT_STALL_MS ?? 600)
 
 const child = spawn(command, args, { stdio: 'inherit' })
 const ended = once(child, 'exit')
-// The command gets it as well, and ends: until then nothing may be left standing still.
+// The command receives the signal too, and ends. Until then, no process may stay suspended.
 process.on('SIGINT', () => undefined)
 
-/** The parent of every process, by id; those that stand still, or are dead, not. */
+/** The parent of every process, by id. Suspended and dead processes are missing. */
 const parents = () =>
   new Map(
     readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
       .map((id) => {
         try {
-          // What follows the name, which may have spaces and parentheses, is the state and the parent.
+          // The state and the parent follow the name, which may contain spaces and parentheses.
           const [state, parent] = readFileSync(`/proc/${id}/stat`, 'utf8').split(') ').at(-1).split(' ')
           return [Number(id), 'TZ'.includes(state) ? 0 : Number(parent)]
         } catch {
-          // It has ended meanwhile.
+          // The process has ended in the meantime.
           return [Number(id), 0]
         }
       }),
@@ -41,7 +41,7 @@ const signal = (id, name) => {
   try {
     process.kill(id, name)
   } catch {
-    // It has ended meanwhile.
+    // The process has ended in the meantime.
   }
 }
 

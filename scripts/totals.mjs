@@ -1,7 +1,8 @@
-// Adds up test reports: `node scripts/totals.mjs 20=report.json 22=report.json -- a step that failed`. The tests that ran
-// on fewer of them by name, the steps and tests that failed and why, one line for each Node, and the sum as the last line:
-// a record that is cut shows what failed. Beside a report may be what was printed, `report.json.log`: its end is shown for a
-// step that failed while no test did. Fails for anything that did not pass.
+// Adds up test reports: `node scripts/totals.mjs 20=report.json 22=report.json -- a step that failed`. It prints the
+// tests that ran on fewer versions by name, the failed steps and tests with their causes, one line for each Node, and
+// the sum as the last line, so that a truncated record still shows the failures. The file `report.json.log` beside a
+// report may hold the printed output; its end is shown for a step that failed without a failed test. Exits with an
+// error if anything did not pass.
 import { existsSync, readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
@@ -14,10 +15,10 @@ const read = (path) => {
   }
 }
 
-/** A test that prints the seed it drew is the same test with another one. */
+/** A test that prints its random seed is one test, whatever the seed. */
 const withoutSeed = (name) => name.replace(/ \(seed [^)]*\)/, '')
 
-/** What a terminal shows, line by line, without colours. */
+/** The lines shown by a terminal, without colours. */
 const linesOf = (text) =>
   stripVTControlCharacters(text)
     .split('\n')
@@ -33,7 +34,7 @@ const cause = (messages) =>
       .slice(0, 8),
   )
 
-/** The end of what was printed with a report: where the runner says what went wrong outside of tests. */
+/** The end of the output printed with a report, which has the errors outside of tests. */
 const printed = (path) => (existsSync(`${path}.log`) ? linesOf(readFileSync(`${path}.log`, 'utf8')) : [])
 
 const given = process.argv.slice(2)
@@ -51,7 +52,7 @@ const nodes = given.slice(0, end).map((argument) => {
   }
   for (const { name, status, message, assertionResults } of read(path)) {
     const file = relative('.', name)
-    // A file that could not even be loaded, or a report that is missing, is a failure of its own.
+    // A test file that could not be loaded, or a missing report, is a failure of its own.
     if (status === 'failed' && !assertionResults.some((test) => test.status === 'failed'))
       fail(file, [message ?? ''])
     for (const test of assertionResults) {

@@ -1,29 +1,29 @@
-/** What a run is triggered with. */
+/** The payload of a run. */
 export interface Draft {
   readonly doc: string
 }
 
-/** What its token is completed with. */
+/** The output of a run's token. */
 export interface Verdict {
   readonly approved: boolean
 }
 
-/** What the run comes to. */
+/** The output of a run. */
 export interface Review {
   readonly doc: string
   readonly approved: boolean
 }
 
 /**
- * Somewhere the same job can be done: a run creates a token, says which, waits for it and returns what it was completed
- * with. Ours is an engine; the others are what it is measured against.
+ * A system that can do the benchmark job: a run creates a token, reports it, waits for it, and returns its output.
+ * Implemented by an engine and by the systems it is compared with.
  */
 export interface Approvals {
   trigger(draft: Draft): Promise<{ result(): Promise<Review> }>
   complete(tokenId: string, verdict: Verdict): Promise<unknown>
-  /** The token of the next run that waits. */
+  /** The token of the next waiting run. */
   asked(): Promise<string>
-  /** Resolves when every run that waits has given its slot back. */
+  /** Resolves when every waiting run has given its slot back. */
   parked(): Promise<void>
   close(): Promise<void>
 }

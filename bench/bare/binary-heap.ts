@@ -7,8 +7,8 @@ export interface HeapEntry<T> {
 }
 
 /**
- * The textbook: a binary heap in an array, the earliest instant first, those of one instant in the order of insertion. An
- * entry is canceled by a mark and leaves when it comes up: the textbook has no other way.
+ * A textbook binary heap in an array: the earliest instant first, equal instants in order of insertion. A canceled
+ * entry is marked and removed when it comes up, because a textbook heap has no other way.
  */
 export class BinaryHeap<T> {
   readonly #entries: HeapEntry<T>[] = []
@@ -20,7 +20,7 @@ export class BinaryHeap<T> {
     return entry
   }
 
-  /** The earliest entry that is due and not canceled; the canceled ones before it go. */
+  /** The earliest due entry that is not canceled. Canceled entries before it are removed. */
   popDue(now: number): HeapEntry<T> | undefined {
     for (;;) {
       const first = this.#entries[0]

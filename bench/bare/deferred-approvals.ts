@@ -8,8 +8,8 @@ import { Mailbox } from './mailbox.ts'
 const scopes = new AsyncLocalStorage<{ readonly id: string }>()
 
 /**
- * The barest form: a suspended async function in an AsyncLocalStorage scope, a `Map` and one `p-defer` for its wait. No
- * record, no JSON, no deadline; a run is its promise.
+ * The barest form: a suspended async function in an AsyncLocalStorage scope, a `Map`, and one `p-defer` for its wait.
+ * It has no record, no JSON and no deadline; a run is its promise.
  */
 export class DeferredApprovals implements Approvals {
   readonly #mailbox = new Mailbox()

@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
 
-/** Where a bare server is, and how it ends. */
+/** A running bare server. */
 export interface BareServer {
   readonly url: string
   close(): Promise<void>
 }
 
-/** A hono handler that reads a JSON body, compares a bearer key and answers JSON; nothing is done with it. */
+/** A hono handler that reads a JSON body, compares a bearer key and answers JSON. It does nothing else. */
 export function serveBareCompletions(secret: string): Promise<BareServer> {
   const app = new Hono()
   app.post('/api/v1/waitpoints/tokens/:id/complete', async (c) => {
@@ -22,7 +22,7 @@ export function serveBareCompletions(secret: string): Promise<BareServer> {
   return listen(createServer((incoming, outgoing) => void listener(incoming, outgoing)))
 }
 
-/** Tells everybody who is connected the same event. */
+/** Sends the same event to every connection. */
 export class BareEvents {
   readonly #responses = new Set<ServerResponse>()
   readonly #server: Server
@@ -49,7 +49,7 @@ export class BareEvents {
 async function listen(server: Server): Promise<BareServer> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // It listens on a port.
+  // The server listens on a port, so its address is an object.
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,

@@ -1,7 +1,7 @@
 import type { DeferredPromise } from 'p-defer'
 import pDefer from 'p-defer'
 
-/** Hands what runs say to whoever asks, in order. The same on both sides of every contest. */
+/** Delivers messages of runs to readers, in order. Both sides of every contest use it. */
 export class Mailbox {
   #said: string[] = []
   #taken = 0
@@ -14,7 +14,7 @@ export class Mailbox {
     else asking.resolve(word)
   }
 
-  /** The next word; one asks at a time. */
+  /** The next message. Only one reader at a time. */
   next(): Promise<string> {
     const word = this.#said[this.#taken]
     if (word !== undefined) {

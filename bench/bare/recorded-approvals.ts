@@ -28,11 +28,11 @@ const TIMEOUT_MS = 600_000
 const scopes = new AsyncLocalStorage<{ readonly id: string }>()
 
 /**
- * The bare limit of a run with one wait: a record for the run and one for the token, replaced at every step and kept in
- * a `Map` each; payload and outputs as JSON text, written and read once; a `p-defer` for the wait and one for the
+ * The bare limit of a run with one wait: one record for the run and one for the token, replaced at every step and kept
+ * in a `Map` each; payload and outputs as JSON text, written and read once; a `p-defer` for the wait and one for the
  * result; the function suspended in an AsyncLocalStorage scope, started in a microtask of its own.
  *
- * What an engine must add is left out: checks of any kind, ids that sort, leases and fences, a queue with slots,
+ * It leaves out everything else that an engine must do: checks, sortable ids, leases and fences, a queue with slots,
  * deadlines that fire, events, subscriptions, retries, cancellation, pruning.
  */
 export class RecordedApprovals implements Approvals {

@@ -3,20 +3,20 @@ import type { PostgresPool, PostgresResult } from 'waitpoint/postgres'
 interface Question {
   readonly text: string
   readonly values: unknown[]
-  /** How many were answered when it was asked. */
+  /** The number of answered questions when this one was asked. */
   readonly after: number
 }
 
 /**
- * What a program asks of a Postgres schema, to be asked of another one: the same statements with the same rows, as many
- * of them at once.
+ * The queries of a program to a Postgres schema, recorded in order to repeat them on another schema: the same
+ * statements with the same rows and the same concurrency.
  */
 export class RecordedQuestions {
   readonly #questions: Question[] = []
   readonly #order: number[] = []
   #isOver = false
 
-  /** Notes a question, and when it is answered. */
+  /** Records a query, and when it is answered. */
   readonly note = (text: string, values: unknown[], answer: Promise<PostgresResult>): void => {
     if (this.#isOver) return
     const index = this.#questions.push({ text, values, after: this.#order.length }) - 1
@@ -28,12 +28,12 @@ export class RecordedQuestions {
     return this.#questions.length
   }
 
-  /** From now on nothing more is noted. */
+  /** Stops recording. */
   stop(): void {
     this.#isOver = true
   }
 
-  /** Asks them all of another schema: each one when those have been answered that had been answered before it. */
+  /** Repeats the queries on another schema. Each one waits for the answers that had come before it. */
   async ask(pool: PostgresPool, from: string, to: string): Promise<void> {
     const answers: Promise<unknown>[] = []
     for (const { text, values, after } of this.#questions) {

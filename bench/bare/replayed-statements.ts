@@ -5,19 +5,19 @@ type Call = (...parameters: readonly unknown[]) => unknown
 
 interface RecordedCall {
   readonly sql: string
-  /** None: the text was executed as it is. */
+  /** Undefined if the text was executed without preparation. */
   readonly method: Method | undefined
   readonly parameters: readonly unknown[]
 }
 
-/** What a program asks of a database, to be asked of another one: the same statements, in the same transactions. */
+/** The statements of a program, recorded in order to repeat them on another database, in the same transactions. */
 export class RecordedStatements {
   readonly #calls: RecordedCall[] = []
   readonly #marks: number[] = []
   #setUp = 0
   #isOver = false
 
-  /** The same database; what is asked of it is noted. */
+  /** Records the statements on a database handle. */
   record(handle: SqliteHandle): SqliteHandle {
     return {
       exec: (sql) => {
@@ -29,22 +29,22 @@ export class RecordedStatements {
     }
   }
 
-  /** What was asked so far is what the others need to find. */
+  /** Marks the statements so far as the set-up. */
   endSetUp(): void {
     this.#setUp = this.#calls.length
   }
 
-  /** From now on nothing more is noted: what follows is not what is to be repeated. */
+  /** Stops recording; later statements are not repeated. */
   stop(): void {
     this.#isOver = true
   }
 
-  /** What follows is a part of its own. */
+  /** Begins a new part. */
   mark(): void {
     if (!this.#isOver) this.#marks.push(this.#calls.length)
   }
 
-  /** Does the set-up on a new database, and answers what does the rest, part by part. */
+  /** Repeats the set-up on a new database. Returns one function for each part of the rest. */
   prepareParts(handle: SqliteHandle): readonly (() => void)[] {
     const statements = new Map<string, SqliteStatement>()
     const ask = ({ sql, method, parameters }: RecordedCall): void => {
@@ -64,7 +64,7 @@ export class RecordedStatements {
     })
   }
 
-  /** Does the set-up on a new database, and answers what does the rest. */
+  /** Repeats the set-up on a new database. Returns a function that repeats the rest. */
   prepare(handle: SqliteHandle): () => void {
     const parts = this.prepareParts(handle)
     return () => parts.forEach((part) => part())
@@ -79,7 +79,7 @@ export class RecordedStatements {
       (method: Method): Call =>
       (...parameters) => {
         const answer = (statement[method] as Call).apply(statement, parameters as unknown[])
-        // What a driver refuses was a question about the driver.
+        // A statement that the driver refused was a question about the driver.
         this.#note({ sql, method, parameters })
         return answer
       }

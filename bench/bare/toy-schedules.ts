@@ -1,11 +1,11 @@
 import { turn } from '../turn.ts'
 
-/** As many as the schedules of an approval have. */
+/** As many boundaries as a schedule of an approval has. */
 const BOUNDARIES = 12
 
 /**
- * The least an exploration can be: two strands of calls that wait for their turn, one released at random in every turn of
- * the event loop, and a look at the end. No storage, no clock, no invariants, nothing to replay.
+ * The minimum of an exploration: two strands of calls that wait for their turn, one released at random in every turn of
+ * the event loop, and a check at the end. It has no storage, clock, invariants or replay.
  */
 export async function toySchedule(fraction: () => number): Promise<void> {
   const pending: (() => void)[] = []

@@ -4,10 +4,10 @@ import type { Tally } from '../tally.ts'
 
 const AT_ONCE = 1_000
 
-/** What must not grow unnoticed, in things that do not depend on the machine: the most that each may come to. */
+/** The limits of counts that do not depend on the machine. */
 const MOST: Readonly<Record<keyof Tally, number>> = { promises: 19, allocatedBytes: 18_500, timers: 1 }
 
-/** What a run with a wait costs, counted instead of timed: `npm test` fails when one of them grows. */
+/** The cost of a run with a wait, counted instead of timed. `npm test` fails when a count grows. */
 export const counts: Figure = {
   name: 'counts',
   contests: [],

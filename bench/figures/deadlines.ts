@@ -19,7 +19,7 @@ const contests = [
   deadlineContest('deadline canceled, at random', { ours: cancelAllOurs, bare: cancelAllBare }),
 ]
 
-/** The queue that deadlines wait in: a million armed and fired, and a million canceled. */
+/** The queue of deadlines: a million armed and fired, and a million canceled. */
 export const deadlines: Figure = {
   name: 'deadlines',
   contests,
@@ -37,7 +37,7 @@ function deadlineContest(name: string, sides: Contest<'ours' | 'bare'>['sides'])
   return { name, count: 1_000_000, rounds: 5, warmUps: 2, sides }
 }
 
-/** What both queues do. */
+/** The operations of both queues. */
 interface Queue {
   add(at: number, value: number): unknown
   popDue(now: number): { readonly value: number } | undefined
@@ -78,7 +78,7 @@ export function cancelAllOurs(count: number): Contestant {
   }
 }
 
-/** A mark for each, and the pops that give their memory back, as ours does at once. */
+/** Marks each entry, then pops them all to release their memory, which the engine's queue does at once. */
 export function cancelAllBare(count: number): Contestant {
   const heap = new BinaryHeap<number>()
   const at = randomInstants(count)

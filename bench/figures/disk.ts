@@ -13,7 +13,7 @@ const AT_ONCE = 1_000
 const TIMEOUT_MS = 600_000
 const NS_OF_THE_GOAL = 100_000
 
-/** Every one parks first, which takes a turn. */
+/** Each of these parks first, which takes a turn. */
 const ONE_BY_ONE = 200
 const NS_OF_A_RESUME = 300_000
 
@@ -33,7 +33,10 @@ const resumed: Contest<'ours' | 'bare'> = {
   sides: { ours: momentsOnEngine, bare: momentsOnBareDriver },
 }
 
-/** Full runs with one wait on a SQLite file, and one completion after another, beside the same statements without an engine. */
+/**
+ * Complete runs with one wait on a SQLite file, and single completions, compared with the same statements without an
+ * engine.
+ */
 export const disk: Figure = {
   name: 'disk',
   contests: [together, resumed],
@@ -44,7 +47,7 @@ export const disk: Figure = {
     return [
       { ...common, what: together.name, bare, goal: { kind: 'ratio', most: 2 } },
       { ...common, what: '  10,000 a second', goal: { kind: 'value', most: NS_OF_THE_GOAL } },
-      // These moments are too short for the CPU clock.
+      // These times are too short for the CPU clock.
       {
         what: resumed.name,
         unit: 'ns',
@@ -62,7 +65,7 @@ async function onEngine(count: number): Promise<Contestant> {
   return { pass: () => inCrowds(approvals, { count, isParked: false }), close }
 }
 
-/** What the engine asks for one crowd is recorded first. */
+/** Records the statements of one crowd first. */
 async function onBareDriver(count: number): Promise<Contestant> {
   const files = new SqliteFiles()
   const recorded = new RecordedStatements()
@@ -96,7 +99,7 @@ async function momentsOnEngine(count: number): Promise<Contestant> {
   }
 }
 
-/** What the engine asks from each completion to the next line is recorded, with what comes between. */
+/** Records the statements from each completion to the next line, and those in between. */
 async function momentsOnBareDriver(count: number): Promise<Contestant> {
   const files = new SqliteFiles()
   const recorded = new RecordedStatements()
@@ -117,7 +120,7 @@ async function momentsOnBareDriver(count: number): Promise<Contestant> {
   }
 }
 
-/** How long each of `count` parked runs took to go on; `mark` is told of every beginning and end. */
+/** The time that each of `count` parked runs took to continue. `mark` is called at every beginning and end. */
 async function momentsOf(
   waiting: ParkedWait,
   count: number,
@@ -141,7 +144,7 @@ function durationOf(act: () => void): number {
   return performance.now() - start
 }
 
-/** Not the mean: now and then the machine does something else in between. */
+/** Not the mean, because the machine sometimes does other work in between. */
 function medianOf(moments: readonly number[]): { readonly overriddenDuration: number } {
   return { overriddenDuration: spreadOf(moments).median * moments.length }
 }

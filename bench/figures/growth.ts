@@ -15,7 +15,7 @@ import { batchesOurs, readersOurs } from './readers.ts'
 import { appendBare } from './streams.ts'
 import { inCrowds } from '../approval-loops.ts'
 
-/** A heap's work grows by its depth as well, and by what it no longer finds in the cache: as for the textbook's. */
+/** The work of a heap also grows with its depth and with cache misses, for the textbook heap too. */
 const AS_THE_BARE: Goal = { kind: 'over', most: 0.15 }
 const DECADES = [1_000, 10_000, 100_000] as const
 const CHUNKS_OF_EACH = 20
@@ -67,7 +67,7 @@ const ladders: readonly Ladder[] = [
   }),
 ]
 
-/** How costs grow as their work does: an exponent of 1 is linear, and an accident is 2. */
+/** The growth of costs with the amount of work: an exponent of 1 is linear; an accident would be 2. */
 export function createGrowthFigure(peers: readonly Peer[]): Figure {
   const peerLadders = peers.map((peer) => peerLadderOf(peer))
   return {

@@ -39,7 +39,7 @@ const crowds: Contest<'ours' | 'bare'> = {
   },
 }
 
-/** Over the loopback, with the client in the same process: completions, and chunks to one and to many subscribers. */
+/** Over loopback, with the client in the same process: completions, and chunks to one and to many subscribers. */
 export const http: Figure = {
   name: 'http',
   contests: [completions, firstChunks, crowds],
@@ -95,7 +95,7 @@ interface CompletedServer {
   readonly close: () => Promise<void>
 }
 
-/** A few clients, each one request after the other. */
+/** Several clients, each sending one request after the other. */
 function completing({ url, newTokens, close }: CompletedServer): Contestant {
   const client = new HttpClient(CONNECTIONS)
   const body = JSON.stringify({ output: { approved: true, by: 'somebody' } })
@@ -118,7 +118,7 @@ function completing({ url, newTokens, close }: CompletedServer): Contestant {
 
 const CHUNK = { type: 'text-delta', text: 'a few words of a model' }
 
-/** From a chunk to the subscriber who waits for it, over and over. */
+/** From a chunk to the waiting subscriber, repeated. */
 async function chunksOneByOne(stream: ToldStream, count: number): Promise<Contestant> {
   const client = new HttpClient()
   const subscriber = await client.subscribe(stream.url)
@@ -157,7 +157,7 @@ async function memoryOfSubscribers(lab: Lab): Promise<Measurement> {
   return { what, unit: 'bytes', count, ours: { values: [ours] }, bare: { values: [bare] } }
 }
 
-/** What one open subscription holds, both ends of its connection included. */
+/** The heap of one open subscription, both ends of its connection included. */
 async function heapOf(stream: ToldStream, count: number): Promise<number> {
   const client = new HttpClient()
   const before = await usedHeap()

@@ -13,14 +13,14 @@ const DAY_MS = 86_400_000
 /** One token in a thousand. */
 const RARE = 1_000
 
-/** Pages of a list of a million tokens, the newest, of one key and of a rare tag. */
+/** Pages of a list of a million tokens: the newest ones, those of one key, and those of a rare tag. */
 const contests: readonly ListContest[] = [
   listContest('the newest', {}),
   listContest('those of a key', { idempotencyKey: 'key-7' }),
   listContest('those of a tag that 1 in 1,000 has', { tags: 'rare' }),
 ]
 
-/** How long one page takes when there are many tokens, beside a slice of a sorted array. */
+/** The time of one page among many tokens, compared with a slice of a sorted array. */
 export const lists: Figure = {
   name: 'lists',
   contests,
@@ -47,7 +47,7 @@ function listContest(which: string, filter: ListTokensParams): ListContest {
     rounds: 10,
     warmUps: 3,
     sides: {
-      // As many tokens as pages asked for, times the same: next to none in a test.
+      // As many tokens as the number of pages multiplied by this factor; almost none in a test.
       ours: (pages) => ourPages(filter, { pages, tokens: (TOKENS / count) * pages }),
       bare: (pages) => barePages({ pages, tokens: (TOKENS / count) * pages }),
     },
@@ -82,7 +82,7 @@ async function engineWith(tokens: number): Promise<Engine> {
   return engine
 }
 
-/** Every token of so many, page by page. */
+/** Lists all tokens, page by page. */
 export async function walkOurs(tokens: number): Promise<Contestant> {
   const engine = await engineWith(tokens)
   return {
@@ -104,7 +104,7 @@ function barePages({ pages, tokens }: Extent): Contestant {
   }
 }
 
-/** The same of an array: a slice, turned around, for every page. */
+/** Slices an array and reverses the slice, for every page. */
 export function walkBare(tokens: number): Contestant {
   const records = recordsOf(tokens)
   return {

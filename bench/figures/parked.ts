@@ -4,7 +4,7 @@ import type { ParkedMemory } from '../park.ts'
 
 const MOST_HEAP_BYTES = 3e9
 
-/** Parked runs, each with a deadline of its own: what they hold in memory, and how many timers that takes. */
+/** Parked runs with a deadline each: their memory, and their number of timers. */
 export const parked: Figure = {
   name: 'parked',
   contests: [],

@@ -11,7 +11,7 @@ import { openOursAt } from '../placed-approvals.ts'
 import { serveWhile } from '../postgres-bed.ts'
 import { inCrowds, oneAfterAnother } from '../approval-loops.ts'
 
-/** What is done with every peer, and how much faster ours has to be than one in memory. */
+/** The job done with every peer, and the required advantage over a peer in memory. */
 interface Discipline {
   readonly what: string
   readonly atOnce: number
@@ -25,10 +25,10 @@ interface Pairing {
 }
 
 const COUNT = 1_000
-/** A pass of runs one after another takes no more of them than this, nor longer. */
+/** A pass of runs one after another takes at most this number of them, and at most this long. */
 const MOST_RUNS = 10_000
 const PASS_MS = 1_000
-/** A contest begins no further round after this. */
+/** No further round of a contest begins after this time. */
 const MOST_MS = 8_000
 const PARKED = 10_000
 
@@ -43,7 +43,9 @@ const parking: readonly { readonly peer: Peer; readonly side: ParkSide }[] = [
   { peer: resonate, side: 'Resonate' },
 ]
 
-/** The same job, a full run with one wait, done by what a user would otherwise pick; runs are kept in the same place. */
+/**
+ * The same job, a complete run with one wait, done by the alternatives a user has, with runs kept in the same place.
+ */
 export function createPeersFigure(peers: readonly Peer[]): Figure {
   const pairings = disciplines.flatMap((discipline) => peers.map((peer) => pairUp(peer, discipline)))
   return {
@@ -104,7 +106,7 @@ function comparePark(lab: Lab, peer: Peer, side: ParkSide): Promise<Measurement 
   })
 }
 
-/** Takes runs one after another, or `atOnce` and again, until it has enough of them or time is up; answers how many. */
+/** Takes runs one after another, or `atOnce` at a time, until the number or the time is reached. Returns the number. */
 async function asManyAsTimeAllows(
   approvals: Approvals,
   { count, atOnce }: { readonly count: number; readonly atOnce: number },

@@ -13,7 +13,7 @@ import { inCrowds } from '../approval-loops.ts'
 const AT_ONCE = 1_000
 const TIMEOUT_MS = 600_000
 const NS_OF_A_WAKE_UP = 3_000_000
-/** Twenty times what the best peer was measured at, 229 runs a second. */
+/** Twenty times the best peer, which was measured at 229 runs a second. */
 const NS_OF_A_RUN = 1e9 / (20 * 229)
 const REST_LEASE_MS = 900
 
@@ -25,7 +25,10 @@ const together: Contest<'ours' | 'bare'> = {
   sides: { ours: onEngine, bare: onBareDriver },
 }
 
-/** Runs on a Postgres server: in one process beside the same statements without an engine, and over several processes. */
+/**
+ * Runs on a Postgres server: in one process, compared with the same statements without an engine, and in several
+ * processes.
+ */
 export const postgres: Figure = {
   name: 'postgres',
   contests: [together],
@@ -60,7 +63,7 @@ async function onEngine(count: number): Promise<Contestant> {
   }
 }
 
-/** What the engine asks for one crowd is recorded first. */
+/** Records the statements of one crowd first. */
 async function onBareDriver(count: number): Promise<Contestant> {
   const original = new PostgresBed()
   const recorded = await recordCrowd(original, count)
@@ -111,7 +114,7 @@ async function statements(lab: Lab): Promise<Measurement> {
   return { what: '  statements a run', unit: 'count', count, ours: { values } }
 }
 
-/** One process triggers and completes; others execute. */
+/** One process triggers and completes; other processes execute. */
 async function processes(lab: Lab): Promise<readonly Measurement[]> {
   const bed = new PostgresBed()
   const web = createEngine({ tasks: [goOn], storage: bed.storage(), execute: false })
@@ -156,7 +159,7 @@ async function wakeUp(web: Engine): Promise<number> {
   return (await run.result()) - start
 }
 
-/** All are triggered, then all are completed, then all results are taken; nanoseconds a run. */
+/** Triggers all runs, completes all, then takes all results. Returns nanoseconds for each run. */
 async function crowd(web: Engine, count: number): Promise<number> {
   const start = machineTimeNs()
   const tokens = await Promise.all(Array.from({ length: count }, () => web.wait.createToken()))
@@ -166,13 +169,13 @@ async function crowd(web: Engine, count: number): Promise<number> {
   return (machineTimeNs() - start) / count
 }
 
-/** What a worker asks while there is nothing to do, in a third of its lease. */
+/** The queries of an idle worker, in a third of its lease. */
 async function atRest(lab: Lab): Promise<Measurement> {
   const bed = new PostgresBed()
   let asked = 0
   const storage = bed.storage(watchedPool(bed.pool, () => (asked += 1)))
   const engine = createEngine({ tasks: [goOn], storage, leaseMs: REST_LEASE_MS })
-  // Another one: alone its lease would need no end.
+  // A second owner: a single one would get an endless lease.
   const other = createEngine({ tasks: [goOn], storage: bed.storage(), leaseMs: REST_LEASE_MS })
   await Promise.all([engine.ready(), other.ready()])
   await pauseReal(REST_LEASE_MS)

@@ -11,7 +11,7 @@ interface ReaderContest extends Contest<'ours' | 'bare'> {
 
 const WORD = 'a few words of a model'
 const BATCH = 256
-/** So many are kept for whoever falls behind. */
+/** The number of chunks kept for a reader that falls behind. */
 const KEPT = 10_000
 const COURSE = { rounds: 5, warmUps: 4 } as const
 
@@ -45,7 +45,7 @@ const contests: readonly ReaderContest[] = [
   },
 ]
 
-/** Streams with readers, beside `ReadableStream.tee()`, which is how a stream is read twice without us. */
+/** Streams with readers, compared with `ReadableStream.tee()`, the way to read a stream twice without an engine. */
 export const readers: Figure = {
   name: 'readers',
   contests,
@@ -61,7 +61,7 @@ export const readers: Figure = {
   },
 }
 
-/** One piece of work is one chunk that one subscriber gets. */
+/** One piece of work is one chunk received by one subscriber. */
 function fanOut(readers: number): ReaderContest {
   return {
     name: `chunk to one of ${readers.toLocaleString('en-US')} subscribers, beside ${readers === 1 ? 'a plain stream' : 'tee()'}`,
@@ -74,7 +74,7 @@ function fanOut(readers: number): ReaderContest {
   }
 }
 
-/** The ring itself: 256 chunks are written, and each of two cursors takes them. */
+/** The ring alone: 256 chunks are written, and two cursors read them. */
 export async function batchesOurs(count: number): Promise<Contestant> {
   const bed = await StreamBed.open(WORD)
   const channel = await bed.channel('written')
@@ -102,14 +102,14 @@ export async function batchesOurs(count: number): Promise<Contestant> {
 }
 
 interface Audience {
-  /** Chunks of the stream. */
+  /** The number of chunks in the stream. */
   readonly count: number
   readonly readers: number
   readonly isTaskReading?: boolean
   readonly hasSlow?: boolean
 }
 
-/** A run that pipes a source, and subscribers that read it by `for await`, each from its first chunk to its last. */
+/** A run that pipes a source, and subscribers that read it with `for await` from the first chunk to the last. */
 export function readersOurs({ count, readers, isTaskReading, hasSlow }: Audience): Contestant {
   const speak = task({
     id: 'speak',
@@ -127,7 +127,7 @@ export function readersOurs({ count, readers, isTaskReading, hasSlow }: Audience
         hasSlow === true ? readSlowly(engine.streams.read(run.id, 'words'), stop.signal) : undefined
       const start = performance.now()
       await Promise.all(Array.from({ length: readers }, () => readAll(engine.streams.read(run.id, 'words'))))
-      // Not the slow one, which leaves now.
+      // The slow reader leaves now, so it is not awaited.
       const overriddenDuration = performance.now() - start
       stop.abort()
       await Promise.all([slow, run.result()])
@@ -137,7 +137,7 @@ export function readersOurs({ count, readers, isTaskReading, hasSlow }: Audience
   }
 }
 
-/** As many branches of one stream, in a tree: no branch is behind more tees than it has to be. */
+/** As many branches of one stream, in a tree, so that each branch is behind as few tees as possible. */
 function readersOfTee({ count, readers }: Audience): Contestant {
   return {
     pass: async () => {
@@ -161,7 +161,7 @@ async function readAll(stream: AsyncIterable<unknown>): Promise<void> {
     if (chunk === undefined) throw new Error('Cannot read on: a chunk is lost')
 }
 
-/** One chunk in twenty turns of the event loop, until the others are through. */
+/** Reads one chunk in twenty turns of the event loop, until the other readers have finished. */
 async function readSlowly(stream: AsyncIterable<unknown>, stop: AbortSignal): Promise<void> {
   for await (const _ of stream) {
     for (let turns = 0; turns < 20; turns++) await turn()

@@ -9,10 +9,10 @@ const AT_ONCE = 1_000
 const ROUNDS = 5
 const NS_PER_MS = 1e6
 const NS_OF_THE_GOAL = 2e9
-/** Nothing is due. */
+/** No deadline comes due. */
 const TIMEOUT_MS = 30 * 86_400_000
 
-/** An engine that starts on a SQLite file in which runs wait, each for a token of its own. */
+/** An engine that starts on a SQLite file with runs that wait for one token each. */
 export const restart: Figure = {
   name: 'restart',
   contests: [],

@@ -8,11 +8,11 @@ import type { Figure } from '../lab.ts'
 import type { Series } from '../measurement.ts'
 import { spreadOf } from '../measurement.ts'
 
-/** Something that waits, again and again, and says when it went on. */
+/** A function that waits repeatedly, and reports when it continues. */
 interface Waiting {
-  /** Begins to wait; answers what completes it. */
+  /** Begins to wait. Returns a function that completes the wait. */
   begin(): Promise<() => void>
-  /** When the line after the wait was reached; `undefined` until then. */
+  /** The time at which the line after the wait ran; `undefined` before. */
   resumedAt(): number | undefined
   close(): Promise<void>
 }
@@ -44,7 +44,7 @@ export const resume: Figure = {
         ...ticks,
         goal: { kind: 'value', most: 1 },
       },
-      // These moments are too short for the CPU clock.
+      // These times are too short for the CPU clock.
       {
         what: moments.name,
         unit: 'ns',
@@ -56,7 +56,7 @@ export const resume: Figure = {
   },
 }
 
-/** How many microtasks of somebody who began to count right after the call pass until the line is reached. */
+/** The number of microtasks from right after the call until the line runs. */
 async function ticksOf(waiting: Waiting, rounds: number): Promise<Series> {
   const values: number[] = []
   while (values.length < rounds) {
@@ -88,7 +88,7 @@ function momentsOf(waiting: Waiting, count: number): Contestant {
         await ticksUntilResumed(waiting)
         moments.push((waiting.resumedAt() ?? NaN) - start)
       }
-      // Not the mean: now and then the machine does something else in between.
+      // Not the mean, because the machine sometimes does other work in between.
       return { overriddenDuration: spreadOf(moments).median * count }
     },
     close: () => waiting.close(),
@@ -120,7 +120,7 @@ function engineWaiting(): Waiting {
   }
 }
 
-/** The least there can be: a `p-defer` in a `Map`, awaited by a function in an AsyncLocalStorage scope. */
+/** The minimum: a `p-defer` in a `Map`, awaited by a function in an AsyncLocalStorage scope. */
 function bareWaiting(): Waiting {
   const scopes = new AsyncLocalStorage<object>()
   const waits = new Map<number, DeferredPromise<unknown>>()

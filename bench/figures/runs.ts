@@ -11,7 +11,7 @@ type RunsContest = Contest<'ours' | 'recorded' | 'deferred'>
 
 /** Does the job `count` times. */
 type Course = (approvals: Approvals, count: number) => Promise<void>
-/** Half of the bare limit's rate is twice its time. */
+/** Half the rate of the bare limit is twice its time. */
 const HALF_THE_RATE: Goal = { kind: 'ratio', most: 2 }
 
 const oneByOne = approvalContest('run with a wait, one after another', oneAfterAnother)
@@ -22,7 +22,7 @@ const apart = approvalContest('run with a wait, 1,000 parked', (approvals, count
   inCrowds(approvals, { count, isParked: true }),
 )
 
-/** Full runs with one wait: trigger, create a token, wait for it, complete it, take the result. */
+/** Complete runs with one wait: trigger, create a token, wait for it, complete it, take the result. */
 export const runs: Figure = {
   name: 'runs',
   contests: [oneByOne, together, apart],
@@ -45,8 +45,8 @@ async function compare(lab: Lab, contest: RunsContest, goal?: Goal): Promise<rea
 }
 
 /**
- * Each side is opened once: machine code that was made for an engine goes with the engine, so that a new one for every
- * pass would measure the compiler.
+ * Each side is opened once. The machine code for an engine is discarded with the engine, so a new one for every pass
+ * would measure the compiler.
  */
 function approvalContest(name: string, course: Course): RunsContest {
   const contestant = (approvals: Approvals, count: number): Contestant => ({

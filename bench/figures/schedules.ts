@@ -40,7 +40,7 @@ const contest: Contest<'ours' | 'bare'> = {
   },
 }
 
-/** One schedule of `explore`, with an engine of its own and every invariant watched. */
+/** One schedule of `explore`, with its own engine and all invariants checked. */
 export const schedules: Figure = {
   name: 'schedules',
   contests: [contest],

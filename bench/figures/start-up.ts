@@ -15,7 +15,7 @@ const NS_PER_US = 1e3
 const MOST_IMPORT_NS = 15e6
 const MOST_GZIPPED = 15_000
 
-/** What a process prints about one import: when it is done, and the CPU time it took, both in nanoseconds. */
+/** A process that prints, for one import, the elapsed time and the CPU time in nanoseconds. */
 const IMPORTER = `
   const cpu = process.cpuUsage()
   const start = process.hrtime.bigint()
@@ -25,7 +25,7 @@ const IMPORTER = `
   console.log(JSON.stringify([Number(end - start), (user + system) * ${NS_PER_US}]))
 `
 
-/** What an application pays before its first run: the import of the built package, and its size in a bundle. */
+/** The cost before an application's first run: the import of the built package, and its size in a bundle. */
 export const startUp: Figure = {
   name: 'start-up',
   contests: [],
@@ -58,7 +58,10 @@ export const startUp: Figure = {
   },
 }
 
-/** As `npm run build` makes it: one file for each entry, shared chunks; only what is installed beside us is left outside. */
+/**
+ * Builds the package like `npm run build`: one file for each entry, shared chunks, and only installed packages left
+ * outside.
+ */
 async function buildPackage(): Promise<{ readonly entry: string; readonly empty: string }> {
   const entries = readdirSync('src').filter((name) => name.endsWith('.ts'))
   await build({
@@ -72,9 +75,9 @@ async function buildPackage(): Promise<{ readonly entry: string; readonly empty:
   return { entry: `${OUT}/index.js`, empty: `${OUT}/empty.js` }
 }
 
-/** The packages that users install with ours, or have already. */
+/** The packages that users install along with this one, or have already. */
 async function installedBeside(): Promise<string[]> {
-  // Our own package.json.
+  // The package.json of this package.
   const { dependencies = {}, peerDependencies = {} } = JSON.parse(await readFile('package.json', 'utf8')) as {
     readonly dependencies?: object
     readonly peerDependencies?: object
@@ -82,7 +85,7 @@ async function installedBeside(): Promise<string[]> {
   return [...Object.keys(dependencies), ...Object.keys(peerDependencies)]
 }
 
-/** The same as `npm run size` counts. */
+/** The size, counted like `npm run size`. */
 async function gzippedSize(): Promise<number> {
   const bundle = await build({ ...BUILT, entryPoints: ['src/index.ts'], minify: true, write: false })
   return gzipSync(bundle.outputFiles[0]?.contents ?? '', { level: 9 }).length

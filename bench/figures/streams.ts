@@ -4,11 +4,11 @@ import type { Measurement } from '../measurement.ts'
 import { StreamBed } from '../stream-bed.ts'
 
 interface StreamContest extends Contest<'ours' | 'bare'> {
-  /** Nanoseconds a chunk that ours may take. */
+  /** The maximum of nanoseconds for each chunk. */
   readonly mostNs: number
 }
 
-/** What a source is held back at, and what a reader takes at once: the same on both sides. */
+/** The backlog at which a source is held back, and the batch of a reader: equal on both sides. */
 const PENDING = 1_024
 const BATCH = 256
 const WORD = 'a few words of a model'
@@ -100,7 +100,7 @@ async function readOurs(count: number): Promise<Contestant> {
   }
 }
 
-/** Takes every chunk there is; answers how many. */
+/** Reads all chunks. Returns their number. */
 async function readToTheEnd(bed: StreamBed): Promise<number> {
   const reader = bed.reader()
   let taken = 0
@@ -123,7 +123,7 @@ function readBare(count: number): Contestant {
   }
 }
 
-/** What is done with every chunk: enough that it has to be looked at. */
+/** A small amount of work for every chunk, so that it has to be looked at. */
 function lettersOf(values: readonly unknown[]): number {
   let letters = 0
   for (const value of values) letters += typeof value === 'string' ? value.length : 0

@@ -43,7 +43,7 @@ const updates: Sides = {
   },
 }
 
-/** A wait without the run around it, very many runs at once, and what it costs to be told of every update. */
+/** A wait without the run around it, a very large number of runs at once, and the cost of following every update. */
 export const tokens: Figure = {
   name: 'tokens',
   contests: [token, many, updates],
@@ -65,7 +65,7 @@ function crowdOf(approvals: RecordedApprovals | EngineApprovals, count: number):
   }
 }
 
-/** All in one run: what is left is the token. */
+/** All tokens in one run, so that the cost is that of the token. */
 function tokensOurs(count: number): Contestant {
   const waits = task({
     id: 'waits',

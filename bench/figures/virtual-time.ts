@@ -25,7 +25,7 @@ const pairings = [fakeTimers, effectTestClock].map((peer): Pairing => ({
   },
 }))
 
-/** Days that pass in a test: runs that wait for a token nobody completes. */
+/** Days that pass in a test: runs that wait for a token that is never completed. */
 export const virtualTime: Figure = {
   name: 'virtual-time',
   contests: pairings.map(({ contest }) => contest),
@@ -43,7 +43,7 @@ function compare(lab: Lab, { peer, contest }: Pairing): Promise<Measurement | Om
   })
 }
 
-/** With an engine of its own, as in a test; its clock goes on by itself when nobody has anything left to do. */
+/** With its own engine, as in a test. Its clock moves on by itself when no code has anything left to do. */
 function timeOutOurs(count: number): Contestant {
   const patience = task({
     id: 'patience',

@@ -8,7 +8,10 @@ export interface PeerLine {
   readonly what: string
 }
 
-/** The line, or why there is none: a peer that is not here, fails or hangs does not keep the others from theirs. */
+/**
+ * The line of a peer, or the reason why there is none. A peer that is missing, fails or hangs does not prevent the
+ * others.
+ */
 export async function besidePeer(
   lab: Lab,
   { peer, what }: PeerLine,

@@ -10,7 +10,7 @@ interface Handle {
   getResult(): Promise<Review>
 }
 
-/** One engine to a process: it is a class that is never made. */
+/** One engine for each process: its class has static members only. */
 interface DbosModule {
   readonly DBOS: {
     readonly workflowID: string | undefined
@@ -28,7 +28,7 @@ const TOPIC = 'verdict'
 const TIMEOUT_SECONDS = 3_600
 const CONNECTIONS = 20
 
-/** DBOS, which keeps every step in Postgres and hears of messages by its notifications. */
+/** DBOS, which stores every step in Postgres and receives messages by its notifications. */
 export const dbos: Peer = {
   name: 'DBOS, Postgres',
   packageName: '@dbos-inc/dbos-sdk',

@@ -4,9 +4,9 @@ import { FirstPass } from './first-pass.ts'
 import { importPeer } from './installed.ts'
 import type { Peer } from './peer.ts'
 
-/** An effect, a layer or a schema: what goes from one call to the next and is not looked into. */
+/** An effect, a layer or a schema: an opaque value passed from one call to the next. */
 type Opaque = { readonly pipe: (...steps: unknown[]) => Opaque }
-/** In a generator `yield*` gives what an effect comes to. */
+/** In a generator, `yield*` returns the result of an effect. */
 type Effectful<Output> = Opaque & { [Symbol.iterator](): Iterator<unknown, Output> }
 
 interface EffectModule {

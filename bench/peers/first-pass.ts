@@ -1,6 +1,6 @@
 import { Mailbox } from '../bare/mailbox.ts'
 
-/** Peers that replay run a function twice: what it asks for is said the first time only. */
+/** Peers that replay run a function twice. This reports its questions the first time only. */
 export class FirstPass {
   readonly #mailbox = new Mailbox()
   readonly #asking = new Set<string>()
@@ -11,7 +11,7 @@ export class FirstPass {
     this.#mailbox.say(tokenId)
   }
 
-  /** The run has gone on. */
+  /** The run has continued. */
   forget(runId: string): void {
     this.#asking.delete(runId)
   }

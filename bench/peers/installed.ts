@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { PeerPackage } from './peer.ts'
 
-/** The peers have a package.json of their own, so that the root's install stays light. */
+/** The peers have their own package.json, so that the installation of the root stays small. */
 const folder = join(process.cwd(), 'bench/peers')
 const { resolve } = createRequire(`${folder}/`)
 
 /** Imports a peer's package. `Module` is what the bench uses of it: the root is type-checked without the packages. */
 export async function importPeer<Module>(name: string): Promise<Module> {
-  // The few members that are named are the documented ones; a package without them fails at its first use.
+  // The named members are documented; a package without them fails at the first use.
   return (await import(pathToFileURL(resolve(name)).href)) as Module
 }
 
@@ -21,7 +21,7 @@ export function peerDatabase(name: string): string {
   return String(url)
 }
 
-/** Why a peer cannot be measured here; `undefined` when it can. */
+/** The reason why a peer cannot be measured here; `undefined` if it can. */
 export function whyMissing({ packageName, leastNode }: PeerPackage): string | undefined {
   const [major = '0'] = process.versions.node.split('.')
   if (Number(major) < leastNode) return `it needs Node ${leastNode}`
@@ -33,7 +33,7 @@ export function whyMissing({ packageName, leastNode }: PeerPackage): string | un
   }
 }
 
-/** Which versions of the peers are measured: those of their package.json. */
+/** The measured versions of the peers, from their package.json. */
 export function peerVersions(): readonly string[] {
   const { dependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     readonly dependencies: Readonly<Record<string, string>>

@@ -18,7 +18,7 @@ interface Step {
 }
 
 interface Handle {
-  /** Not in its types: it is a second unless it is changed. */
+  /** Not in its types. Its default is one second. */
   resultPollIntervalMs: number
   result(): Promise<Review>
 }
@@ -54,10 +54,10 @@ interface PostgresModule {
 }
 
 const POLL_MS = 2
-/** Every slot asks the database by itself: more of them than runs only cost. */
+/** Every slot queries the database by itself, so more slots than runs only add cost. */
 const MOST_SLOTS = 100
 
-/** OpenWorkflow on a database in memory, which is the memory it has. */
+/** OpenWorkflow with an in-memory database, its only form in memory. */
 export const openWorkflowInMemory: Peer = {
   name: 'OpenWorkflow, SQLite in memory',
   packageName: 'openworkflow',
@@ -116,7 +116,7 @@ async function openOn(backend: Backend, atOnce: number): Promise<Approvals> {
       return handle
     },
     complete: async (signal, data) => {
-      // A signal that nobody waits for yet is dropped.
+      // A signal without a waiter is dropped, so it is repeated.
       while ((await client.sendSignal({ signal, data })).workflowRunIds.length === 0) await turn()
     },
     asked: () => firstPass.next(),

@@ -5,10 +5,10 @@ import type { CurveLine, CurvePoint, Omission } from '../measurement.ts'
 import type { Peer } from './peer.ts'
 import { inCrowds } from '../approval-loops.ts'
 
-/** How many a peer in memory is asked for. */
+/** The sizes for a peer in memory. */
 const PEER_SIZES = [100, 1_000, 10_000] as const
 
-/** A peer in memory, asked for more and more runs at once. */
+/** A peer in memory with increasing numbers of concurrent runs. */
 export interface PeerLadder {
   readonly peer: Peer
   readonly contests: readonly Contest[]
@@ -19,7 +19,7 @@ export function peerLadderOf(peer: Peer): PeerLadder {
     name: `runs of ${peer.name}, all at once: ${count}`,
     count,
     rounds: 2,
-    // The largest takes so long that nothing is left of a start.
+    // The largest size takes so long that start-up costs vanish.
     warmUps: count === PEER_SIZES.at(-1) ? 0 : 1,
     mostMs: 5_000,
     sides: {
@@ -35,7 +35,7 @@ export function peerLadderOf(peer: Peer): PeerLadder {
   return { peer, contests }
 }
 
-/** Measures as many sizes as the peer reaches. */
+/** Measures as many sizes as the peer can handle. */
 export async function climbPeer(lab: Lab, { peer, contests }: PeerLadder): Promise<CurveLine | Omission> {
   const what = `runs of ${peer.name}, all at once`
   const why = lab.missing(peer)
@@ -47,7 +47,7 @@ export async function climbPeer(lab: Lab, { peer, contests }: PeerLadder): Promi
       if (series !== undefined) points.push(pointOf(contest.count, series))
     }
   } catch (error) {
-    // What it did reach is plotted.
+    // The sizes that it reached are plotted.
     if (points.length < 2) return { what, why: String(error) }
   }
   return { name: peer.name, points }

@@ -1,20 +1,20 @@
 import type { Approvals } from '../bare/approvals.ts'
 
-/** Where a peer keeps what it must not lose. */
+/** The place where a peer stores its runs. */
 export type PeerPlace = 'memory' | 'file' | 'Postgres'
 
-/** What ours is measured beside, and what it takes to run it. */
+/** A compared package, and its requirements. */
 export interface PeerPackage {
-  /** As in the report: the package, and where it keeps its runs. */
+  /** The name in the report: the package, and where it stores its runs. */
   readonly name: string
   readonly packageName: string
   readonly place: PeerPlace
-  /** The least major version of Node that it runs under. */
+  /** The lowest major version of Node it supports. */
   readonly leastNode: number
 }
 
-/** Another engine that a user may pick, able to do the same job. */
+/** An alternative engine that can do the benchmark job. */
 export interface Peer extends PeerPackage {
-  /** Opens it as its documentation advises for so many runs at once. */
+  /** Opens it as its documentation recommends for a number of concurrent runs. */
   open(atOnce: number): Promise<Approvals>
 }

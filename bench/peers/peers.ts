@@ -5,10 +5,10 @@ import type { Peer } from './peer.ts'
 import { pgBoss } from './pg-boss.ts'
 import { resonate } from './resonate.ts'
 
-/** Those that have their runs on the JavaScript heap. */
+/** The peers whose runs are on the JavaScript heap. */
 export const heapPeers: readonly Peer[] = [effect, resonate]
 
-/** All that ours is measured beside. */
+/** All compared peers. */
 export const allPeers: readonly Peer[] = [
   effect,
   resonate,

@@ -37,7 +37,7 @@ const POLL_MS = 2
 const BATCH = 100
 const CONNECTIONS = 20
 
-/** pg-boss, a queue without waits: what comes after the wait is a second job, and what is passed on goes with it. */
+/** pg-boss, a queue without waits: the work after the wait is a second job, which receives the state of the first. */
 export const pgBoss: Peer = {
   name: 'pg-boss, Postgres',
   packageName: 'pg-boss',
@@ -62,7 +62,7 @@ export const pgBoss: Peer = {
       results.get(run)?.resolve({ doc, approved })
       results.delete(run)
     })
-    // Jobs of an earlier process go by numbers too.
+    // Jobs of an earlier process have the same numbers.
     const mark = Date.now().toString(36)
     let runs = 0
     return {
@@ -88,7 +88,7 @@ export const pgBoss: Peer = {
   },
 }
 
-/** Its own workers ask every half a second at most. */
+/** Its own workers poll at most every half second. */
 function pollQueue(boss: Boss, queue: string, handle: (job: Job) => void): Polling {
   return new Polling(POLL_MS, async () => {
     const jobs = await boss.fetch(queue, { batchSize: BATCH })

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A peer's worker, asked for work again and again: at once after it had some, and after `intervalMs` otherwise. */
+/** The worker of a peer, polled repeatedly: at once after it had work, otherwise after `intervalMs`. */
 export class Polling {
   readonly #work: () => Promise<boolean>
   readonly #intervalMs: number

@@ -20,7 +20,7 @@ interface ResonateModule {
   readonly Resonate: new () => Resonate
 }
 
-/** Resonate with the server inside of its SDK, which is what it has without a URL. */
+/** Resonate with the server inside its SDK, which is the default without a URL. */
 export const resonate: Peer = {
   name: 'Resonate, local',
   packageName: '@resonatehq/sdk',
@@ -43,7 +43,7 @@ export const resonate: Peer = {
       complete: (id, verdict) => engine.promises.resolve(id, { data: encode(verdict) }),
       asked: async () => {
         const id = await firstPass.next()
-        // Its promise is created in the turn after it has a name.
+        // Its promise is created in the turn after it gets its name.
         await turn()
         return id
       },
@@ -53,7 +53,7 @@ export const resonate: Peer = {
   },
 }
 
-/** As its codec does. */
+/** Encodes like the codec of Resonate. */
 function encode(verdict: Verdict): string {
   return Buffer.from(JSON.stringify(verdict)).toString('base64')
 }

@@ -4,10 +4,10 @@ import type { PeerPackage } from './peer.ts'
 
 const DAYS = 30
 const DAY_MS = 86_400_000
-/** A longer timer fires at once, in Node and in what fakes it. */
+/** A longer timer fires at once, in Node and in fake timers. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** Somebody else's virtual time, with as many functions in it that wait thirty days and time out. */
+/** Virtual time of another library, with functions that wait thirty days and time out. */
 export interface VirtualSleepers extends PeerPackage {
   open(count: number): Promise<Contestant>
 }
@@ -18,7 +18,7 @@ interface FakeTimers {
   }
 }
 
-/** What `vi.useFakeTimers()` installs. */
+/** The fake timers that `vi.useFakeTimers()` installs. */
 export const fakeTimers: VirtualSleepers = {
   name: "vitest's fake timers",
   packageName: '@sinonjs/fake-timers',
@@ -41,7 +41,7 @@ export const fakeTimers: VirtualSleepers = {
   },
 }
 
-/** In hops. */
+/** Waits in several steps. */
 async function timeOut(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= LONGEST_TIMER_MS) {
     await new Promise((resolve) => setTimeout(resolve, Math.min(left, LONGEST_TIMER_MS)))

@@ -1,5 +1,5 @@
 // An express application with an engine in it: `npm install waitpoint express`, then
-// `SECRET_KEY=… PORT=3000 node main.mjs`. Whoever has the key uses the engine at http://localhost:3000/engine.
+// `SECRET_KEY=… PORT=3000 node main.mjs`. Clients with the key use the engine at http://localhost:3000/engine.
 import { once } from 'node:events'
 import express from 'express'
 import { createEngine, metadata, task, wait } from 'waitpoint'
@@ -15,7 +15,7 @@ const review = task({
   },
 })
 
-/** What a model would write. */
+/** Text as a model would write it. */
 async function* wordsAbout(doc) {
   yield* ['Dear', 'reader', 'of', doc]
 }
@@ -25,13 +25,13 @@ const server = app.listen(Number(process.env.PORT ?? 3000))
 await once(server, 'listening')
 const url = `http://localhost:${server.address().port}`
 
-// With the path it is mounted under, the URLs of tokens lead here.
+// With the mount path included, the URLs of tokens lead here.
 const engine = createEngine({ tasks: [review], baseUrl: `${url}/engine`, secretKey: process.env.SECRET_KEY })
 
-// Before anything that reads bodies, such as express.json(): the handler reads them itself, and bounds them.
+// Mounted before any middleware that reads bodies, such as express.json(): the handler reads them itself, with limits.
 app.use('/engine', toNodeListener(createHandler(engine)))
 
-// A route of the application: the page it answers follows the run by its access token.
+// A route of the application. The page that receives the answer follows the run with its access token.
 app.post('/reviews', express.json(), async (request, response) => {
   const run = await engine.trigger(review, { doc: request.body.doc })
   response.status(201).json({ run: run.id, accessToken: run.publicAccessToken })
@@ -40,7 +40,7 @@ app.post('/reviews', express.json(), async (request, response) => {
 process.once('SIGTERM', async () => {
   server.close()
   await engine.close()
-  // Who follows a run that is not over would do so for ever.
+  // A run that has not ended would be followed forever.
   server.closeAllConnections()
 })
 console.log(url)

@@ -1,4 +1,4 @@
-/** A process of its own, as a webhook provider would be: completes the token by its URL. */
+/** A separate process, like a webhook provider. It completes the token by its URL. */
 const [url] = process.argv.slice(2)
 if (url === undefined) throw new Error('usage: approve <token url>')
 

@@ -1,28 +1,29 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
-/** What the reader asked for. */
+/** The options of the command line. */
 export interface Arguments {
   readonly file: string
   readonly bytes: number
-  /** Wait for the reader's own curl instead of approving from a child process. */
+  /** Wait for a curl by the user instead of approving from a child process. */
   readonly ask: boolean
-  /** Keep everything in this SQLite file, and go on where an earlier start was stopped. */
+  /** Store everything in this SQLite file, and continue where an earlier start was stopped. */
   readonly db: string | undefined
 }
 
-/** The usage, or what is wrong with the file: one line for people. */
+/** A wrong command line or an unreadable file: one line for people. */
 export class ArgumentError extends Error {}
 
 const USAGE = 'usage: npm start [-- --ask | --db file.db] [file]'
 
-/** Reads the command line and makes sure that the file can be read. */
+/** Reads the command line and checks that the file can be read. */
 export function readArguments(argv: readonly string[]): Arguments {
   const { db, others } = takeDatabase(argv)
   const options = others.filter((argument) => argument.startsWith('-'))
   const files = others.filter((argument) => !argument.startsWith('-'))
   const unknown = options.find((option) => option !== '--ask')
   if (unknown !== undefined) throw new ArgumentError(`Cannot use ${unknown}: it is not an option; ${USAGE}`)
-  if (files.length > 1) throw new ArgumentError(`Cannot review ${files.length} files at once; ${USAGE}`)
+  if (files.length > 1)
+    throw new ArgumentError(`Cannot review ${files.length} files: only one is allowed; ${USAGE}`)
   const file = files[0] ?? 'README.md'
   return { file, bytes: sizeOf(file), ask: db !== undefined || options.includes('--ask'), db }
 }
@@ -43,7 +44,7 @@ function sizeOf(file: string): number {
   try {
     const descriptor = openSync(file, 'r')
     try {
-      // A folder can be opened; only reading it fails.
+      // A folder can be opened, but not read.
       readSync(descriptor, Buffer.alloc(1))
       return fstatSync(descriptor).size
     } finally {

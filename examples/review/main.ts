@@ -10,7 +10,7 @@ import type { ReviewStreams } from './review-task.ts'
 import { review } from './review-task.ts'
 import { Screen } from './screen.ts'
 
-/** Reviews a file: streams it, asks another process for approval over HTTP, prints what came of it. */
+/** Reviews a file: streams it, asks another process for approval over HTTP, and prints the result. */
 async function main({ file, bytes, ask, db }: Arguments): Promise<void> {
   const screen = new Screen(bytes)
   await using engine = createEngine({
@@ -18,7 +18,7 @@ async function main({ file, bytes, ask, db }: Arguments): Promise<void> {
     ...(db !== undefined && { storage: sqliteStorage(db) }),
   })
   const unfinished = db === undefined ? undefined : await unfinishedReview(engine)
-  // The URL that was printed is good for as long as the token is: the server comes back where it was.
+  // A printed URL is valid as long as its token, so the server returns to its earlier port.
   await using server = await serve(engine, { port: portOf(unfinished?.metadata['approveAt']) })
   engine.on('run', (run) => screen.run(run))
   engine.on('token', (token) => screen.token(token))
@@ -27,7 +27,7 @@ async function main({ file, bytes, ask, db }: Arguments): Promise<void> {
     await engine.close()
   })
 
-  if (unfinished !== undefined) screen.line(`going on with ${unfinished.id}`)
+  if (unfinished !== undefined) screen.line(`continuing with ${unfinished.id}`)
   const run = unfinished ?? (await engine.trigger(review, { file, bytes }))
   let isAsked = false
   const parts = engine.runs.subscribeToRun(run.id).withStreams<ReviewStreams>()
@@ -46,14 +46,14 @@ async function main({ file, bytes, ask, db }: Arguments): Promise<void> {
   screen.timeline()
 }
 
-/** What an earlier start of this program left in the database. */
+/** The unfinished run that an earlier start of this program left in the database. */
 async function unfinishedReview(engine: Engine): Promise<Run | undefined> {
   const status = ['QUEUED', 'EXECUTING', 'WAITING'] as const
   const [run] = (await engine.runs.list({ taskIdentifier: review.id, status, limit: 1 })).data
   return run
 }
 
-/** Of the URL that was printed; 0, for any, when none was. */
+/** The port of a printed URL; 0, for any port, if there is none. */
 function portOf(url: unknown): number {
   return typeof url === 'string' ? Number(new URL(url).port) : 0
 }
@@ -77,7 +77,7 @@ function askForApproval(url: string, { screen, ask, failed }: Asking): void {
 interface Asking {
   readonly screen: Screen
   readonly ask: boolean
-  /** The process that should have approved did not. */
+  /** The approving process failed. */
   readonly failed: () => Promise<unknown>
 }
 
@@ -94,7 +94,7 @@ function stopOnSignals(close: () => Promise<void>): void {
   }
 }
 
-// A reader that has seen enough, such as head, closes the pipe.
+// A reader that has seen enough, such as `head`, closes the pipe.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
 try {

@@ -14,7 +14,7 @@ export interface ReviewReport extends Approval {
   readonly words: number
 }
 
-/** What the person, or the program, that approves sends. */
+/** The answer of the person or program that approves. */
 export interface Approval {
   readonly approved: boolean
   readonly by: string
@@ -25,7 +25,7 @@ export interface ReviewStreams {
   readonly draft: string
 }
 
-/** Streams the text of a file, asks for approval, and reports what it read. */
+/** Streams the text of a file, asks for approval, and returns a report. */
 export const review: Task<ReviewRequest, ReviewReport> = task({
   id: 'review',
   run: async ({ file, bytes }) => {
@@ -36,7 +36,7 @@ export const review: Task<ReviewRequest, ReviewReport> = task({
     for await (const chunk of draft) {
       characters += chunk.length
       words += chunk.match(/\S+/g)?.length ?? 0
-      // A word that two chunks share was counted twice.
+      // A word divided between two chunks was counted twice.
       if (endsInWord && /^\S/.test(chunk)) words -= 1
       endsInWord = /\S$/.test(chunk)
     }
@@ -47,11 +47,11 @@ export const review: Task<ReviewRequest, ReviewReport> = task({
   },
 })
 
-/** The text of a file in pieces: some dozens of them for a small file. Bytes that are not UTF-8 become U+FFFD. */
+/** The text of a file in pieces, some dozens for a small file. Bytes that are not UTF-8 become U+FFFD. */
 async function* textOf(file: string, bytes: number): AsyncGenerator<string> {
   const highWaterMark = Math.min(65_536, Math.max(256, Math.ceil(bytes / 64)))
   const source = Readable.toWeb(createReadStream(file, { highWaterMark }))
-  // Node's own streams are the web's; only their declarations are two.
+  // Node's streams are web streams; only their type declarations differ.
   const text = (source as ReadableStream<Uint8Array<ArrayBuffer>>).pipeThrough(new TextDecoderStream())
   for await (const piece of text) yield piece
 }

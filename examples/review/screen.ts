@@ -2,7 +2,7 @@ import type { Run, Token } from 'waitpoint'
 
 const EVERY_BYTES = 1_048_576
 
-/** Writes the review to standard output: the text as it comes, and a progress line for those who watch. */
+/** Writes the review to standard output: the text as it arrives, and progress lines on a terminal. */
 export class Screen {
   readonly #bytes: number
   readonly #startedAt = Date.now()
@@ -22,7 +22,7 @@ export class Screen {
     if (this.#characters - this.#shownAt >= EVERY_BYTES) this.progress()
   }
 
-  /** On standard error, so that a pipe gets the text alone. */
+  /** On standard error, so that a pipe receives only the text. */
   progress(): void {
     this.#shownAt = this.#characters
     const share = this.#bytes === 0 ? 100 : Math.min(100, Math.round((this.#read / this.#bytes) * 100))

@@ -97,7 +97,7 @@ describe('npm start', () => {
     })
     expect(status).toBe(200)
     const { code, stdout } = await ending
-    expect(stdout).toContain('going on with run_')
+    expect(stdout).toContain('continuing with run_')
     expect(stdout).toContain('Permission is hereby granted')
     expect(stdout).toMatch(/^output \{"file":"LICENSE",.*"approved":true,"by":"me"\}$/m)
     expect(code).toBe(0)
