@@ -18,13 +18,11 @@ import type {
   WaitRecord,
 } from 'waitpoint'
 
-/*
- * A storage to copy: every record is JSON text under an id, every method is asynchronous, and what one method does
- * between its first and its last line happens as one step. Here that is so because nothing is awaited in between; on a
- * database put each method into a transaction, and the scans into queries.
- */
+/* A storage to copy. Every record is JSON text under an id, every method is asynchronous, and each method is atomic:
+it awaits nothing between its first and its last line. On a database, put each method into a transaction, and
+replace the scans by queries. */
 
-/** One table. Texts keep the order in which their ids came. */
+/** One table. Texts keep the order of insertion. */
 class Table<Row extends object> {
   readonly #texts = new Map<string, string>()
 
@@ -53,12 +51,12 @@ interface Lease {
   readonly owner: string
   readonly until: number
   readonly isLost: boolean
-  /** The number of the last claim, and what it handed out. */
+  /** The number of the last claim, and the runs it handed out. */
   readonly claim: number
   readonly claimed: readonly { readonly id: string; readonly epoch: number }[]
 }
 
-/** What outlives the process. */
+/** The data that outlives the process. */
 export class TemplateDatabase {
   readonly runs: Table<RunRecord> = new Table()
   readonly tokens: Table<TokenRecord> = new Table()
@@ -89,7 +87,7 @@ export class TemplateStorage implements Storage {
       const holder = holderOf(this.#db.runs, record, now)
       if (holder !== undefined) return { record: holder, isCached: true }
       if (this.#db.runs.get(record.id) !== undefined)
-        throw new Error(`Cannot insert run "${record.id}": taken`)
+        throw new Error(`Cannot insert run "${record.id}": its id is taken`)
       this.#hint(by, { topic: 'queue' })
       return { record: this.#db.runs.put(record.id, record), isCached: false }
     },
@@ -144,7 +142,7 @@ export class TemplateStorage implements Storage {
         const isInterrupted = run.status === 'EXECUTING' && run.owner !== undefined
         const interruptions = run.interruptions + (isInterrupted ? 1 : 0)
         const isCrashed = isInterrupted && interruptions > claim.maxInterruptions
-        // An attempt that was only slow does not take the end for its own.
+        // A new epoch, so that a slow attempt does not mistake this end for its own.
         const epoch = run.epoch + 1
         if (run.returned) ended.push(this.#finish(run, { change: { status: 'COMPLETED', epoch }, by, now }))
         else if (isCrashed)
@@ -185,7 +183,7 @@ export class TemplateStorage implements Storage {
         return { record: this.#db.tokens.get(holder.id) ?? holder, isCached: true, settledNow }
       }
       if (this.#db.tokens.get(record.id) !== undefined)
-        throw new Error(`Cannot insert token "${record.id}": taken`)
+        throw new Error(`Cannot insert token "${record.id}": its id is taken`)
       return { record: this.#db.tokens.put(record.id, record), isCached: false }
     },
     get: async (id, now) => {
@@ -264,7 +262,7 @@ export class TemplateStorage implements Storage {
       const known = chunks.slice(0, stream.next - first)
       if (known.some(({ text }, at) => this.#chunk(stream, first + at) !== text))
         throw new Error(
-          `Cannot append chunk ${first} to stream "${key}" of run "${runId}": other values are there`,
+          `Cannot append chunk ${first} to stream "${key}" of run "${runId}": different values are stored`,
         )
       const fresh = chunks.slice(known.length)
       for (const [at, { text }] of fresh.entries())
@@ -344,7 +342,7 @@ export class TemplateStorage implements Storage {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // Give the connection back here.
+    // Release the connection here.
   }
 
   #write(run: RunRecord, change: Partial<RunRecord>, { by, now }: Act): RunRecord {
@@ -380,7 +378,7 @@ export class TemplateStorage implements Storage {
     return { record, ready: this.#makeReady(`run:${run.id}`, by) }
   }
 
-  /** Runs that were never started expire, and slots of canceled runs come back. */
+  /** Expires runs that never started, and frees the slots of canceled runs. */
   #sweep(limit: number, act: Act): RunUpdated[] {
     const isExpired = (run: RunRecord): boolean => (startBy(run) ?? Infinity) <= act.now
     const expired = this.#db.runs.where(isExpired).slice(0, limit)
@@ -393,7 +391,7 @@ export class TemplateStorage implements Storage {
     )
   }
 
-  /** What a claim would hand out, in order. */
+  /** The runs that a claim would hand out, in order. */
   #claimable({
     taskIds,
     queueLimits,
@@ -456,7 +454,7 @@ export class TemplateStorage implements Storage {
     return { id, kind: 'RUN', status, tags: [], createdAt: run.createdAt, completedAt: run.finishedAt }
   }
 
-  /** The waits that became ready, if the token was past its deadline and is settled by this. */
+  /** Settles a token past its deadline. Returns the waits that became ready. */
   #settleIfDue(
     id: string,
     { now, by }: Partial<Act> & { readonly now: number },
@@ -519,7 +517,7 @@ export class TemplateStorage implements Storage {
     return earliest(busy.map((lease) => ({ at: lease.until, what: `lease ${lease.owner}` })))
   }
 
-  /** Whether somebody may still ask for what is over. */
+  /** Whether an ended record may still be needed. */
   #isNeeded(record: RunRecord | TokenRecord, now: number): boolean {
     const isRun = 'taskId' in record
     const creator = isRun ? record : record.runId === undefined ? undefined : this.#db.runs.get(record.runId)
@@ -533,7 +531,7 @@ export class TemplateStorage implements Storage {
     )
   }
 
-  /** A run goes after its own tokens, if the budget allows; answers how many went. */
+  /** Drops a run after its own tokens, if the budget allows. Returns the number of dropped records. */
   #dropRun({ id, streams }: RunRecord, budget: number): number {
     const own = this.#db.tokens.where(({ runId, kind }) => runId === id && kind !== 'MANUAL')
     for (const token of own.slice(0, budget)) this.#db.tokens.delete(token.id)
@@ -565,7 +563,7 @@ function isFinal({ status }: Pick<RunRecord, 'status'>): boolean {
   return !isAttempted({ status }) && status !== 'QUEUED' && status !== 'DELAYED'
 }
 
-/** When a run that was never started expires. */
+/** The instant at which a run that never started expires. */
 function startBy(run: RunRecord): number | undefined {
   return (run.status === 'QUEUED' || run.status === 'DELAYED') && run.attempt === 0
     ? run.expiresAt
@@ -594,7 +592,7 @@ function isSameKey(one: Pick<Key, 'scope' | 'value'>, other: Key | undefined): b
   return one.scope === other?.scope && one.value === other.value
 }
 
-/** Who holds the record's key at `now`: the last one that was stored with it, until it expires. */
+/** The holder of the record's key at `now`: the last record stored with the key, until the key expires. */
 function holderOf<Row extends RunRecord | TokenRecord>(
   table: Table<Row>,
   { key }: Row,
