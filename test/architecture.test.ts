@@ -83,13 +83,13 @@ const broken: readonly (readonly [rule: string, path: string, text: string, prob
     'imports src/storage',
   ],
   [
-    'nobody imports an entry',
+    'no file imports an entry',
     'src/http/handler.ts',
     `import { createEngine } from '../index.ts'`,
     'not below a layer',
   ],
   [
-    'nobody imports the package by its name',
+    'no file imports the package by its name',
     'src/http/handler.ts',
     `import { createEngine } from 'waitpoint'`,
     'its own package',
@@ -220,7 +220,11 @@ const allowed: readonly (readonly [what: string, path: string, text: string])[] 
     export function b(): void
     export function b(a = 1) {}`,
   ],
-  ['a room below', 'src/core/kernel.ts', `import { waiter } from './waits/waiter.ts'\nexport const b = waiter`],
+  [
+    'a room below',
+    'src/core/kernel.ts',
+    `import { waiter } from './waits/waiter.ts'\nexport const b = waiter`,
+  ],
   [
     'the world in src/clock',
     'src/clock/virtual/a.ts',

@@ -24,7 +24,7 @@ interface Model {
   readonly tokens: readonly ModelToken[]
 }
 
-/** Every token past its deadline is timed out, whoever looks. */
+/** Every token past its deadline is timed out by the first look at it. */
 function at(model: Model, now: number): Model {
   const tokens = model.tokens.map((token): ModelToken => {
     if (token.status !== 'WAITING' || now < token.timeoutAt) return token

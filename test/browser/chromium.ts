@@ -44,7 +44,7 @@ export const chromiumPath: string | undefined = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ].find((path) => path !== undefined && existsSync(path))
 
-/** It keeps quiet: it asks nobody but the pages it is given. */
+/** It makes no requests of its own, only those of the pages it is given. */
 const QUIET = [
   '--disable-gpu',
   '--disable-quic',

@@ -91,7 +91,7 @@ describe('a client of the hosted service', () => {
     expect(retrieved.timeoutAt).toEqual(new Date(8.64e15))
   })
 
-  it('fetches an output that was too large to travel, and shows its credential to nobody else', async () => {
+  it('fetches an output that was too large to travel, and sends its credential to no other host', async () => {
     const stub = new StubService([
       json({ ...token, status: 'COMPLETED', output: 'a/token.json', outputType: 'application/store' }),
       json({ presignedUrl: 'https://store.test/object' }),

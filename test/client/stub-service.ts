@@ -42,7 +42,7 @@ export function json(body: unknown, init: ResponseInit = {}): Response {
   return Response.json(body, init)
 }
 
-/** Never answers, nor hears that nobody waits any more. */
+/** Never answers, and ignores the abort of its request. */
 export function silence(): Promise<Response> {
   return new Promise<Response>(() => undefined)
 }

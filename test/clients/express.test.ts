@@ -71,7 +71,7 @@ describe('an express application with an engine in it', { timeout: TEST_MS }, ()
     expect([answer.status, await answer.json()]).toEqual([404, { error: 'Not found' }])
   })
 
-  it('ends when it is told to, also while somebody follows a run', async () => {
+  it('ends when it is told to, also while a client follows a run', async () => {
     const { id } = await client.tasks.trigger('review', { doc: 'd2' })
     const subscription = client.runs.subscribeToRun(id)
     const states = subscription[Symbol.asyncIterator]()

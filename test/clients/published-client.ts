@@ -153,7 +153,7 @@ export async function served(tasks: readonly AnyTask[] = [], options: EngineOpti
   }
 }
 
-/** Works as somebody who was given an access token. */
+/** Uses the published client with an access token. */
 export function withAccess<Result>(
   { server }: Served,
   accessToken: string,

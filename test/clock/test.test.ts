@@ -251,10 +251,10 @@ describe('testClock', () => {
 
   it('works under fake globals and leaves an error in a callback uncaught, after the others', async () => {
     const printed = await runInChild(`
-      import { testClock } from './src/clock/test.ts'
+      import { bareTestClock } from './src/clock/test.ts'
       for (const name of ['setTimeout', 'setImmediate']) globalThis[name] = () => { throw new Error(name) }
       process.on('uncaughtException', (error) => console.log('uncaught', error.message))
-      const clock = testClock()
+      const clock = bareTestClock()
       clock.setTimer(clock.now() + 1, () => { throw new Error('one') })
       clock.setTimer(clock.now() + 1, () => console.log('two'))
       await clock.advance(5)

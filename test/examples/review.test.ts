@@ -119,7 +119,7 @@ describe('npm start', () => {
     writeFileSync(file, 'a line\n'.repeat(500_000))
     const child = start(file)
     child.stdout?.once('data', () => child.stdout?.destroy())
-    // Or it would wait for somebody to read how far it is.
+    // Otherwise the child would wait for a reader of its progress.
     child.stderr?.resume()
     const [code] = (await once(child, 'exit')) as [number | null]
     expect(code).toBe(0)

@@ -127,7 +127,7 @@ describe('createHandler', () => {
     },
   )
 
-  it('does not trouble the storage with ids that nobody made', async () => {
+  it('does not ask the storage for ids that cannot exist', async () => {
     await using engine = createEngine({
       storage: failing({ settle: new Error('no such thing') }),
       secretKey: SECRET,
@@ -168,7 +168,7 @@ describe('createHandler', () => {
     expect((await handler(completion(id, {}))).status).toBe(200)
   })
 
-  it('has pages no larger than the limit, also when nobody says how large', async () => {
+  it('limits the size of a page, also when the request names none', async () => {
     await using t = await stillEngine()
     const handler = createHandler(t.engine, { limits: { pageSize: 2 } })
     for (let index = 0; index < 3; index++) await t.engine.wait.createToken()

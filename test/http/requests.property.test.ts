@@ -151,7 +151,7 @@ const draft: fc.Arbitrary<Draft> = fc.record({
 })
 
 describe('a handler that is sent anything', () => {
-  it('never fails, and settles a token only for whoever may settle that one', async () => {
+  it('never fails, and settles a token only for a caller that may settle it', async () => {
     await using t = await stillEngine()
     const handler = createHandler(t.engine, { limits: { completeBytes: LIMIT } })
     const jwts = await makeJwts(t.clock.now())

@@ -66,7 +66,7 @@ export interface RouteRow {
   /** `$token`, `$hash`, `$run`, `$delayed`, `$packet`, `$key` and `$batch` stand for what the world has. */
   readonly path: string
   readonly body?: unknown
-  /** Besides the secret keys; `address`: whoever has the address. */
+  /** Besides the secret keys; `address`: any caller that has the address. */
   readonly may: readonly Scoped[] | 'address'
   /** A request that is let through changes something. */
   readonly changes?: boolean
@@ -222,7 +222,7 @@ export const ROUTES: readonly RouteRow[] = [
     body: { scopes: ['read:runs'] },
     may: KEYS_ONLY,
   },
-  // Nobody's: whoever proves who they are is told that there are none.
+  // For any valid credential, the answer is that there are none.
   ...['waitpoints/tokens/:id/wait', 'wait/duration'].map((path): RouteRow => ({
     route: `POST /engine/v1/runs/:run/${path}`,
     path: `/engine/v1/runs/$run/${path.replace(':id', '$token')}`,
@@ -307,7 +307,7 @@ async function makeCredentials(
   }
 }
 
-/** Nobody waits for what was begun here. */
+/** Ignores calls begun here. */
 async function closeLoose(t: TestEngine, runIds: readonly string[]): Promise<void> {
   for (const id of runIds) await t.engine.runs.cancel(id)
   await t.close()

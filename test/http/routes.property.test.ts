@@ -231,7 +231,7 @@ const CHANGERS: ReadonlySet<Credential> = new Set(
   ),
 )
 
-/** The law: what changed was asked for by somebody who may, on a route that changes something. */
+/** The law: every change was requested by a caller with access, on a route that makes changes. */
 function mayChange({ row, credential, odd: change, method }: Draft, responses: readonly Response[]): boolean {
   if (!responses.some(({ ok }) => ok)) return false
   // Another path or method may be another route: what that one lets through is the matrix' business.

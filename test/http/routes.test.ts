@@ -61,7 +61,7 @@ describe('createRoutes', () => {
   it.each(ROUTES.map((row) => [row.route, row] as const))(
     'lets through who may, and changes nothing for anybody else: %s',
     async (_route, row) => {
-      // Whoever is refused leaves the world as it was.
+      // A refused request changes nothing.
       await using shared = await makeWorld()
       for (const credential of CREDENTIALS) {
         const outcome = expected(row, credential)

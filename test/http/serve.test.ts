@@ -314,7 +314,7 @@ describe('closing a server', () => {
     },
   )
 
-  it('is up to whoever started it, also in a run that has ended', async () => {
+  it('outlives the run that started it', async () => {
     const servers: HttpServer[] = []
     const open = task({
       id: 'open',

@@ -259,7 +259,7 @@ describe('interruptions', () => {
     expect(await dieRepeatedly(deaths(10), 10)).toMatchObject({ status: 'COMPLETED' })
   })
 
-  it('are told to whoever waits for the result', async () => {
+  it('reach the caller that awaits the result', async () => {
     const storage = projectStorage()
     const clock = testClock({ mode: 'manual' })
     const ports = abandonable(clock, storage)

@@ -17,7 +17,7 @@ describe('an approval', () => {
     },
   })
 
-  it('goes on with the answer that somebody gives hours later', async () => {
+  it('continues with an answer that comes hours later', async () => {
     mails.length = 0
     await using t = await createTestEngine({ tasks: [review], clock: { mode: 'manual' } })
     const run = await t.engine.trigger(review, { doc: 'd1' })

@@ -10,7 +10,7 @@ interface Log {
   readonly lines: string[]
 }
 
-/** A request that is withdrawn while somebody is asked, and that cleans up after itself. */
+/** A request that is withdrawn while it waits for an answer, and that cleans up after itself. */
 function purchase(log: Log): ReturnType<typeof makePurchase> {
   return makePurchase(log)
 }

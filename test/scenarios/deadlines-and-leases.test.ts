@@ -73,7 +73,7 @@ describe('the deadlines of an engine', () => {
 })
 
 describe('the lease of an engine', () => {
-  it('is renewed every 10 s, so that nobody takes its runs', async () => {
+  it('is renewed every 10 s, so that no other engine takes its runs', async () => {
     const storage = projectStorage()
     const clock = testClock({ mode: 'manual' })
     let calls = 0

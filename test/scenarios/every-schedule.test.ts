@@ -49,7 +49,7 @@ const retry = task({
   },
 })
 
-/** One run of a task; whoever is asked answers at once. */
+/** One run of a task, whose tokens are completed at once. */
 function oneRun(aTask: AnyTask, expected: readonly unknown[]): Body {
   return async (t) => {
     const run = await t.engine.tasks.trigger(aTask.id, null as never)

@@ -70,7 +70,7 @@ describe('a run followed from another engine', () => {
     expect(await collect(again)).toEqual(numbers(30, 20))
   })
 
-  it('is canceled from there, and ends for everybody', async () => {
+  it('is canceled from there, and ends on every engine', async () => {
     const source = new PushSource<string>()
     source.push('a')
     const body = bodyTask(async ({ metadata }) => collect(await metadata.stream('k', source)))

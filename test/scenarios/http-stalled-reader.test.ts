@@ -17,7 +17,7 @@ const STORAGES: Readonly<Record<string, string>> = {
 interface Outcome {
   /** The most that was held, after a collection, while the reader stood still; over what was held before. */
   readonly grown: number
-  /** The same of resident memory. */
+  /** The growth of resident memory. */
   readonly grownResident: number
   /** What is still held once it has read the rest: reader and server are in one process, and both make garbage. */
   readonly keptAtEnd: number

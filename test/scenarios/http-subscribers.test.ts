@@ -68,7 +68,7 @@ describe('subscribers over HTTP', () => {
       await until(() => watchers(t.engine) === 1_000)
       const cut = Promise.all(responses.map(ended))
       await server.close()
-      // Nobody takes it for the end of the run.
+      // The client does not take it for the end of the run.
       expect(new Set(await cut)).toEqual(new Set([false]))
       await until(() => watchers(t.engine) === 0)
       expect(t.clock.pending().filter(({ label }) => label.startsWith('ping'))).toEqual([])

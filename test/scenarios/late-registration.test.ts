@@ -110,7 +110,7 @@ describe('a wait whose token is still being stored', () => {
     const { signal, abort } = countedSignal()
     const ends: unknown[] = []
     const hasty = bodyTask(() => {
-      // As a loser that nobody looks at: it would end the process if it rejected.
+      // A loser that is never awaited: an unhandled rejection would end the process.
       void wait.for({ days: 1, signal: signal.signal }).then(() => ends.push('slept'))
     })
     const t = await createTestEngine({ tasks: [hasty], storage: steering.storage, clock: { mode: 'manual' } })
@@ -137,7 +137,7 @@ describe('a wait whose result is still being read', () => {
     })
     const race = bodyTask(async ({ tasks }) => {
       const lost = tasks.triggerAndWait<typeof child>('child', null).unwrap()
-      // A loser that nobody looks at: it would end the process if it rejected.
+      // A loser that is never awaited: an unhandled rejection would end the process.
       lost.catch((error: unknown) => ends.push(error))
       await wait.forToken(go)
     })

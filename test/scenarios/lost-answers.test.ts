@@ -243,7 +243,7 @@ describe('a run that returns while it waits', () => {
 })
 
 describe('cancel', () => {
-  it('leaves a child alone that belongs to somebody else', async () => {
+  it('does not touch a child of another run', async () => {
     const child = task({ id: 'child', run: async () => wait.for({ minutes: 10 }) })
     const parent = task({
       id: 'parent',

@@ -58,7 +58,7 @@ describe('a claim whose answer is lost', () => {
     await t.close()
   })
 
-  it('and that ended a run tells whoever waits for that', async () => {
+  it('and that ended a run wakes the runs that wait for it', async () => {
     const late = bodyTask(() => 1, { ttl: 5 })
     const waiting = task({
       id: 'waiting',
@@ -83,7 +83,7 @@ describe('a claim whose answer is lost', () => {
 })
 
 describe('a tick whose answer is lost', () => {
-  it('and that made a run EXPIRED tells whoever awaits its outcome', async () => {
+  it('and that made a run EXPIRED resolves its awaited outcome', async () => {
     const late = bodyTask(() => 1, { ttl: 5 })
     const busy = task({ id: 'busy', run: async () => t.clock.sleep('10s') })
     const t = await steered([late, busy], { concurrency: 1 })
@@ -115,7 +115,7 @@ describe('a tick whose answer is lost', () => {
 })
 
 describe('a claim that is answered after its engine has lost its lease', () => {
-  it('starts nothing: its runs are executed by whoever holds them now, once', async () => {
+  it('starts nothing: its runs are executed by their new owner, once', async () => {
     const clock = testClock({ mode: 'manual' })
     const storage = projectStorage()
     const steering = steeredStorage(storage)

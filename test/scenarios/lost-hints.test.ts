@@ -19,7 +19,7 @@ async function* words(): AsyncGenerator<string> {
   yield* ['a', 'b']
 }
 
-/** The same storage, on which nobody hears of what others do while it is deaf. */
+/** Drops the hints of a storage while it is deaf. */
 function losingHints(storage: Storage, isDeaf: () => boolean): Storage {
   return {
     ...storage,

@@ -127,7 +127,7 @@ describe('a run that is named by the hint that wakes it', () => {
     expect([await run.result(), await another.result()]).toEqual([['mine'], ['other']])
   })
 
-  it('that has ended, or is unknown here, wakes nobody', async () => {
+  it('that has ended, or is unknown here, wakes no run', async () => {
     let named: readonly string[] = []
     const asked: string[] = []
     await using t = await apart(namingRuns(memoryStorage(), { named: () => named, asked }))

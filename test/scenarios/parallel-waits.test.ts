@@ -71,7 +71,7 @@ describe('waits in parallel', () => {
     expect(t.engine.stats().waits).toBe(0)
   })
 
-  it('release every waiter exactly once, whoever settles what when', async () => {
+  it('release every waiter exactly once, in any order of settling', async () => {
     const plan = fc.record({
       tokens: fc.integer({ min: 1, max: 3 }),
       /** For every run the tokens it waits for, by index; the same one more than once at times. */

@@ -41,7 +41,7 @@ describe('a process with an engine', () => {
     expect(await linesOf(program)).toEqual(['ERR_ENGINE_CLOSED,ERR_ENGINE_CLOSED', 'exit'])
   })
 
-  it('is kept alive by a run that waits, whose result nobody awaits', async () => {
+  it('is kept alive by a waiting run whose result is not awaited', async () => {
     const program = `
       engine.on('run', ({ status }) => { if (status === 'COMPLETED') console.log('completed') })
       await engine.trigger(waiting, 100)
@@ -69,7 +69,7 @@ describe('a process with an engine', () => {
     expect(await linesOf(program)).toEqual(['2', 'exit'])
   })
 
-  it('is not kept alive by the deadline of a token that nobody waits for', async () => {
+  it('is not kept alive by the deadline of a token without waiters', async () => {
     const program = `
       const token = await engine.wait.createToken({ timeout: '1h' })
       console.log(token.id.slice(0, 10))

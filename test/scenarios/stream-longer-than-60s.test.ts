@@ -32,7 +32,7 @@ describe('a stream longer than 60 s', () => {
     expect(await read).toEqual(numbers(300))
   })
 
-  it('is stopped 60 s after the task has returned when nobody in it reads; the run completes', async () => {
+  it('is stopped 60 s after the task has returned if the task does not read it; the run completes', async () => {
     let isReturned = false
     const seconds = async function* (): AsyncGenerator<number> {
       try {

@@ -11,7 +11,7 @@ export function projectStorage(): Storage {
   return chosenStorage()
 }
 
-/** The same where it answers within the turn; one in memory where it is asked over a wire. */
+/** The storage itself if it answers within the turn; one in memory if it answers over a connection. */
 export function storageOfThisProcess(): Storage {
   return isFarAway() ? memoryStorage() : chosenStorage()
 }

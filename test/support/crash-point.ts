@@ -96,7 +96,7 @@ export function pausing(clock: TestClock, storage: Storage, call: number): Pausi
           cancel()
         }
       },
-      // Nobody waits for a process that stands still; time waits for what it asked of a storage before.
+      // Callers do not wait for a suspended process, but time waits for its earlier storage calls.
       hold: (hold): ReleaseHold => {
         if (state === 'paused' || hold.kind !== 'call') return () => undefined
         const giveBack = clock.hold(hold)

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
 /**
- * A port of the loopback for what is to come back at its address. Below those that systems give to whoever does not choose:
+ * A port of the loopback for a server that returns to its address. Below the range from which systems choose free ports:
  * such a one could be taken in between.
  */
 export async function freePort(): Promise<number> {

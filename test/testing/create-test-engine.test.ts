@@ -129,7 +129,7 @@ describe('createTestEngine', () => {
     await expect(t.clock.settle()).rejects.toMatchObject({ code: 'ERR_STILL_BUSY', ids: [id] })
   })
 
-  it('says it to whoever awaits the run too, and what the run did last', async () => {
+  it('also rejects the awaited run, with the last call of the run', async () => {
     const hanging = task({
       id: 'hanging',
       run: async (_payload: null, { wait }) => {
@@ -163,7 +163,7 @@ describe('createTestEngine', () => {
     )
   })
 
-  describe('a wait for an answer that nobody gives', () => {
+  describe('a wait for an answer that never comes', () => {
     const asking = task({
       id: 'asking',
       run: async (payload: { timeout?: string }, { wait }) => {
@@ -210,7 +210,7 @@ describe('createTestEngine', () => {
       expect(await (await other.engine.trigger(asking, {})).result()).toBe(false)
     })
 
-    it('is no such wait while nobody waits for the token', async () => {
+    it('needs a run that waits for the token', async () => {
       const offering = task({
         id: 'offering',
         run: async (_payload: null, { wait }) => {

@@ -116,7 +116,9 @@ describe('explore', () => {
     for (const decider of ['random', 'pct'] as const) {
       const error = await failure(checkThenAct.body, { decider })
       expect(error.seed).toBe('tuesday')
-      expect(error.message).toMatch(/\nSeed: +tuesday; run all schedules again with WAITPOINT_SEED='tuesday'$/)
+      expect(error.message).toMatch(
+        /\nSeed: +tuesday; run all schedules again with WAITPOINT_SEED='tuesday'$/,
+      )
     }
     const enumerated = await failure(checkThenAct.body)
     expect([enumerated.seed, enumerated.message.includes('Seed:')]).toEqual([undefined, false])
@@ -136,7 +138,7 @@ describe('explore', () => {
     const body: Body = async (t) => (await t.engine.trigger(dice, null)).outcome()
     const error = await failure(body, { tasks: [dice] })
     expect(error.invariant).toBe('the same schedule twice is the same')
-    expect(error.message).toMatch(/"dice\/runs\.update#1", is not the same .* Math\.random/)
+    expect(error.message).toMatch(/"dice\/runs\.update#1", differs between two executions .* Math\.random/)
   })
 
   it('names the first boundary that differs when task code reads the real clock', async () => {
@@ -146,7 +148,7 @@ describe('explore', () => {
     })
     const body: Body = async (t) => (await t.engine.trigger(clock, null)).outcome()
     const error = await failure(body, { tasks: [clock] })
-    expect(error.message).toContain('"clock/tokens.insert#1", is not the same')
+    expect(error.message).toContain('"clock/tokens.insert#1", differs between two executions')
   })
 
   it('fails when what was to happen sometimes never does', async () => {
@@ -177,7 +179,7 @@ describe('explore', () => {
     const away = task({ id: 'away', run: (_payload: null) => new Promise(() => undefined) })
     const body: Body = async (t) => (await t.engine.trigger(away, null)).outcome()
     const error = await failure(body, { tasks: [away], maxDeviations: 0 })
-    expect(error.message).toContain('run "away" is busy with something')
+    expect(error.message).toContain('run "away" is busy outside of the engine')
   })
 
   it('lets nothing else happen while real I/O is under way, in a task or declared by the body', async () => {
@@ -200,7 +202,7 @@ describe('explore', () => {
     const body: Body = async (t) => {
       for (;;) await t.clock.sleep('1s')
     }
-    expect((await failure(body, { maxSteps: 100 })).message).toContain('not over after 100 boundaries')
+    expect((await failure(body, { maxSteps: 100 })).message).toContain('not ended after 100 boundaries')
   })
 
   it('lets one body hold with crashes and without: its calls and handles go on with the new engine', async () => {
@@ -223,7 +225,7 @@ describe('explore', () => {
     await exploreAll(body, { tasks: [review], crashes: 'every-commit', maxDeviations: 1 })
   })
 
-  it('lets whoever reads a subscription know that its process is gone', async () => {
+  it('rejects the read of a subscription when its process is gone', async () => {
     const review = askAll(['ada'])
     const body: Body = async (t) => {
       const run = await t.engine.trigger(review, null)
@@ -313,7 +315,7 @@ describe('explore', () => {
     const body: Body = async (t) => {
       const run = await t.engine.trigger(leaky, null)
       await run.outcome()
-      // Nobody ever reads on.
+      // The reader never continues.
       void t.engine.runs.subscribeToRun('run_unknown')[Symbol.asyncIterator]()
     }
     await exploreAll(body, { tasks: [leaky], maxDeviations: 1 })

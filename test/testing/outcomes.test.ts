@@ -33,7 +33,7 @@ describe('outcomes', () => {
       "the world answers                 the run comes to             after
       approval: true                    "published"                  2m
       approval: false                   "rejected"                   0ms
-      approval: time-out                Error: nobody looked at d1   1d
+      approval: time-out                Error: no review of d1       1d
       approval: cancel                  ERR_RUN_CANCELED             0ms
       approval: crash, approval: true   "published"                  2m 30s"
     `)
@@ -60,7 +60,7 @@ describe('outcomes', () => {
     `)
   })
 
-  it('are one when nobody is asked', async () => {
+  it('are one for a task without tokens', async () => {
     const { rows } = await outcomes({ task: silent, concurrency: 1 }, 1)
     expect(rows).toEqual([{ answers: [], result: '2', durationMs: 0 }])
   })

@@ -27,9 +27,9 @@ export async function waiting(token: CreatedToken): Promise<void> {
   const result = await native
   if (result.ok) exactly<Approval>()(result.output)
   else exactly<WaitpointTimeoutError>()(result.error)
-  // @ts-expect-error Nobody knows yet whether there is an output.
+  // @ts-expect-error The result is not narrowed, so the output may be missing.
   result.output satisfies unknown
-  // @ts-expect-error Nobody knows yet whether there is an error.
+  // @ts-expect-error The result is not narrowed, so the error may be missing.
   result.error satisfies unknown
 
   const output = await wait.forToken<Approval>(token.id).unwrap()

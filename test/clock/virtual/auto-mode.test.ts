@@ -49,9 +49,9 @@ describe('mode auto', () => {
     expect(beats).toEqual([0, 10, 20, 30])
   })
 
-  it.each(['executing', 'call'] as const)('stands still while somebody is %s', async (kind) => {
+  it.each(['executing', 'call'] as const)('stands still while a hold says %s', async (kind) => {
     const clock = bareTestClock()
-    const release = clock.hold({ kind, id: 'somebody' })
+    const release = clock.hold({ kind, id: 'busy' })
     const { arrive, outcome } = demand(clock)
     clock.setTimer(START + 5, arrive)
     await turns(20)
@@ -60,7 +60,7 @@ describe('mode auto', () => {
     expect(await outcome).toBe(5)
   })
 
-  it('ends what is awaited when somebody is busy and gives no sign of life, and says who it was', async () => {
+  it('rejects an awaited call when busy code gives no sign of life, and names the busy run', async () => {
     const clock = bareTestClock({ ioGraceMs: 5 })
     clock.hold({ kind: 'executing', id: 'run_1', lastBoundary: () => 'tokens.insert' })
     const { outcome } = demand(clock)
@@ -110,7 +110,7 @@ describe('mode auto', () => {
     release()
   })
 
-  it('does not lose patience with somebody because this process stood still', async () => {
+  it('does not lose patience with busy code because this process stood still', async () => {
     const clock = bareTestClock({ ioGraceMs: 1 })
     const release = clock.hold({ kind: 'executing', id: 'run_1' })
     const { arrive, outcome } = demand(clock)
@@ -132,7 +132,7 @@ describe('mode auto', () => {
     expect(await outcome).toBe(3_600_000)
   })
 
-  it('waits for a source again once nobody sleeps on this clock any more', async () => {
+  it('waits for a source again once no code sleeps on this clock any more', async () => {
     const clock = bareTestClock({ ioGraceMs: 60_000 })
     const release = clock.hold({ kind: 'reading', id: 'run_1' })
     const { arrive, outcome } = demand(clock)
@@ -219,7 +219,7 @@ describe('mode auto', () => {
       expect(await outcome).toBe(600_000)
     })
 
-    it('lets it time out while somebody sleeps who said how long', async () => {
+    it('lets it time out while test code sleeps for a given time', async () => {
       const clock = bareTestClock()
       const fired: number[] = []
       clock.setTimer(START + 600_000, () => fired.push(clock.now() - START), deadline)
@@ -271,8 +271,8 @@ describe('mode auto', () => {
 
   it('does not keep the process busy meanwhile', async () => {
     const printed = await runInChild(`
-      import { testClock } from './src/clock/test.ts'
-      testClock().hold({ kind: 'awaited', id: 'run_1' })
+      import { bareTestClock } from './src/clock/test.ts'
+      bareTestClock().hold({ kind: 'awaited', id: 'run_1' })
       process.on('exit', () => console.log('idle'))
     `)
     expect(printed).toBe('idle\n')

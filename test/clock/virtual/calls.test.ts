@@ -61,7 +61,7 @@ describe('settle', () => {
     await working
   })
 
-  it('waits for real I/O that nobody holds it for, however long it takes, and for what it led to', async () => {
+  it('waits for real I/O without a hold, however long it takes, and for its consequences', async () => {
     const io = new Statements()
     const clock = bareTestClock({ ioGraceMs: 0, io })
     const seen: string[] = []
@@ -79,7 +79,7 @@ describe('settle', () => {
     await asked
   })
 
-  it('rejects when somebody does nothing for the real time of grace, and says who', async () => {
+  it('rejects when busy code does nothing for the grace time, and names it', async () => {
     const clock = bareTestClock({ ioGraceMs: 5 })
     clock.hold({ kind: 'executing', id: 'run_1' })
     clock.hold({ kind: 'call', id: 'storage.tick' })

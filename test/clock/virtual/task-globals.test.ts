@@ -13,7 +13,7 @@ function worldAt(now: number): TaskWorld {
 }
 
 describe('replaceGlobals', () => {
-  it('gives code its own world and everybody else the real one, at any instant', () =>
+  it('gives task code its own world and all other code the real one, at any instant', () =>
     fc.assert(
       fc.property(fc.date({ noInvalidDate: true }), (date) => {
         const putBack = replaceGlobals(() => worlds.getStore())
@@ -43,7 +43,7 @@ describe('replaceGlobals', () => {
     ).toBe(true)
   })
 
-  it('leaves what somebody else has put there since', () => {
+  it('leaves replacements that other code has made since', () => {
     const real = Math.random
     const putBack = replaceGlobals(() => undefined)
     const theirs = (): number => 0.25

@@ -34,7 +34,7 @@ describe('RequestRate', () => {
           const within = passed.filter((at) => at >= start && at < start + perMs)
           expect(within.length).toBeLessThanOrEqual(2 * requests)
         }
-        // Whoever comes when told to is let through.
+        // A caller that returns at the stated time is admitted.
         const refusal = ask(rate, 'a')
         if (refusal !== undefined) now = Number(refusal.headers['x-ratelimit-reset'])
         expect(refusal === undefined ? undefined : ask(rate, 'a')).toBeUndefined()
@@ -65,7 +65,7 @@ describe('RequestRate', () => {
     expect(many.filter((credential) => ask(rate, credential) === undefined)).toEqual([])
   })
 
-  it('makes nobody wait longer than a period when the clock is set back', () => {
+  it('makes no caller wait longer than a period when the clock is set back', () => {
     let now = 1_000_000
     const rate = new RequestRate({ requests: 1, perMs: 1_000 }, () => now)
     rate.count('a')

@@ -6,7 +6,7 @@ import { stillEngine } from '../requests.ts'
 const packet = { text: '1', type: 'application/json' }
 
 describe('PacketStore', () => {
-  it('keeps a packet for whoever reserved its place, and five minutes at most', async () => {
+  it('keeps a packet for the caller that reserved its place, for at most five minutes', async () => {
     await using t = await stillEngine()
     const store = new PacketStore(kernelOf(t.engine).host, { packets: 1, packetBytes: 10 })
     const place = store.reserve('a')
@@ -25,7 +25,7 @@ describe('PacketStore', () => {
     store.reserve('a')
   })
 
-  it('drops what nobody came for without being asked', async () => {
+  it('drops unused packets by itself', async () => {
     await using t = await stillEngine()
     const store = new PacketStore(kernelOf(t.engine).host, { packets: 2, packetBytes: 10 })
     const planned = (): string => JSON.stringify(t.clock.pending())

@@ -316,7 +316,7 @@ describe('canceling and replaying a run', () => {
       expect((await engine.runs.list()).data).toHaveLength(2)
     }))
 
-  it('answers 404 for one there is none of, and 403 to whoever may only read', () =>
+  it('answers 404 for an unknown run, and 403 to a caller that may only read', () =>
     onBench(async ({ handler, engine, start }) => {
       const { id, publicAccessToken: credential } = await engine.trigger(waits, undefined)
       for (const path of ['v2/runs/:id/cancel', 'v1/runs/:id/replay']) {

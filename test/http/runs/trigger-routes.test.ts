@@ -173,7 +173,7 @@ describe('triggering a run', () => {
       const answers = await Promise.all([1, 2, 3].map(() => ask(handler, TRIGGER, repeated)))
       expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1)
       expect((await engine.runs.list()).data).toHaveLength(1)
-      // Somebody else's request is another one.
+      // A request of another caller is a different one.
       await ask(handler, TRIGGER, { ...repeated, credential: OTHER_SECRET })
       expect((await engine.runs.list()).data).toHaveLength(2)
     }))
@@ -251,7 +251,7 @@ describe('a payload that is sent ahead', () => {
       expect((await triggerWith(handler, place)).status).toBe(200)
     }))
 
-  it('is for whoever asked for its place', () =>
+  it('is for the caller that reserved its place', () =>
     onBench({}, async ({ handler, clock }) => {
       const place = await reserve(handler)
       await put(handler, place, '{"json":1}')

@@ -280,7 +280,7 @@ describe('following one run by the shape protocol', () => {
     await t.engine.runs.cancel(run)
   })
 
-  it('is for who may read the run, and for nobody else', async () => {
+  it('requires access to read the run', async () => {
     await using t = await stillEngine({ tasks: [sleeping] })
     const run = await t.engine.trigger(sleeping, null, { delay: '1h', tags: ['red'] })
     const handler = createHandler(t.engine)

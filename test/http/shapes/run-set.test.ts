@@ -93,7 +93,7 @@ describe('a subscriber to a set of runs', () => {
       { numRuns: 30 },
     ))
 
-  it('finds within a minute what nobody told of', async () => {
+  it('finds a change without a hint within a minute', async () => {
     await using t = await stillEngine({ tasks: [sleeping] })
     const run = await t.engine.trigger(sleeping, null, { tags: ['red'], delay: '9h' })
     const subscriber = new Subscriber(t, RED)

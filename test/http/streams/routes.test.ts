@@ -75,7 +75,7 @@ describe('reading a stream over HTTP', () => {
       expect(numbered(await (await open(t, pathOf(run, name))).rest())).toEqual([[0, 'one']])
   })
 
-  it('breaks off when the access token expires, which nobody takes for the end', async () => {
+  it('fails when the access token expires, so that a client knows it is incomplete', async () => {
     const { source, body } = pushing()
     await using t = await stillEngine({ tasks: [body] })
     const errors = reportedErrors(t.engine)
@@ -315,7 +315,7 @@ describe('reading a stream over HTTP', () => {
     },
   )
 
-  it('ends for who may read the run, and for nobody else', async () => {
+  it('requires access to read the run', async () => {
     const body = taskOf(sourceOf('x'))
     await using t = await stillEngine({ tasks: [body] })
     const handler = createHandler(t.engine)

@@ -139,8 +139,8 @@ describe('writing to a stream of a run over HTTP', () => {
         const head = await ask(handler, pathOf(run), { method: 'HEAD', headers })
         expect(head.headers.get('x-last-chunk-index')).toBe('0')
       }
-      const nobody = await ask(handler, pathOf(run), { method: 'HEAD', headers: { 'x-client-id': 'c3' } })
-      expect(nobody.headers.get('x-last-chunk-index')).toBe('-1')
+      const unnamed = await ask(handler, pathOf(run), { method: 'HEAD', headers: { 'x-client-id': 'c3' } })
+      expect(unnamed.headers.get('x-last-chunk-index')).toBe('-1')
       expect(await end()).toEqual(['c1', 'c2'])
     }))
 
@@ -160,7 +160,7 @@ describe('writing to a stream of a run over HTTP', () => {
       expect(await end()).toEqual([1, 2, 3])
     }))
 
-  it('writes what nobody numbers whenever it comes', () =>
+  it('writes unnumbered chunks whenever they come', () =>
     onRun(async ({ handler, run, end }) => {
       for (const chunk of ['one', 'two']) {
         const response = await ask(handler, pathOf(run), { body: lines([chunk]) })

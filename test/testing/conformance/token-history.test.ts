@@ -14,7 +14,7 @@ import {
 
 const TIMEOUT_AT = 3
 
-/** Whether any order explains a history: all of them are tried. What nobody answered may have happened or not. */
+/** Whether any order explains a history: all of them are tried. A call without an answer may have taken effect or not. */
 function isExplained(
   operations: readonly TokenOperation[],
   state: TokenState = { status: 'WAITING' },

@@ -6,7 +6,7 @@ export function exploreAll(body: Body, options: ExploreOptions = {}): Promise<Ex
   return explore(body, { ...options, budget: { ms: Infinity, ...options.budget } })
 }
 
-/** Asks everybody named, and answers what they said, in order. */
+/** Creates a token for each name, and returns the answers in order. */
 export function askAll(people: readonly string[], timeout: number | string = '24h'): Task<null, string[]> {
   return task({
     id: 'review',
@@ -18,7 +18,7 @@ export function askAll(people: readonly string[], timeout: number | string = '24
   })
 }
 
-/** Everybody answers at once, and the run ends. */
+/** All tokens are completed at once, and the run ends. */
 export function allAnswer(people: readonly string[]): Body {
   return async (t) => {
     const review = askAll(people)

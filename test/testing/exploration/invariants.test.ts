@@ -60,7 +60,7 @@ const broken: readonly (readonly [Invariant, Body, Adapter])[] = [
       ...storage,
       tokens: {
         ...storage.tokens,
-        // A cache that nobody clears.
+        // A cache that is never cleared.
         await: async (request) => {
           const read = await storage.tokens.get(request.tokenId, request.now)
           if (read === undefined) return { outcome: 'unknown' }

@@ -11,7 +11,7 @@ const adapter: Adapter = (storage) => {
       settle: async (request) => {
         const read = await storage.tokens.get(request.id, request.now)
         if (read?.record.status !== 'WAITING') return read && { ...read, won: false, ready: [] }
-        // Written behind: nobody waits for it.
+        // Written behind, without waiting.
         void storage.tokens.settle(request)
         const { outputJson, now: completedAt } = request
         const record = { ...read.record, status: 'COMPLETED', outputJson, completedAt } as const

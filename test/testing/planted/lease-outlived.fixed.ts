@@ -4,7 +4,7 @@ import type { Planted } from './planted.ts'
 
 /** The twin without the bug: the lock only saves work, and a write counts only if the ledger is still the one that was read, else it is done again. */
 const body: Body = async (t) => {
-  let holder: string | undefined // the token of whoever took the lock last
+  let holder: string | undefined // the token of the last lock
   let ledger: ReadonlySet<string> = new Set<string>() // replaced as a whole by each write
 
   const lock = async (): Promise<string> => {
@@ -13,7 +13,7 @@ const body: Body = async (t) => {
       if (held !== undefined) await wait.forToken(held) // released, or expired
       const mine = await wait.createToken({ timeout: '1m' })
       if (holder === held) {
-        // nobody was faster
+        // no other attempt was faster
         holder = mine.id
         return mine.id
       }

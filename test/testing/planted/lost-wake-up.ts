@@ -2,7 +2,7 @@ import type { Adapter } from 'waitpoint/testing'
 import type { Planted } from './planted.ts'
 import { answeredElsewhere } from './review.ts'
 
-/** Reads whether the token is settled, then registers: what settles it in between finds nobody to wake. */
+/** Reads whether the token is settled, then registers: a settlement in between finds no waiter to wake. */
 const adapter: Adapter = (storage) => {
   return {
     ...storage,

@@ -16,7 +16,7 @@ const adapter: Adapter = (storage, tools) => {
         const waiting = await tools.step('select the waits', () => list.of(request.id))
         const settled = await storage.tokens.settle(request)
         if (settled === undefined || settled === 'stale' || !settled.won) return settled
-        // The others are not marked as ready: nobody ever hands them over.
+        // The others are not marked as ready: they are never handed over.
         for (const { runId } of list.of(request.id)) {
           if (!waiting.some((wait) => wait.runId === runId)) missed.add(runId)
         }

@@ -1,7 +1,7 @@
 import { task, wait } from 'waitpoint'
 import type { Planted } from './planted.ts'
 
-/** Charges with the id of the run as the key: whoever takes the money knows a charge it has seen. */
+/** Charges with the id of the run as the key: the payment provider recognises a repeated charge. */
 export const repeatedCharge: Planted = {
   body: async (t) => {
     const charges = new Set<string>()

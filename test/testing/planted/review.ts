@@ -42,7 +42,7 @@ export const answeredTwice: Body = async (t) => {
   await run.outcome()
 }
 
-/** Somebody looks at the run and the token and answers, while the run is canceled. */
+/** The token is completed while the run is canceled. */
 export const canceled: Body = async (t) => {
   const review = reviewTask()
   t.use(review)

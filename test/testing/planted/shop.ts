@@ -4,7 +4,7 @@ import type { Body, ExplorationTools } from 'waitpoint/testing'
 /** Approves what waits for this token. */
 export type Approve = (t: ExplorationTools, tokenId: string, ship: () => void) => Promise<void>
 
-/** An order that is refunded when nobody approves it within an hour; it must not be shipped as well. */
+/** An order that is refunded when it is not approved within an hour; it must not be shipped as well. */
 export function shop(approve: Approve): Body {
   return async (t) => {
     const done = new Set<string>()

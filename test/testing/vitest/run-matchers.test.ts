@@ -69,7 +69,7 @@ describe('toTimeOutIn', () => {
     expect(await failure(expect(napping).toTimeOutIn('5s'))).toContain('waits for no token')
   })
 
-  it('holds for the default, which nobody mentioned', async () => {
+  it('holds for the default timeout', async () => {
     await using t = await createTestEngine({ tasks })
     await expect(await t.engine.trigger(review, {})).toTimeOutIn('10m')
   })
@@ -104,7 +104,7 @@ describe('toFinishWithin', () => {
     await expect(late).toFinishWithin('50m')
     expect(await failure(expect(late).not.toFinishWithin('1d'))).toContain('it did after 0 ms')
     const stuck = await t.engine.trigger(review, {})
-    expect(await failure(expect(stuck).toFinishWithin('1h'))).toContain('nobody completes a token')
+    expect(await failure(expect(stuck).toFinishWithin('1h'))).toContain('the token is never completed')
   })
 })
 
@@ -124,7 +124,7 @@ describe('toHaveEmitted', () => {
 })
 
 describe('toBeStuck', () => {
-  it('holds for a run that waits for an answer nobody gives, and for nothing else', async () => {
+  it('holds for a run that waits for a missing answer, and for no other run', async () => {
     await using t = await createTestEngine({ tasks })
     await expect(await t.engine.trigger(review, { timeout: '1h' })).not.toBeStuck()
     await expect(await t.engine.trigger(nap, 13)).not.toBeStuck()

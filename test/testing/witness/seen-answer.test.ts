@@ -9,7 +9,7 @@ describe('seen', () => {
     expect(log).toEqual(['answer'])
   })
 
-  it('hands on the very same promise, and looks before whoever asked', async () => {
+  it('returns the very same promise, and looks before the caller does', async () => {
     const log: string[] = []
     const { promise, resolve } = createDeferred<string>()
     const answer = seen(promise, () => void log.push('looked'))
@@ -20,7 +20,7 @@ describe('seen', () => {
     expect(log).toEqual(['looked', 'asked'])
   })
 
-  it('leaves a failure to whoever asked', async () => {
+  it('leaves a failure to the caller', async () => {
     const { promise, reject } = createDeferred<string>()
     const answer = seen(promise, () => expect.unreachable())
     reject(new Error('storage is down'))

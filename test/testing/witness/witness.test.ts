@@ -24,7 +24,7 @@ const step = fc.record({
 })
 
 describe('Witness', () => {
-  it('knows the earliest default deadline that somebody waits for, whatever happened', () =>
+  it('knows the earliest default deadline of an awaited token, whatever happened', () =>
     fc.assert(
       fc.property(
         fc.array(step, { maxLength: 40 }),
@@ -116,7 +116,7 @@ describe('Witness', () => {
     witness.runCreated(runRecord('run_1'), here)
     witness.tokenCreated(tokenRecord('token_1', 10), false, here)
     expect(witness.whom('run_1')).toBe('run run_1 of task "review", triggered at /app/review.ts:3:5')
-    expect(witness.whom('token_1')).toBe('nobody yet, created at /app/review.ts:3:5')
+    expect(witness.whom('token_1')).toBe('no run yet, created at /app/review.ts:3:5')
     witness.waitRegistered({ runId: 'run_1', tokenId: 'token_1' })
     expect(witness.whom('token_1')).toBe('run run_1 of task "review", created at /app/review.ts:3:5')
     expect(witness.whom('token_2')).toBeUndefined()
