@@ -1,6 +1,7 @@
 import js from '@eslint/js'
 import { defineConfig } from 'eslint/config'
 import tseslint from 'typescript-eslint'
+import { plainWords } from './test/support/plain-words.js'
 
 const syntax = {
   defaultExport: {
@@ -117,6 +118,12 @@ export default defineConfig(
       ],
       '@typescript-eslint/no-non-null-assertion': 'off',
     },
+  },
+  {
+    files: ['{src,test,bench,examples,scripts}/**/*.{ts,tsx,js,mjs}'],
+    ignores: ['test/plain-words.test.ts', 'test/support/plain-words.js'],
+    plugins: { waitpoint: { rules: { 'plain-words': plainWords } } },
+    rules: { 'waitpoint/plain-words': 'error' },
   },
   { files: ['*.config.ts'], rules: { 'no-restricted-syntax': 'off' } },
   {
