@@ -17,7 +17,7 @@ export interface Cursor {
   readonly before?: string | undefined
 }
 
-/** What a source of pages answers. */
+/** One page of a source. */
 export interface LoadedPage<Item> {
   readonly data: readonly Item[]
   readonly next?: string | undefined

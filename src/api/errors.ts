@@ -44,7 +44,7 @@ export class WaitpointError extends Error {
   }
 }
 
-/** A token passed its deadline before it was completed: the only way a wait can fail (specification 2.5 and 7). */
+/** A token passed its deadline before it was completed: the only way a wait can fail (docs/waitpoints.md, docs/errors.md). */
 export class WaitpointTimeoutError extends WaitpointError {
   constructor(message: string) {
     super('ERR_TOKEN_TIMED_OUT', message)

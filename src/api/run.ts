@@ -4,7 +4,7 @@ import type { CursorPagePromise } from './cursor-page.ts'
 import type { RunFailedError } from './errors.ts'
 import { idOf, show } from '../primitives/require.ts'
 
-/** What a task is to the outside: a name, and the types of what goes in and comes out. */
+/** A task by its name, with the types of its payload and its output. */
 export interface TaskShape<in Payload = never, out Output = unknown> {
   readonly id: string
   /** Only for the types; there is no such value. */
@@ -14,10 +14,10 @@ export interface TaskShape<in Payload = never, out Output = unknown> {
 /** Any task, whatever its payload and output. */
 export type AnyTask = TaskShape
 
-/** What triggering this task takes. */
+/** The payload that triggering this task takes. */
 export type TaskPayload<Task> = Task extends TaskShape<infer Payload> ? Payload : never
 
-/** What a run of this task answers. */
+/** The output of a run of this task. */
 export type TaskOutput<Task> = Task extends { readonly '~types'?: (payload: never) => infer Output }
   ? Output
   : unknown
@@ -97,7 +97,7 @@ export interface RescheduleOptions {
   readonly delay: Duration | Date
 }
 
-/** What a batch takes for each of its runs. */
+/** One run of a batch: its payload and its options. */
 export interface BatchItem<Payload> {
   readonly payload: Payload
   readonly options?: TriggerOptions
@@ -113,7 +113,7 @@ export type RunOutcome<Output> =
       readonly error: RunFailedError
     }
 
-/** What `trigger` answers. */
+/** A run that was triggered. */
 export interface RunHandle<Output> {
   readonly id: string
   /** The idempotency key was used before: this is the run it named then. */
@@ -122,11 +122,11 @@ export interface RunHandle<Output> {
   readonly publicAccessToken: string
   /** The output, or rejects with a `RunFailedError`. */
   result(): Promise<Output>
-  /** The same, never rejecting: an engine that is closed first, or a run that is gone, is a failure like any other. */
+  /** Like `result()`, but never rejects: an engine that is closed first, or a run that is gone, is a failure like any other. */
   outcome(): Promise<RunOutcome<Output>>
 }
 
-/** What `batchTrigger` answers. */
+/** The runs that `batchTrigger` has triggered. */
 export interface BatchHandle<Output> {
   readonly runs: readonly RunHandle<Output>[]
 }
@@ -136,10 +136,10 @@ export type SubtaskResult<Output> =
   | { readonly ok: true; readonly id: string; readonly taskIdentifier: string; readonly output: Output }
   | { readonly ok: false; readonly id: string; readonly taskIdentifier: string; readonly error: Error }
 
-/** What `triggerAndWait` answers; unwrapped it rejects with a `SubtaskUnwrapError`. */
+/** The promise of `triggerAndWait`; unwrapped it rejects with a `SubtaskUnwrapError`. */
 export type SubtaskPromise<Output> = Unwrappable<SubtaskResult<Output>, Output>
 
-/** What a run is waiting for. */
+/** A token, a sleep or a child that a run waits for. */
 export interface WaitingOn {
   readonly id: string
   readonly kind: TokenKind
@@ -182,7 +182,7 @@ export interface Run<Payload = unknown, Output = unknown> {
 
 /** A run as `runs.retrieve` shows it. */
 export interface RetrievedRun<Payload = unknown, Output = unknown> extends Run<Payload, Output> {
-  /** What it waits for, while it is parked. */
+  /** The waits of the run, while it is parked. */
   readonly waitingOn: readonly WaitingOn[]
 }
 
@@ -247,7 +247,7 @@ export interface ListRunsParams {
   readonly before?: string
 }
 
-/** What a subscriber receives (specification 2.2): the run, or a chunk of one of its streams. */
+/** One part of a subscription (docs/streams.md): the run, or a chunk of one of its streams. */
 export type SubscriptionPart<Streams, ARun = Run> =
   | RunPart<Streams, ARun>
   | {
@@ -269,7 +269,7 @@ export interface RunSubscription<ARun = Run> extends AsyncIterable<ARun> {
   withStreams<Streams = Readonly<Record<string, unknown>>>(): AsyncIterable<SubscriptionPart<Streams, ARun>>
 }
 
-/** What is read of a payload: of a task that is not known, something unknown. */
+/** The payload as it is read: unknown for a task that is not known. */
 export type StoredPayload<Task> = [TaskPayload<Task>] extends [never] ? unknown : TaskPayload<Task>
 
 /** The run record that belongs to a task. */
@@ -307,7 +307,7 @@ export interface RunsNamespace {
     options: RescheduleOptions,
   ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
   /**
-   * Follows a run from now to its end (specification 4.2 and 6). Iterated, it throws `ERR_RUN_NOT_FOUND`.
+   * Follows a run from now to its end (docs/streams.md). Iterated, it throws `ERR_RUN_NOT_FOUND`.
    *
    * @example
    * ```ts
@@ -346,14 +346,14 @@ export interface TasksNamespace {
     payload: TaskPayload<Task>,
     options?: TriggerOptions,
   ): SubtaskPromise<TaskOutput<Task>>
-  /** The same for several children; the results are in the order of the items. Only in a run. */
+  /** Like `triggerAndWait()` for several children; the results are in the order of the items. Only in a run. */
   batchTriggerAndWait<Task extends AnyTask>(
     id: Task['id'],
     items: readonly BatchItem<TaskPayload<Task>>[],
   ): Promise<{ readonly runs: readonly SubtaskResult<TaskOutput<Task>>[] }>
 }
 
-/** What is kept of something that was thrown. */
+/** An error as it is stored. */
 export interface StoredError {
   readonly name: string
   readonly message: string

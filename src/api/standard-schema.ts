@@ -16,10 +16,10 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** What goes into a schema. */
+/** The input of a schema. */
 export type SchemaInput<Schema extends StandardSchemaV1> = NonNullable<Schema['~standard']['types']>['input']
 
-/** What comes out of it. */
+/** The output of a schema. */
 export type SchemaOutput<Schema extends StandardSchemaV1> = NonNullable<
   Schema['~standard']['types']
 >['output']

@@ -27,9 +27,9 @@ export interface StreamOptions {
   readonly historyBytes?: number
 }
 
-/** What `streams.pipe` answers. */
+/** A source that `streams.pipe` reads. */
 export interface PipedStream<Chunk> {
-  /** The same chunks, for the task. */
+  /** The chunks of this source, for the task. */
   readonly stream: AsyncIterable<Chunk>
   /**
    * Settles when the source has ended and every chunk is stored; rejects with what the source threw, or with why it was
@@ -78,7 +78,7 @@ export interface StreamsNamespace {
    */
   define<Chunk>(options: { readonly id: string }): DefinedStream<Chunk>
   /**
-   * Registers a source under a key and starts reading it at once (specification 4.2). Only in a run.
+   * Registers a source under a key and starts reading it at once (docs/streams.md). Only in a run.
    *
    * @throws TypeError or RangeError for what is no source and no key; `ERR_NOT_IN_RUN`.
    */
@@ -91,8 +91,8 @@ export interface StreamsNamespace {
   append(key: string, chunk: unknown): Promise<void>
   /**
    * The chunks of one stream, from `startIndex` on: of one attempt, to the first moment at which all of its sources have
-   * ended, or to the end of the run. What the same key gets afterwards, in that attempt or a later one, is for whoever
-   * reads later: that attempt's own comes with the next read, a later attempt's from its first `startIndex` on.
+   * ended, or to the end of the run. Chunks that come later under this key are for later reads: those of this attempt
+   * come with the next read, those of a later attempt from its first `startIndex` on.
    * `runs.subscribeToRun(run).withStreams()` gets everything, of all attempts.
    *
    * @throws TypeError or RangeError for what cannot be read. Iterated, it throws `ERR_RUN_NOT_FOUND`, what the source
@@ -128,9 +128,9 @@ export interface MetadataNamespace {
   /** Settles when everything changed so far is stored. */
   flush(): Promise<void>
   /**
-   * Registers a stream (specification 4.2) and starts reading it at once: subscribers and the task, which may ignore
+   * Registers a stream (docs/streams.md) and starts reading it at once: subscribers and the task, which may ignore
    * what this answers, both get every chunk. The run is complete when its sources have ended, or 60 s after it returned
-   * (specification 3.2). Rejects with a TypeError or RangeError for what is no source and no key.
+   * (docs/streams.md). Rejects with a TypeError or RangeError for what is no source and no key.
    *
    * @example
    * ```ts
@@ -151,7 +151,7 @@ export interface StreamReading {
 }
 
 /**
- * What `streams.read` was asked for, checked.
+ * The arguments of `streams.read`, checked.
  *
  * @throws TypeError or RangeError for a key or options that cannot be used.
  */

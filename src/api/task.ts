@@ -14,7 +14,7 @@ import type {
 import type { MetadataNamespace, StreamsNamespace } from './stream.ts'
 import type { WaitNamespace } from './token.ts'
 
-/** What a run knows of itself. */
+/** The run, the task and the attempt, as the task sees them. */
 export interface RunContext {
   readonly run: {
     readonly id: string
@@ -49,17 +49,17 @@ export interface RunTools extends Namespaces {
   readonly signal: AbortSignal
 }
 
-/** What `catchError` may answer. */
+/** The answer of `catchError`; see docs/retries-queues-children.md. */
 export type RetryDecision = void | {
   /** Fail now. */
   readonly skipRetrying?: boolean
   readonly retryAt?: Date
   readonly retryDelayInMs?: number
-  /** What the run fails with instead. */
+  /** The error of the run, instead of the one that was thrown. */
   readonly error?: unknown
 }
 
-/** What a hook is told. */
+/** The argument of a hook. */
 export interface HookContext<Payload> {
   readonly payload: Payload
   readonly ctx: RunContext
@@ -126,7 +126,7 @@ export interface TaskOptions<Payload, Output> {
   ) => RetryDecision | Promise<RetryDecision>
 }
 
-/** The same, with the payload checked by any Standard Schema (zod, valibot, arktype …) before a run is stored. */
+/** A task whose payload is checked by any Standard Schema (zod, valibot, arktype …) before a run is stored. */
 export interface SchemaTaskOptions<Schema extends StandardSchemaV1, Output> extends TaskOptions<
   SchemaOutput<Schema>,
   Output
@@ -143,7 +143,7 @@ export interface Task<in Payload, out Output> extends TaskShape<Payload, Output>
   batchTrigger(items: readonly BatchItem<Payload>[]): Promise<BatchHandle<Output>>
   /** Starts a child run and pauses until it has ended; its failure is a result, with `ok: false`. Only in a run. */
   triggerAndWait(payload: Payload, options?: TriggerOptions): SubtaskPromise<Output>
-  /** The same for several children; the results are in the order of the items. Only in a run. */
+  /** Like `triggerAndWait()` for several children; the results are in the order of the items. Only in a run. */
   batchTriggerAndWait(
     items: readonly BatchItem<Payload>[],
   ): Promise<{ readonly runs: readonly SubtaskResult<Output>[] }>

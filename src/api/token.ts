@@ -10,7 +10,7 @@ export type Duration = number | string
 /** A token by id, or anything that carries one. */
 export type TokenReference = string | { readonly id: string }
 
-/** Options every wait takes: used again, an unexpired key skips to the wait it named first (specification 4.2). */
+/** Options every wait takes: used again, an unexpired key skips to the wait it named first (docs/waitpoints.md). */
 export interface IdempotencyOptions {
   /**
    * Used again before it expires, the key finds what it named first instead of something new.
@@ -34,7 +34,7 @@ export interface IdempotencyOptions {
   readonly idempotencyKeyTTL?: Duration
 }
 
-/** Options of `wait.createToken` (specification 2.4). */
+/** Options of `wait.createToken` (docs/waitpoints.md). */
 export interface CreateTokenOptions extends IdempotencyOptions {
   /**
    * The deadline: a duration from now, a `Date`, or an ISO 8601 string.
@@ -50,7 +50,7 @@ export interface CreateTokenOptions extends IdempotencyOptions {
   readonly tags?: string | readonly string[]
 }
 
-/** What `wait.createToken` answers (specification 2.3). */
+/** A token as `wait.createToken` answers it (docs/waitpoints.md). */
 export interface CreatedToken {
   /** Starts with `waitpoint_`. */
   readonly id: string
@@ -62,7 +62,7 @@ export interface CreatedToken {
   readonly publicAccessToken: string
 }
 
-/** A token as `wait.listTokens` shows it (specification 2.3). */
+/** A token as `wait.listTokens` shows it (docs/waitpoints.md). */
 export interface Token {
   readonly id: string
   readonly status: TokenStatus
@@ -81,13 +81,13 @@ export interface RetrievedToken<Output> extends Token {
   readonly error?: WaitpointTimeoutError
 }
 
-/** What became of a completion: `success` says whether *this* call settled the token; `status` is what it is now. */
+/** The answer to a completion: `success` says whether *this* call settled the token; `status` is what it is now. */
 export interface CompletedToken {
   readonly success: boolean
   readonly status: TokenStatus
 }
 
-/** Filters of `wait.listTokens` (specification 2.7). */
+/** Filters of `wait.listTokens` (docs/waitpoints.md). */
 export interface ListTokensParams {
   /**
    * Any of these statuses.
@@ -148,7 +148,7 @@ export interface ListTokensParams {
   readonly before?: string
 }
 
-/** The result of `wait.forToken` (specification 2.5). */
+/** The result of `wait.forToken` (docs/waitpoints.md). */
 export type WaitResult<Output> =
   | { readonly ok: true; readonly output: Output }
   | { readonly ok: false; readonly error: WaitpointTimeoutError }
@@ -159,7 +159,7 @@ export interface Unwrappable<Result, Output> extends Promise<Result> {
   unwrap(): Promise<Output>
 }
 
-/** What `wait.forToken` answers. */
+/** The promise of `wait.forToken`. */
 export type WaitPromise<Output> = Unwrappable<WaitResult<Output>, Output>
 
 /** Options of `wait.forToken`. */
@@ -249,10 +249,10 @@ export interface WaitUntilOptions extends IdempotencyOptions {
   readonly signal?: AbortSignal
 }
 
-/** Tokens and waits (specification 4.2). */
+/** Tokens and waits (docs/waitpoints.md). */
 export interface WaitNamespace {
   /**
-   * Creates a token (specification 2.4). In a run it is bound to the call: an interrupted run finds the same token again,
+   * Creates a token (docs/waitpoints.md). In a run it is bound to the call: an interrupted run finds the same token again,
    * unless it has an `idempotencyKey` of its own that has expired meanwhile.
    *
    * Rejects with a TypeError or RangeError for options that cannot be used, a timeout in the past among them.
@@ -265,7 +265,7 @@ export interface WaitNamespace {
    */
   createToken(options?: CreateTokenOptions): Promise<CreatedToken>
   /**
-   * Pauses the run until the token is settled (specification 2.5). Only in a run. A time-out is a result, with
+   * Pauses the run until the token is settled (docs/waitpoints.md). Only in a run. A time-out is a result, with
    * `ok: false`; `unwrap()` rejects with it as a WaitpointTimeoutError.
    *
    * Rejects with `ERR_NOT_IN_RUN`, `ERR_TOKEN_NOT_FOUND`, the reason of `signal`, or a RunCanceledError.
@@ -277,7 +277,7 @@ export interface WaitNamespace {
    */
   forToken<Output = unknown>(token: TokenReference, options?: ForTokenOptions): WaitPromise<Output>
   /**
-   * Completes a token with any JSON value (specification 2.6); the first completion wins and the others are told so.
+   * Completes a token with any JSON value (docs/waitpoints.md); the first completion wins and the others are told so.
    * Rejects with `ERR_TOKEN_NOT_FOUND` or `ERR_NOT_SERIALIZABLE`.
    */
   completeToken(
@@ -285,10 +285,10 @@ export interface WaitNamespace {
     output?: unknown,
     options?: TransactionOptions,
   ): Promise<CompletedToken>
-  /** A token with its output (specification 2.3). Rejects with `ERR_TOKEN_NOT_FOUND`. */
+  /** A token with its output (docs/waitpoints.md). Rejects with `ERR_TOKEN_NOT_FOUND`. */
   retrieveToken<Output = unknown>(token: TokenReference): Promise<RetrievedToken<Output>>
   /**
-   * Tokens, newest first, never with the output (specification 2.7). Awaited: one page; iterated: all of them. Rejects
+   * Tokens, newest first, never with the output (docs/waitpoints.md). Awaited: one page; iterated: all of them. Rejects
    * with a TypeError or RangeError for filters that cannot be used.
    *
    * @example
@@ -297,9 +297,9 @@ export interface WaitNamespace {
    * ```
    */
   listTokens(params?: ListTokensParams): CursorPagePromise<Token>
-  /** Pauses the run for a time (specification 4.2): `{ hours: 1, minutes: 30 }` is 90 minutes. Only in a run. */
+  /** Pauses the run for a time (docs/waitpoints.md): `{ hours: 1, minutes: 30 }` is 90 minutes. Only in a run. */
   for(options: WaitForOptions): Promise<void>
-  /** Pauses the run until an instant (specification 4.2). Only in a run. */
+  /** Pauses the run until an instant (docs/waitpoints.md). Only in a run. */
   until(options: WaitUntilOptions): Promise<void>
 }
 

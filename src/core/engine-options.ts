@@ -155,7 +155,7 @@ function readBaseUrl(baseUrl: unknown): string | undefined {
   if (baseUrl === undefined) return undefined
   const url = requireName(baseUrl, 'baseUrl')
   if (PLAIN_ADDRESS.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '')
-  // What is before an @ may be a password.
+  // The text before an @ may be a password.
   const shown = show(url.replace(/\/\/.*@/s, '//…@'))
   throw new TypeError(
     `Cannot use baseUrl ${shown}: it must be an http or https address without spaces, credentials, query or fragment`,

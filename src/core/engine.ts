@@ -29,7 +29,7 @@ import { shutDown } from './shutdown.ts'
 import type { MetadataNamespace, StreamsNamespace } from '../api/stream.ts'
 import type { Duration, WaitNamespace } from '../api/token.ts'
 
-/** What an engine is doing at this moment. */
+/** The work of an engine at this moment. */
 export interface EngineStats {
   /** Attempts whose function has not settled. */
   readonly attempts: number
@@ -70,10 +70,10 @@ export interface Engine extends AsyncDisposable {
     options?: TriggerOptions,
   ): Promise<RunHandle<TaskOutput<Task>>>
   /**
-   * Lifecycle events, delivered in a microtask of their own; a listener that throws stops nobody. Answers what to call to
-   * hear no more of them.
+   * Lifecycle events, delivered in a microtask of their own; a listener that throws stops no other. Answers the function
+   * that removes the listener.
    *
-   * @throws TypeError for another name than `run`, `token` or `error`, and for what is no function.
+   * @throws TypeError for another name than `run`, `token` or `error`, and for a listener that is no function.
    */
   on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe
   /** Opens the engine: rejects with what is wrong with its storage. */
@@ -84,7 +84,7 @@ export interface Engine extends AsyncDisposable {
    * @throws WaitpointError `ERR_ENGINE_OPEN` when there is a default already; `ERR_ENGINE_CLOSED`.
    */
   makeDefault(): Unsubscribe
-  /** What it is doing at this moment: counts, for tests and for people. */
+  /** The work at this moment: counts, for tests and for people. */
   stats(): EngineStats
   /** Ends everything: nothing of the engine runs afterwards, and nothing user code still does has an effect. */
   close(options?: CloseOptions): Promise<void>
@@ -163,7 +163,7 @@ class TaskEngine implements Engine {
     payload: TaskPayload<Task>,
     options?: TriggerOptions,
   ): Promise<RunHandle<TaskOutput<Task>>> {
-    // What is no task is refused where it is looked up: this answers a promise.
+    // A value that is no task is refused where it is looked up: this answers a promise.
     return this.#kernel.namespaces.tasks.trigger<Task>(idOf(task) as string, payload, options)
   }
 

@@ -81,7 +81,7 @@ export class Kernel {
     return this.host.open(this)
   }
 
-  /** What opening does once the storage is open. */
+  /** Called by the host once the storage is open. */
   start(): Awaitable<void> {
     this.#subscribe()
     return chain(this.ticker.start(), () => {

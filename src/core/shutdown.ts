@@ -4,7 +4,7 @@ import { WaitpointError } from '../api/errors.ts'
 
 /**
  * Ends an engine: no new work; what executes may go on for `drainMs`; then every attempt is aborted and fenced, its
- * runs are left to whoever opens the storage next, and whoever awaits a result is told.
+ * runs are left to the next engine on the storage, and callers that await a result get an error.
  */
 export async function shutDown(kernel: Kernel, drainMs: number): Promise<void> {
   const { host } = kernel
@@ -16,11 +16,11 @@ export async function shutDown(kernel: Kernel, drainMs: number): Promise<void> {
   }
 }
 
-/** However the drain went: from here on nothing of the engine's happens. */
+/** However the drain went: from here on the engine does nothing any more. */
 async function disconnect(kernel: Kernel): Promise<void> {
   const { host, executor, watchers } = kernel
   host.close()
-  // One for all, made for whoever is there to be told.
+  // One for all, made when the first caller needs it.
   let made: WaitpointError | undefined
   const error = (): WaitpointError =>
     (made ??= new WaitpointError('ERR_ENGINE_CLOSED', 'Cannot go on: the engine is closed'))

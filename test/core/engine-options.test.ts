@@ -14,7 +14,7 @@ describe('createEngine', () => {
     ['half a concurrency', { concurrency: 1.5 }],
     ['a concurrency that is no number', { concurrency: Number.NaN }],
     ['negative maxInterruptions', { maxInterruptions: -1 }],
-    ['a lease that nobody could renew in time', { leaseMs: 99 }],
+    ['a lease that could not be renewed in time', { leaseMs: 99 }],
     ['a history of nothing', { streams: { historyChunks: 0 } }],
     ['a history of no bytes', { streams: { historyBytes: 0.5 } }],
     ['a baseUrl that is no address', { baseUrl: 'example.org' }],

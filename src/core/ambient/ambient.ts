@@ -5,8 +5,8 @@ import { defineStream } from '../namespaces/define-stream.ts'
 import type { WaitNamespace } from '../../api/token.ts'
 
 /**
- * Tokens and waits of the engine of the current run, or of the default engine (specification 4.2). As in all of the
- * module's namespaces, what answers a promise rejects with `ERR_NO_ENGINE` where there is neither, and the rest throws it.
+ * Tokens and waits of the engine of the current run, or of the default engine; see docs/waitpoints.md. As in all of
+ * the module's namespaces, functions that answer a promise reject with `ERR_NO_ENGINE` where there is neither, the others throw it.
  */
 export const wait: WaitNamespace = {
   createToken: (options) => askEngine((engine) => engine.wait.createToken(options)),
@@ -19,7 +19,7 @@ export const wait: WaitNamespace = {
   until: (options) => askEngine((engine) => engine.wait.until(options)),
 }
 
-/** Metadata of the current run, and its streams (specification 4.2). */
+/** Metadata of the current run, and its streams; see docs/streams.md. */
 export const metadata: MetadataNamespace = {
   current: () => currentEngine().metadata.current(),
   get: (key) => currentEngine().metadata.get(key),

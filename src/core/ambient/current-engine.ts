@@ -41,7 +41,7 @@ export function currentEngine(): EngineNamespaces {
   return engine
 }
 
-/** What is thrown, or rejected with, where no engine is found. */
+/** The error where no engine is found. */
 function noEngine(): WaitpointError {
   return new WaitpointError(
     'ERR_NO_ENGINE',
@@ -55,7 +55,7 @@ export function askEngine<T>(call: (engine: EngineNamespaces) => Promise<T>): Pr
   return engine === undefined ? Promise.reject(noEngine()) : call(engine)
 }
 
-/** The same for waits, which can be unwrapped also where there is no engine. */
+/** Like `askEngine()` for waits, which can be unwrapped also where there is no engine. */
 export function waitOnEngine<Result, Output>(
   call: (engine: EngineNamespaces) => Unwrappable<Result, Output>,
 ): Unwrappable<Result, Output> {
@@ -63,7 +63,7 @@ export function waitOnEngine<Result, Output>(
   return engine === undefined ? rejectedWait(noEngine()) : call(engine)
 }
 
-/** The same for lists, which can be iterated also where there is no engine. */
+/** Like `askEngine()` for lists, which can be iterated also where there is no engine. */
 export function listOnEngine<Item>(
   call: (engine: EngineNamespaces) => CursorPagePromise<Item>,
 ): CursorPagePromise<Item> {

@@ -3,7 +3,7 @@ import type { OptionNames } from '../../primitives/require.ts'
 import { requireOptions, show } from '../../primitives/require.ts'
 import { currentAttempt } from '../attempt/attempt.ts'
 
-/** What a derived key belongs to. */
+/** The part of the program that a derived key belongs to; see docs/retries-queues-children.md. */
 export interface IdempotencyKeyOptions {
   /**
    * `run`: this run, over all its attempts; `attempt`: this attempt of its policy; `global`: everywhere.
@@ -20,7 +20,7 @@ export const idempotencyKeys: {
   create(key: string | readonly string[], options?: IdempotencyKeyOptions): Promise<string>
 } = {
   /**
-   * The same for the same key in the same scope. Outside of a run every scope is `global`.
+   * Answers one text for one key in one scope. Outside of a run every scope is `global`.
    *
    * Rejects with a TypeError or RangeError for a key or a scope that cannot be used.
    *

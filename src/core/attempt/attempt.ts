@@ -13,7 +13,7 @@ import type { TaskDefinition } from './task-definition.ts'
 /** How long the function of an aborted attempt may take to settle before its slot is given away. */
 export const GRACE_MS = 5_000
 
-/** What a wait results in: its result, and what unwrapping it gives. */
+/** The result of a wait, and the output or the error that unwrapping it gives. */
 export type Settlement<Result, Output> =
   { readonly result: Result; readonly output: Output } | { readonly result: Result; readonly error: Error }
 
@@ -67,7 +67,7 @@ export interface AttemptKernel {
  */
 export type AttemptState = 'executing' | 'parking' | 'parked' | 'queued' | 'resuming' | 'draining' | 'ended'
 
-/** What the clock is told of an attempt. */
+/** The state of an attempt, as the clock is told. */
 type Occupation = 'executing' | 'draining' | 'parked'
 
 interface Delivery {
@@ -98,7 +98,7 @@ export class Attempt {
   streams: AttemptStreams | undefined = undefined
   /** Metadata, as JSON text, that storage has not acknowledged: whatever the attempt writes takes it along. */
   unsavedMetadata: string | undefined = undefined
-  /** What the function was called with. */
+  /** The payload that the function was called with. */
   payload: unknown
   /** Why it was ended from outside. */
   aborted: Error | undefined

@@ -8,7 +8,7 @@ import type { AnyTask } from '../../api/run.ts'
 import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
 import type { Task, TaskOptions } from '../../api/task.ts'
 
-/** What an engine needs of a task, checked when the task was defined. Payload and output are known to the caller only. */
+/** A task as an engine uses it, checked when it was defined. Payload and output are known to the caller only. */
 export interface TaskDefinition {
   readonly id: string
   readonly options: TaskOptions<unknown, unknown>
@@ -140,7 +140,7 @@ export class TaskRegistry {
   }
 }
 
-/** What a trigger overrides for its run; kept with it. */
+/** Options of the task that a trigger overrides for its run; kept with it. */
 export interface RunOverrides {
   readonly maxAttempts?: number
   readonly maxDurationMs?: number

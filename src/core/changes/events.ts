@@ -32,7 +32,7 @@ export interface EventKernel {
   readonly credentials: Credentials
 }
 
-/** Delivers lifecycle events in a microtask of their own; a listener that throws stops nobody. */
+/** Delivers lifecycle events in a microtask of their own; a listener that throws stops no other. */
 export class EventQueue {
   // EventEmitter3 implements the interface that typed-emitter describes.
   readonly #emitter = new EventEmitter() as unknown as typed.default<EngineEvents>
@@ -83,7 +83,7 @@ export class EventQueue {
     for (const deliver of queue) deliver()
   }
 
-  /** A listener of `error` that throws or rejects has nobody left to tell. */
+  /** A listener of `error` that throws or rejects cannot be reported to any other. */
   #call(listener: (event: never) => unknown, event: unknown, isLast: boolean): void {
     const fail = (error: unknown): void => {
       if (!isLast) this.error(error)

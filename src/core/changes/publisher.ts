@@ -5,7 +5,7 @@ import { isFinal, tokenOfRun } from '../../contract/run-states.ts'
 import type { EventQueue } from './events.ts'
 import { ChangedRuns, type Watchers } from './watchers.ts'
 
-/** What a reader of all runs watches. */
+/** The topic that a reader of all runs watches. */
 export const RUNS_TOPIC = 'runs'
 
 /** The parts of an engine that hear of stored changes. */

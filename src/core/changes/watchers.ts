@@ -72,7 +72,7 @@ export class Watchers {
 export class Watcher {
   readonly #all: Pick<Watchers, 'leave'>
   readonly topics: readonly string[]
-  /** What changed since it was asked for; a set is made for the second topic only. */
+  /** The topics that changed since they were asked for; a set is made for the second one only. */
   #woken: string | Set<string> | undefined
   #changed = false
   #failure: Error | undefined

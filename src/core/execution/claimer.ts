@@ -113,12 +113,12 @@ export class Claimer {
     const before = this.#state
     const limit = before.kind === 'idle' ? Math.min(slots.room, CLAIM_LIMIT) : before.limit
     if (before.kind === 'asking' || limit === 0) {
-      // What a claim that is out has not seen, or what there is no room for, is asked for again.
+      // Runs that a claim that is out has not seen, or that there is no room for, are asked for again.
       this.#mayHaveMore = true
       return
     }
     if (before.kind === 'idle') this.#number += 1
-    // What a claim that is repeated answers is not all there is.
+    // A claim that is repeated does not answer all runs there are.
     this.#mayHaveMore = before.kind === 'answer unknown'
     const doubtful = before.kind === 'idle' ? undefined : before.doubtful
     const asking: Asking = { kind: 'asking', limit, doubtful, answered: undefined }
@@ -129,7 +129,7 @@ export class Claimer {
       () => chain(host.storage.runs.claim(request), (claimed) => this.#claimed(asking, claimed, request)),
       (error) => {
         if (this.#state !== asking) slots.endClaim()
-        // What it may have claimed waits for its repetition; the slots stay with it.
+        // Runs that it may have claimed wait for its repetition, with their slots.
         else this.#state = { kind: 'answer unknown', limit, doubtful: asking.doubtful }
         asking.answered?.resolve()
         ticker.answerLost('a claim that failed')

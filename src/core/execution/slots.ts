@@ -57,12 +57,12 @@ export class Slots {
     else this.#idle = listener
   }
 
-  /** A claim for so many runs is out: nobody else gets their slots meanwhile. */
+  /** A claim for so many runs is out: no other run gets their slots meanwhile. */
   beginClaim(count: number): void {
     this.#claiming = count
   }
 
-  /** What was claimed has started. */
+  /** The claimed runs have started. */
   endClaim(): void {
     this.#claiming = 0
     this.#resumeWaiting()

@@ -27,7 +27,7 @@ export interface ThrownAttempt {
   readonly isFinal: boolean
 }
 
-/** Calls the functions of tasks, each once and in the attempt of its attempt, and tells what came of it. */
+/** Calls the functions of tasks, each once and inside its attempt, and tells how the call ended. */
 export class TaskCaller {
   readonly #returned: (value: unknown) => void
   readonly #threw: (error: unknown) => void
@@ -99,7 +99,7 @@ function readOutput({ definition }: Attempt, output: unknown): AttemptEnd {
   }
 }
 
-/** Thrown to end the run, or by a payload that the schema of the task no longer takes. */
+/** The error was thrown to end the run, or the schema of the task no longer takes the payload. */
 function isHopeless(error: unknown): boolean {
   try {
     if (error instanceof AbortTaskRunError) return true
@@ -110,7 +110,7 @@ function isHopeless(error: unknown): boolean {
   }
 }
 
-/** What comes after an attempt that threw: another one at `retryAt`, or the end with `error`. */
+/** The step after an attempt that threw: another one at `retryAt`, or the end with `error`. */
 export interface RetryPlan {
   readonly error: unknown
   readonly retryAt?: number
@@ -163,18 +163,18 @@ function readRetry(name: string, value: unknown, least: number): number {
   throw new RangeError(`Cannot retry: catchError answered ${name} ${String(value)}`)
 }
 
-/** What a hook is told, besides its own matter. */
+/** The part of a hook's argument that all hooks have. */
 export function hookContext(attempt: Attempt): HookContext<unknown> {
   return { payload: attempt.payload, ctx: contextOf(attempt), signal: attempt.signal }
 }
 
-/** What the trigger of this run overrides. */
+/** The options of the task that the trigger of this run overrides. */
 export function readOverrides(attempt: Attempt): RunOverrides {
   // Only newRun writes these.
   return fromJson(attempt.record.optionsJson) ?? {}
 }
 
-/** What a run knows of itself. */
+/** `ctx`: the run and the attempt, as the task sees them. */
 function contextOf({ record }: Attempt): RunContext {
   return {
     run: {

@@ -10,7 +10,7 @@ export interface CredentialOptions {
   readonly secretKeys: readonly string[]
 }
 
-/** What lets others reach an engine: token URLs and public access tokens. Computed only when somebody asks. */
+/** Token URLs and public access tokens, by which others reach an engine. Computed when first read. */
 export class Credentials {
   readonly secretKeys: readonly string[]
   readonly #kernel: { readonly host: Host }
@@ -41,7 +41,7 @@ export class Credentials {
     }
   }
 
-  /** The callback address of a token (specification 2.3): whoever has it may complete the token. */
+  /** The callback address of a token (docs/http-api.md): its holder may complete the token. */
   tokenUrl(id: string): string {
     const base = this.baseUrl ?? 'http://waitpoint.invalid'
     return `${base}/api/v1/waitpoints/tokens/${id}/callback/${this.tokenHash(id)}`

@@ -64,7 +64,7 @@ export class Host {
     try {
       await this.#opening?.done
     } catch {
-      // Whoever called first was told; what was opened by then is given back.
+      // The first caller got the error; what was opened by then is given back.
     }
     if (this.#holdsStorage) await this.storage.leave({ owner: this.#owner, now: this.now() })
   }
@@ -151,7 +151,7 @@ export function meetsMachines({ clock, storage }: Pick<Host, 'clock' | 'storage'
   return clock.adjust !== undefined && storage.time !== undefined
 }
 
-/** What became of opening: under way while `done` is a promise. */
+/** One try to open the engine: under way while `done` is a promise. */
 interface Opening {
   done: Awaitable<void>
   readonly failure?: Error
@@ -182,7 +182,7 @@ export function correctClock(clock: Clock, { askedAt, time }: TimeSample): void 
   if (Math.abs(difference) > doubt) clock.adjust(Math.round(difference))
 }
 
-/** The same before anything is asked of the storage: the first tick would end leases by a clock that is minutes ahead. */
+/** Sets the clock before anything is asked of the storage: a first tick would end leases by a clock that is minutes ahead. */
 export function correctClockAtOpen(clock: Clock, storage: Storage): Awaitable<void> {
   if (clock.adjust === undefined || storage.time === undefined) return undefined
   const askedAt = clock.now()

@@ -55,7 +55,7 @@ function describeThrown(thrown: unknown): string {
   return typeof thrown === 'string' ? thrown : inspect(thrown, { depth: 2, breakLength: Infinity })
 }
 
-/** What {@link errorToJson} stored. */
+/** The error that {@link errorToJson} stored. */
 export function storedError(text: string): StoredError {
   // Only errorToJson writes these texts.
   return JSON.parse(text) as StoredError

@@ -108,7 +108,7 @@ export class EngineMetadata implements MetadataNamespace {
     if (this.#planned.has(attempt)) return
     this.#planned.add(attempt)
     const write = this.#write(attempt, this.#writes.get(attempt))
-    // Reported, and told to whoever flushes.
+    // Reported, and given to callers that flush.
     write.catch(() => undefined)
     this.#writes.set(attempt, write)
   }
@@ -129,7 +129,7 @@ export class EngineMetadata implements MetadataNamespace {
       reconciler.stale(attempt)
       throw staleAttempt(attempt.id)
     }
-    // What was changed since is still to be saved.
+    // Later changes are still to be saved.
     if (attempt.unsavedMetadata === metadataJson) attempt.unsavedMetadata = undefined
     learn(attempt, updated.record)
     publisher.wake(attempt.id)

@@ -17,7 +17,7 @@ const MOST_TAGS = 10
 const NONE: readonly string[] = []
 const LONGEST_TAG = 128
 
-/** What a trigger takes besides its options. */
+/** The run that triggers, and the key that its place gives a child. */
 export interface NewRunContext {
   readonly parent?: RunRecord | undefined
   /** The implicit key of a child run. */

@@ -44,7 +44,7 @@ export class EngineStreams implements StreamsNamespace {
     requireSignal(options.signal, 'signal')
     const { streams, events } = this.#kernel
     const piped = this.#kernel.call(() => streams.pipe(attempt, key, { source, signal: options.signal }))
-    // What is answered may be left unused; whoever uses it gets the failure as well.
+    // The answer may be left unused; a caller that uses it gets the failure as well.
     piped.catch((error: unknown) => {
       if (!attempt.isEnded) events.error(error, attempt.id)
     })

@@ -80,7 +80,7 @@ export class EngineTasks implements TasksNamespace {
     return { runs: await Promise.all(children.map((child) => this.#waitFor(attempt, () => child))) }
   }
 
-  /** What a batch asks for. A bare payload is told from an item by the names it has. */
+  /** The requests of a batch. A bare payload is told from an item by the names it has. */
   #items(id: string, items: readonly BatchItem<never>[]): readonly NewChild[] {
     this.#kernel.tasks.require(id)
     requireList(items, `the items of a batch of task "${id}"`)
@@ -99,7 +99,7 @@ export class EngineTasks implements TasksNamespace {
         assertOpen(attempt)
         return chain(this.#insert(record, attempt), (inserted) => {
           const tokenId = runTokenId(inserted.record.id)
-          // Canceled while its child was being stored: nobody else knows yet that it waits for it.
+          // Canceled while its child was being stored: no other engine knows yet that it waits for it.
           if (attempt.record.status === 'CANCELED')
             this.#kernel.cancellation.childrenOf(attempt.id, [tokenId])
           return tokenId

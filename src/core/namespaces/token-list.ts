@@ -24,7 +24,7 @@ const NAMES: OptionNames<ListTokensParams> = { ...LIST_NAMES, tags: true, idempo
 const DEFAULT_LIMIT = 25
 const MOST_A_PAGE = 100
 
-/** Tokens, newest first (specification 2.7). */
+/** Tokens, newest first; see docs/waitpoints.md. */
 export function listTokens(kernel: Kernel, params: ListTokensParams): CursorPagePromise<Token> {
   const { host, publisher, credentials } = kernel
   return cursorPages(

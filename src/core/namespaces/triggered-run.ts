@@ -3,7 +3,7 @@ import type { Kernel } from '../kernel.ts'
 import type { RunHandle, RunOutcome } from '../../api/run.ts'
 import { finalRecord, lostOutcome, outcomeOf, outputOf } from '../reading/run-results.ts'
 
-/** What `trigger` answers. Hot, with a getter of its own as {@link CreatedTokenView} has. */
+/** The handle that `trigger` answers. Hot, with a getter of its own as {@link CreatedTokenView} has. */
 export class TriggeredRun<Output> implements RunHandle<Output> {
   readonly id: string
   readonly isCached: boolean

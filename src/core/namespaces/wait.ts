@@ -107,13 +107,13 @@ export class EngineWait implements WaitNamespace {
       const scope = this.#kernel.attempt()
       const request = { id, outputJson, fence: fenceOf(scope), transaction, by: host.owner, now: host.now() }
       const asked = host.storage.tokens.settle(request)
-      // It may be stored all the same: who waits for it is told by the tick that comes.
+      // It may be stored all the same: the next tick then tells the runs that wait for it.
       if (isPromise(asked)) asked.catch(() => ticker.answerLost('a completion that failed'))
       const settled = this.#kernel.written(scope, asked)
       return chain(settled, (answer) => {
         if (answer === undefined || answer.record.kind !== 'MANUAL') throw tokenNotFound(id)
         const { record, won } = answer
-        // It has not happened yet, and may never: who waits for it is told by the storage when it has.
+        // It has not happened yet, and may never: the storage tells the runs that wait for it when it has.
         if (transaction !== undefined) return { success: won, status: record.status }
         if (answer.settledNow) publisher.token(record)
         ticker.notDue(record.timeoutAt)

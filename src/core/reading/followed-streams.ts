@@ -9,7 +9,7 @@ import { viewRun } from '../views/run.ts'
 import { streamsTopic } from '../streams/channel.ts'
 import { StreamReader } from './stream-reader.ts'
 
-/** What comes next of a run and its streams: the run as it is, or chunks of one key in a row. */
+/** The next part of a run and its streams: the run as it is, or chunks of one key in a row. */
 export type FollowedPart =
   | { readonly type: 'run'; readonly run: Run }
   | {
@@ -21,7 +21,7 @@ export type FollowedPart =
       readonly chunks: readonly ChunkRecord[]
     }
 
-/** The same as `withStreams`, with the chunks as they are stored, each key from the chunk that `from` says. */
+/** Like `withStreams()`, with the chunks as they are stored, each key from the chunk that `from` says. */
 export function followStreams(
   kernel: Kernel,
   runId: string,

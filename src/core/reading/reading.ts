@@ -5,7 +5,7 @@ export interface ReadingOptions<T, Page> {
   readonly watch: () => Watcher
   /** Reads on from wherever the reader stands. Closes the watcher. */
   readonly read: (watcher: Watcher) => AsyncGenerator<Page>
-  /** What is handed out of a page, one by one. */
+  /** The items of a page, handed out one by one. */
   items(page: Page): readonly T[]
   /** Once it is aborted nothing more is handed out: `read` is asked for what to throw. */
   readonly signal?: AbortSignal | undefined
@@ -20,7 +20,7 @@ interface Pass<Page> {
 const DONE = { done: true, value: undefined } as const
 
 /**
- * What a reader iterates: it watches nothing before the first `next()`, can be left while a `next()` is out, and goes on
+ * The iterator of a reader: it watches nothing before the first `next()`, can be left while a `next()` is out, and goes on
  * after a `StreamLaggedError` with what is still kept.
  *
  * Hot: what is at hand of a page is answered with one promise and nothing else; a `yield` of a generator is four.
@@ -31,7 +31,7 @@ export class Reading<T, Page = unknown> implements AsyncIterableIterator<T> {
   #items: readonly T[] = []
   /** How many of the items were handed out. */
   #taken = 0
-  /** What was asked for last, while it is out: whatever is asked for meanwhile comes after it. */
+  /** The last step that was asked for, while it is out: the next one comes after it. */
   #asked: Promise<unknown> | undefined
   /** Read to its end, failed, or left. */
   #isOver = false

@@ -5,7 +5,7 @@ import { runNotFound } from '../host/not-found.ts'
 import { awaited } from './run-results.ts'
 import { currentAttempt } from '../attempt/attempt.ts'
 
-/** Waits for the next change. Nobody inside a run moves a test clock by waiting. */
+/** Waits for the next change. A caller inside of a run does not move a test clock by waiting. */
 export async function nextChange(kernel: Kernel, runId: string, watcher: Watcher): Promise<void> {
   const release =
     currentAttempt() === undefined ? kernel.host.clock.hold?.(awaited(runId, watcher)) : undefined
@@ -23,7 +23,7 @@ export async function readRun(kernel: Kernel, runId: string): Promise<RunRecord>
   return record
 }
 
-/** Whether a subscriber who has seen one record has something new in the other. */
+/** Whether one record of a run shows something that the record shown before does not. */
 export function isChanged(shown: RunRecord | undefined, record: RunRecord): boolean {
   if (shown === undefined) return true
   return (

@@ -26,7 +26,7 @@ export async function finalRecord(kernel: Kernel, runId: string): Promise<RunRec
     let read = kernel.ask(() => host.storage.runs.get(runId))
     for (; ; read = told() ?? host.storage.runs.get(runId)) {
       const answer = isPromise(read) ? await read : read
-      // What was told while storage was asked counts: the answer may be older, or the run forgotten since.
+      // An end that was published while storage was asked counts: the answer may be older, or the run forgotten since.
       const record = told() ?? answer
       if (record === undefined) throw runNotFound(runId)
       if (isFinal(record.status)) return record
@@ -39,7 +39,7 @@ export async function finalRecord(kernel: Kernel, runId: string): Promise<RunRec
   }
 }
 
-/** Tells the clock that somebody waits; one that knows nothing will come may say so. */
+/** Tells the clock of a caller that waits; a clock that knows nothing will come may fail it. */
 export function awaited(id: string, watcher: Watcher): Hold {
   return { kind: 'awaited', id, fail: (error) => watcher.fail(error) }
 }
@@ -58,7 +58,7 @@ export function outcomeOf<Output>(record: RunRecord): RunOutcome<Output> {
   return { ok: true, id, taskIdentifier, output: outputOf(record) }
 }
 
-/** Codes of why nobody can know any more how a run has ended. */
+/** Codes of errors after which the end of a run cannot be known any more. */
 const LOST: readonly string[] = ['ERR_ENGINE_CLOSED', 'ERR_RUN_NOT_FOUND']
 
 /** The outcome of a run that cannot be known any more; rethrows what is the caller's matter, such as its own cancel. */

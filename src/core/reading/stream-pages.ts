@@ -9,7 +9,7 @@ import { type ChunkPage, StreamReader } from './stream-reader.ts'
 
 const NOTHING_YET: ChunkPage = { attempt: 1, first: 0, chunks: [], hasNext: false }
 
-/** One stream, by the run that writes it, and the cursor of whoever reads it. */
+/** One stream, by the run that writes it, and the cursor of its reader. */
 export interface PagedStream {
   readonly id: string
   readonly reader: StreamReader
@@ -33,8 +33,8 @@ export function readPages(
 }
 
 /**
- * The pages from wherever the reader stands. A page has an `end` when its segment has ended: who reads one segment stops
- * there, who asks on gets what the next attempt writes. Ends with the run, and after a segment that was not interrupted.
+ * The pages from the position of the reader. A page has an `end` when its segment has ended: a reader of one segment stops
+ * there, one that reads on gets the chunks of the next attempt. Ends with the run, and after a segment that was not interrupted.
  */
 export async function* pagesOf(
   kernel: Kernel,

@@ -9,7 +9,7 @@ const FIRST_CHUNKS = 16
 const MOST_CHUNKS = 256
 const PAGE_BYTES = 4 * 1_024 * 1_024
 
-/** What a reader finds next: chunks of one attempt, maybe none, and how their segment ended once it has. */
+/** The next page of a reader: chunks of one attempt, maybe none, and how their segment ended once it has. */
 export interface ChunkPage {
   readonly attempt: number
   /** The sequence number of the first one. */
@@ -57,7 +57,7 @@ export class StreamReader {
     throw new StreamLaggedError(this.key, missed, read.first)
   }
 
-  /** What reading one stream to the end of a segment comes to, unless that is simply the end. */
+  /** The error that the end of a segment is to a reader of one stream; none when its source was done. */
   failureOf(end: SegmentEnd): Error | undefined {
     return segmentFailure(end, { key: this.key, next: this.#position })
   }
@@ -94,7 +94,7 @@ function nextLimit(chunks: readonly ChunkRecord[], limit: number): number {
   return Math.min(fitting, chunks.length < limit ? limit : 4 * limit, MOST_CHUNKS)
 }
 
-/** The same for whoever knows how far it has read. */
+/** The error that the end of a segment is to its readers; `next` is the chunk they would read next. */
 export function segmentFailure(
   end: SegmentEnd,
   { key, next }: { readonly key: string; readonly next: number },

@@ -9,7 +9,7 @@ import { isFinal } from '../../contract/run-states.ts'
 import { viewRun } from '../views/run.ts'
 import { streamsTopic } from '../streams/channel.ts'
 
-/** Follows a run (specification 4.2 and 6). */
+/** Follows a run; see docs/streams.md. */
 export function subscribeToRun(kernel: Kernel, runId: string): RunSubscription<never> {
   return {
     // The types of payload, output and chunks are the task's, which the caller names.

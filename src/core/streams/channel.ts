@@ -34,7 +34,7 @@ export interface ChannelOptions {
 /**
  * The writing side of one stream in one attempt. Hot: an append is a check and a push; one microtask later all that was
  * appended meanwhile goes to storage in one call, followed by one wake-up of all readers. Readers see what storage has,
- * nothing earlier. The channel keeps the newest chunks for readers who are up to date; without one it keeps nothing.
+ * nothing earlier. The channel keeps the newest chunks for readers that are up to date; without one it keeps nothing.
  */
 export class StreamChannel {
   readonly key: string
@@ -47,7 +47,7 @@ export class StreamChannel {
   readonly #flush = (): void => this.#flushAll()
   readonly #fail = (): void => this.#failed()
   #ring: RingBuffer<ChunkRecord> | undefined
-  /** What came next when somebody was last up to date. */
+  /** The next chunk when a reader was last up to date. */
   #readAt = 0
   #pending: ChunkRecord[] = []
   #next: number
@@ -59,7 +59,7 @@ export class StreamChannel {
   #storedEnd: SegmentEnd | undefined
   #isLost = false
   #isFlushing = false
-  /** Made when somebody waits for the flush. */
+  /** Made for a caller that waits for the flush. */
   #flushed: Deferred<void> | undefined
 
   constructor(kernel: ChannelKernel, options: ChannelOptions) {
@@ -122,7 +122,7 @@ export class StreamChannel {
     return this.#flushed.promise
   }
 
-  /** What readers can see from `from` on; `undefined` when storage has to be asked. */
+  /** The chunks that readers can see from `from` on; `undefined` when storage has to be asked. */
   read(from: number, limit: number): ChunksRead | undefined {
     const { chunks: capacity, bytes: maxBytes } = this.#options.history
     const ring = (this.#ring ??= new RingBuffer({ capacity, maxBytes, first: this.#next }))
@@ -168,7 +168,7 @@ export class StreamChannel {
       stored.then(this.#flush, this.#fail)
       return
     }
-    // In the same step as the last look: what is appended from now on finds nobody flushing.
+    // In the same step as the last look: what is appended from now on finds no flush under way.
     if (this.#isLost) this.#pending = []
     this.#isFlushing = false
     this.#flushed?.resolve()
@@ -233,7 +233,7 @@ export class StreamChannel {
 
 const READY = Promise.resolve()
 
-/** A Buffer would pass: it has a `toJSON`, of which nobody can make bytes again without knowing. */
+/** A Buffer would pass: it has a `toJSON`, from which bytes cannot be made again without knowing. */
 function isBytes(value: unknown): boolean {
   if (typeof value !== 'object') return false
   return ArrayBuffer.isView(value) || value instanceof ArrayBuffer
@@ -248,12 +248,12 @@ function refusal(value: unknown, key: string): WaitpointError {
   return new WaitpointError('ERR_NOT_SERIALIZABLE', message)
 }
 
-/** What a reader of one stream watches. */
+/** The topic that a reader of one stream watches. */
 export function streamTopic(runId: string, key: string): string {
   return `${runId} stream ${key}`
 }
 
-/** What a reader of all streams of a run watches. */
+/** The topic that a reader of all streams of a run watches. */
 export function streamsTopic(runId: string): string {
   return `${runId} streams`
 }

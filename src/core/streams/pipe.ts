@@ -45,12 +45,12 @@ export interface PipeOptions {
 
 /**
  * Reads one source into a channel, and gives the task its own cursor on the same chunks. The task's cursor holds the
- * source back, from its first `next()` on and until the task has returned; nobody else ever does.
+ * source back, from its first `next()` on and until the task has returned; no other reader ever does.
  */
 export class StreamPipe {
   readonly #options: PipeOptions
   readonly #ended: Deferred<void> = createDeferred()
-  /** What came from this source and the task has not taken: others may write to the same channel. */
+  /** Chunks of this source that the task has not taken: others may write to the same channel. */
   readonly #own = new SequenceRanges()
   #end: PipeEnd | undefined
   /** Ended, and everything that ever will be stored is. */
@@ -81,12 +81,12 @@ export class StreamPipe {
     return this.#ended.promise
   }
 
-  /** What was thrown by the source, if it failed. */
+  /** The error of the source, if it failed. */
   get failure(): { readonly error: unknown } | undefined {
     return this.#end?.kind === 'failed' ? this.#end : undefined
   }
 
-  /** Throws what the source threw, or why it was stopped; not before it has ended. */
+  /** Throws the error of the source, or the reason why it was stopped; not before it has ended. */
   assertDone(): void {
     if (this.#end !== undefined && this.#end.kind !== 'done') throw this.#end.error
   }
@@ -142,7 +142,7 @@ export class StreamPipe {
     }
   }
 
-  /** What comes next for the task, as far as readers can see it. */
+  /** The next chunks for the task, as far as readers can see them. */
   #read(): Awaitable<Chunks> {
     const { channel, read } = this.#options
     const { first } = this.#own

@@ -24,7 +24,7 @@ export interface StreamKernel extends ChannelKernel {
   readonly publisher: { wake(runId: string): void }
 }
 
-/** What the task gets of a pipe. */
+/** A pipe, and its chunks for the task. */
 export interface Piped {
   readonly chunks: AsyncIterable<never>
   readonly pipe: StreamPipe
@@ -51,7 +51,7 @@ export class RunStreams {
   /**
    * Registers a source and starts reading it.
    *
-   * @throws TypeError for what is no source, and TypeError or RangeError for what is no key.
+   * @throws TypeError for a value that is no source; TypeError or RangeError for a wrong key.
    */
   pipe(
     attempt: Attempt,
@@ -176,7 +176,7 @@ class OpenStreams implements AttemptStreams {
     const opened = chain(opening, (stream) => this.#opened(key, stream))
     this.#streams.set(key, opened)
     const settled = (stream: AttemptStream): unknown => this.#streams.set(key, stream)
-    // What could not be opened may be tried again.
+    // A stream that could not be opened may be tried again.
     if (isPromise(opened)) opened.then(settled, () => this.#streams.delete(key))
     return opened
   }
@@ -257,7 +257,7 @@ function assertStored(attempt: Attempt, channel: StreamChannel): void {
 export class AttemptStream {
   readonly channel: StreamChannel
   readonly #pipes = new Set<StreamPipe>()
-  /** What came of the sources that have ended. */
+  /** The worst end of the sources that have ended. */
   #end: SegmentEnd = { reason: 'done' }
 
   constructor(channel: StreamChannel) {

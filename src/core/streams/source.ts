@@ -3,11 +3,11 @@ import type { StreamSource } from '../../api/stream.ts'
 /** Any source, read one chunk at a time. */
 export interface SourceReader {
   next(): Promise<IteratorResult<unknown>>
-  /** Tells the source that nobody reads on, even while a `next()` is out. Never throws. */
+  /** Tells the source that it is not read on, even while a `next()` is out. Never throws. */
   stop(): void
 }
 
-/** @throws TypeError for what is no source. */
+/** @throws TypeError for a value that is no source. */
 export function checkSource(source: unknown): asserts source is StreamSource<unknown> {
   const isObject = typeof source === 'object' && source !== null
   if (isObject && (isWebStream(source) || Symbol.asyncIterator in source)) return
@@ -19,7 +19,7 @@ export function checkSource(source: unknown): asserts source is StreamSource<unk
 /**
  * Takes a source for reading.
  *
- * @throws TypeError for what is no source, or is read by somebody else.
+ * @throws TypeError for a value that is no source, or is read by another reader.
  */
 export function readSource(source: StreamSource<unknown>): SourceReader {
   checkSource(source)

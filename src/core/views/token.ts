@@ -25,25 +25,25 @@ export function viewToken(record: TokenRecord, credentials: Credentials): Token 
   }
 }
 
-/** The same with its output, or the error of its time-out. */
+/** A token with its output, or with the error of its time-out. */
 export function viewRetrievedToken<Output>(
   record: TokenRecord,
   credentials: Credentials,
 ): RetrievedToken<Output> {
   const view = viewToken(record, credentials)
-  // What a token was completed with is of the type its creator and its completer agreed on.
+  // The output of a token is of the type that its creator and its completer agreed on.
   if (record.outputJson !== undefined)
     return Object.assign(view, { output: fromJson(record.outputJson) as Output })
   return record.status === 'TIMED_OUT' ? Object.assign(view, { error: timeoutError(record) }) : view
 }
 
-/** What waiting for a settled token comes to (specification 2.5). */
+/** The result of a wait for a settled token; see docs/waitpoints.md. */
 export function tokenSettlement<Output>(record: TokenRecord): Settlement<WaitResult<Output>, Output> {
   if (record.status === 'TIMED_OUT') {
     const error = timeoutError(record)
     return { result: { ok: false, error }, error }
   }
-  // As above: the type is an agreement between whoever waits and whoever completes.
+  // As above: the type is an agreement between the task that waits and the caller that completes.
   const output = fromJson(record.outputJson) as Output
   return { result: { ok: true, output }, output }
 }
@@ -53,9 +53,9 @@ function timeoutError({ id, timeoutAt = 0 }: TokenRecord): WaitpointTimeoutError
 }
 
 /**
- * What `createToken` answers: address and access token are computed when first read.
+ * The answer of `createToken`: address and access token are computed when first read.
  *
- * Hot: every token has one. The getters are properties of the object itself, so that they are seen by whoever copies,
+ * Hot: every token has one. The getters are properties of the object itself, so that they are seen when it is copied,
  * lists or prints it; but they are the same two functions for all, which is half the time and memory of two closures.
  */
 export class CreatedTokenView implements CreatedToken {

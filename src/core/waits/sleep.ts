@@ -5,7 +5,7 @@ const DAY_MS = 86_400 * SECOND_MS
 
 type SleepPart = Exclude<keyof WaitForOptions, keyof ForTokenOptions>
 
-/** What a sleep is added up of, in milliseconds. */
+/** The units of a sleep, in milliseconds. */
 export const SLEEP_PARTS: Readonly<Record<SleepPart, number>> = {
   seconds: SECOND_MS,
   minutes: 60 * SECOND_MS,
@@ -38,7 +38,13 @@ export function sleepDeadline(
   if ('date' in time) return dateDeadline(time, now)
   const timeoutAt = now + Math.max(0, Math.round(sumOf(time)))
   if (timeoutAt <= LAST_INSTANT) return { timeoutAt }
-  throw new RangeError(`Cannot wait for ${timeoutAt - now} ms: no date is that far ahead`)
+  throw new RangeError(`Cannot wait for ${partsOf(time)}: no date is that far ahead`)
+}
+
+/** The parts of a sleep as they were given: `1 days, 2 hours`. */
+function partsOf(time: WaitForOptions): string {
+  const parts = Object.keys(SLEEP_PARTS) as SleepPart[]
+  return parts.flatMap((part) => (time[part] === undefined ? [] : [`${time[part]} ${part}`])).join(', ')
 }
 
 function sumOf(time: WaitForOptions): number {

@@ -54,7 +54,7 @@ export class Waiter<Result = unknown, Output = unknown> implements AttemptWait {
     this.#resolve(settlement.result)
   }
 
-  /** Rejects; a wait that nobody awaits any more must not end the process. */
+  /** Rejects; a wait that is not awaited any more must not end the process. */
   reject(error: unknown): void {
     if (this.isSettled) return
     this.#end = { reason: error }
@@ -74,8 +74,8 @@ export class Waiter<Result = unknown, Output = unknown> implements AttemptWait {
 }
 
 /**
- * What a task has of a {@link Waiter}. A class, as one is held for every run that waits: a function of its own in each would
- * be 80 bytes more. Its `constructor` is that of every promise: whoever awaits it goes on in one microtask, and what `then`
+ * The promise of a {@link Waiter}, for the task. A class, as one is held for every run that waits: a function of its own in each would
+ * be 80 bytes more. Its `constructor` is that of every promise: a task that awaits it goes on in one microtask, and what `then`
  * makes is a plain one.
  */
 class WaiterPromise<Result, Output> extends Promise<Result> implements Unwrappable<Result, Output> {
@@ -95,7 +95,7 @@ class WaiterPromise<Result, Output> extends Promise<Result> implements Unwrappab
   }
 }
 
-/** What a wait that cannot begin answers: as every other one, it must not end the process when nobody awaits it. */
+/** A wait that cannot begin. As every other one, it must not end the process when it is not awaited. */
 export function rejectedWait<Result, Output>(error: unknown): Unwrappable<Result, Output> {
   const failed = <T>(): Promise<T> => {
     const deferred = createDeferred<T>()
@@ -122,5 +122,5 @@ function rejectQuietly(
 }
 
 function ignore(): void {
-  // Whoever awaits it gets it.
+  // A caller that awaits it gets the error.
 }

@@ -127,7 +127,7 @@ export class Waitpoints {
     } else this.#refuse(waiter, tokenNotFound(waiter.tokenId))
   }
 
-  /** A run that has returned since has nobody left to tell. */
+  /** A run that has returned since is told nothing. */
   #refuse(waiter: Waiter, reason: Error): void {
     this.#remove(waiter)
     if (!hasFinished(waiter.attempt)) reject(waiter, reason)
@@ -214,7 +214,7 @@ export class Waitpoints {
     done.catch((error: unknown) => this.#failed(waiter, error))
   }
 
-  /** Storage may have registered a wait all the same: it must not wake the run for what nobody waits for. */
+  /** Storage may have registered a wait all the same: it must not wake the run, which no longer waits for it. */
   #failed(waiter: Waiter, error: unknown): void {
     const isAsked = waiter.tokenId !== ''
     const wasOpen = this.#remove(waiter)

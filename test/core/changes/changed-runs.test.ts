@@ -5,7 +5,7 @@ import { ChangedRuns } from '../../../src/core/changes/watchers.ts'
 const MOST = 5
 
 describe('ChangedRuns', () => {
-  it('names every run that changed since somebody asked, or says that it does not know', () => {
+  it('names every run that changed since a reader asked, or says that it does not know', () => {
     const step = fc.oneof(
       { weight: 5, arbitrary: fc.constantFrom('a', 'b', 'c') },
       { weight: 1, arbitrary: fc.constant('lost' as const) },
@@ -25,7 +25,7 @@ describe('ChangedRuns', () => {
     )
   })
 
-  it('keeps nothing until somebody asks how far it is', () => {
+  it('keeps nothing until a reader asks for the place', () => {
     const changes = new ChangedRuns()
     changes.add('a')
     expect(changes.place).toBe(0)

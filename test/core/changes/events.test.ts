@@ -8,7 +8,7 @@ import { steeredStorage } from '../../support/steered-storage.ts'
 const manual = { clock: { mode: 'manual' } } as const
 
 describe('engine.on', () => {
-  it('tells of runs and tokens in the order of what happened', async () => {
+  it('are of runs and tokens, in the order of the changes', async () => {
     const seen: string[] = []
     const only = bodyTask(async ({ wait }) => {
       const token = await wait.createToken()
@@ -33,7 +33,7 @@ describe('engine.on', () => {
     ])
   })
 
-  it('calls listeners in a microtask of their own, never inside the call that made the news', async () => {
+  it('calls listeners in a microtask of their own, never inside the call that made the event', async () => {
     await using t = await createTestEngine(manual)
     const seen: string[] = []
     t.engine.on('token', () => seen.push('listener'))

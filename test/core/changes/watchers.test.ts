@@ -13,7 +13,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('Watchers', () => {
-  it('wakes who watches the topic, and nobody else', async () => {
+  it('wakes the watchers of the topic, and no others', async () => {
     const watchers = new Watchers()
     const watcher = watchers.watch('a', 'b')
     const other = watchers.watch('c')
@@ -32,7 +32,7 @@ describe('Watchers', () => {
     expect(await isSettled(watcher.changed())).toBe(false)
   })
 
-  it('wakes who wants the end of a run by that, and by what nobody knows, but not while the run goes on', async () => {
+  it('wakes a watcher of the end by the end, and by a change without a record, but not while the run goes on', async () => {
     const watchers = new Watchers()
     const watcher = watchers.watchEnd('run_1')
     const wait = watcher.changed()
@@ -56,7 +56,7 @@ describe('Watchers', () => {
     expect([watcher.woke('a'), watcher.woke('a'), watcher.woke('b')]).toEqual([true, false, false])
   })
 
-  it('wakes several who watch, and one who waits twice', async () => {
+  it('wakes several watchers, and one that waits twice', async () => {
     const watchers = new Watchers()
     const [one, other] = [watchers.watch('a'), watchers.watch('a')]
     const waits = [one.changed(), one.changed(), other.changed()]
@@ -81,7 +81,7 @@ describe('Watchers', () => {
     expect([watchers.size, watchers.topics]).toEqual([0, 0])
   })
 
-  it('closes: whoever waits, or will, is told', async () => {
+  it('closes: watchers that wait, or will, reject', async () => {
     const watchers = new Watchers()
     const waiting = watchers.watch('a')
     const idle = watchers.watch('a')

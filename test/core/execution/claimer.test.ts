@@ -155,7 +155,7 @@ describe('a run that is claimed, of which the engine that claims has not heard y
     expect(t.begun).toEqual([])
   })
 
-  it('does not begin when somebody else has taken it over', async () => {
+  it('does not begin when another engine has taken it over', async () => {
     await using t = await Scene.open(() => false)
     const { id, answer } = await t.claimed('first')
     const { heir, goOn } = await t.takeOver()
@@ -167,7 +167,7 @@ describe('a run that is claimed, of which the engine that claims has not heard y
     expect((await heir.engine.runs.retrieve(id)).status).toBe('COMPLETED')
   })
 
-  it('does not begin when somebody else has taken it over while it was looked at', async () => {
+  it('does not begin when another engine has taken it over while it was looked at', async () => {
     await using t = await Scene.open(() => false)
     const { answer } = await t.claimed('first')
     await t.clock.jump('15s').catch(() => undefined)
@@ -182,7 +182,7 @@ describe('a run that is claimed, of which the engine that claims has not heard y
     expect(t.begun).toEqual(['first by heir'])
   })
 
-  it('leaves its slot to who has taken it over, also when it is canceled there', async () => {
+  it('leaves its slot to the engine that has taken it over, also when it is canceled there', async () => {
     await using t = await Scene.open(() => false)
     const { id, answer } = await t.claimed('long first')
     const { heir, goOn } = await t.takeOver()

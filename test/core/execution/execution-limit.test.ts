@@ -130,7 +130,7 @@ describe('maxDuration', () => {
       async ({ wait }) => {
         await t.clock.sleep('5s')
         late = await rejection(wait.createToken())
-        throw new Error('nobody hears this')
+        throw new Error('this is not heard')
       },
       { maxDuration: '1s' },
     )

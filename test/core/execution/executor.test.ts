@@ -148,7 +148,7 @@ describe('an engine', () => {
     expect(await run.result()).toBe('nothing')
   })
 
-  it('makes nobody a parent who only hears of a run', async () => {
+  it('makes no run a parent that only hears of another run', async () => {
     const quick = bodyTask(() => 1)
     await using t = await createTestEngine({ tasks: [quick] })
     const triggered: Promise<{ readonly id: string }>[] = []

@@ -388,7 +388,7 @@ describe('hooks', () => {
     expect((await t.engine.runs.retrieve(run.id)).metadata).toEqual({ started: true, succeeded: true })
   })
 
-  it('give up the slot: a slow onSuccess keeps nobody waiting', async () => {
+  it('give up the slot: a slow onSuccess keeps no other run waiting', async () => {
     const order: string[] = []
     const slow = task({
       id: 'slow',

@@ -9,7 +9,7 @@ import { numbers } from '../../support/streams.ts'
 const START = Date.UTC(2000, 0, 1)
 const manual = { clock: { mode: 'manual' } } as const
 
-/** The timers that somebody waits for. */
+/** The timers that a run or a caller waits for. */
 function foreground(clock: TestClock): readonly { readonly at: number; readonly label: string }[] {
   return clock.pending().filter(({ background }) => !background)
 }

@@ -69,7 +69,7 @@ describe('metadata', () => {
     expect(stored).toEqual({ n: 0.5, fresh: 1, list: ['a', 'b'], one: [1, 2] })
   })
 
-  it("is nobody else's: what is given and what is got are copies", async () => {
+  it('is a copy, when it is given and when it is got', async () => {
     const stored = await after(() => {
       const given = { list: [1] }
       metadata.set('given', given)

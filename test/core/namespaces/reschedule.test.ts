@@ -43,7 +43,7 @@ describe('runs.reschedule', () => {
     expect((await t.engine.runs.retrieve(run)).status).toBe('COMPLETED')
   })
 
-  it('reaches the engine that would have started the run, and who follows it', async () => {
+  it('reaches the engine that would have started the run, and subscribers to it', async () => {
     const [storage, clock] = [memoryStorage(), testClock({ mode: 'manual' })]
     await using t = await createTestEngine({ tasks: [echo], storage, clock })
     await using other = await createTestEngine({ storage, clock })

@@ -280,7 +280,7 @@ describe('streams.pipe', () => {
     expect(await (await t.engine.trigger(body, null)).result()).toEqual([numbers(10), numbers(10)])
   })
 
-  it('reads on without anybody who reads', async () => {
+  it('reads on without a reader', async () => {
     const body = bodyTask(({ streams }) => {
       streams.pipe('k', sourceOf('a', 'b'))
     })
@@ -316,7 +316,7 @@ describe('streams.pipe', () => {
     expect(await (await t.engine.trigger(body, null)).result()).toBe('enough')
   })
 
-  it('reports a source it could not take when nobody waits for it', async () => {
+  it('reports a source it could not take when it is not waited for', async () => {
     const body = bodyTask(({ streams }) => {
       const source = ReadableStream.from(['a'])
       source.getReader()

@@ -352,7 +352,7 @@ describe('batchTrigger', () => {
 })
 
 describe('triggerAndWait', () => {
-  it('waits for the run and gives what became of it', async () => {
+  it('waits for the run and gives its outcome', async () => {
     const parent = bodyTask(() => double.triggerAndWait(5))
     await using t = await createTestEngine({ tasks: [parent, double] })
     const run = await t.engine.trigger(parent, null)

@@ -344,7 +344,7 @@ describe('a deadline', () => {
     expect(await wait.retrieveToken(token)).toEqual(seen)
   })
 
-  it('is written by the first read that meets it, and by nobody changed afterwards', async () => {
+  it('is written by the first read that meets it, and never changed afterwards', async () => {
     await using t = await createTestEngine(manual)
     const { wait } = t.engine
     const tokens = await Promise.all([1, 2, 3].map(() => wait.createToken({ timeout: '1m' })))
@@ -576,7 +576,7 @@ describe('after close()', () => {
     for (const call of calls) expect(await rejection(call)).toMatchObject({ code: 'ERR_ENGINE_CLOSED' })
   })
 
-  it('what a task still calls rejects with ERR_ENGINE_CLOSED, and its waits have', async () => {
+  it('rejects later calls of a task with ERR_ENGINE_CLOSED, as it has its waits', async () => {
     const errors: unknown[] = []
     const only = bodyTask(async ({ wait }) => {
       const { id } = await wait.createToken()

@@ -14,7 +14,7 @@ interface Scene {
   readonly goOn: () => void
 }
 
-/** Somebody awaits a run, which ends while storage is held back. */
+/** A caller awaits a run, which ends while storage is held back. */
 async function endedMeanwhile(hold: (steering: SteeredStorage) => () => void): Promise<Scene> {
   const steering = steeredStorage(alwaysAsync(memoryStorage()))
   const gate = createDeferred<string>()
@@ -32,7 +32,7 @@ async function endedMeanwhile(hold: (steering: SteeredStorage) => () => void): P
 }
 
 describe('finalRecord', () => {
-  it('is what this engine has told of the end, also when storage has forgotten the run before it answers', async () => {
+  it('is the end that this engine has published, also when storage has forgotten the run before it answers', async () => {
     const scene = await endedMeanwhile((steering) => steering.holdCall('runs.get'))
     const later = Date.now() + 3_600_000
     expect(await scene.steering.storage.prune({ before: later, limit: 10, now: later })).toBe(1)

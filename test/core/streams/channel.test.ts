@@ -96,7 +96,7 @@ async function withChannel(use: (bench: Bench) => Promise<void>, history?: Strea
   await using t = await createTestEngine({ tasks: [body], storage, alwaysSerialize: false })
   const errors = reportedErrors(t.engine)
   const run = await t.engine.trigger(body, null)
-  // Somebody has to wait for time to pass; nobody minds how the run itself ends.
+  // A caller has to wait for time to pass; how the run itself ends does not matter here.
   run.outcome().catch(() => undefined)
   try {
     await used.promise
@@ -190,7 +190,7 @@ describe('StreamChannel', () => {
       { chunks: 3, bytes: 1e6 },
     ))
 
-  it('turns a chunk into text once, for all who need text', () =>
+  it('turns a chunk into text once, for all readers that need text', () =>
     withChannel(async ({ channel }) => {
       let calls = 0
       const chunk = { toJSON: () => ((calls += 1), { calls }) }

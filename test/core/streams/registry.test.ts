@@ -68,7 +68,7 @@ describe('RunStreams', () => {
       expect(await run.result()).toBe('returned')
     })
 
-    it('starts pulling at once, without anybody who reads', async () => {
+    it('starts pulling at once, without a reader', async () => {
       const source = new PushSource<string>()
       const body = bodyTask(async ({ metadata }) => {
         const registered = metadata.stream('k', source)
@@ -406,7 +406,7 @@ describe('RunStreams', () => {
       expect(await collect(t.engine.streams.read(run, 'k'))).toEqual(numbers(30))
     })
 
-    it('reads on where its own cursor stands still: nobody is left to move it', async () => {
+    it('reads on where its own cursor stands still: the task no longer moves it', async () => {
       const body = bodyTask(async ({ metadata }) => {
         const stream = await metadata.stream('k', new CountSource(1_000))
         await stream[Symbol.asyncIterator]().next()
@@ -500,7 +500,7 @@ describe('RunStreams', () => {
       expect(told).toMatchObject(state === 'executing' ? [{ code: 'ERR_RUN_CANCELED' }] : [])
     })
 
-    it('tells who appends for an attempt that is over', async () => {
+    it('rejects an append for an attempt that is over', async () => {
       const errors: unknown[] = []
       const appended = createDeferred<void>()
       const canceled = createDeferred<void>()

@@ -67,7 +67,7 @@ describe('readSource', () => {
     expect(() => reader.stop()).not.toThrow()
   })
 
-  it('refuses a web stream that somebody else reads', () => {
+  it('refuses a web stream that another reader has taken', () => {
     const stream = ReadableStream.from(['a'])
     stream.getReader()
     expect(() => readSource(stream)).toThrow(TypeError)

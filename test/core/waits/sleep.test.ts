@@ -48,7 +48,7 @@ describe('sleepDeadline', () => {
     [{ hours: Infinity }, /Cannot wait for Infinity hours/],
     [{ days: '1' }, /Cannot wait for 1 days/],
     [{ days: null }, /Cannot wait for null days/],
-    [{ years: 280_000 }, /no date is that far ahead/],
+    [{ years: 280_000, days: 1 }, /Cannot wait for 1 days, 280000 years: no date is that far ahead/],
     [{ years: 1e300 }, /no date is that far ahead/],
     [{ date: new Date(Number.NaN) }, /Cannot wait until Invalid Date: date must be a valid Date/],
     [{ date: 5 }, /Cannot wait until 5: date must be a valid Date/],

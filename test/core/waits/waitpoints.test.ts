@@ -277,7 +277,7 @@ describe('waits from several places', () => {
     expect(await t.engine.wait.retrieveToken(ids[2]!)).toMatchObject({ status: 'TIMED_OUT' })
   })
 
-  it('leaves no rejection unhandled when nobody awaits a wait any more', async () => {
+  it('leaves no rejection unhandled when a wait is not awaited any more', async () => {
     const unhandled: unknown[] = []
     const listener = (reason: unknown): void => void unhandled.push(reason)
     process.on('unhandledRejection', listener)
