@@ -4,6 +4,7 @@ import { type Engine, memoryStorage, type Task, task } from 'waitpoint'
 import { createTestEngine, testClock } from 'waitpoint/testing'
 import { alwaysAsync } from '../../../src/testing/storages/async.ts'
 import { projectStorage, storageOfThisProcess } from '../../support/abandon.ts'
+import { kernelOf } from '../../../src/core/engine.ts'
 import { bodyTask } from '../../support/body-task.ts'
 import { steeredStorage } from '../../support/steered-storage.ts'
 import { cases } from '../../support/cases.ts'
@@ -90,6 +91,27 @@ describe('parking', () => {
     await t.clock.advance('10m')
     expect(errors).toEqual(failures)
     expect(await t.engine.runs.retrieve(run.id)).toMatchObject({ status: 'COMPLETED', output: 'rested' })
+    expect(t.engine.stats()).toMatchObject(IDLE)
+  })
+
+  it('gives the slot back once when storage refuses the resume', async () => {
+    const waiting = bodyTask(({ wait }) => wait.for({ minutes: 1 }))
+    await using t = await createTestEngine({ tasks: [waiting], clock: { mode: 'manual' } })
+    const run = await t.engine.trigger(waiting, null)
+    await t.clock.settle()
+    const { host } = kernelOf(t.engine)
+    const { epoch } = (await host.storage.runs.get(run.id))!
+    const now = t.clock.now()
+    // As another engine would, but without a hint to this one.
+    await host.storage.runs.update({
+      id: run.id,
+      expected: { status: ['WAITING'], epoch },
+      change: { status: 'CANCELED', epoch: epoch + 1, finishedAt: now, slot: false },
+      by: host.owner,
+      now,
+    })
+    kernelOf(t.engine).slots.wake(kernelOf(t.engine).executor.attempts.get(run.id)!)
+    await t.clock.settle()
     expect(t.engine.stats()).toMatchObject(IDLE)
   })
 
