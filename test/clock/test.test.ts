@@ -241,9 +241,7 @@ describe('testClock', () => {
       await expect(clock[Symbol.asyncDispose]()).rejects.toMatchObject({
         name: 'LeftoverError',
         code: 'ERR_LEFTOVER',
-        message: expect.stringMatching(
-          /timer "forgotten"[^]*test\.test\.ts[^]*awaits "run_1"/,
-        ) as unknown,
+        message: expect.stringMatching(/timer "forgotten"[^]*test\.test\.ts[^]*awaits "run_1"/) as unknown,
       })
       expect(clock.pending()).toEqual([])
     })

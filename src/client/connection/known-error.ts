@@ -46,5 +46,8 @@ export function notFound({ kind, id }: RequestSubject, cause?: ApiError): Waitpo
 
 /** The error of a call that only works inside a task. */
 export function notInRun(what: string): WaitpointError {
-  return new WaitpointError('ERR_NOT_IN_RUN', `Cannot call ${what} here: it can only be used from inside a task.run()`)
+  return new WaitpointError(
+    'ERR_NOT_IN_RUN',
+    `Cannot call ${what} here: it can only be used from inside a task.run()`,
+  )
 }
