@@ -125,6 +125,8 @@ export default defineConfig(
     plugins: { waitpoint: { rules: { 'plain-words': plainWords } } },
     rules: { 'waitpoint/plain-words': 'error' },
   },
+  // Pages for a browser have a tsconfig of their own: rules that need no types suffice here.
+  { files: ['**/*.tsx'], extends: [tseslint.configs.strict] },
   { files: ['*.config.ts'], rules: { 'no-restricted-syntax': 'off' } },
   {
     files: ['**/*.{js,mjs}'],
