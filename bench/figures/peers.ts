@@ -44,7 +44,7 @@ const parking: readonly { readonly peer: Peer; readonly side: ParkSide }[] = [
 ]
 
 /**
- * The same job, a complete run with one wait, done by the alternatives a user has, with runs kept in the same place.
+ * A complete run with one wait, compared with the alternatives a user has. All keep their runs in the same place.
  */
 export function createPeersFigure(peers: readonly Peer[]): Figure {
   const pairings = disciplines.flatMap((discipline) => peers.map((peer) => pairUp(peer, discipline)))

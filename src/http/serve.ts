@@ -59,7 +59,7 @@ export async function serve(engine: Engine, options: ServeOptions = {}): Promise
   requireWhole(port, 'port', { from: 0, to: 65_535 })
   const answer = createAnswer(engine, handlerOptions)
   const { credentials, host, events } = kernelOf(engine)
-  // The globals stay as they are: this is somebody else's process.
+  // The globals stay as they are: the process belongs to the application.
   const listener = getRequestListener((request, { incoming }) => answer(request, connections.of(incoming)), {
     hostname,
     overrideGlobalObjects: false,

@@ -69,7 +69,7 @@ function addSending(app: Hono, { gate, limits, kernel, batches }: RouteContext, 
           if (added === undefined) known += 1
           else {
             accepted += 1
-            // Whoever follows the batch could not know that it is one of its runs when it was stored.
+            // Subscribers of the batch could not see that the run belongs to it when the run was stored.
             publisher.wake(added)
           }
         }

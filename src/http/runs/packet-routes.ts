@@ -16,7 +16,7 @@ export function addPacketRoutes(
       const caller = await gate.enter(c.req.raw)
       caller.requireSecretKey()
       const place = packets.reserve(caller.credential)
-      // Not where a server listens: whoever asks from elsewhere cannot reach that.
+      // Not the address the server listens on: clients on other machines may be unable to reach it.
       const base = kernel.credentials.givenUrl ?? baseOf(c)
       return c.json({ presignedUrl: `${base}${pathOf(place)}`, storagePath: place.path })
     },

@@ -182,7 +182,7 @@ async function refusal(client: PostgresClient, schema: string, cause: unknown): 
   const role = (rows as readonly { readonly name: string }[])[0]?.name ?? ''
   const done = (await storedVersion(client, schema)) ?? 0
   return new Error(
-    `role "${role}" may not ${done === 0 ? 'create' : 'change'} schema "${schema}"; have somebody who may run this SQL:\n\n` +
+    `role "${role}" may not ${done === 0 ? 'create' : 'change'} schema "${schema}"; run this SQL with a role that may:\n\n` +
       schemaSql(schema, { role, done }),
     { cause },
   )

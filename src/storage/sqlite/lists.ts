@@ -111,7 +111,7 @@ function strandsOf(values: readonly string[], strand: Strand): readonly Strand[]
   return [...new Set(values)].map((value) => ({ ...strand, values: [value] }))
 }
 
-/** What is past its deadline is settled before anybody sees it, or does not see it any more. */
+/** Records past their deadline are settled before a list shows them, or left out of it. */
 function settleMatching(
   session: SqliteSession,
   { texts, parameters }: Conditions,
