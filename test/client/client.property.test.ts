@@ -286,8 +286,8 @@ async function carryOut(program: readonly Operation[], names: Namespaces, t: Tes
 }
 
 /**
- * The same without ids and what is computed of them: an engine may use one up for a run that it then refuses. And without
- * stacks: what leads to an error is a matter of turns.
+ * Removes ids, the values computed from them, and stacks. An engine may use up an id for a run that it then refuses, and
+ * the stack of an error depends on the order of turns.
  */
 function named(value: unknown, ids: readonly string[]): unknown {
   if (typeof value === 'string') {

@@ -7,9 +7,9 @@ export interface Approval {
   readonly effect: string
 }
 
-/** Far enough away to be in nobody's way, whatever the year. */
+/** So far in the future that no test reaches it. */
 export const NEVER: Date = new Date('2100-01-01')
-/** What the tokens of these runs are found by. */
+/** The tag of the tokens of these runs. */
 export const APPROVE_TAG = 'load'
 const CHUNKS = 5
 

@@ -42,7 +42,7 @@ async function waiting(engine: Engine, run: string): Promise<void> {
 }
 
 describe('a role that may not create the schema', () => {
-  it('is told which SQL to have run, and works once somebody has run it', async () => {
+  it('is told which SQL to have run, and works once another role has run it', async () => {
     await using schema = new FreshSchema()
     await using admin = await connectPostgres()
     const role = `limited_${process.pid}`
@@ -114,7 +114,7 @@ describe('a connection that listens and dies without a word', () => {
       listen: wire.url,
       listenCheckMs: 50,
     })
-    // Nobody looks by itself while the test runs.
+    // No engine polls while the test runs: the lease is longer than the test.
     const leaseMs = 3_600_000
     await using far = worker(storage, { leaseMs })
     await far.ready()

@@ -7,7 +7,7 @@ import { untilBlocked } from './postgres/blocked.ts'
 
 const greet = task({ id: 'greet', run: (name: string) => `hello ${name}` })
 
-describe('a run that somebody reads while it is claimed', () => {
+describe('a run that a transaction reads while it is claimed', () => {
   const pool = testPool(10)
   afterAll(() => pool.end())
 
@@ -17,7 +17,7 @@ describe('a run that somebody reads while it is claimed', () => {
     await using web = createEngine({ tasks: [greet], execute: false, storage: storage() })
     const run = await web.trigger(greet, 'ada')
     await using reader = await connectPostgres()
-    // As whoever begins to wait for it.
+    // A run that begins to wait for this one takes such a lock.
     await reader.query(`BEGIN; SELECT 1 FROM ${schema}.runs FOR SHARE`)
     await using worker = createEngine({ tasks: [greet], storage: storage(), leaseMs: 3_600_000 })
     await worker.ready()

@@ -3,7 +3,7 @@ import { createEngine, type Engine, task } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
 import { FreshSchema } from './postgres/fresh-schema.ts'
 
-/** Nobody looks by itself while a test runs. */
+/** So long that no engine polls while a test runs. */
 const leaseMs = 3_600_000
 
 describe('an engine that is closed', () => {

@@ -94,7 +94,7 @@ describe('lists among many rows', () => {
     ['by a rare tag', { tags: ['rare'] }, { tags: ['rare'] }, 5],
     ['by a common tag', { tags: ['all'] }, { tags: ['all'] }, LIMIT],
     ['by two tags', { tags: ['all', 'rare'] }, { tags: ['all', 'rare'] }, LIMIT],
-    ['by a tag nobody has', { tags: ['none'] }, { tags: ['none'] }, 0],
+    ['by a tag without records', { tags: ['none'] }, { tags: ['none'] }, 0],
   ])('of runs, %s, read a few of an index', async (_what, request, filter, found) => {
     const read = await readBy(client, functionSql(schema, 'list_runs'), request)
     expect(read).toBeLessThan(MOST_READ)
@@ -109,7 +109,7 @@ describe('lists among many rows', () => {
     ['by a common status', { statuses: ['COMPLETED'] }, { status: ['COMPLETED'] }, LIMIT],
     ['by a rare tag', { tags: ['rare'] }, { tags: ['rare'] }, 5],
     ['by a common tag', { tags: ['all'] }, { tags: ['all'] }, LIMIT],
-    ['by a tag nobody has', { tags: ['none'] }, { tags: ['none'] }, 0],
+    ['by a tag without records', { tags: ['none'] }, { tags: ['none'] }, 0],
     ['by a key', { key_scope: 'global', key_value: 'key7' }, { key: { scope: 'global', value: 'key7' } }, 3],
   ])('of tokens, %s, read a few of an index', async (_what, request, filter, found) => {
     const asked = { kind: 'MANUAL', now: 1, ...request }

@@ -199,7 +199,7 @@ class Hustler {
   }
 }
 
-/** The same pool, which counts the errors of the server by their code. */
+/** Wraps a pool so that it counts the errors of the server by their code. */
 function counted(pool: PostgresPool, codes: Map<string, number>): PostgresPool {
   return {
     async query(text, values) {

@@ -12,7 +12,7 @@ function namesBy(keeper: PostgresPoolClient): SchemaNames {
 }
 
 describe('SchemaNames', () => {
-  it('are nobody else’s while their connection is there, and then the next one’s', async () => {
+  it('belong to one process while its connection is open, and then to the next one', async () => {
     const pool = testPool(3)
     const [ending, other, next] = await Promise.all([pool.connect(), pool.connect(), pool.connect()])
     const { rows } = await ending.query('SELECT pg_backend_pid() AS pid')

@@ -68,7 +68,7 @@ describe('migrate', () => {
     expect(await namesIn(schema)).toEqual(['theirs'])
   })
 
-  it('uses a schema that somebody has made for it', async () => {
+  it('uses an empty schema that exists already', async () => {
     const schema = await freshSchema(pool)
     await pool.query(`CREATE SCHEMA ${schema}`)
     await onConnection((client) => migratePostgres(client, schema, steps))

@@ -4,7 +4,7 @@ import { connectPostgres, postgresUrl } from './postgres/client.ts'
 import { startPostgres } from './postgres/server.ts'
 
 describe('the Postgres server of the tests', () => {
-  it('is there for everybody, new enough, and takes no one in without its password', async () => {
+  it('is shared by all tests, new enough, and refuses connections without its password', async () => {
     await using client = await connectPostgres()
     const { rows } = await client.query<{ version: number }>(
       "SELECT current_setting('server_version_num')::int AS version",

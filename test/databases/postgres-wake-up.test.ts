@@ -5,7 +5,7 @@ import { pauseReal } from '../../src/storage/real-timer.ts'
 import { FreshSchema } from './postgres/fresh-schema.ts'
 import { testPool } from './postgres-schemas.ts'
 
-/** Nobody looks by itself while a test runs. */
+/** So long that no engine polls while a test runs. */
 const leaseMs = 3_600_000
 
 /** A process of its own, as far as the database can tell, and what it asks. */

@@ -13,7 +13,7 @@ const ask = task({
   run: async (token: string) => wait.forToken<string>(token).unwrap(),
 })
 
-/** A file of somebody's, as it would be found. */
+/** The content of a database file that another application made with these statements. */
 function fileOf(path: string, ...statements: readonly string[]): Buffer {
   const handle = openDriver(path)
   for (const statement of statements) handle.exec(statement)

@@ -19,7 +19,7 @@ const LONGEST_LIFE_MS = 700
 /** Lives are ended in these by turns; `undefined` is at any moment. */
 const PHASES = [undefined, 'start', 'commit', 'checkpoint'] as const
 const MIGRATIONS = Math.ceil(KILLS / PHASES.length)
-/** A kill may also come a little after its phase: it is done then, and nobody has been told. */
+/** A kill may also come a little after its phase: the work is done then, but not yet acknowledged. */
 const LATEST = 1.3
 /** Commits of one life before the one in which it ends. */
 const MOST_COMMITS = 30

@@ -49,7 +49,7 @@ describe('an engine that starts again on a SQLite file', () => {
     expect([urls.length, mails]).toEqual([2, [urls[0]]])
   })
 
-  it('times out what was due while nobody was there, at its deadline', async () => {
+  it('times out tokens that were due while no process ran, at their deadline', async () => {
     using folder = temporaryFolder()
     await using clock = testClock()
     const ask = task({ id: 'ask', run: async (token: string) => (await wait.forToken(token)).ok })

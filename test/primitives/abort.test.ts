@@ -26,7 +26,7 @@ describe('onAbort', () => {
     expect(calls).toEqual([reason])
   })
 
-  it('calls nobody without a signal', () => {
+  it('calls no listener without a signal', () => {
     const remove = onAbort(undefined, () => expect.unreachable())
     expect(remove).not.toThrow()
   })
@@ -63,7 +63,7 @@ describe('onAbort', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(0)
   })
 
-  it('listens again after everybody had left', () => {
+  it('listens again after all listeners were removed', () => {
     const controller = new AbortController()
     const calls: unknown[] = []
     onAbort(controller.signal, () => expect.unreachable())()

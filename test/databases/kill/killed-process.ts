@@ -58,8 +58,8 @@ export async function ended(child: ChildProcess): Promise<string> {
 }
 
 /**
- * Ends it as a power cut would end it, whatever it does just then. With a file that is written down, before it is done:
- * whoever follows may be quicker than the news of its end.
+ * Kills the process at any point of its work, as a power cut would. With `file`, the kill is recorded there first: the
+ * next process may start before the exit of this one is reported.
  */
 export async function killNow(child: ChildProcess, file?: string): Promise<void> {
   if (file !== undefined) observe(file, { what: 'gone', pid: child.pid ?? 0, at: machineTime() })

@@ -29,8 +29,8 @@ export interface Lives extends Work {
 }
 
 /**
- * Lets processes work until they are killed, again and again, the last ones not before some work is done. Whoever comes
- * next misses the dead at once.
+ * Lets processes work until they are killed, again and again, the last ones not before some work is done. The next
+ * process notices at once that the killed ones are gone.
  */
 export async function liveAndDie(lives: Lives): Promise<void> {
   const { program, place, file, seed, longestLifeMs, together, kills, ...options } = lives

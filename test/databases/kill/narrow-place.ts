@@ -2,9 +2,9 @@
 export const NARROW = 2
 
 /**
- * Somebody is in the narrow place, from here to there; who dies or stands still in it has left it by then, and does not
- * come in again before it has aborted what it did: until then it may do what was given to it before, and to somebody else
- * since.
+ * An attempt is in the narrow place between `entered` and `left`. A process that dies or stands still in it counts as
+ * having left. It does not enter again before it has aborted its attempt: until then it may still execute a run that
+ * another process has claimed since.
  */
 export interface Passage {
   readonly what: 'entered' | 'left' | 'gone' | 'aborted'

@@ -15,7 +15,7 @@ export function announceEnd(): void {
   writeSync(STDOUT, 'end\n')
 }
 
-/** The same database, which announces its part of a phase. */
+/** Wraps a database so that it announces its part of a phase. */
 export function announcing(handle: SqliteHandle, phase: Phase): SqliteHandle {
   return {
     exec: (sql) => execute(handle, sql, phase),

@@ -23,7 +23,7 @@ const { storage } = storageAt(place)
 const random = seededRandom(name)
 const whole = (below: number): number => Math.floor(random.fraction() * below)
 
-/** Whoever comes first makes it. */
+/** The first process creates the token; the others find it by its key. */
 async function tokenOf(place: number): Promise<string> {
   const key = { scope: 'history', value: String(place), expiresAt: 2 * DEADLINE }
   const record = manualToken(`waitpoint_${name}_${place}`, { key, createdAt: 1, timeoutAt: DEADLINE })

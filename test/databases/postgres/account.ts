@@ -9,7 +9,7 @@ export interface Account {
 /** Postgres refuses to run as root: then it is one of these. */
 const NAMES = ['postgres', 'nobody']
 
-/** The account a server is started as; none where that is whoever runs the tests. */
+/** The account to start the server as; undefined unless the tests run as root. */
 export function serverAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined
   const accounts = readFileSync('/etc/passwd', 'utf8')

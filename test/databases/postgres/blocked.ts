@@ -1,7 +1,7 @@
 import { pauseReal } from '../../../src/storage/real-timer.ts'
 import { connectPostgres } from './client.ts'
 
-/** Resolves once so many statements on a schema wait for somebody's lock. */
+/** Resolves once `count` statements on a schema wait for a lock. */
 export async function untilBlocked(schema: string, count: number = 1): Promise<void> {
   await using watcher = await connectPostgres()
   for (;;) {

@@ -1,6 +1,6 @@
 import { connectPostgres, postgresUrl } from './client.ts'
 
-/** A database of a test's own; it is gone when it is disposed of, whoever still uses it. */
+/** A database of a test's own. Disposing of it drops it, even if connections to it are still open. */
 export async function freshDatabase(): Promise<AsyncDisposable & { readonly url: string }> {
   const name = `test_${process.pid}`
   const url = new URL(postgresUrl())

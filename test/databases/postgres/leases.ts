@@ -1,7 +1,7 @@
 import { connectPostgres } from './client.ts'
 import { readPlace } from './place.ts'
 
-/** As if the leases of all who have one had run out: nobody waits for the dead, however long a lease is. */
+/** Ends the leases of all owners, so that no test waits for the lease of a killed process. */
 export async function endLeases(place: string): Promise<void> {
   const { connectionString, schema } = readPlace(place)
   await using client = await connectPostgres(connectionString)
@@ -10,11 +10,11 @@ export async function endLeases(place: string): Promise<void> {
     'SELECT to_regclass($1) IS NOT NULL AS is_there',
     [owners],
   )
-  // Everybody may have died before there was a schema.
+  // All processes may have been killed before one created the schema.
   if (rows[0]?.is_there === true) await client.query(`UPDATE ${owners} SET until = 0 WHERE lost = 0`)
 }
 
-/** How many have a lease that nobody has taken from them. */
+/** The number of owners whose lease no other owner has taken. */
 export async function liveOwners(place: string): Promise<number> {
   const { connectionString, schema } = readPlace(place)
   await using client = await connectPostgres(connectionString)

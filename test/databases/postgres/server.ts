@@ -71,7 +71,7 @@ function preparePlace(password: string): Place {
   return { programs: root === undefined ? programs : join(copy, 'bin'), folder, account }
 }
 
-/** The shell that starts the server, and stops it when nobody holds its input any more. */
+/** The shell that starts the server, and stops it when its own input is closed. */
 class Keeper {
   readonly #folder: string
   readonly #child: ChildProcessByStdio<Writable, Readable, null>

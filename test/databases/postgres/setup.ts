@@ -5,9 +5,9 @@ import { Wire } from './wire.ts'
 const SHARE = 0.2
 
 /**
- * Before any of the tests on Postgres: one server for the whole run of the tests, that whoever asks finds in
- * `WAITPOINT_POSTGRES_URL`. If one is named there already, it is that one. With `WAITPOINT_POSTGRES_LAG_MS` it is reached
- * over a wire that holds up for so long, at most, what is sent over it.
+ * Starts one server for all tests on Postgres, and names it in `WAITPOINT_POSTGRES_URL`. If a server is named there
+ * already, the tests use that one. With `WAITPOINT_POSTGRES_LAG_MS` the server is reached over a wire that delays each
+ * message by up to so many milliseconds.
  */
 export async function setup(): Promise<(() => Promise<void>) | undefined> {
   if (process.env['WAITPOINT_POSTGRES_URL'] !== undefined) return undefined

@@ -51,7 +51,7 @@ export class Wire implements AsyncDisposable {
     for (const cut of [...this.#pairs]) cut()
   }
 
-  /** From now on nothing comes through on the connections there are, and nobody is told; new ones can be made. */
+  /** From now on the open connections pass nothing on, and neither end is told. New connections can be made. */
   silence(): void {
     for (const pair of this.#pairs) this.#silent.add(pair)
   }

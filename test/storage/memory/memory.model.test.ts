@@ -65,7 +65,7 @@ function fenceOf(world: World, index: number, isStale: boolean): RunFence | unde
   return { id, epoch: isStale ? epoch - 1 : epoch, by: owner ?? 'nobody', now: world.now }
 }
 
-/** Who writes: nobody's run, or an attempt that may have lost it. */
+/** A write has no fence if it comes from outside of runs, or the fence of an attempt that may have lost its run. */
 function writerOf(
   world: World,
   { writer, isStale }: { writer: number; isStale: boolean },

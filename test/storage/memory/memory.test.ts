@@ -173,7 +173,7 @@ describe('owners that are gone', () => {
     expect(memory.tick(BY, 1).nextLease).toBeUndefined()
   })
 
-  it('need no renewal while they are alone, and are told when somebody comes', () => {
+  it('need no renewal while their owner is alone, which is told when another one comes', () => {
     const hints: Hint[] = []
     memory.storage.leave({ owner: BY, now: 0 })
     memory.storage.subscribe(OTHER, (hint) => hints.push(hint))
@@ -395,7 +395,7 @@ describe('subscribe', () => {
     expect(own).toEqual([])
   })
 
-  it('tells the owner of a wait that somebody else settled, once', () => {
+  it('tells the owner of a wait that another owner settled, once', () => {
     const own = listen(BY)
     const run = memory.start('r1')
     const second = memory.start('r2')
@@ -406,7 +406,7 @@ describe('subscribe', () => {
     expect(own).toEqual([{ topic: 'waits' }])
   })
 
-  it('tells everybody of a wait that a read settled', () => {
+  it('tells all owners of a wait that a read settled', () => {
     const own = listen(BY)
     const run = memory.start('r')
     memory.insertToken('t', { timeoutAt: 5 })
@@ -415,7 +415,7 @@ describe('subscribe', () => {
     expect(own).toEqual([{ topic: 'waits' }])
   })
 
-  it('tells of a slot that was given back while somebody waits for one', () => {
+  it('tells of a slot that was given back while another owner waits for one', () => {
     const others = listen(OTHER)
     const run = memory.start('r1')
     memory.insert('r2')

@@ -92,7 +92,7 @@ describe('PostgresTurns', () => {
     expect(await turns.call(one, 1, undefined)).toBe(1)
   })
 
-  it('asks nothing again when the server is gone: it may have done it, and there is nobody to ask', async () => {
+  it('sends nothing again when the server is gone, which may have done it already', async () => {
     let sent = 0
     const gone = ['ECONNREFUSED', 'ECONNRESET']
     for (const code of gone) {

@@ -15,9 +15,12 @@ describe('isGone', () => {
     expect(isGone(name)).toBe(true)
   })
 
-  it.each(['elsewhere 1', '', 'nonsense'])('is not said of "%s", which nobody here can know', (name) => {
-    expect(isGone(name)).toBe(false)
-  })
+  it.each(['elsewhere 1', '', 'nonsense'])(
+    'is false for "%s", which names no process of this host',
+    (name) => {
+      expect(isGone(name)).toBe(false)
+    },
+  )
 
   it('is not said of what is no number of a process', () => {
     expect(isGone(ownProcess().replace(/\d+$/, '-1'))).toBe(false)

@@ -38,7 +38,7 @@ function explain(handle: SqliteHandle, sql: string): readonly string[] {
   return database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values).map(({ detail }) => String(detail))
 }
 
-/** Walks over records that nobody asked for, or puts what it found in order only afterwards. */
+/** True for a step that scans records outside of the request, or sorts its records afterwards. */
 function isSlow(step: string): boolean {
   return /^SCAN (runs|tokens|run_tags|token_tags)\b/.test(step) || /TEMP B-TREE/.test(step)
 }

@@ -16,7 +16,7 @@ describe('sqliteStorage', () => {
     expect(JSON.parse(printed)).toEqual({ loaded: [], isMade: false })
   })
 
-  it('keeps settings for whoever opens the file next', async () => {
+  it('keeps settings for the next process that opens the file', async () => {
     using folder = temporaryFolder()
     for (const candidate of ['first', 'second']) {
       const handle = openDriver(folder.file('a.db'))
