@@ -157,7 +157,7 @@ const RATE_NAMES: OptionNames<RateLimit> = { requests: true, per: true }
 /**
  * Checks the limits of a handler and applies the defaults.
  *
- * @throws TypeError or RangeError for what is no limit.
+ * @throws TypeError or RangeError for invalid limits.
  */
 export function readLimits(limits: HandlerLimits = {}): Limits {
   requireOptions(limits, 'limits', NAMES)

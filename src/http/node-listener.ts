@@ -24,7 +24,7 @@ export function toNodeListener(handler: (request: Request) => Promise<Response>)
   }
 }
 
-/** Answers what is no request at all: a host or path that cannot be read. */
+/** Answers a request whose host or path cannot be read. */
 export function badRequest(): Response {
   return Response.json({ error: 'Bad Request' }, { status: 400 })
 }

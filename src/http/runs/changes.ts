@@ -73,7 +73,7 @@ export class RunChanges {
     })
   }
 
-  /** As the task itself would, in one turn: nothing that it does meanwhile is lost. */
+  /** Changes the metadata as the task itself would, in one turn, so that no change of the task is lost. */
   #changeInAttempt(attempt: Attempt, change: MetadataChange): Promise<JsonObject> {
     return runInAttempt(attempt, async () => {
       const { metadata } = this.#engine
@@ -88,7 +88,7 @@ export class RunChanges {
     })
   }
 
-  /** An attempt that comes to its end meanwhile takes what is not stored yet along; one that was ended does not. */
+  /** Stores the change. An attempt that finishes meanwhile stores it too; one that was ended from outside does not. */
   async #flushed(attempt: Attempt): Promise<void> {
     try {
       await this.#engine.metadata.flush()
