@@ -6,8 +6,8 @@ export interface SqliteOptions {
   /** The database file. It is made when it is not there. */
   readonly path: string
   /**
-   * What an acknowledged write survives: `normal` the death of the process, `full` a power failure too, at four to ten
-   * times the price.
+   * The failures that acknowledged writes survive: with `normal` the death of the process, with `full` also a power
+   * failure, at four to ten times the price.
    *
    * @default `'normal'`
    */
@@ -20,7 +20,7 @@ export interface SqliteOptions {
   readonly pollMs?: number
 }
 
-/** What is to be opened, checked. */
+/** The checked options: a path or an open database. */
 export interface SqliteSource {
   readonly path: string | undefined
   /** The caller's own; it is never closed here. */
