@@ -2,7 +2,7 @@ import { createDeferred } from '../primitives/deferred.ts'
 
 /**
  * Calls `fire` after so many real milliseconds, however a test clock stands; without keeping the process alive. For an
- * adapter that waits for another process: what that one does is not in this one's time.
+ * adapter that waits for another process: its work is outside of the time of the clock.
  */
 export function afterReal(ms: number, fire: () => void): () => void {
   const timer = setTimeout(fire, ms)
@@ -11,7 +11,7 @@ export function afterReal(ms: number, fire: () => void): () => void {
 }
 
 /**
- * What `answer` answers, or a rejection once so many real milliseconds have passed without one.
+ * Resolves with `answer`, or rejects once so many real milliseconds have passed without it.
  *
  * @throws Error that says that it took too long.
  */

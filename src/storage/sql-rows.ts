@@ -25,7 +25,7 @@ export function runOfValues(values: readonly Value[]): RunRecord {
   return {
     id: values[0] as string,
     taskId: values[1] as string,
-    // What we wrote is what we read, here and below.
+    // Casts here and below: only the storage writes these columns, and only with values of these types.
     status: values[2] as RunStatus,
     payloadJson: text(values[3]),
     outputJson: text(values[4]),
@@ -110,7 +110,7 @@ export function runValues(record: RunRecord): readonly Value[] {
   ]
 }
 
-/** What a limit of a queue counts in: the queue, or one concurrency key of it. */
+/** The scope in which a limit of a queue counts: the queue, or one concurrency key of it. */
 export function laneOf({ queue, concurrencyKey }: RunRecord): string {
   return concurrencyKey === undefined ? queue : JSON.stringify([queue, concurrencyKey])
 }
@@ -147,7 +147,7 @@ function instant(value: Value | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
 
-/** JSON on one line has none: what separates the chunks of a row. */
+/** Separates the chunks of a row: JSON on one line has no line break. */
 export const BREAK = '\n'
 
 /** The JSON text of a chunk on one line. */

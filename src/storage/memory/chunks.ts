@@ -52,7 +52,7 @@ function appendChunks(state: MemoryState, request: ChunkAppend): 'appended' | 's
   const fresh = first === next ? chunks : chunks.slice(Math.max(0, next - first))
   checkPlace(request, { segment, next })
   checkRepeat(request, stream.ring)
-  // What goes on after its end is open again, until it is ended anew.
+  // A segment that gets chunks after its end is open again, until it is ended anew.
   const ended = fresh.length > 0 ? undefined : segment.end
   checkEnd(request, ended)
 
@@ -115,7 +115,7 @@ function checkPlace(
   }
 }
 
-/** What is there already must be what is said again; what has left the history can no longer be compared. */
+/** Checks that repeated chunks are equal to the kept ones; chunks that have left the history cannot be compared. */
 function checkRepeat(request: ChunkAppend, ring: RingBuffer<ChunkRecord> | undefined): void {
   if (ring === undefined || request.first === ring.next) return
   const from = Math.max(request.first, ring.first)

@@ -28,7 +28,7 @@ export function claimRuns(state: MemoryState, claim: RunClaim): RunClaimed {
   return { runs: started, ended: over }
 }
 
-/** What the last claim of this owner handed out, as far as nothing has become of it. */
+/** The runs that the last claim of this owner handed out and that still execute for it. */
 function handedOut({ runs }: MemoryState, lease: Lease): readonly RunRecord[] {
   const claimed = lease.claimed.map((id) => runs.table.get(id))
   const isHeld = (run: RunEntry): boolean => run.holder === lease && run.record.status === 'EXECUTING'

@@ -6,10 +6,10 @@ import { NOWHERE, OrderedHeap } from '../../primitives/ordered-heap.ts'
 export type EndedEntry = RunEntry | TokenEntry
 
 /**
- * Finished runs and settled tokens in the order of their ending: what a prune may drop next.
+ * Finished runs and settled tokens, in the order in which a prune may drop them.
  *
- * What cannot go yet leaves that order, so that no prune meets it again, and comes back with what kept it: an
- * idempotency key that expires, a run that ends.
+ * Entries that must be kept leave that order, so that no prune meets them again. They come back when their idempotency
+ * key expires or the run they belong to ends.
  */
 export class EndedEntries {
   readonly #order = new OrderedHeap<EndedEntry>()
@@ -53,7 +53,7 @@ export class EndedEntries {
     else kept.push(entry)
   }
 
-  /** A run is over: what was kept for it takes its place in the order again. */
+  /** Puts the entries that were kept for a run back in order, once the run has ended. */
   release(run: RunEntry): void {
     const kept = this.#kept.get(run)
     if (kept === undefined) return
@@ -61,7 +61,7 @@ export class EndedEntries {
     for (const entry of kept) this.#enqueue(entry)
   }
 
-  /** What was kept by keys that have expired takes its place in the order again. */
+  /** Puts the entries that were kept for expired keys back in order. */
   releaseKeys(now: number): void {
     for (let due = this.#keyed.popDue(now); due !== undefined; due = this.#keyed.popDue(now)) {
       this.#enqueue(due.value)

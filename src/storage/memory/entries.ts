@@ -13,7 +13,7 @@ import { NOWHERE, type Ordered, OrderedHeap } from '../../primitives/ordered-hea
 import { isFinal } from '../../contract/run-states.ts'
 
 /*
- * What the memory storage keeps beside its records: the ways from each to the others. One file, because they name each
+ * Entries of the memory storage: records, and the links between them. One file, because they name each
  * other. Records are replaced, never changed; everything else here is a field of its own, so that a parked run costs
  * no collection.
  */
@@ -23,7 +23,7 @@ export class RunEntry implements Ordered {
   readonly lane: Lane
   /** The lease that holds it, be it lost; none before the first claim, after a graceful end and when it is final. */
   holder: Lease | undefined = undefined
-  /** What it waits for. */
+  /** The waits of the run. */
   waits: Few<Wait> = undefined
   /** The waits for its end. */
   waiters: Few<Wait> = undefined
@@ -75,14 +75,14 @@ export class TokenEntry implements Ordered {
   }
 }
 
-/** What a run can wait for: a token, or the end of another run. */
+/** The source of a wait: a token, or the end of another run. */
 export type WaitSource = TokenEntry | RunEntry
 
 export class Wait {
   readonly run: RunEntry
   readonly source: WaitSource
   readonly owner: string
-  /** Set once it is ready: what its owner is handed until it lets go. */
+  /** Set once the wait is ready; its owner is handed this until it releases the wait. */
   ready: WaitRecord | undefined = undefined
 
   constructor(run: RunEntry, source: WaitSource) {
@@ -112,7 +112,7 @@ export class Lease {
   }
 }
 
-/** One queue, or one concurrency key of it: what a limit counts in. */
+/** The scope in which a limit counts: a queue, or one concurrency key of it. */
 export class Lane {
   readonly id: string
   readonly queue: string

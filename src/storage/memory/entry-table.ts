@@ -47,7 +47,7 @@ export class EntryTable<Entry extends TableEntry> {
     return this.#keys.holder(key, now)
   }
 
-  /** What holds `key`, or held it before. */
+  /** The entries that hold `key`, or held it before. */
   keyed(key: Pick<KeyRecord, 'scope' | 'value'>): readonly Entry[] {
     return this.#keys.all(key)
   }
@@ -101,7 +101,7 @@ export class EntryTable<Entry extends TableEntry> {
 
 type Key = Pick<KeyRecord, 'scope' | 'value'>
 
-/** What may hold an idempotency key. */
+/** An entry that may hold an idempotency key. */
 export interface Keyed {
   readonly record: { readonly key?: KeyRecord | undefined }
 }

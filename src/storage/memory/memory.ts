@@ -7,7 +7,7 @@ import { expireLeases, memoryState, type MemoryState } from './state.ts'
 import { memoryTokens } from './tokens.ts'
 import { draftOf } from '../run-draft.ts'
 
-/** What has ended is kept for an hour: memory is dear. */
+/** Ended runs and settled tokens are kept for an hour: memory is dear. */
 const RETENTION = { maxAgeMs: 3_600_000, maxCount: 100_000 }
 
 /**

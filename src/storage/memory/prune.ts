@@ -51,7 +51,7 @@ function dropRun({ runs, tokens, ended }: MemoryState, run: RunEntry, budget: nu
     tokens.drop(token)
   }
   if (own.length >= budget) return budget
-  // What outlives the run must not keep it.
+  // Tokens that outlive the run must not keep it in memory.
   for (const token of listOwn(run.created)) token.creator = undefined
   ended.drop(run)
   runs.drop(run)

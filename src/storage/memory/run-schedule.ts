@@ -44,7 +44,7 @@ export class RunSchedule {
     run.deadline = undefined
   }
 
-  /** What a run waits for has changed, or its owner. */
+  /** Places a run again after its waits or its owner have changed. */
   renew(run: RunEntry, now: number): void {
     this.remove(run)
     this.place(run, now)

@@ -11,7 +11,7 @@ import { TokenLedger } from './token-ledger.ts'
 import { WaitBook } from './wait-book.ts'
 import { RUN_PREFIX, isAttempted } from '../../contract/run-states.ts'
 
-/** What the stores of one memory storage share. */
+/** The state that the stores of one memory storage share. */
 export interface MemoryState {
   readonly runs: RunLedger
   readonly tokens: TokenLedger
@@ -35,7 +35,7 @@ export function memoryState(): MemoryState {
   return { runs, tokens, waits, lanes, schedule, leases, ended, hints }
 }
 
-/** What a token id names: a token, or for `run:<id>` that run. */
+/** Finds the token of an id; for `run:<id>` that run. */
 export function waitSource({ runs, tokens }: MemoryState, tokenId: string): WaitSource | undefined {
   if (tokenId.startsWith(RUN_PREFIX)) return runs.table.get(tokenId.slice(RUN_PREFIX.length))
   return tokens.table.get(tokenId)

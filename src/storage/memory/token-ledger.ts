@@ -34,7 +34,7 @@ export class TokenLedger {
     return isOwnKey(key, creator?.id) ? ownToken(creator?.created, key.value) : this.table.holder(key, now)
   }
 
-  /** What holds `key`, or held it before; `creator` is the run that the scope of the key names, if it names one. */
+  /** The tokens that hold `key`, or held it before; `creator` is the run that the scope of the key names, if it names one. */
   keyed(key: Pick<KeyRecord, 'scope' | 'value'>, creator: RunEntry | undefined): readonly TokenEntry[] {
     const own = ownToken(creator?.created, key.value)
     return own === undefined ? this.table.keyed(key) : [own]

@@ -36,7 +36,7 @@ export class PostgresConnection {
   #users = 0
   #calls = 0
   #cancelPoll: (() => void) | undefined
-  /** What other processes are to be told, while they are being told something else. */
+  /** Hints for other processes that wait until the current message is sent. */
   #untold: FarHint[] = []
   #telling: Promise<void> | undefined
 
@@ -70,7 +70,7 @@ export class PostgresConnection {
     this.#cancelPoll?.()
     this.#cancelPoll = undefined
     if (opened === undefined) return
-    // What this process leaves to the others, they are told of.
+    // Other processes are told of the runs that this one leaves to them.
     await this.#telling
     await close(await opened)
   }
@@ -170,7 +170,7 @@ export class PostgresConnection {
     if (hints !== undefined) this.news.hear(hints)
   }
 
-  /** Tells other processes, one message after the other: what comes meanwhile is one message. */
+  /** Tells other processes, one message after the other. Hints that come meanwhile are sent together. */
   #tell(hints: readonly FarHint[]): void {
     this.#untold.push(...hints)
     if (this.#telling !== undefined || this.#opened === undefined) return

@@ -41,7 +41,7 @@ export function isTooSlow(error: unknown): boolean {
 
 /** Whether the connection broke, so that it is unknown whether the statement was carried out. */
 export function isCut(error: unknown): boolean {
-  // What is longer than a string may be was never sent.
+  // A request longer than the longest string was never sent.
   if (error instanceof RangeError) return false
   const code = codeOf(error)
   if (CUT.has(code)) return true

@@ -53,7 +53,7 @@ export async function tickPostgres(session: PostgresSession, request: TickReques
   }
 }
 
-/** What time it is at the server. */
+/** The time of the server. */
 export async function postgresTime({ ask }: PostgresSession): Promise<number> {
   return Number(await ask(TIME, {}))
 }

@@ -3,7 +3,7 @@ import type { PostgresPool, PostgresPoolClient } from './pool.ts'
 import { quoted } from './schema.ts'
 import { afterReal, withinReal } from '../real-timer.ts'
 
-/** What a server says to a connection that listens. */
+/** A message of the server to a connection that listens. */
 interface Notification {
   readonly channel: string
   readonly payload?: string | undefined
@@ -30,7 +30,7 @@ const PATIENCE_MS = 3_000
 const ANSWER_MS = 5_000
 const TEST = 'test'
 
-/** What came of a message to oneself. */
+/** The outcome of a message that a connection sent to itself. */
 type TestOutcome = 'heard' | 'silent' | 'lost'
 
 const REASONS: Readonly<Record<Exclude<TestOutcome, 'heard'>, string>> = {
@@ -142,7 +142,7 @@ export class PostgresListener {
     this.#check()
   }
 
-  /** A connection can be gone without a word: what does not answer is replaced. */
+  /** A connection can be lost without an error: one that does not answer is replaced. */
   #check(): void {
     this.#cancelCheck = afterReal(this.#options.checkMs, () => {
       const client = this.#client

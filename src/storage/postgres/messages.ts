@@ -25,7 +25,7 @@ export function messagesOf(from: string, hints: readonly FarHint[]): readonly st
   for (const part of new Set(gathered(hints).map((hint) => JSON.stringify(hint)))) {
     const size = Buffer.byteLength(part) + 1
     if (bytes + size > LONGEST) end()
-    // What does not fit into any message is found by the next tick.
+    // A hint that fits into no message is dropped: the next tick finds the change.
     if (bytes + size > LONGEST) continue
     parts.push(part)
     bytes += size

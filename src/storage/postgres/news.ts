@@ -2,8 +2,8 @@ import type { Hint, Unsubscribe } from '../../contract/storage.ts'
 import { HintBoard } from '../hint-board.ts'
 
 /**
- * What other processes are told. `queue`, `run` and `stream` end with the owner that need not be told; `waits` are an
- * owner's, followed by the runs they are of, if they are named.
+ * A hint for other processes. `queue`, `run` and `stream` end with the owner that need not be told; `waits` names an
+ * owner, followed by the runs of the waits, if they are known.
  */
 export type FarHint = readonly [topic: Hint['topic'], ...rest: readonly (string | null)[]]
 
@@ -21,7 +21,7 @@ export interface News {
   freed(queue: string, by: string | undefined): void
 }
 
-/** What statements have changed, told once they are committed: to the engines here at once, to others by messages. */
+/** Reports committed changes: to the engines of this process at once, to others by messages. */
 export class PostgresNews implements News {
   readonly #board = new HintBoard()
   readonly #sendFar: (hints: readonly FarHint[]) => void
@@ -82,13 +82,13 @@ export class PostgresNews implements News {
     if (!this.#hasClaimed || this.#limited.has(queue)) this.queue(by)
   }
 
-  /** What a claim or a resume says of the limits of queues. */
+  /** Notes queues that have a limit, as a claim or a resume reported them. */
   learnLimits(queues: Iterable<string>): void {
     this.#hasClaimed = true
     for (const queue of queues) this.#limited.add(queue)
   }
 
-  /** What another process has told. */
+  /** Passes on the hints of another process. */
   hear(hints: readonly FarHint[]): void {
     for (const hint of hints) this.#hearOne(hint)
     this.#board.flush()

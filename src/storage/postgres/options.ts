@@ -50,7 +50,7 @@ export interface PostgresOptions {
   readonly connections?: number
 }
 
-/** What is to be used, checked. */
+/** The checked options: a connection string or a pool. */
 export interface PostgresSource {
   readonly connectionString: string | undefined
   readonly pool: PostgresPool | undefined
@@ -70,7 +70,7 @@ const NAMES = {
   pollMs: true,
   connections: true,
 }
-/** What is left of the 63 bytes of a name is for the channel of its messages. */
+/** At most 48 characters: the rest of the 63 bytes of a name is for the channel of its messages. */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,47}$/
 const LISTEN_CHECK_MS = 15_000
 const POLL_MS = 1_000

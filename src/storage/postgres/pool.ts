@@ -1,13 +1,13 @@
 // Under another name: many bundles have a `createRequire` in their banner.
 import { createRequire as requireFrom } from 'node:module'
 
-/** What is used of a pool of connections; a `Pool` of `pg` has it. */
+/** The part of a pool of connections that the storage uses; a `Pool` of `pg` has it. */
 export interface PostgresPool {
   query(text: string, values?: unknown[]): Promise<PostgresResult>
   connect(): Promise<PostgresPoolClient>
 }
 
-/** What is used of one connection; a `Client` of `pg` has it. */
+/** The part of a connection that the storage uses; a `Client` of `pg` has it. */
 export interface PostgresClient {
   query(text: string, values?: unknown[]): Promise<PostgresResult>
 }
@@ -16,7 +16,7 @@ export interface PostgresResult {
   readonly rows: readonly unknown[]
 }
 
-/** A connection that is lent; what is released with an error is not used again. */
+/** A connection lent by a pool. If it is released with an error, the pool does not use it again. */
 export interface PostgresPoolClient extends PostgresClient {
   release(destroy?: boolean): void
   on(event: string, listener: (payload: never) => void): unknown

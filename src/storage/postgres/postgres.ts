@@ -7,7 +7,7 @@ import { postgresRuns } from './runs.ts'
 import { postgresTokens } from './tokens.ts'
 import type { CallKind } from './turns.ts'
 
-/** What has ended is kept for 30 days. */
+/** Ended runs and settled tokens are kept for 30 days. */
 const RETENTION = { maxAgeMs: 30 * 86_400_000 }
 
 const SETTINGS: CallKind = { name: 'get_settings', isRepeatable: true }

@@ -4,7 +4,7 @@ import type { News } from './news.ts'
 import type { CallKind } from './turns.ts'
 import { runOfValues, type Value } from '../sql-rows.ts'
 
-/** What the stores of one schema work with. */
+/** The tools that the stores of one schema share. */
 export interface PostgresSession {
   readonly schema: string
   /** Asks a function of the schema; resolves with its answer once that is committed. */
@@ -14,11 +14,11 @@ export interface PostgresSession {
   readonly isAt: (place: string) => Promise<boolean>
   /** A name for one call, by which it is known if its answer is lost. */
   readonly newCall: () => string
-  /** What a claim or a resume says of the limits of queues. */
+  /** Notes queues that have a limit, as a claim or a resume reported them. */
   readonly learnLimits: (queues: Iterable<string>) => void
 }
 
-/** `key`: what is asked under one key is done in the order in which it was asked. */
+/** `key`: calls with one key are executed in the order in which they were made. */
 export type Ask = (kind: CallKind, request: object | string, key?: string) => Promise<unknown>
 
 /** A run as the functions answer it: `RUN_COLUMNS`. */

@@ -1,8 +1,8 @@
 /**
- * The tables. Instants are numbers, flags are 0 or 1, what is absent is NULL. `runs.line`, `line_at` and `look_at` follow
+ * The tables. Instants are numbers, flags are 0 or 1, an absent value is NULL. `runs.line`, `line_at` and `look_at` follow
  * from the rest of the run: where it stands in line to be claimed (0 goes on, 1 starts) and when it is next to be looked
- * at. `held`: its owner is alive, as far as anybody has noticed. `owners.company`: others were there since its last tick.
- * `changed_by`, `settled_by`: the call that did it, by which a caller who lost the answer knows its own. `id || ''` is the
+ * at. `held`: its owner is alive, as far as other owners have noticed. `owners.company`: others were there since its last tick.
+ * `changed_by`, `settled_by`: the call that did it, by which a caller that lost the answer recognises it. `id || ''` is the
  * order of ids in an index by something else (see `postgres-list-sql.ts`).
  */
 export const TABLES: string = `

@@ -28,7 +28,7 @@ interface TurnsOptions {
   readonly most: number
 }
 
-/** No transaction is longer: what it has locked, others wait for. */
+/** No transaction is longer: others wait for the rows it has locked. */
 const MOST_CALLS = 500
 const MOST_RETRIES = 20
 

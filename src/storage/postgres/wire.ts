@@ -1,5 +1,5 @@
 const ESCAPE = '\u0001'
-/** What Postgres cannot keep in a text, as `JSON.stringify` writes it; half of a pair of surrogates is escaped as well. */
+/** Characters that Postgres cannot keep in a text, as `JSON.stringify` writes them, and halves of surrogate pairs. */
 const SUSPECT = /\\u0000|\\u0001|\\ud[89a-f]/
 const ESCAPED = /\\u0001/
 
@@ -9,7 +9,7 @@ export function toWire(request: unknown): string {
   return SUSPECT.test(text) ? JSON.stringify(request, escapeText) : text
 }
 
-/** What was answered, with all texts as they were given. */
+/** Parses an answer and restores the escaped characters of its texts. */
 export function fromWire(text: string): unknown {
   return JSON.parse(text, ESCAPED.test(text) ? restoreText : undefined)
 }

@@ -59,7 +59,7 @@ function appendChunks(session: SqliteSession, request: ChunkAppend): 'appended' 
   const fresh = first === next ? chunks : chunks.slice(Math.max(0, next - first))
   checkPlace(request, { segment, next })
   checkRepeat(session, request, next)
-  // What goes on after its end is open again, until it is ended anew.
+  // A segment that gets chunks after its end is open again, until it is ended anew.
   const ended = fresh.length > 0 ? undefined : segment.end
   checkEnd(request, ended)
 
@@ -126,7 +126,7 @@ function checkPlace(
   if (request.first < segment.first) throw refused(request, `this attempt writes from ${segment.first}`)
 }
 
-/** What is there already must be what is said again. */
+/** Checks that repeated chunks are equal to the stored ones. */
 function checkRepeat(session: SqliteSession, request: ChunkAppend, next: number): void {
   const { runId, key, first, chunks } = request
   const count = Math.min(chunks.length, next - first)

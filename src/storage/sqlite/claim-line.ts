@@ -29,7 +29,7 @@ interface TaskLine {
 const QUEUED = 1
 const MOST_READ = 200
 
-/** The runs that a claim may take, one after the other: what goes on before what starts, the oldest first. */
+/** The runs that a claim may take, one after the other: resumed runs before new ones, the oldest first. */
 export class ClaimLine {
   readonly #session: SqliteSession
   readonly #claim: RunClaim

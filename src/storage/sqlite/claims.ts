@@ -46,7 +46,7 @@ interface Claiming {
   readonly place: number
 }
 
-/** What the last claim of this owner handed out, as far as nothing has become of it. */
+/** The runs that the last claim of this owner handed out and that still execute for it. */
 function handedOut({ database }: SqliteSession, { by, number }: RunClaim): readonly RunRecord[] {
   const rows = database.allValues(
     `SELECT ${STORED_RUN} FROM runs WHERE owner = ? AND held = 1 AND claim_number = ? AND status = 'EXECUTING'

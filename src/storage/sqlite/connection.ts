@@ -34,13 +34,13 @@ export class SqliteConnection {
     this.name = source.path === undefined ? 'the SQLite database' : `SQLite database "${source.path}"`
   }
 
-  /** What methods work on. An owner that has left may come back: then it is opened again. */
+  /** The session of a method. An owner that has left may come back: then the database is opened again. */
   readonly session = (): SqliteSession => {
     this.#database ??= this.#connect()
     return { database: this.#database, news: this.news }
   }
 
-  /** Opens it for one more user. Several processes may start at once: who comes second waits for the first. */
+  /** Opens it for one more user. Several processes may start at once: the second waits for the first. */
   async open(): Promise<void> {
     for (let retries = 0; ; retries += 1) {
       try {

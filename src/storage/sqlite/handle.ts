@@ -1,11 +1,11 @@
-/** What is bound to a statement and read from a row: what all drivers agree on. */
+/** A value that is bound to a statement or read from a row, of the types that all drivers share. */
 export type SqlValue = string | number | null
 
 export type SqlRow = Readonly<Record<string, SqlValue>>
 
 /**
- * What is used of an open database: `node:sqlite`, `better-sqlite3` and `libsql` have it alike. It answers at once;
- * what answers with promises is refused.
+ * The part of an open database that the storage uses; `node:sqlite`, `better-sqlite3` and `libsql` have it alike. It
+ * answers at once: a database that answers with promises is refused.
  */
 export interface SqliteHandle {
   exec(sql: string): unknown
@@ -19,7 +19,7 @@ export interface SqliteStatement {
   all(...parameters: never[]): unknown
 }
 
-/** A statement that is given its parameters as one array, whatever its driver wants. */
+/** A statement that takes its parameters as one array, with every driver. */
 export interface BoundStatement {
   run(parameters: readonly SqlValue[]): unknown
   get(parameters: readonly SqlValue[]): unknown

@@ -9,7 +9,7 @@ import { settleIfDue } from './token-rows.ts'
 const IN_LIST = 'IN (SELECT value FROM json_each(?))'
 const HAS_TAG = `EXISTS (SELECT 1 FROM json_each(tags) AS tag WHERE tag.value ${IN_LIST})`
 const TOKEN_STATUSES: readonly TokenStatus[] = ['WAITING', 'COMPLETED', 'TIMED_OUT']
-/** From task to task in the index, whatever there is of each. */
+/** From task to task in the index, however many records each has. */
 const EVERY_TASK = `WITH RECURSIVE tasks (task_id) AS (
     SELECT min(task_id) FROM runs
     UNION ALL
@@ -63,7 +63,7 @@ export function listSqliteTokens(
   return { records: rows.map(tokenOfRow), ...cursors, settled }
 }
 
-/** By tag, or else by task and status; what is asked for besides is looked at on the way. */
+/** By tag, or else by task and status; other conditions are checked on the way. */
 function runStrands({ database }: SqliteSession, filter: RunFilter): readonly Strand[] {
   const { tags, status, taskIds, notTaskIds } = filter
   if (tags !== undefined) {

@@ -1,7 +1,7 @@
 import type { Hint, Unsubscribe } from '../../contract/storage.ts'
 import { HintBoard } from '../hint-board.ts'
 
-/** What a transaction has changed, told when it is committed: to the engines here at once, to other processes by a count. */
+/** Reports committed changes: to the engines of this process at once, to other processes by a count. */
 export class SqliteNews {
   readonly #board = new HintBoard()
   #pending: (() => void)[] = []

@@ -9,13 +9,13 @@ export interface Conditions {
   readonly parameters: SqlValue[]
 }
 
-/** What an index has for one value, in the order of ids. */
+/** The rows that an index has for one value, in the order of ids. */
 export interface Strand {
-  /** What follows `FROM`. */
+  /** The text after `FROM`. */
   readonly from: string
   /** The column that is the id there. */
   readonly id: string
-  /** What is the same for all of it, with `?` for `value`. */
+  /** The condition that all rows meet, with `?` for each of `values`. */
   readonly text?: string
   readonly values?: readonly SqlValue[]
 }

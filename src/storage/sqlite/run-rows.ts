@@ -35,14 +35,14 @@ const REWRITE = `UPDATE runs SET ${CONTENT} WHERE seq = ?`
 const REPLACE = `UPDATE runs SET ${CONTENT}, ${PLACE} WHERE seq = ?`
 const MOVE = `UPDATE runs SET ${PLACE} WHERE seq = ?`
 const NOWHERE: RunPlace = { line: null, lineAt: null, lookAt: null }
-/** What says where a run stands, and who holds it. */
+/** The columns that decide the place of a run and its holder. */
 const PLACING = ['status', 'slot', 'slotUntil', 'returned', 'wakeAt', 'owner'] as const
 const INTERRUPTED: SegmentEnd = { reason: 'interrupted' }
 
 /** Where a row of `STORED_RUN` has its `seq`; `held` comes after it. */
 const SEQ = RUN_COLUMNS.split(',').length
 
-/** What makes a stored run, as columns. */
+/** The columns of a stored run. */
 export const STORED_RUN: string = `${RUN_COLUMNS}, seq, held`
 
 /** The run of a row of `STORED_RUN`. */

@@ -127,7 +127,7 @@ function parkRun(session: SqliteSession, fence: RunFence): RunRecord | undefined
   )
   if (row === undefined) return undefined
   const parked = storedRun(row)
-  // Its owner is gone, as others see it: what the run waits for must wake it.
+  // Other owners see its owner as gone: a settled wait must wake the run.
   if (!parked.isHeld) moveRun(session, parked, fence)
   news.queue(by)
   news.run(id, by)

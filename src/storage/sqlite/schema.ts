@@ -7,7 +7,7 @@ const APPLICATION_ID = 0x77706e74
  * The steps from an empty file to the schema of this version, in order. A step that was released is never changed: what
  * is to be different is a new step.
  *
- * Instants are numbers; what is absent is NULL. `runs.line`, `line_at` and `look_at` follow from the rest of the run:
+ * Instants are numbers; an absent value is NULL. `runs.line`, `line_at` and `look_at` follow from the rest of the run:
  * where it stands in line to be claimed (0 goes on, 1 starts) and when it is next to be looked at. `held`: its owner is
  * alive, as far as anybody has noticed.
  */
@@ -130,7 +130,7 @@ export function migrateSqlite(database: SqliteDatabase, steps: readonly string[]
   }
 }
 
-/** In one transaction: what is read there is of one instant. */
+/** In one transaction, so that all reads are of one instant. */
 function within<Result>(database: SqliteDatabase, begin: string, act: () => Result): Result {
   database.exec(begin)
   try {

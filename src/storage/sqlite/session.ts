@@ -1,7 +1,7 @@
 import type { SqliteDatabase } from './database.ts'
 import type { SqliteNews } from './news.ts'
 
-/** What one method works on, inside a transaction. */
+/** The database and the news of one method, inside a transaction. */
 export interface SqliteSession {
   readonly database: SqliteDatabase
   readonly news: SqliteNews

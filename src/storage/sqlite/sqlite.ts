@@ -11,11 +11,11 @@ import { tickSqlite } from './tick.ts'
 import { sqliteTokens } from './tokens.ts'
 import { SqliteTurns } from './turns.ts'
 
-/** What has ended is kept for 30 days. */
+/** Ended runs and settled tokens are kept for 30 days. */
 const RETENTION = { maxAgeMs: 30 * 86_400_000 }
 
 /**
- * A storage in a SQLite file: what was acknowledged is there after a restart, and any number of processes of one host
+ * A storage in a SQLite file: acknowledged writes are there after a restart, and any number of processes of one host
  * may use the file at once. All calls of one turn are one transaction.
  *
  * Given a path it opens the file with the first engine, by the first there is of `node:sqlite` (Node 22.13 and later),

@@ -13,7 +13,7 @@ export function tickSqlite(session: SqliteSession, request: TickRequest): TickRe
   const { owner, leaseUntil, endless = false, now, limit } = request
   const act = { by: owner, now }
   expireSqliteLeases(session, act)
-  // What others have done here is found by a tick that knows of others.
+  // A tick finds the changes of other owners only if it knows of them.
   const isStirred = session.news.takeStirred(owner)
   const until = renewLease(session, { owner, leaseUntil, endless: endless && !isStirred })
   if (until === false) return { alive: false, ready: [], settled: [], expired: [], claimable: false }

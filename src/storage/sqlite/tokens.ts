@@ -32,7 +32,7 @@ export function sqliteTokens(perform: Perform): TokenStore {
   }
 }
 
-/** What a token id names: a token, or for `run:<id>` the one that stands for the end of that run. */
+/** Finds the token of an id; for `run:<id>` the one that stands for the end of that run. */
 export function findSource(session: SqliteSession, id: string): TokenRecord | undefined {
   if (id.startsWith(RUN_PREFIX)) {
     const run = findRun(session, id.slice(RUN_PREFIX.length))

@@ -13,7 +13,7 @@ interface Call {
   readonly method: (session: SqliteSession) => unknown
   readonly isRead: boolean
   readonly answer: Deferred<unknown>
-  /** What came of it, told once it is committed. */
+  /** The outcome of the call, reported once it is committed. */
   outcome?: { readonly value: unknown } | { readonly refusal: RefusedCall } | undefined
 }
 
@@ -124,7 +124,7 @@ function outcomeOf(call: Call, session: SqliteSession): NonNullable<Call['outcom
   }
 }
 
-/** What has failed may have ended the transaction as well. */
+/** A failed statement may have ended the transaction already. */
 function rollBack({ database }: SqliteSession): void {
   try {
     database.run('ROLLBACK')

@@ -47,7 +47,7 @@ export function releaseWait({ database }: SqliteSession, { tokenId, runId, owner
   )
 }
 
-/** What a parked run without a living owner sleeps for: whether one of its waits is settled, and the first deadline. */
+/** The sleep of a parked run without a living owner: whether one of its waits is settled, and the first deadline. */
 export function sleepOf(
   { database }: SqliteSession,
   runId: string,

@@ -1,6 +1,6 @@
 /**
- * Leases and ticks. A lease that has ended is taken with `SKIP LOCKED`: who has it locked deals with it. The runs of those
- * that were lost are locked together with those that a tick wakes.
+ * Leases and ticks. A lease that has ended is taken with `SKIP LOCKED`: the transaction that has it locked deals
+ * with it. The runs of lost owners are locked together with those that a tick wakes.
  */
 export const LEASE_FUNCTIONS: string = `
 CREATE FUNCTION $s.abandon_runs(gone text, at float8) RETURNS void LANGUAGE plpgsql AS $$

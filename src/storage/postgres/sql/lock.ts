@@ -8,8 +8,8 @@
  * write as its attempt; as an update does, to only change it. Waking a run without a living owner also moves it into
  * line: then as an update does.
  *
- * What cannot be known in time, or comes in another order, is locked only if it is free: `SKIP LOCKED` where another one
- * will do, `NOWAIT` where not. Then the transaction is rolled back and made again.
+ * Rows that are not known in time, or come in another order, are locked only if they are free: `SKIP LOCKED` where
+ * another row will do, `NOWAIT` where not. Then the transaction is rolled back and made again.
  */
 export const LOCK_FUNCTIONS: string = `
 CREATE FUNCTION $s.lock_queues(queues text[]) RETURNS void LANGUAGE sql AS $$

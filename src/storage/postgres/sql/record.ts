@@ -7,8 +7,8 @@ const columnsOf = (row: string): string =>
     .join(', ')
 
 /**
- * What all functions need: records as they are answered, where a run stands, and what a settled token wakes. A function
- * that reads or changes the waits of a run locks the run first (see `lock.ts`), and looks at the waits in a later
+ * Parts that all functions share: records as JSON, the place of a run, and the runs that a settled token wakes. A
+ * function that reads or changes the waits of a run locks the run first (see `lock.ts`), and looks at the waits in a later
  * statement: a statement sees the snapshot it began with, so that in one statement neither a settle nor a claim would
  * see what the other has done.
  */

@@ -11,7 +11,7 @@ const INSERT_RUNS = insertFunction({
 `,
 })
 
-/** What is done to runs. A function takes the requests of a turn and answers them in order; each run is in one of them. */
+/** The functions for runs. Each takes the requests of a turn and answers them in order; each run is in one of them. */
 export const RUN_FUNCTIONS: string = `${INSERT_RUNS}
 CREATE FUNCTION $s.get_runs(requests json) RETURNS json LANGUAGE sql STABLE AS $$
   SELECT json_agg(CASE WHEN r.id IS NOT NULL THEN $s.run_json(r) END ORDER BY asked.place)

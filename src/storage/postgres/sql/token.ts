@@ -15,7 +15,7 @@ const INSERT_TOKENS = insertFunction({
 `,
 })
 
-/** What is done to tokens and waits. A wait that is being made ready is not released: a tick says so once more. */
+/** The functions for tokens and waits. A wait that is being made ready is not released: a tick says so once more. */
 export const TOKEN_FUNCTIONS: string = `
 CREATE FUNCTION $s.ready_waits(token text) RETURNS json LANGUAGE sql STABLE AS $$
   SELECT json_agg(json_build_array(run_id, owner)) FROM $s.waits WHERE token_id = token AND ready = 1
