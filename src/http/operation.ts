@@ -78,7 +78,7 @@ export function named(name: string): Schema {
 }
 
 /** A list of what a schema describes. */
-export function listOf(items: Schema): Schema {
+export function arrayOf(items: Schema): Schema {
   return { type: 'array', items }
 }
 
@@ -130,7 +130,7 @@ export const LIST_PARAMETERS: readonly Parameter[] = [
 
 /** A list as it is answered: `data`, newest first, and where its neighbours begin. */
 export function pageOf(items: Schema): Schema {
-  return object({ data: listOf(items), pagination: object({}, { next: TEXT, previous: TEXT }) })
+  return object({ data: arrayOf(items), pagination: object({}, { next: TEXT, previous: TEXT }) })
 }
 
 /** By which a request that is sent again is known. */

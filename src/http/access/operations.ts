@@ -1,7 +1,7 @@
 import {
   COUNT,
   json,
-  listOf,
+  arrayOf,
   named,
   object,
   type Operation,
@@ -69,7 +69,7 @@ export const ACCESS_OPERATIONS: OperationGroup = {
   schemas: {
     CreatePublicToken: {
       ...(object(
-        { scopes: { ...(listOf(TEXT) as object), minItems: 1 } },
+        { scopes: { ...(arrayOf(TEXT) as object), minItems: 1 } },
         { expirationTime: { anyOf: [TEXT, COUNT] }, oneTimeUse: FLAG },
       ) as object),
       description:

@@ -6,7 +6,7 @@ import {
   json,
   JSON_OBJECT,
   LIST_PARAMETERS,
-  listOf,
+  arrayOf,
   named,
   object,
   type Operation,
@@ -22,7 +22,7 @@ const RUN: Parameter = { name: 'id', in: 'path', description: 'The id of the run
 const READ_RUN = ['read:runs:<id>', 'read:tasks:<task>', 'read:tags:<tag>']
 const WRITE_RUN = ['write:runs:<id>']
 const DURATION: Schema = { anyOf: [TEXT, COUNT] }
-const LABELS: Schema = { anyOf: [TEXT, listOf(TEXT)] }
+const LABELS: Schema = { anyOf: [TEXT, arrayOf(TEXT)] }
 const METADATA = { description: 'The metadata.', content: json(object({ metadata: JSON_OBJECT })) }
 const RETRIEVED = { description: 'The run.', content: json(named('RetrievedRun')) }
 
@@ -181,9 +181,9 @@ const ALWAYS = {
   id: TEXT,
   taskIdentifier: TEXT,
   status: named('RunStatus'),
-  tags: listOf(TEXT),
+  tags: arrayOf(TEXT),
   metadata: JSON_OBJECT,
-  realtimeStreams: listOf(TEXT),
+  realtimeStreams: arrayOf(TEXT),
   attemptCount: COUNT,
   createdAt: INSTANT,
   updatedAt: INSTANT,
@@ -221,7 +221,7 @@ const schemas: Readonly<Record<string, Schema>> = {
   RetrievedRun: object(
     {
       ...ALWAYS,
-      waitingOn: listOf(object({ id: TEXT, kind: TEXT }, { timeoutAt: INSTANT })),
+      waitingOn: arrayOf(object({ id: TEXT, kind: TEXT }, { timeoutAt: INSTANT })),
       depth: COUNT,
       triggerFunction: TEXT,
       relatedRuns: object({}),
@@ -245,7 +245,7 @@ const schemas: Readonly<Record<string, Schema>> = {
       }),
     ],
   },
-  ChangeMetadata: object({}, { metadata: JSON_OBJECT, operations: listOf(named('MetadataOperation')) }),
+  ChangeMetadata: object({}, { metadata: JSON_OBJECT, operations: arrayOf(named('MetadataOperation')) }),
   MetadataOperation: {
     description:
       '`append` and `remove` change a list, `increment` a number. `update` takes an object as its value, and no key.',

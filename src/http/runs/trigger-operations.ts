@@ -6,7 +6,7 @@ import {
   INSTANT,
   json,
   JSON_OBJECT,
-  listOf,
+  arrayOf,
   named,
   object,
   type Operation,
@@ -19,7 +19,7 @@ import {
 
 const BATCH: Parameter = { name: 'id', in: 'path', description: 'The id of the batch: `batch_…`.' }
 const DURATION: Schema = { anyOf: [TEXT, COUNT] }
-const LABELS: Schema = { anyOf: [TEXT, listOf(TEXT)] }
+const LABELS: Schema = { anyOf: [TEXT, arrayOf(TEXT)] }
 
 const operations: readonly Operation[] = [
   {
@@ -165,8 +165,8 @@ const schemas: Readonly<Record<string, Schema>> = {
       createdAt: INSTANT,
       updatedAt: INSTANT,
       runCount: COUNT,
-      runs: listOf(TEXT),
-      processing: object({ errors: listOf(ANYTHING) }),
+      runs: arrayOf(TEXT),
+      processing: object({ errors: arrayOf(ANYTHING) }),
     },
     { idempotencyKey: TEXT },
   ),

@@ -2,7 +2,7 @@ import {
   FLAG,
   json,
   JSON_OBJECT,
-  listOf,
+  arrayOf,
   named,
   object,
   type Operation,
@@ -92,7 +92,7 @@ const operations: readonly Operation[] = [
 export const SHAPE_OPERATIONS: OperationGroup = {
   operations,
   schemas: {
-    ShapeMessages: listOf({
+    ShapeMessages: arrayOf({
       anyOf: [
         object({ key: TEXT, value: JSON_OBJECT, headers: object({ operation: TEXT }) }),
         object({ headers: object({ control: TEXT }) }),

@@ -6,7 +6,7 @@ import {
   INSTANT,
   json,
   LIST_PARAMETERS,
-  listOf,
+  arrayOf,
   named,
   object,
   type Operation,
@@ -20,10 +20,10 @@ import {
 
 const ID: Parameter = { name: 'id', in: 'path', description: 'The id of the token: `waitpoint_…`.' }
 const DURATION: Schema = { anyOf: [TEXT, COUNT] }
-const LABELS: Schema = { anyOf: [TEXT, listOf(TEXT)] }
+const LABELS: Schema = { anyOf: [TEXT, arrayOf(TEXT)] }
 const COMPLETED = { description: 'Settled, by this request or before.', content: json(named('Completed')) }
 
-const TOKEN = { id: TEXT, url: TEXT, status: named('TokenStatus'), tags: listOf(TEXT) }
+const TOKEN = { id: TEXT, url: TEXT, status: named('TokenStatus'), tags: arrayOf(TEXT) }
 const INSTANTS = { createdAt: INSTANT, timeoutAt: INSTANT }
 const LATER = { completedAt: INSTANT, idempotencyKey: TEXT, idempotencyKeyExpiresAt: INSTANT }
 

@@ -7,7 +7,7 @@ import type { Process } from './process.ts'
 import type { StorageCall } from './storage-call.ts'
 
 /** The outcome of a wait in a schedule: `review.token` was `COMPLETED`. */
-export interface WaitOutcome {
+export interface ObservedWait {
   readonly wait: string
   readonly outcome: TokenStatus
 }
@@ -19,7 +19,7 @@ export interface CallWatcher {
   /** Called at the end of a schedule, when nothing more happens. */
   ended?(storage: Storage, now: number): void | Promise<void>
   /** The outcomes of the observed waits, after the end of the schedule. */
-  readonly outcomes?: readonly WaitOutcome[]
+  readonly outcomes?: readonly ObservedWait[]
 }
 
 /** Connects watchers between the engines of a schedule and their storage. */
@@ -36,7 +36,7 @@ export class Observer {
   }
 
   /** The outcomes of all waits. */
-  get outcomes(): readonly WaitOutcome[] {
+  get outcomes(): readonly ObservedWait[] {
     return this.#watchers.flatMap(({ outcomes = [] }) => outcomes)
   }
 

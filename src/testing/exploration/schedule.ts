@@ -4,7 +4,7 @@ import type { AnyTask } from '../../api/run.ts'
 import { StandIns } from '../fixture/stand-ins.ts'
 import { type ExplorationTools, bodyTools } from './body-tools.ts'
 import type { Boundary } from './boundaries.ts'
-import type { WaitOutcome } from './observer.ts'
+import type { ObservedWait } from './observer.ts'
 import type { Process } from './process.ts'
 import { QuestionDesk } from './question-desk.ts'
 import { FIRST_INSTANT, type ScheduledTimer } from './schedule-timers.ts'
@@ -34,7 +34,7 @@ export interface ScheduleReport {
   readonly steps: readonly Step[]
   /** In virtual milliseconds. */
   readonly durationMs: number
-  readonly outcomes: readonly WaitOutcome[]
+  readonly outcomes: readonly ObservedWait[]
   readonly failure?: { readonly error: unknown }
 }
 

@@ -3,7 +3,7 @@ import type { Storage } from '../../contract/storage.ts'
 import { checkTokenHistory, type TokenOperation } from '../conformance/token-history.ts'
 import { isSameState, type TokenState, tokenStateOf } from '../conformance/token-model.ts'
 import type { Names } from './names.ts'
-import type { WaitOutcome, CallWatcher } from './observer.ts'
+import type { ObservedWait, CallWatcher } from './observer.ts'
 import type { CallOf, StorageCall } from './storage-call.ts'
 import { InvariantViolation } from './violation.ts'
 
@@ -44,7 +44,7 @@ export class TokenWatcher implements CallWatcher {
     for (const record of call.reply?.answer.settled ?? []) this.#swept(record, call)
   }
 
-  get outcomes(): readonly WaitOutcome[] {
+  get outcomes(): readonly ObservedWait[] {
     return Array.from(this.#watched.values(), ({ id, operations }) => {
       const settled = operations.find(({ reply }) => reply !== undefined && reply.seen.status !== 'WAITING')
       const outcome = settled?.reply?.seen.status ?? 'WAITING'
