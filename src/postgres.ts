@@ -2,6 +2,7 @@ export { postgresStorage } from './storage/postgres/postgres.ts'
 export type { PostgresOptions } from './storage/postgres/options.ts'
 export type {
   PostgresClient,
+  PostgresMessage,
   PostgresPool,
   PostgresPoolClient,
   PostgresResult,

@@ -3,10 +3,14 @@ declare module 'pg' {
   interface Result<Row> {
     readonly rows: Row[]
   }
+  interface Notification {
+    readonly channel: string
+    readonly payload?: string | undefined
+  }
   interface PoolClient {
     query<Row = unknown>(text: string, values?: readonly unknown[]): Promise<Result<Row>>
-    on(event: string, listener: (payload: never) => void): this
-    removeListener(event: string, listener: (payload: never) => void): this
+    on(event: string, listener: (message: Notification) => void): this
+    removeListener(event: string, listener: (message: Notification) => void): this
     release(destroy?: boolean): void
   }
   export class Pool {

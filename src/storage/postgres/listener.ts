@@ -1,13 +1,7 @@
 import { createDeferred } from '../../primitives/deferred.ts'
-import type { PostgresPool, PostgresPoolClient } from './pool.ts'
+import type { PostgresMessage, PostgresPool, PostgresPoolClient } from './pool.ts'
 import { quoted } from './schema.ts'
 import { afterReal, withinReal } from '../real-timer.ts'
-
-/** A message of the server to a connection that listens. */
-interface Notification {
-  readonly channel: string
-  readonly payload?: string | undefined
-}
 
 interface ListenerOptions {
   readonly channel: string
@@ -108,7 +102,7 @@ export class PostgresListener {
     await withinReal(ANSWER_MS, client.query(`LISTEN ${quoted(channel)}`))
   }
 
-  readonly #notified = ({ channel, payload = '' }: Notification): void => {
+  readonly #notified = ({ channel, payload = '' }: PostgresMessage): void => {
     if (channel !== this.#options.channel) return
     if (payload === TEST) this.#tested?.('heard')
     else this.#options.hear(payload)

@@ -16,11 +16,17 @@ export interface PostgresResult {
   readonly rows: readonly unknown[]
 }
 
-/** A connection lent by a pool. If it is released with an error, the pool does not use it again. */
+/** A message that a server sends to a connection that listens. */
+export interface PostgresMessage {
+  readonly channel: string
+  readonly payload?: string | undefined
+}
+
+/** A connection that is lent; what is released with an error is not used again. */
 export interface PostgresPoolClient extends PostgresClient {
   release(destroy?: boolean): void
-  on(event: string, listener: (payload: never) => void): unknown
-  removeListener(event: string, listener: (payload: never) => void): unknown
+  on(event: string, listener: (message: PostgresMessage) => void): unknown
+  removeListener(event: string, listener: (message: PostgresMessage) => void): unknown
   /** It alone does not keep the process alive. */
   unref?(): void
 }
