@@ -171,6 +171,7 @@ describe('explore', () => {
     }
     const error = await failure(body, { maxDeviations: 0 })
     expect(error.message).toContain('Cannot wait for a token with tag "bob"')
+    expect(error.cause).toMatchObject({ name: 'NoTokenError' })
     const endless: Body = async () => new Promise(() => undefined)
     expect((await failure(endless)).invariant).toBe('the body comes to an end')
   })

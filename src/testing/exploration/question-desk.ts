@@ -24,7 +24,7 @@ export class NoTokenError extends Error {
   constructor({ tag }: TokenChoice) {
     const which = tag === undefined ? '' : ` with tag "${tag}"`
     super(`Cannot wait for a token${which}: there is none, and nothing is left that could create it`)
-    this.name = 'NobodyAskedError'
+    this.name = 'NoTokenError'
   }
 }
 
