@@ -30,12 +30,12 @@ describe('outcomes', () => {
   it('are what comes of every answer, of none, of a cancel and of a crash', async () => {
     const { text } = await outcomes(review, { doc: 'd1' }, { approval: [true, false] })
     expect(text).toMatchInlineSnapshot(`
-      "the world answers                 the run comes to             after
-      approval: true                    "published"                  2m
-      approval: false                   "rejected"                   0ms
-      approval: time-out                Error: no review of d1       1d
-      approval: cancel                  ERR_RUN_CANCELED             0ms
-      approval: crash, approval: true   "published"                  2m 30s"
+      "the world answers                 the run comes to         after
+      approval: true                    "published"              2m
+      approval: false                   "rejected"               0ms
+      approval: time-out                Error: no review of d1   1d
+      approval: cancel                  ERR_RUN_CANCELED         0ms
+      approval: crash, approval: true   "published"              2m 30s"
     `)
   })
 
