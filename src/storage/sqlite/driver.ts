@@ -42,7 +42,7 @@ export function findDriver(place: DriverPlace = HERE): SqliteDriver {
     refusals.push(found)
   }
   throw new Error(
-    'Cannot open a SQLite database: there is no driver for it; use Node 22.13 or later, which has one built in, or ' +
+    'there is no driver for it; use Node 22.13 or later, which has one built in, or ' +
       `npm install libsql (${refusals.join('; ')})`,
   )
 }

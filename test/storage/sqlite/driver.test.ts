@@ -56,10 +56,10 @@ describe('findDriver', () => {
   })
 
   it('says what to install when there is none', () => {
-    expect(() => findDriver(place('20.20.2', {}))).toThrow(
-      'Cannot open a SQLite database: there is no driver for it; use Node 22.13 or later, which has one built in, or ' +
-        'npm install libsql (node:sqlite is not in Node 20.20.2; better-sqlite3 is not installed; libsql is not installed)',
-    )
+    const message =
+      'there is no driver for it; use Node 22.13 or later, which has one built in, or ' +
+      'npm install libsql (node:sqlite is not in Node 20.20.2; better-sqlite3 is not installed; libsql is not installed)'
+    expect(() => findDriver(place('20.20.2', {}))).toThrow(new Error(message))
   })
 
   it('says why what is installed cannot be used', () => {
