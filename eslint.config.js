@@ -18,6 +18,13 @@ const syntax = {
   },
 }
 
+const endlessMicrotasks = {
+  selector:
+    'WhileStatement > ExpressionStatement > AwaitExpression > CallExpression[callee.object.name="Promise"][callee.property.name="resolve"]',
+  message:
+    'Without a bound it starves timers and storages for ever: `until` or `microtasksUntil` of test/support/turn.ts.',
+}
+
 /**
  * Time, turns and chance come in through the clock and the injected source; only src/clock may reach for them, and one
  * file for storages that wait for another process, which is in no clock's time.
@@ -48,7 +55,21 @@ const ambientImports = {
 }
 
 export default defineConfig(
-  { ignores: ['dist', 'build', 'coverage', 'test/.documents', 'test/.examples', 'test/clients/.frameworks'] },
+  {
+    ignores: [
+      ...[
+        'dist',
+        'build',
+        'coverage',
+        'test/.cli',
+        'test/.documents',
+        'test/.examples',
+        'test/clients/.frameworks',
+      ],
+      // Task files of another SDK, which are compiled with its types.
+      ...['test/adapters/sdk/files', 'test/adapters/sdk/wrong.ts', 'test/clients/.task-files'],
+    ],
+  },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -100,6 +121,7 @@ export default defineConfig(
   {
     files: ['test/**/*.ts'],
     rules: {
+      'no-restricted-syntax': ['error', syntax.defaultExport, syntax.exportAll, endlessMicrotasks],
       'no-restricted-globals': [
         'error',
         { name: 'setTimeout', message: 'Tests never sleep: advance the test clock.' },

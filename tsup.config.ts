@@ -6,15 +6,19 @@ const entries = readdirSync('src')
   .filter((name) => name.endsWith('.ts'))
   .map((name) => `src/${name}`)
 
+/** The program that `bin` of package.json names. */
+const program = 'src/cli/main.ts'
+
 const config: Options = {
-  entry: entries,
+  entry: [...entries, program],
   format: 'esm',
   target: 'node20',
   splitting: true,
   sourcemap: true,
   clean: true,
   // A development dependency of types only: its few lines become part of our declarations.
-  dts: { resolve: ['typed-emitter'] },
+  // The program is not imported.
+  dts: { entry: entries, resolve: ['typed-emitter'] },
 }
 
 export default config

@@ -1,4 +1,4 @@
-import type { Engine, RunHandle, Storage, Task } from 'waitpoint'
+import type { Clock, Engine, RunHandle, Storage, Task } from 'waitpoint'
 import { createEngine, task, wait } from 'waitpoint'
 import type { Approvals, Draft, Review, Verdict } from './bare/approvals.ts'
 import { Mailbox } from './bare/mailbox.ts'
@@ -11,7 +11,7 @@ export class EngineApprovals implements Approvals {
   readonly #engine: Engine
 
   /** Each run's wait has its own deadline: `timeoutMs`, and one millisecond more for each run. */
-  constructor(timeoutMs = 600_000, storage?: Storage) {
+  constructor(timeoutMs = 600_000, storage?: Storage, clock?: Clock) {
     let created = 0
     this.#review = task({
       id: 'review',
@@ -22,7 +22,11 @@ export class EngineApprovals implements Approvals {
         return { doc, approved }
       },
     })
-    this.#engine = createEngine({ tasks: [this.#review], ...(storage && { storage }) })
+    this.#engine = createEngine({
+      tasks: [this.#review],
+      ...(storage && { storage }),
+      ...(clock && { clock }),
+    })
   }
 
   ready(): Promise<void> {

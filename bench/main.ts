@@ -1,11 +1,13 @@
 import { cpus, loadavg } from 'node:os'
 import { counts } from './figures/counts.ts'
+import { dashboard } from './figures/dashboard.ts'
 import { deadlines } from './figures/deadlines.ts'
 import { disk } from './figures/disk.ts'
 import { createGrowthFigure } from './figures/growth.ts'
 import { lists } from './figures/lists.ts'
 import { http } from './figures/http.ts'
 import { parked } from './figures/parked.ts'
+import { pauses } from './figures/pauses.ts'
 import { createPeersFigure } from './figures/peers.ts'
 import { readers } from './figures/readers.ts'
 import { postgres } from './figures/postgres.ts'
@@ -16,6 +18,7 @@ import { schedules } from './figures/schedules.ts'
 import { startUp } from './figures/start-up.ts'
 import { streams } from './figures/streams.ts'
 import { tokens } from './figures/tokens.ts'
+import { trips } from './figures/trips.ts'
 import { virtualTime } from './figures/virtual-time.ts'
 import { holdContest } from './contest.ts'
 import { ForkedSide, serveSide, SIDE_FLAG } from './forked-side.ts'
@@ -37,16 +40,19 @@ const figures: readonly Figure[] = [
   parked,
   deadlines,
   lists,
+  dashboard,
   streams,
   readers,
   schedules,
   disk,
   restart,
   postgres,
+  trips,
   http,
   startUp,
   createPeersFigure(allPeers),
   virtualTime,
+  pauses,
   createGrowthFigure(heapPeers),
 ]
 

@@ -9,8 +9,15 @@ export interface BenchPool extends PostgresPool {
   end(): Promise<void>
 }
 
+interface PoolOptions {
+  readonly connectionString: string
+  readonly max: number
+  /** Settings of its connections: `-c name=value`. */
+  readonly options?: string
+}
+
 interface Driver {
-  readonly Pool: new (options: { readonly connectionString: string; readonly max: number }) => BenchPool
+  readonly Pool: new (options: PoolOptions) => BenchPool
 }
 
 /** The default number of connections of a storage. */
@@ -44,21 +51,31 @@ function driver(): Driver {
 /** One new schema, and a pool for it. */
 export class PostgresBed {
   readonly schema: string = `bench_${process.pid}_${(schemas += 1)}`
-  readonly pool: BenchPool = newPool()
+  readonly pool: BenchPool
+
+  constructor({ options }: Pick<PoolOptions, 'options'> = {}) {
+    this.pool = newPool(options)
+  }
 
   storage(pool: PostgresPool = this.pool): Storage {
     return postgresStorage({ pool, schema: this.schema })
   }
 
   async close(): Promise<void> {
-    await this.pool.query(`DROP SCHEMA IF EXISTS ${this.schema} CASCADE`)
+    await this.drop(this.schema)
     await this.pool.end()
+  }
+
+  /** Drops a schema, also that of another one. */
+  async drop(schema: string): Promise<void> {
+    await this.pool.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
   }
 }
 
-function newPool(): BenchPool {
+function newPool(options?: string): BenchPool {
   const { Pool } = driver()
-  return new Pool({ connectionString: process.env['WAITPOINT_POSTGRES_URL'] ?? '', max: CONNECTIONS })
+  const connectionString = process.env['WAITPOINT_POSTGRES_URL'] ?? ''
+  return new Pool({ connectionString, max: CONNECTIONS, ...(options === undefined ? {} : { options }) })
 }
 
 /** A storage on the schema of that name, for another process. */

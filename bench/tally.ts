@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import { createHook } from 'node:async_hooks'
+import { type Clock, systemClock } from 'waitpoint'
 import { RecordedApprovals } from './bare/recorded-approvals.ts'
 import type { Approvals } from './bare/approvals.ts'
 import { EngineApprovals } from './engine-approvals.ts'
@@ -16,8 +17,8 @@ export interface Tally {
 export type TallySide = 'ours' | 'bare'
 export type MeasureTally = (side: TallySide, count: number) => Promise<Tally>
 
-const sides: Readonly<Record<TallySide, () => Approvals>> = {
-  ours: () => new EngineApprovals(),
+const sides: Readonly<Record<TallySide, (clock?: Clock) => Approvals>> = {
+  ours: (clock) => new EngineApprovals(undefined, undefined, clock),
   bare: () => new RecordedApprovals(),
 }
 /** The number of runs before counting, so that the compiler is finished with their code. */
@@ -39,11 +40,21 @@ export async function takeTally(side: TallySide, count: number): Promise<Tally> 
   })
   // The course itself has one or two.
   const promises = Math.floor((await resources('PROMISE', () => oneAfterAnother(approvals, count))) / count)
-  const timers = await leastOf(() =>
-    resources('Timeout', () => inCrowds(approvals, { count, isParked: true })),
-  )
   await approvals.close()
+  const patient = sides[side](withoutTurns())
+  const timers = await leastOf(() => resources('Timeout', () => inCrowds(patient, { count, isParked: true })))
+  await patient.close()
   return { allocatedBytes, promises, timers }
+}
+
+/** The system clock without turns of the event loop. Each turn arms a timer, and a slow machine has more of them. */
+function withoutTurns(): Clock {
+  const clock = systemClock()
+  return {
+    now: () => clock.now(),
+    setTimer: (at, fire, about) => clock.setTimer(at, fire, about),
+    hold: (hold) => clock.hold?.(hold) ?? (() => undefined),
+  }
 }
 
 /**

@@ -54,5 +54,6 @@ function tableOf(tag) {
 function allowedBy(allowed) {
   if (allowed === 'secret key') return 'nothing'
   if (allowed === 'any') return 'any access token'
+  if (allowed === 'open') return 'no credential is asked for'
   return allowed === 'address' ? 'the address alone' : allowed.map((scope) => `\`${scope}\``).join(', ')
 }

@@ -57,7 +57,7 @@ function rowOf(property, owner) {
   const cells = [
     `\`${property.name}\``,
     `\`${type}\`${unit === undefined ? '' : `, ${unit}`}`,
-    isOptional ? tags.get('default') : '**required**',
+    isOptional ? (tags.get('default') ?? '') : '**required**',
     oneLine(about),
   ]
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`

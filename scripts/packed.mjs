@@ -7,7 +7,9 @@ import { join, resolve } from 'node:path'
 import ts from 'typescript'
 
 const EXPECTED =
-  /^(dist\/[\w.-]+\.(js|d\.ts|js\.map)|docs\/[\w./-]+\.(md|svg|json)|README\.md|llms\.txt|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md|package\.json)$/
+  /^(dist\/[\w.-]+\.(js|d\.ts|js\.map)|dist\/cli\/main\.js(\.map)?|docs\/[\w./-]+\.(md|svg|json)|README\.md|llms\.txt|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md|package\.json)$/
+/** The peers of entries that are not named after them. */
+const PEERS = { './otel': '@opentelemetry/api' }
 /** A package registry shows no more of the README. */
 const README_LIMIT = 65_536
 
@@ -60,15 +62,17 @@ function runConsumer() {
 }
 
 /**
- * Checks that every entry of the exports map can be imported and exports something. An entry named after a peer asks
- * for that peer.
+ * Checks that every entry of the exports map can be imported and exports something. An entry that is for a peer asks for
+ * that peer.
  */
 function importEntries() {
   const { name, exports, peerDependencies = {} } = JSON.parse(readFileSync('package.json', 'utf8'))
-  const isOfPeer = (key) => key.slice('./'.length) in peerDependencies
+  const peerOf = (key) => PEERS[key] ?? key.slice('./'.length)
+  const isOfPeer = (key) => peerOf(key) in peerDependencies
   const keys = Object.keys(exports).filter((key) => key !== './package.json')
-  for (const peer of keys.filter(isOfPeer).map((key) => key.slice('./'.length))) {
-    const script = `await import('${name}/${peer}').then(() => { throw new Error('${peer} is there') }, (error) => { if (!error.message.includes("'${peer}'")) throw error })`
+  for (const key of keys.filter(isOfPeer)) {
+    const peer = peerOf(key)
+    const script = `await import('${name}${key.slice(1)}').then(() => { throw new Error('${peer} is there') }, (error) => { if (!error.message.includes("'${peer}'")) throw error })`
     run(process.execPath, '--input-type=module', '--eval', script)
   }
   const entries = keys.filter((key) => !isOfPeer(key))
@@ -79,13 +83,29 @@ function importEntries() {
   return entries.length
 }
 
+/** Runs the program of `bin` as a stranger does: by its name, in a folder without a storage. */
+function runProgram() {
+  const help = run('npx', '--no-install', 'waitpoint', '--help')
+  if (!help.includes('Usage: waitpoint <command>')) throw new Error(`The program says: ${help}`)
+  let refused = { status: 0, stderr: '' }
+  try {
+    run('npx', '--no-install', 'waitpoint', 'runs', 'list')
+  } catch (error) {
+    refused = error
+  }
+  if (refused.status !== 2 || !refused.stderr.includes('name a place'))
+    throw new Error(`The program ends with ${refused.status}: ${refused.stderr}`)
+  return run('npx', '--no-install', 'waitpoint', '--version').trim()
+}
+
 try {
   const packed = install()
   typeCheck()
   const entries = importEntries()
+  const version = runProgram()
   const said = runConsumer()
   console.log(
-    `Node ${process.versions.node}: ${packed}, ${entries} entries imported, the consumer says "${said}"`,
+    `Node ${process.versions.node}: ${packed}, ${entries} entries imported, the program is ${version}, the consumer says "${said}"`,
   )
 } catch (error) {
   console.error(error.message, error.stdout ?? '')

@@ -1,12 +1,15 @@
 // Measures the size of each entry in an application: bundled with its dependencies, minified, gzipped. Some have a
-// limit.
+// limit. What an entry loads later, if at all, is counted apart.
+import { Buffer } from 'node:buffer'
 import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
 // For `waitpoint` the goal was 15,000; docs/decisions has the reasons why it is more. The limit keeps it from growing unseen.
+// A task file loads `waitpoint/sdk` beside `waitpoint`, with which it shares most of its code.
 // The client is for pages: it must bundle for a browser. Its goal is 8,000; checks, durations and event streams are half of it.
-const LIMITS = { '.': 46_400, './client': 17_000 }
+const LIMITS = { '.': 66_800, './client': 18_600, './sdk': 22_900 }
 const IN_BROWSERS = ['./client']
 
 const { exports, peerDependencies = {} } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -14,11 +17,14 @@ const entries = Object.entries(exports).filter(([, target]) => target.default)
 
 const rows = await Promise.all(
   entries.map(async ([name, target]) => {
-    const bundle = await build({
+    const { outputFiles, metafile } = await build({
       entryPoints: [target.default],
       bundle: true,
       minify: true,
       write: false,
+      outdir: 'build',
+      splitting: true,
+      metafile: true,
       format: 'esm',
       ...(IN_BROWSERS.includes(name)
         ? { platform: 'browser', target: 'es2022' }
@@ -27,10 +33,14 @@ const rows = await Promise.all(
       external: Object.keys(peerDependencies),
       logLevel: 'error',
     })
-    const code = bundle.outputFiles[0].contents
-    const gzipped = gzipSync(code, { level: 9 }).length
+    const loaded = loadedAtOnce(metafile.outputs)
+    const isLoaded = ({ path }) => loaded.has(relative('', path))
+    const code = Buffer.concat(outputFiles.filter(isLoaded).map(({ contents }) => contents))
+    const later = Buffer.concat(outputFiles.filter((file) => !isLoaded(file)).map(({ contents }) => contents))
+    const gzipped = sizeOf(code)
     const limit = LIMITS[name]
-    return { entry: name, minified: code.length, gzipped, limit: limit ?? '', ok: !limit || gzipped <= limit }
+    const ok = !limit || gzipped <= limit
+    return { entry: name, minified: code.length, gzipped, later: sizeOf(later), limit: limit ?? '', ok }
   }),
 )
 
@@ -38,4 +48,18 @@ console.table(rows)
 for (const { entry, gzipped, limit } of rows.filter(({ ok }) => !ok)) {
   console.error(`Cannot accept the size of "${entry}": ${gzipped} bytes gzipped, the limit is ${limit}`)
   process.exitCode = 1
+}
+
+/** The files that an entry imports, not those that it may load later. */
+function loadedAtOnce(outputs) {
+  const [entry] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint !== undefined)
+  const loaded = new Set([entry])
+  for (const path of loaded)
+    for (const { path: imported, kind, external } of outputs[path].imports)
+      if (kind === 'import-statement' && !external) loaded.add(imported)
+  return loaded
+}
+
+function sizeOf(code) {
+  return code.length === 0 ? 0 : gzipSync(code, { level: 9 }).length
 }

@@ -4,12 +4,16 @@ export type { Client } from './client/client.ts'
 export type {
   AppendOptions,
   CallOptions,
+  ClientAuth,
   ClientRuns,
   ClientStream,
   ClientStreams,
   ClientTasks,
   ClientWait,
+  CreatePublicTokenOptions,
+  PublicTokenScopes,
   RemoteRunHandle,
+  ScopedObjects,
 } from './client/namespaces.ts'
 export type { ClientOptions } from './client/connection/options.ts'
 export {

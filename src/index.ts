@@ -14,6 +14,7 @@ export type {
   TokenStatus,
   WaitRecord,
 } from './contract/records.ts'
+export type { EndStatus } from './contract/run-states.ts'
 export type {
   AttemptFence,
   Awaitable,
@@ -21,22 +22,28 @@ export type {
   ChunkRead,
   ChunksRead,
   ChunkStore,
+  CountStore,
   Hint,
   Inserted,
+  LeaseRecord,
   NextDue,
   Page,
   PageRequest,
   PruneRequest,
   RunClaim,
   RunClaimed,
+  RunCountFilter,
   RunFence,
   RunFilter,
+  RunsAmong,
   RunInsert,
   RunResumed,
   RunStore,
   RunUpdate,
   RunUpdated,
   SettingStore,
+  StatusCount,
+  StatusCounts,
   Storage,
   StreamHistory,
   StreamOpen,
@@ -44,6 +51,7 @@ export type {
   TickResult,
   TokenAwait,
   TokenAwaited,
+  TokenCountFilter,
   TokenFilter,
   TokenInsert,
   TokenPage,
@@ -52,27 +60,73 @@ export type {
   TokenSettled,
   TokenStore,
   Unsubscribe,
+  WriterProgress,
 } from './contract/storage.ts'
-export { metadata, once, runs, streams, tasks, wait } from './core/ambient/ambient.ts'
+export {
+  metadata,
+  once,
+  runs,
+  streams,
+  tasks,
+  taskSchedules as schedules,
+  wait,
+} from './core/ambient/ambient.ts'
 export { createEngine } from './core/create-engine.ts'
+export type { AccessGrant, AccessTokenOptions, ReadGrant } from './api/access.ts'
+export type { CountRunsParams, CountTokensParams, RunCounts, TokenCounts } from './api/counts.ts'
 export type { CursorPage, CursorPagePromise } from './api/cursor-page.ts'
 export { task } from './core/ambient/define-task.ts'
 export type { EngineErrorEvent, EngineEvents } from './core/changes/events.ts'
 export type { EngineOptions } from './core/engine-options.ts'
 export type { CloseOptions, Engine, EngineStats } from './core/engine.ts'
+export type {
+  AttemptBeginMessage,
+  AttemptDetails,
+  AttemptEndMessage,
+  AttemptMessage,
+  AttemptParkMessage,
+  DiagnosticMessages,
+  LeaseMessage,
+  LogMessage,
+  RunEndMessage,
+  RunTriggerMessage,
+  StorageCallMessage,
+  TokenSettleMessage,
+  TraceCarrier,
+  WaitMessage,
+} from './api/diagnostics.ts'
 export {
   AbortTaskRunError,
   RunCanceledError,
   RunFailedError,
+  StorageAwayError,
   StreamInterruptedError,
   StreamLaggedError,
   SubtaskUnwrapError,
   WaitpointError,
   WaitpointTimeoutError,
 } from './api/errors.ts'
+export type {
+  ExplainedDelay,
+  ExplainedEnd,
+  ExplainedEngine,
+  ExplainedExecution,
+  ExplainedMismatch,
+  ExplainedQueue,
+  ExplainedReason,
+  ExplainedRetry,
+  ExplainedRun,
+  ExplainedUnknownTask,
+  ExplainedWait,
+  ExplainedWaits,
+  RunExplanation,
+} from './api/explanation.ts'
+export { StorageUnavailableError, type StorageUnavailableOptions } from './contract/storage-unavailable.ts'
 export type { ErrorCode } from './api/errors.ts'
 export { idempotencyKeys } from './core/ambient/idempotency-keys.ts'
 export type { IdempotencyKeyOptions } from './core/ambient/idempotency-keys.ts'
+export { logger } from './core/ambient/logger.ts'
+export type { Logger, LogLevel, LogLine } from './api/log.ts'
 export type { RetentionOptions } from './core/changes/retention.ts'
 export type { RetryOptions } from './api/retry.ts'
 export type {
@@ -87,16 +141,25 @@ export type {
   RunOutcome,
   RunReference,
   RunsNamespace,
+  EngineRunsNamespace,
   RunSubscription,
   SubscriptionPart,
   SubtaskPromise,
   SubtaskResult,
   TaskOutput,
   TaskPayload,
+  TaskRunsNamespace,
   TasksNamespace,
   TriggerOptions,
   WaitingOn,
 } from './api/run.ts'
+export type {
+  TaskSchedule,
+  ScheduledPayload,
+  ScheduledTaskOptions,
+  TaskScheduleOptions,
+  SchedulesNamespace,
+} from './api/schedule.ts'
 export type { StandardSchemaV1 } from './api/standard-schema.ts'
 export type {
   DefinedStream,
@@ -129,6 +192,8 @@ export type {
   Token,
   TokenReference,
   WaitForOptions,
+  EngineWaitNamespace,
+  SubscribeToTokensParams,
   WaitNamespace,
   WaitPromise,
   WaitResult,

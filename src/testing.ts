@@ -22,6 +22,11 @@ export {
   storageConformance,
   StorageLawError,
 } from './testing/conformance/suite.ts'
+export { checkInFlight, type CheckInFlightOptions } from './testing/check-in-flight.ts'
+export type { DepartureReason, InFlightDeparture } from './testing/in-flight/departure.ts'
+export type { InFlightHint } from './testing/in-flight/name-hints.ts'
+export type { InFlightQuestion } from './testing/in-flight/question.ts'
+export type { InFlightReport } from './testing/in-flight/report.ts'
 export { createTestEngine, type TestEngineOptions } from './testing/create-test-engine.ts'
 export type { TaskCall, TaskMock } from './testing/fixture/stand-ins.ts'
 export { testClock, type TestClockOptions } from './testing/test-clock.ts'
@@ -51,6 +56,7 @@ export {
 } from './testing/exploration/trace.ts'
 export { type Invariant, InvariantViolation } from './testing/exploration/violation.ts'
 export type { Adapter, AdapterTools } from './testing/exploration/world.ts'
+export { type FlakyOptions, flakyStorage } from './testing/storages/flaky.ts'
 export type { StorageOperation } from './testing/storages/wrapped.ts'
 export {
   type Answers,

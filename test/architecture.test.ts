@@ -202,6 +202,18 @@ const broken: readonly (readonly [rule: string, path: string, text: string, prob
     `export interface id {}`,
     '"id" is declared in',
   ],
+  [
+    'adapters see of the engine what the package exports',
+    'src/adapters/sdk/values.ts',
+    `import { at } from '../../core/engine.ts'`,
+    'imports at of src/core/engine.ts, which src/index.ts does not export',
+  ],
+  [
+    'a type of the inside counts, and so does all of it',
+    'src/adapters/sdk/values.ts',
+    `import type * as engine from '../../core/engine.ts'`,
+    'imports * of src/core/engine.ts',
+  ],
   ['a name that says its folder again', 'src/core/waits/wait-key.ts', `export const a = 1`, '"waits" again'],
   [
     'a name that says a folder further up',
@@ -236,6 +248,11 @@ const allowed: readonly (readonly [what: string, path: string, text: string])[] 
     `export const a = () => setTimeout(() => undefined, 5)`,
   ],
   [
+    'what the package exports, in adapters',
+    'src/adapters/sdk/values.ts',
+    `import { createEngine } from '../../core/create-engine.ts'\nexport const b = createEngine`,
+  ],
+  [
     'http in testing',
     'src/testing/fixture/a.ts',
     `import { createHandler } from '../../http/routes.ts'\nexport const a = createHandler`,
@@ -250,10 +267,13 @@ describe('architecture', () => {
   })
 
   it('has one list of entries: the exports map, src/*.ts and the build', () => {
-    const { exports: exportsMap } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: object }
+    const { exports: exportsMap, bin } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      exports: object
+      bin: Record<string, string>
+    }
     const files = [...readSources('src').keys()].filter((path) => path.split('/').length === 2)
     expect(
-      entryDisagreements({ exportsMap: { ...exportsMap }, files, built: build.entry as string[] }),
+      entryDisagreements({ exportsMap: { ...exportsMap }, files, built: build.entry as string[], bin }),
     ).toEqual([])
   })
 })
@@ -303,6 +323,8 @@ describe('entryDisagreements', () => {
 
   it('finds nothing when the three agree', () => {
     expect(entryDisagreements(agreeing)).toEqual([])
+    const built = ['src/index.ts', 'src/cli/main.ts']
+    expect(entryDisagreements({ ...agreeing, built, bin: { waitpoint: './dist/cli/main.js' } })).toEqual([])
   })
 
   it.each([
@@ -314,6 +336,11 @@ describe('entryDisagreements', () => {
     ['an export of another file', { exportsMap: { '.': './dist/main.js' } }],
     ['an entry that is not built', { built: [] }],
     ['something else that is built', { built: ['src/index.ts', 'src/core/engine.ts'] }],
+    ['a program that is not built', { bin: { waitpoint: './dist/cli/main.js' } }],
+    [
+      'a program that is elsewhere',
+      { built: ['src/index.ts', 'src/cli/main.ts'], bin: { waitpoint: './dist/main.js' } },
+    ],
   ])('finds %s', (_what, change) => {
     expect(entryDisagreements({ ...agreeing, ...change })).toHaveLength(1)
   })

@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freshDatabase } from './databases/postgres/fresh-database.ts'
 import {
   buildPrograms,
+  HOSTED_NAMES,
+  HOSTED_PACKAGE,
   isTest,
   pathOf,
   Program,
@@ -56,7 +58,7 @@ let database: (AsyncDisposable & { readonly url: string }) | undefined
 beforeAll(async () => {
   await writePrograms(blocks)
   if (blocks.some(({ code }) => code.includes('DATABASE_URL'))) database = await freshDatabase()
-  problems = typeProblems([...blocks.map(pathOf), ...DECLARATIONS])
+  problems = typeProblems([...blocks.map(pathOf), ...DECLARATIONS], HOSTED_NAMES)
   if (testFiles.length > 0) testProblems = await runTests(testFiles)
 })
 afterAll(() => database?.[Symbol.asyncDispose]())
@@ -129,6 +131,17 @@ function expectAsPromised({ throws, prints }: DocumentBlock, { code, failed, pri
   const wrong = printed.some((text, index) => !isAsPromised(text, prints[index] ?? ''))
   if (wrong || printed.length !== prints.length) expect(printed).toEqual(prints)
 }
+
+describe('docs/hosted-task-files.md', () => {
+  it('shows the package that its programs import', () => {
+    const page = readFileSync('docs/hosted-task-files.md', 'utf8')
+    const shown = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(
+      ([, json = '']) => JSON.parse(json) as unknown,
+    )
+    expect(shown).toContainEqual(HOSTED_PACKAGE)
+    expect(page).toContain("export * from 'waitpoint/sdk'")
+  })
+})
 
 describe('the program of docs/getting-started.md', () => {
   const document = 'docs/getting-started.md'

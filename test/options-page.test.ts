@@ -32,7 +32,7 @@ function valueOf(text: string): unknown {
 const clock = plainClock()
 const random = seededRandom(1)
 const client = readClientOptions({ baseUrl: 'http://localhost', accessToken: 'x' }, { clock, random })
-const { historyChunks, historyBytes, ...engine } = readEngineOptions({}, () => 'random')
+const { historyChunks, historyBytes, ...engine } = readEngineOptions({})
 
 it.each([
   ['EngineOptions', engine],

@@ -4,6 +4,7 @@ import { BinaryHeap } from '../bare/binary-heap.ts'
 import { RecordedApprovals } from '../bare/recorded-approvals.ts'
 import type { Contestant } from '../contest.ts'
 import { EngineApprovals } from '../engine-approvals.ts'
+import { appendMetadata, followStreams, resumeInLine } from '../crowded-run.ts'
 import type { Figure, Lab } from '../lab.ts'
 import { climb, exponentLine, type Ladder, ladderOf, linesOf } from '../ladder.ts'
 import type { CurveLine, CurvePoint, Goal, Measurement, Omission } from '../measurement.ts'
@@ -18,6 +19,7 @@ import { inCrowds } from '../approval-loops.ts'
 /** The work of a heap also grows with its depth and with cache misses, for the textbook heap too. */
 const AS_THE_BARE: Goal = { kind: 'over', most: 0.15 }
 const DECADES = [1_000, 10_000, 100_000] as const
+const FEWER = [100, 1_000, 10_000] as const
 const CHUNKS_OF_EACH = 20
 
 const runLadder = ladderOf({
@@ -65,6 +67,9 @@ const ladders: readonly Ladder[] = [
     at: [10, 100, 1_000],
     ours: (count) => readersOurs({ count: CHUNKS_OF_EACH, readers: count }),
   }),
+  ladderOf({ what: 'runs that resume through ten slots', sizes: 'runs', at: DECADES, ours: resumeInLine }),
+  ladderOf({ what: 'streams of a run that is followed', sizes: 'streams', at: FEWER, ours: followStreams }),
+  ladderOf({ what: 'metadata appended', sizes: 'items', at: DECADES, ours: appendMetadata }),
 ]
 
 /** The growth of costs with the amount of work: an exponent of 1 is linear; an accident would be 2. */

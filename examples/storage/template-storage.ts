@@ -1,14 +1,19 @@
 import type {
   AttemptFence,
   ChunkStore,
+  CountStore,
   Hint,
+  LeaseRecord,
   Page,
   PageRequest,
   RunClaim,
+  RunFilter,
   RunRecord,
   RunStore,
   RunUpdated,
   SettingStore,
+  StatusCount,
+  StatusCounts,
   Storage,
   StreamRecord,
   TickRequest,
@@ -16,6 +21,7 @@ import type {
   TokenRecord,
   TokenStore,
   WaitRecord,
+  WriterProgress,
 } from 'waitpoint'
 
 /* A storage to copy. Every record is JSON text under an id, every method is asynchronous, and each method is atomic:
@@ -47,6 +53,8 @@ class Table<Row extends object> {
 
 type Wait = WaitRecord & { readonly isReady: boolean }
 
+type Writer = WriterProgress & { readonly runId: string; readonly key: string }
+
 interface Lease {
   readonly owner: string
   readonly until: number
@@ -66,6 +74,8 @@ export class TemplateDatabase {
   readonly refused: Table<{ readonly id: string }> = new Table()
   readonly streams: Table<StreamRecord> = new Table()
   readonly chunks: Table<{ readonly text: string }> = new Table()
+  /** How far writers outside of a run have got in a stream. */
+  readonly writers: Table<Writer> = new Table()
   readonly settings: Table<{ readonly value: string }> = new Table()
 }
 
@@ -91,20 +101,26 @@ export class TemplateStorage implements Storage {
       this.#hint(by, { topic: 'queue' })
       return { record: this.#db.runs.put(record.id, record), isCached: false }
     },
-    get: async (id) => this.#db.runs.get(id),
-    list: async ({ status, taskIds, notTaskIds, tags, from = -Infinity, to = Infinity }, page) => {
-      const matches = (run: RunRecord): boolean =>
-        (status?.includes(run.status) ?? true) &&
-        (taskIds?.includes(run.taskId) ?? true) &&
-        notTaskIds?.includes(run.taskId) !== true &&
-        (tags?.some((tag) => run.tags.includes(tag)) ?? true) &&
-        run.createdAt >= from &&
-        run.createdAt <= to
-      return pageOf(this.#db.runs.where(matches), page)
+    get: async (id, among) => {
+      const run = this.#db.runs.get(id)
+      if (run === undefined || among === undefined) return run
+      // On a database, a condition of the query: the record of any other run is not read.
+      const { taskIds, tags } = among
+      const isTagged = tags === 'any' ? run.tags.length > 0 : run.tags.some((tag) => tags.includes(tag))
+      return isTagged || taskIds.includes(run.taskId) ? run : undefined
     },
+    list: async (filter, page) => pageOf(this.#db.runs.where(isListed(filter)), page),
     waits: async (id) => {
       const waits = this.#db.waits.where((wait) => wait.runId === id && !wait.isReady)
       return waits.flatMap(({ tokenId }) => this.#token(tokenId) ?? [])
+    },
+    asked: async (id) => {
+      const run = this.#db.runs.get(id)
+      const tokens = this.#db.tokens.where((token) => token.runId === id && isOwnKey(token.key, id))
+      const runs = this.#db.runs.where((child) => isOwnKey(child.key, id))
+      return run === undefined
+        ? { tokens: [], runs: [] }
+        : { tokens: tokens.sort(byAge), runs: runs.sort(byAge) }
     },
     update: async ({ id, expected, change, by, now }) => {
       const run = this.#db.runs.get(id)
@@ -116,10 +132,13 @@ export class TemplateStorage implements Storage {
 
       const slot = run.slot && (change.slot ?? true)
       const slotUntil = slot ? (change.slotUntil ?? run.slotUntil) : undefined
-      if (isFinal({ status }) || isAttempted({ status })) {
+      // It goes on by a claim, and any engine may make it.
+      const isHandedBack = 'owner' in change
+      if (run.status === 'PENDING_VERSION' || isHandedBack) this.#hint(by, { topic: 'queue' })
+      if (isFinal({ status }) || (isAttempted({ status }) && !isHandedBack)) {
         return { record: this.#write(run, { ...change, slot, slotUntil }, { by, now }), ready: [] }
       }
-      this.#dropWaits((wait) => wait.runId === id)
+      if (!isAttempted({ status })) this.#dropWaits((wait) => wait.runId === id)
       const free = { owner: undefined, slot: false, slotUntil: undefined }
       return { record: this.#write(run, { ...change, ...free }, { by, now }), ready: [] }
     },
@@ -131,7 +150,7 @@ export class TemplateStorage implements Storage {
       if (number === lease.claim) {
         const found = lease.claimed.map(({ id, epoch }) => ({ run: this.#db.runs.get(id), epoch }))
         const isHeld = ({ run, epoch }: (typeof found)[0]): boolean =>
-          run?.status === 'EXECUTING' && run.epoch === epoch
+          run?.status === 'EXECUTING' && run.epoch === epoch && run.owner === by
         return { runs: found.filter(isHeld).flatMap(({ run }) => run ?? []), ended: [] }
       }
       const ended = this.#sweep(Infinity, { by, now })
@@ -149,7 +168,7 @@ export class TemplateStorage implements Storage {
           ended.push(
             this.#finish({ ...run, interruptions }, { change: { status: 'CRASHED', epoch }, by, now }),
           )
-        else runs.push(this.#start({ ...run, interruptions }, { by, now }))
+        else runs.push(this.#start({ ...run, interruptions }, claim))
       }
       this.#db.leases.put(by, {
         ...lease,
@@ -172,6 +191,29 @@ export class TemplateStorage implements Storage {
       }
       return { outcome: 'resumed', record: this.#write(run, { status: 'EXECUTING', slot: true }, fence) }
     },
+  }
+
+  /** Optional. On a database, look at no more than about `atMost` rows of an index for each status. */
+  readonly counts: CountStore = {
+    runs: async ({ queue, ...filter }) => {
+      const runs = this.#db.runs.where(isListed(filter))
+      return countsOf(runs.filter((run) => queue === undefined || run.queue === queue))
+    },
+    tokens: async ({ status, tags, from = -Infinity, to = Infinity }) => {
+      const isCounted = (token: TokenRecord): boolean =>
+        token.kind === 'MANUAL' &&
+        (status?.includes(token.status) ?? true) &&
+        (tags?.some((tag) => token.tags.includes(tag)) ?? true) &&
+        token.createdAt >= from &&
+        token.createdAt <= to
+      return countsOf(this.#db.tokens.where(isCounted))
+    },
+  }
+
+  /** Optional. */
+  readonly leases = async (): Promise<readonly LeaseRecord[]> => {
+    const all = this.#db.leases.where(() => true)
+    return all.map(({ owner, until, isLost }) => ({ owner, until, isLost }))
   }
 
   readonly tokens: TokenStore = {
@@ -247,7 +289,7 @@ export class TemplateStorage implements Storage {
       const segments = [...stream.segments, { attempt, first: stream.next }]
       return this.#db.streams.put(idOf(runId, key), { ...stream, segments })
     },
-    append: async ({ runId, key, epoch, first, chunks, end, by }) => {
+    append: async ({ runId, key, epoch, first, chunks, end, written = [], by }) => {
       const run = this.#fenced({ id: runId, epoch, by })
       if (run === undefined) return 'stale'
       const stream = this.#db.streams.get(idOf(runId, key))
@@ -270,16 +312,18 @@ export class TemplateStorage implements Storage {
       const last = { ...segment, end: end ?? (fresh.length > 0 ? undefined : segment.end) }
       const segments = [...stream.segments.slice(0, -1), last]
       this.#db.streams.put(idOf(runId, key), { ...stream, next: stream.next + fresh.length, segments })
+      for (const progress of written) this.#noteWriter({ ...progress, runId, key })
       this.#hint(by, { topic: 'stream', runId, key })
       return 'appended'
     },
-    read: async ({ runId, key, from, limit }) => {
+    read: async ({ runId, key, from, limit, writer }) => {
       const stream = this.#db.streams.get(idOf(runId, key))
       if (stream === undefined) return undefined
       const length = Math.max(0, Math.min(limit, stream.next - from))
       const texts = Array.from({ length }, (_, at) => this.#chunk(stream, from + at))
       const chunks = texts.map((text) => ({ value: JSON.parse(text) as unknown, text, bytes: text.length }))
-      return { stream, first: from, chunks }
+      const written = writer === undefined ? undefined : this.#db.writers.get(idOf(runId, key, writer))?.last
+      return { stream, first: from, chunks, written }
     },
   }
 
@@ -352,14 +396,19 @@ export class TemplateStorage implements Storage {
     return this.#db.runs.put(run.id, record)
   }
 
-  #start(run: RunRecord, act: Act): RunRecord {
+  #start(run: RunRecord, { versions, ...act }: RunClaim): RunRecord {
     const isPlanned = run.status === 'QUEUED' || run.status === 'DELAYED'
+    const version = isPlanned ? versions?.get(run.taskId) : run.version
     this.#dropWaits((wait) => wait.runId === run.id)
     this.#interruptStreams(run)
     const raised = { attempt: run.attempt + 1, policyAttempt: run.policyAttempt + (isPlanned ? 1 : 0) }
     const held = { owner: act.by, epoch: run.epoch + 1, slot: true }
     const startedAt = run.startedAt ?? act.now
-    return this.#write(run, { status: 'EXECUTING', ...raised, ...held, wakeAt: undefined, startedAt }, act)
+    return this.#write(
+      run,
+      { status: 'EXECUTING', ...raised, ...held, version, wakeAt: undefined, startedAt },
+      act,
+    )
   }
 
   #finish(run: RunRecord, { change, by, now }: Act & { readonly change: Partial<RunRecord> }): RunUpdated {
@@ -488,6 +537,12 @@ export class TemplateStorage implements Storage {
     return this.#db.chunks.get(idOf(runId, key, sequence))?.text ?? 'null'
   }
 
+  #noteWriter(progress: Writer): void {
+    const { runId, key, writer, last } = progress
+    const known = this.#db.writers.get(idOf(runId, key, writer))?.last ?? -1
+    this.#db.writers.put(idOf(runId, key, writer), { ...progress, last: Math.max(known, last) })
+  }
+
   #interruptStreams({ id }: RunRecord): void {
     for (const stream of this.#db.streams.where(({ runId }) => runId === id)) {
       const segments = stream.segments.map((one) => ({
@@ -522,11 +577,18 @@ export class TemplateStorage implements Storage {
     const isRun = 'taskId' in record
     const creator = isRun ? record : record.runId === undefined ? undefined : this.#db.runs.get(record.runId)
     const root = creator && this.#db.runs.get(creator.rootId)
-    const isLive = [creator, root].some((run) => run !== undefined && !isFinal(run))
+    // A run that is executed again asks again for the children that have a key of its own.
+    const { key } = record
+    const asker =
+      isRun && key !== undefined && isOwnKey(key, key.scope) ? this.#db.runs.get(key.scope) : undefined
+    const isLive = [creator, root, asker].some((run) => run !== undefined && !isFinal(run))
     const tokenId = isRun ? `run:${record.id}` : record.id
+    // The run that a completed token of no run was completed for may be yet to come.
+    const isAnswer = !isRun && record.runId === undefined && record.kind === 'MANUAL'
+    const answeredUntil = isAnswer && record.status === 'COMPLETED' ? record.timeoutAt : undefined
     return (
       isLive ||
-      now < (record.key?.expiresAt ?? -Infinity) ||
+      now < Math.max(key?.expiresAt ?? -Infinity, answeredUntil ?? -Infinity) ||
       this.#db.waits.where((wait) => wait.tokenId === tokenId).length > 0
     )
   }
@@ -539,6 +601,8 @@ export class TemplateStorage implements Storage {
     for (const key of streams) {
       const { next = 0 } = this.#db.streams.get(idOf(id, key)) ?? {}
       for (let at = 0; at < next; at++) this.#db.chunks.delete(idOf(id, key, at))
+      for (const { writer } of this.#db.writers.where((one) => one.runId === id && one.key === key))
+        this.#db.writers.delete(idOf(id, key, writer))
       this.#db.streams.delete(idOf(id, key))
     }
     this.#db.runs.delete(id)
@@ -555,12 +619,40 @@ interface Act {
   readonly now: number
 }
 
+function isListed({
+  status,
+  taskIds,
+  notTaskIds,
+  tags,
+  from = -Infinity,
+  to = Infinity,
+}: RunFilter): (run: RunRecord) => boolean {
+  return (run) =>
+    (status?.includes(run.status) ?? true) &&
+    (taskIds?.includes(run.taskId) ?? true) &&
+    notTaskIds?.includes(run.taskId) !== true &&
+    (tags?.some((tag) => run.tags.includes(tag)) ?? true) &&
+    run.createdAt >= from &&
+    run.createdAt <= to
+}
+
+function countsOf<Status extends string>(
+  records: readonly { readonly status: Status }[],
+): StatusCounts<Status> {
+  const counts: { [Each in Status]?: StatusCount } = {}
+  for (const { status } of records)
+    counts[status] = { count: (counts[status]?.count ?? 0) + 1, isMore: false }
+  return counts
+}
+
 function isAttempted({ status }: Pick<RunRecord, 'status'>): boolean {
   return status === 'EXECUTING' || status === 'WAITING'
 }
 
 function isFinal({ status }: Pick<RunRecord, 'status'>): boolean {
-  return !isAttempted({ status }) && status !== 'QUEUED' && status !== 'DELAYED'
+  return (
+    !isAttempted({ status }) && status !== 'QUEUED' && status !== 'DELAYED' && status !== 'PENDING_VERSION'
+  )
 }
 
 /** The instant at which a run that never started expires. */
@@ -590,6 +682,17 @@ type Key = NonNullable<TokenRecord['key']>
 
 function isSameKey(one: Pick<Key, 'scope' | 'value'>, other: Key | undefined): boolean {
   return one.scope === other?.scope && one.value === other.value
+}
+
+/** Whether a key is of the run's own scope and never expires. */
+function isOwnKey(key: Key | undefined, runId: string): boolean {
+  return key?.scope === runId && key.expiresAt === undefined
+}
+
+type Aged = Pick<RunRecord, 'id' | 'createdAt'>
+
+function byAge(one: Aged, other: Aged): number {
+  return one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1)
 }
 
 /** The holder of the record's key at `now`: the last record stored with the key, until the key expires. */

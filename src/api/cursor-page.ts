@@ -26,7 +26,7 @@ export interface LoadedPage<Item> {
 
 type Load<Item> = (cursor: Cursor) => Promise<LoadedPage<Item>>
 
-/** The first page of a list, loaded at once; further ones when asked for. What `start` throws, it rejects with. */
+/** The first page of a list, loaded at once; further ones when asked for. It rejects with the error that `start` throws. */
 export function cursorPages<Item>(load: Load<Item>, start: () => Cursor): CursorPagePromise<Item> {
   const first = loadFirst(load, start)
   // Iterating instead of awaiting must not leave this promise without a handler; the iterator rejects itself.

@@ -6,15 +6,20 @@ export type ErrorCode =
   | 'ERR_API_UNAUTHORIZED'
   | 'ERR_API_UNAVAILABLE'
   | 'ERR_API_UNREADABLE'
+  | 'ERR_CANNOT_ADD_TAGS'
+  | 'ERR_CANNOT_CONTINUE'
   | 'ERR_CANNOT_RESCHEDULE'
   | 'ERR_ENGINE_CLOSED'
   | 'ERR_ENGINE_OPEN'
+  | 'ERR_HOSTED_ONLY'
   | 'ERR_LISTEN_FAILED'
   | 'ERR_NO_ENGINE'
   | 'ERR_NOT_IN_RUN'
   | 'ERR_NOT_SERIALIZABLE'
   | 'ERR_OTHER_ENGINE'
+  | 'ERR_OUTCOME_UNKNOWN'
   | 'ERR_PAYLOAD_INVALID'
+  | 'ERR_PENDING_VERSION'
   | 'ERR_RUN_CANCELED'
   | 'ERR_RUN_CRASHED'
   | 'ERR_RUN_ENDED'
@@ -22,7 +27,9 @@ export type ErrorCode =
   | 'ERR_RUN_FAILED'
   | 'ERR_RUN_NOT_FOUND'
   | 'ERR_RUN_TIMED_OUT'
+  | 'ERR_SCHEDULE_NOT_FOUND'
   | 'ERR_STALE_ATTEMPT'
+  | 'ERR_STORAGE_UNAVAILABLE'
   | 'ERR_STREAM_FAILED'
   | 'ERR_STREAM_INTERRUPTED'
   | 'ERR_STREAM_LAGGED'
@@ -32,6 +39,16 @@ export type ErrorCode =
   | 'ERR_TOKEN_NOT_FOUND'
   | 'ERR_TOKEN_TIMED_OUT'
   | 'ERR_TRANSACTION_UNSUPPORTED'
+  | 'ERR_WAIT_CYCLE'
+  | 'ERR_WAIT_NAMED_TWICE'
+
+/** An error as it is stored. */
+export interface StoredError {
+  readonly name: string
+  readonly message: string
+  readonly stack?: string
+  readonly code?: string
+}
 
 /** The base of every error of this library; `code` is stable, the message is for people. */
 export class WaitpointError extends Error {
@@ -41,6 +58,12 @@ export class WaitpointError extends Error {
     super(message, options)
     this.name = new.target.name
     this.code = code
+  }
+
+  /** The error as JSON, so that the result of a wait can be the output of a task. */
+  toJSON(): { readonly name: string; readonly message: string; readonly code: ErrorCode } {
+    const { name, message, code } = this
+    return { name, message, code }
   }
 }
 
@@ -91,6 +114,26 @@ export class SubtaskUnwrapError extends WaitpointError {
     )
     this.taskId = taskId
     this.runId = runId
+  }
+}
+
+/**
+ * The storage cannot be used for a while. As an `error` event it comes once for each outage, and once more, with `until`, when
+ * the storage is back. A call of a run rejects with it when the call has waited for too long; see docs/operations.md.
+ */
+export class StorageAwayError extends WaitpointError {
+  /** When the engine noticed that the storage was away. */
+  readonly since: Date
+  /** When the storage was back. Absent while it is away. */
+  readonly until: Date | undefined
+
+  constructor(
+    message: string,
+    { since, until, cause }: { readonly since: Date; readonly until?: Date; readonly cause: unknown },
+  ) {
+    super('ERR_STORAGE_UNAVAILABLE', message, { cause })
+    this.since = since
+    this.until = until
   }
 }
 

@@ -1,3 +1,4 @@
+import { LAST_INSTANT } from '../primitives/duration.ts'
 import type { OptionNames } from '../primitives/require.ts'
 import { requireFlag, requireOptions, requireWhole, show } from '../primitives/require.ts'
 
@@ -45,32 +46,34 @@ const NAMES: OptionNames<RetryOptions> = {
 }
 
 /** Checks the options of a task when it is defined, so that a wrong one never reaches a failing run. */
-export function checkRetry(options: RetryOptions, taskId: string): void {
-  requireOptions(options, `retry of task "${taskId}"`, NAMES)
+export function checkRetry(options: RetryOptions, owner: string): void {
+  requireOptions(options, `retry of ${owner}`, NAMES)
   const { maxAttempts, factor, minTimeoutInMs, maxTimeoutInMs, randomize } = options
   if (maxAttempts !== undefined) requireWhole(maxAttempts, 'retry.maxAttempts', { from: 1 })
   requireFlag(randomize, 'retry.randomize')
-  requireAtLeast({ factor }, 1, taskId)
-  requireAtLeast({ minTimeoutInMs, maxTimeoutInMs }, 0, taskId)
+  requireWithin({ factor }, { from: 1, to: Number.MAX_VALUE }, owner)
+  requireWithin({ minTimeoutInMs, maxTimeoutInMs }, { from: 0, to: LAST_INSTANT }, owner)
 }
 
-function requireAtLeast(
+function requireWithin(
   option: Readonly<Record<string, number | undefined>>,
-  least: number,
-  taskId: string,
+  { from, to }: { readonly from: number; readonly to: number },
+  owner: string,
 ): void {
   for (const [name, value] of Object.entries(option)) {
-    if (value === undefined || (Number.isFinite(value) && value >= least)) continue
-    throw new RangeError(
-      `Cannot use retry.${name} ${show(value)} of task "${taskId}": it must be at least ${least}`,
-    )
+    if (value === undefined || (value >= from && value <= to)) continue
+    const why = value > to && value < Infinity ? 'no date is that far ahead' : `it must be at least ${from}`
+    throw new RangeError(`Cannot use retry.${name} ${show(value)} of ${owner}: ${why}`)
   }
 }
+
+/** The attempts of a policy that names no number. */
+export const MAX_ATTEMPTS = 3
 
 /** Milliseconds to wait after attempt `attempt` failed, or `undefined` when it was the last. */
 export function retryDelayMs(
   {
-    maxAttempts = 3,
+    maxAttempts = MAX_ATTEMPTS,
     factor = 2,
     minTimeoutInMs = 1_000,
     maxTimeoutInMs = 60_000,

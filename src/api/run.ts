@@ -1,7 +1,9 @@
 import type { TransactionOptions, Duration, IdempotencyOptions, Unwrappable } from './token.ts'
 import type { RunStatus, TokenKind } from '../contract/records.ts'
+import type { CountRunsParams, RunCounts } from './counts.ts'
 import type { CursorPagePromise } from './cursor-page.ts'
-import type { RunFailedError } from './errors.ts'
+import type { RunFailedError, StoredError } from './errors.ts'
+import type { RunExplanation } from './explanation.ts'
 import { idOf, show } from '../primitives/require.ts'
 
 /** A task by its name, with the types of its payload and its output. */
@@ -11,7 +13,7 @@ export interface TaskShape<in Payload = never, out Output = unknown> {
   readonly '~types'?: (payload: Payload) => Output
 }
 
-/** Any task, whatever its payload and output. */
+/** Any task, with any payload and output. */
 export type AnyTask = TaskShape
 
 /** The payload that triggering this task takes. */
@@ -89,6 +91,13 @@ export interface TriggerOptions extends IdempotencyOptions, TransactionOptions {
    * @default none
    */
   readonly concurrencyKey?: string
+  /**
+   * Names the wait of `triggerAndWait` and `batchTriggerAndWait`, as the option of `wait.createToken` does. Without
+   * effect on a `trigger`.
+   *
+   * @default none
+   */
+  readonly name?: string
 }
 
 /** Options of `runs.reschedule`. */
@@ -159,6 +168,10 @@ export interface Run<Payload = unknown, Output = unknown> {
   /** Keys of the streams registered so far. */
   readonly realtimeStreams: readonly string[]
   readonly attemptCount: number
+  /** The queue that it waits in. Over HTTP only secret keys see it. */
+  readonly queue?: string
+  /** The limit of the queue counts for this key on its own. Over HTTP only secret keys see it. */
+  readonly concurrencyKey?: string
   readonly idempotencyKey?: string
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -247,6 +260,14 @@ export interface ListRunsParams {
   readonly before?: string
 }
 
+/** Where a chunk belongs. See docs/streams.md. */
+export interface ChunkPlace {
+  /** The attempt that wrote it, counted from 1. A run part with this attempt, or a later one, came before. */
+  readonly attempt: number
+  /** Its number in its stream, counted from 0 over all attempts. */
+  readonly sequence: number
+}
+
 /** One part of a subscription (docs/streams.md): the run, or a chunk of one of its streams. */
 export type SubscriptionPart<Streams, ARun = Run> =
   | RunPart<Streams, ARun>
@@ -255,12 +276,18 @@ export type SubscriptionPart<Streams, ARun = Run> =
         readonly type: Key
         readonly chunk: Streams[Key]
         readonly run: ARun
-      }
+      } & ChunkPlace
     }[keyof Streams & string]
 
 /** Where the keys are not known, `type` tells no part from another: there every part may be asked for its chunk. */
 type RunPart<Streams, ARun> = string extends keyof Streams
-  ? { readonly type: 'run'; readonly run: ARun; readonly chunk?: undefined }
+  ? {
+      readonly type: 'run'
+      readonly run: ARun
+      readonly chunk?: undefined
+      readonly attempt?: undefined
+      readonly sequence?: undefined
+    }
   : { readonly type: 'run'; readonly run: ARun }
 
 /** Follows a run: iterated it yields the run whenever it changed, and ends when the run has ended. */
@@ -277,7 +304,7 @@ export type RunOf<Task> = Task extends AnyTask ? Run<StoredPayload<Task>, TaskOu
 
 /** Runs, from anywhere. */
 export interface RunsNamespace {
-  /** The run as it is, and what it waits for. Rejects with `ERR_RUN_NOT_FOUND`. */
+  /** The run as it is, and its waits. Rejects with `ERR_RUN_NOT_FOUND`. */
   retrieve<Task extends AnyTask = AnyTask>(
     run: RunReference,
   ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
@@ -353,10 +380,50 @@ export interface TasksNamespace {
   ): Promise<{ readonly runs: readonly SubtaskResult<TaskOutput<Task>>[] }>
 }
 
-/** An error as it is stored. */
-export interface StoredError {
-  readonly name: string
-  readonly message: string
-  readonly stack?: string
-  readonly code?: string
+/** Runs, as tasks and the functions of the module have them. */
+export interface TaskRunsNamespace extends RunsNamespace {
+  /**
+   * Adds tags to a run that is not over, and answers all that it has. `ctx` shows them from the next attempt on. Rejects with
+   * `ERR_RUN_NOT_FOUND`; `ERR_CANNOT_ADD_TAGS` for a run that has ended, or would have more than ten; a TypeError or
+   * RangeError for tags that cannot be used.
+   *
+   * @example
+   * ```ts
+   * await engine.runs.addTags(run, ['customer:7', 'urgent'])
+   * ```
+   */
+  addTags(run: RunReference, tags: string | readonly string[]): Promise<readonly string[]>
+}
+
+/** Runs, as an engine in this process has them: it has the code as well. */
+export interface EngineRunsNamespace extends TaskRunsNamespace {
+  /**
+   * Executes a run that is `PENDING_VERSION` with the code this engine has: waits that fit keep their answers, any other
+   * is asked anew. Rejects with `ERR_RUN_NOT_FOUND`; `ERR_TASK_NOT_FOUND`; `ERR_CANNOT_CONTINUE` in any other status. See
+   * docs/changing-code.md.
+   */
+  continueWith(run: RunReference): Promise<RetrievedRun<never, never>>
+  /**
+   * Says why a run stands where it stands: one sentence, and the data behind it. All is computed when it is asked, and
+   * nothing is written. What only an engine knows (its tasks, limits and slots) is that of this engine. Rejects with
+   * `ERR_RUN_NOT_FOUND`. See docs/operations.md.
+   *
+   * @example
+   * ```ts
+   * const { sentence } = await engine.runs.explain(run)
+   * console.log(sentence) // The run is waiting for token waitpoint_… [review], created at …, until ….
+   * ```
+   */
+  explain(run: RunReference): Promise<RunExplanation>
+  /**
+   * How many runs there are of each status. Of each status up to 10,000 runs are looked at (`atMost`): a count is exact unless
+   * it says `isMore`. Rejects with a TypeError or RangeError for filters that cannot be used. See docs/operations.md.
+   *
+   * @example
+   * ```ts
+   * const { WAITING, FAILED } = await engine.runs.counts({ period: '1d' })
+   * console.log(WAITING.count, FAILED.count)
+   * ```
+   */
+  counts(params?: CountRunsParams): Promise<RunCounts>
 }

@@ -55,7 +55,7 @@ export interface ReadStreamOptions {
   readonly startIndex?: number
 }
 
-/** A stream with a fixed key and chunk type: what `streams.define` answers. Its functions are those of the namespace. */
+/** A stream with a fixed key and chunk type, as `streams.define` answers it. Its functions are those of the namespace. */
 export interface DefinedStream<Chunk> {
   readonly id: string
   pipe(source: StreamSource<Chunk>, options?: { readonly signal?: AbortSignal }): PipedStream<Chunk>
@@ -109,7 +109,8 @@ export interface StreamsNamespace {
 
 /**
  * The metadata of the current run: a JSON object, changed at once and stored soon after. Only in a run: elsewhere every
- * function throws, or rejects with, `ERR_NOT_IN_RUN`.
+ * function throws, or rejects with, `ERR_NOT_IN_RUN`. In an attempt that was aborted, changes do nothing: they cannot reject,
+ * and a timer that makes one must not end the process.
  */
 export interface MetadataNamespace {
   /** A copy of all of it. */
@@ -119,11 +120,11 @@ export interface MetadataNamespace {
   /** Any JSON value; `undefined` takes the key away. Throws `ERR_NOT_SERIALIZABLE` for anything else. */
   set(key: string, value: unknown): MetadataNamespace
   del(key: string): MetadataNamespace
-  /** Adds to a number, by default 1; what is not there counts as 0. Throws a TypeError for what is no number. */
+  /** Adds to a number, by default 1; a missing value counts as 0. Throws a TypeError for a value that is no number. */
   increment(key: string, by?: number): MetadataNamespace
   /** Takes from a number, as `increment` adds to it. */
   decrement(key: string, by?: number): MetadataNamespace
-  /** Adds to an array; what is not one becomes the first element. */
+  /** Adds to an array; a value that is not one becomes the first element. */
   append(key: string, value: unknown): MetadataNamespace
   /** Settles when everything changed so far is stored. */
   flush(): Promise<void>

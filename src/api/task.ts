@@ -1,10 +1,11 @@
 import type { SchemaOutput, StandardSchemaV1 } from './standard-schema.ts'
+import type { Logger } from './log.ts'
 import type { RetryOptions } from './retry.ts'
 import type {
   BatchHandle,
   BatchItem,
   RunHandle,
-  RunsNamespace,
+  TaskRunsNamespace,
   SubtaskPromise,
   SubtaskResult,
   TaskShape,
@@ -37,7 +38,7 @@ export interface RunContext {
 export interface Namespaces {
   readonly wait: WaitNamespace
   readonly metadata: MetadataNamespace
-  readonly runs: RunsNamespace
+  readonly runs: TaskRunsNamespace
   readonly tasks: TasksNamespace
   readonly streams: StreamsNamespace
 }
@@ -47,6 +48,8 @@ export interface RunTools extends Namespaces {
   readonly ctx: RunContext
   /** Aborted when the run is canceled, runs out of time, loses its lease, or the engine closes. */
   readonly signal: AbortSignal
+  /** Logs lines of this run. */
+  readonly logger: Logger
 }
 
 /** The answer of `catchError`; see docs/retries-queues-children.md. */
@@ -99,19 +102,33 @@ export interface TaskOptions<Payload, Output> {
    */
   readonly ttl?: number | string
   /**
+   * The version of the code. A run keeps the version it began with. A run with unnamed waits that comes back to code of
+   * another version becomes `PENDING_VERSION`; see docs/changing-code.md. Several tasks of one id with different versions
+   * may be listed in `createEngine`: new runs begin on the first.
+   *
+   * @default a digest of the text of `run`
+   */
+  readonly version?: string
+  /**
+   * Versions whose waiting runs this code goes on with: its waits are in the same order, with the same options.
+   *
+   * @default none
+   */
+  readonly accepts?: readonly string[]
+  /**
    * Called before the first attempt.
    *
    * @default none
    */
   readonly onStart?: (context: HookContext<Payload>) => unknown
   /**
-   * Called after a success, before the run is completed. What it throws is an `error` event.
+   * Called after a success, before the run is completed. An error that it throws is an `error` event.
    *
    * @default none
    */
   readonly onSuccess?: (context: HookContext<Payload> & { readonly output: Output }) => unknown
   /**
-   * Called after the last attempt failed. What it throws is an `error` event.
+   * Called after the last attempt failed. An error that it throws is an `error` event.
    *
    * @default none
    */

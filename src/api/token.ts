@@ -1,4 +1,5 @@
 import type { TokenStatus } from '../contract/records.ts'
+import type { CountTokensParams, TokenCounts } from './counts.ts'
 import type { CursorPagePromise } from './cursor-page.ts'
 import type { WaitpointTimeoutError } from './errors.ts'
 import type { Storage } from '../contract/storage.ts'
@@ -43,6 +44,13 @@ export interface CreateTokenOptions extends IdempotencyOptions {
    */
   readonly timeout?: Duration | Date
   /**
+   * Names the wait: a run that is executed again finds it by its name, over any change of code. Two waits of one name in
+   * a run are an error. See docs/changing-code.md.
+   *
+   * @default none
+   */
+  readonly name?: string
+  /**
    * Up to 10 tags, each of 1 to 128 characters.
    *
    * @default none
@@ -73,6 +81,8 @@ export interface Token {
   readonly completedAt?: Date
   readonly idempotencyKey?: string
   readonly idempotencyKeyExpiresAt?: Date
+  /** The run that made it, if one did. Over HTTP only secret keys see it. */
+  readonly runId?: string
 }
 
 /** A token as `wait.retrieveToken` shows it: with its output, or with the error of its time-out. */
@@ -224,6 +234,13 @@ export interface WaitForOptions extends IdempotencyOptions {
    */
   readonly years?: number
   /**
+   * Names the wait: a run that is executed again finds it by its name, over any change of code. Two waits of one name in
+   * a run are an error. See docs/changing-code.md.
+   *
+   * @default none
+   */
+  readonly name?: string
+  /**
    * Ends this wait; it rejects with the reason.
    *
    * @default none
@@ -241,6 +258,13 @@ export interface WaitUntilOptions extends IdempotencyOptions {
    * @default `false`
    */
   readonly throwIfInThePast?: boolean
+  /**
+   * Names the wait: a run that is executed again finds it by its name, over any change of code. Two waits of one name in
+   * a run are an error. See docs/changing-code.md.
+   *
+   * @default none
+   */
+  readonly name?: string
   /**
    * Ends this wait; it rejects with the reason.
    *
@@ -301,6 +325,49 @@ export interface WaitNamespace {
   for(options: WaitForOptions): Promise<void>
   /** Pauses the run until an instant (docs/waitpoints.md). Only in a run. */
   until(options: WaitUntilOptions): Promise<void>
+}
+
+/** Tokens and waits, as an engine in this process has them. */
+export interface EngineWaitNamespace extends WaitNamespace {
+  /**
+   * How many tokens there are of each status. Of each status up to 10,000 tokens are looked at (`atMost`): a count is exact
+   * unless it says `isMore`. Rejects with a TypeError or RangeError for filters that cannot be used. See docs/operations.md.
+   *
+   * @example
+   * ```ts
+   * const { WAITING } = await engine.wait.countTokens({ tags: 'review' })
+   * ```
+   */
+  countTokens(params?: CountTokensParams): Promise<TokenCounts>
+  /**
+   * What waits, as a live list: the newest waiting tokens, never with an output, now and whenever they are others. Changes by
+   * this engine are told at once, those by other processes within ten seconds. It ends when its reader leaves; iterated, it
+   * throws `ERR_ENGINE_CLOSED` when the engine is closed, and a TypeError or RangeError for options that cannot be used. See
+   * docs/waitpoints.md.
+   *
+   * @example
+   * ```ts
+   * for await (const tokens of engine.wait.subscribeToTokens({ tags: 'review' })) console.log(tokens.length)
+   * ```
+   */
+  subscribeToTokens(params?: SubscribeToTokensParams): AsyncIterable<readonly Token[]>
+}
+
+/** Options of `wait.subscribeToTokens`. */
+export interface SubscribeToTokensParams {
+  /**
+   * Tokens with any of these tags.
+   *
+   * @default all
+   */
+  readonly tags?: string | readonly string[]
+  /**
+   * Tokens of a list, 1 to 100.
+   *
+   * @unit tokens
+   * @default `25`
+   */
+  readonly limit?: number
 }
 
 /** A transaction of the caller's own that a call becomes part of. */

@@ -1,6 +1,7 @@
 import { cryptoRandom } from '../clock/crypto-random.ts'
 import { plainClock } from '../clock/plain.ts'
-import type { ClientRuns, ClientStreams, ClientTasks, ClientWait } from './namespaces.ts'
+import { AuthCalls } from './calls/auth.ts'
+import type { ClientAuth, ClientRuns, ClientStreams, ClientTasks, ClientWait } from './namespaces.ts'
 import { type ClientOptions, readClientOptions } from './connection/options.ts'
 import { Packets } from './wire/packets.ts'
 import { RunsCalls } from './calls/runs.ts'
@@ -15,6 +16,7 @@ export interface Client {
   readonly runs: ClientRuns
   readonly tasks: ClientTasks
   readonly streams: ClientStreams
+  readonly auth: ClientAuth
 }
 
 /**
@@ -40,5 +42,6 @@ export function createClient(options: ClientOptions): Client {
     runs,
     tasks: new TasksCalls(transport, runs),
     streams: new StreamsCalls(transport),
+    auth: new AuthCalls(transport),
   }
 }

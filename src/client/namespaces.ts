@@ -9,6 +9,7 @@ import type {
   TokenReference,
   WaitNamespace,
 } from '../api/token.ts'
+import type { RunExplanation } from '../api/explanation.ts'
 import type { CursorPagePromise } from '../api/cursor-page.ts'
 import type {
   AnyTask,
@@ -76,6 +77,19 @@ export interface ClientRuns extends RunsNamespace {
   ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
   cancel(run: RunReference, options?: CallOptions): Promise<{ readonly id: string }>
   replay(run: RunReference, options?: CallOptions): Promise<RemoteRunHandle<unknown>>
+  /**
+   * Executes a run that is `PENDING_VERSION` with the code that the service has. Rejects with `ERR_CANNOT_CONTINUE` in any
+   * other status. See docs/changing-code.md.
+   */
+  continueWith<Task extends AnyTask = AnyTask>(
+    run: RunReference,
+    options?: CallOptions,
+  ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
+  /**
+   * Says why a run stands where it stands, as `engine.runs.explain` of the service does. With a secret key only. See
+   * docs/operations.md.
+   */
+  explain(run: RunReference, options?: CallOptions): Promise<RunExplanation>
   reschedule<Task extends AnyTask = AnyTask>(
     run: RunReference,
     options: RescheduleOptions & CallOptions,
@@ -116,4 +130,49 @@ export interface ClientStreams extends StreamsNamespace {
 /** A stream with a fixed key and chunk type. */
 export interface ClientStream<Chunk> extends DefinedStream<Chunk> {
   append(chunk: Chunk, options?: AppendOptions): Promise<void>
+}
+
+/** Objects that an access token is for: their ids, or `true` for all of the kind. */
+export interface ScopedObjects {
+  readonly runs?: string | readonly string[] | true
+  readonly tasks?: string | readonly string[] | true
+  readonly tags?: string | readonly string[] | true
+  readonly batch?: string | readonly string[] | true
+  readonly waitpoints?: string | readonly string[] | true
+  readonly streams?: string | readonly string[] | true
+}
+
+/** The rights of an access token, as in the hosted service. Everything that is not named is refused. */
+export interface PublicTokenScopes {
+  readonly read?: ScopedObjects
+  readonly write?: ScopedObjects
+  readonly trigger?: Pick<ScopedObjects, 'tasks'>
+}
+
+/** Options of `auth.createPublicToken`. */
+export interface CreatePublicTokenOptions extends CallOptions {
+  readonly scopes: PublicTokenScopes
+  /**
+   * When it expires: a duration from now, a date, or seconds since 1970.
+   *
+   * @default `'15m'`
+   */
+  readonly expirationTime?: string | Date | number
+  /** Columns of runs that it does not show. */
+  readonly realtime?: { readonly skipColumns?: readonly string[] }
+}
+
+/** Access tokens of a service. */
+export interface ClientAuth {
+  /**
+   * An access token for a page: it may do what its scopes say, for 15 minutes or until `expirationTime`. The client needs a
+   * secret key. Rejects with a TypeError or RangeError for scopes that cannot be used. See docs/in-the-browser.md.
+   *
+   * @example
+   * ```ts
+   * const client = createClient({ baseUrl: 'https://example.com/engine', accessToken: secretKey })
+   * const accessToken = await client.auth.createPublicToken({ scopes: { read: { runs: run.id } }, expirationTime: '1h' })
+   * ```
+   */
+  createPublicToken(options: CreatePublicTokenOptions): Promise<string>
 }

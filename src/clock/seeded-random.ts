@@ -1,4 +1,5 @@
 import type { RandomSource } from '../contract/random.ts'
+import { show } from '../primitives/require.ts'
 
 const WARM_UP_STEPS = 12
 
@@ -23,6 +24,12 @@ export function seededRandom(seed: number | string): RandomSource {
     },
     fraction: () => ((next() >>> 5) * 2 ** 26 + (next() >>> 6)) / 2 ** 53,
   }
+}
+
+/** @throws TypeError unless it is a number or a string. */
+export function requireSeed(seed: unknown): void {
+  if (typeof seed !== 'string' && !Number.isFinite(seed))
+    throw new TypeError(`Cannot use seed ${show(seed)}: it must be a number or a string`)
 }
 
 function sfc32(seed: string): () => number {

@@ -3,11 +3,20 @@ import type { CancelTimer, Clock, ReleaseHold } from '../contract/clock.ts'
 import { type Deadline, DeadlineQueue } from '../primitives/deadline-queue.ts'
 import { TimerCallback } from './timer-callback.ts'
 
-/** The longest delay of an OS timer. A longer one would fire at once. */
+/** The longest delay of an OS timer that only keeps the process alive. A longer one would fire at once. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1
+/** A turn of the event loop is due after so long. A slice of work is seen to begin up to this much late. */
+const SLICE_MS = 5
 
 /**
- * The clock of production: wall time, and one OS timer for all timers together.
+ * The longest delay of an OS timer while something is timed. OS timers go by a monotonic clock, which stands still while
+ * the machine is suspended and hears of no change of the wall clock: a timer is late by so much at most after a jump.
+ */
+const LOOK_MS = 10_000
+
+/**
+ * The clock of production: wall time, and one OS timer for all timers together. When the wall clock jumps, as it does
+ * after a machine was suspended, timers that are due by then fire with the next timer that is set, and within 10 s.
  *
  * `Date.now`, `setTimeout` and `setImmediate` are looked up at each call, so fake timers that replace the globals work.
  * A callback that throws reaches `uncaughtException` and does not stop the others.
@@ -32,6 +41,10 @@ class SystemClock implements Clock {
   #holds = 0
   /** The offset of this clock from the machine's clock, in milliseconds. */
   #offset = 0
+  /** The end of the slice of work that was seen to begin last, by `performance.now()`. */
+  #sliceEnd = 0
+  /** No turn of the event loop has passed since that slice began. */
+  #isSameTurn = false
 
   now(): number {
     return Date.now() + this.#offset
@@ -42,6 +55,21 @@ class SystemClock implements Clock {
     this.#offset += byMs
     this.#disarm()
     this.#watch(this.now())
+  }
+
+  /** Hot: asked for every claim of runs. A turn of the event loop is looked for once in a slice. */
+  isTurnDue(): boolean {
+    const now = performance.now()
+    if (now < this.#sliceEnd) return false
+    if (this.#isSameTurn) return true
+    this.#sliceEnd = now + SLICE_MS
+    this.#isSameTurn = true
+    this.#outside.runInAsyncScope(setImmediate, undefined, this.#turnPassed)
+    return false
+  }
+
+  readonly #turnPassed = (): void => {
+    this.#isSameTurn = false
   }
 
   setTimer(at: number, fire: () => void): CancelTimer {
@@ -134,8 +162,10 @@ class SystemClock implements Clock {
       else if (this.#osTimer === undefined) this.#arm(Infinity, LONGEST_DELAY_MS)
     } else if (earliest.at <= now) {
       this.#takeTurn()
-    } else if (earliest.at < this.#wakeAt) {
-      this.#arm(earliest.at, Math.min(Math.ceil(earliest.at - now), LONGEST_DELAY_MS))
+    } else if (earliest.at < this.#wakeAt || this.#wakeAt <= now) {
+      // The wall clock may have overtaken the OS timer, which is then of no use: see LOOK_MS.
+      const delayMs = Math.min(Math.ceil(earliest.at - now), LOOK_MS)
+      this.#arm(now + delayMs, delayMs)
     }
   }
 }

@@ -49,7 +49,7 @@ export interface BareTestClockOptions {
    * The effect of a forgotten answer: time that passes by itself (mode `auto`, `until`) reaches the deadline of a token
    * that a run waits for, and neither the test nor the task has named its timeout.
    *
-   * - `error`: whatever is awaited ends with `ERR_STUCK`, and time does not pass.
+   * - `error`: every awaited promise ends with `ERR_STUCK`, and time does not pass.
    * - `timeout`: the token times out.
    *
    * Only a fixture such as `createTestEngine` knows such tokens.

@@ -15,6 +15,11 @@ export interface Clock {
    * what time it is there. A clock that has nothing to do with any machine's has none.
    */
   adjust?(byMs: number): void
+  /**
+   * Whether code has run for so long that the event loop is due a turn. The engine then puts off what it has left until a
+   * timer fires. Optional: without it, a backlog of runs is worked off in one piece.
+   */
+  isTurnDue?(): boolean
 }
 
 /** A clock that is told what the engine is busy with. */
@@ -26,9 +31,9 @@ export type CancelTimer = () => void
 /** Ends a hold. To be called once. */
 export type ReleaseHold = () => void
 
-/** What a clock may know of a timer: a test clock shows it to people and tells upkeep from waits of runs and callers. */
+/** The description of a timer, for the clock: a test clock shows it to people and tells upkeep from waits of runs and callers. */
 export interface TimerAbout {
-  /** What happens when it fires, for people: `deadline of waitpoint_…`. */
+  /** The name of the timer, for people: `deadline of waitpoint_…`. */
   readonly label: string
   /** Upkeep (leases, retention) rather than something a run or a caller waits for. */
   readonly background?: boolean
@@ -41,10 +46,11 @@ export interface TimerAbout {
  * - `reading`: the source of a stream of a run is asked for its next chunk.
  * - `awaited`: a caller outside a run awaits a result, or the next part of a subscription.
  * - `call`: the engine serves a call from outside a run.
+ * - `scheduled`: the engine waits for the next instant of a schedule.
  */
 export interface Hold {
-  readonly kind: 'executing' | 'draining' | 'parked' | 'reading' | 'awaited' | 'call'
-  /** The id of the run, or what is awaited. */
+  readonly kind: 'executing' | 'draining' | 'parked' | 'reading' | 'awaited' | 'call' | 'scheduled'
+  /** The id of the run or of the schedule, or the name of the awaited thing. */
   readonly id: string
   /** A clock that knows the wait can never end may end it with an error. */
   readonly fail?: (error: Error) => void

@@ -1,5 +1,5 @@
 /**
- * What a storage keeps. Instants are epoch milliseconds; a field ending in `Json` is JSON text, written once at the
+ * The records of a storage. Instants are epoch milliseconds; a field ending in `Json` is JSON text, written once at the
  * edge and never looked into by a storage.
  */
 
@@ -8,6 +8,7 @@ export type RunStatus =
   | 'QUEUED'
   | 'EXECUTING'
   | 'WAITING'
+  | 'PENDING_VERSION'
   | 'COMPLETED'
   | 'FAILED'
   | 'CANCELED'
@@ -33,6 +34,8 @@ export interface RunRecord {
   readonly attempt: number
   /** Calls that count against `retry.maxAttempts`. */
   readonly policyAttempt: number
+  /** The version of the task's code that executes this attempt of the policy. */
+  readonly version?: string | undefined
   /** Deaths while executing since the run last parked. */
   readonly interruptions: number
   /** The engine that holds the run while it is `EXECUTING` or `WAITING`; none after a graceful close. */
@@ -71,6 +74,7 @@ export type RunChange = Partial<
   Pick<
     RunRecord,
     | 'status'
+    | 'version'
     | 'outputJson'
     | 'errorJson'
     | 'epoch'
@@ -82,7 +86,10 @@ export type RunChange = Partial<
     | 'metadataJson'
     | 'finishedAt'
   >
->
+> & {
+  /** Given as `undefined`, the run is handed back: it has no owner any more. */
+  readonly owner?: undefined
+}
 
 export type TokenStatus = 'WAITING' | 'COMPLETED' | 'TIMED_OUT'
 
@@ -90,7 +97,8 @@ export type TokenStatus = 'WAITING' | 'COMPLETED' | 'TIMED_OUT'
  * - `MANUAL`: a waitpoint token; its deadline makes it `TIMED_OUT`.
  * - `SLEEP`: `wait.for` and `wait.until`; its deadline makes it `COMPLETED`.
  * - `ONCE`: the stored result of `once`; no deadline.
- * - `BINDING`: an idempotency key of `forToken`, bound to the token named by its output; born `COMPLETED`.
+ * - `BINDING`: a name bound to what its output says: an idempotency key of `forToken` to a token, a batch to its runs. Born
+ *   `COMPLETED`.
  * - `RUN`: the end of a run. Its id is `run:<run id>`; a storage derives it from the run and may keep no record of it.
  */
 export type TokenKind = 'MANUAL' | 'SLEEP' | 'ONCE' | 'BINDING' | 'RUN'
@@ -116,8 +124,9 @@ export interface WaitRecord {
   readonly owner: string
 }
 
-/** One chunk: its value and its JSON text, each made from the other at most once and only when asked for. */
+/** One chunk: its value and its JSON text. */
 export interface ChunkRecord {
+  /** An object is a new one each time: a reader that changes it changes nothing for others. */
   readonly value: unknown
   readonly text: string
   /** Estimated size in memory. */
@@ -127,7 +136,8 @@ export interface ChunkRecord {
 export type SegmentEnd =
   | { readonly reason: 'done' }
   | { readonly reason: 'failed'; readonly errorJson: string }
-  | { readonly reason: 'interrupted' }
+  /** `isIntended`: the task stopped the source, by its signal. */
+  | { readonly reason: 'interrupted'; readonly isIntended?: true }
 
 /** The chunks one attempt wrote: from `first` to the next segment's `first`, or to the end of the stream. */
 export interface SegmentRecord {

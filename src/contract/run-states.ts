@@ -1,4 +1,4 @@
-import type { RunRecord, RunStatus, TokenRecord } from './records.ts'
+import type { RunRecord, RunStatus, TokenRecord, TokenStatus } from './records.ts'
 
 /** Every status of the contract, and whether it is final: one more does not compile until it is here. */
 const IS_FINAL: Readonly<Record<RunStatus, boolean>> = {
@@ -6,6 +6,7 @@ const IS_FINAL: Readonly<Record<RunStatus, boolean>> = {
   QUEUED: false,
   EXECUTING: false,
   WAITING: false,
+  PENDING_VERSION: false,
   COMPLETED: true,
   FAILED: true,
   CANCELED: true,
@@ -18,12 +19,21 @@ const IS_FINAL: Readonly<Record<RunStatus, boolean>> = {
 // The keys of the table are statuses.
 export const RUN_STATUSES: readonly RunStatus[] = Object.keys(IS_FINAL) as RunStatus[]
 
+/** Every status a token can have. */
+export const TOKEN_STATUSES: readonly TokenStatus[] = ['WAITING', 'COMPLETED', 'TIMED_OUT']
+
+/** A status in which a run never changes again. */
+export type EndStatus = Extract<
+  RunStatus,
+  'COMPLETED' | 'FAILED' | 'CANCELED' | 'TIMED_OUT' | 'EXPIRED' | 'CRASHED'
+>
+
 /** Whether a run in this status never changes again. */
-export function isFinal(status: RunStatus): boolean {
+export function isFinal(status: RunStatus): status is EndStatus {
   return IS_FINAL[status]
 }
 
-/** The statuses of a run that has not ended: what an update from outside expects. */
+/** The statuses of a run that has not ended. An update from outside expects one of them. */
 export const LIVE_STATUSES: readonly RunStatus[] = RUN_STATUSES.filter((status) => !isFinal(status))
 
 /** The statuses of a run whose function is being called. */
@@ -48,7 +58,7 @@ export interface StatusFlags {
 /** A status as flags: exactly one of queued, executing, waiting and completed holds. */
 export function statusFlags(status: RunStatus): StatusFlags {
   return {
-    isQueued: status === 'QUEUED' || status === 'DELAYED',
+    isQueued: status === 'QUEUED' || status === 'DELAYED' || status === 'PENDING_VERSION',
     isExecuting: status === 'EXECUTING',
     isWaiting: status === 'WAITING',
     isCompleted: isFinal(status),

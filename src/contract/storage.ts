@@ -19,10 +19,11 @@ export type Awaitable<T> = T | Promise<T>
  * other interfaces at the end of this file is optional. `docs/writing-a-storage.md` explains both.
  *
  * - Every method is one atomic operation. Every race is one compare-and-set here, and the call that loses is told so.
- * - No method reads a clock: `now` is an argument. What is due, and which call wins, depends on `now` alone.
+ * - No method reads a clock: `now` is an argument. `now` alone decides which deadlines are due, and which call wins.
  * - Instants within one record never decrease, even if `now` does. A storage writes `startedAt`, `finishedAt`,
  *   `completedAt` and `updatedAt` no earlier than the instants that the record has already.
  * - A method resolves once its effect is as durable as the adapter documents.
+ * - A method that cannot be done now, for a reason outside of the call, rejects with a `StorageUnavailableError`.
  * - `by` names the engine that calls. Hints go to the other engines only.
  * - An adapter acquires what it needs in `open` and releases it when the last owner has left.
  */
@@ -31,7 +32,7 @@ export interface Storage extends StorageExtras {
   readonly tokens: TokenStore
   readonly chunks: ChunkStore
   readonly settings: SettingStore
-  /** Opens and migrates. Each engine calls it once, before anything else. Rejects with what is wrong. */
+  /** Opens and migrates. Each engine calls it once, before anything else. Rejects with an error that says why it cannot. */
   open(): Awaitable<void>
   /** Renews the lease of the caller, settles tokens past their deadline, hands over waits that became ready. */
   tick(request: TickRequest): Awaitable<TickResult>
@@ -52,22 +53,34 @@ export interface RunStore {
    * does not hold answers `stale`, even if the key has a holder. An id that is taken is an error.
    */
   insert(request: RunInsert): Awaitable<Inserted<RunRecord> | 'stale'>
-  get(id: string): Awaitable<RunRecord | undefined>
+  /**
+   * With `among`, a run that is not one of these is answered like an unknown run, and its record is not read: the time of
+   * the answer must not tell a stranger that the run exists, nor how large it is.
+   */
+  get(id: string, among?: RunsAmong): Awaitable<RunRecord | undefined>
   /** Newest first (id descending). */
   list(filter: RunFilter, page: PageRequest): Awaitable<Page<RunRecord>>
   /** The tokens that a run waits for and that are not settled, in order of registration. */
   waits(id: string): Awaitable<readonly TokenRecord[]>
   /**
+   * Everything the attempts of a run have asked for: its tokens and child runs whose key is of the run's own scope and
+   * never expires, oldest first. Empty for an unknown run.
+   */
+  asked(id: string): Awaitable<RunAsked>
+  /**
    * Changes the run if status and epoch are as expected, else changes nothing and answers `undefined`. A final status, in
    * the same step, settles the token of the run (the waits for it become ready and are answered), ends its open stream
    * segments as `interrupted`, and drops its waits.
+   *
+   * A change that names `owner` hands an `EXECUTING` run back: it has no owner and no slot, and is claimed as after a
+   * graceful end of its owner, without an interruption.
    */
   update(request: RunUpdate): Awaitable<RunUpdated | undefined>
   /**
    * Hands runs to an owner with a live lease, oldest first, within the limits of their queues. Each run goes to exactly one
    * owner. These runs can be claimed:
    *
-   * - due `DELAYED` and `QUEUED` runs: `attempt` and `policyAttempt` + 1;
+   * - due `DELAYED` and `QUEUED` runs: `attempt` and `policyAttempt` + 1, and the `version` that `versions` names;
    * - `EXECUTING` runs without a living owner: `attempt` + 1, and `interruptions` + 1 unless the owner left gracefully;
    * - `WAITING` runs without a living owner that have returned, or that have a wait that is settled or due: `attempt` + 1.
    *
@@ -122,6 +135,12 @@ export interface Inserted<Record> {
   readonly isCached: boolean
 }
 
+/** See {@link RunStore.asked}. */
+export interface RunAsked {
+  readonly tokens: readonly TokenRecord[]
+  readonly runs: readonly RunRecord[]
+}
+
 export interface RunFence {
   readonly id: string
   readonly epoch: number
@@ -153,6 +172,8 @@ export interface RunClaim {
   /** From 1. Higher than the number of the owner's last claim, or equal to repeat that claim. */
   readonly number: number
   readonly taskIds: readonly string[]
+  /** The version of each task's code: that of the runs which begin an attempt of their policy. */
+  readonly versions?: ReadonlyMap<string, string> | undefined
   readonly limit: number
   /** Limits by queue name, counted per concurrency key. A queue that is not named has no limit. */
   readonly queueLimits: ReadonlyMap<string, number>
@@ -173,6 +194,13 @@ export type RunResumed =
     }
   | { readonly outcome: 'full' }
   | { readonly outcome: 'stale' }
+
+/** The runs of some tasks and the runs with some tags, together. */
+export interface RunsAmong {
+  readonly taskIds: readonly string[]
+  /** `any`: all runs that have a tag. */
+  readonly tags: readonly string[] | 'any'
+}
 
 export interface RunFilter {
   readonly status?: readonly RunStatus[] | undefined
@@ -305,6 +333,9 @@ export interface ChunkStore {
    * Adds chunks from `first` on, without a gap, and ends the segment if `end` is given. A repeated call within one segment
    * changes nothing. Other values at the place of stored ones, or a gap, are an error. If the caller is not the attempt
    * that holds the run, the answer is `stale`.
+   *
+   * `written` is stored in the same step, for this attempt and later ones, and no number decreases. A storage in memory
+   * may forget the writers that wrote longest ago, beyond `history.chunks`.
    */
   append(request: ChunkAppend): Awaitable<'appended' | 'stale'>
   /** Exactly the chunks from `from` on, in order, with the stream as of the same instant. Unknown: `undefined`. */
@@ -327,9 +358,18 @@ export interface ChunkAppend {
   readonly first: number
   readonly chunks: readonly ChunkRecord[]
   readonly end?: SegmentEnd | undefined
+  /** How far writers outside of the run have got with these chunks, each once. Absent if the run wrote all of them. */
+  readonly written?: readonly WriterProgress[] | undefined
   /** How much history a storage in memory keeps. */
   readonly history: StreamHistory
   readonly by: string
+}
+
+/** How far a writer has got. It counts its chunks itself. */
+export interface WriterProgress {
+  readonly writer: string
+  /** The number of its last chunk, from 0. */
+  readonly last: number
 }
 
 export interface StreamHistory {
@@ -342,6 +382,8 @@ export interface ChunkRead {
   readonly key: string
   readonly from: number
   readonly limit: number
+  /** Asks how far this writer has got. */
+  readonly writer?: string | undefined
 }
 
 export interface ChunksRead {
@@ -349,6 +391,8 @@ export interface ChunksRead {
   /** The sequence of the first of `chunks`: `from`, or that of the oldest chunk kept if it is later. */
   readonly first: number
   readonly chunks: readonly ChunkRecord[]
+  /** The answer to `writer`: the number of its last chunk. Absent if there is none. */
+  readonly written?: number | undefined
 }
 
 export interface SettingStore {
@@ -385,7 +429,7 @@ export interface TickResult extends TickResultExtras {
 
 export interface NextDue {
   readonly at: number
-  /** What is due, for people: `token <id>`, `run <id>` or `lease <owner>`. */
+  /** The name of the thing that is due, for people: `token <id>`, `run <id>` or `lease <owner>`. */
   readonly what: string
 }
 
@@ -400,10 +444,20 @@ export type Hint =
   | { readonly topic: 'stream'; readonly runId: string; readonly key: string }
 
 export interface PruneRequest {
-  /** Finished runs and settled tokens that ended before this instant are dropped, with everything that belongs to them. */
+  /**
+   * Finished runs and settled tokens that ended before this instant are dropped, with everything that belongs to them.
+   * These stay, whatever their age and number: what a key holds that has not expired; what a run that is not over created,
+   * asked for or has a wait for; what belongs to a root that is not over; and a completed `MANUAL` token that no run created,
+   * until its deadline, because the run that it was completed for may be yet to come.
+   */
   readonly before: number
-  /** At most this many ended records stay, whatever their age. The oldest are dropped first. */
+  /**
+   * At most this many ended records stay, of any age. The oldest are dropped first. A storage that can tell cheaply counts
+   * only those that may go. It may count an answer among them before its deadline, once a run that waited for it is over.
+   */
   readonly keep?: number | undefined
+  /** At most so many bytes of memory are taken by ended records that may go, as estimated; a durable storage ignores it. */
+  readonly keepBytes?: number | undefined
   readonly limit: number
   readonly now: number
 }
@@ -413,12 +467,70 @@ export interface PruneRequest {
 /** Optional properties of a {@link Storage}. */
 export interface StorageExtras {
   /** How long ended records are kept here unless the engine has a `retention` option. Default: 30 days. */
-  readonly retention?: { readonly maxAgeMs: number; readonly maxCount?: number }
+  readonly retention?: { readonly maxAgeMs: number; readonly maxCount?: number; readonly maxBytes?: number }
+  /**
+   * The memory of ended records that may go, as {@link PruneRequest.keepBytes} counts it, for a storage in memory. Asked
+   * after every end: above the limit, the next batch is pruned at once.
+   */
+  readonly endedBytes?: () => number
+  /** At most so many records in one call of `prune`, for a storage that holds up the process meanwhile. Default: 1,000. */
+  readonly pruneLimit?: number
+  /**
+   * Whether chunks of a stream that its `history` does not hold are dropped, as in memory. Then the engine keeps for a task
+   * the chunks of its own source that it has not read. Default: false, all chunks are kept.
+   */
+  readonly boundedHistory?: boolean
   /** Whether an insert or a settle may join a transaction of the caller (`transaction`). Default: false. */
   readonly joinsTransactions?: boolean
   /** The time at the storage, for a storage that several machines share. Absent: all engines have one clock. */
   readonly time?: () => Awaitable<number>
+  /** How many records there are of each status. Absent: the engine lists them. Laws: `counts/…`. */
+  readonly counts?: CountStore
+  /** The leases of engines, for people. They are few. Law: `leases/lists-engines`. */
+  readonly leases?: () => Awaitable<readonly LeaseRecord[]>
 }
+
+/** The lease of an engine that has not left. */
+export interface LeaseRecord {
+  readonly owner: string
+  /** When it ends. Absent: it has no end, see {@link TickExtras}. */
+  readonly until?: number | undefined
+  /** The last tick of the engine. Absent: the storage does not know, as that of an endless lease. */
+  readonly heardAt?: number | undefined
+  /** The name of the machine, and the number of the process there, as far as the storage knows. */
+  readonly host?: string | undefined
+  readonly pid?: number | undefined
+  /** Another engine has noticed that the lease ended. */
+  readonly isLost: boolean
+}
+
+/**
+ * Counts that cost little, however many records there are: each call looks at some `atMost` records of each status, and not
+ * at all of them. A count is exact unless it says `isMore`. It may say so only if there are more than `atMost` records of that
+ * status; with tags, only if more than `atMost` records have these tags as well. Then it is no greater than the truth.
+ *
+ * Nothing is written. A token past its deadline is counted as `WAITING` until a tick or a read has settled it. A status without
+ * records may be absent.
+ */
+export interface CountStore {
+  runs(filter: RunCountFilter, atMost: number): Awaitable<StatusCounts<RunStatus>>
+  /** Counts tokens of the kind `MANUAL`. */
+  tokens(filter: TokenCountFilter, atMost: number): Awaitable<StatusCounts<TokenStatus>>
+}
+
+export interface RunCountFilter extends Omit<RunFilter, 'notTaskIds'> {
+  readonly queue?: string | undefined
+}
+
+export type TokenCountFilter = Omit<TokenFilter, 'kind' | 'key'>
+
+export interface StatusCount {
+  readonly count: number
+  /** There may be more than that. */
+  readonly isMore: boolean
+}
+
+export type StatusCounts<Status extends string> = { readonly [Each in Status]?: StatusCount }
 
 /** Optional parts of a {@link TickRequest}. A storage may ignore each of them. */
 export interface TickExtras {

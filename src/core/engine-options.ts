@@ -7,11 +7,11 @@ import {
   requireList,
   requireMethods,
   requireName,
-  requireObject,
   requireOptions,
   requireWhole,
   show,
 } from '../primitives/require.ts'
+import { checkRetry, type RetryOptions } from '../api/retry.ts'
 import type { RetentionOptions } from './changes/retention.ts'
 import type { AnyTask } from '../api/run.ts'
 import type { StreamOptions } from '../api/stream.ts'
@@ -58,9 +58,10 @@ export interface EngineOptions {
    */
   readonly baseUrl?: string
   /**
-   * Bearer keys of the HTTP handler. The first one signs public access tokens; all are accepted.
+   * Bearer keys of the HTTP handler. The first one signs public access tokens; all are accepted. Without one, a key that is
+   * kept in the storage signs them, and only access tokens and token URLs open the handler.
    *
-   * @default a random one per engine
+   * @default none
    */
   readonly secretKey?: string | readonly string[]
   /**
@@ -69,6 +70,12 @@ export interface EngineOptions {
    * @default see RetentionOptions
    */
   readonly retention?: RetentionOptions
+  /**
+   * When and how often a task is called again after it threw, for tasks without a `retry` of their own.
+   *
+   * @default none: one attempt
+   */
+  readonly retry?: RetryOptions
   /**
    * Deaths of the process while a run executes, in a row, after which the run is `CRASHED`.
    *
@@ -84,6 +91,13 @@ export interface EngineOptions {
    */
   readonly leaseMs?: number
   /**
+   * How long a call of a run waits for a storage that is away, slow or full. Then the attempt is interrupted, and the run is
+   * executed again when the storage is back. 0: it does not wait.
+   *
+   * @default `60_000`
+   */
+  readonly storageWaitMs?: number
+  /**
    * How much of each stream is kept in memory.
    *
    * @default see StreamOptions
@@ -98,27 +112,46 @@ export interface EngineSettings {
   readonly concurrency: number
   readonly baseUrl: string | undefined
   readonly secretKeys: readonly string[]
+  readonly retry: RetryOptions | undefined
   readonly retention: RetentionOptions
   readonly maxInterruptions: number
   readonly leaseMs: number
+  readonly storageWaitMs: number
   readonly historyChunks: number
   readonly historyBytes: number
 }
 
+/** The options that test tools hand on; storage and clock are theirs. */
+export const ENGINE_OPTION_NAMES: OptionNames<Omit<EngineOptions, 'storage' | 'clock'>> = {
+  tasks: true,
+  execute: true,
+  concurrency: true,
+  baseUrl: true,
+  secretKey: true,
+  retention: true,
+  retry: true,
+  maxInterruptions: true,
+  leaseMs: true,
+  storageWaitMs: true,
+  streams: true,
+}
+const NAMES: OptionNames<EngineOptions> = { ...ENGINE_OPTION_NAMES, storage: true, clock: true }
 const STREAM_NAMES: OptionNames<StreamOptions> = { historyChunks: true, historyBytes: true }
-const RETENTION_NAMES: OptionNames<RetentionOptions> = { maxAge: true, maxCount: true }
+const RETENTION_NAMES: OptionNames<RetentionOptions> = { maxAge: true, maxCount: true, maxBytes: true }
 
 /** Checks everything an engine is given before it exists. */
-export function readEngineOptions(options: EngineOptions, randomKey: () => string): EngineSettings {
-  requireObject(options, 'the options of createEngine')
+export function readEngineOptions(options: EngineOptions): EngineSettings {
+  requireOptions(options, 'the options of createEngine', NAMES)
   const {
     tasks = [],
     execute = true,
     concurrency = Number.POSITIVE_INFINITY,
     maxInterruptions = 10,
     leaseMs = 30_000,
+    storageWaitMs = 60_000,
     retention = {},
     streams = {},
+    retry,
   } = options
   requireList(tasks, 'tasks')
   requireFlag(execute, 'execute')
@@ -127,25 +160,38 @@ export function readEngineOptions(options: EngineOptions, randomKey: () => strin
   if (concurrency !== Number.POSITIVE_INFINITY) requireWhole(concurrency, 'concurrency', { from: 1 })
   requireWhole(maxInterruptions, 'maxInterruptions', { from: 0 })
   requireWhole(leaseMs, 'leaseMs', { from: 100 })
-  requireOptions(streams, 'streams', STREAM_NAMES)
-  const { historyChunks = 10_000, historyBytes = 16 * 1_024 * 1_024 } = streams
-  requireWhole(historyChunks, 'streams.historyChunks', { from: 1 })
-  requireWhole(historyBytes, 'streams.historyBytes', { from: 1 })
-  requireOptions(retention, 'retention', RETENTION_NAMES)
-  if (retention.maxAge !== undefined) parseDuration(retention.maxAge, 'retention.maxAge')
-  if (retention.maxCount !== undefined) requireWhole(retention.maxCount, 'retention.maxCount', { from: 0 })
+  requireWhole(storageWaitMs, 'storageWaitMs', { from: 0 })
+  if (retry !== undefined) checkRetry(retry, 'the engine')
+  checkRetention(retention)
   return {
     tasks,
     execute,
     concurrency,
     baseUrl: readBaseUrl(options.baseUrl),
-    secretKeys: readSecretKeys(options.secretKey, randomKey),
+    secretKeys: readSecretKeys(options.secretKey),
+    retry,
     retention,
     maxInterruptions,
     leaseMs,
-    historyChunks,
-    historyBytes,
+    storageWaitMs,
+    ...readStreamOptions(streams),
   }
+}
+
+function checkRetention(retention: RetentionOptions): void {
+  requireOptions(retention, 'retention', RETENTION_NAMES)
+  const { maxAge, maxCount, maxBytes } = retention
+  if (maxAge !== undefined) parseDuration(maxAge, 'retention.maxAge')
+  if (maxCount !== undefined) requireWhole(maxCount, 'retention.maxCount', { from: 0 })
+  if (maxBytes !== undefined) requireWhole(maxBytes, 'retention.maxBytes', { from: 0 })
+}
+
+function readStreamOptions(streams: StreamOptions): Required<StreamOptions> {
+  requireOptions(streams, 'streams', STREAM_NAMES)
+  const { historyChunks = 10_000, historyBytes = 16 * 1_024 * 1_024 } = streams
+  requireWhole(historyChunks, 'streams.historyChunks', { from: 1 })
+  requireWhole(historyBytes, 'streams.historyBytes', { from: 1 })
+  return { historyChunks, historyBytes }
 }
 
 /** Token URLs begin with it: a query or a fragment would swallow the rest, credentials would be given away. */
@@ -162,11 +208,8 @@ function readBaseUrl(baseUrl: unknown): string | undefined {
   )
 }
 
-function readSecretKeys(
-  secretKey: string | readonly string[] | undefined,
-  randomKey: () => string,
-): readonly string[] {
-  if (secretKey === undefined) return [randomKey()]
+function readSecretKeys(secretKey: string | readonly string[] | undefined): readonly string[] {
+  if (secretKey === undefined) return []
   const keys: readonly unknown[] = Array.isArray(secretKey) ? secretKey : [secretKey]
   const isKey = (key: unknown): key is string => typeof key === 'string' && key !== ''
   if (keys.length > 0 && keys.every(isKey)) return [...keys]

@@ -1,15 +1,18 @@
+import type { EndStatus } from '../contract/run-states.ts'
 import type { Unsubscribe } from '../contract/storage.ts'
 import { parseDuration } from '../primitives/duration.ts'
 import { idOf, requireOptions } from '../primitives/require.ts'
 import type { OptionNames } from '../primitives/require.ts'
+import { toolsOf } from './ambient/ambient.ts'
 import { setDefaultEngine } from './ambient/current-engine.ts'
-import type { EngineNamespaces } from './attempt/attempt.ts'
+import { currentAttempt, type EngineNamespaces } from './attempt/attempt.ts'
 import type { EngineEvents } from './changes/events.ts'
 import type { EngineOptions } from './engine-options.ts'
 import { readEngineOptions } from './engine-options.ts'
 import type { EnginePorts } from './host/host.ts'
 import { Host } from './host/host.ts'
 import { createKernel, type Kernel } from './kernel.ts'
+import { createAccessToken } from './namespaces/access-token.ts'
 import { EngineMetadata } from './namespaces/metadata.ts'
 import { OnceEffects } from './namespaces/once.ts'
 import { EngineRuns } from './namespaces/runs.ts'
@@ -19,15 +22,18 @@ import { EngineWait } from './namespaces/wait.ts'
 import type {
   AnyTask,
   RunHandle,
-  RunsNamespace,
+  EngineRunsNamespace,
   TaskOutput,
   TaskPayload,
   TasksNamespace,
   TriggerOptions,
 } from '../api/run.ts'
+import type { SchedulesNamespace } from '../api/schedule.ts'
+import { EngineSchedules } from './schedules/schedules.ts'
 import { shutDown } from './shutdown.ts'
 import type { MetadataNamespace, StreamsNamespace } from '../api/stream.ts'
-import type { Duration, WaitNamespace } from '../api/token.ts'
+import type { AccessGrant, AccessTokenOptions } from '../api/access.ts'
+import type { Duration, EngineWaitNamespace } from '../api/token.ts'
 
 /** The work of an engine at this moment. */
 export interface EngineStats {
@@ -35,8 +41,16 @@ export interface EngineStats {
   readonly attempts: number
   /** Those of them that hold a slot. */
   readonly executing: number
+  /** Attempts whose run waits, without a slot. */
+  readonly waiting: number
   /** Tokens that runs here wait for. */
   readonly waits: number
+  /** The runs that this engine has ended since it was created, by their status. */
+  readonly ended: Readonly<Record<EndStatus, number>>
+  /** How often this engine has taken or renewed its lease. */
+  readonly leaseRenewals: number
+  /** The storage is away: it did not answer the last time that it was asked. */
+  readonly isStorageAway: boolean
 }
 
 /** How an engine is closed. */
@@ -51,11 +65,12 @@ export interface CloseOptions {
 
 /** A task engine. A value: many may live side by side. */
 export interface Engine extends AsyncDisposable {
-  readonly wait: WaitNamespace
+  readonly wait: EngineWaitNamespace
   readonly metadata: MetadataNamespace
-  readonly runs: RunsNamespace
+  readonly runs: EngineRunsNamespace
   readonly tasks: TasksNamespace
   readonly streams: StreamsNamespace
+  readonly schedules: SchedulesNamespace
   /**
    * Stores a run of the task; it is executed as soon as it may. Rejects as `tasks.trigger` does.
    *
@@ -70,10 +85,21 @@ export interface Engine extends AsyncDisposable {
     options?: TriggerOptions,
   ): Promise<RunHandle<TaskOutput<Task>>>
   /**
+   * An access token for a page or another process: it may do what is granted, on objects that there need not be yet, for 15
+   * minutes or for as long as `expiresIn` says. It is signed here, without a request. Rejects with a TypeError or RangeError
+   * for a grant that cannot be used. See docs/in-the-browser.md.
+   *
+   * @example
+   * ```ts
+   * const accessToken = await engine.createAccessToken({ read: { runs: run }, complete: token }, { expiresIn: '1h' })
+   * ```
+   */
+  createAccessToken(grant: AccessGrant, options?: AccessTokenOptions): Promise<string>
+  /**
    * Lifecycle events, delivered in a microtask of their own; a listener that throws stops no other. Answers the function
    * that removes the listener.
    *
-   * @throws TypeError for another name than `run`, `token` or `error`, and for a listener that is no function.
+   * @throws TypeError for another name than `run`, `token`, `error` or `log`, and for a listener that is no function.
    */
   on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe
   /** Opens the engine: rejects with what is wrong with its storage. */
@@ -108,24 +134,27 @@ export function passFor(facade: Engine, engine: () => Engine): void {
 
 /** Creates an engine on given ports. */
 export function createEngineOn(ports: EnginePorts, options: EngineOptions): Engine {
-  const randomKey = (): string => Buffer.from(ports.random.bytes(32)).toString('hex')
-  const settings = readEngineOptions(options, randomKey)
+  const settings = readEngineOptions(options)
   const kernel = createKernel(new Host(ports), settings)
-  kernel.attach(namespacesOf(kernel))
+  const namespaces = namespacesOf(kernel)
+  kernel.attach(namespaces, toolsOf(namespaces), settings.execute ? namespaces.schedules : undefined)
   const engine = new TaskEngine(kernel)
   kernels.set(engine, () => kernel)
   return engine
 }
 
-function namespacesOf(kernel: Kernel): EngineNamespaces {
+function namespacesOf(kernel: Kernel): EngineNamespaces & { readonly schedules: EngineSchedules } {
   const effects = new OnceEffects(kernel)
+  const tasks = new EngineTasks(kernel)
   return {
     once: (key, effect) => effects.run(key, effect),
     wait: new EngineWait(kernel),
     metadata: new EngineMetadata(kernel),
     runs: new EngineRuns(kernel),
-    tasks: new EngineTasks(kernel),
+    tasks,
     streams: new EngineStreams(kernel),
+    log: (entry) => kernel.logs.write(entry, currentAttempt()),
+    schedules: new EngineSchedules(kernel, (id, run) => tasks.store(id, run)),
   }
 }
 
@@ -138,7 +167,7 @@ class TaskEngine implements Engine {
     this.#kernel = kernel
   }
 
-  get wait(): WaitNamespace {
+  get wait(): EngineWaitNamespace {
     return this.#kernel.namespaces.wait
   }
 
@@ -146,7 +175,7 @@ class TaskEngine implements Engine {
     return this.#kernel.namespaces.metadata
   }
 
-  get runs(): RunsNamespace {
+  get runs(): EngineRunsNamespace {
     return this.#kernel.namespaces.runs
   }
 
@@ -158,6 +187,10 @@ class TaskEngine implements Engine {
     return this.#kernel.namespaces.streams
   }
 
+  get schedules(): SchedulesNamespace {
+    return this.#kernel.namespaces.schedules
+  }
+
   trigger<Task extends AnyTask>(
     task: Task,
     payload: TaskPayload<Task>,
@@ -165,6 +198,10 @@ class TaskEngine implements Engine {
   ): Promise<RunHandle<TaskOutput<Task>>> {
     // A value that is no task is refused where it is looked up: this answers a promise.
     return this.#kernel.namespaces.tasks.trigger<Task>(idOf(task) as string, payload, options)
+  }
+
+  createAccessToken(grant: AccessGrant, options?: AccessTokenOptions): Promise<string> {
+    return createAccessToken(this.#kernel, grant, options)
   }
 
   on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe {
@@ -183,11 +220,17 @@ class TaskEngine implements Engine {
   }
 
   stats(): EngineStats {
-    const { executor, slots, waitpoints } = this.#kernel
+    const { executor, slots, waitpoints, publisher, ticker, outage } = this.#kernel
+    const attempts = executor.attempts.size
     return {
-      attempts: executor.attempts.size,
+      attempts,
       executing: slots.used,
+      // An attempt that was taken over may hold its slot for some seconds beside the one that took over.
+      waiting: Math.max(0, attempts - slots.used - slots.draining),
       waits: waitpoints.size,
+      ended: { ...publisher.ended },
+      leaseRenewals: ticker.renewals,
+      isStorageAway: outage.isAway,
     }
   }
 

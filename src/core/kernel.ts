@@ -1,10 +1,22 @@
+import type { KeyRecord, TokenRecord } from '../contract/records.ts'
 import type { Awaitable, Unsubscribe } from '../contract/storage.ts'
-import { chain, isPromise } from '../primitives/awaitable.ts'
+import { chain, isPromise, mayBeLeft } from '../primitives/awaitable.ts'
+import { KeyedTurns } from '../primitives/keyed-turns.ts'
 import { WaitpointError } from '../api/errors.ts'
+import type { Namespaces } from '../api/task.ts'
 import type { Attempt, EngineNamespaces } from './attempt/attempt.ts'
-import { assertOpen, currentAttempt, staleAttempt } from './attempt/attempt.ts'
+import {
+  assertOpen,
+  currentAttempt,
+  fenceOf,
+  leftAtEnd,
+  liveAttempt,
+  staleAttempt,
+} from './attempt/attempt.ts'
+import { namedKey } from './attempt/recall.ts'
 import { TaskRegistry } from './attempt/task-definition.ts'
 import { EventQueue } from './changes/events.ts'
+import { Logs } from './changes/logs.ts'
 import { Publisher } from './changes/publisher.ts'
 import { Retention } from './changes/retention.ts'
 import { Watchers } from './changes/watchers.ts'
@@ -12,23 +24,36 @@ import type { EngineSettings } from './engine-options.ts'
 import { Cancellation } from './execution/cancellation.ts'
 import { Claimer } from './execution/claimer.ts'
 import { DelayedRuns } from './execution/delayed-runs.ts'
+import { Effects } from './execution/effects.ts'
 import { Executor } from './execution/executor.ts'
 import { Hints } from './execution/hints.ts'
 import { Reconciler } from './execution/reconciler.ts'
 import { Slots } from './execution/slots.ts'
 import { Ticker } from './execution/ticker.ts'
+import { takeUpPending } from './execution/pending-versions.ts'
 import { reportUnknownTasks } from './execution/unknown-tasks.ts'
 import { Credentials } from './host/credentials.ts'
 import type { Host } from './host/host.ts'
+import { Outage } from './host/outage.ts'
+import { INSERT_TOKEN, type RepeatableCall } from './host/storage-calls.ts'
 import { RunStreams } from './streams/registry.ts'
+import { type AskedWait, PlaceMismatchError, waitKey } from './waits/key.ts'
 import { Waitpoints } from './waits/waitpoints.ts'
+
+/** The schedules of an engine that executes. */
+interface Schedules {
+  start(): Awaitable<void>
+  stop(): void
+}
 
 /** The inside of one engine: its parts, which call each other as its fields, and the way every public call takes. */
 export class Kernel {
   readonly host: Host
   readonly tasks: TaskRegistry
   readonly credentials: Credentials
+  readonly outage: Outage
   readonly events: EventQueue
+  readonly logs: Logs
   readonly watchers: Watchers
   readonly publisher: Publisher
   readonly retention: Retention
@@ -39,17 +64,24 @@ export class Kernel {
   readonly claimer: Claimer
   readonly delayed: DelayedRuns
   readonly executor: Executor
+  readonly effects: Effects
   readonly reconciler: Reconciler
   readonly cancellation: Cancellation
   readonly hints: Hints
+  /** Changes of runs that read them first: one at a time for each run. */
+  readonly runTurns: KeyedTurns = new KeyedTurns()
   #namespaces: EngineNamespaces | undefined
+  #tools: Namespaces | undefined
+  #schedules: Schedules | undefined
   #unsubscribe: Unsubscribe | undefined
 
   constructor(host: Host, settings: EngineSettings) {
     this.host = host
-    this.tasks = new TaskRegistry(settings.tasks)
+    this.tasks = new TaskRegistry(settings.tasks, settings.retry)
     this.credentials = new Credentials(this, settings)
+    this.outage = new Outage(this, settings)
     this.events = new EventQueue(this)
+    this.logs = new Logs(this)
     this.watchers = new Watchers()
     this.publisher = new Publisher(this)
     this.retention = new Retention(this, settings.retention)
@@ -60,6 +92,7 @@ export class Kernel {
     this.claimer = new Claimer(this, settings)
     this.delayed = new DelayedRuns(this)
     this.executor = new Executor(this)
+    this.effects = new Effects(host)
     this.reconciler = new Reconciler(this)
     this.cancellation = new Cancellation(this)
     this.hints = new Hints(this)
@@ -71,9 +104,16 @@ export class Kernel {
     return this.#namespaces
   }
 
+  /** The namespaces as its tasks get them. */
+  get tools(): Namespaces {
+    return this.#tools ?? this.namespaces
+  }
+
   /** To be called once, by the engine that this is the inside of. */
-  attach(namespaces: EngineNamespaces): void {
+  attach(namespaces: EngineNamespaces, tools: Namespaces, schedules: Schedules | undefined): void {
     this.#namespaces = namespaces
+    this.#tools = tools
+    this.#schedules = schedules
   }
 
   /** Opens the engine if need be; refuses when it is closed. */
@@ -86,8 +126,12 @@ export class Kernel {
     this.#subscribe()
     return chain(this.ticker.start(), () => {
       this.retention.start()
-      this.claimer.poke()
-      return reportUnknownTasks(this)
+      // One that executes nothing leaves them to those that do.
+      const takenUp = this.claimer.executes ? takeUpPending(this.host, this.tasks) : undefined
+      return chain(takenUp, () => {
+        this.claimer.poke()
+        return chain(reportUnknownTasks(this), () => this.#schedules?.start())
+      })
     })
   }
 
@@ -97,7 +141,7 @@ export class Kernel {
     this.#unsubscribe = storage.subscribe(owner, (hint) => this.hints.take(hint))
   }
 
-  /** The lease was lost: what executes here is stale, and the engine goes on under another name. */
+  /** The lease was lost: every attempt here is stale, and the engine goes on under another name. */
   leaseLost(): void {
     this.executor.abortAll(staleAttempt)
     this.host.renameOwner()
@@ -107,30 +151,37 @@ export class Kernel {
   /** From now on the engine hears and does nothing any more. */
   disconnect(): void {
     this.ticker.stop()
+    this.#schedules?.stop()
     this.retention.stop()
+    this.outage.close()
     this.#unsubscribe?.()
   }
 
-  /** Serves a public call: always a promise, on an open engine, and never for an attempt that has ended. */
+  /** Serves a public call: always a promise, on an open engine, and never for an attempt that was aborted. */
   call<T>(serve: () => Awaitable<T>): Promise<T> {
+    const attempt = currentAttempt()
     try {
       const answer = this.ask(serve)
-      return isPromise(answer) ? answer : Promise.resolve(answer)
+      return isPromise(answer) ? leftAtEnd(attempt, answer) : Promise.resolve(answer)
     } catch (error) {
-      return Promise.reject(asError(error))
+      const refused = Promise.reject<T>(asError(error))
+      return attempt?.isEnded === true ? mayBeLeft(refused) : refused
     }
   }
 
   /** Like `call()`, but may return or throw synchronously, as storage does. */
   ask<T>(serve: () => Awaitable<T>): Awaitable<T> {
-    assertOpen(this.attempt())
-    const answer = chain(this.open(), serve)
+    const attempt = this.attempt()
+    assertOpen(attempt)
+    const opening = this.open()
+    // An attempt may execute while its engine opens. Its calls are served at once: their place is that of their caller.
+    const answer = attempt === undefined ? chain(opening, serve) : serve()
     return isPromise(answer) ? this.#held(answer) : answer
   }
 
-  /** The attempt of this engine the caller runs in, if any. */
+  /** The attempt of this engine the caller runs in, if any. Code that outlives its run is outside of it. */
   attempt(): Attempt | undefined {
-    const attempt = currentAttempt()
+    const attempt = liveAttempt()
     return attempt?.kernel === this ? attempt : undefined
   }
 
@@ -158,17 +209,56 @@ export class Kernel {
     return attempt
   }
 
+  /** The key of a wait that was given none. A wait that is not the one asked before makes the run stand still. */
+  place(attempt: Attempt, wait: AskedWait): KeyRecord {
+    try {
+      return waitKey(attempt, wait)
+    } catch (error) {
+      if (error instanceof PlaceMismatchError) this.executor.standStill(attempt, error)
+      throw error
+    }
+  }
+
+  /** Before a wait whose key is the user's: stores which answers came before it, as the keys of other waits tell it. */
+  tell(attempt: Attempt | undefined): Awaitable<unknown> {
+    const told = attempt?.answers?.tell()
+    if (attempt === undefined || told === undefined) return undefined
+    const { host } = this
+    const now = host.now()
+    const record: TokenRecord = {
+      id: host.newId('told', now),
+      kind: 'ONCE',
+      status: 'COMPLETED',
+      tags: [],
+      key: { scope: attempt.id, value: namedKey(attempt.record.policyAttempt, '', told) },
+      runId: attempt.id,
+      createdAt: now,
+      completedAt: now,
+    }
+    return this.written(attempt, INSERT_TOKEN, { record, fence: fenceOf(attempt), now, by: host.owner })
+  }
+
   /**
-   * The answer of storage to a write of `attempt`. One that it refused ends the attempt, and the call that made it.
+   * Makes a write of `attempt`. One that storage refuses ends the attempt, and the call that made it.
    *
    * Hot: a synchronous answer goes through as it is.
    */
-  written<T>(attempt: Attempt | undefined, answer: Awaitable<T | 'stale'>): Awaitable<T> {
-    if (isPromise(answer)) return answer.then((value) => this.#accepted(attempt, value))
-    return this.#accepted(attempt, answer)
+  written<Request, T>(
+    attempt: Attempt | undefined,
+    call: RepeatableCall<Request, T | 'stale'>,
+    request: Request,
+  ): Awaitable<T> {
+    return this.outage.ask({ attempt, call, request }, this.#accepted)
   }
 
-  #accepted<T>(attempt: Attempt | undefined, answer: T | 'stale'): Awaitable<T> {
+  /** Reads something for the attempt that the caller runs in, or for a caller outside of runs. */
+  asked<Request, T>(call: RepeatableCall<Request, T>, request: Request): Awaitable<T> {
+    const attempt = this.attempt()
+    if (attempt === undefined) return call.ask(this.host.storage, request)
+    return this.outage.ask({ attempt, call, request }, (answer) => answer)
+  }
+
+  readonly #accepted = <T>(answer: T | 'stale', attempt: Attempt | undefined): Awaitable<T> => {
     if (answer !== 'stale') return answer
     if (attempt === undefined) throw new Error('Cannot write: storage asks for a fence outside of a run')
     return chain(this.reconciler.refused(attempt), (reason) => {
@@ -179,7 +269,7 @@ export class Kernel {
   /** While a call is out, a test clock must not move time. */
   #held<T>(answer: Promise<T>): Promise<T> {
     const { clock } = this.host
-    if (clock.hold === undefined || currentAttempt() !== undefined) return answer
+    if (clock.hold === undefined || liveAttempt() !== undefined) return answer
     const release = clock.hold({ kind: 'call', id: 'a call of the engine' })
     return answer.finally(release)
   }

@@ -3,7 +3,7 @@ import type { Kernel } from './kernel.ts'
 import { WaitpointError } from '../api/errors.ts'
 
 /**
- * Ends an engine: no new work; what executes may go on for `drainMs`; then every attempt is aborted and fenced, its
+ * Ends an engine: no new work; attempts may go on for `drainMs`, effects of `once` for some seconds; then every attempt is aborted and fenced, its
  * runs are left to the next engine on the storage, and callers that await a result get an error.
  */
 export async function shutDown(kernel: Kernel, drainMs: number): Promise<void> {
@@ -11,9 +11,24 @@ export async function shutDown(kernel: Kernel, drainMs: number): Promise<void> {
   host.beginClose()
   try {
     if (drainMs > 0) await drain(kernel, drainMs)
+    await finishEffects(kernel)
   } finally {
     await disconnect(kernel)
   }
+}
+
+/** An effect that has begun may have happened: its attempt is aborted when the effect is recorded, the others at once. */
+async function finishEffects({ effects, executor }: Kernel): Promise<void> {
+  if (!effects.areUnderWay) return
+  executor.abortAll(closedError, (attempt) => !effects.has(attempt))
+  await effects.ended((attempt) => {
+    executor.abort(attempt, closedError())
+    executor.leave(attempt)
+  })
+}
+
+function closedError(): WaitpointError {
+  return new WaitpointError('ERR_ENGINE_CLOSED', 'Cannot go on: the engine is closed')
 }
 
 /** However the drain went: from here on the engine does nothing any more. */
@@ -22,8 +37,7 @@ async function disconnect(kernel: Kernel): Promise<void> {
   host.close()
   // One for all, made when the first caller needs it.
   let made: WaitpointError | undefined
-  const error = (): WaitpointError =>
-    (made ??= new WaitpointError('ERR_ENGINE_CLOSED', 'Cannot go on: the engine is closed'))
+  const error = (): WaitpointError => (made ??= closedError())
   executor.abortAll(error)
   kernel.disconnect()
   watchers.close(error)

@@ -3,6 +3,7 @@ import { type Engine, kernelOf } from '../core/engine.ts'
 import { outsideRuns } from '../core/attempt/attempt.ts'
 import { type OptionNames, requireOptions, show } from '../primitives/require.ts'
 import { BatchStore } from './batches/store.ts'
+import { FairTurns } from './fair-turns.ts'
 import { Gate } from './access/gate.ts'
 import { type HandlerLimits, readLimits } from './limits.ts'
 import { type Connection, LiveRequest } from './live-request.ts'
@@ -19,7 +20,7 @@ export interface HandlerOptions {
    */
   readonly basePath?: string
   /**
-   * What one request, and one credential, may ask for.
+   * The limits of one request, and of one credential.
    *
    * @default see HandlerLimits
    */
@@ -77,8 +78,9 @@ export function createAnswer(
 
   const app = new Hono()
   const gate = new Gate(kernel, limits)
-  const batches = new BatchStore(host)
-  app.route(readBasePath(options.basePath), createRoutes({ engine, kernel, gate, limits, batches }))
+  const batches = new BatchStore(kernel)
+  const turns = new FairTurns(host)
+  app.route(readBasePath(options.basePath), createRoutes({ engine, kernel, gate, limits, batches, turns }))
   app.notFound(() => {
     throw new Refusal(404, 'Not found')
   })

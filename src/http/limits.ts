@@ -56,6 +56,13 @@ export interface HandlerLimits {
    */
   readonly otherBytes?: number
   /**
+   * Bodies that are received at the same time, together, for each access token and each URL of a token. Secret keys have no
+   * limit.
+   *
+   * @default `67_108_864` (64 MiB)
+   */
+  readonly uploadBytes?: number
+  /**
    * Payloads sent ahead that wait for their runs, together, for each credential.
    *
    * @default `33_554_432` (32 MiB)
@@ -141,6 +148,7 @@ const COUNTS: Readonly<Record<CountName, Range>> = {
   metadataBytes: { byDefault: 2 * MIB, from: 1 },
   chunkBytes: { byDefault: 512 * KIB, from: 1 },
   otherBytes: { byDefault: 64 * KIB, from: 1 },
+  uploadBytes: { byDefault: 64 * MIB, from: 1 },
   packetBytes: { byDefault: 32 * MIB, from: 0 },
   packets: { byDefault: 100, from: 0 },
   batchRuns: { byDefault: 500, from: 1 },

@@ -1,5 +1,6 @@
 import { ACCESS_OPERATIONS } from './access/operations.ts'
 import { type Answer, type Content, named, object, type Operation, TEXT } from './operation.ts'
+import { PROBE_OPERATIONS } from './probes/operations.ts'
 import { RUN_OPERATIONS } from './runs/operations.ts'
 import { TRIGGER_OPERATIONS } from './runs/trigger-operations.ts'
 import { SHAPE_OPERATIONS } from './shapes/operations.ts'
@@ -13,12 +14,13 @@ const GROUPS = [
   SHAPE_OPERATIONS,
   STREAM_OPERATIONS,
   ACCESS_OPERATIONS,
+  PROBE_OPERATIONS,
 ]
 
 /** Every operation of the handler. */
 export const OPERATIONS: readonly Operation[] = GROUPS.flatMap(({ operations }) => operations)
 
-/** What each status says. The answers are `{ "error": "…" }`. */
+/** The meaning of each status. The answers are `{ "error": "…" }`. */
 const REFUSALS = {
   400: ['BadRequest', 'The request cannot be read, or asks for something that cannot be.'],
   401: ['Unauthorized', 'There is no credential, or it proves nothing: it is wrong, expired or used up.'],
@@ -32,7 +34,7 @@ const REFUSALS = {
     'The credential asks too often, or for too much at once. `retry-after` says when to come again.',
   ],
   500: ['InternalError', 'A fault of the server; it is an `error` event of the engine.'],
-  503: ['Unavailable', 'The engine is closed.'],
+  503: ['Unavailable', 'The engine is closed, or not well.'],
 } as const
 
 type Refused = keyof typeof REFUSALS
@@ -109,7 +111,7 @@ function operationPart(operation: Operation): Part {
 }
 
 function securityOf({ allowed, mayHaveTokenInUrl = false }: Operation): readonly Part[] {
-  if (allowed === 'address') return []
+  if (allowed === 'address' || allowed === 'open') return []
   if (allowed === 'secret key') return [{ secretKey: [] }]
   const scopes = allowed === 'any' ? [] : allowed
   return [
@@ -121,6 +123,7 @@ function securityOf({ allowed, mayHaveTokenInUrl = false }: Operation): readonly
 
 /** The statuses with which an operation can be refused. */
 function refusedBy({ allowed, body, refused = [] }: Operation): readonly Refused[] {
+  if (allowed === 'open') return [503]
   const statuses = new Set<Refused>([401, 429, 500, 503, ...refused])
   if (allowed !== 'address' && allowed !== 'any') statuses.add(403)
   if (body !== undefined) statuses.add(400).add(413)

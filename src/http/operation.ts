@@ -17,21 +17,21 @@ export interface Parameter {
 /** A body, by its media type. */
 export type Content = Readonly<Record<string, Schema>>
 
-/** What one response with some status has. */
+/** The content of a response with one status. */
 export interface Answer {
   readonly description: string
   readonly headers?: Readonly<Record<string, string>>
   readonly content?: Content
 }
 
-/** Statuses that say what was wrong, with `{ "error": "…" }`. */
+/** The statuses of refusals, with `{ "error": "…" }`. */
 export type RefusedStatus = 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429
 
 /**
- * What may use an operation besides a secret key: access tokens with one of some scopes; nothing (`secret key`); every
- * access token (`any`); or every request, because the address itself is the credential (`address`).
+ * The credentials of an operation besides a secret key: access tokens with one of some scopes; nothing (`secret key`); every
+ * access token (`any`); every request, because the address itself is the credential (`address`); or every request (`open`).
  */
-export type Allowed = readonly string[] | 'secret key' | 'any' | 'address'
+export type Allowed = readonly string[] | 'secret key' | 'any' | 'address' | 'open'
 
 /** One method of one route, as it is documented: docs/openapi.json is made of these. */
 export interface Operation {

@@ -38,6 +38,8 @@ export function refusalOf(thrown: unknown): Refusal {
       return new Refusal(404, 'Run not found', { cause: thrown })
     case 'ERR_TASK_NOT_FOUND':
       return new Refusal(404, 'Task not found', { cause: thrown })
+    case 'ERR_CANNOT_ADD_TAGS':
+    case 'ERR_CANNOT_CONTINUE':
     case 'ERR_CANNOT_RESCHEDULE':
       return new Refusal(422, message, { cause: thrown, details: { code } })
     case 'ERR_PAYLOAD_INVALID':

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import type { RouteContext } from './route-context.ts'
+import { addProbeRoutes } from './probes/routes.ts'
 import { addRunChangeRoutes } from './runs/change-routes.ts'
 import { addRunRoutes } from './runs/routes.ts'
 import { addRunStreamRoutes } from './streams/run-routes.ts'
@@ -8,7 +9,7 @@ import { addStreamRoutes } from './streams/routes.ts'
 import { addStreamWriteRoutes } from './streams/write-routes.ts'
 import { addTokenRoutes } from './tokens/routes.ts'
 import { addTriggerRoutes } from './runs/trigger-routes.ts'
-import { PUBLIC_CLAIMS, signAccessToken } from './access/token.ts'
+import { PUBLIC_CLAIMS, readAccessTokenBody } from './access/token.ts'
 import { readJsonObject } from './requests/json-body.ts'
 import { addRoute } from './route.ts'
 import { refusingWrongInput } from './requests/wrong-input.ts'
@@ -26,6 +27,7 @@ const GROUPS = [
   addStreamRoutes,
   addAuthRoutes,
   addWorkerRoutes,
+  addProbeRoutes,
 ] as const
 
 /** Creates the app with every route. Its host answers unknown paths and errors. */
@@ -52,9 +54,9 @@ function addAuthRoutes(app: Hono, { gate, limits, kernel }: RouteContext): void 
       const caller = await gate.enter(c.req.raw)
       // An access token that could sign another would never expire.
       caller.requireSecretKey()
-      const asked = await readJsonObject(c.req.raw, limits.otherBytes)
-      const signing = { key: credentials.secretKeys[0] ?? '', now: host.now() }
-      return c.json({ token: await refusingWrongInput(() => signAccessToken(asked, signing)) })
+      const body = await readJsonObject(c.req.raw, limits.otherBytes)
+      const asked = await refusingWrongInput(async () => readAccessTokenBody(body, host.now()))
+      return c.json({ token: credentials.sign(asked) })
     },
   })
 }

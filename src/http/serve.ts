@@ -4,9 +4,18 @@ import { isIPv6 } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { type Engine, kernelOf } from '../core/engine.ts'
 import { WaitpointError } from '../api/errors.ts'
-import { type OptionNames, requireName, requireOptions, requireWhole } from '../primitives/require.ts'
+import type { ConsoleOptions } from '../console/options.ts'
+import {
+  type OptionNames,
+  requireName,
+  requireObject,
+  requireOptions,
+  requireWhole,
+} from '../primitives/require.ts'
+import { messageOf } from '../primitives/message.ts'
 import { Connections } from './connections.ts'
 import { createAnswer, type HandlerOptions, readBasePath } from './create-handler.ts'
+import type { Connection } from './live-request.ts'
 import { badRequest } from './node-listener.ts'
 
 /** Options of `serve`; all have defaults. */
@@ -23,6 +32,13 @@ export interface ServeOptions extends HandlerOptions {
    * @default `'127.0.0.1'`
    */
   readonly hostname?: string
+  /**
+   * The console of the engine at `/console`, below the base path; or its options, without `basePath`. Its visitors log in with
+   * a secret key of the engine.
+   *
+   * @default `false`
+   */
+  readonly console?: boolean | Omit<ConsoleOptions, 'basePath'>
 }
 
 /** A running server. It keeps the process alive until it is closed. */
@@ -36,7 +52,13 @@ export interface HttpServer extends AsyncDisposable {
   close(): Promise<void>
 }
 
-const NAMES: OptionNames<ServeOptions> = { port: true, hostname: true, basePath: true, limits: true }
+const NAMES: OptionNames<ServeOptions> = {
+  port: true,
+  hostname: true,
+  basePath: true,
+  limits: true,
+  console: true,
+}
 
 /**
  * Serves an engine over HTTP on Node. Unless the engine has a `baseUrl`, the URLs of its tokens point to this server.
@@ -53,11 +75,14 @@ const NAMES: OptionNames<ServeOptions> = { port: true, hostname: true, basePath:
  */
 export async function serve(engine: Engine, options: ServeOptions = {}): Promise<HttpServer> {
   requireOptions(options, 'the options of serve', NAMES)
-  const { port = 0, hostname = '127.0.0.1', ...handlerOptions } = options
+  const { port = 0, hostname = '127.0.0.1', console: consoleOption = false, ...handlerOptions } = options
   // An empty hostname would listen on every network interface.
   requireName(hostname, 'hostname')
   requireWhole(port, 'port', { from: 0, to: 65_535 })
-  const answer = createAnswer(engine, handlerOptions)
+  const answer = await withConsole(engine, createAnswer(engine, handlerOptions), {
+    option: consoleOption,
+    path: `${readBasePath(options.basePath)}/console`,
+  })
   const { credentials, host, events } = kernelOf(engine)
   // The globals stay as they are: the process belongs to the application.
   const listener = getRequestListener((request, { incoming }) => answer(request, connections.of(incoming)), {
@@ -81,6 +106,26 @@ export async function serve(engine: Engine, options: ServeOptions = {}): Promise
   return { url, close, [Symbol.asyncDispose]: close }
 }
 
+/** Answers a request, with its connection. */
+type Answer = (request: Request, connection?: Connection) => Promise<Response>
+
+/** Puts the console in front of the handler. Its code is loaded by servers that have one. */
+async function withConsole(
+  engine: Engine,
+  answer: Answer,
+  { option, path }: { readonly option: ServeOptions['console']; readonly path: string },
+): Promise<Answer> {
+  if (option === false || option === undefined) return answer
+  if (option !== true) requireObject(option, 'console')
+  const { createConsoleAnswer } = await import('../console/handler.ts')
+  const pages = createConsoleAnswer(engine, { ...(option === true ? {} : option), basePath: path })
+  return (request, connection) => {
+    const { pathname } = new URL(request.url)
+    const isPage = pathname === path || pathname.startsWith(`${path}/`)
+    return isPage ? pages(request, connection) : answer(request, connection)
+  }
+}
+
 interface ListenAddress {
   readonly port: number
   readonly hostname: string
@@ -93,7 +138,7 @@ async function listen(server: Server, { port, hostname }: ListenAddress): Promis
     server.listen(port, hostname)
     await listening
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = messageOf(cause)
     throw new WaitpointError('ERR_LISTEN_FAILED', `Cannot listen on "${hostname}:${port}": ${reason}`, {
       cause,
     })

@@ -3,7 +3,7 @@ export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
   return value instanceof Promise
 }
 
-/** Goes on with `next` at once when the value is there, else when it comes. What throws, throws or rejects alike. */
+/** Goes on with `next` at once when the value is there, else when it comes. If `next` throws, the call throws, or its promise rejects. */
 export function chain<T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>): U | Promise<U> {
   return isPromise(value) ? value.then(next) : next(value)
 }
@@ -24,4 +24,14 @@ export function rescue<T>(
 /** Starts an action without awaiting it. Its errors, thrown or rejected, go to `failed`. */
 export function unawaited(action: () => unknown, failed: (error: unknown) => void): void {
   void rescue(action, failed)
+}
+
+/** The promise itself. If it rejects and is not awaited, the process goes on; a caller that awaits it gets the error. */
+export function mayBeLeft<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(ignore)
+  return promise
+}
+
+function ignore(): void {
+  // Told to a caller that awaits the promise.
 }

@@ -1,4 +1,4 @@
-/** One entry of a {@link DeadlineQueue}: what is due, and when. */
+/** One entry of a {@link DeadlineQueue}: a value and its instant. */
 export interface Deadline<T> {
   readonly at: number
   readonly value: T
@@ -8,7 +8,7 @@ export interface Deadline<T> {
 const CHILDREN = 4
 
 /**
- * What is due next, among any number of deadlines that may be canceled.
+ * The next deadline among any number of them. Each may be canceled.
  *
  * Deadlines come out in the order of their instants, those of the same instant in the order they were added.
  * `add`, `cancel` and `pop` are O(log n): a heap with four children per parent, half as deep as a binary one,
@@ -47,7 +47,7 @@ export class DeadlineQueue<T> {
   }
 
   /** Takes `deadline` out; false when it is not, or no longer, in this queue. */
-  cancel(deadline: Deadline<T>): boolean {
+  cancel(deadline: Deadline<unknown>): boolean {
     const entry = deadline instanceof Entry ? this.#heap[deadline.index] : undefined
     if (entry === undefined || entry !== deadline) return false
     this.#remove(entry)

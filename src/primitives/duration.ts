@@ -1,13 +1,13 @@
 import ms from 'ms'
 
-/** What a deadline is counted from, and the option it belongs to (for the error message). */
+/** The instant that a deadline is counted from, and the option it belongs to (for the error message). */
 export interface DeadlineContext {
   readonly now: number
   readonly name: string
 }
 
 /** The last instant a `Date` can hold. */
-const LAST_INSTANT = 8.64e15
+export const LAST_INSTANT = 8.64e15
 const LONGEST_SPELLING = 100
 const PART = /(?:\d+(?:\.\d+)?|\.\d+) *[a-z]+(?: +(?=[\d.]))?/gi
 const ISO_8601 =
@@ -85,8 +85,9 @@ function toInstant(value: number | string | Date, { now, name }: DeadlineContext
 
 /** NaN when the value cannot be read; `scale` is what a plain number is counted in. */
 function toMilliseconds(value: number | string, scale: number): number {
-  const duration = Math.round(typeof value === 'number' ? value * scale : readSpelling(value))
-  return duration >= 0 && duration < Infinity ? duration : NaN
+  const exact = typeof value === 'number' ? value * scale : readSpelling(value)
+  // Less than nothing must not be rounded to nothing.
+  return exact >= 0 && exact < Infinity ? Math.round(exact) : NaN
 }
 
 function readSpelling(value: string): number {

@@ -5,7 +5,10 @@ export interface IdSourceOptions {
   readonly random: { bytes(length: number): Uint8Array }
 }
 
-const ALPHABET = Array.from('0123456789abcdefghjkmnpqrstvwxyz')
+/** The digits of ids, in the order of their values. */
+export const ID_DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
+
+const ALPHABET = Array.from(ID_DIGITS)
 /** The two characters of every ten bits. */
 const PAIRS: readonly string[] = ALPHABET.flatMap((high) => ALPHABET.map((low) => high + low))
 const LAST_MILLISECOND = 2 ** 48 - 1
@@ -62,7 +65,20 @@ export function createIdSource({ now, random }: IdSourceOptions): (prefix: strin
   }
 }
 
-/** What ten characters hold of a clock's answer, whatever it is. */
+/** The beginning of every id that was made at an instant: less than all ids that were made later, greater than all before. */
+export function idsAt(prefix: string, instant: number): string {
+  return `${prefix}_${spellTime(toMillisecond(instant))}`
+}
+
+/** The millisecond an id was made at; nothing when {@link createIdSource} would not make such an id. */
+export function timeOfId(prefix: string, id: string): number | undefined {
+  if (id.length !== prefix.length + 27 || !id.startsWith(`${prefix}_`)) return undefined
+  const digits = Array.from(id.slice(prefix.length + 1), (character) => ALPHABET.indexOf(character))
+  if (digits.includes(-1)) return undefined
+  return digits.slice(0, 10).reduce((time, digit) => time * 32 + digit, 0)
+}
+
+/** The part of a clock's answer that ten characters can hold. */
 function toMillisecond(instant: number): number {
   return instant > 0 ? Math.min(Math.floor(instant), LAST_MILLISECOND) : 0
 }

@@ -13,6 +13,8 @@ const CONTAINER_BYTES = 16
 const DEEPEST = 1_000
 /** Deeper than most data goes: from here on cycles are looked for, instead of going round until `DEEPEST`. */
 const SUSPICIOUS = 32
+/** The objects around a value, from `SUSPICIOUS` on. Above that there are none. */
+type Around = Set<object> | undefined
 
 /** Built-in objects of which JSON would keep nothing, or something else. A valid `Date` has become a string. */
 const UNFIT_TAGS: ReadonlySet<string> = new Set(
@@ -27,13 +29,13 @@ const UNFIT_TAGS: ReadonlySet<string> = new Set(
  * Estimates how many bytes of memory `value` takes as JSON; -1 when it is not JSON, and then {@link findNonJson}
  * says why. `undefined` is not JSON, but the properties of an object may be `undefined`.
  *
- * Hot: every chunk and every output passes here. It allocates nothing, and knows a cycle by its depth instead of
- * keeping a set of what it has seen; some 60 ns for a small object.
+ * Hot: every chunk and every output passes here. It allocates nothing for data that is not deep: only from some depth on it
+ * keeps a set of the objects around, to know a cycle; some 60 ns for a small object.
  */
 export function measureJson(value: unknown): number {
   if (typeof value === 'string') return measureString(value)
   try {
-    const bytes = measure(value, 0)
+    const bytes = measure(value, 0, undefined)
     return bytes === ABSENT ? NOT_JSON : bytes
   } catch {
     return NOT_JSON
@@ -54,7 +56,8 @@ export function findNonJson(value: unknown): NonJson | undefined {
 }
 
 /**
- * A JSON value that is also a text: whichever is missing is made when it is first asked for, once.
+ * A JSON value that is also a text. Nothing that is done to an object changes it: an object is turned into text at once,
+ * and each caller gets a value of its own. A string, a number or a boolean is shared, and its text is made when asked for.
  *
  * @example
  * ```ts
@@ -65,7 +68,7 @@ export function findNonJson(value: unknown): NonJson | undefined {
 export class JsonText {
   /** Estimated memory of the value. */
   readonly bytes: number
-  /** `undefined` while it has not been parsed: it is no JSON value. */
+  /** `undefined` for an object, and while the text has not been parsed: it is no JSON value. */
   #value: unknown
   #text: string | undefined
 
@@ -77,7 +80,10 @@ export class JsonText {
 
   /** Boxes a value that {@link measureJson} has measured at `bytes`. */
   static ofValue(value: unknown, bytes: number): JsonText {
-    return new JsonText(value, undefined, bytes)
+    const isShared = typeof value !== 'object' || value === null
+    return isShared
+      ? new JsonText(value, undefined, bytes)
+      : new JsonText(undefined, JSON.stringify(value), bytes)
   }
 
   /** Boxes the text of a JSON value. */
@@ -85,10 +91,12 @@ export class JsonText {
     return new JsonText(undefined, text, measureString(text))
   }
 
-  /** The value, shared by all who ask: to be read, not changed. */
+  /** The value. An object is the caller's own. */
   get value(): unknown {
-    if (this.#value === undefined && this.#text !== undefined) this.#value = JSON.parse(this.#text)
-    return this.#value
+    if (this.#value !== undefined || this.#text === undefined) return this.#value
+    const value: unknown = JSON.parse(this.#text)
+    if (typeof value !== 'object' || value === null) this.#value = value
+    return value
   }
 
   get text(): string {
@@ -100,7 +108,7 @@ function measureString(text: string): number {
   return CONTAINER_BYTES + text.length * 2
 }
 
-function measure(value: unknown, depth: number): number {
+function measure(value: unknown, depth: number, around: Around): number {
   switch (typeof value) {
     case 'string':
       return measureString(value)
@@ -111,43 +119,52 @@ function measure(value: unknown, depth: number): number {
     case 'undefined':
       return ABSENT
     case 'object':
-      return value === null ? SCALAR_BYTES : measureObject(value, depth)
+      return value === null ? SCALAR_BYTES : measureObject(value, depth, around)
     default:
       return NOT_JSON
   }
 }
 
-function measureObject(value: object, depth: number): number {
+function measureObject(value: object, depth: number, around: Around): number {
   const json = substitute(value)
-  if (typeof json !== 'object' || json === null) return measure(json, depth)
+  if (typeof json !== 'object' || json === null) return measure(json, depth, around)
   if (depth === DEEPEST || unfitTag(json) !== undefined) return NOT_JSON
-  if (depth === SUSPICIOUS && findNonJson(value) !== undefined) return NOT_JSON
-  return Array.isArray(json) ? measureItems(json, depth + 1) : measureProperties(json, depth + 1)
+  if (depth < SUSPICIOUS) return measureContent(json, depth + 1, undefined)
+  const objects = around ?? new Set<object>()
+  if (objects.has(json)) return NOT_JSON
+  objects.add(json)
+  const bytes = measureContent(json, depth + 1, objects)
+  objects.delete(json)
+  return bytes
 }
 
-function measureItems(items: readonly unknown[], depth: number): number {
+function measureContent(json: object, depth: number, around: Around): number {
+  return Array.isArray(json) ? measureItems(json, depth, around) : measureProperties(json, depth, around)
+}
+
+function measureItems(items: readonly unknown[], depth: number, around: Around): number {
   let total = CONTAINER_BYTES
   for (const item of items) {
-    const bytes = measure(item, depth)
+    const bytes = measure(item, depth, around)
     if (bytes <= ABSENT) return NOT_JSON
     total += bytes
   }
   return total
 }
 
-function measureProperties(json: object, depth: number): number {
+function measureProperties(json: object, depth: number, around: Around): number {
   let total = CONTAINER_BYTES
-  // `for in` allocates no array of keys; what it finds on the prototype is left out, as JSON does.
+  // `for in` allocates no array of keys; properties of the prototype are left out, as JSON does.
   for (const key in json) {
     if (!Object.hasOwn(json, key)) continue
-    const bytes = measure((json as Record<string, unknown>)[key], depth)
+    const bytes = measure((json as Record<string, unknown>)[key], depth, around)
     if (bytes === NOT_JSON) return NOT_JSON
     total += measureString(key) + bytes
   }
   return total
 }
 
-/** What JSON writes in place of an object: the answer of its `toJSON`, or what a boxed primitive holds. */
+/** The value that JSON writes in place of an object: the answer of its `toJSON`, or the value of a boxed primitive. */
 function substitute(value: object): unknown {
   const { toJSON } = value as { readonly toJSON?: unknown }
   const json: unknown = typeof toJSON === 'function' ? Reflect.apply(toJSON, value, ['']) : value
@@ -178,7 +195,7 @@ function tagOf(value: object): string {
 interface Place {
   readonly path: string
   readonly read: () => unknown
-  /** What is wrong when it holds `undefined`; nothing in a property, which JSON leaves out. */
+  /** The error text if it holds `undefined`. None for a property: JSON leaves it out. */
   readonly absent?: string
 }
 

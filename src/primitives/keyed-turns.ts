@@ -1,4 +1,4 @@
-/** Lets those who want the same thing have it one after the other. */
+/** Lets callers that want the same thing have it one after the other. */
 export class KeyedTurns {
   /** The end of the last turn for each key. */
   readonly #last = new Map<string, Promise<unknown>>()

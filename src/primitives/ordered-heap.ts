@@ -1,4 +1,4 @@
-/** What an {@link OrderedHeap} orders: by rank, then by instant, then by the order of arrival. */
+/** An entry of an {@link OrderedHeap}. Entries are ordered by rank, then by instant, then by the order of arrival. */
 export interface Ordered {
   readonly rank: number
   readonly at: number

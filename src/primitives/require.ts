@@ -18,8 +18,9 @@ export function requireOptions(
   names: Readonly<Record<string, unknown>>,
 ): asserts value is object {
   requireObject(value, what)
-  for (const name of Object.keys(value)) {
-    if (Object.hasOwn(names, name)) continue
+  // Hot, hence no list of the names.
+  for (const name in value) {
+    if (Object.hasOwn(names, name) || !Object.hasOwn(value, name)) continue
     throw new TypeError(
       `Cannot use ${what}: there is no option "${name}"; use ${Object.keys(names).join(', ')}`,
     )
@@ -78,7 +79,7 @@ function refused(value: unknown, what: string, expected: string): TypeError {
 /** How many items or properties of a value are shown. */
 const MOST_SHOWN = 6
 
-/** Any value, in a message: on one line, strings in double quotes, what is inside of objects only by its kind. */
+/** Any value, in a message: on one line, strings in double quotes, the content of objects only by its kind. */
 export function show(value: unknown): string {
   try {
     if (typeof value !== 'object' || value === null || value instanceof Date) return showInner(value)

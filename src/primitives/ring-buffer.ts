@@ -1,4 +1,4 @@
-/** What a {@link RingBuffer} keeps at most, and where its numbering begins. */
+/** The limits of a {@link RingBuffer}, and the start of its numbering. */
 export interface RingBufferOptions {
   /** Values kept at most; a whole number, at least 1. */
   readonly capacity: number

@@ -1,3 +1,5 @@
+// Bound when this module loads, so that fake timers installed later do not stop a storage.
+import { setImmediate } from 'node:timers'
 import { createDeferred } from '../primitives/deferred.ts'
 
 /**
@@ -29,4 +31,9 @@ export async function withinReal<Answer>(ms: number, answer: Promise<Answer>): P
 /** Resolves after so many real milliseconds, and keeps the process alive. */
 export function pauseReal(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms))
+}
+
+/** Resolves after a turn of the event loop. */
+export function turnReal(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve))
 }

@@ -1,16 +1,23 @@
-import { seededRandom } from '../clock/seeded-random.ts'
+import { requireSeed, seededRandom } from '../clock/seeded-random.ts'
 import type { TestClock } from '../clock/test.ts'
 import type { Storage } from '../contract/storage.ts'
 import { createEngineOn, type Engine, kernelOf } from '../core/engine.ts'
-import type { EngineOptions } from '../core/engine-options.ts'
+import { ENGINE_OPTION_NAMES, type EngineOptions } from '../core/engine-options.ts'
 import type { Kernel } from '../core/kernel.ts'
-import { requireList, requireMethods, requireObject, show } from '../primitives/require.ts'
+import {
+  type OptionNames,
+  requireFlag,
+  requireList,
+  requireMethods,
+  requireObject,
+  requireOptions,
+} from '../primitives/require.ts'
 import { chosenStorage } from './storages/chosen.ts'
+
 import { fakeGlobals } from './fixture/faked-globals.ts'
 import { LooseEnds } from './fixture/loose-ends.ts'
 import { observedStorage } from './storages/observed.ts'
 import { ResumingStorage } from './storages/resuming.ts'
-import { serializingStorage } from './storages/serializing.ts'
 import { StandIns } from './fixture/stand-ins.ts'
 import { testClock, type TestClockOptions } from './test-clock.ts'
 import type { TestEngine } from './fixture/test-engine.ts'
@@ -34,17 +41,11 @@ export interface TestEngineOptions extends Omit<EngineOptions, 'clock'> {
    */
   readonly clock?: TestClock | TestClockOptions
   /**
-   * What ids and jitter are made from. Engines that share a database, but neither storage nor clock, need two.
+   * The seed of ids and jitter. Engines that share a database, but neither storage nor clock, need two.
    *
    * @default `1`
    */
   readonly seed?: number | string
-  /**
-   * Whether chunks become what their JSON text says, as payloads and outputs always do.
-   *
-   * @default `true`
-   */
-  readonly alwaysSerialize?: boolean
   /**
    * Whether every run is executed anew from the top after each settled wait that it had parked for, as after a crash. It
    * is not counted as an interruption.
@@ -59,6 +60,15 @@ export interface TestEngineOptions extends Omit<EngineOptions, 'clock'> {
    * @default `false`
    */
   readonly fakeGlobals?: boolean
+}
+
+const NAMES: OptionNames<TestEngineOptions> = {
+  ...ENGINE_OPTION_NAMES,
+  storage: true,
+  clock: true,
+  seed: true,
+  alwaysResume: true,
+  fakeGlobals: true,
 }
 
 /**
@@ -135,10 +145,11 @@ function readOptions(options: TestEngineOptions): {
   readonly clockOption: TestClock | TestClockOptions
   readonly storage: Storage
 } {
-  requireObject(options, 'the options of createTestEngine')
+  requireOptions(options, 'the options of createTestEngine', NAMES)
+  requireFlag(options.alwaysResume, 'alwaysResume')
+  requireFlag(options.fakeGlobals, 'fakeGlobals')
   const { seed = 1, clock: clockOption = {}, storage = chosenStorage() } = options
-  if (typeof seed !== 'string' && !Number.isFinite(seed))
-    throw new TypeError(`Cannot use seed ${show(seed)}: it must be a number or a string`)
+  requireSeed(seed)
   requireObject(clockOption, 'clock')
   requireMethods(storage, 'storage', ['open'])
   if (options.tasks !== undefined) requireList(options.tasks, 'tasks')
@@ -157,18 +168,17 @@ function wrapped(
   options: TestEngineOptions,
   engine: () => Engine,
 ): Storage {
-  const { alwaysSerialize = true, alwaysResume = false } = options
+  const { alwaysResume = false } = options
   const witnessed = witnessedStorage(observedStorage(storage, clock), witness)
-  const serializing = alwaysSerialize ? serializingStorage(witnessed) : witnessed
-  if (!alwaysResume) return serializing
+  if (!alwaysResume) return witnessed
   const restarts = restartsOn(storage)
   const parts = (): Kernel => kernelOf(engine())
-  return new ResumingStorage({ storage: serializing, restarts, parts }).storage
+  return new ResumingStorage({ storage: witnessed, restarts, parts }).storage
 }
 
 /** The options that belong to `createEngine`. */
 function plainOptions(options: TestEngineOptions): EngineOptions {
-  const { clock: _clock, seed: _seed, alwaysSerialize: _serialize, alwaysResume: _resume, ...rest } = options
+  const { clock: _clock, seed: _seed, alwaysResume: _resume, ...rest } = options
   const { fakeGlobals: _fake, ...engineOptions } = rest
   return engineOptions
 }

@@ -1,9 +1,19 @@
+import { requireSeed } from '../clock/seeded-random.ts'
 import { systemClock } from '../clock/system.ts'
+import {
+  type OptionNames,
+  requireMethods,
+  requireOptions,
+  requireWhole,
+  show,
+} from '../primitives/require.ts'
+import { requireOneOf } from '../primitives/require-one-of.ts'
 import { Coverage, type WaitCoverage } from './exploration/coverage.ts'
 import { type Decider, following, replay as replayOf } from './exploration/decider.ts'
 import { divergence } from './exploration/determinism.ts'
 import { enumerate } from './exploration/enumerate.ts'
 import { ExplorationError } from './exploration/error.ts'
+import { missed } from './exploration/missed.ts'
 import { Progress } from './exploration/progress.ts'
 import { pct, random } from './exploration/random-decider.ts'
 import {
@@ -13,7 +23,7 @@ import {
   type ScheduleReport,
   type Sometimes,
 } from './exploration/schedule.ts'
-import { type BodyOptions, scheduleOptions } from './exploration/schedule-options.ts'
+import { BODY_OPTION_NAMES, type BodyOptions, scheduleOptions } from './exploration/schedule-options.ts'
 import { shrinkSchedule, traceOf } from './exploration/shrink.ts'
 import { type Choose, parseTrace } from './exploration/trace.ts'
 import { InvariantViolation } from './exploration/violation.ts'
@@ -33,7 +43,7 @@ export interface ExploreOptions extends BodyOptions {
    */
   readonly budget?: { readonly runs?: number; readonly ms?: number }
   /**
-   * What chooses the next step. `enumerate` is every schedule with at most `maxDeviations` departures from FIFO.
+   * The choice of the next step. `enumerate` is every schedule with at most `maxDeviations` departures from FIFO.
    *
    * @default `'enumerate'`
    */
@@ -45,7 +55,8 @@ export interface ExploreOptions extends BodyOptions {
    */
   readonly seed?: number | string
   /**
-   * One line that a failure printed: only that schedule is run. `WAITPOINT_REPLAY` goes before it.
+   * One line that a failure printed: only that schedule is run. The exploration fails if the code has changed so much that
+   * there is no such schedule any more. `WAITPOINT_REPLAY` goes before it.
    *
    * @default none
    */
@@ -69,6 +80,21 @@ export interface ExploreReport {
   readonly waits: WaitCoverage
 }
 
+const BUDGET_NAMES: OptionNames<NonNullable<ExploreOptions['budget']>> = { runs: true, ms: true }
+const NAMES: OptionNames<ExploreOptions> = {
+  maxDeviations: true,
+  budget: true,
+  decider: true,
+  seed: true,
+  replay: true,
+  ...BODY_OPTION_NAMES,
+}
+const DECIDERS: readonly string[] = [
+  'enumerate',
+  'random',
+  'pct',
+] satisfies readonly ExploreOptions['decider'][]
+
 /** These schedules run twice, to check that they are deterministic. */
 const RUN_TWICE: ReadonlySet<number> = new Set([1, 8, 64, 512])
 const RANDOM_RUNS = 1_000
@@ -82,7 +108,7 @@ const MOST_MS = 30_000
  *
  * Every schedule has its own engine, memory storage and clock, so a body must create its state inside.
  *
- * @throws ExplorationError `ERR_EXPLORATION_FAILED`.
+ * @throws ExplorationError `ERR_EXPLORATION_FAILED`; TypeError or RangeError for options that cannot be used.
  *
  * @example
  * ```ts
@@ -113,6 +139,9 @@ class Exploration {
   #deepest = 0
 
   constructor(body: Body, options: ExploreOptions) {
+    requireBody(body)
+    requireOptions(options, 'the options of explore', NAMES)
+    requireSearch(options)
     const { decider, budget, replay, seed, maxDeviations, ...others } = options
     const replayed = process.env['WAITPOINT_REPLAY'] ?? replay
     this.#body = body
@@ -149,6 +178,7 @@ class Exploration {
       const schedule = new Schedule(this.#options, choose, isDetailed)
       const report = await schedule.run(this.#body, this.#sometimes)
       if (report.failure !== undefined) throw await this.#failed(report)
+      this.#checkReplay(report)
       if (isDetailed) await this.#runAgain(report)
       this.#decider.end?.(report.decisions)
       this.#coverage.add(report.outcomes)
@@ -166,6 +196,15 @@ class Exploration {
       deviationsBefore: traceOf(report).length,
       seed: this.#decider.seed,
     })
+  }
+
+  /** A replay that goes another way than it says would pass for ever, and test nothing. */
+  #checkReplay(report: ScheduleReport): void {
+    const { trace = [] } = this.#decider
+    const error = missed(trace, report)
+    if (error === undefined) return
+    const failed = { trace, report: { ...report, failure: { error } } }
+    throw new ExplorationError({ ...failed, run: this.#runs, deviationsBefore: trace.length })
   }
 
   #rerun(choose: Choose, isDetailed = false): Promise<ScheduleReport> {
@@ -193,6 +232,26 @@ class Exploration {
       throw new ExplorationError({ trace: [], report, run: this.#runs, deviationsBefore: 0 })
     }
   }
+}
+
+function requireBody(body: unknown): void {
+  if (typeof body !== 'function')
+    throw new TypeError(`Cannot explore ${show(body)}: the body must be a function`)
+}
+
+/** Checks the options that are not those of a body. */
+function requireSearch({ decider, budget = {}, replay, seed, maxDeviations = 0 }: ExploreOptions): void {
+  if (typeof decider === 'object') requireMethods(decider, 'decider', ['begin'])
+  else if (decider !== undefined) requireOneOf(decider, 'decider', DECIDERS)
+  requireWhole(maxDeviations, 'maxDeviations', { from: 0 })
+  if (seed !== undefined) requireSeed(seed)
+  if (replay !== undefined && typeof replay !== 'string')
+    throw new TypeError(`Cannot use replay ${show(replay)}: it must be the line that a failure printed`)
+  requireOptions(budget, 'budget', BUDGET_NAMES)
+  const { runs, ms } = budget
+  if (runs !== undefined && runs !== Infinity) requireWhole(runs, 'budget.runs', { from: 1 })
+  if (ms !== undefined && !(typeof ms === 'number' && ms > 0))
+    throw new RangeError(`Cannot use budget.ms ${show(ms)}: it must be a number of milliseconds above 0`)
 }
 
 function deciderOf({

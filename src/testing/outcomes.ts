@@ -6,7 +6,8 @@ import { ExplorationError } from './exploration/error.ts'
 import { outcomeText, renderOutcomes } from './exploration/outcome-text.ts'
 import type { WaitingToken } from './exploration/question-desk.ts'
 import { Schedule } from './exploration/schedule.ts'
-import { type BodyOptions, scheduleOptions } from './exploration/schedule-options.ts'
+import { BODY_OPTION_NAMES, type BodyOptions, scheduleOptions } from './exploration/schedule-options.ts'
+import { type OptionNames, requireOptions } from '../primitives/require.ts'
 
 /** The possible answers of the outside world, by the tag of the token. */
 export type Answers = Readonly<Record<string, readonly unknown[]>>
@@ -32,6 +33,8 @@ export interface Outcomes {
   readonly text: string
 }
 
+const { crashes: _crashes, faults: _faults, ...BODY_NAMES } = BODY_OPTION_NAMES
+const SUBJECT_NAMES: OptionNames<OutcomeSubject<AnyTask>> = { task: true, ...BODY_NAMES }
 const MOST_ROWS = 1_000
 
 /**
@@ -54,7 +57,7 @@ export async function outcomes<ATask extends AnyTask>(
   payload: TaskPayload<ATask>,
   answers: Answers = {},
 ): Promise<Outcomes> {
-  const { task, tasks = [], ...options } = 'task' in subject ? subject : { task: subject }
+  const { task, tasks = [], ...options } = readSubject(subject)
   // With crashes enabled, so that triggered runs can be found again; the schedule itself has none.
   const given = scheduleOptions({ ...options, tasks: [task, ...tasks], crashes: 'every-commit' })
   const walk = new AnswerWalk(answers)
@@ -74,6 +77,12 @@ export async function outcomes<ATask extends AnyTask>(
     if (row !== undefined) rows.push(row)
   }
   return { rows, text: renderOutcomes(rows) }
+}
+
+function readSubject<ATask extends AnyTask>(subject: ATask | OutcomeSubject<ATask>): OutcomeSubject<ATask> {
+  if (!('task' in subject)) return { task: subject }
+  requireOptions(subject, 'the subject of outcomes', SUBJECT_NAMES)
+  return subject
 }
 
 interface Triggered {

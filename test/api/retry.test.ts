@@ -1,9 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { task, type RetryOptions } from 'waitpoint'
+import { createEngine, task, type RetryOptions } from 'waitpoint'
 import { createTestEngine } from 'waitpoint/testing'
 import { retryDelayMs } from '../../src/api/retry.ts'
+import { storageOfThisProcess } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
+import { steeredStorage } from '../support/steered-storage.ts'
+import { turn, until } from '../support/turn.ts'
 
 const never = (): number => 0
 
@@ -82,6 +85,65 @@ describe('a task with retry', () => {
     expect(done).toMatchObject({ status: 'COMPLETED', attemptCount: 3 })
     expect(done).not.toHaveProperty('error')
     expect(done).not.toHaveProperty('delayedUntil')
+  })
+
+  it('refuses a delay that no date can hold, when it is defined', () => {
+    for (const name of ['minTimeoutInMs', 'maxTimeoutInMs'])
+      expect(() => bodyTask(() => 1, { retry: { [name]: 1e20 } })).toThrow(
+        new RangeError(
+          `Cannot use retry.${name} 100000000000000000000 of task "body": no date is that far ahead`,
+        ),
+      )
+  })
+
+  it('is put off to the last date there is, at most', async () => {
+    const LAST = 8.64e15
+    const failing = bodyTask(() => Promise.reject(new Error('no')), {
+      retry: { minTimeoutInMs: LAST, maxTimeoutInMs: LAST },
+    })
+    await using t = await createTestEngine({ tasks: [failing], clock: { mode: 'manual' } })
+    const run = await t.engine.trigger(failing, null)
+    await t.clock.settle()
+    const delayed = { status: 'DELAYED', delayedUntil: new Date(LAST) }
+    expect(await t.engine.runs.retrieve(run)).toMatchObject(delayed)
+    await t.engine.runs.cancel(run)
+  })
+
+  it.each([{ retryDelayInMs: 1e20 }, { retryAt: new Date(NaN) }, { retryDelayInMs: Infinity }])(
+    'fails when catchError answers an instant that is no date: %j',
+    async (answer) => {
+      const failing = bodyTask(() => Promise.reject(new Error('no')), { catchError: () => answer })
+      await using t = await createTestEngine({ tasks: [failing] })
+      const run = await t.engine.trigger(failing, null)
+      expect(await run.outcome()).toMatchObject({ ok: false, error: { cause: { name: 'RangeError' } } })
+    },
+  )
+
+  it('tells that it is put off before what comes next, also when storage acknowledges it later', async () => {
+    let calls = 0
+    const flaky = bodyTask(
+      () => {
+        if ((calls += 1) === 1) throw new Error('once')
+      },
+      { retry: { maxAttempts: 2, minTimeoutInMs: 0 } },
+    )
+    const steered = steeredStorage(storageOfThisProcess())
+    const engine = createEngine({ tasks: [flaky], storage: steered.storage })
+    const told: string[] = []
+    engine.on('run', ({ id, status }) => void told.push(`${id} ${status}`))
+    const acknowledge = steered.holdAnswer('runs.update')
+    const run = await engine.trigger(flaky, null)
+    await until(() => steered.calls.includes('runs.update'))
+    // The delay is known here once it is acknowledged: another trigger makes the engine look.
+    const other = await engine.trigger(flaky, null)
+    await Promise.all([run.result(), other.result()])
+    acknowledge()
+    await turn()
+    const statuses = ['QUEUED', 'EXECUTING', 'DELAYED', 'EXECUTING', 'COMPLETED']
+    expect(told.filter((line) => line.startsWith(run.id))).toEqual(
+      statuses.map((status) => `${run.id} ${status}`),
+    )
+    await engine.close()
   })
 
   it('fails with its last error when the attempts are used up', async () => {

@@ -4,6 +4,7 @@ import type { TokenStatus, WaitNamespace } from 'waitpoint'
 import { createTestEngine, type TestClock } from 'waitpoint/testing'
 import { cases } from '../support/cases.ts'
 import { jsonValue } from '../support/json-value.ts'
+import { microtasksUntil } from '../support/turn.ts'
 
 const START = Date.UTC(2000, 0, 1)
 
@@ -126,7 +127,7 @@ class Pair {
     await this.#fired
     if (isLate) {
       this.#fired = this.clock.jump(ms)
-      while (this.clock.now() < target) await Promise.resolve()
+      await microtasksUntil(() => this.clock.now() >= target)
     } else await this.clock.advance(ms)
     this.model = at(this.model, target)
   }
@@ -191,7 +192,7 @@ describe('a token', () => {
         const { wait } = t.engine
         const token = await wait.createToken({ timeout: 10 })
         void t.clock.jump(10 + offset)
-        while (t.clock.now() < START + 10 + offset) await Promise.resolve()
+        await microtasksUntil(() => t.clock.now() >= START + 10 + offset)
         const calls = completions.flatMap((output) => [
           wait.completeToken(token, output).then(({ status, success }) => ({ status, success })),
           wait.retrieveToken(token).then(({ status }) => ({ status, success: false })),

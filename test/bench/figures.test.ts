@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { BenchSide } from '../../bench/bench-side.ts'
 import { holdContest } from '../../bench/contest.ts'
 import { counts } from '../../bench/figures/counts.ts'
+import { dashboard } from '../../bench/figures/dashboard.ts'
 import { deadlines } from '../../bench/figures/deadlines.ts'
 import { disk } from '../../bench/figures/disk.ts'
 import { createGrowthFigure } from '../../bench/figures/growth.ts'
 import { lists } from '../../bench/figures/lists.ts'
 import { http } from '../../bench/figures/http.ts'
 import { parked } from '../../bench/figures/parked.ts'
+import { pauses } from '../../bench/figures/pauses.ts'
 import { createPeersFigure } from '../../bench/figures/peers.ts'
 import { postgres } from '../../bench/figures/postgres.ts'
 import { restart } from '../../bench/figures/restart.ts'
@@ -18,6 +20,7 @@ import { schedules } from '../../bench/figures/schedules.ts'
 import { startUp } from '../../bench/figures/start-up.ts'
 import { streams } from '../../bench/figures/streams.ts'
 import { tokens } from '../../bench/figures/tokens.ts'
+import { trips } from '../../bench/figures/trips.ts'
 import { virtualTime } from '../../bench/figures/virtual-time.ts'
 import { RecordedApprovals } from '../../bench/bare/recorded-approvals.ts'
 import type { Lab } from '../../bench/lab.ts'
@@ -65,16 +68,19 @@ const all = [
   parked,
   deadlines,
   lists,
+  dashboard,
   streams,
   readers,
   schedules,
   disk,
   restart,
   postgres,
+  trips,
   http,
   startUp,
   peers,
   virtualTime,
+  pauses,
   growth,
 ]
 

@@ -15,7 +15,30 @@ interface Playwright {
 
 export interface Browser {
   newPage(): Promise<Page>
+  newContext(options: {
+    readonly colorScheme?: 'light' | 'dark'
+    readonly javaScriptEnabled?: boolean
+  }): Promise<Context>
   close(): Promise<void>
+}
+
+/** A profile of its own, with its cookies. */
+interface Context {
+  newPage(): Promise<ConsolePage>
+  close(): Promise<void>
+}
+
+/** A page that a visitor uses: forms, keys, any size. */
+export interface ConsolePage {
+  goto(url: string): Promise<unknown>
+  fill(selector: string, text: string): Promise<void>
+  click(selector: string): Promise<void>
+  textContent(selector: string): Promise<string | null>
+  evaluate<Result>(script: string): Promise<Result>
+  setViewportSize(size: { readonly width: number; readonly height: number }): Promise<void>
+  setDefaultTimeout(ms: number): void
+  waitForURL(url: string): Promise<void>
+  readonly keyboard: { press(key: string): Promise<void> }
 }
 
 export interface Page {

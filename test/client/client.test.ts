@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { task } from 'waitpoint'
+import { type AnyTask, createEngine, type RunTools, task } from 'waitpoint'
 import { ApiError, createClient } from 'waitpoint/client'
 import { createHandler, serve } from 'waitpoint/http'
+import { testClock } from 'waitpoint/testing'
 import { accessToken, SECRET } from '../http/requests.ts'
+import { projectStorage } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
 import { cases } from '../support/cases.ts'
 import {
@@ -11,6 +13,7 @@ import {
   collect,
   CountSource,
   follow,
+  nextChunk,
   numbers,
   PushSource,
   type ShortPart,
@@ -43,6 +46,23 @@ const counting = task({
 const UNKNOWN = 'run_00000000000000000000000000'
 
 describe('createClient', () => {
+  it('shows the queue of a run, and the run of a token', async () => {
+    const asks = bodyTask(async ({ wait }) => (await wait.createToken()).id, { id: 'asks' })
+    await using t = await reachedEngine({ tasks: [asks] })
+    const { runs, tasks, wait } = t.client
+    const run = await tasks.trigger<typeof asks>('asks', null, {
+      queue: { name: 'mail' },
+      concurrencyKey: 'k',
+    })
+    const token = await run.result()
+    const where = { queue: 'mail', concurrencyKey: 'k' }
+    expect(await runs.retrieve(run)).toMatchObject(where)
+    expect((await runs.list()).data).toMatchObject([where])
+    expect(await collect(runs.subscribeToRun(run))).toMatchObject([where])
+    expect(await wait.retrieveToken(token)).toMatchObject({ runId: run.id })
+    expect((await wait.listTokens()).data).toMatchObject([{ runId: run.id }])
+  })
+
   it('triggers a run, follows it with its streams, completes its token, and gets its output', async () => {
     const greet = task({
       id: 'greet',
@@ -146,6 +166,77 @@ describe('createClient', () => {
       { numRuns: cases(40) },
     ))
 
+  it('asks for its place in as many streams as fit into a header, and takes no chunk twice', async () => {
+    const keys = numbers(40).map((index) => `${index} of a long key ${'é'.repeat(30)}`)
+    const many = bodyTask(async ({ metadata }) => {
+      for (const key of keys) await metadata.stream(key, new CountSource(9))
+    })
+    await using t = await reachedEngine({ tasks: [many] })
+    const { fetch, ids } = new CuttingFetch(createHandler(t.engine), [30_000, 20_000])
+    const { clock } = t
+    const client = createClient({ baseUrl: 'http://engine.test', accessToken: SECRET, fetch, clock })
+    const run = await t.engine.trigger(many, null)
+    await run.result()
+    const parts = await clock.until(followFrom(client, run.id), { within: '1h' })
+    expect(keys.map((key) => chunksOf(parts, key))).toEqual(keys.map(() => numbers(9)))
+    expect(ids).toHaveLength(3)
+    for (const id of ids) expect(id.length).toBeLessThanOrEqual(4_096)
+    expect(ids[2]).toContain('=9&')
+  })
+
+  it.each<[string, (tools: RunTools, chunk: number) => Promise<unknown>]>([
+    ['streams.append', ({ streams }, chunk) => streams.append('k', chunk)],
+    ['streams.pipe', ({ streams }, chunk) => streams.pipe('k', sourceOf(chunk)).waitUntilComplete()],
+    ['metadata.stream', async ({ metadata }, chunk) => collect(await metadata.stream('k', sourceOf(chunk)))],
+  ])('shows what %s writes at once, also to a key that has ended before', async (_what, write) => {
+    const gate = new PushSource<number>()
+    const body = bodyTask(async (tools) => {
+      for await (const chunk of gate) await write(tools, chunk)
+    })
+    await using t = await reachedEngine({ tasks: [body] })
+    const { fetch, asked } = new CuttingFetch(createHandler(t.engine), [])
+    const client = createClient({ baseUrl: 'http://engine.test', accessToken: SECRET, fetch })
+    const run = await t.engine.trigger(body, null)
+    const parts = client.runs.subscribeToRun(run).withStreams()[Symbol.asyncIterator]()
+    for (const chunk of numbers(5)) {
+      gate.push(chunk)
+      expect(await nextChunk(parts)).toBe(chunk)
+    }
+    gate.end()
+    expect(await collect({ [Symbol.asyncIterator]: () => parts })).not.toEqual([])
+    expect(asked).toEqual([`GET /api/v1/runs/${run.id}/stream`])
+  })
+
+  it('shows the parts that the engine shows, each chunk with its attempt and its number', async () => {
+    const body = bodyTask(
+      async ({ streams, ctx, metadata }) => {
+        metadata.set('attempt', ctx.attempt.number)
+        for (const chunk of ['a', 'b']) await streams.append('k', chunk)
+        if (ctx.attempt.number === 1) throw new TypeError('first attempt')
+        return { done: true }
+      },
+      { retry: { maxAttempts: 2, minTimeoutInMs: 1_000, randomize: false } },
+    )
+    await using t = await reachedEngine({ tasks: [body] })
+    const run = await t.client.tasks.trigger<typeof body>('body', null, { tags: ['x'] })
+    const live = await t.clock.until(collect(t.client.runs.subscribeToRun(run).withStreams()), {
+      within: '1m',
+    })
+    const places = live.map(({ type, run: shown, attempt, sequence }) =>
+      type === 'run' ? `#${shown.attemptCount}` : `${attempt}:${sequence}`,
+    )
+    expect(places.filter((place) => !place.startsWith('#'))).toEqual(['1:0', '1:1', '2:2', '2:3'])
+    expect(places.indexOf('#2')).toBeGreaterThan(places.indexOf('1:1'))
+    expect(places.indexOf('#2')).toBeLessThan(places.indexOf('2:2'))
+    const late = await collect(t.client.runs.subscribeToRun(run).withStreams())
+    expect(late).toEqual(await collect(t.engine.runs.subscribeToRun(run).withStreams()))
+    expect(late.map(({ type, attempt, sequence }) => [type, attempt, sequence])).toEqual([
+      ['run', undefined, undefined],
+      ...[1, 1, 2, 2].map((attempt, sequence) => ['k', attempt, sequence]),
+      ['run', undefined, undefined],
+    ])
+  })
+
   it('shows a run that has ended, and all its chunks, as the engine does', async () => {
     await using t = await reachedEngine({ tasks: [counting] })
     const run = await t.engine.trigger(counting, { a: 3, b: 2 })
@@ -198,6 +289,54 @@ describe('createClient', () => {
       code: 'ERR_CANNOT_RESCHEDULE',
       message: expect.stringContaining('it is CANCELED') as string,
     })
+  })
+
+  it('lets a run that waits for fitting code go on with the code there is', async () => {
+    const pay = (tag: string): AnyTask =>
+      task({
+        id: 'pay',
+        run: async (_: unknown, { wait }) =>
+          wait.forToken(await wait.createToken({ timeout: '1h', tags: [tag] })),
+      })
+    const [clock, storage] = [testClock({ mode: 'manual' }), projectStorage()]
+    const old = createEngine({ tasks: [pay('manager')], storage, clock })
+    const { id } = await old.trigger(pay('manager'), null as never)
+    await clock.settle()
+    await old.close()
+
+    await using t = await reachedEngine({ tasks: [pay('legal')], storage, clock })
+    expect(await rejection(t.client.runs.continueWith(id))).toMatchObject({
+      code: 'ERR_CANNOT_CONTINUE',
+      message: expect.stringContaining('it is WAITING') as string,
+    })
+    const [token] = (await t.client.wait.listTokens({ tags: 'manager' })).data
+    await t.client.wait.completeToken(token!.id, 'yes')
+    await clock.settle()
+    expect((await t.client.runs.retrieve(id)).status).toBe('PENDING_VERSION')
+    expect((await t.client.runs.continueWith(id)).status).toBe('EXECUTING')
+    await clock.settle()
+    expect((await t.client.wait.listTokens({ tags: 'legal' })).data).toHaveLength(1)
+    expect(await rejection(t.client.runs.continueWith(UNKNOWN))).toMatchObject({ code: 'ERR_RUN_NOT_FOUND' })
+    await t.client.runs.cancel(id)
+  })
+
+  it('explains a run as the engine does, with its instants as dates', async () => {
+    const asking = bodyTask(({ wait }) =>
+      wait.createToken({ tags: 'review' }).then((token) => wait.forToken(token)),
+    )
+    await using t = await reachedEngine({ tasks: [asking], clock: { mode: 'manual' } })
+    const delayed = await t.engine.trigger(asking, null, { delay: '1h' })
+    const waiting = await t.engine.trigger(asking, null)
+    await t.clock.settle()
+    for (const { id } of [delayed, waiting])
+      expect(await t.client.runs.explain(id)).toEqual(await t.engine.runs.explain(id))
+    expect(await t.client.runs.explain(waiting)).toMatchObject({
+      reason: 'waiting',
+      waits: [{ tags: ['review'], timeoutAt: expect.any(Date) as Date }],
+    })
+    expect(await rejection(t.client.runs.explain(UNKNOWN))).toMatchObject({ code: 'ERR_RUN_NOT_FOUND' })
+    await t.engine.runs.cancel(delayed.id)
+    await t.engine.runs.cancel(waiting.id)
   })
 
   it.each<[string, (names: Namespaces) => Promise<unknown>]>([
@@ -265,16 +404,20 @@ describe('createClient', () => {
     const { clock } = t
     const handler = createHandler(t.engine)
     let isAsleep = false
+    let broken = new AbortController()
     const fetch = async (request: Request): Promise<Response> => {
       const response = await handler(request)
       if (isAsleep) throw new TypeError('fetch failed')
-      return response
+      const { signal } = broken
+      return new Response(response.body?.pipeThrough(new TransformStream(), { signal }), response)
     }
     const client = createClient({ baseUrl: 'http://engine.test', accessToken: SECRET, fetch, clock })
     const run = await client.tasks.trigger<typeof body>('body', null)
     const outcome = run.outcome()
     await clock.advance('1m')
     isAsleep = true
+    broken.abort(new TypeError('terminated'))
+    broken = new AbortController()
     await clock.advance('3h')
     isAsleep = false
     expect(await clock.until(outcome, { within: '1h' })).toMatchObject({

@@ -4,6 +4,8 @@ export class CuttingFetch {
   cuts = 0
   /** What was asked for, in order. */
   readonly asked: string[] = []
+  /** The positions that event streams were asked to go on from, in order. */
+  readonly ids: string[] = []
   readonly #send: (request: Request) => Promise<Response>
   readonly #plan: number[]
 
@@ -15,7 +17,9 @@ export class CuttingFetch {
   readonly fetch = async (request: Request): Promise<Response> => {
     this.asked.push(`${request.method} ${new URL(request.url).pathname}`)
     const response = await this.#send(request)
-    const left = request.url.includes('/realtime/') ? this.#plan.shift() : undefined
+    const isLive = /\/realtime\/|\/stream\b/.test(request.url)
+    if (isLive) this.ids.push(request.headers.get('last-event-id') ?? '')
+    const left = isLive ? this.#plan.shift() : undefined
     if (left === undefined || response.body === null) return response
     return new Response(this.#cut(response.body.getReader(), left), response)
   }

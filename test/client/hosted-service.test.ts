@@ -40,6 +40,9 @@ function shape(offset: string, operation: string, value?: object): Response {
   })
 }
 
+/** The answer to an address that it does not know. */
+const NO_SUCH_PAGE = (): Response => new Response('<!DOCTYPE html><h1>Not found</h1>', { status: 404 })
+
 const sse = (...parts: (string | Error)[]): Response => textBody(parts)
 const batch = (...records: object[]): string => `event: batch\ndata: ${JSON.stringify({ records })}\n\n`
 const record = (seq: number, data: unknown, id = `r${seq}`): object => ({
@@ -69,6 +72,22 @@ describe('a client of the hosted service', () => {
       'https://api.test/base/api/v1/waitpoints/tokens',
       'https://api.test/base/api/v1/waitpoints/tokens/waitpoint_1/complete',
     ])
+  })
+
+  it.each([
+    ['PENDING_VERSION', 'PENDING_VERSION', true],
+    ['WAITING_FOR_DEPLOY', 'PENDING_VERSION', true],
+    ['DEQUEUED', 'EXECUTING', false],
+    ['FROZEN', 'WAITING', false],
+  ])('reads the status %s', async (wire, status, isQueued) => {
+    const run = { id: 'run_1', taskIdentifier: 't', status: wire, createdAt: AT, updatedAt: AT, tags: [] }
+    const { runs } = new StubService([json(run)]).client
+    expect(await runs.retrieve('run_1')).toMatchObject({ status, isQueued, isCompleted: false })
+    const stub = new StubService([NO_SUCH_PAGE, shape('0_0', 'insert', { ...row, status: wire })])
+    for await (const seen of stub.client.runs.subscribeToRun('run_1')) {
+      expect(seen).toMatchObject({ status, isQueued })
+      break
+    }
   })
 
   it.each([
@@ -115,6 +134,7 @@ describe('a client of the hosted service', () => {
 
   it('follows a run by its rows, of which updates carry only what has changed', async () => {
     const stub = new StubService([
+      NO_SUCH_PAGE,
       shape('0_0', 'insert', row),
       shape('0_1', 'update', { status: 'WAITING_TO_RESUME' }),
       shape('0_1', 'update'),
@@ -138,6 +158,7 @@ describe('a client of the hosted service', () => {
     expect(runs[3]).toMatchObject({ error: { message: 'no' }, finishedAt: new Date('2000-01-01T00:00:05Z') })
     const follow = 'GET /base/realtime/v1/runs/run_1?log=full&offset='
     expect(stub.paths).toEqual([
+      'GET /base/api/v1/runs/run_1/stream?ids=none&streams=none',
       `${follow}-1`,
       `${follow}0_0&handle=h&live=true`,
       `${follow}0_1&handle=h&live=true&cursor=9`,
@@ -152,6 +173,7 @@ describe('a client of the hosted service', () => {
     'rejects when its streams answer %i, instead of ending the process',
     async (status) => {
       const stub = new StubService([
+        NO_SUCH_PAGE,
         shape('0_0', 'insert', { ...row, realtimeStreams: '{a}' }),
         (request) =>
           request.url.includes('/streams/')
@@ -169,6 +191,43 @@ describe('a client of the hosted service', () => {
       expect(stub.clock.pending()).toEqual([])
     },
   )
+
+  it('reads each stream of a run over a connection of its own, and asks for all at once only one time', async () => {
+    const answer = ({ url }: Request): Response => {
+      if (url.includes('/streams/')) return sse('id: 1-0\ndata: "x"\n\nid: 1-1\ndata: "y"\n\n')
+      const ended = { status: 'COMPLETED_SUCCESSFULLY', completedAt: AT, attemptNumber: '2' }
+      return shape('0_0', 'insert', { ...row, ...ended, realtimeStreams: '{a}' })
+    }
+    const stub = new StubService([NO_SUCH_PAGE, ...Array.from({ length: 4 }, () => answer)])
+    for (const _ of ['first', 'second']) {
+      const parts = collect(stub.client.runs.subscribeToRun('run_1').withStreams())
+      const chunks = (await parts).flatMap(({ type, chunk, attempt, sequence }) =>
+        type === 'run' ? [] : [[type, chunk, attempt, sequence]],
+      )
+      expect(chunks).toEqual([
+        ['a', 'x', 2, 0],
+        ['a', 'y', 2, 1],
+      ])
+    }
+    expect(stub.paths.map((path) => path.replace(/[?].*/, ''))).toEqual([
+      'GET /base/api/v1/runs/run_1/stream',
+      'GET /base/realtime/v1/runs/run_1',
+      'GET /base/realtime/v1/streams/run_1/a',
+      'GET /base/realtime/v1/runs/run_1',
+      'GET /base/realtime/v1/streams/run_1/a',
+    ])
+  })
+
+  it.each([
+    ['a page of its own', () => new Response('<p>Welcome', { headers: { 'content-type': 'text/html' } })],
+    ['a redirect', () => new Response(null, { status: 302, headers: { location: '/login' } })],
+    ['no such method', () => json({ error: 'Method not allowed' }, { status: 405 })],
+  ])('is followed by its own protocol when it answers an unknown address with %s', async (_what, answer) => {
+    const ended = { status: 'COMPLETED_SUCCESSFULLY', completedAt: AT }
+    const stub = new StubService([answer, shape('0_0', 'insert', { ...row, ...ended })])
+    const parts = await collect(stub.client.runs.subscribeToRun('run_1').withStreams())
+    expect(parts.map(({ run }) => run.status)).toEqual(['COMPLETED'])
+  })
 
   it('reads its first framing, and goes on after the last event when a connection breaks', async () => {
     const stub = new StubService([

@@ -8,6 +8,23 @@ import { clockLaws } from './clock-laws.ts'
 const DAY_MS = 86_400_000
 
 describe('systemClock', () => {
+  it('says that a turn of the event loop is due, until one has passed', async () => {
+    let now = 1_000
+    const time = vi.spyOn(performance, 'now').mockImplementation(() => now)
+    try {
+      const clock = systemClock()
+      expect(clock.isTurnDue?.()).toBe(false)
+      now += 4
+      expect(clock.isTurnDue?.()).toBe(false)
+      now += 1
+      expect([clock.isTurnDue?.(), clock.isTurnDue?.()]).toEqual([true, true])
+      await new Promise((resolve) => setImmediate(resolve))
+      expect(clock.isTurnDue?.()).toBe(false)
+    } finally {
+      time.mockRestore()
+    }
+  })
+
   describe('under fake globals', () => {
     beforeEach(() => void vi.useFakeTimers())
     afterEach(() => void vi.useRealTimers())
@@ -43,12 +60,12 @@ describe('systemClock', () => {
       expect(vi.getTimerCount()).toBe(0)
     })
 
-    it('fires a timer years ahead at its instant', () => {
+    it('fires a timer days ahead at its instant', () => {
       const clock = systemClock()
-      const at = clock.now() + 1_000 * DAY_MS
+      const at = clock.now() + 3 * DAY_MS
       let firedAt: number | undefined
       clock.setTimer(at, () => (firedAt = clock.now()))
-      vi.advanceTimersByTime(1_000 * DAY_MS - 1)
+      vi.advanceTimersByTime(3 * DAY_MS - 1)
       expect(firedAt).toBeUndefined()
       vi.advanceTimersByTime(1)
       expect(firedAt).toBe(at)
@@ -83,6 +100,27 @@ describe('systemClock', () => {
       clock.setTimer(clock.now() + 1_000, () => undefined)
       vi.advanceTimersByTime(0)
       expect(hasFired).toBe(true)
+    })
+
+    it('sets an OS timer anew when the wall clock has overtaken the one there is', () => {
+      const clock = systemClock()
+      const fired: string[] = []
+      clock.setTimer(clock.now() + 60_000, () => fired.push('overtaken'))
+      vi.setSystemTime(Date.now() + 120_000)
+      clock.setTimer(clock.now() + 50, () => fired.push('next'))
+      vi.advanceTimersByTime(50)
+      expect(fired).toEqual(['overtaken', 'next'])
+    })
+
+    it('notices within ten seconds that the wall clock was set forward, while nothing else happens', () => {
+      const clock = systemClock()
+      const at = clock.now() + DAY_MS
+      let lateMs: number | undefined
+      clock.setTimer(at, () => (lateMs = clock.now() - at))
+      vi.advanceTimersByTime(3_000)
+      vi.setSystemTime(at)
+      vi.advanceTimersByTime(10_000)
+      expect(lateMs).toBeLessThanOrEqual(10_000)
     })
 
     it('goes by the time it was set to: what is due by it fires, and the rest at its instant', async () => {

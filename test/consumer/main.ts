@@ -1,6 +1,7 @@
 // A user's first program. scripts/packed.mjs type-checks and runs it against the packed package.
 import { createEngine, task, type Engine } from 'waitpoint'
 import { createHandler } from 'waitpoint/http'
+import { runs, task as hostedTask } from 'waitpoint/sdk'
 import { createTestEngine } from 'waitpoint/testing'
 
 const greet = task({ id: 'greet', run: async (payload: { name: string }) => `Hello ${payload.name}` })
@@ -14,7 +15,11 @@ const misspelt = (): unknown => engine.trigger(greet, { nmae: 'Ada' })
 const handler: (request: Request) => Promise<Response> = createHandler(engine)
 const { status } = await handler(new Request('http://localhost/nowhere'))
 
-const fixture = await createTestEngine({ tasks: [greet] })
+const later = hostedTask({ id: 'later', run: async (payload: { at: Date }) => payload.at.getTime() })
+const fixture = await createTestEngine({ tasks: [greet, later] })
+fixture.engine.makeDefault()
+const { id } = await later.trigger({ at: new Date(1) })
+const { output: instant } = await runs.poll<typeof later>(id)
 await fixture.close()
 await engine.close()
-console.log(output, status, typeof misspelt)
+console.log(output, status, typeof misspelt, instant?.toFixed())

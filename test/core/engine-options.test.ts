@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createEngine, type Engine, type EngineOptions, memoryStorage, type Storage, task } from 'waitpoint'
 import { testClock } from 'waitpoint/testing'
-import { projectStorage } from '../support/abandon.ts'
+import { projectStorage, steadyStorage } from '../support/abandon.ts'
 import { rejection } from '../support/body-task.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
 
@@ -34,6 +34,9 @@ describe('createEngine', () => {
     ['retention of null', { retention: null }],
     ['a misspelt option of retention', { retention: { maxage: '1d' } }],
     ['a negative retention', { retention: { maxCount: -1 } }],
+    ['a misspelt option', { concurency: 5 }],
+    ['a retry of no attempts', { retry: { maxAttempts: 0 } }],
+    ['a misspelt option of retry', { retry: { attempts: 3 } }],
     ['a task of null', { tasks: [null] }],
     ['a task that is none', { tasks: [{ id: 'plain' }] }],
   ])('refuses %s', (_what, options) => {
@@ -78,6 +81,30 @@ describe('createEngine', () => {
     expect(() => createEngine({ tasks: [limited('a', 1), limited('b', 1)] })).not.toThrow()
   })
 
+  it('retries tasks that have no retry of their own', async () => {
+    const fails = (): never => {
+      throw new Error('busy')
+    }
+    const silent = task({ id: 'silent', run: fails })
+    const once = task({ id: 'once', run: fails, retry: { maxAttempts: 1 } })
+    const attempts = async (options: EngineOptions): Promise<readonly number[]> => {
+      await using engine = createEngine({
+        ...options,
+        tasks: [silent, once],
+        storage: steadyStorage(),
+        clock: testClock(),
+      })
+      const runs = await Promise.all([silent, once].map((one) => engine.trigger(one, undefined)))
+      const ended = runs.map(async (run) => {
+        await run.outcome()
+        return (await engine.runs.retrieve(run.id)).attemptCount
+      })
+      return await Promise.all(ended)
+    }
+    expect(await attempts({ retry: { maxAttempts: 4 } })).toEqual([4, 1])
+    expect(await attempts({})).toEqual([1, 1])
+  })
+
   it('does nothing until the first call', async () => {
     const steered = steeredStorage(projectStorage())
     const clock = testClock({ mode: 'manual' })
@@ -108,7 +135,7 @@ describe('createEngine', () => {
   it.each(['open', 'settings.getOrInsert', 'tick', 'runs.list'] as const)(
     'tries once for all calls that come first to open, and again with the next one, when storage fails at %s',
     async (name) => {
-      const steered = steeredStorage(projectStorage())
+      const steered = steeredStorage(steadyStorage())
       const failure = steered.fail(name)
       const clock = testClock()
       await using engine = createEngine({ tasks: [plain], storage: steered.storage, clock })

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { createEngine, type Engine, type EngineErrorEvent, task, wait } from 'waitpoint'
+import { type Clock, createEngine, type Engine, type EngineErrorEvent, once, task, wait } from 'waitpoint'
 import { createTestEngine, testClock } from 'waitpoint/testing'
 import { createDeferred } from '../../src/primitives/deferred.ts'
 import { projectStorage } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
+import { turn } from '../support/turn.ts'
 
 const CLOSED = { code: 'ERR_ENGINE_CLOSED' }
 const IDLE = { attempts: 0, executing: 0, waits: 0 }
@@ -57,6 +58,72 @@ describe('close', () => {
     for (const error of caught) expect(error).toMatchObject(CLOSED)
   })
 
+  it('lets an effect of once that is under way end, and records it', async () => {
+    const [begun, ended] = [createDeferred<void>(), createDeferred<void>()]
+    const after: unknown[] = []
+    let mails = 0
+    const invite = bodyTask(async () => {
+      const mail = await once('mail', async () => {
+        begun.resolve()
+        await ended.promise
+        return (mails += 1)
+      })
+      if (mails === 1) after.push(await rejection(once('next', () => (mails += 1))))
+      return mail
+    })
+    const waiting = bodyTask(async () => void after.push(await rejection(wait.for({ hours: 1 }))), {
+      id: 'waiting',
+    })
+    const storage = projectStorage()
+    const one = createEngine({ tasks: [invite, waiting], storage })
+    const { id } = await one.trigger(invite, null)
+    const other = await one.trigger(waiting, null)
+    await begun.promise
+    while ((await one.runs.retrieve(other)).status !== 'WAITING') await turn()
+    const closed = one.close()
+    // The other attempt is not kept for it.
+    while (after.length === 0) await turn()
+    ended.resolve()
+    await closed
+    while (after.length === 1) await turn()
+    for (const error of after) expect(error).toMatchObject(CLOSED)
+    mails += 1
+    await using two = createEngine({ tasks: [invite], storage })
+    expect(await two.runs.poll(id)).toMatchObject({ status: 'COMPLETED', output: 1 })
+    expect(mails).toBe(2)
+  })
+
+  it('waits for an effect that does not end for five seconds, and no longer', async () => {
+    const begun = createDeferred<void>()
+    const stuck = bodyTask(() => once('stuck', () => (begun.resolve(), new Promise<void>(() => undefined))))
+    const grace = createDeferred<{ readonly at: number; readonly fire: () => void }>()
+    const clock: Clock = {
+      now: () => 1_000,
+      setTimer: (at, fire, about) => {
+        if (about?.label.includes('effects of once') === true) grace.resolve({ at, fire })
+        return () => undefined
+      },
+    }
+    const engine = createEngine({ tasks: [stuck], storage: projectStorage(), clock })
+    await engine.trigger(stuck, null)
+    await begun.promise
+    const closed = engine.close()
+    const { at, fire } = await grace.promise
+    expect(at).toBe(6_000)
+    fire()
+    await closed
+    expect(engine.stats()).toMatchObject(IDLE)
+  })
+
+  it('does not wait for an effect that does not end on a clock that knows it', async () => {
+    const stuck = bodyTask(() => once('stuck', () => new Promise<void>(() => undefined)))
+    const t = await createTestEngine({ tasks: [stuck], clock: { ioGraceMs: 10 } })
+    await t.engine.trigger(stuck, null)
+    await t.clock.settle().catch(() => undefined)
+    await t.engine.close()
+    expect(t.engine.stats()).toMatchObject(IDLE)
+  })
+
   it('lets nothing of what user code still does have an effect', async () => {
     const gate = createDeferred<void>()
     const steered = steeredStorage(projectStorage())
@@ -64,8 +131,9 @@ describe('close', () => {
     const errors: unknown[] = []
     const stubborn = bodyTask(async (tools) => {
       await gate.promise
+      // It cannot reject, and would end the process if a timer made it.
+      tools.metadata.set('late', true)
       for (const call of [
-        () => tools.metadata.set('late', true),
         () => tools.wait.createToken(),
         () => tools.wait.for({ seconds: 1 }),
         () => tools.tasks.trigger('double', 1 as never),
@@ -89,7 +157,7 @@ describe('close', () => {
     events.length = 0
     gate.resolve()
     await t.clock.settle()
-    expect(errors).toHaveLength(5)
+    expect(errors).toHaveLength(4)
     for (const error of errors) expect(error).toMatchObject(CLOSED)
     expect(steered.calls.slice(calls)).toEqual([])
     expect(events).toEqual([])
@@ -301,6 +369,37 @@ describe('close with drainMs', () => {
     expect(await ends[0]).toBe('one')
     expect(await ends[1]).toMatchObject(CLOSED)
     expect(order).toEqual(['one starts', 'one ends'])
+    await t.close()
+  })
+
+  it.each(['a stream', 'onSuccess'])('lets a run that has returned come to its end: %s', async (what) => {
+    const told: string[] = []
+    async function* slow(): AsyncGenerator<number> {
+      yield 1
+      await t.clock.sleep('2s')
+      yield 2
+    }
+    const hook = async (): Promise<void> => {
+      await t.clock.sleep('2s')
+      told.push('onSuccess has ended')
+    }
+    const returning = bodyTask(
+      async ({ metadata }) => {
+        if (what === 'a stream') await metadata.stream('k', slow())
+        await t.clock.sleep('1s')
+        return 'done'
+      },
+      what === 'onSuccess' ? { onSuccess: hook } : {},
+    )
+    const t = await createTestEngine({ tasks: [returning], clock: { mode: 'manual' } })
+    t.engine.on('run', ({ status }) => void told.push(status))
+    const result = (await t.engine.trigger(returning, null)).result()
+    await t.clock.settle()
+    const closing = t.engine.close({ drainMs: '10s' })
+    await t.clock.advance('3s')
+    await closing
+    expect(await result).toBe('done')
+    expect(told.slice(2)).toEqual(what === 'a stream' ? ['COMPLETED'] : ['onSuccess has ended', 'COMPLETED'])
     await t.close()
   })
 

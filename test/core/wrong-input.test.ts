@@ -24,6 +24,8 @@ describe('options of the wrong type', () => {
     ['a hook that is no function', { onStart: 5 }],
     ['another one', { catchError: 'retry' }],
     ['a queue without a name', { queue: { name: '' } }],
+    ['a misspelt option', { retries: { maxAttempts: 3 } }],
+    ['a misspelt hook', { onSucess: () => undefined }],
   ])('are refused by task(): %s', (_name, options) => {
     const refused = { id: 'x', run: async (): Promise<number> => 1, ...options }
     expect(() => task(wrong(refused))).toThrow(TypeError)
@@ -33,6 +35,10 @@ describe('options of the wrong type', () => {
     const one = bodyTask(() => 1)
     await using t = await createTestEngine({ tasks: [one] })
     await expect(t.engine.trigger(one, null, wrong('1h'))).rejects.toThrow('must be an object')
+    const misspelt = { idempotencykey: 'a' }
+    await expect(t.engine.trigger(one, null, wrong(misspelt))).rejects.toThrow('no option "idempotencykey"')
+    const items = [{ payload: null }, { payload: null, options: misspelt }]
+    await expect(t.engine.tasks.batchTrigger(one.id, wrong(items))).rejects.toThrow('idempotencykey')
     await expect(t.engine.tasks.batchTrigger(one.id, wrong('ab'))).rejects.toThrow('must be a list')
     expect((await t.engine.runs.list()).data).toEqual([])
   })
@@ -40,7 +46,9 @@ describe('options of the wrong type', () => {
   it('are refused by on, streams.define and metadata.set', async () => {
     const bad = bodyTask(({ metadata }) => void metadata.set(wrong(undefined), 1))
     await using t = await createTestEngine({ tasks: [bad] })
-    expect(() => t.engine.on<'run'>(wrong('rnu'), () => undefined)).toThrow('events are run, token, error')
+    expect(() => t.engine.on<'run'>(wrong('rnu'), () => undefined)).toThrow(
+      'events are run, token, error, log',
+    )
     expect(() => t.engine.streams.define({ id: 'run' })).toThrow(RangeError)
     const outcome = await (await t.engine.trigger(bad, null)).outcome()
     expect(outcome).toMatchObject({ ok: false, error: { code: 'ERR_RUN_FAILED' } })

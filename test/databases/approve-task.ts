@@ -23,6 +23,8 @@ export interface ApproveListeners {
 export function approveTask({ kept, aborted }: ApproveListeners = {}): Task<string, Approval> {
   return task({
     id: 'approve',
+    // Fixtures are written and read by two builds, whose code is not the same text.
+    version: '1',
     run: async (name: string, { ctx, signal }) => {
       signal.addEventListener('abort', () => aborted?.(ctx.run.id, signal.reason))
       const effect = await once('effect', () => `${name} of ${process.pid}`)

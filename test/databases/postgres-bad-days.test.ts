@@ -12,7 +12,7 @@ import { untilBlocked } from './postgres/blocked.ts'
 import { connectPostgres, postgresUrl } from './postgres/client.ts'
 import { FreshSchema } from './postgres/fresh-schema.ts'
 import { Wire } from './postgres/wire.ts'
-import { testPool } from './postgres-schemas.ts'
+import { patientPool, testPool } from './postgres-schemas.ts'
 
 const ask = task({
   id: 'ask',
@@ -90,7 +90,7 @@ describe('notifications that are lost', () => {
     await using schema = new FreshSchema()
     let isDeaf = false
     await using wire = await Wire.to(postgresUrl(), { isDeaf: () => isDeaf })
-    // A look is a third of it away. Who loses it on a busy machine begins anew, as often as it takes.
+    // A look is a third of it away. An engine that loses it on a busy machine begins anew, as often as it takes.
     const [leaseMs, maxInterruptions] = [6_000, 1_000_000]
     await using far = worker(postgresStorage({ connectionString: wire.url, schema: schema.schema }), {
       leaseMs,
@@ -145,7 +145,8 @@ describe('a question that is asked again while the first is still under way', ()
   it('has one effect, and the answer of that one', async () => {
     await using schema = new FreshSchema()
     await using wire = await Wire.to(postgresUrl())
-    await using engine = worker(postgresStorage({ connectionString: wire.url, schema: schema.schema }))
+    await using pool = patientPool(wire.url)
+    await using engine = worker(postgresStorage({ pool, schema: schema.schema }))
     const token = await engine.wait.createToken()
     await using other = await connectPostgres()
     await other.query(`BEGIN; SELECT 1 FROM ${schema.schema}.tokens WHERE id = '${token.id}' FOR UPDATE`)
@@ -165,7 +166,8 @@ describe('a question that is asked again while the first is still under way', ()
   ])('tells %s that it settled it', async (_what, now, ask, answer) => {
     await using schema = new FreshSchema()
     await using wire = await Wire.to(postgresUrl())
-    const storage = postgresStorage({ connectionString: wire.url, schema: schema.schema })
+    await using pool = patientPool(wire.url)
+    const storage = postgresStorage({ pool, schema: schema.schema })
     await storage.open()
     await storage.tokens.insert({
       record: manualToken('t', { createdAt: 1, timeoutAt: 1_000 }),

@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { RunFilter, Storage, TokenFilter } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
-import { manualToken } from '../../src/testing/conformance/sample-records.ts'
+import { createIdSource } from '../../src/primitives/id.ts'
+import { manualToken, queuedRun } from '../../src/testing/conformance/sample-records.ts'
+import { runColumns } from '../../src/storage/postgres/requests.ts'
 import { functionSql } from '../../src/storage/postgres/schema.ts'
 import type { PostgresClient } from './postgres/client.ts'
 import { connectPostgres } from './postgres/client.ts'
@@ -42,6 +44,18 @@ async function readBy(client: PostgresClient, list: string, request: object): Pr
   const { Plan: plan } = explained
   return plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
 }
+
+/** Runs and tokens with the ids of engines: one every second. */
+const DATED = `INSERT INTO $s.runs (id, seq, task_id, status, attempt, policy_attempt, interruptions, epoch, slot,
+    returned, root_id, queue, created_at, updated_at, lane, held, reserved, ended_at)
+  SELECT $s.ids_at('run', 1000.0 * n) || '0000000000000000', n, 'task', 'COMPLETED', 1, 1, 0, 1, 0, 0, 'run', 'queue',
+    1000.0 * n, 1000.0 * n, 'lane', 0, 0, n FROM generate_series(1, ${ROWS}) AS n;
+  INSERT INTO $s.tokens (id, seq, kind, status, created_at, completed_at, ended_at)
+  SELECT $s.ids_at('waitpoint', 1000.0 * n) || '0000000000000000', n, 'MANUAL', 'COMPLETED', 1000.0 * n, 1000.0 * n, n
+  FROM generate_series(1, ${ROWS}) AS n`
+
+/** Two of them, among the oldest. */
+const BOUNDS = { from: 5_000, to: 6_500 } as const
 
 interface Explained {
   readonly Plan: { readonly 'Shared Hit Blocks': number; readonly 'Shared Read Blocks': number }
@@ -139,6 +153,87 @@ describe('lists among many rows', () => {
     expect([first, second].map(({ records }) => records.length)).toEqual([3, 2])
     expect(second.next).toBeUndefined()
     expect(back.records).toEqual(first.records)
+  })
+})
+
+describe('lists bounded in time and pruning among many rows', () => {
+  const pool = testPool()
+  let schema = ''
+  let storage: Storage
+  let client: PostgresClient & AsyncDisposable
+
+  beforeAll(async () => {
+    schema = await freshSchema(pool)
+    storage = postgresStorage({ pool, schema })
+    await storage.open()
+    client = await connectPostgres()
+    const tables = ['runs', 'tokens'].map((table) => `${schema}.${table}`)
+    for (const table of tables) await client.query(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`)
+    await client.query(DATED.replaceAll('$s', schema))
+    for (const table of tables) await client.query(`VACUUM ANALYZE ${table}`)
+  }, 600_000)
+
+  afterAll(async () => {
+    await client[Symbol.asyncDispose]()
+    await storage.leave({ owner: 'nobody', now: 0 })
+    await pool.end()
+  })
+
+  const bounds = { from_at: BOUNDS.from, to_at: BOUNDS.to }
+
+  it.each([
+    ['nothing else', {}],
+    ['status', { statuses: ['COMPLETED'] }],
+    ['task', { task_ids: ['task'] }],
+    ['a page further on', { older: 'run_1' }],
+    ['a page back', { newer: 'run_0' }],
+  ])('read a few of an index for runs, by %s', async (_what, request) => {
+    const read = await readBy(client, functionSql(schema, 'list_runs'), { ...request, ...bounds })
+    expect(read).toBeLessThan(MOST_READ)
+    expect((await storage.runs.list(BOUNDS, { limit: LIMIT })).records.map((run) => run.createdAt)).toEqual([
+      6_000, 5_000,
+    ])
+  })
+
+  it.each([
+    ['nothing else', {}],
+    ['status', { statuses: ['COMPLETED'] }],
+  ])('read a few of an index for tokens, by %s', async (_what, request) => {
+    const asked = { kind: 'MANUAL', now: 1, ...request, ...bounds }
+    expect(await readBy(client, functionSql(schema, 'list_tokens'), asked)).toBeLessThan(MOST_READ)
+    const { records } = await storage.tokens.list({ kind: 'MANUAL', ...BOUNDS }, { limit: LIMIT }, 1)
+    expect(records.map((token) => token.createdAt)).toEqual([6_000, 5_000])
+  })
+
+  it('read no more for a batch that is pruned by number than it drops, once all have been counted', async () => {
+    const request = { before: 0, keep: 150_000, most: 2, now: 1_000_000_000 }
+    expect(await readBy(client, functionSql(schema, 'prune'), request)).toBeLessThan(MOST_READ)
+  })
+})
+
+describe('a record that a process of an older version stores', () => {
+  it('is found in the time it was created at, whatever its id says', async () => {
+    const pool = testPool()
+    const schema = await freshSchema(pool)
+    const storage = postgresStorage({ pool, schema })
+    await storage.open()
+    onTestFinished(async () => {
+      await storage.leave({ owner: 'nobody', now: 0 })
+      await pool.end()
+    })
+    const bytes = (length: number): Uint8Array => new Uint8Array(length)
+    const createId = createIdSource({ now: () => 90_000, random: { bytes } })
+    for (const [id, createdAt] of [
+      [createId('run'), 90_000],
+      [createId('run'), 5_000],
+    ] as const) {
+      // It does not say how far the two instants are from each other.
+      const request = { run: runColumns(queuedRun(id, { createdAt })), by_owner: 'a', now: 5, bucket: null }
+      await pool.query(functionSql(schema, 'insert_runs'), [JSON.stringify([request])])
+    }
+    expect((await storage.runs.list({ to: 6_000 }, { limit: 5 })).records).toHaveLength(1)
+    const { rows } = await pool.query(`SELECT ms FROM ${schema}.id_skews`)
+    expect(rows).toEqual([{ ms: 85_000 }])
   })
 })
 

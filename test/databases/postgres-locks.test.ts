@@ -6,7 +6,7 @@ import { seededRandom } from '../../src/clock/seeded-random.ts'
 import { manualToken, queuedRun } from '../../src/testing/conformance/sample-records.ts'
 import { connectPostgres } from './postgres/client.ts'
 import { freshDatabase } from './postgres/fresh-database.ts'
-import { testPool } from './postgres-schemas.ts'
+import { patient, testPool } from './postgres-schemas.ts'
 
 const PROCESSES = 4
 const ROUNDS = 100
@@ -199,12 +199,15 @@ class Hustler {
   }
 }
 
-/** Wraps a pool so that it counts the errors of the server by their code. */
+/**
+ * Wraps a pool so that it counts the errors of the server by their code. A turn that gives up a lock after a while would
+ * hide that two wait for each other.
+ */
 function counted(pool: PostgresPool, codes: Map<string, number>): PostgresPool {
   return {
     async query(text, values) {
       try {
-        return await pool.query(text, values)
+        return await pool.query(patient(text), values)
       } catch (error) {
         const { code } = error as { readonly code: string }
         codes.set(code, (codes.get(code) ?? 0) + 1)

@@ -9,6 +9,7 @@ interface Driver {
 /** A pool of `pg` that tests close. */
 export interface TestPool extends PostgresPool {
   end(): Promise<void>
+  on(event: 'error', listener: (error: Error) => void): unknown
 }
 
 const { Pool } = createRequire(import.meta.url)('pg') as Driver
@@ -16,6 +17,24 @@ const { Pool } = createRequire(import.meta.url)('pg') as Driver
 /** A pool on the server of this run of the tests. */
 export function testPool(max: number = 6, connectionString: string = postgresUrl()): TestPool {
   return new Pool({ connectionString, max })
+}
+
+const PATIENCE = /set_config\('lock_timeout', '\d+', true\), /
+
+/** A statement of the storage that waits for a lock as long as it takes. */
+export function patient(text: string): string {
+  return text.replace(PATIENCE, '')
+}
+
+/** A pool on which all statements do so. It is closed when it is disposed of. */
+export function patientPool(connectionString: string): PostgresPool & AsyncDisposable {
+  const pool = testPool(6, connectionString)
+  pool.on('error', () => undefined)
+  return {
+    query: (text, values) => pool.query(patient(text), values),
+    connect: () => pool.connect(),
+    [Symbol.asyncDispose]: () => pool.end(),
+  }
 }
 
 let schemas = 0

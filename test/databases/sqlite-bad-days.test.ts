@@ -4,7 +4,7 @@ import { createEngine, task, wait } from 'waitpoint'
 import { sqliteStorage } from 'waitpoint/sqlite'
 import { createTestEngine, testClock } from 'waitpoint/testing'
 import type { SqliteHandle } from '../../src/storage/sqlite/handle.ts'
-import { SCHEMA_VERSION } from '../../src/storage/sqlite/schema.ts'
+import { SQLITE_SCHEMA_VERSION } from '../../src/storage/sqlite/schema.ts'
 import { rejection } from '../support/body-task.ts'
 import { openDriver, temporaryFolder } from './drivers.ts'
 
@@ -36,7 +36,7 @@ describe('a file that is not for waitpoint', () => {
     [
       'of a newer version',
       ['PRAGMA application_id = 2003857012', 'PRAGMA user_version = 99', 'CREATE TABLE runs (a)'],
-      `its schema is version 99, and this version of waitpoint knows ${SCHEMA_VERSION}: install a newer one`,
+      `its schema is version 99, and this version of waitpoint knows ${SQLITE_SCHEMA_VERSION}: install a newer one`,
     ],
   ])('%s is refused, and stays as it is', async (_what, statements, message) => {
     using folder = temporaryFolder()
@@ -90,7 +90,9 @@ describe('a database that cannot be written', () => {
     handle.exec('PRAGMA max_page_count = 1')
     const big = 'x'.repeat(100_000)
     const refused = await rejection(t.engine.trigger(ask, big, { idempotencyKey: 'big', delay: '30d' }))
-    expect(String(refused)).toBe('Error: Cannot use the SQLite database: database or disk is full')
+    expect(String(refused)).toBe(
+      'StorageUnavailableError: Cannot use the SQLite database: database or disk is full',
+    )
     expect((refused as Error).cause).toMatchObject({ code: 'SQLITE_FULL' })
     handle.exec('PRAGMA max_page_count = 1000000')
     expect((await t.engine.trigger(ask, big, { idempotencyKey: 'big', delay: '30d' })).id).toMatch(/^run_/)
@@ -154,6 +156,40 @@ describe('a handle of the caller', () => {
     await engine.ready()
     await engine.close()
     expect(() => handle.exec('SELECT 1')).not.toThrow()
+    handle.close()
+  })
+})
+
+describe('a disk that is full', () => {
+  it('fails no run: its call is made again until there is room', async () => {
+    using folder = temporaryFolder()
+    const handle = openDriver(folder.file('a.db'))
+    const errors: unknown[] = []
+    const later = task({ id: 'later', run: async (_: string) => undefined })
+    const big = task({
+      id: 'big',
+      run: async (_: null, { tasks, ctx }) => {
+        await t.clock.sleep('1s')
+        await tasks.trigger<typeof later>('later', 'x'.repeat(1_000_000), { delay: '1d' })
+        return ctx.attempt.number
+      },
+    })
+    const t = await createTestEngine({
+      tasks: [big, later],
+      storage: sqliteStorage(handle),
+      clock: { mode: 'manual' },
+    })
+    t.engine.on('error', ({ error }) => errors.push(error))
+    const run = await t.engine.trigger(big, null)
+    await t.clock.settle()
+    handle.exec('PRAGMA max_page_count = 100')
+    await t.clock.advance('5s')
+    expect(errors).toMatchObject([{ code: 'ERR_STORAGE_UNAVAILABLE', until: undefined }])
+    handle.exec('PRAGMA max_page_count = 1000000')
+    await t.clock.advance('10s')
+    expect(await t.engine.runs.retrieve(run)).toMatchObject({ status: 'COMPLETED', output: 1 })
+    expect(errors).toMatchObject([{}, { code: 'ERR_STORAGE_UNAVAILABLE', until: expect.any(Date) as Date }])
+    await t.close()
     handle.close()
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { task, wait } from 'waitpoint'
 import { sqliteStorage } from 'waitpoint/sqlite'
 import { createTestEngine, testClock } from 'waitpoint/testing'
-import { SCHEMA_VERSION } from '../../src/storage/sqlite/schema.ts'
+import { SQLITE_SCHEMA_VERSION } from '../../src/storage/sqlite/schema.ts'
 import { approveTask, NEVER } from './approve-task.ts'
 import { openDriver, temporaryFolder } from './drivers.ts'
 import { copyOf, fixtures } from './fixtures/fixture.ts'
@@ -28,7 +28,7 @@ describe.each(fixtures)('a database that was written with %s', (name) => {
     const storage = sqliteStorage(openDriver(path))
     await using t = await createTestEngine({ tasks, storage, clock, baseUrl: 'https://example.test' })
     const { engine } = t
-    expect(versionOf(path)).toBe(SCHEMA_VERSION)
+    expect(versionOf(path)).toBe(SQLITE_SCHEMA_VERSION)
 
     const { parked } = fixture
     expect((await engine.wait.retrieveToken(parked.token)).url).toBe(parked.url)
@@ -42,6 +42,19 @@ describe.each(fixtures)('a database that was written with %s', (name) => {
     expect(await engine.runs.retrieve(fixture.interrupted)).toMatchObject({ status: 'COMPLETED' })
     expect(hung).toBe(1)
     expect((await engine.runs.retrieve(fixture.delayed)).status).toBe('DELAYED')
+  })
+
+  it('has ids whose instants are those of their records, and lists go by them', async () => {
+    using folder = temporaryFolder()
+    const { path } = copyOf(name, folder)
+    const handle = openDriver(path)
+    const storage = sqliteStorage(handle)
+    await storage.open()
+    const skewOf = (table: string): unknown =>
+      handle.prepare(`SELECT value + 0 AS value FROM settings WHERE name = 'id-skew-of-${table}'`).get()
+    for (const table of ['runs', 'tokens'])
+      expect(skewOf(table)).toMatchObject({ value: expect.closeTo(0, -2) as unknown })
+    handle.close()
   })
 
   it('is found again by key, by tag and by status', async () => {
@@ -71,7 +84,7 @@ describe('the databases of released versions', () => {
   it('are one for each version of the schema, up to the present one', () => {
     using folder = temporaryFolder()
     const versions = fixtures.map((name) => versionOf(copyOf(name, folder).path))
-    const all = Array.from({ length: SCHEMA_VERSION }, (_, index) => index + 1)
+    const all = Array.from({ length: SQLITE_SCHEMA_VERSION }, (_, index) => index + 1)
     // The schema was changed: `node scripts/sqlite-fixture.mjs` writes the one that is missing.
     expect(versions.sort((one, other) => one - other)).toEqual(all)
   })

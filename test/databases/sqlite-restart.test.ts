@@ -98,7 +98,12 @@ describe('an engine that starts again on a SQLite file', () => {
     })
     const path = folder.file('a.db')
     const ports = abandonable(clock, sqliteStorage(openDriver(path)))
-    const first = await createTestEngine({ ...ports, tasks: [draft], seed: 'first' })
+    const first = await createTestEngine({
+      clock: ports.clock,
+      storage: ports.storage,
+      tasks: [draft],
+      seed: 'first',
+    })
     const { id } = await first.engine.trigger(draft, null)
     const chunks = first.engine.streams.read(id, 'words')[Symbol.asyncIterator]()
     for (const word of ['a1', 'b1', 'c1']) expect((await chunks.next()).value).toBe(word)

@@ -10,6 +10,7 @@ describe('readLimits', () => {
       metadataBytes: 2_097_152,
       chunkBytes: 524_288,
       otherBytes: 65_536,
+      uploadBytes: 67_108_864,
       packetBytes: 33_554_432,
       packets: 100,
       batchRuns: 500,

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { CreatedToken, Engine } from 'waitpoint'
 import { createHandler } from 'waitpoint/http'
 import { cases } from '../support/cases.ts'
+import { countText } from '../support/text-count.ts'
 import { accessToken, chunked, OTHER_SECRET, SECRET, stillEngine } from './requests.ts'
 
 const LIMIT = 512
@@ -160,8 +161,11 @@ describe('a handler that is sent anything', () => {
     const sendOne = async (each: Draft): Promise<void> => {
       const world = { jwts, tokens: [await t.engine.wait.createToken(), await t.engine.wait.createToken()] }
       const before = await snapshot(t.engine, world)
+      using work = countText()
       const response = await handler(toRequest(each, world))
       const text = await response.text()
+      // Text is made and parsed in proportion to what was sent, which the limit bounds.
+      expect(work.characters).toBeLessThan(10 * Math.min(each.body.length, 3 * LIMIT) + 5_000)
       const after = await snapshot(t.engine, world)
 
       expect(response.status).toBeLessThan(500)

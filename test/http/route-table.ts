@@ -31,6 +31,7 @@ const SCOPES = {
   'read:waitpoints': ['read:waitpoints'],
   'read:runs:$run': ['read:runs:$run'],
   'write:runs:$run': ['write:runs:$run'],
+  'cancel:runs:$run': ['cancel:runs:$run'],
   'write:runs:$delayed': ['write:runs:$delayed'],
   'read:runs': ['read:runs'],
   'read:tags:a': ['read:tags:a'],
@@ -66,7 +67,7 @@ export interface RouteRow {
   /** `$token`, `$hash`, `$run`, `$delayed`, `$packet`, `$key` and `$batch` stand for what the world has. */
   readonly path: string
   readonly body?: unknown
-  /** Besides the secret keys; `address`: any caller that has the address. */
+  /** Besides the secret keys; `address`: any caller that has the address, be it secret or not. */
   readonly may: readonly Scoped[] | 'address'
   /** A request that is let through changes something. */
   readonly changes?: boolean
@@ -143,7 +144,13 @@ export const ROUTES: readonly RouteRow[] = [
     may: ['admin', 'read:runs', 'read:all'],
   },
   { route: 'GET /api/v1/runs/:id/result', path: '/api/v1/runs/$run/result', may: READ_RUN },
-  { route: 'POST /api/v2/runs/:id/cancel', path: '/api/v2/runs/$run/cancel', may: CHANGE_RUN, changes: true },
+  { route: 'GET /api/v1/runs/:id/explanation', path: '/api/v1/runs/$run/explanation', may: KEYS_ONLY },
+  {
+    route: 'POST /api/v2/runs/:id/cancel',
+    path: '/api/v2/runs/$run/cancel',
+    may: [...CHANGE_RUN, 'cancel:runs:$run'],
+    changes: true,
+  },
   { route: 'POST /api/v1/runs/:id/replay', path: '/api/v1/runs/$run/replay', may: CHANGE_RUN, changes: true },
   {
     route: 'POST /api/v1/runs/:id/tags',
@@ -159,6 +166,8 @@ export const ROUTES: readonly RouteRow[] = [
     may: ['admin', 'write:runs:$delayed'],
     changes: true,
   },
+  // The run does not wait for fitting code, so that it stays as it is.
+  { route: 'POST /api/v1/runs/:id/continue', path: '/api/v1/runs/$run/continue', may: CHANGE_RUN },
   { route: 'GET /api/v1/runs/:id/metadata', path: '/api/v1/runs/$run/metadata', may: READ_RUN },
   {
     route: 'PUT /api/v1/runs/:id/metadata',
@@ -222,6 +231,8 @@ export const ROUTES: readonly RouteRow[] = [
     body: { scopes: ['read:runs'] },
     may: KEYS_ONLY,
   },
+  { route: 'GET /healthz', path: '/healthz', may: 'address' },
+  { route: 'GET /metrics', path: '/metrics', may: KEYS_ONLY },
   // For any valid credential, the answer is that there are none.
   ...['waitpoints/tokens/:id/wait', 'wait/duration'].map((path): RouteRow => ({
     route: `POST /engine/v1/runs/:run/${path}`,
@@ -257,9 +268,9 @@ const LIMITS: HandlerLimits = {
   packets: 5,
 }
 
-export async function makeWorld(): Promise<World> {
+export async function makeWorld(limits: HandlerLimits = LIMITS): Promise<World> {
   const t = await stillEngine({ tasks })
-  const handler = createHandler(t.engine, { limits: LIMITS })
+  const handler = createHandler(t.engine, { limits })
   const token = await t.engine.wait.createToken({ timeout: '1d' })
   const pending = await t.engine.wait.createToken({ timeout: '1d' })
   const run = await t.engine.trigger(waits, pending.id, { tags: ['a'] })

@@ -1,14 +1,17 @@
-import { subscribe } from 'node:diagnostics_channel'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { type IncomingMessage, request as httpRequest, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, vi } from 'vitest'
 import { createEngine, task, wait } from 'waitpoint'
-import { type HttpServer, serve } from 'waitpoint/http'
+import { createHandler, type HttpServer, serve, toNodeListener } from 'waitpoint/http'
 import { runInChild } from '../clock/child-process.ts'
-import { storageOfThisProcess } from '../support/abandon.ts'
+import { projectStorage, storageOfThisProcess } from '../support/abandon.ts'
 import { freePort } from '../support/free-port.ts'
+import { steeredStorage } from '../support/steered-storage.ts'
+import { until } from '../support/turn.ts'
+import { listening } from './listening.ts'
 import { SECRET, stillEngine } from './requests.ts'
 
 /** Only who closes a server ends its connections: of itself Node does, after five seconds without a request. */
@@ -24,12 +27,23 @@ const post = (url: string, body: unknown): Promise<Response> =>
   fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 
 /** A connection on which the test says every byte itself. */
-async function dial({ url }: HttpServer): Promise<Socket> {
+async function dial({ url }: Pick<HttpServer, 'url'>): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   // A reset is one of the ways in which it may end.
   socket.on('error', () => undefined)
   await once(socket, 'connect')
   return socket
+}
+
+/** The next request that any server of this process receives. */
+function nextRequest(): Promise<IncomingMessage> {
+  return new Promise((resolve) => {
+    const received = (message: unknown): void => {
+      unsubscribe('http.server.request.start', received)
+      resolve((message as { readonly request: IncomingMessage }).request)
+    }
+    subscribe('http.server.request.start', received)
+  })
 }
 
 /** Begins a POST whose body is still to come; resolves when the server is waiting for it. */
@@ -191,6 +205,32 @@ describe('serve', () => {
     expect((await t.engine.wait.retrieveToken(id)).status).toBe('WAITING')
   })
 
+  it('hangs up on refused uploads that stop halfway', async () => {
+    await using t = await stillEngine()
+    const limits = { completeBytes: 100_000, uploadBytes: 50_000 }
+    await using server = await serve(t.engine, { limits })
+    const { pathname, host } = new URL((await t.engine.wait.createToken()).url)
+    const upload = async (length: number): Promise<Socket> => {
+      const socket = await dial(server)
+      socket.write(`POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\ncontent-length: ${length}\r\n\r\nhalf`)
+      return socket
+    }
+    const received = nextRequest()
+    await upload(40_000)
+    // The first one may take its time; what comes meanwhile is too much.
+    await received
+    for (const [length, status] of [
+      [40_000, 429],
+      [200_000, 413],
+    ] as const) {
+      const socket = await upload(length)
+      const hungUp = once(socket, 'close')
+      const [answer] = (await once(socket, 'data')) as [Buffer]
+      expect(answer.toString()).toContain(`HTTP/1.1 ${status}`)
+      await hungUp
+    }
+  })
+
   it('completes nothing when the client leaves in the middle of a body whose length it said', async () => {
     await using t = await stillEngine()
     await using server = await serve(t.engine)
@@ -224,6 +264,33 @@ describe('serve', () => {
     expect((await t.engine.wait.retrieveToken(id)).status).toBe('WAITING')
     expect(log).not.toHaveBeenCalled()
     log.mockRestore()
+  })
+})
+
+describe('a client that leaves before its body is asked for', () => {
+  const bodies = ['transfer-encoding: chunked\r\n\r\n2\r\n{"\r\n', 'content-length: 20000\r\n\r\n{"']
+
+  it.each(bodies)('completes nothing: %j', async (header) => {
+    const steered = steeredStorage(projectStorage())
+    await using t = await stillEngine({ storage: steered.storage })
+    await using server = await serve(t.engine)
+    await using other = await listening(toNodeListener(createHandler(t.engine)))
+    for (const { url } of [server, other]) {
+      const token = await t.engine.wait.createToken()
+      const goOn = steered.holdAnswer('tokens.get')
+      const begun = nextRequest()
+      const socket = await dial({ url })
+      socket.write(`POST ${new URL(token.url).pathname} HTTP/1.1\r\nhost: test\r\n${header}`)
+      const request = await begun
+      const gone = new Promise((resolve) => request.once('close', resolve))
+      // A body that broke off ends in an error.
+      request.on('error', () => undefined)
+      socket.destroy()
+      await gone
+      goOn()
+      await until(() => !t.clock.timeline().includes('call POST'))
+      expect((await t.engine.wait.retrieveToken(token)).status).toBe('WAITING')
+    }
   })
 })
 
@@ -297,7 +364,7 @@ describe('closing a server', () => {
     async (isReadOn) => {
       const large = task({ id: 'large', run: () => 'x'.repeat(40_000_000) })
       const storage = storageOfThisProcess()
-      await using t = await stillEngine({ tasks: [large], storage, alwaysSerialize: false })
+      await using t = await stillEngine({ tasks: [large], storage })
       const server = await serve(t.engine)
       const run = await t.engine.trigger(large, undefined)
       await run.outcome()

@@ -47,7 +47,7 @@ const unreadable = [
   ],
   ...['1e3ms', '1..5h', 'NaN', 'Infinity', '∞', '10mm', '1m2', `${'1'.repeat(100)}m`, '٣m', '1h\n30m'],
 ]
-const unreadableNumbers = [NaN, Infinity, -Infinity, -1, -0.6]
+const unreadableNumbers = [NaN, Infinity, -Infinity, -1, -0.6, -0.4]
 
 function messageOf(read: () => unknown): string {
   try {

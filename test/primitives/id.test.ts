@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createIdSource } from '../../src/primitives/id.ts'
+import { createIdSource, idsAt, timeOfId } from '../../src/primitives/id.ts'
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 const LAST_MILLISECOND = 2 ** 48 - 1
@@ -112,4 +112,25 @@ describe('createIdSource', () => {
     })
     expect(createId('run')).toBe('run_0000000001zzzzzzzzzzzzzzzz')
   })
+})
+
+describe('timeOfId', () => {
+  it('is the millisecond that the id was made at', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: LAST_MILLISECOND }), (at) => {
+        const id = idSource([at], [7])()
+        expect(timeOfId('run', id)).toBe(at)
+        expect(id.startsWith(idsAt('run', at))).toBe(true)
+        expect(idsAt('run', at) < id).toBe(true)
+        expect(idsAt('run', at + 1) > id || at === LAST_MILLISECOND).toBe(true)
+      }),
+    )
+  })
+
+  it.each(['', 'run_1', 'run', 'token_00000000070000000000000000', 'run_0000000007000000000000000u'])(
+    'is not there for %j',
+    (id) => {
+      expect(timeOfId('run', id)).toBeUndefined()
+    },
+  )
 })

@@ -134,6 +134,16 @@ describe('measureJson', () => {
     expect(measureJson({ toJSON: () => text, large: text.repeat(10) })).toBe(measureJson(text))
   })
 
+  it('reads what is nested deeply once', () => {
+    let reads = 0
+    const deep = (levels: number): unknown => {
+      const inner = levels === 0 ? 1 : deep(levels - 1)
+      return Object.defineProperty({}, 'a', { enumerable: true, get: () => (reads++, inner) })
+    }
+    expect(measureJson(Array.from({ length: 10 }, () => deep(900)))).toBeGreaterThan(0)
+    expect(reads).toBe(10 * 901)
+  })
+
   it('knows a cycle without going round it many times', () => {
     let reads = 0
     const value = { counted: {}, self: {} }
@@ -203,21 +213,32 @@ describe('JsonText', () => {
     )
   })
 
-  it('parses once, so that all who ask share one value', () => {
-    const stored = JsonText.ofText('{"a":1}')
-    expect(stored.value).toBe(stored.value)
-    expect(stored.text).toBe('{"a":1}')
+  it('gives each caller an object of its own, and keeps what the object was', () => {
+    const object = { a: 1 }
+    for (const stored of [JsonText.ofText('{"a":1}'), JsonText.ofValue(object, 24)]) {
+      object.a = 2
+      Object.assign(stored.value as object, { a: 3 })
+      expect(stored.value).toEqual({ a: 1 })
+      expect(stored.text).toBe('{"a":1}')
+      object.a = 1
+    }
+  })
+
+  it('shares a long string', () => {
+    const text = 'x'.repeat(1_000)
+    const stored = JsonText.ofText(JSON.stringify(text))
+    expect(stored.value).toBe(text)
+    expect(JsonText.ofValue(text, measureJson(text)).value).toBe(text)
   })
 
   it('parses null like any other value', () => {
     expect(JsonText.ofText('null').value).toBeNull()
   })
 
-  it('turns a value into text once, when it is first asked for', () => {
+  it('turns an object into text once', () => {
     let asked = 0
     const boxed = JsonText.ofValue({ toJSON: () => ++asked }, 8)
-    expect(asked).toBe(0)
-    expect([boxed.text, boxed.text]).toEqual(['1', '1'])
+    expect([boxed.value, boxed.text, boxed.text]).toEqual([1, '1', '1'])
   })
 
   it('knows its bytes from either side', () => {

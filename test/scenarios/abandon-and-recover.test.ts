@@ -231,7 +231,13 @@ describe('interruptions', () => {
         if (death === 'parked') await own.for({ seconds: 100 })
         await clock.sleep('1d')
       })
-      const t = await createTestEngine({ tasks: [dying], ...ports, seed: index, maxInterruptions })
+      const t = await createTestEngine({
+        tasks: [dying],
+        clock: ports.clock,
+        storage: ports.storage,
+        seed: index,
+        maxInterruptions,
+      })
       if (index === 0) id = (await t.engine.trigger(dying, null)).id
       await clock.advance(death === 'parked' ? LEASE_MS * 4 : LEASE_MS + 1)
       ports.abandon()
@@ -264,7 +270,12 @@ describe('interruptions', () => {
     const clock = testClock({ mode: 'manual' })
     const ports = abandonable(clock, storage)
     const dying = bodyTask(() => clock.sleep('1d'))
-    const first = await createTestEngine({ tasks: [dying], ...ports, seed: 'first' })
+    const first = await createTestEngine({
+      tasks: [dying],
+      clock: ports.clock,
+      storage: ports.storage,
+      seed: 'first',
+    })
     const { id } = await first.engine.trigger(dying, null)
     await clock.settle()
     ports.abandon()
@@ -290,10 +301,16 @@ describe('interruptions', () => {
       const ports = abandonable(clock, storage)
       // The attempt of every other engine parks before it dies.
       const dying = bodyTask(async () => {
-        if (index % 2 === 0) await wait.for({ seconds: 1 + index })
+        if (index % 2 === 0) await wait.for({ seconds: 1 + index, name: `sleep ${index}` })
         await clock.sleep('1d')
       })
-      const t = await createTestEngine({ tasks: [dying], ...ports, seed: index, maxInterruptions: 2 })
+      const t = await createTestEngine({
+        tasks: [dying],
+        clock: ports.clock,
+        storage: ports.storage,
+        seed: index,
+        maxInterruptions: 2,
+      })
       if (index === 0) id = (await t.engine.trigger(dying, null)).id
       await clock.advance(LEASE_MS + 6_000)
       interruptions.push((await storage.runs.get(id))?.interruptions)
@@ -331,7 +348,13 @@ describe('a parked run whose engine is gone', () => {
       return Promise.race([wait.forToken<string>(token).unwrap(), wait.for({ days: 5 }).then(() => 'slept')])
     })
     const ports = abandonable(clock, storage)
-    const first = await createTestEngine({ tasks: [patient], ...ports, seed: 'first', maxInterruptions: 0 })
+    const first = await createTestEngine({
+      tasks: [patient],
+      clock: ports.clock,
+      storage: ports.storage,
+      seed: 'first',
+      maxInterruptions: 0,
+    })
     const { id } = await first.engine.trigger(patient, null)
     await clock.settle()
     ports.abandon()
@@ -361,7 +384,13 @@ describe('a parked run whose engine is gone', () => {
     })
     const busy = bodyTask(() => clock.sleep('1d'), { id: 'busy' })
     const ports = abandonable(clock, storage)
-    const first = await createTestEngine({ tasks: [waiting, busy], ...ports, seed: 'first', concurrency: 1 })
+    const first = await createTestEngine({
+      tasks: [waiting, busy],
+      clock: ports.clock,
+      storage: ports.storage,
+      seed: 'first',
+      concurrency: 1,
+    })
     const { id } = await first.engine.trigger(waiting, null)
     await first.engine.trigger(busy, null)
     await clock.settle()

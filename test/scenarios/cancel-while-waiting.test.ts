@@ -3,8 +3,9 @@ import { metadata, once, RunCanceledError, task, wait } from 'waitpoint'
 import { createTestEngine, type TestEngine, testClock } from 'waitpoint/testing'
 import { createDeferred } from '../../src/primitives/deferred.ts'
 import { projectStorage } from '../support/abandon.ts'
+import { awayStorage } from '../support/away-storage.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
-import { until } from '../support/turn.ts'
+import { turn, until } from '../support/turn.ts'
 
 interface Log {
   readonly lines: string[]
@@ -149,6 +150,34 @@ describe('a run that is canceled while it waits', () => {
       ).toEqual([])
       expect(t.engine.stats(), `after ${turns} turns`).toMatchObject({ attempts: 0, executing: 0, waits: 0 })
     }
+  })
+
+  it('leaves no child behind that storage took while it was away', async () => {
+    const nap = task({ id: 'nap', run: (_payload: null, tools) => tools.wait.for({ minutes: 1 }) })
+    const gate = createDeferred<undefined>()
+    let isBegun = false
+    const parent = task({
+      id: 'parent',
+      run: async (_payload: null) => {
+        isBegun = true
+        await gate.promise
+        return nap.triggerAndWait(null).unwrap()
+      },
+    })
+    const server = awayStorage(projectStorage())
+    const clock = { mode: 'manual' } as const
+    await using t = await createTestEngine({ tasks: [parent, nap], storage: server.storage, clock })
+    const { id } = await t.engine.trigger(parent, null)
+    await until(() => isBegun)
+    server.goAway('answers are lost')
+    gate.resolve(undefined)
+    await until(() => server.failed.includes('runs.insert'))
+    await turn()
+    server.comeBack()
+    await t.engine.runs.cancel(id)
+    await t.clock.settle()
+    const [child] = (await t.engine.runs.list({ taskIdentifier: 'nap' })).data
+    expect(child!.status).toBe('CANCELED')
   })
 
   it('leaves no child behind that was just being stored', async () => {

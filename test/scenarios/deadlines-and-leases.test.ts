@@ -98,7 +98,13 @@ describe('the lease of an engine', () => {
       calls += 1
       await clock.sleep('1m')
     })
-    const lost = await createTestEngine({ ...ports, tasks: [slow], seed: 'lost', leaseMs: 3_000 })
+    const lost = await createTestEngine({
+      clock: ports.clock,
+      storage: ports.storage,
+      tasks: [slow],
+      seed: 'lost',
+      leaseMs: 3_000,
+    })
     const run = await lost.engine.trigger(slow, null)
     await clock.settle()
     await using other = await createTestEngine({
@@ -174,8 +180,13 @@ describe('the lease of an engine', () => {
         await clock.sleep('40s')
         return name
       })
-    const ports = pausing(clock, storage, 7)
-    const old = await createTestEngine({ tasks: [slow('old')], ...ports, seed: 'old' })
+    const ports = pausing(clock, storage, 8)
+    const old = await createTestEngine({
+      tasks: [slow('old')],
+      clock: ports.clock,
+      storage: ports.storage,
+      seed: 'old',
+    })
     const run = await old.engine.trigger(slow('old'), null)
     await clock.advance('20s')
     expect(ports.isPaused).toBe(true)

@@ -23,7 +23,7 @@ async function callsAfterDeath(body: (wait: Wait) => Promise<void>): Promise<num
     calls += 1
     if (calls === 1)
       await body({ token, steering, complete: () => first.engine.wait.completeToken(token, 'yes') })
-    await wait.for({ days: 1 })
+    await wait.for({ days: 1, name: 'day' })
   })
   const first = await createTestEngine({ tasks: [only], storage: ports.storage, clock: ports.clock })
   // Due before the other one, so that no tick follows when that one is settled.

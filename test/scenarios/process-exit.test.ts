@@ -61,6 +61,24 @@ describe('a process with an engine', () => {
     expect(await linesOf(program)).toEqual(['ran', 'exit'])
   })
 
+  it('is kept alive by a schedule until close(), but not where nothing is executed', async () => {
+    const program = `
+      const ticking = task({
+        id: 'ticking',
+        schedule: { cron: '* * * * * *' },
+        run: async () => {
+          console.log('ran')
+          setImmediate(() => scheduled.close())
+        },
+      })
+      await createEngine({ tasks: [ticking], execute: false }).ready()
+      console.log('ready')
+      const scheduled = createEngine({ tasks: [ticking] })
+      await scheduled.ready()
+    `
+    expect(await linesOf(program)).toEqual(['ready', 'ran', 'exit'])
+  })
+
   it('is kept alive by a result that is awaited, also that of a run that has not started', async () => {
     const program = `
       const run = await engine.trigger(double, 1, { delay: 50 })

@@ -162,7 +162,7 @@ describe('a write that comes after the function has returned', () => {
 
   const before: readonly (readonly [string, 'runs.update' | 'runs.park', (tools: RunTools) => unknown])[] = [
     ['of metadata', 'runs.update', ({ metadata }) => metadata.set('seen', true)],
-    ['of a park', 'runs.park', ({ wait }) => void wait.for({ days: 1 })],
+    ['of a park', 'runs.park', ({ wait }) => void wait.for({ days: 1 }).then()],
   ]
 
   it.each(before)(

@@ -6,7 +6,6 @@ import {
   collect,
   collectUntilError,
   CountSource,
-  follow,
   numbers,
   PushSource,
   reportedErrors,
@@ -55,7 +54,7 @@ describe('a stream longer than 60 s', () => {
     const start = t.clock.now()
     const run = await t.engine.trigger(body, null)
     const live = collectUntilError(t.engine.streams.read(run, 'k'))
-    const parts = follow(t.engine, run)
+    const parts = collectUntilError(t.engine.runs.subscribeToRun(run).withStreams())
     await t.clock.sleep('69s')
     expect(await storage.runs.get(run.id)).toMatchObject({
       status: 'EXECUTING',
@@ -73,7 +72,9 @@ describe('a stream longer than 60 s', () => {
       items,
       error: { code: 'ERR_STREAM_INTERRUPTED' },
     })
-    expect((await parts).at(-1)).toEqual(['run', 'COMPLETED'])
+    const followed = await parts
+    expect(followed.items.at(-1)).toMatchObject({ type: 'run', run: { status: 'COMPLETED' } })
+    expect(followed.error).toMatchObject({ code: 'ERR_STREAM_INTERRUPTED', key: 'k' })
     expect(errors).toEqual([])
     await t.clock.advance('2s')
     expect(isReturned).toBe(true)

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Engine, RunTools, StreamInterruptedError } from 'waitpoint'
+import { createClient } from 'waitpoint/client'
+import { createHandler } from 'waitpoint/http'
 import { createTestEngine } from '../../src/testing/create-test-engine.ts'
 import type { TestEngine } from '../../src/testing/fixture/test-engine.ts'
 import { testClock } from '../../src/testing/test-clock.ts'
+import { SECRET } from '../http/requests.ts'
 import { abandonable, projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { collect, collectUntilError, nextChunk, numbers, PushSource, sourceOf } from '../support/streams.ts'
@@ -27,6 +30,8 @@ async function twice({ streams, ctx }: RunTools): Promise<void> {
   if (number === 1) throw new Error('first attempt')
 }
 
+/** The error of a stream of which the first chunk is all there is. */
+const BROKEN = { code: 'ERR_STREAM_INTERRUPTED', key: 'k', next: 1 }
 const TWICE = ['1a', '1b', '2a', '2b']
 const isChunk = (item: unknown): boolean => TWICE.includes(item as string)
 
@@ -129,6 +134,44 @@ describe('streams over attempts', () => {
     expect((await story(t.engine, run.id)).filter(isChunk)).toEqual(['1a', '2a', '2b'])
   })
 
+  it('are complete when the task has stopped their source, and when a later attempt did without', async () => {
+    const body = bodyTask(
+      async ({ metadata, ctx }) => {
+        if (ctx.attempt.number === 1) {
+          await metadata.stream('k', sourceOf('1a'))
+          await metadata.stream('lost', new PushSource<string>())
+          throw new Error('first attempt')
+        }
+        const stop = new AbortController()
+        const endless = new PushSource<string>()
+        endless.push('2a')
+        for await (const _ of await metadata.stream('k', endless, stop.signal)) break
+        stop.abort(new Error('enough'))
+      },
+      { retry },
+    )
+    await using t = await createTestEngine({ tasks: [body] })
+    const { id } = await t.engine.trigger(body, null)
+    for (const seen of [await story(t.engine, id), await story(t.engine, id)]) {
+      expect(seen.filter(isChunk)).toEqual(['1a', '2a'])
+      expect(seen.at(-1)).toBe('#2')
+    }
+    expect(await t.engine.runs.retrieve(id)).toMatchObject({ status: 'COMPLETED' })
+  })
+
+  it('end with an error when the run has completed and a source went on for more than a minute', async () => {
+    const body = bodyTask(async ({ metadata }) => {
+      const endless = new PushSource<string>()
+      endless.push('1a')
+      await metadata.stream('k', endless)
+    })
+    await using t = await createTestEngine({ tasks: [body] })
+    const { id } = await t.engine.trigger(body, null)
+    const followed = await collectUntilError(t.engine.runs.subscribeToRun(id).withStreams())
+    expect(followed.items.at(-1)).toMatchObject({ type: 'run', run: { status: 'COMPLETED' } })
+    expect(followed.error).toMatchObject(BROKEN)
+  })
+
   describe('when the process of the first attempt dies', () => {
     /** An engine that dies once it has written, and one that takes over. */
     async function takeover(
@@ -139,10 +182,20 @@ describe('streams over attempts', () => {
       const storage = projectStorage()
       const clock = testClock({ ioGraceMs: 5 })
       const ports = abandonable(clock, storage)
-      const dying = await createTestEngine({ tasks: [bodyTask(first)], ...ports })
+      const dying = await createTestEngine({
+        tasks: [bodyTask(first)],
+        clock: ports.clock,
+        storage: ports.storage,
+      })
       const { id } = await dying.engine.trigger(bodyTask(first), null)
       for (const _ of numbers(5)) await turn()
-      await using t = await createTestEngine({ tasks: [bodyTask(second)], storage, clock, seed: 2 })
+      await using t = await createTestEngine({
+        tasks: [bodyTask(second)],
+        storage,
+        clock,
+        seed: 2,
+        secretKey: SECRET,
+      })
       await check(t, id, () => ports.abandon())
     }
     const writing = async ({ streams, ctx }: RunTools): Promise<void> => {
@@ -183,14 +236,48 @@ describe('streams over attempts', () => {
         const { engine } = t
         abandon()
         await t.clock.advance('1m')
-        const live = await story(engine, id)
-        expect(live.filter(isChunk)).toEqual(['1a'])
+        const followed = await collectUntilError(engine.runs.subscribeToRun(id).withStreams())
+        expect(followed.items.filter(({ type }) => type !== 'run')).toMatchObject([{ chunk: '1a' }])
+        expect(followed.items.at(-1)).toMatchObject({ type: 'run', run: { status: 'COMPLETED' } })
+        expect(followed.error).toMatchObject(BROKEN)
         expect(await engine.runs.retrieve(id)).toMatchObject({ status: 'COMPLETED', output: 'output' })
         expect(calls).toBe(1)
         expect(await collectUntilError(engine.streams.read(id, 'k'))).toMatchObject({
           items: ['1a'],
-          error: { code: 'ERR_STREAM_INTERRUPTED' },
+          error: BROKEN,
         })
+      })
+    })
+
+    it('while it drained, readers over HTTP are told, also those whose connection broke there', () => {
+      const draining = async ({ metadata }: RunTools): Promise<void> => {
+        const source = new PushSource<string>()
+        source.push('1a')
+        await metadata.stream('k', source)
+      }
+      return takeover(draining, draining, async (t, id, abandon) => {
+        const fetch = createHandler(t.engine)
+        const client = createClient({ baseUrl: 'http://engine.test', accessToken: SECRET, fetch })
+        abandon()
+        await t.clock.advance('1m')
+        const followed = await collectUntilError(client.runs.subscribeToRun(id).withStreams())
+        expect(followed.items.map(({ type }) => type)).toEqual(['run', 'k', 'run'])
+        expect(followed.error).toMatchObject(BROKEN)
+        const read = await collectUntilError(client.streams.read(id, 'k'))
+        expect(read).toMatchObject({ items: ['1a'], error: BROKEN })
+        // A reader that begins there was told before.
+        expect(await collect(client.streams.read(id, 'k', { startIndex: 1 }))).toEqual([])
+        const resumed = async (path: string, lastId: string): Promise<string> => {
+          const headers = { authorization: `Bearer ${SECRET}`, 'last-event-id': lastId }
+          return (await fetch(new Request(`http://engine.test${path}`, { headers }))).text()
+        }
+        for (const answer of [
+          await resumed(`/realtime/v1/streams/${id}/k`, '0'),
+          await resumed(`/api/v1/runs/${id}/stream`, 'k=1'),
+        ]) {
+          const [last = ''] = answer.split('\n\n').slice(-2)
+          expect(last).toMatch(/^event: error\n[^]*"code":"ERR_STREAM_INTERRUPTED"[^]*"key":"k","next":1/)
+        }
       })
     })
   })

@@ -119,6 +119,7 @@ export class ReferenceStorage {
           status: 'EXECUTING',
           attempt: run.attempt + 1,
           policyAttempt: run.policyAttempt + (isPlanned ? 1 : 0),
+          version: isPlanned ? claim.versions?.get(run.taskId) : run.version,
           interruptions,
           owner: claim.by,
           epoch: run.epoch + 1,
@@ -134,7 +135,7 @@ export class ReferenceStorage {
 
   #isAsClaimed({ id, epoch }: RunRecord): boolean {
     const run = this.run(id)
-    return run.status === 'EXECUTING' && run.epoch === epoch
+    return run.status === 'EXECUTING' && run.epoch === epoch && run.owner !== undefined
   }
 
   /** What a claim would hand out now, in order. */

@@ -19,6 +19,7 @@ const runFields: fc.Arbitrary<Partial<RunRecord>> = fc.record({
   outputJson: maybe(text),
   errorJson: maybe(text),
   attempt: fc.nat(),
+  version: maybe(text),
   slot: fc.boolean(),
   slotUntil: maybe(instant),
   returned: fc.boolean(),

@@ -1,4 +1,4 @@
-import type { CancelTimer, ReleaseHold } from '../../src/contract/clock.ts'
+import type { CancelTimer, HoldingClock, ReleaseHold } from '../../src/contract/clock.ts'
 import type { Storage } from '../../src/contract/storage.ts'
 import type { TestClock } from '../../src/clock/test.ts'
 import { memoryStorage } from '../../src/storage/memory/memory.ts'
@@ -16,9 +16,19 @@ export function storageOfThisProcess(): Storage {
   return isFarAway() ? memoryStorage() : chosenStorage()
 }
 
+/** The storage of this project; one in memory if that is away at times, for tests that an outage would take time from. */
+export function steadyStorage(): Storage {
+  return process.env['WAITPOINT_STORAGE'] === 'flaky' ? memoryStorage() : chosenStorage()
+}
+
 /** Whether the storage of this project is asked over a wire: how many calls there are is then a matter of luck. */
 export function isFarAway(): boolean {
   return process.env['WAITPOINT_STORAGE'] === 'postgres'
+}
+
+/** Whether the storage of this project answers within the call. */
+export function isInMemory(): boolean {
+  return (process.env['WAITPOINT_STORAGE'] ?? 'memory') === 'memory'
 }
 
 /** In memory whatever the project is, answering as its storage does: for what only a storage in memory does. */
@@ -26,16 +36,28 @@ export function memoryOfProject(): Storage {
   return process.env['WAITPOINT_STORAGE'] === 'memory-async' ? alwaysAsync(memoryStorage()) : memoryStorage()
 }
 
-export interface AbandonablePorts {
-  readonly clock: TestClock
+/** Is told of each storage call of a process. */
+export interface CallWatch {
+  before(): void
+  after(): void
+}
+
+export interface AbandonablePorts<Clock extends HoldingClock = TestClock> {
+  readonly clock: Clock
   readonly storage: Storage
   /** As if the process died: no call comes back, no timer fires, nothing is held. The storage stays as it is. */
   abandon(): void
 }
 
 /** The ports of an engine that will be gone from one moment to the next, without a chance to close. */
-export function abandonable(clock: TestClock, storage: Storage): AbandonablePorts {
+export function abandonable<Clock extends HoldingClock>(
+  clock: Clock,
+  storage: Storage,
+  watch?: CallWatch,
+): AbandonablePorts<Clock> {
   let isGone = false
+  // The watch may abandon the process.
+  const hasGone = (): boolean => isGone
   const cleanUps = new Set<() => void>()
   const tracked = (cleanUp: () => void): (() => void) => {
     cleanUps.add(cleanUp)
@@ -55,9 +77,13 @@ export function abandonable(clock: TestClock, storage: Storage): AbandonablePort
     },
     storage: {
       ...wrapStorage(storage, (_name, operation) => (...args) => {
-        if (isGone) return never
+        if (hasGone()) return never
+        watch?.before()
+        if (hasGone()) return never
         const answer = operation(...args)
-        return answer instanceof Promise ? answer.then((value) => (isGone ? never : value)) : answer
+        watch?.after()
+        if (answer instanceof Promise) return answer.then((value) => (isGone ? never : value))
+        return hasGone() ? never : answer
       }),
       subscribe: (owner, listener) =>
         storage.subscribe(owner, (hint) => (isGone ? undefined : listener(hint))),

@@ -12,8 +12,26 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   core: ['api', 'contract', 'primitives'],
   client: ['api', 'contract', 'primitives'],
   http: ['core', 'api', 'contract', 'primitives'],
+  console: ['http', 'core', 'api', 'contract', 'primitives'],
   testing: ['http', 'core', 'api', 'clock', 'storage', 'contract', 'primitives'],
+  adapters: ['core', 'api', 'clock', 'contract', 'primitives'],
+  cli: [
+    'adapters',
+    'testing',
+    'console',
+    'http',
+    'client',
+    'core',
+    'storage',
+    'clock',
+    'api',
+    'contract',
+    'primitives',
+  ],
 }
+
+/** Layers that use the engine as an application does: of these others they see what `src/index.ts` exports. */
+const PUBLIC_ONLY: Readonly<Record<string, readonly string[]>> = { adapters: ['core', 'clock'] }
 
 /**
  * The rooms of a layer, folders and files alike, from the ground floor up: each may import only those before it. Every
@@ -27,13 +45,25 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'crypto-random',
     'seeded-random',
     'patience',
+    'stopped',
     'plain',
     'system',
     'virtual',
     'test',
   ],
-  'src/storage': ['run-draft', 'hint-board', 'sql-rows', 'real-timer', 'memory', 'sqlite', 'postgres'],
+  'src/storage': [
+    'run-draft',
+    'hint-board',
+    'id-skew',
+    'sql-rows',
+    'inspection',
+    'real-timer',
+    'memory',
+    'sqlite',
+    'postgres',
+  ],
   'src/core': [
+    'diagnostics',
     'attempt',
     'host',
     'views',
@@ -45,6 +75,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'kernel',
     'reading',
     'namespaces',
+    'schedules',
     'ambient',
     'shutdown',
     'engine',
@@ -54,6 +85,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'src/http': [
     'limits',
     'refusal',
+    'fair-turns',
     'live-request',
     'node-listener',
     'connections',
@@ -68,10 +100,32 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'tokens',
     'streams',
     'shapes',
+    'probes',
     'openapi',
     'routes',
     'create-handler',
     'serve',
+  ],
+  'src/console': [
+    'html',
+    'values',
+    'style',
+    'script',
+    'page',
+    'refused',
+    'options',
+    'signed-text',
+    'session',
+    'key-attempts',
+    'login-link',
+    'form',
+    'visit',
+    'records',
+    'filters',
+    'pages',
+    'actions',
+    'events',
+    'handler',
   ],
   'src/testing': [
     'test-error',
@@ -84,15 +138,77 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'exploration',
     'explore',
     'outcomes',
+    'in-flight',
+    'check-in-flight',
     'arbitraries',
     'vitest',
   ],
+  'src/cli': [
+    'exit',
+    'signature',
+    'given',
+    'output',
+    'command',
+    'words',
+    'present',
+    'secret-key',
+    'loading',
+    'reach',
+    'doctor',
+    'dev',
+    'commands',
+    'help',
+    'program',
+    'main',
+  ],
+  'src/adapters': ['sdk', 'otel'],
+  'src/adapters/otel': ['attributes', 'due-at', 'traces', 'metrics', 'log-records', 'telemetry'],
+  'src/adapters/sdk': [
+    'untyped',
+    'hosted-only',
+    'told-once',
+    'values',
+    'schema',
+    'context',
+    'hooks',
+    'config',
+    'current-run',
+    'jitter',
+    'lifecycle',
+    'queue',
+    'timeout',
+    'idempotency-keys',
+    'trigger-options',
+    'task-types',
+    'catalogue',
+    'triggering',
+    'define-task',
+    'tasks',
+    'wait',
+    'retry',
+    'metadata',
+    'streams',
+    'runs',
+    'batch',
+    'schedules',
+    'tags',
+    'locals',
+    'logger',
+    'usage',
+    'envvars',
+    'auth',
+    'process-life',
+  ],
 }
+
+/** The programs that are built beside the entries, by their names in `bin` of package.json. */
+const PROGRAMS: Readonly<Record<string, string>> = { waitpoint: 'src/cli/main.ts' }
 
 /** The composition roots are the places that know the defaults. */
 const COMPOSITION_ROOTS: Readonly<Record<string, readonly string[]>> = {
   'src/core/create-engine.ts': ['clock', 'storage'],
   'src/client/client.ts': ['clock'],
+  'src/http/serve.ts': ['console'],
 }
 
 /** Real time of another process is in no clock: a storage that waits for one has real timers, in this file. */
@@ -107,6 +223,7 @@ export function violations(sources: ReadonlyMap<string, string>): string[] {
   )
   return [
     ...found,
+    ...publicNames(modules),
     ...repeatedNames(modules),
     ...browserLoads(modules),
     ...cycles(modules),
@@ -165,6 +282,21 @@ function layers({ path, layer, imports }: Module): string[] {
     if (root !== 'src' || rest.length === 0) return [`imports ${target}, which is not below a layer`]
     return visible.includes(folder) ? [] : [`imports ${target}, but may see only ${visible.join(', ')}`]
   })
+}
+
+/** What a layer that uses the engine from outside imports of its inside. */
+function publicNames(modules: readonly Module[]): string[] {
+  const entry = modules.find(({ path }) => path === 'src/index.ts')
+  const exported = new Set(entry?.imported.map(({ target, name }) => `${target ?? ''} ${name}`))
+  return modules.flatMap(({ path, layer = '', imported }) =>
+    imported
+      .filter(({ target = '' }) => PUBLIC_ONLY[layer]?.some((other) => target.startsWith(`src/${other}/`)))
+      .filter(({ target = '', name }) => !exported.has(`${target} ${name}`))
+      .map(
+        ({ target = '', name }) =>
+          `${path}: imports ${name} of ${target}, which src/index.ts does not export`,
+      ),
+  )
 }
 
 /** Inside a folder with floors, imports go down. */
@@ -308,10 +440,12 @@ export interface EntryLists {
   readonly files: readonly string[]
   /** What the build is told to build. */
   readonly built: readonly string[]
+  /** `bin` of package.json. */
+  readonly bin?: Readonly<Record<string, string>>
 }
 
 /** Where the exports map, the files directly below src and the build disagree. */
-export function entryDisagreements({ exportsMap, files, built }: EntryLists): string[] {
+export function entryDisagreements({ exportsMap, files, built, bin = {} }: EntryLists): string[] {
   const expected = Object.fromEntries(
     files.map((file) => {
       const name = file.replace(/^src\/(.*)\.ts$/, '$1')
@@ -323,13 +457,18 @@ export function entryDisagreements({ exportsMap, files, built }: EntryLists): st
     [...Object.keys(exportsMap), ...Object.keys(expected)].filter((key) => key !== './package.json'),
   )
   const wrong = [...keys].filter((key) => JSON.stringify(exportsMap[key]) !== JSON.stringify(expected[key]))
-  const unbuilt = files.filter((file) => !built.includes(file))
-  const stray = built.filter((file) => !files.includes(file))
+  const programs = Object.keys(bin).map((name) => PROGRAMS[name] ?? name)
+  const unbuilt = [...files, ...programs].filter((file) => !built.includes(file))
+  const stray = built.filter((file) => !files.includes(file) && !programs.includes(file))
+  const lost = Object.entries(bin).filter(
+    ([name, path]) => path !== `./${PROGRAMS[name]?.replace(/^src/, 'dist').replace(/ts$/, 'js')}`,
+  )
   return [
     ...wrong.map(
       (key) => `exports["${key}"] should be ${expected[key] ? JSON.stringify(expected[key]) : 'absent'}`,
     ),
     ...unbuilt.map((file) => `${file} is not built`),
     ...stray.map((file) => `${file} is built but not directly below src`),
+    ...lost.map(([name, path]) => `bin["${name}"] leads to ${path}, which is no program`),
   ]
 }

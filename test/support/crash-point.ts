@@ -1,5 +1,5 @@
 import type { TestClock } from '../../src/clock/test.ts'
-import type { CancelTimer, ReleaseHold } from '../../src/contract/clock.ts'
+import type { CancelTimer, HoldingClock, ReleaseHold } from '../../src/contract/clock.ts'
 import type { Storage } from '../../src/contract/storage.ts'
 import { createDeferred } from '../../src/primitives/deferred.ts'
 import { wrapStorage } from '../../src/testing/storages/wrapped.ts'
@@ -11,8 +11,8 @@ export interface CrashPoint {
   readonly moment: 'before' | 'after'
 }
 
-export interface CrashingPorts {
-  readonly clock: TestClock
+export interface CrashingPorts<Clock extends HoldingClock = TestClock> {
+  readonly clock: Clock
   readonly storage: Storage
   /** Storage calls so far. */
   readonly calls: number
@@ -22,27 +22,29 @@ export interface CrashingPorts {
 }
 
 /** The ports of a process that dies at one of its storage calls; without a point it lives. */
-export function crashing(clock: TestClock, storage: Storage, point?: CrashPoint): CrashingPorts {
-  const ports = abandonable(clock, storage)
-  const never = new Promise<never>(() => undefined)
+export function crashing<Clock extends HoldingClock>(
+  clock: Clock,
+  storage: Storage,
+  point?: CrashPoint,
+): CrashingPorts<Clock> {
   let calls = 0
   let hasCrashed = false
   let isMortal = true
-  const crash = (): void => {
+  const crashAt = (moment: CrashPoint['moment']): void => {
+    if (!isMortal || calls !== point?.call || moment !== point.moment) return
     hasCrashed = true
     ports.abandon()
   }
+  const ports = abandonable(clock, storage, {
+    before: () => {
+      calls += 1
+      crashAt('before')
+    },
+    after: () => crashAt('after'),
+  })
   return {
     clock: ports.clock,
-    storage: wrapStorage(ports.storage, (_name, operation) => (...args) => {
-      calls += 1
-      const isHere = isMortal && calls === point?.call
-      if (isHere && point.moment === 'before') crash()
-      const answer = operation(...args)
-      if (!isHere || hasCrashed) return answer
-      crash()
-      return answer instanceof Promise ? answer : never
-    }),
+    storage: ports.storage,
     get calls() {
       return calls
     },

@@ -22,9 +22,29 @@ const FOLDER = 'test/.documents'
 const CONFIG = `${FOLDER}/vitest.config.ts`
 const RECORDER = `${FOLDER}/recorder.mjs`
 
+/** Names of another package that docs/hosted-task-files.md points at this one. */
+export const HOSTED_NAMES: Readonly<Record<string, string>> = {
+  '@trigger.dev/sdk': './src/sdk.ts',
+  '@trigger.dev/sdk/v3': './src/sdk.ts',
+}
+
+/** The package of two lines on that page: one of the ways to do so. */
+export const HOSTED_PACKAGE = {
+  name: '@trigger.dev/sdk',
+  version: '4.8.3',
+  type: 'module',
+  exports: { '.': './index.js', './v3': './index.js' },
+  types: './index.js',
+} as const
+
 /** The names of the package lead to its sources; none of this project's other settings apply. */
-const CONFIG_TEXT = `import config from '../../vitest.config.ts'
-export default { resolve: config.resolve, test: { include: ['${FOLDER}/**/*.test.ts'] } }
+const CONFIG_TEXT = `import { resolve } from 'node:path'
+import config from '../../vitest.config.ts'
+const hosted = { find: /^@trigger\\.dev\\/sdk(\\/v3)?$/, replacement: resolve('src/sdk.ts') }
+export default {
+  resolve: { alias: [...config.resolve.alias, hosted] },
+  test: { include: ['${FOLDER}/**/*.test.ts'] },
+}
 `
 
 /** Tells, over a pipe of its own, each text that a program prints and the error that ends it. */
@@ -76,6 +96,10 @@ export async function writePrograms(blocks: readonly DocumentBlock[]): Promise<v
     logLevel: 'silent',
   })
   copyFileSync('package.json', `${installed}/package.json`)
+  const hosted = `${FOLDER}/node_modules/${HOSTED_PACKAGE.name}`
+  mkdirSync(hosted, { recursive: true })
+  writeFileSync(`${hosted}/package.json`, JSON.stringify(HOSTED_PACKAGE))
+  writeFileSync(`${hosted}/index.js`, "export * from 'waitpoint/sdk'\n")
 }
 
 /** What became of a program. */

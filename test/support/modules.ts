@@ -10,6 +10,15 @@ export interface Module {
   readonly layer: string | undefined
   readonly file: ts.SourceFile
   readonly imports: readonly Import[]
+  /** The names that it imports or exports again, each from where. */
+  readonly imported: readonly ImportedName[]
+}
+
+export interface ImportedName {
+  /** The path of a relative import; `undefined` for a package. */
+  readonly target: string | undefined
+  /** The name that the other file exports; `*` for all of it. */
+  readonly name: string
 }
 
 export interface Import {
@@ -36,16 +45,34 @@ export function readSources(folder: string): Map<string, string> {
 export function parse(path: string, text: string): Module {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext, true)
   const [, layer, ...rest] = path.split('/')
+  const targetOf = (specifier: string): string | undefined =>
+    specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : undefined
   return {
     path,
     layer: rest.length === 0 ? undefined : layer,
     file,
     imports: importsOf(file).map(({ specifier, isTypeOnly }) => ({
       specifier,
-      target: specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : undefined,
+      target: targetOf(specifier),
       isTypeOnly,
     })),
+    imported: file.statements.flatMap(importedNames).map(({ specifier, name }) => ({
+      target: targetOf(specifier),
+      name,
+    })),
   }
+}
+
+/** The names that a statement takes from another module. */
+function importedNames(statement: ts.Statement): { specifier: string; name: string }[] {
+  const isImport = ts.isImportDeclaration(statement)
+  if (!isImport && !ts.isExportDeclaration(statement)) return []
+  const { moduleSpecifier } = statement
+  if (moduleSpecifier === undefined || !ts.isStringLiteral(moduleSpecifier)) return []
+  const bindings = isImport ? statement.importClause?.namedBindings : statement.exportClause
+  const specifier = moduleSpecifier.text
+  if (bindings === undefined || !('elements' in bindings)) return [{ specifier, name: '*' }]
+  return bindings.elements.map(({ propertyName, name }) => ({ specifier, name: (propertyName ?? name).text }))
 }
 
 /** `import`, `import type`, `export … from`, `import()` of a value and of a type alike. */

@@ -8,12 +8,19 @@ export interface TypeProblem {
   readonly message: string
 }
 
-/** Type-checks files with the project's own settings. */
-export function typeProblems(paths: readonly string[]): TypeProblem[] {
+/** Type-checks files with the project's own settings; `aliases` lead names of packages to files. */
+export function typeProblems(
+  paths: readonly string[],
+  aliases: Readonly<Record<string, string>> = {},
+): TypeProblem[] {
   const settings = ts.readConfigFile('tsconfig.json', (path) => ts.sys.readFile(path)).config as unknown
   const { options } = ts.parseJsonConfigFileContent(settings, ts.sys, '.')
   const program = ts.createProgram(paths, {
     ...options,
+    paths: {
+      ...options.paths,
+      ...Object.fromEntries(Object.entries(aliases).map(([name, file]) => [name, [file]])),
+    },
     declaration: false,
     isolatedDeclarations: false,
     jsx: ts.JsxEmit.ReactJSX,

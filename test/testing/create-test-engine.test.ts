@@ -63,8 +63,20 @@ describe('createTestEngine', () => {
     ['a storage that is none', { storage: {} }],
     ['tasks of null', { tasks: null }],
     ['streams of null', { streams: null }],
+    ['a misspelt option', { fakeGlobal: true }],
+    ['a misspelt option of the engine', { taks: [] }],
+    ['a flag that is none', { alwaysResume: 'yes' }],
+    ['another flag that is none', { fakeGlobals: 1 }],
   ])('refuses options that cannot be used: %s', async (_name, options) => {
     await expect(createTestEngine(options as never)).rejects.toThrow(/^Cannot use /)
+  })
+
+  it('names an option that it does not know, and those that it does', async () => {
+    await expect(createTestEngine({ fakeGlobal: true } as never)).rejects.toThrow(
+      'Cannot use the options of createTestEngine: there is no option "fakeGlobal"; use tasks, execute, concurrency, ' +
+        'baseUrl, secretKey, retention, retry, maxInterruptions, leaseMs, storageWaitMs, streams, storage, clock, seed, ' +
+        'alwaysResume, fakeGlobals',
+    )
   })
 
   it('makes the same ids for the same seed', async () => {

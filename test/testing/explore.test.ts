@@ -2,7 +2,15 @@ import { readFile } from 'node:fs/promises'
 import { setImmediate as macrotask } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { task, wait } from 'waitpoint'
-import { type Body, ExplorationError, type ExploreOptions, fifo } from 'waitpoint/testing'
+import {
+  type Body,
+  ExplorationError,
+  explore,
+  type ExploreOptions,
+  fifo,
+  parseTrace,
+  replay as replayOf,
+} from 'waitpoint/testing'
 import { createHandler } from 'waitpoint/http'
 import { rejection } from '../support/body-task.ts'
 import { allAnswer, askAll, exploreAll } from './exploration/bodies.ts'
@@ -48,17 +56,50 @@ describe('explore', () => {
       complete: false,
       deepest: 1,
     })
-    expect(await exploreAll(body, { budget: { ms: -1 } })).toEqual({
-      runs: 0,
-      complete: false,
-      deepest: 0,
-      waits: {},
-    })
     const random = await exploreAll(body, { decider: 'random', budget: { runs: 20 } })
     expect(random).toMatchObject({ runs: 20, complete: false })
     const byPriority = await exploreAll(body, { decider: 'pct', budget: { runs: 20 } })
     expect(byPriority).toMatchObject({ runs: 20, complete: false })
     expect(await exploreAll(body, { decider: fifo() })).toMatchObject({ runs: 1, complete: false })
+  })
+
+  it.each([
+    ['null', null, 'Cannot use the options of explore null: it must be an object'],
+    ['a misspelt option', { crash: 'every-commit' }, 'there is no option "crash"; use maxDeviations, budget'],
+    ['an option of another tool', { fakeGlobals: true }, 'there is no option "fakeGlobals"; use '],
+    ['a storage of its own', { storage: {} }, 'there is no option "storage"; use '],
+    ['crashes that are a flag', { crashes: true }, 'crashes true: use "never" or "every-commit"'],
+    [
+      'misspelt crashes',
+      { crashes: 'every_commit' },
+      'crashes "every_commit": use "never" or "every-commit"',
+    ],
+    ['faults that are no list', { faults: 'error' }, 'Cannot use faults "error": it must be a list'],
+    ['an unknown fault', { faults: ['error', 'oops'] }, 'fault "oops": use "error" or "lost" or "late"'],
+    ['an unknown decider', { decider: 'rand' }, 'decider "rand": use "enumerate" or "random" or "pct"'],
+    ['a decider that is none', { decider: {} }, 'it must be an object with begin'],
+    ['less than no deviations', { maxDeviations: -1 }, 'maxDeviations -1: it must be a whole number from 0'],
+    ['a seed that is no number', { seed: NaN }, 'Cannot use seed NaN: it must be a number or a string'],
+    ['a replay that is no text', { replay: 1 }, 'replay 1: it must be the line that a failure printed'],
+    ['a budget that is a number', { budget: 10 }, 'Cannot use budget 10: it must be an object'],
+    ['a misspelt budget', { budget: { schedules: 10 } }, 'there is no option "schedules"; use runs, ms'],
+    ['a budget of no schedule', { budget: { runs: 0 } }, 'budget.runs 0: it must be a whole number from 1'],
+    [
+      'a budget of no time',
+      { budget: { ms: 0 } },
+      'budget.ms 0: it must be a number of milliseconds above 0',
+    ],
+    ['an adapter that is no function', { adapter: 1 }, 'Cannot use adapter 1: it must be a function'],
+    ['no steps', { maxSteps: 0 }, 'Cannot use maxSteps 0: it must be a whole number from 1'],
+    ['a wrong option of the engine', { concurrency: 0 }, 'concurrency 0: it must be a whole number from 1'],
+  ])('refuses options that cannot be used, before it runs the body: %s', async (_name, options, message) => {
+    let runs = 0
+    const body: Body = () => Promise.resolve((runs += 1))
+    await expect(explore(body, options as never)).rejects.toThrow(message)
+    expect(runs).toBe(0)
+    await expect(explore('body' as never)).rejects.toThrow(
+      'Cannot explore "body": the body must be a function',
+    )
   })
 
   it('says what became of every wait, and in how many schedules', async () => {
@@ -109,6 +150,55 @@ describe('explore', () => {
     expect(await failure(checkThenAct.body, { replay: 'v1' })).toMatchObject({ replay })
     vi.stubEnv('WAITPOINT_REPLAY', 'nonsense')
     expect(await rejection(exploreAll(checkThenAct.body))).toBeInstanceOf(RangeError)
+  })
+
+  describe('with a replay of other code', () => {
+    const expiring = (id: string): Body => {
+      const order = task({
+        id,
+        run: async (_payload: null) =>
+          (await wait.forToken(await wait.createToken({ timeout: '1h', tags: ['order'] }))).ok,
+      })
+      return async (t) => {
+        t.use(order)
+        const run = await t.engine.trigger(order, null)
+        const token = await t.waitingToken({ tag: 'order' })
+        await t.clock.sleep('59m')
+        await t.engine.wait.completeToken(token.id, 'yes')
+        await run.outcome()
+      }
+    }
+    const deadline = 'next@body/tokens.settle#1>time/deadline of token order.token#1'
+
+    it('fails where a deviation did not happen, and says what there was in its place', async () => {
+      expect(await exploreAll(expiring('order'), { replay: `v1|${deadline}` })).toMatchObject({ runs: 1 })
+      const error = await failure(expiring('purchase'), { replay: `v1|${deadline}` })
+      expect(error.invariant).toBe('the replay applies')
+      expect(error.replay).toBe(`v1|${deadline}`)
+      expect((error.cause as Error).message).toMatchInlineSnapshot(`
+        "Its deviation did not happen, so this schedule is not the one that failed: the code has changed since, or the line belongs to another body. Explore anew without it.
+          time/deadline of token order.token#1 goes before body/tokens.settle#1: there were body/tokens.settle#1, time/deadline of token purchase.token#1"
+      `)
+    })
+
+    it('fails also where only some of its deviations happened', async () => {
+      const gone = 'next@body/tokens.settle#7>engine/tick#1'
+      const error = await failure(expiring('order'), { replay: `v1|${deadline}|${gone}` })
+      expect((error.cause as Error).message).toMatchInlineSnapshot(`
+        "1 of its 2 deviations did not happen, so this schedule is not the one that failed: the code has changed since, or the line belongs to another body. Explore anew without it.
+          engine/tick#1 goes before body/tokens.settle#7: the choices were at body/tokens.settle#1"
+      `)
+      const decider = replayOf(parseTrace(`v1|${deadline}|${gone}`))
+      expect(await failure(expiring('order'), { decider })).toMatchObject({ invariant: 'the replay applies' })
+    })
+
+    it.each([
+      ['crash@body/runs.insert#1>after', 'needs the option `crashes: '],
+      ['fault@body/runs.insert#1>lost', 'needs the option `faults`'],
+    ])('says which option is missing: %s', async (deviation, message) => {
+      const error = await failure(expiring('order'), { replay: `v1|${deviation}` })
+      expect(error.message).toContain(message)
+    })
   })
 
   it('says the seed of a failure that was found at random, and no other', async () => {

@@ -64,4 +64,10 @@ describe('outcomes', () => {
     const { rows } = await outcomes({ task: silent, concurrency: 1 }, 1)
     expect(rows).toEqual([{ answers: [], result: '2', durationMs: 0 }])
   })
+
+  it('refuse an option that they do not know', async () => {
+    await expect(outcomes({ task: silent, concurency: 1 } as never, 1 as never)).rejects.toThrow(
+      'Cannot use the subject of outcomes: there is no option "concurency"; use task, ',
+    )
+  })
 })

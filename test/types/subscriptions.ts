@@ -23,9 +23,13 @@ export async function following(id: string): Promise<void> {
         exactly<Run<{ doc: string }, number>>()(part.run)
         // @ts-expect-error The run comes without a chunk.
         part.chunk satisfies unknown
+        // @ts-expect-error Its attempt is `run.attemptCount`.
+        part.attempt satisfies unknown
         break
       case 'draft':
         exactly<string>()(part.chunk)
+        exactly<number>()(part.attempt)
+        exactly<number>()(part.sequence)
         break
       case 'parts':
         if (part.chunk.type === 'text-delta') exactly<string>()(part.chunk.textDelta)
@@ -48,6 +52,7 @@ export async function following(id: string): Promise<void> {
 export async function followingUnknown(id: string): Promise<void> {
   for await (const run of runs.subscribeToRun(id)) exactly<unknown>()(run.payload)
   for await (const part of runs.subscribeToRun(id).withStreams()) {
+    exactly<number | undefined>()(part.attempt)
     if (part.type === 'run') continue
     exactly<string>()(part.type)
     exactly<unknown>()(part.chunk)

@@ -121,12 +121,10 @@ export async function triggeringWithSchema(): Promise<void> {
   await order.trigger({ note: 'n' })
 }
 
+const ofNumbers = z.object({ count: z.number() })
+const ofTexts = async (payload: { count: string }): Promise<string> => payload.count
 // @ts-expect-error The schema makes a number of it.
-task({
-  id: 'wrong',
-  schema: z.object({ count: z.number() }),
-  run: async (payload: { count: string }) => payload.count,
-})
+task({ id: 'wrong', schema: ofNumbers, run: ofTexts })
 
 task({
   id: 'hooks',

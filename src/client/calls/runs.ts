@@ -1,3 +1,4 @@
+import type { RunExplanation } from '../../api/explanation.ts'
 import { cursorPages, type CursorPagePromise } from '../../api/cursor-page.ts'
 import {
   runId,
@@ -11,15 +12,17 @@ import {
 import { isFinal } from '../../contract/run-states.ts'
 import { type OptionNames, requireOptions, requireSignal } from '../../primitives/require.ts'
 import type { CallOptions, ClientRuns, RemoteRunHandle } from '../namespaces.ts'
-import { FollowedRun, followRun, type Part } from '../following/followed-run.ts'
+import type { Part } from '../following/followed-run.ts'
+import { runParts, runStates } from '../following/run-parts.ts'
 import { Following } from '../following/following.ts'
 import { decodePage } from './list-page.ts'
 import { joined, listQuery } from './list-query.ts'
 import type { Packets } from '../wire/packets.ts'
 import { RemoteRun } from './remote-run.ts'
-import type { RunFeed } from '../following/run-updates.ts'
+import type { WatchedRun } from '../following/run-updates.ts'
 import type { ApiAnswer, Transport } from '../connection/transport.ts'
 import { checkCallOptions, checkedFilters } from './wait.ts'
+import { readExplanation } from '../wire/explanation.ts'
 import { wireDeadline } from '../wire/durations.ts'
 import { WireRecord } from '../wire/record.ts'
 import { readListedRun, readRetrievedRun } from '../wire/run.ts'
@@ -92,6 +95,22 @@ export class RunsCalls implements ClientRuns {
     return this.handle(answer, '')
   }
 
+  async continueWith(run: RunReference, options: CallOptions = {}): Promise<RetrievedRun<never, never>> {
+    const id = runId(run)
+    checkCallOptions(options, 'runs.continueWith')
+    const { body } = await this.#post(`/api/v1/runs/${encodeURIComponent(id)}/continue`, id, options)
+    // See `retrieve`.
+    return (await this.#readRun(body, options.signal)) as RetrievedRun<never, never>
+  }
+
+  async explain(run: RunReference, options: CallOptions = {}): Promise<RunExplanation> {
+    const id = runId(run)
+    checkCallOptions(options, 'runs.explain')
+    const path = `/api/v1/runs/${encodeURIComponent(id)}/explanation`
+    const { body } = await this.#transport.call({ path, subject: { kind: 'run', id } }, options.signal)
+    return readExplanation(body)
+  }
+
   async reschedule(
     run: RunReference,
     options: RescheduleOptions & CallOptions,
@@ -114,10 +133,9 @@ export class RunsCalls implements ClientRuns {
     const id = runId(run)
     checkCallOptions(options, 'runs.subscribeToRun')
     const signals = [this.#transport.settings.signal, options.signal]
-    const feed = (signal: AbortSignal): RunFeed => this.#feed(id, signal)
-    const runs = (): Following<Run> => new Following((signal) => followRun(feed(signal)), signals)
-    const parts = (): Following<Part> =>
-      new Following((signal) => new FollowedRun(feed(signal)).parts(), signals)
+    const watch = (signal: AbortSignal): WatchedRun => this.#watched(id, signal)
+    const runs = (): Following<Run> => new Following((signal) => runStates(watch(signal)), signals)
+    const parts = (): Following<Part> => new Following((signal) => runParts(watch(signal)), signals)
     return {
       // The caller names the task, so payload, output and chunks have the types of that task.
       [Symbol.asyncIterator]: () => runs() as Following<never>,
@@ -152,14 +170,14 @@ export class RunsCalls implements ClientRuns {
     const current = await this.#retrieve(id, signal)
     if (isFinal(current.status)) return current
     const updates = new Following(
-      (ended) => followRun(this.#feed(id, ended)),
+      (ended) => runStates(this.#watched(id, ended)),
       [this.#transport.settings.signal, signal],
     )
     for await (const { status } of updates) if (isFinal(status)) break
     return this.#retrieve(id, signal)
   }
 
-  #feed(id: string, signal: AbortSignal): RunFeed {
+  #watched(id: string, signal: AbortSignal): WatchedRun {
     const assertExists = (): Promise<unknown> => this.#retrieve(id, signal)
     return { transport: this.#transport, packets: this.#packets, id, assertExists, signal }
   }

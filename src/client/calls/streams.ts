@@ -65,7 +65,8 @@ export class StreamsCalls implements ClientStreams {
   ): AsyncIterable<Chunk> {
     const id = runId(run)
     const { startIndex, signal } = streamReading(key, options)
-    const source = { runId: id, key, lastId: startIndex === 0 ? undefined : String(startIndex - 1) }
+    const start = startIndex === 0 ? {} : { startIndex, lastId: String(startIndex - 1) }
+    const source = { runId: id, key, ...start }
     const signals = [this.#transport.settings.signal, signal]
     return {
       // The writer and the reader agree on the type of the chunks.

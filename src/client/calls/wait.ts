@@ -31,7 +31,7 @@ import { readRetrievedToken, readToken, readTokenStatus } from '../wire/token.ts
 import { refuseTransaction } from './refused-transaction.ts'
 
 const PATH = '/api/v1/waitpoints/tokens'
-const CREATE_NAMES: OptionNames<CreateTokenOptions & CallOptions> = {
+const CREATE_NAMES: OptionNames<Omit<CreateTokenOptions, 'name'> & CallOptions> = {
   timeout: true,
   tags: true,
   idempotencyKey: true,

@@ -1,5 +1,6 @@
 import { retryDelayMs } from '../../api/retry.ts'
 import { isUnavailable } from './api-error.ts'
+import { AccessTokenError } from './credential.ts'
 import type { ClientSettings } from './options.ts'
 import type { Clock } from '../../contract/clock.ts'
 import { onAbort } from '../../primitives/abort.ts'
@@ -30,6 +31,8 @@ export class Backoff {
   async failed(error: unknown): Promise<void> {
     const { retry, clock, random } = this.#settings
     if (!isUnavailable(error)) throw error
+    // A call passes on what the function of the user threw; a subscription goes on.
+    if (error instanceof AccessTokenError && !this.#isPatient) throw error.cause
     this.#failures += 1
     const policy = this.#isPatient ? { ...retry, maxAttempts: Number.POSITIVE_INFINITY } : retry
     const delayMs = retryDelayMs(policy, this.#failures, () => random.fraction())

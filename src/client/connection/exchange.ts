@@ -13,7 +13,7 @@ export interface ExchangeOptions {
 
 /**
  * A request and its answer in progress. It ends when one of its signals aborts, when the service is silent for too
- * long, or when it is closed. A pending step then rejects at once, whatever the service does.
+ * long, or when it is closed. A pending step then rejects at once, even if the service does nothing.
  */
 export class Exchange {
   readonly #clock: Clock

@@ -1,5 +1,6 @@
 import type { Clock } from '../../contract/clock.ts'
 import type { RandomSource } from '../../contract/random.ts'
+import { AccessTokenError } from './credential.ts'
 import type { RetryOptions } from '../../api/retry.ts'
 import { parseDuration } from '../../primitives/duration.ts'
 import {
@@ -17,7 +18,10 @@ import {
 export interface ClientOptions {
   /** Where the service is reached, with the base path of its handler: the `url` of `serve()`. */
   readonly baseUrl: string
-  /** A secret key, a public access token, or a function that answers a fresh one. It is asked before every request. */
+  /**
+   * A secret key, a public access token, or a function that answers a fresh one. The function is asked before a request,
+   * but a token that says when it expires is kept until then, or until the service refuses it.
+   */
   readonly accessToken: string | (() => string | Promise<string>)
   /**
    * Sends a request. A handler of `createHandler` will do.
@@ -138,5 +142,13 @@ function readAccessToken(accessToken: unknown): () => Promise<string> {
     const token = check(accessToken)
     return async () => token
   }
-  return async () => check(await (accessToken as () => unknown)())
+  return async () => {
+    let token: unknown
+    try {
+      token = await (accessToken as () => unknown)()
+    } catch (error) {
+      throw new AccessTokenError(error)
+    }
+    return check(token)
+  }
 }

@@ -1,9 +1,11 @@
 import { ApiError, unreadable } from './api-error.ts'
 import { Backoff } from './backoff.ts'
+import { Credential } from './credential.ts'
 import type { ClientSettings } from './options.ts'
 import { Exchange } from './exchange.ts'
 import { knownError, type RequestSubject } from './known-error.ts'
 import { refusedAnswer } from './refused-answer.ts'
+import { messageOf } from '../../primitives/message.ts'
 
 /** One request to the service. */
 export interface ApiRequest {
@@ -29,9 +31,11 @@ const API_VERSION = '2025-07-16'
 /** Sends requests to one service. */
 export class Transport {
   readonly settings: ClientSettings
+  readonly #credential: Credential
 
   constructor(settings: ClientSettings) {
     this.settings = settings
+    this.#credential = new Credential(settings.accessToken, settings.clock)
   }
 
   /**
@@ -100,8 +104,21 @@ export class Transport {
   }
 
   /** Makes one attempt and returns a successful response with its body unread. Rejects with an ApiError. */
-  async open(request: ApiRequest, connection: Exchange): Promise<Response> {
-    const token = await connection.during(this.settings.accessToken())
+  async open(request: ApiRequest, connection: Exchange, mayRenew = true): Promise<Response> {
+    const token = await connection.during(this.#credential.token())
+    const response = await this.#sendWith(token, request, connection)
+    if (response.ok) return response
+    // The clocks may differ: a kept token can have expired early.
+    if (response.status === 401 && this.#credential.refused(token) && mayRenew) {
+      response.body?.cancel().catch(() => undefined)
+      return this.open(request, connection, false)
+    }
+    const what = `${request.method ?? 'GET'} "${request.path}"`
+    if (isRedirect(response)) throw redirected(response, what)
+    throw await connection.during(refusedAnswer(response, what, this.settings.clock.now()))
+  }
+
+  #sendWith(token: string, request: ApiRequest, connection: Exchange): Promise<Response> {
     const { method = 'GET', body } = request
     const headers = {
       authorization: `Bearer ${token}`,
@@ -113,12 +130,11 @@ export class Transport {
       method,
       headers,
       signal: connection.signal,
+      // A redirect could lead the credential, or the answer, to another server.
+      redirect: 'manual',
       ...(body === undefined ? {} : { body }),
     })
-    const response = await this.#send(sent, connection)
-    if (response.ok) return response
-    const what = `${method} "${request.path}"`
-    throw await connection.during(refusedAnswer(response, what, this.settings.clock.now()))
+    return this.#send(sent, connection)
   }
 
   async #attempt(request: ApiRequest, signal: AbortSignal | undefined): Promise<ApiAnswer> {
@@ -156,9 +172,21 @@ export async function reached<T>(step: Promise<T>, { signal }: Exchange): Promis
     return await step
   } catch (cause) {
     if (signal.aborted) throw signal.reason
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = messageOf(cause)
     throw new ApiError('ERR_API_UNAVAILABLE', `Cannot reach the service: ${reason}`, { cause })
   }
+}
+
+/** Browsers hide a redirect: its type is all that they show. */
+function isRedirect({ type, status, headers }: Response): boolean {
+  return type === 'opaqueredirect' || (status >= 300 && status < 400 && headers.has('location'))
+}
+
+function redirected({ status, headers }: Response, what: string): ApiError {
+  const location = headers.get('location')
+  const where = location === null ? 'another address' : `"${location.slice(0, 200)}"`
+  const message = `Cannot ${what}: the service redirects to ${where}, and redirects are not followed; if that is the service, give its address as baseUrl`
+  return new ApiError('ERR_API_REFUSED', message, { status })
 }
 
 /** An empty body is a valid answer. */

@@ -1,12 +1,14 @@
-import type { Run } from '../../api/run.ts'
+import type { ChunkPlace, Run } from '../../api/run.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import { Merge } from './merge.ts'
-import { type RunFeed, runUpdates } from './run-updates.ts'
+import { type WatchedRun, runUpdates } from './run-updates.ts'
 import { streamBatches } from './stream-batches.ts'
 
 /** A part of a subscription with streams. */
-export type Part = { readonly type: string; readonly run: Run; readonly chunk?: unknown }
+export type Part =
+  | { readonly type: 'run'; readonly run: Run }
+  | ({ readonly type: string; readonly run: Run; readonly chunk: unknown } & ChunkPlace)
 
 type Arrived = Run | readonly unknown[]
 
@@ -14,8 +16,8 @@ type Arrived = Run | readonly unknown[]
 const RUN = 'run'
 
 /** The run, again after every change, until it has ended. */
-export async function* followRun(feed: RunFeed): AsyncGenerator<Run> {
-  for await (const run of runUpdates(feed)) {
+export async function* followRun(watched: WatchedRun): AsyncGenerator<Run> {
+  for await (const run of runUpdates(watched)) {
     yield run
     if (isFinal(run.status)) return
   }
@@ -26,27 +28,29 @@ export async function* followRun(feed: RunFeed): AsyncGenerator<Run> {
  * that lists the key; last the ended run.
  */
 export class FollowedRun {
-  readonly #feed: RunFeed
+  readonly #watched: WatchedRun
   readonly #merge = new Merge<string, Arrived>()
   /** The position in each stream. */
   readonly #positions = new Map<string, string | undefined>()
+  /** The chunks of each stream so far. The positions of the hosted service are no numbers of chunks. */
+  readonly #counts = new Map<string, number>()
   #shown: Run | undefined
   #final: Run | undefined
   /** Whether the last part was a chunk. */
   #isPastShown = false
 
-  constructor(feed: RunFeed) {
-    this.#feed = feed
+  constructor(watched: WatchedRun) {
+    this.#watched = watched
   }
 
   async *parts(): AsyncGenerator<Part> {
-    this.#merge.add(RUN, followRun(this.#feed))
+    this.#merge.add(RUN, followRun(this.#watched))
     try {
       while (this.#merge.size > 0) {
         const { key, result } = await this.#merge.next()
         if (result.done === true) continue
         // The source under the run's key yields runs; all others yield chunks.
-        if (key === RUN) yield* this.#news(result.value as Run)
+        if (key === RUN) yield* this.#changed(result.value as Run)
         else yield* this.#chunks(key, result.value as readonly unknown[])
       }
       if (this.#final !== undefined && (this.#isPastShown || this.#shown !== this.#final))
@@ -57,7 +61,7 @@ export class FollowedRun {
   }
 
   /** The ended run comes last, unless it announces new streams. */
-  *#news(run: Run): Generator<Part> {
+  *#changed(run: Run): Generator<Part> {
     const isOver = isFinal(run.status)
     if (isOver) this.#final = run
     const isNewAttempt = run.attemptCount !== this.#shown?.attemptCount
@@ -73,7 +77,12 @@ export class FollowedRun {
     const run = this.#shown
     if (run === undefined) return
     this.#isPastShown = true
-    for (const chunk of chunks) yield { type: key, chunk, run }
+    const attempt = run.attemptCount
+    for (const chunk of chunks) {
+      const sequence = this.#counts.get(key) ?? 0
+      this.#counts.set(key, sequence + 1)
+      yield { type: key, chunk, run, attempt, sequence }
+    }
   }
 
   #announces(run: Run): boolean {
@@ -87,7 +96,7 @@ export class FollowedRun {
   }
 
   #read(key: string): void {
-    const { transport, id, signal } = this.#feed
+    const { transport, id, signal } = this.#watched
     const lastId = this.#positions.get(key)
     this.#positions.set(key, lastId)
     const onPosition = (position: string | undefined): void => {

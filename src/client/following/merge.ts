@@ -1,6 +1,6 @@
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 
-/** News from one of several sources: its next item, or its end. */
+/** The next item of one of several sources, or its end. */
 export interface MergeStep<Key, Item> {
   readonly key: Key
   readonly result: IteratorResult<Item, unknown>

@@ -14,8 +14,8 @@ const HELD_MS = 60_000
 const HASTY_MS = 1_000
 const MOST_HASTY = 3
 
-/** The parts needed to follow a run. */
-export interface RunFeed {
+/** A run that a reader watches, with the parts needed for it. */
+export interface WatchedRun {
   readonly transport: Transport
   readonly packets: Packets
   readonly id: string
@@ -25,8 +25,8 @@ export interface RunFeed {
 }
 
 /** The current run, and again after every change. It never ends: after the end of the run it waits. */
-export async function* runUpdates(feed: RunFeed): AsyncGenerator<Run> {
-  const polls = new ShapePolls(feed)
+export async function* runUpdates(watched: WatchedRun): AsyncGenerator<Run> {
+  const polls = new ShapePolls(watched)
   let shown: string | undefined
   for (;;) {
     await polls.next()
@@ -34,28 +34,28 @@ export async function* runUpdates(feed: RunFeed): AsyncGenerator<Run> {
     const text = row === undefined ? '' : JSON.stringify(row)
     if (row === undefined || text === shown) {
       // A service also answers "up to date" without a row for a run that does not exist, or no longer exists.
-      if (row === undefined) await feed.assertExists()
+      if (row === undefined) await watched.assertExists()
       shown ??= ''
       await polls.broughtNothing()
       continue
     }
     shown = text
-    yield await readRow(new WireRecord(row, 'a run'), feed.packets, feed.signal)
+    yield await readRow(new WireRecord(row, 'a run'), watched.packets, watched.signal)
   }
 }
 
 /** Polls one after the other. A broken connection is replaced. */
 class ShapePolls {
-  readonly #feed: RunFeed
+  readonly #watched: WatchedRun
   readonly #request: Omit<ApiRequest, 'query'>
   readonly #backoff: Backoff
   readonly #shape = new ShapeState()
   #askedAt = 0
   #hasty = 0
 
-  constructor(feed: RunFeed) {
-    const { transport, id, signal } = feed
-    this.#feed = feed
+  constructor(watched: WatchedRun) {
+    const { transport, id, signal } = watched
+    this.#watched = watched
     this.#request = {
       path: `/realtime/v1/runs/${encodeURIComponent(id)}`,
       headers: { 'x-trigger-electric-version': '1.0.0-beta.1' },
@@ -70,7 +70,7 @@ class ShapePolls {
 
   /** Polls until the state is complete. */
   async next(): Promise<void> {
-    const { clock } = this.#feed.transport.settings
+    const { clock } = this.#watched.transport.settings
     this.#askedAt = clock.now()
     do {
       try {
@@ -84,7 +84,7 @@ class ShapePolls {
 
   /** Avoids a busy loop against a service that does not hold its polls. */
   async broughtNothing(): Promise<void> {
-    const isHasty = this.#feed.transport.settings.clock.now() - this.#askedAt < HASTY_MS
+    const isHasty = this.#watched.transport.settings.clock.now() - this.#askedAt < HASTY_MS
     this.#hasty = isHasty ? this.#hasty + 1 : 0
     if (this.#hasty <= MOST_HASTY) return
     await this.#backoff.failed(
@@ -96,7 +96,7 @@ class ShapePolls {
   }
 
   async #poll(): Promise<void> {
-    const { transport, signal } = this.#feed
+    const { transport, signal } = this.#watched
     const connection = transport.connect(signal, HELD_MS)
     try {
       const { query } = this.#shape

@@ -1,13 +1,6 @@
-import { unreadable } from '../connection/api-error.ts'
-import { Backoff } from '../connection/backoff.ts'
-import type { Exchange } from '../connection/exchange.ts'
-import { knownError } from '../connection/known-error.ts'
 import { StreamFrames } from '../wire/stream-frames.ts'
-import { reached, type Transport } from '../connection/transport.ts'
-
-/** A service sends at least a comment within this time. A longer silence is a failure. */
-const SILENCE_MS = 90_000
-const EVENTS = 'text/event-stream'
+import type { Transport } from '../connection/transport.ts'
+import { type EventSource, readEvents } from './read-events.ts'
 
 /** The stream to read, and the position to begin at. */
 export interface StreamBatchesOptions {
@@ -15,6 +8,8 @@ export interface StreamBatchesOptions {
   readonly key: string
   /** The position to continue after; `undefined` for the beginning. */
   readonly lastId?: string | undefined
+  /** The number of the first chunk, if the reader of the stream chose it. */
+  readonly startIndex?: number | undefined
   /** Called with the position after each batch, so that a later subscription can continue there. */
   readonly onPosition?: (lastId: string | undefined) => void
 }
@@ -23,82 +18,43 @@ export interface StreamBatchesOptions {
  * The chunks of a stream to its end, in batches as they arrive. A broken connection is replaced, and the next one
  * continues after the last chunk: no chunk is lost or repeated.
  */
-export async function* streamBatches(
+export function streamBatches(
   transport: Transport,
-  { runId, key, lastId, onPosition }: StreamBatchesOptions,
+  options: StreamBatchesOptions,
   signal: AbortSignal,
 ): AsyncGenerator<readonly unknown[]> {
-  const backoff = new Backoff(transport.settings, signal)
+  return readEvents(transport, batchesOf(options), signal)
+}
+
+function batchesOf({
+  runId,
+  key,
+  lastId,
+  startIndex,
+  onPosition,
+}: StreamBatchesOptions): EventSource<readonly unknown[]> {
   const frames = new StreamFrames(key, lastId)
-  for (;;) {
-    const connection = transport.connect(signal)
-    try {
-      const response = await openStream(transport, { runId, key, lastId: frames.lastId }, connection)
-      connection.heard(SILENCE_MS)
-      requireEvents(response, key)
-      backoff.succeeded()
-      frames.begin(response)
-      for await (const text of bodyText(response, connection)) {
-        frames.feed(text)
-        const chunks = frames.takeChunks()
-        if (chunks.length > 0) {
-          onPosition?.(frames.lastId)
-          yield chunks
-        }
-        const failure = frames.takeFailure()
-        if (failure !== undefined) throw failure
-      }
-      return
-    } catch (error) {
-      connection.close()
-      await backoff.failed(error).catch((last: unknown) => {
-        throw knownError(last, { kind: 'run', id: runId })
-      })
-    } finally {
-      connection.close()
-    }
-  }
-}
-
-function openStream(
-  transport: Transport,
-  { runId, key, lastId }: StreamBatchesOptions,
-  connection: Exchange,
-): Promise<Response> {
-  return transport.open(
-    {
+  return {
+    what: `stream "${key}"`,
+    request: () => ({
       path: `/realtime/v1/streams/${encodeURIComponent(runId)}/${encodeURIComponent(key)}`,
-      headers: {
-        accept: EVENTS,
-        ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
-      },
+      lastId: frames.lastId,
+      // The reader chose this place. Where it goes on later, a connection was cut.
+      query: { startIndex: frames.lastId === lastId ? startIndex?.toString() : undefined },
       subject: { kind: 'run', id: runId },
+    }),
+    begin: (response) => frames.begin(response),
+    *read(text) {
+      frames.write(text)
+      const chunks = frames.takeChunks()
+      if (chunks.length > 0) {
+        onPosition?.(frames.lastId)
+        yield chunks
+      }
+      const failure = frames.takeFailure()
+      if (failure !== undefined) throw failure
     },
-    connection,
-  )
-}
-
-/** A different answer, such as a web page, would look like an empty stream. */
-function requireEvents({ headers, status }: Response, key: string): void {
-  const type = headers.get('content-type') ?? EVENTS
-  if (!type.startsWith(EVENTS)) throw unreadable(`stream "${key}"`, { status, body: type })
-}
-
-/** The text of a body as it arrives. */
-async function* bodyText({ body }: Response, connection: Exchange): AsyncGenerator<string> {
-  if (body === null) return
-  const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader()
-  const decoder = new TextDecoder()
-  try {
-    for (;;) {
-      connection.heard()
-      const { done, value } = await connection.during(reached(reader.read(), connection))
-      connection.rest()
-      if (done) return
-      yield decoder.decode(value, { stream: true })
-    }
-  } finally {
-    // Not awaited: the service may take long to stop, or never stop.
-    reader.cancel().catch(() => undefined)
+    // The service ends an answer with its stream, and breaks it off otherwise.
+    end: () => undefined,
   }
 }

@@ -1,6 +1,6 @@
-import { defined } from './defined.ts'
+import { defined } from '../../primitives/defined.ts'
 import { WireRecord } from './record.ts'
-import type { StoredError } from '../../api/run.ts'
+import type { StoredError } from '../../api/errors.ts'
 
 /** The error of a run: in the form of the API, or in the form of a row, which has a `type`. */
 export function readStoredError(value: unknown): StoredError | undefined {

@@ -1,7 +1,7 @@
 import type { TokenKind, RunStatus } from '../../contract/records.ts'
 import type { RetrievedRun, Run, WaitingOn } from '../../api/run.ts'
 import { statusFlags, RUN_STATUSES } from '../../contract/run-states.ts'
-import { defined } from './defined.ts'
+import { defined } from '../../primitives/defined.ts'
 import type { Packets } from './packets.ts'
 import { readStoredError } from './error.ts'
 import { WireRecord } from './record.ts'
@@ -96,7 +96,11 @@ function commonFields(
     ...(hasOutput ? { output: values.output } : {}),
     ...defined({ error: readStoredError(wire.value('error')) }),
     realtimeStreams: wire.texts('realtimeStreams'),
-    ...defined({ idempotencyKey: wire.text('idempotencyKey') }),
+    ...defined({
+      queue: wire.text('queue'),
+      concurrencyKey: wire.text('concurrencyKey'),
+      idempotencyKey: wire.text('idempotencyKey'),
+    }),
     createdAt,
     updatedAt,
     ...defined({ startedAt, finishedAt, expiredAt: wire.date('expiredAt') }),
@@ -118,8 +122,7 @@ function readWait(wire: WireRecord): WaitingOn {
 /** Statuses that have other names in the service: in its API, older versions included, and in its database. */
 const OTHER_NAMES: Readonly<Record<string, RunStatus>> = {
   PENDING: 'QUEUED',
-  PENDING_VERSION: 'QUEUED',
-  WAITING_FOR_DEPLOY: 'QUEUED',
+  WAITING_FOR_DEPLOY: 'PENDING_VERSION',
   DEQUEUED: 'EXECUTING',
   RETRYING_AFTER_FAILURE: 'EXECUTING',
   REATTEMPTING: 'EXECUTING',

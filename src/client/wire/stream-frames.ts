@@ -30,7 +30,7 @@ export class StreamFrames {
   }
 
   /** Parses a piece of text. */
-  feed(text: string): void {
+  write(text: string): void {
     this.#parser.feed(text)
   }
 
@@ -88,7 +88,7 @@ function isCommand(headers: unknown): boolean {
 }
 
 /** The JSON value of a chunk, or its text if it is not JSON. */
-function readJson(text: string): unknown {
+export function readJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -96,10 +96,11 @@ function readJson(text: string): unknown {
   }
 }
 
-/** An error event in a stream: an error of the engine, or one that a new connection may solve. */
-function streamError(key: string, body: unknown): Error {
+/** An error event in a stream, or in all streams of a run: an error of the engine, or one that a new connection may solve. */
+export function streamError(read: string, body: unknown): Error {
   const said = Object(body) as { readonly error?: unknown }
   const wire = new WireRecord(Object(said.error ?? said), 'an error of a stream')
+  const key = wire.text('key') ?? read
   const message =
     wire.text('message') ?? `Cannot read on in stream "${key}": the service sent an error without a message`
   const next = wire.number('next') ?? 0

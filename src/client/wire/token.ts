@@ -1,7 +1,7 @@
 import type { TokenStatus } from '../../contract/records.ts'
 import { WaitpointTimeoutError } from '../../api/errors.ts'
 import type { RetrievedToken, Token } from '../../api/token.ts'
-import { defined } from './defined.ts'
+import { defined } from '../../primitives/defined.ts'
 import type { Packets } from './packets.ts'
 import type { WireRecord } from './record.ts'
 
@@ -21,6 +21,7 @@ export function readToken(wire: WireRecord): Token {
       completedAt: wire.date('completedAt'),
       idempotencyKey: readUserKey(wire),
       idempotencyKeyExpiresAt: wire.date('idempotencyKeyExpiresAt'),
+      runId: wire.text('runId'),
     }),
   }
 }

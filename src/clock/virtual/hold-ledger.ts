@@ -13,6 +13,7 @@ export class HoldLedger {
     reading: new Set(),
     awaited: new Set(),
     call: new Set(),
+    scheduled: new Set(),
   }
   readonly #failed = new WeakSet<WitnessedHold>()
   readonly #quiet = new WeakSet<WitnessedHold>()

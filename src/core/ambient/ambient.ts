@@ -1,64 +1,122 @@
-import { currentEngine, askEngine, listOnEngine, waitOnEngine } from './current-engine.ts'
-import type { RunsNamespace, TasksNamespace } from '../../api/run.ts'
+import { currentAttempt, endError, type EngineNamespaces, isAborted } from '../attempt/attempt.ts'
+import {
+  currentEngine,
+  askEngine,
+  findEngine,
+  type FindEngine,
+  listOnEngine,
+  waitOnEngine,
+} from './current-engine.ts'
+import type { TaskRunsNamespace, TasksNamespace } from '../../api/run.ts'
+import type { SchedulesNamespace } from '../../api/schedule.ts'
 import type { MetadataNamespace, StreamsNamespace } from '../../api/stream.ts'
 import { defineStream } from '../namespaces/define-stream.ts'
+import type { Namespaces } from '../../api/task.ts'
 import type { WaitNamespace } from '../../api/token.ts'
 
 /**
  * Tokens and waits of the engine of the current run, or of the default engine; see docs/waitpoints.md. As in all of
  * the module's namespaces, functions that answer a promise reject with `ERR_NO_ENGINE` where there is neither, the others throw it.
  */
-export const wait: WaitNamespace = {
-  createToken: (options) => askEngine((engine) => engine.wait.createToken(options)),
-  forToken: (token, options) => waitOnEngine((engine) => engine.wait.forToken(token, options)),
-  completeToken: (token, output, options) =>
-    askEngine((engine) => engine.wait.completeToken(token, output, options)),
-  retrieveToken: (token) => askEngine((engine) => engine.wait.retrieveToken(token)),
-  listTokens: (params) => listOnEngine((engine) => engine.wait.listTokens(params)),
-  for: (options) => askEngine((engine) => engine.wait.for(options)),
-  until: (options) => askEngine((engine) => engine.wait.until(options)),
-}
+export const wait: WaitNamespace = /* @__PURE__ */ waitOf(findEngine)
 
 /** Metadata of the current run, and its streams; see docs/streams.md. */
-export const metadata: MetadataNamespace = {
-  current: () => currentEngine().metadata.current(),
-  get: (key) => currentEngine().metadata.get(key),
-  set: (key, value) => currentEngine().metadata.set(key, value),
-  del: (key) => currentEngine().metadata.del(key),
-  increment: (key, by) => currentEngine().metadata.increment(key, by),
-  decrement: (key, by) => currentEngine().metadata.decrement(key, by),
-  append: (key, value) => currentEngine().metadata.append(key, value),
-  flush: () => askEngine((engine) => engine.metadata.flush()),
-  stream: (key, source, signal) => askEngine((engine) => engine.metadata.stream(key, source, signal)),
-}
+export const metadata: MetadataNamespace = /* @__PURE__ */ metadataOf(findEngine)
 
 /** Runs of the engine of the current run, or of the default engine. */
-export const runs: RunsNamespace = {
-  retrieve: (run) => askEngine((engine) => engine.runs.retrieve(run)),
-  list: (params) => listOnEngine((engine) => engine.runs.list(params)),
-  poll: (run) => askEngine((engine) => engine.runs.poll(run)),
-  cancel: (run) => askEngine((engine) => engine.runs.cancel(run)),
-  replay: (run) => askEngine((engine) => engine.runs.replay(run)),
-  reschedule: (run, options) => askEngine((engine) => engine.runs.reschedule(run, options)),
-  subscribeToRun: (run) => currentEngine().runs.subscribeToRun(run),
-}
+export const runs: TaskRunsNamespace = /* @__PURE__ */ runsOf(findEngine)
 
 /** Tasks by id, on the engine of the current run, or on the default engine. */
-export const tasks: TasksNamespace = {
-  trigger: (id, payload, options) => askEngine((engine) => engine.tasks.trigger(id, payload, options)),
-  batchTrigger: (id, items) => askEngine((engine) => engine.tasks.batchTrigger(id, items)),
-  triggerAndWait: (id, payload, options) =>
-    waitOnEngine((engine) => engine.tasks.triggerAndWait(id, payload, options)),
-  batchTriggerAndWait: (id, items) => askEngine((engine) => engine.tasks.batchTriggerAndWait(id, items)),
-}
+export const tasks: TasksNamespace = /* @__PURE__ */ tasksOf(findEngine)
 
 /** Streams of the engine of the current run, or of the default engine. */
-export const streams: StreamsNamespace = {
-  // A definition is made before there is an engine: it looks for one when it is used.
-  define: (options) => defineStream(streams, options),
-  pipe: (key, source, options) => currentEngine().streams.pipe(key, source, options),
-  append: (key, chunk) => askEngine((engine) => engine.streams.append(key, chunk)),
-  read: (run, key, options) => currentEngine().streams.read(run, key, options),
+export const streams: StreamsNamespace = /* @__PURE__ */ streamsOf(findEngine)
+
+/** Schedules of the tasks of the engine of the current run, or of the default engine; see docs/schedules.md. */
+export const taskSchedules: SchedulesNamespace = /* @__PURE__ */ {
+  list: () => askEngine((engine) => engine.schedules.list()),
+  retrieve: (schedule) => askEngine((engine) => engine.schedules.retrieve(schedule)),
+}
+
+/** The namespaces that an engine hands to its tasks: they end with the attempt that calls them. */
+export function toolsOf(engine: EngineNamespaces): Namespaces {
+  const find: FindEngine = () => {
+    const attempt = currentAttempt()
+    return attempt?.isEnded === true && attempt.kernel.namespaces === engine ? endError(attempt) : engine
+  }
+  return {
+    wait: waitOf(find),
+    metadata: metadataOf(find),
+    runs: runsOf(find),
+    tasks: tasksOf(find),
+    streams: streamsOf(find),
+  }
+}
+
+function waitOf(find: FindEngine): WaitNamespace {
+  return {
+    createToken: (options) => askEngine((engine) => engine.wait.createToken(options), find),
+    forToken: (token, options) => waitOnEngine((engine) => engine.wait.forToken(token, options), find),
+    completeToken: (token, output, options) =>
+      askEngine((engine) => engine.wait.completeToken(token, output, options), find),
+    retrieveToken: (token) => askEngine((engine) => engine.wait.retrieveToken(token), find),
+    listTokens: (params) => listOnEngine((engine) => engine.wait.listTokens(params), find),
+    for: (options) => askEngine((engine) => engine.wait.for(options), find),
+    until: (options) => askEngine((engine) => engine.wait.until(options), find),
+  }
+}
+
+function metadataOf(find: FindEngine): MetadataNamespace {
+  const change = (act: (metadata: MetadataNamespace) => MetadataNamespace): MetadataNamespace =>
+    isAborted() ? own : act(currentEngine(find).metadata)
+  const own: MetadataNamespace = {
+    current: () => currentEngine(find).metadata.current(),
+    get: (key) => currentEngine(find).metadata.get(key),
+    set: (key, value) => change((metadata) => metadata.set(key, value)),
+    del: (key) => change((metadata) => metadata.del(key)),
+    increment: (key, by) => change((metadata) => metadata.increment(key, by)),
+    decrement: (key, by) => change((metadata) => metadata.decrement(key, by)),
+    append: (key, value) => change((metadata) => metadata.append(key, value)),
+    flush: () => askEngine((engine) => engine.metadata.flush(), find),
+    stream: (key, source, signal) => askEngine((engine) => engine.metadata.stream(key, source, signal), find),
+  }
+  return own
+}
+
+function runsOf(find: FindEngine): TaskRunsNamespace {
+  return {
+    retrieve: (run) => askEngine((engine) => engine.runs.retrieve(run), find),
+    list: (params) => listOnEngine((engine) => engine.runs.list(params), find),
+    poll: (run) => askEngine((engine) => engine.runs.poll(run), find),
+    cancel: (run) => askEngine((engine) => engine.runs.cancel(run), find),
+    replay: (run) => askEngine((engine) => engine.runs.replay(run), find),
+    addTags: (run, tags) => askEngine((engine) => engine.runs.addTags(run, tags), find),
+    reschedule: (run, options) => askEngine((engine) => engine.runs.reschedule(run, options), find),
+    subscribeToRun: (run) => currentEngine(find).runs.subscribeToRun(run),
+  }
+}
+
+function tasksOf(find: FindEngine): TasksNamespace {
+  return {
+    trigger: (id, payload, options) =>
+      askEngine((engine) => engine.tasks.trigger(id, payload, options), find),
+    batchTrigger: (id, items) => askEngine((engine) => engine.tasks.batchTrigger(id, items), find),
+    triggerAndWait: (id, payload, options) =>
+      waitOnEngine((engine) => engine.tasks.triggerAndWait(id, payload, options), find),
+    batchTriggerAndWait: (id, items) =>
+      askEngine((engine) => engine.tasks.batchTriggerAndWait(id, items), find),
+  }
+}
+
+function streamsOf(find: FindEngine): StreamsNamespace {
+  const own: StreamsNamespace = {
+    // A definition is made before there is an engine: it looks for one when it is used.
+    define: (options) => defineStream(own, options),
+    pipe: (key, source, options) => currentEngine(find).streams.pipe(key, source, options),
+    append: (key, chunk) => askEngine((engine) => engine.streams.append(key, chunk), find),
+    read: (run, key, options) => currentEngine(find).streams.read(run, key, options),
+  }
+  return own
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Unsubscribe } from '../../contract/storage.ts'
+import { mayBeLeft } from '../../primitives/awaitable.ts'
 import { WaitpointError } from '../../api/errors.ts'
-import { currentAttempt, type EngineNamespaces } from '../attempt/attempt.ts'
+import { currentAttempt, endError, type EngineNamespaces } from '../attempt/attempt.ts'
 import type { CursorPagePromise } from '../../api/cursor-page.ts'
 import { cursorPages } from '../../api/cursor-page.ts'
 import type { Unwrappable } from '../../api/token.ts'
@@ -24,20 +25,24 @@ export function setDefaultEngine(engine: EngineNamespaces): Unsubscribe {
   }
 }
 
-/** The engine of the run the caller is in, whatever the default is; outside of runs the default, if there is one. */
-function findEngine(): EngineNamespaces | undefined {
+/** Looks for the engine of a function; answers the error where there is none. */
+export type FindEngine = () => EngineNamespaces | Error
+
+/** The engine of the run the caller is in, even if another one is the default; outside of runs the default. */
+export function findEngine(): EngineNamespaces | Error {
   const attempt = currentAttempt()
-  return attempt === undefined ? defaultEngine?.engine : attempt.kernel.namespaces
+  if (attempt === undefined) return defaultEngine?.engine ?? noEngine()
+  return attempt.isEnded ? endError(attempt) : attempt.kernel.namespaces
 }
 
 /**
  * The engine that is found here.
  *
- * @throws WaitpointError `ERR_NO_ENGINE` when there is none.
+ * @throws WaitpointError `ERR_NO_ENGINE` when there is none; the error that ended the attempt that the caller runs in.
  */
-export function currentEngine(): EngineNamespaces {
-  const engine = findEngine()
-  if (engine === undefined) throw noEngine()
+export function currentEngine(find: FindEngine = findEngine): EngineNamespaces {
+  const engine = find()
+  if (engine instanceof Error) throw engine
   return engine
 }
 
@@ -50,28 +55,38 @@ function noEngine(): WaitpointError {
 }
 
 /** Calls the engine that is found here; rejects where there is none, as everything that answers a promise does. */
-export function askEngine<T>(call: (engine: EngineNamespaces) => Promise<T>): Promise<T> {
-  const engine = findEngine()
-  return engine === undefined ? Promise.reject(noEngine()) : call(engine)
+export function askEngine<T>(
+  call: (engine: EngineNamespaces) => Promise<T>,
+  find: FindEngine = findEngine,
+): Promise<T> {
+  const engine = find()
+  return engine instanceof Error ? refused(engine) : call(engine)
 }
 
 /** Like `askEngine()` for waits, which can be unwrapped also where there is no engine. */
 export function waitOnEngine<Result, Output>(
   call: (engine: EngineNamespaces) => Unwrappable<Result, Output>,
+  find: FindEngine = findEngine,
 ): Unwrappable<Result, Output> {
-  const engine = findEngine()
-  return engine === undefined ? rejectedWait(noEngine()) : call(engine)
+  const engine = find()
+  return engine instanceof Error ? rejectedWait(engine) : call(engine)
 }
 
 /** Like `askEngine()` for lists, which can be iterated also where there is no engine. */
 export function listOnEngine<Item>(
   call: (engine: EngineNamespaces) => CursorPagePromise<Item>,
+  find: FindEngine = findEngine,
 ): CursorPagePromise<Item> {
-  const engine = findEngine()
-  return engine === undefined
-    ? cursorPages(
-        () => Promise.reject(noEngine()),
-        () => ({}),
-      )
-    : call(engine)
+  const engine = find()
+  if (!(engine instanceof Error)) return call(engine)
+  return cursorPages(
+    () => refused(engine),
+    () => ({}),
+  )
+}
+
+/** A call that an ended attempt has left behind must not end the process. */
+function refused(error: Error): Promise<never> {
+  const rejected = Promise.reject(error)
+  return currentAttempt() === undefined ? rejected : mayBeLeft(rejected)
 }

@@ -1,6 +1,7 @@
 import { requireObject } from '../../primitives/require.ts'
 import { askEngine, waitOnEngine } from './current-engine.ts'
 import type { TaskShape } from '../../api/run.ts'
+import type { ScheduledPayload, ScheduledTaskOptions } from '../../api/schedule.ts'
 import type { SchemaInput, StandardSchemaV1 } from '../../api/standard-schema.ts'
 import type { SchemaTaskOptions, Task, TaskOptions } from '../../api/task.ts'
 import { attachDefinition } from '../attempt/task-definition.ts'
@@ -18,6 +19,7 @@ import { attachDefinition } from '../attempt/task-definition.ts'
 export function task<Schema extends StandardSchemaV1, Output>(
   options: SchemaTaskOptions<Schema, Output>,
 ): Task<SchemaInput<Schema>, Output>
+export function task<Output>(options: ScheduledTaskOptions<Output>): Task<ScheduledPayload, Output>
 export function task<Payload, Output>(options: TaskOptions<Payload, Output>): Task<Payload, Output>
 export function task<Payload, Output>(options: TaskOptions<Payload, Output>): Task<Payload, Output> {
   requireObject(options, 'the options of task')

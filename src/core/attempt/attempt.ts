@@ -3,11 +3,19 @@ import type { CancelTimer, Clock, ReleaseHold } from '../../contract/clock.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import type { AttemptFence, Awaitable } from '../../contract/storage.ts'
-import { type Few, itemsOf } from '../../primitives/few.ts'
+import { isPromise, mayBeLeft } from '../../primitives/awaitable.ts'
+import { createDeferred } from '../../primitives/deferred.ts'
+import { countOf, type Few, itemsOf } from '../../primitives/few.ts'
 import { WaitpointError } from '../../api/errors.ts'
+import type { EngineRunsNamespace } from '../../api/run.ts'
+import type { EngineWaitNamespace } from '../../api/token.ts'
+import type { SchedulesNamespace } from '../../api/schedule.ts'
 import type { Namespaces } from '../../api/task.ts'
+import type { LogEntry } from './log-entry.ts'
+import { AnswerOrder, type GivenAnswer } from './answer-order.ts'
 import { ExecutionLimit } from './execution-limit.ts'
-import type { WaitPlace } from './places.ts'
+import { enterCall, Place } from './places.ts'
+import type { Recall } from './recall.ts'
 import type { TaskDefinition } from './task-definition.ts'
 
 /** How long the function of an aborted attempt may take to settle before its slot is given away. */
@@ -19,7 +27,7 @@ export type Settlement<Result, Output> =
 
 /** How a wait ended: its token was settled, the settled token could not be read, or its signal dropped it. */
 export type WaitOutcome =
-  | { readonly kind: 'settled'; readonly settlement: Settlement<unknown, unknown> }
+  | { readonly kind: 'settled'; readonly settlement: Settlement<unknown, unknown>; readonly at: number }
   | { readonly kind: 'unreadable'; readonly error: unknown }
   | { readonly kind: 'dropped'; readonly reason: unknown }
 
@@ -31,6 +39,8 @@ export interface AttemptWait {
   /** Storage has said that it registered the wait. */
   readonly isStored: boolean
   readonly isSettled: boolean
+  /** So many answers had been handed over to the attempt when it began. */
+  readonly since: number
   resolve(settlement: Settlement<unknown, unknown>): void
   reject(error: unknown): void
 }
@@ -46,15 +56,27 @@ export interface AttemptStreams {
 
 /** The namespaces of one engine, as its tasks and the module's functions use them. */
 export interface EngineNamespaces extends Namespaces {
+  readonly runs: EngineRunsNamespace
+  readonly wait: EngineWaitNamespace
+  readonly schedules: SchedulesNamespace
   once<Result>(key: string, effect: () => Result | Promise<Result>): Promise<Result>
+  log(entry: LogEntry): void
 }
 
 /** The parts of an engine that its attempts use. The kernel is also the identity of the engine. */
 export interface AttemptKernel {
   readonly namespaces: EngineNamespaces
+  /** The namespaces that a task is handed: they end with the attempt. */
+  readonly tools: Namespaces
   readonly host: { readonly clock: Clock }
   readonly waitpoints: { handOver(wait: AttemptWait, outcome: WaitOutcome): void }
-  readonly slots: { resume(attempt: Attempt): void }
+  readonly slots: {
+    resume(attempt: Attempt): void
+    parkAfterTurn(attempt: Attempt): void
+    answerAfterTurn(attempt: Attempt): void
+  }
+  readonly logs: { write(entry: LogEntry, attempt: Attempt): void }
+  readonly outage: { isResting(attempt: Attempt): boolean }
   readonly executor: { timedOut(attempt: Attempt): void; leave(attempt: Attempt): void }
 }
 
@@ -63,9 +85,11 @@ export interface AttemptKernel {
  * - `parked`: the run waits, without a slot. `queued`: it may go on, but all slots are taken.
  * - `resuming`: storage is asked to resume the run, which has a slot again.
  * - `draining`: the function has returned, its streams go on without a slot.
- * - `ended`: the attempt is over. An aborted one keeps its slot until its function has settled, for 5 s at most.
+ * - `aborted`: ended from outside; its function has not settled. It keeps its slot until then, for 5 s at most.
+ * - `ended`: the attempt is over, and its function has settled.
  */
-export type AttemptState = 'executing' | 'parking' | 'parked' | 'queued' | 'resuming' | 'draining' | 'ended'
+export type AttemptState =
+  'executing' | 'parking' | 'parked' | 'queued' | 'resuming' | 'draining' | 'aborted' | 'ended'
 
 /** The state of an attempt, as the clock is told. */
 type Occupation = 'executing' | 'draining' | 'parked'
@@ -88,16 +112,20 @@ export class Attempt {
   waits: Few<AttemptWait> = undefined
   /** Waits that are in the storage and not over: while there is none the run has no reason to park. */
   registeredWaits = 0
-  /** The next place of a token; none while `onStart` is under way. */
-  tokens: number | undefined = 0
-  /** The next place of each other kind it waits with. */
-  places: Few<WaitPlace> = undefined
+  /** The questions of earlier executions, while the attempt is executed again. */
+  recall: Recall | undefined = undefined
+  /** So many answers were handed over. */
+  handed = 0
+  /** The order of its answers, from the first one on. */
+  answers: AnswerOrder | undefined = undefined
+  /** The names of its waits so far. */
+  names: Set<string> | undefined = undefined
   /** Something was delivered since the last turn: the run may not park before another one has passed. */
   hasGoneOn = false
   /** There are some from the first key on until they are closed. */
   streams: AttemptStreams | undefined = undefined
-  /** Metadata, as JSON text, that storage has not acknowledged: whatever the attempt writes takes it along. */
-  unsavedMetadata: string | undefined = undefined
+  /** Metadata that storage has not acknowledged: every write of the attempt takes it along. */
+  unsavedMetadata: { readonly json: string } | undefined = undefined
   /** The payload that the function was called with. */
   payload: unknown
   /** Why it was ended from outside. */
@@ -145,7 +173,13 @@ export class Attempt {
     return this.#state === state
   }
 
+  /** No call of the attempt has an effect any more, though its function may go on. */
   get isEnded(): boolean {
+    return this.#state === 'ended' || this.#state === 'aborted'
+  }
+
+  /** Its function has settled: code that it has left behind is outside of the run. */
+  get isOver(): boolean {
     return this.#state === 'ended'
   }
 
@@ -156,6 +190,11 @@ export class Attempt {
   /** Storage is asked to park the run. */
   park(): void {
     this.#move('parking', 'executing')
+  }
+
+  /** Whether the run waits, without a slot or about to give it back. */
+  get isParked(): boolean {
+    return this.#state === 'parking' || this.#state === 'parked' || this.#state === 'queued'
   }
 
   /** Storage has parked the run: the slot is free. */
@@ -187,7 +226,7 @@ export class Attempt {
 
   /** The function has returned, and the run has streams or a hook: they go on without a slot. */
   drain(): void {
-    if (this.#state === 'ended') throw this.#cannotMove('draining')
+    if (this.isEnded) throw this.#cannotMove('draining')
     this.#state = 'draining'
     this.#limit?.pause()
     this.hold('draining')
@@ -198,9 +237,7 @@ export class Attempt {
    * wait that a task has chained to and left would have no handler, and would end the process.
    */
   finish(): void {
-    this.#state = 'ended'
-    this.#deliveries = undefined
-    this.waits = undefined
+    this.#end('ended')
   }
 
   /** Ends the attempt from outside: signal, waits and later calls get `error`. The function has 5 s to settle. */
@@ -208,7 +245,7 @@ export class Attempt {
     if (this.isEnded) return
     this.aborted = error
     const waits = itemsOf(this.waits)
-    this.finish()
+    this.#end('aborted')
     for (const wait of waits) wait.reject(error)
     this.#controller?.abort(error)
     this.#limit?.pause()
@@ -242,9 +279,20 @@ export class Attempt {
     this.#limit.start()
   }
 
-  /** Storing what an attempt returned may take its time, which is not the function's. */
+  /** The function has returned: storing that may take its time, which is not the function's. */
+  endLimit(): void {
+    this.#limit?.pause()
+    this.#limit = undefined
+  }
+
+  /** The run waits for its storage, which is not the function's time either. */
   pauseLimit(): void {
     this.#limit?.pause()
+  }
+
+  /** The storage has answered. */
+  continueLimit(): void {
+    if (this.#state === 'executing') this.#limit?.start()
   }
 
   /** The limit is up. */
@@ -255,18 +303,116 @@ export class Attempt {
   /** Hands a wait its outcome: at once if the attempt executes, else once it has its slot again. */
   deliver(wait: AttemptWait, outcome: WaitOutcome): void {
     switch (this.#state) {
+      case 'aborted':
       case 'ended':
         return
       case 'executing':
       case 'draining':
-        this.hasGoneOn = true
-        this.kernel.waitpoints.handOver(wait, outcome)
+        this.#deliverNow(wait, outcome)
         return
       default:
         if (this.#deliveries === undefined) this.#deliveries = [{ wait, outcome }]
         else this.#deliveries.push({ wait, outcome })
     }
     if (this.#state === 'parked') this.kernel.slots.resume(this)
+  }
+
+  #deliverNow(wait: AttemptWait, outcome: WaitOutcome): void {
+    if (outcome.kind !== 'settled') {
+      this.hasGoneOn = true
+      this.kernel.waitpoints.handOver(wait, outcome)
+      return
+    }
+    const { tokenId: id, since } = wait
+    const answer = { at: outcome.at, id, since }
+    if (this.#mustWait(answer)) this.#holdFor(wait, answer, outcome)
+    else this.#handOver(answer, wait, outcome)
+  }
+
+  #holdFor(wait: AttemptWait, answer: GivenAnswer, outcome: WaitOutcome): void {
+    this.#hold({ ...answer, handOver: () => this.#handOver(answer, wait, outcome) })
+  }
+
+  #handOver(answer: GivenAnswer, wait: AttemptWait, outcome: WaitOutcome): void {
+    this.#note(answer, countOf(this.waits) > 1)
+    this.kernel.waitpoints.handOver(wait, outcome)
+  }
+
+  /** An answer is handed over, and the code goes on. */
+  #note(answer: GivenAnswer, areOthersOpen: boolean): void {
+    const order = (this.answers ??= new AnswerOrder())
+    const isAlone = answer.since === this.handed && !areOthersOpen && order.callsOut === 0
+    // A flow that is alone goes on from one call to the next without a turn between.
+    if (!isAlone || answer.isOfStorage !== true) this.hasGoneOn = true
+    this.handed += 1
+    order.note(answer, isAlone)
+  }
+
+  /**
+   * A flow goes on with an answer that is no wait, such as the result of `once`. It has its turn among those to waits: until
+   * then no other flow of the attempt is alone.
+   */
+  async inTurn<T>(asked: Promise<T>, read: (answer: T) => Omit<GivenAnswer, 'since'>): Promise<T> {
+    const since = this.handed
+    const order = (this.answers ??= new AnswerOrder())
+    order.callsOut += 1
+    const noted = (answer: GivenAnswer): void => {
+      order.callsOut -= 1
+      this.#note(answer, this.waits !== undefined)
+    }
+    try {
+      const value = await asked
+      if (!this.isEnded) await this.#turnOf({ ...read(value), since }, noted)
+      return value
+    } catch (error) {
+      order.callsOut -= 1
+      throw error
+    }
+  }
+
+  #turnOf(answer: GivenAnswer, noted: (answer: GivenAnswer) => void): Promise<void> | undefined {
+    if (!this.#mustWait(answer)) {
+      noted(answer)
+      return undefined
+    }
+    const { promise, resolve } = createDeferred<void>()
+    const ended = (): void => resolve()
+    const handOver = (): void => {
+      noted(answer)
+      resolve()
+    }
+    this.#hold({ ...answer, handOver, ended })
+    return promise
+  }
+
+  /** Of answers that come at once the second waits for a turn, unless its wait began after the first. */
+  #mustWait(answer: GivenAnswer): boolean {
+    if (this.#state !== 'executing') return false
+    if (this.answers?.isReplaying === true) return true
+    return this.hasGoneOn && answer.since !== this.handed && this.answers?.joins(answer) !== true
+  }
+
+  #hold(answer: Parameters<AnswerOrder['hold']>[0]): void {
+    this.answers ??= new AnswerOrder()
+    this.answers.hold(answer)
+    this.kernel.slots.answerAfterTurn(this)
+  }
+
+  /** The attempt is executed again, and has not got all answers that were there before. */
+  get isReplaying(): boolean {
+    return this.answers?.isReplaying === true && this.#state === 'executing'
+  }
+
+  /** A turn has passed. Says whether an answer that was held was handed over. */
+  endTurn(): boolean {
+    return this.answers?.endTurn() === true
+  }
+
+  /** Storage was asked for the attempt: while it replays, the flow that did so can go on. */
+  asked<T>(answer: Awaitable<T>): Awaitable<T> {
+    if (this.answers?.isReplaying === true && isPromise(answer))
+      this.answers.wait(answer, () => this.kernel.slots.answerAfterTurn(this))
+    return answer
   }
 
   /** Outcomes that are kept until the run has its slot again. */
@@ -278,8 +424,7 @@ export class Attempt {
   handOverAll(): void {
     const deliveries = this.#deliveries ?? []
     this.#deliveries = undefined
-    this.hasGoneOn = true
-    for (const { wait, outcome } of deliveries) this.kernel.waitpoints.handOver(wait, outcome)
+    for (const { wait, outcome } of deliveries) this.#deliverNow(wait, outcome)
   }
 
   /** Tokens whose waits were delivered and that storage still lists as ready. */
@@ -297,22 +442,28 @@ export class Attempt {
     this.#delivered?.splice(0, count)
   }
 
-  /** Tells the clock what the run is busy with, instead of what it was told before. */
+  /**
+   * Tells the clock what the run is busy with, instead of what it was told before. A run that waits for its storage is not
+   * busy, whatever it does besides.
+   */
   hold(kind: Occupation): void {
     const release = this.#release
     this.#occupation = kind
-    this.#release = this.clock.hold?.({ kind, id: this.id })
+    const isResting = kind === 'executing' && this.kernel.outage.isResting(this)
+    this.#release = this.clock.hold?.({ kind: isResting ? 'parked' : kind, id: this.id })
     release?.()
   }
 
-  /** Tells the clock that the run waits until what this returns is called, unless it was told something else since. */
-  rest(): () => void {
-    if (this.#release === undefined) return () => undefined
-    const busy = this.#occupation
-    this.hold('parked')
-    return () => {
-      if (this.#release !== undefined && this.#occupation === 'parked') this.hold(busy)
-    }
+  /** The run has begun to wait for its storage, or does no longer. */
+  rest(): void {
+    if (this.#release !== undefined) this.hold(this.#occupation)
+  }
+
+  #end(state: 'aborted' | 'ended'): void {
+    this.#state = state
+    this.#deliveries = undefined
+    this.waits = undefined
+    this.answers?.end()
   }
 
   #move(to: AttemptState, from: AttemptState, or: AttemptState = from): void {
@@ -347,6 +498,19 @@ export function endError({ id, aborted }: Attempt): Error {
   return aborted ?? new WaitpointError('ERR_RUN_ENDED', `Cannot go on in run "${id}": this attempt has ended`)
 }
 
+/**
+ * The answer to a call that `attempt` has out. If the attempt ends first, its code may have left the call behind: a
+ * rejection then does not end the process, and a caller that awaits it gets it all the same.
+ */
+export function leftAtEnd<T>(attempt: Attempt | undefined, answer: Promise<T>): Promise<T> {
+  if (attempt === undefined) return answer
+  const told: Promise<T> = answer.catch((error: unknown) => {
+    if (attempt.isEnded) void mayBeLeft(told)
+    throw error
+  })
+  return told
+}
+
 /** The error for an attempt that lost its run to another one. */
 export function staleAttempt(runId: string): WaitpointError {
   return new WaitpointError(
@@ -360,19 +524,60 @@ export function fenceOf(attempt: Attempt | undefined): AttemptFence | undefined 
   return attempt && { runId: attempt.id, epoch: attempt.record.epoch }
 }
 
-const attempts = new AsyncLocalStorage<Attempt | undefined>()
+const places = new AsyncLocalStorage<Place<Attempt> | undefined>()
 
 /** The attempt that the caller runs in, if any. */
 export function currentAttempt(): Attempt | undefined {
-  return attempts.getStore()
+  return places.getStore()?.attempt
 }
 
-/** Calls `body` inside an attempt. */
+/**
+ * Whether the attempt that the caller runs in was ended from outside. Its function may go on for a while: a change that
+ * cannot reject, made by a timer of it, must not end the process.
+ */
+export function isAborted(): boolean {
+  return currentAttempt()?.aborted !== undefined
+}
+
+/** The attempt that the caller runs in, unless it is over: a server or a timer that outlives its run is outside of it. */
+export function liveAttempt(): Attempt | undefined {
+  const attempt = currentAttempt()
+  return attempt?.isOver === true ? undefined : attempt
+}
+
+/** Calls `body` inside an attempt, where its flow begins. */
 export function runInAttempt<T>(attempt: Attempt, body: () => T): T {
-  return attempts.run(attempt, body)
+  return places.run(new Place(attempt), body)
 }
 
 /** Calls `body` as if outside of any run. Not with `exit`, which switches all tracking off and on again. */
 export function outsideRuns<T>(body: () => T): T {
-  return attempts.run(undefined, body)
+  return places.run(undefined, body)
+}
+
+/**
+ * Makes a call of the engine at the caller's place in the flow of its attempt, and answers that place. The caller goes on
+ * from a place of its own.
+ */
+export function enterPlace(content: number): Place<Attempt> | undefined {
+  const current = places.getStore()
+  if (current === undefined) return undefined
+  const next = enterCall(current, content)
+  places.enterWith(next)
+  return next.origin
+}
+
+/** Calls `body` in a branch of the attempt that only its content names: waits inside move no place outside of it. */
+export function inBranch<T>(attempt: Attempt, content: number, body: () => T): T {
+  return inPlace(placeOfBranch(attempt, content), body)
+}
+
+/** The place where a branch begins: see {@link inBranch}. */
+export function placeOfBranch(attempt: Attempt, content: number): Place<Attempt> {
+  return new Place(attempt).branch(content)
+}
+
+/** Calls `body` at a place. */
+export function inPlace<T>(place: Place<Attempt>, body: () => T): T {
+  return places.run(place, body)
 }

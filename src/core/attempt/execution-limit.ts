@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock } from '../../contract/clock.ts'
 
-/** The attempt that is limited, and what happens when its time is up. */
+/** The attempt that is limited, and its reaction when its time is up. */
 export interface LimitedAttempt {
   readonly id: string
   readonly clock: Clock

@@ -1,28 +1,135 @@
-import { findItem, type Few, withItem } from '../../primitives/few.ts'
+const SETTLED = Promise.resolve()
 
-/** Counts the waits of one kind in one attempt. */
-export interface WaitPlace {
-  readonly name: string
-  next: number
-}
+/**
+ * A point in the flow of an attempt, carried by the async context: the path of engine calls that led here. A call moves
+ * its caller to a place of its own, so flows that run side by side have different places whatever the order of answers.
+ *
+ * A place is known by a 64-bit hash of its path, in two halves: a loop may wait a million times, and its path stays as
+ * short as the first. Hot: every wait makes one place, and a parked run holds one.
+ */
+export class Place<Attempt> {
+  readonly attempt: Attempt
+  readonly #high: number
+  readonly #low: number
+  /** The place of the synchronous code that entered this one, until that code has ended: see {@link enterCall}. */
+  origin: Place<Attempt> | undefined = undefined
+  /** The content of the first call. Most places see one call, or none. */
+  #content: number | undefined = undefined
+  /** From the second call on. */
+  #calls: Calls | undefined = undefined
 
-/** The waits of an attempt, counted. Fields of the attempt itself: it is held for as long as the run waits. */
-export interface WaitPlaces {
+  constructor(attempt: Attempt, high = 0x811c9dc5, low = 0x2f0b4c47) {
+    this.attempt = attempt
+    this.#high = high
+    this.#low = low
+  }
+
+  /** Names this place in keys: the same for the same path in every execution. */
+  get name(): string {
+    return `${(this.#high >>> 0).toString(36)}-${(this.#low >>> 0).toString(36)}`
+  }
+
+  /** Whether a call was made here. */
+  get hasCalls(): boolean {
+    return this.#content !== undefined
+  }
+
+  /** The place of a branch that is known by its content alone, such as the effect under a key of `once`. */
+  branch(content: number): Place<Attempt> {
+    return Place.#after(this, content, -1)
+  }
+
   /**
-   * The next place of a token: what nearly all runs wait for, and nothing else. None while `onStart` is under way: that
-   * is not called again after an interruption, and its waits have places of their own, below 0.
+   * A call with this content is made here. Answers the place its caller goes on from. `isFirst`: by a continuation that has
+   * made none here yet.
    */
-  tokens: number | undefined
-  places: Few<WaitPlace>
+  call(content: number, isFirst: boolean): Place<Attempt> {
+    if (this.#content === undefined) this.#content = content
+    else (this.#calls ??= new Calls()).add(content === this.#content ? undefined : content, isFirst)
+    return Place.#after(this, content, this.latest.index)
+  }
+
+  /** Of the latest call: how many were made here before. */
+  get latest(): CallCounts {
+    return this.#calls ?? NONE_BEFORE
+  }
+
+  /** Static: a private method would cost each place 8 bytes. */
+  static #after<Attempt>(place: Place<Attempt>, content: number, index: number): Place<Attempt> {
+    const high = mix(mix(place.#high, content), index)
+    const low = mix(mix(place.#low ^ 0x5bd1e995, index), content)
+    return new Place(place.attempt, high, low)
+  }
 }
 
-/** The place of a wait among those of its kind, in call order: part of its implicit key. */
-export function nextPlace(attempt: WaitPlaces, kind: string): number {
-  const isStarting = attempt.tokens === undefined
-  if (kind === 'token' && attempt.tokens !== undefined) return attempt.tokens++
-  const name = isStarting ? `onStart ${kind}` : kind
-  const place = findItem(attempt.places, (one) => one.name === name) ?? { name, next: 0 }
-  if (place.next === 0) attempt.places = withItem(attempt.places, place)
-  const index = place.next++
-  return isStarting ? -1 - index : index
+/** Of a call, how many were made at its place before. */
+export interface CallCounts {
+  /** Those with its content. */
+  readonly index: number
+  /** The continuations that had made calls before its own. */
+  readonly continuation: number
+  /** All of them, whatever their content. */
+  readonly position: number
+}
+
+export const NONE_BEFORE: CallCounts = { index: 0, continuation: 0, position: 0 }
+
+/** Counts the calls at a place, and says what came before the latest. */
+class Calls implements CallCounts {
+  index = 0
+  continuation = 0
+  position = 0
+  /** Of calls with the content of the first. */
+  #count = 1
+  /** Of calls with other content. */
+  #others: Map<number, number> | undefined = undefined
+
+  /** @param content None for that of the first call. */
+  add(content: number | undefined, isFirst: boolean): void {
+    if (isFirst) this.continuation += 1
+    this.position += 1
+    if (content === undefined) this.index = this.#count++
+    else {
+      this.#others ??= new Map()
+      this.index = this.#others.get(content) ?? 0
+      this.#others.set(content, this.index + 1)
+    }
+  }
+}
+
+/** The place entered by synchronous code that may still be running, and others if there are. */
+let entered: Place<unknown> | undefined
+let alsoEntered: Place<unknown>[] | undefined
+
+/**
+ * Makes a call at the place its caller is at, or, when the same synchronous code has made another call before, at the
+ * place that code began at: what `enterWith` leaves behind must not make one flow the child of its neighbour. Answers the
+ * place its caller goes on from. Its `origin`, until the code has ended, is the place of the call.
+ */
+export function enterCall<Attempt>(current: Place<Attempt>, content: number): Place<Attempt> {
+  const { origin } = current
+  const at = origin ?? current
+  const next = at.call(content, origin === undefined)
+  next.origin = at
+  if (entered === undefined) {
+    entered = next
+    // A continuation that finds the new place comes after this microtask, which was there before it.
+    SETTLED.then(endSegments, endSegments)
+  } else if (alsoEntered === undefined) alsoEntered = [next]
+  else alsoEntered.push(next)
+  return next
+}
+
+/** The synchronous code that entered these places has ended. */
+function endSegments(): void {
+  if (entered !== undefined) entered.origin = undefined
+  if (alsoEntered !== undefined) for (const place of alsoEntered) place.origin = undefined
+  entered = alsoEntered = undefined
+}
+
+/** One step of FNV-1a, with its bits spread: paths differ in few of them. */
+function mix(hash: number, value: number): number {
+  let mixed = Math.imul(hash ^ value, 0x01000193)
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x85ebca6b)
+  return mixed ^ (mixed >>> 13)
 }

@@ -1,26 +1,68 @@
+import type { TraceCarrier } from '../../api/diagnostics.ts'
+import { digestOfCode } from '../../primitives/code-digest.ts'
 import { parseSeconds } from '../../primitives/duration.ts'
 import type { OptionNames } from '../../primitives/require.ts'
-import { requireFunction, requireName, requireOptions, requireWhole, show } from '../../primitives/require.ts'
+import {
+  requireFunction,
+  requireList,
+  requireName,
+  requireOptions,
+  requireWhole,
+  show,
+} from '../../primitives/require.ts'
+import type { RunRecord } from '../../contract/records.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { RetryOptions } from '../../api/retry.ts'
 import { checkRetry } from '../../api/retry.ts'
 import type { AnyTask } from '../../api/run.ts'
 import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
+import type { TaskScheduleOptions } from '../../api/schedule.ts'
 import type { Task, TaskOptions } from '../../api/task.ts'
+import { readSchedule, type ScheduleDefinition, SCHEDULED_PAYLOAD } from './schedule-definition.ts'
 
 /** A task as an engine uses it, checked when it was defined. Payload and output are known to the caller only. */
 export interface TaskDefinition {
   readonly id: string
   readonly options: TaskOptions<unknown, unknown>
   readonly schema: StandardSchemaV1 | undefined
+  readonly schedule: ScheduleDefinition | undefined
   readonly retry: RetryOptions
   readonly queue: string
   readonly queueLimit: number | undefined
   readonly maxDurationMs: number | undefined
   readonly ttlMs: number | undefined
+  /** The version of its code; runs of another one stand still, unless it is accepted. */
+  readonly version: string
+  readonly accepts: readonly string[]
+}
+
+const NAMES: OptionNames<TaskOptions<never, unknown> & TaskExtras> = {
+  id: true,
+  run: true,
+  retry: true,
+  maxDuration: true,
+  queue: true,
+  ttl: true,
+  version: true,
+  accepts: true,
+  onStart: true,
+  onSuccess: true,
+  onFailure: true,
+  catchError: true,
+  schema: true,
+  schedule: true,
+}
+
+/** Options of tasks with a schema, and of scheduled ones. */
+interface TaskExtras {
+  readonly schema?: StandardSchemaV1
+  readonly schedule?: TaskScheduleOptions
 }
 
 const HOOKS = ['onStart', 'onSuccess', 'onFailure', 'catchError'] as const
+
+/** A task whose options and whose engine say nothing of retries. */
+const ONE_ATTEMPT: RetryOptions = { maxAttempts: 1 }
 
 const QUEUE_NAMES: OptionNames<NonNullable<TaskOptions<never, unknown>['queue']>> = {
   name: true,
@@ -36,14 +78,20 @@ interface Defined {
 /** Checks the options of a task and hides its definition in it. */
 export function attachDefinition<Payload, Output>(
   task: Task<Payload, Output>,
-  options: TaskOptions<Payload, Output> & { readonly schema?: StandardSchemaV1 },
+  options: TaskOptions<Payload, Output> & TaskExtras,
 ): Task<Payload, Output> {
-  const { id, run, retry = { maxAttempts: 1 }, queue = {}, maxDuration, ttl } = options
+  requireOptions(options, 'the options of task', NAMES)
+  const { id, run, retry = ONE_ATTEMPT, queue = {}, maxDuration, ttl, version, accepts = [] } = options
   requireName(id, 'task id')
   if (typeof run !== 'function') throw new TypeError(`Cannot define task "${id}": run must be a function`)
   for (const hook of HOOKS) requireFunction(options[hook], `${hook} of task "${id}"`)
   checkSchema(options.schema, id)
-  checkRetry(retry, id)
+  const schedule = options.schedule === undefined ? undefined : readSchedule(options.schedule, id)
+  if (schedule !== undefined && options.schema !== undefined)
+    throw new TypeError(
+      `Cannot define task "${id}": its schedule says what its payload is; leave out schema, or trigger another task from it`,
+    )
+  checkRetry(retry, `task "${id}"`)
   requireOptions(queue, `queue of task "${id}"`, QUEUE_NAMES)
   if (queue.concurrencyLimit !== undefined)
     requireWhole(queue.concurrencyLimit, 'queue.concurrencyLimit', { from: 1 })
@@ -51,14 +99,23 @@ export function attachDefinition<Payload, Output>(
     id,
     // An engine gives `run` and the hooks only payloads that were triggered for this very task.
     options: options as unknown as TaskOptions<unknown, unknown>,
-    schema: options.schema,
+    schema: schedule === undefined ? options.schema : SCHEDULED_PAYLOAD,
+    schedule,
     retry,
     queue: queue.name === undefined ? `task/${id}` : requireName(queue.name, 'queue.name'),
     queueLimit: queue.concurrencyLimit,
     maxDurationMs: maxDuration === undefined ? undefined : parseSeconds(maxDuration, 'maxDuration'),
     ttlMs: ttl === undefined ? undefined : parseSeconds(ttl, 'ttl'),
+    version: version === undefined ? digestOfCode(run) : requireName(version, 'version'),
+    accepts: requireNames(accepts, 'accepts'),
   }
   return Object.defineProperty(task, DEFINITION, { value: definition })
+}
+
+function requireNames(names: readonly string[], what: string): readonly string[] {
+  requireList(names, what)
+  for (const name of names) requireName(name, what)
+  return [...names]
 }
 
 /** A schema of another make than Standard Schema would be ignored. */
@@ -80,20 +137,31 @@ function isStandardSchema(schema: unknown): boolean {
   )
 }
 
+/** Whether a value was made by `task()`. */
+export function isTask(value: unknown): value is AnyTask {
+  return typeof value === 'object' && value !== null && (value as Defined)[DEFINITION] !== undefined
+}
+
 function definitionOf(task: AnyTask | null | undefined): TaskDefinition {
   const definition = (task as Defined | null | undefined)?.[DEFINITION]
   if (definition === undefined) throw new TypeError(`Cannot use ${show(task)}: it was not made by task()`)
   return definition
 }
 
-/** The tasks of one engine, by id. */
+function withRetry(definition: TaskDefinition, retry: RetryOptions | undefined): TaskDefinition {
+  return retry === undefined || definition.retry !== ONE_ATTEMPT ? definition : { ...definition, retry }
+}
+
+/** The tasks of one engine, by id. Of several versions of a task the first begins new runs. */
 export class TaskRegistry {
-  readonly #definitions = new Map<string, TaskDefinition>()
+  readonly #definitions = new Map<string, readonly [TaskDefinition, ...TaskDefinition[]]>()
   readonly #ids: readonly string[]
   readonly #queueLimits = new Map<string, number>()
+  readonly #versions = new Map<string, string>()
 
-  constructor(tasks: readonly AnyTask[]) {
-    for (const task of tasks) this.#add(definitionOf(task))
+  /** @param retry the policy of tasks that have none of their own. */
+  constructor(tasks: readonly AnyTask[], retry?: RetryOptions) {
+    for (const task of tasks) this.#add(withRetry(definitionOf(task), retry))
     this.#ids = [...this.#definitions.keys()]
   }
 
@@ -101,16 +169,31 @@ export class TaskRegistry {
     return this.#ids
   }
 
+  /** All tasks, in all their versions. */
+  get definitions(): readonly TaskDefinition[] {
+    return [...this.#definitions.values()].flat()
+  }
+
   get queueLimits(): ReadonlyMap<string, number> {
     return this.#queueLimits
   }
 
+  /** The tasks that have a schedule. */
+  get scheduled(): readonly ScheduledDefinition[] {
+    return this.#ids.map((id) => this.require(id)).filter(hasSchedule)
+  }
+
+  /** The version that new runs of each task begin on. */
+  get versions(): ReadonlyMap<string, string> {
+    return this.#versions
+  }
+
   get(id: string): TaskDefinition | undefined {
-    return this.#definitions.get(id)
+    return this.#definitions.get(id)?.[0]
   }
 
   require(id: string): TaskDefinition {
-    const definition = this.#definitions.get(id)
+    const definition = this.get(id)
     if (definition !== undefined) return definition
     requireName(id, 'task id')
     const known = this.#definitions.size === 0 ? 'it has no tasks' : `it has ${this.ids.join(', ')}`
@@ -120,15 +203,26 @@ export class TaskRegistry {
     )
   }
 
+  /** The code for a run: that of its own version, else that which accepts it, else the first. */
+  codeFor({ taskId, version }: RunRecord): TaskDefinition {
+    const definition = this.require(taskId)
+    if (version === undefined || version === definition.version) return definition
+    const all = this.#definitions.get(taskId) ?? [definition]
+    return all.find((one) => one.version === version) ?? all.find((one) => fits(one, version)) ?? definition
+  }
+
   #add(definition: TaskDefinition): void {
-    const { id, queue, queueLimit } = definition
-    if (this.#definitions.has(id)) {
+    const { id, queue, queueLimit, version } = definition
+    const others = this.#definitions.get(id)
+    if (others?.some((other) => other.version === version) === true) {
       throw new WaitpointError(
         'ERR_TASK_DUPLICATE',
-        `Cannot create the engine: two tasks have the id "${id}"`,
+        `Cannot create the engine: two tasks have the id "${id}" and the version "${version}"; give each version of a task its own`,
       )
     }
-    this.#definitions.set(id, definition)
+    this.#definitions.set(id, others === undefined ? [definition] : [...others, definition])
+    if (others !== undefined) return
+    this.#versions.set(id, version)
     if (queueLimit === undefined) return
     const other = this.#queueLimits.get(queue)
     if (other !== undefined && other !== queueLimit) {
@@ -140,13 +234,27 @@ export class TaskRegistry {
   }
 }
 
+/** A task that has a schedule. */
+export type ScheduledDefinition = TaskDefinition & { readonly schedule: ScheduleDefinition }
+
+function hasSchedule(definition: TaskDefinition): definition is ScheduledDefinition {
+  return definition.schedule !== undefined
+}
+
+/** Whether runs of a version go on with this code. Any code fits a run whose version was set aside by hand. */
+export function fits({ version, accepts }: TaskDefinition, begunOn: string | undefined): boolean {
+  return begunOn === undefined || begunOn === version || accepts.includes(begunOn)
+}
+
 /** Options of the task that a trigger overrides for its run; kept with it. */
 export interface RunOverrides {
   readonly maxAttempts?: number
   readonly maxDurationMs?: number
+  /** What a subscriber to `waitpoint:run.trigger` had stored; no option of the task. */
+  readonly trace?: Readonly<TraceCarrier>
 }
 
-/** Runs the payload through the task's schema: what comes out is what `run` gets. */
+/** Runs the payload through the task's schema: `run` gets the result. */
 export async function validatePayload(
   { id, schema }: { readonly id: string; readonly schema: StandardSchemaV1 | undefined },
   payload: unknown,

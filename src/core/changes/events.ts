@@ -4,6 +4,7 @@ import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { Unsubscribe } from '../../contract/storage.ts'
 import { show } from '../../primitives/require.ts'
 import { outsideRuns } from '../attempt/attempt.ts'
+import type { LogLine } from '../../api/log.ts'
 import type { Run } from '../../api/run.ts'
 import type { Token } from '../../api/token.ts'
 import type { Credentials } from '../host/credentials.ts'
@@ -16,20 +17,24 @@ export interface EngineErrorEvent {
   readonly runId?: string
 }
 
-/** Lifecycle events of an engine: what it did itself, in order. */
+/** Lifecycle events of an engine: its own actions, in order. */
 export type EngineEvents = {
   /** A run was created, or its status changed. */
   run: (run: Run) => void
   /** A token was created or settled. */
   token: (token: Token) => void
   error: (event: EngineErrorEvent) => void
+  /** A task has logged a line. With a listener, lines are not printed on the console. */
+  log: (line: LogLine) => void
 }
 
-const NAMES: readonly string[] = ['run', 'token', 'error'] satisfies (keyof EngineEvents)[]
+const NAMES: readonly string[] = ['run', 'token', 'error', 'log'] satisfies (keyof EngineEvents)[]
 
-/** The part of an engine that the view of a token uses. */
+/** The parts of an engine that its events use. */
 export interface EventKernel {
+  readonly host: { readonly isClosed: boolean }
   readonly credentials: Credentials
+  readonly outage: { noticed(error: unknown): boolean }
 }
 
 /** Delivers lifecycle events in a microtask of their own; a listener that throws stops no other. */
@@ -65,11 +70,22 @@ export class EventQueue {
       this.#emit('token', viewToken(record, this.#kernel.credentials))
   }
 
+  /** Says whether there is a listener that gets the line. */
+  log(line: LogLine): boolean {
+    if (this.#emitter.listenerCount('log') === 0 || this.#kernel.host.isClosed) return false
+    this.#emit('log', line)
+    return true
+  }
+
+  /** An error that says that the storage is away is told once, and not for every call. */
   error(error: unknown, runId?: string): void {
+    if (this.#kernel.outage.noticed(error)) return
     this.#emit('error', runId === undefined ? { error } : { error, runId })
   }
 
   #emit<Name extends keyof EngineEvents>(name: Name, event: Parameters<EngineEvents[Name]>[0]): void {
+    // The answer to a write that was out may come after the engine was closed.
+    if (this.#kernel.host.isClosed) return
     // An event of a run is made inside of that run; its listeners are called outside.
     if (this.#queue.length === 0) Promise.resolve().then(() => outsideRuns(() => this.#flush()), ignore)
     this.#queue.push(() => {

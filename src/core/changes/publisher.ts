@@ -1,7 +1,9 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { Awaitable, Inserted, RunUpdated } from '../../contract/storage.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
-import { isFinal, tokenOfRun } from '../../contract/run-states.ts'
+import { type EndStatus, isFinal, tokenOfRun } from '../../contract/run-states.ts'
+import { RUN_END, TOKEN_SETTLE } from '../diagnostics.ts'
+import type { Host } from '../host/host.ts'
 import type { EventQueue } from './events.ts'
 import { ChangedRuns, type Watchers } from './watchers.ts'
 
@@ -10,18 +12,36 @@ export const RUNS_TOPIC = 'runs'
 
 /** The parts of an engine that hear of stored changes. */
 export interface PublisherKernel {
+  readonly host: Pick<Host, 'owner' | 'now'>
   readonly watchers: Watchers
   readonly events: Pick<EventQueue, 'run' | 'token'>
   readonly waitpoints: { readonly size: number; settled(token: TokenRecord): void }
   readonly retention: { ended(): void }
 }
 
+/** A run that is being put off. */
+interface PutOff {
+  readonly record: RunRecord
+  isPublished: boolean
+}
+
 /** Publishes a stored change: as an event to users, as a wake-up to watchers, as a settlement to the waits it ends. */
 export class Publisher {
   readonly changedRuns: ChangedRuns = new ChangedRuns()
+  /** The runs that this engine has ended, by their status. */
+  readonly ended: Record<EndStatus, number> = {
+    COMPLETED: 0,
+    FAILED: 0,
+    CANCELED: 0,
+    TIMED_OUT: 0,
+    EXPIRED: 0,
+    CRASHED: 0,
+  }
   readonly #kernel: PublisherKernel
   /** Runs that are being stored: they may be executed before that is acknowledged. */
   readonly #created = new Map<string, RunRecord>()
+  /** Runs whose next attempt is being put off: it may begin, and end, before that is acknowledged. */
+  readonly #putOff = new Map<string, PutOff>()
 
   constructor(kernel: PublisherKernel) {
     this.#kernel = kernel
@@ -59,11 +79,39 @@ export class Publisher {
     }
   }
 
+  /** A run is put off until its next attempt, as `record` says: published before any later change of it. */
+  async puttingOff<T>(record: RunRecord, stored: Awaitable<T>): Promise<T> {
+    const putOff = { record, isPublished: false }
+    this.#putOff.set(record.id, putOff)
+    try {
+      return await stored
+    } finally {
+      if (this.#putOff.get(record.id) === putOff) this.#putOff.delete(record.id)
+    }
+  }
+
   /** The status of a run changed. */
   run(record: RunRecord): void {
+    if (isFinal(record.status)) this.#ended(record, record.status)
     if (this.#created.size > 0) this.#publishCreated(record)
-    this.#kernel.events.run(record)
+    if (this.#putOff.size === 0 || this.#isInOrder(record)) this.#kernel.events.run(record)
     this.elsewhere(record)
+  }
+
+  #ended(run: RunRecord, status: EndStatus): void {
+    this.ended[status] += 1
+    const { host } = this.#kernel
+    if (RUN_END.hasSubscribers) RUN_END.publish({ engine: host.owner, at: host.now(), run })
+  }
+
+  /** False for the answer that a run was put off, if a later change of it was published before. */
+  #isInOrder(record: RunRecord): boolean {
+    const putOff = this.#putOff.get(record.id)
+    if (putOff === undefined) return true
+    if (record.status === 'DELAYED' && record.epoch === putOff.record.epoch) return !putOff.isPublished
+    if (!putOff.isPublished) this.#kernel.events.run(putOff.record)
+    putOff.isPublished = true
+    return true
   }
 
   #publishCreated(record: RunRecord): void {
@@ -87,9 +135,11 @@ export class Publisher {
 
   /** A token was created or settled. */
   token(record: TokenRecord): void {
-    const { events, waitpoints, retention } = this.#kernel
+    const { events, waitpoints, retention, host } = this.#kernel
     if (record.kind === 'MANUAL') events.token(record)
     if (record.status === 'WAITING') return
+    if (TOKEN_SETTLE.hasSubscribers)
+      TOKEN_SETTLE.publish({ engine: host.owner, at: host.now(), token: record })
     waitpoints.settled(record)
     retention.ended()
   }

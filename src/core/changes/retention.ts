@@ -13,15 +13,24 @@ export interface RetentionOptions {
    */
   readonly maxAge?: Duration
   /**
-   * How many ended records are kept, the newest first.
+   * How many ended records are kept, the newest first. In memory only records that may go count.
    *
    * @unit records
    * @default `100_000` in memory, no limit on a durable storage
    */
   readonly maxCount?: number
+  /**
+   * How much memory ended records take with their texts and chunks, as estimated, the newest first. Only records that may
+   * go count. A durable storage keeps records on disk and ignores it.
+   *
+   * @unit bytes
+   * @default `268_435_456` in memory
+   */
+  readonly maxBytes?: number
 }
 
 const FIRST_MS = 60_000
+/** A look comes after so many ends; one batch drops so many, unless the storage says fewer. */
 const BATCH = 1_000
 /** Looked at so often while its records grow old: nothing is kept for more than an eighth longer than it should. */
 const LOOKS = 8
@@ -34,32 +43,36 @@ export interface RetentionKernel {
 }
 
 /**
- * Forgets what has ended: in small batches, in the background, a batch also after every thousand ends. Once nothing has
- * ended for as long as anything is kept, it rests.
+ * Forgets what has ended: in small batches, in the background, a batch also after every thousand ends, and when what has
+ * ended takes too much memory. Once nothing has ended for as long as anything is kept, it rests.
  */
 export class Retention {
   readonly #kernel: RetentionKernel
-  readonly #maxAgeMs: number
+  /** How long after its end a record is kept. */
+  readonly maxAgeMs: number
   readonly #maxCount: number | undefined
+  readonly #maxBytes: number | undefined
   #cancel: CancelTimer | undefined
   #isPruning = false
+  /** The next batch comes as soon as the event loop has a turn. */
+  #isSoon = false
   #isStopped = false
+  /** So much has ended since the last look. */
   #ended = 0
-  /** Something has ended since the last look. */
-  #hasEnded = false
   #restAt = 0
 
   constructor(kernel: RetentionKernel, options: RetentionOptions) {
     this.#kernel = kernel
     const defaults = kernel.host.storage.retention ?? { maxAgeMs: DEFAULT_MAX_AGE_MS }
-    this.#maxAgeMs =
+    this.maxAgeMs =
       options.maxAge === undefined ? defaults.maxAgeMs : parseDuration(options.maxAge, 'retention.maxAge')
     this.#maxCount = options.maxCount ?? defaults.maxCount
+    this.#maxBytes = options.maxBytes ?? defaults.maxBytes
   }
 
   /** The storage may hold what an earlier engine left. */
   start(): void {
-    this.#restAt = this.#kernel.host.now() + this.#maxAgeMs
+    this.#restAt = this.#kernel.host.now() + this.maxAgeMs
     this.#schedule(FIRST_MS)
   }
 
@@ -71,16 +84,21 @@ export class Retention {
   /** A run or a token has ended. */
   ended(): void {
     this.#ended += 1
-    this.#hasEnded = true
-    if (this.#isPruning) return
-    if (this.#ended % BATCH === 0) this.#schedule(0)
+    if (this.#isPruning || this.#isSoon) return
+    if (this.#ended >= BATCH || this.#isOverBytes()) this.#schedule(0)
     else if (this.#cancel === undefined) this.#schedule(this.#pauseMs)
+  }
+
+  #isOverBytes(): boolean {
+    const bytes = this.#maxBytes === undefined ? undefined : this.#kernel.host.storage.endedBytes?.()
+    return bytes !== undefined && bytes > (this.#maxBytes ?? Infinity)
   }
 
   #schedule(inMs: number): void {
     this.#cancel?.()
     this.#cancel = undefined
     if (this.#isStopped) return
+    this.#isSoon = inMs === 0
     const about = { label: 'retention', background: true }
     this.#cancel = this.#kernel.host.clock.setTimer(
       this.#kernel.host.now() + inMs,
@@ -90,20 +108,28 @@ export class Retention {
   }
 
   get #pauseMs(): number {
-    return Math.max(FIRST_MS, Math.ceil(this.#maxAgeMs / LOOKS))
+    return Math.max(FIRST_MS, Math.ceil(this.maxAgeMs / LOOKS))
   }
 
   #prune(): void {
     this.#cancel = undefined
     const now = this.#kernel.host.now()
     this.#isPruning = true
-    if (this.#hasEnded) this.#restAt = now + this.#maxAgeMs
-    this.#hasEnded = false
-    const request = { before: now - this.#maxAgeMs, keep: this.#maxCount, limit: BATCH, now }
+    this.#isSoon = false
+    if (this.#ended > 0) this.#restAt = now + this.maxAgeMs
+    this.#ended = 0
+    const limit = Math.min(BATCH, this.#kernel.host.storage.pruneLimit ?? BATCH)
+    const request = {
+      before: now - this.maxAgeMs,
+      keep: this.#maxCount,
+      keepBytes: this.#maxBytes,
+      limit,
+      now,
+    }
     const pruned = (count: number): void => {
       this.#isPruning = false
-      if (count >= BATCH) this.#schedule(0)
-      else if (this.#hasEnded || now <= this.#restAt) this.#schedule(this.#pauseMs)
+      if (count >= limit || this.#ended >= BATCH) this.#schedule(0)
+      else if (this.#ended > 0 || now <= this.#restAt) this.#schedule(this.#pauseMs)
     }
     const failed = (error: unknown): void => {
       this.#kernel.events.error(error)

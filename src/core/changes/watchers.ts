@@ -32,6 +32,11 @@ export class Watchers {
     return this.open(new EndWatcher(this, [runId]))
   }
 
+  /** A watcher of a run and of all its streams. */
+  watchStreams(runId: string, topic: string): StreamsWatcher {
+    return this.open(new StreamsWatcher(this, [runId, topic]))
+  }
+
   /** Every watcher is opened here. */
   open<W extends Watcher>(watcher: W): W {
     if (this.#closed !== undefined) watcher.fail(this.#closed())
@@ -44,6 +49,13 @@ export class Watchers {
     const watchers = this.#watchers.get(topic)
     if (watchers === undefined) return
     for (const watcher of itemsOf(watchers)) watcher.wake(topic, record)
+  }
+
+  /** Wakes the watchers of all streams of a run. `key`: the stream that changed. */
+  wakeStreams(topic: string, key: string): void {
+    const watchers = this.#watchers.get(topic)
+    if (watchers === undefined) return
+    for (const watcher of itemsOf(watchers)) watcher.wake(topic, undefined, key)
   }
 
   /** Anything may have changed: all watchers look again. */
@@ -102,7 +114,7 @@ export class Watcher {
     return true
   }
 
-  wake(topic: string, _record?: RunRecord): void {
+  wake(topic: string, _record?: RunRecord, _key?: string): void {
     if (this.#woken instanceof Set) this.#woken.add(topic)
     else if (this.#woken === undefined) this.#woken = topic
     else if (this.#woken !== topic) this.#woken = new Set([this.#woken, topic])
@@ -140,6 +152,28 @@ export class EndWatcher extends Watcher {
     if (record !== undefined && !isFinal(record.status)) return
     this.#ended ??= record
     super.wake(topic)
+  }
+}
+
+const NO_KEYS: ReadonlySet<string> = new Set()
+
+/** Knows which streams changed: a reader of thousands need not look at all of them for each chunk. */
+export class StreamsWatcher extends Watcher {
+  #keys: Set<string> | undefined
+  #isAny = false
+
+  override wake(topic: string, _record?: RunRecord, key?: string): void {
+    if (key !== undefined) (this.#keys ??= new Set()).add(key)
+    else if (topic !== this.topics[0]) this.#isAny = true
+    super.wake(topic)
+  }
+
+  /** The streams that changed since this was last asked for; nothing when any may have. */
+  takeKeys(): ReadonlySet<string> | undefined {
+    const keys = this.#isAny ? undefined : (this.#keys ?? NO_KEYS)
+    this.#isAny = false
+    this.#keys = undefined
+    return keys
   }
 }
 

@@ -4,7 +4,7 @@ import { chain } from '../../primitives/awaitable.ts'
 import type { AttemptEnd, ReturnedAttempt, ThrownAttempt } from './task-call.ts'
 import { hookContext, planRetry } from './task-call.ts'
 import type { Host } from '../host/host.ts'
-import { persist } from '../host/persist.ts'
+import type { Outage } from '../host/outage.ts'
 import { learn, type Attempt } from '../attempt/attempt.ts'
 import { ACTIVE_STATUSES } from '../../contract/run-states.ts'
 import { errorToJson } from '../host/serialize.ts'
@@ -13,9 +13,15 @@ import { errorToJson } from '../host/serialize.ts'
 export interface EndingKernel {
   readonly host: Host
   readonly events: { error(error: unknown, runId?: string): void }
-  readonly publisher: { run(record: RunRecord): void; wake(runId: string): void }
+  readonly publisher: {
+    run(record: RunRecord): void
+    wake(runId: string): void
+    puttingOff<T>(record: RunRecord, stored: Awaitable<T>): Promise<T>
+  }
   readonly slots: { drain(attempt: Attempt): void }
   readonly delayed: { add(runId: string, at: number): void }
+  readonly claimer: { poke(): void }
+  readonly outage: Pick<Outage, 'noticed' | 'persist' | 'rest'>
   readonly reconciler: { stale(attempt: Attempt): void }
 }
 
@@ -47,16 +53,22 @@ export class AttemptEnding {
     this.#kernel.slots.drain(attempt)
     const { onSuccess } = attempt.definition.options
     const hook = this.#hook(attempt, () => onSuccess?.({ ...hookContext(attempt), output }))
-    // The minute that streams have starts with the return; what the hook registers late has its own.
+    // The minute that streams have starts with the return; a stream that the hook registers late has its own.
     await Promise.all([hook, attempt.streams?.drain()])
     if (attempt.streams !== undefined) await attempt.streams.drain()
     await this.#finish(attempt, 'COMPLETED', { outputJson })
   }
 
   async #threw(attempt: Attempt, ended: ThrownAttempt): Promise<void> {
-    const { host } = this.#kernel
+    const { host, outage } = this.#kernel
     await attempt.streams?.stop()
     if (isOver(attempt)) return
+    // The storage was away in a call that does not wait for it: that is not the task's.
+    if (outage.noticed(ended.error)) {
+      await outage.rest(attempt)
+      await this.handBack(attempt)
+      return
+    }
     const plan = await planRetry(attempt, ended, { now: host.now(), fraction: () => host.random.fraction() })
     if (attempt.isEnded) return
     const errorJson = errorToJson(plan.error)
@@ -70,13 +82,32 @@ export class AttemptEnding {
   }
 
   async #retry(attempt: Attempt, retryAt: number, errorJson: string): Promise<void> {
-    const stored = await this.#update(attempt, { status: 'DELAYED', wakeAt: retryAt, errorJson, slot: false })
+    const change: RunChange = { status: 'DELAYED', wakeAt: retryAt, errorJson, slot: false }
+    const delayed = { ...attempt.record, ...change, updatedAt: this.#kernel.host.now() }
+    const stored = await this.#kernel.publisher.puttingOff(delayed, this.#update(attempt, change))
     if (stored !== undefined) this.#kernel.delayed.add(attempt.id, retryAt)
   }
 
-  /** The attempt took too long: the run ends, whatever its function still does. */
+  /** The attempt took too long: the run ends, even if its function goes on. */
   timedOut(attempt: Attempt, error: Error): Awaitable<unknown> {
     return this.#finish(attempt, 'TIMED_OUT', { errorJson: errorToJson(error) })
+  }
+
+  /** The run has no owner any more, so that it is claimed and executed again. No interruption, and no attempt of the policy. */
+  handBack(attempt: Attempt): Awaitable<void> {
+    // Also a run that has parked is executed again at once.
+    const change = { status: 'EXECUTING', owner: undefined } as const
+    return chain(this.#update(attempt, change), () => this.#kernel.claimer.poke())
+  }
+
+  /** Code of another version goes on with the run, which is from now on a run of that version. */
+  adopt(attempt: Attempt): Awaitable<unknown> {
+    return this.#update(attempt, { version: attempt.definition.version })
+  }
+
+  /** The run waits for code that fits; its questions, and the answers to them, stay as they are. */
+  standStill(attempt: Attempt, error: Error): Awaitable<unknown> {
+    return this.#update(attempt, { status: 'PENDING_VERSION', errorJson: errorToJson(error), slot: false })
   }
 
   /** Hot, with every field by its name: a spread costs a quarter of a short run. */
@@ -94,8 +125,9 @@ export class AttemptEnding {
   #update(attempt: Attempt, change: RunChange): Awaitable<RunRecord | undefined> {
     const { host, publisher } = this.#kernel
     const { id } = attempt
-    const metadataJson = attempt.unsavedMetadata
-    const stored = persist(this.#kernel, attempt, () =>
+    const { status } = attempt.record
+    const metadataJson = attempt.unsavedMetadata?.json
+    const stored = this.#kernel.outage.persist(attempt, () =>
       host.storage.runs.update({
         id,
         expected: { status: ACTIVE_STATUSES, epoch: attempt.record.epoch },
@@ -110,7 +142,7 @@ export class AttemptEnding {
         return undefined
       }
       const isNew = learn(attempt, updated.record)
-      if (change.status === undefined) publisher.wake(id)
+      if ((change.status ?? status) === status) publisher.wake(id)
       else if (isNew) publisher.run(updated.record)
       return updated.record
     })

@@ -1,9 +1,11 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { Awaitable, RunUpdated } from '../../contract/storage.ts'
 import { chain, isPromise, unawaited } from '../../primitives/awaitable.ts'
-import { GRACE_MS, outsideRuns } from '../attempt/attempt.ts'
+import { type Attempt, GRACE_MS, outsideRuns } from '../attempt/attempt.ts'
 import { isFinal, runIdOfToken } from '../../contract/run-states.ts'
+import { isStorageUnavailable } from '../../contract/storage-unavailable.ts'
 import type { Host } from '../host/host.ts'
+import { GET_RUN, type RepeatableCall, RUN_WAITS, UPDATE_RUN } from '../host/storage-calls.ts'
 import { runNotFound } from '../host/not-found.ts'
 
 /** The parts of an engine that a cancel concerns. */
@@ -17,6 +19,9 @@ export interface CancellationKernel {
     notDue(at: number | undefined): void
     answerLost(what: string): void
   }
+  readonly outage: { persist<T>(attempt: Attempt, store: () => Awaitable<T>): Awaitable<T> }
+  attempt(): Attempt | undefined
+  asked<Request, T>(call: RepeatableCall<Request, T>, request: Request): Awaitable<T>
   call<T>(serve: () => Awaitable<T>): Promise<T>
 }
 
@@ -30,23 +35,24 @@ export class Cancellation {
 
   /** Ends a run as canceled, unless it has ended before. Rejects with `ERR_RUN_NOT_FOUND`. */
   async cancel(id: string): Promise<void> {
-    const { host, reconciler, publisher } = this.#kernel
+    const { reconciler, publisher } = this.#kernel
+    const attempt = this.#kernel.attempt()
     for (;;) {
       const record = await this.#require(id)
       if (isFinal(record.status)) {
         // The answer to the call that ended the run may have been lost, and its watchers not woken.
         const waited = record.status === 'CANCELED' ? reconciler.canceled(record) : []
         publisher.wake(id)
-        await this.#cancelChildren(id, waited)
+        await this.#cancelChildren(id, waited, attempt)
         return
       }
-      const waits = await this.#kernel.call(() => host.storage.runs.waits(id))
+      const waits = await this.#kernel.call(() => this.#kernel.asked(RUN_WAITS, id))
       const waited = await this.#kernel.call(() =>
         chain(this.#store(record), (answer) => this.#canceled(answer)),
       )
       if (waited === undefined) continue
       // Of both: it may not execute here, and it may have begun to wait since storage was asked.
-      await this.#cancelChildren(id, [...waits.map((token) => token.id), ...waited])
+      await this.#cancelChildren(id, [...waits.map((token) => token.id), ...waited], attempt)
       return
     }
   }
@@ -65,31 +71,60 @@ export class Cancellation {
   }
 
   /**
-   * Of the runs that a run waited for with these tokens, only children of its own: a run that was found by its key has
-   * another parent. Called outside of any run: the one that is canceled may be the one that calls.
+   * Cancels a child of a run that was canceled while the child was being stored, and is not known to be stored: its storage
+   * was away. It is asked until it has answered.
    */
-  async #cancelChildren(parentId: string, tokenIds: readonly string[]): Promise<void> {
+  childOf(parent: Attempt, childId: string): void {
+    this.#persist(parent, async () => {
+      if ((await this.#find(childId)) !== undefined) await this.cancel(childId)
+    })
+  }
+
+  /**
+   * Of the runs that a run waited for with these tokens, only children of its own: a run that was found by its key has
+   * another parent. Called outside of any run: the one that is canceled may be the one that calls. Hence a storage that is
+   * away is asked again by the `caller`, but not waited for.
+   */
+  async #cancelChildren(parentId: string, tokenIds: readonly string[], caller?: Attempt): Promise<void> {
     const children = [...new Set(tokenIds)].map(runIdOfToken).filter((child) => child !== undefined)
     const cancelOwn = async (childId: string): Promise<void> => {
       if ((await this.#require(childId)).parentId === parentId) await this.cancel(childId)
     }
-    await outsideRuns(() => Promise.all(children.map(cancelOwn)))
+    const cancelSurely = async (childId: string): Promise<void> => {
+      try {
+        await cancelOwn(childId)
+      } catch (error) {
+        if (caller === undefined || !isStorageUnavailable(error)) throw error
+        this.#persist(caller, () => cancelOwn(childId))
+      }
+    }
+    await outsideRuns(() => Promise.all(children.map(cancelSurely)))
   }
 
-  #require(id: string): Promise<RunRecord> {
-    return this.#kernel.call(() =>
-      chain(this.#kernel.host.storage.runs.get(id), (record) => {
-        if (record === undefined) throw runNotFound(id)
-        return record
-      }),
-    )
+  /** Asks storage until it has answered, or the engine closes. */
+  #persist(attempt: Attempt, cancel: () => Promise<void>): void {
+    const { host, events, outage } = this.#kernel
+    const failed = (error: unknown): void => {
+      if (!host.isClosed) events.error(error, attempt.id)
+    }
+    unawaited(() => outage.persist(attempt, () => outsideRuns(cancel)), failed)
+  }
+
+  async #require(id: string): Promise<RunRecord> {
+    const record = await this.#find(id)
+    if (record === undefined) throw runNotFound(id)
+    return record
+  }
+
+  #find(id: string): Promise<RunRecord | undefined> {
+    return this.#kernel.call(() => this.#kernel.asked(GET_RUN, id))
   }
 
   /** A run that executes keeps its slot until its function has settled, or for 5 s. */
-  #store(record: RunRecord): RunUpdated | undefined | Promise<RunUpdated | undefined> {
+  #store(record: RunRecord): Awaitable<RunUpdated | undefined> {
     const { host, ticker } = this.#kernel
     const now = host.now()
-    const asked = host.storage.runs.update({
+    const asked = this.#kernel.asked(UPDATE_RUN, {
       id: record.id,
       // A run that parked or resumed since it was read holds another slot: it is read again.
       expected: { status: [record.status], epoch: record.epoch },

@@ -7,6 +7,8 @@ import type { Host } from '../host/host.ts'
 import type { TaskRegistry } from '../attempt/task-definition.ts'
 
 const CLAIM_LIMIT = 256
+/** While claimed runs start, the clock is asked after so many of them whether the event loop is due a turn. */
+const LOOK_EVERY = 16
 const SETTLED = Promise.resolve()
 
 /** The parts of an engine that its claims concern. */
@@ -38,6 +40,8 @@ interface Asking {
   doubtful: Doubtful
   /** For callers that wait for the answer. */
   answered: Deferred<void> | undefined
+  /** Its runs are being started. */
+  isAnswered: boolean
 }
 
 /** The answer was lost: the claim is asked again under its number, for as many runs. */
@@ -58,6 +62,11 @@ export class Claimer {
   /** Runs start in the context the engine was created in, not in that of the call that triggered them. */
   readonly #ownContext = new AsyncResource('waitpoint.executor')
   readonly #claimOnce = (): void => {
+    const { host } = this.#kernel
+    if (host.isTurnDue) {
+      host.afterTurn('a claim of runs', this.#claimOnce)
+      return
+    }
     this.#isPoked = false
     this.#ownContext.runInAsyncScope(() => this.#claim())
   }
@@ -74,7 +83,15 @@ export class Claimer {
     this.#settings = settings
   }
 
-  /** Claims what can run, in a microtask of its own: many triggers of one turn are one claim. */
+  /** Whether this engine executes runs at all. */
+  get executes(): boolean {
+    return this.#settings.execute
+  }
+
+  /**
+   * Claims what can run, in a microtask of its own: many triggers of one turn are one claim. A backlog is worked off in
+   * slices, with a turn of the event loop between them for timers and I/O.
+   */
   poke(): void {
     if (this.#isPoked || !this.#settings.execute || this.#kernel.host.isClosing) return
     this.#isPoked = true
@@ -108,7 +125,7 @@ export class Claimer {
   }
 
   #claim(): void {
-    const { host, tasks, slots, ticker, events } = this.#kernel
+    const { host, tasks, slots } = this.#kernel
     if (host.isClosing || tasks.ids.length === 0) return
     const before = this.#state
     const limit = before.kind === 'idle' ? Math.min(slots.room, CLAIM_LIMIT) : before.limit
@@ -121,31 +138,39 @@ export class Claimer {
     // A claim that is repeated does not answer all runs there are.
     this.#mayHaveMore = before.kind === 'answer unknown'
     const doubtful = before.kind === 'idle' ? undefined : before.doubtful
-    const asking: Asking = { kind: 'asking', limit, doubtful, answered: undefined }
+    const asking: Asking = { kind: 'asking', limit, doubtful, answered: undefined, isAnswered: false }
     this.#state = asking
     slots.beginClaim(limit)
     const request = this.#request(limit)
     unawaited(
       () => chain(host.storage.runs.claim(request), (claimed) => this.#claimed(asking, claimed, request)),
-      (error) => {
-        if (this.#state !== asking) slots.endClaim()
-        // Runs that it may have claimed wait for its repetition, with their slots.
-        else this.#state = { kind: 'answer unknown', limit, doubtful: asking.doubtful }
-        asking.answered?.resolve()
-        ticker.answerLost('a claim that failed')
-        if (!host.isClosed) events.error(error)
-      },
+      (error) => this.#failed(asking, error),
     )
+  }
+
+  #failed(asking: Asking, error: unknown): void {
+    const { host, slots, ticker, events } = this.#kernel
+    const { limit, doubtful, isAnswered } = asking
+    // Runs that it may have claimed wait for its repetition, with their slots.
+    if (!isAnswered) this.#state = { kind: 'answer unknown', limit, doubtful }
+    else {
+      this.#state = IDLE
+      slots.endClaim()
+    }
+    asking.answered?.resolve()
+    ticker.answerLost('a claim that failed')
+    if (!host.isClosed) events.error(error)
   }
 
   #request(limit: number): RunClaim {
     const { host, tasks } = this.#kernel
-    const { ids: taskIds, queueLimits } = tasks
+    const { ids: taskIds, versions, queueLimits } = tasks
     return {
       by: host.owner,
       now: host.now(),
       number: this.#number,
       taskIds,
+      versions,
       limit,
       queueLimits,
       maxInterruptions: this.#settings.maxInterruptions,
@@ -164,7 +189,7 @@ export class Claimer {
     runs: readonly RunRecord[],
     { by, now }: Pick<RunClaim, 'by' | 'now'>,
   ): void | Promise<void> {
-    const { host, slots, executor } = this.#kernel
+    const { host, slots } = this.#kernel
     // Under a name that has lost its lease since, they belong to another engine by now.
     const areOurs = by === host.owner && !host.isClosed
     const isLate = host.now() - now > this.#settings.leaseMs / 3
@@ -176,12 +201,41 @@ export class Claimer {
         return this.#take(asking, rest, { by, now: lookedAt })
       })
     }
+    asking.isAnswered = true
+    const started = areOurs ? this.#start(runs) : runs.length
+    if (started < runs.length) {
+      this.#takeLater(asking, runs.slice(started), { by, now })
+      return
+    }
     this.#state = IDLE
-    // A caller that waits for it goes on in a microtask, when its runs have been started.
     asking.answered?.resolve()
-    if (areOurs) for (const record of runs) executor.start(record)
     slots.endClaim()
     if (this.#mayHaveMore) this.poke()
+  }
+
+  /** Starts runs until the event loop is due a turn; answers how many. */
+  #start(runs: readonly RunRecord[]): number {
+    const { host, executor } = this.#kernel
+    let started = 0
+    for (const record of runs) {
+      if (started > 0 && started % LOOK_EVERY === 0 && host.isTurnDue) break
+      executor.start(record)
+      started += 1
+    }
+    return started
+  }
+
+  /** The claim stays out: something may happen to these runs before they start. */
+  #takeLater(asking: Asking, runs: readonly RunRecord[], claim: Pick<RunClaim, 'by' | 'now'>): void {
+    const { host, slots } = this.#kernel
+    slots.beginClaim(runs.length)
+    const take = (): void => {
+      unawaited(
+        () => this.#take(asking, runs, claim),
+        (error) => this.#failed(asking, error),
+      )
+    }
+    host.afterTurn('claimed runs that wait for a turn', () => this.#ownContext.runInAsyncScope(take))
   }
 
   /** The runs that are not as they were handed over any more. */

@@ -2,14 +2,21 @@ import type { RunRecord } from '../../contract/records.ts'
 import type { Awaitable } from '../../contract/storage.ts'
 import { chain, isPromise, unawaited } from '../../primitives/awaitable.ts'
 import { itemsOf, FewMap } from '../../primitives/few.ts'
+import type { AttemptEndMessage } from '../../api/diagnostics.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { AttemptKernel } from '../attempt/attempt.ts'
-import { Attempt } from '../attempt/attempt.ts'
-import type { TaskRegistry } from '../attempt/task-definition.ts'
+import { assertOpen, Attempt } from '../attempt/attempt.ts'
+import { AnswerOrder } from '../attempt/answer-order.ts'
+import { Recall, toldBefore } from '../attempt/recall.ts'
+import { fits, type TaskRegistry } from '../attempt/task-definition.ts'
+import { ATTEMPT } from '../diagnostics.ts'
 import type { Host } from '../host/host.ts'
 import { AttemptEnding, type EndingKernel } from './attempt-ending.ts'
+import { tellEnd } from './attempt-messages.ts'
 import type { AttemptEnd } from './task-call.ts'
-import { AttemptTools, readOverrides, TaskCaller } from './task-call.ts'
+import { VersionMismatchError } from './pending-versions.ts'
+import { readOverrides } from './overrides.ts'
+import { AttemptTools, TaskCaller } from './task-call.ts'
 
 /** The parts of an engine that its attempts concern. */
 export interface ExecutorKernel extends AttemptKernel, EndingKernel {
@@ -17,8 +24,8 @@ export interface ExecutorKernel extends AttemptKernel, EndingKernel {
   readonly tasks: TaskRegistry
   readonly events: { error(error: unknown, runId?: string): void }
   readonly publisher: EndingKernel['publisher']
-  readonly claimer: { poke(): void }
   readonly delayed: EndingKernel['delayed'] & { clear(): void }
+  readonly outage: AttemptKernel['outage'] & EndingKernel['outage']
   readonly waitpoints: AttemptKernel['waitpoints'] & { leave(attempt: Attempt): void }
   readonly slots: AttemptKernel['slots'] &
     EndingKernel['slots'] & { take(attempt: Attempt): void; release(attempt: Attempt): void; retry(): void }
@@ -28,12 +35,17 @@ export interface ExecutorKernel extends AttemptKernel, EndingKernel {
 export class Executor {
   readonly #kernel: ExecutorKernel
   readonly #ending: AttemptEnding
-  readonly #caller = new TaskCaller((attempt, end) => this.#ended(attempt, end))
+  readonly #caller: TaskCaller
   readonly #attempts = new FewMap<Attempt>()
 
   constructor(kernel: ExecutorKernel) {
     this.#kernel = kernel
     this.#ending = new AttemptEnding(kernel)
+    this.#caller = new TaskCaller(
+      kernel.host,
+      (attempt, end) => this.#ended(attempt, end),
+      (attempt) => this.#recall(attempt),
+    )
   }
 
   /** Attempts under way here, by the id of their run. */
@@ -45,7 +57,7 @@ export class Executor {
   start(record: RunRecord): void {
     const { tasks, slots, publisher, host } = this.#kernel
     if (host.isClosing) return
-    const attempt = new Attempt(this.#kernel, tasks.require(record.taskId), record)
+    const attempt = new Attempt(this.#kernel, tasks.codeFor(record), record)
     this.#attempts.set(record.id, attempt)
     slots.take(attempt)
     publisher.run(record)
@@ -59,9 +71,47 @@ export class Executor {
     this.report(() => this.#giveSlotBack(record), record.id)
   }
 
+  /** Reads what earlier executions of the attempt have asked, before the function is called again. */
+  async #recall(attempt: Attempt): Promise<void> {
+    const { host } = this.#kernel
+    const { id, record, definition } = attempt
+    const asked = await this.#kernel.outage.persist(attempt, () => host.storage.runs.asked(id))
+    assertOpen(attempt)
+    const { policyAttempt, version } = record
+    const recall = new Recall(asked, { policyAttempt, isLenient: version === undefined })
+    // Also without unnamed questions: the answers to all other waits keep their order, too.
+    attempt.recall = recall
+    attempt.answers = new AnswerOrder(toldBefore(asked, policyAttempt))
+    if (recall.size === 0 || fits(definition, version)) {
+      // What this code asks from now on, only this code knows.
+      if (version !== undefined && version !== definition.version) await this.#ending.adopt(attempt)
+      assertOpen(attempt)
+      return
+    }
+    const error = new VersionMismatchError(id, { begunOn: version ?? '', version: definition.version })
+    this.standStill(attempt, error)
+    throw error
+  }
+
+  /** Ends an attempt whose code does not fit what the run has asked before: the run waits for code that does. */
+  standStill(attempt: Attempt, error: Error): void {
+    if (attempt.isEnded) return
+    this.abort(attempt, error)
+    this.#failed(error, attempt.id)
+    this.report(() => this.#ending.standStill(attempt, error), attempt.id)
+  }
+
+  /** Ends an attempt that has waited for its storage for too long: the run is executed again when that is back. */
+  interrupt(attempt: Attempt, error: Error): void {
+    if (attempt.isEnded) return
+    this.abort(attempt, error)
+    this.report(() => this.#ending.handBack(attempt), attempt.id)
+  }
+
   /** Stores the end of a call; the attempt ends with it, also when that cannot be stored. */
   #ended(attempt: Attempt, end: AttemptEnd): void {
-    attempt.pauseLimit()
+    if (ATTEMPT.hasSubscribers && !attempt.isEnded) tellEnd(attempt, this.#kernel.host, endOf(end))
+    attempt.endLimit()
     const settle = (): void => this.report(() => this.#settled(attempt), attempt.id)
     const fail = (error: unknown): void => {
       this.#failed(error, attempt.id)
@@ -112,16 +162,21 @@ export class Executor {
     if (attempt.isEnded) return []
     const waited = itemsOf(attempt.waits).map(({ tokenId }) => tokenId)
     this.#kernel.waitpoints.leave(attempt)
+    if (ATTEMPT.hasSubscribers && !attempt.is('draining'))
+      tellEnd(attempt, this.#kernel.host, { outcome: 'aborted', error })
     attempt.abort(error)
     this.report(() => attempt.streams?.stop(), attempt.id)
     return waited
   }
 
-  /** Every attempt here is over; what its function still does has no effect. */
-  abortAll(error: (runId: string) => Error): void {
+  /** Every attempt here that is meant is over; later calls of its function have no effect. */
+  abortAll(error: (runId: string) => Error, isMeant: (attempt: Attempt) => boolean = () => true): void {
     const { host, delayed } = this.#kernel
     if (host.isClosed) delayed.clear()
-    const attempts = this.#attempts.entries().map(([, attempt]) => attempt)
+    const attempts = this.#attempts
+      .entries()
+      .map(([, attempt]) => attempt)
+      .filter(isMeant)
     for (const attempt of attempts) this.abort(attempt, error(attempt.id))
     // Only now: a slot that is given back must not go to one of them.
     for (const attempt of attempts) this.leave(attempt)
@@ -145,6 +200,10 @@ export class Executor {
   #failed(error: unknown, runId: string): void {
     if (!this.#kernel.host.isClosed) this.#kernel.events.error(error, runId)
   }
+}
+
+function endOf(end: AttemptEnd): Pick<AttemptEndMessage, 'outcome' | 'error'> {
+  return { outcome: end.kind, error: end.kind === 'threw' ? end.error : undefined }
 }
 
 function limitOf(attempt: Attempt): number | undefined {

@@ -36,7 +36,7 @@ export interface TickAbout {
   readonly isFull: boolean
 }
 
-/** Acts on what storage says: what a tick found, and hints that others changed something. */
+/** Acts on the answers to ticks, and on hints that others changed something. */
 export class Hints {
   readonly #kernel: HintKernel
 
@@ -77,7 +77,7 @@ export class Hints {
         return reconciler.changedElsewhere(hint.runId)
       case 'stream':
         watchers.wake(streamTopic(hint.runId, hint.key))
-        watchers.wake(streamsTopic(hint.runId))
+        watchers.wakeStreams(streamsTopic(hint.runId), hint.key)
         return watchers.wake(hint.runId)
     }
   }
@@ -108,11 +108,13 @@ export class Hints {
     for (const wait of ready) if (waitpoints.has(wait)) this.#report(() => this.#settle(wait.tokenId))
   }
 
-  /** Until the run has gone on, be it that it waits for a slot, the wait is what wakes it after a crash. */
+  /** Until the run has gone on, be it that it waits for a slot, the wait wakes it after a crash. */
   #isDelivered({ tokenId, runId }: WaitRecord): boolean {
-    const { executor, waitpoints } = this.#kernel
+    const { executor, waitpoints, host } = this.#kernel
     const attempt = executor.attempts.get(runId)
-    return attempt === undefined || !waitpoints.isAwaited(attempt, tokenId)
+    // An engine that closes has left its runs to the next one, which finds them by their waits.
+    if (attempt === undefined || attempt.isEnded) return !host.isClosing
+    return !waitpoints.isAwaited(attempt, tokenId)
   }
 
   #settle(tokenId: string): void | Promise<void> {
@@ -133,7 +135,7 @@ export class Hints {
     const { events, ticker, host } = this.#kernel
     const failed = (error: unknown): void => {
       events.error(error)
-      // Storage hands over again what was not taken.
+      // Storage hands over again the waits that were not taken.
       ticker.dueAt(host.now() + RETRY_MS, 'a hint that failed')
     }
     unawaited(action, failed)

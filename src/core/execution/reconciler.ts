@@ -7,7 +7,7 @@ import { isFinal } from '../../contract/run-states.ts'
 import type { Host } from '../host/host.ts'
 import type { Executor } from './executor.ts'
 
-/** The parts of an engine that are asked, or told, what became of an attempt. */
+/** The parts of an engine that are asked, or told, about the end of an attempt. */
 export interface ReconcilerKernel {
   readonly host: Host
   readonly events: { error(error: unknown, runId?: string): void }

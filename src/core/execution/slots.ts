@@ -2,9 +2,14 @@ import type { RunRecord, RunStatus, TokenRecord } from '../../contract/records.t
 import type { Awaitable, RunResumed } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import { type Few, itemsOf, withItem, withoutItem } from '../../primitives/few.ts'
+import { Deque } from '../../primitives/deque.ts'
 import type { Host } from '../host/host.ts'
-import { persist } from '../host/persist.ts'
+import type { Outage } from '../host/outage.ts'
 import { type Attempt, learn } from '../attempt/attempt.ts'
+import { tellPark } from './attempt-messages.ts'
+
+/** While runs resume, the clock is asked after so many of them whether the event loop is due a turn. */
+const LOOK_EVERY = 16
 
 /** The parts of an engine that its slots use. */
 export interface SlotKernel {
@@ -13,6 +18,7 @@ export interface SlotKernel {
   readonly events: { error(error: unknown, runId?: string): void }
   readonly publisher: { run(record: RunRecord): void }
   readonly claimer: { slotFreed(): void }
+  readonly outage: Pick<Outage, 'persist'>
   readonly reconciler: { stale(attempt: Attempt): void }
   readonly hints: { woken(tokens: readonly TokenRecord[] | undefined): void }
 }
@@ -23,9 +29,10 @@ export interface SlotKernel {
  */
 export class Slots {
   readonly #kernel: SlotKernel
-  readonly #concurrency: number
+  /** Runs that may execute in this engine at once. */
+  readonly concurrency: number
   /** Runs that could go on but found no slot, by queue and concurrency key. */
-  readonly #waiting = new Map<string, Attempt[]>()
+  readonly #waiting = new Map<string, Deque<Attempt>>()
   /** Lanes with a limit whose first run in line has asked storage for a slot; `true`: and a slot was freed since. */
   readonly #asking = new Map<string, boolean>()
   /** Runs that may have to park when this turn is over. */
@@ -33,28 +40,42 @@ export class Slots {
   #isTurnSet = false
   #used = 0
   #claiming = 0
+  /** Runs that have returned and have streams or a hook: they go on without a slot. */
+  readonly #draining = new Set<Attempt>()
   #isServing = false
+  /** Runs that can go on wait for a turn of the event loop. */
+  #isPaused = false
+  #resumes = 0
   #idle: (() => void) | undefined
 
   /** @param settings `concurrency`: runs that may execute in this engine at once. */
   constructor(kernel: SlotKernel, { concurrency }: { readonly concurrency: number }) {
     this.#kernel = kernel
-    this.#concurrency = concurrency
+    this.concurrency = concurrency
   }
 
   /** How many more runs may start here. */
   get room(): number {
-    return Math.max(0, this.#concurrency - this.#used - this.#claiming)
+    return Math.max(0, this.concurrency - this.#used - this.#claiming)
   }
 
   get used(): number {
     return this.#used
   }
 
-  /** Calls `listener` once no run holds a slot; at once if none does. */
+  /** Runs that have returned and go on without a slot. */
+  get draining(): number {
+    return this.#draining.size
+  }
+
+  /** Calls `listener` once no run holds a slot or goes on without one; at once if none does. */
   whenIdle(listener: () => void): void {
-    if (this.#used === 0) listener()
+    if (this.#isIdle) listener()
     else this.#idle = listener
+  }
+
+  get #isIdle(): boolean {
+    return this.#used === 0 && this.#draining.size === 0
   }
 
   /** A claim for so many runs is out: no other run gets their slots meanwhile. */
@@ -78,6 +99,7 @@ export class Slots {
   drain(attempt: Attempt): void {
     this.#giveBack(attempt)
     attempt.drain()
+    this.#draining.add(attempt)
     this.#serve()
   }
 
@@ -85,6 +107,7 @@ export class Slots {
   release(attempt: Attempt): void {
     this.#giveBack(attempt)
     attempt.letGo()
+    if (this.#draining.size > 0) this.#draining.delete(attempt)
     this.#turn = withoutItem(this.#turn, attempt)
     this.#serve()
   }
@@ -96,10 +119,16 @@ export class Slots {
     this.#setTurn()
   }
 
+  /** Answers are held: the next is handed over when this turn is over. */
+  answerAfterTurn(attempt: Attempt): void {
+    this.#turn = withItem(this.#turn, attempt)
+    this.#setTurn()
+  }
+
   /** A parked run may go on, as soon as there is a slot. */
   resume(attempt: Attempt): void {
     const lane = laneOf(attempt)
-    if (this.room === 0 || this.#waiting.has(lane) || this.#asking.has(lane)) {
+    if (this.room === 0 || this.#waiting.has(lane) || this.#asking.has(lane) || this.#isTurnDue()) {
       this.#enqueue(attempt)
       return
     }
@@ -132,6 +161,9 @@ export class Slots {
     const turn = this.#turn
     this.#turn = undefined
     for (const attempt of itemsOf(turn)) {
+      if (attempt.endTurn()) this.#turn = withItem(this.#turn, attempt)
+      // Another answer is to follow, or a call to storage is out.
+      if (attempt.isReplaying) continue
       if (!attempt.is('executing') || attempt.registeredWaits === 0) continue
       if (attempt.hasGoneOn) this.#turn = withItem(this.#turn, attempt)
       else this.#park(attempt)
@@ -152,6 +184,7 @@ export class Slots {
       return
     }
     attempt.parked()
+    tellPark(attempt, this.#kernel.host, 'park')
     this.#used -= 1
     this.#changed(attempt, record)
     if (attempt.hasDeliveries) this.resume(attempt)
@@ -165,7 +198,7 @@ export class Slots {
   /** A park that was stored and not acknowledged is found, not repeated; one the run did not wait for is not made. */
   #storePark(attempt: Attempt): Awaitable<RunRecord | undefined> {
     const { runs } = this.#kernel.host.storage
-    return persist(this.#kernel, attempt, () => {
+    return this.#kernel.outage.persist(attempt, () => {
       if (!attempt.is('parking')) return undefined
       return chain(this.#forgetDelivered(attempt), () =>
         chain(runs.park(this.#fence(attempt)), (record) => record ?? this.#ownRecord(attempt, 'WAITING')),
@@ -176,7 +209,7 @@ export class Slots {
   #storeResume(attempt: Attempt, isHinted: boolean): Awaitable<RunResumed> {
     const { runs } = this.#kernel.host.storage
     const queueLimit = this.#kernel.tasks.queueLimits.get(attempt.record.queue)
-    return persist<RunResumed>(this.#kernel, attempt, () => {
+    return this.#kernel.outage.persist<RunResumed>(attempt, () => {
       if (!attempt.is('resuming')) return { outcome: 'stale' }
       return chain(runs.resume({ ...this.#fence(attempt), queueLimit, isHinted }), (answer) => {
         if (answer.outcome !== 'stale') return answer
@@ -194,7 +227,7 @@ export class Slots {
     )
   }
 
-  /** A parked run is executed elsewhere once a wait of its is ready: what it has already got must not count. */
+  /** A parked run is executed elsewhere once a wait of its is ready: outcomes that it has already got must not count. */
   #forgetDelivered(attempt: Attempt): Awaitable<void> {
     if (attempt.delivered.length === 0) return
     const { owner, storage } = this.#kernel.host
@@ -223,9 +256,11 @@ export class Slots {
   #resumed(attempt: Attempt, answer: RunResumed, isHinted: boolean): void {
     if (answer.outcome === 'resumed') {
       attempt.resumed()
+      tellPark(attempt, this.#kernel.host, 'resume')
       this.#changed(attempt, answer.record)
       attempt.handOverAll()
       if (isHinted) this.#kernel.hints.woken(answer.tokens)
+      attempt.hasGoneOn = true
       if (attempt.registeredWaits > 0) this.parkAfterTurn(attempt)
       return
     }
@@ -237,9 +272,9 @@ export class Slots {
   #enqueue(attempt: Attempt, place: 'first' | 'last' = 'last'): void {
     attempt.queue()
     const lane = laneOf(attempt)
-    const waiting = this.#waiting.get(lane)
-    if (waiting === undefined) this.#waiting.set(lane, [attempt])
-    else if (place === 'first') waiting.unshift(attempt)
+    let waiting = this.#waiting.get(lane)
+    if (waiting === undefined) this.#waiting.set(lane, (waiting = new Deque()))
+    if (place === 'first') waiting.unshift(attempt)
     else waiting.push(attempt)
   }
 
@@ -247,7 +282,7 @@ export class Slots {
   #serve(): void {
     for (const lane of this.#asking.keys()) this.#asking.set(lane, true)
     this.#resumeWaiting()
-    if (this.#used === 0) this.#idle?.()
+    if (this.#isIdle) this.#idle?.()
     if (this.room > 0) this.#kernel.claimer.slotFreed()
   }
 
@@ -256,7 +291,7 @@ export class Slots {
     if (this.#isServing) return
     this.#isServing = true
     for (const [lane, waiting] of this.#waiting) {
-      while (this.room > 0 && waiting.length > 0 && !this.#asking.has(lane)) {
+      while (this.room > 0 && waiting.length > 0 && !this.#asking.has(lane) && !this.#isTurnDue()) {
         const attempt = waiting.shift()
         if (attempt?.is('queued') !== true) continue
         this.#askToResume(attempt)
@@ -266,6 +301,20 @@ export class Slots {
       if (waiting.length === 0) this.#waiting.delete(lane)
     }
     this.#isServing = false
+  }
+
+  /** Thousands of runs that resume at once do so in slices, with a turn of the event loop between them. */
+  #isTurnDue(): boolean {
+    if (this.#isPaused) return true
+    this.#resumes += 1
+    const { host } = this.#kernel
+    if (this.#resumes % LOOK_EVERY !== 0 || !host.isTurnDue) return false
+    this.#isPaused = true
+    host.afterTurn('runs that wait for a turn to go on', () => {
+      this.#isPaused = false
+      if (!host.isClosed) this.#resumeWaiting()
+    })
+    return true
   }
 
   #giveBack(attempt: Attempt): void {
@@ -297,5 +346,6 @@ export class Slots {
 
 function laneOf(attempt: Attempt): string {
   const { queue, concurrencyKey } = attempt.record
-  return concurrencyKey === undefined ? queue : `${queue}\n${concurrencyKey}`
+  // Only a lane with a key begins with a number, which says where the key begins.
+  return concurrencyKey === undefined ? `:${queue}` : `${queue.length}:${queue}${concurrencyKey}`
 }

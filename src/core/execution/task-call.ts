@@ -1,12 +1,28 @@
+import { LAST_INSTANT } from '../../primitives/duration.ts'
 import { AbortTaskRunError, WaitpointError } from '../../api/errors.ts'
-import { retryDelayMs } from '../../api/retry.ts'
-import { assertOpen, currentAttempt, type Attempt, runInAttempt } from '../attempt/attempt.ts'
+import { MAX_ATTEMPTS, retryDelayMs } from '../../api/retry.ts'
+import {
+  assertOpen,
+  type Attempt,
+  currentAttempt,
+  inBranch,
+  outsideRuns,
+  runInAttempt,
+} from '../attempt/attempt.ts'
+import { ATTEMPT } from '../diagnostics.ts'
+import type { Host } from '../host/host.ts'
+import { branchContent } from '../waits/key.ts'
+import { loggerOf } from '../host/log-line.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
+import type { Logger } from '../../api/log.ts'
+import { callAsTold } from './attempt-messages.ts'
+import { readOverrides } from './overrides.ts'
 import type { HookContext, RunContext, RunTools } from '../../api/task.ts'
-import type { RunsNamespace, TasksNamespace } from '../../api/run.ts'
+import type { TaskRunsNamespace, TasksNamespace } from '../../api/run.ts'
 import type { MetadataNamespace, StreamsNamespace } from '../../api/stream.ts'
 import type { WaitNamespace } from '../../api/token.ts'
-import type { RunOverrides } from '../attempt/task-definition.ts'
+import type { RunRecord } from '../../contract/records.ts'
+import type { TaskDefinition } from '../attempt/task-definition.ts'
 import { validatePayload } from '../attempt/task-definition.ts'
 
 const SETTLED = Promise.resolve()
@@ -23,7 +39,7 @@ export interface ReturnedAttempt {
 export interface ThrownAttempt {
   readonly kind: 'threw'
   readonly error: unknown
-  /** Whatever the policy says, there is no other attempt. */
+  /** No attempt follows, even if the policy allows one. */
   readonly isFinal: boolean
 }
 
@@ -31,9 +47,17 @@ export interface ThrownAttempt {
 export class TaskCaller {
   readonly #returned: (value: unknown) => void
   readonly #threw: (error: unknown) => void
+  readonly #host: Host
+  readonly #recall: (attempt: Attempt) => Promise<void>
 
   /** @param tell Never called within the call. */
-  constructor(tell: (attempt: Attempt, end: AttemptEnd) => void) {
+  constructor(
+    host: Host,
+    tell: (attempt: Attempt, end: AttemptEnd) => void,
+    recall: (attempt: Attempt) => Promise<void>,
+  ) {
+    this.#host = host
+    this.#recall = recall
     const ended = (read: (attempt: Attempt, value: unknown) => AttemptEnd) => (value: unknown) => {
       const attempt = currentAttempt()
       if (attempt !== undefined) tell(attempt, read(attempt, value))
@@ -49,21 +73,29 @@ export class TaskCaller {
   call(attempt: Attempt, tools: RunTools): void {
     runInAttempt(attempt, () => {
       try {
-        Promise.resolve(runTask(attempt, tools)).then(this.#returned, this.#threw)
+        Promise.resolve(this.#run(attempt, tools)).then(this.#returned, this.#threw)
       } catch (error) {
-        // The function is not an async one, or what it returned cannot even be awaited.
+        // The function is not an async one, or its result cannot even be awaited.
         SETTLED.then(() => this.#threw(error), this.#threw)
       }
     })
   }
+
+  #run(attempt: Attempt, tools: RunTools): unknown {
+    if (!ATTEMPT.hasSubscribers) return runTask(attempt, tools, this.#recall)
+    return callAsTold(attempt, this.#host, () => runTask(attempt, tools, this.#recall))
+  }
 }
 
-/** Calls what there is to call; in most tasks that is the function alone. */
-function runTask(attempt: Attempt, tools: RunTools): unknown {
+/** Calls the hooks and the function; most tasks have the function alone. */
+function runTask(attempt: Attempt, tools: RunTools, recall: (attempt: Attempt) => Promise<void>): unknown {
   const { schema, options } = attempt.definition
   const payload = fromJson(attempt.record.payloadJson)
   const isFirst = options.onStart !== undefined && attempt.record.attempt === 1
-  if (schema !== undefined || isFirst) return prepareAndRun({ attempt, tools, stored: payload })
+  // A call that the retry policy does not count follows an interruption.
+  const isAgain = attempt.record.attempt > attempt.record.policyAttempt
+  if (schema !== undefined || isFirst || isAgain)
+    return prepareAndRun({ attempt, tools, stored: payload, recall: isAgain ? recall : undefined })
   attempt.payload = payload
   return options.run(payload, tools)
 }
@@ -72,18 +104,22 @@ interface Preparation {
   readonly attempt: Attempt
   readonly tools: RunTools
   readonly stored: unknown
+  readonly recall: ((attempt: Attempt) => Promise<void>) | undefined
 }
 
-async function prepareAndRun({ attempt, tools, stored }: Preparation): Promise<unknown> {
+async function prepareAndRun({ attempt, tools, stored, recall }: Preparation): Promise<unknown> {
   const { definition } = attempt
   const { options } = definition
+  if (recall !== undefined) await outsideRuns(() => recall(attempt))
   const payload = await validatePayload(definition, stored)
   attempt.payload = payload
   if (options.onStart !== undefined && attempt.record.attempt === 1) {
     assertOpen(attempt)
-    attempt.tokens = undefined
-    await options.onStart({ payload, ctx: tools.ctx, signal: tools.signal })
-    attempt.tokens = 0
+    const { onStart } = options
+    // Not called again after an interruption: its waits must not move those of the function.
+    await inBranch(attempt, branchContent('onStart'), () =>
+      onStart({ payload, ctx: tools.ctx, signal: tools.signal }),
+    )
   }
   // The run may have been canceled meanwhile.
   assertOpen(attempt)
@@ -105,7 +141,7 @@ function isHopeless(error: unknown): boolean {
     if (error instanceof AbortTaskRunError) return true
     return error instanceof WaitpointError && error.code === 'ERR_PAYLOAD_INVALID'
   } catch {
-    // Anything can be thrown, also what does not even tell its class.
+    // Anything can be thrown, also a value that does not even tell its class.
     return false
   }
 }
@@ -127,7 +163,9 @@ export async function planRetry(
   const policy = { ...definition.retry, ...readOverrides(attempt) }
   const delayMs = retryDelayMs(policy, attempt.record.policyAttempt, fraction)
   const byPolicy: RetryPlan =
-    delayMs === undefined ? { error: end.error } : { error: end.error, retryAt: now + delayMs }
+    delayMs === undefined
+      ? { error: end.error }
+      : { error: end.error, retryAt: Math.min(now + delayMs, LAST_INSTANT) }
   const { catchError } = definition.options
   if (catchError === undefined) return byPolicy
   try {
@@ -150,16 +188,25 @@ function decide(
   if (retryAt !== undefined) {
     return {
       error,
-      retryAt: readRetry('retryAt', retryAt instanceof Date ? retryAt.getTime() : retryAt, now),
+      retryAt: readRetry('retryAt', retryAt instanceof Date ? retryAt.getTime() : retryAt, {
+        least: now,
+        most: LAST_INSTANT,
+      }),
     }
   }
   if (retryDelayInMs === undefined) return { ...byPolicy, error }
-  return { error, retryAt: now + readRetry('retryDelayInMs', retryDelayInMs, 0) }
+  const delayMs = readRetry('retryDelayInMs', retryDelayInMs, { least: 0, most: LAST_INSTANT - now })
+  return { error, retryAt: now + delayMs }
 }
 
 /** A whole number of milliseconds, at least `least`; anything else would be a run that never comes back. */
-function readRetry(name: string, value: unknown, least: number): number {
-  if (typeof value === 'number' && Number.isFinite(value)) return Math.max(least, Math.round(value))
+function readRetry(
+  name: string,
+  value: unknown,
+  { least, most }: { readonly least: number; readonly most: number },
+): number {
+  if (typeof value === 'number' && value > -Infinity && value <= most)
+    return Math.max(least, Math.round(value))
   throw new RangeError(`Cannot retry: catchError answered ${name} ${String(value)}`)
 }
 
@@ -168,10 +215,9 @@ export function hookContext(attempt: Attempt): HookContext<unknown> {
   return { payload: attempt.payload, ctx: contextOf(attempt), signal: attempt.signal }
 }
 
-/** The options of the task that the trigger of this run overrides. */
-export function readOverrides(attempt: Attempt): RunOverrides {
-  // Only newRun writes these.
-  return fromJson(attempt.record.optionsJson) ?? {}
+/** How many attempts a run may use up. */
+export function maxAttemptsOf({ retry }: TaskDefinition, record: RunRecord): number {
+  return readOverrides({ record }).maxAttempts ?? retry.maxAttempts ?? MAX_ATTEMPTS
 }
 
 /** `ctx`: the run and the attempt, as the task sees them. */
@@ -207,23 +253,27 @@ export class AttemptTools implements RunTools {
     return this.#attempt.signal
   }
 
+  get logger(): Logger {
+    return loggerOf((entry) => this.#attempt.kernel.logs.write(entry, this.#attempt))
+  }
+
   get wait(): WaitNamespace {
-    return this.#attempt.kernel.namespaces.wait
+    return this.#attempt.kernel.tools.wait
   }
 
   get metadata(): MetadataNamespace {
-    return this.#attempt.kernel.namespaces.metadata
+    return this.#attempt.kernel.tools.metadata
   }
 
-  get runs(): RunsNamespace {
-    return this.#attempt.kernel.namespaces.runs
+  get runs(): TaskRunsNamespace {
+    return this.#attempt.kernel.tools.runs
   }
 
   get tasks(): TasksNamespace {
-    return this.#attempt.kernel.namespaces.tasks
+    return this.#attempt.kernel.tools.tasks
   }
 
   get streams(): StreamsNamespace {
-    return this.#attempt.kernel.namespaces.streams
+    return this.#attempt.kernel.tools.streams
   }
 }

@@ -1,6 +1,7 @@
 import type { CancelTimer } from '../../contract/clock.ts'
 import type { NextDue, TickResult } from '../../contract/storage.ts'
 import { chain, rescue, unawaited } from '../../primitives/awaitable.ts'
+import { LEASE } from '../diagnostics.ts'
 import { correctClock, type Host, meetsMachines } from '../host/host.ts'
 import type { TickAbout } from './hints.ts'
 
@@ -11,6 +12,7 @@ const RETRY_MS = 1_000
 export interface TickKernel {
   readonly host: Host
   readonly events: { error(error: unknown): void }
+  readonly outage: { answered(): void }
   readonly hints: { ticked(result: TickResult, about: TickAbout): void }
   /** The lease was lost: everything that executes here is stale. */
   leaseLost(): void
@@ -34,10 +36,16 @@ export class Ticker {
   /** The next tick from this instant on looks at everything. */
   #fullAt = -Infinity
   #isStopped = false
+  #renewals = 0
 
   constructor(kernel: TickKernel, { leaseMs }: { readonly leaseMs: number }) {
     this.#kernel = kernel
     this.#leaseMs = leaseMs
+  }
+
+  /** Ticks that took or renewed the lease. */
+  get renewals(): number {
+    return this.#renewals
   }
 
   /** Takes the lease and learns what is due. One that fails can be started again; until then it does nothing. */
@@ -117,7 +125,7 @@ export class Ticker {
     // The hint that ends an endless lease may be lost on the way from another machine: then this engine looks by itself.
     const endless = !meetsMachines(host)
     const question = { owner, leaseUntil, endless, census: isFull, now, limit: TICK_LIMIT }
-    // Until storage has answered, the lease it may have granted is what counts.
+    // Until storage has answered, the lease it may have granted counts.
     this.#upkeepAt(this.#renewAt(now))
     return chain(host.storage.tick(question), (result) => this.#ticked(result, { now, isFull }))
   }
@@ -125,13 +133,17 @@ export class Ticker {
   #ticked(result: TickResult, { now, isFull }: { readonly now: number; readonly isFull: boolean }): void {
     this.#isTicking = false
     if (this.#isStopped) return
-    const { host, hints } = this.#kernel
+    const { host, hints, outage } = this.#kernel
+    outage.answered()
     if (result.time !== undefined) correctClock(host.clock, { askedAt: now, time: result.time })
     if (!result.alive) {
+      if (LEASE.hasSubscribers) this.#tellLease('lost')
       this.#kernel.leaseLost()
       this.tickNow()
       return
     }
+    this.#renewals += 1
+    if (LEASE.hasSubscribers) this.#tellLease('renewed')
     this.#arm(earlier(this.#expected, result.nextDue))
     this.#expected = undefined
     const renewAt = result.leaseUntil === undefined ? Infinity : this.#renewAt(now)
@@ -142,6 +154,11 @@ export class Ticker {
     if (!this.#isAskedAgain) return
     this.#isAskedAgain = false
     this.tickNow()
+  }
+
+  #tellLease(outcome: 'renewed' | 'lost'): void {
+    const { host } = this.#kernel
+    LEASE.publish({ engine: host.owner, at: host.now(), outcome })
   }
 
   /** Two more may fail before the lease ends. */

@@ -1,13 +1,26 @@
 import { hmacSha256 } from '../../primitives/digest.ts'
 import type { Host } from './host.ts'
 
-const DAY_SECONDS = 86_400
+const DAY_MS = 86_400_000
 const ISSUER = 'https://id.trigger.dev'
 const AUDIENCE = 'https://api.trigger.dev'
 
+/** Told apart from what token URLs are signed with: ids of tokens have no spaces. */
+const ACCESS_KEY = 'key of public access tokens'
+
 export interface CredentialOptions {
   readonly baseUrl: string | undefined
+  /** Empty: public access tokens are signed with a key that is kept in the storage. */
   readonly secretKeys: readonly string[]
+}
+
+/** The rights of an access token, and its lifetime. */
+export interface SignedGrant {
+  readonly scopes: readonly string[]
+  readonly issuedAt: number
+  readonly expiresAt: number
+  /** Further restrictions, by the names of their claims. */
+  readonly restrictions?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** Token URLs and public access tokens, by which others reach an engine. Computed when first read. */
@@ -16,6 +29,7 @@ export class Credentials {
   readonly #kernel: { readonly host: Host }
   readonly #baseUrl: string | undefined
   #listening: readonly string[] = []
+  #accessKeys: readonly string[] | undefined
 
   constructor(kernel: { readonly host: Host }, { baseUrl, secretKeys }: CredentialOptions) {
     this.#kernel = kernel
@@ -33,7 +47,7 @@ export class Credentials {
     return this.#baseUrl ?? this.#listening[0]
   }
 
-  /** The address a server listens on, unless the engine was given one; answers what to call when it no longer does. */
+  /** The address a server listens on, unless the engine was given one; answers a function to call when it no longer does. */
   listensOn(url: string): () => void {
     this.#listening = [...this.#listening, url]
     return () => {
@@ -52,21 +66,38 @@ export class Credentials {
     return hmacSha256(this.#kernel.host.urlSecret, internalId(id), 'hex')
   }
 
-  /** A JWT (HS256, first secret key) that may do `scopes` until `expiresAt`; the same every time it is made. */
-  publicAccessToken(
-    scopes: readonly string[],
-    validity: { readonly from: number; readonly until?: number | undefined },
-  ): string {
-    const issuedAt = Math.floor(validity.from / 1_000)
-    const until = validity.until === undefined ? 0 : Math.ceil(validity.until / 1_000)
-    const exp = Math.max(issuedAt + DAY_SECONDS, until)
-    return this.#sign({ sub: 'waitpoint', pub: true, scopes, iss: ISSUER, aud: AUDIENCE, iat: issuedAt, exp })
+  /** The keys that public access tokens are checked with; the first one signs them. */
+  get accessKeys(): readonly string[] {
+    if (this.secretKeys.length > 0) return this.secretKeys
+    this.#accessKeys ??= [hmacSha256(this.#kernel.host.urlSecret, ACCESS_KEY, 'hex')]
+    return this.#accessKeys
   }
 
-  #sign(claims: object): string {
+  /** An access token for a day, or until a later instant; the same every time it is made. */
+  publicAccessToken(
+    scopes: readonly string[],
+    { from, until = 0 }: { readonly from: number; readonly until?: number | undefined },
+  ): string {
+    const issuedAt = Math.floor(from / 1_000) * 1_000
+    return this.sign({ scopes, issuedAt, expiresAt: Math.max(issuedAt + DAY_MS, until) })
+  }
+
+  /** A JWT (HS256, first access key) that may do what is granted. */
+  sign({ scopes, issuedAt, expiresAt, restrictions }: SignedGrant): string {
+    const iat = Math.floor(issuedAt / 1_000)
+    const exp = Math.ceil(expiresAt / 1_000)
+    const claims = {
+      sub: 'waitpoint',
+      pub: true,
+      scopes,
+      iss: ISSUER,
+      aud: AUDIENCE,
+      iat,
+      exp,
+      ...restrictions,
+    }
     const content = `${encode({ alg: 'HS256' })}.${encode(claims)}`
-    const signature = hmacSha256(this.secretKeys[0] ?? '', content, 'base64url')
-    return `${content}.${signature}`
+    return `${content}.${hmacSha256(this.accessKeys[0] ?? '', content, 'base64url')}`
   }
 }
 

@@ -4,7 +4,9 @@ import type { Awaitable, Storage } from '../../contract/storage.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { createIdSource } from '../../primitives/id.ts'
 import { WaitpointError } from '../../api/errors.ts'
-import { currentAttempt } from '../attempt/attempt.ts'
+import { liveAttempt } from '../attempt/attempt.ts'
+import { STORAGE } from '../diagnostics.ts'
+import { publishingStorage } from './publishing-storage.ts'
 
 /** The outside world of an engine. */
 export interface EnginePorts {
@@ -21,9 +23,10 @@ interface Opened {
 /** An engine's hold on its ports: its name there, and whether it is open. */
 export class Host {
   readonly clock: Clock
-  readonly storage: Storage
   readonly random: RandomSource
   readonly newId: (prefix: string, at?: number) => string
+  readonly #storage: Storage
+  #publishing: Storage | undefined
   #owner: string
   #secret = ''
   #opening: Opening | undefined
@@ -33,10 +36,16 @@ export class Host {
 
   constructor({ clock, storage, random }: EnginePorts) {
     this.clock = clock
-    this.storage = storage
+    this.#storage = storage
     this.random = random
     this.newId = createIdSource({ now: () => clock.now(), random })
     this.#owner = this.newId('engine')
+  }
+
+  /** Hot: without a subscriber it is the storage itself. */
+  get storage(): Storage {
+    if (!STORAGE.hasSubscribers) return this.#storage
+    return (this.#publishing ??= publishingStorage(this.#storage, this))
   }
 
   /** The name of this engine's lease. */
@@ -64,7 +73,7 @@ export class Host {
     try {
       await this.#opening?.done
     } catch {
-      // The first caller got the error; what was opened by then is given back.
+      // The first caller got the error; resources opened by then are given back.
     }
     if (this.#holdsStorage) await this.storage.leave({ owner: this.#owner, now: this.now() })
   }
@@ -73,16 +82,26 @@ export class Host {
     return this.clock.now()
   }
 
+  /** Work has kept the event loop busy for long: what is left is to wait for a turn. */
+  get isTurnDue(): boolean {
+    return this.clock.isTurnDue?.() === true
+  }
+
+  /** Does something after a turn of the event loop. */
+  afterTurn(label: string, goOn: () => void): void {
+    this.clock.setTimer(this.now(), goOn, { label, background: true })
+  }
+
   /** After a lost lease nothing may be written under the old name. */
   renameOwner(): void {
     this.#owner = this.newId('engine')
   }
 
   /**
-   * Opens the engine with the first call. What fails is tried again with the next one; a storage that is open stays so.
+   * Opens the engine with the first call. A failed step is tried again with the next one; a storage that is open stays so.
    */
   open(engine: Opened): Awaitable<void> {
-    if (this.#isClosed || (this.#isClosing && currentAttempt() === undefined)) throw this.closedError()
+    if (this.#isClosed || (this.#isClosing && liveAttempt() === undefined)) throw this.closedError()
     const opening = (this.#opening ??= this.#tryToOpen(engine))
     if (opening.failure !== undefined) {
       this.#forget(opening)
@@ -161,7 +180,7 @@ function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
 }
 
-/** When a storage was asked what time it is, and what it said. */
+/** The time of a storage, and the instant at which it was asked. */
 export interface TimeSample {
   readonly askedAt: number
   readonly time: number

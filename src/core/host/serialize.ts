@@ -1,4 +1,4 @@
-import type { StoredError } from '../../api/run.ts'
+import type { StoredError } from '../../api/errors.ts'
 import { inspect } from 'node:util'
 import { findNonJson, measureJson } from '../../primitives/json.ts'
 import { WaitpointError } from '../../api/errors.ts'

@@ -1,17 +1,23 @@
 import type { RunUpdated } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
+import { createDeferred } from '../../primitives/deferred.ts'
+import { measureJson } from '../../primitives/json.ts'
 import { show } from '../../primitives/require.ts'
 import type { Kernel } from '../kernel.ts'
-import { learn, staleAttempt, type Attempt } from '../attempt/attempt.ts'
+import { isAborted, learn, staleAttempt, type Attempt } from '../attempt/attempt.ts'
 import { ACTIVE_STATUSES, isFinal } from '../../contract/run-states.ts'
 import { readMetadata } from '../views/run.ts'
-import { fromJson, toJson } from '../host/serialize.ts'
+import { fromJson, notSerializable, toJson } from '../host/serialize.ts'
+import { UPDATE_RUN } from '../host/storage-calls.ts'
 import type { MetadataNamespace, StreamSource } from '../../api/stream.ts'
+
+/** From here on the text of a document is made once in a turn of the event loop, not once in a microtask. */
+const LARGE_CHARACTERS = 16_384
 
 /** Metadata of the run the caller is in: changed at once, stored in a microtask, many changes in one write. */
 export class EngineMetadata implements MetadataNamespace {
   readonly #kernel: Kernel
-  readonly #values = new WeakMap<Attempt, Record<string, unknown>>()
+  readonly #documents = new WeakMap<Attempt, MetadataDocument>()
   /** The last write of an attempt. */
   readonly #writes = new WeakMap<Attempt, Promise<void>>()
   /** Attempts whose last write has not begun. */
@@ -22,13 +28,13 @@ export class EngineMetadata implements MetadataNamespace {
   }
 
   current(): Readonly<Record<string, unknown>> {
-    return structuredClone(this.#read('metadata.current').values)
+    return structuredClone(this.#read('metadata.current').document.values)
   }
 
   get(key: string): unknown {
-    const { values } = this.#read('metadata.get')
+    const { document } = this.#read('metadata.get')
     requireKey(key)
-    return structuredClone(valueOf(values, key))
+    return structuredClone(document.get(key))
   }
 
   set(key: string, value: unknown): this {
@@ -48,10 +54,11 @@ export class EngineMetadata implements MetadataNamespace {
   }
 
   append(key: string, value: unknown): this {
-    return this.#change('metadata.append', key, (before) => {
-      if (before === undefined) return [value]
-      return Array.isArray(before) ? [...(before as unknown[]), value] : [before, value]
-    })
+    if (isAborted()) return this
+    const { attempt, document } = this.#read('metadata.append')
+    requireKey(key)
+    document.append(key, value)
+    return this.#changed(attempt, document)
   }
 
   flush(): Promise<void> {
@@ -70,15 +77,21 @@ export class EngineMetadata implements MetadataNamespace {
   ): Promise<AsyncIterable<Chunk>> {
     return this.#kernel.call(() => {
       const attempt = this.#kernel.requireAttempt('metadata.stream')
-      return chain(this.#kernel.streams.pipe(attempt, key, { source, signal }), (pipe) => pipe.chunks)
+      return chain(this.#kernel.streams.pipe(attempt, key, { source, signal }), ({ pipe, chunks }) => {
+        pipe.keepWhile(new WeakRef(chunks))
+        return chunks
+      })
     })
   }
 
-  #read(what: string): { readonly attempt: Attempt; readonly values: Record<string, unknown> } {
+  #read(what: string): { readonly attempt: Attempt; readonly document: MetadataDocument } {
     const attempt = this.#kernel.requireAttempt(what)
-    const values = this.#values.get(attempt) ?? readMetadata(attempt.record)
-    this.#values.set(attempt, values)
-    return { attempt, values }
+    let document = this.#documents.get(attempt)
+    if (document === undefined) {
+      document = new MetadataDocument(readMetadata(attempt.record))
+      this.#documents.set(attempt, document)
+    }
+    return { attempt, document }
   }
 
   #add(what: string, key: string, { by, sign }: { readonly by: number; readonly sign: 1 | -1 }): this {
@@ -91,14 +104,15 @@ export class EngineMetadata implements MetadataNamespace {
   }
 
   #change(what: string, key: string, next: (value: unknown) => unknown): this {
-    const { attempt, values } = this.#read(what)
+    if (isAborted()) return this
+    const { attempt, document } = this.#read(what)
     requireKey(key)
-    const valueJson = toJson(next(valueOf(values, key)), 'metadata', key)
-    const { [key]: _, ...others } = values
-    // In a literal, unlike in an assignment, a key "__proto__" is a key like any other.
-    const changed = valueJson === undefined ? others : { ...others, [key]: fromJson(valueJson) }
-    this.#values.set(attempt, changed)
-    attempt.unsavedMetadata = JSON.stringify(changed)
+    document.set(key, next(document.get(key)))
+    return this.#changed(attempt, document)
+  }
+
+  #changed(attempt: Attempt, document: MetadataDocument): this {
+    attempt.unsavedMetadata = document
     this.#plan(attempt)
     return this
   }
@@ -117,34 +131,44 @@ export class EngineMetadata implements MetadataNamespace {
   async #write(attempt: Attempt, previous: Promise<void> | undefined): Promise<void> {
     await previous?.catch(() => undefined)
     await Promise.resolve()
+    const document = this.#documents.get(attempt)
+    if (document?.isLarge === true) await this.#turn(attempt)
     // The end of the run may be known before its attempt is told: an answer that comes late does not take it back.
     const isOver = (): boolean => attempt.isEnded || isFinal(attempt.record.status)
     this.#planned.delete(attempt)
-    const metadataJson = attempt.unsavedMetadata
-    if (metadataJson === undefined || isOver()) return
+    if (document === undefined || attempt.unsavedMetadata === undefined || isOver()) return
     const { publisher, reconciler } = this.#kernel
-    const updated = await this.#store(attempt, metadataJson)
+    const { changes } = document
+    const updated = await this.#store(attempt, document.json)
     if (isOver()) return
     if (updated === undefined) {
       reconciler.stale(attempt)
       throw staleAttempt(attempt.id)
     }
     // Later changes are still to be saved.
-    if (attempt.unsavedMetadata === metadataJson) attempt.unsavedMetadata = undefined
+    if (document.changes === changes) attempt.unsavedMetadata = undefined
     learn(attempt, updated.record)
     publisher.wake(attempt.id)
   }
 
-  async #store({ id, record }: Attempt, metadataJson: string): Promise<RunUpdated | undefined> {
-    const { host, events } = this.#kernel
+  async #turn({ id }: Attempt): Promise<void> {
+    const turn = createDeferred<void>()
+    this.#kernel.host.afterTurn(`a write of the metadata of ${id}`, turn.resolve)
+    await turn.promise
+  }
+
+  async #store(attempt: Attempt, metadataJson: string): Promise<RunUpdated | undefined> {
+    const { host, events, outage } = this.#kernel
+    const { id, record } = attempt
+    const request = {
+      id,
+      expected: { status: ACTIVE_STATUSES, epoch: record.epoch },
+      change: { metadataJson },
+      by: host.owner,
+      now: host.now(),
+    }
     try {
-      return await host.storage.runs.update({
-        id,
-        expected: { status: ACTIVE_STATUSES, epoch: record.epoch },
-        change: { metadataJson },
-        by: host.owner,
-        now: host.now(),
-      })
+      return await outage.ask({ attempt, call: UPDATE_RUN, request }, (updated) => updated)
     } catch (error) {
       events.error(error, id)
       throw error
@@ -157,7 +181,64 @@ function requireKey(key: unknown): void {
     throw new TypeError(`Cannot use ${show(key)} as a key of the metadata: it must be a string`)
 }
 
-/** Only what was set: every object has a `toString`. */
-function valueOf(values: Readonly<Record<string, unknown>>, key: string): unknown {
-  return Object.hasOwn(values, key) ? values[key] : undefined
+/** The metadata of one attempt. A change costs what it changes; the text of all is made for a write. */
+class MetadataDocument {
+  /** A map: a key `__proto__` is a key like any other. */
+  readonly #values: Map<string, unknown>
+  #changes = 0
+  #json: string | undefined
+  #isLarge = false
+
+  constructor(values: Readonly<Record<string, unknown>>) {
+    this.#values = new Map(Object.entries(values))
+  }
+
+  /** How many changes were made. */
+  get changes(): number {
+    return this.#changes
+  }
+
+  /** Whether the text of all of it was long when it was last made. */
+  get isLarge(): boolean {
+    return this.#isLarge
+  }
+
+  get values(): Record<string, unknown> {
+    return Object.fromEntries(this.#values)
+  }
+
+  get json(): string {
+    if (this.#json === undefined) {
+      this.#json = JSON.stringify(this.values)
+      this.#isLarge = this.#json.length > LARGE_CHARACTERS
+    }
+    return this.#json
+  }
+
+  get(key: string): unknown {
+    return this.#values.get(key)
+  }
+
+  /** Sets a copy of the value; `undefined` deletes the key. */
+  set(key: string, value: unknown): void {
+    const json = toJson(value, 'metadata', key)
+    if (json === undefined) this.#values.delete(key)
+    else this.#values.set(key, fromJson(json))
+    this.#changed()
+  }
+
+  /** Adds a copy of the value to a list. Another value becomes the first item of one. */
+  append(key: string, value: unknown): void {
+    const before = this.#values.get(key)
+    const list: unknown[] = Array.isArray(before) ? before : before === undefined ? [] : [before]
+    if (measureJson([value]) < 0) throw notSerializable([...list, value], `metadata "${key}"`)
+    list.push(fromJson(JSON.stringify(value)))
+    this.#values.set(key, list)
+    this.#changed()
+  }
+
+  #changed(): void {
+    this.#changes += 1
+    this.#json = undefined
+  }
 }

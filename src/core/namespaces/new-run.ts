@@ -1,18 +1,43 @@
 import type { RunOverrides } from '../attempt/task-definition.ts'
 import type { KeyRecord, RunRecord } from '../../contract/records.ts'
 import { parseDeadline, parseDuration, parseSeconds } from '../../primitives/duration.ts'
-import { requireName, requireObject, requireWhole, show } from '../../primitives/require.ts'
+import {
+  type OptionNames,
+  requireName,
+  requireObject,
+  requireOptions,
+  requireWhole,
+  show,
+} from '../../primitives/require.ts'
+import { RUN_TRIGGER } from '../diagnostics.ts'
 import type { Host } from '../host/host.ts'
+import { announced } from './announced.ts'
 import type { TriggerOptions } from '../../api/run.ts'
 import { toJson } from '../host/serialize.ts'
 import type { TaskDefinition } from '../attempt/task-definition.ts'
 import type { IdempotencyOptions } from '../../api/token.ts'
 
+/** The options of a trigger. */
+export const TRIGGER_OPTION_NAMES: OptionNames<TriggerOptions> = {
+  delay: true,
+  ttl: true,
+  tags: true,
+  metadata: true,
+  maxAttempts: true,
+  maxDuration: true,
+  queue: true,
+  concurrencyKey: true,
+  idempotencyKey: true,
+  idempotencyKeyTTL: true,
+  name: true,
+  transaction: true,
+}
+
 const DEFAULT_KEY_TTL_MS = 3_600_000
 const LONGEST_KEY = 2_048
 /** The last one a `Date` can hold. */
 const LAST_INSTANT = 8.64e15
-const MOST_TAGS = 10
+export const MOST_TAGS = 10
 /** One for all: most runs and tokens have no tags and no streams. */
 const NONE: readonly string[] = []
 const LONGEST_TAG = 128
@@ -35,14 +60,14 @@ export function newRun(
   request: { readonly payload: unknown; readonly options: TriggerOptions; readonly context: NewRunContext },
 ): RunRecord {
   const { payload, options, context } = request
-  requireObject(options, 'the options of trigger')
+  requireOptions(options, 'the options of trigger', TRIGGER_OPTION_NAMES)
   const now = host.now()
   const id = host.newId('run', now)
   const wakeAt =
     options.delay === undefined ? undefined : parseDeadline(options.delay, { now, name: 'delay' })
   const ttlMs = options.ttl === undefined ? definition.ttlMs : parseSeconds(options.ttl, 'ttl')
   const isDelayed = wakeAt !== undefined && wakeAt > now
-  return {
+  const record: RunRecord = {
     id,
     taskId: definition.id,
     status: isDelayed ? 'DELAYED' : 'QUEUED',
@@ -70,6 +95,7 @@ export function newRun(
     createdAt: now,
     updatedAt: now,
   }
+  return RUN_TRIGGER.hasSubscribers ? announced(record, host) : record
 }
 
 /** The record of an idempotency key a user gave, or nothing. */
@@ -101,6 +127,21 @@ export function readTags(tags: string | readonly string[] | undefined): readonly
     throw new RangeError(`Cannot use tag ${show(tag)}: it must be a string of 1 to ${LONGEST_TAG} characters`)
   }
   return list
+}
+
+/**
+ * Checks the options that say where a run waits, before they are part of anything: they may be any value.
+ *
+ * @throws TypeError or RangeError for what cannot be used.
+ */
+export function checkPlacement({
+  queue,
+  concurrencyKey,
+  tags,
+}: Pick<TriggerOptions, 'queue' | 'concurrencyKey' | 'tags'>): void {
+  readQueue(queue)
+  if (concurrencyKey !== undefined) requireName(concurrencyKey, 'concurrencyKey')
+  readTags(tags)
 }
 
 function readMetadataOption(metadata: unknown): string | undefined {

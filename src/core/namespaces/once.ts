@@ -1,15 +1,22 @@
 import type { TokenRecord } from '../../contract/records.ts'
 import { requireName } from '../../primitives/require.ts'
+import { messageOf } from '../../primitives/message.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { Kernel } from '../kernel.ts'
 import type { Attempt } from '../attempt/attempt.ts'
-import { assertOpen, fenceOf } from '../attempt/attempt.ts'
+import type { Place } from '../attempt/places.ts'
+import { assertOpen, fenceOf, inPlace, placeOfBranch } from '../attempt/attempt.ts'
+import { namedKey } from '../attempt/recall.ts'
+import { INSERT_TOKEN } from '../host/storage-calls.ts'
+import { isStuck } from '../execution/effects.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
+import { branchContent, passPlace } from '../waits/key.ts'
 
 /** The stored effects of the runs that execute here. */
 export class OnceEffects {
   readonly #kernel: Kernel
-  readonly #underWay = new WeakMap<Attempt, Map<string, Promise<unknown>>>()
+  /** By run and key: an effect goes on when its attempt has ended, and the next attempt joins it. */
+  readonly #underWay = new Map<string, Effect>()
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel
@@ -18,57 +25,128 @@ export class OnceEffects {
   /** The result of the effect, as stored: run now, or in an earlier attempt of this run. */
   run<Result>(key: string, effect: () => Result | Promise<Result>): Promise<Result> {
     return this.#kernel.call(() => {
-      const scope = this.#kernel.requireAttempt('once')
+      const attempt = this.#kernel.requireAttempt('once')
       requireName(key, 'once key')
       if (typeof effect !== 'function')
         throw new TypeError(`Cannot run once "${key}": its effect must be a function`)
-      const underWay = this.#underWay.get(scope) ?? new Map<string, Promise<unknown>>()
-      this.#underWay.set(scope, underWay)
-      const known = underWay.get(key)
+      passPlace('once', key)
+      const name = `${attempt.id} ${key}`
+      const branch = placeOfBranch(attempt, branchContent(key))
       // The result is of the type of the effect under this key, which is the caller's to keep the same.
-      if (known !== undefined) return known as Promise<Result>
-      const result = this.#run(scope, key, effect)
-      underWay.set(key, result)
-      return result.finally(() => underWay.delete(key)) as Promise<Result>
+      return this.#joined(name, { attempt, key, effect, branch }) as Promise<Result>
     })
   }
 
-  async #run(scope: Attempt, key: string, effect: () => unknown): Promise<unknown> {
+  /** The effect that is under way, or a new one. */
+  #joined(name: string, effect: NewEffect): Promise<unknown> {
+    const known = this.#underWay.get(name)
+    if (known === undefined || isStuck(known.branch)) return this.#begin(name, effect)
+    if (known.branch.attempt === effect.attempt) return known.result
+    // An earlier attempt hands on its result. Why it got none, such as its own end, is no failure of this one.
+    return known.result.catch(() => this.#joined(name, effect))
+  }
+
+  #begin(name: string, effect: NewEffect): Promise<unknown> {
+    const result = this.#run(effect)
+    this.#underWay.set(name, { branch: effect.branch, result })
+    const ended = (): void => {
+      if (this.#underWay.get(name)?.result === result) this.#underWay.delete(name)
+    }
+    result.then(ended, ended)
+    return result
+  }
+
+  /** A result is an answer like those to waits: the attempt goes on with one after the other. */
+  async #run(effect: NewEffect): Promise<unknown> {
+    return readEffect(await effect.attempt.inTurn(this.#recorded(effect), resultOf))
+  }
+
+  /** The record of an effect: as an earlier execution has left it, or with what it results in now. */
+  async #recorded({ attempt, key, effect, branch }: NewEffect): Promise<TokenRecord> {
     const { host } = this.#kernel
     const request = {
-      record: this.#record(scope, key),
-      fence: fenceOf(scope),
+      record: this.#record(attempt, key),
+      fence: fenceOf(attempt),
       now: host.now(),
       by: host.owner,
     }
-    const stored = await this.#kernel.written(scope, host.storage.tokens.insert(request))
-    if (stored.record.status === 'COMPLETED') return fromJson(stored.record.outputJson)
-    assertOpen(scope)
-    const outputJson = toJson(await effect(), 'the result of once', key)
-    // The effect has happened: it is recorded even if the attempt ended or was lost meanwhile, hence without a fence,
-    // so that the next attempt need not repeat it; but not on a closed engine.
-    if (host.isClosed) throw host.closedError()
-    const { id } = stored.record
-    const settled = await host.storage.tokens.settle({ id, outputJson, by: host.owner, now: host.now() })
-    if (settled === undefined || settled === 'stale') {
-      throw new WaitpointError(
-        'ERR_RUN_ENDED',
-        `Cannot store the result of once "${key}": its run is no longer kept`,
-      )
-    }
-    return fromJson(settled.record.outputJson)
+    const stored = await this.#kernel.written(attempt, INSERT_TOKEN, request)
+    if (stored.record.status === 'COMPLETED') return stored.record
+    assertOpen(attempt)
+    return this.#kernel.effects.track(branch, async () => {
+      // The waits of the effect are not repeated once it is recorded: they have places of their own.
+      const outputJson = effectText(await inPlace(branch, effect), key)
+      return this.#keep(attempt, key, { id: stored.record.id, outputJson })
+    })
   }
 
-  #record(scope: Attempt, key: string): TokenRecord {
+  /**
+   * Records an effect that has happened, even if the attempt ended or was lost meanwhile, hence without a fence, so that
+   * the next attempt need not repeat it; but not on a closed engine.
+   */
+  async #keep(
+    attempt: Attempt,
+    key: string,
+    effect: { readonly id: string; readonly outputJson: string | undefined },
+  ): Promise<TokenRecord> {
     const { host } = this.#kernel
+    if (host.isClosed) throw host.closedError()
+    const settled = await this.#kernel.outage.persist(attempt, () =>
+      host.storage.tokens.settle({ ...effect, by: host.owner, now: host.now() }),
+    )
+    if (settled !== undefined && settled !== 'stale') return settled.record
+    throw new WaitpointError(
+      'ERR_RUN_ENDED',
+      `Cannot store the result of once "${key}": its run is no longer kept`,
+    )
+  }
+
+  #record(attempt: Attempt, key: string): TokenRecord {
+    const { host } = this.#kernel
+    const told = attempt.answers?.tell()
     return {
       id: host.newId('once'),
       kind: 'ONCE',
       status: 'WAITING',
-      tags: [],
-      key: { scope: scope.id, value: `once/${key}` },
-      runId: scope.id,
+      // All attempts share its key, so that is not where it tells what came before.
+      tags: told === undefined ? [] : [namedKey(attempt.record.policyAttempt, '', told)],
+      key: { scope: attempt.id, value: `once/${key}` },
+      runId: attempt.id,
       createdAt: host.now(),
     }
   }
+}
+
+interface NewEffect {
+  readonly attempt: Attempt
+  readonly key: string
+  readonly effect: () => unknown
+  /** The place where the flow of the effect begins. */
+  readonly branch: Place<Attempt>
+}
+
+/** An effect that is under way. */
+interface Effect extends Pick<NewEffect, 'branch'> {
+  readonly result: Promise<unknown>
+}
+
+/** The text of an effect whose result is not JSON begins with this: no JSON text begins with a blank. */
+const NOT_JSON = ' '
+
+/** The text that records an effect. It has happened, so a result that cannot be stored is recorded as an error. */
+function effectText(result: unknown, key: string): string | undefined {
+  try {
+    return toJson(result, 'the result of once', key)
+  } catch (error) {
+    return NOT_JSON + JSON.stringify(messageOf(error))
+  }
+}
+
+function resultOf({ id, completedAt, createdAt }: TokenRecord): { readonly id: string; readonly at: number } {
+  return { id, at: completedAt ?? createdAt }
+}
+
+function readEffect({ outputJson }: TokenRecord): unknown {
+  if (outputJson?.startsWith(NOT_JSON) !== true) return fromJson(outputJson)
+  throw new WaitpointError('ERR_NOT_SERIALIZABLE', String(fromJson(outputJson)))
 }

@@ -1,11 +1,12 @@
 import type { RunRecord } from '../../contract/records.ts'
-import type { RunUpdated } from '../../contract/storage.ts'
+import type { Awaitable, RunUpdated } from '../../contract/storage.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
 import { parseDeadline } from '../../primitives/duration.ts'
 import { type OptionNames, requireOptions } from '../../primitives/require.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { Kernel } from '../kernel.ts'
 import type { RescheduleOptions } from '../../api/run.ts'
+import { UPDATE_RUN } from '../host/storage-calls.ts'
 import { readRun } from '../reading/run-changes.ts'
 
 const NAMES: OptionNames<RescheduleOptions> = { delay: true }
@@ -44,14 +45,11 @@ function requireReschedulable({ id, status, attempt, expiresAt }: RunRecord): vo
   throw new WaitpointError('ERR_CANNOT_RESCHEDULE', `Cannot reschedule run "${id}": ${why}`)
 }
 
-function moved(
-  { host, ticker }: Kernel,
-  { id, epoch }: RunRecord,
-  wakeAt: number,
-): RunUpdated | undefined | Promise<RunUpdated | undefined> {
+function moved(kernel: Kernel, { id, epoch }: RunRecord, wakeAt: number): Awaitable<RunUpdated | undefined> {
+  const { host, ticker } = kernel
   const expected = { status: ['DELAYED'], epoch } as const
   const change = { status: 'DELAYED', wakeAt } as const
-  const asked = host.storage.runs.update({ id, expected, change, by: host.owner, now: host.now() })
+  const asked = kernel.asked(UPDATE_RUN, { id, expected, change, by: host.owner, now: host.now() })
   // It may be stored all the same: when the run is due the tick that comes will say.
   if (isPromise(asked)) asked.catch(() => ticker.answerLost('a reschedule that failed'))
   return asked

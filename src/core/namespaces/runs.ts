@@ -1,8 +1,14 @@
-import type { RunRecord } from '../../contract/records.ts'
+import type { RunRecord, RunStatus } from '../../contract/records.ts'
+import type { Inserted } from '../../contract/storage.ts'
+import { chain } from '../../primitives/awaitable.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import type { CursorPagePromise } from '../../api/cursor-page.ts'
+import { WaitpointError } from '../../api/errors.ts'
 import { cursorPages } from '../../api/cursor-page.ts'
 import type { Kernel } from '../kernel.ts'
+import { executable } from '../execution/pending-versions.ts'
+import { runNotFound } from '../host/not-found.ts'
+import { CONTINUE_RUN, GET_RUN, INSERT_RUN, LIST_RUNS, RUN_WAITS } from '../host/storage-calls.ts'
 import { rescheduleRun } from './reschedule.ts'
 import {
   runId,
@@ -12,22 +18,27 @@ import {
   type Run,
   type RunHandle,
   type RunReference,
-  type RunsNamespace,
+  type EngineRunsNamespace,
   type RunSubscription,
 } from '../../api/run.ts'
+import type { CountRunsParams, RunCounts } from '../../api/counts.ts'
+import type { RunExplanation } from '../../api/explanation.ts'
 import { readRun } from '../reading/run-changes.ts'
 import { finalRecord } from '../reading/run-results.ts'
 import { fenceOf } from '../attempt/attempt.ts'
+import { RUN_TRIGGER } from '../diagnostics.ts'
+import { announced, optionsOfReplay } from './announced.ts'
 import { isFinal, RUN_STATUSES } from '../../contract/run-states.ts'
 import { viewRetrievedRun, viewRun } from '../views/run.ts'
 import { subscribeToRun } from '../reading/subscription.ts'
 import { checkedList, createdBounds, LIST_NAMES, listOf, pageLimit, statusesOf } from './token-list.ts'
+import { tagRun } from './tag-run.ts'
 import { TriggeredRun } from './triggered-run.ts'
 
 const FILTERS: OptionNames<ListRunsParams> = { ...LIST_NAMES, taskIdentifier: true, tag: true }
 
 /** Runs of one engine. Payloads and outputs are typed where the task is known; here they are unknown. */
-export class EngineRuns implements RunsNamespace {
+export class EngineRuns implements EngineRunsNamespace {
   readonly #kernel: Kernel
 
   constructor(kernel: Kernel) {
@@ -49,7 +60,8 @@ export class EngineRuns implements RunsNamespace {
             tags: listOf(params.tag, 'tag'),
             ...createdBounds(params, host.now()),
           }
-          return host.storage.runs.list(filter, { limit: pageLimit(params.limit), after, before })
+          const request = { filter, page: { limit: pageLimit(params.limit), after, before } }
+          return this.#kernel.asked(LIST_RUNS, request)
         })
         return { ...page, data: page.records.map(viewRun) }
       },
@@ -58,7 +70,7 @@ export class EngineRuns implements RunsNamespace {
   }
 
   async poll(run: RunReference): Promise<RetrievedRun<never, never>> {
-    return this.#view(await finalRecord(this.#kernel, runId(run)))
+    return finalRecord(this.#kernel, runId(run), (record) => this.#view(record))
   }
 
   async cancel(run: RunReference): Promise<{ readonly id: string }> {
@@ -69,20 +81,47 @@ export class EngineRuns implements RunsNamespace {
 
   async replay(run: RunReference): Promise<RunHandle<unknown>> {
     const original = await readRun(this.#kernel, runId(run))
-    const { host, tasks, publisher, claimer } = this.#kernel
-    tasks.require(original.taskId)
-    const { record } = await this.#kernel.call(() => {
-      const record = replayOf(original, host.newId('run'), host.now())
-      const attempt = this.#kernel.attempt()
-      const request = { record, fence: fenceOf(attempt), now: host.now(), by: host.owner }
-      return publisher.created(record, this.#kernel.written(attempt, host.storage.runs.insert(request)))
-    })
-    claimer.poke()
+    this.#kernel.tasks.require(original.taskId)
+    const { record } = await storeReplay(this.#kernel, original)
+    this.#kernel.claimer.poke()
     return new TriggeredRun(this.#kernel, record, false)
+  }
+
+  async continueWith(run: RunReference): Promise<RetrievedRun<never, never>> {
+    const id = runId(run)
+    const { host, tasks, publisher, claimer } = this.#kernel
+    const updated = await this.#kernel.call(() =>
+      chain(this.#kernel.asked(GET_RUN, id), (record) => {
+        if (record === undefined) throw runNotFound(id)
+        tasks.require(record.taskId)
+        if (record.status !== 'PENDING_VERSION') throw notPending(id, record.status)
+        return this.#kernel.asked(CONTINUE_RUN, executable(record, { host, isDecided: true }))
+      }),
+    )
+    if (updated === undefined) return this.continueWith(id)
+    publisher.run(updated.record)
+    claimer.poke()
+    return this.#view(updated.record)
+  }
+
+  async explain(run: RunReference): Promise<RunExplanation> {
+    const record = await readRun(this.#kernel, runId(run))
+    return this.#kernel.call(async () => {
+      const { explainRun } = await import('../reading/explanation.ts')
+      return explainRun(this.#kernel, record)
+    })
+  }
+
+  counts(params: CountRunsParams = {}): Promise<RunCounts> {
+    return this.#kernel.call(async () => (await import('./counts.ts')).countRuns(this.#kernel, params))
   }
 
   async reschedule(run: RunReference, options: RescheduleOptions): Promise<RetrievedRun<never, never>> {
     return this.#view(await rescheduleRun(this.#kernel, runId(run), options))
+  }
+
+  async addTags(run: RunReference, tags: string | readonly string[]): Promise<readonly string[]> {
+    return (await tagRun(this.#kernel, runId(run), { added: tags })).tags
   }
 
   subscribeToRun(run: RunReference): RunSubscription<never> {
@@ -92,10 +131,30 @@ export class EngineRuns implements RunsNamespace {
   async #view(record: RunRecord): Promise<RetrievedRun<never, never>> {
     const waits = isFinal(record.status)
       ? []
-      : await this.#kernel.call(() => this.#kernel.host.storage.runs.waits(record.id))
+      : await this.#kernel.call(() => this.#kernel.asked(RUN_WAITS, record.id))
     // Payload and output are of the types of the task, which the caller names.
     return viewRetrievedRun(record, waits) as RetrievedRun<never, never>
   }
+}
+
+/** Stores a new run with the payload of another one, whether or not this engine knows its task. */
+export function storeReplay(kernel: Kernel, original: RunRecord): Promise<Inserted<RunRecord>> {
+  const { host } = kernel
+  return storeRun(kernel, () => {
+    const replay = replayOf(original, host.newId('run'), host.now())
+    return RUN_TRIGGER.hasSubscribers ? announced(replay, host) : replay
+  })
+}
+
+/** Stores a run that no check stands in front of. */
+export function storeRun(kernel: Kernel, create: () => RunRecord): Promise<Inserted<RunRecord>> {
+  const { host, publisher } = kernel
+  return kernel.call(() => {
+    const record = create()
+    const attempt = kernel.attempt()
+    const request = { record, fence: fenceOf(attempt), now: host.now(), by: host.owner }
+    return publisher.created(record, kernel.written(attempt, INSERT_RUN, request))
+  })
 }
 
 function replayOf(original: RunRecord, id: string, now: number): RunRecord {
@@ -116,8 +175,15 @@ function replayOf(original: RunRecord, id: string, now: number): RunRecord {
     streams: [],
     queue,
     concurrencyKey,
-    optionsJson,
+    optionsJson: optionsOfReplay(optionsJson),
     createdAt: now,
     updatedAt: now,
   }
+}
+
+function notPending(id: string, status: RunStatus): WaitpointError {
+  return new WaitpointError(
+    'ERR_CANNOT_CONTINUE',
+    `Cannot continue run "${id}": it is ${status}, not PENDING_VERSION`,
+  )
 }

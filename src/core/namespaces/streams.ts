@@ -12,6 +12,7 @@ import type {
   StreamsNamespace,
   StreamSource,
 } from '../../api/stream.ts'
+import { leftAtEnd } from '../attempt/attempt.ts'
 import { streamTopic } from '../streams/channel.ts'
 import { type PagedStream, pagesOf } from '../reading/stream-pages.ts'
 import { type ChunkPage, StreamReader } from '../reading/stream-reader.ts'
@@ -44,21 +45,27 @@ export class EngineStreams implements StreamsNamespace {
     requireSignal(options.signal, 'signal')
     const { streams, events } = this.#kernel
     const piped = this.#kernel.call(() => streams.pipe(attempt, key, { source, signal: options.signal }))
+    const stream: AsyncIterable<Chunk> = {
+      [Symbol.asyncIterator]: async function* (): AsyncGenerator<Chunk> {
+        yield* (await piped).chunks
+      },
+    }
+    const reader = new WeakRef(stream)
     // The answer may be left unused; a caller that uses it gets the failure as well.
-    piped.catch((error: unknown) => {
-      if (!attempt.isEnded) events.error(error, attempt.id)
-    })
+    piped.then(
+      ({ pipe }) => pipe.keepWhile(reader),
+      (error: unknown) => {
+        if (!attempt.isEnded) events.error(error, attempt.id)
+      },
+    )
+    const completed = async (): Promise<void> => {
+      const { pipe } = await piped
+      await pipe.ended
+      pipe.assertDone()
+    }
     return {
-      stream: {
-        [Symbol.asyncIterator]: async function* (): AsyncGenerator<Chunk> {
-          yield* (await piped).chunks
-        },
-      },
-      waitUntilComplete: async () => {
-        const { pipe } = await piped
-        await pipe.ended
-        pipe.assertDone()
-      },
+      stream,
+      waitUntilComplete: () => leftAtEnd(attempt, completed()),
     }
   }
 
@@ -85,7 +92,7 @@ function readStream(
   id: string,
   { key, startIndex, signal }: StreamReading,
 ): Reading<unknown> {
-  const reader = new StreamReader(kernel, { runId: id, key }, startIndex)
+  const reader = new StreamReader(kernel, { runId: id, key, from: startIndex })
   return new Reading({
     watch: () => kernel.watchers.watch(id, streamTopic(id, key)),
     read: (watcher) => readSegment(kernel, { id, reader, signal }, watcher),

@@ -1,12 +1,12 @@
-import type { RunRecord, TokenRecord } from '../../contract/records.ts'
+import type { KeyRecord, RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { Awaitable, Inserted } from '../../contract/storage.ts'
-import { chain } from '../../primitives/awaitable.ts'
+import { chain, mayBeLeft } from '../../primitives/awaitable.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireList, requireOptions } from '../../primitives/require.ts'
-import { SubtaskUnwrapError } from '../../api/errors.ts'
+import { SubtaskUnwrapError, WaitpointError } from '../../api/errors.ts'
 import { requireJoining, type TransactionOptions } from '../../api/token.ts'
 import type { Kernel } from '../kernel.ts'
-import { newRun } from './new-run.ts'
+import { checkPlacement, newRun } from './new-run.ts'
 import type {
   BatchHandle,
   BatchItem,
@@ -17,13 +17,14 @@ import type {
   TriggerOptions,
 } from '../../api/run.ts'
 import { runNotFound } from '../host/not-found.ts'
+import { GET_RUN, INSERT_CHILD, INSERT_RUN } from '../host/storage-calls.ts'
 import type { Attempt, Settlement } from '../attempt/attempt.ts'
 import { assertOpen, fenceOf } from '../attempt/attempt.ts'
-import { runIdOfToken, runTokenId } from '../../contract/run-states.ts'
+import { isFinal, runIdOfToken, runTokenId } from '../../contract/run-states.ts'
 import { runFailure } from '../views/run.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
 import { TriggeredRun } from './triggered-run.ts'
-import { implicitKey } from '../waits/key.ts'
+import { passPlace } from '../waits/key.ts'
 import { rejectedWait, Waiter } from '../waits/waiter.ts'
 import { validatePayload } from '../attempt/task-definition.ts'
 
@@ -60,6 +61,16 @@ export class EngineTasks implements TasksNamespace {
     return { runs }
   }
 
+  /** Stores a run that is not triggered by a caller, unless its key has a run already. */
+  store(
+    id: string,
+    { payload, key }: { readonly payload: unknown; readonly key: KeyRecord },
+  ): Awaitable<unknown> {
+    const { host, tasks } = this.#kernel
+    const record = newRun(host, tasks.require(id), { payload, options: {}, context: { key } })
+    return this.#insert(record, undefined)
+  }
+
   triggerAndWait(id: string, payload: unknown, options: TriggerOptions = {}): SubtaskPromise<never> {
     try {
       const attempt = this.#kernel.requireAttempt('triggerAndWait')
@@ -69,8 +80,15 @@ export class EngineTasks implements TasksNamespace {
     }
   }
 
-  /** As for `batchTrigger`: all are checked before the first one is stored. */
-  async batchTriggerAndWait(
+  /** As for `batchTrigger`: all are checked before the first one is stored. Like other waits, it need not be awaited. */
+  batchTriggerAndWait(
+    id: string,
+    items: readonly BatchItem<never>[],
+  ): Promise<{ readonly runs: readonly SubtaskResult<never>[] }> {
+    return mayBeLeft(this.#waitForBatch(id, items))
+  }
+
+  async #waitForBatch(
     id: string,
     items: readonly BatchItem<never>[],
   ): Promise<{ readonly runs: readonly SubtaskResult<never>[] }> {
@@ -92,13 +110,16 @@ export class EngineTasks implements TasksNamespace {
   }
 
   #waitFor(attempt: Attempt, child: () => Awaitable<RunRecord>): SubtaskPromise<never> {
-    const waiter = new Waiter<SubtaskResult<never>, never>(attempt, (token) => this.#readChild(token))
+    const waiter = new Waiter<SubtaskResult<never>, never>(attempt, (token) =>
+      this.#readChild(attempt, token),
+    )
     return this.#kernel.waitpoints.wait(waiter, () =>
       chain(child(), (record) => {
         // Checking the payload may have taken a while.
         assertOpen(attempt)
-        return chain(this.#insert(record, attempt), (inserted) => {
+        return chain(this.#insert(record, attempt, AWAITED), (inserted) => {
           const tokenId = runTokenId(inserted.record.id)
+          if (inserted.isCached) return chain(this.#assertNoCycle(attempt, inserted.record), () => tokenId)
           // Canceled while its child was being stored: no other engine knows yet that it waits for it.
           if (attempt.record.status === 'CANCELED')
             this.#kernel.cancellation.childrenOf(attempt.id, [tokenId])
@@ -108,7 +129,22 @@ export class EngineTasks implements TasksNamespace {
     )
   }
 
-  /** The record of a child run; its place among the waits of the run is taken at once, whatever checking it takes. */
+  /** A run that waits for itself, or for a run that waits for it, would wait for ever. */
+  #assertNoCycle({ record: { id, rootId, parentId } }: Attempt, awaited: RunRecord): Awaitable<void> {
+    if (awaited.rootId !== rootId || isFinal(awaited.status)) return undefined
+    const climb = (at: string | undefined): Awaitable<void> => {
+      if (at === awaited.id)
+        throw new WaitpointError(
+          'ERR_WAIT_CYCLE',
+          `Cannot wait for run "${awaited.id}" in run "${id}": it is the run itself, or one above it that waits for it`,
+        )
+      if (at === undefined) return undefined
+      return chain(this.#kernel.asked(GET_RUN, at), (above) => climb(above?.parentId))
+    }
+    return climb(awaited.id === id ? id : parentId)
+  }
+
+  /** The record of a child run; its place among the waits of the run is taken at once, before it is checked. */
   #child(attempt: Attempt, id: string, request: NewChild): Awaitable<RunRecord> {
     this.#kernel.tasks.require(id)
     if (request.options.transaction !== undefined)
@@ -116,13 +152,20 @@ export class EngineTasks implements TasksNamespace {
         `Cannot wait for a run of task "${id}" in a transaction: it would wait for its commit`,
       )
     const payloadJson = toJson(request.payload, 'the payload of task', id)
-    const key = implicitKey(attempt, 'trigger', { id, payloadJson, options: request.options })
+    const { name, idempotencyKey, queue, concurrencyKey, tags } = request.options
+    checkPlacement(request.options)
+    if (idempotencyKey !== undefined) {
+      passPlace('trigger', id)
+      return chain(this.#kernel.tell(attempt), () => this.#record(id, request, { attempt, key: undefined }))
+    }
+    const content = [id, payloadJson, queue && { name: queue.name }, concurrencyKey, tags]
+    const key = this.#kernel.place(attempt, { kind: 'trigger', name, content })
     return this.#record(id, request, { attempt, key })
   }
 
-  #readChild(token: TokenRecord): Awaitable<Settlement<SubtaskResult<never>, never>> {
+  #readChild(attempt: Attempt, token: TokenRecord): Awaitable<Settlement<SubtaskResult<never>, never>> {
     const runId = runIdOfToken(token.id) ?? token.id
-    return chain(this.#kernel.host.storage.runs.get(runId), (record) => {
+    return this.#kernel.outage.ask({ attempt, call: GET_RUN, request: runId }, (record) => {
       if (record === undefined) throw runNotFound(runId)
       return childSettlement(record)
     })
@@ -150,13 +193,13 @@ export class EngineTasks implements TasksNamespace {
   #insert(
     record: RunRecord,
     attempt: Attempt | undefined,
-    { transaction }: TransactionOptions = {},
+    { transaction, call = INSERT_RUN }: InsertOptions = {},
   ): Awaitable<Inserted<RunRecord>> {
     const { host, publisher } = this.#kernel
     // Checking the payload may have taken a while.
     if (host.isClosed) throw host.closedError()
     const request = { record, fence: fenceOf(attempt), transaction, now: host.now(), by: host.owner }
-    const answer = this.#kernel.written(attempt, host.storage.runs.insert(request))
+    const answer = this.#kernel.written(attempt, call, request)
     // It is not there yet, and may never be: the storage tells when it is.
     if (transaction !== undefined) return answer
     return chain(publisher.created(record, answer), (inserted) => {
@@ -180,6 +223,13 @@ export class EngineTasks implements TasksNamespace {
     return new TriggeredRun(this.#kernel, record, isCached)
   }
 }
+
+interface InsertOptions extends TransactionOptions {
+  readonly call?: typeof INSERT_RUN
+}
+
+/** Of a run that is waited for. */
+const AWAITED: InsertOptions = { call: INSERT_CHILD }
 
 interface NewChild {
   readonly payload: unknown

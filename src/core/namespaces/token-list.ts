@@ -1,15 +1,15 @@
-import type { TokenStatus } from '../../contract/records.ts'
+import { TOKEN_STATUSES } from '../../contract/run-states.ts'
 import type { TokenFilter } from '../../contract/storage.ts'
 import { parseDuration } from '../../primitives/duration.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireList, requireName, requireOptions, requireWhole, show } from '../../primitives/require.ts'
 import type { Cursor, CursorPagePromise } from '../../api/cursor-page.ts'
 import { cursorPages } from '../../api/cursor-page.ts'
+import { LIST_TOKENS } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
 import type { Duration, ListTokensParams, Token } from '../../api/token.ts'
 import { viewToken } from '../views/token.ts'
 
-const STATUSES: readonly TokenStatus[] = ['WAITING', 'COMPLETED', 'TIMED_OUT']
 /** The filters that all lists have. */
 export const LIST_NAMES = {
   status: true,
@@ -32,7 +32,11 @@ export function listTokens(kernel: Kernel, params: ListTokensParams): CursorPage
       const page = await kernel.call(() => {
         const now = host.now()
         const limit = pageLimit(params.limit)
-        return host.storage.tokens.list(tokenFilter(params, now), { limit, after, before }, now)
+        return kernel.asked(LIST_TOKENS, {
+          filter: tokenFilter(params, now),
+          page: { limit, after, before },
+          now,
+        })
       })
       for (const record of page.settled) publisher.token(record)
       return { ...page, data: page.records.map((record) => viewToken(record, credentials)) }
@@ -45,7 +49,7 @@ function tokenFilter(params: ListTokensParams, now: number): TokenFilter {
   const { idempotencyKey } = params
   return {
     kind: 'MANUAL',
-    status: statusesOf(params.status, STATUSES),
+    status: statusesOf(params.status, TOKEN_STATUSES),
     tags: listOf(params.tags, 'tags'),
     key:
       idempotencyKey === undefined

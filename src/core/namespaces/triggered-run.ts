@@ -1,6 +1,7 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { Kernel } from '../kernel.ts'
 import type { RunHandle, RunOutcome } from '../../api/run.ts'
+import { leftAtEnd, liveAttempt } from '../attempt/attempt.ts'
 import { finalRecord, lostOutcome, outcomeOf, outputOf } from '../reading/run-results.ts'
 
 /** The handle that `trigger` answers. Hot, with a getter of its own as {@link CreatedTokenView} has. */
@@ -12,7 +13,8 @@ export class TriggeredRun<Output> implements RunHandle<Output> {
   readonly result: () => Promise<Output>
   readonly outcome: () => Promise<RunOutcome<Output>>
   readonly #kernel: Kernel
-  readonly #createdAt: number
+  /** The instant from which its access token is good for a day. */
+  readonly #accessFrom: number
   #accessToken: string | undefined
 
   constructor(kernel: Kernel, record: RunRecord, isCached: boolean) {
@@ -20,11 +22,12 @@ export class TriggeredRun<Output> implements RunHandle<Output> {
     this.id = id
     this.isCached = isCached
     this.#kernel = kernel
-    this.#createdAt = createdAt
+    // A run that was there before may be older than its access tokens last.
+    this.#accessFrom = isCached ? kernel.host.now() : createdAt
     Object.defineProperty(this, 'publicAccessToken', TriggeredRun.#accessTokenProperty)
-    this.result = () => finalRecord(kernel, id).then(outputOf<Output>)
+    this.result = () => leftAtEnd(liveAttempt(), finalRecord(kernel, id, outputOf<Output>))
     this.outcome = () =>
-      finalRecord(kernel, id).then(outcomeOf<Output>, (error: unknown) => lostOutcome(record, error))
+      finalRecord(kernel, id, outcomeOf<Output>).catch((error: unknown) => lostOutcome(record, error))
   }
 
   static readonly #accessTokenProperty: TypedPropertyDescriptor<string> & ThisType<TriggeredRun<unknown>> = {
@@ -32,7 +35,7 @@ export class TriggeredRun<Output> implements RunHandle<Output> {
     get() {
       const { credentials } = this.#kernel
       return (this.#accessToken ??= credentials.publicAccessToken([`read:runs:${this.id}`], {
-        from: this.#createdAt,
+        from: this.#accessFrom,
       }))
     },
   }

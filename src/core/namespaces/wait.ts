@@ -6,9 +6,11 @@ import { parseDeadline } from '../../primitives/duration.ts'
 import { idOf, requireFlag, requireOptions, requireSignal, show } from '../../primitives/require.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { CreatedTokenView, tokenSettlement, viewRetrievedToken } from '../views/token.ts'
+import type { CountTokensParams, TokenCounts } from '../../api/counts.ts'
 import type { CursorPagePromise } from '../../api/cursor-page.ts'
 import type { Kernel } from '../kernel.ts'
 import { readTags, userKey } from './new-run.ts'
+import type { GivenAnswer } from '../attempt/answer-order.ts'
 import type { Attempt } from '../attempt/attempt.ts'
 import { fenceOf } from '../attempt/attempt.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
@@ -23,38 +25,46 @@ import type {
   IdempotencyOptions,
   ListTokensParams,
   RetrievedToken,
+  SubscribeToTokensParams,
   Token,
   TokenReference,
   Unwrappable,
   WaitForOptions,
-  WaitNamespace,
+  EngineWaitNamespace,
   WaitPromise,
   WaitUntilOptions,
 } from '../../api/token.ts'
 import { listTokens } from './token-list.ts'
-import { implicitKey } from '../waits/key.ts'
+import { subscribeToTokens } from './token-subscription.ts'
+import { type AskedWait, passPlace } from '../waits/key.ts'
 import { rejectedWait, Waiter } from '../waits/waiter.ts'
 import { tokenNotFound } from '../host/not-found.ts'
+import { GET_TOKEN, INSERT_TOKEN, LIST_TOKENS, SETTLE_TOKEN } from '../host/storage-calls.ts'
 
 const DEFAULT_TIMEOUT = '10m'
 const TOKEN_PREFIX = 'waitpoint_'
 
 const KEY_NAMES: OptionNames<IdempotencyOptions> = { idempotencyKey: true, idempotencyKeyTTL: true }
-const CREATE_NAMES: OptionNames<CreateTokenOptions> = { ...KEY_NAMES, timeout: true, tags: true }
+const CREATE_NAMES: OptionNames<CreateTokenOptions> = { ...KEY_NAMES, timeout: true, tags: true, name: true }
 const COMPLETE_NAMES: OptionNames<TransactionOptions> = { transaction: true }
 const FOR_TOKEN_NAMES: OptionNames<ForTokenOptions> = { ...KEY_NAMES, signal: true }
-const FOR_NAMES: OptionNames<WaitForOptions> = { ...FOR_TOKEN_NAMES, ...SLEEP_PARTS }
-const UNTIL_NAMES: OptionNames<WaitUntilOptions> = { ...FOR_TOKEN_NAMES, date: true, throwIfInThePast: true }
+const FOR_NAMES: OptionNames<WaitForOptions> = { ...FOR_TOKEN_NAMES, ...SLEEP_PARTS, name: true }
+const UNTIL_NAMES: OptionNames<WaitUntilOptions> = {
+  ...FOR_TOKEN_NAMES,
+  date: true,
+  throwIfInThePast: true,
+  name: true,
+}
 
 /** One call of a function that waits: its name, its options, and which there are. */
-interface WaitCall {
+interface WaitCall<Options extends ForTokenOptions = ForTokenOptions> {
   readonly what: string
-  readonly options: ForTokenOptions
+  readonly options: Options
   readonly names: Readonly<Record<string, unknown>>
 }
 
 /** Tokens and waits of one engine. */
-export class EngineWait implements WaitNamespace {
+export class EngineWait implements EngineWaitNamespace {
   readonly #kernel: Kernel
 
   constructor(kernel: Kernel) {
@@ -70,11 +80,16 @@ export class EngineWait implements WaitNamespace {
       const now = this.#kernel.host.now()
       const { timeoutAt, past } = readTimeout(timeout, now)
       const tags = readTags(options.tags)
-      const own = userKey(options, 'tokens', now)
-      const key = own ?? (scope === undefined ? undefined : implicitKey(scope, 'token', options))
+      const key = userKey(options, 'tokens', now) ?? this.#place(scope, tokenWait(options, tags))
+      // A token that is found by its place in the run was not asked for by a key.
+      const isKeyed = key?.expiresAt !== undefined
+      if (isKeyed) passPlace('token')
       const token = { kind: 'MANUAL', timeoutAt, tags, key, now, scope } as const
-      const inserted = this.#insert(token, past)
-      return chain(inserted, ({ record, isCached }) => new CreatedTokenView(record, isCached, credentials))
+      const inserted = this.#asked(token, past)
+      return chain(
+        scope !== undefined && isPromise(inserted) ? scope.inTurn(inserted, madeAt) : inserted,
+        ({ record, isCached }) => new CreatedTokenView(record, isKeyed && isCached, credentials),
+      )
     })
   }
 
@@ -85,6 +100,8 @@ export class EngineWait implements WaitNamespace {
         read: tokenSettlement<Output>,
         tokenId: (scope) => {
           const id = tokenId(token)
+          // The end of an id tells tokens apart, and a run may wait for thousands.
+          passPlace('forToken', id.slice(-12))
           const key = hasKey(options) ? userKey(options, 'bindings', this.#kernel.host.now()) : undefined
           return key === undefined ? id : this.#bind(scope, id, key)
         },
@@ -106,10 +123,9 @@ export class EngineWait implements WaitNamespace {
       const { transaction } = options
       const scope = this.#kernel.attempt()
       const request = { id, outputJson, fence: fenceOf(scope), transaction, by: host.owner, now: host.now() }
-      const asked = host.storage.tokens.settle(request)
+      const settled = this.#kernel.written(scope, SETTLE_TOKEN, request)
       // It may be stored all the same: the next tick then tells the runs that wait for it.
-      if (isPromise(asked)) asked.catch(() => ticker.answerLost('a completion that failed'))
-      const settled = this.#kernel.written(scope, asked)
+      if (isPromise(settled)) settled.catch(() => ticker.answerLost('a completion that failed'))
       return chain(settled, (answer) => {
         if (answer === undefined || answer.record.kind !== 'MANUAL') throw tokenNotFound(id)
         const { record, won } = answer
@@ -137,6 +153,14 @@ export class EngineWait implements WaitNamespace {
     return listTokens(this.#kernel, params)
   }
 
+  countTokens(params: CountTokensParams = {}): Promise<TokenCounts> {
+    return this.#kernel.call(async () => (await import('./counts.ts')).countTokens(this.#kernel, params))
+  }
+
+  subscribeToTokens(params: SubscribeToTokensParams = {}): AsyncIterable<readonly Token[]> {
+    return subscribeToTokens(this.#kernel, params)
+  }
+
   for(options: WaitForOptions): Promise<void> {
     return this.#sleep('for', { what: 'wait.for', options, names: FOR_NAMES }, () => options)
   }
@@ -151,7 +175,7 @@ export class EngineWait implements WaitNamespace {
 
   #sleep(
     kind: 'for' | 'until',
-    call: WaitCall,
+    call: WaitCall<WaitForOptions | WaitUntilOptions>,
     time: () => WaitForOptions | { readonly date: Date; readonly throwIfInThePast: boolean },
   ): Promise<void> {
     return this.#wait(call, {
@@ -159,10 +183,11 @@ export class EngineWait implements WaitNamespace {
       tokenId: (scope) => {
         const now = this.#kernel.host.now()
         const { timeoutAt, past } = sleepDeadline(time(), now)
-        const { signal: _, ...plain } = call.options
-        const key = userKey(call.options, 'sleeps', now) ?? implicitKey(scope, kind, plain)
+        const asked = { kind, name: call.options.name, content: undefined }
+        const key = userKey(call.options, 'sleeps', now) ?? this.#place(scope, asked)
+        if (key?.expiresAt !== undefined) passPlace(kind)
         const token = { kind: 'SLEEP', timeoutAt, tags: [], key, now, scope } as const
-        const inserted = this.#insert(token, past)
+        const inserted = this.#asked(token, past)
         return chain(inserted, ({ record }) => record.id)
       },
     })
@@ -190,7 +215,12 @@ export class EngineWait implements WaitNamespace {
     return this.#kernel.waitpoints.wait(waiter, () => findToken(scope), options.signal)
   }
 
-  /** The first call with a key binds it to its token; a later one waits for that token, whatever it was given. */
+  /** The key of a wait that was given none; nothing outside of a run. A wait that does not fit makes the run stand still. */
+  #place(scope: Attempt | undefined, wait: AskedWait): KeyRecord | undefined {
+    return scope === undefined ? undefined : this.#kernel.place(scope, wait)
+  }
+
+  /** The first call with a key binds it to its token; a later one waits for that token, and its other arguments do not count. */
   #bind(scope: Attempt, id: string, key: KeyRecord): Awaitable<string> {
     const { host } = this.#kernel
     const now = host.now()
@@ -209,7 +239,7 @@ export class EngineWait implements WaitNamespace {
       }
       // A binding's output is the id it was made with.
       const request = { record, fence: fenceOf(scope), now, by: host.owner }
-      const bound = this.#kernel.written(scope, host.storage.tokens.insert(request))
+      const bound = this.#kernel.written(scope, INSERT_TOKEN, request)
       return chain(bound, (answer) => fromJson(answer.record.outputJson) as string)
     })
   }
@@ -217,10 +247,16 @@ export class EngineWait implements WaitNamespace {
   /** A token as it is; one that is past its deadline is timed out by being read. */
   #read(id: string): Awaitable<TokenRecord | undefined> {
     const { host, publisher } = this.#kernel
-    return chain(host.storage.tokens.get(id, host.now()), (read) => {
+    return chain(this.#kernel.asked(GET_TOKEN, { id, now: host.now() }), (read) => {
       if (read?.settledNow === true) publisher.token(read.record)
       return read?.record
     })
+  }
+
+  /** A key of the user's tells nothing of the answers that came before. */
+  #asked(token: NewToken, past: RangeError | undefined): Awaitable<Inserted<TokenRecord>> {
+    const told = token.key?.expiresAt === undefined ? undefined : this.#kernel.tell(token.scope)
+    return isPromise(told) ? told.then(() => this.#insert(token, past)) : this.#insert(token, past)
   }
 
   /** With a deadline that is past only a token that was there before will do: `past` says so otherwise. */
@@ -237,11 +273,12 @@ export class EngineWait implements WaitNamespace {
     const runId = scope?.id
     const record: TokenRecord = { id, kind, status: 'WAITING', timeoutAt, tags, key, runId, createdAt: now }
     const request = { record, fence: fenceOf(scope), now, by: host.owner }
-    return chain(this.#kernel.written(scope, host.storage.tokens.insert(request)), (inserted) => {
+    return chain(this.#kernel.written(scope, INSERT_TOKEN, request), (inserted) => {
       if (!inserted.isCached) {
         ticker.dueAt(token.timeoutAt, `token ${record.id}`)
         publisher.token(record)
-      } else if (inserted.settledNow === true) publisher.token(inserted.record)
+      }
+      if (inserted.settledNow === true) publisher.token(inserted.record)
       return inserted
     })
   }
@@ -249,8 +286,8 @@ export class EngineWait implements WaitNamespace {
   /** The token that holds the key, if its key has not expired. */
   #holder({ kind, key, now }: NewToken): Awaitable<TokenRecord | undefined> {
     if (key === undefined) return undefined
-    const { host, publisher } = this.#kernel
-    const listed = host.storage.tokens.list({ kind, key }, { limit: 1 }, now)
+    const { publisher } = this.#kernel
+    const listed = this.#kernel.asked(LIST_TOKENS, { filter: { kind, key }, page: { limit: 1 }, now })
     return chain(listed, ({ records: [newest], settled }) => {
       for (const record of settled) publisher.token(record)
       return now < (newest?.key?.expiresAt ?? Number.POSITIVE_INFINITY) ? newest : undefined
@@ -258,7 +295,7 @@ export class EngineWait implements WaitNamespace {
   }
 }
 
-/** What is to be stored of a token that does not exist yet. */
+/** The fields of a token that does not exist yet. */
 interface NewToken {
   readonly kind: TokenKind
   readonly timeoutAt: number
@@ -267,6 +304,17 @@ interface NewToken {
   readonly now: number
   /** The attempt that creates it. */
   readonly scope: Attempt | undefined
+}
+
+/** A token tells itself from others by its tags and by a time-out that is written as a text. Instants are left out: the next execution computes others. */
+function tokenWait({ name, timeout }: CreateTokenOptions, tags: readonly string[]): AskedWait {
+  const isText = typeof timeout === 'string' && Number.isNaN(Date.parse(timeout))
+  return { kind: 'token', name, content: isText ? [tags, timeout] : [tags] }
+}
+
+/** Storage has made a token, and its flow goes on. */
+function madeAt({ record: { id, createdAt } }: Inserted<TokenRecord>): Omit<GivenAnswer, 'since'> {
+  return { id, at: createdAt, isOfStorage: true }
 }
 
 function hasKey({ idempotencyKey, idempotencyKeyTTL }: IdempotencyOptions): boolean {

@@ -19,11 +19,14 @@ interface Pass<Page> {
 
 const DONE = { done: true, value: undefined } as const
 
+/** Closes the watcher of a reader that was dropped without `return()`: its run may go on for months. */
+const dropped = /* @__PURE__ */ new FinalizationRegistry<Watcher>((watcher) => watcher.close())
+
 /**
  * The iterator of a reader: it watches nothing before the first `next()`, can be left while a `next()` is out, and goes on
  * after a `StreamLaggedError` with what is still kept.
  *
- * Hot: what is at hand of a page is answered with one promise and nothing else; a `yield` of a generator is four.
+ * Hot: an item at hand is answered with one promise and nothing else; a `yield` of a generator is four.
  */
 export class Reading<T, Page = unknown> implements AsyncIterableIterator<T> {
   readonly #options: ReadingOptions<T, Page>
@@ -101,6 +104,7 @@ export class Reading<T, Page = unknown> implements AsyncIterableIterator<T> {
 
   #begin(): Pass<Page> {
     const watcher = this.#options.watch()
+    dropped.register(this, watcher)
     return { watcher, pages: this.#options.read(watcher) }
   }
 }

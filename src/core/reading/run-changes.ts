@@ -2,13 +2,13 @@ import type { RunRecord } from '../../contract/records.ts'
 import type { Watcher } from '../changes/watchers.ts'
 import type { Kernel } from '../kernel.ts'
 import { runNotFound } from '../host/not-found.ts'
+import { GET_RUN } from '../host/storage-calls.ts'
 import { awaited } from './run-results.ts'
-import { currentAttempt } from '../attempt/attempt.ts'
+import { liveAttempt } from '../attempt/attempt.ts'
 
 /** Waits for the next change. A caller inside of a run does not move a test clock by waiting. */
 export async function nextChange(kernel: Kernel, runId: string, watcher: Watcher): Promise<void> {
-  const release =
-    currentAttempt() === undefined ? kernel.host.clock.hold?.(awaited(runId, watcher)) : undefined
+  const release = liveAttempt() === undefined ? kernel.host.clock.hold?.(awaited(runId, watcher)) : undefined
   try {
     await watcher.changed()
   } finally {
@@ -18,7 +18,7 @@ export async function nextChange(kernel: Kernel, runId: string, watcher: Watcher
 
 /** The run as it is. */
 export async function readRun(kernel: Kernel, runId: string): Promise<RunRecord> {
-  const record = await kernel.call(() => kernel.host.storage.runs.get(runId))
+  const record = await kernel.call(() => kernel.asked(GET_RUN, runId))
   if (record === undefined) throw runNotFound(runId)
   return record
 }

@@ -2,34 +2,43 @@ import type { Hold } from '../../contract/clock.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
+import { messageOf } from '../../primitives/message.ts'
 import type { Watcher } from '../changes/watchers.ts'
 import { RunFailedError, WaitpointError } from '../../api/errors.ts'
 import type { Kernel } from '../kernel.ts'
 import type { RunOutcome } from '../../api/run.ts'
-import { currentAttempt } from '../attempt/attempt.ts'
+import { liveAttempt } from '../attempt/attempt.ts'
 import { runNotFound } from '../host/not-found.ts'
+import { GET_RUN } from '../host/storage-calls.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { runFailure } from '../views/run.ts'
 import { fromJson } from '../host/serialize.ts'
 
-/** The record of a run once it has ended. Rejects when the engine closes first, or the run that asks is canceled. */
-export async function finalRecord(kernel: Kernel, runId: string): Promise<RunRecord> {
+/**
+ * Resolves with `read` of the record of a run once it has ended. Rejects when the engine closes first, or the run that
+ * asks is canceled.
+ */
+export async function finalRecord<Result>(
+  kernel: Kernel,
+  runId: string,
+  read: (record: RunRecord) => Result,
+): Promise<Result> {
   const { host, watchers } = kernel
   const watcher = watchers.watchEnd(runId)
   const told = (): RunRecord | undefined => watcher.ended
-  const attempt = currentAttempt()
+  const attempt = liveAttempt()
   const release = attempt === undefined ? host.clock.hold?.(awaited(runId, watcher)) : undefined
   // Only an error is ever the reason why an attempt is aborted.
   const removeAbort = onAbort(attempt?.signal, (reason) => watcher.fail(reason as Error))
   try {
     // Asked before the engine began to close, it is answered while that takes its time.
-    let read = kernel.ask(() => host.storage.runs.get(runId))
-    for (; ; read = told() ?? host.storage.runs.get(runId)) {
-      const answer = isPromise(read) ? await read : read
+    let asked = kernel.ask(() => kernel.asked(GET_RUN, runId))
+    for (; ; asked = told() ?? kernel.asked(GET_RUN, runId)) {
+      const answer = isPromise(asked) ? await asked : asked
       // An end that was published while storage was asked counts: the answer may be older, or the run forgotten since.
       const record = told() ?? answer
       if (record === undefined) throw runNotFound(runId)
-      if (isFinal(record.status)) return record
+      if (isFinal(record.status)) return read(record)
       await watcher.changed()
     }
   } finally {
@@ -41,8 +50,15 @@ export async function finalRecord(kernel: Kernel, runId: string): Promise<RunRec
 
 /** Tells the clock of a caller that waits; a clock that knows nothing will come may fail it. */
 export function awaited(id: string, watcher: Watcher): Hold {
-  return { kind: 'awaited', id, fail: (error) => watcher.fail(error) }
+  const fail = (error: Error): void => {
+    failedByClock.add(error)
+    watcher.fail(error)
+  }
+  return { kind: 'awaited', id, fail }
 }
+
+/** Errors of a clock that knows that nothing will come: they are meant for the caller, not part of an outcome. */
+const failedByClock = new WeakSet<Error>()
 
 /** The output of a run that has ended, or the reason why there is none. */
 export function outputOf<Output>(record: RunRecord): Output {
@@ -61,9 +77,16 @@ export function outcomeOf<Output>(record: RunRecord): RunOutcome<Output> {
 /** Codes of errors after which the end of a run cannot be known any more. */
 const LOST: readonly string[] = ['ERR_ENGINE_CLOSED', 'ERR_RUN_NOT_FOUND']
 
-/** The outcome of a run that cannot be known any more; rethrows what is the caller's matter, such as its own cancel. */
+/** The outcome of a run whose end cannot be known here: the caller was canceled, say, or storage failed. */
 export function lostOutcome<Output>({ id, taskId }: RunRecord, error: unknown): RunOutcome<Output> {
-  if (!(error instanceof WaitpointError) || !LOST.includes(error.code)) throw error
-  const failure = new RunFailedError(error.code, error.message, { runId: id, cause: error })
-  return { ok: false, id, taskIdentifier: taskId, error: failure }
+  if (error instanceof Error && failedByClock.has(error)) throw error
+  return { ok: false, id, taskIdentifier: taskId, error: lostFailure(id, error) }
+}
+
+function lostFailure(runId: string, error: unknown): RunFailedError {
+  const details = { runId, cause: error }
+  if (error instanceof WaitpointError && LOST.includes(error.code))
+    return new RunFailedError(error.code, error.message, details)
+  const why = messageOf(error)
+  return new RunFailedError('ERR_OUTCOME_UNKNOWN', `Cannot tell how run "${runId}" ended: ${why}`, details)
 }

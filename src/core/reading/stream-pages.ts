@@ -5,7 +5,7 @@ import { alone, Reading } from './reading.ts'
 import { nextChange, readRun } from './run-changes.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { streamTopic } from '../streams/channel.ts'
-import { type ChunkPage, StreamReader } from './stream-reader.ts'
+import { type ChunkPage, type StreamPlace, StreamReader } from './stream-reader.ts'
 
 const NOTHING_YET: ChunkPage = { attempt: 1, first: 0, chunks: [], hasNext: false }
 
@@ -17,14 +17,12 @@ export interface PagedStream {
 }
 
 /**
- * One stream from the chunk numbered `from`, page by page as it is written. Throws `ERR_RUN_NOT_FOUND`, and
+ * One stream from a place on, page by page as it is written. Throws `ERR_RUN_NOT_FOUND`, and
  * `StreamLaggedError`, after which it can be read on.
  */
-export function readPages(
-  kernel: Kernel,
-  { id, key, from }: { readonly id: string; readonly key: string; readonly from: number },
-): Reading<ChunkPage> {
-  const reader = new StreamReader(kernel, { runId: id, key }, from)
+export function readPages(kernel: Kernel, place: StreamPlace): Reading<ChunkPage> {
+  const { runId: id, key } = place
+  const reader = new StreamReader(kernel, place)
   return new Reading({
     watch: () => kernel.watchers.watch(id, streamTopic(id, key)),
     read: (watcher) => pagesOf(kernel, { id, reader }, watcher),

@@ -21,20 +21,35 @@ export interface ChunkPage {
   readonly hasNext: boolean
 }
 
+/** The stream to read, and where. */
+export interface StreamPlace {
+  readonly runId: string
+  readonly key: string
+  /** The sequence number to begin at. Default: 0. */
+  readonly from?: number | undefined
+  /**
+   * Whether the reader was cut off there. Otherwise a reader that begins where an attempt was lost knows that, and asks for
+   * the chunks of the next one.
+   */
+  readonly isResumed?: boolean
+}
+
 /** A cursor on one stream: a position, and the segment it stands in. */
 export class StreamReader {
   readonly key: string
   readonly #kernel: Kernel
   readonly #runId: string
+  readonly #isResumed: boolean
   readonly #first: number
   #position: number
   #segment: number | undefined
   #limit = FIRST_CHUNKS
 
-  constructor(kernel: Kernel, stream: { readonly runId: string; readonly key: string }, from: number = 0) {
+  constructor(kernel: Kernel, { runId, key, from = 0, isResumed = false }: StreamPlace) {
     this.#kernel = kernel
-    this.#runId = stream.runId
-    this.key = stream.key
+    this.#runId = runId
+    this.key = key
+    this.#isResumed = isResumed
     this.#first = from
     this.#position = from
   }
@@ -43,11 +58,13 @@ export class StreamReader {
    * The next chunks there are; a segment that has ended is answered once with its `end`, then the next one follows.
    * `undefined` for a stream that does not exist yet. `isOver` says that the run has ended.
    *
-   * @throws StreamLaggedError when the next chunk is no longer kept; what follows it comes with the next call.
+   * @throws StreamLaggedError when the next chunk is no longer kept; the chunks after it come with the next call.
    */
   async take(isOver: boolean): Promise<ChunkPage | undefined> {
     const request = { runId: this.#runId, key: this.key, from: this.#position, limit: this.#limit }
-    const read = await this.#kernel.call(() => this.#kernel.streams.read(request, { isOver }))
+    const read = await this.#kernel.call(() =>
+      this.#kernel.streams.read(request, { isOver, attempt: this.#kernel.attempt() }),
+    )
     if (read === undefined) return undefined
     this.#limit = nextLimit(read.chunks, this.#limit)
     const missed = read.first - this.#position
@@ -74,18 +91,19 @@ export class StreamReader {
     const page = { attempt: segment?.attempt ?? 1, first, chunks, hasNext }
     if (segment?.end === undefined || this.#position < last) return page
     if (hasNext) this.#segment = index + 1
-    return this.#isResumed(segment.end) ? page : { ...page, end: segment.end }
+    return this.#isKnown(segment.end) ? page : { ...page, end: segment.end }
   }
 
-  /** Began where a lost attempt broke off, for what the next one writes. */
-  #isResumed({ reason }: SegmentEnd): boolean {
-    return reason === 'interrupted' && this.#first > 0 && this.#position === this.#first
+  /** Began where a lost attempt broke off, for the chunks of the next one. */
+  #isKnown({ reason }: SegmentEnd): boolean {
+    const isAtBreak = reason === 'interrupted' && this.#first > 0 && this.#position === this.#first
+    return isAtBreak && !this.#isResumed
   }
 }
 
 /**
  * How many chunks to read next: as many as the largest of these would fill a page. Only full pages make it larger, step
- * by step: what comes next may be larger than all before it.
+ * by step: the next chunks may be larger than all before them.
  */
 function nextLimit(chunks: readonly ChunkRecord[], limit: number): number {
   if (chunks.length === 0) return limit

@@ -2,12 +2,12 @@ import type { RunRecord } from '../../contract/records.ts'
 import type { Watcher } from '../changes/watchers.ts'
 import { type FollowedPart, FollowedStreams } from './followed-streams.ts'
 import type { Kernel } from '../kernel.ts'
-import type { Run, RunSubscription } from '../../api/run.ts'
+import type { ChunkPlace, Run, RunSubscription } from '../../api/run.ts'
 import { alone, Reading } from './reading.ts'
 import { isChanged, nextChange, readRun } from './run-changes.ts'
+import { readShared } from './shared-record.ts'
 import { isFinal } from '../../contract/run-states.ts'
-import { viewRun } from '../views/run.ts'
-import { streamsTopic } from '../streams/channel.ts'
+import { sharedViewOf, viewRun } from '../views/run.ts'
 
 /** Follows a run; see docs/streams.md. */
 export function subscribeToRun(kernel: Kernel, runId: string): RunSubscription<never> {
@@ -20,10 +20,19 @@ export function subscribeToRun(kernel: Kernel, runId: string): RunSubscription<n
   }
 }
 
+/** A run as it changes, without its streams. It is shared with other readers, and must not be changed. */
+export function followRunAlone(kernel: Kernel, runId: string): Reading<FollowedPart> {
+  return new Reading({
+    watch: () => kernel.watchers.watch(runId),
+    read: (watcher) => runUpdates(kernel, { runId, watcher, isShared: true }),
+    items: (run) => [{ type: 'run', run }],
+  })
+}
+
 function followRun(kernel: Kernel, runId: string): Reading<Run> {
   return new Reading({
     watch: () => kernel.watchers.watch(runId),
-    read: (watcher) => runUpdates(kernel, runId, watcher),
+    read: (watcher) => runUpdates(kernel, { runId, watcher, isShared: false }),
     items: alone,
   })
 }
@@ -31,18 +40,27 @@ function followRun(kernel: Kernel, runId: string): Reading<Run> {
 function followParts(kernel: Kernel, runId: string): Reading<Part> {
   const streams = new FollowedStreams(kernel, runId)
   return new Reading({
-    watch: () => kernel.watchers.watch(runId, streamsTopic(runId)),
-    read: (watcher) => streams.parts(watcher),
+    watch: () => streams.watch(),
+    read: () => streams.parts(),
     items: partsOf,
   })
 }
 
-async function* runUpdates(kernel: Kernel, runId: string, watcher: Watcher): AsyncGenerator<Run> {
+interface FollowedAlone {
+  readonly runId: string
+  readonly watcher: Watcher
+  /** Whether other readers may see the very same runs. */
+  readonly isShared: boolean
+}
+
+async function* runUpdates(kernel: Kernel, { runId, watcher, isShared }: FollowedAlone): AsyncGenerator<Run> {
+  // A variable for what was read would keep it while the reader waits.
+  const read = isShared ? readShared : readRun
   let shown: RunRecord | undefined
   try {
     for (;;) {
-      const record = await readRun(kernel, runId)
-      if (isChanged(shown, record)) yield viewRun(record)
+      const record = await read(kernel, runId)
+      if (isChanged(shown, record)) yield isShared ? sharedViewOf(record) : viewRun(record)
       shown = record
       if (isFinal(record.status)) return
       await nextChange(kernel, runId, watcher)
@@ -52,10 +70,18 @@ async function* runUpdates(kernel: Kernel, runId: string, watcher: Watcher): Asy
   }
 }
 
-type Part = { readonly type: string; readonly run: Run; readonly chunk?: unknown }
+type Part =
+  | { readonly type: 'run'; readonly run: Run }
+  | ({ readonly type: string; readonly run: Run; readonly chunk: unknown } & ChunkPlace)
 
 function partsOf(followed: FollowedPart): readonly Part[] {
   if (followed.type === 'run') return [followed]
-  const { key: type, run } = followed
-  return followed.chunks.map(({ value: chunk }) => ({ type, chunk, run }))
+  const { key: type, run, attempt, first } = followed
+  return followed.chunks.map(({ value: chunk }, index) => ({
+    type,
+    chunk,
+    run,
+    attempt,
+    sequence: first + index,
+  }))
 }

@@ -1,5 +1,5 @@
 import type { ChunkRecord, SegmentEnd, SegmentRecord, StreamRecord } from '../../contract/records.ts'
-import type { ChunksRead, StreamHistory } from '../../contract/storage.ts'
+import type { ChunkAppend, ChunksRead, StreamHistory, WriterProgress } from '../../contract/storage.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
 import type { Deferred } from '../../primitives/deferred.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
@@ -8,7 +8,7 @@ import { RecentSizes } from '../../primitives/recent-sizes.ts'
 import { RingBuffer } from '../../primitives/ring-buffer.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { Host } from '../host/host.ts'
-import { persist } from '../host/persist.ts'
+import type { Outage } from '../host/outage.ts'
 import type { Attempt } from '../attempt/attempt.ts'
 import { notSerializable } from '../host/serialize.ts'
 
@@ -18,8 +18,9 @@ const MOST_PENDING = 1_024
 /** The parts of an engine that its streams use. */
 export interface ChannelKernel {
   readonly host: Host
-  readonly watchers: { wake(topic: string): void }
+  readonly watchers: { wake(topic: string): void; wakeStreams(topic: string, key: string): void }
   readonly events: { error(error: unknown, runId?: string): void }
+  readonly outage: Pick<Outage, 'ask' | 'persist'>
   readonly reconciler: { stale(attempt: Attempt): void }
 }
 
@@ -50,6 +51,8 @@ export class StreamChannel {
   /** The next chunk when a reader was last up to date. */
   #readAt = 0
   #pending: ChunkRecord[] = []
+  /** How far writers outside of the run have got with what is pending; see {@link ChunkAppend.written}. */
+  #written: Map<string, number> | undefined
   #next: number
   #tail: number
   /** How the segment ends, as far as its writer knows, and whether storage is still to be told. */
@@ -90,14 +93,21 @@ export class StreamChannel {
     return this.#isLost
   }
 
+  /** The chunk that was appended last, in the turn in which it was. */
+  get newest(): ChunkRecord | undefined {
+    return this.#pending.at(-1)
+  }
+
   /**
    * Adds a chunk; a segment that has ended goes on. Answers a promise when the caller should wait before it adds more.
+   * `progress` is stored with the chunk.
    *
    * @throws WaitpointError `ERR_NOT_SERIALIZABLE` with the path of what is not JSON.
    */
-  append(value: unknown): void | Promise<void> {
+  append(value: unknown, progress?: WriterProgress): void | Promise<void> {
     const bytes = isBytes(value) ? -1 : measureJson(value)
     if (bytes < 0) throw refusal(value, this.key)
+    if (progress !== undefined) (this.#written ??= new Map()).set(progress.writer, progress.last)
     this.#end = undefined
     this.#sizes.add(bytes)
     this.#tail += 1
@@ -168,7 +178,7 @@ export class StreamChannel {
       stored.then(this.#flush, this.#fail)
       return
     }
-    // In the same step as the last look: what is appended from now on finds no flush under way.
+    // In the same step as the last look: chunks appended from now on find no flush under way.
     if (this.#isLost) this.#pending = []
     this.#isFlushing = false
     this.#flushed?.resolve()
@@ -190,19 +200,22 @@ export class StreamChannel {
     const { attempt, key, history } = this.#options
     const chunks = this.#pending
     const end = this.#isEndPending ? this.#end : undefined
+    const written = this.#written && progressOf(this.#written)
     this.#pending = []
+    this.#written = undefined
     this.#isEndPending = false
-    const append = {
+    const append: ChunkAppend = {
       runId: attempt.id,
       key,
       epoch: attempt.record.epoch,
       first: this.#next,
       chunks,
       end,
+      written,
       history,
       by: host.owner,
     }
-    const stored = persist(this.#kernel, attempt, () => host.storage.chunks.append(append))
+    const stored = this.#kernel.outage.persist(attempt, () => host.storage.chunks.append(append))
     return chain(stored, (answer) => this.#stored(chunks, end, answer))
   }
 
@@ -227,11 +240,17 @@ export class StreamChannel {
   /** One wake-up for all readers, however many chunks came. */
   wake(): void {
     const { watchers } = this.#kernel
-    for (const topic of this.#topics) watchers.wake(topic)
+    const [one, all] = this.#topics
+    watchers.wake(one)
+    watchers.wakeStreams(all, this.key)
   }
 }
 
 const READY = Promise.resolve()
+
+function progressOf(written: ReadonlyMap<string, number>): readonly WriterProgress[] {
+  return Array.from(written, ([writer, last]) => ({ writer, last }))
+}
 
 /** A Buffer would pass: it has a `toJSON`, from which bytes cannot be made again without knowing. */
 function isBytes(value: unknown): boolean {

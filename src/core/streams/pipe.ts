@@ -11,11 +11,14 @@ import { StreamLaggedError } from '../../api/errors.ts'
 import { errorToJson } from '../host/serialize.ts'
 import type { StreamChannel } from './channel.ts'
 import type { SourceReader } from './source.ts'
+import type { UnreadChunks } from './unread-chunks.ts'
 
 /** Chunks read from a source before others get a turn of the event loop: a source may never wait for anything. */
 const CHUNKS_PER_TURN = 1_024
+/** So often it is asked whether the task still has the stream. */
+const CHUNKS_PER_LOOK = 64
 const READ_LIMIT = 256
-/** How often the sources of one key may take turns while the task does not read: what it could read is a list of rows. */
+/** How often the sources of one key may take turns while the task does not read: its unread chunks are a list of rows. */
 const MOST_ROWS = 10_000
 
 /** Chunks in a row; `first` is later than asked for when the history begins there. */
@@ -27,12 +30,17 @@ interface Chunks {
 const NOTHING: Chunks = { first: 0, chunks: [] }
 
 /** How a pipe ended: its source did, it threw, or it was stopped. */
-type PipeEnd = { readonly kind: 'done' } | { readonly kind: 'failed' | 'stopped'; readonly error: unknown }
+type PipeEnd =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  | { readonly kind: 'stopped'; readonly error: unknown; readonly isIntended: boolean }
 
 export interface PipeOptions {
   readonly channel: StreamChannel
   readonly source: SourceReader
   readonly signal?: AbortSignal | undefined
+  /** What the task has not taken, for a storage that keeps the newest chunks only. */
+  readonly unread?: UnreadChunks | undefined
   /** Chunks of the channel, from wherever they are. */
   readonly read: (from: number, limit: number) => Awaitable<Chunks | undefined>
   /** Tells of changes of the channel. */
@@ -52,6 +60,8 @@ export class StreamPipe {
   readonly #ended: Deferred<void> = createDeferred()
   /** Chunks of this source that the task has not taken: others may write to the same channel. */
   readonly #own = new SequenceRanges()
+  /** All of them, unless they are too many or will not be read. */
+  #unread: UnreadChunks | undefined
   #end: PipeEnd | undefined
   /** Ended, and everything that ever will be stored is. */
   #isSettled = false
@@ -67,13 +77,15 @@ export class StreamPipe {
 
   constructor(options: PipeOptions) {
     this.#options = options
+    this.#unread = options.unread
   }
 
   /** How the segment this pipe wrote should end. */
   get segmentEnd(): SegmentEnd {
     const end = this.#end
     if (end?.kind === 'failed') return { reason: 'failed', errorJson: errorToJson(end.error) }
-    return { reason: end?.kind === 'done' ? 'done' : 'interrupted' }
+    if (end?.kind === 'done') return { reason: 'done' }
+    return end?.isIntended === true ? { reason: 'interrupted', isIntended: true } : { reason: 'interrupted' }
   }
 
   /** Resolves when the source has ended, failed, or was stopped. */
@@ -91,9 +103,14 @@ export class StreamPipe {
     if (this.#end !== undefined && this.#end.kind !== 'done') throw this.#end.error
   }
 
+  /** The task may read as long as it has `stream`. */
+  keepWhile(stream: WeakRef<object>): void {
+    this.#unread?.keepWhile(stream)
+  }
+
   /** Reads the source to its end. */
   start(): void {
-    this.#removeAbort = onAbort(this.#options.signal, (reason) => this.stop(reason))
+    this.#removeAbort = onAbort(this.#options.signal, (reason) => this.#stop(reason, true))
     if (this.#end !== undefined) return
     this.#pump().then(
       () => this.#finish({ kind: 'done' }),
@@ -103,14 +120,13 @@ export class StreamPipe {
 
   /** Stops reading; the source is told, and the task gets `error` after the last chunk. */
   stop(error: unknown): void {
-    if (this.#end !== undefined) return
-    this.#finish({ kind: 'stopped', error })
-    this.#options.source.stop()
+    this.#stop(error, false)
   }
 
   /** The task has returned: however far it has read, the source goes on. */
   release(): void {
     this.#isReleased = true
+    if (this.#readers === 0) this.#unread = undefined
     this.#ahead?.resolve()
   }
 
@@ -121,6 +137,11 @@ export class StreamPipe {
     try {
       for (;;) {
         const isSettled = this.#isSettled
+        const unread = this.#takeUnread()
+        if (unread !== undefined) {
+          yield unread.value
+          continue
+        }
         const read = this.#read()
         const { first, chunks } = isPromise(read) ? await read : read
         // Another iterator of the task may take some of them meanwhile.
@@ -140,6 +161,15 @@ export class StreamPipe {
       this.#readers -= 1
       this.#ahead?.resolve()
     }
+  }
+
+  /** The next chunk that is kept for the task, if readers can see it. */
+  #takeUnread(): ChunkRecord | undefined {
+    const { first } = this.#own
+    if (this.#unread === undefined || first === undefined || first >= this.#options.channel.next)
+      return undefined
+    this.#took(first)
+    return this.#unread.shift()
   }
 
   /** The next chunks for the task, as far as readers can see them. */
@@ -173,6 +203,13 @@ export class StreamPipe {
     return this.#options.channel.isFarBehind(first)
   }
 
+  /** `isIntended`: the task stops the source, by its signal. */
+  #stop(error: unknown, isIntended: boolean): void {
+    if (this.#end !== undefined) return
+    this.#finish({ kind: 'stopped', error, isIntended })
+    this.#options.source.stop()
+  }
+
   async #pump(): Promise<void> {
     const { source, hold, turn } = this.#options
     for (let count = 1; ; count++) {
@@ -184,6 +221,7 @@ export class StreamPipe {
       const stored = this.#append(step.value)
       if (isPromise(stored)) await stored
       if (count % CHUNKS_PER_TURN === 0) await turn()
+      if (count % CHUNKS_PER_LOOK === 0) this.#forgetUnread()
       if (this.#isAhead) await this.#holdBack()
     }
   }
@@ -199,12 +237,24 @@ export class StreamPipe {
     try {
       const stored = channel.append(value)
       this.#own.add(sequence)
-      if (this.#own.rows > MOST_ROWS) this.#missed += this.#own.dropBefore(this.#own.endOfRow)
+      if (this.#unread !== undefined) this.#keep(this.#unread)
+      else if (this.#own.rows > MOST_ROWS) this.#missed += this.#own.dropBefore(this.#own.endOfRow)
       return stored
     } catch (error) {
       source.stop()
       throw error
     }
+  }
+
+  #keep(unread: UnreadChunks): void {
+    const { newest } = this.#options.channel
+    if (newest !== undefined) unread.push(newest)
+    if (unread.isOverfull) this.#unread = undefined
+  }
+
+  /** The task has dropped the stream. */
+  #forgetUnread(): void {
+    if (this.#readers === 0 && this.#unread?.isForgotten === true) this.#unread = undefined
   }
 
   /** Waits until the task has read on, or no longer reads. */

@@ -1,6 +1,12 @@
 import type { Hold, ReleaseHold } from '../../contract/clock.ts'
 import type { StreamRecord, SegmentEnd } from '../../contract/records.ts'
-import type { Awaitable, ChunkRead, ChunksRead, StreamHistory } from '../../contract/storage.ts'
+import type {
+  Awaitable,
+  ChunkRead,
+  ChunksRead,
+  StreamHistory,
+  WriterProgress,
+} from '../../contract/storage.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { requireSignal } from '../../primitives/require.ts'
@@ -8,12 +14,14 @@ import type { Watcher, Watchers } from '../changes/watchers.ts'
 import { StreamInterruptedError } from '../../api/errors.ts'
 import type { Attempt, AttemptStreams } from '../attempt/attempt.ts'
 import { assertOpen, staleAttempt } from '../attempt/attempt.ts'
+import { OPEN_STREAM, READ_CHUNKS } from '../host/storage-calls.ts'
 import { type ChannelKernel, StreamChannel, streamTopic } from './channel.ts'
 import { StreamPipe } from './pipe.ts'
 import { checkKey } from '../../api/stream.ts'
 import type { SourceReader } from './source.ts'
 import { readSource } from './source.ts'
 import type { StreamSource } from '../../api/stream.ts'
+import { UnreadChunks } from './unread-chunks.ts'
 
 /** How long a run that has returned waits for its streams; see docs/streams.md. */
 const DRAIN_MS = 60_000
@@ -34,6 +42,12 @@ export interface Piped {
 interface PipedSource {
   readonly source: SourceReader
   readonly signal: AbortSignal | undefined
+}
+
+/** Whether the run that is read has ended, and the attempt that reads, if one does. */
+interface ReadBy {
+  readonly isOver: boolean
+  readonly attempt: Attempt | undefined
 }
 
 /** The streams of the attempts that execute here. */
@@ -80,12 +94,13 @@ export class RunStreams {
     const { key } = channel
     const watch = (): Watcher => watchers.watch(streamTopic(attempt.id, key))
     const read = (from: number, limit: number): Awaitable<ChunksRead | undefined> =>
-      this.read({ runId: attempt.id, key, from, limit }, { isOver: false })
+      this.read({ runId: attempt.id, key, from, limit }, { isOver: false, attempt })
     const { clock } = host
     const reading: Hold = { kind: 'reading', id: attempt.id }
     const hold = (): ReleaseHold | undefined => clock.hold?.(reading)
     const turn = (): Promise<void> => this.#turn(attempt)
-    const pipe = new StreamPipe({ channel, source, signal, watch, read, hold, turn })
+    const unread = host.storage.boundedHistory === true ? new UnreadChunks(this.history) : undefined
+    const pipe = new StreamPipe({ channel, source, signal, unread, watch, read, hold, turn })
     stream.add(pipe)
     // A failure is the readers' and the event's, never the run's.
     pipe.ended
@@ -117,7 +132,20 @@ export class RunStreams {
     checkKey(key)
     return chain(this.#open(attempt, key), ({ channel }) => {
       assertOpen(attempt)
-      return chain(channel.append(chunk), () => channel.flushed().then(() => assertStored(attempt, channel)))
+      return whenStored(attempt, channel, channel.append(chunk))
+    })
+  }
+
+  /** Adds one chunk of a writer outside of the run, and how far that has got with it. */
+  appendOutside(
+    { attempt, key }: { readonly attempt: Attempt; readonly key: string },
+    chunk: unknown,
+    progress: WriterProgress | undefined,
+  ): Awaitable<void> {
+    checkKey(key)
+    return chain(this.#open(attempt, key), ({ channel }) => {
+      assertOpen(attempt)
+      return whenStored(attempt, channel, channel.append(chunk, progress))
     })
   }
 
@@ -125,10 +153,10 @@ export class RunStreams {
    * Chunks from wherever they are: the ring of the attempt that writes them, or storage. Only storage knows how a run
    * left its streams.
    */
-  read(request: ChunkRead, { isOver }: { readonly isOver: boolean }): Awaitable<ChunksRead | undefined> {
+  read(request: ChunkRead, { isOver, attempt }: ReadBy): Awaitable<ChunksRead | undefined> {
     const channel = this.#streams.get(streamTopic(request.runId, request.key))?.channel
     const kept = isOver ? undefined : channel?.read(request.from, request.limit)
-    return kept ?? this.kernel.host.storage.chunks.read(request)
+    return kept ?? this.kernel.outage.ask({ attempt, call: READ_CHUNKS, request }, (read) => read)
   }
 
   #open(attempt: Attempt, key: string): Awaitable<AttemptStream> {
@@ -171,9 +199,10 @@ class OpenStreams implements AttemptStreams {
     if (known !== undefined) return known
     const { id: runId, record } = this.#attempt
     const { epoch, attempt } = record
-    const { host } = this.#all.kernel
-    const opening = host.storage.chunks.open({ runId, key, epoch, attempt, by: host.owner, now: host.now() })
-    const opened = chain(opening, (stream) => this.#opened(key, stream))
+    const { host, outage } = this.#all.kernel
+    const request = { runId, key, epoch, attempt, by: host.owner, now: host.now() }
+    const question = { attempt: this.#attempt, call: OPEN_STREAM, request }
+    const opened = outage.ask(question, (stream) => this.#opened(key, stream))
     this.#streams.set(key, opened)
     const settled = (stream: AttemptStream): unknown => this.#streams.set(key, stream)
     // A stream that could not be opened may be tried again.
@@ -247,6 +276,10 @@ function stopError(attempt: Attempt, { channel }: AttemptStream): unknown {
   return new StreamInterruptedError(channel.key, channel.next)
 }
 
+function whenStored(attempt: Attempt, channel: StreamChannel, appended: Awaitable<void>): Awaitable<void> {
+  return chain(appended, () => channel.flushed().then(() => assertStored(attempt, channel)))
+}
+
 function assertStored(attempt: Attempt, channel: StreamChannel): void {
   if (!channel.isLost) return
   assertOpen(attempt)
@@ -293,9 +326,12 @@ export class AttemptStream {
   }
 }
 
-const BADNESS = { done: 0, interrupted: 1, failed: 2 }
-
 /** A stream is no better than the worst of what was written to it. */
 function worse(one: SegmentEnd, other: SegmentEnd): SegmentEnd {
-  return BADNESS[other.reason] > BADNESS[one.reason] ? other : one
+  return badness(other) > badness(one) ? other : one
+}
+
+function badness(end: SegmentEnd): number {
+  if (end.reason === 'interrupted') return end.isIntended === true ? 1 : 2
+  return end.reason === 'done' ? 0 : 3
 }

@@ -39,6 +39,8 @@ function webReader(reader: ReadableStreamDefaultReader<unknown>): SourceReader {
 }
 
 function iteratorReader(source: AsyncIterable<unknown>): SourceReader {
+  // A Node stream may fail before its first chunk is asked for. Its iterator then throws the error, but listens only from then on.
+  if (isEmitter(source)) source.on('error', heard)
   const iterator = source[Symbol.asyncIterator]()
   return {
     next: () => iterator.next(),
@@ -52,6 +54,14 @@ function iteratorReader(source: AsyncIterable<unknown>): SourceReader {
 
 function isDestroyable(source: object): source is { destroy(): unknown } {
   return 'destroy' in source && typeof source.destroy === 'function' && 'readable' in source
+}
+
+function isEmitter(source: object): source is { on(name: 'error', listener: () => void): unknown } {
+  return isDestroyable(source) && 'on' in source && typeof source.on === 'function'
+}
+
+function heard(): void {
+  // The reader of the source gets the error.
 }
 
 /** A source that cannot be told, or fails while it is, has been left behind all the same. */

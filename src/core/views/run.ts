@@ -19,6 +19,8 @@ export function viewRun(record: RunRecord): Run {
     metadata: readMetadata(record),
     realtimeStreams: record.streams,
     attemptCount: record.attempt,
+    queue: record.queue,
+    ...(record.concurrencyKey === undefined ? {} : { concurrencyKey: record.concurrencyKey }),
     ...(record.key === undefined || !isUserKey(record.key.scope) ? {} : { idempotencyKey: record.key.value }),
     createdAt: new Date(createdAt),
     updatedAt: new Date(updatedAt),
@@ -31,6 +33,18 @@ export function viewRun(record: RunRecord): Run {
     ...(record.parentId === undefined ? {} : { parentId: record.parentId }),
     rootId: record.rootId,
   }
+}
+
+/** Weak on both sides: the view of a record that is kept for long is not, once no reader has it. */
+const sharedViews = new WeakMap<RunRecord, WeakRef<Run>>()
+
+/** The view of a record as one object for many readers, none of which may change it: its payload is parsed once. */
+export function sharedViewOf(record: RunRecord): Run {
+  const known = sharedViews.get(record)?.deref()
+  if (known !== undefined) return known
+  const view = viewRun(record)
+  sharedViews.set(record, new WeakRef(view))
+  return view
 }
 
 /** The view of a run with what it waits for. */

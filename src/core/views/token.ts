@@ -8,7 +8,7 @@ import type { Settlement } from '../attempt/attempt.ts'
 
 /** A token as a list shows it: without its output. */
 export function viewToken(record: TokenRecord, credentials: Credentials): Token {
-  const { id, status, tags, createdAt, timeoutAt = createdAt, completedAt, key } = record
+  const { id, status, tags, createdAt, timeoutAt = createdAt, completedAt, key, runId } = record
   let url: string | undefined
   return {
     id,
@@ -22,6 +22,7 @@ export function viewToken(record: TokenRecord, credentials: Credentials): Token 
     ...(completedAt === undefined ? {} : { completedAt: new Date(completedAt) }),
     ...(key === undefined || !isUserKey(key.scope) ? {} : { idempotencyKey: key.value }),
     ...(key?.expiresAt === undefined ? {} : { idempotencyKeyExpiresAt: new Date(key.expiresAt) }),
+    ...(runId === undefined ? {} : { runId }),
   }
 }
 

@@ -1,17 +1,89 @@
 import type { KeyRecord } from '../../contract/records.ts'
-import type { Attempt } from '../attempt/attempt.ts'
-import { nextPlace } from '../attempt/places.ts'
+import { WaitpointError } from '../../api/errors.ts'
+import { requireName } from '../../primitives/require.ts'
+import { enterPlace, type Attempt } from '../attempt/attempt.ts'
+import { NONE_BEFORE } from '../attempt/places.ts'
+import { type RecallMismatch, namedKey, type Question, questionKey } from '../attempt/recall.ts'
+
+/** A wait of a run, as far as it says which one it is. */
+export interface AskedWait {
+  /** `token`, `for`, `until` or `trigger`. */
+  readonly kind: string
+  readonly name?: string | undefined
+  /** The options that tell it from others: no instants, which move with the clock. */
+  readonly content: unknown
+}
 
 /**
- * The implicit key of a wait in a run: run, policy attempt, kind, place in call order, hash of the options. The same
- * after an interruption, another one with the next policy attempt; with changed options another one too.
+ * The key of a wait without an idempotency key: its name, or its place in the flow of the run. An execution that comes
+ * after an interruption makes the key anew and finds the token; the next attempt of the policy asks anew.
+ *
+ * @throws WaitpointError `ERR_WAIT_NAMED_TWICE`; PlaceMismatchError when an earlier execution asked something else here.
  */
-export function implicitKey(scope: Attempt, kind: string, options: unknown): KeyRecord {
-  const { policyAttempt } = scope.record
-  const ordinal = nextPlace(scope, kind)
-  // What users name keys by has scopes with other names: see `isUserKey`.
-  return { scope: scope.id, value: shared(`${policyAttempt}/${kind}/${ordinal}/${hashOf(options)}`) }
+export function waitKey(attempt: Attempt, { kind, name, content }: AskedWait): KeyRecord {
+  // A key of users has a scope of another name: see `userKey`.
+  if (name !== undefined) return { scope: attempt.id, value: namedValue(attempt, name) }
+  const hash = hashValue(content, hashText(kind, START))
+  const at = enterPlace(hash)
+  const { policyAttempt } = attempt.record
+  // A call from outside of the attempt's own flow, as from a listener of another library, has no place in it.
+  const place = at?.name ?? ''
+  const { index, continuation, position } = at?.latest ?? NONE_BEFORE
+  const question: Question = { kind, place, content: hash, index, continuation, position }
+  const recalled = attempt.recall?.find(question)
+  if (typeof recalled === 'object')
+    throw new PlaceMismatchError(attempt.id, { kind, name, content }, recalled)
+  return {
+    scope: attempt.id,
+    value: shared(recalled ?? questionKey(policyAttempt, question, attempt.answers?.tell())),
+  }
 }
+
+/** A call that has a key of its own: its caller goes on from a place of its own all the same. */
+export function passPlace(kind: string, content?: unknown): void {
+  enterPlace(hashValue(content, hashText(kind, START)))
+}
+
+/** The content under which the effect of `once` has its own branch. */
+export function branchContent(key: string): number {
+  return hashText(key, hashText('once', START))
+}
+
+function namedValue(attempt: Attempt, name: string): string {
+  requireName(name, 'name')
+  const names = (attempt.names ??= new Set())
+  if (names.has(name))
+    throw new WaitpointError(
+      'ERR_WAIT_NAMED_TWICE',
+      `Cannot wait as "${name}" in run "${attempt.id}": another wait of the run has this name; in a loop, make the counter part of it`,
+    )
+  names.add(name)
+  passPlace('name', name)
+  return attempt.recall?.named(name) ?? namedKey(attempt.record.policyAttempt, name, attempt.answers?.tell())
+}
+
+/** The question an execution asks is not the one an earlier execution asked at this place, or may be one of several. */
+export class PlaceMismatchError extends WaitpointError {
+  /** The call of this execution. */
+  readonly asked: AskedWait
+  /** The key of the question of the earlier execution. */
+  readonly expectedKey: string
+
+  constructor(runId: string, wait: AskedWait, { asked, key, reason }: RecallMismatch) {
+    const why =
+      reason === 'other'
+        ? `an earlier execution made another call at this place (${asked})`
+        : `an earlier execution made several equal calls at this place (${asked}), and which is which cannot be known`
+    super(
+      'ERR_PENDING_VERSION',
+      `Cannot go on with run "${runId}": ${wait.kind} was called, but ${why}; give its waits names, or decide with runs.continueWith("${runId}")`,
+    )
+    this.asked = wait
+    this.expectedKey = key
+  }
+}
+
+const START = 0x811c9dc5
 
 let latest = ''
 
@@ -21,28 +93,30 @@ function shared(text: string): string {
   return latest
 }
 
-/** What stands between texts: no text has such a code in it, so that `['a', 'b']` is no other list. */
+/** The marks between texts: no text has such a code in it, so that `['a', 'b']` is no other list. */
 const [TEXT, PLAIN, DATE, NAME, LIST_END, OBJECT_END] = [0x10001, 0x10002, 0x10003, 0x10004, 0x10005, 0x10006]
 
 /**
- * 31 bits of FNV-1a over what JSON would keep of a value: the place already tells waits apart, the hash only notices
- * changed options. Hot, hence no JSON text, and a small integer: most options are one number or string.
+ * FNV-1a over what JSON would keep of a value: the place tells waits apart, the hash notices other options. Hot, hence no
+ * JSON text, and a small integer: most options are one text or number.
  */
-function hashOf(options: unknown): number {
-  return hashValue(options, 0x811c9dc5) >>> 1
-}
-
 function hashValue(value: unknown, hash: number): number {
   if (typeof value === 'string') return hashText(value, mix(hash, TEXT))
   if (typeof value !== 'object' || value === null) return hashText(String(value), mix(hash, PLAIN))
   if (value instanceof Date) return hashText(String(value.getTime()), mix(hash, DATE))
   let mixed = hash
-  for (const name of Object.keys(value)) {
-    // As an object of options: whatever its values are.
-    const part: unknown = (value as Record<string, unknown>)[name]
-    if (part !== undefined) mixed = hashValue(part, hashText(name, mix(mixed, NAME)))
+  if (Array.isArray(value)) {
+    for (const [index, part] of (value as readonly unknown[]).entries())
+      mixed = hashPart(String(index), part, mixed)
+    return mix(mixed, LIST_END)
   }
-  return mix(mixed, Array.isArray(value) ? LIST_END : OBJECT_END)
+  for (const [name, part] of Object.entries(value)) mixed = hashPart(name, part, mixed)
+  return mix(mixed, OBJECT_END)
+}
+
+/** JSON leaves out what is undefined. */
+function hashPart(name: string, part: unknown, hash: number): number {
+  return part === undefined ? hash : hashValue(part, hashText(name, mix(hash, NAME)))
 }
 
 function hashText(text: string, hash: number): number {

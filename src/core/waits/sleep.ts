@@ -3,7 +3,7 @@ import type { ForTokenOptions, WaitForOptions } from '../../api/token.ts'
 const SECOND_MS = 1_000
 const DAY_MS = 86_400 * SECOND_MS
 
-type SleepPart = Exclude<keyof WaitForOptions, keyof ForTokenOptions>
+type SleepPart = Exclude<keyof WaitForOptions, keyof ForTokenOptions | 'name'>
 
 /** The units of a sleep, in milliseconds. */
 export const SLEEP_PARTS: Readonly<Record<SleepPart, number>> = {
@@ -22,7 +22,7 @@ const LAST_INSTANT = 8.64e15
 /** A deadline that can be read. */
 export interface ReadDeadline {
   readonly timeoutAt: number
-  /** It is past, which was right only if it was waited for before it was: what to throw otherwise. */
+  /** The error for an instant in the past. It is not thrown if the wait began before that instant. */
   readonly past?: RangeError
 }
 

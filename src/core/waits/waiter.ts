@@ -1,5 +1,6 @@
 import type { TokenRecord } from '../../contract/records.ts'
 import type { Awaitable } from '../../contract/storage.ts'
+import { mayBeLeft } from '../../primitives/awaitable.ts'
 import type { Deferred } from '../../primitives/deferred.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import type { Attempt, AttemptWait, Settlement } from '../attempt/attempt.ts'
@@ -18,10 +19,13 @@ export class Waiter<Result = unknown, Output = unknown> implements AttemptWait {
   readonly promise: WaiterPromise<Result, Output>
   /** Empty until it is known. */
   tokenId = ''
+  since = 0
   /** It is waited for: neither settled nor dropped. */
   isOpen = false
   /** Storage has said that it registered the wait. */
   isStored = false
+  /** The task has begun to await it. Until then it may have work to do, and the run does not park for it. */
+  isAwaited = false
   /** To the signal that may drop it, if it was given one. */
   stopListening: (() => void) | undefined
   #resolve!: Deferred<Result>['resolve']
@@ -42,14 +46,25 @@ export class Waiter<Result = unknown, Output = unknown> implements AttemptWait {
     return this.#end !== undefined
   }
 
-  /** It is waited for and the wait is in the storage: only then may the run park for it. */
+  /** It is waited for, by the task as well, and the wait is in the storage: only then may the run park for it. */
   get isRegistered(): boolean {
-    return this.isOpen && this.isStored
+    return this.isOpen && this.isStored && this.isAwaited
+  }
+
+  /** The task awaits it, or has chained to it. */
+  awaited(): void {
+    if (this.isAwaited) return
+    this.isAwaited = true
+    if (!this.isRegistered) return
+    const { attempt } = this
+    attempt.registeredWaits += 1
+    attempt.kernel.slots.parkAfterTurn(attempt)
   }
 
   resolve(settlement: Settlement<Result, Output>): void {
     if (this.isSettled) return
     this.#end = settlement
+    this.stopListening?.()
     if (this.#unwrapped !== undefined) settleUnwrapped(this.#unwrapped, settlement)
     this.#resolve(settlement.result)
   }
@@ -58,12 +73,14 @@ export class Waiter<Result = unknown, Output = unknown> implements AttemptWait {
   reject(error: unknown): void {
     if (this.isSettled) return
     this.#end = { reason: error }
+    this.stopListening?.()
     if (this.#unwrapped !== undefined) rejectQuietly(this.#unwrapped, error)
     rejectQuietly({ promise: this.promise, reject: this.#reject }, error)
   }
 
-  /** The output alone, or the rejection with what came instead. */
+  /** The output alone, or a rejection. */
   unwrap(): Promise<Output> {
+    this.awaited()
     if (this.#unwrapped !== undefined) return this.#unwrapped.promise
     this.#unwrapped = createDeferred<Output>()
     if (this.#end === undefined) return this.#unwrapped.promise
@@ -75,12 +92,18 @@ export class Waiter<Result = unknown, Output = unknown> implements AttemptWait {
 
 /**
  * The promise of a {@link Waiter}, for the task. A class, as one is held for every run that waits: a function of its own in each would
- * be 80 bytes more. Its `constructor` is that of every promise: a task that awaits it goes on in one microtask, and what `then`
- * makes is a plain one.
+ * be 80 bytes more. Its `constructor` is that of every promise: a task that awaits it goes on in one microtask, and the promise that `then`
+ * makes is a plain one. `await` and `then` both ask for it, and nothing else tells of an `await`.
  */
 class WaiterPromise<Result, Output> extends Promise<Result> implements Unwrappable<Result, Output> {
   static {
-    Reflect.defineProperty(this.prototype, 'constructor', { value: Promise })
+    const constructor = {
+      get(this: WaiterPromise<unknown, unknown>): PromiseConstructor {
+        this.#waiter.awaited()
+        return Promise
+      },
+    }
+    Reflect.defineProperty(this.prototype, 'constructor', constructor)
   }
 
   readonly #waiter: Waiter<Result, Output>
@@ -117,10 +140,6 @@ function rejectQuietly(
   { promise, reject }: Pick<Deferred<unknown>, 'promise' | 'reject'>,
   error: unknown,
 ): void {
-  promise.catch(ignore)
+  void mayBeLeft(promise)
   reject(error)
-}
-
-function ignore(): void {
-  // A caller that awaits it gets the error.
 }

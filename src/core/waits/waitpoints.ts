@@ -14,7 +14,10 @@ import {
   FewMap,
 } from '../../primitives/few.ts'
 import { tokenNotFound } from '../host/not-found.ts'
+import { WAIT } from '../diagnostics.ts'
 import type { Host } from '../host/host.ts'
+import type { Outage } from '../host/outage.ts'
+import { AWAIT_TOKEN } from '../host/storage-calls.ts'
 import type { Attempt, AttemptWait, Settlement, WaitOutcome } from '../attempt/attempt.ts'
 import { assertOpen, hasFinished } from '../attempt/attempt.ts'
 import { ACTIVE_STATUSES } from '../../contract/run-states.ts'
@@ -27,6 +30,7 @@ export interface WaitKernel {
   readonly slots: { parkAfterTurn(attempt: Attempt): void }
   readonly publisher: { token(record: TokenRecord): void }
   readonly reconciler: { refused(attempt: Attempt): Awaitable<Error> }
+  readonly outage: Pick<Outage, 'ask'>
 }
 
 /**
@@ -50,18 +54,19 @@ export class Waitpoints {
     return this.#waiters.size
   }
 
-  /** Waits for a token; what it is becomes known when `tokenId` answers. */
+  /** Waits for a token; its id becomes known when `tokenId` answers. */
   wait<Result, Output>(
     waiter: Waiter<Result, Output>,
     tokenId: () => string | Promise<string>,
     signal?: AbortSignal,
   ): Waiter<Result, Output>['promise'] {
-    // Inside, waiters differ only in what they resolve with, and that is between a waiter and its own `read`.
+    // Inside, waiters differ only in the values they resolve with, and these are between a waiter and its own `read`.
     const untyped = waiter as unknown as Waiter
     try {
       assertOpen(waiter.attempt)
       signal?.throwIfAborted()
       // From here on the wait ends with the attempt, also when its token is never answered.
+      untyped.since = waiter.attempt.handed
       waiter.attempt.waits = withItem(waiter.attempt.waits, untyped)
       this.#follow(
         untyped,
@@ -87,7 +92,7 @@ export class Waitpoints {
     return this.#waiters.get(wait.tokenId) !== undefined
   }
 
-  /** Whether the run has not gone on yet with what it waits for. Looked for where there is less to look through. */
+  /** Whether the run has not gone on yet with its waits. Looked for where there is less to look through. */
   isAwaited(attempt: Attempt, tokenId: string): boolean {
     const lists = [this.#waiters.get(tokenId), this.#undelivered.get(tokenId)]
     const ofToken = lists.reduce((count, waiters) => count + countOf(waiters), 0)
@@ -104,14 +109,15 @@ export class Waitpoints {
     waiter.tokenId = tokenId
     this.#add(waiter)
     const { host } = this.#kernel
-    const answer = host.storage.tokens.await({
+    const request = {
       tokenId,
       runId: attempt.id,
       epoch: attempt.record.epoch,
       by: host.owner,
       now: host.now(),
-    })
-    return chain(answer, (awaited) => this.#awaited(waiter, awaited))
+    }
+    const question = { attempt, call: AWAIT_TOKEN, request }
+    return this.#kernel.outage.ask(question, (awaited) => this.#awaited(waiter, awaited))
   }
 
   #awaited(waiter: Waiter, awaited: TokenAwaited): void | Promise<void> {
@@ -138,22 +144,26 @@ export class Waitpoints {
     waiter.isStored = true
     if (waiter.isOpen) {
       const { ticker, slots } = this.#kernel
-      waiter.attempt.registeredWaits += 1
       if (token.timeoutAt !== undefined) ticker.dueAt(token.timeoutAt, `token ${token.id}`)
+      if (WAIT.hasSubscribers) this.#tell(waiter, 'begin', token)
+      if (!waiter.isRegistered) return
+      waiter.attempt.registeredWaits += 1
       slots.parkAfterTurn(waiter.attempt)
     } else if (waiter.isSettled && !waiter.attempt.isEnded) this.#release(waiter)
   }
 
   #settle(waiter: Waiter, token: TokenRecord): void {
     close(waiter)
+    if (WAIT.hasSubscribers) this.#tell(waiter, 'end', token)
     try {
-      const settlement = waiter.read(token)
+      const at = token.completedAt ?? token.createdAt
+      const settlement = waiter.attempt.asked(waiter.read(token))
       if (isPromise(settlement)) {
         settlement.then(
-          (read) => deliverSettled(waiter, read),
+          (read) => deliverSettled(waiter, read, at),
           (error: unknown) => deliverUnreadable(waiter, error),
         )
-      } else deliverSettled(waiter, settlement)
+      } else deliverSettled(waiter, settlement, at)
     } catch (error) {
       deliverUnreadable(waiter, error)
     }
@@ -181,9 +191,7 @@ export class Waitpoints {
   }
 
   #dropOnAbort(waiter: Waiter, signal: AbortSignal): void {
-    const remove = onAbort(signal, (reason) => this.#drop(waiter, reason))
-    waiter.stopListening = remove
-    waiter.promise.then(remove, remove)
+    waiter.stopListening = onAbort(signal, (reason) => this.#drop(waiter, reason))
   }
 
   /** The loser of a race, unless it was settled first. A parked run goes on with a slot, as after any other wait. */
@@ -194,12 +202,13 @@ export class Waitpoints {
       return
     }
     if (!this.#remove(waiter)) return
+    if (WAIT.hasSubscribers) this.#tell(waiter, 'end')
     waiter.attempt.deliver(waiter, { kind: 'dropped', reason })
   }
 
   /**
    * Storage forgets the wait too, unless another waiter of the same run shares it. Not before the run goes on: until
-   * then the wait is what wakes it after a crash.
+   * then the wait wakes it after a crash.
    */
   #release({ tokenId, attempt }: AttemptWait): void {
     if (this.isAwaited(attempt, tokenId)) return
@@ -207,6 +216,13 @@ export class Waitpoints {
     // A wait that stays behind is dropped with the end of the run.
     const stays = (): void => undefined
     unawaited(() => storage.tokens.release([{ tokenId, runId: attempt.id, owner }]), stays)
+  }
+
+  #tell(wait: Waiter, phase: 'begin' | 'end', token?: TokenRecord): void {
+    const { host } = this.#kernel
+    const { attempt, tokenId } = wait
+    const at = host.now()
+    WAIT.publish({ phase, engine: host.owner, at, wait, attempt, run: attempt.record, tokenId, token })
   }
 
   #follow(waiter: Waiter, done: void | Promise<void>): void {
@@ -254,8 +270,8 @@ function close(waiter: Waiter): void {
   waiter.isOpen = false
 }
 
-function deliverSettled(waiter: Waiter, settlement: Settlement<unknown, unknown>): void {
-  if (!waiter.isSettled) waiter.attempt.deliver(waiter, { kind: 'settled', settlement })
+function deliverSettled(waiter: Waiter, settlement: Settlement<unknown, unknown>, at: number): void {
+  if (!waiter.isSettled) waiter.attempt.deliver(waiter, { kind: 'settled', settlement, at })
 }
 
 function deliverUnreadable(waiter: Waiter, error: unknown): void {

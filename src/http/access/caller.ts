@@ -1,7 +1,8 @@
 import { jwtVerify } from 'jose'
 import type { Kernel } from '../../core/kernel.ts'
 import { AUDIENCE, ISSUER } from './token.ts'
-import { type Access, allows } from './scope.ts'
+import { readSkipColumns } from './skip-columns.ts'
+import { type Access, allows, idsIn } from './scope.ts'
 import { areEqualSecrets } from './equal-secrets.ts'
 import { Refusal } from '../refusal.ts'
 
@@ -13,7 +14,10 @@ interface Grant {
   readonly scopes: readonly string[]
   readonly expiresAt?: number | undefined
   readonly isForOneUse?: boolean
+  readonly skipColumns?: ReadonlySet<string>
 }
+
+const NONE: ReadonlySet<string> = new Set()
 
 /**
  * The sender of a request, as its credential proves. A secret key allows everything; an access token allows its scopes.
@@ -25,10 +29,13 @@ export class Caller {
   readonly expiresAt: number | undefined
   /** For an access token that may be used once: the instant at which it expires. */
   readonly onceUntil: number | undefined
+  /** The columns of runs that the credential never shows. */
+  readonly skipColumns: ReadonlySet<string>
   readonly #scopes: readonly string[]
 
-  constructor(credential: string, { scopes, expiresAt, isForOneUse = false }: Grant) {
+  constructor(credential: string, { scopes, expiresAt, isForOneUse = false, skipColumns = NONE }: Grant) {
     this.credential = credential
+    this.skipColumns = skipColumns
     this.expiresAt = expiresAt
     this.onceUntil = isForOneUse ? expiresAt : undefined
     this.#scopes = scopes
@@ -46,12 +53,17 @@ export class Caller {
     return accesses.some((access) => this.may(access))
   }
 
+  /** The ids of the single objects of a type that are allowed. */
+  idsOf(action: string, type: string): readonly string[] {
+    return idsIn(this.#scopes, { action, type })
+  }
+
   /** @throws Refusal 403 unless the caller has at least one of these accesses. */
   require(...anyOf: readonly Access[]): void {
     if (!this.mayAny(anyOf)) throw forbidden()
   }
 
-  /** @throws Refusal 403 for any access token, whatever its scopes. */
+  /** @throws Refusal 403 for any access token, with any scopes. */
   requireSecretKey(): void {
     if (!this.hasSecretKey) throw forbidden()
   }
@@ -73,7 +85,7 @@ export async function readCaller(
   if (place >= 0) return new Caller(`${SECRET_KEY}${place}`, { scopes: ['admin'] })
   const parts = presented.split('.')
   if (parts.length !== 3) throw unauthorized('Invalid API key')
-  for (const key of credentials.secretKeys) {
+  for (const key of credentials.accessKeys) {
     const grant = await signedGrant(presented, key, host.now())
     // The signature covers the text of both parts, so a token has exactly one spelling.
     if (grant !== undefined) return new Caller(`${parts[0]}.${parts[1]}`, grant)
@@ -92,13 +104,17 @@ async function signedGrant(jwt: string, key: string, now: number): Promise<Grant
       currentDate: new Date(now),
     })
     if (payload['pub'] !== true || !payload.sub) return undefined
-    const scopes: unknown = payload['scopes']
+    const { scopes, otu, realtime } = payload
+    const skipColumns = readSkipColumns(realtime)
+    // A restriction that cannot be read is not left out: the token proves nothing.
+    if (skipColumns === undefined) return undefined
     return {
       scopes: Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === 'string') : [],
       // The expiry is required.
       expiresAt: (payload.exp ?? 0) * 1_000,
       // The published client writes `otu` into a token that may trigger a task once.
-      isForOneUse: payload['otu'] === true,
+      isForOneUse: otu !== undefined && otu !== false,
+      skipColumns,
     }
   } catch {
     // A token with any fault proves nothing.

@@ -1,7 +1,9 @@
 import type { Kernel } from '../../core/kernel.ts'
 import { type Caller, readCaller } from './caller.ts'
 import type { Limits } from '../limits.ts'
+import { countUpload, mayBeLarge } from '../requests/body.ts'
 import { OpenSubscriptions } from './open-subscriptions.ts'
+import { OpenUploads } from './open-uploads.ts'
 import { RequestRate } from './request-rate.ts'
 import { SpentTokens } from './spent-tokens.ts'
 
@@ -15,23 +17,28 @@ export class Gate {
   readonly #kernel: Kernel
   readonly #rate: RequestRate | undefined
   readonly #spent = new SpentTokens()
+  readonly #uploads: OpenUploads
 
-  constructor(kernel: Kernel, { rate, subscriptions }: Limits) {
+  constructor(kernel: Kernel, { rate, subscriptions, uploadBytes }: Limits) {
     const { host } = kernel
     this.#kernel = kernel
     this.#rate = rate === undefined ? undefined : new RequestRate(rate, () => host.now())
     this.subscriptions = new OpenSubscriptions(subscriptions)
+    this.#uploads = new OpenUploads(uploadBytes)
   }
 
   /**
-   * Opens the engine if needed, and returns the caller.
+   * Opens the engine if needed, and returns the caller. An access token for one use that is used up may only repeat the
+   * request that used it, to get its answer again.
    *
    * @throws Refusal 401 without a credential that proves something; 429 for a request too many.
    */
-  async enter(request: Request): Promise<Caller> {
+  async enter(request: Request, isRepetition: (caller: Caller) => boolean = never): Promise<Caller> {
     await this.#kernel.open()
     const caller = await readCaller(request, this.#kernel)
+    if (caller.onceUntil !== undefined && !isRepetition(caller)) this.#spent.refuse(caller.credential)
     this.#rate?.count(caller.credential)
+    if (!caller.hasSecretKey) this.#countBody(request, caller.credential)
     return caller
   }
 
@@ -39,10 +46,15 @@ export class Gate {
    * Admits a request whose address is itself a credential. `proves` throws if the address is wrong. Only valid
    * addresses are counted, because invented ones would fill the memory.
    */
-  async enterBy(credential: string, proves: () => void): Promise<void> {
+  async enterBy(request: Request, credential: string, proves: () => void): Promise<void> {
     await this.#kernel.open()
     proves()
     this.#rate?.count(credential)
+    this.#countBody(request, credential)
+  }
+
+  #countBody(request: Request, credential: string): void {
+    if (mayBeLarge(request)) countUpload(request, (bytes) => this.#uploads.begin(credential, bytes))
   }
 
   /**
@@ -60,4 +72,8 @@ export class Gate {
       throw error
     }
   }
+}
+
+function never(): boolean {
+  return false
 }

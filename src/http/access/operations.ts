@@ -10,6 +10,7 @@ import {
   TEXT,
   FLAG,
 } from '../operation.ts'
+import { SKIPPABLE } from './skip-columns.ts'
 
 const RUN: Parameter = { name: 'run', in: 'path', description: 'The id of a run.' }
 const WORKERS =
@@ -63,17 +64,21 @@ const operations: readonly Operation[] = [
   },
 ]
 
-/** What hands out access tokens, as it is documented. */
+/** The operations that hand out access tokens, as they are documented. */
 export const ACCESS_OPERATIONS: OperationGroup = {
   operations,
   schemas: {
     CreatePublicToken: {
       ...(object(
         { scopes: { ...(arrayOf(TEXT) as object), minItems: 1 } },
-        { expirationTime: { anyOf: [TEXT, COUNT] }, oneTimeUse: FLAG },
+        {
+          expirationTime: { anyOf: [TEXT, COUNT] },
+          oneTimeUse: FLAG,
+          realtime: object({}, { skipColumns: arrayOf({ type: 'string', enum: SKIPPABLE }) }),
+        },
       ) as object),
       description:
-        '`expirationTime` is a duration from now (`15m` by default) or seconds since 1970. `oneTimeUse`: it triggers one run.',
+        '`expirationTime` is a duration from now (`15m` by default) or seconds since 1970. `oneTimeUse`: it makes one change, such as one run, and then does nothing any more. `realtime.skipColumns`: columns of runs that it does not show. Other members are refused.',
     },
   },
 }

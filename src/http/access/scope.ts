@@ -18,3 +18,15 @@ function covers(scope: string, { action, type, id }: Access): boolean {
   if (scopeType !== type && scopeType !== 'all') return false
   return rest.length === 0 || rest.join(':') === id
 }
+
+/** The ids of the single objects of a type for which the scopes allow an action. */
+export function idsIn(
+  scopes: readonly string[],
+  { action, type }: { readonly action: string; readonly type: string },
+): readonly string[] {
+  return scopes.flatMap((scope) => {
+    const [scopeAction, scopeType, ...rest] = scope.split(':')
+    const isAbout = (scopeAction === action || scopeAction === '*') && scopeType === type
+    return isAbout && rest.length > 0 ? [rest.join(':')] : []
+  })
+}

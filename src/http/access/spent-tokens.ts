@@ -8,6 +8,12 @@ export class SpentTokens {
   readonly #expiresAt = new Map<string, number>()
   #sweepAt = FEW
 
+  /** @throws Refusal 401 for one that is used up. */
+  refuse(credential: string): void {
+    if (this.#expiresAt.has(credential))
+      throw new Refusal(401, 'Public Access Token may be used once, and was used already')
+  }
+
   /**
    * Uses a token up. The returned function gives the use back after a failure.
    *
@@ -17,8 +23,7 @@ export class SpentTokens {
     credential: string,
     { expiresAt, now }: { readonly expiresAt: number; readonly now: number },
   ): () => void {
-    if (this.#expiresAt.has(credential))
-      throw new Refusal(401, 'Public Access Token may be used once, and was used already')
+    this.refuse(credential)
     if (this.#expiresAt.size >= this.#sweepAt) this.#sweep(now)
     this.#expiresAt.set(credential, expiresAt)
     return () => this.#expiresAt.delete(credential)

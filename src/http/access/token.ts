@@ -1,8 +1,9 @@
-import { SignJWT } from 'jose'
+import type { SignedGrant } from '../../core/host/credentials.ts'
 import { parseDuration } from '../../primitives/duration.ts'
 import { show } from '../../primitives/require.ts'
 import type { JsonObject } from '../requests/json-body.ts'
 import { Refusal } from '../refusal.ts'
+import { readSkipColumns, SKIPPABLE } from './skip-columns.ts'
 
 /** The claims that the published client puts into access tokens it signs itself. */
 export const PUBLIC_CLAIMS: JsonObject = { sub: 'waitpoint', pub: true }
@@ -10,29 +11,36 @@ export const ISSUER = 'https://id.trigger.dev'
 export const AUDIENCE = 'https://api.trigger.dev'
 
 const DEFAULT_LIFE_MS = 900_000
+const NAMES = ['scopes', 'expirationTime', 'oneTimeUse', 'realtime']
 
 /** The response headers in which the published client finds the access token of a created object. */
 export function accessTokenHeaders(token: string): Readonly<Record<string, string>> {
   return { 'x-trigger-jwt': token, 'x-trigger-jwt-claims': JSON.stringify(PUBLIC_CLAIMS) }
 }
 
-/** Signs an access token for the body of a request: `{ scopes, expirationTime?, oneTimeUse? }`. */
-export async function signAccessToken(
-  { scopes, expirationTime, oneTimeUse }: JsonObject,
-  { key, now }: { readonly key: string; readonly now: number },
-): Promise<string> {
-  const claims = {
-    ...PUBLIC_CLAIMS,
+/**
+ * The access token that the body of a request asks for: `{ scopes, expirationTime?, oneTimeUse?, realtime? }`.
+ *
+ * @throws Refusal 400 for anything else. A restriction that is misspelt must not be left out.
+ */
+export function readAccessTokenBody(body: JsonObject, now: number): SignedGrant {
+  const unknown = Object.keys(body).find((name) => !NAMES.includes(name))
+  if (unknown !== undefined)
+    throw new Refusal(400, `Validation error: unknown member ${show(unknown)}; use ${NAMES.join(', ')}`)
+  const { scopes, expirationTime, oneTimeUse = false, realtime } = body
+  if (typeof oneTimeUse !== 'boolean')
+    throw new Refusal(400, 'Validation error: "oneTimeUse" must be true or false')
+  if (readSkipColumns(realtime) === undefined)
+    throw new Refusal(
+      400,
+      `Validation error: "realtime" must be { "skipColumns": […] }, with columns of ${SKIPPABLE.join(', ')}`,
+    )
+  return {
     scopes: readScopes(scopes),
-    ...(oneTimeUse === true ? { otu: true } : {}),
+    issuedAt: now,
+    expiresAt: readExpiration(expirationTime, now),
+    restrictions: { ...(oneTimeUse ? { otu: true } : {}), ...(realtime === undefined ? {} : { realtime }) },
   }
-  return new SignJWT(claims)
-    .setProtectedHeader({ alg: 'HS256' })
-    .setIssuer(ISSUER)
-    .setAudience(AUDIENCE)
-    .setIssuedAt(Math.floor(now / 1_000))
-    .setExpirationTime(readExpiration(expirationTime, now))
-    .sign(Buffer.from(key))
 }
 
 function readScopes(scopes: unknown): readonly string[] {
@@ -42,10 +50,10 @@ function readScopes(scopes: unknown): readonly string[] {
   throw new Refusal(400, 'Validation error: "scopes" must be a list of scopes such as "read:runs:run_1"')
 }
 
-/** Seconds since 1970. A number is that already; a duration counts from now. */
+/** The instant at which it expires. A number is seconds since 1970; a duration counts from now. */
 function readExpiration(asked: unknown, now: number): number {
-  const expiresAt = typeof asked === 'number' ? asked : Math.ceil((now + lifeMs(asked)) / 1_000)
-  if (Number.isSafeInteger(expiresAt) && expiresAt * 1_000 > now) return expiresAt
+  const seconds = typeof asked === 'number' ? asked : Math.ceil((now + lifeMs(asked)) / 1_000)
+  if (Number.isSafeInteger(seconds) && seconds * 1_000 > now) return seconds * 1_000
   throw new Refusal(400, `Cannot use expirationTime ${show(asked)}: it must be in the future`)
 }
 

@@ -1,18 +1,22 @@
-import type { Host } from '../../core/host/host.ts'
-import { Batch } from './batch.ts'
+import type { TokenRecord } from '../../contract/records.ts'
+import type { Kernel } from '../../core/kernel.ts'
+import { Batch, type KeptBatch } from './batch.ts'
 import { Refusal } from '../refusal.ts'
 
 /** A client sends a batch at once, so this is far more than are open at a time. */
 const MOST = 1_000
 
-/** The newest batches, in memory. Their runs are in storage and do not depend on this store. */
+/**
+ * The newest batches, in memory. A batch with all its runs is also in storage, as the output of a record that is bound to
+ * its id: another handler finds it there, also after a restart. See docs/decisions/2026-11-22-a-sealed-batch-is-stored.md.
+ */
 export class BatchStore {
-  readonly #host: Pick<Host, 'newId' | 'now'>
+  readonly #kernel: Kernel
   /** Oldest first. */
   readonly #batches = new Map<string, Batch>()
 
-  constructor(host: Pick<Host, 'newId' | 'now'>) {
-    this.#host = host
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
   }
 
   /** Creates a batch, or returns the one that this caller announced with this idempotency key, while it is kept. */
@@ -23,19 +27,58 @@ export class BatchStore {
     const { credential, idempotencyKey } = announced
     const known = idempotencyKey === undefined ? undefined : this.#byKey(credential, idempotencyKey)
     if (known !== undefined) return { batch: known, isCached: true }
-    const createdAt = this.#host.now()
-    const batch = new Batch({ ...announced, id: this.#host.newId('batch', createdAt), createdAt })
-    this.#batches.set(batch.id, batch)
-    const [oldest] = this.#batches.keys()
-    if (this.#batches.size > MOST && oldest !== undefined) this.#batches.delete(oldest)
+    const { host } = this.#kernel
+    const createdAt = host.now()
+    const batch = new Batch({ ...announced, id: host.newId('batch', createdAt), createdAt })
+    this.#remember(batch)
     return { batch, isCached: false }
   }
 
-  /** @throws Refusal 404 for a batch that this handler does not know, or no longer keeps. */
-  require(id: string): Batch {
-    const batch = this.#batches.get(id)
+  /** @throws Refusal 404 for a batch that is not known: one that another handler is receiving, or that is no longer kept. */
+  async require(id: string): Promise<Batch> {
+    const batch = this.#batches.get(id) ?? (await this.#find(id))
     if (batch !== undefined) return batch
     throw new Refusal(404, 'Batch not found')
+  }
+
+  /** Stores a batch, once, if all its runs are stored. */
+  async keep(batch: Batch): Promise<void> {
+    if (batch.isSealed) await batch.keep((kept) => this.#insert(batch, kept))
+  }
+
+  async #find(id: string): Promise<Batch | undefined> {
+    if (!/^batch_\w{1,64}$/.test(id)) return undefined
+    const record = await this.#read(id)
+    if (record?.kind !== 'BINDING') return undefined
+    // Only `#insert` binds ids of this form.
+    const kept = JSON.parse(record.outputJson ?? '') as KeptBatch
+    const batch = Batch.kept(record, kept)
+    this.#remember(batch)
+    return batch
+  }
+
+  async #insert({ id, createdAt }: Batch, kept: KeptBatch): Promise<void> {
+    const { host } = this.#kernel
+    const now = host.now()
+    const binding = { kind: 'BINDING', status: 'COMPLETED', tags: [], completedAt: now } as const
+    const record: TokenRecord = { id, createdAt, ...binding, outputJson: JSON.stringify(kept) }
+    try {
+      await this.#kernel.call(() => host.storage.tokens.insert({ record, now, by: host.owner }))
+    } catch (error) {
+      // The answer to an earlier call may have been lost.
+      if ((await this.#read(id)) === undefined) throw error
+    }
+  }
+
+  async #read(id: string): Promise<TokenRecord | undefined> {
+    const { host } = this.#kernel
+    return (await this.#kernel.call(() => host.storage.tokens.get(id, host.now())))?.record
+  }
+
+  #remember(batch: Batch): void {
+    this.#batches.set(batch.id, batch)
+    const [oldest] = this.#batches.keys()
+    if (this.#batches.size > MOST && oldest !== undefined) this.#batches.delete(oldest)
   }
 
   #byKey(credential: string, key: string): Batch | undefined {

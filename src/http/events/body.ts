@@ -5,8 +5,10 @@ import { onAbort } from '../../primitives/abort.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { Refusal } from '../refusal.ts'
 import { PING } from './sse-frame.ts'
+import type { FairTurns } from '../fair-turns.ts'
 
-const PING_MS = 15_000
+/** A client that receives nothing for more than two of these takes the connection for dead. */
+export const PING_MS = 6_000
 /** Events are produced this far ahead of the client. More would only use memory. */
 const AHEAD_BYTES = 64 * 1_024
 
@@ -20,6 +22,7 @@ export interface EventTexts {
 
 export interface EventBodyOptions extends EventTexts {
   readonly host: Host
+  readonly turns: FairTurns
   /** The name of the subscription in messages. */
   readonly label: string
   readonly signal: AbortSignal
@@ -80,6 +83,11 @@ class EventBody {
 
   /** Enqueues the next text, or a sign of life when there is none for long. */
   async pull(): Promise<void> {
+    const turn = this.#options.turns.next()
+    if (turn !== undefined) {
+      await turn
+      if (this.#isEnded) return
+    }
     if (!this.#isAsked) this.#ask()
     if (this.#arrival === undefined) await this.#arrived()
     if (this.#isEnded) return

@@ -20,7 +20,7 @@ export interface LongPollOptions {
   readonly topics: readonly [string, ...string[]]
 }
 
-/** A request that is held for up to about 20 s, until there is news. */
+/** A request that is held for up to about 20 s, until something changes. */
 export class LongPoll {
   readonly #kernel: Kernel
   readonly #options: LongPollOptions

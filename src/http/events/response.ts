@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { Caller } from '../access/caller.ts'
-import { type EventTexts, eventBody } from './body.ts'
+import { type EventTexts, eventBody, PING_MS } from './body.ts'
 import { LiveRequest } from '../live-request.ts'
 import { refusalOf } from '../refusal.ts'
 import type { RouteContext } from '../route-context.ts'
@@ -9,6 +9,7 @@ const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
+  'x-ping-seconds': String(PING_MS / 1_000),
 }
 
 export interface EventResponseOptions extends EventTexts {
@@ -24,7 +25,7 @@ export interface EventResponseOptions extends EventTexts {
  */
 export function eventResponse(
   c: Context,
-  { kernel, gate }: RouteContext,
+  { kernel, gate, turns }: RouteContext,
   { caller, ...texts }: EventResponseOptions,
 ): Response {
   const { host, events } = kernel
@@ -39,6 +40,6 @@ export function eventResponse(
   }
   const label = new URL(request.url).pathname
   const { expiresAt } = caller
-  const body = eventBody({ ...texts, host, label, signal: request.signal, expiresAt, ended, failed })
+  const body = eventBody({ ...texts, host, turns, label, signal: request.signal, expiresAt, ended, failed })
   return c.body(body, 200, HEADERS)
 }

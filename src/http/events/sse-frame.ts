@@ -9,7 +9,7 @@ export interface ServerEvent {
   readonly data: string
 }
 
-/** A comment, sent after a long silence as a sign of life. */
+/** A comment, sent after a silence as a sign of life. */
 export const PING = ': ping\n\n'
 
 /** The text of an event. Hot: called for every chunk and reader. */
@@ -29,14 +29,14 @@ function onLines(data: string): string {
 }
 
 /**
- * The event that ends a stream early: `event: error`, with `code`, `message`, and the position from which a reader may
- * continue. With `id`, `Last-Event-ID` leads there.
+ * The event that ends a stream early: `event: error`, with `code`, `message`, and the stream and the position from which
+ * a reader may continue. With `id`, `Last-Event-ID` leads there.
  */
 export function errorFrame(error: WaitpointError, id?: string | number): string {
   const { code, message } = error
   const missed = error instanceof StreamLaggedError ? { missed: error.missed } : {}
   const isPlace = error instanceof StreamLaggedError || error instanceof StreamInterruptedError
-  const next = isPlace ? { next: error.next } : {}
-  const data = JSON.stringify({ error: { code, message, ...missed, ...next } })
+  const place = isPlace ? { key: error.key, next: error.next } : {}
+  const data = JSON.stringify({ error: { code, message, ...missed, ...place } })
   return frameOf({ event: 'error', id, data })
 }

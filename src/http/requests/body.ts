@@ -8,6 +8,25 @@ export function checkAnnouncedLength(request: Request, limitBytes: number): void
 
 const framed = new WeakSet<Request>()
 
+/** Counts in a body of so many bytes; the answer counts it out again. */
+type BeginUpload = (bytes: number) => () => void
+
+const uploads = new WeakMap<Request, BeginUpload>()
+/** Bodies up to this length are not counted: a connection takes more. */
+const UNCOUNTED_BYTES = 16_384
+
+/** Whether the body of a request is to be counted while it is received. */
+export function mayBeLarge({ method, headers }: Request): boolean {
+  if (method === 'GET' || method === 'HEAD') return false
+  const announced = headers.get('content-length')
+  return announced === null || !(Number(announced) <= UNCOUNTED_BYTES)
+}
+
+/** From now on the body of a request is counted while it is received. */
+export function countUpload(request: Request, begin: BeginUpload): void {
+  uploads.set(request, begin)
+}
+
 /** Marks a request of a server that enforces `content-length`. */
 export function trustLength(request: Request): void {
   framed.add(request)
@@ -19,6 +38,18 @@ export function trustLength(request: Request): void {
  * all other work.
  */
 export async function readBody(request: Request, limitBytes: number): Promise<Uint8Array> {
+  const begin = uploads.get(request)
+  if (begin === undefined) return receive(request, limitBytes)
+  const announced = Number(request.headers.get('content-length') ?? Number.NaN)
+  const end = begin(announced < limitBytes ? announced : limitBytes)
+  try {
+    return await receive(request, limitBytes)
+  } finally {
+    end()
+  }
+}
+
+async function receive(request: Request, limitBytes: number): Promise<Uint8Array> {
   const isFramed = framed.has(request) && !request.bodyUsed
   const length = isFramed ? request.headers.get('content-length') : null
   if (length !== null && Number(length) <= limitBytes) return readAtOnce(request)
@@ -34,7 +65,14 @@ export async function readBody(request: Request, limitBytes: number): Promise<Ui
     // Not awaited: the source may take long to stop, or never stop.
     reader.cancel().catch(ignore)
   }
+  if (body.size === 0 && isBrokenOff(request)) throw brokenOff(request.signal.reason)
   return body.take()
+}
+
+/** Its client left before its body was asked for: Node then says that it is empty. */
+function isBrokenOff({ headers, signal }: Request): boolean {
+  const hasBody = headers.has('transfer-encoding') || Number(headers.get('content-length')) > 0
+  return hasBody && signal.aborted
 }
 
 async function readAtOnce(request: Request): Promise<Uint8Array> {
@@ -59,15 +97,36 @@ export function decodeText(body: Uint8Array): string {
 }
 
 /**
+ * Arrays and objects in one text. Each takes a hundred times as long as a character: three megabytes of them would keep the
+ * process from everything else for more than a second.
+ */
+const MOST_CONTAINERS = 100_000
+const [QUOTE, BACKSLASH, BRACKET, BRACE] = [34, 92, 91, 123]
+
+/**
  * The JSON value of a text.
  *
- * @throws Refusal 400 for a text that is not JSON.
+ * @throws Refusal 400 for a text that is not JSON; 413 for one with too many arrays and objects.
  */
 export function parseJson(text: string): unknown {
+  refuseManyContainers(text)
   try {
     return JSON.parse(text)
   } catch (cause) {
     throw new Refusal(400, 'Invalid JSON', { cause })
+  }
+}
+
+/** @throws Refusal 413 for a JSON text with too many arrays and objects. Its strings do not count. */
+export function refuseManyContainers(text: string): void {
+  if (text.length <= MOST_CONTAINERS) return
+  let [count, isInString] = [0, false]
+  for (let place = 0; place < text.length; place++) {
+    const code = text.charCodeAt(place)
+    if (code === QUOTE) isInString = !isInString
+    else if (isInString) place += code === BACKSLASH ? 1 : 0
+    else if ((code === BRACKET || code === BRACE) && (count += 1) > MOST_CONTAINERS)
+      throw new Refusal(413, `Request body too large: it has more than ${MOST_CONTAINERS} arrays and objects`)
   }
 }
 

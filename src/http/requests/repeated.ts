@@ -13,13 +13,18 @@ export class RepeatedRequests<Answer> {
   /** Oldest first. */
   readonly #answers = new Map<string, Promise<Answer>>()
 
+  /** Whether the first answer to a request of this name is kept. */
+  has(whose: string, name: string | undefined): boolean {
+    return name !== undefined && this.#answers.has(keyOf(whose, name))
+  }
+
   /**
    * Serves a request, or repeats the answer to the first request of this name. `whose` separates the names of different
    * callers.
    */
   serve(whose: string, name: string | undefined, answer: () => Promise<Answer>): Promise<Answer> {
     if (name === undefined || name === '' || name.length > LONGEST_NAME) return answer()
-    const key = `${whose} ${name}`
+    const key = keyOf(whose, name)
     const known = this.#answers.get(key)
     if (known !== undefined) return known
     const answering = answer()
@@ -29,4 +34,8 @@ export class RepeatedRequests<Answer> {
     if (this.#answers.size > MOST && oldest !== undefined) this.#answers.delete(oldest)
     return answering
   }
+}
+
+function keyOf(whose: string, name: string): string {
+  return `${whose} ${name}`
 }

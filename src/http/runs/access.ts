@@ -1,10 +1,14 @@
-import { WaitpointError } from '../../api/errors.ts'
-import type { RetrievedRun, Run, RunsNamespace } from '../../api/run.ts'
+import type { RetrievedRun, Run } from '../../api/run.ts'
 import type { Access } from '../access/scope.ts'
 import type { Caller } from '../access/caller.ts'
 import { Refusal } from '../refusal.ts'
 import type { RunRecord } from '../../contract/records.ts'
+import type { RunsAmong } from '../../contract/storage.ts'
 import type { RouteContext } from '../route-context.ts'
+import { shownRun } from './shown.ts'
+
+const ALL_TASKS: Access = { action: 'read', type: 'tasks' }
+const ALL_TAGS: Access = { action: 'read', type: 'tags' }
 
 /** Each of these accesses allows reading a run: to the run, to its task, or to one of its tags. */
 export function readAccesses({
@@ -13,37 +17,24 @@ export function readAccesses({
   tags,
 }: Pick<Run, 'id' | 'taskIdentifier' | 'tags'>): Access[] {
   return [
-    { action: 'read', type: 'runs', id },
+    runAccess(id),
     { action: 'read', type: 'tasks', id: taskIdentifier },
     ...tags.map((tag) => ({ action: 'read', type: 'tags', id: tag })),
   ]
 }
 
 /**
- * A run that the caller may read.
+ * A run, as far as the caller may see it.
  *
  * @throws Refusal 404 if there is no such run; 403 if the caller may not read it, whether it exists or not.
  */
 export async function retrieveRun(
-  runs: Pick<RunsNamespace, 'retrieve'>,
+  { engine, kernel }: Pick<RouteContext, 'engine' | 'kernel'>,
   { caller, id }: { readonly caller: Caller; readonly id: string },
 ): Promise<RetrievedRun> {
-  const run = isPlausibleRunId(id) ? await retrieve(runs, id) : undefined
-  caller.require(...(run === undefined ? [{ action: 'read', type: 'runs', id }] : readAccesses(run)))
-  if (run === undefined) throw runNotFound()
-  return run
-}
-
-async function retrieve(
-  runs: Pick<RunsNamespace, 'retrieve'>,
-  id: string,
-): Promise<RetrievedRun | undefined> {
-  try {
-    return await runs.retrieve(id)
-  } catch (error) {
-    if (error instanceof WaitpointError && error.code === 'ERR_RUN_NOT_FOUND') return undefined
-    throw error
-  }
+  // Before anything of it is loaded that takes longer for a large run.
+  await requireReadableRun({ kernel }, caller, id)
+  return shownRun(await engine.runs.retrieve(id), caller)
 }
 
 /**
@@ -52,8 +43,8 @@ async function retrieve(
  * @throws Refusal 403 without access; 404 for a text that is not an id of this library. Such a text never reaches a
  * storage.
  */
-export function changeableRunId(caller: Caller, id: string): string {
-  caller.require({ action: 'write', type: 'runs', id })
+export function changeableRunId(caller: Caller, id: string, action: 'write' | 'cancel' = 'write'): string {
+  caller.require({ action: 'write', type: 'runs', id }, { action, type: 'runs', id })
   if (!isPlausibleRunId(id)) throw runNotFound()
   return id
 }
@@ -73,15 +64,33 @@ function runNotFound(): Refusal {
  * @throws Refusal 403 if the caller may not read it, whether it exists or not.
  */
 export async function findReadableRun(
+  context: Pick<RouteContext, 'kernel'>,
+  caller: Caller,
+  id: string,
+): Promise<RunRecord | undefined> {
+  const record = await readIfAllowed(context, caller, id)
+  if (record === undefined) caller.require(runAccess(id))
+  return record
+}
+
+/** The record of a run, or `undefined` if there is none or the caller may not read it. */
+async function readIfAllowed(
   { kernel }: Pick<RouteContext, 'kernel'>,
   caller: Caller,
   id: string,
 ): Promise<RunRecord | undefined> {
-  const { storage } = kernel.host
-  const record = isPlausibleRunId(id) ? await kernel.call(() => storage.runs.get(id)) : undefined
-  if (record === undefined) caller.require({ action: 'read', type: 'runs', id })
-  else caller.require(...readAccesses({ id, taskIdentifier: record.taskId, tags: record.tags }))
-  return record
+  if (!isPlausibleRunId(id)) return undefined
+  const taskIds = caller.idsOf('read', 'tasks')
+  // A token for all tags may not read a run without one.
+  const tags: RunsAmong['tags'] = caller.may(ALL_TAGS) ? 'any' : caller.idsOf('read', 'tags')
+  const isForAll = caller.mayAny([runAccess(id), ALL_TASKS])
+  if (!isForAll && taskIds.length === 0 && tags.length === 0) return undefined
+  // The storage checks task and tags. A stranger learns nothing, not even by the time that reading the run takes.
+  const among = isForAll ? undefined : { taskIds, tags }
+  const record = await kernel.call(() => kernel.host.storage.runs.get(id, among))
+  if (record === undefined) return undefined
+  const accesses = readAccesses({ id, taskIdentifier: record.taskId, tags: record.tags })
+  return caller.mayAny(accesses) ? record : undefined
 }
 
 /**
@@ -96,5 +105,18 @@ export async function requireReadableRun(
 ): Promise<RunRecord> {
   const record = await findReadableRun(context, caller, id)
   if (record !== undefined) return record
-  throw new Refusal(404, 'Run not found')
+  throw runNotFound()
+}
+
+/** Whether the caller may read a run. */
+export async function mayRead(
+  context: Pick<RouteContext, 'kernel'>,
+  caller: Caller,
+  id: string,
+): Promise<boolean> {
+  return caller.may(runAccess(id)) || (await readIfAllowed(context, caller, id)) !== undefined
+}
+
+function runAccess(id: string): Access {
+  return { action: 'read', type: 'runs', id }
 }

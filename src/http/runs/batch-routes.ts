@@ -48,7 +48,7 @@ function addAnnouncing(app: Hono, { gate, limits, kernel, batches }: RouteContex
       const caller = await gate.enter(c.req.raw)
       const id = c.req.param('id')
       caller.require({ action: 'read', type: 'batch', id })
-      return c.json(await batchJson(batches.require(id), host.storage.runs))
+      return c.json(await batchJson(await batches.require(id), host.storage.runs))
     },
   })
 }
@@ -60,7 +60,7 @@ function addSending(app: Hono, { gate, limits, kernel, batches }: RouteContext, 
     POST: async (c) => {
       const caller = await gate.enter(c.req.raw)
       caller.requireSecretKey()
-      const batch = batches.require(c.req.param('id'))
+      const batch = await batches.require(c.req.param('id'))
       let [accepted, known] = [0, 0]
       for await (const lines of readLines(c.req.raw, limits.triggerBytes)) {
         for (const line of lines) {
@@ -74,6 +74,7 @@ function addSending(app: Hono, { gate, limits, kernel, batches }: RouteContext, 
           }
         }
       }
+      await batches.keep(batch)
       const { id, isSealed: sealed, size, runCount } = batch
       const missing = sealed ? {} : { enqueuedCount: size, expectedCount: runCount }
       return c.json({ id, itemsAccepted: accepted, itemsDeduplicated: known, sealed, ...missing })

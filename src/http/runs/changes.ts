@@ -2,12 +2,11 @@ import type { RunChange, RunRecord } from '../../contract/records.ts'
 import type { Engine } from '../../core/engine.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { Kernel } from '../../core/kernel.ts'
-import { readTags } from '../../core/namespaces/new-run.ts'
+import { tagRun } from '../../core/namespaces/tag-run.ts'
 import { hasFinished, type Attempt, runInAttempt } from '../../core/attempt/attempt.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { readMetadata } from '../../core/views/run.ts'
 import { toJson } from '../../core/host/serialize.ts'
-import { KeyedTurns } from '../../primitives/keyed-turns.ts'
 import type { JsonObject } from '../requests/json-body.ts'
 import type { Limits } from '../limits.ts'
 import type { MetadataChange } from './metadata-change.ts'
@@ -27,7 +26,6 @@ export class RunChanges {
   readonly #engine: Engine
   readonly #kernel: Kernel
   readonly #limits: Pick<Limits, 'tags' | 'metadataBytes'>
-  readonly #turns = new KeyedTurns()
 
   constructor({ engine, kernel, limits }: RunChangesOptions) {
     this.#engine = engine
@@ -42,35 +40,22 @@ export class RunChanges {
    * become too large.
    */
   metadata(id: string, change: MetadataChange): Promise<JsonObject> {
-    return this.#turns.take(id, async () => {
+    return this.#kernel.runTurns.take(id, async () => {
       for (;;) {
         const attempt = this.#kernel.executor.attempts.get(id)
         if (attempt?.isEnded === false) return this.#changeInAttempt(attempt, change)
-        const record = await this.#require(id, 'metadata')
+        const record = await this.#require(id)
         if (record.status !== 'QUEUED' && record.status !== 'DELAYED') throw executedElsewhere(id)
-        const metadata = this.#checked(change(readMetadata(record)))
-        const metadataJson = toJson(metadata, 'metadata')
+        const metadata = change(readMetadata(record))
+        const metadataJson = this.#checked(metadata)
         if (await this.#update(record, { metadataJson })) return metadata
       }
     })
   }
 
-  /**
-   * Adds tags and returns the number of new ones.
-   *
-   * @throws Refusal as for `metadata`, and 422 for too many tags.
-   */
-  tags(id: string, added: string | readonly string[]): Promise<number> {
-    return this.#turns.take(id, async () => {
-      for (;;) {
-        const record = await this.#require(id, 'tags')
-        const tags = [...new Set([...record.tags, ...readTags(added)])]
-        const most = this.#limits.tags
-        if (tags.length > most)
-          throw new Refusal(422, `Runs can only have ${most} tags, you're trying to set ${tags.length}.`)
-        if (await this.#update(record, { tags })) return tags.length - record.tags.length
-      }
-    })
+  /** Adds tags and returns the number of new ones. */
+  async tags(id: string, added: string | readonly string[]): Promise<number> {
+    return (await tagRun(this.#kernel, id, { added, most: this.#limits.tags })).count
   }
 
   /** Changes the metadata as the task itself would, in one turn, so that no change of the task is lost. */
@@ -78,7 +63,8 @@ export class RunChanges {
     return runInAttempt(attempt, async () => {
       const { metadata } = this.#engine
       const before = metadata.current()
-      const after = this.#checked(change(before))
+      const after = change(before)
+      this.#checked(after)
       for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) metadata.del(key)
       for (const [key, value] of Object.entries(after)) {
         if (JSON.stringify(value) !== JSON.stringify(ownValue(before, key))) metadata.set(key, value)
@@ -102,18 +88,19 @@ export class RunChanges {
     )
   }
 
-  /** Checks the size before anything changes. */
-  #checked(metadata: JsonObject): JsonObject {
+  /** The text of metadata, whose size is checked before anything changes. */
+  #checked(metadata: JsonObject): string | undefined {
     const { metadataBytes } = this.#limits
-    if (Buffer.byteLength(toJson(metadata, 'metadata') ?? '') <= metadataBytes) return metadata
+    const json = toJson(metadata, 'metadata')
+    if (Buffer.byteLength(json ?? '') <= metadataBytes) return json
     throw new Refusal(413, `Metadata too large: at most ${metadataBytes} bytes are allowed`)
   }
 
-  async #require(id: string, what: string): Promise<RunRecord> {
+  async #require(id: string): Promise<RunRecord> {
     const record = await this.#kernel.host.storage.runs.get(id)
     if (record === undefined) throw new Refusal(404, 'Run not found')
     if (!isFinal(record.status)) return record
-    throw new Refusal(422, `Cannot change the ${what} of run "${id}": it is already ${record.status}`)
+    throw new Refusal(422, `Cannot change the metadata of run "${id}": it is already ${record.status}`)
   }
 
   /** Returns false if the run has changed in the meantime. */

@@ -1,20 +1,34 @@
-import type { RetrievedRun, Run, StoredError } from '../../api/run.ts'
+import type { StoredError } from '../../api/errors.ts'
+import type { RetrievedRun, Run } from '../../api/run.ts'
 /** The costs that the service reports for a run. */
 const NO_COSTS = { costInCents: 0, baseCostInCents: 0 }
 /** The service has several environments. An engine counts as one. */
 const ENVIRONMENT = { id: 'waitpoint', name: 'waitpoint' }
 
+/** The header that names the version of the API that a client speaks. */
+export const API_VERSION_HEADER = 'x-trigger-api-version'
+/** Clients of older versions name another one, or none. */
+const API_VERSION = '2025-07-16'
+
 /** A run in a list, without payload, output and error; `retrieve` returns those. */
-export function runJson(run: Run): object {
+export function runJson(run: Run, apiVersion?: string): object {
   const { payload: _payload, output: _output, error: _error, ...listed } = run
-  return { ...listed, ...flags(run), ...NO_COSTS, isTest: false, env: ENVIRONMENT }
+  return {
+    ...listed,
+    ...statusName(run, apiVersion),
+    ...flags(run),
+    ...NO_COSTS,
+    isTest: false,
+    env: ENVIRONMENT,
+  }
 }
 
 /** A run with all its fields. */
-export function retrievedRunJson(run: RetrievedRun): object {
+export function retrievedRunJson(run: RetrievedRun, apiVersion?: string): object {
   const { error, ...rest } = run
   return {
     ...rest,
+    ...statusName(run, apiVersion),
     ...flags(run),
     ...NO_COSTS,
     isTest: false,
@@ -36,6 +50,12 @@ export function runResultJson(run: RetrievedRun): object | undefined {
   const { message, name, stackTrace } = errorJson(error ?? { name: 'Error', message: `The run is ${status}` })
   const built = { type: 'BUILT_IN_ERROR', name, message, stackTrace: stackTrace ?? '' }
   return { ok: false, id, taskIdentifier, error: built }
+}
+
+/** Clients of older versions of the API know a run that waits for fitting code by another name. */
+function statusName({ status }: Run, apiVersion: string | undefined): { readonly status: string } {
+  const isOlder = apiVersion !== API_VERSION
+  return { status: isOlder && status === 'PENDING_VERSION' ? 'WAITING_FOR_DEPLOY' : status }
 }
 
 /**

@@ -1,7 +1,8 @@
-import { isDeepStrictEqual } from 'node:util'
-import { toJson } from '../../core/host/serialize.ts'
+import { notSerializable } from '../../core/host/serialize.ts'
+import { measureJson } from '../../primitives/json.ts'
 import { show } from '../../primitives/require.ts'
 import { type JsonObject, requireJsonObject } from '../requests/json-body.ts'
+import { MetadataDraft } from './metadata-draft.ts'
 import { Refusal } from '../refusal.ts'
 
 /** Computes the new metadata from the old. */
@@ -21,39 +22,54 @@ export function readMetadataChange(body: JsonObject): MetadataChange {
     throw new Refusal(400, `Validation error: unknown member ${show(unknown)}; use ${NAMES.join(' and ')}`)
   const { metadata, operations = [] } = body
   if (!Array.isArray(operations)) throw new Refusal(400, 'Validation error: "operations" must be a list')
-  const replace = metadata === undefined ? [] : [replaceBy(requireJsonObject(metadata, '"metadata"'))]
+  const replace = metadata === undefined ? [] : [replaceBy(metadata, '"metadata"')]
   const changes = [...replace, ...operations.map(readOperation)]
-  return (before) => changes.reduce((values, change) => change(values), before)
+  return (before) => {
+    const draft = new MetadataDraft(before)
+    for (const change of changes) change(draft)
+    return draft.values
+  }
 }
 
-function replaceBy(values: JsonObject): MetadataChange {
-  return () => values
+/** One operation. It was checked: it cannot fail any more. */
+type Operation = (draft: MetadataDraft) => void
+
+function replaceBy(value: unknown, what: string): Operation {
+  const values = requireJsonObject(requireJson(value), what)
+  return (draft) => draft.replace(values)
 }
 
-function readOperation(given: unknown): MetadataChange {
+function readOperation(given: unknown): Operation {
   const operation = requireJsonObject(given, 'an operation')
   const { type, value } = operation
-  if (type === 'update') return replaceBy(requireJsonObject(value, 'the value of "update"'))
+  if (type === 'update') return replaceBy(value, 'the value of "update"')
   const key = readKey(operation['key'])
   if (value === undefined && type !== 'delete')
     throw new Refusal(400, `Validation error: the operation ${show(type)} takes a value`)
   switch (type) {
     case 'delete':
-      return ({ [key]: _, ...others }) => others
+      return (draft) => draft.delete(key)
     case 'set':
-      return changeOf(key, () => value)
+      requireJson(value)
+      return (draft) => draft.set(key, value)
     case 'append':
-      return changeOf(key, (before) => appended(before, value))
+      requireJson(value)
+      return (draft) => draft.append(key, value)
     case 'remove':
-      // Deeper metadata than can be stored could not be compared.
-      toJson(value, 'metadata')
-      return changeOf(key, (before) => removed(before, value))
+      requireJson(value)
+      return (draft) => draft.remove(key, value)
     case 'increment':
       if (typeof value !== 'number') throw new Refusal(400, 'Validation error: "increment" takes a number')
-      return changeOf(key, (before) => (typeof before === 'number' ? before : 0) + value)
+      return (draft) => draft.increment(key, value)
     default:
       throw new Refusal(400, `Validation error: unknown operation ${show(type)}; use ${TYPES.join(', ')}`)
   }
+}
+
+/** A value that can be stored: a deeper one could not be compared either. */
+function requireJson(value: unknown): unknown {
+  if (value !== undefined && measureJson(value) < 0) throw notSerializable(value, 'metadata')
+  return value
 }
 
 function readKey(key: unknown): string {
@@ -62,25 +78,4 @@ function readKey(key: unknown): string {
     400,
     `Cannot use ${show(key)} as a key of the metadata: it must be a string, and not a path such as "$.a"`,
   )
-}
-
-/**
- * In an object literal, unlike in an assignment, `__proto__` is an ordinary key. A member that stays undefined is not
- * added.
- */
-function changeOf(key: string, next: (before: unknown) => unknown): MetadataChange {
-  return (values) => {
-    const value = next(Object.hasOwn(values, key) ? values[key] : undefined)
-    return value === undefined ? values : { ...values, [key]: value }
-  }
-}
-
-function appended(before: unknown, value: unknown): readonly unknown[] {
-  if (before === undefined) return [value]
-  return Array.isArray(before) ? [...(before as readonly unknown[]), value] : [before, value]
-}
-
-function removed(before: unknown, value: unknown): unknown {
-  if (!Array.isArray(before)) return before
-  return before.filter((item) => !isDeepStrictEqual(item, value))
 }

@@ -84,6 +84,19 @@ const reading: readonly Operation[] = [
     refused: [404],
   },
   {
+    id: 'explainRun',
+    method: 'get',
+    path: '/api/v1/runs/{id}/explanation',
+    tag: 'Runs',
+    summary: 'Ask why a run stands where it stands',
+    description:
+      'What only an engine knows, its tasks, limits and slots, is that of the engine behind the handler.',
+    allowed: 'secret key',
+    parameters: [RUN],
+    answers: { 200: { description: 'Why.', content: json(named('RunExplanation')) } },
+    refused: [404],
+  },
+  {
     id: 'readMetadata',
     method: 'get',
     path: '/api/v1/runs/{id}/metadata',
@@ -104,7 +117,7 @@ const changing: readonly Operation[] = [
     tag: 'Runs',
     summary: 'Cancel a run',
     description: 'A run that has ended stays as it is.',
-    allowed: WRITE_RUN,
+    allowed: [...WRITE_RUN, 'cancel:runs:<id>'],
     parameters: [RUN],
     answers: { 200: { description: 'Canceled, or ended before.', content: json(object({ id: TEXT })) } },
     refused: [404],
@@ -150,6 +163,19 @@ const changing: readonly Operation[] = [
     refused: [404, 422],
   },
   {
+    id: 'continueRun',
+    method: 'post',
+    path: '/api/v1/runs/{id}/continue',
+    tag: 'Runs',
+    summary: 'Execute a run that waits for fitting code with the code there is',
+    description:
+      'Waits that fit keep their answers, any other is asked anew. 422 for a run that is not `PENDING_VERSION`. A credential that may not read the run sees no payload and no metadata.',
+    allowed: WRITE_RUN,
+    parameters: [RUN],
+    answers: { 200: RETRIEVED },
+    refused: [404, 422],
+  },
+  {
     id: 'changeMetadata',
     method: 'put',
     path: '/api/v1/runs/{id}/metadata',
@@ -175,7 +201,7 @@ const FLAGS = {
   isFailed: FLAG,
   isCancelled: FLAG,
 }
-/** What the hosted service has of every run, and an engine has no use for. */
+/** The fields of a run that the hosted service has, and an engine has no use for. */
 const OF_THE_SERVICE = { isTest: { const: false }, costInCents: { const: 0 }, baseCostInCents: { const: 0 } }
 const ALWAYS = {
   id: TEXT,
@@ -193,6 +219,8 @@ const ALWAYS = {
   ...OF_THE_SERVICE,
 }
 const SOMETIMES = {
+  queue: TEXT,
+  concurrencyKey: TEXT,
   idempotencyKey: TEXT,
   startedAt: INSTANT,
   finishedAt: INSTANT,
@@ -209,6 +237,7 @@ const schemas: Readonly<Record<string, Schema>> = {
       'QUEUED',
       'EXECUTING',
       'WAITING',
+      'PENDING_VERSION',
       'COMPLETED',
       'FAILED',
       'CANCELED',
@@ -244,6 +273,40 @@ const schemas: Readonly<Record<string, Schema>> = {
         error: object({ type: { const: 'BUILT_IN_ERROR' }, ...ERROR, stackTrace: TEXT }),
       }),
     ],
+  },
+  RunExplanation: {
+    description: 'What else there is depends on `reason`.',
+    ...(object(
+      { id: TEXT, status: named('RunStatus'), reason: TEXT, sentence: TEXT },
+      {
+        at: INSTANT,
+        until: INSTANT,
+        error: object(ERROR, { stack: TEXT, code: TEXT }),
+        attempt: COUNT,
+        maxAttempts: COUNT,
+        taskIdentifier: TEXT,
+        version: TEXT,
+        queue: TEXT,
+        concurrencyKey: TEXT,
+        limit: COUNT,
+        heldBy: arrayOf(TEXT),
+        ahead: COUNT,
+        isMore: FLAG,
+        expiresAt: INSTANT,
+        waits: arrayOf(
+          object(
+            { id: TEXT, kind: TEXT, tags: arrayOf(TEXT), createdAt: INSTANT },
+            { timeoutAt: INSTANT, taskIdentifier: TEXT, status: named('RunStatus') },
+          ),
+        ),
+        owner: TEXT,
+        isHere: FLAG,
+        engine: object({}, { host: TEXT, pid: COUNT, heardAt: INSTANT, leaseEndsAt: INSTANT }),
+        startedAt: INSTANT,
+        changedAt: INSTANT,
+        isDraining: FLAG,
+      },
+    ) as object),
   },
   ChangeMetadata: object({}, { metadata: JSON_OBJECT, operations: arrayOf(named('MetadataOperation')) }),
   MetadataOperation: {

@@ -25,7 +25,7 @@ export function addPacketRoutes(
   addRoute(app, '/api/v2/packets/:path/content/:key', {
     PUT: async (c) => {
       const place = c.req.param()
-      await gate.enterBy(`packet ${place.path}`, () => {
+      await gate.enterBy(c.req.raw, `packet ${place.path}`, () => {
         if (!packets.accepts(place)) throw new Refusal(401, 'Invalid URL')
       })
       checkAnnouncedLength(c.req.raw, limits.triggerBytes)

@@ -6,14 +6,15 @@ import { ListQuery } from '../requests/list-query.ts'
 
 /** Statuses of the service that runs of this engine never have. */
 const NEVER: ReadonlySet<string> = new Set([
-  'PENDING_VERSION',
   'DEQUEUED',
   'SYSTEM_FAILURE',
-  'WAITING_FOR_DEPLOY',
   'REATTEMPTING',
   'FROZEN',
   'INTERRUPTED',
 ])
+
+/** The name that older versions of the API have for a status. */
+const OLDER_NAMES: ReadonlyMap<string, RunStatus> = new Map([['WAITING_FOR_DEPLOY', 'PENDING_VERSION']])
 
 /**
  * The filter of a list request, or `undefined` if no run can match it.
@@ -28,7 +29,7 @@ export function readRunQuery(
   const [tasks, tags] = [query.list('taskIdentifier'), query.list('tag')]
   requireAll(caller, { tasks, tags })
   const asked = query.list('status')
-  const status = asked?.filter((each) => !NEVER.has(each))
+  const status = asked?.filter((each) => !NEVER.has(each)).map((each) => OLDER_NAMES.get(each) ?? each)
   const isNone = (asked !== undefined && status?.length === 0) || query.text('isTest') === 'true'
   const params = {
     ...query.created(),

@@ -4,20 +4,25 @@ import { type JsonObject, requireJsonObject } from '../requests/json-body.ts'
 import { Refusal } from '../refusal.ts'
 import { RepeatedRequests, REQUEST_NAME } from '../requests/repeated.ts'
 import { checkAnnouncedLength, decodeText, parseJson, readBody } from '../requests/body.ts'
+import type { Caller } from '../access/caller.ts'
 import { addRoute } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 import { changeableRunId, retrieveRun } from './access.ts'
-import { retrievedRunJson, runJson, runResultJson } from './json.ts'
+import { shownRun } from './shown.ts'
+import { API_VERSION_HEADER, retrievedRunJson, runJson, runResultJson } from './json.ts'
 import { readRunQuery } from './query.ts'
 import { checkServiceOptions, type ReadOptions } from '../requests/service-options.ts'
 import { refusingWrongInput } from '../requests/wrong-input.ts'
 
-/** Routes for runs: retrieve, list, cancel, replay. */
-export function addRunRoutes(app: Hono, { engine, gate, limits }: RouteContext): void {
+/** Routes for runs: retrieve, list, explain, cancel, replay. */
+export function addRunRoutes(app: Hono, context: RouteContext): void {
+  const { engine, gate, limits } = context
+
   addRoute(app, '/api/v3/runs/:id', {
     GET: async (c) => {
       const caller = await gate.enter(c.req.raw)
-      return c.json(retrievedRunJson(await retrieveRun(engine.runs, { caller, id: c.req.param('id') })))
+      const run = await retrieveRun(context, { caller, id: c.req.param('id') })
+      return c.json(retrievedRunJson(run, c.req.header(API_VERSION_HEADER)))
     },
   })
 
@@ -27,23 +32,34 @@ export function addRunRoutes(app: Hono, { engine, gate, limits }: RouteContext):
       const params = readRunQuery(c.req.raw, { caller, limits })
       if (params === undefined) return c.json({ data: [], pagination: {} })
       const { data, pagination } = await refusingWrongInput(() => engine.runs.list(params))
-      return c.json({ data: data.map(runJson), pagination })
+      const apiVersion = c.req.header(API_VERSION_HEADER)
+      return c.json({ data: data.map((run) => runJson(shownRun(run, caller), apiVersion)), pagination })
     },
   })
 
   addRoute(app, '/api/v1/runs/:id/result', {
     GET: async (c) => {
       const caller = await gate.enter(c.req.raw)
-      const result = runResultJson(await retrieveRun(engine.runs, { caller, id: c.req.param('id') }))
+      const result = runResultJson(await retrieveRun(context, { caller, id: c.req.param('id') }))
       if (result === undefined) throw new Refusal(404, 'Run has not ended yet')
       return c.json(result)
+    },
+  })
+
+  addRoute(app, '/api/v1/runs/:id/explanation', {
+    GET: async (c) => {
+      const caller = await gate.enter(c.req.raw)
+      // It names other runs of a queue, and the machine of an engine.
+      caller.requireSecretKey()
+      return c.json(await engine.runs.explain(c.req.param('id')))
     },
   })
 
   addRoute(app, '/api/v2/runs/:id/cancel', {
     POST: async (c) => {
       const caller = await gate.enter(c.req.raw)
-      return c.json(await engine.runs.cancel(changeableRunId(caller, c.req.param('id'))))
+      const id = changeableRunId(caller, c.req.param('id'), 'cancel')
+      return c.json(await gate.spending(caller, () => engine.runs.cancel(id)))
     },
   })
 
@@ -58,15 +74,16 @@ function addReplay(
 
   addRoute(app, '/api/v1/runs/:id/replay', {
     POST: async (c) => {
-      const caller = await gate.enter(c.req.raw)
+      const name = c.req.header(REQUEST_NAME)
+      const whose = ({ credential }: Caller): string => `${credential} ${c.req.param('id')}`
+      const caller = await gate.enter(c.req.raw, (each) => repeated.has(whose(each), name))
       const original = changeableRunId(caller, c.req.param('id'))
-      const whose = `${caller.credential} ${original}`
-      const { id } = await repeated.serve(whose, c.req.header(REQUEST_NAME), async () => {
+      const { id } = await repeated.serve(whose(caller), name, async () => {
         checkAnnouncedLength(c.req.raw, limits.triggerBytes)
         const body = await readBody(c.req.raw, limits.triggerBytes)
         // Newer clients send options for the replayed run.
         if (body.length > 0) checkReplay(requireJsonObject(parseJson(decodeText(body)), 'the body'))
-        return engine.runs.replay(original)
+        return gate.spending(caller, () => engine.runs.replay(original))
       })
       return c.json({ id })
     },

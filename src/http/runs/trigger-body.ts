@@ -1,5 +1,5 @@
 import type { TriggerOptions } from '../../api/run.ts'
-import type { OptionNames } from '../../primitives/require.ts'
+import { TRIGGER_OPTION_NAMES } from '../../core/namespaces/new-run.ts'
 import { show } from '../../primitives/require.ts'
 import { type JsonObject, requireJsonObject } from '../requests/json-body.ts'
 import { checkLabels } from '../requests/labels.ts'
@@ -23,19 +23,8 @@ export interface TriggerBodyContext {
   readonly packetAt: (path: string) => StoredPacket | undefined
 }
 
-/** Transactions exist only inside the process. */
-const NAMES: OptionNames<Omit<TriggerOptions, 'transaction'>> = {
-  delay: true,
-  ttl: true,
-  tags: true,
-  metadata: true,
-  maxAttempts: true,
-  maxDuration: true,
-  queue: true,
-  concurrencyKey: true,
-  idempotencyKey: true,
-  idempotencyKeyTTL: true,
-}
+/** Transactions and waits exist only inside the process. */
+const { transaction: _transaction, name: _name, ...NAMES } = TRIGGER_OPTION_NAMES
 const TRIGGERED: ReadOptions = {
   names: Object.keys(NAMES),
   what: 'trigger a run',

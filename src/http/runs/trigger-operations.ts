@@ -28,7 +28,8 @@ const operations: readonly Operation[] = [
     path: '/api/v1/tasks/{id}/trigger',
     tag: 'Triggering',
     summary: 'Trigger a task',
-    description: 'An access token for one use is used up by a run that is stored.',
+    description:
+      'An access token for one use is used up by a run that is stored. There is no access token of a run that the idempotency key has named before, unless the credential may read it.',
     allowed: ['trigger:tasks:<id>'],
     anyOrigin: true,
     parameters: [{ name: 'id', in: 'path', description: 'The id of the task.' }, REPEATED],
@@ -37,7 +38,7 @@ const operations: readonly Operation[] = [
       200: {
         description: 'The run.',
         headers: ACCESS_HEADERS,
-        content: json(object({ id: TEXT, isCached: FLAG, publicAccessToken: TEXT })),
+        content: json(object({ id: TEXT, isCached: FLAG }, { publicAccessToken: TEXT })),
       },
     },
     refused: [404, 422],
@@ -91,7 +92,8 @@ const operations: readonly Operation[] = [
     path: '/api/v2/batches/{id}',
     tag: 'Triggering',
     summary: 'Read a batch',
-    description: 'The last thousand batches are known, by the handler that they were announced to.',
+    description:
+      'A batch is stored once all its runs have come. Before that it is known by the handler that it was announced to.',
     allowed: ['read:batch:<id>'],
     parameters: [BATCH],
     answers: { 200: { description: 'The batch.', content: json(named('Batch')) } },
@@ -172,5 +174,5 @@ const schemas: Readonly<Record<string, Schema>> = {
   ),
 }
 
-/** What triggers runs over HTTP, as it is documented. */
+/** The operations that trigger runs over HTTP, as they are documented. */
 export const TRIGGER_OPERATIONS: OperationGroup = { operations, schemas }

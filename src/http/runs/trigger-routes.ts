@@ -1,6 +1,8 @@
 import type { Hono } from 'hono'
 import type { RunHandle } from '../../api/run.ts'
+import type { Caller } from '../access/caller.ts'
 import { accessTokenHeaders } from '../access/token.ts'
+import { mayRead } from './access.ts'
 import { addBatchRoutes } from './batch-routes.ts'
 import { readJsonObject } from '../requests/json-body.ts'
 import { addPacketRoutes } from './packet-routes.ts'
@@ -19,20 +21,24 @@ export function addTriggerRoutes(app: Hono, context: RouteContext): void {
   addPacketRoutes(app, context, packets)
 }
 
-function addTrigger(app: Hono, { gate, limits }: RouteContext, trigger: TriggerSent): void {
+function addTrigger(app: Hono, { gate, limits, kernel }: RouteContext, trigger: TriggerSent): void {
   const repeated = new RepeatedRequests<RunHandle<unknown>>()
 
   addRoute(app, '/api/v1/tasks/:id/trigger', {
     anyOrigin: true,
     POST: async (c) => {
-      const caller = await gate.enter(c.req.raw)
       const taskId = c.req.param('id')
-      caller.require({ action: 'trigger', type: 'tasks', id: taskId })
       const name = c.req.header(REQUEST_NAME)
-      const run = await repeated.serve(`${caller.credential} ${taskId}`, name, async () =>
+      const whose = ({ credential }: Caller): string => `${credential} ${taskId}`
+      const caller = await gate.enter(c.req.raw, (each) => repeated.has(whose(each), name))
+      caller.require({ action: 'trigger', type: 'tasks', id: taskId })
+      const run = await repeated.serve(whose(caller), name, async () =>
         trigger(caller, { taskId, body: await readJsonObject(c.req.raw, limits.triggerBytes) }),
       )
-      const { id, isCached, publicAccessToken } = run
+      const { id, isCached } = run
+      // The run of an idempotency key may be a stranger's: triggering again does not include reading it.
+      if (isCached && !(await mayRead({ kernel }, caller, id))) return c.json({ id, isCached })
+      const { publicAccessToken } = run
       return c.json({ id, isCached, publicAccessToken }, 200, accessTokenHeaders(publicAccessToken))
     },
   })

@@ -1,10 +1,31 @@
+import type { Kernel } from '../../core/kernel.ts'
+import { outsideRuns } from '../../core/attempt/attempt.ts'
+import type { Caller } from '../access/caller.ts'
+import type { FairTurns } from '../fair-turns.ts'
+import { Refusal } from '../refusal.ts'
 import type { RunRow } from './run-row.ts'
 import { type ShapeOffset, type ShapeRequest, UNSEEN } from './request.ts'
 
+/** Rows are made this far ahead of the client. */
+const AHEAD_BYTES = 64 * 1_024
+
+/** A row of an answer, with the run unless it is to be read again when the row is sent. */
+export interface ShownRow {
+  readonly id: string
+  readonly updatedAt: number
+  readonly version: number
+  readonly row: RunRow | undefined
+}
+
+/** The row of a run as it is now; `undefined` if the run is no longer stored. */
+export type ReadAgain = (id: string) => Promise<RunRow | undefined>
+
 /** The content of one answer to a subscriber. */
-export interface ShapeNews {
+export interface ShapeChanges {
   /** The rows that changed since the subscriber last asked. */
-  readonly rows: readonly RunRow[]
+  readonly rows: readonly ShownRow[]
+  /** For rows that come without their run. */
+  readonly readAgain?: ReadAgain
   /** The position of the subscriber after this answer. */
   readonly offset: ShapeOffset
   readonly handle: string
@@ -12,27 +33,90 @@ export interface ShapeNews {
   readonly isGone?: boolean
 }
 
-/** The response of the shape protocol: rows, and a marker that the subscriber is up to date. */
-export function shapeAnswer({ rows, offset, handle, isGone }: ShapeNews, request: ShapeRequest): Response {
-  const isFirst = request.offset === undefined || request.offset.at === UNSEEN.at
-  const operation = isFirst ? 'insert' : 'update'
-  const messages: object[] = rows.map((row) => ({
-    key: `"public"."TaskRun"/"${row.id}"`,
-    value: row.columns(request.skipColumns),
-    headers: { operation },
-  }))
-  if (isGone === true) messages.push({ headers: { control: 'must-refetch' } })
-  messages.push({ headers: { control: 'up-to-date' } })
+/** The request that is answered, and the parts that an answer needs. */
+export interface ShapeReceiver {
+  readonly request: ShapeRequest
+  readonly caller: Caller
+  readonly turns: FairTurns
+  readonly kernel: Pick<Kernel, 'host'>
+}
+
+/**
+ * The response of the shape protocol: rows, and a marker that the subscriber is up to date. The body is made row by row, as
+ * fast as the client reads it.
+ */
+export function shapeAnswer(changes: ShapeChanges, to: ShapeReceiver): Response {
+  const { rows, offset, handle } = changes
+  const { request } = to
   const text = `${offset.at}_${offset.number}`
-  return Response.json(messages, {
-    headers: {
-      'electric-offset': text,
-      'electric-handle': handle,
-      'electric-up-to-date': '',
-      // Values are plain JSON, so the client must not parse them again.
-      ...(request.isLive ? { 'electric-cursor': `${offset.number}` } : { 'electric-schema': '{}' }),
-      ...(request.isOld ? { 'electric-chunk-last-offset': text, 'electric-shape-id': handle } : {}),
-      'cache-control': 'no-store',
-    },
+  const headers = {
+    'electric-offset': text,
+    'electric-handle': handle,
+    'electric-up-to-date': '',
+    // Values are plain JSON, so the client must not parse them again.
+    ...(request.isLive ? { 'electric-cursor': `${offset.number}` } : { 'electric-schema': '{}' }),
+    ...(request.isOld ? { 'electric-chunk-last-offset': text, 'electric-shape-id': handle } : {}),
+    'cache-control': 'no-store',
+  }
+  const isSmall = rows.every(({ row }) => row !== undefined)
+  if (isSmall) {
+    const messages = rows.flatMap(({ row }) => (row === undefined ? [] : [messageOf(row, to)]))
+    return Response.json([...messages, ...controls(changes)], { headers })
+  }
+  return new Response(rowsBody(changes, to), {
+    headers: { 'content-type': 'application/json', ...headers },
   })
+}
+
+function messageOf(row: RunRow, { request, caller }: ShapeReceiver): object {
+  const isFirst = request.offset === undefined || request.offset.at === UNSEEN.at
+  return {
+    key: `"public"."TaskRun"/"${row.id}"`,
+    value: row.columns(request.skipColumns, caller),
+    headers: { operation: isFirst ? 'insert' : 'update' },
+  }
+}
+
+function controls({ isGone }: ShapeChanges): readonly object[] {
+  const upToDate = { headers: { control: 'up-to-date' } }
+  return isGone === true ? [{ headers: { control: 'must-refetch' } }, upToDate] : [upToDate]
+}
+
+/** One row at a time is in memory, and what the connection keeps. */
+function rowsBody(changes: ShapeChanges, to: ShapeReceiver): ReadableStream<Uint8Array> {
+  const texts = rowTexts(changes, to)
+  const encoder = new TextEncoder()
+  return new ReadableStream<Uint8Array>(
+    {
+      // The reader may be a run. Reading must not count as a wait of that run.
+      pull: (controller) =>
+        outsideRuns(async () => {
+          const step = await texts.next()
+          if (step.done === true) controller.close()
+          else controller.enqueue(encoder.encode(step.value))
+        }),
+      cancel: async () => {
+        await texts.return(undefined)
+      },
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: AHEAD_BYTES }),
+  )
+}
+
+async function* rowTexts(changes: ShapeChanges, to: ShapeReceiver): AsyncGenerator<string, undefined> {
+  const { kernel, caller, turns } = to
+  let before = '['
+  for (const { id, row: kept } of changes.rows) {
+    await turns.next()
+    if (caller.expiresAt !== undefined && kernel.host.now() >= caller.expiresAt)
+      throw new Refusal(401, 'Public Access Token has expired')
+    const row = kept ?? (await changes.readAgain?.(id))
+    if (row === undefined) continue
+    yield before + JSON.stringify(messageOf(row, to))
+    before = ','
+  }
+  yield `${before}${controls(changes)
+    .map((control) => JSON.stringify(control))
+    .join()}]`
+  return undefined
 }

@@ -2,6 +2,7 @@ import type { RunRecord } from '../../contract/records.ts'
 import type { Kernel } from '../../core/kernel.ts'
 import type { Batch } from '../batches/batch.ts'
 import type { RunSet } from './run-set.ts'
+import { SetPage } from './set-page.ts'
 
 /** The runs of a batch that are stored so far. */
 export class BatchRuns implements RunSet {
@@ -18,11 +19,18 @@ export class BatchRuns implements RunSet {
   }
 
   /** In batch order. */
-  async list(): Promise<readonly RunRecord[]> {
+  async *pages(): AsyncGenerator<readonly RunRecord[]> {
     const { runs } = this.#kernel.host.storage
     const ids = await this.#batch.runIds()
-    const records = await Promise.all(ids.map((id) => this.#kernel.call(() => runs.get(id))))
-    return records.filter((record) => record !== undefined)
+    const page = new SetPage()
+    for (let at = 0; at < ids.length;) {
+      const asked = ids.slice(at, at + page.size)
+      at += asked.length
+      const records = await Promise.all(asked.map((id) => this.#kernel.call(() => runs.get(id))))
+      const stored = records.filter((record) => record !== undefined)
+      page.read(stored)
+      yield stored
+    }
   }
 
   among(ids: ReadonlySet<string>): readonly string[] {

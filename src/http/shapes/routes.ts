@@ -12,7 +12,7 @@ import { RunReads } from './run-reads.ts'
 import type { RunSet } from './run-set.ts'
 import { RunSetShape } from './run-set.ts'
 import { RunShape } from './run.ts'
-import { type ShapeNews, shapeAnswer } from './answer.ts'
+import { type ShapeChanges, shapeAnswer } from './answer.ts'
 import { ShapeLog } from './log.ts'
 import { type ShapeOffset, ShapeRequest } from './request.ts'
 import { TaggedRuns } from './tagged-runs.ts'
@@ -36,12 +36,12 @@ function addRunShape(app: Hono, context: RouteContext): void {
 }
 
 function addRunSetShapes(app: Hono, context: RouteContext): void {
-  const { gate, kernel, batches } = context
+  const { gate, kernel, batches, turns } = context
   const [log, reads] = [new ShapeLog(), new RunReads(kernel)]
   const follow = (c: Context, caller: Caller, set: RunSet): Promise<Response> => {
     const said = c.req.query('handle') ?? c.req.query('shape_id') ?? ''
     const handle = /^shape_\w{1,64}$/.test(said) ? said : kernel.host.newId('shape')
-    const shape = new RunSetShape({ kernel, log, reads, set, handle })
+    const shape = new RunSetShape({ kernel, log, reads, set, turns, handle })
     return answerShape(c, context, { shape, caller, topic: RUNS_TOPIC })
   }
 
@@ -61,7 +61,7 @@ function addRunSetShapes(app: Hono, context: RouteContext): void {
       const caller = await gate.enter(c.req.raw)
       const id = c.req.param('id')
       caller.require(ALL_RUNS, { action: 'read', type: 'batch', id })
-      return follow(c, caller, new BatchRuns(kernel, batches.require(id)))
+      return follow(c, caller, new BatchRuns(kernel, await batches.require(id)))
     },
   })
 }
@@ -69,9 +69,9 @@ function addRunSetShapes(app: Hono, context: RouteContext): void {
 const ALL_RUNS: Access = { action: 'read', type: 'runs' }
 
 interface Shape {
-  all(): Promise<ShapeNews>
-  since(seen: ShapeOffset): Promise<ShapeNews | undefined>
-  unchanged(seen: ShapeOffset): ShapeNews
+  all(): Promise<ShapeChanges>
+  since(seen: ShapeOffset): Promise<ShapeChanges | undefined>
+  unchanged(seen: ShapeOffset): ShapeChanges
 }
 
 interface ShapeSubscription {
@@ -84,12 +84,14 @@ interface ShapeSubscription {
 /** Answers with the current rows, or with changed rows as soon as there are any. */
 async function answerShape(
   c: Context,
-  { kernel, gate }: RouteContext,
+  context: RouteContext,
   { shape, caller, topic }: ShapeSubscription,
 ): Promise<Response> {
+  const { kernel, gate, turns } = context
   const request = new ShapeRequest(new URL(c.req.url), c.req.raw.headers)
   const { offset } = request
-  if (!request.isLive || offset === undefined) return shapeAnswer(await shape.all(), request)
+  const to = { request, caller, turns, kernel }
+  if (!request.isLive || offset === undefined) return shapeAnswer(await shape.all(), to)
   const close = gate.subscriptions.open(caller.credential)
   try {
     const poll = new LongPoll(kernel, {
@@ -98,8 +100,8 @@ async function answerShape(
       topics: [topic],
       expiresAt: caller.expiresAt,
     })
-    const news = await poll.find(() => shape.since(offset))
-    return shapeAnswer(news ?? shape.unchanged(offset), request)
+    const changed = await poll.find(() => shape.since(offset))
+    return shapeAnswer(changed ?? shape.unchanged(offset), to)
   } finally {
     close()
   }

@@ -1,4 +1,5 @@
 import type { RunRecord, RunStatus } from '../../contract/records.ts'
+import type { Caller } from '../access/caller.ts'
 import { isUserKey } from '../../core/views/run.ts'
 import { storedError } from '../../core/host/serialize.ts'
 import { sha256 } from '../../primitives/digest.ts'
@@ -24,6 +25,7 @@ const STATUSES: Readonly<Record<RunStatus, string>> = {
   QUEUED: 'PENDING',
   EXECUTING: 'EXECUTING',
   WAITING: 'WAITING_TO_RESUME',
+  PENDING_VERSION: 'PENDING_VERSION',
   COMPLETED: 'COMPLETED_SUCCESSFULLY',
   FAILED: 'COMPLETED_WITH_ERRORS',
   CANCELED: 'CANCELED',
@@ -56,10 +58,17 @@ export class RunRow {
     return (this.#version ??= Number.parseInt(sha256(JSON.stringify(changing), 'hex').slice(0, 12), 16))
   }
 
-  /** The columns, except those that the subscriber skips and that are not required. */
-  columns(skipped: ReadonlySet<string>): Readonly<Record<string, Column>> {
-    const isWanted = ([name]: [string, Column]): boolean => REQUIRED.has(name) || !skipped.has(name)
-    return Object.fromEntries(Object.entries(this.#columns).filter(isWanted))
+  /**
+   * The columns, except those that the subscriber skips, or must not see, and that are not required. Stacks name the files of
+   * the server: they are for secret keys.
+   */
+  columns(skipped: ReadonlySet<string>, caller?: Caller): Readonly<Record<string, Column>> {
+    const isWanted = ([name]: [string, Column]): boolean =>
+      REQUIRED.has(name) || !(skipped.has(name) || caller?.skipColumns.has(name) === true)
+    const columns = Object.fromEntries(Object.entries(this.#columns).filter(isWanted))
+    const { error } = columns
+    if (caller?.hasSecretKey === true || error === null || error === undefined) return columns
+    return { ...columns, error: { ...(error as object), stackTrace: '' } }
   }
 }
 

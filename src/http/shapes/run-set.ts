@@ -3,19 +3,25 @@ import type { Kernel } from '../../core/kernel.ts'
 import { sha256 } from '../../primitives/digest.ts'
 import type { RunReads } from './run-reads.ts'
 import { RunRow } from './run-row.ts'
-import type { ShapeNews } from './answer.ts'
+import type { ReadAgain, ShapeChanges, ShownRow } from './answer.ts'
+import type { FairTurns } from '../fair-turns.ts'
 import type { ShapeEntry, ShapeLog } from './log.ts'
 import type { ShapeOffset } from './request.ts'
+import { SetPage, runSize } from './set-page.ts'
+
 /** From this number of changed runs on, paging through the set is cheaper than single reads. */
 const MANY = 100
 /** A followed set is read completely after this time, in case a hint was lost. */
 const REREAD_MS = 60_000
+/** Runs are kept up to this size of all between reading and sending them. Those beyond it are read again when they are sent. */
+const KEPT_BYTES = 4 * 1_024 * 1_024
 
 export interface RunSetShapeOptions {
   readonly kernel: Kernel
   readonly log: ShapeLog
   readonly reads: RunReads
   readonly set: RunSet
+  readonly turns: FairTurns
   /** Identifies the subscriber. */
   readonly handle: string
 }
@@ -39,35 +45,35 @@ export class RunSetShape {
   }
 
   /** All current rows. */
-  async all(): Promise<ShapeNews> {
+  async all(): Promise<ShapeChanges> {
     const { rows, ...place } = await this.#listed()
     return this.#told(rows, { ...place, number: 1, versions: versionsOf(rows) }, 0)
   }
 
   /** The rows that changed since a position, or `undefined` if there are none. */
-  async since(seen: ShapeOffset): Promise<ShapeNews | undefined> {
+  async since(seen: ShapeOffset): Promise<ShapeChanges | undefined> {
     const { log } = this.#options
     const entry = log.get(this.#subscriber)
     const known = entry?.number === seen.number ? entry : undefined
     const { rows, isAll, ...place } = await this.#current(known)
-    const news = rows.filter(({ id, version }) => known?.versions.get(id) !== version)
-    if (news.length === 0) {
+    const changed = rows.filter(({ id, version }) => known?.versions.get(id) !== version)
+    if (changed.length === 0) {
       if (known !== undefined) log.set(this.#subscriber, { ...known, ...place })
       return undefined
     }
     // Runs that left the set are forgotten. They are known after the whole set was read.
     const versions = new Map([...((isAll ? undefined : known?.versions) ?? []), ...versionsOf(rows)])
-    return this.#told(news, { ...place, number: seen.number + 1, versions }, seen.at)
+    return this.#told(changed, { ...place, number: seen.number + 1, versions }, seen.at)
   }
 
-  /** An answer without news. */
-  unchanged(seen: ShapeOffset): ShapeNews {
+  /** An answer without changes. */
+  unchanged(seen: ShapeOffset): ShapeChanges {
     return { rows: [], offset: seen, handle: this.#handle }
   }
 
   /** The rows that may have changed for a subscriber; all rows if the changes are not known. */
   async #current(known: ShapeEntry | undefined): Promise<CurrentRows> {
-    const { kernel, set, reads } = this.#options
+    const { kernel, set } = this.#options
     const { host, publisher } = kernel
     const { place } = publisher.changedRuns
     const isOld = known === undefined || host.now() - known.readAt >= REREAD_MS
@@ -75,9 +81,7 @@ export class RunSetShape {
     if (isOld || changed === undefined) return this.#listed()
     const ids = set.among(changed)
     if (ids.length > MANY) return this.#listed()
-    const records = await Promise.all(ids.map((id) => reads.read(id)))
-    const own = records.filter((record) => record !== undefined && set.has(record)) as readonly RunRecord[]
-    return { rows: rowsOf(own), isAll: false, place, readAt: known.readAt }
+    return { rows: await this.#rowsOf(this.#pagesOf(ids)), isAll: false, place, readAt: known.readAt }
   }
 
   async #listed(): Promise<CurrentRows> {
@@ -85,27 +89,61 @@ export class RunSetShape {
     const { host, publisher } = kernel
     const { place } = publisher.changedRuns
     const readAt = host.now()
-    return { rows: rowsOf(await set.list()), isAll: true, place, readAt }
+    return { rows: await this.#rowsOf(set.pages()), isAll: true, place, readAt }
   }
 
-  #told(rows: readonly RunRow[], entry: ShapeEntry, seenAt: number): ShapeNews {
+  /** The runs of these that belong to the set. */
+  async *#pagesOf(ids: readonly string[]): AsyncGenerator<readonly RunRecord[]> {
+    const { set, reads } = this.#options
+    const page = new SetPage()
+    for (let at = 0; at < ids.length;) {
+      const asked = ids.slice(at, at + page.size)
+      at += asked.length
+      const records = (await Promise.all(asked.map((id) => reads.read(id)))).filter(
+        (record) => record !== undefined,
+      )
+      page.read(records)
+      yield records.filter((record) => set.has(record))
+    }
+  }
+
+  /** Of large sets most rows are not kept: they are read again when they are sent. */
+  async #rowsOf(pages: AsyncIterable<readonly RunRecord[]>): Promise<readonly ShownRow[]> {
+    const rows: ShownRow[] = []
+    let bytes = 0
+    for await (const records of pages) {
+      for (const record of records) {
+        bytes += runSize(record)
+        const row = new RunRow(record)
+        const { id, updatedAt, version } = row
+        rows.push({ id, updatedAt, version, row: bytes > KEPT_BYTES ? undefined : row })
+        await this.#options.turns.next()
+      }
+    }
+    return rows
+  }
+
+  readonly #readAgain: ReadAgain = async (id) => {
+    const { kernel } = this.#options
+    const record = await kernel.call(() => kernel.host.storage.runs.get(id))
+    return record && new RunRow(record)
+  }
+
+  #told(rows: readonly ShownRow[], entry: ShapeEntry, seenAt: number): ShapeChanges {
     this.#options.log.set(this.#subscriber, entry)
     const at = rows.reduce((latest, { updatedAt }) => Math.max(latest, updatedAt), seenAt)
-    return { rows, offset: { at, number: entry.number }, handle: this.#handle }
+    const readAgain = this.#readAgain
+    return { rows, readAgain, offset: { at, number: entry.number }, handle: this.#handle }
   }
 }
 
 /** Current rows, and the state of the change counter before they were read. */
 interface CurrentRows extends Pick<ShapeEntry, 'place' | 'readAt'> {
-  readonly rows: readonly RunRow[]
+  readonly rows: readonly ShownRow[]
   readonly isAll: boolean
 }
 
-function rowsOf(records: readonly RunRecord[]): readonly RunRow[] {
-  return records.map((record) => new RunRow(record))
-}
-
-function versionsOf(rows: readonly RunRow[]): ReadonlyMap<string, number> {
+function versionsOf(rows: readonly ShownRow[]): ReadonlyMap<string, number> {
   return new Map(rows.map(({ id, version }) => [id, version]))
 }
 
@@ -113,8 +151,8 @@ function versionsOf(rows: readonly RunRow[]): ReadonlyMap<string, number> {
 export interface RunSet {
   /** Equal for equal sets. */
   readonly name: string
-  /** All runs of the set. */
-  list(): Promise<readonly RunRecord[]>
+  /** All runs of the set. A page is as many of them as are in memory at once. */
+  pages(): AsyncIterable<readonly RunRecord[]>
   /** Selects the changed runs that are worth reading. */
   among(ids: ReadonlySet<string>): readonly string[]
   /** Whether a run belongs to the set. */

@@ -1,11 +1,11 @@
 import type { RunRecord } from '../../contract/records.ts'
 import { RunRow } from './run-row.ts'
-import type { ShapeNews } from './answer.ts'
+import type { ShapeChanges } from './answer.ts'
 import { type ShapeOffset, UNSEEN } from './request.ts'
 
 /**
  * One run as a shape. The server stores nothing about its subscribers: an offset is the version of the row that the
- * subscriber has seen. Any other version is news, also within one millisecond and after a restart.
+ * subscriber has seen. Any other version is a change, also within one millisecond and after a restart.
  */
 export class RunShape {
   readonly #find: () => Promise<RunRecord | undefined>
@@ -18,23 +18,23 @@ export class RunShape {
   }
 
   /** The current row. */
-  async all(): Promise<ShapeNews> {
+  async all(): Promise<ShapeChanges> {
     const row = await this.#row()
-    return this.#news(row === undefined ? [] : [row], row === undefined ? UNSEEN : offsetOf(row))
+    return this.#changes(row === undefined ? [] : [row], row === undefined ? UNSEEN : offsetOf(row))
   }
 
   /** The row, if it changed since a position; otherwise `undefined`. */
-  async since(seen: ShapeOffset): Promise<ShapeNews | undefined> {
+  async since(seen: ShapeOffset): Promise<ShapeChanges | undefined> {
     const row = await this.#row()
     if (row === undefined)
-      return seen.at === UNSEEN.at ? undefined : { ...this.#news([], UNSEEN), isGone: true }
+      return seen.at === UNSEEN.at ? undefined : { ...this.#changes([], UNSEEN), isGone: true }
     const offset = offsetOf(row)
-    return offset.at === seen.at && offset.number === seen.number ? undefined : this.#news([row], offset)
+    return offset.at === seen.at && offset.number === seen.number ? undefined : this.#changes([row], offset)
   }
 
-  /** An answer without news. */
-  unchanged(seen: ShapeOffset): ShapeNews {
-    return this.#news([], seen)
+  /** An answer without changes. */
+  unchanged(seen: ShapeOffset): ShapeChanges {
+    return this.#changes([], seen)
   }
 
   async #row(): Promise<RunRow | undefined> {
@@ -42,8 +42,9 @@ export class RunShape {
     return record && new RunRow(record)
   }
 
-  #news(rows: readonly RunRow[], offset: ShapeOffset): ShapeNews {
-    return { rows, offset, handle: this.#handle }
+  #changes(rows: readonly RunRow[], offset: ShapeOffset): ShapeChanges {
+    const shown = rows.map((row) => ({ id: row.id, updatedAt: row.updatedAt, version: row.version, row }))
+    return { rows: shown, offset, handle: this.#handle }
   }
 }
 

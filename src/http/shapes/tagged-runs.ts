@@ -2,12 +2,13 @@ import type { RunRecord } from '../../contract/records.ts'
 import type { RunFilter } from '../../contract/storage.ts'
 import type { Kernel } from '../../core/kernel.ts'
 import { parseDuration } from '../../primitives/duration.ts'
+import { messageOf } from '../../primitives/message.ts'
 import { Refusal } from '../refusal.ts'
 import type { RunSet } from './run-set.ts'
+import { SetPage } from './set-page.ts'
 
 /** A subscriber follows at most this many runs, the newest ones. For more, use the paged list. */
 const MOST_RUNS = 1_000
-const PAGE = 250
 const DEFAULT_PERIOD = '24h'
 
 /** The runs that have all given tags and were created recently. */
@@ -28,20 +29,23 @@ export class TaggedRuns implements RunSet {
   }
 
   /** Newest first. */
-  async list(): Promise<readonly RunRecord[]> {
+  async *pages(): AsyncGenerator<readonly RunRecord[]> {
     const { host } = this.#kernel
     const from = this.#from()
     // Storages filter by any of the tags. Filtering by one tag leaves few runs to check.
     const filter: RunFilter = this.tags.length === 0 ? { from } : { tags: this.tags.slice(0, 1), from }
-    const found: RunRecord[] = []
+    const page = new SetPage()
+    let left = MOST_RUNS
     let after: string | undefined
     do {
-      const page = { limit: PAGE, after }
-      const { records, next } = await this.#kernel.call(() => host.storage.runs.list(filter, page))
-      found.push(...records.filter((record) => this.has(record)))
+      const asked = { limit: page.size, after }
+      const { records, next } = await this.#kernel.call(() => host.storage.runs.list(filter, asked))
+      page.read(records)
+      const found = records.filter((record) => this.has(record)).slice(0, left)
+      left -= found.length
+      yield found
       after = next
-    } while (after !== undefined && found.length < MOST_RUNS)
-    return found.slice(0, MOST_RUNS)
+    } while (after !== undefined && left > 0)
   }
 
   /** Only the record of a run has its tags. */
@@ -62,7 +66,7 @@ function readPeriod(text: string): number {
   try {
     return parseDuration(text, 'createdAt')
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause)
+    const message = messageOf(cause)
     throw new Refusal(400, message, { cause })
   }
 }

@@ -15,6 +15,13 @@ const READ_RUN = ['read:runs:<runId>', 'read:tasks:<task>', 'read:tags:<tag>']
 const WRITE_STREAMS = ['write:streams:<runId>']
 const READING: readonly Parameter[] = [
   {
+    name: 'startIndex',
+    in: 'query',
+    description:
+      'The number of the first chunk. A reader that goes on after `last-event-id` is told if the attempt was lost there; one that begins there is not.',
+    schema: { type: 'integer', minimum: 0, default: 0 },
+  },
+  {
     name: 'last-event-id',
     in: 'header',
     description: 'The number of the last chunk that was read; reading goes on after it.',
@@ -39,7 +46,7 @@ const EVENTS_OF_ONE = {
 const CLIENT: Parameter = {
   name: 'x-client-id',
   in: 'header',
-  description: 'A name for the writer; the chunks of each are counted from 0.',
+  description: 'A name for the writer; the chunks of each are counted from 0, over all attempts of the run.',
 }
 const WRITTEN = { description: 'Stored.', content: json(object({ ok: FLAG })) }
 const WRITING =
@@ -53,7 +60,7 @@ const operations: readonly Operation[] = [
     tag: 'Following',
     summary: 'Follow a run and its streams as server-sent events',
     description:
-      'Events `run` with `{ "type", "run" }` and `chunk` with `{ "type", "chunk" }`, to the end of the run. 204 for a reader that has seen the end.',
+      'Events `run` with `{ "type", "run" }` and `chunk` with `{ "type", "chunk", "attempt", "sequence" }`, to the end of the run. A `run` event with the attempt of a chunk, or a later one, comes before it. The id of an event has the number of the next chunk for each key: `draft=12&log=3`. The last one ends with `;end`; 204 for a reader that has seen it.',
     allowed: ['read:runs:<id>', 'read:tasks:<task>', 'read:tags:<tag>'],
     mayHaveTokenInUrl: true,
     anyOrigin: true,
@@ -61,6 +68,19 @@ const operations: readonly Operation[] = [
       { name: 'id', in: 'path', description: 'The id of the run.' },
       { name: 'last-event-id', in: 'header', description: 'The id of the last event that was read.' },
       { name: 'lastEventId', in: 'query', description: 'Instead of the header.' },
+      {
+        name: 'ids',
+        in: 'query',
+        description:
+          '`none`: events have no id, and an event `end` is the last one. For readers that make the id from `type` and `sequence`.',
+        schema: { const: 'none' },
+      },
+      {
+        name: 'streams',
+        in: 'query',
+        description: '`none`: the run alone, without events `chunk`.',
+        schema: { const: 'none' },
+      },
     ],
     answers: {
       200: { description: 'The events.', content: EVENTS },
@@ -103,7 +123,7 @@ const operations: readonly Operation[] = [
     answers: {
       200: {
         description: 'In the header.',
-        headers: { 'x-last-chunk-index': 'The number of the last chunk of this writer; -1 for none.' },
+        headers: { 'x-last-chunk-index': 'The number of the last stored chunk of this writer; -1 for none.' },
       },
     },
     refused: [400, 404, 409, 422],

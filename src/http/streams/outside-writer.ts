@@ -4,38 +4,30 @@ import type { Attempt } from '../../core/attempt/attempt.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { notSerializable } from '../../core/host/serialize.ts'
 import { measureJson } from '../../primitives/json.ts'
+import type { Awaitable, WriterProgress } from '../../contract/storage.ts'
 import type { Limits } from '../limits.ts'
 import { Refusal } from '../refusal.ts'
-
-/** For each stream, this many parts and writers are remembered, to recognise repetitions. */
-const MOST_PARTS = 1_000
-const MOST_WRITERS = 1_000
+import { KnownWriters } from './known-writers.ts'
 
 /** Error codes of an attempt that ended in the meantime. */
 const ENDED: readonly string[] = ['ERR_RUN_CANCELED', 'ERR_RUN_ENDED', 'ERR_STALE_ATTEMPT']
-
-/** The progress of the writers of one stream during its attempt. */
-interface Progress {
-  /** The number of the last chunk of each client, counted from 0. The client that wrote longest ago comes first. */
-  readonly last: Map<string, number>
-  readonly parts: Set<string>
-}
 
 /** One stream of an executing run. */
 interface OpenStream {
   readonly attempt: Attempt
   readonly key: string
-  readonly progress: Progress
+  readonly writers: KnownWriters
 }
 
 /**
  * Writes to the streams of a run from outside. Only the current attempt writes to storage: chunks from outside pass
- * through the engine that executes it, in order of arrival, and end with the attempt.
+ * through the engine that executes it, in order of arrival, and end with the attempt. How far each writer has got is stored
+ * with its chunks, so that a later attempt, in whichever process, adds nothing twice.
  */
 export class OutsideWriter {
   readonly #kernel: Kernel
   readonly #limits: Pick<Limits, 'streams'>
-  readonly #progress = new WeakMap<Attempt, Map<string, Progress>>()
+  readonly #writers = new WeakMap<Attempt, Map<string, KnownWriters>>()
 
   constructor(kernel: Kernel, limits: Pick<Limits, 'streams'>) {
     this.#kernel = kernel
@@ -44,59 +36,80 @@ export class OutsideWriter {
 
   /** Lists the key on the run. */
   async announce(runId: string, key: string): Promise<void> {
-    const { attempt } = await this.#open(runId, key)
-    await this.#kernel.call(() => this.#kernel.streams.announce(attempt, key))
+    await this.#announce(await this.#open(runId, key))
   }
 
-  /** Appends one chunk. Repeating a part has no effect. */
-  async append(runId: string, key: string, { chunk, partId }: AppendedChunk): Promise<void> {
-    const stream = await this.#open(runId, key)
-    const { parts } = stream.progress
-    if (partId !== undefined && parts.has(partId)) return
-    const [oldest] = parts.size < MOST_PARTS ? [] : parts
-    if (oldest !== undefined) parts.delete(oldest)
-    if (partId !== undefined) parts.add(partId)
-    try {
-      await this.#write(stream, chunk)
-    } catch (error) {
-      if (partId !== undefined) parts.delete(partId)
-      throw error
-    }
+  /** Appends one chunk. A part is a writer with one chunk: repeating it has no effect. */
+  append(runId: string, key: string, { chunk, partId }: AppendedChunk): Promise<void> {
+    const writer = partId === undefined ? undefined : `part ${partId}`
+    return this.#write(runId, key, { writer, from: 0, batches: [[chunk]] })
   }
 
   /**
    * Appends the numbered chunks of a client; repeated ones have no effect. If one chunk of a batch is not JSON, nothing
    * of the batch is written.
    */
-  async write(runId: string, key: string, { clientId, from, batches }: NumberedBatches): Promise<void> {
+  write(runId: string, key: string, { clientId, from, batches }: NumberedBatches): Promise<void> {
+    return this.#write(runId, key, { writer: clientId && clientWriter(clientId), from, batches })
+  }
+
+  /** The number of the last chunk of a client that is stored; -1 if there is none. */
+  async lastIndex(runId: string, key: string, clientId: string): Promise<number> {
+    const { writers } = await this.#open(runId, key)
+    return writers.with(clientWriter(clientId), ({ stored }) => stored)
+  }
+
+  async #write(runId: string, key: string, { writer, from, batches }: WrittenBatches): Promise<void> {
     const stream = await this.#open(runId, key)
-    const { last } = stream.progress
     let index = from
     for await (const batch of batches) {
       const unfit = batch.find((chunk) => measureJson(chunk) < 0)
       if (unfit !== undefined) throw notSerializable(unfit, `a chunk of stream "${key}"`)
-      const written: Promise<void>[] = []
-      for (const chunk of batch) {
-        if (clientId === undefined) written.push(this.#write(stream, chunk))
-        else if (index > (last.get(clientId) ?? -1)) {
-          remember(last, clientId, index)
-          written.push(this.#write(stream, chunk))
-        }
-        index += 1
-      }
-      await Promise.all(written)
+      // Blank lines: what follows may be refused.
+      if (batch.length === 0) continue
+      // First: a chunk that counts as taken must not fail because its stream cannot be opened.
+      await this.#announce(stream)
+      if (writer === undefined) await Promise.all(batch.map((chunk) => this.#store(stream, chunk)))
+      else await this.#take(stream, batch, { writer, from: index })
+      index += batch.length
     }
+    // A writer that has nothing left writes the stream to its end all the same.
+    if (index === from) await this.#announce(stream)
   }
 
-  /** The number of the last chunk that a client has written; -1 if there is none. */
-  async lastIndex(runId: string, key: string, clientId: string): Promise<number> {
-    const { progress } = await this.#open(runId, key)
-    return progress.last.get(clientId) ?? -1
+  /** Stores the chunks that are new, and waits until those that are not are stored, too. */
+  #take(
+    stream: OpenStream,
+    batch: readonly unknown[],
+    { writer, from }: { readonly writer: string; readonly from: number },
+  ): Promise<void> {
+    return stream.writers.with(writer, async (progress) => {
+      const known = Math.max(0, progress.taken + 1 - from)
+      const fresh = batch.slice(known)
+      if (fresh.length > 0) {
+        progress.taken = from + batch.length - 1
+        progress.storing = Promise.all(
+          fresh.map((chunk, at) => this.#store(stream, chunk, { writer, last: from + known + at })),
+        )
+      }
+      const { taken } = progress
+      await progress.storing
+      progress.stored = Math.max(progress.stored, taken)
+    })
   }
 
-  async #write({ attempt, key }: OpenStream, chunk: unknown): Promise<void> {
+  #announce(stream: OpenStream): Promise<void> {
+    const { attempt, key } = stream
+    return this.#onAttempt(stream, () => this.#kernel.streams.announce(attempt, key))
+  }
+
+  #store(stream: OpenStream, chunk: unknown, progress?: WriterProgress): Promise<void> {
+    return this.#onAttempt(stream, () => this.#kernel.streams.appendOutside(stream, chunk, progress))
+  }
+
+  async #onAttempt({ attempt, key }: OpenStream, act: () => Awaitable<void>): Promise<void> {
     try {
-      await this.#kernel.call(() => this.#kernel.streams.append(attempt, key, chunk))
+      await this.#kernel.call(act)
     } catch (cause) {
       if (!(cause instanceof WaitpointError) || !ENDED.includes(cause.code)) throw cause
       throw new Refusal(400, `${cannotWrite(attempt.id, key)}: its attempt has ended`, { cause })
@@ -105,12 +118,12 @@ export class OutsideWriter {
 
   async #open(runId: string, key: string): Promise<OpenStream> {
     const attempt = await this.#attempt(runId, key)
-    const streams = this.#progress.get(attempt) ?? new Map<string, Progress>()
-    this.#progress.set(attempt, streams)
+    const streams = this.#writers.get(attempt) ?? new Map<string, KnownWriters>()
+    this.#writers.set(attempt, streams)
     if (!streams.has(key)) this.#admit(attempt, key, streams)
-    const progress = streams.get(key) ?? { last: new Map<string, number>(), parts: new Set<string>() }
-    streams.set(key, progress)
-    return { attempt, key, progress }
+    const writers = streams.get(key) ?? new KnownWriters(this.#kernel, attempt, key)
+    streams.set(key, writers)
+    return { attempt, key, writers }
   }
 
   /** @throws Refusal 422 for a key that is one too many; those of the run itself are counted, and never refused. */
@@ -145,11 +158,9 @@ export class OutsideWriter {
   }
 }
 
-function remember(last: Map<string, number>, clientId: string, index: number): void {
-  last.delete(clientId)
-  const [longestSilent] = last.size < MOST_WRITERS ? [] : last.keys()
-  if (longestSilent !== undefined) last.delete(longestSilent)
-  last.set(clientId, index)
+/** A client and a part may have the same name. */
+function clientWriter(clientId: string): string {
+  return `client ${clientId}`
 }
 
 function cannotWrite(runId: string, key: string): string {
@@ -160,6 +171,13 @@ function cannotWrite(runId: string, key: string): string {
 export interface AppendedChunk {
   readonly chunk: unknown
   readonly partId?: string | undefined
+}
+
+/** Consecutive chunks of a writer. */
+interface WrittenBatches {
+  readonly writer: string | undefined
+  readonly from: number
+  readonly batches: AsyncIterable<readonly unknown[]> | Iterable<readonly unknown[]>
 }
 
 /** Consecutive chunks of one client; the first has the number `from`. Without a client id, every chunk is new. */

@@ -41,10 +41,12 @@ export async function readStream(
   const { kernel } = context
   const idleMs = readIdleMs(c.req.header('timeout-seconds'))
   const lastId = readLastId(c.req.header('last-event-id'))
+  const start = readStart(c.req.query('startIndex'))
   await requireReadableRun(context, caller, id)
   const isLatest = lastId === undefined && c.req.header('x-trigger-stream-start') === 'latest'
-  const from = isLatest ? await tailOf(context, { id, key }) : (lastId ?? -1) + 1
-  const pages = readPages(kernel, { id, key, from })
+  const from = isLatest ? await tailOf(context, { id, key }) : lastId === undefined ? start : lastId + 1
+  // A reader that begins at `startIndex` has not been cut off there.
+  const pages = readPages(kernel, { runId: id, key, from, isResumed: from !== start })
   const takesAllForChunks = c.req.header('trigger-version') !== undefined
   const texts = streamEvents({ key, pages, takesAllForChunks })
   return eventResponse(c, context, {
@@ -64,7 +66,7 @@ async function tailOf(
   const read = await kernel.call(async () => {
     const run = await host.storage.runs.get(id)
     const isOver = run === undefined || isFinal(run.status)
-    return streams.read({ runId: id, key, from: 0, limit: 1 }, { isOver })
+    return streams.read({ runId: id, key, from: 0, limit: 1 }, { isOver, attempt: undefined })
   })
   return read?.stream.next ?? 0
 }
@@ -74,7 +76,20 @@ function readLastId(text: string | undefined): number | undefined {
   if (text === undefined || text === '') return undefined
   const id = Number(text)
   if (Number.isSafeInteger(id) && id >= -1) return id
-  throw new Refusal(400, `Cannot read on after ${JSON.stringify(text)}: Last-Event-ID must be a whole number`)
+  throw new Refusal(
+    400,
+    `Cannot read on after ${JSON.stringify(text.slice(0, 100))}: Last-Event-ID must be a whole number`,
+  )
+}
+
+/** The sequence to begin at. */
+function readStart(text: string | undefined): number {
+  const start = Number(text ?? 0)
+  if (text !== '' && Number.isSafeInteger(start) && start >= 0) return start
+  throw new Refusal(
+    400,
+    `Cannot use startIndex ${JSON.stringify(text?.slice(0, 100))}: it must be a whole number from 0`,
+  )
 }
 
 function readIdleMs(text: string | undefined): number | undefined {
@@ -82,5 +97,8 @@ function readIdleMs(text: string | undefined): number | undefined {
   const seconds = Number(text)
   if (Number.isInteger(seconds) && seconds >= 1 && seconds <= MOST_IDLE_SECONDS) return seconds * 1_000
   const range = `a whole number from 1 to ${MOST_IDLE_SECONDS}`
-  throw new Refusal(400, `Cannot use Timeout-Seconds ${JSON.stringify(text)}: it must be ${range}`)
+  throw new Refusal(
+    400,
+    `Cannot use Timeout-Seconds ${JSON.stringify(text.slice(0, 100))}: it must be ${range}`,
+  )
 }

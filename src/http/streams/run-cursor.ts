@@ -1,3 +1,5 @@
+import { streamPosition } from '../../contract/stream-position.ts'
+
 /** Ends the cursor of a reader that has seen the end of the run. */
 const SEEN_ALL = ';end'
 
@@ -34,6 +36,12 @@ export class RunCursor {
     return this.#next
   }
 
+  /** Forgets the keys of other streams than these: a reader could make up any number of them, and each event repeats them. */
+  keepOnly(streams: readonly string[]): void {
+    const known = new Set(streams)
+    for (const key of [...this.#next.keys()]) if (!known.has(key)) this.#next.delete(key)
+  }
+
   /** Sets the next sequence of a key. */
   moveTo(key: string, next: number): void {
     this.#next.set(key, next)
@@ -43,22 +51,18 @@ export class RunCursor {
   prefix(key: string): string {
     const others = [...this.#next]
       .filter(([other]) => other !== key)
-      .map(([other, next]) => item(other, next))
-    return [...others, `${encodeURIComponent(key)}=`].join('&')
+      .map(([other, next]) => streamPosition(other, next))
+    return [...others, streamPosition(key, '')].join('&')
   }
 
   toString(): string {
-    return Array.from(this.#next, ([key, next]) => item(key, next)).join('&')
+    return Array.from(this.#next, ([key, next]) => streamPosition(key, next)).join('&')
   }
 
   /** The id of a reader that has seen everything. */
   get end(): string {
     return `${this.toString()}${SEEN_ALL}`
   }
-}
-
-function item(key: string, next: number): string {
-  return `${encodeURIComponent(key)}=${next}`
 }
 
 function decoded(text: string): string | undefined {

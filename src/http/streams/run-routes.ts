@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono'
 import { followStreams } from '../../core/reading/followed-streams.ts'
+import { followRunAlone } from '../../core/reading/subscription.ts'
 import type { Caller } from '../access/caller.ts'
 import { eventResponse } from '../events/response.ts'
 import { Refusal } from '../refusal.ts'
@@ -19,12 +20,16 @@ export function addRunStreamRoutes(app: Hono, context: RouteContext): void {
     GET: async (c) => {
       const caller = await enter(c, context)
       const cursor = readCursor(c.req.header('last-event-id') ?? c.req.query('lastEventId') ?? '')
-      const { id } = await requireReadableRun(context, caller, c.req.param('id'))
+      const hasIds = !isNone(c.req.query('ids'), 'ids')
+      const hasStreams = !isNone(c.req.query('streams'), 'streams')
+      const { id, streams } = await requireReadableRun(context, caller, c.req.param('id'))
+      cursor.keepOnly(streams)
       // An `EventSource` reconnects after the end. This status stops it.
       if (cursor.isAtEnd) return c.body(null, 204)
-      const parts = followStreams(context.kernel, id, cursor.positions)
+      const { kernel } = context
+      const parts = hasStreams ? followStreams(kernel, id, cursor.positions) : followRunAlone(kernel, id)
       return eventResponse(c, context, {
-        texts: runEvents(parts, cursor),
+        texts: runEvents(parts, { cursor, caller, hasIds }),
         leave: () => parts.return(),
         caller,
       })
@@ -45,11 +50,17 @@ async function enter(c: Context, { gate }: RouteContext): Promise<Caller> {
   )
 }
 
+/** Whether a parameter leaves out something of the events. */
+function isNone(value: string | undefined, name: string): boolean {
+  if (value === undefined || value === 'none') return value === 'none'
+  throw new Refusal(400, `Cannot use ${name} ${JSON.stringify(value.slice(0, 100))}: it must be none`)
+}
+
 function readCursor(id: string): RunCursor {
   const cursor = RunCursor.parse(id)
   if (cursor !== undefined) return cursor
   throw new Refusal(
     400,
-    `Cannot read on after ${JSON.stringify(id)}: it is not an id of an event of this stream`,
+    `Cannot read on after ${JSON.stringify(id.slice(0, 100))}: it is not an id of an event of this stream`,
   )
 }

@@ -7,9 +7,12 @@ import { checkAnnouncedLength, decodeText, readBody } from '../requests/body.ts'
 import { addRoute } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 import { readStream } from './routes.ts'
+import { messageOf } from '../../primitives/message.ts'
 
 /** The longest line, and so the longest chunk, in a body of many chunks. */
 const LINE_BYTES = 1_024 * 1_024
+/** The longest key of a stream that is begun from outside, and the longest name of a part or a client, in characters. */
+const LONGEST_NAME = 256
 /** The only version of the write protocol. */
 const VERSION = { version: 'v1' }
 
@@ -37,9 +40,10 @@ export function addStreamWriteRoutes(app: Hono, context: RouteContext): void {
     GET: (c) => readSelf(c, '/append'),
     POST: async (c) => {
       const [runId, key] = await enter(c)
+      const partId = shortHeader(c, 'X-Part-Id')
       checkAnnouncedLength(c.req.raw, limits.chunkBytes)
       const chunk = decodeText(await readBody(c.req.raw, limits.chunkBytes))
-      await writer.append(runId, key, { chunk, partId: c.req.header('x-part-id') })
+      await writer.append(runId, key, { chunk, partId })
       return c.json({ ok: true })
     },
   })
@@ -72,17 +76,25 @@ export function addStreamWriteRoutes(app: Hono, context: RouteContext): void {
 function usableKey(key: string): string {
   try {
     checkKey(key)
-    return key
+    if (key.length <= LONGEST_NAME) return key
+    throw new RangeError(
+      `Cannot begin a stream from outside: its key has more than ${LONGEST_NAME} characters`,
+    )
   } catch (cause) {
-    throw new Refusal(400, cause instanceof Error ? cause.message : String(cause), { cause })
+    throw new Refusal(400, messageOf(cause), { cause })
   }
 }
 
 /** The client that numbers its chunks. Requests without an id share one. */
 function clientOf(c: Context): string {
-  const name = c.req.header('x-client-id') ?? 'default'
-  if (name.length <= 256) return name
-  throw new Refusal(400, 'Cannot use X-Client-Id: it has more than 256 characters')
+  return shortHeader(c, 'X-Client-Id') ?? 'default'
+}
+
+/** A name in a header that is remembered, so that it has to be short. */
+function shortHeader(c: Context, header: string): string | undefined {
+  const name = c.req.header(header)
+  if (name === undefined || name.length <= LONGEST_NAME) return name
+  throw new Refusal(400, `Cannot use ${header}: it has more than ${LONGEST_NAME} characters`)
 }
 
 function readIndex(text: string | undefined): number {
@@ -90,6 +102,6 @@ function readIndex(text: string | undefined): number {
   if (Number.isSafeInteger(index) && index >= 0) return index
   throw new Refusal(
     400,
-    `Cannot resume from chunk ${JSON.stringify(text)}: X-Resume-From-Chunk must be a whole number`,
+    `Cannot resume from chunk ${JSON.stringify(text?.slice(0, 100))}: X-Resume-From-Chunk must be a whole number`,
   )
 }

@@ -1,4 +1,5 @@
 import type { CreatedToken, RetrievedToken, Token } from '../../api/token.ts'
+import type { Caller } from '../access/caller.ts'
 
 /** The output that the published client expects for a token that timed out. */
 const TIMED_OUT = 'TRIGGER_WAITPOINT_TIMEOUT'
@@ -9,8 +10,8 @@ export function createdTokenJson({ id, isCached, url, publicAccessToken }: Creat
   return { id, isCached, url, publicAccessToken }
 }
 
-/** A token in a list, without its output and error. */
-export function tokenJson(token: Token): object {
+/** A token in a list, without its output and error. The run that made it is for secret keys. */
+export function tokenJson(token: Token, { hasSecretKey }: Pick<Caller, 'hasSecretKey'>): object {
   const { id, url, status, tags, createdAt, timeoutAt, completedAt } = token
   const { idempotencyKey, idempotencyKeyExpiresAt } = token
   // `JSON.stringify` drops undefined members. The published client does not accept null for them.
@@ -24,18 +25,22 @@ export function tokenJson(token: Token): object {
     completedAt,
     idempotencyKey,
     idempotencyKeyExpiresAt,
+    runId: hasSecretKey ? token.runId : undefined,
   }
 }
 
 /** A token with its output as text. For a token that timed out, the output is its error. */
-export function retrievedTokenJson(token: RetrievedToken<unknown>): object {
+export function retrievedTokenJson(
+  token: RetrievedToken<unknown>,
+  caller: Pick<Caller, 'hasSecretKey'>,
+): object {
   const { status, output, timeoutAt } = token
   const isTimedOut = status === 'TIMED_OUT'
   const value = isTimedOut
     ? { code: TIMED_OUT, message: `Waitpoint timed out at ${timeoutAt.toISOString()}` }
     : output
   return {
-    ...tokenJson(token),
+    ...tokenJson(token, caller),
     output: value === undefined ? undefined : JSON.stringify(value),
     outputType: JSON_TYPE,
     outputIsError: isTimedOut,

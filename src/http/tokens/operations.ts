@@ -25,7 +25,12 @@ const COMPLETED = { description: 'Settled, by this request or before.', content:
 
 const TOKEN = { id: TEXT, url: TEXT, status: named('TokenStatus'), tags: arrayOf(TEXT) }
 const INSTANTS = { createdAt: INSTANT, timeoutAt: INSTANT }
-const LATER = { completedAt: INSTANT, idempotencyKey: TEXT, idempotencyKeyExpiresAt: INSTANT }
+const LATER = {
+  completedAt: INSTANT,
+  idempotencyKey: TEXT,
+  idempotencyKeyExpiresAt: INSTANT,
+  runId: TEXT,
+}
 
 const operations: readonly Operation[] = [
   {

@@ -1,5 +1,5 @@
 import { bufferToFormData } from 'hono/utils/buffer'
-import { decodeText, parseJson } from '../requests/body.ts'
+import { decodeText, parseJson, refuseManyContainers } from '../requests/body.ts'
 import { Refusal } from '../refusal.ts'
 const URL_ENCODED = 'application/x-www-form-urlencoded'
 const MULTIPART = 'multipart/form-data'
@@ -30,6 +30,7 @@ function isJsonType(mediaType: string): boolean {
 
 /** The JSON value of a text that was not declared as JSON, or else a fallback. */
 function jsonOr(text: string, otherwise: () => unknown): unknown {
+  refuseManyContainers(text)
   try {
     return JSON.parse(text)
   } catch {

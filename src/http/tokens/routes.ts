@@ -1,6 +1,7 @@
 import type { Hono } from 'hono'
 import type { TokenStatus } from '../../contract/records.ts'
 import type { CompletedToken, CreatedToken, ListTokensParams } from '../../api/token.ts'
+import type { Caller } from '../access/caller.ts'
 import { accessTokenHeaders } from '../access/token.ts'
 import { callbackOutput, completionOutput } from './output.ts'
 import { areEqualSecrets } from '../access/equal-secrets.ts'
@@ -13,6 +14,7 @@ import { RepeatedRequests, REQUEST_NAME } from '../requests/repeated.ts'
 import { checkAnnouncedLength, readBody } from '../requests/body.ts'
 import { addRoute } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
+import { settledBefore } from './settled-before.ts'
 import { createdTokenJson, retrievedTokenJson, tokenJson } from './json.ts'
 import { refusingWrongInput } from '../requests/wrong-input.ts'
 
@@ -46,7 +48,7 @@ function addRecords(app: Hono, { engine, gate, limits }: RouteContext): void {
       caller.require({ action: 'read', type: 'waitpoints' })
       const params = readTokenQuery(c.req.raw, limits)
       const { data, pagination } = await refusingWrongInput(() => engine.wait.listTokens(params))
-      return c.json({ data: data.map(tokenJson), pagination })
+      return c.json({ data: data.map((token) => tokenJson(token, caller)), pagination })
     },
   })
 
@@ -55,7 +57,7 @@ function addRecords(app: Hono, { engine, gate, limits }: RouteContext): void {
       const caller = await gate.enter(c.req.raw)
       const id = plausibleTokenId(c.req.param('id'))
       caller.require({ action: 'read', type: 'waitpoints', id })
-      return c.json(retrievedTokenJson(await engine.wait.retrieveToken(id)))
+      return c.json(retrievedTokenJson(await engine.wait.retrieveToken(id), caller))
     },
   })
 }
@@ -84,17 +86,22 @@ function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext
   addRoute(app, `${TOKEN}/complete`, {
     anyOrigin: true,
     POST: async (c) => {
-      const caller = await gate.enter(c.req.raw)
+      const name = c.req.header(REQUEST_NAME)
+      const whose = ({ credential }: Caller): string => `${credential} ${c.req.param('id')}`
+      const caller = await gate.enter(c.req.raw, (each) => completed.has(whose(each), name))
       caller.require({ action: 'write', type: 'waitpoints', id: c.req.param('id') })
       const id = plausibleTokenId(c.req.param('id'))
       checkAnnouncedLength(c.req.raw, completeBytes)
-      const output = completionOutput(await readBody(c.req.raw, completeBytes))
-      // A caller that won the completion and lost the answer gets the same answer again.
-      const { success, status } = await completed.serve(
-        `${caller.credential} ${id}`,
-        c.req.header(REQUEST_NAME),
-        () => engine.wait.completeToken(id, output),
-      )
+      const complete = async (): Promise<CompletedToken> => {
+        const output = completionOutput(await readBody(c.req.raw, completeBytes))
+        // A caller that won the completion and lost the answer gets the same answer again.
+        return completed.serve(whose(caller), name, () =>
+          gate.spending(caller, () => engine.wait.completeToken(id, output)),
+        )
+      }
+      const isRepetition = completed.has(whose(caller), name)
+      const settled = isRepetition ? undefined : await settledBefore(c.req.raw, { kernel, id })
+      const { success, status } = settled ?? (await complete())
       // The published client reads any other answer as malformed.
       return c.json({ success: success || c.req.header('trigger-version') !== undefined, status })
     },
@@ -104,13 +111,15 @@ function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext
     POST: async (c) => {
       const { id, hash } = c.req.param()
       // Before any lookup: a caller with a wrong address must not learn whether the token exists.
-      await gate.enterBy(`token ${id}`, () => {
+      await gate.enterBy(c.req.raw, `token ${id}`, () => {
         if (!areEqualSecrets(hash, credentials.tokenHash(id)))
           throw new Refusal(401, "Invalid URL, hash doesn't match")
         // A text that is not an id could still have a valid hash, and each spelling would be counted separately.
         plausibleTokenId(id)
       })
       checkAnnouncedLength(c.req.raw, completeBytes)
+      const settled = await settledBefore(c.req.raw, { kernel, id })
+      if (settled !== undefined) return c.json(settled)
       const body = await readBody(c.req.raw, completeBytes)
       const output = await callbackOutput(body, c.req.header('content-type'))
       return c.json(await engine.wait.completeToken(id, output))

@@ -1,5 +1,12 @@
 import type { ChunkRecord, SegmentEnd, SegmentRecord, StreamRecord } from '../../contract/records.ts'
-import type { ChunkAppend, ChunkRead, ChunksRead, ChunkStore, StreamOpen } from '../../contract/storage.ts'
+import type {
+  ChunkAppend,
+  ChunkRead,
+  ChunksRead,
+  ChunkStore,
+  StreamOpen,
+  WriterProgress,
+} from '../../contract/storage.ts'
 import { RingBuffer } from '../../primitives/ring-buffer.ts'
 import { type RunEntry, StreamEntry } from './entries.ts'
 import { fencedRun, type MemoryState } from './state.ts'
@@ -44,7 +51,7 @@ function openStream(state: MemoryState, request: StreamOpen): StreamRecord | und
 }
 
 function appendChunks(state: MemoryState, request: ChunkAppend): 'appended' | 'stale' {
-  const { runId, key, first, chunks, end, history, by } = request
+  const { runId, key, first, chunks, end, written, history, by } = request
   const run = writableRun(state, request)
   if (run === undefined) return 'stale'
   const { stream, segment } = openSegment(run, request)
@@ -64,8 +71,21 @@ function appendChunks(state: MemoryState, request: ChunkAppend): 'appended' | 's
     const written = { attempt: segment.attempt, first: segment.first }
     stream.segments = [...stream.segments.slice(0, -1), end === undefined ? written : { ...written, end }]
   }
+  if (written !== undefined)
+    noteWriters((stream.writers ??= new Map<string, number>()), written, history.chunks)
   state.hints.stream(runId, key, by)
   return 'appended'
+}
+
+/** Notes how far writers have got, and forgets those that wrote longest ago. */
+function noteWriters(writers: Map<string, number>, written: readonly WriterProgress[], most: number): void {
+  for (const { writer, last } of written) {
+    const known = writers.get(writer) ?? -1
+    writers.delete(writer)
+    writers.set(writer, Math.max(known, last))
+    const [oldest] = writers.size > most ? writers.keys() : []
+    if (oldest !== undefined) writers.delete(oldest)
+  }
 }
 
 /** The segment of the current attempt. */
@@ -83,11 +103,13 @@ function readChunks({ runs }: MemoryState, request: ChunkRead): ChunksRead | und
   const stream = runs.table.get(request.runId)?.streams?.get(request.key)
   if (stream === undefined) return undefined
   const first = Math.max(request.from, stream.ring?.first ?? 0)
-  return {
+  const read = {
     stream: streamRecord(request, stream),
     first,
     chunks: stream.ring?.read(first, request.limit) ?? [],
   }
+  const { writer } = request
+  return writer === undefined ? read : { ...read, written: stream.writers?.get(writer) }
 }
 
 function streamRecord(
@@ -134,7 +156,7 @@ function checkEnd(request: ChunkAppend, end: SegmentEnd | undefined): void {
 }
 
 function isSame(one: ChunkRecord, other: ChunkRecord): boolean {
-  return one === other || Object.is(one.value, other.value) || one.text === other.text
+  return one === other || one.text === other.text
 }
 
 function cannotAppend({ runId, key, first }: ChunkAppend): string {

@@ -48,7 +48,10 @@ function start(
   const draft = draftOf(record, claim.now)
   draft.status = 'EXECUTING'
   draft.attempt += 1
-  if (isPlanned) draft.policyAttempt += 1
+  if (isPlanned) {
+    draft.policyAttempt += 1
+    draft.version = claim.versions?.get(record.taskId)
+  }
   draft.interruptions = interruptionsOf(record)
   draft.owner = lease.owner
   draft.epoch += 1

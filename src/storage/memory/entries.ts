@@ -30,15 +30,21 @@ export class RunEntry implements Ordered {
   /** The tokens it created. */
   created: OwnTokens<TokenEntry> = undefined
   streams: Map<string, StreamEntry> | undefined = undefined
+  /** Its place among the runs of its task. */
+  position = 0
   /** When it is next to be looked at. */
   deadline: Deadline<RunEntry> | undefined = undefined
   /** Where it stands in line to be claimed. */
   line: Line | undefined = undefined
+  /** What has ended and is kept for it, and the tokens of no run that it has waited for. */
+  kept: Few<EndedEntry> = undefined
   /** Its place in that line; once it is final, in the order of ending. */
   rank = 0
   at = 0
   order = 0
   place: number = NOWHERE
+  /** Its memory, as counted when it entered that order. */
+  bytes = 0
   isDropped = false
 
   constructor(record: RunRecord, lane: Lane) {
@@ -55,14 +61,22 @@ export class TokenEntry implements Ordered {
   record: TokenRecord
   /** The run that created it, as long as it is there. */
   creator: RunEntry | undefined
+  /** Of a token that no run created: a run that is not over and waits, or waited, for it. */
+  asker: RunEntry | undefined = undefined
+  /** A run that had its answer is over. */
+  isAnswered = false
   waiters: Few<Wait> = undefined
-  /** Its time-out. */
-  deadline: Deadline<TokenEntry> | undefined = undefined
+  /** Its time-out; once it is settled, how long it is needed. */
+  deadline: Deadline<unknown> | undefined = undefined
+  /** Its place among the tokens of its kind. */
+  position = 0
   /** Its place in the order of ending. */
   rank = 0
   at = 0
   order = 0
   place: number = NOWHERE
+  /** Its memory, as counted when it entered that order. */
+  bytes = 0
   isDropped = false
 
   constructor(record: TokenRecord, creator: RunEntry | undefined) {
@@ -77,6 +91,9 @@ export class TokenEntry implements Ordered {
 
 /** The source of a wait: a token, or the end of another run. */
 export type WaitSource = TokenEntry | RunEntry
+
+/** A settled token or a finished run. */
+export type EndedEntry = TokenEntry | RunEntry
 
 export class Wait {
   readonly run: RunEntry
@@ -96,6 +113,8 @@ export class Wait {
 export class Lease {
   readonly owner: string
   until: number
+  /** Its last tick; unknown when the lease had no end until another engine came. */
+  heardAt: number | undefined = undefined
   isLive = true
   /** The number of its last claim, and the runs that one handed out. */
   claim = 0
@@ -162,11 +181,13 @@ export class TaskLines {
 
 export class StreamEntry {
   segments: readonly SegmentRecord[] = []
-  /** None before the first chunk: what is kept at most is said with the chunks. */
+  /** None before the first chunk: its limits come with the chunks. */
   ring: RingBuffer<ChunkRecord> | undefined = undefined
+  /** The number of the last chunk of each writer outside of the run. The writer that wrote longest ago comes first. */
+  writers: Map<string, number> | undefined = undefined
 }
 
-/** Whether an engine that is alive, as far as anybody has noticed, holds the run. */
+/** Whether an engine that is alive, as far as other engines have noticed, holds the run. */
 export function isHeld(run: RunEntry): boolean {
   return run.holder?.isLive === true
 }

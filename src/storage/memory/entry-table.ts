@@ -1,32 +1,43 @@
 import type { KeyRecord } from '../../contract/records.ts'
 import type { Page, PageRequest } from '../../contract/storage.ts'
-import { IdIndex, type Listed, pageOfIndexes } from './id-index.ts'
+import { type Bounds, type Grouping, IdIndex, type Listed, pageOfIndexes } from './id-index.ts'
 
-export interface TableEntry extends Listed, Keyed {
+export interface TableEntry extends Listed {
+  readonly record: Listed['record'] & Keyed['record']
   isDropped: boolean
 }
 
-export interface TableQuery<Entry> {
-  /** Names of lists; an entry in any of them may be answered. */
-  readonly lists: readonly string[]
-  /** Only these, in whatever lists. */
+export interface TableQuery<Entry> extends Bounds {
+  /** Names of strands. Default: all but those in `notStrands`. */
+  readonly strands?: readonly string[] | undefined
+  readonly notStrands?: readonly string[] | undefined
+  /** Names of lists; an entry in any of them may be answered. They are read instead of strands. */
+  readonly lists?: readonly string[] | undefined
+  /** Only entries of these groups match. */
+  readonly groups?: readonly number[] | undefined
+  /** Only these, in any lists. */
   readonly among?: readonly Entry[] | undefined
   readonly matches: (entry: Entry) => boolean
   readonly page: PageRequest
 }
 
-/** Where an entry is found besides by its id: the same at any time. */
-export interface Indexing<Entry> {
-  /** Names the lists it is in. */
+/** Where an entry is found besides by its id. Its strand and its key never change. */
+export interface Indexing<Entry extends Listed> {
+  /** Names the one strand it is in. */
+  readonly strandOf: (entry: Entry) => string
+  /** How strands count their entries. */
+  readonly grouping?: Grouping<Entry>
+  /** Names the lists it is in; see {@link EntryTable.relist}. */
   readonly listsOf: (entry: Entry) => readonly string[]
   /** The key it is to be found by. */
   readonly keyOf: (entry: Entry) => KeyRecord | undefined
 }
 
-/** Entries by id, by idempotency key and in named lists that are in the order of ids. */
+/** Entries by id, by idempotency key, and in strands and named lists that are in the order of ids. */
 export class EntryTable<Entry extends TableEntry> {
   readonly #entries = new Map<string, Entry>()
   readonly #keys = new KeyIndex<Entry>()
+  readonly #strands = new Map<string, IdIndex<Entry>>()
   readonly #lists = new Map<string, IdIndex<Entry>>()
   /** No entry has a greater id. */
   #newest = ''
@@ -52,6 +63,11 @@ export class EntryTable<Entry extends TableEntry> {
     return this.#keys.all(key)
   }
 
+  /** The entries that hold, or held, any key of a scope. */
+  scoped(scope: string): readonly Entry[] {
+    return this.#keys.scoped(scope)
+  }
+
   /** @throws Error when the id is taken. */
   add(entry: Entry): void {
     // Ids are in the order of time: one that is not the newest is looked up first.
@@ -61,11 +77,12 @@ export class EntryTable<Entry extends TableEntry> {
       throw new Error(`Cannot insert ${this.#noun} "${entry.id}": there is one of this id already`)
     }
     this.#entries.set(entry.id, entry)
-    for (const name of this.#indexing.listsOf(entry)) {
-      let list = this.#lists.get(name)
-      if (list === undefined) this.#lists.set(name, (list = new IdIndex()))
-      list.add(entry)
-    }
+    const { strandOf, listsOf, grouping } = this.#indexing
+    const name = strandOf(entry)
+    let strand = this.#strands.get(name)
+    if (strand === undefined) this.#strands.set(name, (strand = new IdIndex(grouping)))
+    strand.add(entry)
+    for (const list of listsOf(entry)) this.#listIn(list).add(entry)
     const key = this.#indexing.keyOf(entry)
     if (key !== undefined) this.#keys.add(entry, key)
   }
@@ -73,13 +90,39 @@ export class EntryTable<Entry extends TableEntry> {
   drop(entry: Entry): void {
     entry.isDropped = true
     this.#entries.delete(entry.id)
-    for (const name of this.#indexing.listsOf(entry)) {
-      const list = this.#lists.get(name)
-      list?.remove()
-      if (list?.size === 0) this.#lists.delete(name)
-    }
+    const { strandOf, listsOf } = this.#indexing
+    const name = strandOf(entry)
+    const strand = this.#strands.get(name)
+    strand?.remove(entry)
+    if (strand?.size === 0) this.#strands.delete(name)
+    for (const list of listsOf(entry)) this.#leave(list, (index) => index.remove(entry))
     const key = this.#indexing.keyOf(entry)
     if (key !== undefined) this.#keys.drop(entry, key)
+  }
+
+  /** Counts an entry in another group of its strand. */
+  regroup(entry: Entry, position: number, groups: { readonly before: number; readonly after: number }): void {
+    this.#strands.get(this.#indexing.strandOf(entry))?.regroup(position, groups)
+  }
+
+  /** Puts an entry into the lists it is in now, and takes it out of the others it was in before. */
+  relist(entry: Entry, before: readonly string[]): void {
+    const lists = this.#indexing.listsOf(entry)
+    for (const name of lists) if (!before.includes(name)) this.#listIn(name).add(entry)
+    for (const name of before) if (!lists.includes(name)) this.#leave(name, (index) => index.takeOut(entry))
+  }
+
+  #listIn(name: string): IdIndex<Entry> {
+    let list = this.#lists.get(name)
+    if (list === undefined) this.#lists.set(name, (list = new IdIndex()))
+    return list
+  }
+
+  #leave(name: string, leave: (list: IdIndex<Entry>) => void): void {
+    const list = this.#lists.get(name)
+    if (list === undefined) return
+    leave(list)
+    if (list.size === 0) this.#lists.delete(name)
   }
 
   /** Of all entries, those that match, in the order they were added. */
@@ -87,16 +130,68 @@ export class EntryTable<Entry extends TableEntry> {
     return [...this.#entries.values()].filter(matches)
   }
 
+  /** How many entries of a group there are in some strands, or in all of them. */
+  count(group: number, strands: readonly string[] | undefined): number {
+    return this.#indexes({ strands }).reduce((total, index) => total + index.count(group), 0)
+  }
+
+  /** Shows entries that match to `see`, those of each list or strand newest first, and `most` of them. Answers whether these are all. */
+  look(
+    { matches, from, to, groups, ...query }: Omit<TableQuery<Entry>, 'page' | 'among'>,
+    most: number,
+    see: (entry: Entry) => void,
+  ): boolean {
+    const lists = query.lists?.filter((name) => this.#lists.has(name)) ?? []
+    const names = [...new Set(lists)]
+    let left = most
+    return this.#indexes(query).every((index, at) => {
+      const earlier = names.slice(0, at)
+      const isPast = (entry: Entry): boolean => {
+        if (!matches(entry) || (earlier.length > 0 && this.#isInAny(entry, earlier))) return false
+        if (left === 0) return true
+        left -= 1
+        see(entry)
+        return false
+      }
+      return index.older(undefined, { count: 1, matches: isPast, from, to, groups }).length === 0
+    })
+  }
+
+  #isInAny(entry: Entry, lists: readonly string[]): boolean {
+    return this.#indexing.listsOf(entry).some((name) => lists.includes(name))
+  }
+
   /** One page, newest first. */
-  list({ lists, among, matches, page }: TableQuery<Entry>): Page<Entry> {
-    if (among === undefined) {
-      const indexes = lists.map((name) => this.#lists.get(name)).filter((list) => list !== undefined)
-      return pageOfIndexes({ indexes, matches, page })
-    }
+  list({ among, ...query }: TableQuery<Entry>): Page<Entry> {
+    if (among === undefined) return pageOfIndexes({ indexes: this.#indexes(query), ...query })
     const index = new IdIndex<Entry>()
     for (const entry of among) index.add(entry)
-    return pageOfIndexes({ indexes: [index], matches, page })
+    return pageOfIndexes({ indexes: [index], ...query })
   }
+
+  #indexes({
+    lists,
+    strands,
+    notStrands = [],
+  }: Pick<TableQuery<Entry>, 'lists' | 'strands' | 'notStrands'>): readonly IdIndex<Entry>[] {
+    const named = (all: ReadonlyMap<string, IdIndex<Entry>>, names: readonly string[]): IdIndex<Entry>[] =>
+      [...new Set(names)].map((name) => all.get(name)).filter((index) => index !== undefined)
+    if (lists !== undefined) return named(this.#lists, lists)
+    const names = strands ?? [...this.#strands.keys()]
+    return named(
+      this.#strands,
+      names.filter((name) => !notStrands.includes(name)),
+    )
+  }
+}
+
+/** A list for each tag, named like it. */
+export function tagLists({
+  record: { tags },
+}: {
+  readonly record: { readonly tags: readonly string[] }
+}): readonly string[] {
+  return tags.length < 2 ? tags : [...new Set(tags)]
 }
 
 type Key = Pick<KeyRecord, 'scope' | 'value'>
@@ -162,6 +257,12 @@ export class KeyIndex<Entry extends Keyed> {
     const holders = this.#scopes.get(scope)?.get(value)
     if (holders === undefined) return []
     return holders instanceof Holders ? holders.all : [holders]
+  }
+
+  /** All that were stored with any key of a scope. */
+  scoped(scope: string): readonly Entry[] {
+    const values = this.#scopes.get(scope)?.values() ?? []
+    return [...values].flatMap((holders) => (holders instanceof Holders ? holders.all : holders))
   }
 
   add(entry: Entry, { scope, value }: Key): void {

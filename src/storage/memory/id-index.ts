@@ -1,18 +1,44 @@
+import { BLOCK, BlockCounts } from './block-counts.ts'
 import type { Page, PageRequest } from '../../contract/storage.ts'
 
 export interface Listed {
   readonly id: string
   /** Set before it is removed from the indexes that list it. */
   readonly isDropped: boolean
+  /** Each record of it has the same instant of creation. */
+  readonly record: { readonly createdAt: number }
 }
 
 /** Below this many dropped items an index is not worth packing. */
 const WORTH_PACKING = 64
 
-/** Items in the order of their ids. Ids arrive nearly in order: adding one is O(1), a few places back or not. */
+/** How the items of an index are counted by group, so that a search passes over blocks without the groups it looks for. */
+export interface Grouping<T extends Listed> {
+  readonly groups: number
+  readonly groupOf: (item: T) => number
+  /** Is told where an item is, as often as that changes. */
+  readonly place: (item: T, position: number) => void
+  readonly positionOf: (item: T) => number
+}
+
+/**
+ * Items in the order of their ids. Ids arrive nearly in order: adding one is O(1), a few places back or not. So do the
+ * instants of creation, unless a clock steps back: a search that is bounded in time finds its range by halving.
+ */
 export class IdIndex<T extends Listed> {
   #items: T[] = []
   #dropped = 0
+  /** The latest instant of creation. */
+  #latest = -Infinity
+  /** No item was created earlier than one before it by more than this. */
+  #disorder = 0
+  readonly #grouping: Grouping<T> | undefined
+  readonly #counts: BlockCounts | undefined
+
+  constructor(grouping?: Grouping<T>) {
+    this.#grouping = grouping
+    this.#counts = grouping && new BlockCounts(grouping.groups)
+  }
 
   get size(): number {
     return this.#items.length - this.#dropped
@@ -20,32 +46,89 @@ export class IdIndex<T extends Listed> {
 
   add(item: T): void {
     const items = this.#items
-    let at = items.length
-    const last = items[at - 1]
+    const { createdAt } = item.record
+    if (createdAt >= this.#latest) this.#latest = createdAt
+    else this.#disorder = Math.max(this.#disorder, this.#latest - createdAt)
+    const last = items.at(-1)
     if (last === undefined || last.id < item.id) {
       items.push(item)
+      this.#place(item, items.length - 1)
       return
     }
-    at = this.#firstFrom(item.id)
+    const at = this.#firstFrom(item.id)
+    for (let later = at; later < items.length; later++)
+      this.#disorder = Math.max(this.#disorder, createdAt - (items[later]?.record.createdAt ?? Infinity))
     items.splice(at, 0, item)
+    this.#placeFrom(at)
+  }
+
+  /** Takes an item out that goes on elsewhere. Rare: later items move up. */
+  takeOut(item: T): void {
+    const at = this.#firstFrom(item.id)
+    if (this.#items[at] !== item) return
+    this.#items.splice(at, 1)
+    this.#placeFrom(at)
+  }
+
+  /** Counts an item in another group. */
+  regroup(position: number, { before, after }: { readonly before: number; readonly after: number }): void {
+    this.#counts?.remove(position, before)
+    this.#counts?.add(position, after)
+  }
+
+  /** How many items of a group there are. */
+  count(group: number): number {
+    return this.#counts?.total(group) ?? 0
   }
 
   /** Notes that an item was dropped. Its place is reused once half of all places are such: O(1) amortised. */
-  remove(): void {
+  remove(item: T): void {
     this.#dropped += 1
+    if (this.#grouping !== undefined)
+      this.#counts?.remove(this.#grouping.positionOf(item), this.#grouping.groupOf(item))
     if (this.#dropped < WORTH_PACKING || this.#dropped * 2 < this.#items.length) return
     this.#items = this.#items.filter((item) => !item.isDropped)
     this.#dropped = 0
+    this.#placeFrom(0)
+  }
+
+  /** Counts the block of a position and later ones anew. */
+  #placeFrom(position: number): void {
+    if (this.#grouping === undefined) return
+    const first = position - (position % BLOCK)
+    this.#counts?.clear(first)
+    for (let at = first; at < this.#items.length; at += 1) {
+      const item = this.#items[at]
+      if (item?.isDropped === false) this.#place(item, at)
+    }
+  }
+
+  #place(item: T, position: number): void {
+    const grouping = this.#grouping
+    if (grouping === undefined) return
+    grouping.place(item, position)
+    this.#counts?.add(position, grouping.groupOf(item))
+  }
+
+  /** Whether a search passes over the block of a position. */
+  #isPassed(position: number, groups: readonly number[] | undefined): boolean {
+    return groups !== undefined && this.#counts?.hasAny(position, groups) === false
   }
 
   /** Up to `count` matching items older than `id` (all, without one), newest first. */
-  older(id: string | undefined, { count, matches }: Search<T>): T[] {
+  older(id: string | undefined, { count, matches, from, to, groups }: Search<T>): T[] {
     const found: T[] = []
+    const start = this.#firstSince(from)
+    const end = this.#firstAfter(to)
     for (
-      let at = id === undefined ? this.#items.length : this.#firstFrom(id);
-      at > 0 && found.length < count;
+      let at = id === undefined ? end : Math.min(end, this.#firstFrom(id));
+      at > start && found.length < count;
       at--
     ) {
+      if (at % BLOCK === 0 && this.#isPassed(at - 1, groups)) {
+        at -= BLOCK - 1
+        continue
+      }
       const item = this.#items[at - 1]
       if (item !== undefined && !item.isDropped && matches(item)) found.push(item)
     }
@@ -53,9 +136,18 @@ export class IdIndex<T extends Listed> {
   }
 
   /** Up to `count` matching items newer than `id`, oldest first. */
-  newer(id: string, { count, matches }: Search<T>): T[] {
+  newer(id: string, { count, matches, from, to, groups }: Search<T>): T[] {
     const found: T[] = []
-    for (let at = this.#firstFrom(id); at < this.#items.length && found.length < count; at++) {
+    const end = this.#firstAfter(to)
+    for (
+      let at = Math.max(this.#firstFrom(id), this.#firstSince(from));
+      at < end && found.length < count;
+      at++
+    ) {
+      if (at % BLOCK === 0 && this.#isPassed(at, groups)) {
+        at += BLOCK - 1
+        continue
+      }
       const item = this.#items[at]
       if (item !== undefined && item.id !== id && !item.isDropped && matches(item)) found.push(item)
     }
@@ -64,37 +156,67 @@ export class IdIndex<T extends Listed> {
 
   /** Index of the first item whose id is `id` or newer. */
   #firstFrom(id: string): number {
+    return this.#firstThat((item) => item.id >= id)
+  }
+
+  /** All items before this index were created before `from`. */
+  #firstSince(from = -Infinity): number {
+    if (from === -Infinity) return 0
+    const earliest = from - this.#disorder
+    return this.#firstThat(({ record }) => record.createdAt >= earliest)
+  }
+
+  /** All items from this index on were created after `to`. */
+  #firstAfter(to = Infinity): number {
+    if (to === Infinity) return this.#items.length
+    const latest = to + this.#disorder
+    return this.#firstThat(({ record }) => record.createdAt > latest)
+  }
+
+  /** By halving: `isPast` holds for the item at this index, unless it is the end, and not for the one before. */
+  #firstThat(isPast: (item: T) => boolean): number {
     let low = 0
     let high = this.#items.length
     while (low < high) {
       const middle = (low + high) >> 1
       const item = this.#items[middle]
-      if (item !== undefined && item.id < id) low = middle + 1
+      if (item !== undefined && !isPast(item)) low = middle + 1
       else high = middle
     }
     return low
   }
 }
 
-export interface Search<T> {
+/** Bounds on the instant of creation, inclusive. */
+export interface Bounds {
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+}
+
+export interface Search<T> extends Bounds {
   readonly count: number
+  /** Only items of these groups match, where items are counted by group. */
+  readonly groups?: readonly number[] | undefined
   readonly matches: (item: T) => boolean
 }
 
-export interface PageQuery<T extends Listed> {
+export interface PageQuery<T extends Listed> extends Bounds {
   /** An item that several of them hold is answered once. */
   readonly indexes: readonly IdIndex<T>[]
+  /** See {@link Search}. */
+  readonly groups?: readonly number[] | undefined
+  /** Whether an item is listed, its instant included. */
   readonly matches: (item: T) => boolean
   readonly page: PageRequest
 }
 
 /** One page of the union of several indexes, newest first. */
-export function pageOfIndexes<T extends Listed>({ indexes, matches, page }: PageQuery<T>): Page<T> {
+export function pageOfIndexes<T extends Listed>({ indexes, page, ...query }: PageQuery<T>): Page<T> {
   const { limit, after, before } = page
   const older = (id: string | undefined, count: number): T[] =>
-    union(indexes.map((index) => index.older(id, { count, matches }))).slice(0, count)
+    union(indexes.map((index) => index.older(id, { ...query, count }))).slice(0, count)
   const newer = (id: string, count: number): T[] =>
-    union(indexes.map((index) => index.newer(id, { count, matches }))).slice(-count)
+    union(indexes.map((index) => index.newer(id, { ...query, count }))).slice(-count)
 
   if (before === undefined) {
     const found = older(after, limit + 1)

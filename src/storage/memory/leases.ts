@@ -1,4 +1,4 @@
-import type { NextDue } from '../../contract/storage.ts'
+import type { LeaseRecord, NextDue, TickRequest } from '../../contract/storage.ts'
 import { DeadlineQueue } from '../../primitives/deadline-queue.ts'
 import { Lease } from './entries.ts'
 
@@ -14,6 +14,15 @@ export class Leases {
   /** The lease of an owner that is alive. */
   live(owner: string): Lease | undefined {
     return this.#live.get(owner)
+  }
+
+  /** All leases of engines that have not left. All of them are in this process. */
+  get all(): readonly LeaseRecord[] {
+    return [...this.#live.values(), ...this.#lost.values()].map(({ owner, until, heardAt, isLive }) => ({
+      owner,
+      isLost: !isLive,
+      ...(until === Infinity ? {} : { until, heardAt }),
+    }))
   }
 
   /** Takes the leases that are over at `now` out of the living. */
@@ -32,11 +41,12 @@ export class Leases {
   }
 
   /** Begins or prolongs a lease, of an owner that is alone without an end; `undefined` when it was lost. */
-  renew(owner: string, until: number, endless: boolean): Lease | undefined {
+  renew({ owner, leaseUntil, endless = false, now }: TickRequest): Lease | undefined {
     if (this.#lost.has(owner)) return undefined
     let lease = this.#live.get(owner)
-    if (lease === undefined) this.#live.set(owner, (lease = new Lease(owner, until)))
-    this.#endAt(lease, endless && this.#live.size === 1 ? Infinity : until)
+    if (lease === undefined) this.#live.set(owner, (lease = new Lease(owner, leaseUntil)))
+    lease.heardAt = now
+    this.#endAt(lease, endless && this.#live.size === 1 ? Infinity : leaseUntil)
     return lease
   }
 
@@ -45,7 +55,10 @@ export class Leases {
     const endless = [...this.#live.values()].filter(
       (lease) => lease.owner !== owner && lease.until === Infinity,
     )
-    for (const lease of endless) this.#endAt(lease, until)
+    for (const lease of endless) {
+      lease.heardAt = undefined
+      this.#endAt(lease, until)
+    }
     return endless
   }
 

@@ -1,6 +1,7 @@
 import type { Hint, NextDue, SettingStore, Storage, TickRequest, TickResult } from '../../contract/storage.ts'
 import { itemsOf } from '../../primitives/few.ts'
 import { memoryChunks } from './chunks.ts'
+import { memoryCounts } from './counts.ts'
 import { pruneMemory } from './prune.ts'
 import { memoryRuns } from './runs.ts'
 import { expireLeases, memoryState, type MemoryState } from './state.ts'
@@ -8,7 +9,7 @@ import { memoryTokens } from './tokens.ts'
 import { draftOf } from '../run-draft.ts'
 
 /** Ended runs and settled tokens are kept for an hour: memory is dear. */
-const RETENTION = { maxAgeMs: 3_600_000, maxCount: 100_000 }
+const RETENTION = { maxAgeMs: 3_600_000, maxCount: 100_000, maxBytes: 268_435_456 }
 
 /**
  * A storage in the memory of this process: as durable as the process is, and shared by the engines that are given the
@@ -21,7 +22,11 @@ export function memoryStorage(): Storage {
     tokens: memoryTokens(state),
     chunks: memoryChunks(state),
     settings: memorySettings(),
+    counts: memoryCounts(state),
+    leases: () => state.leases.all,
     retention: RETENTION,
+    boundedHistory: true,
+    endedBytes: () => state.ended.bytes,
     open() {
       // There is nothing to open.
     },
@@ -52,11 +57,11 @@ function memorySettings(): SettingStore {
 }
 
 function tick(state: MemoryState, request: TickRequest): TickResult {
-  const { owner, leaseUntil, endless = false, now, limit } = request
+  const { owner, leaseUntil, now, limit } = request
   const { leases, tokens, runs, lanes, hints } = state
   const act = { by: owner, now }
   expireLeases(state, act)
-  const lease = leases.renew(owner, leaseUntil, endless)
+  const lease = leases.renew(request)
   if (lease === undefined) return { alive: false, ready: [], settled: [], expired: [], claimable: false }
   for (const other of leases.endEndless(owner, leaseUntil)) hints.waits(other.owner, owner)
 

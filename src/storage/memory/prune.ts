@@ -1,46 +1,49 @@
 import type { PruneRequest } from '../../contract/storage.ts'
-import { keptUntil } from './ended-entries.ts'
+import type { EndedEntries } from './ended-entries.ts'
+import { type EndedEntry, RunEntry, type TokenEntry } from './entries.ts'
 import { findItem } from '../../primitives/few.ts'
-import { RunEntry, type TokenEntry, type WaitSource } from './entries.ts'
+import { answerableUntil } from './needs.ts'
 import { listOwn } from './own-tokens.ts'
 import type { MemoryState } from './state.ts'
-import { isFinal } from '../../contract/run-states.ts'
 
 /** `prune`: drops what ended first, until `limit` records are gone or nothing more may go. */
 export function pruneMemory(state: MemoryState, request: PruneRequest): number {
-  const { before, keep = Infinity, limit, now } = request
+  const { before, keep = Infinity, keepBytes = Infinity, limit, now } = request
   const { ended, leases } = state
   leases.forget(before)
-  ended.releaseKeys(now)
+  ended.releaseDue(now)
   let dropped = 0
   while (dropped < limit) {
     const { oldest } = ended
-    if (oldest === undefined || (oldest.at >= before && ended.count <= keep)) break
-    if (isKept(state, oldest, now)) continue
+    const isSurplus = ended.count > keep || ended.bytes > keepBytes
+    if (oldest === undefined || (oldest.at >= before && !isSurplus)) break
+    if (isKept(ended, oldest, { now, isSurplus })) continue
     dropped += oldest instanceof RunEntry ? dropRun(state, oldest, limit - dropped) : dropToken(state, oldest)
   }
   return dropped
 }
 
-/** Whether the entry may still be needed. Then it is set aside until it is not. */
-function isKept({ runs, ended }: MemoryState, entry: WaitSource, now: number): boolean {
-  const { record } = entry
-  const keyEnd = keptUntil(record.key)
-  if (now < keyEnd) {
-    ended.keepUntil(entry, keyEnd)
+/**
+ * Whether the entry is needed, which it was not when it entered the order. Then it is set aside until it is not. By its age
+ * an answer goes after the deadline of its token only; by the number to keep also when a run that had it has ended.
+ */
+function isKept(ended: EndedEntries, entry: EndedEntry, { now, isSurplus }: Occasion): boolean {
+  const waiter = findItem(entry.waiters, () => true)?.run
+  const user = waiter ?? (isSurplus && !(entry instanceof RunEntry) ? entry.asker : undefined)
+  if (user !== undefined) {
+    ended.keepFor(entry, user)
     return true
   }
-  const creator = entry instanceof RunEntry ? entry : entry.creator
-  const root = creator && runs.table.get(creator.record.rootId)
-  // A child without a waiting parent outlives its root.
-  const isUser = (run: RunEntry | undefined): boolean => run !== undefined && isLive(run)
-  const user = [root, creator].find(isUser) ?? findItem(entry.waiters, () => true)?.run
-  if (user !== undefined) ended.keepFor(entry, user)
-  return user !== undefined
+  const until = isSurplus || entry instanceof RunEntry ? -Infinity : answerableUntil(entry)
+  if (now >= until) return false
+  ended.keepUntil(entry, until)
+  return true
 }
 
-function isLive(run: RunEntry): boolean {
-  return !isFinal(run.record.status)
+interface Occasion {
+  readonly now: number
+  /** There are more than may stay, whatever their age. */
+  readonly isSurplus: boolean
 }
 
 /** The run goes last, after as many of its own tokens as the budget allows. */

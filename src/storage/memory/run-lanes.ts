@@ -38,7 +38,8 @@ export class RunLanes {
 
   /** The lane of a new run. */
   join(queue: string, concurrencyKey: string | undefined): Lane {
-    const id = concurrencyKey === undefined ? queue : `${queue.length}:${queue}\0${concurrencyKey}`
+    // Only a lane with a key begins with a number, which says where the key begins.
+    const id = concurrencyKey === undefined ? `:${queue}` : `${queue.length}:${queue}${concurrencyKey}`
     let lane = this.#lanes.get(id)
     if (lane === undefined) this.#lanes.set(id, (lane = new Lane(id, queue)))
     lane.members += 1

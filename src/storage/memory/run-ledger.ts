@@ -1,14 +1,14 @@
-import type { RunRecord, SegmentEnd } from '../../contract/records.ts'
+import type { RunRecord, RunStatus, SegmentEnd } from '../../contract/records.ts'
 import type { RunUpdated } from '../../contract/storage.ts'
 import type { EndedEntries } from './ended-entries.ts'
-import { EntryTable } from './entry-table.ts'
+import { EntryTable, tagLists } from './entry-table.ts'
 import type { HintBoard } from '../hint-board.ts'
 import { type Lease, RunEntry } from './entries.ts'
 import { changedDraft, finalDraft } from '../run-draft.ts'
 import type { RunLanes } from './run-lanes.ts'
 import { type RunSchedule } from './run-schedule.ts'
 import type { WaitBook } from './wait-book.ts'
-import { isFinal, startBy } from '../../contract/run-states.ts'
+import { isFinal, RUN_STATUSES, startBy } from '../../contract/run-states.ts'
 import type { Act } from '../run-draft.ts'
 
 interface RunLedgerParts {
@@ -23,8 +23,15 @@ const INTERRUPTED: SegmentEnd = { reason: 'interrupted' }
 
 /** All runs. Every change of a run passes `replace`, so that slots, lines and deadlines follow from its record. */
 export class RunLedger {
-  readonly table: EntryTable<RunEntry> = new EntryTable('run', {
-    listsOf: () => RUN_LISTS,
+  readonly table: EntryTable<RunEntry> = new EntryTable<RunEntry>('run', {
+    strandOf: ({ record }) => record.taskId,
+    grouping: {
+      groups: RUN_STATUSES.length,
+      groupOf: ({ record }) => statusGroup(record.status),
+      place: (run, position) => void (run.position = position),
+      positionOf: ({ position }) => position,
+    },
+    listsOf: tagLists,
     keyOf: ({ record }) => record.key,
   })
   readonly #lanes: RunLanes
@@ -57,18 +64,23 @@ export class RunLedger {
 
   /** Puts `record` in the place of the run's record. */
   replace(run: RunEntry, record: RunRecord, act: Act): RunRecord {
-    const { status, slot } = run.record
+    const { status, slot, tags } = run.record
     this.#schedule.remove(run)
     run.record = record
+    if (status !== record.status) {
+      const groups = { before: statusGroup(status), after: statusGroup(record.status) }
+      this.table.regroup(run, run.position, groups)
+    }
+    if (tags !== record.tags) this.table.relist(run, tags)
     if (slot !== record.slot) this.#moveSlot(run, act)
     if (record.status !== 'WAITING') this.#lanes.unreserve(run)
-    if (isFinal(record.status) && !record.slot && (slot || !isFinal(status))) this.#end(run)
+    if (isFinal(record.status) && !record.slot && (slot || !isFinal(status))) this.#end(run, act.now)
     this.#schedule.place(run, act.now)
     this.#hints.run(run.id, act.by)
     return record
   }
 
-  /** Replaces the record by a final one: the run waits for nothing more, and who waits for it goes on. */
+  /** Replaces the record by a final one: the run waits for nothing more, and runs that wait for it go on. */
   finish(run: RunEntry, record: RunRecord, act: Act): RunUpdated {
     this.#waits.dropAll(run)
     this.hold(run, undefined)
@@ -89,7 +101,7 @@ export class RunLedger {
     return lease.runs === 0 ? [] : this.table.filter((run) => run.holder === lease)
   }
 
-  /** The owner of these runs is gone: they are anybody's, as far as they need to be executed. */
+  /** The owner of these runs is gone: any engine may claim them, as far as they need to be executed. */
   abandon(runs: Iterable<RunEntry>, act: Act): void {
     for (const run of runs) {
       this.#lanes.unreserve(run)
@@ -136,11 +148,16 @@ export class RunLedger {
   }
 
   /** The run is final and holds nothing any more. */
-  #end(run: RunEntry): void {
+  #end(run: RunEntry, now: number): void {
     this.#lanes.quit(run.lane)
-    this.#ended.add(run)
-    this.#ended.release(run)
+    this.#ended.add(run, now)
+    this.#ended.release(run, now)
   }
 }
 
-const RUN_LISTS: readonly string[] = ['runs']
+const GROUPS = new Map(RUN_STATUSES.map((status, at) => [status, at]))
+
+/** The number of a status, by which the runs of a task are counted. */
+export function statusGroup(status: RunStatus): number {
+  return GROUPS.get(status) ?? 0
+}

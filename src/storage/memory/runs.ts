@@ -3,10 +3,12 @@ import type {
   Inserted,
   Page,
   PageRequest,
+  RunAsked,
   RunFence,
   RunFilter,
   RunInsert,
   RunResumed,
+  RunsAmong,
   RunStore,
   RunUpdate,
   RunUpdated,
@@ -15,12 +17,13 @@ import { itemsOf } from '../../primitives/few.ts'
 import { claimRuns } from './claims.ts'
 import { isHeld, isSettled, type RunEntry } from './entries.ts'
 import { fencedRun, isStale, type MemoryState } from './state.ts'
+import { isOwnKey, listOwn } from './own-tokens.ts'
+import { statusGroup } from './run-ledger.ts'
 import { tokenOf } from './tokens.ts'
 import { changedDraft, draftOf, finalDraft } from '../run-draft.ts'
 import { isAttempted, isFinal } from '../../contract/run-states.ts'
 
 const NONE: readonly WaitRecord[] = []
-const RUN_LISTS: readonly string[] = ['runs']
 
 /** The runs of a memory storage. */
 export function memoryRuns(state: MemoryState): RunStore {
@@ -31,9 +34,10 @@ export function memoryRuns(state: MemoryState): RunStore {
       hints.flush()
       return inserted
     },
-    get: (id) => runs.table.get(id)?.record,
+    get: (id, among) => runAmong(runs.table.get(id)?.record, among),
     list: (filter, page) => listRuns(state, filter, page),
     waits: (id) => openWaits(runs.table.get(id)),
+    asked: (id) => askedBy(state, id),
     update(request) {
       const updated = updateRun(state, request)
       hints.flush()
@@ -67,6 +71,13 @@ function insertRun(state: MemoryState, request: RunInsert): Inserted<RunRecord> 
   return { record, isCached: false }
 }
 
+function runAmong(record: RunRecord | undefined, among: RunsAmong | undefined): RunRecord | undefined {
+  if (record === undefined || among === undefined) return record
+  const { taskIds, tags } = among
+  const isTagged = tags === 'any' ? record.tags.length > 0 : record.tags.some((tag) => tags.includes(tag))
+  return isTagged || taskIds.includes(record.taskId) ? record : undefined
+}
+
 function listRuns({ runs }: MemoryState, filter: RunFilter, page: PageRequest): Page<RunRecord> {
   const { status, taskIds, notTaskIds, tags, from = -Infinity, to = Infinity } = filter
   const isAskedFor = (taskId: string): boolean =>
@@ -77,7 +88,16 @@ function listRuns({ runs }: MemoryState, filter: RunFilter, page: PageRequest): 
     (status?.includes(record.status) ?? true) &&
     isAskedFor(record.taskId) &&
     (tags?.some((tag) => record.tags.includes(tag)) ?? true)
-  const { records, ...cursors } = runs.table.list({ lists: RUN_LISTS, matches, page })
+  const { records, ...cursors } = runs.table.list({
+    strands: taskIds,
+    notStrands: notTaskIds,
+    lists: tags,
+    groups: status?.map(statusGroup),
+    matches,
+    page,
+    from,
+    to,
+  })
   return { records: records.map((run) => run.record), ...cursors }
 }
 
@@ -86,7 +106,24 @@ function openWaits(run: RunEntry | undefined): readonly TokenRecord[] {
   return sources.filter((source) => !isSettled(source)).map(tokenOf)
 }
 
-function updateRun({ runs, waits }: MemoryState, request: RunUpdate): RunUpdated | undefined {
+function askedBy({ runs }: MemoryState, id: string): RunAsked {
+  const run = runs.table.get(id)
+  if (run === undefined) return { tokens: [], runs: [] }
+  return { tokens: ownOf(listOwn(run.created), id), runs: ownOf(runs.table.scoped(id), id) }
+}
+
+/** The records whose key is the run's own, the oldest first. */
+function ownOf<Record extends Dated>(
+  entries: readonly { readonly record: Record }[],
+  runId: string,
+): readonly Record[] {
+  const own = entries.map(({ record }) => record).filter(({ key }) => isOwnKey(key, runId))
+  return own.sort((one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1))
+}
+
+type Dated = Pick<RunRecord, 'id' | 'key' | 'createdAt'>
+
+function updateRun({ runs, waits, hints }: MemoryState, request: RunUpdate): RunUpdated | undefined {
   const { id, expected, change, now } = request
   const run = runs.table.get(id)
   if (run === undefined) return undefined
@@ -99,14 +136,17 @@ function updateRun({ runs, waits }: MemoryState, request: RunUpdate): RunUpdated
     return runs.finish(run, finalDraft(record, change, now), request)
   }
   const draft = changedDraft(record, change, now)
-  if (!isAttempted(draft.status)) {
-    // The attempt is over: the run has no owner, and the next attempt does not need its waits.
-    waits.dropAll(run)
+  const isOver = !isAttempted(draft.status)
+  // The attempt is over, and the next one does not need its waits.
+  if (isOver) waits.dropAll(run)
+  if (isOver || 'owner' in change) {
     runs.hold(run, undefined)
     draft.owner = undefined
     draft.slot = false
     draft.slotUntil = undefined
   }
+  // It goes on by a claim, and any engine may make it.
+  if (draft.status === 'EXECUTING' && draft.owner === undefined) hints.queue(request.by)
   return { record: runs.replace(run, draft, request), ready: NONE }
 }
 

@@ -26,11 +26,11 @@ export interface MemoryState {
 export function memoryState(): MemoryState {
   const hints = new HintBoard()
   const leases = new Leases()
-  const ended = new EndedEntries()
+  const ended = new EndedEntries((id) => runs.table.get(id))
   const lanes = new RunLanes()
   const schedule = new RunSchedule(lanes)
   const waits = new WaitBook({ schedule, hints })
-  const runs = new RunLedger({ lanes, schedule, waits, ended, hints })
+  const runs: RunLedger = new RunLedger({ lanes, schedule, waits, ended, hints })
   const tokens = new TokenLedger({ waits, ended })
   return { runs, tokens, waits, lanes, schedule, leases, ended, hints }
 }

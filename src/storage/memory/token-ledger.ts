@@ -1,9 +1,11 @@
 import type { TokenEnd } from '../run-draft.ts'
-import type { KeyRecord, TokenKind, TokenRecord, WaitRecord } from '../../contract/records.ts'
+import type { KeyRecord, TokenRecord, TokenStatus, WaitRecord } from '../../contract/records.ts'
+import { TOKEN_STATUSES } from '../../contract/run-states.ts'
 import type { NextDue } from '../../contract/storage.ts'
 import { DeadlineQueue } from '../../primitives/deadline-queue.ts'
 import type { EndedEntries } from './ended-entries.ts'
-import { EntryTable } from './entry-table.ts'
+import { withItem } from '../../primitives/few.ts'
+import { EntryTable, tagLists } from './entry-table.ts'
 import { type RunEntry, TokenEntry } from './entries.ts'
 import { isOwnKey, ownToken, withOwn, withoutOwn } from './own-tokens.ts'
 import type { WaitBook } from './wait-book.ts'
@@ -16,8 +18,15 @@ interface TokenLedgerParts {
 
 /** All tokens and their deadlines. A token is settled here, once. */
 export class TokenLedger {
-  readonly table: EntryTable<TokenEntry> = new EntryTable('token', {
-    listsOf: tokenLists,
+  readonly table: EntryTable<TokenEntry> = new EntryTable<TokenEntry>('token', {
+    strandOf: ({ record }) => record.kind,
+    grouping: {
+      groups: TOKEN_STATUSES.length,
+      groupOf: ({ record }) => TOKEN_STATUSES.indexOf(record.status),
+      place: (token, position) => void (token.position = position),
+      positionOf: ({ position }) => position,
+    },
+    listsOf: tagLists,
     keyOf: indexedKey,
   })
   readonly #deadlines = new DeadlineQueue<TokenEntry>()
@@ -40,11 +49,11 @@ export class TokenLedger {
     return own === undefined ? this.table.keyed(key) : [own]
   }
 
-  add(record: TokenRecord, creator: RunEntry | undefined): TokenEntry {
+  add(record: TokenRecord, creator: RunEntry | undefined, now: number): TokenEntry {
     const token = new TokenEntry(record, creator)
     this.table.add(token)
     if (creator !== undefined) creator.created = withOwn(creator.created, token)
-    if (record.status !== 'WAITING') this.#ended.add(token)
+    if (record.status !== 'WAITING') this.#ended.add(token, now)
     else if (record.timeoutAt !== undefined) token.deadline = this.#deadlines.add(record.timeoutAt, token)
     return token
   }
@@ -53,9 +62,29 @@ export class TokenLedger {
   settle(token: TokenEntry, end: TokenEnd, act: Act): readonly WaitRecord[] {
     if (token.deadline !== undefined) this.#deadlines.cancel(token.deadline)
     token.deadline = undefined
+    const groups = {
+      before: TOKEN_STATUSES.indexOf(token.record.status),
+      after: TOKEN_STATUSES.indexOf(end.status),
+    }
+    this.table.regroup(token, token.position, groups)
     token.record = settledRecord(token.record, end)
-    this.#ended.add(token)
+    this.#ended.add(token, act.now)
     return this.#waits.settle(token, act)
+  }
+
+  /** The groups of the tokens that are in one of these statuses, or will be once they are settled as of now. */
+  groupsOf(status: readonly TokenStatus[], now: number): readonly number[] {
+    const isAnyDue = (this.#deadlines.peek()?.at ?? Infinity) <= now
+    const also: readonly TokenStatus[] = isAnyDue ? ['WAITING'] : []
+    return [...status, ...also].map((each) => TOKEN_STATUSES.indexOf(each))
+  }
+
+  /** A run waits for the token. An answer that no run created is kept at least for the first run that does. */
+  asked(token: TokenEntry, run: RunEntry): void {
+    if (token.record.runId !== undefined || token.asker !== undefined) return
+    token.asker = run
+    token.isAnswered = false
+    run.kept = withItem(run.kept, token)
   }
 
   /** Settles a token that is past its deadline and was not settled yet; answers the waits that became ready. */
@@ -112,23 +141,4 @@ function settledRecord(record: TokenRecord, { status, completedAt, outputJson }:
 /** A run's own keys are not in the index: see {@link TokenLedger.holder}. */
 function indexedKey({ record, creator }: TokenEntry): KeyRecord | undefined {
   return isOwnKey(record.key, creator?.id) ? undefined : record.key
-}
-
-const KIND_LISTS: Readonly<Record<TokenKind, readonly string[]>> = {
-  MANUAL: ['MANUAL'],
-  SLEEP: ['SLEEP'],
-  ONCE: ['ONCE'],
-  BINDING: ['BINDING'],
-  RUN: ['RUN'],
-}
-
-/** One list for each kind, one for each tag; made only for tokens that have some. */
-function tokenLists({ record }: TokenEntry): readonly string[] {
-  const lists = KIND_LISTS[record.kind]
-  return record.tags.length === 0 ? lists : [...lists, ...new Set(record.tags.map(tagList))]
-}
-
-/** The name of the list of the tokens with a tag. */
-export function tagList(tag: string): string {
-  return `#${tag}`
 }

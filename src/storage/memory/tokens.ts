@@ -14,7 +14,6 @@ import type {
 } from '../../contract/storage.ts'
 import { isHeld, RunEntry, type TokenEntry, type WaitSource } from './entries.ts'
 import { fencedRun, isStale, type MemoryState, waitSource } from './state.ts'
-import { tagList } from './token-ledger.ts'
 import { tokenOfRun } from '../../contract/run-states.ts'
 
 /** The tokens of a memory storage. */
@@ -65,7 +64,7 @@ function insertToken(state: MemoryState, request: TokenInsert): TokenInserted | 
   const creator = record.runId === undefined ? undefined : runs.table.get(record.runId)
   const holder = record.key && tokens.holder(record.key, creator, now)
   if (holder !== undefined) return { ...readToken(state, holder, now), isCached: true }
-  tokens.add(record, creator)
+  tokens.add(record, creator, now)
   return { record, isCached: false }
 }
 
@@ -89,9 +88,17 @@ function listTokens(
     if (tokens.settleIfDue(token, { now }) !== undefined) settled.push(token.record)
     return status?.includes(token.record.status) ?? true
   }
-  const lists = tags === undefined ? [kind] : [...new Set(tags.map(tagList))]
   const among = key && tokens.keyed(key, runs.table.get(key.scope))
-  const { records, ...cursors } = tokens.table.list({ lists, among, matches, page })
+  const { records, ...cursors } = tokens.table.list({
+    strands: [kind],
+    lists: tags,
+    among,
+    groups: status && tokens.groupsOf(status, now),
+    matches,
+    page,
+    from,
+    to,
+  })
   return { records: records.map((token) => token.record), ...cursors, settled }
 }
 
@@ -100,9 +107,12 @@ function awaitToken(state: MemoryState, { tokenId, runId, epoch, by, now }: Toke
   if (run === undefined) return { outcome: 'stale' }
   const source = waitSource(state, tokenId)
   if (source === undefined) return { outcome: 'unknown' }
+  if (!(source instanceof RunEntry)) state.tokens.asked(source, run)
   const { record: token, settledNow } = readToken(state, source, now)
   if (token.status !== 'WAITING') return { outcome: 'settled', token, settledNow }
   state.waits.add(run, source)
+  // Its owner is gone, though not in its own eyes: the run can be claimed once the token is due.
+  if (!isHeld(run) && run.line === undefined) state.schedule.renew(run, now)
   return { outcome: 'registered', token }
 }
 

@@ -14,7 +14,11 @@ type StreamAnswer = readonly [
   ending: SegmentEnd | null,
 ]
 
-type ReadAnswer = readonly [stream: StreamAnswer, rows: readonly (readonly [first: number, texts: string])[]]
+type ReadAnswer = readonly [
+  stream: StreamAnswer,
+  rows: readonly (readonly [first: number, texts: string])[],
+  written: number | null,
+]
 
 /** Why chunks cannot be appended. */
 interface Refusal {
@@ -52,43 +56,44 @@ export function postgresChunks(session: PostgresSession): ChunkStore {
 }
 
 async function openStream(
-  { ask, news }: PostgresSession,
+  { ask, hints }: PostgresSession,
   { runId, key, epoch, attempt, by, now }: StreamOpen,
 ): Promise<StreamRecord | undefined> {
   // A list of keys is JSON in a text, and there NUL and halves of surrogates are escaped already.
   const keys = { key, key_json: JSON.stringify(key) }
   const answer = await ask(OPEN, { run_id: runId, ...keys, epoch, by_owner: by, attempt, now }, runId)
   if (answer === undefined) return undefined
-  news.stream(runId, key, by)
+  hints.stream(runId, key, by)
   return streamOf({ runId, key }, answer as StreamAnswer)
 }
 
 async function appendChunks(
-  { ask, news }: PostgresSession,
+  { ask, hints }: PostgresSession,
   request: ChunkAppend,
 ): Promise<'appended' | 'stale'> {
-  const { runId, key, epoch, first, chunks, end, by } = request
+  const { runId, key, epoch, first, chunks, end, written, by } = request
   const texts = chunks.map(({ text }) => onOneLine(text))
-  const columns = { run_id: runId, key, epoch, by_owner: by, first, texts, ending: end ?? null }
+  const columns = { run_id: runId, key, epoch, by_owner: by, first, texts, ending: end ?? null, written }
   const answer = (await ask(APPEND, columns, runId)) as 'appended' | 'stale' | Refusal
   if (typeof answer !== 'string') throw refused(request, reasonOf(answer))
-  if (answer === 'appended') news.stream(runId, key, by)
+  if (answer === 'appended') hints.stream(runId, key, by)
   return answer
 }
 
 async function readChunks({ ask }: PostgresSession, request: ChunkRead): Promise<ChunksRead | undefined> {
-  const { runId, key, limit } = request
+  const { runId, key, limit, writer } = request
   const from = Math.max(0, request.from)
-  const answer = await ask(READ, { run_id: runId, key, from, most: limit }, runId)
+  const answer = await ask(READ, { run_id: runId, key, from, most: limit, writer }, runId)
   if (answer === undefined) return undefined
-  const [stream, rows] = answer as ReadAnswer
+  const [stream, rows, written] = answer as ReadAnswer
   const chunks: ChunkRecord[] = []
   for (const [first, texts] of rows) {
     const skipped = from + chunks.length - first
     const taken = texts.split(BREAK).slice(skipped, skipped + limit - chunks.length)
     for (const text of taken) chunks.push(JsonText.ofText(text))
   }
-  return { stream: streamOf(request, stream), first: from, chunks }
+  const read = { stream: streamOf(request, stream), first: from, chunks }
+  return written === null ? read : { ...read, written }
 }
 
 function streamOf(

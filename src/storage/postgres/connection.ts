@@ -1,12 +1,12 @@
 import { isCut, isTooSlow, isUnreachable, postgresMessage } from './errors.ts'
 import { PostgresListener } from './listener.ts'
-import { type FarHint, PostgresNews } from './news.ts'
+import { type FarHint, PostgresHints } from './hints.ts'
 import type { PostgresSource } from './options.ts'
 import { openPool, type OwnPool, type PostgresPool } from './pool.ts'
 import { channelOf, messagesOf, readMessage } from './messages.ts'
-import { functionSql, migratePostgres, placeSql } from './schema.ts'
+import { functionSql, migratePostgres, patientSql, placeSql } from './schema.ts'
 import type { Ask } from './session.ts'
-import { type CallKind, PostgresTurns } from './turns.ts'
+import { PostgresTurns, type Statement } from './turns.ts'
 import { afterReal, pauseReal } from '../real-timer.ts'
 
 /** Beside the statements of engines there may be one to listen and one to tell. */
@@ -14,6 +14,9 @@ const MORE_CONNECTIONS = 2
 const RETRY_MS = 100
 /** How long a server that is not there is waited for. */
 const MOST_RETRIES = 100
+
+const SESSION = `SELECT gen_random_uuid()::text AS name,
+  (SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout') AS lock_timeout`
 
 /** The parts that exist while the schema is in use. */
 interface Opened {
@@ -26,11 +29,14 @@ interface Opened {
 
 /** One schema of one database, for as long as it is in use. */
 export class PostgresConnection {
-  readonly news: PostgresNews
+  readonly hints: PostgresHints
   readonly ask: Ask
   readonly #source: PostgresSource
+  readonly #turns: PostgresTurns
   #opened: Promise<Opened> | undefined
   #name = ''
+  /** How long the server lets a statement wait for a lock; 0 for as long as it takes. */
+  #lockTimeoutMs = 0
   /** Where the schema was at the last look. */
   #place = ''
   #users = 0
@@ -42,12 +48,15 @@ export class PostgresConnection {
 
   constructor(source: PostgresSource) {
     this.#source = source
-    this.news = new PostgresNews((hints) => this.#tell(hints))
-    const turns = new PostgresTurns({
-      send: (kind, requests) => this.#send(kind, requests),
+    this.hints = new PostgresHints((hints) => this.#tell(hints))
+    this.#turns = new PostgresTurns({
+      send: (statement) => this.#send(statement),
+      isInUse: () => this.#users > 0,
+      lockTimeoutMs: () => this.#lockTimeoutMs,
       most: source.connections,
+      mostPauseMs: source.pollMs,
     })
-    this.ask = (kind, request, key) => turns.call(kind, request, key)
+    this.ask = (kind, request, key) => this.#turns.call(kind, request, key)
   }
 
   /** Opens it for one more user. */
@@ -69,6 +78,7 @@ export class PostgresConnection {
     this.#opened = undefined
     this.#cancelPoll?.()
     this.#cancelPoll = undefined
+    this.#turns.giveUp()
     if (opened === undefined) return
     // Other processes are told of the runs that this one leaves to them.
     await this.#telling
@@ -105,8 +115,10 @@ export class PostgresConnection {
         this.#source.pool ?? openPool(connectionString ?? '', { max: connections + MORE_CONNECTIONS })
       if (this.#source.pool === undefined) own.push(pool as OwnPool)
       await prepare(pool, schema)
-      const { rows } = await pool.query('SELECT gen_random_uuid()::text AS name')
-      this.#name = (rows as readonly { readonly name: string }[])[0]?.name ?? ''
+      const { rows } = await pool.query(SESSION)
+      const [session] = rows as readonly { readonly name: string; readonly lock_timeout: number }[]
+      this.#name = session?.name ?? ''
+      this.#lockTimeoutMs = session?.lock_timeout ?? 0
       listener = await this.#listen(pool, own)
       this.#poll()
       return { pool, own, listener, name: this.#name }
@@ -131,7 +143,7 @@ export class PostgresConnection {
       speaking: pool,
       checkMs,
       hear: (payload) => this.#hear(payload),
-      missed: () => this.news.stir(),
+      missed: () => this.hints.stir(),
     })
     await listener.open()
     return listener
@@ -141,14 +153,16 @@ export class PostgresConnection {
     const { listen, pollMs } = this.#source
     if (listen !== false) return
     this.#cancelPoll = afterReal(pollMs, () => {
-      this.news.stir()
+      this.hints.stir()
       this.#poll()
     })
   }
 
   /** An owner that has left may come back: then it is opened again. */
-  async #send(kind: CallKind, requests: string): Promise<string> {
-    const text = functionSql(this.#source.schema, kind.name)
+  async #send({ kind, requests, patienceMs }: Statement): Promise<string> {
+    const { schema } = this.#source
+    const text =
+      patienceMs === undefined ? functionSql(schema, kind.name) : patientSql(schema, kind.name, patienceMs)
     let values = requests
     for (let retries = 0; ; retries += 1) {
       try {
@@ -167,7 +181,7 @@ export class PostgresConnection {
 
   #hear(payload: string): void {
     const hints = readMessage(payload, this.#name)
-    if (hints !== undefined) this.news.hear(hints)
+    if (hints !== undefined) this.hints.hear(hints)
   }
 
   /** Tells other processes, one message after the other. Hints that come meanwhile are sent together. */

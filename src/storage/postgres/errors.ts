@@ -1,15 +1,23 @@
+import { StorageUnavailableError } from '../../contract/storage-unavailable.ts'
+
 interface DriverError {
   readonly message?: unknown
   /** Five characters of Postgres, or a name of Node. */
   readonly code?: unknown
 }
 
+const LOCK_NOT_AVAILABLE = '55P03'
 /** Deadlock, serialization, a lock that was not to be had: nothing was done, and it may be tried again. */
-const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40P01', '40001', '55P03'])
+const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40P01', '40001', LOCK_NOT_AVAILABLE])
 /** No connection was made. */
 const UNREACHABLE: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOENT', '57P03', '53300'])
 /** A class of errors of Postgres that ends the connection, and with it what was under way. */
 const CUT: ReadonlySet<unknown> = new Set(['57P01', '57P02', '57P05', '08000', '08003', '08006', '25P03'])
+/**
+ * The server cannot do it now, and has done nothing: read-only after a failover, a statement that took too long, no disk, no
+ * memory, no connection, an error of the system.
+ */
+const AWAY = /^(?:25006|57014|57P0.|53...|58...)$/
 const TOO_SLOW = /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout)$/
 const POSTGRES_CODE = /^[0-9A-Z]{5}$/
 
@@ -29,6 +37,20 @@ export function isRolledBack(error: unknown): boolean {
   return ROLLED_BACK.has(codeOf(error))
 }
 
+/** Whether another transaction had a lock for longer than the call may wait for one. */
+export function isLocked(error: unknown): boolean {
+  return codeOf(error) === LOCK_NOT_AVAILABLE
+}
+
+/** The error of a call that the server's `lock_timeout` has ended. */
+export function lockTimeout(what: string, cause?: unknown): StorageUnavailableError {
+  return new StorageUnavailableError(
+    `Cannot ${what}: an open transaction has locked its key or its token for longer than the lock_timeout of the server; ` +
+      'commit or roll back that transaction sooner, or raise lock_timeout',
+    { cause, mayBeDone: false },
+  )
+}
+
 /** Whether nothing was sent at all: there is no connection to be had. */
 export function isUnreachable(error: unknown): boolean {
   return UNREACHABLE.has(codeOf(error)) || isTooSlow(error)
@@ -37,6 +59,20 @@ export function isUnreachable(error: unknown): boolean {
 /** Whether the wait for a connection took too long: `pg` has no code for that. */
 export function isTooSlow(error: unknown): boolean {
   return codeOf(error) === undefined && TOO_SLOW.test(postgresMessage(error))
+}
+
+/** Whether the server cannot be used now, and the request is not to blame. An error at the opening is told by its cause. */
+export function isServerAway(error: unknown): boolean {
+  const code = codeOf(error)
+  if (code === undefined && error instanceof Error && error.cause !== undefined)
+    return isServerAway(error.cause)
+  if (error instanceof TypeError) return false
+  return (
+    isUnreachable(error) ||
+    isRolledBack(error) ||
+    isCut(error) ||
+    (typeof code === 'string' && AWAY.test(code))
+  )
 }
 
 /** Whether the connection broke, so that it is unknown whether the statement was carried out. */

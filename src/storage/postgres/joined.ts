@@ -1,5 +1,6 @@
 import { channelOf, messagesOf } from './messages.ts'
-import type { FarHint, News } from './news.ts'
+import { isLocked, lockTimeout } from './errors.ts'
+import type { FarHint, HintCollector } from './hints.ts'
 import type { PostgresClient } from './pool.ts'
 import { functionSql, placeSql, READS_COMMITTED } from './schema.ts'
 import type { Ask, PostgresSession } from './session.ts'
@@ -16,13 +17,17 @@ export async function inTransaction<Answer>(
   const client = requireClient(transaction)
   await requireTransaction(client, session)
   const ask: Ask = async ({ name }, request) => {
-    const { rows } = await client.query(functionSql(schema, name), [toWire([request])])
+    const { rows } = await client
+      .query(functionSql(schema, name), [toWire([request])])
+      .catch((error: unknown) => {
+        throw isLocked(error) ? lockTimeout('make a call in this transaction', error) : error
+      })
     const [{ answer } = { answer: '[]' }] = rows as readonly { readonly answer: string }[]
     return (fromWire(answer) as readonly unknown[])[0] ?? undefined
   }
-  const news = new CommitNews()
-  const answer = await act({ ...session, ask, news })
-  const messages = messagesOf('', news.hints)
+  const hints = new CommitHints()
+  const answer = await act({ ...session, ask, hints })
+  const messages = messagesOf('', hints.collected)
   if (messages.length > 0) {
     const text = 'SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message'
     await client.query(text, [channelOf(schema), messages])
@@ -31,11 +36,11 @@ export async function inTransaction<Answer>(
 }
 
 /** The hints of a commit. They go to all owners, because the caller has not acted on the change yet. */
-class CommitNews implements News {
-  readonly hints: FarHint[] = []
+class CommitHints implements HintCollector {
+  readonly collected: FarHint[] = []
 
   queue(): void {
-    this.hints.push(['queue', null])
+    this.collected.push(['queue', null])
   }
 
   left(): void {
@@ -43,7 +48,7 @@ class CommitNews implements News {
   }
 
   run(runId: string): void {
-    this.hints.push(['run', runId, null])
+    this.collected.push(['run', runId, null])
   }
 
   token(): void {
@@ -51,11 +56,11 @@ class CommitNews implements News {
   }
 
   stream(runId: string, key: string): void {
-    this.hints.push(['stream', runId, key, null])
+    this.collected.push(['stream', runId, key, null])
   }
 
   waits(owner: string, _by: string | undefined, runId?: string): void {
-    this.hints.push(runId === undefined ? ['waits', owner] : ['waits', owner, runId])
+    this.collected.push(runId === undefined ? ['waits', owner] : ['waits', owner, runId])
   }
 
   freed(): void {
@@ -73,7 +78,7 @@ interface TransactionState {
 }
 
 /**
- * A transaction that sees what was committed before it began, and nothing later, would not see who has begun to wait for
+ * A transaction that sees only commits from before its beginning would not see waits that have begun for
  * a token meanwhile: the wake-up would be lost.
  */
 async function requireTransaction(client: PostgresClient, { schema, isAt }: PostgresSession): Promise<void> {

@@ -1,4 +1,5 @@
-import type { NextDue, PruneRequest, TickRequest, TickResult } from '../../contract/storage.ts'
+import { hostname } from 'node:os'
+import type { LeaseRecord, NextDue, PruneRequest, TickRequest, TickResult } from '../../contract/storage.ts'
 import { type EndAnswer, endedRun, type PostgresSession, readyWaits, type ReadyAnswer } from './session.ts'
 import type { CallKind } from './turns.ts'
 import { type Row, tokenOfRow } from '../sql-rows.ts'
@@ -23,27 +24,29 @@ interface TickAnswer {
 const TICK: CallKind = { name: 'tick', isSingle: true }
 const LEAVE: CallKind = { name: 'leave', isRepeatable: true, isSingle: true }
 const TIME: CallKind = { name: 'get_time', isRepeatable: true, isSingle: true }
+const LEASES: CallKind = { name: 'get_leases', isRepeatable: true, isSingle: true }
 const PRUNE: CallKind = { name: 'prune', isSingle: true }
 
 /** `tick`. */
 export async function tickPostgres(session: PostgresSession, request: TickRequest): Promise<TickResult> {
   const { owner, leaseUntil, endless = false, now, census = false, limit } = request
-  const { news } = session
-  const columns = { owner, lease_until: leaseUntil, endless, now, census, most: limit }
+  const { hints } = session
+  const here = { host: hostname(), pid: process.pid }
+  const columns = { owner, lease_until: leaseUntil, endless, now, census, most: limit, ...here }
   const answer = (await session.ask(TICK, columns, owner)) as TickAnswer
-  if (answer.isStirred) news.queue(owner)
+  if (answer.isStirred) hints.queue(owner)
   if (!answer.alive) return { alive: false, ready: [], settled: [], expired: [], claimable: false }
-  for (const other of answer.told ?? []) news.waits(other, owner)
+  for (const other of answer.told ?? []) hints.waits(other, owner)
   const settled = answer.settled.map(([row, ready]) => {
     const token = tokenOfRow(row)
-    readyWaits(news, ready, { tokenId: token.id, by: owner })
+    readyWaits(hints, ready, { tokenId: token.id, by: owner })
     return token
   })
   return {
     alive: true,
     ready: (answer.ready ?? []).map(([tokenId, runId]) => ({ tokenId, runId, owner })),
     settled,
-    expired: answer.expired.map((end) => endedRun(news, end, owner)),
+    expired: answer.expired.map((end) => endedRun(hints, end, owner)),
     claimable: answer.claimable,
     nextDue: answer.nextDue ?? undefined,
     nextLease: answer.nextLease ?? undefined,
@@ -53,6 +56,23 @@ export async function tickPostgres(session: PostgresSession, request: TickReques
   }
 }
 
+/** Absent columns are null. */
+type LeaseAnswer = { readonly [Name in keyof Required<LeaseRecord>]: LeaseRecord[Name] | null }
+
+/** All engines that have not left. */
+export async function postgresLeases({ ask }: PostgresSession): Promise<readonly LeaseRecord[]> {
+  const answer = (await ask(LEASES, {})) as readonly LeaseAnswer[]
+  return answer.map(({ owner, until, isLost, host, pid, heardAt }) => ({
+    // The first two are of columns that are never null.
+    owner: owner ?? '',
+    isLost: isLost === true,
+    until: until ?? undefined,
+    host: host ?? undefined,
+    pid: pid ?? undefined,
+    heardAt: heardAt ?? undefined,
+  }))
+}
+
 /** The time of the server. */
 export async function postgresTime({ ask }: PostgresSession): Promise<number> {
   return Number(await ask(TIME, {}))
@@ -60,10 +80,10 @@ export async function postgresTime({ ask }: PostgresSession): Promise<number> {
 
 /** A graceful end: nothing counts as interrupted, because the runs name no owner any more. */
 export async function endPostgresLease(
-  { ask, news }: PostgresSession,
+  { ask, hints }: PostgresSession,
   { owner, now }: { readonly owner: string; readonly now: number },
 ): Promise<void> {
-  if ((await ask(LEAVE, { owner, now }, owner)) === true) news.queue(owner)
+  if ((await ask(LEAVE, { owner, now }, owner)) === true) hints.queue(owner)
 }
 
 /** `prune`. */

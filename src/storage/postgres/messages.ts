@@ -1,4 +1,4 @@
-import type { FarHint } from './news.ts'
+import type { FarHint } from './hints.ts'
 
 /** A message of Postgres is shorter than 8,000 bytes. */
 const LONGEST = 7_900

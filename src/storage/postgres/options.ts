@@ -36,7 +36,8 @@ export interface PostgresOptions {
    */
   readonly listenCheckMs?: number
   /**
-   * How often to look whether another process has changed something, where no message tells; 10 to 60,000.
+   * How often to look whether another process has changed something, where no message tells, and the longest pause of a
+   * call that waits for a lock; 10 to 60,000.
    *
    * @default `1_000`
    */

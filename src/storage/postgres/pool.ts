@@ -22,7 +22,7 @@ export interface PostgresMessage {
   readonly payload?: string | undefined
 }
 
-/** A connection that is lent; what is released with an error is not used again. */
+/** A connection that is lent. One that is released with an error is not used again. */
 export interface PostgresPoolClient extends PostgresClient {
   release(destroy?: boolean): void
   on(event: string, listener: (message: PostgresMessage) => void): unknown

@@ -1,7 +1,8 @@
 import type { Storage } from '../../contract/storage.ts'
 import { postgresChunks } from './chunks.ts'
 import { PostgresConnection } from './connection.ts'
-import { endPostgresLease, postgresTime, prunePostgres, tickPostgres } from './leases.ts'
+import { postgresCounts } from './counts.ts'
+import { endPostgresLease, postgresLeases, postgresTime, prunePostgres, tickPostgres } from './leases.ts'
 import { type PostgresOptions, readPostgresOptions } from './options.ts'
 import { postgresRuns } from './runs.ts'
 import { postgresTokens } from './tokens.ts'
@@ -30,9 +31,9 @@ const SETTINGS: CallKind = { name: 'get_settings', isRepeatable: true }
 export function postgresStorage(given: string | PostgresOptions): Storage {
   const source = readPostgresOptions(given)
   const connection = new PostgresConnection(source)
-  const { ask, isAt, news, newCall } = connection
-  const learnLimits = (queues: Iterable<string>): void => news.learnLimits(queues)
-  const session = { schema: source.schema, ask, isAt, news, newCall, learnLimits }
+  const { ask, isAt, hints, newCall } = connection
+  const learnLimits = (queues: Iterable<string>): void => hints.learnLimits(queues)
+  const session = { schema: source.schema, ask, isAt, hints, newCall, learnLimits }
   return {
     runs: postgresRuns(session),
     tokens: postgresTokens(session),
@@ -42,12 +43,14 @@ export function postgresStorage(given: string | PostgresOptions): Storage {
         return String(await ask(SETTINGS, { name, candidate }))
       },
     },
+    counts: postgresCounts(session),
+    leases: () => postgresLeases(session),
     retention: RETENTION,
     joinsTransactions: true,
     open: () => connection.open(),
     time: () => postgresTime(session),
     tick: (request) => tickPostgres(session, request),
-    subscribe: (owner, listener) => news.subscribe(owner, listener),
+    subscribe: (owner, listener) => hints.subscribe(owner, listener),
     async leave(request) {
       await endPostgresLease(session, request)
       await connection.leave()

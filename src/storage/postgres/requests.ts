@@ -1,9 +1,20 @@
 import type { KeyRecord, RunChange, RunRecord } from '../../contract/records.ts'
-import type { AttemptFence } from '../../contract/storage.ts'
+import type { AttemptFence, RunsAmong } from '../../contract/storage.ts'
+import { idSkew, NO_INSTANT } from '../id-skew.ts'
 import { laneOf, RUN_COLUMNS, runValues, textsColumn } from '../sql-rows.ts'
 
-/** So many locks stand for all idempotency keys: a server has room for some thousands. */
-const BUCKETS = 1_024
+/** Whether a request has what `keyLockColumns` answered. */
+export function locksKey({ key_lock: keyLock }: { readonly key_lock?: string }): boolean {
+  return keyLock !== undefined
+}
+
+/** The part of an insert that says how its key is locked. */
+interface KeyedInsert {
+  readonly record: { readonly key?: KeyRecord | undefined }
+  readonly fence?: AttemptFence | undefined
+}
+
+const NONE: object = {}
 
 const RUN_NAMES = RUN_COLUMNS.split(', ')
 
@@ -13,23 +24,36 @@ const CHANGED: Readonly<Record<Exclude<keyof RunChange, 'tags' | 'slot' | 'retur
   outputJson: 'output',
   errorJson: 'error',
   epoch: 'epoch',
+  owner: 'owner',
   slotUntil: 'slot_until',
   wakeAt: 'wake_at',
+  version: 'version',
   metadataJson: 'metadata',
   finishedAt: 'finished_at',
 }
 
-/** Which of the locks an idempotency key is under; none for none. */
-export function keyBucket(key: KeyRecord | undefined): number | null {
-  if (key === undefined) return null
-  let hash = 0x811c9dc5
-  const text = `${key.scope}\n${key.value}`
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
-  return (hash >>> 0) % BUCKETS
+/** What an idempotency key is locked by. A key that only an attempt asks for is under the lock of its run. */
+export function keyLockColumns({ record, fence }: KeyedInsert): object {
+  const { key } = record
+  if (key === undefined || key.scope === fence?.runId) return NONE
+  return { key_lock: `${key.scope}\n${key.value}` }
 }
 
 export function fenceColumns({ fence }: { readonly fence?: AttemptFence | undefined }): object {
   return fence === undefined ? {} : { fence_run: fence.runId, fence_epoch: fence.epoch }
+}
+
+export function amongColumns({ taskIds, tags }: RunsAmong): object {
+  return { task_ids: taskIds, ...(tags === 'any' ? { any_tag: true } : { tags }) }
+}
+
+/** How far the instant in an id is from `createdAt`, rounded up to a power of two, so that few are to be noted. */
+export function skewColumn(
+  table: 'runs' | 'tokens',
+  record: { readonly id: string; readonly createdAt: number },
+): number {
+  const skew = idSkew(table, record)
+  return skew === 0 || skew === NO_INSTANT ? skew : 2 ** Math.ceil(Math.log2(skew))
 }
 
 /** A run as an object of columns. */
@@ -42,7 +66,7 @@ export function runColumns(record: RunRecord): object {
   }
 }
 
-/** A change as an object of columns. What is given without a value is NULL. */
+/** A change as an object of columns. A field without a value is NULL. */
 export function changeColumns(change: RunChange): object {
   const columns: Record<string, unknown> = {}
   for (const [field, column] of Object.entries(CHANGED)) {

@@ -15,7 +15,15 @@ import type {
   RunUpdated,
 } from '../../contract/storage.ts'
 import { inTransaction } from './joined.ts'
-import { changeColumns, fenceColumns, keyBucket, runColumns } from './requests.ts'
+import {
+  amongColumns,
+  changeColumns,
+  fenceColumns,
+  keyLockColumns,
+  locksKey,
+  runColumns,
+  skewColumn,
+} from './requests.ts'
 import {
   type EndAnswer,
   endedRun,
@@ -41,6 +49,8 @@ interface ClaimAnswer {
 /** A token, or the run whose end it stands for. */
 type SourceAnswer = readonly [token: Row | null, run: RunAnswer | null]
 
+type AskedAnswer = readonly [tokens: readonly Row[], runs: readonly RunAnswer[]]
+
 interface ResumeAnswer {
   readonly run: RunAnswer
   readonly tokens?: readonly SourceAnswer[]
@@ -48,9 +58,11 @@ interface ResumeAnswer {
 
 const lockOf = (request: { readonly id: string }): string => request.id
 
-const INSERT: CallKind = { name: 'insert_runs', isRepeatable: true }
+const INSERT: CallKind = { name: 'insert_runs', isRepeatable: true, tellsHeld: true, locksKey }
 const GET: CallKind = { name: 'get_runs', isRepeatable: true }
+const GET_AMONG: CallKind = { name: 'get_runs_among', isRepeatable: true }
 const WAITS: CallKind = { name: 'open_waits', isRepeatable: true }
+const ASKED: CallKind = { name: 'asked_runs', isRepeatable: true }
 const UPDATE: CallKind = { name: 'update_runs', isRepeatable: true, lockOf }
 const CLAIM: CallKind = { name: 'claim_runs', isSingle: true }
 const PARK: CallKind = { name: 'park_runs', isRepeatable: true, lockOf }
@@ -62,13 +74,19 @@ export function postgresRuns(session: PostgresSession): RunStore {
   const { ask } = session
   return {
     insert: (request) => inTransaction(session, request.transaction, (joined) => insertRun(joined, request)),
-    async get(id) {
-      const answer = (await ask(GET, id, id)) as RunAnswer | undefined
+    async get(id, among) {
+      const asked =
+        among === undefined ? ask(GET, id, id) : ask(GET_AMONG, { id, ...amongColumns(among) }, id)
+      const answer = (await asked) as RunAnswer | undefined
       return answer && runOf(answer)
     },
     list: (filter, page) => listRuns(session, filter, page),
     async waits(id) {
       return ((await ask(WAITS, id, id)) as readonly SourceAnswer[]).map(sourceOf)
+    },
+    async asked(id) {
+      const [tokens, children] = (await ask(ASKED, id, id)) as AskedAnswer
+      return { tokens: tokens.map(tokenOfRow), runs: children.map(runOf) }
     },
     update: (request) => updateRun(session, request),
     claim: (request) => claimRuns(session, request),
@@ -78,20 +96,27 @@ export function postgresRuns(session: PostgresSession): RunStore {
 }
 
 async function insertRun(
-  { ask, news }: PostgresSession,
+  { ask, hints }: PostgresSession,
   request: RunInsert,
 ): Promise<Inserted<RunRecord> | 'stale'> {
   const { record, now, by, fence } = request
-  const columns = { run: runColumns(record), by_owner: by, now, bucket: keyBucket(record.key) }
+  const columns = {
+    run: runColumns(record),
+    by_owner: by,
+    now,
+    ...keyLockColumns(request),
+    tries: request.transaction === undefined,
+    skew: skewColumn('runs', record),
+  }
   const key = fence?.runId ?? record.id
   const answer = (await ask(INSERT, { ...columns, ...fenceColumns(request) }, key)) as InsertAnswer
   if (answer === 'stale') return 'stale'
   if (answer === 'taken') throw new Error(`Cannot insert run "${record.id}": there is one of this id already`)
   const [isCached, stored] = answer
-  if (isCached === 0) news.queue(by)
+  if (isCached === 0) hints.queue(by)
   // When it is due is known to a tick only, where the caller has not been told.
   if (request.transaction !== undefined && (record.wakeAt ?? record.expiresAt) !== undefined)
-    news.waits(by, undefined)
+    hints.waits(by, undefined)
   return { record: stored === undefined ? record : runOf(stored), isCached: isCached === 1 }
 }
 
@@ -123,42 +148,43 @@ async function updateRun(session: PostgresSession, request: RunUpdate): Promise<
   if (answer === undefined) return undefined
   const [values, ready] = answer
   const record = runOf(values)
-  if (change.status !== undefined && isFinal(change.status)) return endedRun(session.news, answer, by)
-  session.news.run(id, by)
-  if (!record.slot) session.news.freed(record.queue, by)
-  // A run that is put off is to be claimed again.
-  if (record.status === 'QUEUED') session.news.queue(by)
-  return { record, ready: readyWaits(session.news, ready, { tokenId: runTokenId(id), by }) }
+  if (change.status !== undefined && isFinal(change.status)) return endedRun(session.hints, answer, by)
+  session.hints.run(id, by)
+  if (!record.slot) session.hints.freed(record.queue, by)
+  // A run that is put off is to be claimed again, as is one that goes on after it stood still.
+  if (record.status === 'QUEUED' || isUnheld(record)) session.hints.queue(by)
+  return { record, ready: readyWaits(session.hints, ready, { tokenId: runTokenId(id), by }) }
 }
 
-async function claimRuns({ ask, news, learnLimits }: PostgresSession, claim: RunClaim): Promise<RunClaimed> {
-  const { by, now, number, taskIds, limit, queueLimits, maxInterruptions } = claim
+async function claimRuns({ ask, hints, learnLimits }: PostgresSession, claim: RunClaim): Promise<RunClaimed> {
+  const { by, now, number, taskIds, versions, limit, queueLimits, maxInterruptions } = claim
   learnLimits(queueLimits.keys())
   const limits = queueLimits.size === 0 ? null : Object.fromEntries(queueLimits)
   const columns = { by_owner: by, now, number, task_ids: [...new Set(taskIds)], most: wholeOf(limit), limits }
-  const request = { ...columns, max_interruptions: maxInterruptions }
+  const known = versions && Object.fromEntries(versions)
+  const request = { ...columns, max_interruptions: maxInterruptions, versions: known }
   const [answer, isStirred] = (await ask(CLAIM, request, by)) as readonly [ClaimAnswer, boolean]
-  if (isStirred) news.queue(by)
-  if (answer.isPassedOver === true) news.left(by)
+  if (isStirred) hints.queue(by)
+  if (answer.isPassedOver === true) hints.left(by)
   const runs = answer.runs.map(runOf)
-  for (const { id } of runs) news.run(id, by)
-  return { runs, ended: answer.ended.map((end) => endedRun(news, end, by)) }
+  for (const { id } of runs) hints.run(id, by)
+  return { runs, ended: answer.ended.map((end) => endedRun(hints, end, by)) }
 }
 
 async function parkRun(
-  { ask, news }: PostgresSession,
+  { ask, hints }: PostgresSession,
   { id, epoch, by, now }: RunFence,
 ): Promise<RunRecord | undefined> {
   const answer = (await ask(PARK, { id, epoch, by_owner: by, now }, id)) as RunAnswer | undefined
   if (answer === undefined) return undefined
   const record = runOf(answer)
-  news.run(id, by)
-  news.freed(record.queue, by)
+  hints.run(id, by)
+  hints.freed(record.queue, by)
   return record
 }
 
 async function resumeRun(
-  { ask, news, learnLimits }: PostgresSession,
+  { ask, hints, learnLimits }: PostgresSession,
   { id, epoch, by, now, queueLimit = Infinity, isHinted = false }: RunResume,
 ): Promise<RunResumed> {
   const isLimited = queueLimit !== Infinity
@@ -168,8 +194,12 @@ async function resumeRun(
   if (answer === 'full' || answer === 'stale') return { outcome: answer }
   const record = runOf(answer.run)
   if (isLimited) learnLimits([record.queue])
-  news.run(id, by)
+  hints.run(id, by)
   return { outcome: 'resumed', record, ...(answer.tokens && { tokens: answer.tokens.map(sourceOf) }) }
+}
+
+function isUnheld({ status, owner }: RunRecord): boolean {
+  return status === 'EXECUTING' && owner === undefined
 }
 
 /** Any number may be asked for; a column is whole. */

@@ -1,6 +1,8 @@
 import { CHUNK_FUNCTIONS } from './sql/chunk.ts'
 import { CLAIM_FUNCTIONS } from './sql/claim.ts'
+import { COUNT_FUNCTIONS } from './sql/count.ts'
 import { codeOf, INSUFFICIENT_PRIVILEGE } from './errors.ts'
+import { ID_SKEWS, ID_TIME_FUNCTIONS, MEASURED_SKEWS } from './sql/id-time.ts'
 import { LEASE_FUNCTIONS } from './sql/lease.ts'
 import { LIST_FUNCTIONS } from './sql/list.ts'
 import { LOCK_FUNCTIONS } from './sql/lock.ts'
@@ -8,27 +10,48 @@ import type { PostgresClient } from './pool.ts'
 import { PRUNE_FUNCTIONS } from './sql/prune.ts'
 import { RECORD_FUNCTIONS } from './sql/record.ts'
 import { RUN_FUNCTIONS } from './sql/run.ts'
-import { TABLES } from './tables.ts'
+import {
+  DROPPED_FUNCTIONS,
+  NO_OPEN_WRITERS,
+  PLACES_OF_OWNERS,
+  TABLES,
+  VERSION_OF_RUNS,
+  WRITERS,
+} from './tables.ts'
 import { TOKEN_FUNCTIONS } from './sql/token.ts'
 
+/** All functions of the schema, in place of those that an older version has made. */
+const FUNCTIONS: string = [
+  DROPPED_FUNCTIONS,
+  ID_TIME_FUNCTIONS,
+  LOCK_FUNCTIONS,
+  RECORD_FUNCTIONS,
+  RUN_FUNCTIONS,
+  TOKEN_FUNCTIONS,
+  LEASE_FUNCTIONS,
+  CLAIM_FUNCTIONS,
+  LIST_FUNCTIONS,
+  COUNT_FUNCTIONS,
+  CHUNK_FUNCTIONS,
+  PRUNE_FUNCTIONS,
+].join('')
+
 /**
- * The steps from nothing to the schema of this version, in order. A step that was released is never changed: what is to
- * be different is a new step. `$s` is the schema, `$space` the number under which its advisory locks are.
+ * The steps from nothing to the schema of this version, in order. The changes of tables by a released step are never
+ * edited: every difference is a new step. Functions hold no records: the last step makes all of them anew, and
+ * is followed by another one when they change. `$s` is the schema, `$space` the number of its advisory locks.
  */
 const STEPS: readonly string[] = [
-  [
-    TABLES,
-    LOCK_FUNCTIONS,
-    RECORD_FUNCTIONS,
-    RUN_FUNCTIONS,
-    TOKEN_FUNCTIONS,
-    LEASE_FUNCTIONS,
-    CLAIM_FUNCTIONS,
-    LIST_FUNCTIONS,
-    CHUNK_FUNCTIONS,
-    PRUNE_FUNCTIONS,
-  ].join(''),
+  TABLES,
+  VERSION_OF_RUNS,
+  ID_SKEWS + ID_TIME_FUNCTIONS + MEASURED_SKEWS,
+  WRITERS,
+  PLACES_OF_OWNERS,
+  NO_OPEN_WRITERS + FUNCTIONS,
 ]
+
+/** The version of the schema that this code reads and writes: how many steps have led to it. */
+export const POSTGRES_SCHEMA_VERSION: number = STEPS.length
 
 const OLDEST_SERVER = 140_000
 /** Isolation levels under which every statement sees what was committed before it: two names of one. */
@@ -92,6 +115,11 @@ export function functionSql(schema: string, name: string): string {
   return `SELECT ${quoted(schema)}.${name}($1::json)::text AS answer`
 }
 
+/** Asks a function, which gives up after so many milliseconds for one lock. */
+export function patientSql(schema: string, name: string, patienceMs: number): string {
+  return `SELECT set_config('lock_timeout', '${patienceMs}', true), ${quoted(schema)}.${name}($1::json)::text AS answer`
+}
+
 /** Which schema of which database of which server, as long as all three are what they are now: the column `place`. */
 export function placeSql(schema: string): string {
   return `concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()),
@@ -137,7 +165,15 @@ async function versionOf(
   )
 }
 
-async function storedVersion(client: PostgresClient, schema: string): Promise<number | undefined> {
+/**
+ * The version of a schema; none where there are no tables yet. Nothing is changed.
+ *
+ * @throws Error when the schema is of another program.
+ */
+export async function storedVersion(
+  client: Pick<PostgresClient, 'query'>,
+  schema: string,
+): Promise<number | undefined> {
   const { rows } = await client.query(
     `SELECT (SELECT count(*)::int FROM pg_class WHERE relnamespace = n.oid) AS relations,
        to_regclass($2) IS NOT NULL AS is_ours
@@ -169,7 +205,7 @@ async function requireServer(client: PostgresClient): Promise<void> {
     throw new Error(`the server is Postgres ${Math.floor(number / 10_000)}: 14 or later is needed`)
   if (isReadOnly)
     throw new Error('its transactions are read-only: name the primary server, and a role that may write')
-  // With one snapshot for all statements of a function a settled token would not see who began to wait for it meanwhile.
+  // With one snapshot for all statements of a function a settled token would not see waits that began meanwhile.
   if (!READS_COMMITTED.has(isolation))
     throw new Error(
       `its transactions are ${isolation.toUpperCase()}, which loses wake-ups: have default_transaction_isolation be ` +

@@ -1,6 +1,6 @@
 import type { RunRecord, WaitRecord } from '../../contract/records.ts'
 import type { RunUpdated } from '../../contract/storage.ts'
-import type { News } from './news.ts'
+import type { HintCollector } from './hints.ts'
 import type { CallKind } from './turns.ts'
 import { runOfValues, type Value } from '../sql-rows.ts'
 
@@ -9,7 +9,7 @@ export interface PostgresSession {
   readonly schema: string
   /** Asks a function of the schema; resolves with its answer once that is committed. */
   readonly ask: Ask
-  readonly news: News
+  readonly hints: HintCollector
   /** Whether that is the place of the schema (see `placeSql`). */
   readonly isAt: (place: string) => Promise<boolean>
   /** A name for one call, by which it is known if its answer is lost. */
@@ -36,30 +36,30 @@ export function runOf(answer: RunAnswer): RunRecord {
   return runOfValues(answer)
 }
 
-/** The waits for a token that was settled, told to whom it may concern. */
+/** The waits for a token that was settled, told to the engines that hold their runs. */
 export function readyWaits(
-  news: News,
+  hints: HintCollector,
   ready: ReadyAnswer | undefined,
   { tokenId, by }: { readonly tokenId: string; readonly by: string | undefined },
 ): readonly WaitRecord[] {
   if (!ready) return NONE
   return ready.map(([runId, owner, isOrphan]) => {
     // The caller is told as well: nothing else in its answer says that there is a run to claim.
-    if (isOrphan === true) news.queue(undefined)
-    else news.waits(owner, by, runId)
+    if (isOrphan === true) hints.queue(undefined)
+    else hints.waits(owner, by, runId)
     return { tokenId, runId, owner }
   })
 }
 
-/** A run that ended, told to whom it may concern. */
-export function endedRun(news: News, [values, ready]: EndAnswer, by: string): RunUpdated {
+/** A run that ended, told to the engines that hold the runs that wait for it. */
+export function endedRun(hints: HintCollector, [values, ready]: EndAnswer, by: string): RunUpdated {
   const record = runOf(values)
-  tellEnded(news, record, by)
-  return { record, ready: readyWaits(news, ready, { tokenId: `run:${record.id}`, by }) }
+  tellEnded(hints, record, by)
+  return { record, ready: readyWaits(hints, ready, { tokenId: `run:${record.id}`, by }) }
 }
 
-function tellEnded(news: News, record: RunRecord, by: string): void {
-  news.run(record.id, by)
-  news.freed(record.queue, by)
-  for (const key of record.streams) news.stream(record.id, key, by)
+function tellEnded(hints: HintCollector, record: RunRecord, by: string): void {
+  hints.run(record.id, by)
+  hints.freed(record.queue, by)
+  for (const key of record.streams) hints.stream(record.id, key, by)
 }

@@ -86,3 +86,40 @@ CREATE TABLE $s.owners (
 ) WITH (fillfactor = 20);
 CREATE TABLE $s.settings (name text COLLATE "C" PRIMARY KEY, value text NOT NULL);
 `
+
+/** The version of the code that executes a run. */
+export const VERSION_OF_RUNS = `
+ALTER TABLE $s.runs ADD COLUMN version text COLLATE "C";
+`
+
+/** How far writers outside of a run have got in its streams. */
+export const WRITERS = `
+CREATE TABLE $s.writers (
+  run_id text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, writer text COLLATE "C" NOT NULL,
+  last bigint NOT NULL,
+  PRIMARY KEY (run_id, key, writer)
+) WITH (fillfactor = 50);
+`
+
+/** Where an engine is, and when it last renewed its lease: for people. */
+export const PLACES_OF_OWNERS = `
+ALTER TABLE $s.owners ADD COLUMN host text, ADD COLUMN pid int, ADD COLUMN heard_at float8;
+`
+
+/** Functions that lock keys in another way begin once no transaction is open that has locked one in the old way. */
+export const NO_OPEN_WRITERS = `
+LOCK TABLE $s.tokens, $s.runs IN SHARE ROW EXCLUSIVE MODE;
+`
+
+/** Nothing but functions needs a function: no index, no column. */
+export const DROPPED_FUNCTIONS = `
+DO $do$
+DECLARE
+  one regprocedure;
+BEGIN
+  FOR one IN SELECT oid FROM pg_proc WHERE pronamespace =
+    (SELECT relnamespace FROM pg_class WHERE oid = '$s.version'::regclass) LOOP
+    EXECUTE 'DROP FUNCTION ' || one;
+  END LOOP;
+END $do$;
+`

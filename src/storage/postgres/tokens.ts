@@ -13,7 +13,7 @@ import type {
   TokenStore,
 } from '../../contract/storage.ts'
 import { inTransaction } from './joined.ts'
-import { fenceColumns, keyBucket } from './requests.ts'
+import { fenceColumns, keyLockColumns, locksKey, skewColumn } from './requests.ts'
 import { type PostgresSession, readyWaits, type ReadyAnswer, type RunAnswer, runOf } from './session.ts'
 import type { CallKind } from './turns.ts'
 import { tokenOfRun } from '../../contract/run-states.ts'
@@ -38,7 +38,7 @@ interface ListAnswer {
 type InsertAnswer =
   'stale' | 'taken' | readonly [isCached: 0 | 1, token?: Row, settledNow?: boolean, ready?: ReadyAnswer]
 
-const INSERT: CallKind = { name: 'insert_tokens', isRepeatable: true }
+const INSERT: CallKind = { name: 'insert_tokens', isRepeatable: true, tellsHeld: true, locksKey }
 const GET: CallKind = {
   name: 'get_tokens',
   isRepeatable: true,
@@ -52,6 +52,7 @@ const AWAIT: CallKind = {
 const SETTLE: CallKind = {
   name: 'settle_tokens',
   isRepeatable: true,
+  tellsHeld: true,
   lockOf: (request: { readonly id: string }) => request.id,
 }
 const RELEASE: CallKind = { name: 'release_waits', isRepeatable: true }
@@ -78,7 +79,14 @@ export function postgresTokens(session: PostgresSession): TokenStore {
 
 async function insertToken(session: PostgresSession, request: TokenInsert): Promise<TokenInserted | 'stale'> {
   const { record, now, by } = request
-  const columns = { token: tokenColumns(record), by_owner: by, now, bucket: keyBucket(record.key) }
+  const columns = {
+    token: tokenColumns(record),
+    by_owner: by,
+    now,
+    ...keyLockColumns(request),
+    tries: true,
+    skew: record.kind === 'MANUAL' ? skewColumn('tokens', record) : 0,
+  }
   const answer = (await session.ask(
     INSERT,
     { ...columns, ...fenceColumns(request) },
@@ -166,12 +174,12 @@ async function listTokens(
 
 /** A deadline is met by no owner, so all owners are told. */
 function tellSettled(
-  { news }: PostgresSession,
+  { hints }: PostgresSession,
   { token, settledNow, ready }: TokenAnswer,
   by: string | undefined,
 ): TokenSettled['ready'] {
   if (settledNow !== true || token === undefined) return []
-  return readyWaits(news, ready, { tokenId: token['id'] as string, by })
+  return readyWaits(hints, ready, { tokenId: token['id'] as string, by })
 }
 
 function tokenOf({ token, run }: TokenAnswer): TokenRecord {

@@ -1,5 +1,15 @@
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
-import { isCut, isRolledBack, isUnreachable } from './errors.ts'
+import { StorageUnavailableError } from '../../contract/storage-unavailable.ts'
+import { pauseReal } from '../real-timer.ts'
+import {
+  isCut,
+  isLocked,
+  isRolledBack,
+  isServerAway,
+  isUnreachable,
+  lockTimeout,
+  postgresMessage,
+} from './errors.ts'
 import { fromWire, toWire } from './wire.ts'
 
 /** One kind of call: which function of the schema it asks. */
@@ -12,6 +22,18 @@ export interface CallKind {
   readonly isSingle?: boolean
   /** Requests that lock the same records lock them in this order. */
   readonly lockOf?: (request: never) => string
+  /** A request with `tries` is answered with `"held"` if another transaction has its lock; the others are done. */
+  readonly tellsHeld?: boolean
+  /** Whether a request takes a lock that is no row's. The server has room for some thousands of these. */
+  readonly locksKey?: (request: never) => boolean
+}
+
+/** One statement: calls of one kind. */
+export interface Statement {
+  readonly kind: CallKind
+  readonly requests: string
+  /** How long it may wait for one lock, in milliseconds; absent: as long as the server lets it. */
+  readonly patienceMs: number | undefined
 }
 
 interface Call {
@@ -19,23 +41,54 @@ interface Call {
   readonly request: unknown
   readonly key: string | undefined
   readonly answer: Deferred<unknown>
+  /** How long it has waited, in milliseconds, for a lock that another transaction holds. */
+  waitedMs: number
+}
+
+/** Calls of one kind that are one statement. */
+interface Turn {
+  readonly kind: CallKind
+  readonly calls: readonly Call[]
+  readonly patienceMs: number
+  /** Whether it takes only locks that are free, and is told which calls need others. */
+  readonly tries?: boolean | undefined
 }
 
 interface TurnsOptions {
   /** Asks a function; resolves once what it did is committed. */
-  readonly send: (kind: CallKind, requests: string) => Promise<string>
-  /** How many statements may be under way. */
+  readonly send: (statement: Statement) => Promise<string>
+  /** Whether an engine has it open. */
+  readonly isInUse: () => boolean
+  /** How long the server lets a call wait for a lock, in milliseconds; 0 for as long as it takes. */
+  readonly lockTimeoutMs: () => number
+  /** How many statements may be under way, beside one for calls that wait for a lock. */
   readonly most: number
+  /** The longest pause of a call that waits for a lock. */
+  readonly mostPauseMs: number
 }
 
 /** No transaction is longer: others wait for the rows it has locked. */
 const MOST_CALLS = 500
+/** Of calls with an idempotency key: see `locksKey`. */
+const MOST_KEYS = 200
 const MOST_RETRIES = 20
+
+/** How long a turn waits for one lock: longer than other turns take, and less than a server takes for a deadlock. */
+const TURN_PATIENCE_MS = 500
+/** How long a call that is made again alone waits for one lock. */
+const ALONE_PATIENCE_MS = 50
+const FIRST_PAUSE_MS = 5
+/** A call that has waited for some time waits for this part of it once more. */
+const PAUSE_SHARE = 0.25
+const NONE: readonly never[] = []
+/** The answer for a call whose lock another transaction holds. */
+const HELD = 'held'
 
 /**
  * All calls of one kind in one turn are one statement, and one transaction. While it is under way those that come gather
  * for the next one: the busier, the fewer statements a call takes. A call that fails takes none of the others with it:
- * then each is made again alone.
+ * then each is made again alone. A call that needs a lock of a transaction that stays open waits by itself: it is made
+ * again alone, with pauses, and holds up none but those of its own key.
  */
 export class PostgresTurns {
   readonly #options: TurnsOptions
@@ -44,6 +97,11 @@ export class PostgresTurns {
   #underWay = 0
   readonly #kinds = new Set<CallKind>()
   readonly #keys = new Map<string, number>()
+  /** Calls that wait for a lock: they are made again, with pauses. */
+  readonly #held = new Set<Call>()
+  /** Of these, calls whose pause is over. */
+  readonly #due: Call[] = []
+  #isAtHeld = false
 
   constructor(options: TurnsOptions) {
     this.#options = options
@@ -51,7 +109,7 @@ export class PostgresTurns {
 
   call(kind: CallKind, request: unknown, key: string | undefined): Promise<unknown> {
     const answer = createDeferred<unknown>()
-    this.#waiting.push({ kind, request, key, answer })
+    this.#waiting.push({ kind, request, key, answer, waitedMs: 0 })
     this.#plan()
     return answer.promise
   }
@@ -70,12 +128,18 @@ export class PostgresTurns {
     const batches = new Map<CallKind, Call[]>()
     const taken = new Map<string, CallKind>()
     const left: Call[] = []
+    let keys = 0
     for (const call of this.#waiting) {
-      const { kind, key } = call
+      const { kind, key, request } = call
+      // A kind is given its own requests only.
+      const isKeyed = kind.locksKey?.(request as never) === true
       const batch = batches.get(kind)
-      const before = key === undefined ? undefined : taken.get(key)
-      const isFree = key === undefined || (!this.#keys.has(key) && (before === undefined || before === kind))
-      if (isFree && this.#hasRoom(kind, batch, batches.size)) {
+      if (
+        this.#isFree(call, taken) &&
+        this.#hasRoom(kind, batch, batches.size) &&
+        (!isKeyed || keys < MOST_KEYS)
+      ) {
+        if (isKeyed) keys += 1
         if (batch === undefined) batches.set(kind, [call])
         else batch.push(call)
         if (key !== undefined) taken.set(key, kind)
@@ -89,6 +153,12 @@ export class PostgresTurns {
     for (const [kind, calls] of batches) void this.#run(kind, calls)
   }
 
+  #isFree({ kind, key }: Call, taken: ReadonlyMap<string, CallKind>): boolean {
+    if (key === undefined) return true
+    const before = taken.get(key)
+    return !this.#keys.has(key) && (before === undefined || before === kind)
+  }
+
   #hasRoom(kind: CallKind, batch: readonly Call[] | undefined, batches: number): boolean {
     if (this.#kinds.has(kind)) return false
     if (batch === undefined) return this.#underWay + batches < this.#options.most
@@ -99,43 +169,152 @@ export class PostgresTurns {
     this.#underWay += 1
     this.#kinds.add(kind)
     for (const { key } of calls) if (key !== undefined) this.#keys.set(key, (this.#keys.get(key) ?? 0) + 1)
-    await this.#perform(kind, inLockOrder(kind, calls))
+    const held = await this.#perform({ kind, calls: inLockOrder(kind, calls), patienceMs: TURN_PATIENCE_MS })
     this.#underWay -= 1
     this.#kinds.delete(kind)
-    for (const { key } of calls) if (key !== undefined) this.#release(key)
+    for (const call of held) this.#hold(call)
+    for (const call of calls) if (held.length === 0 || !held.includes(call)) this.#release(call)
     this.#plan()
   }
 
-  #release(key: string): void {
+  #release({ key }: Call): void {
+    if (key === undefined) return
     const left = (this.#keys.get(key) ?? 1) - 1
     if (left === 0) this.#keys.delete(key)
     else this.#keys.set(key, left)
   }
 
-  async #perform(kind: CallKind, calls: readonly Call[]): Promise<void> {
+  /** Resolves with the calls that wait for a lock of another transaction; the others are answered. */
+  async #perform(turn: Turn): Promise<readonly Call[]> {
+    const { kind, calls, tries = false } = turn
     try {
-      const answers = await this.#ask(kind, calls)
-      for (const [at, { answer }] of calls.entries()) answer.resolve(answers[at] ?? undefined)
+      return answered(turn, await this.#ask(turn))
     } catch (error) {
-      // One of them may be what is wrong; not with a server that is not there, or that may have done it.
-      if (calls.length > 1 && !isUnreachable(error) && !isCut(error)) {
-        for (const call of calls) await this.#perform(kind, [call])
-      } else {
-        for (const { answer } of calls) answer.reject(error)
+      if (isLocked(error) && kind.isSingle !== true) {
+        if (calls.length === 1 || !this.#options.isInUse()) return calls
+        return kind.tellsHeld === true && !tries
+          ? this.#perform({ ...turn, tries: true })
+          : this.#performHalves(turn)
+      }
+      // One of them may be wrong; not with a server that is not there, or that may have done it.
+      if (calls.length > 1 && !isUnreachable(error) && !isCut(error)) return this.#performAlone(turn)
+      const failure = failureOf(error)
+      for (const { answer } of calls) answer.reject(failure)
+      return NONE
+    }
+  }
+
+  async #performAlone(turn: Turn): Promise<readonly Call[]> {
+    const held: Call[] = []
+    for (const call of turn.calls) held.push(...(await this.#perform({ ...turn, calls: [call] })))
+    return held
+  }
+
+  /** Finds the calls that need a lock of another transaction. Those behind them, by their keys, wait with them. */
+  async #performHalves(turn: Turn): Promise<readonly Call[]> {
+    const half = Math.ceil(turn.calls.length / 2)
+    const held = await this.#perform({ ...turn, calls: turn.calls.slice(0, half) })
+    const keys = new Set(held.map(({ key }) => key))
+    const isBehind = ({ key }: Call): boolean => key !== undefined && keys.has(key)
+    const rest = turn.calls.slice(half)
+    const calls = rest.filter((call) => !isBehind(call))
+    const late = calls.length === 0 ? NONE : await this.#perform({ ...turn, calls })
+    return [...held, ...rest.filter(isBehind), ...late]
+  }
+
+  async #ask({ kind, calls, patienceMs, tries = false }: Turn): Promise<readonly unknown[]> {
+    const isSingle = kind.isSingle === true
+    const requests = toWire(calls.map(({ request }) => (tries ? { ...(request as object), tries } : request)))
+    const statement = { kind, requests, patienceMs: isSingle ? undefined : patienceMs }
+    for (let retries = 0; ; retries += 1) {
+      try {
+        return fromWire(await this.#options.send(statement)) as readonly unknown[]
+      } catch (error) {
+        if (!isRolledBack(error) || retries === MOST_RETRIES || (isLocked(error) && !isSingle)) throw error
       }
     }
   }
 
-  async #ask(kind: CallKind, calls: readonly Call[]): Promise<readonly unknown[]> {
-    const requests = toWire(calls.map(({ request }) => request))
-    for (let retries = 0; ; retries += 1) {
-      try {
-        return fromWire(await this.#options.send(kind, requests)) as readonly unknown[]
-      } catch (error) {
-        if (!isRolledBack(error) || retries === MOST_RETRIES) throw error
-      }
+  /** Makes a call again after a pause, in its own time. Until then nothing of its key goes. */
+  #hold(call: Call): void {
+    const refusal = this.#refusal(call)
+    if (refusal !== undefined) {
+      call.answer.reject(refusal)
+      this.#release(call)
+      return
     }
+    const pauseMs = Math.min(Math.max(FIRST_PAUSE_MS, call.waitedMs * PAUSE_SHARE), this.#options.mostPauseMs)
+    call.waitedMs += pauseMs
+    this.#held.add(call)
+    void pauseReal(pauseMs).then(() => {
+      this.#due.push(call)
+      void this.#performHeld()
+    })
   }
+
+  /** Why a call waits for a lock no longer. */
+  #refusal({ waitedMs }: Call): Error | undefined {
+    if (!this.#options.isInUse()) return leftError()
+    const mostMs = this.#options.lockTimeoutMs()
+    return mostMs > 0 && waitedMs >= mostMs ? lockTimeout('use the Postgres server') : undefined
+  }
+
+  /** One call after the other: they take one connection, however many they are. */
+  async #performHeld(): Promise<void> {
+    if (this.#isAtHeld) return
+    this.#isAtHeld = true
+    for (let call = this.#due.shift(); call !== undefined; call = this.#due.shift()) {
+      if (!this.#held.has(call)) continue
+      const { kind } = call
+      const held = await this.#perform({
+        kind,
+        calls: [call],
+        patienceMs: ALONE_PATIENCE_MS,
+        tries: kind.tellsHeld,
+      })
+      // It was given up meanwhile.
+      if (!this.#held.delete(call)) continue
+      if (held.length > 0) this.#hold(call)
+      else this.#release(call)
+      this.#plan()
+    }
+    this.#isAtHeld = false
+  }
+
+  /** Calls that wait for a lock, and those behind them, wait no more: the last engine has left. */
+  giveUp(): void {
+    if (this.#held.size === 0) return
+    const held = [...this.#held]
+    this.#held.clear()
+    const keys = new Set(held.map(({ key }) => key))
+    const behind = this.#waiting.filter(({ key }) => key !== undefined && keys.has(key))
+    this.#waiting = this.#waiting.filter((call) => !behind.includes(call))
+    for (const call of held) this.#release(call)
+    const error = leftError()
+    for (const { answer } of [...held, ...behind]) answer.reject(error)
+  }
+}
+
+/** Gives the calls their answers. Those that wait for a lock have none yet. */
+function answered({ kind, calls }: Turn, answers: readonly unknown[]): readonly Call[] {
+  let held: Call[] | undefined
+  for (const [at, call] of calls.entries()) {
+    if (kind.tellsHeld === true && answers[at] === HELD) (held ??= []).push(call)
+    else call.answer.resolve(answers[at] ?? undefined)
+  }
+  return held ?? NONE
+}
+
+function leftError(): Error {
+  const message = 'Cannot use the Postgres server: the last engine closed while a call waited for a lock'
+  return new StorageUnavailableError(message, { mayBeDone: false })
+}
+
+/** The error of a call, which says whether the server cannot be used now. */
+function failureOf(cause: unknown): unknown {
+  if (!isServerAway(cause)) return cause
+  const message = `Cannot use the Postgres server: ${postgresMessage(cause)}`
+  return new StorageUnavailableError(message, { cause, mayBeDone: isCut(cause) })
 }
 
 /** Nothing of a key that waits may go. */

@@ -5,13 +5,25 @@ import type {
   SegmentRecord,
   StreamRecord,
 } from '../../contract/records.ts'
-import type { ChunkAppend, ChunkRead, ChunksRead, ChunkStore, StreamOpen } from '../../contract/storage.ts'
+import type {
+  ChunkAppend,
+  ChunkRead,
+  ChunksRead,
+  ChunkStore,
+  StreamOpen,
+  WriterProgress,
+} from '../../contract/storage.ts'
 import { draftOf } from '../run-draft.ts'
 import { readChunkRows, writeChunkRow } from './chunk-rows.ts'
 import { findRun, replaceRun, type StoredRun } from './run-rows.ts'
 import { segmentsOf, type StreamRow } from './segments.ts'
 import { type Perform, RefusedCall, type SqliteSession } from './session.ts'
 import { isAttempted } from '../../contract/run-states.ts'
+
+interface StreamName {
+  readonly runId: string
+  readonly key: string
+}
 
 /** The streams of a SQLite storage, from their first chunk on. */
 export function sqliteChunks(perform: Perform): ChunkStore {
@@ -45,7 +57,7 @@ function openStream(session: SqliteSession, request: StreamOpen): StreamRecord |
     next,
     JSON.stringify(opened),
   )
-  session.news.stream(runId, key, by)
+  session.hints.stream(runId, key, by)
   return { runId, key, first: 0, next, segments: opened }
 }
 
@@ -74,8 +86,24 @@ function appendChunks(session: SqliteSession, request: ChunkAppend): 'appended' 
     runId,
     key,
   )
-  session.news.stream(runId, key, by)
+  for (const progress of request.written ?? []) noteWriter(session, request, progress)
+  session.hints.stream(runId, key, by)
   return 'appended'
+}
+
+function noteWriter(
+  { database }: SqliteSession,
+  { runId, key }: StreamName,
+  { writer, last }: WriterProgress,
+): void {
+  database.run(
+    `INSERT INTO writers (run_id, key, writer, last) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET last = max(last, excluded.last)`,
+    runId,
+    key,
+    writer,
+    last,
+  )
 }
 
 function readChunks(session: SqliteSession, request: ChunkRead): ChunksRead | undefined {
@@ -85,13 +113,22 @@ function readChunks(session: SqliteSession, request: ChunkRead): ChunksRead | un
   const from = Math.max(0, request.from)
   const chunks = from < stream.next ? readChunkRows(session, { ...request, from }) : []
   const record = { runId, key, first: 0, next: stream.next, segments: segmentsOf(stream) }
-  return { stream: record, first: from, chunks }
+  const read = { stream: record, first: from, chunks }
+  return request.writer === undefined ? read : { ...read, written: findWriter(session, request) }
 }
 
-function findStream(
-  { database }: SqliteSession,
-  { runId, key }: { readonly runId: string; readonly key: string },
-): StreamRow | undefined {
+/** The number of the last chunk of a writer. */
+function findWriter({ database }: SqliteSession, { runId, key, writer = '' }: ChunkRead): number | undefined {
+  const last = database.value(
+    'SELECT last AS value FROM writers WHERE run_id = ? AND key = ? AND writer = ?',
+    runId,
+    key,
+    writer,
+  )
+  return last === undefined ? undefined : Number(last)
+}
+
+function findStream({ database }: SqliteSession, { runId, key }: StreamName): StreamRow | undefined {
   return database.get('SELECT * FROM streams WHERE run_id = ? AND key = ?', runId, key) as
     StreamRow | undefined
 }

@@ -3,7 +3,7 @@ import type { Row } from '../sql-rows.ts'
 import type { SqliteSession } from './session.ts'
 
 /** A run that could be claimed. */
-interface Candidate {
+export interface Candidate {
   readonly id: string
   readonly seq: number
   readonly taskId: string

@@ -1,8 +1,8 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { RunClaim, RunClaimed, RunUpdated } from '../../contract/storage.ts'
 import { endInstead } from '../run-draft.ts'
-import { runOfValues } from '../sql-rows.ts'
-import { ClaimLine } from './claim-line.ts'
+import { orNull, runOfValues } from '../sql-rows.ts'
+import { type Candidate, ClaimLine } from './claim-line.ts'
 import { expireSqliteLeases } from './leases.ts'
 import { findRun, finishRun, interruptStreams, STORED_RUN, type StoredRun, storedRun } from './run-rows.ts'
 import type { SqliteSession } from './session.ts'
@@ -27,8 +27,10 @@ export function claimSqliteRuns(session: SqliteSession, claim: RunClaim): RunCla
   while (runs.length < claim.limit) {
     const next = line.next(claim.limit - runs.length)
     if (next === undefined) break
-    if (next.isPlanned) runs.push(startRun(session, next, { claim, place: runs.length }))
-    else {
+    if (next.isPlanned) {
+      const version = claim.versions?.get(next.taskId)
+      runs.push(startRun(session, { ...next, version }, { claim, place: runs.length }))
+    } else {
       const run = findRun(session, next.id)
       const end = run && endInstead(run.record, claim)
       if (run !== undefined && end !== undefined) {
@@ -69,8 +71,8 @@ function goOn(
 }
 
 function startRun(
-  { database, news }: SqliteSession,
-  { id, isPlanned }: { readonly id: string; readonly isPlanned: boolean },
+  { database, hints }: SqliteSession,
+  { id, isPlanned, version }: Pick<Candidate, 'id' | 'isPlanned'> & { readonly version?: string | undefined },
   { claim, place }: Claiming,
 ): RunRecord {
   const row = database.values(
@@ -78,7 +80,7 @@ function startRun(
        status = 'EXECUTING', attempt = attempt + 1, policy_attempt = policy_attempt + ?1, owner = ?2, held = 1,
        reserved = 0, epoch = epoch + 1, slot = 1, wake_at = NULL, started_at = coalesce(started_at, ?3),
        updated_at = max(updated_at, ?3), line = NULL, line_at = NULL, look_at = NULL,
-       claim_number = ?4, claim_place = ?5
+       claim_number = ?4, claim_place = ?5, version = CASE WHEN ?1 THEN ?7 ELSE version END
      WHERE id = ?6 RETURNING ${STORED_RUN}`,
     Number(isPlanned),
     claim.by,
@@ -86,11 +88,12 @@ function startRun(
     claim.number,
     place,
     id,
+    orNull(version),
   )
   if (row === undefined) throw new Error(`Cannot claim run "${id}": it is not there`)
   const { record } = storedRun(row)
   // A run that is put off keeps the segments of its last attempt, and that one may have left one open.
-  if (record.streams.length > 0 && isPlanned) interruptStreams({ database, news }, id, claim)
-  news.run(id, claim.by)
+  if (record.streams.length > 0 && isPlanned) interruptStreams({ database, hints }, id, claim)
+  hints.run(id, claim.by)
   return record
 }

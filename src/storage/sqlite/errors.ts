@@ -1,4 +1,7 @@
 const BUSY = 5
+const IOERR = 10
+const FULL = 13
+const CANTOPEN = 14
 const CONSTRAINT = 19
 
 interface DriverError {
@@ -12,6 +15,21 @@ interface DriverError {
 /** Another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return isOfKind(error, { name: 'SQLITE_BUSY', number: BUSY })
+}
+
+/** The database cannot be used now: the lock, the disk or the file is to blame, and not the statement. */
+export function isDatabaseAway(error: unknown): boolean {
+  return (
+    isBusy(error) ||
+    isIoError(error) ||
+    isOfKind(error, { name: 'SQLITE_FULL', number: FULL }) ||
+    isOfKind(error, { name: 'SQLITE_CANTOPEN', number: CANTOPEN })
+  )
+}
+
+/** After such an error of a commit the next start may find it stored. */
+export function isIoError(error: unknown): boolean {
+  return isOfKind(error, { name: 'SQLITE_IOERR', number: IOERR })
 }
 
 /** The owner of the handle has a transaction of their own open. */

@@ -1,5 +1,5 @@
-import type { NextDue } from '../../contract/storage.ts'
-import { isGone, ownProcess } from './host-process.ts'
+import type { LeaseRecord, NextDue } from '../../contract/storage.ts'
+import { isGone, ownHost, ownProcess, pidOf } from './host-process.ts'
 import type { SqlRow } from './handle.ts'
 import type { SqliteSession } from './session.ts'
 import type { Act } from '../run-draft.ts'
@@ -8,6 +8,7 @@ interface Renewal {
   readonly owner: string
   readonly leaseUntil: number
   readonly endless: boolean
+  readonly now: number
 }
 
 /** Runs of owners that are gone at `now` become claimable: their lease has ended, or their process has. */
@@ -30,25 +31,44 @@ function isOver({ until, process }: SqlRow, now: number): boolean {
 /** Begins or prolongs a lease; answers its end, none for one without, and `false` when it was lost. */
 export function renewLease(
   session: SqliteSession,
-  { owner, leaseUntil, endless }: Renewal,
+  { owner, leaseUntil, endless, now }: Renewal,
 ): number | undefined | false {
-  const { database, news } = session
+  const { database, hints } = session
   const lease = database.get('SELECT until, lost FROM owners WHERE owner = ?', owner)
   if (lease?.['lost'] === 1) return false
   const isAlone = database.get('SELECT owner FROM owners WHERE lost = 0 AND owner <> ?', owner) === undefined
   const until = endless && isAlone ? null : leaseUntil
   if (lease === undefined) {
-    database.run('INSERT INTO owners (owner, until, process) VALUES (?, ?, ?)', owner, until, ownProcess())
+    database.run(
+      'INSERT INTO owners (owner, until, process, host, heard_at) VALUES (?, ?, ?, ?, ?)',
+      owner,
+      until,
+      ownProcess(),
+      ownHost(),
+      now,
+    )
   } else if (lease['until'] !== until)
-    database.run('UPDATE owners SET until = ? WHERE owner = ?', until, owner)
+    database.run('UPDATE owners SET until = ?, heard_at = ? WHERE owner = ?', until, now, owner)
   if (isAlone) return until ?? undefined
   const ended = database.all(
-    'UPDATE owners SET until = ? WHERE owner <> ? AND lost = 0 AND until IS NULL RETURNING owner',
+    'UPDATE owners SET until = ?, heard_at = NULL WHERE owner <> ? AND lost = 0 AND until IS NULL RETURNING owner',
     leaseUntil,
     owner,
   )
-  for (const other of ended) news.waits(other['owner'] as string, owner)
+  for (const other of ended) hints.waits(other['owner'] as string, owner)
   return until ?? undefined
+}
+
+/** An endless lease is not written again: when its engine was last heard is not known. */
+export function sqliteLeases({ database }: SqliteSession): readonly LeaseRecord[] {
+  const rows = database.all('SELECT owner, until, lost, process, host, heard_at FROM owners ORDER BY owner')
+  return rows.map(({ owner, until, lost, process, host, heard_at: heardAt }) => ({
+    owner: owner as string,
+    isLost: lost === 1,
+    ...(typeof until === 'number' && { until, ...(typeof heardAt === 'number' && { heardAt }) }),
+    ...(typeof host === 'string' && { host }),
+    ...(typeof process === 'string' && { pid: pidOf(process) }),
+  }))
 }
 
 /** The next end of a lease that others than `owner` wait for: it holds runs. */
@@ -74,7 +94,7 @@ export function endSqliteLease(session: SqliteSession, act: Act & { readonly by:
 }
 
 /** In one statement, for there may be thousands that sleep. */
-function abandonRuns({ database, news }: SqliteSession, owner: string, act: Act): void {
+function abandonRuns({ database, hints }: SqliteSession, owner: string, act: Act): void {
   database.run(
     `UPDATE runs SET held = 0, reserved = 0,
        line = CASE WHEN sleep.is_over THEN 0 END,
@@ -92,5 +112,5 @@ function abandonRuns({ database, news }: SqliteSession, owner: string, act: Act)
     act.now,
     owner,
   )
-  news.queue(act.by)
+  hints.queue(act.by)
 }

@@ -1,14 +1,14 @@
-import type { RunRecord, TokenRecord, TokenStatus } from '../../contract/records.ts'
+import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { Page, PageRequest, RunFilter, TokenFilter, TokenPage } from '../../contract/storage.ts'
-import { RUN_STATUSES } from '../../contract/run-states.ts'
+import { RUN_STATUSES, TOKEN_STATUSES } from '../../contract/run-states.ts'
 import { type Row, RUN_COLUMNS, runOfValues, tokenOfRow } from '../sql-rows.ts'
+import { idRangeOf } from './id-times.ts'
 import { type Conditions, readSqlitePage, type Strand } from './pages.ts'
 import type { SqliteSession } from './session.ts'
 import { settleIfDue } from './token-rows.ts'
 
-const IN_LIST = 'IN (SELECT value FROM json_each(?))'
-const HAS_TAG = `EXISTS (SELECT 1 FROM json_each(tags) AS tag WHERE tag.value ${IN_LIST})`
-const TOKEN_STATUSES: readonly TokenStatus[] = ['WAITING', 'COMPLETED', 'TIMED_OUT']
+export const IN_LIST = 'IN (SELECT value FROM json_each(?))'
+export const HAS_TAG: string = `EXISTS (SELECT 1 FROM json_each(tags) AS tag WHERE tag.value ${IN_LIST})`
 /** From task to task in the index, however many records each has. */
 const EVERY_TASK = `WITH RECURSIVE tasks (task_id) AS (
     SELECT min(task_id) FROM runs
@@ -34,6 +34,7 @@ export function listSqliteRuns(
     table: 'runs',
     strands: runStrands(session, filter),
     where,
+    range: idRangeOf(session, 'runs', { from, to }),
     page,
   })
   return { records: rows.map(runOfRow), ...cursors }
@@ -59,12 +60,13 @@ export function listSqliteTokens(
   const settled = settleMatching(session, where, now)
   addList(where, `status ${IN_LIST}`, status)
   const strands = tokenStrands(session, filter)
-  const { rows, ...cursors } = readSqlitePage(session, { table: 'tokens', strands, where, page })
+  const range = kind === 'MANUAL' ? idRangeOf(session, 'tokens', { from, to }) : {}
+  const { rows, ...cursors } = readSqlitePage(session, { table: 'tokens', strands, where, range, page })
   return { records: rows.map(tokenOfRow), ...cursors, settled }
 }
 
 /** By tag, or else by task and status; other conditions are checked on the way. */
-function runStrands({ database }: SqliteSession, filter: RunFilter): readonly Strand[] {
+export function runStrands({ database }: SqliteSession, filter: RunFilter): readonly Strand[] {
   const { tags, status, taskIds, notTaskIds } = filter
   if (tags !== undefined) {
     const from = 'run_tags CROSS JOIN runs ON runs.id = run_tags.run'
@@ -81,7 +83,7 @@ function runStrands({ database }: SqliteSession, filter: RunFilter): readonly St
 }
 
 /** Tokens of runs are not listed and have an index by id and by key only. */
-function tokenStrands(session: SqliteSession, filter: TokenFilter): readonly Strand[] {
+export function tokenStrands(session: SqliteSession, filter: TokenFilter): readonly Strand[] {
   const { kind, key, tags, status = TOKEN_STATUSES } = filter
   if (key !== undefined) {
     const isListed = kind === 'MANUAL' && !isOwnKey(session, key)
@@ -125,7 +127,7 @@ function settleMatching(
   return rows.flatMap((row) => settleIfDue(session, tokenOfRow(row), { now })?.record ?? [])
 }
 
-function addList(
+export function addList(
   { texts, parameters }: Conditions,
   condition: string,
   values: readonly string[] | undefined,
@@ -135,7 +137,7 @@ function addList(
   parameters.push(JSON.stringify(values))
 }
 
-function addBounds(
+export function addBounds(
   { texts, parameters }: Conditions,
   { from, to }: { readonly from: number | undefined; readonly to: number | undefined },
 ): void {

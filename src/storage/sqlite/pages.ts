@@ -1,6 +1,7 @@
 import type { Page, PageRequest } from '../../contract/storage.ts'
 import type { Row } from '../sql-rows.ts'
 import type { SqlValue } from './handle.ts'
+import type { IdRange } from './id-times.ts'
 import type { SqliteSession } from './session.ts'
 
 /** Conditions and the parameters they take, in order. */
@@ -20,15 +21,17 @@ export interface Strand {
   readonly values?: readonly SqlValue[]
 }
 
-/** A list: the strands that have all of it between them, and what each of its records must fulfil besides. */
+/** A list: the strands that have all of it between them, and the conditions that each of its records must fulfil besides. */
 export interface StrandQuery {
   readonly table: 'runs' | 'tokens'
   readonly strands: readonly Strand[]
   readonly where: Conditions
+  /** The ids that its records can have. */
+  readonly range: IdRange
   readonly page: PageRequest
 }
 
-/** The rows of a page and what leads to its neighbours. */
+/** The rows of a page and the cursors of its neighbours. */
 export interface RowPage extends Omit<Page<Row>, 'records'> {
   readonly rows: readonly Row[]
 }
@@ -61,26 +64,47 @@ export function readSqlitePage({ database }: SqliteSession, query: StrandQuery):
 /** The nearest of all strands: of each no more is read than would do if it were the only one. */
 function readStrands(
   database: SqliteSession['database'],
-  { table, strands, where }: StrandQuery,
+  { table, strands, where, range }: StrandQuery,
   { side, id, count }: Reach,
 ): readonly Row[] {
   const order = side === '<' ? 'DESC' : 'ASC'
+  const bounds = boundsOf(range, { side, id })
   const found = strands.map((strand) => {
     const texts = [
       ...(strand.text === undefined ? [] : [strand.text]),
       ...where.texts,
-      ...(id === undefined ? [] : [`${strand.id} ${side} ?`]),
+      ...bounds.map(([operator]) => `${strand.id} ${operator} ?`),
     ]
     return database.all(
       `SELECT ${table}.* FROM ${strand.from} ${texts.length === 0 ? '' : `WHERE ${texts.join(' AND ')}`}
        ORDER BY ${strand.id} ${order} LIMIT ?`,
       ...(strand.values ?? []),
       ...where.parameters,
-      ...(id === undefined ? [] : [id]),
+      ...bounds.map(([, bound]) => bound),
       count,
     )
   })
   return found.length === 1 ? (found[0] ?? []) : merged(found.flat(), side).slice(0, count)
+}
+
+type Bound = readonly [operator: '<' | '>' | '>=', id: string]
+
+/** On each side the narrower one of the cursor and the range. */
+export function boundsOf(
+  { floor, ceiling }: IdRange,
+  { side, id }: Pick<Reach, 'side' | 'id'>,
+): readonly Bound[] {
+  const before = side === '<' ? lesser(id, ceiling) : ceiling
+  const isPastFloor = side === '>' && id !== undefined && (floor === undefined || id >= floor)
+  return [
+    ...(before === undefined ? [] : [['<', before] as const]),
+    ...(isPastFloor ? [['>', id] as const] : floor === undefined ? [] : [['>=', floor] as const]),
+  ]
+}
+
+function lesser(one: string | undefined, other: string | undefined): string | undefined {
+  if (one === undefined || other === undefined) return one ?? other
+  return one < other ? one : other
 }
 
 /** In order, each once: a record may be in several strands. */

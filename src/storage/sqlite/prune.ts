@@ -15,8 +15,10 @@ interface Budget {
   left: number
 }
 
-/** The rows of chunks that go in one batch are more than records, and cost less. */
-const CHUNK_ROWS = 1_000
+/** So many rows of chunks cost what a record costs. */
+const CHUNK_ROWS = 10
+/** The setting with the number of records above a limit, as of the last count, and that limit: `<keep> <surplus>`. */
+const SURPLUS = 'prune-surplus'
 
 const IS_LIVE = `status IN (${textList(LIVE_STATUSES)})`
 
@@ -24,7 +26,8 @@ const IS_LIVE = `status IN (${textList(LIVE_STATUSES)})`
 export function pruneSqlite(session: SqliteSession, request: PruneRequest): number {
   const { before, keep, limit } = request
   forgetOwners(session, before)
-  const surplus = keep === undefined ? 0 : countEnded(session) - keep
+  const known = readSurplus(session)
+  const surplus = keep === undefined ? 0 : surplusOf(session, { keep, limit, known })
   const budget: Budget = { left: limit }
   let dropped = 0
   for (const ended of endedBefore(session, request, surplus > 0)) {
@@ -36,7 +39,48 @@ export function pruneSqlite(session: SqliteSession, request: PruneRequest): numb
       budget.left -= 1
     }
   }
+  if (keep !== undefined && surplus > 0) noteSurplus(session, { keep, surplus: surplus - dropped })
+  else if (known !== undefined && dropped > 0) {
+    noteSurplus(session, { keep: known.keep, surplus: known.surplus - dropped })
+  }
   return limit - budget.left
+}
+
+interface Surplus {
+  readonly keep: number
+  /** At least so many records above `keep` are left. */
+  readonly surplus: number
+}
+
+/**
+ * How many records are above the limit. All are counted only when the last count does not say that this batch has enough:
+ * a batch takes 10 ms, and so does a count of a million.
+ */
+function surplusOf(
+  session: SqliteSession,
+  {
+    keep,
+    limit,
+    known,
+  }: { readonly keep: number; readonly limit: number; readonly known: Surplus | undefined },
+): number {
+  if (known?.keep === keep && known.surplus >= limit) return known.surplus
+  return countEnded(session) - keep
+}
+
+function readSurplus({ database }: SqliteSession): Surplus | undefined {
+  const value = database.value('SELECT value FROM settings WHERE name = ?', SURPLUS)
+  if (value === undefined) return undefined
+  const [keep = 0, surplus = 0] = String(value).split(' ').map(Number)
+  return { keep, surplus }
+}
+
+function noteSurplus({ database }: SqliteSession, { keep, surplus }: Surplus): void {
+  database.run(
+    `INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = ?2`,
+    SURPLUS,
+    `${keep} ${Math.max(0, surplus)}`,
+  )
 }
 
 function countEnded({ database }: SqliteSession): number {
@@ -60,6 +104,7 @@ function endedBefore(
     `SELECT id, ended_at FROM runs AS run WHERE ended_at < ?1
        AND (key_expires_at IS NULL OR key_expires_at <= ?2)
        AND NOT EXISTS (SELECT 1 FROM runs WHERE id = run.root_id AND ${IS_LIVE})
+       AND NOT EXISTS (SELECT 1 FROM runs WHERE id = run.key_scope AND run.key_expires_at IS NULL AND ${IS_LIVE})
        AND NOT EXISTS (SELECT 1 FROM waits WHERE token_id = 'run:' || run.id)
      ORDER BY ended_at, seq LIMIT ?3`,
     ...parameters,
@@ -69,6 +114,7 @@ function endedBefore(
        AND (key_expires_at IS NULL OR key_expires_at <= ?2)
        AND NOT EXISTS (SELECT 1 FROM runs AS creator WHERE creator.id = token.run_id
          AND (${IS_LIVE} OR EXISTS (SELECT 1 FROM runs WHERE id = creator.root_id AND ${IS_LIVE})))
+       AND NOT (run_id IS NULL AND kind = 'MANUAL' AND status = 'COMPLETED' AND coalesce(timeout_at, 0) > ?2)
        AND NOT EXISTS (SELECT 1 FROM waits WHERE token_id = token.id)
      ORDER BY ended_at, seq LIMIT ?3`,
     ...parameters,
@@ -83,10 +129,7 @@ function endedBefore(
 /** The run goes last, after as many of its chunks and of its own tokens as the budget allows. */
 function dropRun(session: SqliteSession, id: string, budget: Budget): number {
   const { database } = session
-  if (!dropChunks(session, id)) {
-    budget.left = 0
-    return 0
-  }
+  if (!dropChunks(session, id, budget)) return 0
   const own = database.all(
     `SELECT id, ended_at FROM tokens WHERE run_id = ? AND kind <> 'MANUAL'
        AND NOT EXISTS (SELECT 1 FROM waits WHERE token_id = tokens.id) LIMIT ?`,
@@ -106,16 +149,19 @@ function dropRun(session: SqliteSession, id: string, budget: Budget): number {
   return ended + 1
 }
 
-/** Answers whether all are gone. */
-function dropChunks({ database }: SqliteSession, runId: string): boolean {
+/** Answers whether all are gone, and the budget is not. */
+function dropChunks({ database }: SqliteSession, runId: string, budget: Budget): boolean {
   if (database.get('SELECT 1 FROM streams WHERE run_id = ? LIMIT 1', runId) === undefined) return true
+  const most = budget.left * CHUNK_ROWS
   const gone = database.all(
     `DELETE FROM chunks WHERE (run_id, key, first) IN
        (SELECT run_id, key, first FROM chunks WHERE run_id = ? LIMIT ?) RETURNING 1`,
     runId,
-    CHUNK_ROWS,
-  )
-  if (gone.length === CHUNK_ROWS) return false
+    most,
+  ).length
+  budget.left -= Math.floor(gone / CHUNK_ROWS)
+  if (budget.left <= 0) return false
+  database.run('DELETE FROM writers WHERE run_id = ?', runId)
   database.run('DELETE FROM streams WHERE run_id = ?', runId)
   return true
 }

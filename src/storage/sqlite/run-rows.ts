@@ -1,7 +1,9 @@
 import type { RunRecord, SegmentEnd } from '../../contract/records.ts'
-import type { RunUpdated } from '../../contract/storage.ts'
+import type { RunsAmong, RunUpdated } from '../../contract/storage.ts'
 import { laneOf, orNull, RUN_COLUMNS, runValues, runOfValues, textsColumn } from '../sql-rows.ts'
 import { endSegment, type StreamRow } from './segments.ts'
+import { noteIdTime } from './id-times.ts'
+import type { SqliteDatabase } from './database.ts'
 import type { SqlValue } from './handle.ts'
 import type { SqliteSession } from './session.ts'
 import { addTags, dropTags } from './tags.ts'
@@ -9,11 +11,11 @@ import { dropWaits, settleWaits, sleepOf } from './waits.ts'
 import { isFinal, runTokenId, startBy } from '../../contract/run-states.ts'
 import type { Act } from '../run-draft.ts'
 
-/** A run as it is stored: its record and what a storage keeps beside it. */
+/** A run as it is stored: its record and the fields that a storage keeps beside it. */
 export interface StoredRun {
   readonly seq: number
   readonly record: RunRecord
-  /** Its owner is alive, as far as anybody has noticed. */
+  /** Its owner is alive, as far as engines have noticed. */
   readonly isHeld: boolean
 }
 
@@ -27,7 +29,7 @@ interface RunPlace {
 const RESUMED = 0
 const QUEUED = 1
 const CONTENT = `output = ?, error = ?, attempt = ?, policy_attempt = ?, interruptions = ?, epoch = ?, tags = ?,
-  metadata = ?, streams = ?, updated_at = ?, started_at = ?, finished_at = ?`
+  metadata = ?, streams = ?, updated_at = ?, started_at = ?, finished_at = ?, version = ?`
 const PLACE = `status = ?, owner = ?, slot = ?, slot_until = ?, returned = ?, wake_at = ?, held = ?,
   reserved = reserved AND ?, line = ?, line_at = ?, look_at = ?, ended_at = ?`
 /** Not to touch the columns of a place spares all indexes. */
@@ -50,16 +52,36 @@ export function storedRun(values: readonly SqlValue[]): StoredRun {
   return { seq: values[SEQ] as number, record: runOfValues(values), isHeld: values[SEQ + 1] === 1 }
 }
 
-export function findRun({ database }: SqliteSession, id: string): StoredRun | undefined {
-  const row = database.values(`SELECT ${STORED_RUN} FROM runs WHERE id = ?`, id)
+/**
+ * The conditions on the task and the tags, whose tables are read before a large column of the run is. The type of the
+ * column `tags` is in the head of its row.
+ */
+const AMONG = `task_id IN (SELECT value FROM json_each(?))
+  OR EXISTS (SELECT 1 FROM run_tags WHERE tag IN (SELECT value FROM json_each(?)) AND run = runs.id)`
+const AMONG_TAGGED = `task_id IN (SELECT value FROM json_each(?)) OR typeof(tags) = 'text'`
+
+export function findRun({ database }: SqliteSession, id: string, among?: RunsAmong): StoredRun | undefined {
+  const row = findValues(database, id, among)
   return row && storedRun(row)
+}
+
+function findValues(
+  database: SqliteDatabase,
+  id: string,
+  among: RunsAmong | undefined,
+): readonly SqlValue[] | undefined {
+  const byId = `SELECT ${STORED_RUN} FROM runs WHERE id = ?`
+  if (among === undefined) return database.values(byId, id)
+  const taskIds = JSON.stringify(among.taskIds)
+  if (among.tags === 'any') return database.values(`${byId} AND (${AMONG_TAGGED})`, id, taskIds)
+  return database.values(`${byId} AND (${AMONG})`, id, taskIds, JSON.stringify(among.tags))
 }
 
 export function insertRunRow(session: SqliteSession, record: RunRecord, act: Act): void {
   const { line, lineAt, lookAt } = placeOf(session, { record, isHeld: false }, act.now)
   session.database.run(
     `INSERT INTO runs (${RUN_COLUMNS}, lane, line, line_at, look_at, ended_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ...runValues(record),
     laneOf(record),
     line,
@@ -68,12 +90,13 @@ export function insertRunRow(session: SqliteSession, record: RunRecord, act: Act
     endOf(record),
   )
   addTags(session, 'run_tags', record)
+  noteIdTime(session, 'runs', record)
 }
 
 /** Puts `record` in the place of the run's record; where it stands in line follows from it. */
 export function replaceRun(session: SqliteSession, run: StoredRun, change: RunReplacement): RunRecord {
   const { record, act, isHeld = run.isHeld } = change
-  const { database, news } = session
+  const { database, hints } = session
   const before = run.record
   const isMoved = isHeld !== run.isHeld || PLACING.some((field) => before[field] !== record[field])
   const place = isMoved ? placeColumns(session, { seq: run.seq, record, isHeld }, act.now) : []
@@ -82,8 +105,8 @@ export function replaceRun(session: SqliteSession, run: StoredRun, change: RunRe
     dropTags(session, 'run_tags', before)
     addTags(session, 'run_tags', record)
   }
-  if (before.slot && !record.slot) news.queue(act.by)
-  news.run(record.id, act.by)
+  if (before.slot && !record.slot) hints.queue(act.by)
+  hints.run(record.id, act.by)
   return record
 }
 
@@ -94,7 +117,7 @@ export interface RunReplacement {
   readonly isHeld?: boolean
 }
 
-/** Replaces the record by a final one: the run waits for nothing more, and who waits for it goes on. */
+/** Replaces the record by a final one: the run waits for nothing more, and runs that wait for it go on. */
 export function finishRun(
   session: SqliteSession,
   run: StoredRun,
@@ -107,7 +130,7 @@ export function finishRun(
 }
 
 /** Ends the open segments: their writer is gone. */
-export function interruptStreams({ database, news }: SqliteSession, runId: string, act: Act): void {
+export function interruptStreams({ database, hints }: SqliteSession, runId: string, act: Act): void {
   const rows = database.all(
     'SELECT * FROM streams WHERE run_id = ?',
     runId,
@@ -116,7 +139,7 @@ export function interruptStreams({ database, news }: SqliteSession, runId: strin
     const segments = endSegment(row, INTERRUPTED)
     if (segments === undefined) continue
     database.run('UPDATE streams SET segments = ? WHERE run_id = ? AND key = ?', segments, runId, row.key)
-    news.stream(runId, row.key, act.by)
+    hints.stream(runId, row.key, act.by)
   }
 }
 
@@ -140,6 +163,7 @@ function contentColumns(record: RunRecord): readonly SqlValue[] {
     record.updatedAt,
     orNull(record.startedAt),
     orNull(record.finishedAt),
+    orNull(record.version),
   ]
 }
 

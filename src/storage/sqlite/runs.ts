@@ -1,6 +1,7 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type {
   Inserted,
+  RunAsked,
   RunFence,
   RunInsert,
   RunResumed,
@@ -9,7 +10,7 @@ import type {
   RunUpdated,
 } from '../../contract/storage.ts'
 import { changedDraft, finalDraft } from '../run-draft.ts'
-import { laneOf, runOfValues, orNull } from '../sql-rows.ts'
+import { laneOf, runOfValues, orNull, RUN_COLUMNS, tokenOfRow } from '../sql-rows.ts'
 import { claimSqliteRuns } from './claims.ts'
 import { isTaken } from './errors.ts'
 import { listSqliteRuns } from './lists.ts'
@@ -34,9 +35,10 @@ type Resume = RunFence & { readonly queueLimit?: number | undefined }
 export function sqliteRuns(perform: Perform): RunStore {
   return {
     insert: (request) => perform((session) => insertRun(session, request)),
-    get: (id) => perform((session) => findRun(session, id)?.record, 'read'),
+    get: (id, among) => perform((session) => findRun(session, id, among)?.record, 'read'),
     list: (filter, page) => perform((session) => listSqliteRuns(session, filter, page), 'read'),
     waits: (id) => perform((session) => openWaits(session, id), 'read'),
+    asked: (id) => perform((session) => askedBy(session, id), 'read'),
     update: (request) => perform((session) => updateRun(session, request)),
     claim: (request) => perform((session) => claimSqliteRuns(session, request)),
     park: (request) => perform((session) => parkRun(session, request)),
@@ -55,7 +57,7 @@ function insertRun(session: SqliteSession, request: RunInsert): Inserted<RunReco
     if (!isTaken(cause)) throw cause
     throw new RefusedCall(`Cannot insert run "${record.id}": there is one of this id already`, { cause })
   }
-  session.news.queue(request.by)
+  session.hints.queue(request.by)
   return { record, isCached: false }
 }
 
@@ -82,6 +84,15 @@ function openWaits(session: SqliteSession, runId: string): readonly TokenRecord[
   return tokens.filter((token) => token !== undefined)
 }
 
+function askedBy({ database }: SqliteSession, id: string): RunAsked {
+  const isThere = database.get('SELECT 1 FROM runs WHERE id = ?', id) !== undefined
+  if (!isThere) return { tokens: [], runs: [] }
+  const own = 'key_scope = ?1 AND key_expires_at IS NULL'
+  const tokens = database.all(`SELECT * FROM tokens WHERE ${own} AND run_id = ?1 ORDER BY created_at, id`, id)
+  const runs = database.allValues(`SELECT ${RUN_COLUMNS} FROM runs WHERE ${own} ORDER BY created_at, id`, id)
+  return { tokens: tokens.map(tokenOfRow), runs: runs.map(runOfValues) }
+}
+
 function updateRun(session: SqliteSession, request: RunUpdate): RunUpdated | undefined {
   const { id, expected, change, now } = request
   const finished = finishAtOnce(session, request)
@@ -97,11 +108,15 @@ function updateRun(session: SqliteSession, request: RunUpdate): RunUpdated | und
     return finishRun(session, run, { record: finalDraft(record, change, now), act: request })
   }
   const draft = changedDraft(record, change, now)
-  if (isAttempted(draft.status)) {
-    return { record: replaceRun(session, run, { record: draft, act: request }), ready: [] }
+  const isOver = !isAttempted(draft.status)
+  if (!isOver) {
+    // It goes on by a claim, and any engine may make it.
+    if (draft.owner === undefined) session.hints.queue(request.by)
+    if (!('owner' in change))
+      return { record: replaceRun(session, run, { record: draft, act: request }), ready: [] }
   }
-  // The attempt is over: the run has no owner, and the next attempt does not need its waits.
-  dropWaits(session, id)
+  // The attempt is over, and the next one does not need its waits.
+  if (isOver) dropWaits(session, id)
   const freed = { ...draft, owner: undefined, slot: false, slotUntil: undefined }
   return { record: replaceRun(session, run, { record: freed, act: request, isHeld: false }), ready: [] }
 }
@@ -115,7 +130,7 @@ function updateFinal(session: SqliteSession, run: StoredRun, request: RunUpdate)
 }
 
 function parkRun(session: SqliteSession, fence: RunFence): RunRecord | undefined {
-  const { database, news } = session
+  const { database, hints } = session
   const { id, epoch, by, now } = fence
   const row = database.values(
     `UPDATE runs SET status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0, updated_at = max(updated_at, ?)
@@ -129,8 +144,8 @@ function parkRun(session: SqliteSession, fence: RunFence): RunRecord | undefined
   const parked = storedRun(row)
   // Other owners see its owner as gone: a settled wait must wake the run.
   if (!parked.isHeld) moveRun(session, parked, fence)
-  news.queue(by)
-  news.run(id, by)
+  hints.queue(by)
+  hints.run(id, by)
   return parked.record
 }
 
@@ -138,7 +153,7 @@ function resumeRun(
   session: SqliteSession,
   { id, epoch, by, now, queueLimit = Infinity }: Resume,
 ): RunResumed {
-  const { database, news } = session
+  const { database, hints } = session
   if (queueLimit !== Infinity) {
     const run = findRun(session, id)
     if (run?.record.status !== 'WAITING' || run.record.epoch !== epoch || run.record.owner !== by) {
@@ -163,7 +178,7 @@ function resumeRun(
     by,
   )
   if (row === undefined) return { outcome: 'stale' }
-  news.run(id, by)
+  hints.run(id, by)
   return { outcome: 'resumed', record: runOfValues(row) }
 }
 
@@ -201,8 +216,8 @@ function finishAtOnce(session: SqliteSession, request: RunUpdate): RunUpdated | 
   const { record } = storedRun(row)
   dropWaits(session, id)
   if (record.streams.length > 0) interruptStreams(session, id, request)
-  session.news.queue(request.by)
-  session.news.run(id, request.by)
+  session.hints.queue(request.by)
+  session.hints.run(id, request.by)
   return { record, ready: settleWaits(session, runTokenId(id), request) }
 }
 

@@ -1,15 +1,33 @@
+import { ID_DIGITS } from '../../primitives/id.ts'
+import { LISTED_PREFIXES, NO_INSTANT } from '../id-skew.ts'
 import type { SqliteDatabase } from './database.ts'
+import { SKEW_SETTINGS } from './id-times.ts'
+
+/** The step that measures how far the instants in ids are from the creation of their records; see `id-times.ts`. */
+const MEASURE_ID_TIMES = (['runs', 'tokens'] as const).map(measureIdTimes).join(';')
+
+function measureIdTimes(table: 'runs' | 'tokens'): string {
+  const start = LISTED_PREFIXES[table].length + 2
+  const digit = (at: number): string => `(instr('${ID_DIGITS}', substr(id, ${start + at}, 1)) - 1)`
+  const time = Array.from({ length: 10 }, (_, at) => `${digit(at)} * ${32 ** (9 - at)}`).join(' + ')
+  const isMade = `length(id) = ${start + 25} AND substr(id, ${start}) NOT GLOB '*[^0-9a-hjkmnp-tv-z]*'
+    AND id GLOB '${LISTED_PREFIXES[table]}_*'`
+  return `INSERT INTO settings (name, value)
+    SELECT '${SKEW_SETTINGS[table]}', CAST(coalesce(max(CASE WHEN ${isMade}
+      THEN abs(${time} - CAST(created_at AS INTEGER)) + 1 ELSE ${NO_INSTANT} END), 0) AS TEXT)
+    FROM ${table}${table === 'tokens' ? ` WHERE kind = 'MANUAL'` : ''}`
+}
 
 /** Says that a file is a database of ours: `wpnt`. */
 const APPLICATION_ID = 0x77706e74
 
 /**
- * The steps from an empty file to the schema of this version, in order. A step that was released is never changed: what
- * is to be different is a new step.
+ * The steps from an empty file to the schema of this version, in order. A step that was released is never changed:
+ * every difference is a new step.
  *
  * Instants are numbers; an absent value is NULL. `runs.line`, `line_at` and `look_at` follow from the rest of the run:
  * where it stands in line to be claimed (0 goes on, 1 starts) and when it is next to be looked at. `held`: its owner is
- * alive, as far as anybody has noticed.
+ * alive, as far as engines have noticed.
  */
 const STEPS: readonly string[] = [
   `
@@ -105,10 +123,29 @@ const STEPS: readonly string[] = [
   CREATE INDEX tokens_of_key ON tokens (key_scope, key_value, id) WHERE kind = 'MANUAL' AND key_scope IS NOT run_id;
   DROP INDEX tags_of_token;
   `,
+  // The version of the code that executes a run.
+  `
+  ALTER TABLE runs ADD COLUMN version TEXT;
+  `,
+  // Lists that are bounded in time read a range of ids.
+  MEASURE_ID_TIMES,
+  // How far writers outside of a run have got in its streams.
+  `
+  CREATE TABLE writers (
+    run_id TEXT NOT NULL, key TEXT NOT NULL, writer TEXT NOT NULL,
+    last INTEGER NOT NULL,
+    PRIMARY KEY (run_id, key, writer)
+  ) WITHOUT ROWID;
+  `,
+  // Where an engine is, and when it last renewed its lease: for people.
+  `
+  ALTER TABLE owners ADD COLUMN host TEXT;
+  ALTER TABLE owners ADD COLUMN heard_at NUMERIC;
+  `,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */
-export const SCHEMA_VERSION: number = STEPS.length
+export const SQLITE_SCHEMA_VERSION: number = STEPS.length
 
 /**
  * Brings a database to the schema of this version: one transaction a step, each of which looks anew under the lock what
@@ -143,15 +180,25 @@ function within<Result>(database: SqliteDatabase, begin: string, act: () => Resu
   }
 }
 
-/** How many steps have been done. */
-function versionOf(database: SqliteDatabase, known: number): number {
+/**
+ * The version of the schema of a database; none where there are no tables yet. Nothing is changed.
+ *
+ * @throws Error when the file is of another program.
+ */
+export function sqliteSchemaVersion(database: SqliteDatabase): number | undefined {
   const applicationId = database.get('PRAGMA application_id')?.['application_id']
   const version = Number(database.get('PRAGMA user_version')?.['user_version'])
   if (applicationId !== APPLICATION_ID) {
     const tables = Number(database.value('SELECT count(*) AS value FROM sqlite_master'))
-    if (applicationId === 0 && version === 0 && tables === 0) return 0
+    if (applicationId === 0 && version === 0 && tables === 0) return undefined
     throw new Error('it is a database of another program')
   }
+  return version
+}
+
+/** How many steps have been done. */
+function versionOf(database: SqliteDatabase, known: number): number {
+  const version = sqliteSchemaVersion(database) ?? 0
   if (version <= known) return version
   throw new Error(
     `its schema is version ${version}, and this version of waitpoint knows ${known}: install a newer one`,

@@ -1,10 +1,10 @@
 import type { SqliteDatabase } from './database.ts'
-import type { SqliteNews } from './news.ts'
+import type { SqliteHints } from './hints.ts'
 
-/** The database and the news of one method, inside a transaction. */
+/** The database and the hints of one method, inside a transaction. */
 export interface SqliteSession {
   readonly database: SqliteDatabase
-  readonly news: SqliteNews
+  readonly hints: SqliteHints
 }
 
 /** Runs a method in the transaction of this turn; resolves once that is committed. */

@@ -1,8 +1,9 @@
 import type { SettingStore, Storage } from '../../contract/storage.ts'
 import { sqliteChunks } from './chunks.ts'
 import { SqliteConnection } from './connection.ts'
+import { sqliteCounts } from './counts.ts'
 import type { SqliteHandle } from './handle.ts'
-import { endSqliteLease } from './leases.ts'
+import { endSqliteLease, sqliteLeases } from './leases.ts'
 import { readSqliteOptions, type SqliteOptions, type SqliteSource } from './options.ts'
 import { pruneSqlite } from './prune.ts'
 import { sqliteRuns } from './runs.ts'
@@ -13,6 +14,8 @@ import { SqliteTurns } from './turns.ts'
 
 /** Ended runs and settled tokens are kept for 30 days. */
 const RETENTION = { maxAgeMs: 30 * 86_400_000 }
+/** Some 10 ms of work. */
+const PRUNE_LIMIT = 100
 
 /**
  * A storage in a SQLite file: acknowledged writes are there after a restart, and any number of processes of one host
@@ -38,17 +41,23 @@ export function sqliteStorage(given: string | SqliteOptions | SqliteHandle): Sto
     tokens: sqliteTokens(perform),
     chunks: sqliteChunks(perform),
     settings: sqliteSettings(perform),
+    counts: sqliteCounts(perform),
+    leases: () => perform(sqliteLeases, 'read'),
     retention: RETENTION,
+    pruneLimit: PRUNE_LIMIT,
     open: () => connection.open(),
     tick: (request) => perform((session) => tickSqlite(session, request)),
     subscribe(owner, listener) {
-      const unsubscribe = connection.news.subscribe(owner, listener)
+      const unsubscribe = connection.hints.subscribe(owner, listener)
       connection.probe()
       return unsubscribe
     },
     async leave({ owner, now }) {
-      await perform((session) => endSqliteLease(session, { by: owner, now }))
-      connection.leave()
+      try {
+        await perform((session) => endSqliteLease(session, { by: owner, now }))
+      } finally {
+        connection.leave()
+      }
     },
     prune: (request) => perform((session) => pruneSqlite(session, request)),
   }

@@ -14,8 +14,8 @@ export function tickSqlite(session: SqliteSession, request: TickRequest): TickRe
   const act = { by: owner, now }
   expireSqliteLeases(session, act)
   // A tick finds the changes of other owners only if it knows of them.
-  const isStirred = session.news.takeStirred(owner)
-  const until = renewLease(session, { owner, leaseUntil, endless: endless && !isStirred })
+  const isStirred = session.hints.takeStirred(owner)
+  const until = renewLease(session, { owner, leaseUntil, endless: endless && !isStirred, now })
   if (until === false) return { alive: false, ready: [], settled: [], expired: [], claimable: false }
 
   const settled = settleDue(session, act, limit)

@@ -1,10 +1,11 @@
+import { pauseReal, turnReal } from '../real-timer.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
-import { pauseReal } from '../real-timer.ts'
-import { isBusy, isInTransaction, sqliteMessage } from './errors.ts'
+import { StorageUnavailableError } from '../../contract/storage-unavailable.ts'
+import { isBusy, isInTransaction, isIoError, isDatabaseAway, sqliteMessage } from './errors.ts'
 import { RefusedCall, type SqliteSession } from './session.ts'
 
-/** No transaction is longer: others want to write too. */
-const MOST_CALLS = 1_000
+/** No transaction is longer: others want to write too, and the event loop has other work. These are some 20 ms. */
+const MOST_CALLS = 500
 const RETRY_MS = 10
 /** With the busy time-out of the connection this is some ten seconds. */
 const MOST_RETRIES = 200
@@ -52,8 +53,9 @@ export class SqliteTurns {
     const left = this.#perform(calls)
     if (left.calls.length === 0) {
       this.#retries = 0
-      this.#isPlanned = false
-      this.#plan()
+      this.#isPlanned = this.#waiting.length > 0
+      // More than fits into one transaction: timers and I/O come first.
+      if (this.#isPlanned) void turnReal().then(() => this.#flush())
     } else this.#retry(left.calls, left.cause)
   }
 
@@ -79,14 +81,14 @@ export class SqliteTurns {
 
   #transact(calls: readonly Call[]): void {
     const session = this.#session()
-    const { database, news } = session
+    const { database, hints } = session
     database.run(calls.every((call) => call.isRead) ? 'BEGIN' : 'BEGIN IMMEDIATE')
     try {
       for (const call of calls) call.outcome = outcomeOf(call, session)
-      if (news.isAny) database.run('UPDATE changes SET count = count + 1')
+      if (hints.isAny) database.run('UPDATE changes SET count = count + 1')
       database.run('COMMIT')
     } catch (error) {
-      news.discard()
+      hints.discard()
       rollBack(session)
       throw error
     }
@@ -95,7 +97,7 @@ export class SqliteTurns {
       if ('refusal' in outcome) answer.reject(outcome.refusal)
       else answer.resolve(outcome.value)
     }
-    news.send()
+    hints.send()
   }
 
   #retry(calls: readonly Call[], cause: unknown): void {
@@ -111,7 +113,10 @@ export class SqliteTurns {
     const reason = isInTransaction(cause)
       ? 'a transaction of its owner is open; end it in the turn in which it was begun, or give waitpoint a handle of its own'
       : sqliteMessage(cause)
-    return new Error(`Cannot use ${this.#what}: ${reason}`, { cause })
+    const message = `Cannot use ${this.#what}: ${reason}`
+    if (cause instanceof StorageUnavailableError) return cause
+    if (!isDatabaseAway(cause)) return new Error(message, { cause })
+    return new StorageUnavailableError(message, { cause, mayBeDone: isIoError(cause) })
   }
 }
 

@@ -8,7 +8,7 @@ const NONE: readonly WaitRecord[] = []
 
 /** Makes the waits for a token that has just been settled ready; answers them. */
 export function settleWaits(
-  { database, news }: SqliteSession,
+  { database, hints }: SqliteSession,
   tokenId: string,
   act: Act,
 ): readonly WaitRecord[] {
@@ -25,9 +25,9 @@ export function settleWaits(
        WHERE id = ? AND held = 0 AND status = 'WAITING' RETURNING seq`,
       wait.runId,
     )
-    if (woken === undefined) news.waits(wait.owner, act.by)
+    if (woken === undefined) hints.waits(wait.owner, act.by)
     // The caller is told as well: nothing else in its answer says that there is a run to claim.
-    else news.queue(undefined)
+    else hints.queue(undefined)
     return wait
   })
 }
@@ -36,7 +36,7 @@ export function dropWaits({ database }: SqliteSession, runId: string): void {
   database.run('DELETE FROM waits WHERE run_id = ?', runId)
 }
 
-/** A parked run without a living owner keeps its waits: they are what wakes it. */
+/** A parked run without a living owner keeps its waits: they wake it. */
 export function releaseWait({ database }: SqliteSession, { tokenId, runId, owner }: WaitRecord): void {
   database.run(
     `DELETE FROM waits WHERE run_id = ?1 AND token_id = ?2 AND owner = ?3

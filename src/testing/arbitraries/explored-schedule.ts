@@ -1,7 +1,8 @@
 import { following } from '../exploration/decider.ts'
 import { ExplorationError } from '../exploration/error.ts'
 import { type Body, Schedule } from '../exploration/schedule.ts'
-import { type BodyOptions, scheduleOptions } from '../exploration/schedule-options.ts'
+import { BODY_OPTION_NAMES, type BodyOptions, scheduleOptions } from '../exploration/schedule-options.ts'
+import { requireOptions } from '../../primitives/require.ts'
 import { traceOf } from '../exploration/shrink.ts'
 import { type Choose, formatTrace, parseTrace, type Trace } from '../exploration/trace.ts'
 
@@ -23,11 +24,13 @@ export class ExploredSchedule {
 
   /**
    * Runs a body in this schedule and checks every invariant. If `WAITPOINT_REPLAY` is set, that schedule runs instead.
-   * The options are those of `explore`. See docs/exploring-races.md.
+   * The options are those of a body in `explore`. See docs/exploring-races.md.
    *
+   * @throws TypeError or RangeError for options that cannot be used.
    * @throws ExplorationError with the story of the schedule, and the line that replays it.
    */
   async run(body: Body, options: BodyOptions = {}): Promise<void> {
+    requireOptions(options, 'the options of schedule.run', BODY_OPTION_NAMES)
     const replay = process.env['WAITPOINT_REPLAY']
     const choose = replay === undefined ? this.#choose() : following(parseTrace(replay))
     const schedule = new Schedule(scheduleOptions(options), choose)

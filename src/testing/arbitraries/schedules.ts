@@ -5,7 +5,7 @@ import { ExploredSchedule } from './explored-schedule.ts'
 
 export interface SchedulesOptions {
   /**
-   * What is left to chance; the rest is FIFO.
+   * The kinds of choices that are left to chance; the rest is FIFO.
    *
    * @default everything that the options of `run` allow
    */

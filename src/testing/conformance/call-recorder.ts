@@ -4,7 +4,7 @@ import type { TokenOperation } from './token-history.ts'
 import { type TokenAction, tokenStateOf } from './token-model.ts'
 
 /** The state of a token in an answer. */
-export interface TokenNews {
+export interface SeenToken {
   readonly record: TokenRecord
   readonly won?: boolean
   readonly settledNow: boolean
@@ -19,14 +19,14 @@ export class CallRecorder {
   async record<Answer>(
     action: TokenAction & { readonly what: string },
     call: () => Awaitable<Answer>,
-    read: (answer: Answer) => TokenNews | undefined,
+    read: (answer: Answer) => SeenToken | undefined,
   ): Promise<Answer> {
     const calledAt = (this.#events += 1)
     const answer = await call()
     const answeredAt = (this.#events += 1)
-    const news = read(answer)
-    if (news !== undefined) {
-      const { record, won = false, settledNow } = news
+    const seen = read(answer)
+    if (seen !== undefined) {
+      const { record, won = false, settledNow } = seen
       const reply = {
         answeredAt,
         seen: tokenStateOf(record),

@@ -12,14 +12,14 @@ import { type OpenStorage, Subject, type TestedStorage } from './subject.ts'
 /** Options of `storageConformance`. See docs/writing-a-storage.md. */
 export interface ConformanceOptions {
   /**
-   * Abandons a storage as the death of its process would, and answers one on the same data. What the abandoned one had
+   * Abandons a storage as the death of its process would, and answers one on the same data. Every call that the abandoned one had
    * under way has happened by then or never will.
    *
    * @default none: the laws of crashes are skipped
    */
   readonly crash?: (storage: TestedStorage) => Awaitable<TestedStorage>
   /**
-   * What the storage does not even try to do is `false`; its laws are skipped.
+   * The abilities of the storage. One that it does not offer is `false`; its laws are skipped.
    *
    * @default everything
    */

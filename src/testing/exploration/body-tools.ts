@@ -32,7 +32,7 @@ export interface ExplorationTools {
   readonly engine: Engine
   /**
    * An engine without tasks in another process on the same storage, which never crashes. It can answer tokens from
-   * elsewhere.
+   * elsewhere. Calls that a fault failed are repeated.
    */
   readonly elsewhere: Engine
   readonly clock: ScheduleClock
@@ -84,17 +84,16 @@ export interface BodyToolsOptions {
 /** Creates the tools of a body. */
 export function bodyTools(options: BodyToolsOptions): ExplorationTools {
   const { world, desk, standIns, mayRepeat, sometimes } = options
-  const surviving = new SurvivingEngine(world, mayRepeat)
+  const surviving = new SurvivingEngine(world, { mayRepeat })
   const { engine } = surviving
+  const elsewhere = new SurvivingEngine(world, { mayRepeat, isElsewhere: true }).engine
   const clock: ScheduleClock = {
     now: () => world.timers.now,
     sleep: (duration) => sleep(world, duration),
   }
   return {
     engine,
-    get elsewhere() {
-      return world.elsewhere
-    },
+    elsewhere,
     clock,
     sometimes,
     use(...added) {

@@ -1,4 +1,5 @@
 import type { Awaitable } from '../../contract/storage.ts'
+import { StorageUnavailableError } from '../../contract/storage-unavailable.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
 import type { Process } from './process.ts'
 
@@ -24,12 +25,17 @@ interface NewBoundary extends Omit<Boundary, 'pass'> {
   readonly answered?: ((answer: unknown) => void) | undefined
 }
 
-/** A storage call that failed on purpose in this schedule. */
-export class InjectedFault extends Error {
+/** A storage call that failed on purpose in this schedule, as with a storage that is away. */
+export class InjectedFault extends StorageUnavailableError {
   readonly label: string
 
-  constructor(label: string, effect: string) {
-    super(`Cannot reach the storage in "${label}": the exploration injected a fault, ${effect}`)
+  /** @param kind `lost`: the call took effect. */
+  constructor(label: string, kind: 'error' | 'lost') {
+    const mayBeDone = kind === 'lost'
+    const effect = mayBeDone ? 'after it took effect' : 'without any effect'
+    super(`Cannot reach the storage in "${label}": the exploration injected a fault, ${effect}`, {
+      mayBeDone,
+    })
     this.name = 'InjectedFault'
     this.label = label
   }
@@ -53,7 +59,7 @@ export class Boundaries {
   call<T>(about: NewBoundary, effect: () => Awaitable<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const pass = (passage: Passage): void => {
-        if (passage === 'error') reject(new InjectedFault(about.label, 'without any effect'))
+        if (passage === 'error') reject(new InjectedFault(about.label, 'error'))
         else this.#perform(effect, { ...about, passage, resolve, reject })
       }
       this.#pending.push({ ...about, pass })
@@ -109,7 +115,7 @@ export class Boundaries {
       resolve(value)
     }
     if (passage === 'unanswered' || process?.isDead === true) return
-    if (passage === 'lost') reject(new InjectedFault(label, 'after it took effect'))
+    if (passage === 'lost') reject(new InjectedFault(label, 'lost'))
     else if (passage === 'whole') answer()
     else {
       const about = { label: `${label}:answer`, process, isCommit: false, mayFail: false }

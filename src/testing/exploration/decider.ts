@@ -11,6 +11,8 @@ export interface Decider {
   end?(decisions: readonly Decision[]): void
   /** The minimum number of deviations in the current schedule. */
   readonly depth?: number
+  /** The deviations that its schedule must have: the exploration fails if one of them did not happen. */
+  readonly trace?: Trace
   /** The seed of random decisions. */
   readonly seed?: number | string
   /** Whether it ends exactly when all schedules within its bound have been tried. */
@@ -22,12 +24,16 @@ export function fifo(): Decider {
   return replay([])
 }
 
-/** The one schedule that is FIFO except for these deviations. Each applies at most once, in order. */
+/**
+ * The one schedule that is FIFO except for these deviations, each at the first opportunity. An exploration fails if one
+ * of them has none.
+ */
 export function replay(trace: Trace): Decider {
   let isLeft = true
   return {
     isExhaustive: false,
     depth: trace.length,
+    trace,
     begin() {
       if (!isLeft) return undefined
       isLeft = false

@@ -79,9 +79,9 @@ export class Observer {
     }
   }
 
-  #tell(news: 'called' | 'answered', call: StorageCall): void {
+  #tell(moment: 'called' | 'answered', call: StorageCall): void {
     try {
-      for (const watcher of this.#watchers) watcher[news]?.(call)
+      for (const watcher of this.#watchers) watcher[moment]?.(call)
     } catch (error) {
       this.#violated(error)
     }

@@ -1,5 +1,7 @@
 import type { AnyTask } from '../../api/run.ts'
-import type { EngineOptions } from '../../core/engine-options.ts'
+import { ENGINE_OPTION_NAMES, type EngineOptions, readEngineOptions } from '../../core/engine-options.ts'
+import { type OptionNames, requireFunction, requireList, requireWhole } from '../../primitives/require.ts'
+import { requireOneOf } from '../../primitives/require-one-of.ts'
 import type { Fault, ScheduleOptions } from './schedule.ts'
 import type { Adapter } from './world.ts'
 
@@ -19,7 +21,7 @@ export interface BodyOptions extends Omit<EngineOptions, 'storage' | 'clock'> {
   readonly crashes?: 'never' | 'every-commit'
   /**
    * How a storage call may fail: `error`, before its effect; `lost`, after it; `late`, its answer comes after something
-   * else.
+   * else. The first two are a storage that is away, as `StorageUnavailableError` says: calls of a run are made again.
    *
    * @default none
    */
@@ -39,8 +41,30 @@ export interface BodyOptions extends Omit<EngineOptions, 'storage' | 'clock'> {
   readonly maxSteps?: number
 }
 
-/** Applies the defaults. */
+/** The names of the options, for functions that refuse others. */
+export const BODY_OPTION_NAMES: OptionNames<BodyOptions> = {
+  crashes: true,
+  faults: true,
+  adapter: true,
+  maxSteps: true,
+  ...ENGINE_OPTION_NAMES,
+}
+
+const CRASHES: readonly string[] = ['never', 'every-commit'] satisfies readonly BodyOptions['crashes'][]
+const FAULTS: readonly string[] = ['error', 'lost', 'late'] satisfies readonly Fault[]
+
+/**
+ * Checks the options of a body, those of the engine included, and applies the defaults. The caller checks the names.
+ *
+ * @throws TypeError or RangeError for options that cannot be used.
+ */
 export function scheduleOptions(options: BodyOptions): ScheduleOptions {
   const { crashes = 'never', faults = [], tasks = [], maxSteps = 10_000, adapter, ...engine } = options
+  requireOneOf(crashes, 'crashes', CRASHES)
+  requireList(faults, 'faults')
+  for (const fault of faults) requireOneOf(fault, 'fault', FAULTS)
+  requireFunction(adapter, 'adapter')
+  requireWhole(maxSteps, 'maxSteps', { from: 1 })
+  readEngineOptions({ ...engine, tasks })
   return { engine, tasks, adapter, crashes, faults, maxSteps }
 }

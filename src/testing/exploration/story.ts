@@ -1,6 +1,6 @@
 import type { Step } from './schedule-record.ts'
 import { FIRST_INSTANT } from './schedule-timers.ts'
-import type { Trace } from './trace.ts'
+import type { Deviation, Trace } from './trace.ts'
 
 /** The number of steps shown around a deviation from FIFO. */
 const AROUND = 3
@@ -30,13 +30,14 @@ export function renderStory(steps: readonly Step[], trace: Trace): string {
 /** The deviations from FIFO, one line each. */
 export function renderTrace(trace: Trace): string {
   if (trace.length === 0) return '  none: it fails in FIFO order'
-  return trace
-    .map(({ kind, at, take }) => {
-      if (kind === 'next') return `  ${take} goes before ${at}`
-      if (kind === 'crash') return `  the process dies ${take} ${at}`
-      return `  ${at} ${FAULTS[take] ?? take}`
-    })
-    .join('\n')
+  return trace.map((deviation) => `  ${deviationText(deviation)}`).join('\n')
+}
+
+/** A deviation in words: `body/ship#1 goes before engine/tick#1`. */
+export function deviationText({ kind, at, take }: Deviation): string {
+  if (kind === 'next') return `${take} goes before ${at}`
+  if (kind === 'crash') return `the process dies ${take} ${at}`
+  return `${at} ${FAULTS[take] ?? take}`
 }
 
 const FAULTS: Readonly<Record<string, string>> = {

@@ -5,17 +5,35 @@ import type { EngineEvents } from '../../core/changes/events.ts'
 import type {
   AnyTask,
   RunHandle,
-  RunsNamespace,
+  RunOutcome,
+  RunReference,
+  EngineRunsNamespace,
   TaskOutput,
   TaskPayload,
   TasksNamespace,
   TriggerOptions,
 } from '../../api/run.ts'
 import { TriggeredRun } from '../../core/namespaces/triggered-run.ts'
-import type { WaitNamespace } from '../../api/token.ts'
+import type { ReadStreamOptions, StreamsNamespace } from '../../api/stream.ts'
+import type { Duration, EngineWaitNamespace } from '../../api/token.ts'
 import { InjectedFault } from './boundaries.ts'
 import { mortal } from './mortal-iterable.ts'
-import type { World } from './world.ts'
+import type { Life, World } from './world.ts'
+
+export interface SurvivingEngineOptions {
+  /** Whether calls may be repeated, so that created objects need a key. */
+  readonly mayRepeat: boolean
+  /** Whether it is the engine in the other process, which never crashes. */
+  readonly isElsewhere?: boolean
+}
+
+/** The options of every call that creates something. */
+interface Keys {
+  readonly idempotencyKey?: string
+  readonly idempotencyKeyTTL?: Duration
+}
+
+const KEY_TTL = '1000 years'
 
 /**
  * The engine of an exploration as its body sees it: a client that retries. A call that a crash cut off, or that a fault
@@ -23,18 +41,23 @@ import type { World } from './world.ts'
  */
 export class SurvivingEngine {
   readonly #world: World
-  /** Whether calls may be repeated, so that created objects need a key. */
   readonly #mayRepeat: boolean
+  readonly #isElsewhere: boolean
   #calls = 0
 
-  constructor(world: World, mayRepeat: boolean) {
+  constructor(world: World, { mayRepeat, isElsewhere = false }: SurvivingEngineOptions) {
     this.#world = world
     this.#mayRepeat = mayRepeat
+    this.#isElsewhere = isElsewhere
+  }
+
+  get #life(): Life {
+    return this.#isElsewhere ? this.#world.elsewhere : this.#world.life
   }
 
   /** This object as an `Engine`. */
   get engine(): Engine {
-    const current = (): Engine => this.#world.life.engine
+    const current = (): Engine => this.#life.engine
     const facade: Engine = {
       wait: this.#wait(),
       runs: this.#runs(),
@@ -42,11 +65,14 @@ export class SurvivingEngine {
       get metadata() {
         return current().metadata
       },
-      get streams() {
-        return current().streams
+      streams: this.#streams(),
+      get schedules() {
+        return current().schedules
       },
       trigger: (task, payload, options) => this.#trigger(task, payload, options),
       on: (name, listener) => this.#on(name, listener),
+      createAccessToken: (grant, options) =>
+        this.survive((engine) => engine.createAccessToken(grant, options)),
       ready: () => this.survive((engine) => engine.ready()),
       makeDefault: () => this.#makeDefault(),
       stats: () => current().stats(),
@@ -60,7 +86,7 @@ export class SurvivingEngine {
   /** Repeats a call until it is answered. */
   async survive<T>(call: (engine: Engine) => Promise<T>): Promise<T> {
     for (;;) {
-      const { engine, process } = this.#world.life
+      const { engine, process } = this.#life
       const cutOff = process.died.promise.then(() => undefined)
       try {
         const answer = await Promise.race([call(engine).then((value) => ({ value })), cutOff])
@@ -80,16 +106,20 @@ export class SurvivingEngine {
     return this.#handle(await this.survive((engine) => engine.trigger(task, payload, keyed)))
   }
 
-  /** Adds an idempotency key, as a careful client would, so that a repeated call creates nothing twice. */
-  #keyed<Options extends { readonly idempotencyKey?: string }>(options?: Options): Options | undefined {
+  /**
+   * Adds an idempotency key, as a careful client would, so that a repeated call creates nothing twice. The key lives as
+   * long as the schedule: any amount of time may pass before the call is repeated.
+   */
+  #keyed<Options extends Keys>(options?: Options): Options | undefined {
     if (!this.#mayRepeat || options?.idempotencyKey !== undefined) return options
-    const idempotencyKey = `body ${(this.#calls += 1)}`
+    const caller = this.#isElsewhere ? 'elsewhere' : 'body'
+    const idempotencyKey = `${caller} ${(this.#calls += 1)}`
     // All of these options are optional.
-    return { ...options, idempotencyKey } as Options
+    return { ...options, idempotencyKey, idempotencyKeyTTL: KEY_TTL } as Options
   }
 
   #handle<Output>(handle: RunHandle<Output>): RunHandle<Output> {
-    const { process } = this.#world.life
+    const { process } = this.#life
     const now = async (engine: Engine): Promise<RunHandle<Output>> => {
       if (!process.isDead) return handle
       const record = await this.#world.storage.runs.get(handle.id)
@@ -104,12 +134,12 @@ export class SurvivingEngine {
         return handle.publicAccessToken
       },
       result: () => this.survive(async (engine) => (await now(engine)).result()),
-      outcome: () => this.survive(async (engine) => (await now(engine)).outcome()),
+      outcome: () => this.survive(async (engine) => assertKnown(await (await now(engine)).outcome())),
     }
   }
 
-  #wait(): WaitNamespace {
-    const current = (): WaitNamespace => this.#world.life.engine.wait
+  #wait(): EngineWaitNamespace {
+    const current = (): EngineWaitNamespace => this.#life.engine.wait
     return {
       createToken: (options) => {
         const keyed = this.#keyed(options)
@@ -121,23 +151,29 @@ export class SurvivingEngine {
         this.#list((engine, after) =>
           engine.wait.listTokens(after === undefined ? params : { ...params, after }),
         ),
+      countTokens: (params) => this.survive((engine) => engine.wait.countTokens(params)),
+      subscribeToTokens: (params) => mortal(current().subscribeToTokens(params), this.#life.process),
       forToken: (token, options) => current().forToken(token, options),
       for: (options) => current().for(options),
       until: (options) => current().until(options),
     }
   }
 
-  #runs(): RunsNamespace {
+  #runs(): EngineRunsNamespace {
     return {
       retrieve: (run) => this.survive((engine) => engine.runs.retrieve(run)),
       poll: (run) => this.survive((engine) => engine.runs.poll(run)),
       cancel: (run) => this.survive((engine) => engine.runs.cancel(run)),
       replay: async (run) => this.#handle(await this.survive((engine) => engine.runs.replay(run))),
+      continueWith: (run) => this.survive((engine) => engine.runs.continueWith(run)),
+      counts: (params) => this.survive((engine) => engine.runs.counts(params)),
+      explain: (run) => this.survive((engine) => engine.runs.explain(run)),
+      addTags: (run, tags) => this.survive((engine) => engine.runs.addTags(run, tags)),
       reschedule: (run, options) => this.survive((engine) => engine.runs.reschedule(run, options)),
       list: (params = {}) =>
         this.#list((engine, after) => engine.runs.list(after === undefined ? params : { ...params, after })),
-      subscribeToRun: <Task extends AnyTask = AnyTask>(run: Parameters<RunsNamespace['poll']>[0]) => {
-        const { engine, process } = this.#world.life
+      subscribeToRun: <Task extends AnyTask = AnyTask>(run: Parameters<EngineRunsNamespace['poll']>[0]) => {
+        const { engine, process } = this.#life
         const subscription = engine.runs.subscribeToRun<Task>(run)
         return {
           ...mortal(subscription, process),
@@ -149,7 +185,7 @@ export class SurvivingEngine {
   }
 
   #tasks(): TasksNamespace {
-    const current = (): TasksNamespace => this.#world.life.engine.tasks
+    const current = (): TasksNamespace => this.#life.engine.tasks
     return {
       trigger: async (id, payload, options) => {
         const keyed = this.#keyed(options)
@@ -162,6 +198,21 @@ export class SurvivingEngine {
       },
       triggerAndWait: (id, payload, options) => current().triggerAndWait(id, payload, options),
       batchTriggerAndWait: (id, items) => current().batchTriggerAndWait(id, items),
+    }
+  }
+
+  #streams(): StreamsNamespace {
+    const current = (): StreamsNamespace => this.#life.engine.streams
+    const read: StreamsNamespace['read'] = <Chunk>(...args: Parameters<StreamsNamespace['read']>) =>
+      mortal(current().read<Chunk>(...args), this.#life.process)
+    return {
+      define: <Chunk>({ id }: { readonly id: string }) => ({
+        ...current().define<Chunk>({ id }),
+        read: (run: RunReference, options?: ReadStreamOptions) => read<Chunk>(run, id, options),
+      }),
+      pipe: (key, source, options) => current().pipe(key, source, options),
+      append: (key, chunk) => current().append(key, chunk),
+      read,
     }
   }
 
@@ -182,8 +233,8 @@ export class SurvivingEngine {
 
   #on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe {
     let isOn = true
-    let remove = this.#world.life.engine.on(name, listener)
-    this.#world.onRestart((engine) => {
+    let remove = this.#life.engine.on(name, listener)
+    this.#onRestart((engine) => {
       if (isOn) remove = engine.on(name, listener)
     })
     return () => {
@@ -192,10 +243,14 @@ export class SurvivingEngine {
     }
   }
 
+  #onRestart(listener: (engine: Engine) => void): void {
+    if (!this.#isElsewhere) this.#world.onRestart(listener)
+  }
+
   #makeDefault(): Unsubscribe {
     let isDefault = true
-    let remove = this.#world.life.engine.makeDefault()
-    this.#world.onRestart((engine) => {
+    let remove = this.#life.engine.makeDefault()
+    this.#onRestart((engine) => {
       if (!isDefault) return
       remove()
       remove = engine.makeDefault()
@@ -205,6 +260,12 @@ export class SurvivingEngine {
       remove()
     }
   }
+}
+
+/** An outcome that a fault has hidden is asked for again, as a result is. */
+function assertKnown<Output>(outcome: RunOutcome<Output>): RunOutcome<Output> {
+  if (!outcome.ok && outcome.error.cause instanceof InjectedFault) throw outcome.error.cause
+  return outcome
 }
 
 function optional<Options>(options: Options | undefined): { options?: Options } {

@@ -1,4 +1,4 @@
-/** The invariants of every schedule, whatever its body does. See docs/exploring-races.md. */
+/** The invariants of every schedule, with any body. See docs/exploring-races.md. */
 export type Invariant =
   | 'single assignment'
   | 'tokens are linearizable'
@@ -16,6 +16,7 @@ export type Invariant =
   | 'the body holds'
   | 'what was to happen sometimes happens'
   | 'the same schedule twice is the same'
+  | 'the replay applies'
 
 /** An invariant does not hold. Thrown inside a schedule; the `cause` of an `ExplorationError`. */
 export class InvariantViolation extends Error {

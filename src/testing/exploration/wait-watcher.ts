@@ -4,7 +4,7 @@ import { isFinal } from '../../contract/run-states.ts'
 import type { Names } from './names.ts'
 import type { CallWatcher } from './observer.ts'
 import type { Process } from './process.ts'
-import type { CallOf, StorageCall } from './storage-call.ts'
+import { type CallOf, isLook, type StorageCall } from './storage-call.ts'
 import { type Invariant, InvariantViolation } from './violation.ts'
 
 /** Checks the waits: every waiter is released once, none after a cancel, and storage knows the same waits. */
@@ -20,12 +20,15 @@ export class WaitWatcher implements CallWatcher {
   readonly #canceled = new Map<string, number>()
   /** The owner names of the processes. */
   readonly #owners = new Map<string, Process>()
+  /** Calls without an answer: pending, or failed by a fault. */
+  readonly #unanswered = new Set<StorageCall>()
 
   constructor(names: Names) {
     this.#names = names
   }
 
   called(call: StorageCall): void {
+    this.#unanswered.add(call)
     if (call.name === 'tokens.await') this.#asked.add(keyOf(call.args[0]))
     if (call.name === 'tick') this.#owners.set(call.args[0].owner, call.process)
     if (call.name !== 'tokens.release') return
@@ -33,6 +36,8 @@ export class WaitWatcher implements CallWatcher {
   }
 
   answered(call: StorageCall): void {
+    this.#unanswered.delete(call)
+    this.#caughtUp(call)
     if (call.name === 'tokens.await') this.#awaited(call)
     else if (call.name === 'tokens.settle') this.#settled(call)
     else if (call.name === 'runs.update') this.#updated(call)
@@ -47,8 +52,9 @@ export class WaitWatcher implements CallWatcher {
     // An executing run may hold the slot that others wait for.
     if (records.some(({ status }) => status === 'EXECUTING')) return
     for (const run of records) {
-      // Runs of a dead process are found when its lease ends.
-      if (this.#owners.get(run.owner ?? '')?.isDead === false) await this.#checkParked(storage, run, now)
+      const owner = this.#owners.get(run.owner ?? '')
+      // Runs of a dead process are found when its lease ends, and what a fault has hidden when the engine asks again.
+      if (owner?.isDead === false && !this.#asksAgain(owner)) await this.#checkParked(storage, run, now)
     }
   }
 
@@ -71,6 +77,20 @@ export class WaitWatcher implements CallWatcher {
     if (lost.length === 0) return
     const message = `run "${name}" waits for ${lost.map((id) => this.#nameOf(id)).join(', ')}, and storage does not know`
     throw new InvariantViolation('waiter and storage agree', message)
+  }
+
+  /** Forgets the failed calls that this answer makes up for. */
+  #caughtUp(answered: StorageCall): void {
+    for (const call of this.#unanswered) {
+      if (call.process !== answered.process || call.calledAt > answered.calledAt) continue
+      // An engine makes the calls of a run again. A tick tells it what other calls would have told.
+      const isMadeUpFor = call.name.startsWith('runs.') ? isSame(call, answered) : answered.name === 'tick'
+      if (isMadeUpFor) this.#unanswered.delete(call)
+    }
+  }
+
+  #asksAgain(process: Process): boolean {
+    return [...this.#unanswered].some((call) => call.process === process && !isLook(call.name))
   }
 
   #awaited({ args: [{ runId, tokenId }], reply }: CallOf<'tokens.await'>): void {
@@ -141,4 +161,13 @@ export class WaitWatcher implements CallWatcher {
 
 function keyOf({ tokenId, runId }: Pick<WaitRecord, 'tokenId' | 'runId'>): string {
   return `${tokenId} ${runId}`
+}
+
+/** Whether it is the same operation on the same record. */
+function isSame(one: StorageCall, other: StorageCall): boolean {
+  return one.name === other.name && idIn(one) === idIn(other)
+}
+
+function idIn({ args: [request] }: StorageCall): unknown {
+  return typeof request === 'object' && 'id' in request ? request.id : undefined
 }

@@ -33,7 +33,7 @@ export interface WorldOptions {
 const RETENTION = 'retention'
 
 /** An engine and its process. */
-interface Life {
+export interface Life {
   readonly process: Process
   readonly engine: Engine
   /** The storage as the engine sees it, unobserved. */
@@ -69,9 +69,9 @@ export class World {
   }
 
   /** An engine without tasks in another process on the same storage, which can answer from elsewhere. */
-  get elsewhere(): Engine {
+  get elsewhere(): Life {
     const options = { ...this.#options.engine, tasks: [] }
-    return (this.#elsewhere ??= this.#start(new Process('elsewhere'), options)).engine
+    return (this.#elsewhere ??= this.#start(new Process('elsewhere'), options))
   }
 
   /** The live processes. */
@@ -116,9 +116,9 @@ export class World {
 
   /** Checks the final state when nothing more happens. */
   async ended(): Promise<void> {
-    if (this.#life === undefined) return
     for (const { process } of this.#lives) process.isObserved = false
-    await this.observer.ended(this.#life.facing)
+    const [life] = this.#lives
+    if (life !== undefined) await this.observer.ended(life.facing)
   }
 
   /** Closes the engines, and checks that they leave nothing behind. */

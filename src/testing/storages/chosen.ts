@@ -5,6 +5,7 @@ import type { Storage } from '../../contract/storage.ts'
 import { memoryStorage } from '../../storage/memory/memory.ts'
 import { sqliteStorage } from '../../storage/sqlite/sqlite.ts'
 import { alwaysAsync } from './async.ts'
+import { flakyStorage } from './flaky.ts'
 import { atProcessEnd } from './process-end.ts'
 import { temporaryPostgres } from './temporary-postgres.ts'
 import { TestError } from '../test-error.ts'
@@ -15,6 +16,7 @@ const STDERR = 2
 const kinds: Readonly<Record<string, () => Storage>> = {
   memory: memoryStorage,
   'memory-async': () => alwaysAsync(memoryStorage()),
+  flaky: () => flakyStorage(memoryStorage(), { seed: (seeds += 1) }),
   sqlite: () => sqliteStorage(join(temporaryFolder(), `${(files += 1)}.db`)),
   postgres: temporaryPostgres,
 }
@@ -22,6 +24,7 @@ const kinds: Readonly<Record<string, () => Storage>> = {
 /** The folder of the SQLite files of this process, removed at its end. */
 let folder: string | undefined
 let files = 0
+let seeds = 0
 
 function temporaryFolder(): string {
   if (folder !== undefined) return folder

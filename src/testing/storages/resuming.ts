@@ -71,19 +71,21 @@ export class ResumingStorage {
     }
   }
 
-  #runs(): Pick<RunStore, 'insert' | 'get' | 'list' | 'update' | 'claim' | 'park' | 'resume'> {
+  #runs(): Pick<RunStore, 'insert' | 'get' | 'list' | 'asked' | 'update' | 'claim' | 'park' | 'resume'> {
     const { runs } = this.#storage
     return {
       insert: (request) =>
         chain(runs.insert(request), (inserted) =>
           inserted === 'stale' ? inserted : { ...inserted, record: this.#seen(inserted.record) },
         ),
-      get: (id) => chain(runs.get(id), (record) => record && this.#seen(record)),
+      get: (id, among) => chain(runs.get(id, among), (record) => record && this.#seen(record)),
       list: (filter, page) =>
         chain(runs.list(filter, page), (listed) => ({
           ...listed,
           records: listed.records.map((record) => this.#seen(record)),
         })),
+      asked: (id) =>
+        chain(runs.asked(id), (asked) => ({ ...asked, runs: asked.runs.map((run) => this.#seen(run)) })),
       update: (request) =>
         chain(runs.update(request), (updated) => {
           if (updated === undefined) return updated
@@ -133,7 +135,7 @@ export class ResumingStorage {
     })
   }
 
-  /** Whatever the attempt waits for never comes, and it is told nothing: the process it ran in is gone, as it were. */
+  /** The waits of the attempt never end, and it is told nothing, as if its process were gone. */
   #abandon(attempt: Attempt): void {
     const { streams } = attempt
     this.#parts().waitpoints.leave(attempt)

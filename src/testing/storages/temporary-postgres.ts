@@ -55,6 +55,11 @@ function lentStorage(shared: PostgresPool, lease: SchemaLease): Storage {
     tokens: passing('tokens'),
     chunks: passing('chunks'),
     settings: passing('settings'),
+    counts: {
+      runs: async (filter, atMost) => (await current().counts?.runs(filter, atMost)) ?? {},
+      tokens: async (filter, atMost) => (await current().counts?.tokens(filter, atMost)) ?? {},
+    },
+    leases: async () => (await current().leases?.()) ?? [],
     open: () => statements.watch(lease.take().then(() => current().open())),
     tick: (request) => current().tick(request),
     subscribe: (owner, listener) => current().subscribe(owner, listener),

@@ -1,6 +1,7 @@
 import type {
   Awaitable,
   ChunkStore,
+  CountStore,
   RunStore,
   SettingStore,
   Storage,
@@ -9,11 +10,12 @@ import type {
 
 /** The name of a storage operation, as wrappers show it. */
 export type StorageOperation =
-  | Exclude<keyof Storage, 'runs' | 'tokens' | 'chunks' | 'settings' | 'subscribe'>
+  | Exclude<keyof Storage, 'runs' | 'tokens' | 'chunks' | 'settings' | 'counts' | 'subscribe' | 'endedBytes'>
   | `runs.${keyof RunStore}`
   | `tokens.${keyof TokenStore}`
   | `chunks.${keyof ChunkStore}`
   | `settings.${keyof SettingStore}`
+  | `counts.${keyof CountStore}`
 
 /** Wraps one operation. */
 export type AroundOperation = <Args extends readonly unknown[], Answer>(
@@ -26,16 +28,21 @@ export type AroundOperation = <Args extends readonly unknown[], Answer>(
  * contract fails to compile until it is wrapped.
  */
 export function wrapStorage(storage: Storage, around: AroundOperation): Storage {
-  const { time } = storage
+  const { time, endedBytes, counts, leases } = storage
   return {
     ...(storage.retention === undefined ? {} : { retention: storage.retention }),
+    ...(storage.pruneLimit === undefined ? {} : { pruneLimit: storage.pruneLimit }),
+    ...(storage.boundedHistory === undefined ? {} : { boundedHistory: storage.boundedHistory }),
+    ...(endedBytes === undefined ? {} : { endedBytes: () => endedBytes() }),
     ...(storage.joinsTransactions === undefined ? {} : { joinsTransactions: storage.joinsTransactions }),
     runs: wrapRuns(storage.runs, around),
     tokens: wrapTokens(storage.tokens, around),
     chunks: wrapChunks(storage.chunks, around),
     settings: wrapSettings(storage.settings, around),
+    ...(counts === undefined ? {} : { counts: wrapCounts(counts, around) }),
     open: around('open', () => storage.open()),
     ...(time === undefined ? {} : { time: around('time', () => time()) }),
+    ...(leases === undefined ? {} : { leases: around('leases', () => leases()) }),
     tick: around('tick', (request) => storage.tick(request)),
     subscribe: (owner, listener) => storage.subscribe(owner, listener),
     leave: around('leave', (request) => storage.leave(request)),
@@ -46,9 +53,10 @@ export function wrapStorage(storage: Storage, around: AroundOperation): Storage 
 function wrapRuns(runs: RunStore, around: AroundOperation): RunStore {
   return {
     insert: around('runs.insert', (request) => runs.insert(request)),
-    get: around('runs.get', (id) => runs.get(id)),
+    get: around('runs.get', (...args) => runs.get(...args)),
     list: around('runs.list', (filter, page) => runs.list(filter, page)),
     waits: around('runs.waits', (id) => runs.waits(id)),
+    asked: around('runs.asked', (id) => runs.asked(id)),
     update: around('runs.update', (request) => runs.update(request)),
     claim: around('runs.claim', (request) => runs.claim(request)),
     park: around('runs.park', (request) => runs.park(request)),
@@ -78,5 +86,12 @@ function wrapChunks(chunks: ChunkStore, around: AroundOperation): ChunkStore {
 function wrapSettings(settings: SettingStore, around: AroundOperation): SettingStore {
   return {
     getOrInsert: around('settings.getOrInsert', (name, candidate) => settings.getOrInsert(name, candidate)),
+  }
+}
+
+function wrapCounts(counts: CountStore, around: AroundOperation): CountStore {
+  return {
+    runs: around('counts.runs', (filter, atMost) => counts.runs(filter, atMost)),
+    tokens: around('counts.tokens', (filter, atMost) => counts.tokens(filter, atMost)),
   }
 }

@@ -34,6 +34,18 @@ describe('a call', () => {
     expect(new Set(stub.bodies)).toEqual(new Set(['{"tags":"a"}']))
   })
 
+  it.each([301, 302, 307, 308])('follows no redirect with its credential: %i', async (status) => {
+    const location = 'https://elsewhere.test/api/v2/runs/run_1/cancel'
+    const stub = new StubService([new Response(null, { status, headers: { location } })])
+    const error = await rejection(stub.client.runs.cancel('run_1'))
+    expect(error).toMatchObject({
+      code: 'ERR_API_REFUSED',
+      status,
+      message: expect.stringContaining(location) as string,
+    })
+    expect(stub.asked.map(({ redirect }) => redirect)).toEqual(['manual'])
+  })
+
   it.each<[status: number, asked: number, code: string | undefined]>([
     [503, 2, undefined],
     [403, 1, 'ERR_API_UNAUTHORIZED'],

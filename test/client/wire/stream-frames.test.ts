@@ -27,7 +27,7 @@ describe('StreamFrames', () => {
           const frames = new StreamFrames('k', undefined)
           frames.begin(new Response())
           const taken = pieces(text, lengths).flatMap((piece) => {
-            frames.feed(piece)
+            frames.write(piece)
             return frames.takeChunks()
           })
           expect(JSON.stringify(taken)).toBe(JSON.stringify(chunks))
@@ -40,7 +40,7 @@ describe('StreamFrames', () => {
     const frames = new StreamFrames('k', '3')
     frames.begin(new Response())
     const error = { code: 'ERR_STREAM_LAGGED', message: 'm', missed: 6, next: 10 }
-    frames.feed(`event: error\nid: 9\ndata: ${JSON.stringify({ error })}\n\n`)
+    frames.write(`event: error\nid: 9\ndata: ${JSON.stringify({ error })}\n\n`)
     expect(frames.takeFailure()).toEqual(new StreamLaggedError('k', 6, 10))
     expect([frames.takeFailure(), frames.lastId]).toEqual([undefined, '9'])
   })

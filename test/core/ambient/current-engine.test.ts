@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, it } from 'vitest'
 import {
   createEngine,
@@ -11,8 +12,11 @@ import {
   type WaitpointError,
 } from 'waitpoint'
 import { createTestEngine } from 'waitpoint/testing'
+import { createDeferred } from '../../../src/primitives/deferred.ts'
+import { steadyStorage } from '../../support/abandon.ts'
 import { bodyTask, rejection } from '../../support/body-task.ts'
 import { collect } from '../../support/streams.ts'
+import { turn } from '../../support/turn.ts'
 
 const hello = task({ id: 'hello', run: async (name: string) => `Hello ${name}` })
 
@@ -112,7 +116,9 @@ describe('the functions of the module', () => {
       return wait.forToken<string>(token).unwrap()
     })
     const engines = await Promise.all(
-      [1, 2, 3].map((seed) => createTestEngine({ tasks: [only], seed, clock: { mode: 'manual' } })),
+      [1, 2, 3].map((seed) =>
+        createTestEngine({ tasks: [only], seed, clock: { mode: 'manual' }, storage: steadyStorage() }),
+      ),
     )
     const handles = await Promise.all(engines.map(({ engine }) => engine.trigger(only, null)))
     for (const [index, { engine, clock }] of engines.entries()) {
@@ -144,6 +150,48 @@ describe('the functions of the module', () => {
     await (await t.engine.trigger(only, null)).result()
     expect(seen).toMatchObject([{ output: 1 }, { code: 'ERR_OTHER_ENGINE' }])
     expect((await t.engine.wait.listTokens()).data).toEqual([])
+  })
+
+  it('end with the attempt, while its engine can be called from whatever the run has left behind', async () => {
+    const left: (() => Promise<unknown>)[] = []
+    const only = bodyTask(async (tools) => {
+      const leave = (call: () => unknown): void => void left.push(AsyncLocalStorage.bind(() => failure(call)))
+      leave(() => wait.createToken())
+      leave(() => tools.wait.createToken())
+      leave(() => runs.subscribeToRun('run_1'))
+      leave(() => hello.trigger('Ada'))
+      left.push(
+        AsyncLocalStorage.bind(async () => {
+          const token = await t.engine.wait.createToken()
+          const { success } = await t.engine.wait.completeToken(token, 1)
+          const run = await t.engine.trigger(hello, 'Ada')
+          return [success, await run.result(), (await t.engine.runs.retrieve(run)).status]
+        }),
+      )
+    })
+    await using t = await createTestEngine({ tasks: [only, hello], storage: steadyStorage() })
+    await (await t.engine.trigger(only, null)).result()
+    const [ambient, handed, subscription, triggered, explicit] = await Promise.all(left.map((call) => call()))
+    for (const error of [ambient, handed, subscription, triggered])
+      expect(error).toMatchObject({ code: 'ERR_RUN_ENDED' })
+    expect(explicit).toEqual([true, 'Hello Ada', 'COMPLETED'])
+  })
+
+  it('of an engine are refused by a canceled run while its function goes on, and not once it has settled', async () => {
+    const goOn = createDeferred<void>()
+    let call: () => Promise<unknown> = () => Promise.resolve()
+    const only = bodyTask(async () => {
+      call = AsyncLocalStorage.bind(() => t.engine.wait.createToken())
+      await goOn.promise
+    })
+    await using t = await createTestEngine({ tasks: [only], storage: steadyStorage() })
+    const run = await t.engine.trigger(only, null)
+    await turn()
+    await t.engine.runs.cancel(run)
+    expect(await failure(call)).toMatchObject({ code: 'ERR_RUN_CANCELED' })
+    goOn.resolve()
+    await turn()
+    expect(await call()).toMatchObject({ isCached: false })
   })
 
   it('are handed to the task as well', async () => {

@@ -4,6 +4,7 @@ import { createTestEngine, type TestEngine, testClock } from 'waitpoint/testing'
 import { projectStorage } from '../../support/abandon.ts'
 import { bodyTask } from '../../support/body-task.ts'
 import { steeredStorage } from '../../support/steered-storage.ts'
+import { turn, until } from '../../support/turn.ts'
 
 const manual = { clock: { mode: 'manual' } } as const
 
@@ -123,6 +124,27 @@ describe('engine.on', () => {
       ['EXECUTING', 1],
       ['COMPLETED', 1],
     ])
+  })
+
+  it('tells a listener nothing after close(), also when the answer to a write comes later', async () => {
+    const seen: string[] = []
+    const only = bodyTask(() => 'done')
+    const steered = steeredStorage(projectStorage())
+    const t = await createTestEngine({ tasks: [only], storage: steered.storage, ...manual })
+    const ended = steered.holdAnswer('runs.update')
+    await t.engine.trigger(only, null)
+    await until(() => steered.calls.includes('runs.update'))
+    const created = steered.holdAnswer('runs.insert')
+    const late = t.engine.trigger(only, null).catch(() => undefined)
+    await until(() => steered.calls.filter((name) => name === 'runs.insert').length === 2)
+    await t.engine.close()
+    t.engine.on('run', ({ status }) => seen.push(status))
+    t.engine.on('error', ({ error }) => seen.push(String(error)))
+    ended()
+    created()
+    await late
+    await turn()
+    expect(seen).toEqual([])
   })
 
   it('tells a listener nothing after close(), whatever is still under way', async () => {

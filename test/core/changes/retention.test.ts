@@ -4,6 +4,7 @@ import { createTestEngine } from 'waitpoint/testing'
 import { memoryOfProject, projectStorage } from '../../support/abandon.ts'
 import { bodyTask, rejection } from '../../support/body-task.ts'
 import { steeredStorage } from '../../support/steered-storage.ts'
+import { until } from '../../support/turn.ts'
 
 const GONE = { code: 'ERR_RUN_NOT_FOUND' }
 const quick = bodyTask(() => 'done')
@@ -54,6 +55,53 @@ describe('retention', () => {
     expect((await t.engine.runs.list()).data.map(({ id }) => id)).toEqual(ids.slice(0, 3))
   })
 
+  it('keeps no more than maxBytes of them, the youngest, as soon as there is more', async () => {
+    const large = bodyTask(() => 'x'.repeat(10_000), { id: 'large' })
+    const streaming = bodyTask(({ streams }) => streams.append('log', 'x'.repeat(10_000)), {
+      id: 'streaming',
+    })
+    await using t = await createTestEngine({
+      tasks: [large, streaming],
+      storage: memoryOfProject(),
+      retention: { maxBytes: 60_000 },
+      clock: { mode: 'manual' },
+    })
+    const ids: string[] = []
+    for (let n = 0; n < 5; n += 1) {
+      for (const one of [large, streaming]) ids.unshift((await t.engine.trigger(one, null)).id)
+      await t.clock.settle()
+    }
+    await t.clock.advance(1)
+    const kept = (await t.engine.runs.list()).data.map(({ id }) => id)
+    expect(kept.length).toBeGreaterThanOrEqual(3)
+    expect(kept).toEqual(ids.slice(0, kept.length))
+    expect(kept.length).toBeLessThanOrEqual(6)
+  })
+
+  it('drops no more at a time than the storage says, until nothing is left to drop', async () => {
+    const storage = memoryOfProject()
+    const limits: number[] = []
+    const slow: typeof storage = {
+      ...storage,
+      pruneLimit: 5,
+      prune(request) {
+        limits.push(request.limit)
+        return storage.prune(request)
+      },
+    }
+    await using t = await createTestEngine({
+      tasks: [quick],
+      storage: slow,
+      retention: { maxCount: 1 },
+      clock: { mode: 'manual' },
+    })
+    for (let n = 0; n < 21; n += 1) await t.engine.trigger(quick, null)
+    await t.clock.advance('10m')
+    expect((await t.engine.runs.list()).data).toHaveLength(1)
+    expect(limits.length).toBeGreaterThanOrEqual(5)
+    expect(new Set(limits)).toEqual(new Set([5]))
+  })
+
   it('keeps up with many ends without waiting for its time', async () => {
     await using t = await createTestEngine({ tasks: [quick], retention: { maxCount: 10 } })
     for (let batch = 0; batch < 3; batch += 1) {
@@ -64,6 +112,25 @@ describe('retention', () => {
     let kept = 0
     for await (const run of t.engine.runs.list({ limit: 100 })) kept += run.id === '' ? 0 : 1
     expect(kept).toBeLessThanOrEqual(1_010)
+  })
+
+  it('looks again after so many ends while it was looking', async () => {
+    const steered = steeredStorage(projectStorage())
+    await using t = await createTestEngine({
+      tasks: [quick],
+      storage: steered.storage,
+      retention: { maxCount: 10 },
+    })
+    const thousand = async (): Promise<void> => {
+      const runs = await Promise.all(Array.from({ length: 1_000 }, () => t.engine.trigger(quick, null)))
+      await Promise.all(runs.map((run) => run.outcome()))
+    }
+    const answer = steered.holdAnswer('prune')
+    await thousand()
+    await until(() => steered.calls.includes('prune'))
+    await thousand()
+    answer()
+    await until(() => steered.calls.filter((name) => name === 'prune').length > 1)
   })
 
   it('never touches what a live run can still see: its tokens, effects and children', async () => {
@@ -89,6 +156,21 @@ describe('retention', () => {
     await t.clock.advance('10m')
     expect(await rejection(t.engine.runs.retrieve(run.id))).toMatchObject(GONE)
     expect((await t.engine.runs.list()).data).toEqual([])
+  })
+
+  it('keeps an answer for the run that it was given for, which comes later', async () => {
+    const late = bodyTask(({ wait }) => wait.forToken<string>(token).unwrap(), { id: 'late' })
+    await using t = await createTestEngine({
+      tasks: [late, quick],
+      retention: { maxAge: '1h', maxCount: 0 },
+      clock: { mode: 'manual' },
+    })
+    const token = await t.engine.wait.createToken({ timeout: '30d' })
+    await t.engine.wait.completeToken(token, 'approved')
+    const result = (await t.engine.trigger(late, null, { delay: '2h' })).result()
+    await t.engine.trigger(quick, null)
+    await t.clock.advance('3h')
+    expect(await result).toBe('approved')
   })
 
   it('keeps a run as long as its idempotency key is valid', async () => {
@@ -131,6 +213,7 @@ describe('retention', () => {
     { maxCount: -1 },
     { maxCount: 1.5 },
     { maxCount: Number.NaN },
+    { maxBytes: -1 },
   ])('refuses %j', (retention) => {
     expect(() => createEngine({ retention })).toThrow(RangeError)
   })

@@ -8,7 +8,7 @@ import { kernelOf } from '../../../src/core/engine.ts'
 import { bodyTask } from '../../support/body-task.ts'
 import { steeredStorage } from '../../support/steered-storage.ts'
 import { cases } from '../../support/cases.ts'
-import { until } from '../../support/turn.ts'
+import { turn, until } from '../../support/turn.ts'
 
 const IDLE = { attempts: 0, executing: 0, waits: 0 }
 
@@ -238,6 +238,43 @@ describe('resuming', () => {
     expect(await t.clock.until(run.result())).toEqual({ ok: true, output: 'yes' })
   })
 
+  it('gives its slot back once, when the run was canceled and that is not acknowledged yet', async () => {
+    let executing = 0
+    let most = 0
+    const ask = task({ id: 'ask', run: (token: string, { wait }) => wait.forToken(token) })
+    const work = bodyTask(async () => {
+      most = Math.max(most, (executing += 1))
+      await t.clock.sleep('1s')
+      executing -= 1
+    })
+    const steered = steeredStorage(projectStorage())
+    const updates = (): number => steered.calls.filter((name) => name === 'runs.update').length
+    await using t = await createTestEngine({
+      tasks: [ask, work],
+      storage: steered.storage,
+      concurrency: 1,
+      clock: { mode: 'manual' },
+    })
+    for (let n = 0; n < 3; n += 1) {
+      const token = await t.engine.wait.createToken()
+      const run = await t.engine.trigger(ask, token.id)
+      await t.clock.settle()
+      const answer = steered.holdAnswer('runs.update')
+      const before = updates()
+      const canceled = t.engine.runs.cancel(run.id)
+      await until(() => updates() > before)
+      await turn()
+      await t.engine.wait.completeToken(token, 'late')
+      await until(() => t.engine.stats().attempts === 0)
+      answer()
+      await canceled
+    }
+    expect(t.engine.stats()).toMatchObject(IDLE)
+    const runs = await Promise.all([1, 2, 3].map(() => t.engine.trigger(work, null)))
+    await t.clock.until(Promise.all(runs.map((run) => run.result())))
+    expect(most).toBe(1)
+  })
+
   it('follows at once when a canceled run has let go of its slot', async () => {
     const order: string[] = []
     const worker = task({
@@ -261,6 +298,39 @@ describe('resuming', () => {
 })
 
 describe('limits', () => {
+  it.each([
+    [{ name: 'a' }, 'b', 'a\nb'],
+    [{ name: 'a' }, 'b', '1:ab'],
+    [{ name: 'a' }, 'b', '["a","b"]'],
+  ])('are those of the own queue, whatever it is called: %j and key %j, or %j', async (queue, key, name) => {
+    const done: string[] = []
+    const limited = task({
+      id: 'limited',
+      queue: { ...queue, concurrencyLimit: 1 },
+      run: async (ms: number, { wait }) => {
+        await wait.for({ seconds: 1 })
+        await t.clock.sleep(ms)
+        done.push('limited')
+      },
+    })
+    const free = task({
+      id: 'free',
+      queue: { name, concurrencyLimit: 1 },
+      run: async (_payload: null, { wait }) => {
+        await wait.for({ seconds: 2 })
+        done.push('free')
+      },
+    })
+    await using t = await createTestEngine({ tasks: [limited, free], clock: { mode: 'manual' } })
+    for (const ms of [60_000, 60_000]) await t.engine.trigger(limited, ms, { concurrencyKey: key })
+    await t.clock.settle()
+    await t.engine.trigger(free, null)
+    await t.clock.advance('10s')
+    expect(done).toEqual(['free'])
+    await t.clock.advance('5m')
+    expect(done).toEqual(['free', 'limited', 'limited'])
+  })
+
   it('count for a queue over all tasks and engines on one storage', async () => {
     const storage = projectStorage()
     const clock = testClock()

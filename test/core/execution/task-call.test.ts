@@ -419,7 +419,12 @@ describe('hooks', () => {
         onStart: async () => void started.push((await wait.createToken({ timeout: '1d' })).id),
       },
     )
-    const first = await createTestEngine({ tasks: [hooked], ...ports, seed: 'first' })
+    const first = await createTestEngine({
+      tasks: [hooked],
+      clock: ports.clock,
+      storage: ports.storage,
+      seed: 'first',
+    })
     const run = await first.engine.trigger(hooked, null)
     await clock.settle()
     ports.abandon()

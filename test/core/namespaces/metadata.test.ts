@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { type EngineErrorEvent, metadata, type Run, type RunTools } from 'waitpoint'
 import { createTestEngine, type TestEngine } from 'waitpoint/testing'
 import { createDeferred } from '../../../src/primitives/deferred.ts'
-import { projectStorage } from '../../support/abandon.ts'
+import { projectStorage, steadyStorage } from '../../support/abandon.ts'
 import { bodyTask, rejection } from '../../support/body-task.ts'
 import { steeredStorage, type SteeredStorage } from '../../support/steered-storage.ts'
+import { countText } from '../../support/text-count.ts'
 import { turn } from '../../support/turn.ts'
 
 /** The metadata of a run whose function is `body`, once it has ended. */
@@ -31,7 +32,7 @@ async function steer(
   prepare: (steered: SteeredStorage) => void,
   body: (tools: RunTools) => unknown,
 ): Promise<SteeredEngine> {
-  const steered = steeredStorage(projectStorage())
+  const steered = steeredStorage(steadyStorage())
   prepare(steered)
   const only = bodyTask(body)
   const t = await createTestEngine({ tasks: [only], storage: steered.storage, clock: { ioGraceMs: 10 } })
@@ -80,6 +81,18 @@ describe('metadata', () => {
       current.given.list.push(4)
     })
     expect(stored).toEqual({ given: { list: [1] } })
+  })
+
+  it('makes text of what was changed, not of everything that is there, for each change', async () => {
+    let characters = 0
+    const stored = await after(() => {
+      metadata.set('large', 'x'.repeat(10_000)).append('list', 0)
+      using made = countText()
+      for (let number = 1; number <= 500; number++) metadata.append('list', number).set(`k${number}`, number)
+      characters = made.characters
+    })
+    expect(stored).toMatchObject({ k500: 500, list: expect.objectContaining({ length: 501 }) as unknown })
+    expect(characters).toBeLessThan(20_000)
   })
 
   it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty', ''])(
@@ -161,6 +174,32 @@ describe('metadata', () => {
     await run.result()
     expect(late).toThrow(expect.objectContaining({ code: 'ERR_RUN_ENDED' }) as Error)
     expect((await t.engine.runs.retrieve(run.id)).metadata).toEqual({ a: 1 })
+  })
+
+  it('does not throw in what an aborted attempt has left behind', async () => {
+    const late: (() => unknown)[] = []
+    const only = bodyTask(async (tools) => {
+      tools.metadata.set('a', 1)
+      for (const own of [tools.metadata, metadata, t.engine.metadata])
+        late.push(
+          AsyncLocalStorage.bind(() => own.set('a', 2).increment('a').append('b', 3)),
+          AsyncLocalStorage.bind(() => own.append('b', 1).decrement('a').del('a')),
+        )
+      await tools.wait.for({ hours: 1 })
+    })
+    const t = await createTestEngine({ tasks: [only], clock: { mode: 'manual' } })
+    const canceled = await t.engine.trigger(only, null)
+    while (!(await t.engine.runs.retrieve(canceled.id)).isWaiting) await turn()
+    await t.engine.runs.cancel(canceled.id)
+    expect(late).toHaveLength(6)
+    for (const call of late) expect(call).not.toThrow()
+    expect((await t.engine.runs.retrieve(canceled.id)).metadata).toEqual({ a: 1 })
+    late.length = 0
+    const closed = await t.engine.trigger(only, null)
+    while (!(await t.engine.runs.retrieve(closed.id)).isWaiting) await turn()
+    await t.close()
+    expect(late).toHaveLength(6)
+    for (const call of late) expect(call).not.toThrow()
   })
 
   it('is stored soon, while the run goes on, in one write for many changes', async () => {

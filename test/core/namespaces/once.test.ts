@@ -1,14 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import { once, type RunTools } from 'waitpoint'
+import { createEngine, once, type RunTools, wait } from 'waitpoint'
 import { createTestEngine, testClock } from 'waitpoint/testing'
-import { abandonable, projectStorage } from '../../support/abandon.ts'
+import { abandonable, projectStorage, steadyStorage } from '../../support/abandon.ts'
 import { bodyTask, rejection } from '../../support/body-task.ts'
+import { createDeferred } from '../../../src/primitives/deferred.ts'
+import { steeredStorage } from '../../support/steered-storage.ts'
 import { until } from '../../support/turn.ts'
 
 /** Runs `body` as a task that may try three times. */
-async function retried<Output>(body: (tools: RunTools) => Output | Promise<Output>): Promise<Output> {
+async function retried<Output>(
+  body: (tools: RunTools) => Output | Promise<Output>,
+  storage = projectStorage(),
+): Promise<Output> {
   const only = bodyTask(body, { retry: { maxAttempts: 3 } })
-  await using t = await createTestEngine({ tasks: [only] })
+  await using t = await createTestEngine({ tasks: [only], storage })
   return await (await t.engine.trigger(only, null)).result()
 }
 
@@ -22,6 +27,72 @@ describe('once', () => {
     })
     expect(results).toEqual([{ sent: 1 }, { sent: 1 }, { sent: 1 }])
     expect(calls).toBe(1)
+  })
+
+  it('does not repeat an effect whose result is not JSON: it has happened, and is an error from then on', async () => {
+    let charges = 0
+    const codes: unknown[] = []
+    const failed = retried(async () => {
+      const charged = once('charge', () => {
+        charges += 1
+        const response: { status: number; request?: unknown } = { status: 200 }
+        response.request = { response }
+        return response
+      })
+      await charged.catch((error: unknown) => {
+        codes.push((error as { code?: unknown }).code)
+        throw new Error('again')
+      })
+    })
+    await expect(failed).rejects.toThrow('again')
+    expect([charges, codes]).toEqual([1, Array.from({ length: 3 }, () => 'ERR_NOT_SERIALIZABLE')])
+  })
+
+  it('is joined by the next attempt while its effect is under way', async () => {
+    let mails = 0
+    const sent = createDeferred<undefined>()
+    const output = await retried(async ({ ctx }) => {
+      if (ctx.attempt.number === 2) sent.resolve(undefined)
+      const mail = once('mail', async () => {
+        mails += 1
+        await sent.promise
+        return `mail ${mails}`
+      })
+      if (ctx.attempt.number === 1) throw new Error('something else failed')
+      return mail
+    }, steadyStorage())
+    expect([output, mails]).toEqual(['mail 1', 1])
+  })
+
+  it('hands on to the next attempt its result, and not why it got none', async () => {
+    const steered = steeredStorage(steadyStorage())
+    const insert = steered.holdCall('tokens.insert')
+    let effects = 0
+    const only = bodyTask(
+      async ({ ctx }) => {
+        const mail = once('mail', () => (effects += 1))
+        if (ctx.attempt.number === 1) throw new Error('something else failed')
+        insert()
+        return mail
+      },
+      { retry: { maxAttempts: 2, minTimeoutInMs: 1 } },
+    )
+    // A test clock would not come to the second attempt while a call is out.
+    await using engine = createEngine({ tasks: [only], storage: steered.storage })
+    const run = await engine.trigger(only, null)
+    const output = await run.result()
+    expect([output, effects]).toEqual([1, 1])
+  })
+
+  it('stores its result again when storage has failed, and does not repeat the effect', async () => {
+    const steered = steeredStorage(projectStorage())
+    steered.fail('tokens.settle')
+    let mails = 0
+    const invite = bodyTask(() => once('mail', () => void (mails += 1)), { retry: { maxAttempts: 3 } })
+    await using t = await createTestEngine({ tasks: [invite], storage: steered.storage })
+    const run = await t.engine.trigger(invite, null)
+    await run.result()
+    expect(mails).toBe(1)
   })
 
   it('runs it again after it threw: only results are stored', async () => {
@@ -141,7 +212,7 @@ describe('once', () => {
       results.push(await once('mail', () => (calls += 1)))
       if (ctx.attempt.number === 1) await new Promise<void>((resolve) => stuck.push(resolve))
     })
-    const storage = projectStorage()
+    const storage = steadyStorage()
     await using clock = testClock({ mode: 'manual' })
     const ports = abandonable(clock, storage)
     const first = await createTestEngine({ tasks: [only], clock: ports.clock, storage: ports.storage })
@@ -163,7 +234,7 @@ describe('once', () => {
         return calls
       }),
     )
-    const storage = projectStorage()
+    const storage = steadyStorage()
     await using clock = testClock({ mode: 'manual' })
     const ports = abandonable(clock, storage)
     const first = await createTestEngine({ tasks: [only], clock: ports.clock, storage: ports.storage })
@@ -189,5 +260,26 @@ describe('once', () => {
     await t.engine.runs.cancel(run.id)
     expect(await late).toMatchObject({ code: 'ERR_RUN_CANCELED' })
     expect(calls).toBe(0)
+  })
+
+  it('begins anew in the next attempt when its effect waits, because waits end with their attempt', async () => {
+    const asked = new Map<number, string>()
+    const only = bodyTask(
+      async ({ ctx }) => {
+        const approved = once('approval', async () => {
+          const token = await wait.createToken({ timeout: '7d' })
+          asked.set(ctx.attempt.policyNumber, token.id)
+          return wait.forToken<string>(token).unwrap()
+        })
+        if (ctx.attempt.policyNumber === 1) throw new Error('again')
+        return approved
+      },
+      { retry: { maxAttempts: 2 } },
+    )
+    await using t = await createTestEngine({ tasks: [only] })
+    const run = await t.engine.trigger(only, null)
+    await t.clock.until(() => asked.has(2))
+    await t.complete(asked.get(2)!, 'yes')
+    expect(await run.result()).toBe('yes')
   })
 })

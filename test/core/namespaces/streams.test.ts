@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { streams } from 'waitpoint'
 import { createTestEngine } from '../../../src/testing/create-test-engine.ts'
+import { steadyStorage } from '../../support/abandon.ts'
 import { bodyTask, rejection } from '../../support/body-task.ts'
 import {
   chunksOf,
@@ -46,7 +47,7 @@ describe('streams.read', () => {
       await metadata.stream('k', sourceOf('a'))
       await wait.for({ hours: 1 })
     })
-    await using t = await createTestEngine({ tasks: [body] })
+    await using t = await createTestEngine({ tasks: [body], storage: steadyStorage() })
     const run = await t.engine.trigger(body, null)
     const start = t.clock.now()
     expect(await collect(t.engine.streams.read(run, 'k'))).toEqual(['a'])
@@ -153,7 +154,7 @@ describe('streams.read', () => {
     it('rejects with its reason while it waits, and watches no longer', async () => {
       const source = new PushSource<string>()
       const body = bodyTask(async ({ metadata }) => collect(await metadata.stream('k', source)))
-      await using t = await createTestEngine({ tasks: [body] })
+      await using t = await createTestEngine({ tasks: [body], storage: steadyStorage() })
       const run = await t.engine.trigger(body, null)
       source.push('a')
       const controller = new AbortController()
@@ -322,7 +323,7 @@ describe('streams.pipe', () => {
       source.getReader()
       streams.pipe('k', source)
     })
-    await using t = await createTestEngine({ tasks: [body] })
+    await using t = await createTestEngine({ tasks: [body], storage: steadyStorage() })
     const errors = reportedErrors(t.engine)
     await (await t.engine.trigger(body, null)).result()
     expect(errors).toMatchObject([{ name: 'TypeError' }])

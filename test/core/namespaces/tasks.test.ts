@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { RunFailedError, SubtaskUnwrapError, task, type Engine, WaitpointError } from 'waitpoint'
+import { RunFailedError, SubtaskUnwrapError, task, tasks, type Engine, WaitpointError } from 'waitpoint'
 import { createTestEngine } from 'waitpoint/testing'
 import { z } from 'zod'
 import { createDeferred } from '../../../src/primitives/deferred.ts'
@@ -352,6 +352,24 @@ describe('batchTrigger', () => {
 })
 
 describe('triggerAndWait', () => {
+  it('refuses to wait for the run itself, and for a live run above it', async () => {
+    const codes: unknown[] = []
+    const note = (error: unknown): void => void codes.push(codeOf(error))
+    const self = task({
+      id: 'self',
+      run: () => tasks.triggerAndWait('self', null as never, { idempotencyKey: 'self' }).catch(note),
+    })
+    const inner = task({
+      id: 'inner',
+      run: () => tasks.triggerAndWait('outer', null as never, { idempotencyKey: 'outer' }).catch(note),
+    })
+    const outer = task({ id: 'outer', run: () => inner.triggerAndWait(undefined).unwrap() })
+    await using t = await createTestEngine({ tasks: [self, inner, outer] })
+    await (await t.engine.trigger(self, undefined, { idempotencyKey: 'self' })).outcome()
+    await (await t.engine.trigger(outer, undefined, { idempotencyKey: 'outer' })).outcome()
+    expect(codes).toEqual(['ERR_WAIT_CYCLE', 'ERR_WAIT_CYCLE'])
+  })
+
   it('waits for the run and gives its outcome', async () => {
     const parent = bodyTask(() => double.triggerAndWait(5))
     await using t = await createTestEngine({ tasks: [parent, double] })
@@ -483,6 +501,31 @@ describe('triggerAndWait', () => {
   })
 })
 
+describe('triggerAndWait with options that are no JSON', () => {
+  it('says what is wrong with them', async () => {
+    const tags: unknown[] = []
+    tags.push(tags)
+    const queue: Record<string, unknown> = { name: 'q' }
+    queue['own'] = queue
+    const metadata: Record<string, unknown> = {}
+    metadata['own'] = metadata
+    const parent = bodyTask(async () => {
+      const wrong = [{ tags }, { metadata }, { concurrencyKey: queue }, { queue: { name: queue } }]
+      const errors = wrong.map((options) => rejection(double.triggerAndWait(1, options as never)))
+      const { ok } = await double.triggerAndWait(1, { queue } as never)
+      return [ok, ...(await Promise.all(errors)).map((error) => (error as Error).message)]
+    })
+    await using t = await createTestEngine({ tasks: [parent, double] })
+    expect(await (await t.engine.trigger(parent, null)).result()).toEqual([
+      true,
+      expect.stringContaining('Cannot use tag'),
+      expect.stringContaining('Cannot store metadata: $.own is not JSON: a cycle'),
+      expect.stringContaining('concurrencyKey'),
+      expect.stringContaining('queue.name'),
+    ])
+  })
+})
+
 describe('batchTriggerAndWait', () => {
   it('gives the results in the order of the items', async () => {
     const nap = task({
@@ -513,6 +556,27 @@ describe('batchTriggerAndWait', () => {
     expect(await (await t.engine.trigger(parent, null)).result()).toBe('ERR_NOT_SERIALIZABLE')
     await t.clock.settle()
     expect(await countRuns(t.engine)).toBe(1)
+  })
+
+  it('need not be awaited, like any wait: a run that is canceled meanwhile does not end the process', async () => {
+    const rejected: unknown[] = []
+    const listener = (reason: unknown): void => void rejected.push(reason)
+    process.on('unhandledRejection', listener)
+    let batch: Promise<unknown> | undefined
+    const child = bodyTask(({ wait }) => wait.for({ hours: 2 }), { id: 'child' })
+    const parent = bodyTask(async ({ wait }) => {
+      batch = child.batchTriggerAndWait([{ payload: null }])
+      await wait.for({ hours: 1 })
+      await batch
+    })
+    await using t = await createTestEngine({ tasks: [parent, child], clock: { mode: 'manual' } })
+    const run = await t.engine.trigger(parent, null)
+    await t.clock.settle()
+    await t.engine.runs.cancel(run.id)
+    await turn()
+    process.off('unhandledRejection', listener)
+    expect(rejected).toEqual([])
+    expect(await rejection(batch!)).toMatchObject({ code: 'ERR_RUN_CANCELED' })
   })
 
   it('of nothing is nothing', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ListTokensParams } from 'waitpoint'
 import { createTestEngine, type TestEngine } from 'waitpoint/testing'
-import { rejection } from '../../support/body-task.ts'
+import { bodyTask, rejection } from '../../support/body-task.ts'
 
 const START = Date.UTC(2000, 0, 1)
 const HOUR_MS = 3_600_000
@@ -111,6 +111,20 @@ describe('listTokens', () => {
         idempotencyKeyExpiresAt: new Date(START + HOUR_MS),
       },
     ])
+  })
+})
+
+describe('the run of a token', () => {
+  it('is the one that made it', async () => {
+    const asks = bodyTask(async ({ wait }) => (await wait.createToken()).id)
+    await using t = await createTestEngine({ tasks: [asks] })
+    const run = await t.engine.trigger(asks, null)
+    const made = await run.result()
+    const other = await t.engine.wait.createToken()
+    expect(await t.engine.wait.retrieveToken(made)).toMatchObject({ runId: run.id })
+    expect(await t.engine.wait.retrieveToken(other)).not.toHaveProperty('runId')
+    const { data } = await t.engine.wait.listTokens()
+    expect(data.map(({ runId }) => runId)).toEqual([undefined, run.id])
   })
 })
 

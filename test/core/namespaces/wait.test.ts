@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type CreateTokenOptions, type Engine, idempotencyKeys, type RunTools } from 'waitpoint'
 import { createTestEngine, type TestClock } from 'waitpoint/testing'
 import { bodyTask, rejection } from '../../support/body-task.ts'
+import { microtasksUntil } from '../../support/turn.ts'
 
 const START = Date.UTC(2000, 0, 1)
 const MINUTE_MS = 60_000
@@ -319,7 +320,7 @@ describe('a deadline', () => {
   /** Moves the clock without a turn in which the timer of the deadline could fire. */
   async function jumpTo(clock: TestClock, instant: number): Promise<{ readonly fired: Promise<void> }> {
     const fired = clock.jump(instant - clock.now())
-    while (clock.now() < instant) await Promise.resolve()
+    await microtasksUntil(() => clock.now() >= instant)
     return { fired }
   }
 
@@ -390,6 +391,27 @@ describe('a deadline', () => {
     await fired
     await run.result()
     expect(seen).toMatchObject(expected)
+  })
+
+  it('gives a result that can be the output of a task, and be kept in its metadata', async () => {
+    const child = bodyTask(() => Promise.reject(new Error('no')), { id: 'child', retry: { maxAttempts: 1 } })
+    const ask = bodyTask(async ({ wait, metadata }) => {
+      const token = await wait.createToken({ timeout: '1m' })
+      metadata.set('child', await child.triggerAndWait(null))
+      return wait.forToken(token)
+    })
+    await using t = await createTestEngine({ tasks: [ask, child] })
+    const run = await t.engine.trigger(ask, null)
+    const error = {
+      name: 'WaitpointTimeoutError',
+      message: expect.stringContaining(' timed out at ') as string,
+      code: 'ERR_TOKEN_TIMED_OUT',
+    }
+    expect(await run.result()).toEqual({ ok: false, error })
+    const { metadata, output } = await t.engine.runs.retrieve(run)
+    expect(output).toEqual({ ok: false, error })
+    const failed = { name: 'RunFailedError', code: 'ERR_RUN_FAILED' }
+    expect(metadata).toMatchObject({ child: { ok: false, taskIdentifier: 'child', error: failed } })
   })
 
   it('decides among waits: one that begins past it is answered at once', async () => {

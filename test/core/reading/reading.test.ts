@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Watchers, type Watcher } from '../../../src/core/changes/watchers.ts'
@@ -5,6 +7,7 @@ import { StreamLaggedError } from '../../../src/api/errors.ts'
 import { alone, Reading } from '../../../src/core/reading/reading.ts'
 import { rejection } from '../../support/body-task.ts'
 import { collect, collectUntilError } from '../../support/streams.ts'
+import { turn } from '../../support/turn.ts'
 
 /** A reading of what `read` yields, and the watchers it watches. */
 function readingOf<T>(read: (watcher: Watcher) => AsyncGenerator<T>): {
@@ -59,6 +62,26 @@ function pagesOf(sizes: readonly number[], signal?: AbortSignal): Reading<number
 }
 
 describe('Reading', () => {
+  it('stops watching when it is dropped without return()', async () => {
+    setFlagsFromString('--expose-gc')
+    const gc = runInNewContext('gc') as () => void
+    const begin = async (): Promise<Watchers> => {
+      const { watchers, reading } = readingOf(async function* () {
+        yield 'first'
+        await new Promise(() => undefined)
+      })
+      expect((await reading.next()).value).toBe('first')
+      return watchers
+    }
+    const watchers = await begin()
+    expect(watchers.size).toBe(1)
+    for (let turns = 0; turns < 100 && watchers.size > 0; turns += 1) {
+      gc()
+      await turn()
+    }
+    expect(watchers.size).toBe(0)
+  })
+
   it('hands out pages item by item, in order and each once, however many are asked for at once', async () => {
     const sizes = fc.array(fc.nat(4), { maxLength: 6 })
     const calls = fc.array(fc.record({ atOnce: fc.integer({ min: 1, max: 4 }), ticks: fc.nat(6) }), {

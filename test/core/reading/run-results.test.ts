@@ -31,6 +31,31 @@ async function endedMeanwhile(hold: (steering: SteeredStorage) => () => void): P
   return { engine, steering, result, goOn }
 }
 
+describe('outcome', () => {
+  it('says so when the end cannot be learned, and never rejects', async () => {
+    const outcomes: Promise<unknown>[] = []
+    const child = bodyTask(({ wait }) => wait.for({ hours: 1 }), { id: 'child' })
+    const parent = bodyTask(async ({ wait }) => {
+      outcomes.push((await child.trigger(null)).outcome())
+      await wait.for({ hours: 1 })
+    })
+    const steering = steeredStorage(memoryStorage())
+    const engine = createEngine({ tasks: [child, parent], storage: steering.storage })
+    const run = await engine.trigger(parent, null)
+    await until(() => outcomes.length === 1)
+    await engine.runs.cancel(run.id)
+    const alone = await engine.trigger(child, null)
+    const failure = steering.fail('runs.get')
+    outcomes.push(alone.outcome())
+    const unknown = { ok: false, taskIdentifier: 'child' }
+    expect(await Promise.all(outcomes)).toMatchObject([
+      { ...unknown, error: { code: 'ERR_OUTCOME_UNKNOWN', cause: { code: 'ERR_RUN_CANCELED' } } },
+      { ...unknown, error: { code: 'ERR_OUTCOME_UNKNOWN', cause: failure } },
+    ])
+    await engine.close()
+  })
+})
+
 describe('finalRecord', () => {
   it('is the end that this engine has published, also when storage has forgotten the run before it answers', async () => {
     const scene = await endedMeanwhile((steering) => steering.holdCall('runs.get'))

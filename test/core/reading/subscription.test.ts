@@ -4,7 +4,7 @@ import type { Engine, Run, RunTools } from 'waitpoint'
 import type { ChunkRecord } from '../../../src/contract/records.ts'
 import { createDeferred } from '../../../src/primitives/deferred.ts'
 import { createTestEngine } from '../../../src/testing/create-test-engine.ts'
-import { projectStorage } from '../../support/abandon.ts'
+import { projectStorage, steadyStorage } from '../../support/abandon.ts'
 import { bodyTask, rejection } from '../../support/body-task.ts'
 import { cases } from '../../support/cases.ts'
 import {
@@ -201,7 +201,7 @@ describe('withStreams', () => {
         await wait.for({ seconds: 1 })
       }
     })
-    await using t = await createTestEngine({ tasks: [body] })
+    await using t = await createTestEngine({ tasks: [body], storage: steadyStorage() })
     const run = await t.engine.trigger(body, null)
     const parts = await follow(t.engine, run)
     expect(parts.filter(([type]) => type !== 'run')).toEqual([['a', 'a'], ['b', 'b'], ['c', 'c']]) // prettier-ignore
@@ -251,7 +251,7 @@ describe('withStreams', () => {
         await metadata.flush()
       }
     })
-    await using t = await createTestEngine({ tasks: [body] })
+    await using t = await createTestEngine({ tasks: [body], storage: steadyStorage() })
     const run = await t.engine.trigger(body, null)
     const parts = await partsOf(t.engine, run.id, 20)
     expect(parts.length).toBeLessThan(10)
@@ -275,7 +275,7 @@ describe('withStreams', () => {
     const source = new PushSource<string>()
     source.push('a', 'b', 'c')
     const body = bodyTask(async ({ metadata }) => collect(await metadata.stream('k', source)))
-    const t = await createTestEngine({ tasks: [body] })
+    const t = await createTestEngine({ tasks: [body], storage: steadyStorage() })
     const run = await t.engine.trigger(body, null)
     await turns(5)
     const parts = t.engine.runs.subscribeToRun(run).withStreams()[Symbol.asyncIterator]()
@@ -297,7 +297,7 @@ describe('withStreams', () => {
     const source = new PushSource<string>()
     source.push('a')
     const body = bodyTask(async ({ metadata }) => collect(await metadata.stream('k', source)))
-    await using t = await createTestEngine({ tasks: [body] })
+    await using t = await createTestEngine({ tasks: [body], storage: steadyStorage() })
     const run = await t.engine.trigger(body, null)
     await turns(3)
     const subscription = t.engine.runs.subscribeToRun(run).withStreams()
@@ -347,7 +347,7 @@ describe('withStreams', () => {
         if ('chunk' in part) chunks.push(part.chunk)
       return chunks
     })
-    await using t = await createTestEngine({ tasks: [body, child] })
+    await using t = await createTestEngine({ tasks: [body, child], storage: steadyStorage() })
     expect(await (await t.engine.trigger(body, null)).result()).toEqual(numbers(5))
   })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RunTools, StreamLaggedError, StreamOptions } from 'waitpoint'
+import type { Storage } from '../../../src/contract/storage.ts'
 import { createTestEngine } from '../../../src/testing/create-test-engine.ts'
 import { memoryOfProject } from '../../support/abandon.ts'
 import { bodyTask, rejection } from '../../support/body-task.ts'
@@ -24,9 +25,10 @@ const BOUND = 17
 async function inTask<Output>(
   body: (tools: RunTools) => Promise<Output>,
   streams: StreamOptions = {},
+  storage: Storage = memoryOfProject(),
 ): Promise<Output> {
   const task = bodyTask(body)
-  await using t = await createTestEngine({ tasks: [task], storage: memoryOfProject(), streams })
+  await using t = await createTestEngine({ tasks: [task], storage, streams })
   reportedErrors(t.engine)
   const run = await t.engine.trigger(task, null)
   const outcome = await run.outcome()
@@ -159,18 +161,30 @@ describe('StreamPipe', () => {
         expect(rest.flat().sort((left, right) => left - right)).toEqual(numbers(500, 100))
       }))
 
-    it('is told what it missed when it begins after the history, and then goes on', () =>
+    it('gets every chunk when it begins after the history, with those of others between', () =>
       inTask(
-        async ({ metadata }) => {
+        async ({ metadata, streams }) => {
           const source = new CountSource(100)
           const stream = await metadata.stream('k', source)
           while (source.produced < 100) await turn()
+          for (const index of numbers(20)) await streams.append('k', `other ${index}`)
+          expect(await collect(stream)).toEqual(numbers(100))
+        },
+        { historyChunks: 30 },
+      ))
+
+    it('is told what it missed when it begins after four histories, and then goes on', () =>
+      inTask(
+        async ({ metadata }) => {
+          const source = new CountSource(200)
+          const stream = await metadata.stream('k', source)
+          while (source.produced < 200) await turn()
           await turn()
           expect(await collectUntilError(stream)).toMatchObject({
             items: [],
-            error: { code: 'ERR_STREAM_LAGGED', key: 'k', missed: 90, next: 90 },
+            error: { code: 'ERR_STREAM_LAGGED', key: 'k', missed: 190, next: 190 },
           })
-          expect(await collect(stream)).toEqual(numbers(100, 90))
+          expect(await collect(stream)).toEqual(numbers(200, 190))
         },
         { historyChunks: 10 },
       ))
@@ -178,15 +192,15 @@ describe('StreamPipe', () => {
     it('counts only its own chunks as missed when others write to the key', () =>
       inTask(
         async ({ metadata, streams }) => {
-          const stream = await metadata.stream('k', new CountSource(2))
+          const stream = await metadata.stream('k', new CountSource(40))
           await turn()
           for (const index of numbers(10)) await streams.append('k', `other ${index}`)
           expect(await collectUntilError(stream)).toMatchObject({
-            error: { code: 'ERR_STREAM_LAGGED', missed: 2, next: 7 },
+            error: { code: 'ERR_STREAM_LAGGED', missed: 40, next: 48 },
           })
           expect(await collect(stream)).toEqual([])
         },
-        { historyChunks: 5 },
+        { historyChunks: 2 },
       ))
 
     it('is told what it missed when sources of one key took turns too often before it read', () =>
@@ -208,6 +222,8 @@ describe('StreamPipe', () => {
           expect(await collect(stream)).toEqual(numbers(12_000, missed))
         },
         { historyChunks: 100_000 },
+        // One that keeps all chunks, as a durable one does.
+        { ...memoryOfProject(), boundedHistory: false },
       ))
 
     it('is not slowed down by what others write to the key', () =>

@@ -17,7 +17,7 @@ import {
   reportedErrors,
   sourceOf,
 } from '../../support/streams.ts'
-import { until } from '../../support/turn.ts'
+import { turn, until } from '../../support/turn.ts'
 
 const INTERRUPTED = { code: 'ERR_STREAM_INTERRUPTED', name: 'StreamInterruptedError' }
 
@@ -55,6 +55,35 @@ describe('RunStreams', () => {
       expect(chunksOf(one, 'k')).toEqual(['a', 'b', 'c'])
       expect(chunksOf(other, 'k')).toEqual(['a', 'b', 'c'])
       expect(read).toEqual(['a', 'b', 'c'])
+    })
+
+    it('keeps a chunk as it was when the source gave it, whatever its source or a reader does to it', async () => {
+      const words = { said: [] as unknown[] }
+      async function* growing(): AsyncGenerator<typeof words> {
+        for (const word of ['a', 10n]) {
+          yield words
+          words.said.push(word)
+        }
+      }
+      const body = bodyTask(async ({ metadata }) => {
+        for await (const chunk of await metadata.stream('k', growing())) chunk.said.push('the task')
+      })
+      await using t = await createTestEngine({ tasks: [body] })
+      const run = await t.engine.trigger(body, null)
+      const readers = [1, 2].map(async () => {
+        const seen: unknown[] = []
+        for await (const chunk of t.engine.streams.read<typeof words>(run, 'k')) {
+          seen.push([...chunk.said])
+          chunk.said.push('a reader')
+        }
+        return seen
+      })
+      await run.result()
+      expect(await Promise.all(readers)).toEqual([
+        [[], ['a']],
+        [[], ['a']],
+      ])
+      expect(chunksOf(await follow(t.engine, run), 'k')).toEqual([{ said: [] }, { said: ['a'] }])
     })
 
     it.each(SOURCES)('may be ignored by the task: %s', async (_name, make) => {
@@ -384,6 +413,7 @@ describe('RunStreams', () => {
       expect((await t.engine.runs.retrieve(run)).status).toBe('EXECUTING')
       source.end()
       expect(await run.result()).toBe('output')
+      await turn()
       expect(t.engine.stats()).toMatchObject({ attempts: 0, executing: 0 })
     })
 

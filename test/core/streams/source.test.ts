@@ -43,6 +43,15 @@ describe('readSource', () => {
     await turn()
   })
 
+  it('hears a Node stream that fails before its first chunk is asked for', async () => {
+    const stream = new Readable({ objectMode: true, read: () => undefined })
+    const reader = readSource(stream)
+    expect(stream.listenerCount('error')).toBe(1)
+    stream.destroy(new Error('connection reset'))
+    await turn()
+    await expect(reader.next()).rejects.toThrow('connection reset')
+  })
+
   it.each([
     ['throws', () => { throw new Error('no') }], // prettier-ignore
     ['rejects', () => Promise.reject(new Error('no'))],

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { types } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import {
@@ -12,8 +13,10 @@ import {
 import { createTestEngine, type TestEngine } from 'waitpoint/testing'
 import { abandonable, projectStorage } from '../../support/abandon.ts'
 import { bodyTask, rejection } from '../../support/body-task.ts'
+import { createDeferred } from '../../../src/primitives/deferred.ts'
 import { testClock } from '../../../src/testing/test-clock.ts'
-import { turn } from '../../support/turn.ts'
+import { PushSource } from '../../support/streams.ts'
+import { microtasksUntil, turn } from '../../support/turn.ts'
 
 /** An engine with one task, whose clock stands still unless the test moves it. */
 function openManual(
@@ -315,6 +318,33 @@ describe('waits from several places', () => {
     expect(unhandled).toEqual([])
   })
 
+  it('leaves no rejection unhandled of any call that a canceled run has left behind', async () => {
+    const unhandled: unknown[] = []
+    const listener = (reason: unknown): void => void unhandled.push(reason)
+    process.on('unhandledRejection', listener)
+    const late: (() => unknown)[] = []
+    const child = bodyTask(({ wait }) => wait.for({ hours: 2 }), { id: 'child' })
+    const parent = bodyTask(async ({ wait, streams, metadata }) => {
+      void (await child.trigger(null)).result()
+      void streams.pipe('k', new PushSource<string>()).waitUntilComplete()
+      late.push(
+        AsyncLocalStorage.bind(() => void streams.append('log', 'x')),
+        AsyncLocalStorage.bind(() => void metadata.flush()),
+        AsyncLocalStorage.bind(() => void child.trigger(null)),
+      )
+      await wait.for({ hours: 1 })
+    })
+    await using t = await createTestEngine({ tasks: [parent, child], clock: { mode: 'manual' } })
+    const run = await t.engine.trigger(parent, null)
+    await t.clock.settle()
+    await t.engine.runs.cancel(run)
+    for (const call of late) call()
+    await turn()
+    await t.clock.settle()
+    process.off('unhandledRejection', listener)
+    expect(unhandled).toEqual([])
+  })
+
   it('leaves what was chained to a loser and left alone pending for good when the run has returned', async () => {
     const unhandled: unknown[] = []
     const listener = (reason: unknown): void => void unhandled.push(reason)
@@ -440,7 +470,7 @@ describe('a wait with a signal', () => {
       return new Promise<string>(() => undefined)
     })
     const ports = abandonable(clock, storage)
-    const first = await createTestEngine({ ...ports, tasks: [raced] })
+    const first = await createTestEngine({ clock: ports.clock, storage: ports.storage, tasks: [raced] })
     const run = await first.engine.trigger(raced, null)
     await clock.settle()
     expect(await statusOf(first.engine, run.id)).toBe('WAITING')
@@ -488,7 +518,7 @@ describe('the task after its token was settled', () => {
         })
         tokenId = (await t.engine.wait.createToken()).id
         const run = await t.engine.trigger(only, null)
-        while (t.engine.stats().waits === 0) await Promise.resolve()
+        await microtasksUntil(() => t.engine.stats().waits > 0)
         if (isParked) await t.clock.settle()
         expect(await statusOf(t.engine, run.id)).toBe(isParked ? 'WAITING' : 'EXECUTING')
         expect(await orderAfter(t.engine, tokenId, order)).toEqual([
@@ -517,5 +547,27 @@ describe('the task after its token was settled', () => {
     await parked
     expect((await orderAfter(engine, tokenId, order)).slice(0, 3)).toEqual(['settled', 'task', 'microtask 1'])
     await run.result()
+  })
+
+  it('does not park a run for a wait that its task does not await yet', async () => {
+    const gate = createDeferred<void>()
+    const early = bodyTask(async ({ wait }) => {
+      const { signal } = new AbortController()
+      const answer = wait.forToken<string>(token, { signal })
+      await t.clock.external(gate.promise)
+      return answer
+    })
+    await using t = await createTestEngine({ tasks: [early] })
+    const token = await t.engine.wait.createToken()
+    const run = await t.engine.trigger(early, null)
+    const status = async (): Promise<string> => (await t.engine.runs.retrieve(run.id)).status
+    while ((await status()) === 'QUEUED') await turn()
+    for (let turns = 0; turns < 5; turns += 1) await turn()
+    const meanwhile = await status()
+    gate.resolve()
+    while ((await status()) !== 'WAITING') await turn()
+    expect(meanwhile).toBe('EXECUTING')
+    await t.engine.wait.completeToken(token, 'yes')
+    expect(await run.result()).toMatchObject({ ok: true, output: 'yes' })
   })
 })

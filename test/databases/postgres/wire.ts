@@ -7,7 +7,7 @@ import { withoutNotifications } from './messages.ts'
 export type Fate = 'passes' | 'is lost'
 
 export interface WireOptions {
-  /** Asked for everything that is sent once a client is let in. What is lost, is lost with the connection. */
+  /** Asked for everything that is sent once a client is let in. It is lost with the connection. */
   readonly fate?: (sent: 'question' | 'answer') => Fate
   /** Swallows what others notify of. */
   readonly isDeaf?: () => boolean

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { kernelOf } from '../../../src/core/engine.ts'
 import { Gate } from '../../../src/http/access/gate.ts'
 import { type HandlerLimits, readLimits } from '../../../src/http/limits.ts'
+import { readBody } from '../../../src/http/requests/body.ts'
+import { turn } from '../../support/turn.ts'
 import { accessToken, OTHER_SECRET, request, SECRET, stillEngine } from '../requests.ts'
 
 interface Bench {
@@ -18,6 +20,23 @@ async function onBench(limits: HandlerLimits, body: (bench: Bench) => Promise<vo
 
 function asking(credential: string): Request {
   return request('http://engine.test/', { headers: { authorization: `Bearer ${credential}` } })
+}
+
+/** Begins to send a body of 20,000 bytes; says why it is refused, if it is. */
+async function upload(
+  credential: string,
+  enter: (sent: Request) => Promise<unknown>,
+): Promise<{ readonly refusal: unknown; end(): Promise<unknown> }> {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+  const headers = { authorization: `Bearer ${credential}`, 'content-length': '20000' }
+  const sent = request('http://engine.test/', { headers, body: readable })
+  await enter(sent)
+  const received = readBody(sent, 30_000).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  const end = (): Promise<unknown> => Promise.all([writable.getWriter().close(), received])
+  return { refusal: await Promise.race([received, turn()]), end }
 }
 
 const run = { action: 'read', type: 'runs', id: 'run_1' }
@@ -81,9 +100,28 @@ describe('Gate', () => {
       const wrong = (): never => {
         throw new RangeError('wrong')
       }
-      await expect(gate.enterBy('token x', wrong)).rejects.toThrow(RangeError)
-      await expect(gate.enterBy('token x', () => undefined)).resolves.toBeUndefined()
-      await expect(gate.enterBy('token x', () => undefined)).rejects.toThrow(refused(429))
+      await expect(gate.enterBy(asking('x'), 'token x', wrong)).rejects.toThrow(RangeError)
+      await expect(gate.enterBy(asking('x'), 'token x', () => undefined)).resolves.toBeUndefined()
+      await expect(gate.enterBy(asking('x'), 'token x', () => undefined)).rejects.toThrow(refused(429))
+    }))
+
+  it('receives as many bytes at once as an access token or a URL may send, and any number with a secret key', () =>
+    onBench({ uploadBytes: 50_000 }, async ({ gate, now }) => {
+      const jwt = await accessToken(['read:runs:run_1'], now())
+      const byUrl = (sent: Request): Promise<void> => gate.enterBy(sent, 'token x', () => undefined)
+      const byCredential = (sent: Request): Promise<unknown> => gate.enter(sent)
+      for (const [credential, enter, isBounded] of [
+        ['none', byUrl, true],
+        [jwt, byCredential, true],
+        [SECRET, byCredential, false],
+      ] as const) {
+        const uploads = [await upload(credential, enter), await upload(credential, enter)]
+        expect(uploads.map(({ refusal }) => refusal)).toEqual([undefined, undefined])
+        const third = await upload(credential, enter)
+        expect(third.refusal).toEqual(isBounded ? refused(429) : undefined)
+        await uploads[0]?.end()
+        expect((await upload(credential, enter)).refusal).toBeUndefined()
+      }
     }))
 
   it('counts subscriptions by their limit', () =>

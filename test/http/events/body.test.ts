@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { kernelOf } from '../../../src/core/engine.ts'
 import { eventBody } from '../../../src/http/events/body.ts'
+import { FairTurns } from '../../../src/http/fair-turns.ts'
 import { createDeferred } from '../../../src/primitives/deferred.ts'
 import { stillEngine } from '../requests.ts'
 
@@ -14,6 +15,7 @@ describe('eventBody', () => {
     const steps = [Promise.resolve({ done: false, value: LONG }), next.promise]
     const body = eventBody({
       host: kernelOf(t.engine).host,
+      turns: new FairTurns(kernelOf(t.engine).host),
       label: 'a test',
       signal: new AbortController().signal,
       texts: { next: () => steps.shift() ?? Promise.resolve({ done: true, value: undefined }) },
@@ -32,5 +34,46 @@ describe('eventBody', () => {
     next.resolve({ done: false, value: 'the rest' })
     expect(await rest).toBe('the rest')
     expect(await reader.read()).toMatchObject({ done: true })
+  })
+
+  it('lets the process have a turn when work has kept it busy for long, however much its reader could take', async () => {
+    await using t = await stillEngine()
+    const { host } = kernelOf(t.engine)
+    const goOns: (() => void)[] = []
+    let isTurnDue = false
+    const turns = new FairTurns({
+      get isTurnDue() {
+        return isTurnDue
+      },
+      afterTurn: (_label, goOn) => void goOns.push(goOn),
+    })
+    let made = 0
+    const readers = Array.from({ length: 20 }, () =>
+      eventBody({
+        host,
+        turns,
+        label: 'a test',
+        signal: new AbortController().signal,
+        texts: { next: () => Promise.resolve({ done: false, value: `${(made += 1)}` }) },
+        leave: () => Promise.resolve(),
+        ended: () => undefined,
+        failed: () => false,
+      }).getReader(),
+    )
+    const settled = async (): Promise<number> => {
+      for (let turn = 0; turn < 100; turn++) await Promise.resolve()
+      return made
+    }
+    await settled()
+    isTurnDue = true
+    // Those that are on their way go on to their next text.
+    const before = await settled()
+    expect(await settled()).toBe(before)
+    for (const round of [1, 2, 3]) {
+      goOns.shift()?.()
+      expect((await settled()) - before).toBe(round * 8)
+    }
+    isTurnDue = false
+    for (const reader of readers) await reader.cancel()
   })
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkAnnouncedLength, readBody } from '../../../src/http/requests/body.ts'
+import { checkAnnouncedLength, parseJson, readBody } from '../../../src/http/requests/body.ts'
+import { countText } from '../../support/text-count.ts'
 import { chunked, request } from '../requests.ts'
 
 const URL = 'http://engine.test/'
@@ -75,5 +76,21 @@ describe('checkAnnouncedLength', () => {
   it.each(['16', '0', '', '-1', 'many', '17, 17'])('leaves "%s" to the reading', (length) => {
     const announced = request(URL, { headers: { 'content-length': length } })
     expect(() => checkAnnouncedLength(announced, LIMIT)).not.toThrow()
+  })
+})
+
+describe('parseJson', () => {
+  const lists = (count: number): string => `[${Array.from({ length: count }, () => '{}').join()}]`
+
+  it('reads up to 100,000 arrays and objects, and refuses more before it parses them', () => {
+    expect(parseJson(lists(99_999))).toHaveLength(99_999)
+    using counted = countText()
+    expect(() => parseJson(lists(100_000))).toThrow(expect.objectContaining({ status: 413 }))
+    expect(counted.characters).toBe(0)
+  })
+
+  it('does not count what is in strings', () => {
+    for (const text of ['{'.repeat(200_000), '\\"['.repeat(100_000), `\\`.repeat(100_001)])
+      expect(parseJson(JSON.stringify([text]))).toEqual([text])
   })
 })

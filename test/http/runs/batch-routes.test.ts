@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { type Engine, task } from 'waitpoint'
 import { createHandler, type Handler } from 'waitpoint/http'
 import type { TestEngine } from 'waitpoint/testing'
+import { projectStorage } from '../../support/abandon.ts'
+import { wrapStorage } from '../../../src/testing/storages/wrapped.ts'
 import { ask, chunked, OTHER_SECRET, request, SECRET, stillEngine } from '../requests.ts'
 
 const echo = task({ id: 'echo', run: (payload: unknown) => payload })
@@ -97,6 +99,83 @@ describe('a batch', () => {
       })
       expect(await send(handler, id, [item(0), item(1)])).toMatchObject({ itemsAccepted: 1, sealed: true })
       expect((await engine.runs.list()).data).toHaveLength(2)
+    }))
+
+  it('is found by another engine on its storage, after a restart', async () => {
+    const storage = projectStorage()
+    const one = await stillEngine({ tasks: [echo], storage })
+    const first = createHandler(one.engine)
+    const announced = await ask(first, BATCHES, { body: { runCount: 2, idempotencyKey: 'k' } })
+    const { id } = announced.body as { readonly id: string }
+    const credential = announced.headers.get('x-trigger-jwt') ?? ''
+    const path = `GET /api/v2/batches/${id}`
+    await send(first, id, [item(1)])
+    await send(first, id, [item(0)])
+    const before = (await ask(first, path)).body as object
+    await one.close()
+
+    await using two = await stillEngine({
+      tasks: [echo],
+      storage,
+      seed: 2,
+      clock: { mode: 'manual', start: one.clock.now() },
+    })
+    const handler = createHandler(two.engine)
+    const { body: shape } = await ask(handler, `GET /realtime/v1/batches/${id}?offset=-1`, { credential })
+    const rows = (shape as readonly { readonly value?: { readonly payload: string } }[]).slice(0, 2)
+    expect(rows.map(({ value }) => value?.payload)).toEqual(['0', '1'])
+    // Its runs may go on until their engine is closed, so the status may be another one now.
+    const { body: after } = await ask(handler, path, { credential })
+    expect(after).toEqual({ ...before, status: expect.stringMatching(/^(PROCESSING|COMPLETED)$/) as string })
+    await two.clock.settle()
+    expect((await ask(handler, path)).body).toMatchObject({ id, status: 'COMPLETED', idempotencyKey: 'k' })
+    expect(await send(handler, id, [item(0), item(1)])).toMatchObject({ itemsDeduplicated: 2, sealed: true })
+  })
+
+  it('is stored when all its runs have come, also if the storage fails or loses its answer', async () => {
+    const inner = projectStorage()
+    const failures = ['before', 'after', 'before']
+    const storage = wrapStorage(inner, (name, operation) => async (...args) => {
+      const [request] = args as readonly { readonly record?: { readonly id: string } }[]
+      const isBatch = name === 'tokens.insert' && request?.record?.id.startsWith('batch_') === true
+      const failure = isBatch ? failures.shift() : undefined
+      if (failure === 'before') throw new Error('the disk is full')
+      const answer = await operation(...args)
+      if (failure === 'after') throw new Error('the answer was lost')
+      return answer
+    })
+    await using t = await stillEngine({ tasks: [echo], storage })
+    t.engine.on('error', () => undefined)
+    const handler = createHandler(t.engine)
+    const known = async (id: string): Promise<number> =>
+      (await ask(createHandler(t.engine), `GET /api/v2/batches/${id}`)).status
+    for (const statuses of [
+      [500, 200],
+      [500, 200],
+    ]) {
+      const id = await announce(handler, 1)
+      for (const status of statuses) {
+        expect(await send(handler, id, [item(0)])).toMatchObject({ status })
+        expect(await known(id)).toBe(status === 200 ? 200 : 404)
+      }
+    }
+  })
+
+  it('is known to its handler alone while runs are missing', () =>
+    onBench(async ({ handler, engine }) => {
+      const id = await announce(handler, 2)
+      await send(handler, id, [item(0)])
+      expect((await ask(createHandler(engine), `GET /api/v2/batches/${id}`)).status).toBe(404)
+      expect((await ask(handler, `GET /api/v2/batches/${id}`)).body).toMatchObject({ status: 'PENDING' })
+    }))
+
+  it('is no token, though it is kept like one', () =>
+    onBench(async ({ handler, engine }) => {
+      const id = await announce(handler, 1)
+      await send(handler, id, [item(0)])
+      await expect(engine.wait.retrieveToken(id)).rejects.toMatchObject({ code: 'ERR_TOKEN_NOT_FOUND' })
+      await expect(engine.wait.completeToken(id)).rejects.toMatchObject({ code: 'ERR_TOKEN_NOT_FOUND' })
+      expect((await engine.wait.listTokens()).data).toEqual([])
     }))
 
   it('is refused when a run of another engine is to wait for it', () =>

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { type Engine, memoryStorage, metadata, task, wait } from 'waitpoint'
+import { type AnyTask, createEngine, type Engine, memoryStorage, metadata, task, wait } from 'waitpoint'
 import { createHandler, type Handler, type HandlerLimits } from 'waitpoint/http'
-import { createTestEngine, type TestEngine } from 'waitpoint/testing'
+import { createTestEngine, testClock, type TestEngine } from 'waitpoint/testing'
+import { projectStorage } from '../../support/abandon.ts'
 import { accessToken, ask, SECRET, stillEngine } from '../requests.ts'
 
 const UNKNOWN = 'run_00000000000000000000000000'
@@ -60,6 +61,40 @@ describe('when a run starts', () => {
         body: { error: expect.stringContaining('it is CANCELED') as string, code: 'ERR_CANNOT_RESCHEDULE' },
       })
     }))
+})
+
+describe('a run that waits for fitting code', () => {
+  it('goes on with the code there is when it is told to; what is in it is for who may read it', async () => {
+    const pay = (tag: string): AnyTask =>
+      task({
+        id: 'pay',
+        run: async () => wait.forToken(await wait.createToken({ timeout: '1h', tags: [tag] })),
+      })
+    const [clock, storage] = [testClock({ mode: 'manual' }), projectStorage()]
+    const old = createEngine({ tasks: [pay('manager')], storage, clock })
+    const { id } = await old.trigger(pay('manager'), 'secret' as never, { metadata: { a: 1 } })
+    await clock.settle()
+    await old.close()
+
+    await using engine = createEngine({ tasks: [pay('legal')], storage, clock, secretKey: SECRET })
+    const handler = createHandler(engine)
+    const [token] = (await engine.wait.listTokens({ tags: 'manager' })).data
+    const path = `POST /api/v1/runs/${id}/continue`
+    expect(await ask(handler, path)).toMatchObject({
+      status: 422,
+      body: { error: expect.stringContaining('it is WAITING') as string, code: 'ERR_CANNOT_CONTINUE' },
+    })
+    await engine.wait.completeToken(token!.id, 'yes')
+    await clock.settle()
+    expect((await engine.runs.retrieve(id)).status).toBe('PENDING_VERSION')
+    const credential = await accessToken([`write:runs:${id}`], clock.now())
+    const answer = await ask(handler, path, { credential })
+    expect(answer).toMatchObject({ status: 200, body: { id, status: 'EXECUTING', metadata: {} } })
+    expect(answer.body).not.toHaveProperty('payload')
+    await clock.settle()
+    expect((await engine.wait.listTokens({ tags: 'legal' })).data).toHaveLength(1)
+    await engine.runs.cancel(id)
+  })
 })
 
 describe('the metadata of a run', () => {

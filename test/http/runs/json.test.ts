@@ -30,6 +30,7 @@ describe('retrievedRunJson', () => {
   it.each([
     ['QUEUED', ['isQueued']],
     ['DELAYED', ['isQueued']],
+    ['PENDING_VERSION', ['isQueued']],
     ['EXECUTING', ['isExecuting']],
     ['WAITING', ['isWaiting']],
     ['COMPLETED', ['isCompleted', 'isSuccess']],
@@ -49,6 +50,17 @@ describe('retrievedRunJson', () => {
       }
     },
   )
+
+  it.each([
+    ['2025-07-16', 'PENDING_VERSION'],
+    ['2024-01-01', 'WAITING_FOR_DEPLOY'],
+    [undefined, 'WAITING_FOR_DEPLOY'],
+  ])('tells clients of version %s of the API that a run waits for fitting code: %s', (version, status) => {
+    const run = runWith('PENDING_VERSION')
+    for (const json of [retrievedRunJson(run, version), runJson(run, version)])
+      expect(json).toMatchObject({ status })
+    expect(runJson(runWith('WAITING'), version)).toMatchObject({ status: 'WAITING' })
+  })
 
   it('is deeper for a child', () => {
     expect(retrievedRunJson(runWith('QUEUED', { parentId: 'run_0', rootId: 'run_0' }))).toMatchObject({

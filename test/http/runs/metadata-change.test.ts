@@ -58,6 +58,47 @@ describe('readMetadataChange', () => {
     expect(() => apply({ a: [value] }, { type: 'remove', key: 'a', value })).toThrow('nested deeper')
   })
 
+  it.each([
+    ['keys that are set', (n: number) => ({ type: 'set', key: `k${n}`, value: n })],
+    ['items that are appended', (n: number) => ({ type: 'append', key: 'list', value: n })],
+    ['items that are removed', (n: number) => ({ type: 'remove', key: 'numbers', value: { n } })],
+    ['keys that are deleted', (n: number) => ({ type: 'delete', key: `before${n}` })],
+  ] as const)('takes no longer for each of many %s than for the first', (_, operation) => {
+    const many = Array.from({ length: 60_000 }, (_each, n) => n)
+    const before = {
+      ...Object.fromEntries(many.map((n) => [`before${n}`, n])),
+      numbers: many.map((n) => ({ n })),
+    }
+    // Some seconds suffice for work in proportion to their number, not for its square.
+    const after = apply(before, ...many.map(operation))
+    expect(Object.keys(after).length).toBeGreaterThan(0)
+  })
+
+  it('finds an item among many by reading each of them once', () => {
+    let reads = 0
+    const item = (n: number): unknown =>
+      Object.defineProperty({}, 'n', { enumerable: true, get: () => (reads++, n) })
+    const before = { list: Array.from({ length: 1_000 }, (_, n) => item(n)) }
+    const operations = Array.from({ length: 500 }, (_, n) => ({
+      type: 'remove',
+      key: 'list',
+      value: { n: 2 * n },
+    }))
+    expect(apply(before, ...operations)['list']).toHaveLength(500)
+    expect(reads).toBeLessThan(3_000)
+  })
+
+  it('removes what was appended by the operations before', () => {
+    const operations = [
+      { type: 'remove', key: 'a', value: 1 },
+      { type: 'append', key: 'a', value: 1 },
+      { type: 'append', key: 'a', value: { x: 1, y: [] } },
+      { type: 'remove', key: 'a', value: { y: [], x: 1 } },
+      { type: 'append', key: 'a', value: 3 },
+    ]
+    expect(apply({ a: [1, 2, 1] }, ...operations)).toEqual({ a: [2, 1, 3] })
+  })
+
   it('replaces first, and then does the operations in their order', () => {
     const operations = [
       { type: 'increment', key: 'n', value: 1 },

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type AnyTask, type Engine, task, wait } from 'waitpoint'
 import { createHandler, type Handler } from 'waitpoint/http'
 import type { TestEngine } from 'waitpoint/testing'
+import { kernelOf } from '../../../src/core/engine.ts'
 import { accessToken, ask, stillEngine } from '../requests.ts'
 
 const UNKNOWN = 'run_00000000000000000000000000'
@@ -30,6 +31,14 @@ async function onBench(body: (bench: Bench) => Promise<void>): Promise<void> {
     return id
   }
   await body({ handler: createHandler(t.engine), engine: t.engine, clock: t.clock, start })
+}
+
+/** As a run is whose waits do not fit the code. */
+async function setAside(engine: Engine, id: string): Promise<void> {
+  const { host } = kernelOf(engine)
+  const expected = { status: ['WAITING'] } as const
+  const change = { status: 'PENDING_VERSION' } as const
+  await host.storage.runs.update({ id, expected, change, by: 'another engine', now: host.now() })
 }
 
 const flags = (body: unknown): unknown => {
@@ -82,6 +91,7 @@ describe('retrieving a run', () => {
           triggerFunction: 'trigger',
           relatedRuns: {},
           attemptCount: 1,
+          queue: 'task/echo',
           realtimeStreams: [],
           waitingOn: [],
           rootId: id,
@@ -103,6 +113,19 @@ describe('retrieving a run', () => {
       expect(await get(waiting)).toEqual(['CANCELED', ['isCompleted', 'isFailed', 'isCancelled']])
       const delayed = await engine.trigger(echo, 1, { delay: '1h' })
       expect(await get(delayed.id)).toEqual(['DELAYED', ['isQueued']])
+    }))
+
+  it('shows the queue and its key to secret keys alone', () =>
+    onBench(async ({ handler, engine, clock }) => {
+      const { id } = await engine.trigger(echo, 1, { queue: { name: 'mail' }, concurrencyKey: 'Ada' })
+      const where = { queue: 'mail', concurrencyKey: 'Ada' }
+      expect((await ask(handler, `GET /api/v3/runs/${id}`)).body).toMatchObject(where)
+      expect((await ask(handler, 'GET /api/v1/runs')).body).toMatchObject({ data: [where] })
+      const credential = await accessToken(['read:runs'], clock.now())
+      const shown = await ask(handler, `GET /api/v3/runs/${id}`, { credential })
+      const listed = await ask(handler, 'GET /api/v1/runs', { credential })
+      expect([shown.status, listed.status]).toEqual([200, 200])
+      expect(JSON.stringify([shown.body, listed.body])).not.toMatch(/queue":|mail|Ada/)
     }))
 
   it('has the error under the names of the service', () =>
@@ -146,6 +169,7 @@ describe('retrieving a run', () => {
       }
       const own = await ask(handler, `GET /api/v3/runs/${mine.id}`, { credential: mine.publicAccessToken })
       expect(own.status).toBe(200)
+      expect((await engine.runs.retrieve(other.id)).isFailed).toBe(true)
     }))
 })
 
@@ -194,6 +218,28 @@ describe('listing runs', () => {
       const { data } = (await ask(handler, `GET /api/v1/runs?${query}`)).body as Listed
       expect(data.map(({ id }) => runs.findIndex((run) => run.id === id))).toEqual(expected)
     }),
+  )
+
+  it.each(['PENDING_VERSION', 'WAITING_FOR_DEPLOY', 'PENDING_VERSION,WAITING_FOR_DEPLOY', 'QUEUED'])(
+    'lists runs that wait for fitting code as %s',
+    (status) =>
+      onBench(async ({ handler, engine, start }) => {
+        const id = await start(waits)
+        await start(waits)
+        await setAside(engine, id)
+        const path = `/api/v1/runs?filter[status]=${status}`
+        const headers = { 'x-trigger-api-version': '2025-07-16' }
+        const { data } = (await ask(handler, `GET ${path}`, { headers })).body as Listed
+        const expected = status === 'QUEUED' ? [] : [{ id, status: 'PENDING_VERSION', isQueued: true }]
+        expect(data).toMatchObject(expected)
+        const older = (await ask(handler, `GET ${path}`)).body as Listed
+        expect(older.data).toMatchObject(expected.map((run) => ({ ...run, status: 'WAITING_FOR_DEPLOY' })))
+        const retrieved = await ask(handler, `GET /api/v3/runs/${id}`, { headers })
+        expect(retrieved.body).toMatchObject({ id, status: 'PENDING_VERSION' })
+        expect((await ask(handler, `GET /api/v3/runs/${id}`)).body).toMatchObject({
+          status: 'WAITING_FOR_DEPLOY',
+        })
+      }),
   )
 
   it.each(['page[size]=0', 'filter[status]=DONE', 'filter[batch]=batch_1', 'filter[createdAt][period]=-1'])(

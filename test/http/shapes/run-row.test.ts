@@ -26,4 +26,16 @@ describe('RunRow', () => {
     expect(new Set([version, ...versions]).size).toBe(changes.length + 1)
     expect(new RunRow({ ...record, payloadJson: '"x"' }).version).toBe(version)
   })
+
+  it.each([
+    ['QUEUED', 'PENDING'],
+    ['PENDING_VERSION', 'PENDING_VERSION'],
+    ['WAITING', 'WAITING_TO_RESUME'],
+  ] as const)('has for %s the status that subscribers know as %s', async (status, known) => {
+    await using t = await stillEngine({ tasks: [idle] })
+    const { id } = await t.engine.trigger(idle, null, { delay: '1h' })
+    const record = await kernelOf(t.engine).host.storage.runs.get(id)
+    if (record === undefined) throw new Error('Cannot find the run')
+    expect(new RunRow({ ...record, status }).columns(new Set())).toMatchObject({ status: known })
+  })
 })

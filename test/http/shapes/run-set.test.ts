@@ -4,8 +4,10 @@ import { createHandler, type Handler } from 'waitpoint/http'
 import { memoryStorage } from '../../../src/storage/memory/memory.ts'
 import { kernelOf } from '../../../src/core/engine.ts'
 import { bodyTask } from '../../support/body-task.ts'
+import { countText } from '../../support/text-count.ts'
 import { steeredStorage } from '../../support/steered-storage.ts'
 import { ask, stillEngine } from '../requests.ts'
+import { get } from '../server-events.ts'
 import { type Answer, answered, columns, Subscriber } from '../shape-subscriber.ts'
 import { turn } from '../../support/turn.ts'
 
@@ -54,6 +56,32 @@ describe('a subscriber to a set of runs', () => {
     for (const answer of await Promise.all(asked))
       expect(columns(answer, 'friendlyId', 'status')).toEqual([[first.id, 'CANCELED']])
     expect(reads()).toEqual(Array.from({ length: 4 }, () => 'runs.get'))
+  })
+
+  it('gets many large runs row by row, as fast as it reads, and each of them once', async () => {
+    const steered = steeredStorage(memoryStorage())
+    await using t = await stillEngine({ tasks: [sleeping], storage: steered.storage })
+    const large = 'x'.repeat(1_000_000)
+    const ids: string[] = []
+    for (let count = 0; count < 20; count++)
+      ids.unshift((await t.engine.trigger(sleeping, large as never, { tags: ['red'], delay: '9h' })).id)
+    using work = countText()
+    const { status, headers, body } = await createHandler(t.engine)(get(RED))
+    expect(status).toBe(200)
+    // Up to some megabytes are kept; what is beyond them is read again when it is sent.
+    const reads = (): number => steered.calls.filter((name) => name === 'runs.get').length
+    expect(reads()).toBe(0)
+    const reader: ReadableStreamDefaultReader<Uint8Array> = body!.getReader()
+    const pieces: Uint8Array[] = [(await reader.read()).value ?? new Uint8Array()]
+    expect(work.characters).toBeLessThan(4_000_000)
+    // One that is gone by then is left out.
+    await t.engine.runs.cancel(ids.at(-1) ?? '')
+    await steered.storage.prune({ before: t.clock.now() + 1, limit: 100, now: t.clock.now() })
+    for (let read = await reader.read(); !read.done; read = await reader.read()) pieces.push(read.value)
+    const messages = JSON.parse(Buffer.concat(pieces).toString()) as { value?: { id: string } }[]
+    expect(messages.map(({ value }) => value?.id)).toEqual([...ids.slice(0, -1), undefined])
+    expect(reads()).toBeGreaterThan(10)
+    expect(headers.get('electric-offset')).toMatch(/^\d+_1$/)
   })
 
   it('misses no change and is told none twice, whether it is known what changed or not', () =>

@@ -30,6 +30,12 @@ describe('RunCursor', () => {
     )
   })
 
+  it('forgets the keys that the run does not have', () => {
+    const cursor = RunCursor.parse('a=1&made%20up=2&b=3')
+    cursor?.keepOnly(['b', 'a', 'c'])
+    expect(cursor?.toString()).toBe('a=1&b=3')
+  })
+
   it('has a prefix to which only the number of one key is to be added', () => {
     fc.assert(
       fc.property(positions, fc.string({ minLength: 1 }), fc.nat(), (places, key, next) => {

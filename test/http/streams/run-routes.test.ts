@@ -2,9 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createHandler } from 'waitpoint/http'
 import type { TestEngine } from 'waitpoint/testing'
+import { storageOfThisProcess } from '../../support/abandon.ts'
 import { bodyTask } from '../../support/body-task.ts'
 import { cases } from '../../support/cases.ts'
 import { CountSource, numbers, PushSource, sourceOf, watchers } from '../../support/streams.ts'
+import { countText } from '../../support/text-count.ts'
 import { turn } from '../../support/turn.ts'
 import { accessToken, request, SECRET, stillEngine } from '../requests.ts'
 import { EventReader, get, type ReceivedEvent } from '../server-events.ts'
@@ -137,6 +139,88 @@ describe('following a run by plain server-sent events', () => {
     await t.clock.settle()
   })
 
+  it('says the attempt and the number of each chunk, and on request no ids', async () => {
+    const body = bodyTask(async ({ streams }) => {
+      await streams.append('a "b"', ['x'])
+      await streams.append('a "b"', null)
+    })
+    await using t = await stillEngine({ tasks: [body] })
+    const run = await t.engine.trigger(body, null)
+    const chunks = [
+      { type: 'a "b"', chunk: ['x'], attempt: 1, sequence: 0 },
+      { type: 'a "b"', chunk: null, attempt: 1, sequence: 1 },
+    ]
+    const withIds = await (await open(t, pathOf(run))).rest()
+    expect(withIds.filter(({ event }) => event === 'chunk').map(partOf)).toEqual(chunks)
+    const events = await (
+      await open(t, `${pathOf(run)}?ids=none`, { 'last-event-id': 'a%20%22b%22=1' })
+    ).rest()
+    expect(events.map(({ id }) => id)).toEqual(events.map(() => undefined))
+    expect(events.slice(1).map(({ event, data }) => [event, event === 'chunk' ? data : ''])).toEqual([
+      ['chunk', JSON.stringify(chunks[1])],
+      ['run', ''],
+      ['end', ''],
+    ])
+    const refused = await createHandler(t.engine)(get(`${pathOf(run)}?ids=all`))
+    expect(refused.status).toBe(400)
+  })
+
+  it.each(['', '&streams=none'])('makes the text of a run once for all that follow it%s', async (query) => {
+    const body = bodyTask(({ wait }) => wait.for({ hours: 1 }))
+    // A database in another process sends each reader a text of its own.
+    await using t = await stillEngine({ tasks: [body], storage: storageOfThisProcess() })
+    const payload = 'x'.repeat(10_000)
+    const run = await t.engine.trigger(body, payload as never)
+    await t.clock.settle()
+    const handler = createHandler(t.engine)
+    using made = countText()
+    for (const credential of [SECRET, run.publicAccessToken]) {
+      const readers = Array.from({ length: 20 }, async () => {
+        const headers = { authorization: `Bearer ${credential}` }
+        const response = await handler(get(`${pathOf(run)}?ids=none${query}`, headers))
+        const reader = response.body!.getReader() as ReadableStreamDefaultReader<Uint8Array>
+        const { value } = await reader.read()
+        expect(new TextDecoder().decode(value)).toContain(payload)
+        return reader
+      })
+      for (const reader of await Promise.all(readers)) await reader.cancel()
+    }
+    // It is parsed once, and made once for each of the two kinds of credentials.
+    expect(made.characters).toBeLessThan(4 * payload.length)
+    await t.engine.runs.cancel(run)
+  })
+
+  it('shows the run alone on request', async () => {
+    const body = bodyTask(async ({ streams, wait }) => {
+      await streams.append('k', 'x')
+      await wait.for({ hours: 1 })
+    })
+    await using t = await stillEngine({ tasks: [body] })
+    const run = await t.engine.trigger(body, null)
+    await t.clock.settle()
+    const events = await open(t, `${pathOf(run)}?ids=none&streams=none`)
+    await t.clock.advance('1h')
+    const statuses = (await events.rest()).map(({ event, data }) => [
+      event,
+      (JSON.parse(data ?? '{}') as { readonly run?: { readonly status: string } }).run?.status,
+    ])
+    expect(statuses[0]).toEqual(['run', 'WAITING'])
+    expect(statuses.slice(-2)).toEqual([
+      ['run', 'COMPLETED'],
+      ['end', undefined],
+    ])
+    expect(statuses.map(([event]) => event)).not.toContain('chunk')
+    const refused = await createHandler(t.engine)(get(`${pathOf(run)}?streams=all`))
+    expect(refused.status).toBe(400)
+  })
+
+  it('reads a key with half of a surrogate pair', async () => {
+    const body = bodyTask(async ({ streams }) => streams.append('k\uD800', 'x'))
+    await using t = await stillEngine({ tasks: [body] })
+    const run = await t.engine.trigger(body, null)
+    expect((await (await open(t, pathOf(run))).rest()).map(short)).toContainEqual(['k\uD800', 'x'])
+  })
+
   it('answers 404 for a run there is none of', async () => {
     await using t = await stillEngine()
     const response = await createHandler(t.engine)(get('/api/v1/runs/run_unknown/stream'))
@@ -179,7 +263,8 @@ describe('following a run by plain server-sent events', () => {
     expect(await events.next()).toMatchObject({ value: { event: 'run' } })
     const next = events.next()
     await turn()
-    await t.clock.advance(15_000)
+    // A client takes a connection for dead after 15 s.
+    await t.clock.advance(6_000)
     expect(await next).toEqual({ done: false, value: {} })
     await events.return()
     expect([watchers(t.engine), t.clock.pending().length]).toEqual([0, atRest])

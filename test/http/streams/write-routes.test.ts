@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Storage } from 'waitpoint'
 import { createHandler, type Handler, type HandlerLimits } from 'waitpoint/http'
 import { projectStorage } from '../../support/abandon.ts'
 import { bodyTask } from '../../support/body-task.ts'
@@ -37,9 +38,9 @@ async function onRun(
     readonly keys: () => Promise<readonly string[]>
     readonly now: () => number
   }) => Promise<void>,
-  limits: HandlerLimits = {},
+  { storage, ...limits }: HandlerLimits & { readonly storage?: Storage } = {},
 ): Promise<void> {
-  await using t = await stillEngine({ tasks: [open] })
+  await using t = await stillEngine({ tasks: [open], ...(storage && { storage }) })
   const run = await t.engine.trigger(open, null)
   await t.clock.settle()
   await body({
@@ -131,6 +132,21 @@ describe('writing to a stream of a run over HTTP', () => {
       expect(await end()).toEqual(['one', '{"two":2}'])
     }))
 
+  it('takes no longer names than it can remember: of parts, of clients, of streams', () =>
+    onRun(async ({ handler, run, end }) => {
+      const long = 'x'.repeat(257)
+      const asked = [
+        ask(handler, `${pathOf(run)}/append`, { body: '1', headers: { 'x-part-id': long } }),
+        ask(handler, pathOf(run), { body: '1', headers: { 'x-client-id': long } }),
+        ask(handler, `/realtime/v1/streams/${run.id}/self/${long}`, { body: '1' }),
+      ]
+      for (const response of await Promise.all(asked)) {
+        expect(response.status).toBe(400)
+        expect(await response.text()).toContain('256 characters')
+      }
+      expect(await end()).toEqual([])
+    }))
+
   it('counts the chunks of each client on its own', () =>
     onRun(async ({ handler, run, end }) => {
       for (const client of ['c1', 'c2']) {
@@ -169,20 +185,28 @@ describe('writing to a stream of a run over HTTP', () => {
       expect(await end()).toEqual(['one', 'two'])
     }))
 
-  it('remembers the last thousand writers, not each there ever was', () =>
-    onRun(async ({ handler, run, end }) => {
-      const write = (client: number): Promise<Response> =>
-        ask(handler, pathOf(run), { headers: { 'x-client-id': `${client}` }, body: lines([client]) })
-      for (const client of numbers(1_001)) await write(client)
-      const lastOf = async (client: number): Promise<string | null> => {
-        const headers = { 'x-client-id': `${client}` }
-        return (await ask(handler, pathOf(run), { method: 'HEAD', headers })).headers.get(
-          'x-last-chunk-index',
-        )
-      }
-      expect([await lastOf(0), await lastOf(1), await lastOf(1_000)]).toEqual(['-1', '0', '0'])
-      expect(await end()).toHaveLength(1_001)
-    }))
+  it('remembers the last thousand writers, and finds the others in the storage', () => {
+    const { storage, calls } = steeredStorage(projectStorage())
+    const reads = (): number => calls.filter((name) => name === 'chunks.read').length
+    return onRun(
+      async ({ handler, run, end }) => {
+        const write = (client: number): Promise<Response> =>
+          ask(handler, pathOf(run), { headers: { 'x-client-id': `${client}` }, body: lines([client]) })
+        for (const client of numbers(1_001)) await write(client)
+        const lastOf = async (client: number): Promise<string | null> => {
+          const headers = { 'x-client-id': `${client}` }
+          return (await ask(handler, pathOf(run), { method: 'HEAD', headers })).headers.get(
+            'x-last-chunk-index',
+          )
+        }
+        expect([await lastOf(2), await lastOf(1_000), reads()]).toEqual(['0', '0', 0])
+        expect([await lastOf(0), reads()]).toEqual(['0', 1])
+        await write(0)
+        expect(await end()).toHaveLength(1_001)
+      },
+      { storage },
+    )
+  })
 
   it('writes nothing of a line that is not JSON, and what came before it', () =>
     onRun(async ({ handler, run, end }) => {
@@ -193,6 +217,12 @@ describe('writing to a stream of a run over HTTP', () => {
       const long = await ask(handler, pathOf(run), { body: 'x'.repeat(1_024 * 1_024 + 1) })
       expect(long.status).toBe(413)
       expect(await end()).toEqual([1, 2])
+    }))
+
+  it('begins no stream for a body that is refused after a blank line', () =>
+    onRun(async ({ handler, run, keys }) => {
+      const refused = await ask(handler, pathOf(run), { body: '\n{' })
+      expect([refused.status, await keys()]).toEqual([400, []])
     }))
 
   it('writes to a run of which storage says that it executes while the answer to the claim is on its way', async () => {

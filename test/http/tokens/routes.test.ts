@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createEngine, type Engine, memoryStorage } from 'waitpoint'
+import { createEngine, type Engine, memoryStorage, task, wait } from 'waitpoint'
 import { createHandler, type Handler } from 'waitpoint/http'
+import { createTestEngine } from 'waitpoint/testing'
 import { countSignatures } from '../../support/signatures.ts'
 import {
   accessToken,
@@ -177,7 +178,7 @@ describe('the complete endpoint', () => {
     }),
   )
 
-  it.each(['['.repeat(200_000) + ']'.repeat(200_000), '1e999', '{"a":-1e999}'])(
+  it.each(['['.repeat(90_000) + ']'.repeat(90_000), '1e999', '{"a":-1e999}'])(
     'answers 400 for what can be parsed but not kept (%#)',
     (output) =>
       onBench(async ({ handler, engine }) => {
@@ -362,6 +363,44 @@ describe('credentials', () => {
     expect((await handler(completion(token.id, {}, own))).status).toBe(200)
     await t.clock.advance('1h')
     expect((await handler(completion(token.id, {}, own))).status).toBe(401)
+  })
+})
+
+describe('a token that is settled', () => {
+  /** A large body, and how often it was read from. */
+  function watchedBody(): { readonly body: ReadableStream; readonly reads: () => number } {
+    let reads = 0
+    const pull = (controller: ReadableStreamDefaultController): void => {
+      reads += 1
+      controller.enqueue(new Uint8Array(1_024))
+    }
+    return { body: new ReadableStream({ pull }, { highWaterMark: 0 }), reads: () => reads }
+  }
+
+  it('is answered before a large body is read', () =>
+    onBench(async ({ handler, engine }) => {
+      const { id, url } = await engine.wait.createToken()
+      await engine.wait.completeToken(id, 1)
+      for (const address of [url, completeUrl(id)]) {
+        const { body, reads } = watchedBody()
+        const headers = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' }
+        const answer = await answerOf(handler(request(address, { headers, body })))
+        expect(answer).toEqual([200, { success: false, status: 'COMPLETED' }])
+        expect(reads()).toBe(0)
+      }
+    }))
+
+  it('is timed out by being asked for at its deadline', async () => {
+    await using t = await stillEngine()
+    const handler = createHandler(t.engine)
+    const { id, url } = await t.engine.wait.createToken({ timeout: '1s' })
+    const { body } = watchedBody()
+    await t.clock.advance('1s')
+    expect(await answerOf(handler(request(url, { body })))).toEqual([
+      200,
+      { success: false, status: 'TIMED_OUT' },
+    ])
+    expect(await stateOf(t.engine, id)).toBe('TIMED_OUT')
   })
 })
 
@@ -595,6 +634,25 @@ describe('listing tokens', () => {
       const back = await list(handler, `page[size]=3&${both}`)
       expect(back.data.map(({ id }) => id)).toEqual(ids.slice(3, 6))
     }))
+
+  it('shows the run that made a token to secret keys alone', async () => {
+    const asks = task({
+      id: 'asks',
+      run: async () => (await wait.createToken({ tags: ['made'] })).id,
+    })
+    await using t = await createTestEngine({ tasks: [asks], secretKey: SECRET })
+    const run = await t.engine.trigger(asks, undefined)
+    const id = await run.result()
+    const handler = createHandler(t.engine)
+    const credential = await accessToken(['read:waitpoints'], t.clock.now())
+    for (const path of [`GET /api/v1/waitpoints/tokens/${id}`, 'GET /api/v1/waitpoints/tokens']) {
+      const { body } = await ask(handler, path)
+      expect(JSON.stringify(body)).toContain(`"runId":"${run.id}"`)
+      const shown = await ask(handler, path, { credential })
+      expect(JSON.stringify(shown.body)).toContain('"tags":["made"]')
+      expect(JSON.stringify(shown.body)).not.toContain(run.id)
+    }
+  })
 
   it('shows what a token has, never as null, and never its output', () =>
     onBench(async ({ handler, engine, now }) => {

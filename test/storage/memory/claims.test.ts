@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { BY, MemoryFixture, OTHER, idsOf, queuedRun } from '../storage-fixture.ts'
+import { BY, MemoryFixture, OTHER, fence, idsOf, queuedRun } from '../storage-fixture.ts'
 
 let memory: MemoryFixture
 
@@ -8,6 +8,19 @@ beforeEach(() => {
 })
 
 describe('runs.claim', () => {
+  it('hands out a parked run that has begun to wait since its owner was gone', () => {
+    memory.tick(OTHER, 0, { leaseUntil: 10 })
+    memory.insert('r')
+    const [run] = memory.claim({ by: OTHER }).runs
+    if (run === undefined) throw new Error('nothing was claimed')
+    memory.storage.runs.park(fence(run))
+    memory.insertToken('t', { timeoutAt: 50 })
+    expect(memory.claim({ now: 20 }).runs).toEqual([])
+    expect(memory.wait(run, 't', 20)).toMatchObject({ outcome: 'registered' })
+    memory.insert('later', {}, 20)
+    expect(idsOf(memory.claim({ now: 60, limit: 1 }).runs)).toEqual(['r'])
+  })
+
   it('hands out nothing without a live lease', () => {
     memory.insert('r')
     expect(memory.claim({ by: OTHER }).runs).toEqual([])

@@ -280,7 +280,7 @@ function resume(fields: { run: number; isStale: boolean }): Step {
   }
 }
 
-const LIVE: readonly RunStatus[] = ['DELAYED', 'QUEUED', 'EXECUTING', 'WAITING']
+const LIVE: readonly RunStatus[] = ['DELAYED', 'QUEUED', 'EXECUTING', 'WAITING', 'PENDING_VERSION']
 
 function finish(fields: { run: number; isCancel: boolean; isStale: boolean; slotMs: number }): Step {
   return (world) => {

@@ -343,8 +343,12 @@ describe('owners that are gone', () => {
 })
 
 describe('retention', () => {
-  it('is an hour, and a hundred thousand records', () => {
-    expect(memoryStorage().retention).toEqual({ maxAgeMs: 3_600_000, maxCount: 100_000 })
+  it('is an hour, a hundred thousand records and 256 MiB', () => {
+    expect(memoryStorage().retention).toEqual({
+      maxAgeMs: 3_600_000,
+      maxCount: 100_000,
+      maxBytes: 268_435_456,
+    })
   })
 })
 

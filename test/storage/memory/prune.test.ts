@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { PruneRequest } from '../../../src/contract/storage.ts'
 import { BY, MemoryFixture, NEVER, idsOf } from '../storage-fixture.ts'
 
 let memory: MemoryFixture
@@ -8,7 +9,7 @@ beforeEach(() => {
 })
 
 describe('prune', () => {
-  const prune = (before: number, fields: { keep?: number; limit?: number; now?: number } = {}) =>
+  const prune = (before: number, fields: Partial<PruneRequest> = {}) =>
     memory.storage.prune({ before, limit: 100, now: before, ...fields })
 
   it('drops finished runs with what belongs to them', () => {
@@ -122,6 +123,59 @@ describe('prune', () => {
     expect(prune(0, { keep: 2 })).toBe(2)
     expect(idsOf(memory.storage.runs.list({}, { limit: 9 }).records)).toEqual(['r3'])
     expect(memory.storage.tokens.get('t', 9)).toBeDefined()
+  })
+
+  it('keeps a completed token of no run until its deadline, whatever its age and the number to keep', () => {
+    memory.insertToken('t', { timeoutAt: 500 })
+    memory.settle('t', 5)
+    expect(prune(499)).toBe(0)
+    expect(prune(499, { keep: 0 })).toBe(0)
+    expect(memory.storage.tokens.get('t', 499)?.record.outputJson).toBe('1')
+    expect(prune(500, { keep: 0 })).toBe(1)
+  })
+
+  it('lets the answer of a run that is over go, when there are too many', () => {
+    const run = memory.start('r')
+    for (const id of ['before', 'after']) memory.insertToken(id, { timeoutAt: NEVER })
+    memory.wait(run, 'before')
+    memory.settle('before', 1)
+    memory.storage.tokens.release([{ tokenId: 'before', runId: 'r', owner: BY }])
+    memory.settle('after', 1)
+    memory.wait(run, 'after')
+    expect(prune(0, { keep: 0 })).toBe(0)
+    memory.finish(run, 'COMPLETED', 2)
+    expect(prune(0, { keep: 2 })).toBe(1)
+    expect(memory.storage.tokens.get('before', 2)).toBeUndefined()
+    expect(prune(1_000)).toBe(1)
+    expect(memory.storage.runs.get('r')).toBeUndefined()
+    expect(memory.storage.tokens.get('after', 2)).toBeDefined()
+  })
+
+  it('counts only what may go', () => {
+    const key = { scope: 's', value: 'v', expiresAt: NEVER }
+    memory.insertToken('keyed', { key })
+    memory.insertToken('answer', { timeoutAt: NEVER })
+    const live = memory.start('live')
+    memory.insertToken('own', { runId: 'live' })
+    memory.finish(memory.start('child', { rootId: 'live', parentId: 'live' }))
+    memory.finish(memory.start('result'), 'COMPLETED', 1)
+    for (const id of ['keyed', 'answer', 'own']) memory.settle(id, 2)
+    expect(prune(0, { keep: 1 })).toBe(0)
+    expect(memory.storage.runs.get('result')).toBeDefined()
+    memory.finish(live, 'COMPLETED', 3)
+    expect(prune(0, { keep: 1 })).toBe(3)
+    expect(memory.storage.runs.get('live')).toBeDefined()
+  })
+
+  it('drops the oldest beyond the bytes to keep', () => {
+    for (const id of ['r1', 'r2', 'r3']) {
+      const change = { status: 'COMPLETED', outputJson: JSON.stringify('x'.repeat(10_000)) } as const
+      const run = memory.start(id)
+      memory.storage.runs.update({ id, expected: { status: ['EXECUTING'] }, change, by: BY, now: run.epoch })
+    }
+    expect(prune(0, { keepBytes: 40_000 })).toBe(0)
+    expect(prune(0, { keepBytes: 25_000 })).toBe(1)
+    expect(prune(0, { keepBytes: 0 })).toBe(2)
   })
 
   it('does not look again and again at what has to stay', () => {

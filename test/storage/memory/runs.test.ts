@@ -1,5 +1,8 @@
+import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { RunStatus } from '../../../src/contract/records.ts'
+import type { RunFilter } from '../../../src/contract/storage.ts'
+import { cases } from '../../support/cases.ts'
 import { BY, MemoryFixture, NEVER, OTHER, fence, idsOf, queuedRun, waitOf } from '../storage-fixture.ts'
 
 let memory: MemoryFixture
@@ -327,5 +330,142 @@ describe('runs.list', () => {
     expect(idsOf(list({ taskIds: ['other'] }).records)).toEqual(['r2'])
     expect(idsOf(list({ status: ['QUEUED'] }).records)).toEqual(['r2', 'r1'])
     expect(idsOf(list({ from: 2, to: 2 }).records)).toEqual(['r2'])
+  })
+
+  it('looks at little besides its page, whatever it filters by, also when little or nothing matches', () => {
+    let looks = 0
+    const many = 20_000
+    const idOf = (at: number): string => `r${String(at).padStart(5, '0')}`
+    for (let at = 0; at < many; at += 1) {
+      const isRare = at % 5_000 === 7
+      const record = queuedRun(idOf(at), {
+        taskId: isRare ? 'rare' : 'task',
+        tags: isRare ? ['all', 'rare'] : ['all'],
+        status: at === 100 ? 'QUEUED' : at % 5_000 === 9 ? 'FAILED' : 'COMPLETED',
+      })
+      const createdAt = {
+        get: () => {
+          looks += 1
+          return at
+        },
+      }
+      const counted = Object.defineProperty({ ...record }, 'createdAt', createdAt)
+      memory.storage.runs.insert({ record: counted, now: at, by: BY })
+    }
+    const expected = { status: ['QUEUED'] } as const
+    memory.storage.runs.update({ id: idOf(100), expected, change: { status: 'CANCELED' }, by: BY, now: many })
+    const listed = (filter: RunFilter): readonly string[] => {
+      looks = 0
+      const { records } = memory.storage.runs.list(filter, { limit: 10 })
+      expect(looks).toBeLessThan(1_000)
+      return idsOf(records)
+    }
+    const rare = [15_007, 10_007, 5_007, 7].map(idOf)
+    const failed = [15_009, 10_009, 5_009, 9].map(idOf)
+    for (const bounds of [{}, { from: 0, to: many }, { from: 5_000, to: 9_999 }]) {
+      const { from = 0, to = many } = bounds
+      const within = (ids: readonly string[]): readonly string[] =>
+        ids.filter((id) => id >= idOf(from) && id <= idOf(to))
+      expect(listed({ taskIds: ['rare'], ...bounds })).toEqual(within(rare))
+      expect(listed({ tags: ['rare'], ...bounds })).toEqual(within(rare))
+      expect(listed({ notTaskIds: ['task'], ...bounds })).toEqual(within(rare))
+      expect(listed({ status: ['FAILED'], ...bounds })).toEqual(within(failed))
+      expect(listed({ status: ['FAILED'], taskIds: ['task'], ...bounds })).toEqual(within(failed))
+      expect(listed({ status: ['CANCELED', 'EXECUTING'], ...bounds })).toEqual(within([idOf(100)]))
+      expect(listed({ status: ['QUEUED'], ...bounds })).toEqual([])
+      expect(listed({ taskIds: ['none'], ...bounds })).toEqual([])
+      expect(listed({ tags: ['none'], ...bounds })).toEqual([])
+      expect(listed(bounds)).toHaveLength(10)
+    }
+  })
+
+  it('finds what looking at all runs finds, whatever became of them since', () => {
+    const statuses = ['QUEUED', 'EXECUTING', 'COMPLETED', 'FAILED'] as const
+    const tags = fc.subarray(['a', 'b', 'c'])
+    const step = fc.record({
+      // Mostly in order.
+      late: fc.option(fc.nat(400), { freq: 20, nil: 0 }),
+      taskId: fc.constantFrom('t', 'u'),
+      tags,
+      change: fc.option(
+        fc.record({
+          of: fc.nat(),
+          tags,
+          status: fc.option(fc.constantFrom(...statuses), { nil: undefined }),
+        }),
+      ),
+      prunes: fc.boolean(),
+    })
+    const filter = fc.record(
+      {
+        status: fc.subarray([...statuses]),
+        taskIds: fc.subarray(['t', 'u', 'v'], { minLength: 1 }),
+        notTaskIds: fc.subarray(['t', 'v']),
+        tags: fc.subarray(['a', 'b', 'c', 'd'], { minLength: 1 }),
+        from: fc.nat(400),
+        to: fc.nat(400),
+      },
+      { requiredKeys: [] },
+    )
+    const query = fc.tuple(filter, fc.nat(400), fc.nat(2))
+    fc.assert(
+      fc.property(
+        fc.array(step, { minLength: 250, maxLength: 350, size: 'max' }),
+        fc.array(query, { minLength: 10 }),
+        (steps, queries) => {
+          const { storage } = new MemoryFixture()
+          const ids: string[] = []
+          const idOf = (at: number): string => `r${String(at).padStart(3, '0')}`
+          for (const [at, { late, taskId, tags: ofRun, change, prunes }] of steps.entries()) {
+            const id = idOf(Math.max(0, at - late))
+            ids.push(id)
+            const record = queuedRun(id, { taskId, tags: ofRun, createdAt: at })
+            if (storage.runs.get(id) === undefined) storage.runs.insert({ record, now: at, by: BY })
+            if (change !== null) {
+              const { status, ...changed } = change
+              const changedId = ids[change.of % ids.length]!
+              const expected = { status: ['QUEUED', 'EXECUTING'] } as const
+              const what = { tags: changed.tags, ...(status && { status }) }
+              storage.runs.update({ id: changedId, expected, change: what, by: BY, now: at })
+            }
+            if (prunes && at % 8 === 0) storage.prune({ before: at - 50, limit: 5, now: at })
+          }
+          const all = storage.runs.list({}, { limit: 1_000 }).records
+          expect(all).toHaveLength(new Set(idsOf(all)).size)
+          for (const [
+            { status, taskIds, notTaskIds, tags: any, from = 0, to = 999 },
+            cursor,
+            towards,
+          ] of queries) {
+            const matching = all.filter(
+              (run) =>
+                (status?.includes(run.status as never) ?? true) &&
+                (taskIds?.includes(run.taskId) ?? true) &&
+                notTaskIds?.includes(run.taskId) !== true &&
+                (any?.some((tag) => run.tags.includes(tag)) ?? true) &&
+                run.createdAt >= from &&
+                run.createdAt <= to,
+            )
+            const id = idOf(cursor)
+            const page = [{ limit: 5 }, { limit: 5, after: id }, { limit: 5, before: id }][towards]!
+            const expected = [
+              matching.slice(0, 5),
+              matching.filter((run) => run.id < id).slice(0, 5),
+              matching.filter((run) => run.id > id).slice(-5),
+            ][towards]!
+            const asked = { status, taskIds, notTaskIds, tags: any, from, to }
+            expect(idsOf(storage.runs.list(asked, page).records)).toEqual(idsOf(expected))
+            if (notTaskIds !== undefined) continue
+            const counted = { ...asked, ...(status?.length === 0 && { status: undefined }) }
+            for (const one of statuses) {
+              const there = matching.filter((run) => run.status === one).length
+              const { count, isMore } = storage.counts?.runs({ ...counted, status: [one] }, 1_000)[one] ?? {}
+              if (status?.includes(one) ?? true) expect([count, isMore]).toEqual([there, false])
+            }
+          }
+        },
+      ),
+      { numRuns: cases(30) },
+    )
   })
 })

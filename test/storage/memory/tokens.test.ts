@@ -295,4 +295,40 @@ describe('tokens.get and tokens.list', () => {
     expect(list({}, { after: 't1500' }).next).toBe('t1498')
     expect(looks).toBeLessThan(10)
   })
+
+  it('look at little besides their page, also when few tokens have the status that they look for', () => {
+    let looks = 0
+    const many = 20_000
+    const idOf = (at: number): string => `t${String(at).padStart(5, '0')}`
+    for (let at = 0; at < many; at += 1) {
+      const record = {
+        ...manualToken(idOf(at), { status: at % 5_000 === 7 ? 'TIMED_OUT' : 'COMPLETED' }),
+        get createdAt() {
+          looks += 1
+          return at
+        },
+      }
+      memory.storage.tokens.insert({ record, now: at, by: BY })
+    }
+    for (const [at, timeoutAt] of [
+      [100, undefined],
+      [200, many + 5],
+    ] as const)
+      memory.insertToken(`t${String(at).padStart(5, '0')}x`, { createdAt: at, timeoutAt }, at)
+    const listed = (filter: object, now = many): readonly string[] => {
+      looks = 0
+      const { records } = list(filter, { limit: 10 }, now)
+      expect(looks).toBeLessThan(1_000)
+      return idsOf(records)
+    }
+    const timedOut = [15_007, 10_007, 5_007, 7].map(idOf)
+    expect(listed({ status: ['TIMED_OUT'] })).toEqual(timedOut)
+    expect(listed({ status: ['TIMED_OUT'], from: 5_000, to: 9_999 })).toEqual([idOf(5_007)])
+    expect(listed({ status: ['WAITING'] })).toEqual(['t00200x', 't00100x'])
+    expect(listed({ status: ['WAITING', 'TIMED_OUT'], to: 100 })).toEqual(['t00100x', idOf(7)])
+    // One more is past its deadline, and no tick has settled it.
+    expect(listed({ status: ['TIMED_OUT'] }, many + 5)).toEqual([...timedOut.slice(0, 3), 't00200x', idOf(7)])
+    memory.settle('t00100x', many + 6)
+    expect(listed({ status: ['WAITING'] }, many + 6)).toEqual([])
+  })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { messagesOf, readMessage } from '../../../src/storage/postgres/messages.ts'
-import type { FarHint } from '../../../src/storage/postgres/news.ts'
+import type { FarHint } from '../../../src/storage/postgres/hints.ts'
 
 const hint: fc.Arbitrary<FarHint> = fc.oneof(
   fc.tuple(fc.constant('queue' as const), fc.option(fc.string())),

@@ -7,12 +7,16 @@ const one: CallKind = { name: 'one' }
 const two: CallKind = { name: 'two' }
 const single: CallKind = { name: 'single', isSingle: true }
 
+/** An engine has it open, and the server lets a call wait for a lock as long as it takes. */
+const IN_USE = { isInUse: () => true, lockTimeoutMs: () => 0, mostPauseMs: 5 }
+
 /** Answers every request with itself, and keeps what was sent. */
 function echoing(most: number = 4): { readonly turns: PostgresTurns; readonly sent: string[] } {
   const sent: string[] = []
   const turns = new PostgresTurns({
+    ...IN_USE,
     most,
-    async send({ name }, requests) {
+    async send({ kind: { name }, requests }) {
       await Promise.resolve()
       sent.push(`${name} ${requests}`)
       return requests
@@ -52,8 +56,9 @@ describe('PostgresTurns', () => {
     const gate = createDeferred<undefined>()
     const sent: string[] = []
     const turns = new PostgresTurns({
+      ...IN_USE,
       most: 4,
-      async send(_, requests) {
+      async send({ requests }) {
         sent.push(requests)
         await gate.promise
         return requests
@@ -69,8 +74,9 @@ describe('PostgresTurns', () => {
 
   it('fails for one call alone', async () => {
     const turns = new PostgresTurns({
+      ...IN_USE,
       most: 4,
-      send: (_, requests) =>
+      send: ({ requests }) =>
         requests.includes('bad')
           ? Promise.reject(Object.assign(new Error('no'), { code: '22P02' }))
           : Promise.resolve(requests),
@@ -83,8 +89,9 @@ describe('PostgresTurns', () => {
   it('repeats a transaction that was rolled back because of others', async () => {
     let left = 2
     const turns = new PostgresTurns({
+      ...IN_USE,
       most: 4,
-      send: (_, requests) =>
+      send: ({ requests }) =>
         left-- > 0
           ? Promise.reject(Object.assign(new Error('deadlock detected'), { code: '40P01' }))
           : Promise.resolve(requests),
@@ -97,6 +104,7 @@ describe('PostgresTurns', () => {
     const gone = ['ECONNREFUSED', 'ECONNRESET']
     for (const code of gone) {
       const turns = new PostgresTurns({
+        ...IN_USE,
         most: 4,
         send() {
           sent += 1
@@ -109,5 +117,60 @@ describe('PostgresTurns', () => {
       expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
     }
     expect(sent).toBe(gone.length)
+  })
+
+  it('holds up no other call by one that needs a lock of another transaction, and makes that one again', async () => {
+    let isHeld = true
+    const sent: string[] = []
+    const turns = new PostgresTurns({
+      ...IN_USE,
+      most: 4,
+      send({ requests }) {
+        sent.push(requests)
+        return isHeld && requests.includes('held')
+          ? Promise.reject(Object.assign(new Error('lock timeout'), { code: '55P03' }))
+          : Promise.resolve(requests)
+      },
+    })
+    const held = turns.call(one, 'held', 'key')
+    const others = ['a', 'b', 'c', 'd'].map((request) => turns.call(one, request, request))
+    expect(await Promise.all(others)).toEqual(['a', 'b', 'c', 'd'])
+    const behind = turns.call(one, 'behind', 'key')
+    expect(await turns.call(one, 'later', undefined)).toBe('later')
+    expect(sent.some((requests) => requests.includes('behind'))).toBe(false)
+    isHeld = false
+    expect(await Promise.all([held, behind])).toEqual(['held', 'behind'])
+  })
+
+  it('asks a kind that tells which calls need such a lock', async () => {
+    const telling: CallKind = { name: 'telling', tellsHeld: true }
+    let isHeld = true
+    const sent: string[] = []
+    const turns = new PostgresTurns({
+      ...IN_USE,
+      most: 4,
+      send({ requests }) {
+        sent.push(requests)
+        const asked = JSON.parse(requests) as readonly { readonly id: string; readonly tries?: boolean }[]
+        const waits = ({ id }: { readonly id: string }): boolean => isHeld && id === 'locked'
+        if (asked.some(waits) && !asked.every(({ tries }) => tries))
+          return Promise.reject(Object.assign(new Error('lock timeout'), { code: '55P03' }))
+        return Promise.resolve(JSON.stringify(asked.map((one) => (waits(one) ? 'held' : one.id))))
+      },
+    })
+    const held = turns.call(telling, { id: 'locked' }, 'key')
+    const others = ['a', 'b', 'c', 'd'].map((id) => turns.call(telling, { id }, undefined))
+    expect(await Promise.all(others)).toEqual(['a', 'b', 'c', 'd'])
+    expect(sent).toHaveLength(2)
+    isHeld = false
+    expect(await held).toBe('locked')
+  })
+
+  it('takes so many calls with a key that the server has room for their locks', async () => {
+    const keyed: CallKind = { name: 'keyed', locksKey: () => true }
+    const { turns, sent } = echoing()
+    const numbers = Array.from({ length: 500 }, (_, at) => at)
+    expect(await Promise.all(numbers.map((at) => turns.call(keyed, at, undefined)))).toEqual(numbers)
+    expect(sent.map((text) => text.split(',').length)).toEqual([200, 200, 100])
   })
 })

@@ -1,5 +1,7 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RunFilter, TokenFilter } from '../../../src/contract/storage.ts'
+import { createIdSource } from '../../../src/primitives/id.ts'
 import { SqliteDatabase } from '../../../src/storage/sqlite/database.ts'
 import { bindingOf, type SqliteHandle } from '../../../src/storage/sqlite/handle.ts'
 import { sqliteStorage } from '../../../src/storage/sqlite/sqlite.ts'
@@ -118,5 +120,69 @@ describe('listTokens', () => {
     })
     expect(steps.length).toBeGreaterThan(0)
     expect(steps.filter(isSlow)).toEqual([])
+  })
+})
+
+describe('a list bounded in time', () => {
+  const DAY = 1_700_000_000_000
+
+  /** An id that an engine makes at an instant. */
+  function idAt(prefix: string, instant: number, index: number): string {
+    const bytes = (length: number): Uint8Array => new Uint8Array(length).fill(index % 256)
+    return createIdSource({ now: () => instant, random: { bytes } })(prefix)
+  }
+
+  it('reads a range of ids', async () => {
+    const steps = await planOf(/FROM (runs|tokens)/, async ({ runs, tokens }) => {
+      await runs.insert({ record: queuedRun(idAt('run', DAY, 1), { createdAt: DAY }), ...BY })
+      await tokens.insert({ record: manualToken(idAt('waitpoint', DAY, 1), { createdAt: DAY }), ...BY })
+      await runs.list({ from: DAY - 5, to: DAY + 5 }, { limit: 10 })
+      await tokens.list({ kind: 'MANUAL', status: ['WAITING'], from: DAY, to: DAY }, { limit: 10 }, DAY)
+    })
+    expect(steps).toContain('SEARCH runs USING INDEX sqlite_autoindex_runs_1 (id>? AND id<?)')
+    expect(steps).toContain('SEARCH tokens USING INDEX tokens_by_status (status=? AND id>? AND id<?)')
+  })
+
+  it('has all that was created then, also by clocks that stepped, with ids of any kind', async () => {
+    const made = fc.record({ at: fc.nat(20), createdAt: fc.nat(20) })
+    const given = fc.record({ id: fc.stringMatching(/^[a-z]{1,3}$/), createdAt: fc.nat(20) })
+    const bound = fc.option(fc.nat(20), { nil: undefined })
+    const cursor = fc.option(fc.nat(30), { nil: undefined })
+    const all = fc.tuple(
+      fc.array(fc.oneof({ weight: 20, arbitrary: made }, { weight: 1, arbitrary: given }), { maxLength: 15 }),
+      fc.record({ from: bound, to: bound }),
+      cursor,
+      fc.boolean(),
+    )
+    await fc.assert(
+      fc.asyncProperty(all, async ([wanted, { from, to }, cursorAt, isBefore]) => {
+        const handle = openDriver(':memory:')
+        const storage = sqliteStorage(handle)
+        await storage.open()
+        const records = new Map(
+          wanted.map((one, index) => {
+            const id = 'id' in one ? one.id : idAt('run', DAY + one.at, index)
+            return [id, queuedRun(id, { createdAt: DAY + one.createdAt })] as const
+          }),
+        )
+        for (const record of records.values()) await storage.runs.insert({ record, ...BY })
+        const at = (offset: number | undefined): number | undefined =>
+          offset === undefined ? undefined : DAY + offset
+        const cursorId = cursorAt === undefined ? undefined : idAt('run', DAY + cursorAt, 7)
+        const page = { limit: 100, ...(cursorId && { [isBefore ? 'before' : 'after']: cursorId }) }
+        const listed = await storage.runs.list({ from: at(from), to: at(to) }, page)
+        const isOnPage = (id: string): boolean =>
+          cursorId === undefined || (isBefore ? id > cursorId : id < cursorId)
+        const expected = [...records.values()].filter(
+          ({ id, createdAt }) =>
+            createdAt >= (at(from) ?? 0) && createdAt <= (at(to) ?? Infinity) && isOnPage(id),
+        )
+        expect(listed.records.map(({ id }) => id)).toEqual(
+          expected.map(({ id }) => id).sort((one, other) => (one < other ? 1 : -1)),
+        )
+        handle.close()
+      }),
+      { numRuns: 200 },
+    )
   })
 })

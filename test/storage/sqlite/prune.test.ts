@@ -26,4 +26,67 @@ describe('pruneSqlite', () => {
     }
     handle.close()
   })
+
+  it('counts all records only before the first batch and before the last', async () => {
+    const handle = openDriver(':memory:')
+    let counts = 0
+    const storage = sqliteStorage({
+      exec: (sql) => handle.exec(sql),
+      prepare(sql) {
+        const statement = handle.prepare(sql)
+        if (!sql.includes('count(*) FROM runs WHERE ended_at')) return statement
+        return new Proxy(statement, {
+          get(target, name) {
+            const value: unknown = Reflect.get(target, name)
+            if (typeof value !== 'function') return value
+            return (...args: readonly unknown[]): unknown => {
+              if (name === 'get' || name === 'all') counts += 1
+              return Reflect.apply(value, target, args)
+            }
+          },
+        })
+      },
+      close: () => handle.close(),
+    })
+    await storage.open()
+    const { tokens } = storage
+    const tokenOf = (index: number): ReturnType<typeof manualToken> => ({
+      ...manualToken(`t${index}`, { createdAt: 1 }),
+      status: 'COMPLETED',
+      completedAt: 2,
+    })
+    for (let index = 0; index < 100; index += 1) await tokens.insert({ record: tokenOf(index), ...BY })
+    counts = 0
+    const batch = { before: 0, keep: 5, limit: 10, now: 5 }
+    const pruned: number[] = []
+    for (let index = 0; index < 11; index += 1) pruned.push(await storage.prune(batch))
+    expect(pruned).toEqual([10, 10, 10, 10, 10, 10, 10, 10, 10, 5, 0])
+    expect(counts).toBeLessThanOrEqual(3)
+    expect(counts).toBeGreaterThan(0)
+    await tokens.insert({ record: tokenOf(100), ...BY })
+    expect(await storage.prune({ ...batch, keep: 3 })).toBe(3)
+    handle.close()
+  })
+
+  it('drops a run with many chunks piece by piece', async () => {
+    const handle = openDriver(':memory:')
+    const storage = sqliteStorage(handle)
+    await storage.open()
+    const record = { ...queuedRun('r', { createdAt: 1 }), status: 'COMPLETED', finishedAt: 2 } as const
+    await storage.runs.insert({ record, ...BY })
+    handle.exec(`INSERT INTO streams VALUES ('r', 'k', 250, '[]')`)
+    handle.exec(`INSERT INTO writers VALUES ('r', 'k', 'client', 249)`)
+    handle.exec(`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 249)
+      INSERT INTO chunks SELECT 'r', 'k', i, 1, '["x"]' FROM n`)
+    const rows = (): unknown => handle.prepare('SELECT count(*) AS count FROM chunks').get()
+    const batch = { before: 4, limit: 10, now: 5 }
+    expect(await storage.prune(batch)).toBe(10)
+    expect(rows()).toMatchObject({ count: 150 })
+    expect(await storage.prune(batch)).toBe(10)
+    // Five for the chunks that were left, one for the run.
+    expect(await storage.prune(batch)).toBe(6)
+    expect(await storage.runs.get('r')).toBeUndefined()
+    expect(handle.prepare('SELECT count(*) AS count FROM writers').get()).toMatchObject({ count: 0 })
+    handle.close()
+  })
 })

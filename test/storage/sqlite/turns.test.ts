@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { SqliteDatabase } from '../../../src/storage/sqlite/database.ts'
-import { SqliteNews } from '../../../src/storage/sqlite/news.ts'
+import { SqliteHints } from '../../../src/storage/sqlite/hints.ts'
 import type { SqliteHandle } from '../../../src/storage/sqlite/handle.ts'
 import { RefusedCall, type SqliteSession } from '../../../src/storage/sqlite/session.ts'
 import { SqliteTurns } from '../../../src/storage/sqlite/turns.ts'
@@ -22,7 +22,7 @@ function turnsOn(handle: SqliteHandle): { readonly turns: SqliteTurns; readonly 
     },
     'array',
   )
-  const session: SqliteSession = { database, news: new SqliteNews() }
+  const session: SqliteSession = { database, hints: new SqliteHints() }
   return { turns: new SqliteTurns('the database', () => session), commits: () => commits }
 }
 
@@ -44,6 +44,19 @@ describe('SqliteTurns', () => {
     )
     expect([answers, commits()]).toEqual([[1, 2, 3], 1])
     expect(await turns.call(count, true)).toBe(3)
+  })
+
+  it('gives the event loop a turn between transactions when there are thousands of calls', async () => {
+    const { turns, commits } = turnsOn(openDriver(':memory:'))
+    const all = Promise.all(Array.from({ length: 2_000 }, (_, value) => turns.call(insert(value), false)))
+    const atTurns: number[] = []
+    while (commits() < 4) {
+      await new Promise((resolve) => setImmediate(resolve))
+      atTurns.push(commits())
+    }
+    await all
+    expect(atTurns).toEqual([1, 2, 3, 4])
+    expect(await turns.call(count, true)).toBe(2_000)
   })
 
   it('gives every call its own error, and takes none of the others with it', async () => {

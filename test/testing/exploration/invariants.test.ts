@@ -124,6 +124,20 @@ const broken: readonly (readonly [Invariant, Body, Adapter])[] = [
     }),
   ],
   [
+    'attempts within policy',
+    fails,
+    (storage) => ({
+      ...storage,
+      runs: {
+        ...storage.runs,
+        claim: async (request) => {
+          const { runs, ended } = await storage.runs.claim(request)
+          return { runs: runs.map((run) => ({ ...run, attempt: 1 })), ended }
+        },
+      },
+    }),
+  ],
+  [
     'readers see a contiguous run of chunks',
     reads,
     (storage) => ({

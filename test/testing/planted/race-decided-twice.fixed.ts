@@ -12,12 +12,15 @@ const body: Body = async (t) => {
     letters.set(no, buyers.add(to))
   }
 
+  const winner = async ({ ann }: { readonly ann: string }): Promise<string> =>
+    (await wait.retrieveToken(ann)).status === 'COMPLETED' ? 'ann' : 'bob'
+
   const sell = task({
     id: 'sell',
     run: async (bids: { readonly ann: string; readonly bob: string }) => {
-      const first = await Promise.race([wait.forToken<string>(bids.ann), wait.forToken<string>(bids.bob)])
-      const sale = await once('sale', () => ({ no: ++sales, to: first.ok ? first.output : 'nobody' }))
-      if (sale.to !== 'nobody') promise(sale.no, sale.to)
+      await Promise.race([wait.forToken(bids.ann), wait.forToken(bids.bob)])
+      const sale = await once('sale', async () => ({ no: ++sales, to: await winner(bids) }))
+      promise(sale.no, sale.to)
       await wait.for({ minutes: 5 }) // time to object
       return sale.to
     },

@@ -2,7 +2,7 @@ import { once, task, wait } from 'waitpoint'
 import type { Body } from 'waitpoint/testing'
 import type { Planted } from './planted.ts'
 
-/** The sale's number is recorded but not its buyer, so a run that a crash repeats holds the race again, and may sell to another. */
+/** The sale's number is recorded but not its buyer, so a run that a crash repeats looks at the bids again, and may sell to another. */
 const body: Body = async (t) => {
   let sales = 0
   const letters = new Map<number, Set<string>>() // whom each sale was promised to; the same letter twice is one letter
@@ -12,13 +12,16 @@ const body: Body = async (t) => {
     letters.set(no, buyers.add(to))
   }
 
+  const winner = async ({ ann }: { readonly ann: string }): Promise<string> =>
+    (await wait.retrieveToken(ann)).status === 'COMPLETED' ? 'ann' : 'bob'
+
   const sell = task({
     id: 'sell',
     run: async (bids: { readonly ann: string; readonly bob: string }) => {
-      const first = await Promise.race([wait.forToken<string>(bids.ann), wait.forToken<string>(bids.bob)])
-      const to = first.ok ? first.output : 'nobody'
+      await Promise.race([wait.forToken(bids.ann), wait.forToken(bids.bob)])
+      const to = await winner(bids)
       const no = await once('sale', () => ++sales)
-      if (to !== 'nobody') promise(no, to)
+      promise(no, to)
       await wait.for({ minutes: 5 }) // time to object
       return to
     },

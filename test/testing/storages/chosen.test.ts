@@ -35,7 +35,8 @@ describe('WAITPOINT_STORAGE', () => {
     vi.stubEnv('WAITPOINT_STORAGE', 'paper')
     await expect(createTestEngine()).rejects.toMatchObject({
       code: 'ERR_UNKNOWN_STORAGE',
-      message: 'Cannot use WAITPOINT_STORAGE "paper": use "memory", "memory-async", "sqlite" or "postgres"',
+      message:
+        'Cannot use WAITPOINT_STORAGE "paper": use "memory", "memory-async", "flaky", "sqlite" or "postgres"',
     })
   })
 

@@ -1,12 +1,15 @@
+import { BY_INDEX, isOfAttempt } from './plans.ts'
+
 /** Streams, settings and what is dropped in the end. All chunks of one append are one row, a line each. */
 export const CHUNK_FUNCTIONS: string = `
-CREATE FUNCTION $s.stream_json(st $s.streams) RETURNS json LANGUAGE sql IMMUTABLE AS $$
-  SELECT json_build_array(st.next, st.before, st.attempt, st.first, st.ending)
-$$;
+CREATE FUNCTION $s.stream_json(st $s.streams) RETURNS json LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN json_build_array(st.next, st.before, st.attempt, st.first, st.ending);
+END $$;
 
 CREATE FUNCTION $s.writable_run(run text, at_epoch int, by_owner text) RETURNS $s.runs LANGUAGE sql AS $$
-  SELECT * FROM $s.runs WHERE id = run AND epoch = at_epoch AND owner = by_owner
-    AND status IN ('EXECUTING', 'WAITING') FOR UPDATE
+  SELECT * FROM $s.runs WHERE id = run
+    AND ${isOfAttempt('at_epoch', 'by_owner', 'EXECUTING', 'WAITING')} FOR UPDATE
 $$;
 
 CREATE FUNCTION $s.open_stream(q record) RETURNS json LANGUAGE plpgsql AS $$
@@ -32,7 +35,8 @@ BEGIN
   RETURN $s.stream_json(st);
 END $$;
 
-CREATE FUNCTION $s.open_streams(requests json) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.open_streams(requests json) RETURNS json LANGUAGE plpgsql
+${BY_INDEX} AS $$
 DECLARE
   q record;
   answers json[] := '{}';
@@ -53,7 +57,7 @@ DECLARE
   fresh text[] := q.texts;
 BEGIN
   SELECT attempt INTO run_attempt FROM $s.runs
-    WHERE id = q.run_id AND epoch = q.epoch AND owner = q.by_owner AND status IN ('EXECUTING', 'WAITING') FOR SHARE;
+    WHERE id = q.run_id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'EXECUTING', 'WAITING')} FOR SHARE;
   IF NOT FOUND THEN RETURN '"stale"'; END IF;
   SELECT * INTO st FROM $s.streams WHERE run_id = q.run_id AND key = q.key FOR UPDATE;
   IF st.attempt IS DISTINCT FROM run_attempt THEN RETURN json_build_object('unopened', run_attempt); END IF;
@@ -77,36 +81,46 @@ BEGIN
   END IF;
   UPDATE $s.streams SET next = next + cardinality(fresh), ending = coalesce(st.ending, q.ending)
     WHERE run_id = q.run_id AND key = q.key;
+  IF q.written IS NOT NULL THEN
+    INSERT INTO $s.writers AS w (run_id, key, writer, last)
+      SELECT q.run_id, q.key, x.writer, x.last FROM json_to_recordset(q.written) AS x(writer text, last bigint)
+      ON CONFLICT (run_id, key, writer) DO UPDATE SET last = greatest(w.last, excluded.last);
+  END IF;
   RETURN '"appended"';
 END $$;
 
-CREATE FUNCTION $s.append(requests json) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.append(requests json) RETURNS json LANGUAGE plpgsql
+${BY_INDEX} AS $$
 DECLARE
   q record;
   answers json[] := '{}';
 BEGIN
   FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(run_id text, key text, epoch int, by_owner text, first int, texts text[], ending json)
+    AS x(run_id text, key text, epoch int, by_owner text, first int, texts text[], ending json, written json)
   LOOP
     answers := answers || $s.append_chunks(q);
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
 
-CREATE FUNCTION $s.read_chunks(requests json) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT json_agg((
+CREATE FUNCTION $s.read_chunks(requests json) RETURNS json LANGUAGE plpgsql STABLE
+${BY_INDEX} AS $$
+BEGIN
+  RETURN (SELECT json_agg((
     SELECT json_build_array($s.stream_json(st), (
       SELECT coalesce(json_agg(json_build_array(part.first, part.texts)), '[]') FROM (
         SELECT c.first, c.texts FROM $s.chunks c WHERE c.run_id = q.run_id AND c.key = q.key
           AND q.from < st.next AND c.first < q.from + q.most
           AND c.first >= (SELECT max(f.first) FROM $s.chunks f
             WHERE f.run_id = q.run_id AND f.key = q.key AND f.first <= q.from)
-        ORDER BY c.first) AS part))
+        ORDER BY c.first) AS part),
+      CASE WHEN q.writer IS NOT NULL THEN
+        (SELECT w.last FROM $s.writers w WHERE w.run_id = q.run_id AND w.key = q.key AND w.writer = q.writer) END)
     FROM $s.streams st WHERE st.run_id = q.run_id AND st.key = q.key
   ) ORDER BY q.place)
   FROM (SELECT x.*, row_number() OVER () AS place
-    FROM json_to_recordset(requests) AS x(run_id text, key text, "from" float8, most float8)) AS q
-$$;
+    FROM json_to_recordset(requests) AS x(run_id text, key text, "from" float8, most float8, writer text)) AS q);
+END $$;
 
 CREATE FUNCTION $s.get_settings(requests json) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN

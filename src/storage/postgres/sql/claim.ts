@@ -1,3 +1,5 @@
+import { BY_INDEX, IS_IN_LINE } from './plans.ts'
+
 /** How long a claim that takes nothing waits for a run that is locked: less than a server takes for a deadlock. */
 const LOCK_PATIENCE_MS = 250
 
@@ -41,7 +43,8 @@ BEGIN
       status = 'EXECUTING', attempt = attempt + 1, policy_attempt = policy_attempt + is_planned::int, owner = q.by_owner,
       held = 1, reserved = 0, epoch = epoch + 1, slot = 1, wake_at = NULL, started_at = coalesce(started_at, q.now),
       updated_at = greatest(updated_at, q.now), line = NULL, line_at = NULL, look_at = NULL,
-      claim_number = q.number, claim_place = at_place
+      claim_number = q.number, claim_place = at_place,
+      version = CASE WHEN is_planned THEN q.versions->>task_id ELSE version END
     WHERE id = r.id RETURNING * INTO started;
   RETURN $s.run_json(started);
 END $$;
@@ -73,7 +76,7 @@ DECLARE
   usual text := current_setting('lock_timeout');
 BEGIN
   PERFORM set_config('lock_timeout', '${LOCK_PATIENCE_MS}', true);
-  PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) AND line IS NOT NULL LIMIT 1 FOR UPDATE;
+  PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) AND ${IS_IN_LINE} LIMIT 1 FOR UPDATE;
   PERFORM set_config('lock_timeout', usual, true);
 EXCEPTION WHEN lock_not_available THEN
   RETURN;
@@ -108,7 +111,7 @@ BEGIN
     LOOP
       is_any := true;
       last_line := c.line; last_at := c.line_at; last_seq := c.seq;
-      SELECT * INTO r FROM $s.runs WHERE id = c.id AND line IS NOT NULL FOR UPDATE SKIP LOCKED;
+      SELECT * INTO r FROM $s.runs WHERE id = c.id AND ${IS_IN_LINE} FOR UPDATE SKIP LOCKED;
       IF NOT FOUND THEN
         locked := locked || c.id;
         CONTINUE;
@@ -140,7 +143,8 @@ BEGIN
     'isPassedOver', cardinality(locked) > 0 AND cardinality(taken) < q.most);
 END $$;
 
-CREATE FUNCTION $s.claim_runs(requests json) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.claim_runs(requests json) RETURNS json LANGUAGE plpgsql
+${BY_INDEX} AS $$
 DECLARE
   q record;
   last float8;
@@ -152,7 +156,7 @@ BEGIN
   PERFORM $s.lock_queues(ARRAY(SELECT json_object_keys(x.limits)
     FROM json_to_recordset(requests) AS x(limits json) WHERE x.limits IS NOT NULL));
   FOR q IN SELECT * FROM json_to_recordset(requests) AS x(by_owner text, now float8, number float8, task_ids text[],
-    most int, limits json, max_interruptions float8)
+    most int, limits json, max_interruptions float8, versions json)
   LOOP
     gone := $s.lose_leases(q.now);
     SELECT claim INTO last FROM $s.owners WHERE owner = q.by_owner AND lost = 0 FOR UPDATE;

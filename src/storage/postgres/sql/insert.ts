@@ -1,3 +1,7 @@
+import { LISTED_PREFIXES } from '../../id-skew.ts'
+import { IS_DATED } from './id-time.ts'
+import { BY_INDEX } from './plans.ts'
+
 /** How the insert of one kind of record differs from the other. The row is the variable `r` or `t` of the function. */
 interface InsertedKind {
   /** The table and the end of the function's name. */
@@ -15,23 +19,33 @@ interface InsertedKind {
 
 /**
  * `insert_runs` or `insert_tokens`: for each request the fence, then the key, then the row. All locks are taken before the
- * first request is looked at. A request that is made again (`again`) finds its own row, which is no holder of its key.
+ * first request is looked at. A request that is made again (`again`) finds its own row, which is no holder of its key. So does
+ * one whose key is of its own attempt: such a key needs no lock, as the attempt asks for it once at a time. Requests
+ * of an older version have no `skew`, and `bucket` instead of `key_lock`.
  */
 export function insertFunction(kind: InsertedKind): string {
   const { table, noun, row, variables = '', answerHolder, fillRow } = kind
+  const prefix = LISTED_PREFIXES[table]
   return `
-CREATE FUNCTION $s.insert_${table}(requests json) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.insert_${table}(requests json) RETURNS json LANGUAGE plpgsql
+${BY_INDEX} AS $$
 DECLARE
   q record;
   ${row} $s.${table};
   holder $s.${table};
+  held bigint[];
 ${variables}  answers json[] := '{}';
 BEGIN
-  PERFORM $s.lock_keys(requests);
+  held := $s.lock_keys(requests);
   PERFORM $s.lock_fences(requests);
   FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(${noun} json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean)
+    AS x(${noun} json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean, skew float8,
+      key_lock text, bucket int)
   LOOP
+    IF held IS NOT NULL AND $s.lock_of_key(q.key_lock, q.bucket, q.${noun}) = ANY (held) THEN
+      answers := answers || '"held"'::json;
+      CONTINUE;
+    END IF;
     IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN
       answers := answers || '"stale"'::json;
       CONTINUE;
@@ -47,9 +61,12 @@ ${answerHolder}        CONTINUE;
     END IF;
 ${fillRow}    INSERT INTO $s.${table} SELECT ${row}.* ON CONFLICT (id) DO NOTHING;
     IF FOUND THEN
+      IF q.skew IS DISTINCT FROM 0 AND ${IS_DATED[table](row)} THEN
+        PERFORM $s.note_skew('${prefix}', coalesce(q.skew, $s.id_skew('${prefix}', ${row}.id, ${row}.created_at)));
+      END IF;
       IF ${row}.tag_list IS NOT NULL THEN PERFORM $s.tag_${noun}(${row}.id, ${row}.tag_list); END IF;
       answers := answers || '[0]'::json;
-    ELSIF q.again IS TRUE THEN
+    ELSIF q.again IS TRUE OR q.fence_run = ${row}.key_scope THEN
       SELECT * INTO holder FROM $s.${table} WHERE id = ${row}.id;
       answers := answers || json_build_array(0, $s.${noun}_json(holder));
     ELSE

@@ -1,3 +1,5 @@
+import { BY_INDEX } from './plans.ts'
+
 /**
  * Leases and ticks. A lease that has ended is taken with `SKIP LOCKED`: the transaction that has it locked deals
  * with it. The runs of lost owners are locked together with those that a tick wakes.
@@ -20,9 +22,10 @@ BEGIN
     ) AS sleep WHERE id = sleep.run_id;
 END $$;
 
-CREATE FUNCTION $s.runs_of(owners text[]) RETURNS text[] LANGUAGE sql AS $$
-  SELECT ARRAY(SELECT id FROM $s.runs WHERE owner = ANY (owners))
-$$;
+CREATE FUNCTION $s.runs_of(owners text[]) RETURNS text[] LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN ARRAY(SELECT id FROM $s.runs WHERE owner = ANY (owners));
+END $$;
 
 CREATE FUNCTION $s.lose_leases(at float8) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -61,27 +64,29 @@ BEGIN
   ELSE
     lease_until := q.lease_until;
   END IF;
-  INSERT INTO $s.owners AS o (owner, until, lost, company, claim)
-    VALUES (q.owner, lease_until, 0, (NOT is_alone)::int, 0)
-    ON CONFLICT (owner) DO UPDATE SET until = excluded.until, company = excluded.company WHERE o.lost = 0;
+  INSERT INTO $s.owners AS o (owner, until, lost, company, claim, host, pid, heard_at)
+    VALUES (q.owner, lease_until, 0, (NOT is_alone)::int, 0, q.host, q.pid, q.now)
+    ON CONFLICT (owner) DO UPDATE
+      SET until = excluded.until, company = excluded.company, heard_at = excluded.heard_at WHERE o.lost = 0;
   is_alive := FOUND;
   IF NOT is_alive OR is_alone THEN RETURN; END IF;
   WITH ended AS (
-    UPDATE $s.owners SET until = q.lease_until, company = 1
+    UPDATE $s.owners SET until = q.lease_until, company = 1, heard_at = NULL
     WHERE owner <> q.owner AND lost = 0 AND until IS NULL RETURNING owner)
     SELECT array_agg(owner) INTO told FROM ended;
   UPDATE $s.owners SET company = 1 WHERE owner IN (
     SELECT owner FROM $s.owners WHERE owner <> q.owner AND lost = 0 AND company = 0 FOR UPDATE SKIP LOCKED);
 END $$;
 
-CREATE FUNCTION $s.next_due() RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT json_build_object('at', at, 'what', what) FROM (
+CREATE FUNCTION $s.next_due() RETURNS json LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT json_build_object('at', at, 'what', what) FROM (
     (SELECT look_at AS at, 'run ' || id AS what, 1 AS place FROM $s.runs
       WHERE look_at IS NOT NULL ORDER BY look_at LIMIT 1)
     UNION ALL
     (SELECT due_at, 'token ' || id, 0 FROM $s.tokens WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1)
-  ) AS due ORDER BY at, place LIMIT 1
-$$;
+  ) AS due ORDER BY at, place LIMIT 1);
+END $$;
 
 CREATE FUNCTION $s.now_ms() RETURNS float8 LANGUAGE sql VOLATILE AS $$
   SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8
@@ -136,18 +141,24 @@ BEGIN
     'time', $s.now_ms());
 END $$;
 
-CREATE FUNCTION $s.tick(requests json) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.tick(requests json) RETURNS json LANGUAGE plpgsql
+${BY_INDEX} AS $$
 DECLARE
   q record;
   answers json[] := '{}';
 BEGIN
   FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(owner text, lease_until float8, endless boolean, now float8, census boolean, most int)
+    AS x(owner text, lease_until float8, endless boolean, now float8, census boolean, most int, host text, pid int)
   LOOP
     answers := answers || $s.tick_one(q);
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
+
+CREATE FUNCTION $s.get_leases(requests json) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT json_build_array(coalesce(json_agg(json_build_object('owner', owner, 'until', until, 'isLost', lost = 1,
+    'host', host, 'pid', pid, 'heardAt', CASE WHEN until IS NOT NULL THEN heard_at END) ORDER BY owner), '[]')) FROM $s.owners
+$$;
 
 CREATE FUNCTION $s.leave(requests json) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,21 +1,20 @@
 import { RUN_STATUSES } from '../../../contract/run-states.ts'
 import { textList } from '../../sql-rows.ts'
+import { IN_ORDER } from './plans.ts'
 
 const MOST_SETTLED = 500
 
-/** As a list is planned, whatever the server believes of how many there are: along an index, and no further than needed. */
-const IN_ORDER = `SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off SET enable_incremental_sort = off`
-
 /** As the indexes by status have it: in that of ids alone a server looks for what it believes to be frequent. */
-const ID_IN_STRAND = `(id || '')`
+export const ID_IN_STRAND = `(id || '')`
 
 /** The order of a page, nearest first: the newest, or the oldest that are newer than one. */
-const inOrder = (id: string): string =>
+export const inOrder = (id: string): string =>
   `ORDER BY CASE WHEN q.newer IS NOT NULL THEN ${id} END, CASE WHEN q.newer IS NULL THEN ${id} END DESC LIMIT q.count`
 
-const isBeside = (id: string): string =>
-  `(q.older IS NULL OR ${id} < q.older) AND (q.newer IS NULL OR ${id} > q.newer)`
+/** Within the page and within the bounds in time, which are a range of ids. */
+export const isBeside = (id: string): string =>
+  `(q.older IS NULL OR ${id} < q.older) AND (q.newer IS NULL OR ${id} > q.newer)
+        AND (q.floor IS NULL OR ${id} >= q.floor) AND (q.ceiling IS NULL OR ${id} < q.ceiling)`
 
 const isInRange = (row: string): string => `(q.from_at IS NULL OR ${row}.created_at >= q.from_at)
         AND (q.to_at IS NULL OR ${row}.created_at <= q.to_at)
@@ -37,14 +36,16 @@ const isTokenAskedFor = `(NOT is_settled OR o.due_at IS NULL OR o.due_at > q.now
  * deadline, and those on its page; the rest is as it will be once a tick has come to it.
  */
 export const LIST_FUNCTIONS: string = `
-CREATE FUNCTION $s.tag_run(run text, tag_list text[]) RETURNS void LANGUAGE sql AS $$
-  INSERT INTO $s.run_tags (tag, run_id) SELECT DISTINCT tag, run FROM unnest(tag_list) AS tag ON CONFLICT DO NOTHING
-$$;
+CREATE FUNCTION $s.tag_run(run text, tag_list text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO $s.run_tags (tag, run_id) SELECT DISTINCT tag, run FROM unnest(tag_list) AS tag ON CONFLICT DO NOTHING;
+END $$;
 
-CREATE FUNCTION $s.tag_token(token text, tag_list text[]) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION $s.tag_token(token text, tag_list text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
   INSERT INTO $s.token_tags (tag, token_id) SELECT DISTINCT tag, token FROM unnest(tag_list) AS tag
-    ON CONFLICT DO NOTHING
-$$;
+    ON CONFLICT DO NOTHING;
+END $$;
 
 CREATE FUNCTION $s.run_strands(q record) RETURNS TABLE (in_status text, of_task text) LANGUAGE plpgsql STABLE
 ${IN_ORDER} AS $$
@@ -89,7 +90,8 @@ DECLARE
   ids text[];
 BEGIN
   SELECT * INTO q FROM json_to_recordset(requests) AS x(statuses text[], task_ids text[], not_task_ids text[],
-    tags text[], from_at float8, to_at float8, older text, newer text, count int);
+    tags text[], from_at float8, to_at float8, older text, newer text, count int, floor text, ceiling text);
+  SELECT * INTO q.floor, q.ceiling FROM $s.id_range('run', q.from_at, q.to_at);
   ids := $s.run_page(q);
   RETURN (SELECT json_build_array(coalesce(json_agg($s.run_json(page.r)), '[]')) FROM (
     SELECT r FROM $s.runs r WHERE r.id = ANY (ids) ${inOrder('r.id')}) AS page);
@@ -145,7 +147,10 @@ DECLARE
   settled json[] := '{}';
 BEGIN
   SELECT * INTO q FROM json_to_recordset(requests) AS x(kind text, statuses text[], tags text[], key_scope text,
-    key_value text, from_at float8, to_at float8, older text, newer text, count int, now float8);
+    key_value text, from_at float8, to_at float8, older text, newer text, count int, now float8, floor text, ceiling text);
+  IF q.kind = 'MANUAL' THEN
+    SELECT * INTO q.floor, q.ceiling FROM $s.id_range('waitpoint', q.from_at, q.to_at);
+  END IF;
   due_ids := $s.due_to_list(q);
   IF cardinality(due_ids) > 0 THEN PERFORM $s.lock_due(due_ids, q.now); END IF;
   FOR t IN SELECT * FROM $s.tokens WHERE id = ANY (due_ids) ORDER BY due_at, seq

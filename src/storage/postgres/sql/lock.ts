@@ -1,3 +1,5 @@
+import { isOfAttempt } from './plans.ts'
+
 /**
  * Locks, and their order, so that no two transactions wait for each other: first the advisory locks, of queues,
  * of the company of owners, of keys; then owners; then tokens, by id; then runs, by id. A call takes the locks of all
@@ -10,23 +12,37 @@
  *
  * Rows that are not known in time, or come in another order, are locked only if they are free: `SKIP LOCKED` where
  * another row will do, `NOWAIT` where not. Then the transaction is rolled back and made again.
+ *
+ * A transaction of a user's may hold the lock of a key or of a token for long. A request with `tries` does not wait for it: it
+ * is answered with `"held"`, and the others of its turn are done. `lock_keys` and `lock_settled` answer with what is held.
  */
 export const LOCK_FUNCTIONS: string = `
-CREATE FUNCTION $s.lock_queues(queues text[]) RETURNS void LANGUAGE sql AS $$
-  SELECT pg_advisory_xact_lock($space, place) FROM (
-    SELECT DISTINCT 4096 + (hashtext(queue) & 65535) AS place FROM unnest(queues) AS queue ORDER BY 1) AS places
-$$;
+CREATE FUNCTION $s.lock_queues(queues text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF cardinality(queues) = 0 THEN RETURN; END IF;
+  PERFORM pg_advisory_xact_lock($space, place) FROM (
+    SELECT DISTINCT 4096 + (hashtext(queue) & 65535) AS place FROM unnest(queues) AS queue ORDER BY 1) AS places;
+END $$;
 
-CREATE FUNCTION $s.lock_keys(requests json) RETURNS void LANGUAGE sql AS $$
-  SELECT pg_advisory_xact_lock($space, bucket) FROM (
-    SELECT DISTINCT x.bucket FROM json_to_recordset(requests) AS x(bucket int)
-    WHERE x.bucket IS NOT NULL ORDER BY x.bucket) AS buckets
-$$;
+CREATE FUNCTION $s.lock_of_key(key_lock text, bucket int, record json) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  IF bucket IS NOT NULL THEN key_lock := (record->>'key_scope') || E'\\n' || (record->>'key_value'); END IF;
+  RETURN hashtextextended(key_lock, $space);
+END $$;
+
+CREATE FUNCTION $s.lock_keys(requests json) RETURNS bigint[] LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT array_agg(lock) FROM (
+    SELECT DISTINCT $s.lock_of_key(x.key_lock, x.bucket, coalesce(x.run, x.token)) AS lock, x.tries
+    FROM json_to_recordset(requests) AS x(key_lock text, bucket int, run json, token json, tries boolean)
+    WHERE x.key_lock IS NOT NULL OR x.bucket IS NOT NULL ORDER BY 1) AS keys
+  WHERE CASE WHEN tries THEN NOT pg_try_advisory_xact_lock(lock) ELSE pg_advisory_xact_lock(lock) IS NULL END);
+END $$;
 
 CREATE FUNCTION $s.holds(run text, at_epoch int, by_owner text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM 1 FROM $s.runs WHERE id = run AND epoch = at_epoch AND owner = by_owner
-    AND status IN ('EXECUTING', 'WAITING') FOR SHARE;
+  PERFORM 1 FROM $s.runs WHERE id = run
+    AND ${isOfAttempt('at_epoch', 'by_owner', 'EXECUTING', 'WAITING')} FOR SHARE;
   RETURN FOUND;
 END $$;
 
@@ -64,8 +80,8 @@ END $$;
 
 CREATE FUNCTION $s.lock_fences(requests json) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM 1 FROM $s.runs WHERE id IN (
-    SELECT x.fence_run FROM json_to_recordset(requests) AS x(fence_run text)) ORDER BY id FOR SHARE;
+  PERFORM 1 FROM $s.runs WHERE id = ANY (ARRAY(
+    SELECT x.fence_run FROM json_to_recordset(requests) AS x(fence_run text))) ORDER BY id FOR SHARE;
 END $$;
 
 CREATE FUNCTION $s.lock_due(token_ids text[], at float8) RETURNS void LANGUAGE plpgsql AS $$
@@ -83,17 +99,27 @@ BEGIN
   PERFORM $s.lock_at_once($s.waiters_of(ARRAY[token_id]));
 END $$;
 
-CREATE FUNCTION $s.lock_settled(requests json) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.lock_settled(requests json) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
   ids text[];
   fences text[];
+  tries boolean;
+  free text[];
+  held text[];
 BEGIN
-  SELECT array_agg(x.id), array_agg(DISTINCT x.fence_run) FILTER (WHERE x.fence_run IS NOT NULL) INTO ids, fences
-    FROM json_to_recordset(requests) AS x(id text, fence_run text);
-  IF cardinality(ids) = 1 AND fences IS NULL THEN RETURN; END IF;
-  PERFORM 1 FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' ORDER BY id FOR NO KEY UPDATE;
+  SELECT array_agg(x.id), array_agg(DISTINCT x.fence_run) FILTER (WHERE x.fence_run IS NOT NULL), bool_or(x.tries)
+    INTO ids, fences, tries FROM json_to_recordset(requests) AS x(id text, fence_run text, tries boolean);
+  IF cardinality(ids) = 1 AND fences IS NULL AND tries IS NOT TRUE THEN RETURN NULL; END IF;
+  IF tries IS TRUE THEN
+    free := ARRAY(SELECT id FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' FOR NO KEY UPDATE SKIP LOCKED);
+    held := ARRAY(SELECT id FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' AND id <> ALL (free));
+    ids := free;
+  ELSE
+    PERFORM 1 FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' ORDER BY id FOR NO KEY UPDATE;
+  END IF;
   IF fences IS NULL THEN PERFORM $s.lock_waiters($s.waiters_of(ids));
   ELSE PERFORM $s.lock_runs('{}', fences, $s.waiters_of(ids)); END IF;
+  RETURN held;
 END $$;
 
 CREATE FUNCTION $s.lock_awaited(requests json) RETURNS void LANGUAGE plpgsql AS $$

@@ -13,19 +13,25 @@ const columnsOf = (row: string): string =>
  * see what the other has done.
  */
 export const RECORD_FUNCTIONS: string = `
-CREATE FUNCTION $s.run_json(r $s.runs) RETURNS json LANGUAGE sql IMMUTABLE AS $$
-  SELECT json_build_array(${columnsOf('r')})
-$$;
+CREATE FUNCTION $s.run_json(r $s.runs) RETURNS json LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN json_build_array(${columnsOf('r')});
+END $$;
 
-CREATE FUNCTION $s.token_json(t $s.tokens) RETURNS json LANGUAGE sql IMMUTABLE AS $$
-  SELECT json_build_object('id', t.id, 'kind', t.kind, 'status', t.status, 'output', t.output,
+CREATE FUNCTION $s.token_json(t $s.tokens) RETURNS json LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN json_build_object('id', t.id, 'kind', t.kind, 'status', t.status, 'output', t.output,
     'timeout_at', t.timeout_at, 'tags', t.tags, 'key_scope', t.key_scope, 'key_value', t.key_value,
     'key_expires_at', t.key_expires_at, 'run_id', t.run_id, 'created_at', t.created_at,
-    'completed_at', t.completed_at)
+    'completed_at', t.completed_at);
+END $$;
+
+CREATE FUNCTION $s.is_live(status text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT status IN (${textList(LIVE_STATUSES)})
 $$;
 
 CREATE FUNCTION $s.is_final(status text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-  SELECT status NOT IN (${textList(LIVE_STATUSES)})
+  SELECT NOT $s.is_live(status)
 $$;
 
 CREATE FUNCTION $s.place(r $s.runs, at float8) RETURNS $s.runs LANGUAGE plpgsql AS $$
@@ -59,7 +65,7 @@ BEGIN
     END IF;
   ELSIF r.slot = 1 THEN
     r.look_at := r.slot_until;
-  ELSE
+  ELSIF $s.is_final(r.status) THEN
     r.ended_at := coalesce(r.finished_at, 0);
   END IF;
   RETURN r;
@@ -72,7 +78,7 @@ BEGIN
     policy_attempt = r.policy_attempt, interruptions = r.interruptions, owner = r.owner, epoch = r.epoch,
     slot = r.slot, slot_until = r.slot_until, returned = r.returned, wake_at = r.wake_at, tags = r.tags,
     tag_list = r.tag_list, metadata = r.metadata, streams = r.streams, updated_at = r.updated_at,
-    started_at = r.started_at, finished_at = r.finished_at, held = r.held, reserved = r.reserved, line = r.line,
+    started_at = r.started_at, finished_at = r.finished_at, version = r.version, held = r.held, reserved = r.reserved, line = r.line,
     line_at = r.line_at, look_at = r.look_at, ended_at = r.ended_at, claim_number = r.claim_number,
     claim_place = r.claim_place, changed_by = r.changed_by
   WHERE id = r.id;
@@ -92,16 +98,17 @@ BEGIN
   IF run_ids IS NULL THEN RETURN NULL; END IF;
   WITH moved AS (
     UPDATE $s.runs SET line = 0, line_at = created_at, look_at = NULL
-    WHERE id = ANY (run_ids) AND held = 0 AND status = 'WAITING' RETURNING id)
+    WHERE id = ANY (run_ids) AND held = 0 AND (status || '') = 'WAITING' RETURNING id)
     SELECT array_agg(id) INTO woken FROM moved;
   IF woken IS NULL THEN RETURN answer; END IF;
   RETURN (SELECT json_agg(json_build_array(one->>0, one->>1, (one->>0) = ANY (woken)))
     FROM json_array_elements(answer) AS one);
 END $$;
 
-CREATE FUNCTION $s.interrupt_streams(run text) RETURNS void LANGUAGE sql AS $$
-  UPDATE $s.streams SET ending = '{"reason":"interrupted"}' WHERE run_id = run AND ending IS NULL
-$$;
+CREATE FUNCTION $s.interrupt_streams(run text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE $s.streams SET ending = '{"reason":"interrupted"}' WHERE run_id = run AND ending IS NULL;
+END $$;
 
 CREATE FUNCTION $s.finish_run(r $s.runs, at float8) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,4 +1,5 @@
 import { insertFunction } from './insert.ts'
+import { BY_INDEX, isOfAttempt } from './plans.ts'
 
 const INSERT_RUNS = insertFunction({
   table: 'runs',
@@ -13,23 +14,56 @@ const INSERT_RUNS = insertFunction({
 
 /** The functions for runs. Each takes the requests of a turn and answers them in order; each run is in one of them. */
 export const RUN_FUNCTIONS: string = `${INSERT_RUNS}
-CREATE FUNCTION $s.get_runs(requests json) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT json_agg(CASE WHEN r.id IS NOT NULL THEN $s.run_json(r) END ORDER BY asked.place)
-  FROM json_array_elements_text(requests) WITH ORDINALITY AS asked(id, place)
-  LEFT JOIN $s.runs r ON r.id = asked.id
-$$;
+CREATE FUNCTION $s.get_runs(requests json) RETURNS json LANGUAGE plpgsql STABLE
+${BY_INDEX} AS $$
+DECLARE
+  one text;
+  r $s.runs;
+  answers json[] := '{}';
+BEGIN
+  FOR one IN SELECT json_array_elements_text(requests) LOOP
+    SELECT * INTO r FROM $s.runs WHERE id = one;
+    answers := answers || CASE WHEN FOUND THEN $s.run_json(r) ELSE 'null' END;
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
 
-CREATE FUNCTION $s.awaited_by(run text, is_ready int) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT coalesce(json_agg(json_build_array($s.token_json(t), $s.run_json(r)) ORDER BY w.place), '[]')
+CREATE FUNCTION $s.get_runs_among(requests json) RETURNS json LANGUAGE plpgsql STABLE
+${BY_INDEX} AS $$
+BEGIN
+  RETURN (SELECT json_agg(CASE WHEN r.id IS NOT NULL THEN $s.run_json(r) END ORDER BY asked.place)
+  FROM json_array_elements(requests) WITH ORDINALITY AS asked(request, place)
+  CROSS JOIN LATERAL json_to_record(asked.request) AS q(id text, task_ids text[], tags text[], any_tag boolean)
+  LEFT JOIN $s.runs r ON r.id = q.id AND (r.task_id = ANY (q.task_ids) OR r.tag_list && q.tags
+    OR (q.any_tag AND cardinality(r.tag_list) > 0)));
+END $$;
+
+CREATE FUNCTION $s.awaited_by(run text, is_ready int) RETURNS json LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT coalesce(json_agg(json_build_array($s.token_json(t), $s.run_json(r)) ORDER BY w.place), '[]')
   FROM $s.waits w LEFT JOIN $s.tokens t ON t.id = w.token_id
     LEFT JOIN $s.runs r ON w.token_id LIKE 'run:%' AND r.id = substr(w.token_id, 5)
-  WHERE w.run_id = run AND w.ready = is_ready AND (t.id IS NOT NULL OR r.id IS NOT NULL)
-$$;
+  WHERE w.run_id = run AND w.ready = is_ready AND (t.id IS NOT NULL OR r.id IS NOT NULL));
+END $$;
 
-CREATE FUNCTION $s.open_waits(requests json) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT json_agg($s.awaited_by(asked.id, 0) ORDER BY asked.place)
+CREATE FUNCTION $s.open_waits(requests json) RETURNS json LANGUAGE plpgsql STABLE
+${BY_INDEX} AS $$
+BEGIN
+  RETURN (SELECT json_agg($s.awaited_by(asked.id, 0) ORDER BY asked.place)
+  FROM json_array_elements_text(requests) WITH ORDINALITY AS asked(id, place));
+END $$;
+
+CREATE FUNCTION $s.asked_runs(requests json) RETURNS json LANGUAGE plpgsql STABLE
+${BY_INDEX} AS $$
+BEGIN
+  RETURN (SELECT json_agg(json_build_array(
+    (SELECT coalesce(json_agg($s.token_json(t) ORDER BY t.created_at, t.id), '[]') FROM $s.tokens t
+      WHERE t.key_scope = asked.id AND t.key_expires_at IS NULL AND t.run_id = asked.id AND r.id IS NOT NULL),
+    (SELECT coalesce(json_agg($s.run_json(child) ORDER BY child.created_at, child.id), '[]') FROM $s.runs child
+      WHERE child.key_scope = asked.id AND child.key_expires_at IS NULL AND r.id IS NOT NULL)) ORDER BY asked.place)
   FROM json_array_elements_text(requests) WITH ORDINALITY AS asked(id, place)
-$$;
+  LEFT JOIN $s.runs r ON r.id = asked.id);
+END $$;
 
 CREATE FUNCTION $s.update_run(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
@@ -62,6 +96,7 @@ BEGIN
     IF coalesce(q.change->>'slot', '0') <> '1' THEN r.slot := 0; r.slot_until := NULL; END IF;
     RETURN $s.finish_run(r, q.now);
   ELSIF r.status IN ('EXECUTING', 'WAITING') THEN
+    IF r.owner IS NULL THEN r.slot := 0; r.slot_until := NULL; r.held := 0; END IF;
     PERFORM $s.put_run(r, q.now);
   ELSE
     DELETE FROM $s.waits WHERE run_id = r.id;
@@ -71,7 +106,8 @@ BEGIN
   RETURN json_build_array($s.run_json(r), NULL);
 END $$;
 
-CREATE FUNCTION $s.update_runs(requests json) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.update_runs(requests json) RETURNS json LANGUAGE plpgsql
+${BY_INDEX} AS $$
 DECLARE
   q record;
   answers json[] := '{}';
@@ -89,7 +125,7 @@ CREATE FUNCTION $s.park_orphan(q record) RETURNS $s.runs LANGUAGE plpgsql AS $$
 DECLARE
   r $s.runs;
 BEGIN
-  SELECT * INTO r FROM $s.runs WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'EXECUTING'
+  SELECT * INTO r FROM $s.runs WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'EXECUTING')}
     FOR UPDATE;
   IF NOT FOUND THEN RETURN NULL; END IF;
   r.status := 'WAITING'; r.slot := 0; r.slot_until := NULL; r.interruptions := 0;
@@ -98,7 +134,8 @@ BEGIN
   RETURN r;
 END $$;
 
-CREATE FUNCTION $s.park_runs(requests json) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.park_runs(requests json) RETURNS json LANGUAGE plpgsql
+${BY_INDEX} AS $$
 DECLARE
   q record;
   r $s.runs;
@@ -108,11 +145,11 @@ BEGIN
   LOOP
     UPDATE $s.runs SET status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0,
         updated_at = greatest(updated_at, q.now)
-      WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'EXECUTING' AND held = 1
+      WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'EXECUTING')} AND held = 1
       RETURNING * INTO r;
     IF NOT FOUND THEN r := $s.park_orphan(q); END IF;
     IF r.id IS NULL AND q.again IS TRUE THEN
-      SELECT * INTO r FROM $s.runs WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'WAITING';
+      SELECT * INTO r FROM $s.runs WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'WAITING')};
     END IF;
     IF r.id IS NULL THEN
       answers := answers || 'null'::json;
@@ -134,7 +171,7 @@ DECLARE
   r $s.runs;
 BEGIN
   IF q.again IS TRUE THEN
-    SELECT * INTO r FROM $s.runs WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'EXECUTING';
+    SELECT * INTO r FROM $s.runs WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'EXECUTING')};
     IF FOUND THEN RETURN $s.resumed(r, q.is_hinted); END IF;
   END IF;
   IF q.queue_limit IS NOT NULL THEN
@@ -149,12 +186,13 @@ BEGIN
   END IF;
   UPDATE $s.runs SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(updated_at, q.now),
       line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN created_at END, look_at = NULL
-    WHERE id = q.id AND epoch = q.epoch AND owner = q.by_owner AND status = 'WAITING' RETURNING * INTO r;
+    WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'WAITING')} RETURNING * INTO r;
   IF NOT FOUND THEN RETURN '"stale"'; END IF;
   RETURN $s.resumed(r, q.is_hinted);
 END $$;
 
-CREATE FUNCTION $s.resume_runs(requests json) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.resume_runs(requests json) RETURNS json LANGUAGE plpgsql
+${BY_INDEX} AS $$
 DECLARE
   q record;
   answers json[] := '{}';

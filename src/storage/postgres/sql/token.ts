@@ -1,4 +1,5 @@
 import { insertFunction } from './insert.ts'
+import { BY_INDEX } from './plans.ts'
 
 const INSERT_TOKENS = insertFunction({
   table: 'tokens',
@@ -17,9 +18,10 @@ const INSERT_TOKENS = insertFunction({
 
 /** The functions for tokens and waits. A wait that is being made ready is not released: a tick says so once more. */
 export const TOKEN_FUNCTIONS: string = `
-CREATE FUNCTION $s.ready_waits(token text) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT json_agg(json_build_array(run_id, owner)) FROM $s.waits WHERE token_id = token AND ready = 1
-$$;
+CREATE FUNCTION $s.ready_waits(token text) RETURNS json LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT json_agg(json_build_array(run_id, owner)) FROM $s.waits WHERE token_id = token AND ready = 1);
+END $$;
 
 CREATE FUNCTION $s.settle_due(
   INOUT t $s.tokens, at float8, by_call text, is_again boolean, OUT now_settled boolean, OUT ready json)
@@ -42,7 +44,8 @@ BEGIN
   IF now_settled THEN ready := $s.ready_waits(token); END IF;
 END $$;
 ${INSERT_TOKENS}
-CREATE FUNCTION $s.get_tokens(requests json) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.get_tokens(requests json) RETURNS json LANGUAGE plpgsql
+${BY_INDEX} AS $$
 DECLARE
   q record;
   t $s.tokens;
@@ -111,7 +114,8 @@ BEGIN
     'ready', due.ready);
 END $$;
 
-CREATE FUNCTION $s.await_tokens(requests json) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.await_tokens(requests json) RETURNS json LANGUAGE plpgsql
+${BY_INDEX} AS $$
 DECLARE
   q record;
   answers json[] := '{}';
@@ -145,21 +149,28 @@ BEGIN
     'won', due.now_settled AND (t.timeout_at IS NULL OR q.now < t.timeout_at));
 END $$;
 
-CREATE FUNCTION $s.settle_tokens(requests json) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.settle_tokens(requests json) RETURNS json LANGUAGE plpgsql
+${BY_INDEX} AS $$
 DECLARE
   q record;
+  held text[];
   answers json[] := '{}';
 BEGIN
-  PERFORM $s.lock_settled(requests);
+  held := $s.lock_settled(requests);
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(id text, output text, fence_run text, fence_epoch int, by_owner text, now float8, call text, again boolean)
   LOOP
+    IF q.id = ANY (held) THEN
+      answers := answers || '"held"'::json;
+      CONTINUE;
+    END IF;
     answers := answers || $s.settle_token(q);
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
 
-CREATE FUNCTION $s.release_waits(requests json) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.release_waits(requests json) RETURNS json LANGUAGE plpgsql
+${BY_INDEX} AS $$
 BEGIN
   DELETE FROM $s.waits WHERE (run_id, token_id) IN (
     SELECT w.run_id, w.token_id FROM json_array_elements(requests) AS q

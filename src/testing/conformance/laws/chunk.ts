@@ -35,6 +35,10 @@ async function read(s: Subject, from = 0, limit = 100): Promise<object | undefin
   return found && { ...found, chunks: found.chunks.map(({ text, value }) => [text, value]) }
 }
 
+async function lastOf(s: Subject, writer: string): Promise<number | undefined> {
+  return (await s.storage.chunks.read({ runId: 'r', key: KEY, from: 0, limit: 0, writer }))?.written
+}
+
 function pairs(...values: readonly unknown[]): readonly unknown[] {
   return values.map((value) => [JSON.stringify(value), value])
 }
@@ -206,6 +210,34 @@ export const chunkLaws: readonly Law[] = [
       same('an append of the first attempt', await append(s, first, { first: 2, values: ['x'] }), 'stale')
       same('an append of the second', await append(s, second, { first: 2, values: ['c'] }), 'appended')
       like('the chunks', await read(s), { chunks: pairs('a', 'b', 'c') })
+    },
+  },
+  {
+    id: 'chunks.append/keeps-its-writers',
+    law: 'How far each writer has got is stored with its chunks, never decreases, and is answered in later attempts; a stale append changes nothing.',
+    async check(s) {
+      await s.tick(B, 0, { leaseUntil: s.at(100) })
+      const first = await s.start('r', {}, B)
+      same('a writer before the stream', await lastOf(s, 'c'), undefined)
+      await open(s, first)
+      const written = [
+        { writer: 'c', last: 7 },
+        { writer: 'd', last: 0 },
+      ]
+      await append(s, first, { values: ['a', 'b'], written })
+      await append(s, first, { values: ['a', 'b'], written: [{ writer: 'c', last: 6 }] })
+      await append(s, first, { first: 2, values: ['e'] })
+      const [second] = (await s.claim({ now: 100 })).runs
+      if (second === undefined) return
+      await append(s, first, { first: 3, values: ['x'], written: [{ writer: 'c', last: 8 }] })
+      same('a writer of the first attempt', await lastOf(s, 'c'), 7)
+      await open(s, second)
+      same('it, in the second attempt', await lastOf(s, 'c'), 7)
+      await append(s, second, { first: 3, values: ['f'], written: [{ writer: 'c', last: 2 ** 40 }] })
+      same('it, with more chunks', await lastOf(s, 'c'), 2 ** 40)
+      same('another writer', await lastOf(s, 'd'), 0)
+      same('an unknown writer', await lastOf(s, 'e'), undefined)
+      like('the chunks', await read(s), { chunks: pairs('a', 'b', 'e', 'f') })
     },
   },
   {

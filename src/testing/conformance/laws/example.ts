@@ -1,7 +1,9 @@
 import type { Law } from '../law.ts'
+import { askedLaws } from './asked.ts'
 import { awaitLaws } from './await.ts'
 import { chunkLaws } from './chunk.ts'
 import { claimLaws } from './claim.ts'
+import { countLaws } from './count.ts'
 import { hintLaws } from './hint.ts'
 import { insertLaws } from './insert.ts'
 import { listLaws } from './list.ts'
@@ -10,6 +12,7 @@ import { pruneLaws } from './prune.ts'
 import { runLaws } from './run.ts'
 import { tickLaws } from './tick.ts'
 import { tokenLaws } from './token.ts'
+import { versionLaws } from './version.ts'
 
 /** Every law that one example can show. The fundamental laws come first. */
 export const exampleLaws: readonly Law[] = [
@@ -19,9 +22,12 @@ export const exampleLaws: readonly Law[] = [
   ...awaitLaws,
   ...listLaws,
   ...runLaws,
+  ...askedLaws,
   ...ownerLaws,
   ...tickLaws,
+  ...versionLaws,
   ...chunkLaws,
   ...pruneLaws,
   ...hintLaws,
+  ...countLaws,
 ]

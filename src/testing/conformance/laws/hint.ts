@@ -45,6 +45,19 @@ export const hintLaws: readonly Law[] = [
     },
   },
   {
+    id: 'subscribe/tells-of-runs-that-go-on',
+    law: 'Other owners are hinted at a PENDING_VERSION run that becomes EXECUTING: it is to be claimed.',
+    capability: 'hints',
+    async check(s) {
+      await s.tick(B)
+      const run = await s.start('r')
+      await s.update(run, { status: 'PENDING_VERSION' })
+      const expected = { status: ['PENDING_VERSION'] } as const
+      const request = { id: 'r', expected, change: { status: 'EXECUTING' }, by: A, now: s.at(1) } as const
+      await heard(s, B, { act: async () => s.storage.runs.update(request), expected: 'queue' })
+    },
+  },
+  {
     id: 'subscribe/tells-who-waits',
     law: 'The owner of a wait receives a hint when another owner settles the token.',
     capability: 'hints',

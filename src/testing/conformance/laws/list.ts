@@ -1,4 +1,5 @@
 import type { Page, PageRequest, RunFilter, TokenFilter } from '../../../contract/storage.ts'
+import { createIdSource } from '../../../primitives/id.ts'
 import type { Law } from '../law.ts'
 import { like, same } from '../sameness.ts'
 import { idsOf, type Subject } from '../subject.ts'
@@ -61,6 +62,7 @@ export const listLaws: readonly Law[] = [
       same('from 1 to 2', await tokenIds(s, { kind: 'MANUAL', from: s.at(1), to: s.at(2) }), ['c', 'b'])
     },
   },
+  boundsOnCreation('tokens'),
   ...pageLaws('runs'),
   {
     id: 'runs.list/filters',
@@ -84,6 +86,7 @@ export const listLaws: readonly Law[] = [
       same('all but one', await runIds(s, { notTaskIds: ['one'] }), ['b'])
     },
   },
+  boundsOnCreation('runs'),
 ]
 
 async function tokenIds(s: Subject, filter: TokenFilter): Promise<string[]> {
@@ -134,6 +137,41 @@ function pageLaws(store: 'tokens' | 'runs'): readonly Law[] {
     },
     stablePages(store, { insert, list }),
   ]
+}
+
+/** A storage may go by the instants in ids, as far as it knows how far they are from `createdAt`. */
+function boundsOnCreation(store: 'tokens' | 'runs'): Law {
+  return {
+    id: `${store}.list/bounds-are-on-creation`,
+    law: 'The bounds are on createdAt, also if the clock stepped and the instants in ids are others.',
+    async check(s) {
+      let now = 0
+      const bytes = (length: number): Uint8Array => new Uint8Array(length)
+      const createId = createIdSource({ now: () => s.at(now), random: { bytes } })
+      const ids: string[] = []
+      const steps = [
+        [0, 0],
+        [9_000, 2_000],
+        [9_500, 20_000],
+        [30_000, 30_000],
+      ] as const
+      for (const [idAt, createdAt] of steps) {
+        now = idAt
+        const id = createId(store === 'tokens' ? 'waitpoint' : 'run')
+        ids.push(id)
+        if (store === 'tokens') await s.insertToken(id, { createdAt: s.at(createdAt) })
+        else await s.insertRun(id, { createdAt: s.at(createdAt) })
+      }
+      const listed = async (from: number, to: number): Promise<readonly string[]> => {
+        const bounds = { from: s.at(from), to: s.at(to) }
+        return store === 'tokens' ? tokenIds(s, { kind: 'MANUAL', ...bounds }) : runIds(s, bounds)
+      }
+      const [first = '', early = '', late = '', last = ''] = ids
+      same('an id of the future', await listed(1_000, 3_000), [early])
+      same('an id of the past', await listed(19_000, 21_000), [late])
+      same('both ends', [await listed(0, 0), await listed(30_000, 30_000)], [[first], [last]])
+    },
+  }
 }
 
 function stablePages(store: string, { insert, list }: { readonly insert: Insert; readonly list: List }): Law {

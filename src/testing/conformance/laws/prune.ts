@@ -106,6 +106,26 @@ export const pruneLaws: readonly Law[] = [
     },
   },
   {
+    id: 'prune/keeps-what-was-asked-for',
+    law: 'What a live run has asked for stays, also while it stands still and when its root is over.',
+    async check(s) {
+      const root = await s.start('run-root')
+      const run = await s.start('run-1', { rootId: 'run-root', parentId: 'run-root' })
+      const lineage = { rootId: 'run-root', parentId: 'run-1' }
+      const child = await s.start('run-child', { ...lineage, key: { scope: 'run-1', value: '1' } })
+      await s.insertToken('t', { runId: 'run-1', key: { scope: 'run-1', value: '2' } })
+      await s.update(run, { status: 'PENDING_VERSION' }, 1)
+      await s.settle('t', 2)
+      await s.update(child, { status: 'COMPLETED' }, 2)
+      await s.update(root, { status: 'COMPLETED' }, 3)
+      await prune(s, 10)
+      same('while it stands still', await kept(s, 'run-1', 'run-child', 't'), ['run-1', 'run-child', 't'])
+      await s.update(run, { status: 'CANCELED' }, 5)
+      await prune(s, 10)
+      same('when it is over', await kept(s, 'run-root', 'run-1', 'run-child', 't'), [])
+    },
+  },
+  {
     id: 'prune/keeps-what-is-waited-for',
     law: 'A settled token stays while a live run has a wait for it.',
     async check(s) {
@@ -115,6 +135,20 @@ export const pruneLaws: readonly Law[] = [
       await s.settle('t')
       await prune(s, 10)
       same('while the run lives', await kept(s, 't'), ['t'])
+    },
+  },
+  {
+    id: 'prune/keeps-an-answer-to-come',
+    law: 'A completed token that no run created stays until its deadline, whatever its age and the number to keep: the run it was completed for may be yet to come.',
+    async check(s) {
+      await s.insertToken('t', { timeoutAt: s.at(50) })
+      await s.settle('t', 1)
+      await prune(s, 49)
+      same('before its deadline', await kept(s, 't'), ['t'])
+      await prune(s, 49, { keep: 0 })
+      same('when too many have ended', await kept(s, 't'), ['t'])
+      await prune(s, 50)
+      same('from then on', await kept(s, 't'), [])
     },
   },
   {

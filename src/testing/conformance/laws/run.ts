@@ -1,9 +1,40 @@
+import type { Awaitable, RunsAmong } from '../../../contract/storage.ts'
 import type { Law } from '../law.ts'
 import { like, same } from '../sameness.ts'
 import { A, B, idsOf, namesOf } from '../subject.ts'
 
 /** Laws of runs that continue, park, resume and end. */
 export const runLaws: readonly Law[] = [
+  {
+    id: 'runs.get/among',
+    law: 'With tasks and tags named, a run of another task with other tags is answered like an unknown run; `any` names each tag.',
+    async check(s) {
+      await s.insertRun('r', { taskId: 'task', tags: ['a', 'b'] })
+      const run = await s.storage.runs.get('r')
+      await s.insertRun('untagged', { taskId: 'task', tags: [] })
+      const get = (id: string, taskIds: readonly string[], tags: RunsAmong['tags']): Awaitable<unknown> =>
+        s.storage.runs.get(id, { taskIds, tags })
+      same('its task is named', await get('r', ['other', 'task'], []), run)
+      same('a tag of it is named', await get('r', ['other'], ['c', 'b']), run)
+      same('both are named', await get('r', ['task'], ['a']), run)
+      same('neither is named', await get('r', ['other', 'a'], ['c', 'task']), undefined)
+      same('nothing is named', await get('r', [], []), undefined)
+      same('a run without tags', await get('untagged', [], ['a', '']), undefined)
+      same('an unknown run', await get('unknown', ['task'], ['a']), undefined)
+      same('any tag is named', await get('r', [], 'any'), run)
+      same('a run without any', await get('untagged', ['other'], 'any'), undefined)
+      like('one of a task that is named', await get('untagged', ['task'], 'any'), { id: 'untagged' })
+      await s.storage.runs.update({
+        id: 'r',
+        expected: { status: ['QUEUED'] },
+        change: { tags: ['c'] },
+        by: A,
+        now: s.at(1),
+      })
+      same('a tag that it had', await get('r', [], ['a']), undefined)
+      like('a tag that it has now', await get('r', [], ['c']), { id: 'r' })
+    },
+  },
   {
     id: 'runs.update/applies-as-expected-only',
     law: 'An update applies while status and epoch match; otherwise nothing happens: undefined.',
@@ -100,6 +131,35 @@ export const runLaws: readonly Law[] = [
         wakeAt: s.at(50),
       })
       same('what it waits for', idsOf(await s.storage.runs.waits('r')), [])
+    },
+  },
+  {
+    id: 'runs.update/hands-back',
+    law: 'A run that is handed back has no owner and no slot. It is claimed before queued runs: attempt + 1, not as interrupted.',
+    async check(s) {
+      const queueLimits = new Map([['queue', 1]])
+      const run = await s.start('r')
+      await s.insertRun('next', {}, 1)
+      const updated = await s.update(run, { status: 'EXECUTING', owner: undefined }, 2)
+      const free = { ...run, owner: undefined, slot: false, updatedAt: s.at(2) }
+      same('the record', updated?.record, free)
+      same('the run', await s.storage.runs.get('r'), free)
+      same('a park by its attempt', await s.storage.runs.park(s.fenceOf(run, 3)), undefined)
+      const { runs, ended } = await s.claim({ by: A, queueLimits, maxInterruptions: 0, now: 5 })
+      same('what ended', ended, [])
+      same('what is claimed', runs, [{ ...run, attempt: 2, epoch: run.epoch + 1, updatedAt: s.at(5) }])
+    },
+  },
+  {
+    id: 'runs.update/hands-back-a-parked-run',
+    law: 'A parked run that is handed back as EXECUTING is claimed at once.',
+    async check(s) {
+      const run = await s.startParked('r', 't')
+      await s.update(run, { status: 'EXECUTING', owner: undefined }, 2)
+      const { runs } = await s.claim({ now: 3 })
+      like('what is claimed', runs, [
+        { id: 'r', status: 'EXECUTING', attempt: 2, interruptions: 0, slot: true },
+      ])
     },
   },
   {

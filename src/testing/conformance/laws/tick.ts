@@ -1,3 +1,4 @@
+import type { LeaseRecord } from '../../../contract/storage.ts'
 import type { Law } from '../law.ts'
 import { like, same } from '../sameness.ts'
 import { A, B, idsOf, namesOf } from '../subject.ts'
@@ -75,6 +76,9 @@ export const tickLaws: readonly Law[] = [
       await s.claim()
       await s.insertRun('delayed', { status: 'DELAYED', wakeAt: s.at(10) })
       like('when a delayed run is due', await s.tick(A, 10), { claimable: true })
+      const [delayed] = (await s.claim({ now: 10 })).runs
+      if (delayed !== undefined) await s.update(delayed, { status: 'EXECUTING', owner: undefined }, 12)
+      like('when that run is handed back', await s.tick(A, 13), { claimable: true })
     },
   },
   {
@@ -124,6 +128,32 @@ export const tickLaws: readonly Law[] = [
       await s.startParked('parked', 't')
       await s.insertRun('queued')
       same('while it executes one run and has parked one', await counted(), 2)
+    },
+  },
+  {
+    id: 'leases/lists-engines',
+    law: 'leases lists each engine that has not left, with the end of its lease and its last tick, as far as they are known.',
+    async check(s) {
+      const { leases } = s.storage
+      if (leases === undefined) return
+      const listed = async (): Promise<readonly LeaseRecord[]> =>
+        [...(await leases())].sort((one, other) => (one.owner < other.owner ? -1 : 1))
+      await s.tick(A, 1, { leaseUntil: s.at(1_000) })
+      await s.tick(B, 5, { leaseUntil: s.at(100) })
+      await s.tick(B, 7, { leaseUntil: s.at(107) })
+      const both = await listed()
+      like('two engines', both, [
+        { owner: A, isLost: false },
+        { owner: B, isLost: false, until: s.at(107) },
+      ])
+      const [, { heardAt } = {}] = both
+      if (heardAt !== undefined) same('the last tick', heardAt, s.at(7))
+      await s.storage.leave({ owner: B, now: s.at(9) })
+      same(
+        'after one has left',
+        (await listed()).map(({ owner }) => owner),
+        [A],
+      )
     },
   },
   {

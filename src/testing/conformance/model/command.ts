@@ -14,6 +14,8 @@ const CHANGES = {
   finish: 3,
   cancel: 1,
   retry: 2,
+  setAside: 2,
+  goOn: 2,
   giveSlotBack: 2,
   release: 2,
   leave: 1,

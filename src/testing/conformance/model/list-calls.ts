@@ -1,5 +1,12 @@
 import type { RunStatus, TokenStatus } from '../../../contract/records.ts'
-import type { PageRequest, RunFilter, TokenFilter } from '../../../contract/storage.ts'
+import type {
+  Awaitable,
+  PageRequest,
+  RunFilter,
+  StatusCounts,
+  Storage,
+  TokenFilter,
+} from '../../../contract/storage.ts'
 import { describeValue } from '../sameness.ts'
 import type { Command } from './command.ts'
 import { pick, type Stage } from './stage.ts'
@@ -9,12 +16,15 @@ const RUN_STATUSES: readonly (readonly RunStatus[] | undefined)[] = [
   ['QUEUED'],
   ['EXECUTING', 'WAITING'],
   ['COMPLETED', 'CANCELED', 'CRASHED'],
+  ['PENDING_VERSION'],
 ]
 const TOKEN_STATUSES: readonly (readonly TokenStatus[] | undefined)[] = [
   undefined,
   ['WAITING'],
   ['COMPLETED', 'TIMED_OUT'],
 ]
+/** More than a program stores. */
+const ENOUGH = 1_000
 const TAGS: readonly (readonly string[])[] = [[], ['red'], ['blue'], ['red', 'blue']]
 
 /** The tags of a record in a program. */
@@ -42,6 +52,8 @@ export class ListCalls {
     const page = pageOf(command, this.#stage.runIds)
     const what = `runs.list ${describeValue(filter)} ${describeValue(page)}`
     await this.#stage.both(what, (storage) => storage.runs.list(filter, page))
+    const { notTaskIds, ...counted } = filter
+    if (notTaskIds === undefined) await this.#counts(filter, ({ counts }) => counts?.runs(counted, ENOUGH))
   }
 
   /** Only while nothing is due, because the number of tokens that a list settles depends on the extent of its scan. */
@@ -58,6 +70,20 @@ export class ListCalls {
     const page = pageOf(command, this.#stage.tokenIds)
     const what = `tokens.list ${describeValue(filter)} ${describeValue(page)}`
     await this.#stage.both(what, (storage) => storage.tokens.list(filter, page, this.#stage.now))
+    const { kind, key: _key, ...counted } = filter
+    if (kind === 'MANUAL') await this.#counts(filter, ({ counts }) => counts?.tokens(counted, ENOUGH))
+  }
+
+  /** A storage may leave out a status without records, and have no counts at all. */
+  async #counts(
+    filter: object,
+    count: (storage: Storage) => Awaitable<StatusCounts<string>> | undefined,
+  ): Promise<void> {
+    if (this.#stage.storage.counts === undefined) return
+    await this.#stage.both(`counts ${describeValue(filter)}`, async (storage) => {
+      const counts = Object.entries((await count(storage)) ?? {})
+      return Object.fromEntries(counts.filter(([, one]) => one?.count !== 0))
+    })
   }
 }
 

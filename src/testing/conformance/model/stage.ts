@@ -17,6 +17,7 @@ export interface StageOptions {
 const STATUSES: Readonly<Partial<Record<CommandName, readonly RunStatus[]>>> = {
   park: ['EXECUTING'],
   resume: ['WAITING'],
+  goOn: ['PENDING_VERSION'],
 }
 /** Instants are multiples of this unit. Runs become ready slightly later, so that no two instants are equal. */
 export const UNIT = 1_000

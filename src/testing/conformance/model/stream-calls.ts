@@ -6,6 +6,8 @@ import type { Command } from './command.ts'
 import { type Call, pick, type Stage } from './stage.ts'
 
 const KEYS = ['draft', 'log'] as const
+/** A writer outside of the runs. */
+const WRITER = 'client'
 /** The number of runs that write streams at a time. */
 const FEW = 2
 /** More than any program writes, because storages may differ in the chunks they drop. */
@@ -57,6 +59,7 @@ export class StreamCalls {
       first,
       chunks,
       end: pick(ENDS, option >> 2),
+      written: option % 2 === 0 ? [{ writer: WRITER, last: option }] : undefined,
       history: HISTORY,
       by: owner,
     }
@@ -76,12 +79,13 @@ export class StreamCalls {
     if (run === undefined) return
     const stream = await this.#known(run, command)
     const from = command.option % ((stream?.next ?? 0) + 1)
-    await this.#read({ runId: run.id, key: keyOf(command), from, limit: (command.option % 4) + 1 })
+    const writer = command.option % 2 === 0 ? WRITER : undefined
+    await this.#read({ runId: run.id, key: keyOf(command), from, limit: (command.option % 4) + 1, writer })
   }
 
   /** Reads all streams of a run. */
   async compare(runId: string): Promise<void> {
-    for (const key of KEYS) await this.#read({ runId, key, from: 0, limit: 1_000 })
+    for (const key of KEYS) await this.#read({ runId, key, from: 0, limit: 1_000, writer: WRITER })
   }
 
   /** One of the few runs with the most attempts, because streams of many attempts are otherwise rare. */

@@ -15,6 +15,14 @@ const LIMITS: ReadonlyMap<string, number> = new Map([
   ['narrow', 1],
   ['keyed', 2],
 ])
+const VERSIONS: readonly (ReadonlyMap<string, string> | undefined)[] = [
+  undefined,
+  new Map([['task-a', '1']]),
+  new Map([
+    ['task-a', '2'],
+    ['task-b', '2'],
+  ]),
+]
 const LEASES_MS = [40, 300, 1_000]
 const LONGEST_LEASE = 2
 /** Three engines on a stage, and what they do to it. */
@@ -57,6 +65,7 @@ export class ThreeEngines {
     for (const id of this.#stage.runIds) {
       await this.#stage.both(`runs.get "${id}"`, (storage) => storage.runs.get(id))
       await this.#stage.both(`runs.waits "${id}"`, async (storage) => idsOf(await storage.runs.waits(id)))
+      await this.#stage.both(`runs.asked "${id}"`, (storage) => storage.runs.asked(id))
       await this.#streams.compare(id)
     }
     for (const id of this.#stage.tokenIds)
@@ -107,6 +116,16 @@ export class ThreeEngines {
         expected: { status: ['EXECUTING'], epoch },
         change: { status: 'DELAYED', wakeAt: this.#soon(command) },
       })),
+    setAside: (command) =>
+      this.#update(command, ({ epoch }) => ({
+        expected: { status: ['EXECUTING', 'WAITING'], epoch: command.isStale ? epoch - 1 : epoch },
+        change: { status: 'PENDING_VERSION' },
+      })),
+    goOn: (command) =>
+      this.#update(command, () => ({
+        expected: { status: ['PENDING_VERSION'] },
+        change: { status: 'EXECUTING' },
+      })),
     giveSlotBack: (command) =>
       this.#update(command, ({ status }) => ({
         expected: { status: ['EXECUTING', 'CANCELED'] },
@@ -132,6 +151,7 @@ export class ThreeEngines {
     const id = `run-${String(command.serial).padStart(4, '0')}`
     const { option } = command
     const [queue, concurrencyKey] = LANES[option % 5] ?? LANES[0]
+    const parent = await this.#asker(command)
     const record = queuedRun(id, {
       taskId: TASKS[(option >> 3) % 2] ?? TASKS[0],
       queue,
@@ -139,6 +159,7 @@ export class ThreeEngines {
       tags: tagsOf(command),
       createdAt: this.#stage.now,
       ...((option >> 4) % 4 === 0 && { status: 'DELAYED', wakeAt: this.#soon(command) }),
+      ...(parent && { parentId: parent.id, rootId: parent.rootId, key: ownKey(parent, command) }),
       ...((option >> 4) % 5 === 0 && { expiresAt: this.#stage.now + ((option % 60) + 1) * UNIT }),
     })
     const request = { record, ...(await this.#writer(command)) }
@@ -151,10 +172,12 @@ export class ThreeEngines {
   async #insertToken(command: Command): Promise<void> {
     const id = `token-${String(command.serial).padStart(4, '0')}`
     const { option } = command
+    const creator = await this.#asker(command)
     const record = manualToken(id, {
       kind: option % 3 === 0 ? 'SLEEP' : 'MANUAL',
       tags: tagsOf(command),
       createdAt: this.#stage.now,
+      ...(creator && { runId: creator.id, key: ownKey(creator, command) }),
       ...(option % 4 !== 0 && { timeoutAt: this.#stage.now + ((option % 300) + 1) * UNIT }),
     })
     const request = { record, ...(await this.#writer(command)) }
@@ -172,6 +195,7 @@ export class ThreeEngines {
       now: this.#stage.now,
       number: isNew ? this.#claims : Math.max(1, this.#claims - (option % 3)),
       taskIds: [[TASKS[0]], [TASKS[1]], TASKS][option % 3] ?? TASKS,
+      versions: pick(VERSIONS, option >> 3),
       limit: (option % 4) + 1,
       queueLimits: LIMITS,
       maxInterruptions: 1,
@@ -298,6 +322,12 @@ export class ThreeEngines {
     return { now, by: record.owner ?? 'nobody', fence: { runId: record.id, epoch } }
   }
 
+  /** A live run that asks for what is inserted, or none: it is inserted from outside. */
+  async #asker({ option, run }: Command): Promise<RunRecord | undefined> {
+    const record = option % 7 > 2 ? undefined : await this.#stage.run(run)
+    return record !== undefined && LIVE_STATUSES.includes(record.status) ? record : undefined
+  }
+
   #owner(index: number): string {
     return pick(this.#owners, index) ?? ''
   }
@@ -318,6 +348,11 @@ interface Writer {
   readonly now: number
   readonly by: string
   readonly fence?: { readonly runId: string; readonly epoch: number }
+}
+
+/** A key of the run's own, of which there are a few. */
+function ownKey({ id }: RunRecord, { token }: Command): NonNullable<RunRecord['key']> {
+  return { scope: id, value: String(token % 5) }
 }
 
 /** The ended runs sorted by id, because their order is not specified. */

@@ -1,7 +1,7 @@
 import type { Storage, TickRequest, TickResult } from '../../../../src/contract/storage.ts'
 import { openMemory, type Synchronous } from '../../../storage/storage-fixture.ts'
 
-export type Memory = Synchronous<Omit<Storage, 'time'>>
+export type Memory = Synchronous<Omit<Storage, 'time' | 'endedBytes' | 'leases'>>
 
 type Stores = 'runs' | 'tokens' | 'chunks' | 'settings'
 

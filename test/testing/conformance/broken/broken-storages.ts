@@ -1,6 +1,8 @@
+import { brokenAsked } from './asked.ts'
 import type { Break, BrokenStorage } from './broken-storage.ts'
 import { brokenChunks } from './chunks.ts'
 import { brokenClaims } from './claims.ts'
+import { brokenCounts } from './counts.ts'
 import { brokenInserts } from './inserts.ts'
 import { brokenLists } from './lists.ts'
 import { brokenOwners, brokenTicks } from './owners.ts'
@@ -8,6 +10,7 @@ import { brokenHints, brokenPrunes } from './prunes-and-hints.ts'
 import { brokenCrashes, brokenHistories, brokenSkews } from './races.ts'
 import { brokenRuns } from './runs.ts'
 import { brokenTokens } from './tokens.ts'
+import { brokenVersions } from './versions.ts'
 
 const breaks: Readonly<Record<string, Break>> = {
   ...brokenInserts,
@@ -15,11 +18,14 @@ const breaks: Readonly<Record<string, Break>> = {
   ...brokenTokens,
   ...brokenLists,
   ...brokenRuns,
+  ...brokenAsked,
+  ...brokenVersions,
   ...brokenOwners,
   ...brokenTicks,
   ...brokenChunks,
   ...brokenPrunes,
   ...brokenHints,
+  ...brokenCounts,
   ...brokenSkews,
   ...brokenHistories,
 }

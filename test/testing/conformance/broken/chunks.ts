@@ -45,8 +45,8 @@ function silent(isSilent: (first: number, next: number) => boolean): Break {
 export const brokenChunks: Readonly<Record<string, Break>> = {
   'chunks.open/lists-its-key': (memory) => ({
     runs: {
-      get(id) {
-        const run = memory.runs.get(id)
+      get(id, among) {
+        const run = memory.runs.get(id, among)
         return run && { ...run, streams: [] }
       },
     },
@@ -123,6 +123,14 @@ export const brokenChunks: Readonly<Record<string, Break>> = {
       open(request) {
         const stream = memory.chunks.open(request)
         return stream && { ...stream, segments: stream.segments.slice(-1) }
+      },
+    },
+  }),
+  'chunks.append/keeps-its-writers': (memory) => ({
+    chunks: {
+      append({ written, ...request }) {
+        const attempt = memory.runs.get(request.runId)?.attempt ?? 0
+        return memory.chunks.append(attempt > 1 ? request : { ...request, written })
       },
     },
   }),

@@ -6,6 +6,7 @@ import type {
   TokenFilter,
   TokenPage,
 } from '../../../../src/contract/storage.ts'
+import { timeOfId } from '../../../../src/primitives/id.ts'
 import type { Break } from './broken-storage.ts'
 
 type List = (page: PageRequest) => Page<RunRecord | TokenRecord>
@@ -60,6 +61,20 @@ function tokensLike(change: (filter: TokenFilter) => Partial<TokenFilter>): Brea
   })
 }
 
+/** Bounds the instants in ids, whatever `createdAt` says. */
+function isMadeWithin(
+  {
+    from = -Infinity,
+    to = Infinity,
+  }: { readonly from?: number | undefined; readonly to?: number | undefined },
+  prefix: string,
+): (record: RunRecord | TokenRecord) => boolean {
+  return ({ id, createdAt }) => {
+    const at = timeOfId(prefix, id) ?? createdAt
+    return at >= from && at <= to
+  }
+}
+
 export const brokenLists: Readonly<Record<string, Break>> = {
   ...pagesOf('tokens'),
   'tokens.list/settles-past-deadline': (memory) => ({
@@ -87,11 +102,27 @@ export const brokenLists: Readonly<Record<string, Break>> = {
     status?.includes('COMPLETED') === true ? { status: undefined } : {},
   ),
   'tokens.list/filters-by-creation': tokensLike(({ to = Infinity }) => ({ to: to - 1 })),
+  'tokens.list/bounds-are-on-creation': (memory) => ({
+    tokens: {
+      list({ from, to, ...filter }, page, now) {
+        const listed = memory.tokens.list(filter, page, now)
+        return { ...listed, records: listed.records.filter(isMadeWithin({ from, to }, 'waitpoint')) }
+      },
+    },
+  }),
   ...pagesOf('runs'),
   'runs.list/filters': (memory) => ({
     runs: { list: ({ tags: _, ...filter }, page) => memory.runs.list(filter, page) },
   }),
   'runs.list/not-these-tasks': (memory) => ({
     runs: { list: ({ notTaskIds: _, ...filter }, page) => memory.runs.list(filter, page) },
+  }),
+  'runs.list/bounds-are-on-creation': (memory) => ({
+    runs: {
+      list({ from, to, ...filter }, page) {
+        const listed = memory.runs.list(filter, page)
+        return { ...listed, records: listed.records.filter(isMadeWithin({ from, to }, 'run')) }
+      },
+    },
   }),
 }

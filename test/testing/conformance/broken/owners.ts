@@ -163,6 +163,17 @@ const dueStaysDue: Break = (memory) => {
 }
 
 export const brokenTicks: Readonly<Record<string, Break>> = {
+  'leases/lists-engines': (memory) => {
+    const last = new Map<string, number>()
+    return {
+      tick(request) {
+        last.set(request.owner, request.leaseUntil)
+        return memory.tick(request)
+      },
+      // Those that have left are still there.
+      leases: () => Array.from(last, ([owner, until]) => ({ owner, until, isLost: false })),
+    }
+  },
   'tick/hands-ready-waits-over-until-released': readyIsHandedOverOnce,
   'tick/settles-what-is-due': tickLike(({ ready, settled }) => ({
     ready: ready.filter((wait) => !settled.some(({ id }) => id === wait.tokenId)),

@@ -14,7 +14,19 @@ const childrenGoBeforeTheirRoot: Break = (memory) => {
         if (run.rootId !== run.id) gone.add(run.id)
       return memory.prune(request)
     },
-    runs: { get: (id) => (gone.has(id) ? undefined : memory.runs.get(id)) },
+    runs: { get: (id, among) => (gone.has(id) ? undefined : memory.runs.get(id, among)) },
+  }
+}
+
+const childrenGoWithTheirRoot: Break = (memory) => {
+  const gone = new Set<string>()
+  return {
+    prune(request) {
+      for (const run of memory.runs.list({ status: ['COMPLETED'] }, { limit: 100 }).records)
+        if (run.rootId !== run.id && memory.runs.get(run.rootId)?.status === 'COMPLETED') gone.add(run.id)
+      return memory.prune(request)
+    },
+    runs: { get: (id, among) => (gone.has(id) ? undefined : memory.runs.get(id, among)) },
   }
 }
 
@@ -28,13 +40,28 @@ const waitsHoldNothing: Break = (memory) => ({
   },
 })
 
+const answersGoByTheirAge: Break = (memory) => {
+  const gone = new Set<string>()
+  return {
+    prune(request) {
+      const filter = { kind: 'MANUAL', status: ['COMPLETED'] } as const
+      for (const token of memory.tokens.list(filter, { limit: 100 }, request.now).records)
+        if (token.timeoutAt !== undefined && (token.completedAt ?? 0) < request.before) gone.add(token.id)
+      return memory.prune(request)
+    },
+    tokens: { get: (id, now) => (gone.has(id) ? undefined : memory.tokens.get(id, now)) },
+  }
+}
+
 export const brokenPrunes: Readonly<Record<string, Break>> = {
   'prune/keeps-what-is-younger': pruningLike(({ before }) => ({ before: before + 1 })),
   'prune/drops-what-is-over': () => ({ prune: () => 0 }),
   'prune/small-batches': pruningLike(() => ({ limit: 1_000 })),
   'prune/keeps-what-a-key-holds': pruningLike(({ now }) => ({ now: now + 1_000 })),
   'prune/keeps-what-a-root-may-see': childrenGoBeforeTheirRoot,
+  'prune/keeps-what-was-asked-for': childrenGoWithTheirRoot,
   'prune/keeps-what-is-waited-for': waitsHoldNothing,
+  'prune/keeps-an-answer-to-come': answersGoByTheirAge,
   'prune/keeps-the-newest': pruningLike(() => ({ keep: undefined })),
 }
 
@@ -49,6 +76,21 @@ function deaf(topic: Hint['topic']): Break {
 
 export const brokenHints: Readonly<Record<string, Break>> = {
   'subscribe/tells-the-others': deaf('stream'),
+  'subscribe/tells-of-runs-that-go-on': (memory) => {
+    let isGoingOn = false
+    return {
+      runs: {
+        update(request) {
+          isGoingOn = request.change.status === 'EXECUTING'
+          return memory.runs.update(request)
+        },
+      },
+      subscribe: (owner, listener) =>
+        memory.subscribe(owner, (hint) => {
+          if (!isGoingOn || hint.topic !== 'queue') listener(hint)
+        }),
+    }
+  },
   'subscribe/tells-who-waits': deaf('waits'),
   'subscribe/names-runs-that-answer': (memory) => ({
     subscribe: (owner, listener) =>

@@ -1,8 +1,8 @@
-import type { WaitRecord } from '../../../../src/contract/records.ts'
+import type { RunStatus, WaitRecord } from '../../../../src/contract/records.ts'
 import type { RunUpdate, RunUpdated } from '../../../../src/contract/storage.ts'
 import type { Break } from './broken-storage.ts'
 
-function updatingLike(change: (request: RunUpdate) => Partial<RunUpdate>): Break {
+export function updatingLike(change: (request: RunUpdate) => Partial<RunUpdate>): Break {
   return (memory) => ({
     runs: { update: (request) => memory.runs.update({ ...request, ...change(request) }) },
   })
@@ -18,6 +18,19 @@ export function updatedLike(change: (updated: RunUpdated, request: RunUpdate) =>
     },
   })
 }
+
+/** A run with this status that is handed back stays with its owner. */
+const keepsOwner =
+  (status: RunStatus): Break =>
+  (memory) => ({
+    runs: {
+      update(request) {
+        const { owner: _, ...change } = request.change
+        const isKept = change.status === 'EXECUTING' && memory.runs.get(request.id)?.status === status
+        return memory.runs.update(isKept ? { ...request, change } : request)
+      },
+    },
+  })
 
 const readyWaitsOutliveTheirRun: Break = (memory) => {
   const seen: WaitRecord[] = []
@@ -38,6 +51,7 @@ const readyWaitsOutliveTheirRun: Break = (memory) => {
 }
 
 export const brokenRuns: Readonly<Record<string, Break>> = {
+  'runs.get/among': (memory) => ({ runs: { get: (id) => memory.runs.get(id) } }),
   'runs.update/applies-as-expected-only': updatingLike(({ expected }) => ({
     expected: { status: expected.status },
   })),
@@ -59,6 +73,8 @@ export const brokenRuns: Readonly<Record<string, Break>> = {
   'runs.update/retry-gives-everything-up': updatedLike(({ record }, { by }) =>
     record.status === 'DELAYED' ? { record: { ...record, owner: by } } : {},
   ),
+  'runs.update/hands-back': keepsOwner('EXECUTING'),
+  'runs.update/hands-back-a-parked-run': keepsOwner('WAITING'),
   'runs.update/canceled-run-keeps-its-slot': updatingLike(({ change }) => ({
     change: change.status === 'CANCELED' ? { ...change, slot: false } : change,
   })),

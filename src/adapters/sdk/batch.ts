@@ -1,0 +1,117 @@
+import type {
+  AnyHostedTask,
+  BatchRunHandle,
+  HostedTaskOutput,
+  HostedTaskPayload,
+  Items,
+  RequestOptions,
+  TaskIdentifier,
+  TaskRunResult,
+} from './task-types.ts'
+import type { BatchTriggerOptions, HostedTriggerOptions } from './trigger-options.ts'
+import { batchTrigger, batchTriggerAndWait, type ItemById, runsOfBatch } from './triggering.ts'
+import { hostedOnly } from './hosted-only.ts'
+import { hostedRuns } from './runs.ts'
+import type { Untyped } from './untyped.ts'
+
+/** An item of `batch.trigger`. */
+export type BatchByIdItem<Task extends AnyHostedTask> = Task extends AnyHostedTask
+  ? ItemById<TaskIdentifier<Task>, HostedTaskPayload<Task>>
+  : never
+
+/** An item of `batch.triggerByTask`. */
+export interface BatchByTaskItem<Task extends AnyHostedTask> {
+  task: Task
+  payload: HostedTaskPayload<Task>
+  options?: HostedTriggerOptions
+}
+
+/** The result of one item, by the task that its id names. */
+type ResultOf<Task extends AnyHostedTask> = Task extends AnyHostedTask
+  ? TaskRunResult<TaskIdentifier<Task>, HostedTaskOutput<Task>>
+  : never
+
+type ItemsByTask<Tasks extends readonly AnyHostedTask[]> = {
+  [Key in keyof Tasks]: BatchByTaskItem<Tasks[Key]>
+}
+
+type ResultsByTask<Tasks extends readonly AnyHostedTask[]> = { [Key in keyof Tasks]: ResultOf<Tasks[Key]> }
+
+/** A batch as `batch.retrieve` shows it. */
+export interface RetrievedBatch {
+  id: string
+  status: 'PENDING' | 'COMPLETED'
+  runCount: number
+  /** The ids of its runs, in the order of its items. */
+  runs: string[]
+}
+
+/** Batches of several tasks. */
+export interface HostedBatch {
+  trigger<Task extends AnyHostedTask>(
+    items: Items<BatchByIdItem<Task>>,
+    options?: BatchTriggerOptions,
+    requestOptions?: RequestOptions,
+  ): Promise<BatchRunHandle<TaskIdentifier<Task>, HostedTaskPayload<Task>, HostedTaskOutput<Task>>>
+  triggerAndWait<Task extends AnyHostedTask>(
+    items: Items<BatchByIdItem<Task>>,
+    options?: BatchTriggerOptions,
+    requestOptions?: RequestOptions,
+  ): Promise<{ id: string; runs: ResultOf<Task>[] }>
+  triggerByTask<Tasks extends readonly AnyHostedTask[]>(
+    items: { [Key in keyof Tasks]: BatchByTaskItem<Tasks[Key]> },
+    options?: BatchTriggerOptions,
+    requestOptions?: RequestOptions,
+  ): Promise<BatchRunHandle<string, Untyped, Untyped>>
+  triggerByTaskAndWait<Tasks extends readonly AnyHostedTask[]>(
+    items: { [Key in keyof Tasks]: BatchByTaskItem<Tasks[Key]> },
+    options?: BatchTriggerOptions,
+    requestOptions?: RequestOptions,
+  ): Promise<{ id: string; runs: ResultsByTask<Tasks> }>
+  /** A batch that was triggered in this process, among the last thousand. */
+  retrieve(batchId: string, requestOptions?: RequestOptions): Promise<RetrievedBatch>
+}
+
+function byId<Tasks extends readonly AnyHostedTask[]>(items: ItemsByTask<Tasks>): ItemById[] {
+  // A mapped tuple is a list.
+  const list = items as readonly unknown[] as readonly (Omit<ItemById, 'id'> & {
+    readonly task: AnyHostedTask
+  })[]
+  return list.map(({ task, ...item }) => ({ id: task.id, ...item }))
+}
+
+/** `batch`. */
+export const batch: HostedBatch = {
+  trigger: (items, options) => batchTrigger(items as Items<ItemById>, options),
+  triggerAndWait: async <Task extends AnyHostedTask>(
+    items: Items<BatchByIdItem<Task>>,
+    options?: BatchTriggerOptions,
+  ) => {
+    const { id, runs } = await batchTriggerAndWait(items as Items<ItemById>, options)
+    return { id, runs: runs as ResultOf<Task>[] }
+  },
+  triggerByTask: (items, options) => batchTrigger(byId(items), options),
+  triggerByTaskAndWait: async <Tasks extends readonly AnyHostedTask[]>(
+    items: ItemsByTask<Tasks>,
+    options?: BatchTriggerOptions,
+  ) => {
+    const { id, runs } = await batchTriggerAndWait(byId<Tasks>(items), options)
+    return { id, runs: runs as ResultsByTask<Tasks> }
+  },
+  retrieve: async (batchId) => {
+    const ids = runsOfBatch(batchId)
+    if (ids === undefined)
+      throw hostedOnly(
+        `batch.retrieve("${batchId}")`,
+        'it knows the last thousand batches that were triggered in this process',
+      )
+    const runs = await Promise.all(ids.map(async (id) => hostedRuns.retrieve(id)))
+    const isCompleted = runs.every((run) => run.isCompleted)
+    return {
+      id: batchId,
+      status: isCompleted ? 'COMPLETED' : 'PENDING',
+      runCount: ids.length,
+      runs: [...ids],
+    }
+  },
+}

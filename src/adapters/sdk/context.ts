@@ -1,0 +1,110 @@
+import type { RunContext } from '../../api/task.ts'
+
+/** `ctx`: the run, its attempt and where it executes, with the fields of the hosted service. */
+export interface TaskRunContext {
+  readonly attempt: {
+    /** Counted by the retry policy: an attempt that was interrupted is not counted again. */
+    readonly number: number
+    /** The start of the run: the start of a later attempt is not known here. */
+    readonly startedAt: Date
+  }
+  readonly run: {
+    readonly id: string
+    readonly tags: string[]
+    readonly isTest: boolean
+    readonly isReplay: boolean
+    readonly createdAt: Date
+    readonly startedAt: Date
+    readonly idempotencyKey?: string
+    readonly idempotencyKeyScope?: 'run' | 'attempt' | 'global'
+    readonly maxAttempts?: number
+    readonly maxDuration?: number
+    readonly version?: string
+    readonly priority?: number
+    readonly baseCostInCents?: number
+    readonly parentTaskRunId?: string
+    readonly rootTaskRunId?: string
+    readonly region?: string
+  }
+  readonly task: { readonly id: string; readonly filePath: string }
+  readonly queue: { readonly id: string; readonly name: string }
+  readonly environment: {
+    readonly id: string
+    readonly slug: string
+    readonly type: 'PRODUCTION' | 'STAGING' | 'DEVELOPMENT' | 'PREVIEW'
+    readonly branchName?: string
+  }
+  readonly organization: { readonly id: string; readonly slug: string; readonly name: string }
+  readonly project: {
+    readonly id: string
+    readonly ref: string
+    readonly slug: string
+    readonly name: string
+  }
+  readonly machine: {
+    readonly name: MachineName
+    readonly cpu: number
+    readonly memory: number
+    readonly centsPerMs: number
+  }
+  readonly batch?: { readonly id: string }
+  readonly deployment?: {
+    readonly id: string
+    readonly shortCode: string
+    readonly version: string
+    readonly runtime: string
+    readonly runtimeVersion: string
+  }
+}
+
+/** The machines of the hosted service. Here a task runs on the machine of its process. */
+export type MachineName =
+  'micro' | 'small-1x' | 'small-2x' | 'medium-1x' | 'medium-2x' | 'large-1x' | 'large-2x'
+
+const MACHINES: Readonly<Record<MachineName, readonly [cpu: number, memory: number]>> = {
+  micro: [0.25, 0.25],
+  'small-1x': [0.5, 0.5],
+  'small-2x': [1, 1],
+  'medium-1x': [1, 2],
+  'medium-2x': [2, 4],
+  'large-1x': [4, 8],
+  'large-2x': [8, 16],
+}
+
+/** As much of a task as its context tells. */
+export interface TaskPlace {
+  readonly queue: string
+  readonly machine: MachineName
+}
+
+/** The environment that this process passes for. */
+export function currentEnvironment(): { readonly slug: string; readonly type: 'PRODUCTION' | 'DEVELOPMENT' } {
+  return process.env['NODE_ENV'] === 'production'
+    ? { slug: 'prod', type: 'PRODUCTION' }
+    : { slug: 'dev', type: 'DEVELOPMENT' }
+}
+
+/** The context of the hosted service for an attempt of the engine. */
+export function hostedContext(ctx: RunContext, { queue, machine }: TaskPlace): TaskRunContext {
+  const { run, task, attempt } = ctx
+  const [cpu, memory] = MACHINES[machine]
+  const local = { id: 'local', slug: 'local', name: 'local' }
+  return {
+    attempt: { number: attempt.policyNumber, startedAt: run.startedAt },
+    run: {
+      id: run.id,
+      tags: [...run.tags],
+      isTest: false,
+      isReplay: false,
+      createdAt: run.createdAt,
+      startedAt: run.startedAt,
+      ...(run.parentId === undefined ? {} : { parentTaskRunId: run.parentId, rootTaskRunId: run.rootId }),
+    },
+    task: { id: task.id, filePath: '' },
+    queue: { id: queue, name: queue },
+    environment: { id: 'local', ...currentEnvironment() },
+    organization: local,
+    project: { ...local, ref: process.env['TRIGGER_PROJECT_REF'] ?? 'local' },
+    machine: { name: machine, cpu, memory, centsPerMs: 0 },
+  }
+}

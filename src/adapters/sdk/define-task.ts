@@ -1,0 +1,286 @@
+import type { TaskScheduleOptions } from '../../api/schedule.ts'
+import type { RunTools, TaskOptions } from '../../api/task.ts'
+import { task as engineTask } from '../../core/ambient/define-task.ts'
+import { digestOfCode } from '../../primitives/code-digest.ts'
+import { type OptionNames, requireName, requireOptions } from '../../primitives/require.ts'
+import { noteTask } from './catalogue.ts'
+import { taskDefaults } from './config.ts'
+import { currentEnvironment } from './context.ts'
+import { enterRun, inRun } from './current-run.ts'
+import type { AnyTaskHooks, HookName, InitOutput } from './hooks.ts'
+import { LivingAttempt, type LivingTask } from './lifecycle.ts'
+import { engineQueue } from './queue.ts'
+import { storedSchema, type TaskSchema } from './schema.ts'
+import type {
+  HostedBatchItem,
+  HostedTask,
+  HostedTaskOptions,
+  Items,
+  TaskOptionsWithSchema,
+  TaskWithSchema,
+  TaskWithSchemaOptions,
+} from './task-types.ts'
+import { timeout } from './timeout.ts'
+import { batchTrigger, batchTriggerAndWait, itemsById, trigger, triggerAndWait } from './triggering.ts'
+import type { Untyped } from './untyped.ts'
+import { decodeValue } from './values.ts'
+
+type AnyOptions = HostedTaskOptions<string, Untyped, Untyped>
+
+const HOOKS: Readonly<Record<HookName, true>> = {
+  init: true,
+  cleanup: true,
+  handleError: true,
+  catchError: true,
+  onResume: true,
+  onWait: true,
+  onComplete: true,
+  onCancel: true,
+  middleware: true,
+  onStart: true,
+  onStartAttempt: true,
+  onSuccess: true,
+  onFailure: true,
+}
+
+const NAMES: OptionNames<AnyOptions> = {
+  ...HOOKS,
+  id: true,
+  description: true,
+  retry: true,
+  queue: true,
+  machine: true,
+  maxDuration: true,
+  ttl: true,
+  run: true,
+  jsonSchema: true,
+}
+
+/**
+ * Defines a task as the hosted service has it; see docs/hosted-task-files.md.
+ *
+ * @throws TypeError or RangeError for options that cannot be used.
+ *
+ * @example
+ * ```ts
+ * const greet = task({ id: 'greet', run: async (payload: { name: string }) => `Hello ${payload.name}` })
+ * ```
+ */
+export function hostedTask<Id extends string, Output = unknown, Init extends InitOutput = Untyped>(
+  options: TaskOptionsWithSchema<Id, Output, Init>,
+): HostedTask<Id, Untyped, Output>
+export function hostedTask<
+  Id extends string,
+  Payload = void,
+  Output = unknown,
+  Init extends InitOutput = Untyped,
+>(options: HostedTaskOptions<Id, Payload, Output, Init>): HostedTask<Id, Payload, Output>
+export function hostedTask<Id extends string, Payload, Output>(
+  options: HostedTaskOptions<Id, Payload, Output>,
+): HostedTask<Id, Payload, Output> {
+  requireOptions(options, 'the options of task', NAMES)
+  return defineTask(options)
+}
+
+const SCHEMA_NAMES: OptionNames<AnyOptions & { readonly schema: unknown }> = { ...NAMES, schema: true }
+
+/**
+ * Defines a task whose payload is checked by its schema, when it is triggered and again when it is executed.
+ *
+ * @throws TypeError or RangeError for options that cannot be used.
+ */
+export function schemaTask<
+  Id extends string,
+  Schema extends TaskSchema | undefined = undefined,
+  Output = unknown,
+  Init extends InitOutput = Untyped,
+>(options: TaskWithSchemaOptions<Id, Schema, Output, Init>): TaskWithSchema<Id, Schema, Output> {
+  requireOptions(options, 'the options of schemaTask', SCHEMA_NAMES)
+  const { schema, ...rest } = options
+  const defined = defineTask<Id, Untyped, Output>(rest as AnyOptions & { id: Id }, { schema })
+  return schema === undefined ? defined : Object.assign(defined, { schema })
+}
+
+const CRON_NAMES: OptionNames<AnyOptions & { readonly cron: unknown }> = { ...NAMES, cron: true }
+
+/** The payload of a scheduled task. */
+export interface ScheduledTaskPayload {
+  scheduleId: string
+  type: 'DECLARATIVE' | 'IMPERATIVE'
+  /** The instant that the run was scheduled for. */
+  timestamp: Date
+  lastTimestamp?: Date
+  /** An IANA time zone, such as `America/New_York`. */
+  timezone: string
+  externalId?: string
+  /** The next instants. */
+  upcoming: Date[]
+}
+
+/** Options of `schedules.task`. */
+export type HostedScheduleOptions<Id extends string, Output, Init extends InitOutput> = HostedTaskOptions<
+  Id,
+  ScheduledTaskPayload,
+  Output,
+  Init
+> & {
+  /** A pattern in UTC, or with a time zone. In other environments than these there is no schedule. */
+  cron?:
+    | string
+    | {
+        pattern: string
+        timezone?: string
+        /** Without effect: a run is triggered at its instant. */
+        window?: string
+        environments?: ('DEVELOPMENT' | 'STAGING' | 'PRODUCTION' | 'PREVIEW')[]
+      }
+}
+
+/**
+ * Defines a scheduled task: it is executed at each instant of its pattern, and when it is triggered.
+ *
+ * @throws TypeError or RangeError for options that cannot be used.
+ */
+export function scheduledTask<Id extends string, Output, Init extends InitOutput = Untyped>(
+  options: HostedScheduleOptions<Id, Output, Init>,
+): HostedTask<Id, ScheduledTaskPayload, Output> {
+  requireOptions(options, 'the options of schedules.task', CRON_NAMES)
+  const { cron, ...rest } = options
+  const schedule = cron === undefined ? undefined : scheduleOf(cron, options.id)
+  return defineTask<Id, ScheduledTaskPayload, Output>(rest as AnyOptions & { id: Id }, { schedule })
+}
+
+const PATTERN_NAMES = { pattern: true, timezone: true, window: true, environments: true }
+
+/** The schedule as the engine has it; none in an environment that it is not for. */
+function scheduleOf(
+  cron: NonNullable<HostedScheduleOptions<string, unknown, Untyped>['cron']>,
+  id: string,
+): TaskScheduleOptions | undefined {
+  if (typeof cron === 'string') return { cron }
+  requireOptions(cron, `cron of task "${id}"`, PATTERN_NAMES)
+  const { pattern, timezone, environments } = cron
+  if (environments?.includes(currentEnvironment().type) === false) return undefined
+  return { cron: pattern, ...(timezone === undefined ? {} : { timezone }) }
+}
+
+/** What makes a task more than its options do. */
+interface TaskExtras {
+  readonly schema?: TaskSchema | undefined
+  readonly schedule?: TaskScheduleOptions | undefined
+}
+
+function defineTask<Id extends string, Payload, Output>(
+  options: AnyOptions & { readonly id: Id },
+  extras: TaskExtras = {},
+): HostedTask<Id, Payload, Output> {
+  const { id, description, jsonSchema } = options
+  requireName(id, 'task id')
+  const shown = {
+    ...(description === undefined ? {} : { description }),
+    ...(jsonSchema === undefined ? {} : { jsonSchema }),
+  }
+  const defined = Object.assign(engineTask(engineOptions(options, extras)), shown, {
+    id,
+    trigger: (payload: Payload, given?: object) => trigger<Id, Payload, Output>(id, payload, given),
+    batchTrigger: (items: Items<HostedBatchItem<Payload>>, given?: object) =>
+      batchTrigger<Id, Payload, Output>(itemsById(id, items), given),
+    triggerAndWait: (payload: Payload, given?: object) => triggerAndWait<Id, Output>(id, payload, given),
+    batchTriggerAndWait: (items: Items<HostedBatchItem<Payload>>, given?: object) =>
+      batchTriggerAndWait<Id, Output>(itemsById(id, items), given),
+  }) as HostedTask<Id, Payload, Output>
+  noteTask(defined)
+  return defined
+}
+
+/** The task as the engine has it: its function and its hooks are calls of the lifecycle. */
+function engineOptions(
+  options: AnyOptions,
+  { schema, schedule }: TaskExtras,
+): TaskOptions<unknown, unknown> & {
+  schema?: ReturnType<typeof storedSchema>
+  schedule?: TaskScheduleOptions
+} {
+  const { id, run } = options
+  const { retry, maxDuration, ttl } = withDefaults(options)
+  if (typeof run !== 'function') throw new TypeError(`Cannot define task "${id}": run must be a function`)
+  const queue = engineQueue(options.queue)
+  const living = livingTask(options, queue.name)
+  /** Attempts whose function has been called, by their runs. */
+  const attempts = new Map<string, LivingAttempt>()
+  const ended = (runId: string): LivingAttempt | undefined => {
+    const attempt = attempts.get(runId)
+    attempts.delete(runId)
+    return attempt
+  }
+  return {
+    id,
+    queue,
+    version: digestOfCode(run),
+    ...(schema === undefined ? {} : { schema: storedSchema(schema, id) }),
+    ...(schedule === undefined ? {} : { schedule }),
+    ...(retry === undefined ? {} : { retry: withoutMachines(retry) }),
+    ...(maxDuration === undefined || maxDuration === timeout.None ? {} : { maxDuration }),
+    ...(ttl === undefined || ttl === 0 ? {} : { ttl }),
+    run: async (stored: unknown, tools: RunTools) => {
+      // A schema has read the stored payload.
+      const payload = schema === undefined ? decodeValue(stored) : stored
+      const attempt = new LivingAttempt(living, payload, tools)
+      const runId = tools.ctx.run.id
+      attempts.set(runId, attempt)
+      const leaveRun = enterRun(tools.metadata, runId)
+      try {
+        const output = await inRun(attempt, () => attempt.execute())
+        ended(runId)
+        return output
+      } catch (error) {
+        // The engine decides nothing about an attempt that was ended from outside.
+        if (tools.signal.aborted) ended(runId)
+        throw error
+      } finally {
+        leaveRun()
+      }
+    },
+    catchError: async (failed) => {
+      const attempt = attempts.get(failed.ctx.run.id)
+      return attempt && inRun(attempt, () => attempt.decide(failed))
+    },
+    onFailure: async ({ ctx, error }) => {
+      const attempt = ended(ctx.run.id)
+      if (attempt !== undefined) await inRun(attempt, () => attempt.fail(error))
+    },
+  }
+}
+
+/** The options with those of the configuration where they have none. */
+function withDefaults(options: AnyOptions): Pick<AnyOptions, 'retry' | 'maxDuration' | 'ttl'> {
+  const { isNeverRetried, ...defaults } = taskDefaults()
+  const { retry = defaults.retry } = options
+  const { maxDuration = defaults.maxDuration, ttl = defaults.ttl } = options
+  return {
+    ...(retry === undefined || isNeverRetried === true ? {} : { retry }),
+    ...(maxDuration === undefined ? {} : { maxDuration }),
+    ...(ttl === undefined ? {} : { ttl }),
+  }
+}
+
+function livingTask(options: AnyOptions, queue: string | undefined): LivingTask {
+  const { id, run, machine } = options
+  const { retry } = withDefaults(options)
+  const hooks: AnyTaskHooks = options
+  for (const name of Object.keys(HOOKS) as HookName[])
+    if (hooks[name] !== undefined && typeof hooks[name] !== 'function')
+      throw new TypeError(`Cannot define task "${id}": ${name} must be a function`)
+  return {
+    id,
+    run,
+    hooks,
+    retry,
+    queue: queue ?? `task/${id}`,
+    machine: (typeof machine === 'object' ? machine.preset : machine) ?? 'small-1x',
+  }
+}
+
+function withoutMachines({ outOfMemory: _, ...retry }: NonNullable<AnyOptions['retry']>): object {
+  return retry
+}

@@ -1,0 +1,340 @@
+import { AbortTaskRunError, RunCanceledError } from '../../api/errors.ts'
+import type { HookContext, RetryDecision, RunTools } from '../../api/task.ts'
+import { createDeferred } from '../../primitives/deferred.ts'
+import { hostedContext, type TaskPlace, type TaskRunContext } from './context.ts'
+import { type CurrentRun, inRun, type Scope, scopeOf } from './current-run.ts'
+import {
+  type AnyHook,
+  type AnyTaskHooks,
+  type CatchErrorDecision,
+  type HookName,
+  type HookParams,
+  type InitOutput,
+  hooksOf,
+  type RetryPolicy,
+  type TaskWait,
+} from './hooks.ts'
+import { delayAfter } from './jitter.ts'
+import type { Untyped } from './untyped.ts'
+import { encodeValue } from './values.ts'
+
+/** A task as its attempts need it. */
+export interface LivingTask extends TaskPlace {
+  readonly id: string
+  readonly run: (payload: Untyped, tools: Untyped) => Promise<unknown>
+  readonly hooks: AnyTaskHooks
+  readonly retry: RetryPolicy | undefined
+}
+
+/** A task may be done before the rest of its function: this ends the run with an output. */
+export class CompleteTaskWithOutput extends Error {
+  readonly output: unknown
+
+  constructor(output?: unknown) {
+    super('The task was completed with an output')
+    this.name = 'CompleteTaskWithOutput'
+    this.output = output
+  }
+}
+
+/** An attempt whose run function has failed: what remains to be done is up to the decision of the engine. */
+interface Failure {
+  readonly error: unknown
+}
+
+/**
+ * One attempt of a task: middleware, `init`, `onStart`, `onStartAttempt`, the run function, `onSuccess` or `catchError` and
+ * `onFailure`, `onComplete`, `cleanup`, the rest of the middleware. After a failure the middleware waits for the decision of
+ * the engine, which knows the retry policy of the run.
+ */
+export class LivingAttempt implements CurrentRun {
+  readonly locals: Map<symbol, unknown> = new Map()
+  readonly waitUntil: Set<Promise<unknown>> = new Set()
+  readonly #task: LivingTask
+  readonly #payload: unknown
+  readonly #tools: RunTools
+  /** The result of the run function, for `onCancel`. */
+  readonly #returned = createDeferred<unknown>()
+  readonly #decided = createDeferred<void>()
+  #ctx: TaskRunContext | undefined
+  #init: InitOutput
+  #numbers = 0
+  #failure: Failure | undefined
+  #middleware: Promise<void> = Promise.resolve()
+
+  constructor(task: LivingTask, payload: unknown, tools: RunTools) {
+    this.#task = task
+    this.#payload = payload
+    this.#tools = tools
+    this.#returned.promise.catch(() => undefined)
+  }
+
+  /** Made when it is read, as the signal: many tasks read neither. */
+  get ctx(): TaskRunContext {
+    return (this.#ctx ??= hostedContext(this.#tools.ctx, this.#task))
+  }
+
+  get signal(): AbortSignal {
+    return this.#tools.signal
+  }
+
+  inOther(runId: string): Scope | undefined {
+    return scopeOf(this.#tools.metadata, runId)
+  }
+
+  nextNumber(): number {
+    this.#numbers += 1
+    return this.#numbers
+  }
+
+  /** The output as it is stored; rejects with the error that the engine has to decide about. */
+  async execute(): Promise<unknown> {
+    const stopCanceling = this.#callOnCancel()
+    const ended = createDeferred<unknown>()
+    let output: unknown
+    const body = async (): Promise<void> => {
+      try {
+        output = await this.#body()
+      } catch (error) {
+        this.#failure = { error }
+        this.#returned.reject(error)
+        ended.reject(named(error))
+        await this.#decision()
+      }
+    }
+    this.#middleware = this.#wrapped(body)
+    this.#middleware.then(() => ended.resolve(output), ended.reject)
+    try {
+      return await ended.promise
+    } finally {
+      await stopCanceling()
+    }
+  }
+
+  /** Asks `catchError` whether another attempt follows, and ends this one. An error of a hook fails the run. */
+  async decide({ retryDelayInMs }: FailedAttempt): Promise<RetryDecision> {
+    const failure = this.#failure
+    if (failure === undefined) return undefined
+    // All that is left to do for it is done here.
+    this.#failure = undefined
+    return this.#ending(async () => {
+      const decision = await this.#askCatchError(failure.error, retryDelayInMs)
+      const isRetried = decision === undefined ? retryDelayInMs !== undefined : decision.skipRetrying !== true
+      if (isRetried) {
+        await this.#cleanUp()
+        return decision
+      }
+      const error = decision?.error ?? failure.error
+      await this.#failed(error)
+      return { skipRetrying: true, error }
+    })
+  }
+
+  /** The run has failed without a question to `catchError`. */
+  async fail(error: unknown): Promise<void> {
+    if (this.#failure === undefined) return
+    const shown = error === named(this.#failure.error) ? this.#failure.error : error
+    await this.#ending(() => this.#failed(shown))
+  }
+
+  get hasWaitHooks(): boolean {
+    const { onWait, onResume } = this.#task.hooks
+    return hooksOf('onWait', onWait).length > 0 || hooksOf('onResume', onResume).length > 0
+  }
+
+  async around<Result>(wait: TaskWait, started: Promise<Result>): Promise<Result> {
+    // The hook may throw before it is awaited.
+    started.catch(() => undefined)
+    await this.#call('onWait', { wait })
+    const result = await started
+    await this.#call('onResume', { wait })
+    return result
+  }
+
+  /** The middleware around the body, from the outermost inwards. */
+  #wrapped(body: () => Promise<void>): Promise<void> {
+    const hooks = hooksOf('middleware', this.#task.hooks.middleware)
+    const chain = hooks.reduceRight<() => Promise<void>>(
+      (next, hook) => async () => {
+        await hook({ ...this.#params, next })
+      },
+      body,
+    )
+    return chain()
+  }
+
+  async #body(): Promise<unknown> {
+    this.#init = this.#task.hooks.init === undefined ? {} : await this.#callInit(this.#task.hooks.init)
+    if (this.#tools.ctx.attempt.policyNumber === 1) await this.#call('onStart')
+    await this.#call('onStartAttempt')
+    const output = await this.#callRun()
+    // An output that cannot be stored is a failure.
+    const stored = encodeValue(output)
+    this.#returned.resolve(output)
+    await this.#settle('onSuccess', { output })
+    await this.#settle('onComplete', { result: { ok: true, data: output } })
+    await this.#cleanUp()
+    return stored
+  }
+
+  async #callRun(): Promise<unknown> {
+    try {
+      return await this.#task.run(this.#payload, this.#runParams())
+    } catch (error) {
+      if (error instanceof CompleteTaskWithOutput) return error.output
+      throw error
+    }
+  }
+
+  #runParams(): { readonly ctx: TaskRunContext; readonly signal: AbortSignal; readonly init: InitOutput } {
+    const ctx = (): TaskRunContext => this.ctx
+    const signal = (): AbortSignal => this.signal
+    return {
+      get ctx() {
+        return ctx()
+      },
+      get signal() {
+        return signal()
+      },
+      init: this.#init,
+    }
+  }
+
+  async #callInit(init: NonNullable<AnyTaskHooks['init']>): Promise<InitOutput> {
+    const answer: unknown = await init(this.#params)
+    if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return {}
+    return answer as Record<string, unknown>
+  }
+
+  /** The task's own hook is asked first, as in the hosted service; the first answer counts. */
+  async #askCatchError(
+    error: unknown,
+    retryDelayInMs: number | undefined,
+  ): Promise<Exclude<RetryDecision, void> | undefined> {
+    const { catchError, handleError } = this.#task.hooks
+    const own = catchError ?? handleError
+    const params = {
+      ...this.#params,
+      init: this.#init,
+      error,
+      ...(this.#task.retry === undefined ? {} : { retry: this.#task.retry }),
+      ...(retryDelayInMs === undefined ? {} : { retryDelayInMs }),
+    }
+    for (const hook of [...(own === undefined ? [] : [own]), ...hooksOf('catchError')]) {
+      const answer = (await hook(params)) as CatchErrorDecision | undefined
+      if (answer) return this.#decisionOf(answer, error)
+    }
+    return undefined
+  }
+
+  /** The engine has decided. An attempt that is ended from outside gets no decision. */
+  async #decision(): Promise<void> {
+    const { signal } = this
+    if (signal.aborted) return
+    signal.addEventListener('abort', () => this.#decided.resolve(), { once: true })
+    await this.#decided.promise
+  }
+
+  /** An answer that names no delay fails the run. */
+  #decisionOf(answer: CatchErrorDecision, error: unknown): Exclude<RetryDecision, void> {
+    const { skipRetrying, retryAt, retryDelayInMs, retry } = answer
+    const shown = { error: answer.error ?? error }
+    if (skipRetrying === true) return { skipRetrying, ...shown }
+    if (retryAt !== undefined) return { retryAt, ...shown }
+    if (typeof retryDelayInMs === 'number') return { retryDelayInMs, ...shown }
+    const delay = retry && delayAfter(retry, this.ctx.attempt.number, this.ctx.run.id)
+    return delay === undefined ? { skipRetrying: true, ...shown } : { retryDelayInMs: delay, ...shown }
+  }
+
+  async #failed(error: unknown): Promise<void> {
+    await this.#settle('onFailure', { error })
+    await this.#settle('onComplete', { result: { ok: false, error } })
+    await this.#cleanUp()
+  }
+
+  /** Does the last things of an attempt that has failed; the middleware goes on after that, and may fail it otherwise. */
+  async #ending<Result>(end: () => Promise<Result>): Promise<Result> {
+    try {
+      return await end()
+    } finally {
+      this.#decided.resolve()
+      await this.#middleware
+    }
+  }
+
+  async #cleanUp(): Promise<void> {
+    await this.#call('cleanup')
+    if (this.waitUntil.size > 0) await Promise.allSettled(this.waitUntil)
+  }
+
+  /** Calls hooks one after the other; the first one that throws ends it. Most tasks have none, and no promise is made. */
+  #call(kind: HookName, more: object = {}): Promise<void> | undefined {
+    const hooks = hooksOf(kind, this.#task.hooks[kind])
+    return hooks.length === 0 ? undefined : this.#callAll(hooks, more)
+  }
+
+  async #callAll(hooks: readonly AnyHook[], more: object): Promise<void> {
+    for (const hook of hooks) await hook({ ...this.#params, init: this.#init, ...more })
+  }
+
+  /** Calls hooks whose errors change nothing. */
+  #settle(kind: HookName, more: object): Promise<void> | undefined {
+    const hooks = hooksOf(kind, this.#task.hooks[kind])
+    return hooks.length === 0 ? undefined : this.#settleAll(hooks, more)
+  }
+
+  async #settleAll(hooks: readonly AnyHook[], more: object): Promise<void> {
+    for (const hook of hooks) {
+      try {
+        await hook({ ...this.#params, init: this.#init, ...more })
+      } catch {
+        // As in the hosted service: the run is over.
+      }
+    }
+  }
+
+  /** Calls `onCancel` when the run is canceled. The function answered removes the listener and waits for the hooks. */
+  #callOnCancel(): () => Promise<void> {
+    if (hooksOf('onCancel', this.#task.hooks.onCancel).length === 0) return nothing
+    const { signal } = this
+    let called: Promise<void> | undefined
+    const listener = (): void => {
+      if (!(signal.reason instanceof RunCanceledError)) return
+      called = inRun(this, () => this.#settle('onCancel', { runPromise: this.#returned.promise }))
+    }
+    signal.addEventListener('abort', listener, { once: true })
+    return async () => {
+      signal.removeEventListener('abort', listener)
+      await called
+    }
+  }
+
+  get #params(): HookParams<Untyped> {
+    const { ctx, signal } = this
+    return { payload: this.#payload, ctx, signal, task: this.#task.id }
+  }
+}
+
+async function nothing(): Promise<void> {
+  // No hook was called.
+}
+
+/** What the engine tells of an attempt that failed. */
+export type FailedAttempt = Pick<HookContext<unknown>, 'ctx'> & {
+  readonly error: unknown
+  readonly retryDelayInMs?: number
+}
+
+/** Errors that the engine is to know, for those that are the hosted service's by their name only. */
+const byName = new WeakMap<Error, AbortTaskRunError>()
+
+/** The error as the engine gets it: one that is named `AbortTaskRunError` ends the run, whatever its class. */
+function named(error: unknown): unknown {
+  if (!(error instanceof Error) || error.name !== 'AbortTaskRunError' || error instanceof AbortTaskRunError)
+    return error
+  const known = byName.get(error)
+  if (known !== undefined) return known
+  const abort = new AbortTaskRunError(error.message, { cause: error })
+  byName.set(error, abort)
+  return abort
+}

@@ -1,0 +1,115 @@
+import { metadata, streams } from '../../core/ambient/ambient.ts'
+import type { StreamSource } from '../../api/stream.ts'
+import { currentRun } from './current-run.ts'
+import { hostedOnly } from './hosted-only.ts'
+import type { RequestOptions } from './task-types.ts'
+import { tellOnce } from './told-once.ts'
+import type { Json } from './untyped.ts'
+
+/** Changes of the metadata of one run. */
+export interface RunMetadataUpdater {
+  set(key: string, value: Json): this
+  del(key: string): this
+  append(key: string, value: Json): this
+  /** Takes a value out of a list. */
+  remove(key: string, value: Json): this
+  increment(key: string, value?: number): this
+  decrement(key: string, value?: number): this
+}
+
+/** The metadata of the current run. */
+export interface HostedMetadata extends RunMetadataUpdater {
+  /** All of it; nothing outside of a run. */
+  current(): Record<string, Json> | undefined
+  get(key: string): Json | undefined
+  replace(metadata: Record<string, Json>): void
+  /** An older name of `replace`. */
+  save(metadata: Record<string, Json>): void
+  flush(requestOptions?: RequestOptions): Promise<void>
+  /** Metadata that is changed from outside is there at once: this does nothing. */
+  refresh(requestOptions?: RequestOptions): Promise<void>
+  stream<Chunk>(key: string, source: StreamSource<Chunk>, signal?: AbortSignal): Promise<AsyncIterable<Chunk>>
+  /** The chunks of a stream of this run. */
+  fetchStream<Chunk>(key: string, signal?: AbortSignal): Promise<AsyncIterable<Chunk>>
+  /** Changes of the metadata of the parent run, while this process executes it. */
+  readonly parent: RunMetadataUpdater
+  /** Changes of the metadata of the root run, while this process executes it. */
+  readonly root: RunMetadataUpdater
+}
+
+const own: RunMetadataUpdater = {
+  set: (key, value) => chained(() => metadata.set(key, value)),
+  del: (key) => chained(() => metadata.del(key)),
+  append: (key, value) => chained(() => metadata.append(key, value)),
+  remove: (key, value) =>
+    chained(() => {
+      const list = metadata.get(key)
+      if (Array.isArray(list))
+        metadata.set(
+          key,
+          list.filter((item) => JSON.stringify(item) !== JSON.stringify(value)),
+        )
+    }),
+  increment: (key, value) => chained(() => metadata.increment(key, value)),
+  decrement: (key, value) => chained(() => metadata.decrement(key, value)),
+}
+
+function chained(change: () => unknown): RunMetadataUpdater {
+  change()
+  return hostedMetadata
+}
+
+function replace(values: Record<string, Json>): void {
+  for (const key of Object.keys(metadata.current())) if (!(key in values)) metadata.del(key)
+  for (const [key, value] of Object.entries(values)) metadata.set(key, value)
+}
+
+/** Changes of a run above this one: made at its place, as it keeps its metadata in memory while it executes. */
+function ofAnother(whose: 'parent' | 'root'): RunMetadataUpdater {
+  const changed = (change: () => unknown): RunMetadataUpdater => {
+    const run = currentRun()
+    const id = run?.ctx.run[whose === 'parent' ? 'parentTaskRunId' : 'rootTaskRunId']
+    const inOther = id === undefined ? atOnce : run?.inOther(id)
+    if (inOther === undefined)
+      tellOnce(`metadata.${whose}`, `the ${whose} run is not executed in this process any more`)
+    else inOther(change)
+    return updater
+  }
+  const updater: RunMetadataUpdater = {
+    set: (key, value) => changed(() => own.set(key, value)),
+    del: (key) => changed(() => own.del(key)),
+    append: (key, value) => changed(() => own.append(key, value)),
+    remove: (key, value) => changed(() => own.remove(key, value)),
+    increment: (key, value) => changed(() => own.increment(key, value)),
+    decrement: (key, value) => changed(() => own.decrement(key, value)),
+  }
+  return updater
+}
+
+/** A run without a parent is changed itself, as in the hosted service. */
+function atOnce<Result>(change: () => Result): Result {
+  return change()
+}
+
+const parent = ofAnother('parent')
+const root = ofAnother('root')
+
+/** `metadata`. Outside of a run there is none to read, and a change throws `ERR_NOT_IN_RUN`. */
+export const hostedMetadata: HostedMetadata = {
+  ...own,
+  // Only JSON values are stored.
+  current: () => (currentRun() === undefined ? undefined : (metadata.current() as Record<string, Json>)),
+  get: (key) => (currentRun() === undefined ? undefined : (metadata.get(key) as Json | undefined)),
+  replace,
+  save: replace,
+  flush: () => metadata.flush(),
+  refresh: () => Promise.resolve(),
+  stream: (key, source, signal) => metadata.stream(key, source, signal),
+  fetchStream: async <Chunk>(key: string, signal?: AbortSignal) => {
+    const run = currentRun()?.ctx.run
+    if (run === undefined) throw hostedOnly('metadata.fetchStream outside of a run', 'use streams.read')
+    return streams.read<Chunk>(run.id, key, signal === undefined ? {} : { signal })
+  },
+  parent,
+  root,
+} as HostedMetadata

@@ -1,0 +1,39 @@
+import { requireName, requireOptions } from '../../primitives/require.ts'
+import type { OptionNames } from '../../primitives/require.ts'
+
+/** A queue that tasks share by its name. */
+export interface Queue {
+  /** The name of the queue. */
+  name: string
+  /** Runs of the queue that may execute at once, for each concurrency key. */
+  concurrencyLimit?: number
+}
+
+const NAMES: OptionNames<Queue> = { name: true, concurrencyLimit: true }
+
+/** The limits of the queues that were declared, by their names. */
+const limits = new Map<string, number | undefined>()
+
+/**
+ * Declares a queue. A task takes it as its `queue`, or by its name if the queue was declared before the task.
+ *
+ * @throws TypeError for options that cannot be used.
+ */
+export function queue(options: Queue): Queue {
+  requireOptions(options, 'the options of queue', NAMES)
+  limits.set(requireName(options.name, 'queue.name'), options.concurrencyLimit)
+  return options
+}
+
+/** The queue of a task as the engine takes it. */
+export function engineQueue(
+  given: string | { readonly name?: string; readonly concurrencyLimit?: number } | undefined,
+): { readonly name?: string; readonly concurrencyLimit?: number } {
+  if (given === undefined) return {}
+  const { name, concurrencyLimit } = typeof given === 'string' ? { name: given } : given
+  const limit = concurrencyLimit ?? (name === undefined ? undefined : limits.get(name))
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(limit === undefined ? {} : { concurrencyLimit: limit }),
+  }
+}

@@ -1,0 +1,208 @@
+import { AbortTaskRunError } from '../../api/errors.ts'
+import type { RetryOptions } from '../../api/retry.ts'
+import { systemClock } from '../../clock/system.ts'
+import { wait } from '../../core/ambient/ambient.ts'
+import { currentRun } from './current-run.ts'
+import { delayAfter } from './jitter.ts'
+
+/** How `retry.fetch` goes on after a response with one of these statuses. */
+export type FetchRetryStrategy =
+  | ({ strategy: 'backoff' } & RetryOptions)
+  | {
+      strategy: 'headers'
+      limitHeader: string
+      remainingHeader: string
+      resetHeader: string
+      resetFormat?:
+        'unix_timestamp' | 'unix_timestamp_in_ms' | 'iso_8601' | 'iso_8601_duration_openai_variant'
+    }
+
+/** When `retry.fetch` asks again. */
+export interface FetchRetryOptions {
+  /** By statuses: `429`, `500-599`, `5xx`, or several with commas. */
+  byStatus?: Record<string, FetchRetryStrategy>
+  connectionError?: RetryOptions
+  timeout?: RetryOptions
+}
+
+/** Options of `retry.fetch`. */
+export interface RetryFetchRequestInit extends RequestInit {
+  retry?: FetchRetryOptions
+  timeoutInMs?: number
+}
+
+/** Retries inside of an attempt. Between the tries the run waits, and gives its slot back. */
+export interface Retry {
+  onThrow<Result>(
+    work: (options: { attempt: number; maxAttempts: number }) => Promise<Result>,
+    options: RetryOptions,
+  ): Promise<Result>
+  fetch(input: string | URL | Request, init?: RetryFetchRequestInit): Promise<Response>
+}
+
+const DEFAULTS: RetryOptions = { maxAttempts: 3 }
+const DEFAULT_STATUSES: Record<string, FetchRetryStrategy> = {
+  '429,408,409,5xx': { strategy: 'backoff', ...DEFAULTS },
+}
+/** Of one `retry.fetch`. */
+const MOST_REQUESTS = 10
+
+/** The tries of one call. Waits between them have names, as a later execution may need fewer tries, or more. */
+class Retries {
+  readonly #call: string
+  readonly #run = currentRun()
+  readonly #number: number | undefined
+  #tries = 0
+
+  constructor(call: string) {
+    this.#call = call
+    this.#number = this.#run?.nextNumber()
+  }
+
+  /** How many times it was tried, this time included. */
+  next(): number {
+    this.#tries += 1
+    return this.#tries
+  }
+
+  delay(policy: RetryOptions): number | undefined {
+    return delayAfter(
+      policy,
+      this.#tries,
+      `${this.#run?.ctx.run.id ?? ''}/${this.#call} ${this.#number ?? ''}`,
+    )
+  }
+
+  /** Rejects with `ERR_NOT_IN_RUN` outside of a run, where it cannot wait. */
+  async sleep(ms: number): Promise<void> {
+    const name = `${this.#call} ${this.#number ?? ''}, try ${this.#tries}`
+    await wait.for({ seconds: ms / 1_000, name })
+  }
+}
+
+async function onThrow<Result>(
+  work: (options: { attempt: number; maxAttempts: number }) => Promise<Result>,
+  options: RetryOptions,
+): Promise<Result> {
+  const retries = new Retries('retry.onThrow')
+  const policy = { ...DEFAULTS, ...options }
+  for (;;) {
+    try {
+      return await work({ attempt: retries.next(), maxAttempts: policy.maxAttempts ?? 3 })
+    } catch (error) {
+      if (error instanceof AbortTaskRunError || (error as Error | undefined)?.name === 'AbortTaskRunError')
+        throw error
+      const delay = retries.delay(policy)
+      if (delay === undefined) throw error
+      await retries.sleep(delay)
+    }
+  }
+}
+
+async function retryFetch(
+  input: string | URL | Request,
+  { retry = {}, timeoutInMs, ...init }: RetryFetchRequestInit = {},
+): Promise<Response> {
+  const retries = new Retries('retry.fetch')
+  for (;;) {
+    const tries = retries.next()
+    const { response, error, isTimeout } = await ask(input, init, timeoutInMs)
+    if (response?.ok === true) return response
+    const delay =
+      response === undefined
+        ? retries.delay((isTimeout ? retry.timeout : retry.connectionError) ?? DEFAULTS)
+        : delayOf(response, retry.byStatus ?? DEFAULT_STATUSES, retries)
+    if (delay !== undefined && tries < MOST_REQUESTS) {
+      await response?.body?.cancel()
+      await retries.sleep(delay)
+    } else if (response === undefined) throw error
+    else return response
+  }
+}
+
+interface Answer {
+  readonly response?: Response
+  readonly error?: unknown
+  readonly isTimeout?: boolean
+}
+
+async function ask(
+  input: string | URL | Request,
+  init: RequestInit,
+  timeoutInMs: number | undefined,
+): Promise<Answer> {
+  const { signal } = init
+  signal?.throwIfAborted()
+  const controller = new AbortController()
+  const clock = systemClock()
+  const cancel =
+    timeoutInMs === undefined
+      ? undefined
+      : clock.setTimer(clock.now() + timeoutInMs, () => controller.abort(), { label: 'retry.fetch' })
+  const stop = (): void => controller.abort(signal?.reason)
+  signal?.addEventListener('abort', stop)
+  try {
+    // A request with a body is sent again from a copy.
+    const request = input instanceof Request ? input.clone() : input
+    return { response: await fetch(request, { ...init, signal: controller.signal }) }
+  } catch (error) {
+    signal?.throwIfAborted()
+    return { error, isTimeout: controller.signal.aborted }
+  } finally {
+    signal?.removeEventListener('abort', stop)
+    cancel?.()
+  }
+}
+
+/** The delay before the next request, by the first of the statuses that fits. */
+function delayOf(
+  response: Response,
+  byStatus: Record<string, FetchRetryStrategy>,
+  retries: Retries,
+): number | undefined {
+  const [, strategy] = Object.entries(byStatus).find(([range]) => covers(range, response.status)) ?? []
+  if (strategy === undefined) return undefined
+  return strategy.strategy === 'backoff'
+    ? retries.delay({ ...DEFAULTS, ...strategy })
+    : resetDelay(response, strategy)
+}
+
+function covers(ranges: string, status: number): boolean {
+  return ranges.split(',').some((part) => {
+    const range = part.trim()
+    const [from = '', to] = range.split('-')
+    if (to !== undefined) return status >= Number(from) && status <= Number(to)
+    return /^\dxx$/i.test(range) ? Math.floor(status / 100) === Number(range[0]) : status === Number(range)
+  })
+}
+
+function resetDelay(
+  { headers }: Response,
+  { limitHeader, remainingHeader, resetHeader, resetFormat }: FetchRetryStrategy & { strategy: 'headers' },
+): number | undefined {
+  const reset = headers.get(resetHeader)
+  if (headers.get(limitHeader) === null || reset === null) return undefined
+  if (Number(headers.get(remainingHeader) ?? 1) > 0) return undefined
+  const now = systemClock().now()
+  switch (resetFormat ?? 'unix_timestamp') {
+    case 'unix_timestamp':
+      return Math.max(0, Number(reset) * 1_000 - now)
+    case 'unix_timestamp_in_ms':
+      return Math.max(0, Number(reset) - now)
+    case 'iso_8601':
+      return Math.max(0, Date.parse(reset) - now)
+    case 'iso_8601_duration_openai_variant':
+      return durationMs(reset)
+  }
+}
+
+const UNITS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 }
+
+/** `1d2h3m4.5s6ms`, any parts of it. */
+function durationMs(text: string): number {
+  const parts = text.matchAll(/([\d.]+)(ms|[dhms])/g)
+  return [...parts].reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0)
+}
+
+/** `retry`. */
+export const retry: Retry = { onThrow, fetch: retryFetch }

@@ -1,0 +1,221 @@
+import type { StreamSource } from '../../api/stream.ts'
+import { streams } from '../../core/ambient/ambient.ts'
+import { createDeferred } from '../../primitives/deferred.ts'
+import { hostedOnly } from './hosted-only.ts'
+import type { RequestOptions } from './task-types.ts'
+
+/** Chunks that can be iterated, and read as a web stream. */
+export type AsyncIterableStream<Chunk> = AsyncIterable<Chunk> & ReadableStream<Chunk>
+
+/** Options of writing to a stream. */
+export interface WriteStreamOptions {
+  signal?: AbortSignal
+  /** Only `self`: a run writes its own streams. */
+  target?: string
+  requestOptions?: RequestOptions
+  spanName?: string
+  collapsed?: boolean
+}
+
+/** Options of `streams.read`. */
+export interface HostedReadOptions {
+  signal?: AbortSignal
+  startIndex?: number
+  /** Without effect: reading ends with the stream. */
+  timeoutInSeconds?: number
+}
+
+/** A source that is written to a stream. */
+export interface PipeStreamResult<Chunk> {
+  stream: AsyncIterableStream<Chunk>
+  waitUntilComplete: () => Promise<object>
+}
+
+/** Options of `streams.writer`. */
+export interface WriterStreamOptions<Chunk> extends WriteStreamOptions {
+  execute: (options: {
+    write: (chunk: Chunk) => void
+    merge(stream: ReadableStream<Chunk>): void
+  }) => Promise<void> | void
+}
+
+/** A stream with a fixed key and type of chunk. */
+export interface RealtimeDefinedStream<Chunk> {
+  id: string
+  pipe: (source: StreamSource<Chunk>, options?: WriteStreamOptions) => PipeStreamResult<Chunk>
+  read: (runId: string, options?: HostedReadOptions) => Promise<AsyncIterableStream<Chunk>>
+  append: (chunk: Chunk, options?: WriteStreamOptions) => Promise<void>
+  writer: (options: WriterStreamOptions<Chunk>) => PipeStreamResult<Chunk>
+}
+
+/** The type of chunk of a stream. */
+export type InferStreamType<Stream> = Stream extends RealtimeDefinedStream<infer Chunk> ? Chunk : unknown
+
+/** Data that a run is told from outside, in the hosted service. */
+export interface RealtimeDefinedInputStream<Data> {
+  id: string
+  on(handler: (data: Data) => void | Promise<void>): { off(): void }
+  once(
+    options?: object,
+  ): Promise<{ ok: true; output: Data } | { ok: false; error: Error }> & { unwrap(): Promise<Data> }
+  peek(): Data | undefined
+  wait(
+    options?: object,
+  ): Promise<{ ok: true; output: Data } | { ok: false; error: Error }> & { unwrap(): Promise<Data> }
+  send(runId: string, data: Data, options?: object): Promise<void>
+}
+
+/** Streams, as the hosted service has them. Without a key, the key is `default`. */
+export interface HostedStreams {
+  pipe<Chunk>(key: string, source: StreamSource<Chunk>, options?: WriteStreamOptions): PipeStreamResult<Chunk>
+  pipe<Chunk>(source: StreamSource<Chunk>, options?: WriteStreamOptions): PipeStreamResult<Chunk>
+  read<Chunk>(runId: string, key: string, options?: HostedReadOptions): Promise<AsyncIterableStream<Chunk>>
+  read<Chunk>(runId: string, options?: HostedReadOptions): Promise<AsyncIterableStream<Chunk>>
+  append<Chunk>(key: string, chunk: Chunk, options?: WriteStreamOptions): Promise<void>
+  append<Chunk>(chunk: Chunk, options?: WriteStreamOptions): Promise<void>
+  writer<Chunk>(key: string, options: WriterStreamOptions<Chunk>): PipeStreamResult<Chunk>
+  writer<Chunk>(options: WriterStreamOptions<Chunk>): PipeStreamResult<Chunk>
+  define<Chunk>(options: { id: string }): RealtimeDefinedStream<Chunk>
+  /** Throws `ERR_HOSTED_ONLY`: a run is told something by a token. */
+  input<Data>(options: { id: string }): RealtimeDefinedInputStream<Data>
+}
+
+const DEFAULT_KEY = 'default'
+
+function requireSelf({ target }: WriteStreamOptions): void {
+  if (target !== undefined && target !== 'self')
+    throw hostedOnly(`streams with target "${target}"`, 'a run writes its own streams only')
+}
+
+function pipe<Chunk>(
+  key: string,
+  source: StreamSource<Chunk>,
+  options: WriteStreamOptions = {},
+): PipeStreamResult<Chunk> {
+  requireSelf(options)
+  const { signal } = options
+  const piped = streams.pipe(key, source, signal === undefined ? {} : { signal })
+  return {
+    stream: asStream(piped.stream),
+    waitUntilComplete: async () => {
+      await piped.waitUntilComplete()
+      return {}
+    },
+  }
+}
+
+async function append<Chunk>(key: string, chunk: Chunk, options: WriteStreamOptions = {}): Promise<void> {
+  requireSelf(options)
+  await streams.append(key, chunk)
+}
+
+async function read<Chunk>(
+  runId: string,
+  key: string,
+  { signal, startIndex }: HostedReadOptions = {},
+): Promise<AsyncIterableStream<Chunk>> {
+  const options = {
+    ...(signal === undefined ? {} : { signal }),
+    ...(startIndex === undefined ? {} : { startIndex }),
+  }
+  return asStream(streams.read<Chunk>(runId, key, options))
+}
+
+function writer<Chunk>(
+  key: string,
+  { execute, ...options }: WriterStreamOptions<Chunk>,
+): PipeStreamResult<Chunk> {
+  return pipe(key, writtenBy(execute), options)
+}
+
+/** The chunks that a function writes and merges, until it and the streams that it merged have ended. */
+function writtenBy<Chunk>(execute: WriterStreamOptions<Chunk>['execute']): ReadableStream<Chunk> {
+  return new ReadableStream<Chunk>({
+    start: (controller) => {
+      const merged: Promise<void>[] = []
+      const merge = async (stream: ReadableStream<Chunk>): Promise<void> => {
+        for await (const chunk of stream) controller.enqueue(chunk)
+      }
+      const begun = createDeferred<void>()
+      const work = begun.promise.then(() =>
+        execute({
+          write: (chunk) => controller.enqueue(chunk),
+          merge: (stream) => {
+            merged.push(merge(stream))
+          },
+        }),
+      )
+      work
+        .then(() => Promise.all(merged))
+        .then(
+          () => controller.close(),
+          (error: unknown) => controller.error(error),
+        )
+      begun.resolve()
+    },
+  })
+}
+
+/** A web stream that reads an iterable as it is read itself. In Node it can be iterated. */
+function asStream<Chunk>(chunks: AsyncIterable<Chunk>): AsyncIterableStream<Chunk> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  const stream = new ReadableStream<Chunk>(
+    {
+      pull: async (controller) => {
+        const next = await iterator.next()
+        if (next.done === true) controller.close()
+        else controller.enqueue(next.value)
+      },
+      cancel: async () => {
+        await iterator.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return stream as AsyncIterableStream<Chunk>
+}
+
+/** Whether the first of two arguments was left out. */
+const hasKey = (first: unknown): first is string => typeof first === 'string'
+
+/** `streams`. */
+export const hostedStreams: HostedStreams = {
+  pipe: <Chunk>(
+    first: string | StreamSource<Chunk>,
+    second?: StreamSource<Chunk> | WriteStreamOptions,
+    third?: WriteStreamOptions,
+  ) =>
+    hasKey(first)
+      ? pipe(first, second as StreamSource<Chunk>, third)
+      : pipe(DEFAULT_KEY, first, second as WriteStreamOptions | undefined),
+  read: <Chunk>(runId: string, second?: string | HostedReadOptions, third?: HostedReadOptions) =>
+    typeof second === 'string' ? read<Chunk>(runId, second, third) : read<Chunk>(runId, DEFAULT_KEY, second),
+  append: (...values: readonly unknown[]) => {
+    const [first, second, third] = values
+    // With one text, or a text and options, the text is the chunk; with two chunks the first is the key.
+    return hasKey(first) && values.length > 1 && !isWriteOptions(second)
+      ? append(first, second, third as WriteStreamOptions | undefined)
+      : append(DEFAULT_KEY, first, second as WriteStreamOptions | undefined)
+  },
+  writer: <Chunk>(first: string | WriterStreamOptions<Chunk>, second?: WriterStreamOptions<Chunk>) =>
+    hasKey(first) ? writer(first, second as WriterStreamOptions<Chunk>) : writer(DEFAULT_KEY, first),
+  define: ({ id }) => ({
+    id,
+    pipe: (source, options) => pipe(id, source, options),
+    read: (runId, options) => read(runId, id, options),
+    append: (chunk, options) => append(id, chunk, options),
+    writer: (options) => writer(id, options),
+  }),
+  input: ({ id }) => {
+    throw hostedOnly(
+      `streams.input "${id}"`,
+      'let the run wait for a token, or read messages as docs/recipes.md has it',
+    )
+  },
+}
+
+function isWriteOptions(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const names = Object.keys(value)
+  return names.length > 0 && names.every((name) => name === 'target' || name === 'requestOptions')
+}

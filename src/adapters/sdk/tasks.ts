@@ -1,0 +1,82 @@
+import { type AddHook, globalHook } from './hooks.ts'
+import type {
+  AnyHostedTask,
+  BatchResult,
+  BatchRunHandle,
+  HostedBatchItem,
+  HostedRunHandle,
+  HostedTaskOutput,
+  HostedTaskPayload,
+  Items,
+  RequestOptions,
+  TaskIdentifier,
+  TaskRunPromise,
+} from './task-types.ts'
+import type { BatchTriggerOptions, HostedTriggerOptions, TriggerAndWaitOptions } from './trigger-options.ts'
+import { batchTrigger, batchTriggerAndWait, itemsById, trigger, triggerAndWait } from './triggering.ts'
+
+/** The handle of a run of a task. */
+type HandleOf<Task extends AnyHostedTask> = HostedRunHandle<
+  TaskIdentifier<Task>,
+  HostedTaskPayload<Task>,
+  HostedTaskOutput<Task>
+>
+
+/** Tasks by their ids, and hooks for all tasks. */
+export interface HostedTasks {
+  trigger<Task extends AnyHostedTask>(
+    id: TaskIdentifier<Task>,
+    payload: HostedTaskPayload<Task>,
+    options?: HostedTriggerOptions,
+    requestOptions?: RequestOptions,
+  ): Promise<HandleOf<Task>>
+  batchTrigger<Task extends AnyHostedTask>(
+    id: TaskIdentifier<Task>,
+    items: Items<HostedBatchItem<HostedTaskPayload<Task>>>,
+    options?: BatchTriggerOptions,
+    requestOptions?: RequestOptions,
+  ): Promise<BatchRunHandle<TaskIdentifier<Task>, HostedTaskPayload<Task>, HostedTaskOutput<Task>>>
+  triggerAndWait<Task extends AnyHostedTask>(
+    id: TaskIdentifier<Task>,
+    payload: HostedTaskPayload<Task>,
+    options?: TriggerAndWaitOptions,
+    requestOptions?: RequestOptions,
+  ): TaskRunPromise<TaskIdentifier<Task>, HostedTaskOutput<Task>>
+  batchTriggerAndWait<Task extends AnyHostedTask>(
+    id: TaskIdentifier<Task>,
+    items: Items<HostedBatchItem<HostedTaskPayload<Task>>>,
+    options?: BatchTriggerOptions,
+    requestOptions?: RequestOptions,
+  ): Promise<BatchResult<TaskIdentifier<Task>, HostedTaskOutput<Task>>>
+  readonly onStart: AddHook<'onStart'>
+  readonly onStartAttempt: AddHook<'onStartAttempt'>
+  readonly onSuccess: AddHook<'onSuccess'>
+  readonly onFailure: AddHook<'onFailure'>
+  readonly onComplete: AddHook<'onComplete'>
+  readonly onCancel: AddHook<'onCancel'>
+  readonly onWait: AddHook<'onWait'>
+  readonly onResume: AddHook<'onResume'>
+  readonly catchError: AddHook<'catchError'>
+  /** An older name of `catchError`. */
+  readonly handleError: AddHook<'catchError'>
+  readonly middleware: AddHook<'middleware'>
+}
+
+/** `tasks`. */
+export const hostedTasks: HostedTasks = {
+  trigger: (id, payload, options) => trigger(id, payload, options),
+  batchTrigger: (id, items, options) => batchTrigger(itemsById(id, items), options),
+  triggerAndWait: (id, payload, options) => triggerAndWait(id, payload, options),
+  batchTriggerAndWait: (id, items, options) => batchTriggerAndWait(itemsById(id, items), options),
+  onStart: globalHook('onStart'),
+  onStartAttempt: globalHook('onStartAttempt'),
+  onSuccess: globalHook('onSuccess'),
+  onFailure: globalHook('onFailure'),
+  onComplete: globalHook('onComplete'),
+  onCancel: globalHook('onCancel'),
+  onWait: globalHook('onWait'),
+  onResume: globalHook('onResume'),
+  catchError: globalHook('catchError'),
+  handleError: globalHook('catchError'),
+  middleware: globalHook('middleware'),
+}

@@ -1,0 +1,125 @@
+import type { TriggerOptions } from '../../api/run.ts'
+import { type OptionNames, requireOptions } from '../../primitives/require.ts'
+import type { MachineName } from './context.ts'
+import { hostedOnly } from './hosted-only.ts'
+import { type IdempotencyKey, triggerKey } from './idempotency-keys.ts'
+import type { Untyped } from './untyped.ts'
+
+/** Tags: one, or up to ten. */
+export type RunTags = string | string[]
+
+/** Options of `trigger`. docs/hosted-task-files.md says which have no effect. */
+export interface HostedTriggerOptions {
+  /** Belongs to the run that triggers, unless `idempotencyKeys.create` made it. */
+  idempotencyKey?: IdempotencyKey | string | string[]
+  /** 30 days if it is left out. */
+  idempotencyKeyTTL?: string
+  maxAttempts?: number
+  queue?: string
+  concurrencyKey?: string
+  /** A time from now, or an instant. */
+  delay?: string | Date
+  /** 0 is none. */
+  ttl?: string | number
+  tags?: RunTags
+  metadata?: Record<string, Untyped>
+  maxDuration?: number
+  /** Refused: there is no debounce here. */
+  debounce?: { key: string; delay: string; mode?: 'leading' | 'trailing'; maxDelay?: string }
+  /** Without effect. */
+  priority?: number
+  /** Without effect. */
+  machine?: MachineName
+  /** Without effect. */
+  version?: string
+  /** Without effect. */
+  externalDeploymentId?: string
+  /** Without effect. */
+  region?: string
+  /** Refused: limits are those of queues. */
+  concurrency?: string | string[]
+}
+
+/** Options of `triggerAndWait`. */
+export type TriggerAndWaitOptions = Omit<HostedTriggerOptions, 'version'>
+
+/** Options of a batch. */
+export interface BatchTriggerOptions {
+  /** With the number of the item, the key of each item that has none. */
+  idempotencyKey?: IdempotencyKey | string | string[]
+  idempotencyKeyTTL?: string
+  /** Without effect: runs are always stored in the order of their items. */
+  triggerSequentially?: boolean
+}
+
+const NAMES: OptionNames<HostedTriggerOptions> = {
+  idempotencyKey: true,
+  idempotencyKeyTTL: true,
+  maxAttempts: true,
+  queue: true,
+  concurrencyKey: true,
+  delay: true,
+  ttl: true,
+  tags: true,
+  metadata: true,
+  maxDuration: true,
+  debounce: true,
+  priority: true,
+  machine: true,
+  version: true,
+  externalDeploymentId: true,
+  region: true,
+  concurrency: true,
+}
+
+/** A key of users lasts this long in the hosted service. */
+const KEY_TTL = '30d'
+
+/**
+ * The options as the engine takes them.
+ *
+ * @throws TypeError for an option that does not exist; `ERR_HOSTED_ONLY` for one that would change what happens.
+ */
+export function engineTriggerOptions(options?: HostedTriggerOptions): TriggerOptions {
+  if (options === undefined) return {}
+  requireOptions(options, 'the options of trigger', NAMES)
+  const { idempotencyKey, idempotencyKeyTTL, queue, ttl, tags, maxAttempts, debounce, concurrency } = options
+  if (debounce !== undefined)
+    throw hostedOnly('trigger with debounce', 'trigger once, with a delay and an idempotencyKey')
+  if (concurrency !== undefined)
+    throw hostedOnly('trigger with concurrency', 'give the task a queue with a concurrencyLimit')
+  const { concurrencyKey, delay, metadata, maxDuration } = options
+  const kept = { concurrencyKey, delay, metadata, maxDuration }
+  const translated = {
+    idempotencyKey: isEmptyKey(idempotencyKey) ? undefined : triggerKey(idempotencyKey),
+    idempotencyKeyTTL: isEmptyKey(idempotencyKey) ? undefined : (idempotencyKeyTTL ?? KEY_TTL),
+    queue: queue === undefined ? undefined : { name: queue },
+    ttl: ttl === 0 ? undefined : ttl,
+    tags: tags === undefined ? undefined : [tags].flat().filter((tag) => tag !== ''),
+    maxAttempts: maxAttempts === undefined ? undefined : Math.max(maxAttempts, 1),
+  }
+  const given = Object.entries({ ...kept, ...translated }).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given)
+}
+
+type GivenKey = HostedTriggerOptions['idempotencyKey']
+
+function isEmptyKey(key: GivenKey): key is undefined {
+  return key === undefined || key.length === 0
+}
+
+/** The options of an item of a batch, which may have its key from the batch. */
+export function itemOptions(
+  options: HostedTriggerOptions | undefined,
+  { idempotencyKey, idempotencyKeyTTL }: BatchTriggerOptions,
+  index: number,
+): TriggerOptions {
+  if (options?.idempotencyKey !== undefined || isEmptyKey(idempotencyKey))
+    return engineTriggerOptions(options)
+  const ttl = idempotencyKeyTTL === undefined ? {} : { idempotencyKeyTTL }
+  return engineTriggerOptions({
+    ...ttl,
+    ...options,
+    idempotencyKey: [[idempotencyKey].flat(), String(index)].flat(),
+  })
+}

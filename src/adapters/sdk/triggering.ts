@@ -1,0 +1,224 @@
+import { SubtaskUnwrapError } from '../../api/errors.ts'
+import type { BatchItem, RunHandle, SubtaskResult, TaskShape } from '../../api/run.ts'
+import { tasks } from '../../core/ambient/ambient.ts'
+import { mayBeLeft } from '../../primitives/awaitable.ts'
+import { requireList } from '../../primitives/require.ts'
+import { waiting } from './current-run.ts'
+import type {
+  BatchResult,
+  BatchRunHandle,
+  HostedBatchItem,
+  HostedRunHandle,
+  Items,
+  TaskRunPromise,
+  TaskRunResult,
+} from './task-types.ts'
+import {
+  type BatchTriggerOptions,
+  engineTriggerOptions,
+  type HostedTriggerOptions,
+  itemOptions,
+} from './trigger-options.ts'
+import type { Untyped } from './untyped.ts'
+import { decodeValue, encodeValue } from './values.ts'
+
+/** A task as it is triggered here: its payload is encoded, and its types are those of the caller. */
+type Stored = TaskShape<unknown>
+
+/** An item of a batch of several tasks. */
+export interface ItemById<Id extends string = string, Payload = Untyped> {
+  id: Id
+  payload: Payload
+  options?: HostedTriggerOptions
+}
+
+/** `task.trigger` and `tasks.trigger`. */
+export async function trigger<Id extends string, Payload, Output>(
+  id: Id,
+  payload: Payload,
+  options?: HostedTriggerOptions,
+): Promise<HostedRunHandle<Id, Payload, Output>> {
+  return hostedHandle(
+    id,
+    await tasks.trigger<Stored>(id, encodeValue(payload), engineTriggerOptions(options)),
+  )
+}
+
+/** `task.triggerAndWait` and `tasks.triggerAndWait`. It is called at once: its place in the run is that of the caller. */
+export function triggerAndWait<Id extends string, Output>(
+  id: Id,
+  payload: unknown,
+  options?: HostedTriggerOptions,
+): TaskRunPromise<Id, Output> {
+  const start = (): Promise<SubtaskResult<unknown>> => {
+    try {
+      return tasks.triggerAndWait<Stored>(id, encodeValue(payload), engineTriggerOptions(options))
+    } catch (error) {
+      return Promise.reject(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+  const started = waiting(() => ({ type: 'task', runId: '' }), start)
+  const result = mayBeLeft(started.then(hostedResult<Id, Output>))
+  return Object.assign(result, { unwrap: () => mayBeLeft(result.then(unwrapped)) })
+}
+
+/** `batch.trigger`: runs of several tasks, in the order of the items. */
+export async function batchTrigger<Id extends string, Payload, Output>(
+  items: Items<ItemById>,
+  options: BatchTriggerOptions = {},
+): Promise<BatchRunHandle<Id, Payload, Output>> {
+  const requests = engineItems(await listOf(items), options)
+  const only = onlyTask(requests)
+  if (only !== undefined) {
+    const { runs } = await tasks.batchTrigger<Stored>(
+      only,
+      requests.map(({ item }) => item),
+    )
+    return keepBatch(runs)
+  }
+  const handles: RunHandle<unknown>[] = []
+  for (const { id, item } of requests)
+    handles.push(await tasks.trigger<Stored>(id, item.payload, item.options))
+  return keepBatch(handles)
+}
+
+/** `batch.triggerAndWait`: child runs of several tasks. */
+export function batchTriggerAndWait<Id extends string, Output>(
+  items: Items<ItemById>,
+  options: BatchTriggerOptions = {},
+): Promise<BatchResult<Id, Output>> {
+  if (!Array.isArray(items)) return listOf(items).then((list) => batchTriggerAndWait(list, options))
+  const wait = { type: 'batch', batchId: '', runCount: items.length } as const
+  return mayBeLeft(
+    waiting(
+      () => wait,
+      () => startAll<Id, Output>(items, options),
+    ),
+  )
+}
+
+/** All children are started in one turn, so that each has its place. */
+async function startAll<Id extends string, Output>(
+  items: readonly ItemById[],
+  options: BatchTriggerOptions,
+): Promise<BatchResult<Id, Output>> {
+  const requests = engineItems(items, options)
+  const results = await waitForAll(requests)
+  const runs = results.map(hostedResult<Id, Output>)
+  return { id: batchId(runs), runs }
+}
+
+async function waitForAll(requests: readonly EngineItem[]): Promise<readonly SubtaskResult<unknown>[]> {
+  const only = onlyTask(requests)
+  if (only === undefined)
+    return Promise.all(
+      requests.map(({ id, item }) => tasks.triggerAndWait<Stored>(id, item.payload, item.options)),
+    )
+  const { runs } = await tasks.batchTriggerAndWait<Stored>(
+    only,
+    requests.map(({ item }) => item),
+  )
+  return runs
+}
+
+/** The task of all items, which the engine checks before it stores the first run. */
+function onlyTask([first, ...rest]: readonly EngineItem[]): string | undefined {
+  return rest.every(({ id }) => id === first?.id) ? first?.id : undefined
+}
+
+/** The items of a batch of one task, as those of several. */
+export function itemsById<Payload>(id: string, items: Items<HostedBatchItem<Payload>>): Items<ItemById> {
+  return Array.isArray(items) ? items.map((item) => ({ id, ...item })) : withId(id, items)
+}
+
+async function* withId<Payload>(
+  id: string,
+  items: AsyncIterable<HostedBatchItem<Payload>> | ReadableStream<HostedBatchItem<Payload>>,
+): AsyncGenerator<ItemById> {
+  for await (const item of items) yield { id, ...item }
+}
+
+async function listOf<Item>(items: Items<Item>): Promise<Item[]> {
+  if (Array.isArray(items)) return items
+  const list: Item[] = []
+  for await (const item of items) list.push(item)
+  return list
+}
+
+interface EngineItem {
+  readonly id: string
+  readonly item: BatchItem<unknown>
+}
+
+/** All items are read before the first run is stored. */
+function engineItems(items: readonly ItemById[], options: BatchTriggerOptions): readonly EngineItem[] {
+  requireList(items, 'the items of a batch')
+  return items.map(({ id, payload, options: own }, index) => ({
+    id,
+    item: { payload: encodeValue(payload), options: itemOptions(own, options, index) },
+  }))
+}
+
+function hostedHandle<Id extends string, Payload, Output>(
+  taskIdentifier: Id,
+  handle: RunHandle<unknown>,
+): HostedRunHandle<Id, Payload, Output> {
+  return {
+    id: handle.id,
+    taskIdentifier,
+    isCached: handle.isCached,
+    get publicAccessToken() {
+      return handle.publicAccessToken
+    },
+  }
+}
+
+/** The error of a child is what its task threw. */
+function hostedResult<Id extends string, Output>(result: SubtaskResult<unknown>): TaskRunResult<Id, Output> {
+  const { id } = result
+  // The engine answers with the id that it was asked for.
+  const taskIdentifier = result.taskIdentifier as Id
+  return result.ok
+    ? { ok: true, id, taskIdentifier, output: decodeValue(result.output) as Output }
+    : { ok: false, id, taskIdentifier, error: result.error.cause ?? result.error }
+}
+
+function unwrapped<Id extends string, Output>(result: TaskRunResult<Id, Output>): Output {
+  if (result.ok) return result.output
+  throw new SubtaskUnwrapError(result.taskIdentifier, result.id, result.error)
+}
+
+/** The last batches, by their ids. */
+const batches = new Map<string, readonly string[]>()
+const MOST_BATCHES = 1_000
+
+/** The runs of a batch that was triggered in this process. */
+export function runsOfBatch(id: string): readonly string[] | undefined {
+  return batches.get(id)
+}
+
+function keepBatch<Id extends string, Payload, Output>(
+  handles: readonly RunHandle<unknown>[],
+): BatchRunHandle<Id, Payload, Output> {
+  const id = batchId(handles)
+  batches.set(
+    id,
+    handles.map((handle) => handle.id),
+  )
+  for (const oldest of batches.keys()) {
+    if (batches.size <= MOST_BATCHES) break
+    batches.delete(oldest)
+  }
+  return {
+    batchId: id,
+    runCount: handles.length,
+    get publicAccessToken() {
+      return handles[0]?.publicAccessToken ?? ''
+    },
+  }
+}
+
+/** A batch has the name of its first run. */
+function batchId([first]: readonly { readonly id: string }[]): string {
+  return `batch_${first?.id ?? 'empty'}`
+}

@@ -1,0 +1,37 @@
+import { systemClock } from '../../clock/system.ts'
+
+/** What a piece of work took. It costs nothing here. */
+export interface ComputeUsage {
+  costInCents: number
+  durationMs: number
+}
+
+/** Usage of a run. */
+export interface Usage {
+  /** Nothing costs anything; durations are those of `runs.retrieve`, and 0 here. */
+  getCurrent(): {
+    compute: { attempt: ComputeUsage; total: ComputeUsage }
+    baseCostInCents: number
+    totalCostInCents: number
+  }
+  /** How long a piece of work takes, by the clock of the system. */
+  measure<Result>(work: () => Promise<Result>): Promise<{ result: Result; compute: ComputeUsage }>
+}
+
+/** `usage`. */
+export const usage: Usage = {
+  getCurrent: () => ({
+    compute: {
+      attempt: { costInCents: 0, durationMs: 0 },
+      total: { costInCents: 0, durationMs: 0 },
+    },
+    baseCostInCents: 0,
+    totalCostInCents: 0,
+  }),
+  measure: async (work) => {
+    const clock = systemClock()
+    const startedAt = clock.now()
+    const result = await work()
+    return { result, compute: { costInCents: 0, durationMs: clock.now() - startedAt } }
+  },
+}

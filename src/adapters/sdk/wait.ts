@@ -1,0 +1,134 @@
+import type { CursorPagePromise } from '../../api/cursor-page.ts'
+import type { WaitpointTimeoutError } from '../../api/errors.ts'
+import type {
+  CreatedToken,
+  ListTokensParams,
+  RetrievedToken,
+  Token,
+  TokenReference,
+  WaitResult,
+} from '../../api/token.ts'
+import { systemClock } from '../../clock/system.ts'
+import { wait } from '../../core/ambient/ambient.ts'
+import { mayBeLeft } from '../../primitives/awaitable.ts'
+import { waiting } from './current-run.ts'
+import type { RequestOptions } from './task-types.ts'
+import { decodeValue, encodeValue } from './values.ts'
+
+/** An idempotency key of a wait, and how long it stays valid. */
+export interface CommonWaitOptions {
+  idempotencyKey?: string
+  idempotencyKeyTTL?: string
+}
+
+type Period =
+  | { seconds: number }
+  | { minutes: number }
+  | { hours: number }
+  | { days: number }
+  | { weeks: number }
+  | { months: number }
+  | { years: number }
+
+/** How long `wait.for` sleeps. */
+export type HostedWaitForOptions = Period & CommonWaitOptions
+
+/** The result of `wait.forToken`. */
+export type TokenResult<Output> = { ok: true; output: Output } | { ok: false; error: Error }
+
+/** The promise of `wait.forToken`; unwrapped it is the output, or rejects with the time-out. */
+export interface ManualWaitpointPromise<Output> extends Promise<TokenResult<Output>> {
+  unwrap(): Promise<Output>
+}
+
+/** Options of `wait.createToken`. */
+export interface HostedTokenOptions extends CommonWaitOptions {
+  timeout?: string | Date
+  tags?: string | string[]
+}
+
+/** A token that was created. */
+export type HostedToken = Pick<CreatedToken, 'id' | 'isCached' | 'url' | 'publicAccessToken'>
+
+/** Waits and tokens, as the hosted service has them. */
+export interface HostedWait {
+  /** Sleeps. Only in a run. */
+  for(options: HostedWaitForOptions): Promise<void>
+  /** Sleeps until an instant. Only in a run. */
+  until(options: { date: Date; throwIfInThePast?: boolean } & CommonWaitOptions): Promise<void>
+  /** Creates a token. */
+  createToken(options?: HostedTokenOptions, requestOptions?: RequestOptions): Promise<HostedToken>
+  /** Pauses the run until a token is completed or has timed out. Only in a run. */
+  forToken<Output>(token: TokenReference): ManualWaitpointPromise<Output>
+  /** Completes a token with any value that the hosted service takes. */
+  completeToken<Data>(
+    token: TokenReference,
+    data: Data,
+    requestOptions?: RequestOptions,
+  ): Promise<{ success: true }>
+  retrieveToken<Output>(
+    token: TokenReference,
+    requestOptions?: RequestOptions,
+  ): Promise<RetrievedToken<Output>>
+  listTokens(params?: ListTokensParams, requestOptions?: RequestOptions): CursorPagePromise<Token>
+}
+
+const DAY_MS = 86_400_000
+const PERIODS: Readonly<Record<string, number>> = {
+  seconds: 1_000,
+  minutes: 60_000,
+  hours: 3_600_000,
+  days: DAY_MS,
+  weeks: 7 * DAY_MS,
+  months: 30 * DAY_MS,
+  years: 365 * DAY_MS,
+}
+
+/** When a sleep is over, for the hooks: by the system clock. */
+function endOf(options: object): Date {
+  const sum = Object.entries(options).map(([name, count]) => (PERIODS[name] ?? 0) * Number(count))
+  return new Date(systemClock().now() + sum.reduce((total, part) => total + part, 0))
+}
+
+/** `wait`. */
+export const hostedWait: HostedWait = {
+  for: (options) =>
+    waiting(
+      () => ({ type: 'duration', date: endOf(options) }),
+      () => wait.for(options),
+    ),
+  until: (options) =>
+    waiting(
+      () => ({ type: 'duration', date: options.date }),
+      () => wait.until(options),
+    ),
+  createToken: (options) => wait.createToken(options),
+  forToken: <Output>(token: TokenReference) => {
+    const id = typeof token === 'string' ? token : token.id
+    const start = (): Promise<WaitResult<unknown>> => wait.forToken(token)
+    const result = mayBeLeft(waiting(() => ({ type: 'token', token: id }), start).then(read<Output>))
+    return Object.assign(result, { unwrap: () => mayBeLeft(result.then(unwrapped)) })
+  },
+  completeToken: async (token, data) => {
+    await wait.completeToken(token, encodeValue(data))
+    return { success: true }
+  },
+  retrieveToken: async <Output>(token: TokenReference) => {
+    const retrieved = await wait.retrieveToken(token)
+    const { output } = retrieved
+    // The type of the output is the caller's.
+    return { ...retrieved, url: retrieved.url, output: decodeValue(output) as Output }
+  },
+  listTokens: (params) => wait.listTokens(params),
+}
+
+function read<Output>(result: WaitResult<unknown>): TokenResult<Output> {
+  return result.ok ? { ok: true, output: decodeValue(result.output) as Output } : result
+}
+
+function unwrapped<Output>(
+  result: TokenResult<Output> | { ok: false; error: WaitpointTimeoutError },
+): Output {
+  if (result.ok) return result.output
+  throw result.error
+}

@@ -1,0 +1,62 @@
+import type { AnyTask, RunReference } from './run.ts'
+import type { Duration, TokenReference } from './token.ts'
+
+/** The rights of an access token. Everything that is not named is refused. */
+export interface AccessGrant {
+  /**
+   * Runs and tokens that it may read.
+   *
+   * @default nothing
+   */
+  readonly read?: ReadGrant
+  /**
+   * The waitpoint tokens that it may complete.
+   *
+   * @default none
+   */
+  readonly complete?: TokenReference | readonly TokenReference[]
+  /**
+   * The tasks that it may trigger, themselves or by their ids.
+   *
+   * @default none
+   */
+  readonly trigger?: string | AnyTask | readonly (string | AnyTask)[]
+  /**
+   * The runs that it may cancel.
+   *
+   * @default none
+   */
+  readonly cancel?: RunReference | readonly RunReference[]
+}
+
+/** The runs and tokens that an access token may read. */
+export interface ReadGrant {
+  /**
+   * Runs: their records, metadata and streams, now and as they change.
+   *
+   * @default none
+   */
+  readonly runs?: RunReference | readonly RunReference[]
+  /**
+   * All runs with any of these tags.
+   *
+   * @default none
+   */
+  readonly tags?: string | readonly string[]
+  /**
+   * Waitpoint tokens, with their outputs.
+   *
+   * @default none
+   */
+  readonly tokens?: TokenReference | readonly TokenReference[]
+}
+
+/** Options of `createAccessToken`. */
+export interface AccessTokenOptions {
+  /**
+   * How long the access token is good for.
+   *
+   * @default `'15m'`
+   */
+  readonly expiresIn?: Duration
+}

@@ -1,0 +1,32 @@
+import type { CliCommand } from '../command.ts'
+import { consoleCommand } from './console.ts'
+import { dev, devProcess } from './dev.ts'
+import { doctor } from './doctor.ts'
+import { cancelRunByHand } from './runs/cancel.ts'
+import { explainRunByHand } from './runs/explain.ts'
+import { getRun } from './runs/get.ts'
+import { listRuns } from './runs/list.ts'
+import { replayRunByHand } from './runs/replay.ts'
+import { triggerRun } from './runs/trigger.ts'
+import { watchRun } from './runs/watch.ts'
+import { completeTokenByHand } from './tokens/complete.ts'
+import { getToken } from './tokens/get.ts'
+import { listTokensByHand } from './tokens/list.ts'
+
+/** All commands, in the order of the help. */
+export const COMMANDS: readonly CliCommand[] = [
+  dev,
+  devProcess,
+  consoleCommand,
+  listRuns,
+  getRun,
+  watchRun,
+  explainRunByHand,
+  triggerRun,
+  replayRunByHand,
+  cancelRunByHand,
+  listTokensByHand,
+  getToken,
+  completeTokenByHand,
+  doctor,
+]

@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import { createClient } from '../../../client/client.ts'
+import { messageOf } from '../../../primitives/message.ts'
+import type { TriggerOptions } from '../../../api/run.ts'
+import { WaitpointError } from '../../../api/errors.ts'
+import type { CliCommand } from '../../command.ts'
+import { EXIT, UsageError } from '../../exit.ts'
+import { type Given, quote } from '../../given.ts'
+import type { Terminal } from '../../output/terminal.ts'
+import { present } from '../../present.ts'
+import { newestRun, type OutsideRun, triggerOutside } from '../../reach/outside-runs.ts'
+import { PLACE_OPTIONS, type RunsPlace, readPlace } from '../../reach/place.ts'
+import { reaching } from '../../reach/reach.ts'
+
+/** `waitpoint runs trigger`. */
+export const triggerRun: CliCommand = {
+  name: 'runs trigger',
+  summary: 'start a run of a task',
+  words: [{ name: 'task', says: 'the id of a task' }],
+  options: {
+    ...PLACE_OPTIONS,
+    payload: { value: '<json>', says: 'what the task is given; - reads it from the standard input' },
+    delay: { value: '<duration>', says: 'start it later: 30s, 2h' },
+    ttl: { value: '<duration>', says: 'give it up when it has not started by then' },
+    tag: { value: '<tag>', isRepeatable: true, says: 'a tag of the run' },
+    queue: { value: '<name>', says: 'the queue that it waits in (default: that of the task)' },
+    'idempotency-key': { value: '<key>', says: 'used again, it finds the run that it named first' },
+    'new-task': { says: 'trigger a task that has no run yet in this storage' },
+  },
+  about:
+    'In a storage the run is stored, and an app that has the task executes it: the app checks the payload then. Its queue is that of the newest run of the task.',
+  async run(given, terminal) {
+    const taskId = given.word('task')
+    const place = readPlace(given, terminal.env)
+    const payload = readPayload(given)
+    const queue = given.option('queue')
+    const options = present({
+      delay: given.duration('delay'),
+      ttl: given.duration('ttl'),
+      tags: given.list('tag'),
+      queue: queue === undefined ? undefined : { name: queue },
+      idempotencyKey: given.option('idempotency-key'),
+    })
+    const request = { taskId, payload, options, isNewTask: given.has('new-task') }
+    const { id, isCached } = await trigger(place, terminal, request)
+    if (given.has('json')) terminal.printJson({ id, isCached })
+    else terminal.print(id)
+    if (isCached) terminal.note('The idempotency key was used before: this is the run that it named then.')
+    return EXIT.ok
+  },
+}
+
+interface TriggerRequest {
+  readonly taskId: string
+  readonly payload: unknown
+  readonly options: TriggerOptions
+  readonly isNewTask: boolean
+}
+
+async function trigger(
+  place: RunsPlace,
+  terminal: Terminal,
+  { taskId, payload, options, isNewTask }: TriggerRequest,
+): Promise<OutsideRun> {
+  if (place.kind === 'http') {
+    const client = createClient({ baseUrl: place.url, accessToken: place.key, signal: terminal.signal })
+    // Its types are not known here.
+    return client.tasks.trigger(taskId, payload as never, options)
+  }
+  return reaching(place, terminal, async ({ engine, name }) => {
+    if (engine === undefined) throw new Error('Cannot trigger: no storage is open')
+    const like = await newestRun(engine, taskId)
+    if (like === undefined && !isNewTask)
+      throw new WaitpointError(
+        'ERR_TASK_NOT_FOUND',
+        `Cannot trigger task ${quote(taskId)}: ${name} has no run of it, so the name may be wrong; add --new-task if it is not`,
+      )
+    return triggerOutside(engine, taskId, { payload, options, like })
+  })
+}
+
+function readPayload(given: Given): unknown {
+  if (given.option('payload') !== '-') return given.json('payload')
+  try {
+    return JSON.parse(readFileSync(0, 'utf8')) as unknown
+  } catch (error) {
+    throw new UsageError(`the payload on the standard input cannot be read: ${messageOf(error)}`)
+  }
+}

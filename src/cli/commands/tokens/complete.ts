@@ -1,0 +1,28 @@
+import type { CliCommand } from '../../command.ts'
+import { EXIT } from '../../exit.ts'
+import { PLACE_OPTIONS, readPlace } from '../../reach/place.ts'
+import { reaching } from '../../reach/reach.ts'
+import { requireId, TOKEN_WORD } from '../../words.ts'
+
+/** `waitpoint tokens complete`. */
+export const completeTokenByHand: CliCommand = {
+  name: 'tokens complete',
+  summary: 'give a token its output: the run that waits for it goes on',
+  words: [TOKEN_WORD],
+  options: {
+    ...PLACE_OPTIONS,
+    output: { value: '<json>', says: `the output: '{"approved":true}' (default: none)` },
+  },
+  about:
+    'The first completion counts. A token that was settled before stays as it is: then the exit code is 1.',
+  async run(given, terminal) {
+    const id = requireId(given.word('token'), 'token')
+    const output = given.json('output')
+    const place = readPlace(given, terminal.env)
+    const { success, status } = await reaching(place, terminal, ({ wait }) => wait.completeToken(id, output))
+    if (given.has('json')) terminal.printJson({ id, success, status })
+    else if (success) terminal.print(`Token ${id} is completed.`)
+    else terminal.note(`Token ${id} was settled before: it is ${status}.`)
+    return success ? EXIT.ok : EXIT.failed
+  },
+}

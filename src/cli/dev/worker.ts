@@ -1,0 +1,131 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { applyConfig } from '../../adapters/sdk/config.ts'
+import type { AnyTask } from '../../api/run.ts'
+import type { RunStatus } from '../../contract/records.ts'
+import { loginLink } from '../../console/login-link.ts'
+import { createEngine } from '../../core/create-engine.ts'
+import type { Engine } from '../../core/engine.ts'
+import { type HttpServer, serve } from '../../http/serve.ts'
+import { messageOf } from '../../primitives/message.ts'
+import { sqliteStorage } from '../../storage/sqlite/sqlite.ts'
+import { EXIT, type ExitCode } from '../exit.ts'
+import { configFileOf, foldersOfConfig, readConfig } from '../loading/config.ts'
+import { mapPackages } from '../loading/hooks.ts'
+import { hostedNames, ownNames } from '../loading/names.ts'
+import { foldersAt, taskFilesAt, tasksOf, USUAL_FOLDERS } from '../loading/task-files.ts'
+import type { FromWorker, ToWorker, WorkerOptions } from './messages.ts'
+
+/**
+ * The process that executes the runs of `dev`. It loads the files once; when they change another process takes its place.
+ * It ends when it is told so, and when the process that has started it is gone.
+ */
+export async function devWorker(): Promise<never> {
+  const code = await work()
+  // Code of tasks may have left something behind that would keep the process alive.
+  process.exit(code)
+}
+
+async function work(): Promise<ExitCode> {
+  // Ctrl-C goes to both processes: the other one closes this one.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
+  const { options, closed } = await begun()
+  const seen = new Set<string>()
+  mapPackages({ ...hostedNames(), ...ownNames() }, (url) => {
+    const path = ownFile(url)
+    if (path === undefined || seen.has(path)) return
+    seen.add(path)
+    void tell({ kind: 'files', paths: [path] })
+  })
+  try {
+    const tasks = await loadTasks(options)
+    const { engine, server } = await open(tasks, options)
+    const link = loginLink(engine, `${server.url}/console`)
+    await tell({ kind: 'ready', url: server.url, link, tasks: tasks.map(({ id }) => id) })
+    await closed
+    await server.close()
+    await engine.close()
+    return EXIT.ok
+  } catch (thrown) {
+    await tell({ kind: 'failed', message: messageOf(thrown) })
+    return EXIT.failed
+  }
+}
+
+/** Resolves with what is to be done; `closed` when it is to end. */
+function begun(): Promise<{ readonly options: WorkerOptions; readonly closed: Promise<void> }> {
+  return new Promise((begin) => {
+    const closed = new Promise<void>((close) => {
+      process.on('disconnect', close)
+      process.on('message', (message: ToWorker) => {
+        if (message.kind === 'close') close()
+        else begin({ options: message.options, closed })
+      })
+    })
+  })
+}
+
+/** Resolves when the message is on its way. */
+function tell(message: FromWorker): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.connected) process.send?.(message, undefined, undefined, () => resolve())
+    else resolve()
+  })
+}
+
+/** The file behind an address, unless it belongs to a package. */
+function ownFile(url: string): string | undefined {
+  if (!url.startsWith('file:')) return undefined
+  const path = fileURLToPath(url.replace(/[?#].*$/, ''))
+  return path.includes('/node_modules/') || path.includes('\\node_modules\\') ? undefined : path
+}
+
+async function loadTasks({ path }: WorkerOptions): Promise<readonly AnyTask[]> {
+  const configFile = configFileOf(path ?? '.', '.')
+  let folders: readonly string[] = []
+  if (configFile !== undefined) {
+    void tell({ kind: 'files', paths: [configFile] })
+    const config = await readConfig(configFile)
+    applyConfig(config)
+    folders = foldersOfConfig(config, configFile)
+  }
+  const places = path !== undefined ? [path] : folders.length > 0 ? folders : USUAL_FOLDERS.filter(existsSync)
+  if (places.length === 0)
+    throw new Error(
+      `Cannot find task files: name a file or folder, or have one of ${USUAL_FOLDERS.join(', ')}, or a trigger.config.ts with dirs`,
+    )
+  void tell({ kind: 'folders', paths: places.flatMap(foldersAt) })
+  const files = places.flatMap(taskFilesAt)
+  void tell({ kind: 'files', paths: files })
+  const tasks = await tasksOf(files)
+  if (tasks.length === 0)
+    throw new Error(`Cannot find a task in ${places.join(', ')}: export what task() returns`)
+  return tasks
+}
+
+/** The error of an earlier attempt says nothing of these. */
+const GOES_ON: ReadonlySet<RunStatus> = new Set<RunStatus>(['EXECUTING', 'WAITING', 'QUEUED'])
+
+async function open(
+  tasks: readonly AnyTask[],
+  { database, port, secretKey }: WorkerOptions,
+): Promise<{ readonly engine: Engine; readonly server: HttpServer }> {
+  mkdirSync(dirname(database), { recursive: true })
+  const engine = createEngine({ tasks, storage: sqliteStorage(database), secretKey })
+  engine.makeDefault()
+  engine.on(
+    'run',
+    ({ id, taskIdentifier: task, status, error }) =>
+      void tell({
+        kind: 'run',
+        id,
+        task,
+        status,
+        ...(error === undefined || GOES_ON.has(status) ? {} : { error: error.message }),
+      }),
+  )
+  engine.on('error', ({ error }) => void tell({ kind: 'error', message: messageOf(error) }))
+  await engine.ready()
+  return { engine, server: await serve(engine, { port, console: true }) }
+}

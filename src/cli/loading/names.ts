@@ -1,0 +1,45 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/** The files that names of packages lead to, as addresses. */
+export type PackageNames = Readonly<Record<string, string>>
+
+const HOSTED = ['@trigger.dev/sdk', '@trigger.dev/sdk/v3']
+
+/** The names of the hosted service's module, which lead to `waitpoint/sdk` of this package. */
+export function hostedNames(): PackageNames {
+  const url = ownNames()['waitpoint/sdk'] ?? ''
+  return Object.fromEntries(HOSTED.map((name) => [name, url]))
+}
+
+/** The names of this package itself: task files are to use the engine that executes them, and no other copy of it. */
+export function ownNames(): PackageNames {
+  const { url, about } = ownPackage()
+  return Object.fromEntries(
+    Object.entries(about.exports).flatMap(([key, target]) =>
+      typeof target === 'string' ? [] : [[`waitpoint${key.slice(1)}`, new URL(target.default, url).href]],
+    ),
+  )
+}
+
+/** The version of this package. */
+export function ownVersion(): string {
+  return ownPackage().about.version
+}
+
+interface OwnPackage {
+  readonly url: URL
+  readonly about: {
+    readonly version: string
+    readonly exports: Readonly<Record<string, string | { readonly default: string }>>
+  }
+}
+
+/** Found by its place, and not by its name: a loader may lead names to other files, as `paths` of a tsconfig.json say. */
+function ownPackage(): OwnPackage {
+  for (let url = new URL('package.json', import.meta.url); ; url = new URL('../package.json', url)) {
+    if (existsSync(fileURLToPath(url)))
+      return { url, about: JSON.parse(readFileSync(url, 'utf8')) as OwnPackage['about'] }
+    if (url.pathname === '/package.json') throw new Error('Cannot find the package.json of waitpoint')
+  }
+}

@@ -1,0 +1,10 @@
+import { mapPackages } from './hooks.ts'
+import { hostedNames, type PackageNames } from './names.ts'
+
+/**
+ * The names that `node --import waitpoint/register app.js` has mapped for its process: those of the hosted service's
+ * module. See docs/command-line.md.
+ */
+export const registeredNames: PackageNames = hostedNames()
+
+mapPackages(registeredNames)

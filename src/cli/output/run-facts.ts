@@ -1,0 +1,43 @@
+import type { RetrievedRun } from '../../api/run.ts'
+import { factsText } from './table.ts'
+import { shownJson, oneLine, shortened, visible } from './text.ts'
+import { lengthText, momentText } from './time.ts'
+
+/** So many characters of one value are shown; `--json` has all. */
+const MOST_OF_A_VALUE = 2_000
+
+/** A run for people. */
+export function runFacts(run: RetrievedRun, now: number): string {
+  const { id, taskIdentifier, status, tags, metadata, waitingOn, error } = run
+  return factsText([
+    ['run', id],
+    ['task', oneLine(taskIdentifier)],
+    ['status', status],
+    ['created', momentText(run.createdAt, now)],
+    ['started', run.startedAt && momentText(run.startedAt, now)],
+    ['delayed', status === 'DELAYED' && run.delayedUntil ? momentText(run.delayedUntil, now) : undefined],
+    ['ended', run.finishedAt && momentText(run.finishedAt, now)],
+    ['took', run.finishedAt && run.startedAt && lengthText(run.durationMs)],
+    ['attempts', String(run.attemptCount)],
+    ['tags', tags.length === 0 ? undefined : oneLine(tags.join(', '))],
+    ['parent', run.parentId],
+    [
+      'waits for',
+      waitingOn.length === 0 ? undefined : waitingOn.map((wait) => waitText(wait, now)).join('\n'),
+    ],
+    ['streams', run.realtimeStreams.length === 0 ? undefined : oneLine(run.realtimeStreams.join(', '))],
+    ['metadata', Object.keys(metadata).length === 0 ? undefined : valueText(metadata)],
+    ['payload', valueText(run.payload)],
+    ['output', status === 'COMPLETED' ? valueText(run.output) : undefined],
+    ['error', error && visible(shortened(error.stack ?? `${error.name}: ${error.message}`, MOST_OF_A_VALUE))],
+  ])
+}
+
+function waitText({ id, kind, timeoutAt }: RetrievedRun['waitingOn'][number], now: number): string {
+  return timeoutAt === undefined ? `${kind} ${id}` : `${kind} ${id}, until ${momentText(timeoutAt, now)}`
+}
+
+/** A value as JSON on one line. */
+export function valueText(value: unknown): string {
+  return value === undefined ? '–' : shortened(shownJson(value), MOST_OF_A_VALUE)
+}

@@ -1,0 +1,90 @@
+import { unreadable } from '../connection/api-error.ts'
+import { Backoff } from '../connection/backoff.ts'
+import type { Exchange } from '../connection/exchange.ts'
+import { knownError } from '../connection/known-error.ts'
+import { type ApiRequest, reached, type Transport } from '../connection/transport.ts'
+
+/** A service that does not say how often it sends something sends at least a comment within this time. */
+const SILENCE_MS = 90_000
+/** So many signs of life may be missing: one that comes late is no dead connection. */
+const MISSING_PINGS = 2.5
+const EVENTS = 'text/event-stream'
+
+/** An event stream as its reader takes it, over as many connections as it takes. */
+export interface EventSource<Item> {
+  /** Its name in messages. */
+  readonly what: string
+  /** The request for everything after what was read. */
+  request(): Omit<ApiRequest, 'headers'> & { readonly lastId: string | undefined }
+  /** A connection begins. An incomplete event of the last one is dropped; it comes again. */
+  begin(response: Response): void
+  /** The items of the next piece of text. Throws an error that the service sent, after the items before it. */
+  read(text: string): Generator<Item>
+  /** The answer has ended. Throws if it may not have ended here. */
+  end(): void
+}
+
+/**
+ * The items of an event stream to its end. A connection that breaks, or is silent for too long, is replaced, and the next
+ * one continues after the last item.
+ */
+export async function* readEvents<Item>(
+  transport: Transport,
+  source: EventSource<Item>,
+  signal: AbortSignal,
+): AsyncGenerator<Item> {
+  const backoff = new Backoff(transport.settings, signal)
+  for (;;) {
+    const connection = transport.connect(signal)
+    const { lastId, ...request } = source.request()
+    const headers = { accept: EVENTS, ...(lastId === undefined ? {} : { 'last-event-id': lastId }) }
+    try {
+      const response = await transport.open({ ...request, headers }, connection)
+      connection.heard(silenceMs(response))
+      requireEvents(response, source.what)
+      backoff.succeeded()
+      source.begin(response)
+      for await (const text of bodyText(response, connection)) yield* source.read(text)
+      source.end()
+      return
+    } catch (error) {
+      connection.close()
+      await backoff.failed(error).catch((last: unknown) => {
+        throw knownError(last, request.subject)
+      })
+    } finally {
+      connection.close()
+    }
+  }
+}
+
+/** How long a living connection may be silent. */
+function silenceMs({ headers }: Response): number {
+  const seconds = Number(headers.get('x-ping-seconds'))
+  return seconds > 0 ? seconds * MISSING_PINGS * 1_000 : SILENCE_MS
+}
+
+/** A different answer, such as a web page, would look like an empty stream. */
+function requireEvents({ headers, status }: Response, what: string): void {
+  const type = headers.get('content-type') ?? EVENTS
+  if (!type.startsWith(EVENTS)) throw unreadable(what, { status, body: type })
+}
+
+/** The text of a body as it arrives. */
+async function* bodyText({ body }: Response, connection: Exchange): AsyncGenerator<string> {
+  if (body === null) return
+  const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader()
+  const decoder = new TextDecoder()
+  try {
+    for (;;) {
+      connection.heard()
+      const { done, value } = await connection.during(reached(reader.read(), connection))
+      connection.rest()
+      if (done) return
+      yield decoder.decode(value, { stream: true })
+    }
+  } finally {
+    // Not awaited: the service may take long to stop, or never stop.
+    reader.cancel().catch(() => undefined)
+  }
+}

@@ -1,0 +1,62 @@
+import { Refused } from './refused.ts'
+import type { ConsoleAction } from './options.ts'
+import { readForm, requireFormToken } from './form.ts'
+import { type Answered, tokenPage } from './pages/token.ts'
+import type { PageContent } from './page.ts'
+import { may, placeOf, type Visit } from './visit.ts'
+
+/** What an action leads to: another page, or this one with what there is to say. */
+export type Acted = { readonly location: string } | { readonly status: number; readonly page: PageContent }
+
+/** Cancels a run. */
+export async function cancelRun(visit: Visit, id: string): Promise<Acted> {
+  await enter(visit, 'cancel')
+  await visit.engine.runs.cancel(id)
+  return { location: placeOf(visit, 'runs', id) }
+}
+
+/** Starts a new run with the payload of another one. */
+export async function replayRun(visit: Visit, id: string): Promise<Acted> {
+  await enter(visit, 'replay')
+  const run = await visit.engine.runs.replay(id)
+  return { location: placeOf(visit, 'runs', run.id) }
+}
+
+/** Completes a token. An answer that comes second is told so. */
+export async function completeToken(visit: Visit, id: string): Promise<Acted> {
+  const form = await enter(visit, 'complete')
+  const typed = form.get('output') ?? ''
+  const read = readJson(typed)
+  if ('problem' in read) return answered(visit, id, { kind: 'wrong', problem: read.problem, typed })
+  const { success } = await visit.engine.wait.completeToken(id, read.value)
+  return success ? { location: placeOf(visit, 'tokens', id) } : answered(visit, id, { kind: 'lost', typed })
+}
+
+async function answered(visit: Visit, id: string, answer: Answered): Promise<Acted> {
+  const status = answer.kind === 'lost' ? 409 : 422
+  return { status, page: await tokenPage(visit, id, answer) }
+}
+
+/** Refuses what the visitor may not do before anything is read of the form but its token. */
+async function enter(visit: Visit, action: ConsoleAction): Promise<URLSearchParams> {
+  if (visit.settings.isReadOnly) throw new Refused(403, 'This console is read-only.')
+  // Asked with a request whose body is not read yet.
+  const isAllowed = await may(visit, action)
+  const form = await readForm(visit.request)
+  requireFormToken(form, visit.session)
+  if (!isAllowed) throw new Refused(403, 'You may look, but not do this.')
+  return form
+}
+
+type ReadJson = { readonly value: unknown } | { readonly problem: string }
+
+function readJson(text: string): ReadJson {
+  if (text.trim() === '') return { value: undefined }
+  try {
+    return { value: JSON.parse(text) as unknown }
+  } catch (error) {
+    return {
+      problem: `this is no JSON (${error instanceof Error ? error.message : String(error)}). A text needs double quotes.`,
+    }
+  }
+}

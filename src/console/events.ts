@@ -1,0 +1,122 @@
+import type { Kernel } from '../core/kernel.ts'
+import { streamsTopic } from '../core/streams/channel.ts'
+import type { Connection } from '../http/live-request.ts'
+import { Refused } from './refused.ts'
+
+/** So many pages are told of changes at the same time. The others look again now and then. */
+const MOST_OPEN = 200
+/** Changes that follow each other within this time are told as one. */
+const TOGETHER_MS = 200
+/** A proxy takes a connection that says nothing for longer for dead. */
+const BEAT_MS = 15_000
+
+/** Tells pages that something has changed, as server-sent events. A page that leaves stops costing. */
+export class ChangeEvents {
+  readonly #kernel: Kernel
+  #open = 0
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+  }
+
+  /** Changes of one run and its streams; without it of all runs and tokens of this engine. Ends with the session. */
+  respond(
+    { signal }: Request,
+    {
+      runId,
+      connection,
+      endsAt,
+    }: {
+      readonly runId: string | undefined
+      readonly connection: Connection | undefined
+      readonly endsAt: number
+    },
+  ): Response {
+    if (this.#open >= MOST_OPEN) throw new Refused(503, 'Too many pages are open.')
+    connection?.outlast()
+    let close = (): void => undefined
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        close = this.#tell(controller, { runId, endsAt })
+        signal.addEventListener('abort', close, { once: true })
+      },
+      cancel: () => close(),
+    })
+    return new Response(body, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } })
+  }
+
+  #tell(
+    controller: ReadableStreamDefaultController<Uint8Array>,
+    { runId, endsAt }: { readonly runId: string | undefined; readonly endsAt: number },
+  ): () => void {
+    const { host } = this.#kernel
+    const encoder = new TextEncoder()
+    let isClosed = false
+    let cancelTimer = (): void => undefined
+    let isChanged = false
+    this.#open += 1
+    const write = (text: string): void => controller.enqueue(encoder.encode(text))
+    const beatLater = (): void => {
+      cancelTimer()
+      const about = { label: 'a page of the console', background: true }
+      cancelTimer = host.clock.setTimer(host.now() + (isChanged ? TOGETHER_MS : BEAT_MS), beat, about)
+    }
+    const beat = (): void => {
+      // A reader that takes nothing gets no more: one change is like several.
+      if ((controller.desiredSize ?? 0) > -16) write(isChanged ? 'event: changed\ndata:\n\n' : ':\n\n')
+      isChanged = false
+      if (host.now() >= endsAt || host.isClosed) close()
+      else beatLater()
+    }
+    const changed = (): void => {
+      if (isChanged) return
+      isChanged = true
+      beatLater()
+    }
+    const unsubscribe = runId === undefined ? this.#all(changed) : this.#one(runId, changed)
+    const close = (): void => {
+      if (isClosed) return
+      isClosed = true
+      this.#open -= 1
+      cancelTimer()
+      unsubscribe()
+      try {
+        controller.close()
+      } catch {
+        // Its reader has left.
+      }
+    }
+    write('retry: 2000\n\n')
+    beatLater()
+    return close
+  }
+
+  #all(changed: () => void): () => void {
+    const { events } = this.#kernel
+    const [run, token] = [events.on('run', changed), events.on('token', changed)]
+    return () => {
+      run()
+      token()
+    }
+  }
+
+  #one(runId: string, changed: () => void): () => void {
+    const watcher = this.#kernel.watchers.watchStreams(runId, streamsTopic(runId))
+    const unsubscribe = this.#kernel.events.on('token', changed)
+    const next = (): void => {
+      watcher.changed().then(
+        () => {
+          changed()
+          next()
+        },
+        // The engine is closed.
+        () => undefined,
+      )
+    }
+    next()
+    return () => {
+      unsubscribe()
+      watcher.close()
+    }
+  }
+}

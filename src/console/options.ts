@@ -1,0 +1,73 @@
+import type { Kernel } from '../core/kernel.ts'
+import { readBasePath } from '../http/create-handler.ts'
+import { parseDuration } from '../primitives/duration.ts'
+import { type OptionNames, requireFlag, requireFunction, requireOptions } from '../primitives/require.ts'
+import type { Duration } from '../api/token.ts'
+
+/** What a visitor of the console wants to do: see anything at all, or change something. See docs/console.md. */
+export type ConsoleAction = 'read' | 'cancel' | 'replay' | 'complete'
+
+/** Options of `createConsole`; all have defaults. See docs/console.md. */
+export interface ConsoleOptions {
+  /**
+   * The path in front of every page, where a host passes it on: `/console`.
+   *
+   * @default none
+   */
+  readonly basePath?: string
+  /**
+   * Pages without buttons: nothing can be changed, and no page shows an address that could.
+   *
+   * @default `false`
+   */
+  readonly readOnly?: boolean
+  /**
+   * Decides for each request, in place of the login with a secret key. Return `false` to refuse with 403. It is asked for
+   * `read` with every page, and for an action when its button is drawn and when it is pressed. If it throws, the answer
+   * is 500 and nothing is shown.
+   *
+   * @default a page that asks for a secret key of the engine
+   */
+  readonly authorize?: (request: Request, action: ConsoleAction) => boolean | Promise<boolean>
+  /**
+   * How long a login lasts.
+   *
+   * @default `'12h'`
+   */
+  readonly sessionLength?: Duration
+}
+
+/** The options of a console with their defaults applied. */
+export interface ConsoleSettings {
+  readonly basePath: string
+  readonly isReadOnly: boolean
+  readonly authorize: ConsoleOptions['authorize']
+  readonly sessionMs: number
+}
+
+const NAMES: OptionNames<ConsoleOptions> = {
+  basePath: true,
+  readOnly: true,
+  authorize: true,
+  sessionLength: true,
+}
+
+/**
+ * Checks the options of a console and applies the defaults.
+ *
+ * @throws TypeError or RangeError for options that cannot be used, and if nothing says who may enter.
+ */
+export function readConsoleOptions(options: ConsoleOptions, { credentials }: Kernel): ConsoleSettings {
+  requireOptions(options, 'the options of createConsole', NAMES)
+  const { basePath, readOnly: isReadOnly = false, authorize, sessionLength = '12h' } = options
+  requireFlag(isReadOnly, 'readOnly')
+  requireFunction(authorize, 'authorize')
+  const sessionMs = parseDuration(sessionLength, 'sessionLength')
+  if (sessionMs < 1_000)
+    throw new RangeError('Cannot use sessionLength: a login must last for a second at least')
+  if (authorize === undefined && credentials.secretKeys.length === 0)
+    throw new TypeError(
+      'Cannot create the console: anyone could open it; give the engine a secretKey, or the console authorize',
+    )
+  return { basePath: readBasePath(basePath), isReadOnly, authorize, sessionMs }
+}

@@ -1,0 +1,133 @@
+import { sha256 } from '../primitives/digest.ts'
+import { html, type Html } from './html.ts'
+import { SCRIPT } from './script.ts'
+import { STYLE } from './style.ts'
+
+/** A mark for the tab of the browser: a ring with a point. */
+const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="11" fill="none" stroke="#2f6fd6" stroke-width="4"/><circle cx="16" cy="16" r="4" fill="#2f6fd6"/></svg>`
+
+/** A file that all pages load. Its address changes with its content. */
+interface PageFile {
+  readonly type: string
+  readonly content: string
+  readonly version: string
+}
+
+const file = (type: string, content: string): PageFile => ({
+  type,
+  content,
+  version: sha256(content, 'hex').slice(0, 12),
+})
+
+/** The files that all pages load. They hold nothing of an engine, so they need no login. */
+export const pageFiles = (): ReadonlyMap<string, PageFile> =>
+  (files ??= new Map([
+    ['style.css', file('text/css; charset=utf-8', STYLE)],
+    ['script.js', file('text/javascript; charset=utf-8', SCRIPT)],
+    ['icon.svg', file('image/svg+xml', ICON)],
+  ]))
+let files: ReadonlyMap<string, PageFile> | undefined
+
+/** Nothing but what the console itself serves, and no script or style within a page. */
+const POLICY = [
+  `default-src 'none'`,
+  `style-src 'self'`,
+  `script-src 'self'`,
+  `img-src 'self'`,
+  `connect-src 'self'`,
+  `form-action 'self'`,
+  `base-uri 'none'`,
+  `frame-ancestors 'none'`,
+].join('; ')
+
+/** The headers of every answer of a console. */
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+}
+
+/** One page. */
+export interface PageContent {
+  readonly title: string
+  readonly body: Html
+  /** The entry of the navigation that it belongs to. */
+  readonly section?: 'runs' | 'tokens' | 'queues' | 'engines' | 'health'
+  /** The address that tells of changes of what is shown. */
+  readonly events?: string
+}
+
+export interface PageFrame {
+  readonly base: string
+  readonly now: number
+  /** The token of forms; none: there is no login to end. */
+  readonly formToken?: string
+  readonly isReadOnly: boolean
+}
+
+const SECTIONS = [
+  ['runs', 'Runs'],
+  ['tokens', 'Tokens'],
+  ['queues', 'Queues'],
+  ['engines', 'Engines'],
+  ['health', 'Health'],
+] as const
+
+/** The whole document of a page. */
+export function documentOf(content: PageContent, frame: PageFrame): string {
+  const { title, body, section, events } = content
+  const { base, now } = frame
+  const address = (name: string): string => `${base}/${name}?v=${pageFiles().get(name)?.version ?? ''}`
+  return `<!doctype html>${html`<html lang="en">
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="robots" content="noindex" />
+      <title>${title} · waitpoint</title>
+      <link rel="icon" href="${address('icon.svg')}" />
+      <link rel="stylesheet" href="${address('style.css')}" />
+      <script src="${address('script.js')}" defer></script>
+    </head>
+    <body data-now="${now}" ${events !== undefined && html`data-events="${events}"`}>
+      <a class="skip" href="#content">To the content</a>
+      ${section !== undefined && topOf(section, frame)}
+      <main id="content">${body}</main>
+      ${section !== undefined && KEYS}
+    </body>
+  </html> `.toString()}`
+}
+
+function topOf(section: string, { base, formToken, isReadOnly }: PageFrame): Html {
+  return html`<header class="top">
+    <a class="brand" href="${base}/runs">waitpoint</a>
+    <nav aria-label="Pages">
+      ${SECTIONS.map(
+        ([name, label]) =>
+          html`<a href="${base}/${name}" ${section === name && html`aria-current="page"`}>${label}</a>`,
+      )}
+    </nav>
+    <div class="end">
+      ${isReadOnly && html`<span>read-only</span>`}<span class="live only-script" role="status"></span>
+      <button id="show-keys" class="plain only-script" type="button" aria-label="Keys">?</button>
+      ${
+        formToken !== undefined &&
+        html`<form method="post" action="${base}/logout">
+          <input type="hidden" name="_token" value="${formToken}" /><button class="plain">Log out</button>
+        </form>`
+      }
+    </div>
+  </header>`
+}
+
+const KEYS = html`<dialog id="keys" aria-labelledby="keys-title">
+  <h2 id="keys-title">Keys</h2>
+  <p><kbd>/</kbd> search</p>
+  <p><kbd>j</kbd> <kbd>k</kbd> next and previous row</p>
+  <p><kbd>Enter</kbd> open the row</p>
+  <p><kbd>?</kbd> this list</p>
+  <form method="dialog"><button>Close</button></form>
+</dialog>`

@@ -1,0 +1,71 @@
+import { html } from '../html.ts'
+import type { PageContent } from '../page.ts'
+import { count, facts, isoOf, short, table } from '../values.ts'
+import { eventsOf, linkTo, type Visit } from '../visit.ts'
+
+/** *Health*: the engine that serves the console, and its storage. */
+export async function healthPage(visit: Visit): Promise<PageContent> {
+  const { engine, kernel, now } = visit
+  const { host, tasks, slots, claimer, watchers } = kernel
+  const { attempts, executing, waits } = engine.stats()
+  const before = host.now()
+  const problem = await kernel
+    .call(() => host.storage.runs.list({}, { limit: 1 }))
+    .then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    )
+  const tookMs = host.now() - before
+  const limits = [...tasks.queueLimits]
+  return {
+    title: 'Health',
+    section: 'health',
+    events: eventsOf(visit),
+    body: html`<h1>Health</h1>
+      <div id="health" data-live>
+        <h2>Storage</h2>
+        ${
+          problem === undefined
+            ? html`<p>
+                <span class="status completed">OK</span> It answers: a list of one run took ${count(tookMs)}
+                ms.
+              </p>`
+            : html`<p>
+                <span class="status failed">AWAY</span> It does not answer: ${short(problem, 1_000)}
+              </p>`
+        }
+        <h2>This engine</h2>
+        ${facts([
+          ['Name of its lease', html`<span class="id">${host.owner}</span>`],
+          ['Time of the engine', isoOf(now)],
+          ['Executes runs', claimer.executes ? 'yes' : 'no: execute is false'],
+          ['Attempts under way', count(attempts)],
+          ['Runs that hold a slot', count(executing)],
+          ['Free slots', slots.room === Infinity ? 'no limit' : count(slots.room)],
+          ['Tokens that runs wait for', count(waits)],
+          ['Readers that follow runs', count(watchers.size)],
+        ])}
+        <h2>Tasks</h2>
+        ${
+          tasks.definitions.length === 0
+            ? html`<p class="none">none: this engine triggers and reads only</p>`
+            : table(
+                ['Task', 'Version', 'Queue', 'Limit'],
+                tasks.definitions.map(
+                  ({ id, version, queue }) =>
+                    html`<tr>
+                      <td>
+                        <a class="name" href="${linkTo(visit, 'runs', { task: id })}">${short(id)}</a>
+                      </td>
+                      <td data-label="version"><code>${short(version, 20)}</code></td>
+                      <td data-label="queue">${short(queue)}</td>
+                      <td class="num" data-label="limit">
+                        ${limits.find(([name]) => name === queue)?.[1] ?? 'none'}
+                      </td>
+                    </tr>`,
+                ),
+              )
+        }
+      </div>`,
+  }
+}

@@ -1,0 +1,121 @@
+import type { RunStatus } from '../../contract/records.ts'
+import type { StatusCounts } from '../../contract/storage.ts'
+import { LIST_RUNS } from '../../core/host/storage-calls.ts'
+import { COUNT_RUNS } from '../../core/namespaces/counts.ts'
+import { html, type Html } from '../html.ts'
+import type { PageContent } from '../page.ts'
+import { count, short, table } from '../values.ts'
+import { eventsOf, linkTo, type Visit } from '../visit.ts'
+
+/** So many queues are shown. */
+const MOST_QUEUES = 50
+/** The queues of so many of the newest runs in line are found. */
+const MOST_IN_LINE = 200
+/** So many runs are looked at for all counts together, because no storage has an index of queues. */
+const MOST_COUNTED = 20_000
+
+const STATUSES = ['EXECUTING', 'QUEUED', 'DELAYED'] as const satisfies readonly RunStatus[]
+
+interface FoundQueue {
+  readonly name: string
+  /** It has a limit, or a run in line. The others are shown if their count finds one. */
+  readonly isShown: boolean
+}
+
+interface CountedQueue {
+  readonly name: string
+  readonly counts: StatusCounts<string>
+}
+
+/** *Queues*: those that have a limit, and those in which runs are in line. */
+export async function queuesPage(visit: Visit): Promise<PageContent> {
+  const found = await queuesOf(visit)
+  const looked = found.slice(0, MOST_QUEUES)
+  const rest = found.slice(MOST_QUEUES).filter(({ isShown }) => isShown).length
+  const atMost = Math.min(10_000, Math.floor(MOST_COUNTED / (STATUSES.length * Math.max(1, looked.length))))
+  const counted = await Promise.all(looked.map((queue) => countedQueue(visit, queue, atMost)))
+  const queues = counted.filter((queue) => queue !== undefined)
+  return {
+    title: 'Queues',
+    section: 'queues',
+    events: eventsOf(visit),
+    body: html`<h1>Queues</h1>
+      <div id="queues" data-live>
+        ${
+          queues.length === 0
+            ? nothing(visit)
+            : table(
+                ['Queue', 'Limit', 'Executing', 'In line', 'Delayed'],
+                queues.map((queue) => rowOf(visit, queue)),
+              )
+        }
+        ${rest > 0 && html`<p class="note">${count(rest)} more queues are not shown.</p>`}
+        ${queues.length > 0 && html`<p class="note">${noteOf(queues, atMost)}</p>`}
+      </div>`,
+  }
+}
+
+/** Those with a limit, those of the newest runs in line, and those of the other tasks of this engine. */
+async function queuesOf({ kernel }: Visit): Promise<readonly FoundQueue[]> {
+  const { queueLimits, definitions } = kernel.tasks
+  const request = { filter: { status: ['QUEUED' as const] }, page: { limit: MOST_IN_LINE } }
+  const { records } = await kernel.call(() => kernel.asked(LIST_RUNS, request))
+  const inLine = records.map(({ queue }) => queue)
+  const shown = new Set([[...queueLimits.keys()], inLine].flatMap((names) => names.toSorted()))
+  const all = new Set([...shown, ...definitions.map(({ queue }) => queue).toSorted()])
+  return [...all].map((name) => ({ name, isShown: shown.has(name) }))
+}
+
+async function countedQueue(
+  { kernel }: Visit,
+  { name, isShown }: FoundQueue,
+  atMost: number,
+): Promise<CountedQueue | undefined> {
+  const request = { filter: { queue: name, status: STATUSES }, atMost }
+  const counts = await kernel.call(() => kernel.asked(COUNT_RUNS, request))
+  return isShown || (counts['QUEUED']?.count ?? 0) > 0 ? { name, counts } : undefined
+}
+
+function rowOf(visit: Visit, { name, counts }: CountedQueue): Html {
+  const { queueLimits, definitions } = visit.kernel.tasks
+  const isKnown = definitions.some(({ queue }) => queue === name)
+  const limit = queueLimits.get(name)
+  const link = (status: RunStatus): Html => {
+    const { count: number, isMore } = counts[status] ?? { count: 0, isMore: false }
+    const text = `${count(number)}${isMore ? '+' : ''}`
+    const label = `${text} ${status} in queue ${short(name)}`
+    return html`<a href="${linkTo(visit, 'runs', { queue: name, status })}" aria-label="${label}">${text}</a>`
+  }
+  return html`<tr>
+    <td><a class="name" href="${linkTo(visit, 'runs', { queue: name })}">${short(name)}</a></td>
+    <td class="num" data-label="limit">${limit ?? (isKnown ? 'none' : 'not known here')}</td>
+    <td class="num" data-label="executing">${link('EXECUTING')}</td>
+    <td class="num" data-label="in line">${link('QUEUED')}</td>
+    <td class="num" data-label="delayed">${link('DELAYED')}</td>
+  </tr>`
+}
+
+function noteOf(queues: readonly CountedQueue[], atMost: number): string {
+  const isBounded = queues.some(({ counts }) => STATUSES.some((status) => counts[status]?.isMore === true))
+  const bound = isBounded
+    ? ` A number with + is what was found among the newest ${count(atMost)} runs of its status.`
+    : ''
+  return `A limit counts the runs that execute, over all engines; under concurrency keys for each key on its own.${bound}`
+}
+
+function nothing({ kernel }: Visit): Html {
+  if (kernel.tasks.ids.length === 0)
+    return html`<div class="empty">
+      <h2>No run is in line.</h2>
+      <p>
+        The limits of queues are in the code of tasks, and this engine has none. Queues appear here while runs
+        are in line.
+      </p>
+    </div>`
+  return html`<div class="empty">
+    <h2>No queue has a limit, and no run is in line.</h2>
+    <p>A task gets a queue with a limit like this, and appears here:</p>
+    <pre tabindex="0" role="region" aria-label="Example">
+task({ id: 'send-mail', queue: { name: 'mail', concurrencyLimit: 5 }, run })</pre>
+  </div>`
+}

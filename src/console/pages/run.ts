@@ -1,0 +1,267 @@
+import type { ChunkRecord, RunRecord, SegmentEnd } from '../../contract/records.ts'
+import type { ChunksRead } from '../../contract/storage.ts'
+import { isFinal } from '../../contract/run-states.ts'
+import { textOfLine } from '../../core/host/log-line.ts'
+import { storedError } from '../../core/host/serialize.ts'
+import { explainRun } from '../../core/reading/explanation.ts'
+import { html, type Html } from '../html.ts'
+import type { PageContent } from '../page.ts'
+import { runRecord } from '../records.ts'
+import { badge, block, count, facts, indented, moment, short, table } from '../values.ts'
+import { eventsOf, formToken, linkTo, may, placeOf, type Visit } from '../visit.ts'
+import { tagLinks, tookOf } from './runs.ts'
+
+/** The texts of a run that can be downloaded whole. */
+export const RUN_TEXTS = ['payload', 'output', 'metadata', 'error'] as const
+type RunText = (typeof RUN_TEXTS)[number]
+
+/** So many streams of a run are shown, and so many of the newest chunks of each. */
+const MOST_STREAMS = 20
+const MOST_CHUNKS = 500
+/** So many tokens and children of a run are shown. */
+const MOST_ROWS = 200
+
+/** *Run*: everything about one run. */
+export async function runPage(visit: Visit, id: string): Promise<PageContent> {
+  const { kernel, engine } = visit
+  const record = await runRecord(kernel, id)
+  const [{ sentence }, { waitingOn }, asked, streams, actions] = await Promise.all([
+    explainRun(kernel, record),
+    engine.runs.retrieve(id),
+    kernel.call(() => kernel.host.storage.runs.asked(id)),
+    Promise.all(record.streams.slice(0, MOST_STREAMS).map((key) => streamOf(visit, record, key))),
+    actionsOf(visit, record),
+  ])
+  const waited = new Set(waitingOn.map((wait) => wait.id))
+  const tokens = asked.tokens
+    .filter(({ kind }) => kind === 'MANUAL')
+    .toSorted((one, other) => (one.id < other.id ? -1 : 1))
+  const rest = record.streams.length - streams.length
+  return {
+    title: `${short(record.taskId, 60)} ${id}`,
+    section: 'runs',
+    events: eventsOf(visit, id),
+    body: html`<div id="head" data-live>
+        <div class="title">
+          <h1>${short(record.taskId)}</h1>
+          ${badge(record.status)}${tagLinks(visit, 'runs', record.tags)}
+        </div>
+        <p class="id soft">${id}</p>
+        <p class="sentence">${linked(visit, sentence)}</p>
+      </div>
+      <div id="actions" data-live>${actions}</div>
+      <div id="facts" data-live>${factsOf(visit, record)}</div>
+      <div id="error" data-live>${errorOf(visit, record)}</div>
+      <div class="columns">
+        <section>
+          <h2>Payload</h2>
+          <div id="payload" data-live>${textOf(visit, record, 'payload')}</div>
+        </section>
+        <section>
+          <h2>Output</h2>
+          <div id="output" data-live>
+            ${
+              record.status === 'COMPLETED' || record.returned
+                ? textOf(visit, record, 'output')
+                : html`<p class="none">${isFinal(record.status) ? 'none' : 'none yet'}</p>`
+            }
+          </div>
+        </section>
+      </div>
+      <div id="metadata" data-live>
+        ${
+          record.metadataJson !== undefined &&
+          html`<h2>Metadata</h2>
+            ${textOf(visit, record, 'metadata')}`
+        }
+      </div>
+      <div id="tokens" data-live>
+        ${
+          tokens.length > 0 &&
+          html`<h2>Tokens</h2>
+            ${table(
+              ['Token', 'Status', 'Deadline'],
+              tokens.slice(-MOST_ROWS).map(
+                (token) =>
+                  html`<tr id="row-${token.id}">
+                    <td>
+                      <a class="name" href="${placeOf(visit, 'tokens', token.id)}"
+                        >${token.tags.length === 0 ? 'no tags' : short(token.tags.join(', '))}</a
+                      ><span class="id">${token.id}</span>
+                    </td>
+                    <td>
+                      ${badge(token.status)}
+                      ${waited.has(token.id) && html`<span class="soft">the run waits for it</span>`}
+                    </td>
+                    <td class="num" data-label="deadline">${moment(token.timeoutAt, visit.now)}</td>
+                  </tr>`,
+              ),
+            )}
+            ${tokens.length > MOST_ROWS && html`<p class="note">The last ${MOST_ROWS} of ${count(tokens.length)} tokens.</p>`}`
+        }
+      </div>
+      <div id="family" data-live>${familyOf(visit, record, asked.runs)}</div>
+      <div id="log" data-live>${logOf(visit, id)}</div>
+      <div id="streams" data-live>
+        ${streams}${rest > 0 && html`<p class="note">${rest} more streams are not shown.</p>`}
+      </div>`,
+  }
+}
+
+/** The ids in a sentence as links. */
+function linked(visit: Visit, sentence: string): readonly (Html | string)[] {
+  return sentence.split(/\b((?:run|waitpoint)_\w+)/).map((text, at) => {
+    if (at % 2 === 0) return text
+    const kind = text.startsWith('run_') ? 'runs' : 'tokens'
+    return html`<a class="id" href="${placeOf(visit, kind, text)}">${text}</a>`
+  })
+}
+
+/** One text of a run, whole. */
+export async function runText(visit: Visit, id: string, name: RunText): Promise<string | undefined> {
+  return stored(await runRecord(visit.kernel, id), name)
+}
+
+function stored(record: RunRecord, name: RunText): string | undefined {
+  const { payloadJson, outputJson, metadataJson, errorJson } = record
+  return { payload: payloadJson, output: outputJson, metadata: metadataJson, error: errorJson }[name]
+}
+
+function textOf(visit: Visit, record: RunRecord, name: RunText): Html {
+  const whole = `${placeOf(visit, 'runs', record.id)}/${name}.json`
+  return block(indented(stored(record, name)), { label: name, whole })
+}
+
+function factsOf(visit: Visit, record: RunRecord): Html {
+  const { now } = visit
+  const { createdAt, startedAt, finishedAt, attempt, queue, concurrencyKey, version, key, owner } = record
+  const link = html`<a href="${linkTo(visit, 'runs', { queue })}">${short(queue)}</a>`
+  return facts([
+    ['Created', moment(createdAt, now)],
+    ['Started', moment(startedAt, now)],
+    ['Ended', finishedAt === undefined ? undefined : moment(finishedAt, now)],
+    ['Took', finishedAt === undefined ? undefined : html`${tookOf(record)}`],
+    ['Calls of its function', count(attempt)],
+    ['Queue', link],
+    ['Concurrency key', concurrencyKey === undefined ? undefined : short(concurrencyKey)],
+    ['Idempotency key', key === undefined || key.scope.startsWith('run_') ? undefined : short(key.value)],
+    ['Version of the code', version],
+    ['Engine', owner === undefined ? undefined : html`<span class="id">${owner}</span>`],
+  ])
+}
+
+function errorOf(visit: Visit, { id, errorJson }: RunRecord): Html | undefined {
+  if (errorJson === undefined) return undefined
+  const { name, message, stack, code } = storedError(errorJson)
+  // The stack begins with the name and the message.
+  const text =
+    stack?.includes(message) === true
+      ? stack
+      : `${name}: ${message}${stack === undefined ? '' : `\n${stack}`}`
+  const whole = `${placeOf(visit, 'runs', id)}/error.json`
+  return html`<h2>Error ${code !== undefined && html`<code>${short(code)}</code>`}</h2>
+    ${block(text, { label: 'error', whole })}`
+}
+
+function familyOf(
+  visit: Visit,
+  { id, parentId, rootId }: RunRecord,
+  children: readonly RunRecord[],
+): Html | undefined {
+  if (parentId === undefined && children.length === 0) return undefined
+  const link = (runId: string): Html =>
+    html`<a class="id" href="${placeOf(visit, 'runs', runId)}">${runId}</a>`
+  return html`<h2>Family</h2>
+    ${
+      parentId !== undefined &&
+      html`<p>
+        Parent ${link(parentId)}${rootId !== parentId && rootId !== id && html`, root ${link(rootId)}`}
+      </p>`
+    }${
+      children.length > 0 &&
+      html`${table(
+        ['Child run', 'Status', 'Created'],
+        children.slice(0, MOST_ROWS).map(
+          (child) =>
+            html`<tr id="row-${child.id}">
+              <td>
+                <a class="name" href="${placeOf(visit, 'runs', child.id)}">${short(child.taskId)}</a
+                ><span class="id">${child.id}</span>
+              </td>
+              <td>${badge(child.status)}</td>
+              <td class="num" data-label="created">${moment(child.createdAt, visit.now)}</td>
+            </tr>`,
+        ),
+      )}
+      ${children.length > MOST_ROWS && html`<p class="note">${count(children.length - MOST_ROWS)} more child runs are not shown.</p>`}`
+    }`
+}
+
+/** The last lines that the run has logged in this process. */
+function logOf({ kernel }: Visit, id: string): Html | undefined {
+  const lines = kernel.logs.ofRun(id)
+  if (lines.length === 0) return undefined
+  const text = lines.map((line) => textOfLine(line)).join('\n')
+  return html`<h2>Log</h2>
+    ${block(text, { label: 'log', isEnd: true })}
+    <p class="note">The last lines that this process keeps.</p>`
+}
+
+async function streamOf({ kernel }: Visit, record: RunRecord, key: string): Promise<Html> {
+  const by = { isOver: isFinal(record.status), attempt: undefined }
+  const read = (from: number, limit: number): Promise<ChunksRead | undefined> =>
+    kernel.call(() => kernel.streams.read({ runId: record.id, key, from, limit }, by))
+  const { stream } = (await read(0, 1)) ?? {}
+  const tail = stream && (await read(Math.max(stream.first, stream.next - MOST_CHUNKS), MOST_CHUNKS))
+  const chunks = tail?.chunks ?? []
+  const total = tail === undefined ? 0 : tail.first + chunks.length
+  const end = tail?.stream.segments.at(-1)?.end
+  return html`<h2>Stream ${short(key)}</h2>
+    ${
+      chunks.length === 0
+        ? html`<p class="none">no chunks</p>`
+        : block(textOfChunks(chunks, tail?.first ?? 0), { label: `stream ${short(key)}`, isEnd: true })
+    }
+    <p class="note">
+      ${count(total)}
+      ${total === 1 ? 'chunk' : 'chunks'}${total > chunks.length && html`, the last ${count(chunks.length)} are shown`},
+      ${endText(end)}
+    </p>`
+}
+
+/** Texts as one text, other values on lines of their own with their places. */
+function textOfChunks(chunks: readonly ChunkRecord[], first: number): string {
+  const areTexts = chunks.every(({ value }) => typeof value === 'string')
+  if (areTexts) return chunks.map(({ value }) => String(value)).join('')
+  return chunks.map(({ text }, at) => `${first + at}  ${text}`).join('\n')
+}
+
+function endText(end: SegmentEnd | undefined): string {
+  if (end === undefined) return 'more may come'
+  return { done: 'ended', failed: 'its source failed', interrupted: 'interrupted' }[end.reason]
+}
+
+async function actionsOf(visit: Visit, { id, status, taskId }: RunRecord): Promise<Html | undefined> {
+  const place = placeOf(visit, 'runs', id)
+  const isKnown = visit.kernel.tasks.get(taskId) !== undefined
+  const [mayCancel, mayReplay] = await Promise.all([may(visit, 'cancel'), may(visit, 'replay')])
+  const button = (action: string, label: string): Html =>
+    html`<form method="post" action="${place}/${action}">
+      ${formToken(visit)}<button class="main">${label}</button>
+    </form>`
+  const cancel =
+    mayCancel &&
+    !isFinal(status) &&
+    html`<details class="sure">
+      <summary>Cancel the run…</summary>
+      ${button('cancel', 'Cancel it now')}
+    </details>`
+  const replay =
+    mayReplay &&
+    isKnown &&
+    html`<details class="sure">
+      <summary>Replay…</summary>
+      ${button('replay', 'Start a new run with this payload')}
+    </details>`
+  return cancel || replay ? html`<div class="actions">${cancel}${replay}</div>` : undefined
+}

@@ -1,0 +1,139 @@
+import type { RunRecord } from '../../contract/records.ts'
+import { isFinal, RUN_STATUSES } from '../../contract/run-states.ts'
+import { defined } from '../../primitives/defined.ts'
+import { choiceOf, countLinks, cursorsOf, filterForm, pageLinks, sinceOf } from '../filters.ts'
+import { html, type Html } from '../html.ts'
+import type { PageContent } from '../page.ts'
+import { runRecord, runRecords, type RunsPage } from '../records.ts'
+import { badge, count, duration, moment, short, table } from '../values.ts'
+import { eventsOf, filterOf, linkTo, placeOf, type Visit } from '../visit.ts'
+
+/** *Runs*: a list with filters. */
+export async function runsPage(visit: Visit): Promise<PageContent> {
+  const { kernel, now } = visit
+  const [page, counts] = await Promise.all([pageOfRuns(visit), countsOfRuns(visit)])
+  const tasks = kernel.tasks.ids
+  const form = filterForm(visit, 'runs', [
+    { name: 'id', label: 'Run id', placeholder: 'run_…', isSearch: true },
+    { name: 'status', label: 'Status', values: RUN_STATUSES },
+    {
+      name: 'task',
+      label: 'Task',
+      ...(tasks.length > 0 && tasks.length < 100 ? { values: tasksOf(visit) } : {}),
+    },
+    { name: 'tag', label: 'Tag' },
+    { name: 'queue', label: 'Queue' },
+    { name: 'period', label: 'Created within', placeholder: '30m, 2h, 7d' },
+  ])
+  const { records, lookedThrough } = page
+  const list =
+    records.length === 0
+      ? nothing(visit)
+      : table(
+          ['Run', 'Status', 'Tags', 'Created', 'Took'],
+          records.map((record) => rowOf(visit, record, now)),
+        )
+  return {
+    title: 'Runs',
+    section: 'runs',
+    events: eventsOf(visit),
+    body: html`<h1>Runs</h1>
+      ${form}
+      <div id="counts" data-live>${counts}</div>
+      <div id="list" data-live>
+        ${list}${
+          lookedThrough !== undefined &&
+          html`<p class="note">Looked through ${count(lookedThrough)} runs for this queue.</p>`
+        }
+      </div>
+      ${pageLinks(visit, 'runs', page)}`,
+  }
+}
+
+async function pageOfRuns(visit: Visit): Promise<RunsPage> {
+  const { kernel } = visit
+  const id = filterOf(visit, 'id')
+  if (id !== undefined) {
+    const found = await runRecord(kernel, id).catch(() => undefined)
+    return { records: found === undefined ? [] : [found] }
+  }
+  const status = choiceOf(visit, 'status', RUN_STATUSES)
+  const [task, tag] = [filterOf(visit, 'task'), filterOf(visit, 'tag')]
+  const filter = {
+    status: status && [status],
+    taskIds: task === undefined ? undefined : [task],
+    tags: tag === undefined ? undefined : [tag],
+    queue: filterOf(visit, 'queue'),
+    from: sinceOf(visit),
+  }
+  return runRecords(kernel, filter, cursorsOf(visit))
+}
+
+async function countsOfRuns(visit: Visit): Promise<Html | undefined> {
+  if (filterOf(visit, 'id') !== undefined) return undefined
+  const given = { taskIdentifier: filterOf(visit, 'task'), tag: filterOf(visit, 'tag') }
+  const also = { queue: filterOf(visit, 'queue'), from: sinceOf(visit) }
+  const counts = await visit.engine.runs.counts(defined({ ...given, ...also }))
+  return countLinks(visit, 'runs', { counts, current: choiceOf(visit, 'status', RUN_STATUSES) })
+}
+
+/** The tasks of the engine, and the one of the address: another engine may have it. */
+function tasksOf(visit: Visit): readonly string[] {
+  const asked = filterOf(visit, 'task')
+  return [...new Set([...visit.kernel.tasks.ids, ...(asked === undefined ? [] : [asked])])].sort()
+}
+
+function rowOf(visit: Visit, record: RunRecord, now: number): Html {
+  const { id, taskId, status, tags, createdAt } = record
+  return html`<tr id="row-${id}">
+    <td>
+      <a class="name" href="${placeOf(visit, 'runs', id)}">${short(taskId)}</a
+      ><span class="id">${short(id)}</span>
+    </td>
+    <td>${badge(status)}</td>
+    <td>${tagLinks(visit, 'runs', tags)}</td>
+    <td class="num" data-label="created">${moment(createdAt, now)}</td>
+    <td class="num" data-label="took">${tookOf(record)}</td>
+  </tr>`
+}
+
+/** From the first start to the end. */
+export function tookOf({ startedAt, finishedAt, status }: RunRecord): Html | string {
+  if (startedAt === undefined || finishedAt === undefined || !isFinal(status))
+    return html`<span class="none">–</span>`
+  return duration(finishedAt - startedAt)
+}
+
+/** Tags that lead to the list of what has them. */
+export function tagLinks(
+  visit: Visit,
+  section: 'runs' | 'tokens',
+  tags: readonly string[],
+): Html | undefined {
+  if (tags.length === 0) return undefined
+  return html`<span class="tags"
+    >${tags.map(
+      (tag) =>
+        html`<a
+          class="tag"
+          href="${linkTo(visit, section, { tag, ...(section === 'tokens' ? { status: 'all' } : {}) })}"
+          >${short(tag)}</a
+        >`,
+    )}</span
+  >`
+}
+
+function nothing(visit: Visit): Html {
+  if (visit.url.search !== '')
+    return html`<div class="empty">
+      <h2>No run fits these filters.</h2>
+      <a href="${linkTo(visit, 'runs')}">Show all runs</a>
+    </div>`
+  const [task = 'my-task'] = visit.kernel.tasks.ids
+  return html`<div class="empty">
+    <h2>There are no runs yet.</h2>
+    <p>Trigger one, and it appears here:</p>
+    <pre tabindex="0" role="region" aria-label="Example">
+await engine.tasks.trigger(${JSON.stringify(task)}, payload)</pre>
+  </div>`
+}

@@ -1,0 +1,128 @@
+import type { RunRecord, TokenRecord } from '../../contract/records.ts'
+import { exactly, html, type Html } from '../html.ts'
+import type { PageContent } from '../page.ts'
+import { runRecord, tokenRecord } from '../records.ts'
+import { badge, block, facts, isoOf, indented, moment, short } from '../values.ts'
+import { eventsOf, formToken, may, placeOf, type Visit } from '../visit.ts'
+import { tagLinks } from './runs.ts'
+
+/** An answer that was given here and did not complete the token: another one came first, or it is no JSON. */
+export interface Answered {
+  readonly kind: 'lost' | 'wrong'
+  /** What is wrong with it. */
+  readonly problem?: string
+  /** The text as it was typed. */
+  readonly typed: string
+}
+
+/** *Token*: what is asked, and a form for the answer. */
+export async function tokenPage(visit: Visit, id: string, answered?: Answered): Promise<PageContent> {
+  const { kernel, now } = visit
+  const record = await tokenRecord(kernel, id)
+  const { status, tags, createdAt, timeoutAt, completedAt, runId, outputJson } = record
+  const [mayComplete, run] = await Promise.all([
+    may(visit, 'complete'),
+    runId === undefined ? undefined : runRecord(kernel, runId).catch(() => undefined),
+  ])
+  const title = tags.length === 0 ? 'Token' : short(tags.join(', '))
+  return {
+    title: `${title} ${id}`,
+    section: 'tokens',
+    events: eventsOf(visit, runId),
+    body: html`<div id="head" data-live>
+        <div class="title">
+          <h1>${title}</h1>
+          ${badge(status)}${tagLinks(visit, 'tokens', tags)}
+        </div>
+        <p class="id soft">${id}</p>
+      </div>
+      ${answered !== undefined && toldOf(record, answered)}
+      <div id="state" data-live>${status !== 'WAITING' && settledOf(record, answered)}</div>
+      <div id="facts" data-live>
+        ${facts([
+          ['Created', moment(createdAt, now)],
+          ['Deadline', moment(timeoutAt, now)],
+          ['Settled', completedAt === undefined ? undefined : moment(completedAt, now)],
+          [
+            'Created by run',
+            runId === undefined
+              ? undefined
+              : html`<a class="id" href="${placeOf(visit, 'runs', runId)}">${short(runId)}</a>`,
+          ],
+          ['Task', run?.taskId],
+        ])}
+      </div>
+      <div class="columns">
+        ${run !== undefined && html`<section>${questionOf(visit, run)}</section>`}
+        <section>
+          ${status === 'WAITING' && mayComplete && answerForm(visit, record, answered)}${
+            status === 'COMPLETED' &&
+            html`<h2>Answer</h2>
+              ${block(indented(outputJson), { label: 'answer' })}`
+          }
+        </section>
+      </div>
+      ${status === 'WAITING' && mayComplete && fromElsewhere(visit, record)}`,
+  }
+}
+
+function toldOf({ status, completedAt }: TokenRecord, { kind, problem }: Answered): Html {
+  const at = completedAt === undefined ? '' : ` at ${isoOf(completedAt)}`
+  if (kind === 'wrong')
+    return html`<p class="told bad" role="alert">The token was not completed: ${problem}</p>`
+  const why =
+    status === 'COMPLETED'
+      ? `another answer completed the token${at}. It is shown below`
+      : `the token timed out${at}`
+  return html`<p class="told bad" role="alert">Your answer came too late and changed nothing: ${why}.</p>`
+}
+
+function settledOf({ status, completedAt }: TokenRecord, answered: Answered | undefined): Html | undefined {
+  if (answered !== undefined) return undefined
+  const at = completedAt === undefined ? '' : ` at ${isoOf(completedAt)}`
+  return html`<p class="told ${status === 'COMPLETED' && 'good'}">
+    ${status === 'COMPLETED' ? `The token was completed${at}.` : `No answer came in time: the token timed out${at}.`}
+  </p>`
+}
+
+function answerForm(visit: Visit, { id }: TokenRecord, answered: Answered | undefined): Html {
+  return html`<h2>Answer</h2>
+    <form method="post" action="${placeOf(visit, 'tokens', id)}/complete">
+      ${formToken(visit)}
+      <label
+        >JSON, such as {"approved": true}. Empty: no output.<textarea
+          name="output"
+          spellcheck="false"
+          autocapitalize="off"
+          ${answered?.kind === 'wrong' && html`aria-invalid="true"`}
+        >
+${exactly(answered?.typed ?? '')}</textarea>
+      </label>
+      <p class="actions"><button class="main">Complete the token</button></p>
+    </form>`
+}
+
+/** What the run was given, and what it says of itself: that is what the answer is about. */
+function questionOf(visit: Visit, { id, payloadJson, metadataJson }: RunRecord): Html {
+  const wholeOf = (name: string): string => `${placeOf(visit, 'runs', id)}/${name}.json`
+  return html`<h2>Payload of its run</h2>
+    ${block(indented(payloadJson), { label: 'payload', whole: wholeOf('payload') })}${
+      metadataJson !== undefined &&
+      html`<h2>Metadata of its run</h2>
+        ${block(indented(metadataJson), { label: 'metadata', whole: wholeOf('metadata') })}`
+    }`
+}
+
+/** The address of the token is a credential, so it is shown only to a visitor who may complete it. */
+function fromElsewhere({ kernel }: Visit, { id }: TokenRecord): Html | undefined {
+  const { credentials } = kernel
+  if (credentials.baseUrl === undefined) return undefined
+  const url = credentials.tokenUrl(id)
+  const line = `curl -X POST '${url}' -H 'content-type: application/json' -d '{"approved": true}'`
+  return html`<h2>From elsewhere</h2>
+    <details>
+      <summary>The address of the token, which completes it without a key</summary>
+      <pre tabindex="0" role="region" aria-label="Command" id="curl">${line}</pre>
+      <p class="actions"><button type="button" class="only-script" data-copy="curl">Copy</button></p>
+    </details>`
+}

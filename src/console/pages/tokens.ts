@@ -1,0 +1,95 @@
+import type { TokenRecord, TokenStatus } from '../../contract/records.ts'
+import { defined } from '../../primitives/defined.ts'
+import { choiceOf, countLinks, cursorsOf, filterForm, pageLinks, sinceOf } from '../filters.ts'
+import { html, type Html } from '../html.ts'
+import type { PageContent } from '../page.ts'
+import { tokenRecord, tokenRecords } from '../records.ts'
+import { badge, moment, short, table } from '../values.ts'
+import { eventsOf, filterOf, linkTo, placeOf, type Visit } from '../visit.ts'
+
+const STATUSES = ['WAITING', 'COMPLETED', 'TIMED_OUT', 'all'] as const
+
+/** *Tokens*: what waits for an answer. */
+export async function tokensPage(visit: Visit): Promise<PageContent> {
+  const { kernel, now } = visit
+  const id = filterOf(visit, 'id')
+  const status: TokenStatus | 'all' = choiceOf(visit, 'status', STATUSES) ?? 'WAITING'
+  const tag = filterOf(visit, 'tag')
+  const filter = {
+    status: status === 'all' ? undefined : [status],
+    tags: tag === undefined ? undefined : [tag],
+    from: sinceOf(visit),
+  }
+  const page =
+    id === undefined
+      ? await tokenRecords(kernel, filter, cursorsOf(visit))
+      : {
+          records: await tokenRecord(kernel, id).then(
+            (one) => [one],
+            () => [],
+          ),
+        }
+  const counts =
+    id === undefined
+      ? await visit.engine.wait.countTokens(defined({ tags: tag, from: filter.from }))
+      : undefined
+  const form = filterForm(visit, 'tokens', [
+    { name: 'id', label: 'Token id', placeholder: 'waitpoint_…' },
+    { name: 'status', label: 'Status', values: STATUSES, byDefault: 'WAITING' },
+    { name: 'tag', label: 'Tag', isSearch: true },
+    { name: 'period', label: 'Created within', placeholder: '30m, 2h, 7d' },
+  ])
+  const { records } = page
+  const list =
+    records.length === 0
+      ? nothing(visit)
+      : table(
+          ['Token', 'Status', 'Deadline', 'Created', 'By run'],
+          records.map((record) => rowOf(visit, record, now)),
+        )
+  return {
+    title: 'Tokens',
+    section: 'tokens',
+    events: eventsOf(visit),
+    body: html`<h1>Tokens</h1>
+      ${form}
+      <div id="counts" data-live>
+        ${counts !== undefined && countLinks(visit, 'tokens', { counts, current: status })}
+      </div>
+      <div id="list" data-live>${list}</div>
+      ${pageLinks(visit, 'tokens', page)}`,
+  }
+}
+
+function rowOf(visit: Visit, record: TokenRecord, now: number): Html {
+  const { id, status, tags, createdAt, timeoutAt, runId } = record
+  return html`<tr id="row-${id}">
+    <td>
+      <a class="name" href="${placeOf(visit, 'tokens', id)}"
+        >${tags.length === 0 ? 'no tags' : short(tags.join(', '))}</a
+      ><span class="id">${short(id)}</span>
+    </td>
+    <td>${badge(status)}</td>
+    <td class="num" data-label="deadline">${moment(timeoutAt, now)}</td>
+    <td class="num" data-label="created">${moment(createdAt, now)}</td>
+    <td data-label="run">
+      ${runId === undefined ? html`<span class="none">–</span>` : html`<a href="${placeOf(visit, 'runs', runId)}"><span class="id">${short(runId)}</span></a>`}
+    </td>
+  </tr>`
+}
+
+function nothing(visit: Visit): Html {
+  if (visit.url.search !== '')
+    return html`<div class="empty">
+      <h2>No token fits these filters.</h2>
+      <a href="${linkTo(visit, 'tokens')}">Show what waits</a>
+    </div>`
+  return html`<div class="empty">
+    <h2>Nothing waits for an answer.</h2>
+    <p>A task asks for one like this:</p>
+    <pre tabindex="0" role="region" aria-label="Example">
+const token = await wait.createToken({ timeout: '24h', tags: ['review'] })
+const answer = await wait.forToken(token).unwrap()</pre>
+    <p><a href="${linkTo(visit, 'tokens', { status: 'all' })}">Show settled tokens too</a></p>
+  </div>`
+}

@@ -1,0 +1,95 @@
+import type { Kernel } from '../core/kernel.ts'
+import { areEqualSecrets } from '../http/access/equal-secrets.ts'
+import { hmacSha256 } from '../primitives/digest.ts'
+import { readSignedText, type SignedText, signText } from './signed-text.ts'
+
+const COOKIE = 'waitpoint_console'
+/** Says that a login with a key came from this browser. */
+const KNOWN_COOKIE = 'waitpoint_console_known'
+const KNOWN_MS = 30 * 86_400_000
+
+/** A browser that the console knows. */
+export interface Session {
+  /** Whether its user gave a secret key. Without, it only ties forms to the browser that they were sent to. */
+  readonly isLoggedIn: boolean
+  /** What a form has to carry, so that another site cannot send it. */
+  readonly formToken: string
+  /** The cookie to set, for a session that is new. */
+  readonly cookie?: string
+}
+
+type Kind = 'key' | 'visit'
+
+/** Sessions are signed, not stored: each engine with the same keys knows them, and a key that is taken away ends them. */
+export class Sessions {
+  readonly #kernel: Kernel
+  readonly #basePath: string
+  readonly #lengthMs: number
+
+  constructor(
+    kernel: Kernel,
+    { basePath, sessionMs }: { readonly basePath: string; readonly sessionMs: number },
+  ) {
+    this.#kernel = kernel
+    this.#basePath = basePath
+    this.#lengthMs = sessionMs
+  }
+
+  /** The session of the cookie that a request carries, if it is valid. */
+  read(request: Request): Session | undefined {
+    const signed = this.#signedCookies(request, COOKIE).find(({ kind }) => kind === 'key' || kind === 'visit')
+    return signed && sessionOf(signed)
+  }
+
+  /** A login, for a request that carried one of the secret keys; or a visit, for one that needs none. */
+  begin(request: Request, kind: Kind): Session {
+    const signed = signText(this.#kernel, { kind, lengthMs: this.#lengthMs })
+    return { ...sessionOf(signed), cookie: this.#cookie(request, signed.value, this.#lengthMs) }
+  }
+
+  /** The cookie that takes a session away. */
+  ended(request: Request): string {
+    return this.#cookie(request, '', 0)
+  }
+
+  /** The cookie of a browser that has logged in, which stays when the session has ended. It opens nothing. */
+  known(request: Request): string {
+    const { value } = signText(this.#kernel, { kind: 'known', lengthMs: KNOWN_MS })
+    return cookieOf(request, `${KNOWN_COOKIE}=${value}; Path=${this.#basePath}/login`, KNOWN_MS)
+  }
+
+  /** Whether a login came from this browser in the last month. */
+  isKnown(request: Request): boolean {
+    return this.#signedCookies(request, KNOWN_COOKIE).some(({ kind }) => kind === 'known')
+  }
+
+  /** Whether a text is one of the secret keys of the engine. All are compared, so that the time tells nothing. */
+  isSecretKey(text: string): boolean {
+    return this.#kernel.credentials.secretKeys.map((key) => areEqualSecrets(text, key)).includes(true)
+  }
+
+  /** The cookie of a session, for all pages. */
+  #cookie(request: Request, value: string, lengthMs: number): string {
+    const path = this.#basePath === '' ? '/' : this.#basePath
+    return cookieOf(request, `${COOKIE}=${value}; Path=${path}`, lengthMs)
+  }
+
+  #signedCookies({ headers }: Request, name: string): readonly SignedText[] {
+    return (headers.get('cookie')?.split(';') ?? [])
+      .map((cookie) => cookie.trim().split('='))
+      .filter(([given]) => given === name)
+      .map(([, value = '']) => readSignedText(this.#kernel, value))
+      .filter((signed) => signed !== undefined)
+  }
+}
+
+function cookieOf(request: Request, cookie: string, lengthMs: number): string {
+  const { protocol } = new URL(request.url)
+  const isSecure = protocol === 'https:' || request.headers.get('x-forwarded-proto') === 'https'
+  const maxAge = Math.floor(lengthMs / 1_000)
+  return `${cookie}; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
+}
+
+function sessionOf({ kind, value, key }: SignedText): Session {
+  return { isLoggedIn: kind === 'key', formToken: hmacSha256(key, `console form ${value}`, 'base64url') }
+}

@@ -1,0 +1,121 @@
+import { fromJson } from '../core/host/serialize.ts'
+import { html, type Html } from './html.ts'
+
+/** So many characters of one value are shown. */
+const MOST_CHARACTERS = 20_000
+/** So many of a name: an id, a tag, a key. */
+const MOST_OF_A_NAME = 128
+
+/** A name that may be as long as its author liked. */
+export function short(text: string, most: number = MOST_OF_A_NAME): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`
+}
+
+/** A block of text, cut if it is long. `whole`: where all of it can be had. */
+export function block(
+  text: string,
+  {
+    label,
+    whole,
+    isEnd = false,
+  }: { readonly label: string; readonly whole?: string; readonly isEnd?: boolean },
+): Html {
+  const isCut = text.length > MOST_CHARACTERS
+  const shown = !isCut ? text : isEnd ? text.slice(-MOST_CHARACTERS) : text.slice(0, MOST_CHARACTERS)
+  const place = isEnd ? 'The last' : 'The first'
+  return html`<pre tabindex="0" role="region" aria-label="${label}">${shown}</pre>
+    ${
+      isCut &&
+      html`<p class="note">
+        ${place} ${count(MOST_CHARACTERS)} of ${count(text.length)} characters.
+        ${whole !== undefined && html`<a href="${whole}" download>Download all of it</a>`}
+      </p>`
+    }`
+}
+
+/** A stored JSON text, over several lines if it is short enough for that. */
+export function indented(text: string | undefined): string {
+  if (text === undefined) return 'undefined'
+  if (text.length > MOST_CHARACTERS) return text
+  return JSON.stringify(fromJson(text), undefined, 2)
+}
+
+export function count(number: number): string {
+  return number.toLocaleString('en-US')
+}
+
+/** An instant as a time from now, with the instant itself on hover. The script of the pages keeps it up to date. */
+export function moment(at: number | undefined, now: number): Html {
+  if (at === undefined) return html`<span class="none">–</span>`
+  const iso = isoOf(at)
+  return html`<time datetime="${iso}" title="${iso}">${relative(at, now)}</time>`
+}
+
+/** No date is further away than this: a storage may keep a number that is none. */
+const LAST_INSTANT = 8_640_000_000_000_000
+
+export function isoOf(at: number): string {
+  return Math.abs(at) <= LAST_INSTANT ? new Date(at).toISOString() : String(at)
+}
+
+const UNITS = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1_000, 's'],
+] as const
+
+function relative(at: number, now: number): string {
+  const ms = Math.abs(at - now)
+  if (ms < 1_000) return 'now'
+  const first = UNITS.findIndex(([size]) => ms >= size)
+  const [size, unit] = UNITS[first] ?? UNITS[3]
+  const [nextSize, nextUnit] = UNITS[first + 1] ?? UNITS[3]
+  const more = Math.floor((ms % size) / nextSize)
+  // Two units where the smaller one matters.
+  const text = `${Math.floor(ms / size)} ${unit}${first < 2 && more > 0 ? ` ${more} ${nextUnit}` : ''}`
+  return at > now ? `in ${text}` : `${text} ago`
+}
+
+/** How long something took. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1_000)} s`
+  if (ms < 86_400_000) return `${Math.floor(ms / 3_600_000)} h ${Math.floor((ms % 3_600_000) / 60_000)} min`
+  return `${Math.floor(ms / 86_400_000)} d ${Math.floor((ms % 86_400_000) / 3_600_000)} h`
+}
+
+/** A status with its mark, which is a shape as well as a color. */
+export function badge(status: string): Html {
+  return html`<span class="status ${status.toLowerCase().replaceAll('_', '-')}">${status}</span>`
+}
+
+/** Names and values under each other; what is absent is left out. */
+export function facts(rows: readonly (readonly [name: string, value: Html | string | undefined])[]): Html {
+  return html`<dl class="facts">
+    ${rows
+      .filter(([, value]) => value !== undefined)
+      .map(
+        ([name, value]) =>
+          html`<div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>`,
+      )}
+  </dl>`
+}
+
+/** Rows below the names of their columns. */
+export function table(columns: readonly string[], rows: readonly Html[]): Html {
+  return html`<table>
+    <thead>
+      <tr>
+        ${columns.map((name) => html`<th scope="col">${name}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows}
+    </tbody>
+  </table>`
+}

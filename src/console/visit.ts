@@ -1,0 +1,60 @@
+import type { Engine } from '../core/engine.ts'
+import type { Kernel } from '../core/kernel.ts'
+import { html, type Html } from './html.ts'
+import type { ConsoleAction, ConsoleSettings } from './options.ts'
+import type { Session } from './session.ts'
+
+/** One request for a page, and what its page is made of. */
+export interface Visit {
+  readonly engine: Engine
+  readonly kernel: Kernel
+  readonly request: Request
+  readonly url: URL
+  readonly now: number
+  readonly session: Session
+  readonly settings: ConsoleSettings
+}
+
+/** Whether the visitor may do something. */
+export async function may(
+  { request, settings }: Pick<Visit, 'request' | 'settings'>,
+  action: ConsoleAction,
+): Promise<boolean> {
+  if (action !== 'read' && settings.isReadOnly) return false
+  if (settings.authorize === undefined) return true
+  // Nothing but `true` lets a visitor in, whatever code without types answers.
+  const answer: unknown = await settings.authorize(request.clone(), action)
+  return answer === true
+}
+
+/** An address of the console. */
+export function linkTo(
+  { settings }: Visit,
+  path: string,
+  query: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => (pair[1] ?? '') !== '')
+  const search = new URLSearchParams(given).toString()
+  return `${settings.basePath}/${path}${search === '' ? '' : `?${search}`}`
+}
+
+/** The address of the page of a run or a token. */
+export function placeOf(visit: Visit, kind: 'runs' | 'tokens', id: string): string {
+  return linkTo(visit, `${kind}/${encodeURIComponent(id)}`)
+}
+
+/** The address that tells of changes: of a run, or of all runs and tokens. */
+export function eventsOf(visit: Visit, runId?: string): string {
+  return linkTo(visit, 'events', { run: runId })
+}
+
+/** The field that ties a form to the browser that it was sent to. */
+export function formToken({ session }: Visit): Html {
+  return html`<input type="hidden" name="_token" value="${session.formToken}" />`
+}
+
+/** One filter of the address. */
+export function filterOf({ url }: Visit, name: string): string | undefined {
+  const value = url.searchParams.get(name)?.trim()
+  return value === '' ? undefined : value
+}

@@ -1,0 +1,80 @@
+import type { CancelTimer } from '../../contract/clock.ts'
+import type { Unsubscribe } from '../../contract/storage.ts'
+import { defined } from '../../primitives/defined.ts'
+import { type OptionNames, requireOptions } from '../../primitives/require.ts'
+import type { SubscribeToTokensParams, Token } from '../../api/token.ts'
+import { Watcher } from '../changes/watchers.ts'
+import type { Kernel } from '../kernel.ts'
+import { alone, Reading } from '../reading/reading.ts'
+import { nextChange } from '../reading/run-changes.ts'
+import { listOf, listTokens } from './token-list.ts'
+
+const NAMES: OptionNames<SubscribeToTokensParams> = { tags: true, limit: true }
+const TOPIC = 'tokens'
+/** What other processes do is found this late: no storage tells of it. */
+const LOOK_MS = 10_000
+
+/** `wait.subscribeToTokens`. */
+export function subscribeToTokens(
+  kernel: Kernel,
+  params: SubscribeToTokensParams,
+): AsyncIterable<readonly Token[]> {
+  return {
+    [Symbol.asyncIterator]: () =>
+      new Reading({
+        watch: () => kernel.watchers.open(new TokenWatcher(kernel, params)),
+        read: (watcher) => waitingTokens(kernel, params, watcher),
+        items: alone,
+      }),
+  }
+}
+
+async function* waitingTokens(
+  kernel: Kernel,
+  { tags, limit }: SubscribeToTokensParams,
+  watcher: Watcher,
+): AsyncGenerator<readonly Token[]> {
+  let shown: string | undefined
+  try {
+    for (;;) {
+      const { data } = await listTokens(kernel, { status: 'WAITING', ...defined({ tags, limit }) })
+      const ids = data.map(({ id }) => id).join()
+      if (ids !== shown) yield data
+      shown = ids
+      await nextChange(kernel, 'tokens that wait', watcher)
+    }
+  } finally {
+    watcher.close()
+  }
+}
+
+/** Is woken by each token with one of the tags that this engine creates or settles, and now and then. */
+class TokenWatcher extends Watcher {
+  readonly #kernel: Kernel
+  readonly #unsubscribe: Unsubscribe
+  #cancelLook: CancelTimer | undefined
+
+  constructor(kernel: Kernel, params: SubscribeToTokensParams) {
+    super(kernel.watchers, [TOPIC])
+    requireOptions(params, 'the options of wait.subscribeToTokens', NAMES)
+    const wanted = listOf(params.tags, 'tags')
+    this.#kernel = kernel
+    this.#unsubscribe = kernel.events.on('token', ({ tags }) => {
+      if (wanted?.some((tag) => tags.includes(tag)) ?? true) this.wake(TOPIC)
+    })
+  }
+
+  override changed(): Promise<void> {
+    const { clock } = this.#kernel.host
+    this.#cancelLook?.()
+    const about = { label: 'a list of tokens', background: true }
+    this.#cancelLook = clock.setTimer(clock.now() + LOOK_MS, () => this.wake(TOPIC), about)
+    return super.changed()
+  }
+
+  override close(): void {
+    this.#cancelLook?.()
+    this.#unsubscribe()
+    super.close()
+  }
+}

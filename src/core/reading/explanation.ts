@@ -1,0 +1,275 @@
+import type { RunRecord, TokenRecord } from '../../contract/records.ts'
+import { isFinal, runIdOfToken, startBy } from '../../contract/run-states.ts'
+import type { LeaseRecord } from '../../contract/storage.ts'
+import type {
+  ExplainedEngine,
+  ExplainedQueue,
+  ExplainedReason,
+  ExplainedRetry,
+  ExplainedWait,
+  RunExplanation,
+} from '../../api/explanation.ts'
+import type { StoredError } from '../../api/errors.ts'
+import { maxAttemptsOf } from '../execution/task-call.ts'
+import { storedError } from '../host/serialize.ts'
+import { GET_RUN, LIST_RUNS, type RepeatableCall, RUN_WAITS } from '../host/storage-calls.ts'
+import type { Kernel } from '../kernel.ts'
+
+/** So many records of each kind are looked at: a queue may be long. */
+const MOST_LOOKED_AT = 200
+/** So many characters of the message of an error are in a sentence. */
+const MOST_OF_A_MESSAGE = 300
+/** So many things are named in a sentence. */
+const MOST_NAMED = 3
+
+type Told = Pick<RunExplanation, 'sentence'> & ExplainedReason
+
+/** Says in one sentence why a run does not go on. All of it is computed from records when it is asked. */
+export async function explainRun(kernel: Kernel, record: RunRecord): Promise<RunExplanation> {
+  const { id, status } = record
+  return { id, status, ...(await reasonOf(kernel, record)) }
+}
+
+function reasonOf(kernel: Kernel, record: RunRecord): Told | Promise<Told> {
+  if (isFinal(record.status)) return ended(record)
+  switch (record.status) {
+    case 'PENDING_VERSION':
+      return mismatched(record)
+    case 'WAITING':
+      return waiting(kernel, record)
+    case 'EXECUTING':
+      return executing(kernel, record)
+    default:
+      return planned(kernel, record)
+  }
+}
+
+const ENDED = {
+  COMPLETED: 'completed',
+  FAILED: 'failed',
+  CANCELED: 'was canceled',
+  TIMED_OUT: 'executed for longer than its maxDuration and was ended',
+  EXPIRED: 'did not start in time and expired',
+  CRASHED: 'was given up, because its process died while it executed, again and again',
+} as const
+
+function ended(record: RunRecord): Told {
+  const { status, finishedAt } = record
+  const error = errorOf(record)
+  // The other ends say it themselves.
+  const why = status === 'FAILED' ? because(error) : ''
+  const how = status in ENDED ? ENDED[status as keyof typeof ENDED] : 'ended'
+  return {
+    reason: 'ended',
+    ...(finishedAt === undefined ? {} : { at: new Date(finishedAt) }),
+    ...(error === undefined ? {} : { error }),
+    sentence: `The run ${how}${finishedAt === undefined ? '' : ` at ${instant(finishedAt)}`}${why}.`,
+  }
+}
+
+function mismatched(record: RunRecord): Told {
+  const { version } = record
+  const error = errorOf(record)
+  const why = error?.message.replace(/^Cannot go on with run "[^"]*": /, '') ?? 'its code changed'
+  const begun = version === undefined ? '' : `, which began on version "${version}"`
+  return {
+    reason: 'pending version',
+    ...(version === undefined ? {} : { version }),
+    ...(error === undefined ? {} : { error }),
+    sentence: `The run${begun}, stands still until code that fits it is there: ${why}.`,
+  }
+}
+
+/** A run that is to be executed, now or later. */
+function planned(kernel: Kernel, record: RunRecord): Told | Promise<Told> {
+  const { host, tasks } = kernel
+  const { taskId, status, wakeAt } = record
+  if (status === 'DELAYED' && wakeAt !== undefined && wakeAt > host.now())
+    return record.policyAttempt > 0
+      ? retrying(kernel, record, wakeAt)
+      : {
+          reason: 'delayed',
+          until: new Date(wakeAt),
+          sentence: `The run is delayed until ${instant(wakeAt)}.`,
+        }
+  if (tasks.get(taskId) !== undefined) return queued(kernel, record)
+  const known = tasks.ids.length === 0 ? 'no tasks' : `only ${named(tasks.ids)}`
+  return {
+    reason: 'unknown task',
+    taskIdentifier: taskId,
+    sentence: `This engine has ${known}: the run waits for an engine that has task "${taskId}".`,
+  }
+}
+
+function retrying({ tasks }: Kernel, record: RunRecord, wakeAt: number): Told {
+  const definition = tasks.get(record.taskId)
+  const error = errorOf(record)
+  const attempt = record.policyAttempt + 1
+  const data: ExplainedRetry = {
+    reason: 'retrying',
+    at: new Date(wakeAt),
+    attempt,
+    ...(definition === undefined ? {} : { maxAttempts: maxAttemptsOf(definition, record) }),
+    ...(error === undefined ? {} : { error }),
+  }
+  const of = data.maxAttempts === undefined ? '' : ` of ${data.maxAttempts}`
+  return {
+    ...data,
+    sentence: `The run begins attempt ${attempt}${of} at ${instant(wakeAt)}, because the last one failed${because(error)}.`,
+  }
+}
+
+async function queued(kernel: Kernel, record: RunRecord): Promise<Told> {
+  const { queue, concurrencyKey, id } = record
+  const isInLane = (other: RunRecord): boolean =>
+    other.queue === queue && other.concurrencyKey === concurrencyKey
+  const [holders, older] = await Promise.all([listed(kernel, 'EXECUTING'), listed(kernel, 'QUEUED', id)])
+  const limit = kernel.tasks.queueLimits.get(queue)
+  const expiresAt = startBy(record)
+  const data: ExplainedQueue = {
+    reason: 'queued',
+    queue,
+    ...(concurrencyKey === undefined ? {} : { concurrencyKey }),
+    ...(limit === undefined ? {} : { limit }),
+    heldBy: holders.filter((other) => other.slot && isInLane(other)).map((other) => other.id),
+    ahead: older.filter(isInLane).length,
+    isMore: older.length === MOST_LOOKED_AT,
+    ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt) }),
+  }
+  const until = expiresAt === undefined ? '' : `; it expires at ${instant(expiresAt)}`
+  return { ...data, sentence: `The run is queued${behind(data)}${hindrance(kernel, data)}${until}.` }
+}
+
+function behind({ ahead, isMore, queue, concurrencyKey }: ExplainedQueue): string {
+  const key = concurrencyKey === undefined ? '' : ` under key "${concurrencyKey}"`
+  if (ahead === 0 && !isMore) return ` in queue "${queue}"${key}`
+  return ` behind ${isMore ? 'at least ' : ''}${counted(ahead, 'run')} of queue "${queue}"${key}`
+}
+
+function hindrance({ claimer, slots }: Kernel, { limit, heldBy }: ExplainedQueue): string {
+  if (limit !== undefined && heldBy.length >= limit) return ` (limit ${limit}, held by ${named(heldBy)})`
+  if (!claimer.executes) return ': this engine executes nothing, so the run waits for one that does'
+  if (slots.room === 0) return `: all ${counted(slots.used, 'slot')} of this engine are taken`
+  return ': it is claimed by the next engine that has its task and a free slot'
+}
+
+function listed(
+  kernel: Kernel,
+  status: 'EXECUTING' | 'QUEUED',
+  after?: string,
+): Promise<readonly RunRecord[]> {
+  const request = { filter: { status: [status] }, page: { limit: MOST_LOOKED_AT, after } }
+  return kernel.call(() => kernel.asked(LIST_RUNS, request)).then(({ records }) => records)
+}
+
+async function waiting(kernel: Kernel, { id, returned }: RunRecord): Promise<Told> {
+  const tokens = await kernel.call(() => kernel.asked(RUN_WAITS, id))
+  const waits = await Promise.all(tokens.map((token) => explainedWait(kernel, token)))
+  const rest = waits.length - MOST_NAMED
+  const texts = [...waits.slice(0, MOST_NAMED).map(waitText), ...(rest > 0 ? [`${rest} more`] : [])]
+  if (waits.length > 0) return { reason: 'waiting', waits, sentence: `The run is ${texts.join(', and ')}.` }
+  const state = returned ? 'Its function has returned' : 'All that the run waited for has come'
+  return { reason: 'waiting', waits, sentence: `${state}: it goes on with the next free slot.` }
+}
+
+async function explainedWait(kernel: Kernel, token: TokenRecord): Promise<ExplainedWait> {
+  const childId = runIdOfToken(token.id)
+  const child = childId === undefined ? undefined : await kernel.call(() => kernel.asked(GET_RUN, childId))
+  const { kind, tags, createdAt, timeoutAt } = token
+  return {
+    id: childId ?? token.id,
+    kind,
+    tags,
+    createdAt: new Date(createdAt),
+    ...(timeoutAt === undefined ? {} : { timeoutAt: new Date(timeoutAt) }),
+    ...(child === undefined ? {} : { taskIdentifier: child.taskId, status: child.status }),
+  }
+}
+
+function waitText({ id, kind, tags, createdAt, timeoutAt, taskIdentifier, status }: ExplainedWait): string {
+  const until = timeoutAt === undefined ? '' : ` until ${timeoutAt.toISOString()}`
+  if (kind === 'SLEEP') return `sleeping${until}`
+  if (kind === 'RUN')
+    return `waiting for child run ${id}${status === undefined ? '' : ` of task "${taskIdentifier ?? ''}", which is ${status}`}`
+  const tagged = tags.length === 0 ? '' : ` [${tags.join(', ')}]`
+  return `waiting for token ${id}${tagged}, created at ${createdAt.toISOString()}${until === '' ? '' : `,${until}`}`
+}
+
+const LEASES: RepeatableCall<undefined, readonly LeaseRecord[]> = {
+  ask: ({ leases }) => leases?.() ?? [],
+}
+
+async function executing(kernel: Kernel, record: RunRecord): Promise<Told> {
+  const { attempt, owner, startedAt, updatedAt, returned, taskId } = record
+  const { host, tasks } = kernel
+  const isHere = owner === host.owner
+  const leases = owner === undefined ? [] : await kernel.call(() => kernel.asked(LEASES, undefined))
+  const lease = leases.find((one) => one.owner === owner)
+  const data = {
+    reason: 'executing',
+    attempt,
+    ...(owner === undefined ? {} : { owner }),
+    isHere,
+    ...(lease === undefined ? {} : { engine: engineOf(lease) }),
+    ...(startedAt === undefined ? {} : { startedAt: new Date(startedAt) }),
+    changedAt: new Date(updatedAt),
+    isDraining: returned,
+  } as const
+  const changed = `its record last changed at ${instant(updatedAt)}`
+  if (owner === undefined) {
+    const whose = tasks.get(taskId) === undefined ? ` that has task "${taskId}"` : ''
+    return {
+      ...data,
+      sentence: `The run was interrupted in attempt ${attempt} and is executed again by the next engine${whose} with a free slot; ${changed}.`,
+    }
+  }
+  const where = isHere ? `this engine (${owner})` : `engine ${owner}${placeOf(lease, host.now())}`
+  const what = returned ? 'has returned, and its streams are drained' : `executes attempt ${attempt}`
+  return { ...data, sentence: `The run ${what} on ${where}; ${changed}.` }
+}
+
+function engineOf({ host, pid, heardAt, until }: LeaseRecord): ExplainedEngine {
+  return {
+    ...(host === undefined ? {} : { host }),
+    ...(pid === undefined ? {} : { pid }),
+    ...(heardAt === undefined ? {} : { heardAt: new Date(heardAt) }),
+    ...(until === undefined ? {} : { leaseEndsAt: new Date(until) }),
+  }
+}
+
+/** Where another engine is, and whether it is still heard. */
+function placeOf(lease: LeaseRecord | undefined, now: number): string {
+  if (lease === undefined) return ''
+  const { host, pid, heardAt, until, isLost } = lease
+  const process = pid === undefined ? '' : `process ${pid}`
+  const at = [process, host].filter((part) => part !== undefined && part !== '').join(' on ')
+  const heard =
+    heardAt === undefined ? '' : `, last heard ${Math.max(0, Math.round((now - heardAt) / 1_000))} s ago`
+  const isOver = isLost || (until ?? Infinity) <= now
+  const over = isOver ? ', whose lease has ended: the next engine with a free slot takes the run over' : ''
+  return `${at === '' ? '' : ` (${at})`}${heard}${over}`
+}
+
+function errorOf({ errorJson }: RunRecord): StoredError | undefined {
+  return errorJson === undefined ? undefined : storedError(errorJson)
+}
+
+function because(error: StoredError | undefined): string {
+  if (error === undefined) return ''
+  const text = error.message === '' ? error.name : error.message
+  const first = text.slice(0, MOST_OF_A_MESSAGE).replace(/\.$/, '')
+  return `: ${first}${text.length > MOST_OF_A_MESSAGE ? '…' : ''}`
+}
+
+function named(items: readonly string[]): string {
+  const rest = items.length - MOST_NAMED
+  return items.slice(0, MOST_NAMED).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+function instant(at: number): string {
+  return new Date(at).toISOString()
+}

@@ -1,0 +1,28 @@
+import type { Run } from '../../api/run.ts'
+import type { Caller } from '../access/caller.ts'
+
+/** The members of a run that columns of the published client stand for, as they are when they are left out. */
+const LEFT_OUT: Readonly<Record<string, Partial<Record<keyof Run, unknown>>>> = {
+  startedAt: { startedAt: undefined },
+  delayUntil: { delayedUntil: undefined },
+  expiredAt: { expiredAt: undefined },
+  completedAt: { finishedAt: undefined },
+  usageDurationMs: { durationMs: 0 },
+  payload: { payload: undefined },
+  metadata: { metadata: {} },
+  output: { output: undefined },
+  runTags: { tags: [] },
+  error: { error: undefined },
+}
+
+/**
+ * A run without the columns that the credential of the caller leaves out. Stacks name the files of the server, queues and
+ * their keys say how it is set up and for which customers: both are for secret keys.
+ */
+export function shownRun<Shown extends Run>(run: Shown, { hasSecretKey, skipColumns }: Caller): Shown {
+  if (hasSecretKey) return run
+  const skipped = Array.from(skipColumns, (column) => LEFT_OUT[column] ?? {})
+  const { stack: _stack, ...error } = run.error ?? { name: '', message: '' }
+  const { queue: _queue, concurrencyKey: _key, ...shown } = run
+  return Object.assign(shown, run.error === undefined ? {} : { error }, ...skipped) as Shown
+}

@@ -1,0 +1,1 @@
+export { registeredNames } from './cli/loading/registration.ts'

@@ -1,0 +1,42 @@
+import { inspectRecords, type InspectedRow, type StorageInspection } from '../inspection.ts'
+import { postgresMessage } from './errors.ts'
+import { readPostgresOptions } from './options.ts'
+import { openPool } from './pool.ts'
+import { POSTGRES_SCHEMA_VERSION, quoted, storedVersion } from './schema.ts'
+
+/**
+ * Looks into a schema of a Postgres database. Engines that use it go on.
+ *
+ * @throws Error when the server cannot be reached, or the schema is of another program.
+ */
+export async function inspectPostgres(
+  given: { readonly connectionString: string; readonly schema?: string },
+  { keptMs, isBrief = false }: { readonly keptMs: number; readonly isBrief?: boolean },
+): Promise<StorageInspection> {
+  const { schema } = readPostgresOptions(given)
+  const pool = openPool(given.connectionString, { max: 1 })
+  const ask = async (sql: string): Promise<readonly InspectedRow[]> => {
+    const { rows } = await pool.query(sql.replaceAll('$s.', () => `${quoted(schema)}.`))
+    return rows as readonly InspectedRow[]
+  }
+  try {
+    const [time] = await ask('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now')
+    const now = Number(time?.['now'])
+    const version = await storedVersion(pool, schema)
+    const empty = { schema: { version, known: POSTGRES_SCHEMA_VERSION }, now, sizes: {}, damage: [] }
+    if (isBrief || version !== POSTGRES_SCHEMA_VERSION) return empty
+    const sizes = await ask(
+      `SELECT relname AS name, pg_total_relation_size(oid) AS bytes FROM pg_class
+       WHERE relnamespace = to_regnamespace('${quoted(schema)}') AND relkind = 'r' ORDER BY 2 DESC LIMIT 4`,
+    )
+    return {
+      ...empty,
+      sizes: Object.fromEntries(sizes.map((row) => [String(row['name']), Number(row['bytes'])])),
+      records: await inspectRecords(ask, { now, keptMs }),
+    }
+  } catch (cause) {
+    throw new Error(`Cannot open Postgres schema "${schema}": ${postgresMessage(cause)}`, { cause })
+  } finally {
+    await pool.end()
+  }
+}

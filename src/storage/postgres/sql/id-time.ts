@@ -1,0 +1,70 @@
+import { ID_DIGITS } from '../../../primitives/id.ts'
+import { LISTED_PREFIXES, NO_INSTANT } from '../../id-skew.ts'
+
+/** An id has its millisecond in so many digits, of five bits each. */
+const PLACES = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
+const LATEST = 2 ** 48 - 1
+
+const SPELLED = PLACES.map((place) => `substr('${ID_DIGITS}', ((ms >> ${5 * place}) & 31)::int + 1, 1)`)
+const READ = PLACES.map(
+  (place, at) =>
+    `(strpos('${ID_DIGITS}', substr(id, length(prefix) + ${2 + at}, 1)) - 1)::bigint * ${32 ** place}`,
+)
+const IS_MADE = `id ~ ('^' || prefix || '_[${ID_DIGITS}]{26}$')`
+
+/** The condition on the rows of a table that lists bounded in time may answer. */
+export const IS_DATED: Readonly<Record<'runs' | 'tokens', (row: string) => string>> = {
+  runs: () => 'true',
+  tokens: (row) => `${row}.kind = 'MANUAL'`,
+}
+
+/**
+ * Ids begin with the instant they were made at. `id_range`: the ids that records within bounds on `created_at` can have. It
+ * is widened by the largest difference between the two instants of one record, as noted in `id_skews`.
+ */
+export const ID_TIME_FUNCTIONS: string = `
+CREATE FUNCTION $s.ids_at(prefix text, instant float8) RETURNS text LANGUAGE sql IMMUTABLE STRICT AS $$
+  SELECT prefix || '_' || ${SPELLED.join(' || ')}
+  FROM (SELECT greatest(0, least(floor(instant), ${LATEST}))::bigint) AS at(ms)
+$$;
+
+CREATE FUNCTION $s.id_skew(prefix text, id text, created_at float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN ${IS_MADE} THEN ceil(abs((${READ.join(' + ')}) - floor(created_at))) ELSE ${NO_INSTANT} END
+$$;
+
+CREATE FUNCTION $s.note_skew(of_prefix text, skew float8) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF skew > coalesce((SELECT max(ms) FROM $s.id_skews WHERE prefix = of_prefix), 0) THEN
+    INSERT INTO $s.id_skews (prefix, ms) VALUES (of_prefix, skew);
+  END IF;
+END $$;
+
+CREATE FUNCTION $s.id_range(of_prefix text, from_at float8, to_at float8, OUT floor text, OUT ceiling text)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  skew float8;
+BEGIN
+  IF from_at IS NULL AND to_at IS NULL THEN RETURN; END IF;
+  skew := coalesce((SELECT max(ms) FROM $s.id_skews WHERE prefix = of_prefix), 0);
+  IF skew >= ${NO_INSTANT} THEN RETURN; END IF;
+  floor := $s.ids_at(of_prefix, from_at - skew);
+  ceiling := $s.ids_at(of_prefix, to_at + skew + 1);
+END $$;
+`
+
+/** No insert waits for another one: each adds a row if it knows of no greater one. The table has a few rows. */
+export const ID_SKEWS = `
+LOCK TABLE $s.runs, $s.tokens IN SHARE MODE;
+CREATE TABLE $s.id_skews (prefix text COLLATE "C" NOT NULL, ms float8 NOT NULL);
+`
+
+/** Measures the records that an older version has stored. */
+export const MEASURED_SKEWS: string = (['runs', 'tokens'] as const)
+  .map((table) => {
+    const prefix = LISTED_PREFIXES[table]
+    return `INSERT INTO $s.id_skews (prefix, ms)
+  SELECT '${prefix}', max($s.id_skew('${prefix}', r.id, r.created_at)) FROM $s.${table} r WHERE ${IS_DATED[table]('r')}
+  HAVING max($s.id_skew('${prefix}', r.id, r.created_at)) > 0;
+`
+  })
+  .join('')

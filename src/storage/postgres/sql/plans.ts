@@ -1,0 +1,21 @@
+import { textList } from '../../sql-rows.ts'
+
+/**
+ * How the server plans the statements of a function that most calls need: once for each session, and along an index, whatever
+ * it believes of how many rows there are. A plan of its own for each call takes longer than the call.
+ */
+export const BY_INDEX = 'SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off'
+
+/** As a list is planned: along an index, and no further than needed. Compiling it takes longer than the list. */
+export const IN_ORDER = `SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off SET enable_incremental_sort = off SET jit = off`
+
+/**
+ * Beside the id of a run: it is the attempt of this epoch and owner, in one of these states. Written so that no other index
+ * than that of the ids will do: a server that has counted an idle schema believes that its owners and states are rare.
+ */
+export const isOfAttempt = (epoch: string, owner: string, ...statuses: readonly string[]): string =>
+  `(epoch, owner) IS NOT DISTINCT FROM (${epoch}, ${owner}) AND (status || '') IN (${textList(statuses)})`
+
+/** Beside the id of a run: it stands in line. */
+export const IS_IN_LINE = 'coalesce(line, -1) >= 0'

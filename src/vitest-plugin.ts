@@ -1,0 +1,1 @@
+export { waitpoint, type HostedNamesPlugin } from './cli/loading/vitest-plugin.ts'

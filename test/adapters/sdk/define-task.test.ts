@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest'
+import { createEngine, task as engineTask } from 'waitpoint'
+import { createTestEngine } from 'waitpoint/testing'
+import { queue, runs, schedules, schemaTask, task, timeout, wait, type TaskOptions } from 'waitpoint/sdk'
+import { z } from 'zod'
+
+const noop = async (): Promise<void> => undefined
+
+describe('task', () => {
+  it.each([
+    ['a misspelt option', { id: 'a', run: noop, maxduration: 5 }, 'no option "maxduration"'],
+    ['a misspelt hook', { id: 'a', run: noop, onSucess: noop }, 'no option "onSucess"'],
+    ['no function', { id: 'a' }, 'run must be a function'],
+    ['no id', { run: noop }, 'task id'],
+    ['a hook that is no function', { id: 'a', run: noop, onCancel: 1 }, 'onCancel must be a function'],
+    ['limits of a newer kind', { id: 'a', run: noop, concurrency: { total: 1 } }, 'no option "concurrency"'],
+  ])('refuses %s', (_what, options, problem) => {
+    expect(() => task(options as unknown as TaskOptions<string>)).toThrow(problem)
+  })
+
+  it('refuses a schema of no known make', () => {
+    expect(() => schemaTask({ id: 'a', schema: {} as never, run: noop })).toThrow('its schema')
+  })
+
+  it('has the version of its run function, not of what calls it', async () => {
+    const versions = [task({ id: 'a', run: noop }), task({ id: 'a', run: async () => wait.for({ days: 1 }) })]
+    await using engine = createEngine({ tasks: versions })
+    await engine.ready()
+    expect(() => createEngine({ tasks: [...versions, task({ id: 'a', run: noop })] })).toThrow(
+      'two tasks have the id "a"',
+    )
+  })
+
+  it('stands beside tasks of the engine, which may trigger it', async () => {
+    const child = task({ id: 'child', run: async (payload: { n: number }) => payload.n + 1 })
+    const parent = engineTask({
+      id: 'parent',
+      run: async (_payload: null, { tasks }) =>
+        tasks.triggerAndWait<typeof child>('child', { n: 1 }).unwrap(),
+    })
+    await using t = await createTestEngine({ tasks: [child, parent] })
+    const run = await t.engine.trigger(parent, null)
+    expect(await run.result()).toBe(2)
+    const direct = await t.engine.trigger(child, { n: 2 })
+    expect(await direct.result()).toBe(3)
+  })
+
+  it('has one attempt without a retry of its own, and no limit with timeout.None', async () => {
+    const failing = task({
+      id: 'failing',
+      maxDuration: timeout.None,
+      ttl: 0,
+      run: async () => {
+        throw new Error('no')
+      },
+    })
+    await using t = await createTestEngine({ tasks: [failing] })
+    t.engine.makeDefault()
+    const { id } = await failing.trigger()
+    expect(await runs.poll(id)).toMatchObject({ status: 'FAILED', attemptCount: 1 })
+  })
+
+  it('shares the limit of a queue that it names', async () => {
+    let executing = 0
+    let most = 0
+    const run = async (): Promise<void> => {
+      executing += 1
+      most = Math.max(most, executing)
+      await Promise.resolve()
+      executing -= 1
+    }
+    queue({ name: 'narrow', concurrencyLimit: 1 })
+    const one = task({ id: 'one', queue: 'narrow', run })
+    const two = task({ id: 'two', queue: { name: 'narrow' }, run })
+    await using t = await createTestEngine({ tasks: [one, two] })
+    t.engine.makeDefault()
+    const handles = await Promise.all([one.trigger(), two.trigger(), one.trigger()])
+    for (const { id } of handles) expect(await runs.poll(id)).toMatchObject({ status: 'COMPLETED' })
+    expect(most).toBe(1)
+  })
+})
+
+describe('schemaTask', () => {
+  it('refuses a payload by id as it does by its task', async () => {
+    const checked = schemaTask({
+      id: 'checked',
+      schema: z.object({ n: z.number() }),
+      run: async ({ n }) => n,
+    })
+    await using t = await createTestEngine({ tasks: [checked] })
+    await expect(t.engine.tasks.trigger('checked', { n: 'one' } as never)).rejects.toMatchObject({
+      code: 'ERR_PAYLOAD_INVALID',
+    })
+  })
+
+  it('reads dates before its schema does', async () => {
+    const dated = schemaTask({
+      id: 'dated',
+      schema: z.object({ at: z.date() }),
+      run: async ({ at }) => at.getTime(),
+    })
+    await using t = await createTestEngine({ tasks: [dated] })
+    t.engine.makeDefault()
+    const { id } = await dated.trigger({ at: new Date(5) })
+    expect((await runs.poll(id)).output).toBe(5)
+  })
+})
+
+describe('schedules', () => {
+  it.each(['create', 'update', 'del', 'activate', 'deactivate'] as const)(
+    '%s says that schedules are declared',
+    async (name) => {
+      await expect(schedules[name]()).rejects.toMatchObject({ code: 'ERR_HOSTED_ONLY' })
+    },
+  )
+
+  it('executes its tasks at the instants of their patterns', async () => {
+    const seen: unknown[] = []
+    const nightly = schedules.task({
+      id: 'nightly',
+      cron: { pattern: '0 2 * * *', timezone: 'Europe/Vienna', environments: ['DEVELOPMENT'] },
+      run: async (payload) => seen.push(payload),
+    })
+    const hourly = schedules.task({
+      id: 'hourly',
+      cron: '0 * * * *',
+      run: async ({ timestamp }) => seen.push(timestamp),
+    })
+    await using t = await createTestEngine({ tasks: [nightly, hourly] })
+    await t.clock.advance('2h')
+    const night = new Date('2000-01-01T01:00:00Z')
+    const upcoming = Array.from(
+      { length: 10 },
+      (_, day) => new Date(night.getTime() + (day + 1) * 86_400_000),
+    )
+    expect(seen).toEqual([
+      {
+        type: 'DECLARATIVE',
+        scheduleId: 'sched_nightly',
+        timestamp: night,
+        timezone: 'Europe/Vienna',
+        upcoming,
+      },
+      night,
+      new Date('2000-01-01T02:00:00Z'),
+    ])
+  })
+
+  it('has no schedule in other environments than those of its cron', async () => {
+    const nightly = schedules.task({
+      id: 'nightly',
+      cron: { pattern: '0 2 * * *', environments: ['PRODUCTION', 'STAGING'] },
+      run: async () => 1,
+    })
+    await using t = await createTestEngine({ tasks: [nightly] })
+    expect(await t.engine.schedules.list()).toEqual([])
+  })
+
+  it('lists and retrieves the schedules of its tasks', async () => {
+    const nightly = schedules.task({ id: 'nightly', cron: '0 2 * * *', run: async () => 1 })
+    await using t = await createTestEngine({ tasks: [nightly] })
+    t.engine.makeDefault()
+    const schedule = {
+      id: 'sched_nightly',
+      type: 'DECLARATIVE',
+      task: 'nightly',
+      active: true,
+      generator: { type: 'CRON', expression: '0 2 * * *', description: '' },
+      timezone: 'UTC',
+      nextRun: new Date('2000-01-01T02:00:00Z'),
+    }
+    expect(await schedules.list()).toMatchObject({ data: [schedule], pagination: { count: 1 } })
+    for await (const listed of schedules.list()) expect(listed).toEqual(schedule)
+    expect(await schedules.retrieve('sched_nightly')).toEqual(schedule)
+  })
+
+  it.each([
+    ['0 25 * * *', 'the hour "25" is not one'],
+    [{ pattern: '0 2 * * *', timezone: 'Europe/Wien' }, 'it must be a time zone'],
+    [{ pattern: '0 2 * * *', timeZone: 'UTC' }, 'no option "timeZone"'],
+  ])('refuses the cron %j', (cron, message) => {
+    expect(() => schedules.task({ id: 'x', cron, run: async () => 1 })).toThrow(message)
+  })
+
+  it('knows time zones', async () => {
+    const { timezones } = await schedules.timezones()
+    expect(timezones).toEqual(expect.arrayContaining(['UTC', 'Europe/Vienna']))
+    expect((await schedules.timezones({ excludeUtc: true })).timezones).not.toContain('UTC')
+  })
+})

@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest'
+import { idempotencyKeys, locals, runs, task, tasks, wait, waitUntil, type AnyTask } from 'waitpoint/sdk'
+import { createTestEngine, type TestEngine } from 'waitpoint/testing'
+
+async function engineOf(...all: readonly AnyTask[]): Promise<TestEngine> {
+  const t = await createTestEngine({ tasks: all })
+  t.engine.makeDefault()
+  return t
+}
+
+describe('onCancel', () => {
+  it('is called with the promise of the run, and middleware ends', async () => {
+    const told: string[] = []
+    const long = task({
+      id: 'long',
+      middleware: async ({ next }) => {
+        await next()
+        told.push('middleware ends')
+      },
+      run: async () => {
+        const { id } = await wait.createToken()
+        // Left behind: when it rejects, no promise that the task awaits does.
+        void wait.forToken(id).unwrap()
+        await wait.for({ days: 1 })
+      },
+      onCancel: async ({ runPromise, task: id }) => {
+        const reason = await runPromise.then(
+          () => 'fine',
+          (error: unknown) => (error instanceof Error ? error.name : ''),
+        )
+        told.push(`${id}: ${reason}`)
+      },
+      onFailure: () => void told.push('onFailure'),
+      cleanup: () => void told.push('cleanup'),
+    })
+    await using t = await engineOf(long)
+    const { id } = await long.trigger()
+    for await (const run of runs.subscribeToRun(id)) if (run.isWaiting) break
+    await runs.cancel(id)
+    expect(await runs.poll(id)).toMatchObject({ status: 'CANCELED' })
+    await t.clock.settle()
+    expect(told.toSorted()).toEqual(['long: RunCanceledError', 'middleware ends'])
+  })
+})
+
+describe('an attempt', () => {
+  it('ends its run with an error that is an AbortTaskRunError by its name', async () => {
+    class OurAbort extends Error {
+      override readonly name = 'AbortTaskRunError'
+    }
+    const seen: unknown[] = []
+    const aborting = task({
+      id: 'aborting',
+      retry: { maxAttempts: 3 },
+      run: async () => {
+        throw new OurAbort('enough')
+      },
+      onFailure: ({ error }) => void seen.push(error),
+    })
+    await using _t = await engineOf(aborting)
+    const { id } = await aborting.trigger()
+    expect(await runs.poll(id)).toMatchObject({ attemptCount: 1, error: { message: 'enough' } })
+    expect(seen).toEqual([expect.any(OurAbort)])
+  })
+
+  it('fails by the policy of the run when middleware throws, without the hooks of the function', async () => {
+    const told: string[] = []
+    const guarded = task({
+      id: 'guarded',
+      retry: { maxAttempts: 2, minTimeoutInMs: 1, randomize: false },
+      middleware: async () => {
+        told.push('middleware')
+        throw new Error('not today')
+      },
+      catchError: () => void told.push('catchError'),
+      onFailure: () => void told.push('onFailure'),
+      run: async () => void told.push('run'),
+    })
+    await using _t = await engineOf(guarded)
+    const { id } = await guarded.trigger()
+    expect(await runs.poll(id)).toMatchObject({ status: 'FAILED', error: { message: 'not today' } })
+    expect(told).toEqual(['middleware', 'middleware'])
+  })
+
+  it('does not end before a promise that it was told of', async () => {
+    const told: string[] = []
+    const patient = task({
+      id: 'patient',
+      cleanup: () => void told.push('cleanup'),
+      onSuccess: () => void told.push('onSuccess'),
+      run: async () => {
+        const late = wait.for({ hours: 1 }).then(() => told.push('late'))
+        waitUntil(late)
+      },
+    })
+    await using t = await engineOf(patient)
+    const startedAt = t.clock.now()
+    const { id } = await patient.trigger()
+    expect(await runs.poll(id)).toMatchObject({ status: 'COMPLETED' })
+    expect(told).toEqual(['onSuccess', 'cleanup', 'late'])
+    expect(t.clock.now() - startedAt).toBe(3_600_000)
+  })
+
+  it('is not failed by a hook that throws after the function has returned', async () => {
+    const fine = task({
+      id: 'fine',
+      onSuccess: () => {
+        throw new Error('a hook')
+      },
+      onComplete: () => {
+        throw new Error('another')
+      },
+      run: async () => 'fine',
+    })
+    await using _t = await engineOf(fine)
+    const { id } = await fine.trigger()
+    expect((await runs.poll(id)).output).toBe('fine')
+  })
+
+  it('is failed by onStart', async () => {
+    const told: string[] = []
+    const blocked = task({
+      id: 'blocked',
+      onStart: () => {
+        throw new Error('closed')
+      },
+      catchError: () => void told.push('catchError'),
+      run: async () => void told.push('run'),
+    })
+    await using _t = await engineOf(blocked)
+    const { id } = await blocked.trigger()
+    expect(await runs.poll(id)).toMatchObject({ error: { message: 'closed' } })
+    expect(told).toEqual(['catchError'])
+  })
+
+  it('has locals of its own', async () => {
+    const counter = locals.create<number>('counter')
+    const counting = task({
+      id: 'counting',
+      run: async () => locals.set(counter, (locals.get(counter) ?? 0) + 1),
+    })
+    await using _t = await engineOf(counting)
+    const both = await Promise.all([counting.trigger(), counting.trigger()])
+    for (const { id } of both) expect((await runs.poll(id)).output).toBe(1)
+    expect(locals.get(counter)).toBeUndefined()
+    expect(() => locals.set(counter, 1)).toThrow('call it inside a task')
+  })
+
+  it('that was interrupted calls its hooks again, and its waits keep their answers', async () => {
+    const told: string[] = []
+    const twice = task({
+      id: 'twice',
+      onStart: () => void told.push('onStart'),
+      onWait: ({ wait: on }) => void told.push(`onWait ${on.type}`),
+      run: async () => {
+        await wait.for({ minutes: 1 })
+        await Promise.all([wait.for({ minutes: 2 }), wait.for({ minutes: 3 })])
+        return told.filter((entry) => entry === 'onStart').length
+      },
+    })
+    await using t = await createTestEngine({ tasks: [twice], alwaysResume: true })
+    t.engine.makeDefault()
+    const startedAt = t.clock.now()
+    const { id } = await twice.trigger()
+    expect((await runs.poll(id)).output).toBeGreaterThan(1)
+    expect(t.clock.now() - startedAt).toBe(4 * 60_000)
+  })
+})
+
+describe('idempotency keys', () => {
+  it('belong to the run, to the attempt, or to all', async () => {
+    const keys = task({
+      id: 'keys',
+      run: async () => [
+        await idempotencyKeys.create('a'),
+        await idempotencyKeys.create(['a'], { scope: 'run' }),
+        await idempotencyKeys.create('a', { scope: 'attempt' }),
+        await idempotencyKeys.create('a', { scope: 'global' }),
+      ],
+    })
+    await using _t = await engineOf(keys)
+    const handles = await Promise.all([keys.trigger(), keys.trigger()])
+    const [one = [], two = []] = await Promise.all(
+      handles.map(async ({ id }) => (await runs.poll(id)).output as readonly string[]),
+    )
+    expect(new Set(one).size).toBe(3)
+    expect(one[0]).toBe(one[1])
+    expect(one.map((key, index) => key === two[index])).toEqual([false, false, false, true])
+    expect(await idempotencyKeys.create('a')).toBe(one[3])
+    await expect(idempotencyKeys.reset('keys', 'a')).rejects.toMatchObject({ code: 'ERR_HOSTED_ONLY' })
+  })
+
+  it('of a batch are those of its items with their numbers', async () => {
+    const echo = task({ id: 'echo', run: async (payload: { n: number }) => payload.n })
+    await using _t = await engineOf(echo)
+    const items = [{ payload: { n: 1 } }, { payload: { n: 2 } }]
+    const first = await tasks.batchTrigger<typeof echo>('echo', items, { idempotencyKey: 'batch' })
+    const again = await tasks.batchTrigger<typeof echo>('echo', items, { idempotencyKey: ['batch'] })
+    expect(again.batchId).toBe(first.batchId)
+    const { data } = await runs.list()
+    expect(data).toHaveLength(2)
+    await Promise.all(data.map(async ({ id }) => runs.poll(id)))
+  })
+})
+
+describe('options of trigger', () => {
+  const echo = task({ id: 'echo', run: async (payload: { n: number }) => payload.n })
+
+  it('that would change what happens are refused', async () => {
+    await using _t = await engineOf(echo)
+    const debounce = { key: 'a', delay: '5s' }
+    await expect(echo.trigger({ n: 1 }, { debounce })).rejects.toMatchObject({ code: 'ERR_HOSTED_ONLY' })
+    await expect(echo.trigger({ n: 1 }, { tag: 'a' } as object)).rejects.toThrow('no option "tag"')
+    await expect(echo.triggerAndWait({ n: 1 }, { debounce })).rejects.toMatchObject({
+      code: 'ERR_HOSTED_ONLY',
+    })
+  })
+})

@@ -1,0 +1,443 @@
+import { describe, expect, it, vi } from 'vitest'
+import { runs, streams, type AnyTask, type HostedRun } from 'waitpoint/sdk'
+import { defaultEngine, taskFile } from './task-file.ts'
+
+/** Triggers a task and waits for the end of its run. */
+async function ended(task: AnyTask | undefined, payload?: unknown): Promise<HostedRun> {
+  const handle = await task!.trigger(payload)
+  return runs.poll(handle.id)
+}
+
+async function outputOf(task: AnyTask | undefined, payload?: unknown): Promise<unknown> {
+  const run = await ended(task, payload)
+  expect(run.error).toBeUndefined()
+  return run.output as unknown
+}
+
+describe('tasks', () => {
+  it('have a context, a machine by name, and a payload of any type with a JSON schema', async () => {
+    using info = vi.spyOn(console, 'info').mockImplementation(() => undefined)
+    const file = await taskFile('greetings')
+    await using _t = await defaultEngine(file)
+    const greeting = { text: 'Hello Ada', attempt: 1, machine: 'small-2x' }
+    expect(await outputOf(file['greet'], { name: 'Ada' })).toEqual(greeting)
+    expect(info).toHaveBeenCalledWith(expect.stringMatching(/ info greet run_\w+: Greeting {"name":"Ada"}$/))
+    expect(await outputOf(file['whereAmI'])).toEqual({
+      task: 'where-am-i',
+      environment: 'DEVELOPMENT',
+      project: 'local',
+      queue: 'task/where-am-i',
+      isTest: false,
+      startedAt: new Date(Date.UTC(2000, 0, 1)),
+    })
+    expect(await outputOf(file['described'], { count: 2 })).toBe(3)
+    expect(file['greet']).toMatchObject({ id: 'greet', description: 'Greets a person' })
+  })
+
+  it('check their payload by schemas of every make', async () => {
+    const file = await taskFile('checked')
+    await using _t = await defaultEngine(file)
+    const registered = { email: 'ada@example.org', next: 37, isActive: true }
+    expect(await outputOf(file['register'], { email: 'Ada@Example.org', age: '36' })).toEqual(registered)
+    expect(await outputOf(file['trim'], '  text ')).toBe(4)
+    expect(await outputOf(file['double'], '21')).toBe(42)
+    expect(await outputOf(file['welcome'], { email: 'a@b', age: 1 })).toBe(2)
+    await expect(file['register']!.trigger({ email: 1 })).rejects.toMatchObject({
+      code: 'ERR_PAYLOAD_INVALID',
+    })
+    await expect(file['trim']!.trigger(1)).rejects.toThrow('a text is expected')
+  })
+
+  it('end with an output that is thrown', async () => {
+    const file = await taskFile('around')
+    await using _t = await defaultEngine(file)
+    expect(await outputOf(file['early'])).toBe('done early')
+  })
+})
+
+describe('children', () => {
+  it('are triggered by their task, by id with and without its type, and in batches of several tasks', async () => {
+    const file = await taskFile('children')
+    await using _t = await defaultEngine(file)
+    expect(await outputOf(file['first'], { text: 'abc' })).toBe('ABC 3')
+    expect(await outputOf(file['untyped'], { text: 'Abc' })).toBe('abc')
+    expect(await outputOf(file['typed'], { text: 'abc' })).toBe(4)
+    expect(await outputOf(file['several'], { text: 'abc' })).toEqual(['3.0', 'abc'])
+    expect(await outputOf(file['byTask'], { text: 'abc' })).toBe('3.0 ABC')
+    expect(await outputOf(file['streamed'])).toEqual([3, 5])
+  })
+
+  it('that fail give the error that their task threw', async () => {
+    const file = await taskFile('children')
+    await using _t = await defaultEngine(file)
+    const messages = ['there is nothing to measure']
+    expect(await outputOf(file['report'], { texts: ['ab', '', 'c'] })).toEqual({ total: 3, messages })
+    expect((await ended(file['unwrapping'])).error).toMatchObject({ name: 'SubtaskUnwrapError' })
+  })
+
+  it('that are not waited for have handles, batches a number of runs', async () => {
+    const file = await taskFile('children')
+    await using _t = await defaultEngine(file)
+    const begun = await outputOf(file['begin'], { texts: ['a', 'b', 'c'] })
+    expect(begun).toMatchObject({ task: 'measure', runCount: 3, mixed: 2, seen: 3 })
+    const { id } = begun as { id: string }
+    expect(await runs.retrieve(id)).toMatchObject({ tags: ['a', 'b'], status: 'DELAYED' })
+  })
+})
+
+describe('waits', () => {
+  it('for a token end with what it was completed with, dates included, or with a time-out', async () => {
+    const file = await taskFile('waits')
+    await using t = await defaultEngine(file)
+    const answered = await file['publish']!.trigger({ doc: 'd1' })
+    for await (const { isWaiting } of t.engine.runs.subscribeToRun(answered.id)) if (isWaiting) break
+    const { data } = await t.engine.wait.listTokens({ tags: 'doc:d1' })
+    const answering = await ended(file['answering'], { token: data[0]!.id })
+    expect(answering.output).toEqual({ status: 'COMPLETED', waiting: 0 })
+    expect((await runs.poll(answered.id)).output).toBe('d1: approved in 1970')
+    expect(await outputOf(file['publish'], { doc: 'd2' })).toBe('d2: WaitpointTimeoutError')
+    expect((await ended(file['strict'])).error).toMatchObject({ name: 'WaitpointTimeoutError' })
+  })
+
+  it('for a time take that time, with an instant in the payload', async () => {
+    const file = await taskFile('waits')
+    await using t = await defaultEngine(file)
+    const until = new Date(t.clock.now() + 3_600_000)
+    expect(await outputOf(file['nap'], { until })).toBe('rested')
+    expect(t.clock.now()).toBe(until.getTime())
+  })
+})
+
+describe('metadata', () => {
+  it('is changed in a chain; the root of a root run is the run', async () => {
+    const file = await taskFile('progress')
+    await using _t = await defaultEngine(file)
+    const all = { done: 1, log: ['a', 'b'], last: 'b' }
+    expect(await outputOf(file['work'], { items: ['a', 'b'] })).toEqual({ done: 1, all })
+    expect((await runs.list({ tag: 'items:2' })).data).toMatchObject([{ taskIdentifier: 'work' }])
+  })
+
+  it('of the parent and of the root are changed by runs below them', async () => {
+    using warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    const file = await taskFile('progress')
+    await using _t = await defaultEngine(file)
+    const run = await ended(file['outer'])
+    expect(run).toMatchObject({ output: { own: 'one' }, metadata: { step: 'one', steps: [1, 'one'] } })
+    const deep = await ended(file['deep'])
+    expect(deep.metadata).toEqual({ by: 'leaf', list: ['a', 'c'], count: 4 })
+    expect(deep.output).toEqual({ own: { middle: true, below: 3 } })
+    expect(warn).not.toHaveBeenCalled()
+  })
+
+  it('stand beside tags, of which a run has ten at most', async () => {
+    using error = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    const file = await taskFile('progress')
+    await using _t = await defaultEngine(file)
+    const run = await ended(file['tagged'])
+    expect(run.tags).toEqual(['a', 'b', 'c'])
+    expect(error).toHaveBeenCalledOnce()
+    expect(String(error.mock.calls[0])).toContain('at most 10 are allowed')
+  })
+
+  it('of a parent that is over cannot be changed, and the process is warned of that once', async () => {
+    using warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    const file = await taskFile('progress')
+    await using _t = await defaultEngine(file)
+    for (let count = 0; count < 2; count += 1) {
+      const run = await ended(file['leaving'])
+      await runs.poll(run.output as string)
+    }
+    const warned = warn.mock.calls.map(([warning]) => String(warning).split(' ')[0])
+    expect(warned).toEqual(['metadata.parent'])
+  })
+})
+
+describe('queues, keys and options of trigger', () => {
+  it('are those of the engine, with keys that belong to the run', async () => {
+    const file = await taskFile('queues')
+    await using _t = await defaultEngine(file)
+    expect(await outputOf(file['sending'], { user: 'ada' })).toEqual([true, true, true])
+    expect(await outputOf(file['mail'], { to: 'bob' })).toBe('bob by mails')
+    const { data } = await runs.list({ tag: 'user:ada' })
+    expect(data).toMatchObject([{ taskIdentifier: 'one-at-a-time', metadata: { user: 'ada' } }])
+    expect(data[0]).toMatchObject({ tags: ['user:ada'] })
+  })
+})
+
+describe('the lifecycle', () => {
+  it('calls every hook in the order of the hosted service, over two attempts', async () => {
+    const file = await taskFile<Record<string, AnyTask> & { readonly calls: string[] }>('lifecycle')
+    await using _t = await defaultEngine(file)
+    file.calls.length = 0
+    expect(await outputOf(file['everyHook'], { fails: 1 })).toBe('fine')
+    expect(file.calls.splice(0)).toEqual([
+      'middleware begins, attempt 1',
+      'init',
+      'onStart every-hook open',
+      'onStartAttempt 1',
+      'run open',
+      'catchError failure 1 1000',
+      'cleanup open',
+      'middleware ends',
+      'middleware begins, attempt 2',
+      'init',
+      'onStartAttempt 2',
+      'run open',
+      'onSuccess fine',
+      'onComplete fine',
+      'cleanup open',
+      'middleware ends',
+    ])
+    const failed = await ended(file['everyHook'], { fails: 2 })
+    expect(failed.error).toMatchObject({ message: 'failure 2' })
+    expect(file.calls.splice(0).slice(-8)).toEqual([
+      'init',
+      'onStartAttempt 2',
+      'run open',
+      'catchError failure 2 last',
+      'onFailure failure 2',
+      'onComplete failed',
+      'cleanup open',
+      'middleware ends',
+    ])
+  })
+
+  it('ends at once with an AbortTaskRunError, and when handleError says so', async () => {
+    const file = await taskFile<Record<string, AnyTask> & { readonly calls: string[] }>('lifecycle')
+    await using _t = await defaultEngine(file)
+    file.calls.length = 0
+    expect((await ended(file['hopeless'])).error).toMatchObject({ message: 'there is no point' })
+    const skipped = await ended(file['skipping'])
+    expect(skipped.error).toMatchObject({ message: 'changed: Error: first' })
+    expect(skipped.attemptCount).toBe(1)
+    expect(file.calls.splice(0)).toEqual(['onFailure AbortTaskRunError', 'handleError'])
+  })
+
+  it('has global hooks, and locals that middleware sets', async () => {
+    const file = await taskFile<Record<string, AnyTask> & { readonly events: string[] }>('global-hooks')
+    await using _t = await defaultEngine(file)
+    file.events.length = 0
+    expect(await outputOf(file['withLocals'])).toBe('database of with-locals')
+    expect(file.events.splice(0)).toEqual([
+      'global onStartAttempt',
+      'onWait duration',
+      'own onWait duration',
+      'onResume duration',
+      'global onSuccess database of with-locals',
+      'disconnected',
+    ])
+  })
+})
+
+describe('many children', () => {
+  it('are triggered in portions, and tell their parent', async () => {
+    const file = await taskFile('fan-out')
+    await using _t = await defaultEngine(file)
+    const urls = ['a', 'missing', 'abc']
+    expect(await outputOf(file['crawl'], { urls })).toEqual({
+      found: [1, 3],
+      lost: ['404 missing'],
+      scraped: 3,
+    })
+    expect(await outputOf(file['mixed'])).toEqual(['scrape', 'resumed'])
+  })
+
+  it('are found again by the next attempt', async () => {
+    const file = await taskFile('fan-out')
+    await using _t = await defaultEngine(file)
+    expect(await outputOf(file['resumed'], { urls: ['x', 'y'] })).toBe(2)
+    expect((await runs.list({ taskIdentifier: 'scrape' })).data).toHaveLength(2)
+  })
+
+  it('are put off, canceled, and expire', async () => {
+    const file = await taskFile('postponed')
+    await using t = await defaultEngine(file)
+    const ends = ['COMPLETED', 'CANCELED', 'COMPLETED', 'one plan']
+    expect(await outputOf(file['planner'], { now: new Date(t.clock.now()) })).toEqual(ends)
+  })
+})
+
+describe('tasks that are stopped', () => {
+  it('hear of it, and waits are no part of maxDuration', async () => {
+    const file = await taskFile<Record<string, AnyTask> & { readonly stopped: string[] }>('stopping')
+    await using t = await defaultEngine(file)
+    const { id } = await file['listening']!.trigger(undefined)
+    await t.clock.settle()
+    await runs.cancel(id)
+    await t.clock.settle()
+    expect(file.stopped.toSorted()).toEqual(['onCancel of listening', 'signal'])
+    expect(await outputOf(file['short'])).toBe('waits do not count')
+  })
+})
+
+describe('scheduled tasks', () => {
+  it('are executed when they are triggered, with a payload of dates', async () => {
+    const file = await taskFile('scheduled')
+    await using _t = await defaultEngine(file)
+    const timestamp = new Date(Date.UTC(2026, 0, 2, 1))
+    const payload = {
+      scheduleId: 'sched_1',
+      type: 'DECLARATIVE',
+      timestamp,
+      lastTimestamp: new Date(timestamp.getTime() - 86_400_000),
+      timezone: 'Europe/Vienna',
+      upcoming: [new Date(timestamp.getTime() + 86_400_000)],
+    }
+    expect(await outputOf(file['nightly'], payload)).toEqual({
+      local: '1/2/2026, 2:00:00 AM',
+      passed: 86_400_000,
+      upcoming: 1,
+      externalId: undefined,
+    })
+  })
+
+  it('are executed at the instants of each form of a cron', async () => {
+    using _debug = vi.spyOn(console, 'debug').mockImplementation(() => undefined)
+    const file = await taskFile<
+      Record<string, AnyTask> & { readonly ticks: string[]; next(): Promise<Date | null | undefined> }
+    >('cron-forms')
+    await using t = await defaultEngine(file)
+    expect(await file.next()).toEqual(new Date('2000-01-01T09:00:00Z'))
+    await t.clock.advance('2d')
+    expect(file.ticks).toEqual([
+      'daily 2000-01-01T09:00:00.000Z UTC true',
+      'local-report 2000-01-02T00:00:00.000Z 10',
+      'daily 2000-01-02T09:00:00.000Z UTC false',
+      'local-report 2000-01-03T00:00:00.000Z 10',
+    ])
+    expect(await outputOf(file['attached'], { externalId: 'ada' })).toBe('for ada')
+  })
+
+  it('cannot be given a schedule', async () => {
+    const file = await taskFile<{ scheduleFor(user: string): Promise<string> }>('scheduled')
+    await expect(file.scheduleFor('ada')).rejects.toMatchObject({ code: 'ERR_HOSTED_ONLY' })
+  })
+})
+
+describe('retries', () => {
+  it('inside of an attempt wait in virtual time', async () => {
+    const file = await taskFile('failing')
+    await using t = await defaultEngine(file)
+    const startedAt = t.clock.now()
+    expect(await outputOf(file['flaky'], { fails: 2 })).toBe(3)
+    expect(t.clock.now() - startedAt).toBe(3_000)
+    expect((await ended(file['flaky'], { fails: 3 })).error).toMatchObject({ message: 'try 3 of 3' })
+  })
+
+  it('of a request follow its status and its headers', async () => {
+    const answers = [
+      new Response('no', { status: 503 }),
+      new Response('wait', {
+        status: 429,
+        headers: { 'x-ratelimit-limit': '1', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1m30s' },
+      }),
+      new Response('yes', { status: 200 }),
+    ]
+    using _fetch = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => answers.shift()!)
+    const file = await taskFile('failing')
+    await using t = await defaultEngine(file)
+    const startedAt = t.clock.now()
+    const url = 'http://example.invalid/'
+    expect(await outputOf(file['fetching'], { url })).toEqual({ status: 200, text: 'yes' })
+    expect(t.clock.now() - startedAt).toBe(2_000 + 90_000)
+  })
+
+  it('of a run are what catchError decides', async () => {
+    const file = await taskFile('failing')
+    await using t = await defaultEngine(file)
+    const startedAt = t.clock.now()
+    expect(await outputOf(file['limited'], { id: 'a' })).toBe(3)
+    expect(t.clock.now() - startedAt).toBe(60_000 + 30_000)
+    const renamed = await ended(file['renamed'])
+    expect(renamed).toMatchObject({ attemptCount: 1, error: { message: 'it failed' } })
+  })
+})
+
+describe('values', () => {
+  const order = {
+    id: 12n,
+    placedAt: new Date(0),
+    prices: new Map([
+      ['tea', 3],
+      ['milk', 1],
+    ]),
+    tags: new Set(['new']),
+    note: undefined,
+  }
+
+  it('come back as they were, from a task and from its children', async () => {
+    const file = await taskFile('precise')
+    await using _t = await defaultEngine(file)
+    const again = { ...order, id: 13n, placedAt: new Date(86_400_000), total: 4, hasNote: true }
+    const run = await ended(file['reorder'], order)
+    expect(run.output).toStrictEqual(again)
+    expect(run.payload).toStrictEqual(order)
+    expect(await outputOf(file['twice'], order)).toMatchObject({
+      id: 14n,
+      placedAt: new Date(2 * 86_400_000),
+    })
+  })
+
+  it('that are instances of classes are plain objects, and functions are left out', async () => {
+    const file = await taskFile('precise')
+    await using _t = await defaultEngine(file)
+    expect(await outputOf(file['priced'])).toStrictEqual({ price: { amount: 3 } })
+  })
+})
+
+describe('streams', () => {
+  it('are written and read, by key and as they were defined', async () => {
+    interface Exports extends Record<string, unknown> {
+      readonly tell: AnyTask
+      readonly legacy: AnyTask
+      readonly writing: AnyTask
+      readAll(runId: string): Promise<readonly string[]>
+      follow(runId: string): Promise<readonly string[]>
+    }
+    const file = await taskFile<Exports>('streaming')
+    await using _t = await defaultEngine(file)
+    const told = await ended(file.tell, { prompt: 'once upon a time' })
+    expect(told.output).toBe('<once><upon><a><time>')
+    expect(await file.readAll(told.id)).toEqual(['once', 'upon', 'a', 'time'])
+    expect(await file.follow(told.id)).toEqual(['COMPLETED'])
+    expect(await outputOf(file.legacy, { prompt: 'a b c' })).toBe(3)
+    const { id } = await ended(file.writing)
+    const notes: string[] = []
+    for await (const note of await streams.read<string>(id, 'notes')) notes.push(note)
+    expect(notes).toEqual(['one', 'two'])
+  })
+})
+
+describe('the rest of the module', () => {
+  it('measures, traces, reads variables, and lets an attempt wait for promises', async () => {
+    vi.stubEnv('TASK_FILE_VARIABLE', 'a value')
+    const file = await taskFile<Record<string, AnyTask> & { readonly settled: string[] }>('around')
+    await using _t = await defaultEngine(file)
+    expect(await outputOf(file['around'], { variable: 'TASK_FILE_VARIABLE' })).toEqual({
+      name: 'around@dev',
+      variable: 'a value',
+      result: 'measured',
+      traced: 'traced',
+    })
+    expect(file.settled).toEqual(['settled'])
+    vi.unstubAllEnvs()
+  })
+
+  it('triggers and reads runs from outside', async () => {
+    using _info = vi.spyOn(console, 'info').mockImplementation(() => undefined)
+    interface Outside {
+      greetFromOutside(name: string): Promise<unknown>
+      publicToken(): Promise<string>
+    }
+    const outside = await taskFile<Outside>('around')
+    await using _t = await defaultEngine(await taskFile('greetings'))
+    expect(await outside.greetFromOutside('Ada')).toEqual({
+      text: 'Hello Ada',
+      name: 'Ada',
+      listed: 1,
+      page: 1,
+      attempt: 1,
+    })
+    await expect(outside.publicToken()).rejects.toMatchObject({ code: 'ERR_HOSTED_ONLY' })
+  })
+})

@@ -1,0 +1,176 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createEngine, type Engine, task } from 'waitpoint'
+import { type HttpServer, serve } from 'waitpoint/http'
+import { PushSource } from '../support/streams.ts'
+import { type Browser, chromiumPath, type ConsolePage, openChromium, STEP_MS } from './chromium.ts'
+
+const KEY = 'tr_dev_xxxxxxxx'
+const TEST_MS = 300_000
+const SHOWN = { timeout: STEP_MS }
+const WIDTHS = [360, 800, 1_440]
+
+const words = new PushSource<string>()
+const review = task({
+  id: 'review',
+  run: async (_payload: { doc: string }, { metadata, wait }) => {
+    metadata.set('step', 'asking')
+    await metadata.stream('draft', words)
+    return wait.forToken(await wait.createToken({ timeout: '1h', tags: ['legal'] })).unwrap()
+  },
+})
+const failing = task({
+  id: 'failing',
+  run: async (message: string): Promise<never> => {
+    throw new Error(message)
+  },
+})
+const mail = task({
+  id: 'mail',
+  queue: { name: `mail for ${'everyone '.repeat(12)}`, concurrencyLimit: 1 },
+  run: (_payload: undefined, { wait }) => wait.for({ days: 1 }),
+})
+
+describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
+  let engine: Engine
+  let server: HttpServer
+  let browser: Browser
+  let axe: string
+  /** The path of each page, by its name. */
+  let paths: Readonly<Record<string, string>>
+
+  beforeAll(async () => {
+    axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+    engine = createEngine({ tasks: [review, failing, mail], secretKey: KEY })
+    server = await serve(engine, { console: true })
+    browser = await openChromium()
+    const run = await engine.trigger(review, { doc: 'd1' }, { tags: ['eu', 'legal'] })
+    const failed = await engine.trigger(failing, `${'long '.repeat(50)}${'x'.repeat(1_000_000)}`)
+    await failed.outcome()
+    for (let count = 0; count < 3; count += 1) await engine.trigger(mail, undefined)
+    await engine.trigger(mail, undefined, { queue: { name: 'q'.repeat(120) }, delay: '1h' })
+    for await (const { isWaiting } of engine.runs.subscribeToRun(run)) if (isWaiting) break
+    const { data } = await engine.wait.listTokens()
+    paths = {
+      runs: '/console/runs',
+      'no run': '/console/runs?tag=none',
+      run: `/console/runs/${run.id}`,
+      'failed run': `/console/runs/${failed.id}`,
+      tokens: '/console/tokens',
+      token: `/console/tokens/${data[0]?.id ?? ''}`,
+      queues: '/console/queues',
+      health: '/console/health',
+      engines: '/console/engines',
+      login: '/console/login',
+      'unknown page': '/console/none',
+    }
+  }, TEST_MS)
+
+  afterAll(async () => {
+    await browser.close()
+    await server.close()
+    await engine.close()
+  })
+
+  /** A window in which the visitor has logged in. */
+  async function open(
+    options: { readonly colorScheme?: 'light' | 'dark'; readonly javaScriptEnabled?: boolean } = {},
+  ): Promise<ConsolePage & AsyncDisposable> {
+    const context = await browser.newContext(options)
+    const page = await context.newPage()
+    page.setDefaultTimeout(STEP_MS)
+    await page.goto(`${server.url}/console`)
+    await page.fill('[name=key]', KEY)
+    await page.click('main button')
+    return Object.assign(page, { [Symbol.asyncDispose]: () => context.close() })
+  }
+
+  it.each(['light', 'dark'] as const)(
+    'shows each page without a violation at each width (%s)',
+    { timeout: TEST_MS },
+    async (colorScheme) => {
+      await using page = await open({ colorScheme })
+      for (const [name, path] of Object.entries(paths)) {
+        for (const width of WIDTHS) {
+          await page.setViewportSize({ width, height: 900 })
+          await page.goto(server.url + path)
+          const overflow = await page.evaluate<number>(
+            'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+          )
+          expect([name, width, overflow]).toEqual([name, width, 0])
+          const gap = await page.evaluate<number | null>(
+            `(() => { const title = document.querySelector('main > h1'); const next = title?.nextElementSibling?.firstElementChild; return next ? next.getBoundingClientRect().top - title.getBoundingClientRect().bottom : null })()`,
+          )
+          // Under its title a page begins with some room.
+          expect([name, width, gap ?? 14]).toEqual([name, width, expect.toSatisfy((px) => px > 8)])
+          await page.evaluate(axe)
+          const violations = await page.evaluate<readonly unknown[]>(
+            `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 200))]))`,
+          )
+          expect([name, width, violations]).toEqual([name, width, []])
+        }
+      }
+    },
+  )
+
+  it('works without JavaScript', { timeout: TEST_MS }, async () => {
+    await using page = await open({ javaScriptEnabled: false })
+    const token = await engine.wait.createToken({ tags: ['plain'] })
+    await page.goto(`${server.url}/console/tokens?tag=plain`)
+    await page.click('td a.name')
+    await page.fill('[name=output]', '{"approved":true}')
+    await page.click('main form button')
+    expect(await page.textContent('main')).toContain('The token was completed at')
+    expect((await engine.wait.retrieveToken(token)).output).toEqual({ approved: true })
+    await page.goto(`${server.url}/console/runs`)
+    await page.click('td a.name')
+    expect(await page.textContent('main')).toContain('The run')
+  })
+
+  it('shows chunks and runs as they come, where they belong', { timeout: TEST_MS }, async () => {
+    await using page = await open()
+    await page.goto(server.url + (paths['run'] ?? ''))
+    await expect.poll(() => page.textContent('.live'), SHOWN).toBe('live')
+    words.push('A word that ')
+    words.push('came late.')
+    await expect.poll(() => page.textContent('#streams'), SHOWN).toContain('A word that came late.')
+    await page.goto(`${server.url}/console/runs?tag=young`)
+    await expect.poll(() => page.textContent('.live'), SHOWN).toBe('live')
+    expect(await page.textContent('#list')).toContain('No run fits these filters.')
+    await engine.trigger(failing, 'no', { tags: 'young' })
+    await expect.poll(() => page.textContent('#list'), SHOWN).toContain('FAILED')
+  })
+
+  it('is gone through by keys', { timeout: TEST_MS }, async () => {
+    await using page = await open()
+    await page.goto(`${server.url}/console/runs`)
+    await page.keyboard.press('/')
+    expect(await page.evaluate('document.activeElement.name')).toBe('id')
+    await page.keyboard.press('Escape')
+    await page.evaluate('document.activeElement.blur()')
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    await page.keyboard.press('k')
+    const selected = await page.evaluate<string>(
+      'document.querySelector("tr.selected a").getAttribute("href")',
+    )
+    expect(selected).toBe(await page.evaluate('document.querySelector("tbody a").getAttribute("href")'))
+    await page.keyboard.press('?')
+    expect(await page.evaluate('document.getElementById("keys").open')).toBe(true)
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(server.url + selected)
+  })
+
+  it('executes no script that is not its own', { timeout: TEST_MS }, async () => {
+    const context = await browser.newContext({})
+    const page = await context.newPage()
+    await page.goto(`${server.url}/console/login`)
+    const isRun = await page.evaluate<boolean>(
+      `(() => { const one = document.createElement('script'); one.textContent = 'window.isRun = true'; document.body.append(one); return window.isRun === true })()`,
+    )
+    expect(isRun).toBe(false)
+    await context.close()
+  })
+})

@@ -1,0 +1,176 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { installFolder } from '../support/installed-folder.ts'
+import { InstalledPackage, type ProgramEnd, type RunningProgram } from './program.ts'
+
+let installed: InstalledPackage
+beforeAll(async () => {
+  installFolder(new URL('.', import.meta.url))
+  installed = await InstalledPackage.create()
+  symlinkSync(resolve('test/cli/node_modules/tsx'), join(installed.folder, 'node_modules/tsx'))
+})
+afterAll(() => installed[Symbol.dispose]())
+
+/** A project of files, in which `waitpoint` is called. */
+class Project {
+  readonly #folder = installed.project()
+
+  constructor(files: Readonly<Record<string, string>>) {
+    for (const [path, text] of Object.entries(files)) this.write(path, text)
+  }
+
+  write(path: string, text: string): void {
+    const file = join(this.#folder, path)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, text)
+  }
+
+  start(...args: readonly string[]): RunningProgram {
+    return installed.start(args, this.#folder)
+  }
+
+  async call(...args: readonly string[]): Promise<string> {
+    const { code, out, err } = await this.start(...args).ended
+    if (code !== 0) throw new Error(`${args.join(' ')} ends with ${code}: ${err}`)
+    return out.trim()
+  }
+
+  node(...args: readonly string[]): Promise<ProgramEnd> {
+    return installed.node(args, this.#folder).ended
+  }
+}
+
+/** So many engines have begun; the last one has these tasks. */
+const ready = (count: number, ...tasks: readonly string[]): RegExp =>
+  new RegExp(
+    `(?:"event":"ready"[^]*){${count - 1}}"event":"ready".*"tasks":${JSON.stringify(tasks).replaceAll('[', '\\[')}`,
+  )
+
+const FAILED = /"event":"failed"/
+
+const ASK = `import { task, wait } from 'waitpoint'
+import { ending } from '../lib/ending.ts'
+
+export const ask = task({
+  id: 'ask',
+  version: '1',
+  run: async (name: string): Promise<string> => {
+    const token = await wait.createToken({ tags: ['question'] })
+    const answer = await wait.forToken<string>(token).unwrap()
+    return answer + ', ' + name + ending
+  },
+})
+`
+
+describe('waitpoint dev', () => {
+  it('starts anew with changed files while a run waits, and ends by Ctrl-C', async () => {
+    const project = new Project({
+      'package.json': '{ "type": "module" }',
+      'tasks/ask.ts': ASK,
+      'lib/ending.ts': `export const ending: string = '.'`,
+    })
+    await using dev = project.start('dev', '--json')
+    await dev.says(ready(1, 'ask'), FAILED)
+    const id = await project.call('runs', 'trigger', 'ask', '--payload', '"Ada"', '--new-task')
+    await dev.says(/"status":"WAITING"/)
+    project.write('lib/ending.ts', `export const ending: string = '!'`)
+    await dev.says(ready(2, 'ask'), FAILED)
+    const { data } = JSON.parse(await project.call('tokens', 'list', '--json')) as { data: [{ id: string }] }
+    await project.call('tokens', 'complete', data[0].id, '--output', '"Hello"')
+    expect(await project.call('runs', 'watch', id)).toContain('COMPLETED')
+    expect(JSON.parse(await project.call('runs', 'get', id, '--json'))).toMatchObject({
+      output: 'Hello, Ada!',
+    })
+    // A link of the process before is good for this one.
+    const [, link = ''] = /"link":"([^"]*)"/.exec(dev.out) ?? []
+    const logins = [await fetch(link, { redirect: 'manual' }), await fetch(link, { redirect: 'manual' })]
+    expect(logins.map(({ status }) => status)).toEqual([303, 401])
+    const [first, second] = [...dev.out.matchAll(/"event":"ready".*"url":"([^"]*)".*"key":"([^"]*)"/g)]
+    expect(second?.slice(1)).toEqual(first?.slice(1))
+    dev.kill('SIGINT')
+    expect(await dev.ended).toMatchObject({ code: 0 })
+    expect(await project.call('runs', 'list')).toContain(id)
+  })
+
+  it('says which file cannot be read, and waits until it can', async () => {
+    const project = new Project({
+      'package.json': '{ "type": "module" }',
+      'work/ask.ts': ASK.replace('run:', 'run::'),
+      'lib/ending.ts': `export const ending = '.'`,
+    })
+    await using dev = project.start('dev', 'work', '--json')
+    expect(await dev.says(/"event":"failed".*/)).toContain('work/ask.ts')
+    project.write('work/ask.ts', ASK)
+    await dev.says(ready(1, 'ask'))
+    project.write(
+      'work/below/greet.js',
+      `import { task } from 'waitpoint'
+      export const greet = task({ id: 'greet', run: async () => 'hello' })`,
+    )
+    await dev.says(ready(2, 'ask', 'greet'))
+    project.write('lib/ending.ts', `export const ending = String(null.length)`)
+    expect(await dev.says(/"event":"failed".*TypeError.*/)).toContain('ask.ts: TypeError: Cannot read')
+    dev.kill('SIGINT')
+    expect(await dev.ended).toMatchObject({ code: 0 })
+  })
+
+  it('executes the task files of the hosted service with their configuration, in a CommonJS package', async () => {
+    const project = new Project({
+      'package.json': '{}',
+      'trigger.config.ts': `import { defineConfig } from '@trigger.dev/sdk'
+        export default defineConfig({
+          project: 'proj_1',
+          dirs: ['./src/jobs'],
+          retries: { default: { maxAttempts: 2, minTimeoutInMs: 1, maxTimeoutInMs: 1 } },
+          onSuccess: async ({ ctx }: any) => console.log('hook of', ctx.task.id),
+        })`,
+      'src/jobs/job.ts': `import { task } from '@trigger.dev/sdk/v3'
+        export const job = task({
+          id: 'job',
+          run: async (payload: { n: number }, { ctx }) => {
+            if (ctx.attempt.number === 1) throw new Error('again')
+            return payload.n + 1
+          },
+        })`,
+    })
+    await using dev = project.start('dev')
+    await dev.says(
+      /ready: job\n[^]*console\s+http:[^]*log in\s+http:\S+\/console\/login\?link=link\S+\n[^]*key /,
+      /✗/,
+    )
+    const id = await project.call('runs', 'trigger', 'job', '--payload', '{"n":1}', '--new-task')
+    expect(await project.call('runs', 'watch', id)).toContain('COMPLETED, attempt 2  2')
+    dev.kill('SIGINT')
+    expect(await dev.ended).toMatchObject({ code: 0, err: expect.stringContaining('hook of job') as string })
+  })
+
+  it('says what it misses', async () => {
+    const project = new Project({ 'package.json': '{}', 'empty/a.js': 'exports.a = 1' })
+    await using nothing = project.start('dev', '--json')
+    expect(await nothing.says(/"event":"failed".*/)).toContain('Cannot find task files')
+    await using empty = project.start('dev', 'empty', '--json')
+    expect(await empty.says(/"event":"failed".*/)).toContain('Cannot find a task in empty')
+  })
+})
+
+describe('waitpoint/register', () => {
+  it('points the imports of the hosted module at this package', async () => {
+    const project = new Project({
+      'package.json': '{}',
+      'app.mjs': `import { createEngine } from 'waitpoint'
+        import { task } from '@trigger.dev/sdk'
+        const greet = task({ id: 'greet', run: async () => 'hello' })
+        await using_(createEngine({ tasks: [greet] }))
+        async function using_(engine) {
+          console.log(await (await engine.trigger(greet)).result())
+          await engine.close()
+        }`,
+    })
+    expect(await project.node('--import', 'waitpoint/register', 'app.mjs')).toMatchObject({
+      code: 0,
+      out: 'hello\n',
+    })
+    expect((await project.node('app.mjs')).err).toContain('@trigger.dev/sdk')
+  })
+})

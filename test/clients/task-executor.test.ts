@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { runs, type AnyTask } from 'waitpoint/sdk'
+import { createTestEngine } from 'waitpoint/testing'
+import {
+  copyTaskFiles,
+  type Ended,
+  ourFile,
+  PublishedExecutor,
+  removeTaskFiles,
+} from './published-executor.ts'
+
+/** The file, the export, what else the file tells, and payloads to compare. */
+const compared: readonly (readonly [
+  file: string,
+  task: string,
+  journal: string | undefined,
+  payloads: readonly unknown[],
+])[] = [
+  ['greetings', 'greet', undefined, [{ name: 'Ada' }]],
+  ['greetings', 'described', undefined, [{ count: 2 }, { count: 'x' }]],
+  ['checked', 'trim', undefined, [' text ']],
+  ['checked', 'double', undefined, ['21']],
+  [
+    'checked',
+    'register',
+    undefined,
+    [
+      { email: 'A@B', age: '3' },
+      { email: 'a', age: 1, isActive: false },
+    ],
+  ],
+  ['children', 'measure', undefined, [{ text: 'abc' }, { text: '' }]],
+  ['lifecycle', 'everyHook', 'calls', [{ fails: 0 }, { fails: 1 }, { fails: 2 }]],
+  ['lifecycle', 'hopeless', 'calls', [undefined]],
+  ['lifecycle', 'skipping', 'calls', [undefined]],
+  ['failing', 'limited', undefined, [{ id: 'a' }]],
+  ['failing', 'renamed', undefined, [undefined]],
+  ['around', 'early', undefined, [undefined]],
+  ['precise', 'priced', undefined, [undefined]],
+  ['composed', 'upper', undefined, [{ value: 'abc' }]],
+  ['composed', 'words', undefined, [{ value: ' a  b ' }]],
+  ['composed', 'checked', undefined, [{ value: 1 }, { value: -1 }]],
+  ['typed-helpers', 'area', undefined, [{ width: 2 }, { width: 2, height: 3 }]],
+  ['typed-helpers', 'helped', undefined, [{ area: 9 }]],
+  ['retrying', 'flaky', 'attempts', [{ succeedsAt: 1 }, { succeedsAt: 3 }, { succeedsAt: 9 }]],
+  [
+    'retrying',
+    'decided',
+    undefined,
+    [[], ['limit'], ['limit', 'limit', 'limit'], ['abort'], ['fail'], ['limit', 'fail']].map((kinds) => ({
+      kinds,
+    })),
+  ],
+  ['retrying', 'once', 'attempts', [undefined]],
+  [
+    'thrown-values',
+    'throwing',
+    'caught',
+    ['text', 'subclass', 'aggregate', 'plain', 'range'].map((what) => ({ what })),
+  ],
+  [
+    'outputs',
+    'making',
+    undefined,
+    [
+      'nothing',
+      'none',
+      'zero',
+      'date',
+      'list',
+      'dates',
+      'bigints',
+      'map',
+      'missing',
+      'nan',
+      'url',
+      'pattern',
+      'error',
+    ].map((what) => ({ what })),
+  ],
+  ['outputs', 'echo', undefined, ['a', 0, null, undefined, [], { at: new Date(5) }, new Map([[1, 2n]])]],
+  ['outputs', 'synchronous', undefined, [undefined]],
+  ['older-schemas', 'byYup', undefined, [{ name: 'Ada', age: '36' }]],
+  ['older-schemas', 'byStruct', undefined, [{ name: 'Ada' }]],
+  ['older-schemas', 'byZod', undefined, [{ name: 'Ada', age: 36 }]],
+  ['older-schemas', 'byFunction', undefined, [{ name: 'Ada', age: 1 }]],
+  ['older-schemas', 'withoutSchema', undefined, ['text', { a: 1 }]],
+  [
+    'shaped',
+    'onEvent',
+    undefined,
+    [
+      { type: 'created', user: { id: '8c1f9f3e-5b43-4f0a-9a53-2d6d3f0a2f11', name: ' Ada ' } },
+      { type: 'deleted', at: '2026-01-01' },
+      { type: 'deleted', at: new Date(0), reason: 'asked' },
+    ],
+  ],
+  ['shaped', 'paged', undefined, [{}, { limit: 5, cursor: 'x' }]],
+  ['resources', 'querying', 'life', [{ fails: 0 }, { fails: 1 }, { fails: 2 }]],
+  ['resources', 'initialized', 'life', [{ url: 'a' }, { url: 'b', fails: true }]],
+  ['spoken', 'spoken', undefined, [{ items: [] }, { items: [1, 2] }]],
+  [
+    'around-each',
+    'wrapped',
+    'order',
+    [{}, ...['run', 'before', 'after'].flatMap((throws) => [{ throws }, { throws, swallows: true }])],
+  ],
+  [
+    'precise',
+    'reorder',
+    undefined,
+    [
+      {
+        id: 5n,
+        placedAt: new Date(7),
+        prices: new Map([['tea', 2]]),
+        tags: new Set(['a']),
+        note: undefined,
+      },
+    ],
+  ],
+]
+
+/** Where a hook throws, besides the run function or alone. */
+const places = [
+  'init',
+  'onStart',
+  'onStartAttempt',
+  'onSuccess',
+  'onComplete',
+  'onFailure',
+  'catchError',
+  'before',
+  'after',
+]
+const thrownIn = ['nowhere', 'run', ...places].flatMap((place) => [[place], ['run', place]])
+
+let published: PublishedExecutor
+
+beforeAll(async () => {
+  copyTaskFiles()
+  published = await PublishedExecutor.create()
+})
+afterAll(removeTaskFiles)
+
+/** A run by an engine, as the executor of the published SDK would tell it. */
+async function ourEnd(task: AnyTask, payload: unknown): Promise<Ended> {
+  await using t = await createTestEngine({ tasks: [task] })
+  t.engine.makeDefault()
+  const { id } = await task.trigger(payload)
+  const run = await runs.poll(id)
+  const attempts = run.attemptCount
+  return run.error === undefined
+    ? { attempts, output: run.output as unknown }
+    : { attempts, message: bare(run.error.message) }
+}
+
+/** An error of a hook has the name of its class in front, there. */
+function bare(message: string): string {
+  return message.replace(/^Error: /, '')
+}
+
+function withBareMessage(end: Ended): Ended {
+  return end.message === undefined ? end : { ...end, message: bare(end.message) }
+}
+
+function taken(file: Readonly<Record<string, unknown>>, journal: string | undefined): readonly unknown[] {
+  return journal === undefined ? [] : (file[journal] as unknown[]).splice(0)
+}
+
+describe('a task ends as under the executor of the published SDK, with the calls of its hooks in one order', () => {
+  it.each(compared)('%s: %s', async (name, exported, journal, payloads) => {
+    using _log = vi.spyOn(console, 'log').mockImplementation(() => undefined)
+    using _debug = vi.spyOn(console, 'debug').mockImplementation(() => undefined)
+    using _info = vi.spyOn(console, 'info').mockImplementation(() => undefined)
+    using _warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    using _error = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    const theirs = await published.file(name)
+    const ours = await ourFile(name)
+    const task = ours[exported] as AnyTask
+    for (const payload of payloads) {
+      const end = await published.execute(task.id, payload)
+      const expected = [withBareMessage(end), taken(theirs, journal)]
+      expect([await ourEnd(task, payload), taken(ours, journal)]).toEqual(expected)
+    }
+  })
+
+  it.each(thrownIn)('when %s and %s throw', async (...at) => {
+    const theirs = await published.file('throwing-hooks')
+    const ours = await ourFile('throwing-hooks')
+    const { message = '', ...rest } = await published.execute('throwing', { at })
+    const expected = [{ message: bare(message), ...rest }, taken(theirs, 'journal')]
+    const { message: our = '', ...ourRest } = await ourEnd(ours['throwing'] as AnyTask, { at })
+    expect([{ message: our, ...ourRest }, taken(ours, 'journal')]).toEqual(expected)
+  })
+})

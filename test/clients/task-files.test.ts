@@ -1,0 +1,34 @@
+import { readdirSync } from 'node:fs'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { typeProblems, type TypeProblem } from '../support/type-check.ts'
+
+const FOLDER = 'test/adapters/sdk/files'
+const files = readdirSync(FOLDER).map((name) => `${FOLDER}/${name}`)
+
+describe.each([
+  ['those of the published SDK', 'test/clients/node_modules/@trigger.dev/sdk/dist/esm/v3/index.d.ts'],
+  ['those of waitpoint/sdk', 'src/sdk.ts'],
+])('with the types that are %s', (_whose, types) => {
+  let problems: readonly TypeProblem[] = []
+  beforeAll(() => {
+    const path = `./${types}`
+    problems = typeProblems(files, { '@trigger.dev/sdk': path, '@trigger.dev/sdk/v3': path })
+  })
+
+  it.each(files)('%s compiles', (file) => {
+    expect(problems.filter(({ path }) => path === file)).toEqual([])
+  })
+})
+
+describe('the types of waitpoint/sdk', () => {
+  const path = './src/sdk.ts'
+  const wrong = 'test/adapters/sdk/wrong.ts'
+
+  it('find the mistakes that the published types find', () => {
+    const found = (types: string): readonly number[] =>
+      typeProblems([wrong], { '@trigger.dev/sdk': types }).map(({ line }) => line)
+    const published = found('./test/clients/node_modules/@trigger.dev/sdk/dist/esm/v3/index.d.ts')
+    expect(published.length).toBeGreaterThan(5)
+    expect(found(path)).toEqual(published)
+  })
+})

@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest'
+import type { TokenRecord } from '../../../src/contract/records.ts'
+import { readName, Recall, toldBefore } from '../../../src/core/attempt/recall.ts'
+
+const asked = (value: string): TokenRecord => ({
+  id: 'waitpoint_1',
+  kind: 'MANUAL',
+  status: 'WAITING',
+  tags: [],
+  key: { scope: 'run_1', value },
+  createdAt: 0,
+})
+
+it.each([
+  ['1/token/place/7', 1],
+  ['2/token/place/7', 0],
+  ['1/name/manager', 0],
+  ['1/name/order/7/manager', 0],
+  ['1/name,abcdef/manager', 0],
+  ['1/token/place/7//abcdef', 1],
+  ['once/1/token/place', 0],
+])('counts only unnamed questions of the attempt: %s', (value, size) => {
+  const recall = new Recall({ tokens: [asked(value)], runs: [] }, { policyAttempt: 1, isLenient: false })
+  expect(recall.size).toBe(size)
+})
+
+it('finds waits by their names, and what the questions of an attempt have told', () => {
+  const keys = ['1/name/first', '1/name,aaaaaa/a/b', '1/token/place/7//bbbbbb', '2/name,cccccc/first']
+  const tokens = keys.map((key, at) => ({ ...asked(key), id: `waitpoint_${at}` }))
+  const once = { ...asked('once/key'), id: 'once_9', kind: 'ONCE' as const, tags: ['1/name,dddddd/'] }
+  const stored = { tokens: [once, ...tokens], runs: [] }
+  const recall = new Recall(stored, { policyAttempt: 1, isLenient: false })
+  expect(['first', 'a/b', 'other'].map((name) => recall.named(name))).toEqual([
+    '1/name/first',
+    '1/name,aaaaaa/a/b',
+    undefined,
+  ])
+  expect(keys.map((key) => readName(key)?.name)).toEqual(['first', 'a/b', undefined, 'first'])
+  expect([...toldBefore(stored, 1).keys()]).toEqual(['aaaaaa', 'bbbbbb', 'dddddd'])
+})
+
+it('finds the questions of a run that an older version stored by their order', () => {
+  const stored = { tokens: ['1/token/0/5', '1/for/0/6', '1/token/1/5'].map(asked), runs: [] }
+  const recall = new Recall(stored, { policyAttempt: 1, isLenient: true })
+  const find = (kind: string): unknown =>
+    recall.find({ kind, place: 'a-b', content: 1, continuation: 0, index: 0, position: 0 })
+  expect([find('token'), find('token'), find('for'), find('token')]).toEqual([
+    '1/token/0/5',
+    '1/token/1/5',
+    '1/for/0/6',
+    undefined,
+  ])
+})

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest'
+import type { Token } from 'waitpoint'
+import { createTestEngine, testClock, type TestEngine } from 'waitpoint/testing'
+import { kernelOf } from '../../../src/core/engine.ts'
+import { projectStorage } from '../../support/abandon.ts'
+import { rejection } from '../../support/body-task.ts'
+
+const manual = { clock: { mode: 'manual' } } as const
+
+/** A subscriber that asks for one list after the other. */
+function subscriber(
+  t: TestEngine,
+  params = {},
+): { readonly next: () => Promise<readonly string[] | 'over'>; readonly leave: () => Promise<unknown> } {
+  const lists = t.engine.wait.subscribeToTokens(params)[Symbol.asyncIterator]()
+  return {
+    next: async () => {
+      const step = (await lists.next()) as IteratorResult<readonly Token[], undefined>
+      return step.done === true ? 'over' : step.value.map(({ id }) => id)
+    },
+    leave: async () => lists.return?.(),
+  }
+}
+
+describe('subscribeToTokens', () => {
+  it('lists what waits, and lists it anew whenever that is something else', async () => {
+    await using t = await createTestEngine(manual)
+    const { wait } = t.engine
+    const first = await wait.createToken({ tags: ['review'] })
+    const { next, leave } = subscriber(t, { tags: ['review', 'urgent'] })
+    expect(await next()).toEqual([first.id])
+    await wait.createToken({ tags: ['other'] })
+    const created = next()
+    const second = await wait.createToken({ tags: ['urgent'], timeout: '1m' })
+    expect(await created).toEqual([second.id, first.id])
+    const completed = next()
+    await wait.completeToken(first)
+    expect(await completed).toEqual([second.id])
+    const timedOut = next()
+    await t.clock.advance('2m')
+    expect(await timedOut).toEqual([])
+    await leave()
+  })
+
+  it('tells several changes in one list, and misses none', async () => {
+    await using t = await createTestEngine(manual)
+    const { next, leave } = subscriber(t, { limit: 2 })
+    expect(await next()).toEqual([])
+    const ids: string[] = []
+    for (let at = 0; at < 3; at++) ids.unshift((await t.engine.wait.createToken()).id)
+    await t.clock.settle()
+    expect(await next()).toEqual(ids.slice(0, 2))
+    await leave()
+  })
+
+  it('finds what another process does within ten seconds', async () => {
+    const [clock, storage] = [testClock({ mode: 'manual' }), projectStorage()]
+    await using t = await createTestEngine({ clock, storage })
+    await using other = await createTestEngine({ clock, storage })
+    const { next, leave } = subscriber(t)
+    expect(await next()).toEqual([])
+    const { id } = await other.engine.wait.createToken()
+    const found = next()
+    await clock.advance('10s')
+    expect(await found).toEqual([id])
+    await leave()
+  })
+
+  it('costs nothing before it is read and after its reader has left', async () => {
+    await using t = await createTestEngine(manual)
+    const { watchers, events } = kernelOf(t.engine)
+    let listeners = 0
+    const on = events.on.bind(events)
+    events.on = (...listening) => {
+      const off = on(...listening)
+      listeners += 1
+      return () => {
+        listeners -= 1
+        off()
+      }
+    }
+    const timers = (): number => t.clock.pending().filter(({ label }) => label === 'a list of tokens').length
+    const { next, leave } = subscriber(t)
+    expect([watchers.size, listeners, timers()]).toEqual([0, 0, 0])
+    await next()
+    const never = next()
+    await t.clock.settle()
+    expect([watchers.size, listeners, timers()]).toEqual([1, 1, 1])
+    await leave()
+    expect(await never).toBe('over')
+    expect([watchers.size, listeners, timers()]).toEqual([0, 0, 0])
+    await t.engine.wait.createToken()
+    expect(await next()).toBe('over')
+  })
+
+  it('ends with the engine, and leaves no timer', async () => {
+    const t = await createTestEngine(manual)
+    const { next } = subscriber(t)
+    await next()
+    const pending = rejection(next())
+    await t.clock.settle()
+    await t.engine.close()
+    expect(await pending).toMatchObject({ code: 'ERR_ENGINE_CLOSED' })
+    expect(t.clock.pending()).toEqual([])
+    await t.close()
+  })
+
+  it('refuses options that cannot be used', async () => {
+    await using t = await createTestEngine(manual)
+    for (const params of [{ tag: 'review' }, { limit: 0 }, { tags: [1] }]) {
+      const error = await rejection(subscriber(t, params).next())
+      expect(error instanceof TypeError || error instanceof RangeError, String(error)).toBe(true)
+    }
+  })
+})

@@ -1,0 +1,74 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, it } from 'vitest'
+import { task, wait } from 'waitpoint'
+import { postgresStorage } from 'waitpoint/postgres'
+import { createTestEngine, testClock } from 'waitpoint/testing'
+import { POSTGRES_SCHEMA_VERSION } from '../../src/storage/postgres/schema.ts'
+import { approveTask, NEVER } from './approve-task.ts'
+import type { Fixture } from './fixtures/fixture.ts'
+import { freshSchema, testPool } from './postgres-schemas.ts'
+
+const HERE = fileURLToPath(new URL('./fixtures/', import.meta.url))
+const PREFIX = 'postgres-schema-'
+
+/** A dump of each older schema, by its version, with what a process leaves that ends in the middle of everything. */
+const versions = readdirSync(HERE)
+  .filter((name) => name.startsWith(PREFIX) && name.endsWith('.sql'))
+  .map((name) => Number(name.slice(PREFIX.length, -'.sql'.length)))
+
+describe('a Postgres schema of an older version', () => {
+  const pool = testPool()
+  afterAll(() => pool.end())
+
+  /** A schema of its own, as the dump has it. */
+  async function restore(version: number): Promise<{ readonly schema: string; readonly fixture: Fixture }> {
+    const schema = await freshSchema(pool)
+    const dump = readFileSync(`${HERE}${PREFIX}${version}.sql`, 'utf8')
+    const sql = dump.replaceAll('"fixture".', `"${schema}".`).replaceAll(/\bfixture\b/g, schema)
+    await pool.query(`BEGIN; SET LOCAL check_function_bodies = false; ${sql} COMMIT;`)
+    // Printed by the program that wrote the dump.
+    const fixture = JSON.parse(readFileSync(`${HERE}${PREFIX}${version}.json`, 'utf8')) as Fixture
+    return { schema, fixture }
+  }
+
+  it('is one for each version before the present one', () => {
+    expect(versions).toEqual(Array.from({ length: POSTGRES_SCHEMA_VERSION - 1 }, (_, index) => index + 1))
+  })
+
+  it.each(versions)(
+    'of version %i is brought to the present one, and all that is in it goes on',
+    async (version) => {
+      const { schema, fixture } = await restore(version)
+      await using clock = testClock({ start: new Date(fixture.writtenAt) })
+      let hung = 0
+      const tasks = [
+        approveTask(),
+        task({ id: 'hang', run: async () => void (hung += 1) }),
+        task({ id: 'nap', run: async () => wait.until({ date: NEVER }) }),
+      ]
+      const storage = postgresStorage({ pool, schema, listen: false })
+      await using t = await createTestEngine({ tasks, storage, clock, baseUrl: 'https://example.test' })
+      const { engine } = t
+      const { rows } = await pool.query(`SELECT version FROM ${schema}.version`)
+      expect(rows).toEqual([{ version: POSTGRES_SCHEMA_VERSION }])
+      // The instants in ids are those of their records.
+      expect((await pool.query(`SELECT ms FROM ${schema}.id_skews WHERE ms > 2`)).rows).toEqual([])
+
+      const { parked } = fixture
+      expect((await engine.wait.retrieveToken(parked.token)).url).toBe(parked.url)
+      await t.post(parked.url, 7)
+      await clock.advance('2m')
+      expect(await engine.runs.retrieve(parked.run)).toMatchObject({
+        status: 'COMPLETED',
+        output: { token: parked.token, value: 7, effect: expect.stringMatching(/^parked of/) as unknown },
+        metadata: { stage: 'draft' },
+      })
+      expect(await engine.runs.retrieve(fixture.interrupted)).toMatchObject({ status: 'COMPLETED' })
+      expect(hung).toBe(1)
+      expect((await engine.runs.retrieve(fixture.delayed)).status).toBe('DELAYED')
+      const { data } = await engine.runs.list({ status: 'COMPLETED', tag: 'old' })
+      expect(data.map(({ id }) => id)).toEqual([parked.run, fixture.finished])
+    },
+  )
+})

@@ -1,0 +1,203 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createEngine, type Engine, task, wait } from 'waitpoint'
+import { postgresStorage } from 'waitpoint/postgres'
+import { connectPostgres, type PostgresClient, postgresUrl } from './postgres/client.ts'
+import { startPostgres } from './postgres/server.ts'
+import { freshSchema, testPool } from './postgres-schemas.ts'
+
+/** Calls of one turn, beside the one that waits. */
+const OTHERS = 20
+
+const job = task({ id: 'job', run: (payload: number) => payload })
+const ask = task({ id: 'ask', run: (id: string) => wait.forToken<string>(id).unwrap() })
+
+/** The server, with a `lock_timeout` for each connection. */
+function urlWithLockTimeout(ms: number): string {
+  const url = new URL(postgresUrl())
+  url.searchParams.set('options', `-c lock_timeout=${ms}`)
+  return String(url)
+}
+
+/** An engine on a schema of its own, for one test. */
+async function openEngine(connectionString: string = postgresUrl()): Promise<Engine> {
+  const pool = testPool(3, connectionString)
+  const schema = await freshSchema(pool)
+  const engine = createEngine({ tasks: [job, ask], storage: postgresStorage({ pool, schema, pollMs: 20 }) })
+  onTestFinished(async () => {
+    await engine.close()
+    await pool.query(`DROP SCHEMA ${schema} CASCADE`)
+    await pool.end()
+  })
+  await engine.ready()
+  return engine
+}
+
+/** A transaction that is open until the test ends it, or is over. */
+async function begun(): Promise<PostgresClient & AsyncDisposable> {
+  const client = await connectPostgres()
+  onTestFinished(() => client.end())
+  await client.query('BEGIN')
+  return client
+}
+
+const byTask = (engine: Engine, count: number): Promise<number[]> =>
+  Promise.all(Array.from({ length: count }, async (_, at) => (await engine.trigger(job, at)).result()))
+
+describe('a transaction that has joined a trigger with a key, while it is open', () => {
+  it('lets only triggers with this key wait', async () => {
+    const engine = await openEngine()
+    const client = await begun()
+    const first = await engine.trigger(job, 1, { idempotencyKey: 'order-7', transaction: client })
+    const second = engine.trigger(job, 2, { idempotencyKey: 'order-7' })
+    // Calls of one turn with it, and of a later one.
+    expect(await byTask(engine, OTHERS)).toHaveLength(OTHERS)
+    expect(await byTask(engine, OTHERS)).toHaveLength(OTHERS)
+    await client.query('COMMIT')
+    expect((await second).id).toBe(first.id)
+    expect(await (await second).result()).toBe(1)
+  })
+
+  it('lets triggers with this key go on when it is rolled back, or its connection ends', async () => {
+    const engine = await openEngine()
+    for (const ending of ['ROLLBACK', 'SELECT pg_terminate_backend(pg_backend_pid())']) {
+      const client = await begun()
+      await engine.trigger(job, 1, { idempotencyKey: ending, transaction: client })
+      const second = engine.trigger(job, 2, { idempotencyKey: ending })
+      await byTask(engine, 1)
+      await client.query(ending).catch(() => undefined)
+      expect(await (await second).result()).toBe(2)
+    }
+  })
+
+  it('holds up no other key, however many there are', async () => {
+    const engine = await openEngine()
+    const client = await begun()
+    await engine.trigger(job, 0, { idempotencyKey: 'order-7', transaction: client })
+    const others = Array.from({ length: 1_500 }, (_, at) =>
+      engine.wait.createToken({ idempotencyKey: `key ${at}` }),
+    )
+    const triggers = Array.from({ length: 1_500 }, (_, at) =>
+      engine.trigger(job, at, { idempotencyKey: `key ${at}`, delay: '1d' }),
+    )
+    expect(new Set((await Promise.all(others)).map(({ id }) => id)).size).toBe(1_500)
+    expect(new Set((await Promise.all(triggers)).map(({ id }) => id)).size).toBe(1_500)
+    await client.query('COMMIT')
+  })
+})
+
+describe('a transaction that has joined a completion, while it is open', () => {
+  it('lets only completions of this token wait', async () => {
+    const engine = await openEngine()
+    const token = await engine.wait.createToken()
+    const others = await Promise.all(Array.from({ length: OTHERS }, () => engine.wait.createToken()))
+    const client = await begun()
+    await engine.wait.completeToken(token, 1, { transaction: client })
+    const second = engine.wait.completeToken(token, 2)
+    const late = await engine.wait.createToken()
+    const completed = others.map((other) => engine.wait.completeToken(other, 3))
+    for (const { success } of await Promise.all(completed)) expect(success).toBe(true)
+    expect((await engine.wait.completeToken(late, 3)).success).toBe(true)
+    await client.query('COMMIT')
+    expect((await second).success).toBe(false)
+    expect(await engine.wait.retrieveToken(token)).toMatchObject({ output: 1 })
+  })
+
+  it('lets others be completed in a turn with it', async () => {
+    const engine = await openEngine()
+    const [token, ...others] = await Promise.all(
+      Array.from({ length: OTHERS }, () => engine.wait.createToken()),
+    )
+    if (token === undefined) throw new Error('Cannot begin: there is no token')
+    const client = await begun()
+    await engine.wait.completeToken(token, 1, { transaction: client })
+    const second = engine.wait.completeToken(token, 2)
+    const completed = others.map((other) => engine.wait.completeToken(other, 3))
+    await Promise.all(completed)
+    await client.query('ROLLBACK')
+    expect((await second).success).toBe(true)
+  })
+
+  it('lets no other run wait for the begin of a wait, or for an end', async () => {
+    const engine = await openEngine()
+    const token = await engine.wait.createToken()
+    const others = await Promise.all(Array.from({ length: OTHERS }, () => engine.wait.createToken()))
+    const waiting = await engine.trigger(ask, token.id)
+    while ((await engine.runs.retrieve(waiting.id)).status !== 'WAITING') await new Promise(setImmediate)
+    const client = await begun()
+    await engine.wait.completeToken(token, 'yes', { transaction: client })
+    // Its end waits for the transaction, and so does the begin of the wait of the second one.
+    const canceled = engine.runs.cancel(waiting.id)
+    const second = await engine.trigger(ask, token.id)
+    const runs = await Promise.all(others.map((other) => engine.trigger(ask, other.id)))
+    await Promise.all(others.map((other) => engine.wait.completeToken(other, 'no')))
+    for (const run of runs) expect(await run.result()).toBe('no')
+    await client.query('COMMIT')
+    await canceled
+    expect(await second.result()).toBe('yes')
+  })
+})
+
+describe('a call that waits for an open transaction', () => {
+  const SHORT_MS = 150
+
+  it('rejects after the lock_timeout of the server, and says what to do', async () => {
+    const engine = await openEngine(urlWithLockTimeout(SHORT_MS))
+    const token = await engine.wait.createToken()
+    const client = await begun()
+    await engine.trigger(job, 1, { idempotencyKey: 'order-7', transaction: client })
+    await engine.wait.completeToken(token, 1, { transaction: client })
+    const refused = {
+      code: 'ERR_STORAGE_UNAVAILABLE',
+      message: expect.stringMatching(/raise lock_timeout$/) as string,
+    }
+    const second = expect(engine.trigger(job, 2, { idempotencyKey: 'order-7' })).rejects.toMatchObject(
+      refused,
+    )
+    const completed = expect(engine.wait.completeToken(token, 2)).rejects.toMatchObject(refused)
+    await byTask(engine, OTHERS)
+    await second
+    await completed
+    await client.query('COMMIT')
+  })
+
+  it('rejects after it in a transaction of its own, too', async () => {
+    const engine = await openEngine()
+    const [client, other] = [await begun(), await begun()]
+    await other.query(`SET LOCAL lock_timeout = ${SHORT_MS}`)
+    await engine.trigger(job, 1, { idempotencyKey: 'order-7', transaction: client })
+    await expect(
+      engine.trigger(job, 2, { idempotencyKey: 'order-7', transaction: other }),
+    ).rejects.toMatchObject({ code: 'ERR_STORAGE_UNAVAILABLE', cause: { code: '55P03' } })
+    await client.query('COMMIT')
+  })
+
+  it('goes on when the server has crashed, and that transaction with it', async () => {
+    await using server = await startPostgres()
+    await using engine = createEngine({
+      tasks: [job],
+      storage: postgresStorage({ connectionString: server.url, pollMs: 20 }),
+    })
+    const [token, other] = [await engine.wait.createToken(), await engine.wait.createToken()]
+    const client = await connectPostgres(server.url)
+    await client.query('BEGIN')
+    await engine.wait.completeToken(token, 1, { transaction: client })
+    const second = engine.wait.completeToken(token, 2)
+    await engine.wait.completeToken(other, 3)
+    await server.restart('immediate')
+    expect(await second).toEqual({ success: true, status: 'COMPLETED' })
+    expect(await engine.wait.retrieveToken(token)).toMatchObject({ output: 2 })
+  })
+
+  it('rejects when its engine closes, as does a call behind it', async () => {
+    const engine = await openEngine()
+    const token = await engine.wait.createToken()
+    const client = await begun()
+    await engine.wait.completeToken(token, 1, { transaction: client })
+    const calls = [engine.wait.completeToken(token, 2), engine.wait.completeToken(token, 3)]
+    const rejected = Promise.allSettled(calls)
+    await byTask(engine, 1)
+    await engine.close()
+    for (const { status } of await rejected) expect(status).toBe('rejected')
+    await client.query('COMMIT')
+  })
+})
