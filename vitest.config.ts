@@ -105,6 +105,7 @@ const config: ViteUserConfig = defineConfig({
     hookTimeout: PATIENCE_MS,
     teardownTimeout: PATIENCE_MS,
     allowOnly: false,
+    setupFiles: here('test/support/property-seed.ts'),
     // Half of the time of many is spent on waiting for processes, disks and servers.
     maxWorkers: '100%',
     projects: [
