@@ -1,3 +1,5 @@
+import { storeReplay } from '../core/namespaces/runs.ts'
+import { readRun } from '../core/reading/run-changes.ts'
 import { Refused } from './refused.ts'
 import type { ConsoleAction } from './options.ts'
 import { readForm, requireFormToken } from './form.ts'
@@ -15,11 +17,11 @@ export async function cancelRun(visit: Visit, id: string): Promise<Acted> {
   return { location: placeOf(visit, 'runs', id) }
 }
 
-/** Starts a new run with the payload of another one. */
+/** Stores a new run with the payload of another one, for whichever engine knows its task. */
 export async function replayRun(visit: Visit, id: string): Promise<Acted> {
   await enter(visit, 'replay')
-  const run = await visit.engine.runs.replay(id)
-  return { location: placeOf(visit, 'runs', run.id) }
+  const { record } = await storeReplay(visit.kernel, await readRun(visit.kernel, id))
+  return { location: placeOf(visit, 'runs', record.id) }
 }
 
 /** Completes a token. An answer that comes second is told so. */

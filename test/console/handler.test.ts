@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createEngine, memoryStorage, task, wait } from 'waitpoint'
+import { createEngine, memoryStorage, type Storage, task, wait } from 'waitpoint'
 import { createConsole } from 'waitpoint/console'
 import { createTestEngine, testClock, type TestEngine } from 'waitpoint/testing'
 import { loginLink } from '../../src/console/login-link.ts'
@@ -24,8 +24,8 @@ const failing = task({
 })
 const tasks = [review, double, failing]
 
-const opened = (): Promise<TestEngine> =>
-  createTestEngine({ tasks, secretKey: KEY, retention: { maxAge: '30d' } })
+const opened = (storage?: Storage): Promise<TestEngine> =>
+  createTestEngine({ tasks, secretKey: KEY, retention: { maxAge: '30d' }, ...(storage && { storage }) })
 
 /** A run that waits, and the token that it waits for. */
 async function waiting(
@@ -594,6 +594,21 @@ describe('the page of a run', () => {
     const run = await t.engine.trigger(double, 21)
     await t.clock.settle()
     const visitor = await Visitor.loggedIn(t.engine)
+    await visitor.get(`/runs/${run.id}`)
+    const { headers } = await visitor.post(`/runs/${run.id}/replay`)
+    const id = headers.get('location')?.replace('/runs/', '') ?? ''
+    expect(id).not.toBe(run.id)
+    await t.clock.settle()
+    expect((await t.engine.runs.retrieve(id)).output).toBe(42)
+  })
+
+  it('starts a new run of a task that only another engine knows', async () => {
+    const storage = memoryStorage()
+    await using t = await opened(storage)
+    await using beside = createEngine({ storage, clock: t.clock, secretKey: KEY })
+    const run = await t.engine.trigger(double, 21)
+    await t.clock.settle()
+    const visitor = await Visitor.loggedIn(beside)
     await visitor.get(`/runs/${run.id}`)
     const { headers } = await visitor.post(`/runs/${run.id}/replay`)
     const id = headers.get('location')?.replace('/runs/', '') ?? ''

@@ -241,9 +241,8 @@ function endText(end: SegmentEnd | undefined): string {
   return { done: 'ended', failed: 'its source failed', interrupted: 'interrupted' }[end.reason]
 }
 
-async function actionsOf(visit: Visit, { id, status, taskId }: RunRecord): Promise<Html | undefined> {
+async function actionsOf(visit: Visit, { id, status }: RunRecord): Promise<Html | undefined> {
   const place = placeOf(visit, 'runs', id)
-  const isKnown = visit.kernel.tasks.get(taskId) !== undefined
   const [mayCancel, mayReplay] = await Promise.all([may(visit, 'cancel'), may(visit, 'replay')])
   const button = (action: string, label: string): Html =>
     html`<form method="post" action="${place}/${action}">
@@ -258,7 +257,6 @@ async function actionsOf(visit: Visit, { id, status, taskId }: RunRecord): Promi
     </details>`
   const replay =
     mayReplay &&
-    isKnown &&
     html`<details class="sure">
       <summary>Replay…</summary>
       ${button('replay', 'Start a new run with this payload')}

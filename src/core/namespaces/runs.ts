@@ -83,7 +83,6 @@ export class EngineRuns implements EngineRunsNamespace {
     const original = await readRun(this.#kernel, runId(run))
     this.#kernel.tasks.require(original.taskId)
     const { record } = await storeReplay(this.#kernel, original)
-    this.#kernel.claimer.poke()
     return new TriggeredRun(this.#kernel, record, false)
   }
 
@@ -138,12 +137,14 @@ export class EngineRuns implements EngineRunsNamespace {
 }
 
 /** Stores a new run with the payload of another one, whether or not this engine knows its task. */
-export function storeReplay(kernel: Kernel, original: RunRecord): Promise<Inserted<RunRecord>> {
-  const { host } = kernel
-  return storeRun(kernel, () => {
+export async function storeReplay(kernel: Kernel, original: RunRecord): Promise<Inserted<RunRecord>> {
+  const { host, claimer } = kernel
+  const inserted = await storeRun(kernel, () => {
     const replay = replayOf(original, host.newId('run'), host.now())
     return RUN_TRIGGER.hasSubscribers ? announced(replay, host) : replay
   })
+  claimer.poke()
+  return inserted
 }
 
 /** Stores a run that no check stands in front of. */
