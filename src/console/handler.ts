@@ -19,6 +19,7 @@ import { loginPage, problemPage } from './pages/login.ts'
 import { queuesPage } from './pages/queues.ts'
 import { RUN_TEXTS, runPage, runText } from './pages/run.ts'
 import { runsPage } from './pages/runs.ts'
+import { schedulesPage } from './pages/schedules.ts'
 import { tokenPage } from './pages/token.ts'
 import { tokensPage } from './pages/tokens.ts'
 import { Refused } from './refused.ts'
@@ -84,6 +85,7 @@ const PAGES: ReadonlyMap<string, (visit: Visit) => Promise<PageContent>> = new M
   ['runs', runsPage],
   ['tokens', tokensPage],
   ['queues', queuesPage],
+  ['schedules', schedulesPage],
   ['engines', enginesPage],
   ['health', healthPage],
 ])

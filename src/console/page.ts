@@ -56,7 +56,7 @@ export interface PageContent {
   readonly title: string
   readonly body: Html
   /** The entry of the navigation that it belongs to. */
-  readonly section?: 'runs' | 'tokens' | 'queues' | 'engines' | 'health'
+  readonly section?: 'runs' | 'tokens' | 'queues' | 'schedules' | 'engines' | 'health'
   /** The address that tells of changes of what is shown. */
   readonly events?: string
 }
@@ -73,6 +73,7 @@ const SECTIONS = [
   ['runs', 'Runs'],
   ['tokens', 'Tokens'],
   ['queues', 'Queues'],
+  ['schedules', 'Schedules'],
   ['engines', 'Engines'],
   ['health', 'Health'],
 ] as const

@@ -31,6 +31,11 @@ const mail = task({
   queue: { name: `mail for ${'everyone '.repeat(12)}`, concurrencyLimit: 1 },
   run: (_payload: undefined, { wait }) => wait.for({ days: 1 }),
 })
+const report = task({
+  id: `report for ${'everyone '.repeat(12)}`,
+  schedule: { cron: '0,5,10,15,20,25,30,35,40,45,50,55 0 1 1 *', timezone: 'America/Argentina/Buenos_Aires' },
+  run: async () => undefined,
+})
 
 describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
   let engine: Engine
@@ -42,7 +47,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
 
   beforeAll(async () => {
     axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-    engine = createEngine({ tasks: [review, failing, mail], secretKey: KEY })
+    engine = createEngine({ tasks: [review, failing, mail, report], secretKey: KEY })
     server = await serve(engine, { console: true })
     browser = await openChromium()
     const run = await engine.trigger(review, { doc: 'd1' }, { tags: ['eu', 'legal'] })
@@ -60,6 +65,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
       tokens: '/console/tokens',
       token: `/console/tokens/${data[0]?.id ?? ''}`,
       queues: '/console/queues',
+      schedules: '/console/schedules',
       health: '/console/health',
       engines: '/console/engines',
       login: '/console/login',

@@ -73,6 +73,7 @@ describe('a login', () => {
       '/tokens',
       '/tokens/x',
       '/queues',
+      '/schedules',
       '/health',
       '/engines',
       '/events',
@@ -524,6 +525,44 @@ describe('the page of queues', () => {
     await t.clock.settle()
     const { text } = await (await Visitor.loggedIn(t.engine)).get('/queues')
     expect(rowsOf(text)).toEqual([['task/slow', '1', '1', '2', '0']])
+  })
+})
+
+describe('the page of schedules', () => {
+  it('shows when each schedule is due next, and the newest run of its task', async () => {
+    const late = task({ id: 'late', schedule: { cron: '0 0 1 1 *' }, run: async () => undefined })
+    const hourly = task({
+      id: 'hourly <b>',
+      schedule: { cron: '0 * * * *', timezone: 'Europe/Berlin', catchUp: 'last' },
+      run: async () => undefined,
+    })
+    await using t = await createTestEngine({ tasks: [late, hourly, double], secretKey: KEY })
+    await t.clock.advance('90m')
+    const visitor = await Visitor.loggedIn(t.engine)
+    const { text } = await visitor.get('/schedules')
+    const [first, second, ...others] = text.split('<tr id="row-').slice(1)
+    expect(others).toEqual([])
+    expect(first).toContain('/runs?task=hourly+%3Cb%3E">hourly &lt;b&gt;</a>')
+    expect(first).toContain('<code>0 * * * *</code>')
+    expect(first).toContain('Europe/Berlin</span>')
+    expect(first).toContain('in 30 min')
+    expect(first).toContain('a run for the last one')
+    const { data } = await t.engine.runs.list({ taskIdentifier: 'hourly <b>' })
+    expect(data).toHaveLength(1)
+    expect(first).toContain(`/runs/${data[0]?.id}`)
+    expect(first).toContain('30 min ago')
+    expect(second).toContain('late')
+    expect(second).toContain('<span class="none">–</span>')
+  })
+
+  it('says what to do when there is none', async () => {
+    await using t = await opened()
+    const { text } = await (await Visitor.loggedIn(t.engine)).get('/schedules')
+    expect(text).toContain('No task has a schedule.')
+    await using without = await createTestEngine({ tasks: [], secretKey: KEY })
+    expect((await (await Visitor.loggedIn(without.engine)).get('/schedules')).text).toContain(
+      'This engine has no tasks.',
+    )
   })
 })
 

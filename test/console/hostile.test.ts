@@ -32,9 +32,14 @@ describe('text that is hostile', () => {
       return wait.forToken(await wait.createToken({ timeout: '1h', tags: HOSTILE })).unwrap()
     },
   })
+  const scheduled = task({
+    id: `scheduled ${HOSTILE[0] ?? ''}`,
+    schedule: { cron: '0 0 1 1 *' },
+    run: async () => undefined,
+  })
 
   it('is text on every page, in every field and attribute', async () => {
-    await using t = await createTestEngine({ tasks: [everything], secretKey: KEY })
+    await using t = await createTestEngine({ tasks: [everything, scheduled], secretKey: KEY })
     const options = { tags: HOSTILE, idempotencyKey: mean, concurrencyKey: mean }
     const { id } = await t.engine.trigger(everything, mean, options)
     await t.clock.settle()
@@ -57,6 +62,7 @@ describe('text that is hostile', () => {
       `/tokens/${tokens[0]?.id ?? ''}`,
       `/tokens/${query}`,
       '/queues',
+      '/schedules',
       '/health',
       '/engines',
       `/login?next=${query}`,
@@ -73,6 +79,7 @@ describe('text that is hostile', () => {
     expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
     expect((await visitor.get('/queues')).text).toContain('queue &lt;script&gt;alert(1)')
     expect(page).toContain('⟨U+202E⟩gnp.exe⟨U+2066⟩⟨U+200B⟩⟨U+0007⟩⟨U+FEFF⟩')
+    expect((await visitor.get('/schedules')).text).toContain('scheduled &lt;script&gt;alert(1)')
     await visitor.post(`/tokens/${tokens[0]?.id ?? ''}/complete`, { output: JSON.stringify(mean) })
     expect(tagsOf((await visitor.get(`/tokens/${tokens[0]?.id ?? ''}`)).text)).toEqual([])
     expect(

@@ -1,0 +1,80 @@
+import type { TaskSchedule } from '../../api/schedule.ts'
+import type { RunRecord } from '../../contract/records.ts'
+import { LIST_RUNS } from '../../core/host/storage-calls.ts'
+import { html, type Html } from '../html.ts'
+import type { PageContent } from '../page.ts'
+import { badge, count, moment, short, table } from '../values.ts'
+import { eventsOf, linkTo, placeOf, type Visit } from '../visit.ts'
+
+/** So many schedules are shown. */
+const MOST_SCHEDULES = 100
+
+/** *Schedules*: those of the tasks of this engine, the next one that is due first. */
+export async function schedulesPage(visit: Visit): Promise<PageContent> {
+  const all = await visit.engine.schedules.list()
+  const sorted = all.toSorted((one, other) => one.nextAt.getTime() - other.nextAt.getTime())
+  const rows = await Promise.all(
+    sorted
+      .slice(0, MOST_SCHEDULES)
+      .map(async (schedule) => rowOf(visit, schedule, await newestRun(visit, schedule.taskId))),
+  )
+  return {
+    title: 'Schedules',
+    section: 'schedules',
+    events: eventsOf(visit),
+    body: html`<h1>Schedules</h1>
+      <div id="schedules" data-live>
+        ${
+          rows.length === 0
+            ? nothing(visit)
+            : table(['Task', 'Pattern', 'Next', 'Newest run of the task', 'For missed instants'], rows)
+        }
+        ${all.length > MOST_SCHEDULES && html`<p class="note">${count(all.length - MOST_SCHEDULES)} more schedules are not shown.</p>`}
+      </div>`,
+  }
+}
+
+async function newestRun({ kernel }: Visit, taskId: string): Promise<RunRecord | undefined> {
+  const request = { filter: { taskIds: [taskId] }, page: { limit: 1 } }
+  const { records } = await kernel.call(() => kernel.asked(LIST_RUNS, request))
+  return records[0]
+}
+
+const CAUGHT_UP = { none: 'no run', last: 'a run for the last one', all: 'a run for each' } as const
+
+function rowOf(
+  visit: Visit,
+  { id, taskId, cron, timezone, catchUp, nextAt }: TaskSchedule,
+  newest: RunRecord | undefined,
+): Html {
+  return html`<tr id="row-${id}">
+    <td><a class="name" href="${linkTo(visit, 'runs', { task: taskId })}">${short(taskId)}</a></td>
+    <td><code>${short(cron)}</code> <span class="id">${short(timezone)}</span></td>
+    <td class="num" data-label="next">${moment(nextAt.getTime(), visit.now)}</td>
+    <td data-label="newest run">
+      ${
+        newest === undefined
+          ? html`<span class="none">–</span>`
+          : html`<a href="${placeOf(visit, 'runs', newest.id)}" aria-label="Run ${short(newest.id)}"
+                >${badge(newest.status)}</a
+              >
+              ${moment(newest.createdAt, visit.now)}`
+      }
+    </td>
+    <td data-label="missed">${CAUGHT_UP[catchUp]}</td>
+  </tr>`
+}
+
+function nothing({ kernel }: Visit): Html {
+  if (kernel.tasks.ids.length === 0)
+    return html`<div class="empty">
+      <h2>This engine has no tasks.</h2>
+      <p>Schedules are in the code of tasks: the console of an engine that has the tasks shows them.</p>
+    </div>`
+  return html`<div class="empty">
+    <h2>No task has a schedule.</h2>
+    <p>A task gets one like this, and appears here:</p>
+    <pre tabindex="0" role="region" aria-label="Example">
+task({ id: 'report', schedule: { cron: '30 9 * * MON-FRI', timezone: 'Europe/Berlin' }, run })</pre>
+  </div>`
+}
