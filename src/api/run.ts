@@ -41,7 +41,7 @@ export function runId(run: RunReference): string {
 /** Options of `trigger`. */
 export interface TriggerOptions extends IdempotencyOptions, TransactionOptions {
   /**
-   * Starts the run later: a duration from now, or an instant.
+   * Starts the run later: a duration from now, or an instant. An instant in the past starts it at once.
    *
    * @default none
    */
@@ -102,7 +102,7 @@ export interface TriggerOptions extends IdempotencyOptions, TransactionOptions {
 
 /** Options of `runs.reschedule`. */
 export interface RescheduleOptions {
-  /** When the run is to start: a duration from now, or an instant. */
+  /** When the run is to start: a duration from now, or an instant. An instant in the past starts it at once. */
   readonly delay: Duration | Date
 }
 

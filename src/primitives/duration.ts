@@ -47,13 +47,9 @@ export function parseSeconds(value: number | string, name: string): number {
 }
 
 /**
- * Reads a deadline as an instant, in milliseconds since 1970.
+ * Like {@link parseInstant}, except that an instant before `now` is refused.
  *
- * @param value A duration from `now` as for {@link parseDuration}, a `Date`, or an ISO 8601 string: a date
- * (midnight in UTC), or a date and time with a time zone.
- * @throws RangeError naming the value when it is unreadable, not in the calendar, before `now`, or beyond the
- * last instant a `Date` can hold.
- * @throws TypeError when it is neither a number, a string nor a `Date`.
+ * @throws RangeError also for an instant before `now`.
  *
  * @example
  * ```ts
@@ -62,15 +58,26 @@ export function parseSeconds(value: number | string, name: string): number {
  * ```
  */
 export function parseDeadline(value: number | string | Date, { now, name }: DeadlineContext): number {
+  const at = parseInstant(value, { now, name })
+  if (at >= now) return at
+  throw new RangeError(`Cannot use ${name} ${show(value)}: it is in the past, now is ${show(new Date(now))}`)
+}
+
+/**
+ * Reads an instant, in milliseconds since 1970.
+ *
+ * @param value A duration from `now` as for {@link parseDuration}, a `Date`, or an ISO 8601 string: a date
+ * (midnight in UTC), or a date and time with a time zone.
+ * @throws RangeError naming the value when it is unreadable, not in the calendar, or beyond the last instant a `Date`
+ * can hold.
+ * @throws TypeError when it is neither a number, a string nor a `Date`.
+ */
+export function parseInstant(value: number | string | Date, { now, name }: DeadlineContext): number {
   const at = toInstant(value, { now, name })
   if (Number.isNaN(at)) {
     const accepted = `milliseconds, ${SPELLINGS}, a Date, or an ISO 8601 date (with a time zone if it has a time)`
     throw unreadable(value, { name, accepted })
   }
-  if (at < now)
-    throw new RangeError(
-      `Cannot use ${name} ${show(value)}: it is in the past, now is ${show(new Date(now))}`,
-    )
   if (at > LAST_INSTANT) throw new RangeError(`Cannot use ${name} ${show(value)}: no date is that far ahead`)
   return at
 }

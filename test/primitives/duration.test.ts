@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseDeadline, parseDuration, parseSeconds } from '../../src/primitives/duration.ts'
+import { parseDeadline, parseDuration, parseInstant, parseSeconds } from '../../src/primitives/duration.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -227,6 +227,18 @@ describe('parseDeadline', () => {
       )
     },
   )
+
+  it('is taken by parseInstant, which reads and refuses everything else alike', () => {
+    const past = new Date(context.now - 1)
+    expect(parseInstant(past, context)).toBe(past.getTime())
+    expect(parseInstant('2029-12-31', context)).toBe(Date.UTC(2029, 11, 31))
+    for (const value of ['1h', 5, '2030-01-31'])
+      expect(parseInstant(value, context)).toBe(parseDeadline(value, context))
+    for (const value of ['soon', -1, new Date(NaN), LAST_INSTANT])
+      expect(messageOf(() => parseInstant(value, context))).toBe(
+        messageOf(() => parseDeadline(value, context)),
+      )
+  })
 
   it('takes now itself', () => {
     expect(parseDeadline(new Date(context.now), context)).toBe(context.now)

@@ -1,5 +1,5 @@
 import type { Duration } from '../../api/token.ts'
-import { parseDeadline, parseDuration, parseSeconds } from '../../primitives/duration.ts'
+import { parseDuration, parseInstant, parseSeconds } from '../../primitives/duration.ts'
 
 /** A date begins like this; a duration never does. */
 const DATE = /^[+-]?\d{4,6}-\d\d/
@@ -17,7 +17,7 @@ export function wireDuration(duration: Duration | undefined, name: string): stri
 export function wireDeadline(deadline: Duration | Date | undefined, name: string): string | undefined {
   const isDate = deadline instanceof Date || (typeof deadline === 'string' && DATE.test(deadline))
   if (!isDate) return wireDuration(deadline, name)
-  return new Date(parseDeadline(deadline, { now: Number.NEGATIVE_INFINITY, name })).toISOString()
+  return new Date(parseInstant(deadline, { now: 0, name })).toISOString()
 }
 
 /** A number of seconds, or a duration, as seconds. */

@@ -1,6 +1,6 @@
 import type { RunOverrides } from '../attempt/task-definition.ts'
 import type { KeyRecord, RunRecord } from '../../contract/records.ts'
-import { parseDeadline, parseDuration, parseSeconds } from '../../primitives/duration.ts'
+import { parseInstant, parseDuration, parseSeconds } from '../../primitives/duration.ts'
 import {
   type OptionNames,
   requireName,
@@ -63,8 +63,7 @@ export function newRun(
   requireOptions(options, 'the options of trigger', TRIGGER_OPTION_NAMES)
   const now = host.now()
   const id = host.newId('run', now)
-  const wakeAt =
-    options.delay === undefined ? undefined : parseDeadline(options.delay, { now, name: 'delay' })
+  const wakeAt = options.delay === undefined ? undefined : parseInstant(options.delay, { now, name: 'delay' })
   const ttlMs = options.ttl === undefined ? definition.ttlMs : parseSeconds(options.ttl, 'ttl')
   const isDelayed = wakeAt !== undefined && wakeAt > now
   const record: RunRecord = {

@@ -1,7 +1,7 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { Awaitable, RunUpdated } from '../../contract/storage.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
-import { parseDeadline } from '../../primitives/duration.ts'
+import { parseInstant } from '../../primitives/duration.ts'
 import { type OptionNames, requireOptions } from '../../primitives/require.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { Kernel } from '../kernel.ts'
@@ -19,7 +19,10 @@ export async function rescheduleRun(
 ): Promise<RunRecord> {
   requireOptions(options, 'the options of runs.reschedule', NAMES)
   const { host } = kernel
-  const wakeAt = await kernel.call(() => parseDeadline(options.delay, { now: host.now(), name: 'delay' }))
+  const wakeAt = await kernel.call(() => {
+    const now = host.now()
+    return Math.max(now, parseInstant(options.delay, { now, name: 'delay' }))
+  })
   for (;;) {
     const record = await readRun(kernel, id)
     requireReschedulable(record)

@@ -2,7 +2,7 @@ import { requireJoining, type TransactionOptions } from '../../api/token.ts'
 import type { KeyRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
 import type { Awaitable, Inserted } from '../../contract/storage.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
-import { parseDeadline } from '../../primitives/duration.ts'
+import { parseDeadline, parseInstant } from '../../primitives/duration.ts'
 import { idOf, requireFlag, requireOptions, requireSignal, show } from '../../primitives/require.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { CreatedTokenView, tokenSettlement, viewRetrievedToken } from '../views/token.ts'
@@ -328,7 +328,7 @@ function readTimeout(timeout: Duration | Date, now: number): ReadDeadline {
     return { timeoutAt: parseDeadline(timeout, { now, name }) }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    return { timeoutAt: parseDeadline(timeout, { now: Number.NEGATIVE_INFINITY, name }), past: error }
+    return { timeoutAt: parseInstant(timeout, { now, name }), past: error }
   }
 }
 

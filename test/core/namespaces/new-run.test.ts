@@ -27,10 +27,18 @@ describe('the options of a trigger', () => {
     expect(await t.engine.runs.retrieve(run.id)).toMatchObject({ tags: ['a'], metadata: { list: [1] } })
   })
 
+  it('start the run at once when the instant of its delay is past', async () => {
+    await using t = await createTestEngine({ tasks: [plain], clock: { mode: 'manual' } })
+    const past = new Date(START - 3_600_000)
+    const { id } = await t.engine.trigger(plain, null, { delay: past, ttl: 60 })
+    await t.clock.settle()
+    const run = await t.engine.runs.retrieve(id)
+    expect([run.status, run.startedAt, run.delayedUntil]).toEqual(['COMPLETED', new Date(START), undefined])
+  })
+
   it.each<[string, unknown]>([
     ['an unreadable delay', { delay: 'soon' }],
     ['a numeric string as delay', { delay: '10' }],
-    ['a delay in the past', { delay: new Date(START - 1) }],
     ['a negative delay', { delay: -1 }],
     ['an invalid date', { delay: new Date(Number.NaN) }],
     ['an unreadable ttl', { ttl: 'later' }],

@@ -35,10 +35,10 @@ describe('runs.reschedule', () => {
     )
   })
 
-  it('starts the run at once when there is nothing to wait for any more', async () => {
+  it.each([0, 1])('starts the run at once at an instant %i ms ago', async (ms) => {
     await using t = await createTestEngine({ tasks: [echo], clock: { mode: 'manual' } })
     const run = await t.engine.trigger(echo, 1, { delay: '1h' })
-    await t.engine.runs.reschedule(run, { delay: new Date(t.clock.now()) })
+    await t.engine.runs.reschedule(run, { delay: new Date(t.clock.now() - ms) })
     await t.clock.settle()
     expect((await t.engine.runs.retrieve(run)).status).toBe('COMPLETED')
   })
