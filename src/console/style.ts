@@ -89,6 +89,9 @@ details.sure[open] > summary { margin-bottom: 8px; }
 .facts dd { margin: 0; overflow-wrap: anywhere; }
 pre { margin: 0; padding: 10px 12px; background: var(--raised); border: 1px solid var(--line); border-radius: 8px; white-space: pre-wrap; overflow-wrap: anywhere; word-break: break-word; max-height: 420px; overflow: auto; unicode-bidi: plaintext; }
 .columns { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 24px; }
+.timeline td.drawn { width: 55%; vertical-align: middle; }
+.timeline svg { display: block; width: 100%; height: 10px; background: var(--faint); border-radius: 3px; }
+.timeline .queued { fill: var(--quiet); } .timeline .executing { fill: var(--busy); } .timeline .waiting { fill: var(--wait); } .timeline .child { fill: var(--good); }
 .counts { display: flex; flex-wrap: wrap; gap: 6px; margin: 0 0 12px; }
 .counts a { display: inline-flex; gap: 8px; padding: 3px 10px; border: 1px solid var(--line); border-radius: 14px; background: var(--raised); color: var(--text); }
 .counts a:hover, .counts a[aria-current] { background: var(--faint); text-decoration: none; }
@@ -119,6 +122,7 @@ html.scripted .only-script { display: inline-flex; }
   td:empty { display: none; }
   td:first-child { flex: 1 1 100%; }
   td .name + .id { display: block; margin: 0; }
+  .timeline td.drawn { flex: 1 1 100%; width: auto; }
   td[data-label]::before { content: attr(data-label) ' '; color: var(--soft); font-size: 12px; }
   header.top .end { margin-left: 0; }
   .facts { grid-template-columns: repeat(2, minmax(0, 1fr)); }

@@ -617,6 +617,46 @@ describe('the page of a run', () => {
     expect(text).toMatch(/Error: no paper\n\s+at /)
   })
 
+  it('draws what happened when, to scale', async () => {
+    const child = task({ id: 'child', run: () => wait.for({ minutes: 15 }) })
+    const parent = task({
+      id: 'parent',
+      run: async () => {
+        await wait.for({ minutes: 30 })
+        await child.triggerAndWait(undefined)
+        return wait.forToken(await wait.createToken({ timeout: '1h', tags: ['legal'] }))
+      },
+    })
+    await using t = await createTestEngine({
+      tasks: [parent, child],
+      secretKey: KEY,
+      retention: { maxAge: '30d' },
+      clock: { mode: 'manual' },
+    })
+    const visitor = await Visitor.loggedIn(t.engine)
+    const { id } = await t.engine.trigger(parent, undefined, { delay: '30m' })
+    await t.clock.settle()
+    expect((await visitor.get(`/runs/${id}`)).text).not.toContain('Timeline')
+    await t.clock.advance('90m')
+    const spans = async (): Promise<readonly (readonly string[])[]> =>
+      [
+        ...(await visitor.get(`/runs/${id}`)).text.matchAll(
+          /<td>(.*?)<\/td>\s*<td class="drawn">.*?class="(\w+)" x="(\d+)" y="0" width="(\d+)".*?\+ (.*?)<\/span>.*?took">(.*?)<\/td>/gs,
+        ),
+      ].map(([, name = '', ...rest]) => [name.replace(/<[^>]+>/g, ''), ...rest.map((text) => text.trim())])
+    expect(await spans()).toEqual([
+      ['in line, or delayed', 'queued', '0', '333', '0 ms', '30 min 0 s'],
+      ['the run', 'executing', '333', '667', '30 min 0 s', 'goes on'],
+      ['sleep', 'waiting', '333', '334', '30 min 0 s', '30 min 0 s'],
+      ['child child', 'child', '667', '166', '1 h 0 min', '15 min 0 s'],
+      ['token legal', 'waiting', '833', '167', '1 h 15 min', 'goes on'],
+    ])
+    await t.clock.advance('2h')
+    const ended = await spans()
+    expect(ended.at(-1)).toEqual(['token legal', 'waiting', '556', '444', '1 h 15 min', '1 h 0 min'])
+    expect(ended[1]).toEqual(['the run', 'executing', '222', '778', '30 min 0 s', '1 h 45 min'])
+  })
+
   it('cancels the run', async () => {
     await using t = await opened()
     const { run } = await waiting(t)

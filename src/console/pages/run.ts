@@ -10,6 +10,7 @@ import { runRecord } from '../records.ts'
 import { badge, block, count, facts, indented, moment, short, table } from '../values.ts'
 import { eventsOf, formToken, linkTo, may, placeOf, type Visit } from '../visit.ts'
 import { tagLinks, tookOf } from './runs.ts'
+import { timelineOf } from './timeline.ts'
 
 /** The texts of a run that can be downloaded whole. */
 export const RUN_TEXTS = ['payload', 'output', 'metadata', 'error'] as const
@@ -52,6 +53,7 @@ export async function runPage(visit: Visit, id: string): Promise<PageContent> {
       <div id="actions" data-live>${actions}</div>
       <div id="facts" data-live>${factsOf(visit, record)}</div>
       <div id="error" data-live>${errorOf(visit, record)}</div>
+      <div id="timeline" data-live>${timelineOf(visit, record, asked)}</div>
       <div class="columns">
         <section>
           <h2>Payload</h2>

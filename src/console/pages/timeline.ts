@@ -1,0 +1,97 @@
+import type { RunRecord, TokenRecord } from '../../contract/records.ts'
+import { html, type Html } from '../html.ts'
+import { count, duration, isoOf, short } from '../values.ts'
+import { placeOf, type Visit } from '../visit.ts'
+
+/** So many of the newest tokens, sleeps and children are drawn. */
+const MOST_ASKED = 60
+/** The width of the drawing, in its own units; no span is narrower than the least. */
+const WIDTH = 1_000
+const LEAST_WIDTH = 4
+
+/** Something that took time. Without an end it goes on. */
+interface Span {
+  readonly name: Html | string
+  readonly color: 'queued' | 'executing' | 'waiting' | 'child'
+  readonly from: number
+  readonly to: number | undefined
+}
+
+/** What a run has asked: its tokens, its sleeps and its children. */
+export interface Asked {
+  readonly tokens: readonly TokenRecord[]
+  readonly runs: readonly RunRecord[]
+}
+
+/** What happened when in a run, drawn to scale; nothing before it is started. */
+export function timelineOf(visit: Visit, record: RunRecord, asked: Asked): Html | undefined {
+  if (record.startedAt === undefined) return undefined
+  const all = askedSpans(visit, asked)
+  const spans = [...ownSpans(record, record.startedAt), ...all.slice(-MOST_ASKED)]
+  const begin = record.createdAt
+  const scale = { begin, end: Math.max(record.finishedAt ?? visit.now, begin + 1) }
+  return html`<h2>Timeline</h2>
+    <table class="timeline">
+      <thead>
+        <tr>
+          <th scope="col">What</th>
+          <th scope="col">${duration(scale.end - begin)}, to scale</th>
+          <th scope="col">From</th>
+          <th scope="col">Took</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${spans.map((span) => rowOf(span, scale))}
+      </tbody>
+    </table>
+    ${all.length > MOST_ASKED && html`<p class="note">${count(all.length - MOST_ASKED)} earlier ones are not drawn.</p>`}`
+}
+
+function ownSpans({ createdAt, finishedAt }: RunRecord, startedAt: number): readonly Span[] {
+  return [
+    { name: 'in line, or delayed', color: 'queued', from: createdAt, to: startedAt },
+    { name: 'the run', color: 'executing', from: startedAt, to: finishedAt },
+  ]
+}
+
+function askedSpans(visit: Visit, { tokens, runs }: Asked): readonly Span[] {
+  const waits = tokens.flatMap((token): Span[] => {
+    const { kind, id, tags, createdAt: from, completedAt, timeoutAt, status } = token
+    const to = status === 'TIMED_OUT' ? timeoutAt : completedAt
+    if (kind === 'SLEEP') return [{ name: 'sleep', color: 'waiting', from, to }]
+    if (kind !== 'MANUAL') return []
+    const label = tags.length === 0 ? 'no tags' : short(tags.join(', '))
+    const name = html`token <a href="${placeOf(visit, 'tokens', id)}">${label}</a>`
+    return [{ name, color: 'waiting', from, to }]
+  })
+  const children = runs.map(({ id, taskId, createdAt: from, finishedAt: to }): Span => {
+    const name = html`child <a href="${placeOf(visit, 'runs', id)}">${short(taskId)}</a>`
+    return { name, color: 'child', from, to }
+  })
+  return [...waits, ...children].sort((one, other) => one.from - other.from)
+}
+
+/** The whole drawing: from the trigger of the run to its end, or until now. What goes on after it is cut. */
+interface Scale {
+  readonly begin: number
+  readonly end: number
+}
+
+function rowOf({ name, color, from, to }: Span, { begin, end }: Scale): Html {
+  const place = (at: number): number =>
+    Math.round((Math.min(Math.max(at - begin, 0), end - begin) / (end - begin)) * WIDTH)
+  const left = Math.min(place(from), WIDTH - LEAST_WIDTH)
+  const width = Math.max(place(to ?? end) - left, LEAST_WIDTH)
+  return html`<tr>
+    <td>${name}</td>
+    <td class="drawn">
+      <svg viewBox="0 0 ${WIDTH} 10" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="${color}" x="${left}" y="0" width="${width}" height="10" />
+      </svg>
+    </td>
+    <td class="num" data-label="from">
+      <span title="${isoOf(from)}">+ ${duration(Math.max(from - begin, 0))}</span>
+    </td>
+    <td class="num" data-label="took">${to === undefined ? 'goes on' : duration(Math.max(to - from, 0))}</td>
+  </tr>`
+}
