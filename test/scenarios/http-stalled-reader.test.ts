@@ -55,9 +55,12 @@ const program = (storage: string): string => `
   }
   const folder = mkdtempSync(join(tmpdir(), 'waitpoint-'))
   const text = 'x'.repeat(98)
+  let begin
+  const isFollowed = new Promise((resolve) => (begin = resolve))
   const produce = task({
     id: 'produce',
-    run: async (count, { streams }) => {
+    run: async ({ count, after }, { streams }) => {
+      if (after === 'isFollowed') await isFollowed
       let left = count
       const next = async () => {
         if (left % ${LOOK_EVERY} === 0) look()
@@ -69,14 +72,15 @@ const program = (storage: string): string => `
   const engine = createEngine({ tasks: [produce], secretKey: 'sk', storage: ${storage} })
   const server = await serve(engine)
   // The heap has the size that the producer alone needs before it counts.
-  await (await engine.trigger(produce, ${CHUNKS / 4})).result()
+  await (await engine.trigger(produce, { count: ${CHUNKS / 4} })).result()
   const heldBefore = held()
   const residentBefore = process.memoryUsage.rss()
   most = mostResident = 0
 
-  const run = await engine.trigger(produce, ${CHUNKS}, { delay: 100 })
+  const run = await engine.trigger(produce, { count: ${CHUNKS}, after: 'isFollowed' })
   const asked = get(server.url + '/realtime/v1/streams/' + run.id + '/k', { headers: { authorization: 'Bearer sk' } })
   const [response] = await once(asked, 'response')
+  begin()
   await run.result()
   look()
   const grown = most - heldBefore
