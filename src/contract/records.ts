@@ -30,6 +30,8 @@ export interface RunRecord {
   readonly payloadJson?: string | undefined
   readonly outputJson?: string | undefined
   readonly errorJson?: string | undefined
+  /** The attempts that have thrown. */
+  readonly attemptsJson?: string | undefined
   /** Calls of the function so far, interrupted ones included. */
   readonly attempt: number
   /** Calls that count against `retry.maxAttempts`. */
@@ -77,6 +79,7 @@ export type RunChange = Partial<
     | 'version'
     | 'outputJson'
     | 'errorJson'
+    | 'attemptsJson'
     | 'epoch'
     | 'slot'
     | 'slotUntil'

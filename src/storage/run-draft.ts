@@ -18,6 +18,7 @@ function isPlain(record: RunRecord): boolean {
   return (
     record.outputJson === undefined &&
     record.errorJson === undefined &&
+    record.attemptsJson === undefined &&
     record.slotUntil === undefined &&
     record.wakeAt === undefined &&
     record.expiresAt === undefined &&
@@ -62,6 +63,7 @@ function fullDraft(record: RunRecord, now: number): RunDraft {
     payloadJson: record.payloadJson,
     outputJson: record.outputJson,
     errorJson: record.errorJson,
+    attemptsJson: record.attemptsJson,
     attempt: record.attempt,
     policyAttempt: record.policyAttempt,
     version: record.version,

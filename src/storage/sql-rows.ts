@@ -13,13 +13,14 @@ export type Row = Readonly<Record<string, Value>>
 export type Value = string | number | null
 
 /**
- * The columns that make a run; to ask for these only is a quarter cheaper than for all. One more comes last, so that
+ * The columns that make a run; to ask for these only is a quarter cheaper than for all. A new one comes last, so that
  * processes of the version before read on while a database is brought up to date.
  */
 export const RUN_COLUMNS: string =
   'id, task_id, status, payload, output, error, attempt, policy_attempt, interruptions, owner, epoch, slot, slot_until, ' +
   'returned, wake_at, expires_at, parent_id, root_id, tags, metadata, streams, queue, concurrency_key, options, ' +
-  'key_scope, key_value, key_expires_at, created_at, updated_at, started_at, finished_at, version'
+  'key_scope, key_value, key_expires_at, created_at, updated_at, started_at, finished_at, version, ' +
+  'attempts_json'
 
 const NO_TEXTS: readonly string[] = []
 
@@ -57,6 +58,7 @@ export function runOfValues(values: readonly Value[]): RunRecord {
     startedAt: instant(values[29]),
     finishedAt: instant(values[30]),
     version: text(values[31]),
+    attemptsJson: text(values[32]),
   }
 }
 
@@ -112,6 +114,7 @@ export function runValues(record: RunRecord): readonly Value[] {
     orNull(record.startedAt),
     orNull(record.finishedAt),
     orNull(record.version),
+    orNull(record.attemptsJson),
   ]
 }
 

@@ -18,6 +18,7 @@ const runFields: fc.Arbitrary<Partial<RunRecord>> = fc.record({
   payloadJson: maybe(text),
   outputJson: maybe(text),
   errorJson: maybe(text),
+  attemptsJson: maybe(text),
   attempt: fc.nat(),
   version: maybe(text),
   slot: fc.boolean(),

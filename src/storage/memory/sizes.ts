@@ -12,9 +12,9 @@ export function sizeOf(entry: EndedEntry): number {
     const { outputJson, tags } = entry.record
     return TOKEN_BYTES + lengthOf(outputJson) + tags.length * TAG_BYTES
   }
-  const { payloadJson, outputJson, errorJson, metadataJson, tags } = entry.record
+  const { payloadJson, outputJson, errorJson, attemptsJson, metadataJson, tags } = entry.record
   let bytes = RUN_BYTES + lengthOf(payloadJson) + lengthOf(outputJson) + lengthOf(errorJson)
-  bytes += lengthOf(metadataJson) + tags.length * TAG_BYTES
+  bytes += lengthOf(attemptsJson) + lengthOf(metadataJson) + tags.length * TAG_BYTES
   if (entry.streams === undefined) return bytes
   for (const { ring, writers } of entry.streams.values())
     bytes += (ring?.bytes ?? 0) + (writers?.size ?? 0) * WRITER_BYTES

@@ -23,6 +23,7 @@ const CHANGED: Readonly<Record<Exclude<keyof RunChange, 'tags' | 'slot' | 'retur
   status: 'status',
   outputJson: 'output',
   errorJson: 'error',
+  attemptsJson: 'attempts_json',
   epoch: 'epoch',
   owner: 'owner',
   slotUntil: 'slot_until',

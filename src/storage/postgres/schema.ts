@@ -11,6 +11,7 @@ import { PRUNE_FUNCTIONS } from './sql/prune.ts'
 import { RECORD_FUNCTIONS } from './sql/record.ts'
 import { RUN_FUNCTIONS } from './sql/run.ts'
 import {
+  ATTEMPTS_OF_RUNS,
   DROPPED_FUNCTIONS,
   NO_OPEN_WRITERS,
   PLACES_OF_OWNERS,
@@ -47,7 +48,8 @@ const STEPS: readonly string[] = [
   ID_SKEWS + ID_TIME_FUNCTIONS + MEASURED_SKEWS,
   WRITERS,
   PLACES_OF_OWNERS,
-  NO_OPEN_WRITERS + FUNCTIONS,
+  NO_OPEN_WRITERS,
+  ATTEMPTS_OF_RUNS + FUNCTIONS,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */

@@ -111,6 +111,11 @@ export const NO_OPEN_WRITERS = `
 LOCK TABLE $s.tokens, $s.runs IN SHARE ROW EXCLUSIVE MODE;
 `
 
+/** What the attempts of a run have thrown. */
+export const ATTEMPTS_OF_RUNS = `
+ALTER TABLE $s.runs ADD COLUMN attempts_json text;
+`
+
 /** Nothing but functions needs a function: no index, no column. */
 export const DROPPED_FUNCTIONS = `
 DO $do$

@@ -29,7 +29,8 @@ interface RunPlace {
 const RESUMED = 0
 const QUEUED = 1
 const CONTENT = `output = ?, error = ?, attempt = ?, policy_attempt = ?, interruptions = ?, epoch = ?, tags = ?,
-  metadata = ?, streams = ?, updated_at = ?, started_at = ?, finished_at = ?, version = ?`
+  metadata = ?, streams = ?, updated_at = ?, started_at = ?, finished_at = ?, version = ?,
+  attempts_json = ?`
 const PLACE = `status = ?, owner = ?, slot = ?, slot_until = ?, returned = ?, wake_at = ?, held = ?,
   reserved = reserved AND ?, line = ?, line_at = ?, look_at = ?, ended_at = ?`
 /** Not to touch the columns of a place spares all indexes. */
@@ -81,7 +82,7 @@ export function insertRunRow(session: SqliteSession, record: RunRecord, act: Act
   const { line, lineAt, lookAt } = placeOf(session, { record, isHeld: false }, act.now)
   session.database.run(
     `INSERT INTO runs (${RUN_COLUMNS}, lane, line, line_at, look_at, ended_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ...runValues(record),
     laneOf(record),
     line,
@@ -164,6 +165,7 @@ function contentColumns(record: RunRecord): readonly SqlValue[] {
     orNull(record.startedAt),
     orNull(record.finishedAt),
     orNull(record.version),
+    orNull(record.attemptsJson),
   ]
 }
 

@@ -142,6 +142,10 @@ const STEPS: readonly string[] = [
   ALTER TABLE owners ADD COLUMN host TEXT;
   ALTER TABLE owners ADD COLUMN heard_at NUMERIC;
   `,
+  // What the attempts of a run have thrown.
+  `
+  ALTER TABLE runs ADD COLUMN attempts_json TEXT;
+  `,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */

@@ -78,9 +78,10 @@ BEGIN
     policy_attempt = r.policy_attempt, interruptions = r.interruptions, owner = r.owner, epoch = r.epoch,
     slot = r.slot, slot_until = r.slot_until, returned = r.returned, wake_at = r.wake_at, tags = r.tags,
     tag_list = r.tag_list, metadata = r.metadata, streams = r.streams, updated_at = r.updated_at,
-    started_at = r.started_at, finished_at = r.finished_at, version = r.version, held = r.held, reserved = r.reserved, line = r.line,
-    line_at = r.line_at, look_at = r.look_at, ended_at = r.ended_at, claim_number = r.claim_number,
-    claim_place = r.claim_place, changed_by = r.changed_by
+    started_at = r.started_at, finished_at = r.finished_at, version = r.version,
+    attempts_json = r.attempts_json, held = r.held, reserved = r.reserved, line = r.line, line_at = r.line_at,
+    look_at = r.look_at, ended_at = r.ended_at, claim_number = r.claim_number, claim_place = r.claim_place,
+    changed_by = r.changed_by
   WHERE id = r.id;
 END $$;
 

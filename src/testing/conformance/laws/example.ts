@@ -1,5 +1,6 @@
 import type { Law } from '../law.ts'
 import { askedLaws } from './asked.ts'
+import { attemptLaws } from './attempt.ts'
 import { awaitLaws } from './await.ts'
 import { chunkLaws } from './chunk.ts'
 import { claimLaws } from './claim.ts'
@@ -26,6 +27,7 @@ export const exampleLaws: readonly Law[] = [
   ...ownerLaws,
   ...tickLaws,
   ...versionLaws,
+  ...attemptLaws,
   ...chunkLaws,
   ...pruneLaws,
   ...hintLaws,

@@ -1,4 +1,5 @@
 import { brokenAsked } from './asked.ts'
+import { brokenAttempts } from './attempts.ts'
 import type { Break, BrokenStorage } from './broken-storage.ts'
 import { brokenChunks } from './chunks.ts'
 import { brokenClaims } from './claims.ts'
@@ -20,6 +21,7 @@ const breaks: Readonly<Record<string, Break>> = {
   ...brokenRuns,
   ...brokenAsked,
   ...brokenVersions,
+  ...brokenAttempts,
   ...brokenOwners,
   ...brokenTicks,
   ...brokenChunks,
