@@ -136,6 +136,7 @@ export type {
   ListRunsParams,
   RescheduleOptions,
   RetrievedRun,
+  RunAttempt,
   Run,
   RunHandle,
   RunOutcome,

@@ -155,6 +155,16 @@ export interface WaitingOn {
   readonly timeoutAt?: Date
 }
 
+/** An attempt that has thrown. */
+export interface RunAttempt {
+  /** Which call of the function it was, interrupted ones included: the `ctx.attempt.number` of the task. */
+  readonly number: number
+  readonly startedAt: Date
+  readonly endedAt: Date
+  /** Cut where it is long: the message after 1,000 characters, the stack after 4,000. */
+  readonly error: StoredError
+}
+
 /** The current record of a run, with the names of the service's API. */
 export interface Run<Payload = unknown, Output = unknown> {
   readonly id: string
@@ -197,6 +207,11 @@ export interface Run<Payload = unknown, Output = unknown> {
 export interface RetrievedRun<Payload = unknown, Output = unknown> extends Run<Payload, Output> {
   /** The waits of the run, while it is parked. */
   readonly waitingOn: readonly WaitingOn[]
+  /**
+   * The attempts that have thrown, the oldest first; the last 50 at most, and of long errors fewer. An attempt that was
+   * interrupted is not among them.
+   */
+  readonly attempts: readonly RunAttempt[]
 }
 
 /** Filters of `runs.list`. */

@@ -63,6 +63,7 @@ function take(fresh) {
 const withoutTimes = (part) => {
   const copy = part.cloneNode(true)
   for (const time of copy.querySelectorAll('time')) time.textContent = ''
+  for (const opened of copy.querySelectorAll('details')) opened.open = false
   for (const row of copy.querySelectorAll('tr')) { row.classList.remove('selected'); if (row.className === '') row.removeAttribute('class') }
   return copy.innerHTML
 }

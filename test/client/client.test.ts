@@ -63,6 +63,20 @@ describe('createClient', () => {
     expect((await wait.listTokens()).data).toMatchObject([{ runId: run.id }])
   })
 
+  it('shows what the attempts of a run have thrown, as the engine does', async () => {
+    const tries = bodyTask(
+      ({ ctx }) => {
+        if (ctx.attempt.number < 3) throw Object.assign(new RangeError('no'), { code: 'E_NO' })
+      },
+      { id: 'tries', retry: { maxAttempts: 3, minTimeoutInMs: 0 } },
+    )
+    await using t = await reachedEngine({ tasks: [tries] })
+    const { id } = await t.engine.trigger(tries, null)
+    const { attempts } = await t.client.runs.poll(id)
+    expect(attempts).toMatchObject([{ number: 1 }, { number: 2, error: { code: 'E_NO' } }])
+    expect(attempts).toEqual((await t.engine.runs.retrieve(id)).attempts)
+  })
+
   it('triggers a run, follows it with its streams, completes its token, and gets its output', async () => {
     const greet = task({
       id: 'greet',

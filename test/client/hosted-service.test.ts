@@ -90,6 +90,20 @@ describe('a client of the hosted service', () => {
     }
   })
 
+  it('reads no attempts in a form that is not that of an engine', async () => {
+    const older = {
+      id: 'attempt_1',
+      status: 'FAILED',
+      createdAt: AT,
+      updatedAt: AT,
+      error: { message: 'no' },
+    }
+    const own = { number: 2, startedAt: AT, endedAt: AT, error: { name: 'Error', message: 'no' } }
+    const run = { id: 'run_1', taskIdentifier: 't', status: 'FAILED', createdAt: AT, attempts: [older, own] }
+    const { runs } = new StubService([json(run)]).client
+    expect((await runs.retrieve('run_1')).attempts).toMatchObject([{ number: 2, startedAt: new Date(AT) }])
+  })
+
   it.each([
     [{ output: '{"json":{"a":1}}', outputType: 'application/super+json' }, { a: 1 }],
     [{ output: '{"json":null}', outputType: 'application/super+json' }, null],

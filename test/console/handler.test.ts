@@ -657,6 +657,27 @@ describe('the page of a run', () => {
     expect(ended[1]).toEqual(['the run', 'executing', '222', '778', '30 min 0 s', '1 h 45 min'])
   })
 
+  it('shows what its attempts have thrown, with the stacks', async () => {
+    const tries = task({
+      id: 'tries',
+      retry: { maxAttempts: 2, minTimeoutInMs: 0 },
+      run: async (_: null, { ctx }) => {
+        if (ctx.attempt.number === 1) throw new Error('no ink')
+      },
+    })
+    await using t = await createTestEngine({ tasks: [tries, double], secretKey: KEY })
+    const run = await t.engine.trigger(tries, null)
+    const other = await t.engine.trigger(double, 1)
+    await t.clock.settle()
+    expect((await t.engine.runs.retrieve(run.id)).status).toBe('COMPLETED')
+    const visitor = await Visitor.loggedIn(t.engine)
+    const { text } = await visitor.get(`/runs/${run.id}`)
+    expect(text).toMatch(/<h2>Attempts<\/h2>/)
+    expect(text).toMatch(/<summary>Error: no ink<\/summary>\s*<pre[^>]*>Error: no ink\n\s+at /)
+    expect(text).toMatch(/data-label="took">\d+ ms</)
+    expect((await visitor.get(`/runs/${other.id}`)).text).not.toContain('<h2>Attempts</h2>')
+  })
+
   it('cancels the run', async () => {
     await using t = await opened()
     const { run } = await waiting(t)

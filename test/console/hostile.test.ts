@@ -77,6 +77,8 @@ describe('text that is hostile', () => {
     }
     const page = (await visitor.get(`/runs/${id}`)).text
     expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
+    const thrown = (await visitor.get(`/runs/${runs[0]?.id ?? ''}`)).text.split('<h2>Attempts</h2>')[1]
+    expect(thrown).toContain('<summary>&lt;script&gt;alert(1)&lt;/script&gt;')
     expect((await visitor.get('/queues')).text).toContain('queue &lt;script&gt;alert(1)')
     expect(page).toContain('⟨U+202E⟩gnp.exe⟨U+2066⟩⟨U+200B⟩⟨U+0007⟩⟨U+FEFF⟩')
     expect((await visitor.get('/schedules')).text).toContain('scheduled &lt;script&gt;alert(1)')

@@ -1,14 +1,16 @@
-import type { RetrievedRun } from '../../api/run.ts'
+import type { RetrievedRun, RunAttempt } from '../../api/run.ts'
 import { factsText } from './table.ts'
 import { shownJson, oneLine, shortened, visible } from './text.ts'
 import { lengthText, momentText } from './time.ts'
 
 /** So many characters of one value are shown; `--json` has all. */
 const MOST_OF_A_VALUE = 2_000
+/** So many of what an attempt has thrown. */
+const MOST_OF_AN_ERROR = 200
 
 /** A run for people. */
 export function runFacts(run: RetrievedRun, now: number): string {
-  const { id, taskIdentifier, status, tags, metadata, waitingOn, error } = run
+  const { id, taskIdentifier, status, tags, metadata, waitingOn, attempts, error } = run
   return factsText([
     ['run', id],
     ['task', oneLine(taskIdentifier)],
@@ -19,6 +21,7 @@ export function runFacts(run: RetrievedRun, now: number): string {
     ['ended', run.finishedAt && momentText(run.finishedAt, now)],
     ['took', run.finishedAt && run.startedAt && lengthText(run.durationMs)],
     ['attempts', String(run.attemptCount)],
+    ['thrown', attempts.length === 0 ? undefined : attempts.map((each) => attemptText(each, now)).join('\n')],
     ['tags', tags.length === 0 ? undefined : oneLine(tags.join(', '))],
     ['parent', run.parentId],
     [
@@ -35,6 +38,12 @@ export function runFacts(run: RetrievedRun, now: number): string {
 
 function waitText({ id, kind, timeoutAt }: RetrievedRun['waitingOn'][number], now: number): string {
   return timeoutAt === undefined ? `${kind} ${id}` : `${kind} ${id}, until ${momentText(timeoutAt, now)}`
+}
+
+function attemptText({ number, startedAt, endedAt, error }: RunAttempt, now: number): string {
+  const took = lengthText(endedAt.getTime() - startedAt.getTime())
+  const line = shortened(oneLine(`${error.name}: ${error.message}`), MOST_OF_AN_ERROR)
+  return `attempt ${number}, ${momentText(startedAt, now)}, took ${took}: ${line}`
 }
 
 /** A value as JSON on one line. */

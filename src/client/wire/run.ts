@@ -1,5 +1,5 @@
 import type { TokenKind, RunStatus } from '../../contract/records.ts'
-import type { RetrievedRun, Run, WaitingOn } from '../../api/run.ts'
+import type { RetrievedRun, Run, RunAttempt, WaitingOn } from '../../api/run.ts'
 import { statusFlags, RUN_STATUSES } from '../../contract/run-states.ts'
 import { defined } from '../../primitives/defined.ts'
 import type { Packets } from './packets.ts'
@@ -28,7 +28,11 @@ export async function readRetrievedRun(
     return url === undefined ? wire.json(name) : packets.download(url, signal)
   }
   const values = { payload: await value('payload'), output: await value('output') }
-  return { ...readApiRun(wire, values), waitingOn: wire.records('waitingOn').map(readWait) }
+  return {
+    ...readApiRun(wire, values),
+    waitingOn: wire.records('waitingOn').map(readWait),
+    attempts: wire.records('attempts').flatMap(readAttempt),
+  }
 }
 
 /** A run from a row of the realtime protocol. */
@@ -117,6 +121,15 @@ function readWait(wire: WireRecord): WaitingOn {
     kind: (kind ?? 'MANUAL') as TokenKind,
     ...defined({ timeoutAt: wire.date('timeoutAt') }),
   }
+}
+
+/** An attempt, unless it is of another form: older versions of the service had one of their own. */
+function readAttempt(wire: WireRecord): RunAttempt | [] {
+  const number = wire.number('number')
+  const startedAt = wire.date('startedAt')
+  const endedAt = wire.date('endedAt')
+  const error = readStoredError(wire.value('error'))
+  return number && startedAt && endedAt && error ? { number, startedAt, endedAt, error } : []
 }
 
 /** Statuses that have other names in the service: in its API, older versions included, and in its database. */

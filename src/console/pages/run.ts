@@ -3,11 +3,12 @@ import type { ChunksRead } from '../../contract/storage.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { textOfLine } from '../../core/host/log-line.ts'
 import { storedError } from '../../core/host/serialize.ts'
+import { storedAttempts } from '../../core/host/thrown-attempts.ts'
 import { explainRun } from '../../core/reading/explanation.ts'
 import { html, type Html } from '../html.ts'
 import type { PageContent } from '../page.ts'
 import { runRecord } from '../records.ts'
-import { badge, block, count, facts, indented, moment, short, table } from '../values.ts'
+import { badge, block, count, duration, facts, indented, moment, short, table } from '../values.ts'
 import { eventsOf, formToken, linkTo, may, placeOf, type Visit } from '../visit.ts'
 import { tagLinks, tookOf } from './runs.ts'
 import { timelineOf } from './timeline.ts'
@@ -21,6 +22,8 @@ const MOST_STREAMS = 20
 const MOST_CHUNKS = 500
 /** So many tokens and children of a run are shown. */
 const MOST_ROWS = 200
+/** So many characters of the error of an earlier attempt are shown before it is opened. */
+const MOST_OF_AN_ERROR = 200
 
 /** *Run*: everything about one run. */
 export async function runPage(visit: Visit, id: string): Promise<PageContent> {
@@ -53,6 +56,7 @@ export async function runPage(visit: Visit, id: string): Promise<PageContent> {
       <div id="actions" data-live>${actions}</div>
       <div id="facts" data-live>${factsOf(visit, record)}</div>
       <div id="error" data-live>${errorOf(visit, record)}</div>
+      <div id="attempts" data-live>${attemptsOf(visit, record)}</div>
       <div id="timeline" data-live>${timelineOf(visit, record, asked)}</div>
       <div class="columns">
         <section>
@@ -163,6 +167,35 @@ function errorOf(visit: Visit, { id, errorJson }: RunRecord): Html | undefined {
   const whole = `${placeOf(visit, 'runs', id)}/error.json`
   return html`<h2>Error ${code !== undefined && html`<code>${short(code)}</code>`}</h2>
     ${block(text, { label: 'error', whole })}`
+}
+
+/** The attempts that have thrown. */
+function attemptsOf({ now }: Visit, { attemptsJson }: RunRecord): Html | undefined {
+  const attempts = storedAttempts(attemptsJson)
+  if (attempts.length === 0) return undefined
+  return html`<h2>Attempts</h2>
+    ${table(
+      ['Attempt', 'Began', 'Took', 'Error'],
+      attempts.map(({ number, startedAt, endedAt, error: { name, message, stack } }) => {
+        const line = short(`${name}: ${message}`, MOST_OF_AN_ERROR)
+        return html`<tr>
+          <td class="num">${count(number)}</td>
+          <td class="num" data-label="began">${moment(startedAt, now)}</td>
+          <td class="num" data-label="took">${duration(endedAt - startedAt)}</td>
+          <td>
+            ${
+              stack === undefined
+                ? line
+                : html`<details>
+                    <summary>${line}</summary>
+                    ${block(stack, { label: `stack of attempt ${number}` })}
+                  </details>`
+            }
+          </td>
+        </tr>`
+      }),
+    )}
+    <p class="note">Those that have thrown, the last 50 at most.</p>`
 }
 
 function familyOf(

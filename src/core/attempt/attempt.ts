@@ -108,6 +108,8 @@ export class Attempt {
   readonly kernel: AttemptKernel
   readonly definition: TaskDefinition
   record: RunRecord
+  /** When it was claimed. */
+  readonly startedAt: number
   /** The waits that are under way. */
   waits: Few<AttemptWait> = undefined
   /** Waits that are in the storage and not over: while there is none the run has no reason to park. */
@@ -145,6 +147,7 @@ export class Attempt {
     this.kernel = kernel
     this.definition = definition
     this.record = record
+    this.startedAt = record.updatedAt
   }
 
   get id(): string {

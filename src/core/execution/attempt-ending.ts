@@ -8,6 +8,7 @@ import type { Outage } from '../host/outage.ts'
 import { learn, type Attempt } from '../attempt/attempt.ts'
 import { ACTIVE_STATUSES } from '../../contract/run-states.ts'
 import { errorToJson } from '../host/serialize.ts'
+import { withAttempt } from '../host/thrown-attempts.ts'
 
 /** The parts of an engine that the end of an attempt concerns. */
 export interface EndingKernel {
@@ -61,6 +62,8 @@ export class AttemptEnding {
 
   async #threw(attempt: Attempt, ended: ThrownAttempt): Promise<void> {
     const { host, outage } = this.#kernel
+    const { startedAt } = attempt
+    const endedAt = Math.max(startedAt, host.now())
     await attempt.streams?.stop()
     if (isOver(attempt)) return
     // The storage was away in a call that does not wait for it: that is not the task's.
@@ -72,17 +75,25 @@ export class AttemptEnding {
     const plan = await planRetry(attempt, ended, { now: host.now(), fraction: () => host.random.fraction() })
     if (attempt.isEnded) return
     const errorJson = errorToJson(plan.error)
+    const { attempt: number, attemptsJson: earlier } = attempt.record
+    const attemptsJson = withAttempt(earlier, { number, startedAt, endedAt, errorJson })
     if (plan.retryAt !== undefined) {
-      await this.#retry(attempt, plan.retryAt, errorJson)
+      await this.#retry(attempt, plan.retryAt, { errorJson, attemptsJson })
       return
     }
     const { onFailure } = attempt.definition.options
     await this.#hook(attempt, () => onFailure?.({ ...hookContext(attempt), error: plan.error }))
-    await this.#finish(attempt, 'FAILED', { errorJson })
+    if (isOver(attempt)) return
+    const finishedAt = host.now()
+    await this.#update(attempt, { status: 'FAILED', errorJson, attemptsJson, finishedAt, slot: false })
   }
 
-  async #retry(attempt: Attempt, retryAt: number, errorJson: string): Promise<void> {
-    const change: RunChange = { status: 'DELAYED', wakeAt: retryAt, errorJson, slot: false }
+  async #retry(
+    attempt: Attempt,
+    retryAt: number,
+    thrown: Pick<RunChange, 'errorJson' | 'attemptsJson'>,
+  ): Promise<void> {
+    const change: RunChange = { status: 'DELAYED', wakeAt: retryAt, ...thrown, slot: false }
     const delayed = { ...attempt.record, ...change, updatedAt: this.#kernel.host.now() }
     const stored = await this.#kernel.publisher.puttingOff(delayed, this.#update(attempt, change))
     if (stored !== undefined) this.#kernel.delayed.add(attempt.id, retryAt)

@@ -4,6 +4,7 @@ import type { RetrievedRun, Run, WaitingOn } from '../../api/run.ts'
 import { failureOf } from '../../api/errors.ts'
 import { statusFlags } from '../../contract/run-states.ts'
 import { errorFromJson, fromJson, storedError } from '../host/serialize.ts'
+import { storedAttempts } from '../host/thrown-attempts.ts'
 
 /** The public view of a run record. */
 export function viewRun(record: RunRecord): Run {
@@ -47,9 +48,17 @@ export function sharedViewOf(record: RunRecord): Run {
   return view
 }
 
-/** The view of a run with what it waits for. */
+/** The view of a run with what it waits for and what its attempts have thrown. */
 export function viewRetrievedRun(record: RunRecord, waits: readonly TokenRecord[]): RetrievedRun {
-  return { ...viewRun(record), waitingOn: waits.map(viewWait) }
+  return {
+    ...viewRun(record),
+    waitingOn: waits.map(viewWait),
+    attempts: storedAttempts(record.attemptsJson).map((attempt) => ({
+      ...attempt,
+      startedAt: new Date(attempt.startedAt),
+      endedAt: new Date(attempt.endedAt),
+    })),
+  }
 }
 
 function viewWait({ id, kind, timeoutAt }: TokenRecord): WaitingOn {

@@ -25,7 +25,7 @@ export function runJson(run: Run, apiVersion?: string): object {
 
 /** A run with all its fields. */
 export function retrievedRunJson(run: RetrievedRun, apiVersion?: string): object {
-  const { error, ...rest } = run
+  const { error, attempts, ...rest } = run
   return {
     ...rest,
     ...statusName(run, apiVersion),
@@ -36,6 +36,7 @@ export function retrievedRunJson(run: RetrievedRun, apiVersion?: string): object
     triggerFunction: 'trigger',
     relatedRuns: {},
     ...(error === undefined ? {} : { error: errorJson(error) }),
+    attempts: attempts.map((attempt) => ({ ...attempt, error: errorJson(attempt.error) })),
   }
 }
 

@@ -192,6 +192,7 @@ const changing: readonly Operation[] = [
 ]
 
 const ERROR = { name: TEXT, message: TEXT }
+const RUN_ERROR = object(ERROR, { stackTrace: TEXT, code: TEXT })
 const FLAGS = {
   isQueued: FLAG,
   isExecuting: FLAG,
@@ -251,6 +252,7 @@ const schemas: Readonly<Record<string, Schema>> = {
     {
       ...ALWAYS,
       waitingOn: arrayOf(object({ id: TEXT, kind: TEXT }, { timeoutAt: INSTANT })),
+      attempts: arrayOf(object({ number: COUNT, startedAt: INSTANT, endedAt: INSTANT, error: RUN_ERROR })),
       depth: COUNT,
       triggerFunction: TEXT,
       relatedRuns: object({}),
@@ -259,7 +261,7 @@ const schemas: Readonly<Record<string, Schema>> = {
       ...SOMETIMES,
       payload: ANYTHING,
       output: ANYTHING,
-      error: object(ERROR, { stackTrace: TEXT, code: TEXT }),
+      error: RUN_ERROR,
     },
   ),
   RunResult: {

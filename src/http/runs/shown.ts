@@ -1,4 +1,5 @@
-import type { Run } from '../../api/run.ts'
+import type { StoredError } from '../../api/errors.ts'
+import type { RetrievedRun, Run } from '../../api/run.ts'
 import type { Caller } from '../access/caller.ts'
 
 /** The members of a run that columns of the published client stand for, as they are when they are left out. */
@@ -19,10 +20,20 @@ const LEFT_OUT: Readonly<Record<string, Partial<Record<keyof Run, unknown>>>> = 
  * A run without the columns that the credential of the caller leaves out. Stacks name the files of the server, queues and
  * their keys say how it is set up and for which customers: both are for secret keys.
  */
-export function shownRun<Shown extends Run>(run: Shown, { hasSecretKey, skipColumns }: Caller): Shown {
+export function shownRun<Shown extends Run & Partial<Pick<RetrievedRun, 'attempts'>>>(
+  run: Shown,
+  { hasSecretKey, skipColumns }: Caller,
+): Shown {
   if (hasSecretKey) return run
   const skipped = Array.from(skipColumns, (column) => LEFT_OUT[column] ?? {})
-  const { stack: _stack, ...error } = run.error ?? { name: '', message: '' }
   const { queue: _queue, concurrencyKey: _key, ...shown } = run
-  return Object.assign(shown, run.error === undefined ? {} : { error }, ...skipped) as Shown
+  const error = run.error && withoutStack(run.error)
+  const attempts = skipColumns.has('error')
+    ? []
+    : run.attempts?.map((attempt) => ({ ...attempt, error: withoutStack(attempt.error) }))
+  return Object.assign(shown, error && { error }, run.attempts && { attempts }, ...skipped) as Shown
+}
+
+function withoutStack({ stack: _stack, ...error }: StoredError): StoredError {
+  return error
 }

@@ -45,6 +45,7 @@ describe('runs.retrieve', () => {
       idempotencyKey: 'k',
       createdAt,
       rootId: id,
+      attempts: [],
     }
     const startedAt = new Date(createdAt.getTime() + 60_000)
     expect(await t.engine.runs.retrieve(id)).toEqual({

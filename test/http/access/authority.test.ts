@@ -181,6 +181,21 @@ describe('columns that an access token skips', () => {
 })
 
 describe('the error of a run', () => {
+  it('is left out with those of its attempts', () =>
+    onBench(async ({ handler, engine, clock, jwt }) => {
+      const { id } = await engine.trigger(fails, undefined)
+      await clock.settle()
+      const read = async (claims: object): Promise<unknown> => {
+        const credential = await jwt([`read:runs:${id}`], { ...claims })
+        return (await ask(handler, `GET /api/v3/runs/${id}`, { credential })).body
+      }
+      const error = { name: 'Error', message: 'boom' }
+      expect(await read({})).toMatchObject({ error, attempts: [{ number: 1, error }] })
+      const skipped = await read({ realtime: { skipColumns: ['error'] } })
+      expect(skipped).toMatchObject({ id, attempts: [] })
+      expect(skipped).not.toHaveProperty('error')
+    }))
+
   it('has its stack for secret keys alone', () =>
     onBench(async ({ handler, engine, clock }) => {
       const { id, publicAccessToken } = await engine.trigger(fails, undefined)

@@ -87,9 +87,15 @@ describe('a run that waits for fitting code', () => {
     await engine.wait.completeToken(token!.id, 'yes')
     await clock.settle()
     expect((await engine.runs.retrieve(id)).status).toBe('PENDING_VERSION')
+    const expected = { status: ['PENDING_VERSION'] } as const
+    const change = { attemptsJson: '[{"number":1,"startedAt":1,"endedAt":2,"error":{"message":"secret"}}]' }
+    await storage.runs.update({ id, expected, change, by: 'another engine', now: clock.now() })
     const credential = await accessToken([`write:runs:${id}`], clock.now())
     const answer = await ask(handler, path, { credential })
-    expect(answer).toMatchObject({ status: 200, body: { id, status: 'EXECUTING', metadata: {} } })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { id, status: 'EXECUTING', metadata: {}, attempts: [] },
+    })
     expect(answer.body).not.toHaveProperty('payload')
     await clock.settle()
     expect((await engine.wait.listTokens({ tags: 'legal' })).data).toHaveLength(1)

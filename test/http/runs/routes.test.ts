@@ -94,6 +94,7 @@ describe('retrieving a run', () => {
           queue: 'task/echo',
           realtimeStreams: [],
           waitingOn: [],
+          attempts: [],
           rootId: id,
         },
       ])
@@ -131,15 +132,17 @@ describe('retrieving a run', () => {
   it('has the error under the names of the service', () =>
     onBench(async ({ handler, start }) => {
       const { body } = await ask(handler, `GET /api/v3/runs/${await start(fails)}`)
-      expect(body).toMatchObject({
-        error: {
-          name: 'TypeError',
-          message: 'no luck',
-          code: 'E_LUCK',
-          stackTrace: expect.any(String) as string,
-        },
-      })
+      const error = {
+        name: 'TypeError',
+        message: 'no luck',
+        code: 'E_LUCK',
+        stackTrace: expect.any(String) as string,
+      }
+      const at = '2000-01-01T00:00:00.000Z'
+      const attempts = [{ number: 1, startedAt: at, endedAt: at, error }]
+      expect(body).toMatchObject({ error, attempts })
       expect(body).not.toHaveProperty('error.stack')
+      expect(body).not.toHaveProperty('attempts.0.error.stack')
     }))
 
   it('is 404 for one there is none of', () =>
