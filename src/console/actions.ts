@@ -3,6 +3,7 @@ import { readRun } from '../core/reading/run-changes.ts'
 import { Refused } from './refused.ts'
 import type { ConsoleAction } from './options.ts'
 import { readForm, requireFormToken } from './form.ts'
+import { runPage } from './pages/run.ts'
 import { type Answered, tokenPage } from './pages/token.ts'
 import type { PageContent } from './page.ts'
 import { may, placeOf, type Visit } from './visit.ts'
@@ -17,10 +18,16 @@ export async function cancelRun(visit: Visit, id: string): Promise<Acted> {
   return { location: placeOf(visit, 'runs', id) }
 }
 
-/** Stores a new run with the payload of another one, for whichever engine knows its task. */
+/** Stores a new run with the payload of another one, or with one of its own, for whichever engine knows its task. */
 export async function replayRun(visit: Visit, id: string): Promise<Acted> {
-  await enter(visit, 'replay')
-  const { record } = await storeReplay(visit.kernel, await readRun(visit.kernel, id))
+  const form = await enter(visit, 'replay')
+  const original = await readRun(visit.kernel, id)
+  const typed = form.get('payload')
+  const read = typed === null ? undefined : readJson(typed)
+  if (read !== undefined && 'problem' in read)
+    return { status: 422, page: await runPage(visit, id, { typed: typed ?? '', problem: read.problem }) }
+  const like = read === undefined ? original : { ...original, payloadJson: JSON.stringify(read.value) }
+  const { record } = await storeReplay(visit.kernel, like)
   return { location: placeOf(visit, 'runs', record.id) }
 }
 

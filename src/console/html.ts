@@ -56,6 +56,16 @@ const HIDDEN_MARKS =
   // eslint-disable-next-line no-control-regex -- those are the marks that are looked for
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu
 
+/** A JSON text of the same value, for a field that is sent back: its control marks are escapes, so that they can be seen. */
+export function plainJson(text: string): string {
+  const escape = (mark: string): string =>
+    Array.from(
+      { length: mark.length },
+      (_, at) => `\\u${mark.charCodeAt(at).toString(16).padStart(4, '0')}`,
+    ).join('')
+  return text.replace(HIDDEN_MARKS, escape)
+}
+
 /** A text whose control marks, such as those that turn the direction of writing, are shown by their numbers. */
 function visible(text: string): string {
   return text.replace(

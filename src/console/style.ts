@@ -84,6 +84,7 @@ details.sure > summary { list-style: none; display: inline-block; padding: 6px 1
 details.sure > summary::-webkit-details-marker { display: none; }
 details.sure[open] { border: 1px solid var(--line); border-radius: 6px; padding: 8px; background: var(--raised); }
 details.sure[open] > summary { margin-bottom: 8px; }
+details.sure.wide[open] { flex: 1 1 100%; }
 .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(220px, 1fr)); gap: 10px 24px; margin: 12px 0 0; }
 .facts dt { font-size: 12px; color: var(--soft); }
 .facts dd { margin: 0; overflow-wrap: anywhere; }
@@ -91,7 +92,7 @@ pre { margin: 0; padding: 10px 12px; background: var(--raised); border: 1px soli
 .columns { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 24px; }
 .timeline td.drawn { width: 55%; vertical-align: middle; }
 .timeline svg { display: block; width: 100%; height: 10px; background: var(--faint); border-radius: 3px; }
-.timeline .queued { fill: var(--quiet); } .timeline .executing { fill: var(--busy); } .timeline .waiting { fill: var(--wait); } .timeline .child { fill: var(--good); }
+.timeline .queued { fill: var(--quiet); } .timeline .executing { fill: var(--busy); } .timeline .thrown { fill: var(--bad); } .timeline .waiting { fill: var(--wait); } .timeline .child { fill: var(--good); }
 .counts { display: flex; flex-wrap: wrap; gap: 6px; margin: 0 0 12px; }
 .counts a { display: inline-flex; gap: 8px; padding: 3px 10px; border: 1px solid var(--line); border-radius: 14px; background: var(--raised); color: var(--text); }
 .counts a:hover, .counts a[aria-current] { background: var(--faint); text-decoration: none; }

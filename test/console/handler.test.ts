@@ -675,6 +675,7 @@ describe('the page of a run', () => {
     expect(text).toMatch(/<h2>Attempts<\/h2>/)
     expect(text).toMatch(/<summary>Error: no ink<\/summary>\s*<pre[^>]*>Error: no ink\n\s+at /)
     expect(text).toMatch(/data-label="took">\d+ ms</)
+    expect(text).toMatch(/<td>attempt 1, thrown<\/td>[^]*?class="thrown" x="\d+"/)
     expect((await visitor.get(`/runs/${other.id}`)).text).not.toContain('<h2>Attempts</h2>')
   })
 
@@ -700,6 +701,23 @@ describe('the page of a run', () => {
     expect(id).not.toBe(run.id)
     await t.clock.settle()
     expect((await t.engine.runs.retrieve(id)).output).toBe(42)
+  })
+
+  it('starts a new run with another payload, which has to be JSON', async () => {
+    await using t = await opened()
+    const run = await t.engine.trigger(double, 21)
+    await t.clock.settle()
+    const visitor = await Visitor.loggedIn(t.engine)
+    expect((await visitor.get(`/runs/${run.id}`)).text).toContain('>\n21</textarea>')
+    const wrong = await visitor.post(`/runs/${run.id}/replay`, { payload: '4 <' })
+    expect([wrong.status, wrong.text.includes('No run was started: this is no JSON')]).toEqual([422, true])
+    expect(wrong.text).toContain('>\n4 &lt;</textarea>')
+    expect((await t.engine.runs.list()).data).toHaveLength(1)
+    const { headers } = await visitor.post(`/runs/${run.id}/replay`, { payload: ' 4 ' })
+    await t.clock.settle()
+    const id = headers.get('location')?.replace('/runs/', '') ?? ''
+    const { payload, output } = await t.engine.runs.retrieve(id)
+    expect([payload, output]).toEqual([4, 8])
   })
 
   it('starts a new run of a task that only another engine knows', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { task } from 'waitpoint'
 import { createTestEngine } from 'waitpoint/testing'
-import { html } from '../../src/console/html.ts'
+import { html, plainJson } from '../../src/console/html.ts'
 import { KEY, Visitor } from './visitor.ts'
 
 const BIDI = '\u202egnp.exe\u2066\u200b\u0007\ufeff'
@@ -120,6 +120,16 @@ function tagsOf(text: string): readonly string[] {
     ),
   ].map(([tag]) => tag)
 }
+
+describe('plainJson', () => {
+  it('shows marks as escapes, and keeps the value', () => {
+    const value = { [mean]: [mean, '\u{e0041}', 'a\u202eb'] }
+    const text = plainJson(JSON.stringify(value, undefined, 2))
+    expect(JSON.parse(text)).toEqual(value)
+    expect(text).toContain('"a\\u202eb"')
+    expect(BIDI_MARKS.some((mark) => text.includes(mark))).toBe(false)
+  })
+})
 
 describe('html', () => {
   it('takes no stored value for markup', () => {

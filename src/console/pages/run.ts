@@ -5,7 +5,7 @@ import { textOfLine } from '../../core/host/log-line.ts'
 import { storedError } from '../../core/host/serialize.ts'
 import { storedAttempts } from '../../core/host/thrown-attempts.ts'
 import { explainRun } from '../../core/reading/explanation.ts'
-import { html, type Html } from '../html.ts'
+import { exactly, html, type Html, plainJson } from '../html.ts'
 import type { PageContent } from '../page.ts'
 import { runRecord } from '../records.ts'
 import { badge, block, count, duration, facts, indented, moment, short, table } from '../values.ts'
@@ -22,11 +22,19 @@ const MOST_STREAMS = 20
 const MOST_CHUNKS = 500
 /** So many tokens and children of a run are shown. */
 const MOST_ROWS = 200
+/** A payload of so many characters can be edited for a new run. */
+const MOST_EDITED = 20_000
 /** So many characters of the error of an earlier attempt are shown before it is opened. */
 const MOST_OF_AN_ERROR = 200
 
+/** A payload for a new run that is no JSON. */
+export interface WrongPayload {
+  readonly typed: string
+  readonly problem: string
+}
+
 /** *Run*: everything about one run. */
-export async function runPage(visit: Visit, id: string): Promise<PageContent> {
+export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): Promise<PageContent> {
   const { kernel, engine } = visit
   const record = await runRecord(kernel, id)
   const [{ sentence }, { waitingOn }, asked, streams, actions] = await Promise.all([
@@ -34,7 +42,7 @@ export async function runPage(visit: Visit, id: string): Promise<PageContent> {
     engine.runs.retrieve(id),
     kernel.call(() => kernel.host.storage.runs.asked(id)),
     Promise.all(record.streams.slice(0, MOST_STREAMS).map((key) => streamOf(visit, record, key))),
-    actionsOf(visit, record),
+    actionsOf(visit, record, wrong),
   ])
   const waited = new Set(waitingOn.map((wait) => wait.id))
   const tokens = asked.tokens
@@ -276,7 +284,12 @@ function endText(end: SegmentEnd | undefined): string {
   return { done: 'ended', failed: 'its source failed', interrupted: 'interrupted' }[end.reason]
 }
 
-async function actionsOf(visit: Visit, { id, status }: RunRecord): Promise<Html | undefined> {
+async function actionsOf(
+  visit: Visit,
+  record: RunRecord,
+  wrong: WrongPayload | undefined,
+): Promise<Html | undefined> {
+  const { id, status } = record
   const place = placeOf(visit, 'runs', id)
   const [mayCancel, mayReplay] = await Promise.all([may(visit, 'cancel'), may(visit, 'replay')])
   const button = (action: string, label: string): Html =>
@@ -296,5 +309,34 @@ async function actionsOf(visit: Visit, { id, status }: RunRecord): Promise<Html 
       <summary>Replay…</summary>
       ${button('replay', 'Start a new run with this payload')}
     </details>`
-  return cancel || replay ? html`<div class="actions">${cancel}${replay}</div>` : undefined
+  return cancel || replay
+    ? html`<div class="actions">${cancel}${replay}${mayReplay && editedReplay(visit, record, wrong)}</div>`
+    : undefined
+}
+
+/** A form for a new run with another payload, unless the payload is too long to be edited. */
+function editedReplay(
+  visit: Visit,
+  { id, payloadJson = '' }: RunRecord,
+  wrong: WrongPayload | undefined,
+): Html | undefined {
+  if (payloadJson.length > MOST_EDITED) return undefined
+  const typed = wrong?.typed ?? (payloadJson === '' ? '' : plainJson(indented(payloadJson)))
+  return html`<details class="sure wide" ${wrong !== undefined && html`open`}>
+    <summary>Run with another payload…</summary>
+    <form method="post" action="${placeOf(visit, 'runs', id)}/replay">
+      ${formToken(visit)}
+      ${wrong !== undefined && html`<p class="told bad" role="alert">No run was started: ${wrong.problem}</p>`}
+      <label
+        >JSON. Empty: no payload.<textarea
+          name="payload"
+          spellcheck="false"
+          autocapitalize="off"
+          ${wrong !== undefined && html`aria-invalid="true"`}
+        >
+${exactly(typed)}</textarea>
+      </label>
+      <button class="main">Start a new run with it</button>
+    </form>
+  </details>`
 }

@@ -1,4 +1,5 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
+import { storedAttempts } from '../../core/host/thrown-attempts.ts'
 import { html, type Html } from '../html.ts'
 import { count, duration, isoOf, short } from '../values.ts'
 import { placeOf, type Visit } from '../visit.ts'
@@ -12,7 +13,7 @@ const LEAST_WIDTH = 4
 /** Something that took time. Without an end it goes on. */
 interface Span {
   readonly name: Html | string
-  readonly color: 'queued' | 'executing' | 'waiting' | 'child'
+  readonly color: 'queued' | 'executing' | 'thrown' | 'waiting' | 'child'
   readonly from: number
   readonly to: number | undefined
 }
@@ -47,10 +48,14 @@ export function timelineOf(visit: Visit, record: RunRecord, asked: Asked): Html 
     ${all.length > MOST_ASKED && html`<p class="note">${count(all.length - MOST_ASKED)} earlier ones are not drawn.</p>`}`
 }
 
-function ownSpans({ createdAt, finishedAt }: RunRecord, startedAt: number): readonly Span[] {
+function ownSpans({ createdAt, finishedAt, attemptsJson }: RunRecord, startedAt: number): readonly Span[] {
+  const attempts = storedAttempts(attemptsJson).map(({ number, startedAt: from, endedAt: to }): Span => {
+    return { name: `attempt ${number}, thrown`, color: 'thrown', from, to }
+  })
   return [
     { name: 'in line, or delayed', color: 'queued', from: createdAt, to: startedAt },
     { name: 'the run', color: 'executing', from: startedAt, to: finishedAt },
+    ...attempts,
   ]
 }
 
