@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { RunRecord } from '../../../src/contract/records.ts'
+import type { RunChange, RunRecord } from '../../../src/contract/records.ts'
 import type { Hint } from '../../../src/contract/storage.ts'
 import { memoryStorage } from '../../../src/storage/memory/memory.ts'
 import {
@@ -349,6 +349,27 @@ describe('retention', () => {
       maxCount: 100_000,
       maxBytes: 268_435_456,
     })
+  })
+
+  it('counts the texts of runs that have ended, and what their attempts have thrown', async () => {
+    async function bytesOf(change: RunChange): Promise<number> {
+      const storage = memoryStorage()
+      await storage.runs.insert({ record: queuedRun('r'), now: 0, by: BY })
+      const expected = { status: ['QUEUED'] } as const
+      await storage.runs.update({
+        id: 'r',
+        expected,
+        change: { status: 'CANCELED', ...change },
+        by: BY,
+        now: 1,
+      })
+      return storage.endedBytes?.() ?? 0
+    }
+    const text = 'x'.repeat(5_000)
+    const none = await bytesOf({})
+    expect(none).toBeGreaterThan(0)
+    for (const change of [{ attemptsJson: text }, { errorJson: text }, { metadataJson: text }])
+      expect((await bytesOf(change)) - none).toBe(5_000)
   })
 })
 
