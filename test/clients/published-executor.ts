@@ -42,8 +42,17 @@ interface Core {
   }
   readonly lifecycleHooks: { setGlobalLifecycleHooksManager(manager: object): boolean }
   readonly localsAPI: { setGlobalLocalsManager(manager: object): boolean }
+  readonly runMetadata: { setGlobalManager(manager: object): boolean }
+  readonly waitUntil: { setGlobalManager(manager: object): boolean }
   parsePacket(packet: { data?: string; dataType: string }): Promise<unknown>
   stringifyIO(value: unknown): Promise<{ data?: string; dataType: string }>
+}
+
+/** The metadata of the run that is executed. */
+interface Metadata {
+  runId: string
+  runIdIsRoot: boolean
+  reset(): void
 }
 
 interface Workers {
@@ -51,6 +60,8 @@ interface Workers {
   readonly StandardResourceCatalog: new () => object
   readonly StandardLifecycleHooksManager: new () => object
   readonly StandardLocalsManager: new () => object
+  readonly StandardMetadataManager: new () => Metadata
+  readonly StandardWaitUntilManager: new () => object
 }
 
 /** Copies the task files to where the published SDK is found, and once more with their import pointed at this package. */
@@ -78,10 +89,12 @@ export async function ourFile(name: string): Promise<Exports> {
 export class PublishedExecutor {
   readonly #core: Core
   readonly #workers: Workers
+  readonly #metadata: Metadata
 
-  private constructor(core: Core, workers: Workers) {
+  private constructor(core: Core, workers: Workers, metadata: Metadata) {
     this.#core = core
     this.#workers = workers
+    this.#metadata = metadata
   }
 
   static async create(): Promise<PublishedExecutor> {
@@ -89,8 +102,11 @@ export class PublishedExecutor {
     const workers = (await import(WORKERS)) as Workers
     core.resourceCatalog.setGlobalResourceCatalog(new workers.StandardResourceCatalog())
     core.localsAPI.setGlobalLocalsManager(new workers.StandardLocalsManager())
+    core.waitUntil.setGlobalManager(new workers.StandardWaitUntilManager())
     core.lifecycleHooks.setGlobalLifecycleHooksManager(new workers.StandardLifecycleHooksManager())
-    return new PublishedExecutor(core, workers)
+    const metadata = new workers.StandardMetadataManager()
+    core.runMetadata.setGlobalManager(metadata)
+    return new PublishedExecutor(core, workers, metadata)
   }
 
   async file(name: string): Promise<Exports> {
@@ -103,6 +119,8 @@ export class PublishedExecutor {
   async execute(id: string, payload: unknown): Promise<Ended> {
     const task = this.#core.resourceCatalog.getTask(id)
     if (task === undefined) throw new Error(`the published SDK knows no task "${id}"`)
+    this.#metadata.reset()
+    Object.assign(this.#metadata, { runId: 'run_1', runIdIsRoot: true })
     for (let attempt = 1; ; attempt += 1) {
       const result = await this.#attempt(task, payload, attempt)
       if (result.ok) {
@@ -138,7 +156,7 @@ export class PublishedExecutor {
       project: local,
       machine: { name: 'small-2x', cpu: 1, memory: 1, centsPerMs: 0 },
     }
-    const execution = { ...ctx, run: { ...run, payload: data, payloadType: dataType } }
+    const execution = { ...ctx, run: { ...run, metadata: {}, payload: data, payloadType: dataType } }
     const { result } = await executor.execute(execution, ctx, new AbortController().signal)
     return result
   }

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { runs, type AnyTask } from 'waitpoint/sdk'
 import { createTestEngine } from 'waitpoint/testing'
@@ -119,7 +120,154 @@ const compared: readonly (readonly [
       },
     ],
   ],
+  ['newsletter', 'sendIssue', 'sent', [{ to: 'a', issue: '1' }]],
+  [
+    'invoice',
+    'invoice',
+    'alerts',
+    [
+      { customer: 'Ada', lines: [{ text: 'tea', cents: 250 }] },
+      { customer: 'Ada', lines: [] },
+      { customer: 'Ada', lines: [{ text: 'back', cents: -1 }] },
+    ],
+  ],
+  ['default-export', 'default', undefined, [{ width: 400, height: 200 }]],
+  ['whole-module', 'classified', 'kinds', [{}, { error: 'abort' }, { error: 'range' }]],
+  ['video', 'transcode', 'removed', [{ frames: 50 }]],
+  ['standard-schema', 'toEuro', undefined, [{ cents: 12 }, { cents: '1200' }]],
+  ['valibot-like', 'period1', undefined, [{ from: '2026-01-01' }, { from: '2026-01-01', days: 3 }]],
+  ['arktype-like', 'distance', undefined, [{ x: 3, y: 4 }]],
+  ['housekeeping', 'slow', undefined, [{ name: 'one' }]],
+  ['metered', 'metered', undefined, [{ rows: [1, 2] }]],
+  ['saga', 'pay', 'steps', [{ card: 'good' }, { card: 'expired' }]],
+  [
+    'csv-import',
+    'importRow',
+    undefined,
+    [
+      { line: 1, cells: ['a', 'b'] },
+      { line: 2, cells: [] },
+    ],
+  ],
+  ['once-only', 'charge', undefined, [{ cents: 1 }]],
+  ['audit-hooks', 'audited1', 'audit', [{ kind: 'fine' }, { kind: 'type' }, { kind: 'other' }]],
+  ['tracing-middleware', 'convert', 'traces', [{ values: [100] }, { values: [1, 2] }, { values: [1, 2, 3] }]],
+  ['whole-context', 'labeled', undefined, [{}]],
+  ['later', 'remind', undefined, [{ text: 'a' }]],
+  [
+    'telemetry',
+    'reduce',
+    undefined,
+    [
+      {
+        at: new Date(5),
+        values: new Map([
+          ['a', 1],
+          ['b', -1],
+        ]),
+        raw: new Uint8Array([1, 2]),
+        seen: new Set([1n, 3n]),
+      },
+    ],
+  ],
+  ['background', 'background', 'flushed', [{}, { fails: true }]],
+  ['named-abort', 'wrapped', 'asked', [{ status: 200 }, { status: 404 }, { status: 500 }]],
+  ['early', 'search', 'ends', [{ list: [1, 2], wanted: 2 }, { list: [1], wanted: 3 }, { list: [1] }]],
+  ['limits', 'unlimited', undefined, [{ parts: 3 }]],
+  ['with-defaults', 'confirm', undefined, [{ booking: 'b' }]],
+  ['with-defaults', 'decline', undefined, [{}, { reason: 'full' }]],
+  [
+    'service',
+    'book',
+    undefined,
+    [
+      { account: 'a', cents: 5 },
+      { account: 'a', cents: -2 },
+      { account: 'a', cents: -9 },
+    ],
+  ],
+  [
+    'two-kinds',
+    'caption',
+    undefined,
+    [
+      { url: 'u', words: 2 },
+      { url: 'u', words: 0 },
+    ],
+  ],
+  ['by-id', 'translate', undefined, [{ text: 'a', to: 'el' }]],
+  ['crawl-schedule', 'visit', 'visits', [{ site: 'a' }]],
+  ['connection', 'copy', 'connections', [{ from: 'table' }, { from: 'table', fails: true }]],
+  [
+    'decisions',
+    'decided',
+    'questions',
+    ['limited', 'skipped', 'patient', 'renamed', 'other'].flatMap((kind) =>
+      [1, 2, 3, 9].map((until) => ({ kind, until })),
+    ),
+  ],
+  ['nested-tries', 'upload', 'tried', [{ parts: ['a', 'b'] }, { parts: ['a', 'b'], fatal: 'b' }]],
+  [
+    'refined',
+    'buckets',
+    'results',
+    [
+      { from: '2026-01-01', to: '2026-01-11' },
+      { from: new Date(0), to: new Date(86_400_000), by: 'week' },
+    ],
+  ],
+  ['attentive', 'attentive', 'noted', [{ sizes: [1, 2] }, { sizes: [1, 2], stopsAt: 1 }]],
+  ['watching', 'count', undefined, [{ from: 3 }]],
+  ['nothing-given', 'tick', undefined, [undefined]],
+  ['signed-in', 'ping', undefined, [{ from: 'a' }]],
+  [
+    'plan-hooks',
+    'planReport',
+    'reports',
+    ['a', 'flaky'].map((externalId) => ({
+      scheduleId: 'sched_1',
+      type: 'IMPERATIVE',
+      timestamp: new Date(0),
+      timezone: 'UTC',
+      externalId,
+      upcoming: [],
+    })),
+  ],
+  ['pipeline', 'pipeline', undefined, [{ upTo: 3 }, { upTo: 0 }]],
+  [
+    'scheduled',
+    'hourly',
+    undefined,
+    [{ scheduleId: 'sched_1', type: 'DECLARATIVE', timestamp: new Date(0), timezone: 'UTC', upcoming: [] }],
+  ],
+  ['cron-forms', 'attached', undefined, [{ externalId: 'ada' }, {}]],
+  ['fan-out', 'scrape', undefined, [{ url: 'a' }, { url: 'missing' }]],
+  ['postponed', 'reminder', undefined, [{ text: 'a' }]],
+  ['queues', 'letter', undefined, [{ to: 'ada' }]],
 ]
+
+const ASKS = 'it asks the hosted service'
+
+/** The files of which no task is compared, and why: the executor runs one attempt by itself, without a service. */
+const notCompared: Readonly<Record<string, string>> = {
+  'across-files': `${ASKS}: every task of its own waits for children`,
+  assistant: `${ASKS}: its streams are stored there`,
+  deliver: 'it asks a server of another party',
+  'global-hooks': `${ASKS}: its task waits`,
+  patience: `${ASKS}: its task waits`,
+  polling: `${ASKS}: its task waits`,
+  'progress-tree': `${ASKS}: its tasks wait for children, and add tags`,
+  progress: `${ASKS}: its tasks wait for children, or flush their metadata`,
+  questions: `${ASKS}: its task waits for tokens`,
+  'rate-limited': 'it asks a server of another party',
+  settings: `${ASKS}: its variables lie there`,
+  signature: `${ASKS}: its task waits for a token`,
+  spans: 'the executor alone has a logger without spans',
+  stopping: `${ASKS}: its tasks wait`,
+  streaming: `${ASKS}: its streams are stored there`,
+  tenants: 'its task tells the name of its queue, which the service finds',
+  waits: `${ASKS}: its tasks wait`,
+}
 
 /** Where a hook throws, besides the run function or alone. */
 const places = [
@@ -167,6 +315,12 @@ function withBareMessage(end: Ended): Ended {
 function taken(file: Readonly<Record<string, unknown>>, journal: string | undefined): readonly unknown[] {
   return journal === undefined ? [] : (file[journal] as unknown[]).splice(0)
 }
+
+it('every task file is compared, or the table says why not', () => {
+  const files = readdirSync('test/adapters/sdk/files').map((name) => name.replace(/\.ts$/, ''))
+  const named = new Set([...compared.map(([name]) => name), 'throwing-hooks', ...Object.keys(notCompared)])
+  expect([...named].toSorted()).toEqual(files.toSorted())
+})
 
 describe('a task ends as under the executor of the published SDK, with the calls of its hooks in one order', () => {
   it.each(compared)('%s: %s', async (name, exported, journal, payloads) => {

@@ -10,6 +10,7 @@ export type FetchRetryStrategy =
   | ({ strategy: 'backoff' } & RetryOptions)
   | {
       strategy: 'headers'
+      /** Without effect, as there: the instant of the reset says it all. */
       limitHeader: string
       remainingHeader: string
       resetHeader: string
@@ -47,6 +48,9 @@ const DEFAULT_STATUSES: Record<string, FetchRetryStrategy> = {
 /** Of one `retry.fetch`. */
 const MOST_REQUESTS = 10
 
+/** Milliseconds, or an instant of the clock of the engine. */
+type Pause = number | Date
+
 /** The tries of one call. Waits between them have names, as a later execution may need fewer tries, or more. */
 class Retries {
   readonly #call: string
@@ -74,9 +78,11 @@ class Retries {
   }
 
   /** Rejects with `ERR_NOT_IN_RUN` outside of a run, where it cannot wait. */
-  async sleep(ms: number): Promise<void> {
+  async sleep(pause: Pause): Promise<void> {
     const name = `${this.#call} ${this.#number ?? ''}, try ${this.#tries}`
-    await wait.for({ seconds: ms / 1_000, name })
+    await (typeof pause === 'number'
+      ? wait.for({ seconds: pause / 1_000, name })
+      : wait.until({ date: pause, name }))
   }
 }
 
@@ -154,17 +160,17 @@ async function ask(
   }
 }
 
-/** The delay before the next request, by the first of the statuses that fits. */
+/** The pause before the next request, by the first of the statuses that fits. */
 function delayOf(
   response: Response,
   byStatus: Record<string, FetchRetryStrategy>,
   retries: Retries,
-): number | undefined {
+): Pause | undefined {
   const [, strategy] = Object.entries(byStatus).find(([range]) => covers(range, response.status)) ?? []
   if (strategy === undefined) return undefined
   return strategy.strategy === 'backoff'
     ? retries.delay({ ...DEFAULTS, ...strategy })
-    : resetDelay(response, strategy)
+    : resetPause(response, strategy)
 }
 
 function covers(ranges: string, status: number): boolean {
@@ -172,36 +178,35 @@ function covers(ranges: string, status: number): boolean {
     const range = part.trim()
     const [from = '', to] = range.split('-')
     if (to !== undefined) return status >= Number(from) && status <= Number(to)
-    return /^\dxx$/i.test(range) ? Math.floor(status / 100) === Number(range[0]) : status === Number(range)
+    // `5xx` or `50x`
+    const prefix = range.replace(/x{1,2}$/i, '')
+    return (
+      range === 'all' || (prefix === range ? status === Number(range) : String(status).startsWith(prefix))
+    )
   })
 }
 
-function resetDelay(
+/** Nothing if the header is missing or cannot be read. */
+function resetPause(
   { headers }: Response,
-  { limitHeader, remainingHeader, resetHeader, resetFormat }: FetchRetryStrategy & { strategy: 'headers' },
-): number | undefined {
-  const reset = headers.get(resetHeader)
-  if (headers.get(limitHeader) === null || reset === null) return undefined
-  if (Number(headers.get(remainingHeader) ?? 1) > 0) return undefined
-  const now = systemClock().now()
-  switch (resetFormat ?? 'unix_timestamp') {
-    case 'unix_timestamp':
-      return Math.max(0, Number(reset) * 1_000 - now)
-    case 'unix_timestamp_in_ms':
-      return Math.max(0, Number(reset) - now)
-    case 'iso_8601':
-      return Math.max(0, Date.parse(reset) - now)
-    case 'iso_8601_duration_openai_variant':
-      return durationMs(reset)
-  }
+  { resetHeader, resetFormat = 'unix_timestamp_in_ms' }: FetchRetryStrategy & { strategy: 'headers' },
+): Pause | undefined {
+  const reset = headers.get(resetHeader) ?? ''
+  if (resetFormat === 'iso_8601_duration_openai_variant') return durationMs(reset)
+  const at =
+    resetFormat === 'iso_8601'
+      ? Date.parse(reset)
+      : Number.parseInt(reset, 10) * (resetFormat === 'unix_timestamp' ? 1_000 : 1)
+  return Number.isNaN(at) ? undefined : new Date(at)
 }
 
 const UNITS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 }
 
 /** `1d2h3m4.5s6ms`, any parts of it. */
-function durationMs(text: string): number {
-  const parts = text.matchAll(/([\d.]+)(ms|[dhms])/g)
-  return [...parts].reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0)
+function durationMs(text: string): number | undefined {
+  const parts = [...text.matchAll(/([\d.]+)(ms|[dhms])/g)]
+  if (parts.length === 0) return undefined
+  return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0)
 }
 
 /** `retry`. */

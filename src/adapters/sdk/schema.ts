@@ -8,6 +8,11 @@ interface Zod<Input, Output> {
   parseAsync(value: unknown): Promise<Output>
 }
 
+/** A function that knows its schema, as valibot has it. */
+interface Valibot<Input, Output> {
+  readonly schema: { readonly _types?: { input: Input; output: Output } }
+}
+
 interface Arktype<Input, Output> {
   readonly inferIn: Input
   readonly infer: Output
@@ -34,11 +39,13 @@ type SidesOf<Schema> =
     ? Sides<In, Out>
     : Schema extends Zod<infer In, infer Out>
       ? Sides<In, Out>
-      : Schema extends Arktype<infer In, infer Out>
+      : Schema extends Valibot<infer In, infer Out>
         ? Sides<In, Out>
-        : Schema extends Parser<infer Both>
-          ? Sides<Awaited<Both>, Awaited<Both>>
-          : never
+        : Schema extends Arktype<infer In, infer Out>
+          ? Sides<In, Out>
+          : Schema extends Parser<infer Both>
+            ? Sides<Awaited<Both>, Awaited<Both>>
+            : never
 
 /** The payload that a task with this schema is triggered with. */
 export type SchemaIn<Schema extends TaskSchema | undefined> = Schema extends TaskSchema

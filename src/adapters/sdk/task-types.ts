@@ -44,12 +44,14 @@ export type TaskOptionsWithSchema<
 > = HostedTaskOptions<Id, Untyped, Output, Init> & { jsonSchema: object }
 
 /** Options of `schemaTask`. */
-export type TaskWithSchemaOptions<
+export interface TaskWithSchemaOptions<
   Id extends string,
   Schema extends TaskSchema | undefined = undefined,
   Output = unknown,
   Init extends InitOutput = Untyped,
-> = HostedTaskOptions<Id, SchemaOut<Schema>, Output, Init> & { schema?: Schema }
+> extends HostedTaskOptions<Id, SchemaOut<Schema>, Output, Init> {
+  schema?: Schema
+}
 
 /** The result of a child run. */
 export type TaskRunResult<Id extends string, Output = Untyped> =

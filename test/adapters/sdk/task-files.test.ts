@@ -1,5 +1,7 @@
+import { readdirSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
-import { runs, streams, type AnyTask, type HostedRun } from 'waitpoint/sdk'
+import { runs, streams, wait, type AnyTask, type HostedRun } from 'waitpoint/sdk'
+import { namesAndOptions } from './names-and-options.ts'
 import { defaultEngine, taskFile } from './task-file.ts'
 
 /** Triggers a task and waits for the end of its run. */
@@ -8,11 +10,124 @@ async function ended(task: AnyTask | undefined, payload?: unknown): Promise<Host
   return runs.poll(handle.id)
 }
 
+/** The console without the lines of tasks. */
+function silentLog(): Disposable {
+  const spies = (['debug', 'info', 'warn', 'error'] as const).map((level) =>
+    vi.spyOn(console, level).mockImplementation(() => undefined),
+  )
+  return {
+    [Symbol.dispose]: () => {
+      for (const spy of spies) spy.mockRestore()
+    },
+  }
+}
+
 async function outputOf(task: AnyTask | undefined, payload?: unknown): Promise<unknown> {
   const run = await ended(task, payload)
   expect(run.error).toBeUndefined()
   return run.output as unknown
 }
+
+/** Tasks that need a payload only: the file, the export, the payload, and the output or the error that the run ends with. */
+const ends: readonly (readonly [file: string, task: string, payload: unknown, end: unknown])[] = [
+  ['arktype-like', 'distance', { x: 3, y: 4 }, 5],
+  ['attentive', 'attentive', { sizes: [1, 2] }, 3],
+  ['attentive', 'attentive', { sizes: [1, 2], stopsAt: 1 }, new Error('enough after 1')],
+  ['background', 'background', { fails: true }, new Error('failed')],
+  [
+    'by-id',
+    'translateAll',
+    { text: 'tea', languages: ['de', 'fr'] },
+    { outputs: ['de: tea', 'fr: tea'], runCount: 2, isHandle: true, last: 'el: tea' },
+  ],
+  ['connection', 'copy', { from: 'users' }, 5],
+  [
+    'csv-import',
+    'importFile',
+    { text: 'a;b\nc\nd;e\n' },
+    { imported: 2, failed: ['Error: line 2 is too short'] },
+  ],
+  ['decisions', 'decided', { kind: 'patient', until: 4 }, 4],
+  ['decisions', 'decided', { kind: 'renamed', until: 2 }, new Error('something went wrong')],
+  ['default-export', 'default', { width: 400, height: 200 }, { width: 100, height: 50, on: 'small-2x' }],
+  ['early', 'search', { list: [5, 6], wanted: 6 }, { index: 1, at: new Date(1) }],
+  ['limits', 'limited', undefined, { worked: 2, isSame: true }],
+  ['metered', 'metered', { rows: [1, 2] }, { result: 3, isCounted: true, isKnown: true }],
+  ['named-abort', 'wrapped', { status: 404 }, new Error('gone')],
+  ['named-abort', 'wrapped', { status: 500 }, 'status 500'],
+  ['nested-tries', 'upload', { parts: ['a', 'bb'] }, ['a@1', 'bb@2']],
+  ['nested-tries', 'upload', { parts: ['a', 'ccc'] }, new Error('ccc is too long')],
+  ['nothing-given', 'clock', undefined, { ticks: 3, isHandle: true }],
+  ['patience', 'patience', { start: new Date(Date.UTC(2000, 0, 1)) }, 'in the past'],
+  ['pipeline', 'pipeline', { upTo: 3 }, { sum: 14, passed: 2, squares: [4, 9] }],
+  [
+    'progress-tree',
+    'book',
+    { chapters: [[1, 2], [3]] },
+    {
+      chapters: [
+        { pages: [1, 2], done: 2 },
+        { pages: [3], done: 1 },
+      ],
+      total: 3,
+    },
+  ],
+  ['service', 'book', { account: 'a', cents: 5 }, 5],
+  ['spans', 'spans', { names: ['a', 'abc'] }, '1,3'],
+  ['standard-schema', 'totals', [12, '250'], ['0.12', '2.50']],
+  [
+    'telemetry',
+    'reduceAll',
+    [
+      {
+        at: new Date(Date.UTC(2026, 0, 2)),
+        values: new Map([
+          ['a', 1],
+          ['b', 0],
+        ]),
+        raw: new Uint8Array([1, 2, 3]),
+        seen: new Set([2n, 10n ** 20n]),
+      },
+    ],
+    { days: [2], names: [['a']], highest: [10n ** 20n] },
+  ],
+  ['tracing-middleware', 'convert', { values: [0, 100] }, [32, 212]],
+  ['two-kinds', 'describe', { url: 'u', words: 2 }, { small: 'u?w=10', text: '2 words about u' }],
+  ['two-kinds', 'describe', { url: 'u', words: 0 }, { small: 'u?w=10', text: 'Error: no words' }],
+  ['valibot-like', 'period1', { from: '2026-01-01', days: 2 }, new Date(Date.UTC(2026, 0, 3))],
+  ['video', 'transcode', { frames: 50 }, { seconds: 2 }],
+  ['whole-module', 'classified', { error: 'range' }, 2],
+  ['whole-module', 'spaced', undefined, { spaced: true, times: 1 }],
+  ['with-defaults', 'decline', { reason: 'full' }, new Error('full')],
+]
+
+describe('the task files', () => {
+  it('have a combination of names and options each that no other one has', () => {
+    const folder = 'test/adapters/sdk/files'
+    const files = readdirSync(folder)
+    expect(files.length).toBeGreaterThanOrEqual(60)
+    const others = new Map<string, string>()
+    const twice = files.filter((file) => {
+      const combination = namesAndOptions(`${folder}/${file}`)
+      const isKnown = others.has(combination)
+      others.set(combination, file)
+      return isKnown
+    })
+    expect(twice).toEqual([])
+  })
+})
+
+describe('the end of', () => {
+  it.each(ends)('%s: %s', async (name, exported, payload, end) => {
+    using _log = silentLog()
+    const file = await taskFile(name)
+    await using _t = await defaultEngine(file)
+    const run = await ended(file[exported], payload)
+    expect(end instanceof Error ? run.error?.message : run.output).toEqual(
+      end instanceof Error ? end.message : end,
+    )
+  })
+})
 
 describe('tasks', () => {
   it('have a context, a machine by name, and a payload of any type with a JSON schema', async () => {
@@ -75,6 +190,24 @@ describe('children', () => {
     expect((await ended(file['unwrapping'])).error).toMatchObject({ name: 'SubtaskUnwrapError' })
   })
 
+  it('of other files are triggered by their value and by their type', async () => {
+    using _log = silentLog()
+    const file = await taskFile('across-files')
+    await using _t = await defaultEngine({ ...file, ...(await taskFile('by-id')) })
+    expect(await outputOf(file['welcome'], { person: { name: 'Ada' }, to: 'el' })).toBe('el: Hello Ada')
+    expect((await runs.list({ tag: 'welcome' })).data).toMatchObject([{ taskIdentifier: 'greet' }])
+  })
+
+  it('are undone by further children when one of them fails', async () => {
+    const file = await taskFile<Record<string, AnyTask> & { readonly steps: string[] }>('saga')
+    await using _t = await defaultEngine(file)
+    expect(await outputOf(file['saga'], { item: 'tea', card: 'good' })).toBe('paid with good')
+    expect(await outputOf(file['saga'], { item: 'tea', card: 'expired' })).toBe(
+      'pay failed: the card has expired',
+    )
+    expect(file.steps.slice(2)).toEqual(['reserve tea', 'pay with expired', 'release r-tea'])
+  })
+
   it('that are not waited for have handles, batches a number of runs', async () => {
     const file = await taskFile('children')
     await using _t = await defaultEngine(file)
@@ -82,6 +215,12 @@ describe('children', () => {
     expect(begun).toMatchObject({ task: 'measure', runCount: 3, mixed: 2, seen: 3 })
     const { id } = begun as { id: string }
     expect(await runs.retrieve(id)).toMatchObject({ tags: ['a', 'b'], status: 'DELAYED' })
+  })
+
+  it('of a batch of several tasks can be asked for from outside', async () => {
+    const file = await taskFile<{ describeLater(url: string): Promise<unknown> }>('two-kinds')
+    await using _t = await defaultEngine({ ...file })
+    expect(await file.describeLater('u')).toEqual({ runCount: 2, status: 'PENDING', runs: 2 })
   })
 })
 
@@ -105,6 +244,48 @@ describe('waits', () => {
     const until = new Date(t.clock.now() + 3_600_000)
     expect(await outputOf(file['nap'], { until })).toBe('rested')
     expect(t.clock.now()).toBe(until.getTime())
+  })
+
+  it('for a token end at the instant that its payload names, or with the answer', async () => {
+    const file = await taskFile('signature')
+    await using t = await defaultEngine(file)
+    const by = new Date(t.clock.now() + 3_600_000)
+    expect(await outputOf(file['signature'], { document: 'd1', by })).toBe('not signed')
+    expect(t.clock.now()).toBe(by.getTime())
+    const { id } = await file['signature']!.trigger({
+      document: 'd2',
+      by: new Date(by.getTime() + 3_600_000),
+    })
+    for await (const { isWaiting } of t.engine.runs.subscribeToRun(id)) if (isWaiting) break
+    const { metadata = {} } = await runs.retrieve(id)
+    await wait.completeToken(String(metadata['token']), { name: 'Ada' })
+    expect((await runs.poll(id)).output).toBe('signed by Ada')
+  })
+
+  it('for one token after the other are answered by what knows its tag', async () => {
+    interface Exports extends Record<string, unknown> {
+      readonly poll: AnyTask
+      readonly waited: string[]
+      answer(person: string, choice: 'a' | 'b'): Promise<void>
+    }
+    const file = await taskFile<Exports>('questions')
+    await using t = await defaultEngine(file)
+    const { id } = await file.poll.trigger({ people: ['ada', 'bob'] })
+    for await (const { isWaiting } of t.engine.runs.subscribeToRun(id)) if (isWaiting) break
+    await file.answer('ada', 'b')
+    expect((await runs.poll(id)).output).toEqual({ ada: 'b', bob: 'WaitpointTimeoutError' })
+    expect(file.waited).toEqual(['token', 'token'])
+  })
+
+  it('in a loop are told to the hooks', async () => {
+    const file = await taskFile<Record<string, AnyTask> & { readonly pauses: string[] }>('polling')
+    await using t = await defaultEngine(file)
+    const startedAt = t.clock.now()
+    expect(await outputOf(file['follow'], { most: 5 })).toEqual({ state: 'finished', asked: 2 })
+    expect(t.clock.now() - startedAt).toBe(30_000)
+    const pause = ['follow-job waits for a duration', 'goes on at true']
+    expect(file.pauses).toEqual([...pause, ...pause])
+    expect((await ended(file['follow'], { most: 1 })).error).toMatchObject({ message: 'it takes too long' })
   })
 })
 
@@ -161,6 +342,59 @@ describe('queues, keys and options of trigger', () => {
     const { data } = await runs.list({ tag: 'user:ada' })
     expect(data).toMatchObject([{ taskIdentifier: 'one-at-a-time', metadata: { user: 'ada' } }])
     expect(data[0]).toMatchObject({ tags: ['user:ada'] })
+  })
+
+  it('of a user decide about the queue and the place in it', async () => {
+    interface Exports extends Record<string, unknown> {
+      generateFor(user: { id: string; isPaying: boolean }, prompt: string): Promise<{ id: string }>
+    }
+    const file = await taskFile<Exports>('tenants')
+    await using t = await defaultEngine(file)
+    for (const isPaying of [true, false]) {
+      const { id } = await file.generateFor({ id: 'ada', isPaying }, 'a cat')
+      await runs.poll(id)
+      const queue = isPaying ? 'paid' : 'free'
+      expect(await t.engine.runs.retrieve(id)).toMatchObject({ queue, concurrencyKey: 'ada' })
+    }
+  })
+
+  it('of each scope find the runs of an earlier attempt, or not', async () => {
+    const file = await taskFile('once-only')
+    await using _t = await defaultEngine(file)
+    const { ids, plain } = (await outputOf(file['checkout'], { cart: 'c1' })) as {
+      ids: string[]
+      plain: number
+    }
+    expect(plain).toBe(2)
+    const tags: string[] = []
+    for await (const run of runs.list({ taskIdentifier: 'charge-card' })) tags.push(run.tags.join())
+    expect(tags.toSorted()).toEqual(['', 'attempt', 'attempt', 'global', 'run'])
+    const again = (await outputOf(file['checkout'], { cart: 'c1' })) as { ids: string[] }
+    expect(again.ids.map((id) => ids.includes(id))).toEqual([false, false, true])
+  })
+
+  it('say all of a run that comes later', async () => {
+    const file = await taskFile<
+      Record<string, AnyTask> & { remindLater(now: number): Promise<{ id: string }> }
+    >('later')
+    await using t = await defaultEngine(file)
+    const later = await file.remindLater(t.clock.now())
+    const page = { page: 'contacts', row: 3 }
+    expect(later).toMatchObject({ status: 'DELAYED', minutes: 90, page })
+    const startedAt = t.clock.now()
+    expect((await runs.poll(later.id)).output).toBe(2)
+    expect(t.clock.now() - startedAt).toBe(90 * 60_000)
+  })
+
+  it('find, move, cancel and repeat runs', async () => {
+    const file = await taskFile('housekeeping')
+    await using _t = await defaultEngine(file)
+    expect(await outputOf(file['housekeeping'])).toEqual({
+      delayed: 2,
+      lengths: [3, 3],
+      canceled: [true],
+      isCancelled: true,
+    })
   })
 })
 
@@ -227,6 +461,28 @@ describe('the lifecycle', () => {
       'disconnected',
     ])
   })
+
+  it('has global hooks that decide about errors, and hear of the end', async () => {
+    const file = await taskFile<Record<string, AnyTask> & { readonly audit: string[] }>('audit-hooks')
+    await using _t = await defaultEngine(file)
+    expect(await ended(file['audited1'], { kind: 'type' })).toMatchObject({ attemptCount: 1 })
+    expect(await ended(file['audited1'], { kind: 'other' })).toMatchObject({ attemptCount: 2 })
+    const other = ['start 1', 'error other', 'error other', 'complete false']
+    expect(file.audit).toEqual(['start 1', 'error wrong type', 'complete false', ...other])
+  })
+
+  it('tells failures after the last attempt only', async () => {
+    using _log = silentLog()
+    const file = await taskFile<Record<string, AnyTask> & { readonly alerts: string[] }>('invoice')
+    await using _t = await defaultEngine(file)
+    await ended(file['invoice'], { customer: 'Ada', lines: [] })
+    await ended(file['invoice'], { customer: 'Bob', lines: [{ text: 'back', cents: -1 }] })
+    const bob = 'invoice Bob: an invoice cannot be negative'
+    expect(file.alerts).toEqual(['invoice Ada: Ada has bought nothing', bob])
+    await expect(file['invoice']!.trigger({ customer: 'Cleo' })).rejects.toMatchObject({
+      code: 'ERR_PAYLOAD_INVALID',
+    })
+  })
 })
 
 describe('many children', () => {
@@ -268,6 +524,16 @@ describe('tasks that are stopped', () => {
     expect(file.stopped.toSorted()).toEqual(['onCancel of listening', 'signal'])
     expect(await outputOf(file['short'])).toBe('waits do not count')
   })
+
+  it('hear of it with what init has made, and with what the function answers', async () => {
+    const file = await taskFile<Record<string, AnyTask> & { readonly connections: string[] }>('connection')
+    await using t = await defaultEngine(file)
+    const { id } = await file['watch']!.trigger({ table: 'users' })
+    for await (const { isWaiting } of t.engine.runs.subscribeToRun(id)) if (isWaiting) break
+    await runs.cancel(id)
+    await t.clock.settle()
+    expect(file.connections.at(-1)).toBe('canceled users watched watched stopped')
+  })
 })
 
 describe('scheduled tasks', () => {
@@ -308,6 +574,43 @@ describe('scheduled tasks', () => {
     expect(await outputOf(file['attached'], { externalId: 'ada' })).toBe('for ada')
   })
 
+  it('trigger runs of other tasks, once for each instant', async () => {
+    using _log = silentLog()
+    const file = await taskFile<Record<string, AnyTask> & { readonly sent: string[] }>('newsletter')
+    await using t = await defaultEngine(file)
+    await t.clock.advance('15d')
+    const issues = ['2000-01-03', '2000-01-10']
+    expect(file.sent).toEqual(
+      issues.flatMap((issue) => ['ada', 'bob'].map((to) => `${issue} to ${to}@example.org`)),
+    )
+    const timestamp = new Date(Date.UTC(2000, 0, 10, 9))
+    await outputOf(file['weekly'], { timestamp, upcoming: [] })
+    expect(file.sent).toHaveLength(4)
+  })
+
+  it('may be the default export of their file, and are listed', async () => {
+    interface Exports extends Record<string, unknown> {
+      readonly visits: string[]
+      planned(): Promise<unknown>
+    }
+    const file = await taskFile<Exports>('crawl-schedule')
+    await using t = await defaultEngine(file)
+    await t.clock.advance('1h')
+    expect(file.visits).toEqual(['a at 30', 'b in 30 UTC', 'a at 0', 'b in 30 UTC'])
+    expect(await file.planned()).toEqual({
+      all: ['visit-sites */30 * * * *'],
+      hasVienna: true,
+      hasUtc: false,
+    })
+  })
+
+  it('have the hooks and options of other tasks', async () => {
+    const file = await taskFile<Record<string, AnyTask> & { readonly reports: string[] }>('plan-hooks')
+    await using t = await defaultEngine(file)
+    await t.clock.advance('7h')
+    expect(file.reports).toEqual(['start DECLARATIVE', '1 7 first'])
+  })
+
   it('cannot be given a schedule', async () => {
     const file = await taskFile<{ scheduleFor(user: string): Promise<string> }>('scheduled')
     await expect(file.scheduleFor('ada')).rejects.toMatchObject({ code: 'ERR_HOSTED_ONLY' })
@@ -340,6 +643,37 @@ describe('retries', () => {
     const url = 'http://example.invalid/'
     expect(await outputOf(file['fetching'], { url })).toEqual({ status: 200, text: 'yes' })
     expect(t.clock.now() - startedAt).toBe(2_000 + 90_000)
+  })
+
+  it('of a request follow a connection that fails, then a status', async () => {
+    const answers = [
+      async () => Promise.reject(new TypeError('fetch failed')),
+      async () => new Response('busy', { status: 502 }),
+      async () => Response.json({ isTaken: true }),
+    ]
+    using _log = silentLog()
+    using fetch = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => answers.shift()!())
+    const file = await taskFile('deliver')
+    await using t = await defaultEngine(file)
+    const startedAt = t.clock.now()
+    const payload = { url: 'http://example.invalid/', event: 'paid' }
+    expect(await outputOf(file['deliver'], payload)).toEqual({ isTaken: true })
+    expect(fetch.mock.calls[2]?.[1]).toMatchObject({ method: 'POST', body: '{"event":"paid"}' })
+    expect(t.clock.now() - startedAt).toBe(1_000 + 8_000)
+  })
+
+  it('of a request follow its reset header alone, in milliseconds, and any other status', async () => {
+    using _log = silentLog()
+    const file = await taskFile('rate-limited')
+    await using t = await defaultEngine(file)
+    const startedAt = t.clock.now()
+    const reset = (at: string): Response => new Response('', { status: 503, headers: { 'x-reset': at } })
+    const answers = [reset(String(startedAt + 5_000)), new Response('', { status: 404 }), new Response('42')]
+    using _fetch = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => answers.shift()!)
+    expect(await outputOf(file['complete'], { url: 'http://example.invalid/' })).toBe('42')
+    expect(t.clock.now() - startedAt).toBe(5_000 + 10)
+    answers.push(reset('soon'))
+    expect(await outputOf(file['complete'], { url: 'http://example.invalid/' })).toBe('')
   })
 
   it('of a run are what catchError decides', async () => {
@@ -406,6 +740,19 @@ describe('streams', () => {
     for await (const note of await streams.read<string>(id, 'notes')) notes.push(note)
     expect(notes).toEqual(['one', 'two'])
   })
+
+  it('without a key, written and merged, have the parts of an answer', async () => {
+    using _log = silentLog()
+    interface Exports extends Record<string, unknown> {
+      readonly assistant: AnyTask
+      partsOf(runId: string): Promise<string[]>
+    }
+    const file = await taskFile<Exports>('assistant')
+    await using _t = await defaultEngine(file)
+    const run = await ended(file.assistant, { question: 'why' })
+    expect(run.output).toBe('It depends.')
+    expect(await file.partsOf(run.id)).toEqual(['tool', 'text', 'text', 'web', 'afterwards'])
+  })
 })
 
 describe('the rest of the module', () => {
@@ -439,5 +786,38 @@ describe('the rest of the module', () => {
       attempt: 1,
     })
     await expect(outside.publicToken()).rejects.toMatchObject({ code: 'ERR_HOSTED_ONLY' })
+  })
+
+  it('reads variables of a project and an environment, which are those of the process', async () => {
+    vi.stubEnv('SETTINGS_URL', 'http://example.invalid')
+    vi.stubEnv('SETTINGS_PREFIX', 'at')
+    const file = await taskFile('settings')
+    await using _t = await defaultEngine(file)
+    expect(await outputOf(file['settings'], { name: 'SETTINGS_URL' })).toBe('at http://example.invalid')
+    const missing = await ended(file['settings'], { name: 'SETTINGS_NONE' })
+    expect(missing).toMatchObject({ attemptCount: 1, error: { message: 'SETTINGS_NONE is not set' } })
+    vi.unstubAllEnvs()
+  })
+
+  it('follows a run, and calls with the access of another project', async () => {
+    interface Exports extends Record<string, unknown> {
+      watched(from: number): AsyncGenerator<string>
+      pingElsewhere(from: string): Promise<{ id: string }>
+      begin(id: string): Promise<string>
+    }
+    const watching = await taskFile<Exports>('watching')
+    const signedIn = await taskFile<Exports>('signed-in')
+    const withDefaults = await taskFile<Exports>('with-defaults')
+    const valibot = await taskFile<Exports>('valibot-like')
+    await using _t = await defaultEngine({ ...watching, ...signedIn, ...withDefaults, ...valibot })
+    const seen: string[] = []
+    for await (const text of watching.watched(3)) seen.push(text)
+    expect(seen).toEqual(['COMPLETED 321 watched'])
+    const { id } = await signedIn.pingElsewhere('Ada')
+    expect((await runs.poll(id)).output).toBe('pong Ada')
+    expect((await runs.poll(await withDefaults.begin('b1'))).output).toBe('confirmed b1')
+    expect((await runs.poll(await valibot.begin('2026-01-01'))).output).toEqual(
+      new Date(Date.UTC(2026, 0, 2)),
+    )
   })
 })
