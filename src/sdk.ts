@@ -46,7 +46,18 @@ export { queue, type Queue } from './adapters/sdk/queue.ts'
 export { retry } from './adapters/sdk/retry.ts'
 export type { FetchRetryOptions, FetchRetryStrategy, RetryFetchRequestInit } from './adapters/sdk/retry.ts'
 export { hostedRuns as runs } from './adapters/sdk/runs.ts'
-export type { HostedRun, HostedRuns, HostedSubscription, RunPage } from './adapters/sdk/runs.ts'
+export type {
+  HostedRun,
+  HostedRun as AnyRealtimeRun,
+  HostedRun as AnyRetrieveRunResult,
+  HostedRun as RealtimeRun,
+  HostedRun as RetrieveRunResult,
+  HostedListRunsParams,
+  HostedRuns,
+  HostedRunStatus,
+  HostedSubscription,
+  RunPage,
+} from './adapters/sdk/runs.ts'
 export { hostedSchedules as schedules, type Schedules } from './adapters/sdk/schedules.ts'
 export type { SchemaIn, SchemaOut, TaskSchema } from './adapters/sdk/schema.ts'
 export { hostedStreams as streams } from './adapters/sdk/streams.ts'

@@ -120,6 +120,7 @@ const compared: readonly (readonly [
       },
     ],
   ],
+  ['dashboard', 'job', undefined, [{ fails: false }, { fails: true }]],
   ['newsletter', 'sendIssue', 'sent', [{ to: 'a', issue: '1' }]],
   [
     'invoice',

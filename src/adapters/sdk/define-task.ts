@@ -219,7 +219,7 @@ function engineOptions(
     version: digestOfCode(run),
     ...(schema === undefined ? {} : { schema: storedSchema(schema, id) }),
     ...(schedule === undefined ? {} : { schedule }),
-    ...(retry === undefined ? {} : { retry: withoutMachines(retry) }),
+    ...(retry === undefined ? {} : { retry: engineRetry(retry) }),
     ...(maxDuration === undefined || maxDuration === timeout.None ? {} : { maxDuration }),
     ...(ttl === undefined || ttl === 0 ? {} : { ttl }),
     run: async (stored: unknown, tools: RunTools) => {
@@ -281,6 +281,7 @@ function livingTask(options: AnyOptions, queue: string | undefined): LivingTask 
   }
 }
 
-function withoutMachines({ outOfMemory: _, ...retry }: NonNullable<AnyOptions['retry']>): object {
-  return retry
+/** The policy as the engine takes it. No attempts mean one, as in the hosted service. */
+function engineRetry({ outOfMemory: _, ...retry }: NonNullable<AnyOptions['retry']>): object {
+  return retry.maxAttempts === 0 ? { ...retry, maxAttempts: 1 } : retry
 }

@@ -1,6 +1,7 @@
 import type { CursorPage, CursorPagePromise } from '../../api/cursor-page.ts'
 import type { ListRunsParams, RetrievedRun, Run, RunReference, SubscriptionPart } from '../../api/run.ts'
 import type { Duration } from '../../api/token.ts'
+import type { RunStatus } from '../../contract/records.ts'
 import { runs, streams } from '../../core/ambient/ambient.ts'
 import { hostedOnly, refusing } from './hosted-only.ts'
 import type { AnyHostedTask, HostedTask, HostedRunHandle, RequestOptions } from './task-types.ts'
@@ -15,8 +16,23 @@ type TypesOf<Subject> =
       ? { payload: Payload; output: Output }
       : { payload: Untyped; output: Untyped }
 
+/** Statuses that no run has here: an engine takes up a run and executes it, and a run outlives its process. */
+type OtherStatus = 'DEQUEUED' | 'CRASHED' | 'SYSTEM_FAILURE'
+const OTHER_STATUSES: Readonly<Record<OtherStatus, true>> = {
+  DEQUEUED: true,
+  CRASHED: true,
+  SYSTEM_FAILURE: true,
+}
+
+/** A status of the hosted service. */
+export type HostedRunStatus = RunStatus | OtherStatus
+
 /** A run as it is shown: its payload and output as they were given. */
-export type HostedRun<Subject = string> = Omit<RetrievedRun, 'payload' | 'output' | 'metadata' | 'tags'> & {
+export type HostedRun<Subject = string> = Omit<
+  RetrievedRun,
+  'payload' | 'output' | 'metadata' | 'tags' | 'status'
+> & {
+  status: HostedRunStatus
   tags: string[]
   payload?: TypesOf<Subject>['payload']
   output?: TypesOf<Subject>['output']
@@ -27,6 +43,11 @@ export type HostedRun<Subject = string> = Omit<RetrievedRun, 'payload' | 'output
 type Subject = AnyHostedTask | { id: string; taskIdentifier: string } | string
 
 type IdFor<S> = S extends AnyHostedTask ? string : S extends string ? string : S
+
+/** Filters of `runs.list`. */
+export type HostedListRunsParams = Omit<ListRunsParams, 'status'> & {
+  readonly status?: HostedRunStatus | readonly HostedRunStatus[]
+}
 
 /** A page that can be iterated: its items, then those of all further pages. */
 export interface RunPage extends CursorPage<HostedRun>, AsyncIterable<HostedRun> {}
@@ -46,10 +67,13 @@ export interface HostedRuns {
     requestOptions?: RequestOptions,
   ): Promise<HostedRun<S>>
   /** The name of a project is ignored: there is one. */
-  list(params?: ListRunsParams, requestOptions?: RequestOptions): Promise<RunPage> & AsyncIterable<HostedRun>
+  list(
+    params?: HostedListRunsParams,
+    requestOptions?: RequestOptions,
+  ): Promise<RunPage> & AsyncIterable<HostedRun>
   list(
     projectRef: string,
-    params?: ListRunsParams,
+    params?: HostedListRunsParams,
     requestOptions?: RequestOptions,
   ): Promise<RunPage> & AsyncIterable<HostedRun>
   cancel(runId: string, requestOptions?: RequestOptions): Promise<{ id: string }>
@@ -93,11 +117,26 @@ function reference(run: unknown): RunReference {
   return run as RunReference
 }
 
+/** The filters as the engine takes them. Without the statuses that no run has, which may be all that were asked for. */
+function engineParams(params: HostedListRunsParams | undefined): ListRunsParams | undefined {
+  if (params?.status === undefined) return params as ListRunsParams | undefined
+  const { status, period, from, ...others } = params
+  const asked = typeof status === 'string' ? [status] : status
+  const known = asked.filter((one): one is RunStatus => !(one in OTHER_STATUSES))
+  if (known.length < asked.length && known.length === 0) return { ...others, to: 0 }
+  return {
+    ...others,
+    ...(period === undefined ? {} : { period }),
+    ...(from === undefined ? {} : { from }),
+    status: known,
+  }
+}
+
 function list(
-  first: ListRunsParams | string | undefined,
-  second: ListRunsParams | undefined,
+  first: HostedListRunsParams | string | undefined,
+  second: HostedListRunsParams | undefined,
 ): Promise<RunPage> & AsyncIterable<HostedRun> {
-  const pages: CursorPagePromise<Run> = runs.list(typeof first === 'string' ? second : first)
+  const pages: CursorPagePromise<Run> = runs.list(engineParams(typeof first === 'string' ? second : first))
   const page = pages.then(pageOf)
   page.catch(() => undefined)
   return Object.assign(page, {
@@ -157,7 +196,7 @@ const BULK = 'call it for each run of runs.list'
 export const hostedRuns: HostedRuns = {
   retrieve: async (run) => shown(await runs.retrieve(reference(run))),
   poll: async (run) => shown(await runs.poll(reference(run))),
-  list: (first?: ListRunsParams | string, second?: ListRunsParams | RequestOptions) =>
+  list: (first?: HostedListRunsParams | string, second?: HostedListRunsParams | RequestOptions) =>
     list(first, typeof first === 'string' ? second : undefined),
   cancel: (runId) => runs.cancel(runId),
   replay: async (runId, options = {}) => {

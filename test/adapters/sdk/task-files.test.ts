@@ -799,6 +799,21 @@ describe('the rest of the module', () => {
     vi.unstubAllEnvs()
   })
 
+  it('lists runs by every status that there is, and has their types', async () => {
+    interface Exports extends Record<string, unknown> {
+      readonly job: AnyTask
+      label(run: HostedRun): string
+      overview(id: string): Promise<unknown>
+    }
+    const file = await taskFile<Exports>('dashboard')
+    await using _t = await defaultEngine(file)
+    const fine = await ended(file.job, { fails: false })
+    const failed = await ended(file.job, { fails: true })
+    expect([fine, failed].map((run) => file.label(run))).toEqual(['fine: true', 'failed'])
+    expect(await file.overview(failed.id)).toEqual({ isLost: true, payload: true, counts: [1, 0, 0] })
+    await expect(runs.list({ status: 'DONE' as 'FAILED' })).rejects.toThrow('Cannot list by status')
+  })
+
   it('follows a run, and calls with the access of another project', async () => {
     interface Exports extends Record<string, unknown> {
       watched(from: number): AsyncGenerator<string>

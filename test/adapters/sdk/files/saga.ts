@@ -13,7 +13,7 @@ export const reserve = task({
 
 export const pay = task({
   id: 'pay',
-  retry: { maxAttempts: 1 },
+  retry: { maxAttempts: 0 },
   run: async ({ card }: { card: string }): Promise<{ receipt: string }> => {
     steps.push(`pay with ${card}`)
     if (card === 'expired') throw new Error('the card has expired')

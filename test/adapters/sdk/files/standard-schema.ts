@@ -7,7 +7,7 @@ function schemaOf<Out>(vendor: string, read: (value: unknown) => Out) {
     '~standard': {
       version: 1 as const,
       vendor,
-      validate: (value: unknown) => {
+      validate: (value: unknown): { value: Out } | { issues: { message: string }[] } => {
         try {
           return { value: read(value) }
         } catch (error) {
