@@ -8,6 +8,7 @@ import {
   show,
 } from '../primitives/require.ts'
 import { requireOneOf } from '../primitives/require-one-of.ts'
+import { Budget } from './exploration/budget.ts'
 import { Coverage, type WaitCoverage } from './exploration/coverage.ts'
 import { type Decider, following, replay as replayOf } from './exploration/decider.ts'
 import { divergence } from './exploration/determinism.ts'
@@ -37,7 +38,7 @@ export interface ExploreOptions extends BodyOptions {
    */
   readonly maxDeviations?: number
   /**
-   * Where to stop although there are schedules left.
+   * Where to stop although there are schedules left. Shrinking a failure takes what is left of it, and a quarter at least.
    *
    * @default 100,000 runs (1,000 at random), 30 s of real time
    */
@@ -155,8 +156,9 @@ class Exploration {
 
   async run(): Promise<ExploreReport> {
     const progress = new Progress({ clock: this.#clock, budget: this.#budget })
+    const budget = new Budget({ clock: this.#clock, ...this.#budget })
     try {
-      const isCut = await this.#runAll((runs, deepest) => progress.ran(runs, deepest))
+      const isCut = await this.#runAll(budget, (runs, deepest) => progress.ran(runs, deepest))
       const complete = this.#decider.isExhaustive && !isCut && !this.#isReplay
       if (!this.#isReplay) this.#checkSometimes()
       return { runs: this.#runs, complete, deepest: this.#deepest, waits: this.#coverage.waits }
@@ -166,18 +168,18 @@ class Exploration {
   }
 
   /** Runs the schedules. Returns whether the budget ended the exploration. */
-  async #runAll(ran: (runs: number, deepest: number) => void): Promise<boolean> {
-    const endsAt = this.#clock.now() + this.#budget.ms
+  async #runAll(budget: Budget, ran: (runs: number, deepest: number) => void): Promise<boolean> {
     for (;;) {
-      const isSpent = this.#runs >= this.#budget.runs || this.#clock.now() > endsAt
+      const { isSpent } = budget
       const choose = this.#decider.begin()
       if (choose === undefined) return false
       if (isSpent) return true
+      budget.spend()
       this.#runs += 1
       const isDetailed = RUN_TWICE.has(this.#runs)
       const schedule = new Schedule(this.#options, choose, isDetailed)
       const report = await schedule.run(this.#body, this.#sometimes)
-      if (report.failure !== undefined) throw await this.#failed(report)
+      if (report.failure !== undefined) throw await this.#failed(report, budget.rest())
       this.#checkReplay(report)
       if (isDetailed) await this.#runAgain(report)
       this.#decider.end?.(report.decisions)
@@ -187,9 +189,11 @@ class Exploration {
     }
   }
 
-  async #failed(report: ScheduleReport): Promise<ExplorationError> {
+  async #failed(report: ScheduleReport, budget: Budget): Promise<ExplorationError> {
     const asItIs = { trace: traceOf(report), report }
-    const shrunk = this.#isReplay ? asItIs : await shrinkSchedule(report, (choose) => this.#rerun(choose))
+    const shrunk = this.#isReplay
+      ? asItIs
+      : await shrinkSchedule(report, (choose) => this.#rerun(choose), budget)
     return new ExplorationError({
       ...shrunk,
       run: this.#runs,

@@ -296,6 +296,45 @@ describe('explore', () => {
     expect((await failure(body, { maxSteps: 100 })).message).toContain('not ended after 100 boundaries')
   })
 
+  describe('with a failure of hundreds of deviations', () => {
+    let runs = 0
+    const body: Body = async (t) => {
+      runs += 1
+      const firsts: string[] = []
+      for (let round = 0; round < 900; round++) {
+        const order: string[] = []
+        await Promise.all(['one', 'two'].map((name) => t.step(name, () => void order.push(name))))
+        firsts.push(...order.slice(0, 1))
+      }
+      if (firsts.filter((name) => name === 'two').length > 100) throw new Error('many are out of turn')
+    }
+    const options = { decider: 'random' } as const
+
+    it('shrinks it with what is left of the budget', async () => {
+      runs = 0
+      const error = await failure(body, { ...options, budget: { runs: 6 } })
+      expect(runs).toBe(6)
+      expect(error.trace.length).toBeGreaterThan(100)
+      expect(error.message).toMatch(/\(\d+, shrunk from \d+, the budget for shrinking is spent\):/)
+    })
+
+    it('tells it in a message of bounded size, which says what it leaves out', async () => {
+      const error = await failure(body, { ...options, budget: { runs: 1 } })
+      expect(error.message.length).toBeLessThan(30_000)
+      expect(error.message).toContain(`… ${error.trace.length - 20} lines left out`)
+      expect(error.message).toContain(`the line has ${error.replay.length} characters`)
+      const again = await failure(body, { ...options, replay: error.replay })
+      expect(again.trace).toEqual(error.trace)
+    })
+
+    it('leaves out the end of a long cause', async () => {
+      const long: Body = () => Promise.reject(new Error('x'.repeat(1_000_000)))
+      const error = await failure(long)
+      expect(error.message.length).toBeLessThan(30_000)
+      expect(error.message).toContain('xxx… and 992007 characters more; see the property `cause`')
+    })
+  })
+
   it('lets one body hold with crashes and without: its calls and handles go on with the new engine', async () => {
     const review = askAll(['ada'])
     const body: Body = async (t) => {

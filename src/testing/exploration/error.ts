@@ -13,7 +13,13 @@ export interface FailedSchedule {
   readonly deviationsBefore: number
   /** The seed of the schedules, if they were random. */
   readonly seed?: number | string | undefined
+  /** Whether the budget ended the shrinking. */
+  readonly isCut?: boolean
 }
+
+/** Characters of a replay line, and of the message of a cause, that a message shows. */
+const MOST_LINE = 4_000
+const MOST_CAUSE = 8_000
 
 /**
  * An invariant, or the body, failed in a schedule. The message tells the schedule and how to replay it. See
@@ -49,25 +55,36 @@ export function invariantOf(error: unknown): Invariant {
   return error instanceof InvariantViolation ? error.invariant : 'the body holds'
 }
 
-function describe({ trace, report, run, deviationsBefore, seed }: FailedSchedule): string {
+function describe({ trace, report, run, deviationsBefore, seed, isCut = false }: FailedSchedule): string {
   const cause = report.failure?.error
   const replay = formatTrace(trace)
   const shrunk = deviationsBefore > trace.length ? `, shrunk from ${deviationsBefore}` : ''
+  const cut = isCut ? ', the budget for shrinking is spent' : ''
   return [
     `Schedule ${run} fails: ${invariantOf(cause)}`,
     messageOf(cause),
     '',
     renderStory(report.steps, trace),
     '',
-    `Deviations from FIFO (${trace.length}${shrunk}):`,
+    `Deviations from FIFO (${trace.length}${shrunk}${cut}):`,
     renderTrace(trace),
     '',
-    `Replay: explore(body, { replay: '${replay}' })`,
-    `or set  WAITPOINT_REPLAY='${replay}'`,
+    ...howToReplay(replay),
     ...(seed === undefined ? [] : [`Seed:   ${seed}; run all schedules again with WAITPOINT_SEED='${seed}'`]),
   ].join('\n')
 }
 
+function howToReplay(replay: string): readonly string[] {
+  if (replay.length > MOST_LINE)
+    return [
+      `Replay: the line has ${replay.length} characters; take it from the property \`replay\` of this error`,
+    ]
+  return [`Replay: explore(body, { replay: '${replay}' })`, `or set  WAITPOINT_REPLAY='${replay}'`]
+}
+
 function messageOf(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  const left = text.length - MOST_CAUSE
+  if (left <= 0) return text
+  return `${text.slice(0, MOST_CAUSE)}… and ${left} characters more; see the property \`cause\` of this error`
 }

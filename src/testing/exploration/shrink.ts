@@ -1,3 +1,4 @@
+import type { Budget } from './budget.ts'
 import { following } from './decider.ts'
 import { enumerate } from './enumerate.ts'
 import { invariantOf } from './error.ts'
@@ -14,6 +15,8 @@ export type Rerun = (choose: Choose) => Promise<ScheduleReport>
 export interface Shrunk {
   readonly trace: Trace
   readonly report: ScheduleReport
+  /** Whether the budget ended the search for a smaller one. */
+  readonly isCut?: boolean
 }
 
 /** The deviations that a schedule actually had. */
@@ -23,14 +26,19 @@ export function traceOf({ decisions }: ScheduleReport): Trace {
 
 /**
  * Drops deviations, many at once and then one by one, while the same invariant fails. If more than one is left,
- * searches for any failing schedule with fewer.
+ * searches for any failing schedule with fewer. Stops where the budget is spent.
  */
-export async function shrinkSchedule(failed: ScheduleReport, rerun: Rerun): Promise<Shrunk> {
-  const dropped = await drop(failed, rerun)
-  return (await searchSmaller(dropped, rerun)) ?? dropped
+export async function shrinkSchedule(failed: ScheduleReport, rerun: Rerun, budget: Budget): Promise<Shrunk> {
+  const counted: Rerun = (choose) => {
+    budget.spend()
+    return rerun(choose)
+  }
+  const dropped = await drop(failed, counted, budget)
+  const shrunk = (await searchSmaller(dropped, counted, budget)) ?? dropped
+  return { ...shrunk, isCut: shrunk.trace.length > 0 && budget.isSpent }
 }
 
-async function drop(failed: ScheduleReport, rerun: Rerun): Promise<Shrunk> {
+async function drop(failed: ScheduleReport, rerun: Rerun, budget: Budget): Promise<Shrunk> {
   let best: Shrunk = { trace: traceOf(failed), report: failed }
   let runs = 0
   const fails = async (trace: Trace): Promise<boolean> => {
@@ -40,30 +48,38 @@ async function drop(failed: ScheduleReport, rerun: Rerun): Promise<Shrunk> {
     best = { trace: traceOf(report), report }
     return true
   }
-  for (let size = Math.ceil(best.trace.length / 2); size >= 1 && runs < MOST_RUNS;) {
-    if (await dropsAny(best.trace, size, fails)) size = Math.min(size, Math.ceil(best.trace.length / 2))
+  for (let size = Math.ceil(best.trace.length / 2); size >= 1 && runs < MOST_RUNS && !budget.isSpent;) {
+    const isDropped = await dropsAny({ trace: best.trace, size, fails, budget })
+    if (isDropped) size = Math.min(size, Math.ceil(best.trace.length / 2))
     else size = size === 1 ? 0 : Math.ceil(size / 2)
   }
   return best
 }
 
+interface DropOptions {
+  readonly trace: Trace
+  readonly size: number
+  readonly fails: (trace: Trace) => Promise<boolean>
+  readonly budget: Budget
+}
+
 /** Tries the schedule without each part of this size, from the front. Returns whether one could be dropped. */
-async function dropsAny(
-  trace: Trace,
-  size: number,
-  fails: (trace: Trace) => Promise<boolean>,
-): Promise<boolean> {
-  for (let from = 0; from < trace.length; from += size) {
+async function dropsAny({ trace, size, fails, budget }: DropOptions): Promise<boolean> {
+  for (let from = 0; from < trace.length && !budget.isSpent; from += size) {
     if (await fails([...trace.slice(0, from), ...trace.slice(from + size)])) return true
   }
   return false
 }
 
 /** Deviations that cannot be dropped one by one may still be more than needed. */
-async function searchSmaller({ trace, report }: Shrunk, rerun: Rerun): Promise<Shrunk | undefined> {
+async function searchSmaller(
+  { trace, report }: Shrunk,
+  rerun: Rerun,
+  budget: Budget,
+): Promise<Shrunk | undefined> {
   if (trace.length < 2) return undefined
   const decider = enumerate(trace.length - 1)
-  for (let runs = 0; runs < MOST_SEARCHED; runs++) {
+  for (let runs = 0; runs < MOST_SEARCHED && !budget.isSpent; runs++) {
     const choose = decider.begin()
     if (choose === undefined) return undefined
     const tried = await rerun(choose)

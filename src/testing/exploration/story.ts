@@ -5,6 +5,10 @@ import type { Deviation, Trace } from './trace.ts'
 /** The number of steps shown around a deviation from FIFO. */
 const AROUND = 3
 const SHOWN_OTHERS = 3
+/** Lines of a story, lines of a trace, and characters of a line, at most. */
+const MOST_STEPS = 60
+const MOST_DEVIATIONS = 20
+const MOST_WIDE = 400
 
 /** The events, one line for each boundary: the time, the event, and the other candidates. */
 export function renderStory(steps: readonly Step[], trace: Trace): string {
@@ -24,13 +28,28 @@ export function renderStory(steps: readonly Step[], trace: Trace): string {
     left = 0
     lines.push(line(step, taken.has(step.label)))
   }
-  return lines.join('\n')
+  return bounded(lines, MOST_STEPS)
 }
 
 /** The deviations from FIFO, one line each. */
 export function renderTrace(trace: Trace): string {
   if (trace.length === 0) return '  none: it fails in FIFO order'
-  return trace.map((deviation) => `  ${deviationText(deviation)}`).join('\n')
+  const lines = trace.map((deviation) => `  ${deviationText(deviation)}`)
+  return bounded(lines, MOST_DEVIATIONS)
+}
+
+/** The first and the last lines of too many, with the number of those left out. */
+function bounded(lines: readonly string[], most: number): string {
+  const left = lines.length - most
+  const shown =
+    left <= 0 ? lines : [...lines.slice(0, most / 2), `  … ${left} lines left out`, ...lines.slice(-most / 2)]
+  return shown.map(clipped).join('\n')
+}
+
+function clipped(text: string): string {
+  return text.length <= MOST_WIDE
+    ? text
+    : `${text.slice(0, MOST_WIDE)}… ${text.length - MOST_WIDE} characters more`
 }
 
 /** A deviation in words: `body/ship#1 goes before engine/tick#1`. */
