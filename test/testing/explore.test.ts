@@ -223,6 +223,27 @@ describe('explore', () => {
     expect(await Promise.all([1, 2, 3].map(runOf))).toEqual([runs[1], runs[1], runs[1]])
   })
 
+  it.each(['enumerate', 'random', 'pct'] as const)('lets a body poll: %s', async (decider) => {
+    const nap = task({ id: 'nap', run: () => wait.for({ minutes: 1 }) })
+    const body: Body = async (t) => {
+      const run = await t.engine.trigger(nap, null)
+      while (!(await t.engine.runs.retrieve(run.id)).isCompleted) await t.clock.sleep('10s')
+    }
+    await exploreAll(body, { tasks: [nap], decider, budget: { runs: 50 } })
+  })
+
+  it.each(['enumerate', 'random', 'pct'] as const)(
+    'tries the flows of a body in any order: %s',
+    async (decider) => {
+      const body: Body = async (t) => {
+        const order: string[] = []
+        await Promise.all(['one', 'two'].map((name) => t.step(name, () => void order.push(name))))
+        if (order[0] !== 'one') throw new Error('the second came first')
+      }
+      expect(await failure(body, { decider })).toMatchObject({ invariant: 'the body holds' })
+    },
+  )
+
   it('names the first boundary that differs when task code reads Math.random', async () => {
     const dice = task({ id: 'dice', run: (_payload: null) => Math.random() })
     const body: Body = async (t) => (await t.engine.trigger(dice, null)).outcome()

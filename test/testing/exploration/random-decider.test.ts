@@ -5,7 +5,7 @@ const next = (...options: string[]): Choice => ({ kind: 'next', at: options[0] ?
 const three = next('a/x#1', 'b/x#1', 'c/x#1')
 
 function taken(decider: Decider, choices: readonly Choice[]): readonly (readonly number[])[] {
-  return Array.from({ length: 200 }, () => {
+  return Array.from({ length: 1_000 }, () => {
     const choose = decider.begin()
     return choices.map((choice) => choose?.(choice) ?? -1)
   })
@@ -28,12 +28,30 @@ describe.each([
   it('lets crashes and faults be rare', () => {
     const crashes = taken(deciderOf(1), [{ ...three, kind: 'crash' }]).filter(([index]) => index !== 0)
     expect(crashes.length).toBeGreaterThan(0)
-    expect(crashes.length).toBeLessThan(40)
+    expect(crashes.length).toBeLessThan(200)
   })
 })
 
 describe('pct', () => {
   it('lets who has the highest priority go first for as long as it can', () => {
     for (const indices of taken(pct(1, 1), [three, three, three])) expect(new Set(indices).size).toBe(1)
+  })
+
+  it('lets any flow of an actor go first, and go on first', () => {
+    const pending = next('a/x#1', 'a/y#1', 'a/z#1')
+    const orders = taken(pct(1, 1), [pending, next('a/y#1', 'a/z#1', 'a/on#1')])
+    expect(new Set(orders.map(([first]) => first))).toEqual(new Set([0, 1, 2]))
+    const afterX = orders.filter(([first]) => first === 0).map(([, second]) => second)
+    expect(new Set(afterX)).toEqual(new Set([0, 2]))
+  })
+
+  it.each([1, 3])('lets every flow go on at some time, with depth %i', (depth) => {
+    const decider = pct(1, depth)
+    for (let schedule = 0; schedule < 50; schedule++) {
+      const choose = decider.begin()
+      let polls = 0
+      while (polls < 5_000 && choose?.(next(`poller/get#${polls}`, 'other/settle#1')) === 0) polls += 1
+      expect(polls).toBeLessThan(5_000)
+    }
   })
 })
