@@ -55,6 +55,15 @@ describe('createTestEngine', () => {
     expect(await answerAfter(DAY_MS)).toBe('timed out')
   })
 
+  it('moves on until an async condition about its runs holds', async () => {
+    await using t = await createTestEngine({ tasks: [nap], clock: { mode: 'manual' } })
+    const run = await t.engine.trigger(nap, { seconds: 3_600 })
+    const isOver = async (): Promise<boolean> => (await t.engine.runs.retrieve(run)).isCompleted
+    expect(await t.clock.until(isOver)).toBe(true)
+    expect(t.clock.now()).toBe(START + 3_600_000)
+    expect(await t.clock.until(async () => (await run.result()) === 'rested')).toBe(true)
+  })
+
   it.each([
     ['null', null],
     ['a clock of null', { clock: null }],

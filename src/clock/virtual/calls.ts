@@ -29,7 +29,7 @@ export interface ClockCalls {
   next(options?: TravelOptions): Promise<FiredTimer | null>
   /**
    * Moves time on until a goal is met, and returns its result: the value of a promise, the outcome of a run, or the
-   * value of a condition. Rejects at once with `ERR_STUCK` when the goal can never be met, and with
+   * value of a condition, which may be asynchronous. Rejects at once with `ERR_STUCK` when the goal can never be met, and with
    * `ERR_VIRTUAL_TIMEOUT` when `within` has passed.
    */
   until<T>(goal: Goal<T>, options?: UntilOptions): Promise<T>

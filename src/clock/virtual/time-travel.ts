@@ -1,6 +1,6 @@
 import { parseDuration } from '../../primitives/duration.ts'
-import { VirtualTimeoutError } from './errors.ts'
-import { type Goal, watchGoal } from './goal.ts'
+import { StillBusyError, VirtualTimeoutError } from './errors.ts'
+import { type Goal, type WatchedGoal, watchGoal } from './goal.ts'
 import type { VirtualTime } from './time.ts'
 import type { FiredTimer, VirtualTimers } from './timers.ts'
 
@@ -53,9 +53,12 @@ export class TimeTravel {
   async until<T>(goal: Goal<T>, { within, signal }: UntilOptions): Promise<T> {
     const limit = within === undefined ? Infinity : this.#timers.now + parseDuration(within, 'within')
     const budget = this.#time.newBudget()
-    const { isMet, read } = watchGoal(goal, () => this.#time.pulse.beat())
+    const watched = watchGoal(goal, () => this.#time.pulse.beat())
+    const { isMet, read } = watched
     for (;;) {
       await this.#time.settle({ signal, isMet })
+      watched.ask()
+      await this.#answered(watched, signal)
       if (isMet()) return read()
       const stuck = this.#time.stuckness('the goal of `until`', limit)
       if (stuck !== undefined) throw stuck
@@ -66,6 +69,17 @@ export class TimeTravel {
       if (within !== undefined && this.#timers.now >= limit)
         throw new VirtualTimeoutError(within, this.#time.view)
       this.#timers.moveTo(limit)
+    }
+  }
+
+  /** Waits for the answer of a condition that is asked. One that waits for time to pass itself gets it later. */
+  async #answered<T>({ isAsked, isMet }: WatchedGoal<T>, signal: AbortSignal | undefined): Promise<void> {
+    const { ledger, pulse, ioGraceMs } = this.#time
+    while (isAsked()) {
+      await this.#time.settle({ signal, isMet })
+      if (!isAsked() || ledger.isDemanded) return
+      if (!(await pulse.next({ patienceMs: ioGraceMs, signal })) && !this.#time.hasIo())
+        throw new StillBusyError([{ kind: 'call', id: 'the condition of `until`' }], ioGraceMs)
     }
   }
 

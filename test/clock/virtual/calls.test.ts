@@ -241,6 +241,49 @@ describe('until', () => {
     expect(clock.now()).toBe(START + 10)
   })
 
+  it('asks an async condition whenever code is at rest, and answers what it resolves with', async () => {
+    const clock = bareTestClock({ mode: 'manual' })
+    const fired = setLabeled(clock, { a: 5, b: 10, c: 20 })
+    const askedAt = new Set<number>()
+    const condition = async (): Promise<string | undefined> => {
+      askedAt.add(clock.now() - START)
+      // A call of an engine.
+      const release = clock.hold({ kind: 'call', id: 'runs.retrieve' })
+      await turns(20)
+      release()
+      return fired.find((label) => label.startsWith('b'))
+    }
+    expect(await clock.until(condition)).toBe('b at +10')
+    expect([...askedAt]).toEqual([0, 5, 10])
+    const reason = new Error('no')
+    await expect(clock.until(() => Promise.reject(reason))).rejects.toBe(reason)
+    await expect(clock.until(() => Promise.resolve(false), { within: 5 })).rejects.toMatchObject({
+      code: 'ERR_VIRTUAL_TIMEOUT',
+    })
+    await expect(clock.until(() => Promise.resolve(0))).rejects.toMatchObject({ code: 'ERR_STUCK' })
+  })
+
+  it('lets time pass for an async condition that waits for time itself', async () => {
+    const clock = bareTestClock({ mode: 'manual' })
+    setLabeled(clock, { a: 5, b: 10 })
+    expect(await clock.until(() => clock.sleep(7).then(() => clock.now() - START))).toBe(7)
+  })
+
+  it('keeps time standing still until an async condition has answered', async () => {
+    const clock = bareTestClock({ mode: 'manual', ioGraceMs: 86_400_000 })
+    setLabeled(clock, { a: 5 })
+    expect(await clock.until(() => turns(20).then(() => true))).toBe(true)
+    expect(clock.now()).toBe(START)
+  })
+
+  it('says so when an async condition does not answer', async () => {
+    const clock = bareTestClock({ ioGraceMs: 5 })
+    await expect(clock.until(() => new Promise(() => undefined))).rejects.toMatchObject({
+      code: 'ERR_STILL_BUSY',
+      ids: ['the condition of `until`'],
+    })
+  })
+
   it('waits for the outcome of a run', async () => {
     const clock = bareTestClock()
     const outcome = new Promise((resolve) => clock.setTimer(START + 1, () => resolve({ ok: true })))
