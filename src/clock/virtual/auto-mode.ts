@@ -21,6 +21,9 @@ export class AutoMode {
   readonly #isCalled: () => boolean
   readonly #budgets: { instant: StepBudget; demand: StepBudget }
   #demands = 0
+  #requests = 0
+  /** How many requests there were when a loop without end failed those who await. */
+  #failedAt: number | undefined
   #isRunning = false
 
   constructor({ time, mayMove, isCalled }: AutoModeOptions) {
@@ -40,7 +43,12 @@ export class AutoMode {
   }
 
   get #isWanted(): boolean {
-    return !this.#isCalled() && (this.#time.timers.isDue || this.#isDemanded)
+    if (this.#isCalled()) return false
+    const { isRunaway, isHalted, ledger, timers } = this.#time
+    const hasFailed = isRunaway && ledger.requests === this.#failedAt
+    if (this.#isDemanded && !hasFailed) return true
+    // A loop without end would keep the process busy for ever.
+    return timers.isDue && !isHalted
   }
 
   /**
@@ -69,6 +77,7 @@ export class AutoMode {
     } catch (error) {
       // A runaway loop has no caller of its own, so the error goes to the awaiting calls.
       if (!(error instanceof RunawayError)) throw error
+      this.#failedAt = ledger.requests
       ledger.failAwaited(error)
     } finally {
       this.#isRunning = false
@@ -76,9 +85,13 @@ export class AutoMode {
   }
 
   #fireDue(): boolean {
-    const fired = this.#time.timers.fireDue()
-    if (fired !== undefined && this.#isDemanded) this.#budgets.instant.spend(fired.label)
-    return fired !== undefined
+    const { timers, ledger, isRunaway } = this.#time
+    const fired = timers.fireDue()
+    if (fired === undefined) return false
+    if (isRunaway && ledger.requests !== this.#requests) this.#budgets.instant = this.#time.newBudget()
+    this.#requests = ledger.requests
+    if (isRunaway || this.#isDemanded) this.#budgets.instant.spend(fired.label)
+    return true
   }
 
   /** Busy code may still give a sign of life. */

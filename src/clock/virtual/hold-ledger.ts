@@ -20,6 +20,7 @@ export class HoldLedger {
   readonly #sleeps = new Set<Sleep>()
   readonly #externals = new Set<{ readonly label: string }>()
   #demands = 0
+  #calls = 0
 
   constructor(pulse: Pulse) {
     this.#pulse = pulse
@@ -54,6 +55,11 @@ export class HoldLedger {
   /** The number of demands so far. */
   get demands(): number {
     return this.#demands
+  }
+
+  /** The number of demands and of calls from outside of runs so far. */
+  get requests(): number {
+    return this.#demands + this.#calls
   }
 
   get awaited(): readonly WitnessedHold[] {
@@ -96,6 +102,7 @@ export class HoldLedger {
     const held = { ...hold }
     holds.add(held)
     if (held.kind === 'awaited') this.#demands += 1
+    if (held.kind === 'call') this.#calls += 1
     this.#pulse.beat()
     return () => {
       if (holds.delete(held)) this.#pulse.beat()

@@ -34,6 +34,8 @@ export class VirtualTime {
   readonly #maxSteps: number
   readonly #failsUnanswered: boolean
   readonly #io: RealIo | undefined
+  /** Where a budget was last spent, and how many requests there were by then. */
+  #runaway: { readonly at: number; readonly requests: number } | undefined
 
   constructor({ start, ioGraceMs, maxSteps, failsUnanswered, io }: VirtualTimeOptions) {
     this.timers = new VirtualTimers({ start, pulse: this.pulse })
@@ -60,7 +62,20 @@ export class VirtualTime {
   }
 
   newBudget(): StepBudget {
-    return new StepBudget(this.#maxSteps)
+    const { timers, ledger } = this
+    return new StepBudget(this.#maxSteps, () => {
+      this.#runaway = { at: timers.now, requests: ledger.requests }
+    })
+  }
+
+  /** Whether timers at this instant were found to set timers without end. */
+  get isRunaway(): boolean {
+    return this.#runaway?.at === this.timers.now
+  }
+
+  /** Whether that was reported, and no caller has asked for anything since. */
+  get isHalted(): boolean {
+    return this.isRunaway && this.#runaway?.requests === this.ledger.requests
   }
 
   /** Whether real I/O without a hold is in progress. Wait for `ioEnded` before any decision. */

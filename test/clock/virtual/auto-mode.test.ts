@@ -285,6 +285,55 @@ describe('mode auto', () => {
     expect(await demand(clock).outcome).toMatchObject({ code: 'ERR_RUNAWAY', labels: ['again'] })
   })
 
+  it.each<[string, (again: () => void) => void]>([
+    ['timers', (again) => again()],
+    ['code', (again) => void Promise.resolve().then(again)],
+  ])('stops a loop without end of %s once it is reported, until it is asked again', async (_what, go) => {
+    const clock = bareTestClock({ mode: 'manual', maxSteps: 20 })
+    let fired = 0
+    let isEndless = true
+    const again = (): void => {
+      fired += 1
+      if (isEndless) clock.setTimer(clock.now(), () => go(again), { label: 'again' })
+    }
+    again()
+    await expect(clock.settle()).rejects.toMatchObject({ code: 'ERR_RUNAWAY' })
+    const seen = fired
+    await turns(50)
+    expect(fired).toBe(seen)
+
+    const release = clock.hold({ kind: 'call', id: 'a call of the engine' })
+    await turns(50)
+    expect(fired).toBe(seen + 21)
+    release()
+    await expect(clock.settle()).rejects.toMatchObject({ code: 'ERR_RUNAWAY' })
+
+    isEndless = false
+    await clock.settle()
+    clock.setTimer(clock.now() + 5, again)
+    await clock.advance(5)
+    expect(clock.pending()).toEqual([])
+  })
+
+  it('goes on with a wait that was there before a call met a loop without end', async () => {
+    const clock = bareTestClock({ maxSteps: 20 })
+    const { arrive, outcome } = demand(clock)
+    let fired = 0
+    const again = (): unknown =>
+      (fired += 1) > 30 ? arrive() : clock.setTimer(clock.now() + 5, again, { label: 'again' })
+    again()
+    await expect(clock.runAll()).rejects.toMatchObject({ code: 'ERR_RUNAWAY' })
+    expect(await outcome).toBe(150)
+  })
+
+  it('reports a loop without end to each wait', async () => {
+    const clock = bareTestClock({ maxSteps: 20 })
+    const again = (): unknown => clock.setTimer(clock.now(), again, { label: 'again' })
+    again()
+    for (const id of ['run_1', 'run_2', 'run_3'])
+      expect(await demand(clock, id).outcome).toMatchObject({ code: 'ERR_RUNAWAY' })
+  })
+
   it('counts what happens at one instant anew for every instant', async () => {
     const clock = bareTestClock({ maxSteps: 10 })
     const { arrive, outcome } = demand(clock)
