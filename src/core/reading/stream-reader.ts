@@ -68,7 +68,7 @@ export class StreamReader {
     if (read === undefined) return undefined
     this.#limit = nextLimit(read.chunks, this.#limit)
     const missed = read.first - this.#position
-    if (missed <= 0) return this.#page(read)
+    if (missed <= 0) return this.#page(read, isOver)
     this.#position = read.first
     this.#segment = undefined
     throw new StreamLaggedError(this.key, missed, read.first)
@@ -79,7 +79,7 @@ export class StreamReader {
     return segmentFailure(end, { key: this.key, next: this.#position })
   }
 
-  #page({ stream, chunks: read }: ChunksRead): ChunkPage {
+  #page({ stream, chunks: read }: ChunksRead, isOver: boolean): ChunkPage {
     const { segments } = stream
     const index = (this.#segment ??= segmentAt(stream, this.#position))
     const segment = segments[index]
@@ -91,13 +91,13 @@ export class StreamReader {
     const page = { attempt: segment?.attempt ?? 1, first, chunks, hasNext }
     if (segment?.end === undefined || this.#position < last) return page
     if (hasNext) this.#segment = index + 1
-    return this.#isKnown(segment.end) ? page : { ...page, end: segment.end }
+    return this.#isKnown(segment.end, isOver) ? page : { ...page, end: segment.end }
   }
 
-  /** Began where a lost attempt broke off, for the chunks of the next one. */
-  #isKnown({ reason }: SegmentEnd): boolean {
-    const isAtBreak = reason === 'interrupted' && this.#first > 0 && this.#position === this.#first
-    return isAtBreak && !this.#isResumed
+  /** Began where a lost attempt broke off, for the chunks of the next one; without any chunk, as long as one may come. */
+  #isKnown({ reason }: SegmentEnd, isOver: boolean): boolean {
+    const isAtBreak = reason === 'interrupted' && this.#position === this.#first
+    return isAtBreak && !this.#isResumed && (this.#first > 0 || !isOver)
   }
 }
 
