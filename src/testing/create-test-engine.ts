@@ -15,6 +15,7 @@ import {
 import { chosenStorage } from './storages/chosen.ts'
 
 import { fakeGlobals } from './fixture/faked-globals.ts'
+import { rememberingClock } from './fixture/kept-records.ts'
 import { LooseEnds } from './fixture/loose-ends.ts'
 import { observedStorage } from './storages/observed.ts'
 import { ResumingStorage } from './storages/resuming.ts'
@@ -30,8 +31,8 @@ import { witnessedClock } from './witness/witnessed-clock.ts'
 import { witnessedStorage } from './witness/witnessed-storage.ts'
 
 /**
- * Options of `createTestEngine`: those of `createEngine`, a test clock, and a seed; all have defaults. See
- * docs/testing.md.
+ * Options of `createTestEngine`: those of `createEngine`, a test clock, and a seed; all have defaults. Without a
+ * `retention` nothing is forgotten. See docs/testing.md.
  */
 export interface TestEngineOptions extends Omit<EngineOptions, 'clock'> {
   /**
@@ -98,7 +99,7 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
   const standIns = new StandIns(options.tasks ?? [])
   const engine = createEngineOn(
     {
-      clock: answeringClock(witnessedClock(clock, witness), () => t),
+      clock: answeringClock(rememberingClock(witnessedClock(clock, witness), options), () => t),
       storage: looseEnds.watchStorage(wrapped({ storage, clock, witness }, options, () => engine)),
       random,
     },

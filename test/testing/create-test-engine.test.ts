@@ -55,6 +55,21 @@ describe('createTestEngine', () => {
     expect(await answerAfter(DAY_MS)).toBe('timed out')
   })
 
+  it('forgets nothing, unless a retention is named', async () => {
+    const quick = taskOf(() => Promise.resolve('done'))
+    for (const [options, left] of [
+      [{}, 1],
+      [{ retention: {} }, 0],
+      [{ retention: { maxAge: '4h' } }, 1],
+    ] as const) {
+      await using t = await createTestEngine({ tasks: [quick], storage: memoryStorage(), ...options })
+      const run = await t.engine.trigger(quick, null)
+      await run.result()
+      await t.clock.advance('3h')
+      expect((await t.engine.runs.list()).data).toHaveLength(left)
+    }
+  })
+
   it('moves on until an async condition about its runs holds', async () => {
     await using t = await createTestEngine({ tasks: [nap], clock: { mode: 'manual' } })
     const run = await t.engine.trigger(nap, { seconds: 3_600 })

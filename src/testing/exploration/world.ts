@@ -1,10 +1,11 @@
 import { macrotaskTurn } from '../../clock/macrotask-turn.ts'
 import { seededRandom } from '../../clock/seeded-random.ts'
-import type { Clock, TimerAbout } from '../../contract/clock.ts'
+import type { Clock } from '../../contract/clock.ts'
 import type { Awaitable, Storage } from '../../contract/storage.ts'
 import { createEngineOn, type Engine, kernelOf } from '../../core/engine.ts'
 import type { EngineOptions } from '../../core/engine-options.ts'
 import { memoryStorage } from '../../storage/memory/memory.ts'
+import { isForgetting } from '../fixture/kept-records.ts'
 import { Boundaries } from './boundaries.ts'
 import { boundaryStorage, callerName } from './boundary-storage.ts'
 import { Names } from './names.ts'
@@ -28,9 +29,6 @@ export interface WorldOptions {
   readonly engine: Omit<EngineOptions, 'storage' | 'clock'>
   readonly adapter?: Adapter | undefined
 }
-
-/** The engine's label of the timer that prunes old records. */
-const RETENTION = 'retention'
 
 /** An engine and its process. */
 export interface Life {
@@ -177,16 +175,11 @@ export class World {
     return { storage: observer.observe(facing, process), facing }
   }
 
-  /** Pruning is disabled, so that the records of a schedule exist at its end; unless the body is about pruning. */
-  #isForgetting({ label }: TimerAbout): boolean {
-    return label === RETENTION && this.#options.engine.retention === undefined
-  }
-
   #clockOf(process: Process): Clock {
     return {
       now: () => this.timers.now,
       setTimer: (at, fire, about = { label: 'timer' }) =>
-        process.isDead || this.#isForgetting(about)
+        process.isDead || isForgetting(about, this.#options.engine)
           ? () => undefined
           : this.timers.set(fire, { at, process, isEngines: true, ...about }),
       hold: (hold) => process.hold(hold),

@@ -12,7 +12,12 @@ const quick = bodyTask(() => 'done')
 describe('retention', () => {
   it('forgets runs and tokens in memory an hour after they ended', async () => {
     const storage = memoryOfProject()
-    await using t = await createTestEngine({ tasks: [quick], storage, clock: { mode: 'manual' } })
+    await using t = await createTestEngine({
+      tasks: [quick],
+      storage,
+      retention: {},
+      clock: { mode: 'manual' },
+    })
     const run = await t.engine.trigger(quick, null)
     const token = await t.engine.wait.createToken()
     await t.engine.wait.completeToken(token)
