@@ -44,24 +44,27 @@ describe('readPages', () => {
     await run.result()
   })
 
-  it.each([1, 2])('waits for the next attempt, if there may be one, when the first of %i had no chunk', async (maxAttempts) => {
-    const body = bodyTask(
-      async ({ metadata, ctx }) => {
-        if (ctx.attempt.number === 2) return collect(await metadata.stream('k', sourceOf('again')))
-        await metadata.stream('k', new PushSource<string>())
-        throw new Error('once more')
-      },
-      { retry: { maxAttempts, minTimeoutInMs: 60_000, maxTimeoutInMs: 60_000 } },
-    )
-    await using t = await createTestEngine({ tasks: [body], clock: { mode: 'manual' } })
-    const run = await t.engine.trigger(body, null)
-    await t.clock.settle()
-    const pages = collect(readPages(kernelOf(t.engine), { runId: run.id, key: 'k', from: 0 }))
-    await t.clock.until(pages)
-    const expected = maxAttempts === 1 ? ['interrupted'] : [[0, '"again"'], 'done']
-    expect(told(await pages)).toEqual(expected)
-    await run.outcome()
-  })
+  it.each([1, 2])(
+    'waits for the next attempt, if there may be one, when the first of %i had no chunk',
+    async (maxAttempts) => {
+      const body = bodyTask(
+        async ({ metadata, ctx }) => {
+          if (ctx.attempt.number === 2) return collect(await metadata.stream('k', sourceOf('again')))
+          await metadata.stream('k', new PushSource<string>())
+          throw new Error('once more')
+        },
+        { retry: { maxAttempts, minTimeoutInMs: 60_000, maxTimeoutInMs: 60_000 } },
+      )
+      await using t = await createTestEngine({ tasks: [body], clock: { mode: 'manual' } })
+      const run = await t.engine.trigger(body, null)
+      await t.clock.settle()
+      const pages = collect(readPages(kernelOf(t.engine), { runId: run.id, key: 'k', from: 0 }))
+      await t.clock.until(pages)
+      const expected = maxAttempts === 1 ? ['interrupted'] : [[0, '"again"'], 'done']
+      expect(told(await pages)).toEqual(expected)
+      await run.outcome()
+    },
+  )
 
   it('takes many chunks at once', async () => {
     const body = bodyTask(async ({ metadata }) => {
