@@ -18,11 +18,7 @@ type TypesOf<Subject> =
 
 /** Statuses that no run has here: an engine takes up a run and executes it, and a run outlives its process. */
 type OtherStatus = 'DEQUEUED' | 'CRASHED' | 'SYSTEM_FAILURE'
-const OTHER_STATUSES: Readonly<Record<OtherStatus, true>> = {
-  DEQUEUED: true,
-  CRASHED: true,
-  SYSTEM_FAILURE: true,
-}
+const OTHER_STATUSES: readonly unknown[] = ['DEQUEUED', 'CRASHED', 'SYSTEM_FAILURE'] satisfies OtherStatus[]
 
 /** A status of the hosted service. */
 export type HostedRunStatus = RunStatus | OtherStatus
@@ -118,18 +114,12 @@ function reference(run: unknown): RunReference {
 }
 
 /** The filters as the engine takes them. Without the statuses that no run has, which may be all that were asked for. */
-function engineParams(params: HostedListRunsParams | undefined): ListRunsParams | undefined {
-  if (params?.status === undefined) return params as ListRunsParams | undefined
-  const { status, period, from, ...others } = params
-  const asked = typeof status === 'string' ? [status] : status
-  const known = asked.filter((one): one is RunStatus => !(one in OTHER_STATUSES))
-  if (known.length < asked.length && known.length === 0) return { ...others, to: 0 }
-  return {
-    ...others,
-    ...(period === undefined ? {} : { period }),
-    ...(from === undefined ? {} : { from }),
-    status: known,
-  }
+function engineParams(params: HostedListRunsParams = {}): ListRunsParams {
+  const asked = [params.status ?? []].flat()
+  const status = asked.filter((one): one is RunStatus => !OTHER_STATUSES.includes(one))
+  const { period: _period, from: _from, ...others } = params
+  // No run was created before this instant.
+  return asked.length > 0 && status.length === 0 ? { ...others, status, to: 0 } : { ...params, status }
 }
 
 function list(
