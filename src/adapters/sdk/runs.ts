@@ -16,9 +16,9 @@ type TypesOf<Subject> =
       ? { payload: Payload; output: Output }
       : { payload: Untyped; output: Untyped }
 
-/** Statuses that no run has here: an engine takes up a run and executes it, and a run outlives its process. */
-type OtherStatus = 'DEQUEUED' | 'CRASHED' | 'SYSTEM_FAILURE'
-const OTHER_STATUSES: readonly unknown[] = ['DEQUEUED', 'CRASHED', 'SYSTEM_FAILURE'] satisfies OtherStatus[]
+/** Statuses that no run has here: an engine takes up a run and executes it at once, and no service is in between. */
+type OtherStatus = 'DEQUEUED' | 'SYSTEM_FAILURE'
+const OTHER_STATUSES: readonly unknown[] = ['DEQUEUED', 'SYSTEM_FAILURE'] satisfies OtherStatus[]
 
 /** A status of the hosted service. */
 export type HostedRunStatus = RunStatus | OtherStatus

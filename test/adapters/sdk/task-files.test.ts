@@ -1,7 +1,10 @@
 import { readdirSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
+import { memoryStorage } from 'waitpoint'
 import { runs, streams, wait, type AnyTask, type HostedRun } from 'waitpoint/sdk'
+import { createTestEngine } from 'waitpoint/testing'
 import { namesAndOptions } from './names-and-options.ts'
+import { queuedRun } from '../../storage/storage-fixture.ts'
 import { defaultEngine, taskFile } from './task-file.ts'
 
 /** Triggers a task and waits for the end of its run. */
@@ -812,6 +815,18 @@ describe('the rest of the module', () => {
     expect([fine, failed].map((run) => file.label(run))).toEqual(['fine: true', 'failed'])
     expect(await file.overview(failed.id)).toEqual({ isLost: true, payload: true, counts: [1, 0, 0] })
     await expect(runs.list({ status: 'DONE' as 'FAILED' })).rejects.toThrow('Cannot list by status')
+  })
+
+  it('finds a run that was interrupted too often by its status', async () => {
+    const storage = memoryStorage()
+    await using t = await createTestEngine({ storage })
+    t.engine.makeDefault()
+    const now = t.clock.now()
+    const record = queuedRun('run_crashed', { status: 'CRASHED', createdAt: now, finishedAt: now })
+    await storage.runs.insert({ record, now, by: 'another' })
+    for (const status of ['CRASHED', ['SYSTEM_FAILURE', 'CRASHED']] as const)
+      expect((await runs.list({ status })).data).toMatchObject([{ id: 'run_crashed', status: 'CRASHED' }])
+    expect((await runs.list({ status: ['SYSTEM_FAILURE', 'DEQUEUED'] })).data).toEqual([])
   })
 
   it('follows a run, and calls with the access of another project', async () => {
