@@ -15,6 +15,7 @@ import { restart } from './figures/restart.ts'
 import { resume } from './figures/resume.ts'
 import { runs } from './figures/runs.ts'
 import { schedules } from './figures/schedules.ts'
+import { sdk } from './figures/sdk.ts'
 import { startUp } from './figures/start-up.ts'
 import { streams } from './figures/streams.ts'
 import { tokens } from './figures/tokens.ts'
@@ -49,6 +50,7 @@ const figures: readonly Figure[] = [
   postgres,
   trips,
   http,
+  sdk,
   startUp,
   createPeersFigure(allPeers),
   virtualTime,

@@ -17,6 +17,7 @@ import { readers } from '../../bench/figures/readers.ts'
 import { resume } from '../../bench/figures/resume.ts'
 import { runs } from '../../bench/figures/runs.ts'
 import { schedules } from '../../bench/figures/schedules.ts'
+import { sdk } from '../../bench/figures/sdk.ts'
 import { startUp } from '../../bench/figures/start-up.ts'
 import { streams } from '../../bench/figures/streams.ts'
 import { tokens } from '../../bench/figures/tokens.ts'
@@ -77,6 +78,7 @@ const all = [
   postgres,
   trips,
   http,
+  sdk,
   startUp,
   peers,
   virtualTime,

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
 import type { TaskRunContext } from './context.ts'
 import type { TaskWait } from './hooks.ts'
@@ -32,7 +32,9 @@ const engines = new WeakMap<object, Map<string, Scope>>()
 export function enterRun(engine: object, runId: string): () => void {
   const scopes = engines.get(engine) ?? new Map<string, Scope>()
   engines.set(engine, scopes)
-  const scope: Scope = AsyncLocalStorage.snapshot()
+  // Cheaper than `AsyncLocalStorage.snapshot` on the Nodes that keep contexts by hooks.
+  const place = new AsyncResource('waitpoint run', { requireManualDestroy: true })
+  const scope: Scope = (body) => place.runInAsyncScope(body)
   scopes.set(runId, scope)
   return () => {
     // A later attempt may have begun.

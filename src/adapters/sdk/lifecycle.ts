@@ -1,10 +1,9 @@
 import { AbortTaskRunError, RunCanceledError } from '../../api/errors.ts'
 import type { HookContext, RetryDecision, RunTools } from '../../api/task.ts'
-import { createDeferred } from '../../primitives/deferred.ts'
+import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { hostedContext, type TaskPlace, type TaskRunContext } from './context.ts'
 import { type CurrentRun, inRun, type Scope, scopeOf } from './current-run.ts'
 import {
-  type AnyHook,
   type AnyTaskHooks,
   type CatchErrorDecision,
   type HookName,
@@ -53,20 +52,22 @@ export class LivingAttempt implements CurrentRun {
   readonly #task: LivingTask
   readonly #payload: unknown
   readonly #tools: RunTools
-  /** The result of the run function, for `onCancel`. */
-  readonly #returned = createDeferred<unknown>()
-  readonly #decided = createDeferred<void>()
+  /** The result of the run function, for `onCancel`; none without such a hook. */
+  readonly #returned: Deferred<unknown> | undefined
+  /** After a failure: settles when the engine has decided. */
+  #decided: Deferred<void> | undefined
   #ctx: TaskRunContext | undefined
   #init: InitOutput
   #numbers = 0
   #failure: Failure | undefined
-  #middleware: Promise<void> = Promise.resolve()
+  #middleware: Promise<void> | undefined
 
   constructor(task: LivingTask, payload: unknown, tools: RunTools) {
     this.#task = task
     this.#payload = payload
     this.#tools = tools
-    this.#returned.promise.catch(() => undefined)
+    this.#returned = this.#has('onCancel') ? createDeferred() : undefined
+    this.#returned?.promise.catch(() => undefined)
   }
 
   /** Made when it is read, as the signal: many tasks read neither. */
@@ -90,24 +91,10 @@ export class LivingAttempt implements CurrentRun {
   /** The output as it is stored; rejects with the error that the engine has to decide about. */
   async execute(): Promise<unknown> {
     const stopCanceling = this.#callOnCancel()
-    const ended = createDeferred<unknown>()
-    let output: unknown
-    const body = async (): Promise<void> => {
-      try {
-        output = await this.#body()
-      } catch (error) {
-        this.#failure = { error }
-        this.#returned.reject(error)
-        ended.reject(named(error))
-        await this.#decision()
-      }
-    }
-    this.#middleware = this.#wrapped(body)
-    this.#middleware.then(() => ended.resolve(output), ended.reject)
     try {
-      return await ended.promise
+      return await (this.#has('middleware') ? this.#inMiddleware() : this.#attempted())
     } finally {
-      await stopCanceling()
+      if (stopCanceling !== undefined) await stopCanceling()
     }
   }
 
@@ -138,8 +125,7 @@ export class LivingAttempt implements CurrentRun {
   }
 
   get hasWaitHooks(): boolean {
-    const { onWait, onResume } = this.#task.hooks
-    return hooksOf('onWait', onWait).length > 0 || hooksOf('onResume', onResume).length > 0
+    return this.#has('onWait') || this.#has('onResume')
   }
 
   async around<Result>(wait: TaskWait, started: Promise<Result>): Promise<Result> {
@@ -149,6 +135,33 @@ export class LivingAttempt implements CurrentRun {
     const result = await started
     await this.#call('onResume', { wait })
     return result
+  }
+
+  async #attempted(): Promise<unknown> {
+    try {
+      return await this.#body()
+    } catch (error) {
+      this.#failure = { error }
+      this.#returned?.reject(error)
+      throw named(error)
+    }
+  }
+
+  /** After a failure the middleware waits for the decision of the engine, which gets the error at once. */
+  #inMiddleware(): Promise<unknown> {
+    const ended = createDeferred<unknown>()
+    let output: unknown
+    const body = async (): Promise<void> => {
+      try {
+        output = await this.#attempted()
+      } catch (error) {
+        ended.reject(error)
+        await this.#decision()
+      }
+    }
+    this.#middleware = this.#wrapped(body)
+    this.#middleware.then(() => ended.resolve(output), ended.reject)
+    return ended.promise
   }
 
   /** The middleware around the body, from the outermost inwards. */
@@ -165,25 +178,23 @@ export class LivingAttempt implements CurrentRun {
 
   async #body(): Promise<unknown> {
     this.#init = this.#task.hooks.init === undefined ? {} : await this.#callInit(this.#task.hooks.init)
-    if (this.#tools.ctx.attempt.policyNumber === 1) await this.#call('onStart')
-    await this.#call('onStartAttempt')
-    const output = await this.#callRun()
+    // Most tasks have no hooks: what is not there is not awaited.
+    if (this.#tools.ctx.attempt.policyNumber === 1 && this.#has('onStart')) await this.#call('onStart')
+    if (this.#has('onStartAttempt')) await this.#call('onStartAttempt')
+    let output: unknown
+    try {
+      output = await this.#task.run(this.#payload, this.#runParams())
+    } catch (error) {
+      if (!(error instanceof CompleteTaskWithOutput)) throw error
+      output = error.output
+    }
     // An output that cannot be stored is a failure.
     const stored = encodeValue(output)
-    this.#returned.resolve(output)
-    await this.#settle('onSuccess', { output })
-    await this.#settle('onComplete', { result: { ok: true, data: output } })
-    await this.#cleanUp()
+    this.#returned?.resolve(output)
+    if (this.#has('onSuccess')) await this.#settle('onSuccess', { output })
+    if (this.#has('onComplete')) await this.#settle('onComplete', { result: { ok: true, data: output } })
+    if (this.#has('cleanup') || this.waitUntil.size > 0) await this.#cleanUp()
     return stored
-  }
-
-  async #callRun(): Promise<unknown> {
-    try {
-      return await this.#task.run(this.#payload, this.#runParams())
-    } catch (error) {
-      if (error instanceof CompleteTaskWithOutput) return error.output
-      throw error
-    }
   }
 
   #runParams(): { readonly ctx: TaskRunContext; readonly signal: AbortSignal; readonly init: InitOutput } {
@@ -231,8 +242,9 @@ export class LivingAttempt implements CurrentRun {
   async #decision(): Promise<void> {
     const { signal } = this
     if (signal.aborted) return
-    signal.addEventListener('abort', () => this.#decided.resolve(), { once: true })
-    await this.#decided.promise
+    const decided = (this.#decided = createDeferred())
+    signal.addEventListener('abort', () => decided.resolve(), { once: true })
+    await decided.promise
   }
 
   /** An answer that names no delay fails the run. */
@@ -257,7 +269,7 @@ export class LivingAttempt implements CurrentRun {
     try {
       return await end()
     } finally {
-      this.#decided.resolve()
+      this.#decided?.resolve()
       await this.#middleware
     }
   }
@@ -267,24 +279,19 @@ export class LivingAttempt implements CurrentRun {
     if (this.waitUntil.size > 0) await Promise.allSettled(this.waitUntil)
   }
 
-  /** Calls hooks one after the other; the first one that throws ends it. Most tasks have none, and no promise is made. */
-  #call(kind: HookName, more: object = {}): Promise<void> | undefined {
-    const hooks = hooksOf(kind, this.#task.hooks[kind])
-    return hooks.length === 0 ? undefined : this.#callAll(hooks, more)
+  #has(kind: HookName): boolean {
+    return hooksOf(kind, this.#task.hooks[kind]).length > 0
   }
 
-  async #callAll(hooks: readonly AnyHook[], more: object): Promise<void> {
-    for (const hook of hooks) await hook({ ...this.#params, init: this.#init, ...more })
+  /** Calls hooks one after the other; the first one that throws ends it. */
+  async #call(kind: HookName, more: object = {}): Promise<void> {
+    for (const hook of hooksOf(kind, this.#task.hooks[kind]))
+      await hook({ ...this.#params, init: this.#init, ...more })
   }
 
   /** Calls hooks whose errors change nothing. */
-  #settle(kind: HookName, more: object): Promise<void> | undefined {
-    const hooks = hooksOf(kind, this.#task.hooks[kind])
-    return hooks.length === 0 ? undefined : this.#settleAll(hooks, more)
-  }
-
-  async #settleAll(hooks: readonly AnyHook[], more: object): Promise<void> {
-    for (const hook of hooks) {
+  async #settle(kind: HookName, more: object): Promise<void> {
+    for (const hook of hooksOf(kind, this.#task.hooks[kind])) {
       try {
         await hook({ ...this.#params, init: this.#init, ...more })
       } catch {
@@ -294,13 +301,14 @@ export class LivingAttempt implements CurrentRun {
   }
 
   /** Calls `onCancel` when the run is canceled. The function answered removes the listener and waits for the hooks. */
-  #callOnCancel(): () => Promise<void> {
-    if (hooksOf('onCancel', this.#task.hooks.onCancel).length === 0) return nothing
+  #callOnCancel(): (() => Promise<void>) | undefined {
+    const returned = this.#returned
+    if (returned === undefined) return undefined
     const { signal } = this
     let called: Promise<void> | undefined
     const listener = (): void => {
       if (!(signal.reason instanceof RunCanceledError)) return
-      called = inRun(this, () => this.#settle('onCancel', { runPromise: this.#returned.promise }))
+      called = inRun(this, () => this.#settle('onCancel', { runPromise: returned.promise }))
     }
     signal.addEventListener('abort', listener, { once: true })
     return async () => {
@@ -313,10 +321,6 @@ export class LivingAttempt implements CurrentRun {
     const { ctx, signal } = this
     return { payload: this.#payload, ctx, signal, task: this.#task.id }
   }
-}
-
-async function nothing(): Promise<void> {
-  // No hook was called.
 }
 
 /** What the engine tells of an attempt that failed. */

@@ -98,14 +98,13 @@ export interface HostedRuns {
 /** A record of the engine as the hosted service would show it. */
 function shown<S>(run: Run | RetrievedRun): HostedRun<S> {
   const { payload, output, metadata, tags } = run
-  // The types are those that the caller knows of the task.
-  return {
-    ...(run as RetrievedRun),
+  // The engine makes a new one for each caller. The types are those that the caller knows of the task.
+  return Object.assign(run as RetrievedRun, {
     tags: [...tags],
     metadata: { ...metadata },
     payload: decodeValue(payload),
     output: decodeValue(output),
-  }
+  })
 }
 
 /** What says which run is meant, for the engine. */

@@ -16,7 +16,8 @@ export const clock = task({
     ticks = 0
     await tick.triggerAndWait()
     await tick.batchTriggerAndWait([{ payload: undefined }, { payload: undefined }])
+    const waitedFor = ticks
     const { id } = await tick.trigger()
-    return { ticks, isHandle: id !== '' }
+    return { ticks: waitedFor, isHandle: id !== '' }
   },
 })
