@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { memoryStorage, wait } from 'waitpoint'
 import { createTestEngine, testClock } from 'waitpoint/testing'
-import { abandonable, projectStorage } from '../support/abandon.ts'
+import { abandonable, steadyStorage } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
 import { type SteeredStorage, steeredStorage } from '../support/steered-storage.ts'
 
@@ -15,7 +15,7 @@ interface Wait {
 /** How often the run is executed within an hour after its engine has died, though what it once waited for is settled. */
 async function callsAfterDeath(body: (wait: Wait) => Promise<void>): Promise<number> {
   const clock = testClock({ mode: 'manual' })
-  const shared = projectStorage()
+  const shared = steadyStorage()
   const steering = steeredStorage(shared)
   const ports = abandonable(clock, steering.storage)
   let calls = 0

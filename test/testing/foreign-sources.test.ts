@@ -2,6 +2,7 @@ import { setImmediate as macrotask } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { metadata, streams, wait } from 'waitpoint'
 import { createTestEngine } from 'waitpoint/testing'
+import { steadyStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 
 /** Chunks that come in real time. */
@@ -20,7 +21,7 @@ describe('time in mode auto', () => {
       const token = await wait.createToken({ timeout: '1h' })
       return (await wait.forToken(token)).ok
     })
-    await using t = await createTestEngine({ tasks: [reading] })
+    await using t = await createTestEngine({ tasks: [reading], storage: steadyStorage() })
     const run = await t.engine.trigger(reading, null)
     t.engine.on('token', ({ status }) => {
       if (status === 'TIMED_OUT') seen = [...seen, 'timed out']

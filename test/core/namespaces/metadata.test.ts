@@ -187,7 +187,7 @@ describe('metadata', () => {
         )
       await tools.wait.for({ hours: 1 })
     })
-    const t = await createTestEngine({ tasks: [only], clock: { mode: 'manual' } })
+    const t = await createTestEngine({ tasks: [only], storage: steadyStorage(), clock: { mode: 'manual' } })
     const canceled = await t.engine.trigger(only, null)
     while (!(await t.engine.runs.retrieve(canceled.id)).isWaiting) await turn()
     await t.engine.runs.cancel(canceled.id)

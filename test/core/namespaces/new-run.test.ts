@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { task, type TriggerOptions } from 'waitpoint'
 import { createTestEngine } from 'waitpoint/testing'
+import { steadyStorage } from '../../support/abandon.ts'
 import { bodyTask } from '../../support/body-task.ts'
 
 const plain = bodyTask(() => undefined)
@@ -28,7 +29,11 @@ describe('the options of a trigger', () => {
   })
 
   it('start the run at once when the instant of its delay is past', async () => {
-    await using t = await createTestEngine({ tasks: [plain], clock: { mode: 'manual' } })
+    await using t = await createTestEngine({
+      tasks: [plain],
+      storage: steadyStorage(),
+      clock: { mode: 'manual' },
+    })
     const past = new Date(START - 3_600_000)
     const { id } = await t.engine.trigger(plain, null, { delay: past, ttl: 60 })
     await t.clock.settle()
