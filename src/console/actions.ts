@@ -51,7 +51,8 @@ async function enter(visit: Visit, action: ConsoleAction): Promise<URLSearchPara
   if (visit.settings.isReadOnly) throw new Refused(403, 'This console is read-only.')
   // Asked with a request whose body is not read yet.
   const isAllowed = await may(visit, action)
-  const form = await readForm(visit.request)
+  // Of a copy, as a page that is drawn for an answer asks with the request once more.
+  const form = await readForm(visit.request.clone())
   requireFormToken(form, visit.session)
   if (!isAllowed) throw new Refused(403, 'You may look, but not do this.')
   return form

@@ -853,6 +853,17 @@ describe('an action', () => {
 })
 
 describe('authorize', () => {
+  it('is asked again for the page that says what was wrong with a form', async () => {
+    await using t = await opened()
+    const { run, token } = await waiting(t)
+    const visitor = new Visitor(t.engine, { authorize: async (request) => (await request.text()) !== 'x' })
+    await visitor.get(`/runs/${run}`)
+    const replay = await visitor.post(`/runs/${run}/replay`, { payload: '{' })
+    expect([replay.status, replay.text.includes('No run was started')]).toEqual([422, true])
+    const complete = await visitor.post(`/tokens/${token}/complete`, { output: '{' })
+    expect([complete.status, complete.text.includes('was not completed')]).toEqual([422, true])
+  })
+
   it('decides for each request and each action, in place of a login', async () => {
     await using t = await createTestEngine({ tasks })
     const { run, token } = await waiting(t)
