@@ -1,11 +1,13 @@
 import { storeReplay } from '../core/namespaces/runs.ts'
 import { readRun } from '../core/reading/run-changes.ts'
+import { findNonJson } from '../primitives/json.ts'
 import { Refused } from './refused.ts'
 import type { ConsoleAction } from './options.ts'
 import { readForm, requireFormToken } from './form.ts'
 import { runPage } from './pages/run.ts'
 import { type Answered, tokenPage } from './pages/token.ts'
 import type { PageContent } from './page.ts'
+import { short } from './values.ts'
 import { may, placeOf, type Visit } from './visit.ts'
 
 /** What an action leads to: another page, or this one with what there is to say. */
@@ -63,7 +65,11 @@ type ReadJson = { readonly value: unknown } | { readonly problem: string }
 function readJson(text: string): ReadJson {
   if (text.trim() === '') return { value: undefined }
   try {
-    return { value: JSON.parse(text) as unknown }
+    const value: unknown = JSON.parse(text)
+    const fault = findNonJson(value)
+    return fault === undefined
+      ? { value }
+      : { problem: `${short(fault.path)} cannot be stored: ${fault.reason}.` }
   } catch (error) {
     return {
       problem: `this is no JSON (${error instanceof Error ? error.message : String(error)}). A text needs double quotes.`,

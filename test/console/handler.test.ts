@@ -720,6 +720,22 @@ describe('the page of a run', () => {
     expect([payload, output]).toEqual([4, 8])
   })
 
+  it.each([
+    ['1e400', '$ cannot be stored: '],
+    ['['.repeat(3_000) + ']'.repeat(3_000), 'cannot be stored: nested deeper than 1,000 levels'],
+  ])('starts no run with a payload that no trigger would take', async (payload, why) => {
+    await using t = await opened()
+    const run = await t.engine.trigger(double, 21)
+    const token = await t.engine.wait.createToken({ timeout: '1h' })
+    const visitor = await Visitor.loggedIn(t.engine)
+    await visitor.get(`/runs/${run.id}`)
+    const wrong = await visitor.post(`/runs/${run.id}/replay`, { payload })
+    expect([wrong.status, wrong.text.includes(why)]).toEqual([422, true])
+    expect((await t.engine.runs.list()).data).toHaveLength(1)
+    const answer = await visitor.post(`/tokens/${token.id}/complete`, { output: payload })
+    expect([answer.status, answer.text.includes(why)]).toEqual([422, true])
+  })
+
   it('starts a new run of a task that only another engine knows', async () => {
     const storage = memoryStorage()
     await using t = await opened(storage)
