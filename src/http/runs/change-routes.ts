@@ -71,6 +71,7 @@ export function addRunChangeRoutes(app: Hono, context: RouteContext): void {
 
 /** Access to change a run does not include access to read its content. It has not ended, so there is no more of it. */
 function changedRun(run: RetrievedRun, caller: Caller): RetrievedRun {
-  if (caller.mayAny(readAccesses(run))) return shownRun(run, caller)
-  return { ...run, payload: undefined, metadata: {}, waitingOn: [], attempts: [] }
+  const shown = shownRun(run, caller)
+  if (caller.mayAny(readAccesses(run))) return shown
+  return { ...shown, payload: undefined, metadata: {}, waitingOn: [], attempts: [] }
 }
