@@ -657,6 +657,20 @@ describe('the page of a run', () => {
     expect(ended[1]).toEqual(['the run', 'executing', '222', '778', '30 min 0 s', '1 h 45 min'])
   })
 
+  it('draws no sleep beyond the end of its run', async () => {
+    const nap = task({ id: 'nap', run: () => wait.for({ hours: 1 }) })
+    await using t = await createTestEngine({ tasks: [nap], secretKey: KEY, clock: { mode: 'manual' } })
+    const { id } = await t.engine.trigger(nap, undefined)
+    await t.clock.advance('10m')
+    await t.engine.runs.cancel(id)
+    const visitor = await Visitor.loggedIn(t.engine)
+    const took = async (): Promise<unknown> =>
+      /<td>sleep<.*?took">(.*?)</s.exec((await visitor.get(`/runs/${id}`)).text)?.[1]
+    expect(await took()).toBe('10 min 0 s')
+    await t.clock.advance('2h')
+    expect(await took()).toBe('10 min 0 s')
+  })
+
   it('shows what its attempts have thrown, with the stacks', async () => {
     const tries = task({
       id: 'tries',

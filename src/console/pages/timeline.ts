@@ -27,7 +27,7 @@ export interface Asked {
 /** What happened when in a run, drawn to scale; nothing before it is started. */
 export function timelineOf(visit: Visit, record: RunRecord, asked: Asked): Html | undefined {
   if (record.startedAt === undefined) return undefined
-  const all = askedSpans(visit, asked)
+  const all = askedSpans(visit, record, asked)
   const spans = [...ownSpans(record, record.startedAt), ...all.slice(-MOST_ASKED)]
   const begin = record.createdAt
   const scale = { begin, end: Math.max(record.finishedAt ?? visit.now, begin + 1) }
@@ -59,11 +59,13 @@ function ownSpans({ createdAt, finishedAt, attemptsJson }: RunRecord, startedAt:
   ]
 }
 
-function askedSpans(visit: Visit, { tokens, runs }: Asked): readonly Span[] {
+function askedSpans(visit: Visit, { finishedAt }: RunRecord, { tokens, runs }: Asked): readonly Span[] {
   const waits = tokens.flatMap((token): Span[] => {
     const { kind, id, tags, createdAt: from, completedAt, timeoutAt, status } = token
     const to = status === 'TIMED_OUT' ? timeoutAt : completedAt
-    if (kind === 'SLEEP') return [{ name: 'sleep', color: 'waiting', from, to }]
+    // A run that has ended sleeps no longer.
+    const slept = finishedAt === undefined ? to : Math.min(to ?? finishedAt, finishedAt)
+    if (kind === 'SLEEP') return [{ name: 'sleep', color: 'waiting', from, to: slept }]
     if (kind !== 'MANUAL') return []
     const label = tags.length === 0 ? 'no tags' : short(tags.join(', '))
     const name = html`token <a href="${placeOf(visit, 'tokens', id)}">${label}</a>`
