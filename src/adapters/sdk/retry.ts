@@ -2,6 +2,7 @@ import { AbortTaskRunError } from '../../api/errors.ts'
 import type { RetryOptions } from '../../api/retry.ts'
 import { systemClock } from '../../clock/system.ts'
 import { wait } from '../../core/ambient/ambient.ts'
+import { LAST_INSTANT } from '../../primitives/duration.ts'
 import { currentRun } from './current-run.ts'
 import { delayAfter } from './jitter.ts'
 
@@ -197,16 +198,21 @@ function resetPause(
     resetFormat === 'iso_8601'
       ? Date.parse(reset)
       : Number.parseInt(reset, 10) * (resetFormat === 'unix_timestamp' ? 1_000 : 1)
-  return Number.isNaN(at) ? undefined : new Date(at)
+  const date = new Date(at)
+  return Number.isNaN(date.getTime()) ? undefined : date
 }
 
 const UNITS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 }
+
+/** No engine waits longer, as no date is that far ahead. */
+const LONGEST_PAUSE = LAST_INSTANT / 2
 
 /** `1d2h3m4.5s6ms`, any parts of it. */
 function durationMs(text: string): number | undefined {
   const parts = [...text.matchAll(/([\d.]+)(ms|[dhms])/g)]
   if (parts.length === 0) return undefined
-  return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0)
+  const ms = parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0)
+  return ms <= LONGEST_PAUSE ? ms : undefined
 }
 
 /** `retry`. */

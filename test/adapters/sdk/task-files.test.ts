@@ -646,6 +646,10 @@ describe('retries', () => {
     const url = 'http://example.invalid/'
     expect(await outputOf(file['fetching'], { url })).toEqual({ status: 200, text: 'yes' })
     expect(t.clock.now() - startedAt).toBe(2_000 + 90_000)
+    for (const reset of ['1.2.3s', `${'9'.repeat(400)}d`, '999999999999d']) {
+      answers.push(new Response('wait', { status: 429, headers: { 'x-ratelimit-reset': reset } }))
+      expect(await outputOf(file['fetching'], { url })).toEqual({ status: 429, text: 'wait' })
+    }
   })
 
   it('of a request follow a connection that fails, then a status', async () => {
@@ -675,8 +679,10 @@ describe('retries', () => {
     using _fetch = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => answers.shift()!)
     expect(await outputOf(file['complete'], { url: 'http://example.invalid/' })).toBe('42')
     expect(t.clock.now() - startedAt).toBe(5_000 + 10)
-    answers.push(reset('soon'))
-    expect(await outputOf(file['complete'], { url: 'http://example.invalid/' })).toBe('')
+    for (const unreadable of ['soon', '99999999999999999999']) {
+      answers.push(reset(unreadable))
+      expect(await outputOf(file['complete'], { url: 'http://example.invalid/' })).toBe('')
+    }
   })
 
   it('of a run are what catchError decides', async () => {
