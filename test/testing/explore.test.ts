@@ -333,7 +333,7 @@ describe('explore', () => {
 
     it('shrinks it with what is left of the budget', async () => {
       runs = 0
-      const error = await failure(body, { ...options, budget: { runs: 6 } })
+      const error = await failure(body, { ...options, budget: { runs: 6, ms: Infinity } })
       expect(runs).toBe(6)
       expect(error.trace.length).toBeGreaterThan(100)
       expect(error.message).toMatch(/\(\d+, shrunk from \d+, the budget for shrinking is spent\):/)
