@@ -32,7 +32,7 @@ function tellTimes() {
 }
 setInterval(tellTimes, 1000)
 
-// What changed. A part in which the reader is typing stays as it is.
+// What changed. A part in which the reader is typing, or has typed, stays as it is.
 let isAsking = false
 let isAskedAgain = false
 async function refresh() {
@@ -49,6 +49,7 @@ function take(fresh) {
   for (const part of document.querySelectorAll('[data-live]')) {
     const next = fresh.getElementById(part.id)
     if (next === null || sameText(part, next) || part.contains(document.activeElement) && document.activeElement.matches('input, textarea, select')) continue
+    if ([...part.querySelectorAll('textarea')].some((field) => field.value !== field.defaultValue)) continue
     const selected = part.querySelector('tr.selected')?.id
     const scrolled = [...part.querySelectorAll('pre')].map((pre) => [pre.scrollTop, pre.scrollTop + pre.clientHeight >= pre.scrollHeight - 4])
     part.replaceChildren(...document.importNode(next, true).childNodes)

@@ -148,6 +148,20 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await expect.poll(() => page.textContent('#list'), SHOWN).toContain('FAILED')
   })
 
+  it('keeps what was typed when the run changes', { timeout: TEST_MS }, async () => {
+    await using page = await open()
+    const { id } = await engine.trigger(mail, undefined, { delay: '1h' })
+    await page.goto(`${server.url}/console/runs/${id}`)
+    await expect.poll(() => page.textContent('.live'), SHOWN).toBe('live')
+    await page.click('details.wide summary')
+    await page.fill('[name=payload]', '{"typed":true}')
+    await page.evaluate('document.activeElement.blur()')
+    await engine.runs.cancel(id)
+    await expect.poll(() => page.textContent('#head'), SHOWN).toContain('CANCELED')
+    // All parts of a page are taken over at once.
+    expect(await page.evaluate('document.querySelector("[name=payload]").value')).toBe('{"typed":true}')
+  })
+
   it('is gone through by keys', { timeout: TEST_MS }, async () => {
     await using page = await open()
     await page.goto(`${server.url}/console/runs`)
