@@ -4,7 +4,10 @@ import { parseDuration } from '../primitives/duration.ts'
 import { type OptionNames, requireFlag, requireFunction, requireOptions } from '../primitives/require.ts'
 import type { Duration } from '../api/token.ts'
 
-/** What a visitor of the console wants to do: see anything at all, or change something. See docs/console.md. */
+/**
+ * What a visitor of the console wants to do: see anything at all, or change something. `replay` also starts a run with
+ * another payload. See docs/console.md.
+ */
 export type ConsoleAction = 'read' | 'cancel' | 'replay' | 'complete'
 
 /** Options of `createConsole`; all have defaults. See docs/console.md. */
