@@ -20,15 +20,22 @@ export async function cancelRun(visit: Visit, id: string): Promise<Acted> {
   return { location: placeOf(visit, 'runs', id) }
 }
 
-/** Stores a new run with the payload of another one, or with one of its own, for whichever engine knows its task. */
+/** Stores a new run with the payload of another one, for whichever engine knows its task. */
 export async function replayRun(visit: Visit, id: string): Promise<Acted> {
-  const form = await enter(visit, 'replay')
+  await enter(visit, 'replay')
+  const { record } = await storeReplay(visit.kernel, await readRun(visit.kernel, id))
+  return { location: placeOf(visit, 'runs', record.id) }
+}
+
+/** Stores a new run like another one, with another payload. */
+export async function triggerLikeRun(visit: Visit, id: string): Promise<Acted> {
+  const form = await enter(visit, 'trigger')
+  const typed = form.get('payload') ?? ''
+  const read = readJson(typed)
+  if ('problem' in read)
+    return { status: 422, page: await runPage(visit, id, { typed, problem: read.problem }) }
   const original = await readRun(visit.kernel, id)
-  const typed = form.get('payload')
-  const read = typed === null ? undefined : readJson(typed)
-  if (read !== undefined && 'problem' in read)
-    return { status: 422, page: await runPage(visit, id, { typed: typed ?? '', problem: read.problem }) }
-  const like = read === undefined ? original : { ...original, payloadJson: JSON.stringify(read.value) }
+  const like = { ...original, payloadJson: JSON.stringify(read.value) }
   const { record } = await storeReplay(visit.kernel, like)
   return { location: placeOf(visit, 'runs', record.id) }
 }

@@ -5,10 +5,10 @@ import { type OptionNames, requireFlag, requireFunction, requireOptions } from '
 import type { Duration } from '../api/token.ts'
 
 /**
- * What a visitor of the console wants to do: see anything at all, or change something. `replay` also starts a run with
- * another payload. See docs/console.md.
+ * What a visitor of the console wants to do: see anything at all, or change something. `replay` starts a run with the payload
+ * of another one, `trigger` with any payload. See docs/console.md.
  */
-export type ConsoleAction = 'read' | 'cancel' | 'replay' | 'complete'
+export type ConsoleAction = 'read' | 'cancel' | 'replay' | 'trigger' | 'complete'
 
 /** Options of `createConsole`; all have defaults. See docs/console.md. */
 export interface ConsoleOptions {

@@ -723,11 +723,11 @@ describe('the page of a run', () => {
     await t.clock.settle()
     const visitor = await Visitor.loggedIn(t.engine)
     expect((await visitor.get(`/runs/${run.id}`)).text).toContain('>\n21</textarea>')
-    const wrong = await visitor.post(`/runs/${run.id}/replay`, { payload: '4 <' })
+    const wrong = await visitor.post(`/runs/${run.id}/trigger`, { payload: '4 <' })
     expect([wrong.status, wrong.text.includes('No run was started: this is no JSON')]).toEqual([422, true])
     expect(wrong.text).toContain('>\n4 &lt;</textarea>')
     expect((await t.engine.runs.list()).data).toHaveLength(1)
-    const { headers } = await visitor.post(`/runs/${run.id}/replay`, { payload: ' 4 ' })
+    const { headers } = await visitor.post(`/runs/${run.id}/trigger`, { payload: ' 4 ' })
     await t.clock.settle()
     const id = headers.get('location')?.replace('/runs/', '') ?? ''
     const { payload, output } = await t.engine.runs.retrieve(id)
@@ -743,7 +743,7 @@ describe('the page of a run', () => {
     const token = await t.engine.wait.createToken({ timeout: '1h' })
     const visitor = await Visitor.loggedIn(t.engine)
     await visitor.get(`/runs/${run.id}`)
-    const wrong = await visitor.post(`/runs/${run.id}/replay`, { payload })
+    const wrong = await visitor.post(`/runs/${run.id}/trigger`, { payload })
     expect([wrong.status, wrong.text.includes(why)]).toEqual([422, true])
     expect((await t.engine.runs.list()).data).toHaveLength(1)
     const answer = await visitor.post(`/tokens/${token.id}/complete`, { output: payload })
@@ -843,6 +843,7 @@ describe('an action', () => {
     for (const path of [
       `/runs/${run}/cancel`,
       `/runs/${run}/replay`,
+      `/runs/${run}/trigger`,
       `/tokens/${token}/complete`,
       '/logout',
     ]) {
@@ -888,7 +889,7 @@ describe('authorize', () => {
     const { run, token } = await waiting(t)
     const visitor = new Visitor(t.engine, { authorize: async (request) => (await request.text()) !== 'x' })
     await visitor.get(`/runs/${run}`)
-    const replay = await visitor.post(`/runs/${run}/replay`, { payload: '{' })
+    const replay = await visitor.post(`/runs/${run}/trigger`, { payload: '{' })
     expect([replay.status, replay.text.includes('No run was started')]).toEqual([422, true])
     const complete = await visitor.post(`/tokens/${token}/complete`, { output: '{' })
     expect([complete.status, complete.text.includes('was not completed')]).toEqual([422, true])
@@ -901,7 +902,7 @@ describe('authorize', () => {
     const visitor = new Visitor(t.engine, {
       authorize: (request, action) => {
         asked.push(action)
-        return request.headers.get('x-user') === 'ada' ? action !== 'cancel' : false
+        return request.headers.get('x-user') === 'ada' ? !['cancel', 'trigger'].includes(action) : false
       },
     })
     expect((await visitor.get(`/runs/${run}`)).status).toBe(403)
@@ -910,14 +911,15 @@ describe('authorize', () => {
     const { status, text } = await visitor.get(`/runs/${run}`, ada)
     expect(status).toBe(200)
     expect(text).toContain('/replay"')
-    expect(text).not.toContain('/cancel"')
+    expect(text).not.toMatch(/\/(cancel|trigger)"/)
     expect(text).not.toContain('Log out')
     expect((await visitor.get('/login', ada)).status).toBe(404)
-    expect((await visitor.post(`/runs/${run}/cancel`, {}, ada.headers)).status).toBe(403)
+    for (const refused of ['cancel', 'trigger'])
+      expect((await visitor.post(`/runs/${run}/${refused}`, {}, ada.headers)).status).toBe(403)
     expect((await visitor.post(`/tokens/${token}/complete`, { _token: '' }, ada.headers)).status).toBe(403)
     await visitor.get(`/tokens/${token}`, ada)
     expect((await visitor.post(`/tokens/${token}/complete`, {}, ada.headers)).status).toBe(303)
-    expect(new Set(asked)).toEqual(new Set(['read', 'cancel', 'replay', 'complete']))
+    expect(new Set(asked)).toEqual(new Set(['read', 'cancel', 'replay', 'trigger', 'complete']))
   })
 
   it('lets in for nothing but true', async () => {

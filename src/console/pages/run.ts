@@ -291,7 +291,11 @@ async function actionsOf(
 ): Promise<Html | undefined> {
   const { id, status } = record
   const place = placeOf(visit, 'runs', id)
-  const [mayCancel, mayReplay] = await Promise.all([may(visit, 'cancel'), may(visit, 'replay')])
+  const [mayCancel, mayReplay, mayTrigger] = await Promise.all([
+    may(visit, 'cancel'),
+    may(visit, 'replay'),
+    may(visit, 'trigger'),
+  ])
   const button = (action: string, label: string): Html =>
     html`<form method="post" action="${place}/${action}">
       ${formToken(visit)}<button class="main">${label}</button>
@@ -309,13 +313,14 @@ async function actionsOf(
       <summary>Replay…</summary>
       ${button('replay', 'Start a new run with this payload')}
     </details>`
-  return cancel || replay
-    ? html`<div class="actions">${cancel}${replay}${mayReplay && editedReplay(visit, record, wrong)}</div>`
+  const trigger = mayTrigger && payloadForm(visit, record, wrong)
+  return cancel || replay || trigger
+    ? html`<div class="actions">${cancel}${replay}${trigger}</div>`
     : undefined
 }
 
 /** A form for a new run with another payload, unless the payload is too long to be edited. */
-function editedReplay(
+function payloadForm(
   visit: Visit,
   { id, payloadJson = '' }: RunRecord,
   wrong: WrongPayload | undefined,
@@ -324,7 +329,7 @@ function editedReplay(
   const typed = wrong?.typed ?? (payloadJson === '' ? '' : plainJson(indented(payloadJson)))
   return html`<details class="sure wide" ${wrong !== undefined && html`open`}>
     <summary>Run with another payload…</summary>
-    <form method="post" action="${placeOf(visit, 'runs', id)}/replay">
+    <form method="post" action="${placeOf(visit, 'runs', id)}/trigger">
       ${formToken(visit)}
       ${wrong !== undefined && html`<p class="told bad" role="alert">No run was started: ${wrong.problem}</p>`}
       <label
