@@ -82,6 +82,8 @@ const MOST_SHOWN = 6
 /** Any value, in a message: on one line, strings in double quotes, the content of objects only by its kind. */
 export function show(value: unknown): string {
   try {
+    // Typical of a forgotten `await`; `{  }` would not say so.
+    if (value instanceof Promise) return 'a promise that was not awaited'
     if (typeof value !== 'object' || value === null || value instanceof Date) return showInner(value)
     const parts = Array.isArray(value)
       ? value.map(showInner)

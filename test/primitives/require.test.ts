@@ -95,6 +95,10 @@ describe('show', () => {
       '{ a: [Object] }',
     ])
   })
+
+  it('says of a promise that it was not awaited', () => {
+    expect(show(Promise.resolve(1))).toBe('a promise that was not awaited')
+  })
 })
 
 function isObject(value: unknown): boolean {

@@ -340,7 +340,9 @@ function readTimeout(timeout: Duration | Date, now: number): ReadDeadline {
 function tokenId(token: TokenReference): string {
   const id = idOf(token)
   if (typeof id !== 'string' || id === '')
-    throw new TypeError(`Cannot use ${show(token)} as a token: give its id, or what createToken answered`)
+    throw new TypeError(
+      `Cannot use ${show(token)} as a token: give its id, or the token that \`await createToken()\` returns`,
+    )
   if (!id.startsWith(TOKEN_PREFIX)) throw tokenNotFound(id)
   return id
 }
