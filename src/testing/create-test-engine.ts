@@ -107,6 +107,7 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
   )
   noteDefaultTimeouts(engine.wait)
   looseEnds.readers.watch(kernelOf(engine).watchers, (runId) => looseEnds.seen([runId]))
+  looseEnds.waits.watch(kernelOf(engine).waitpoints)
   const unfake = options.fakeGlobals === true ? fakeGlobals(engine, { clock, random }) : undefined
 
   let closed: Promise<void> | undefined

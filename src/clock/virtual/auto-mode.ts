@@ -120,6 +120,7 @@ export class AutoMode {
       this.#budgets.demand = this.#time.newBudget()
     }
     this.#budgets.instant = this.#time.newBudget()
+    this.#budgets.demand.before(ledger)
     const fired = timers.fireNext()
     // Upkeep is bounded by the foreground timer after it.
     if (fired?.background === false) this.#budgets.demand.spend(fired.label)

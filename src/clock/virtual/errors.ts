@@ -35,15 +35,18 @@ export class StillBusyError extends ClockError {
     super(
       'ERR_STILL_BUSY',
       `Cannot settle the clock: no sign of life for ${ioGraceMs} ms of real time, and still busy: ${list}. ` +
-        'Wrap real I/O in `clock.external(promise)`, raise `ioGraceMs`, or find the promise that never settles',
+        'Wrap real I/O in `clock.external(promise)`, raise `ioGraceMs`, find the promise that never settles, ' +
+        'or use `fakeGlobals` of `createTestEngine` for the `setTimeout` of a task',
     )
     this.ids = busy.map(({ id }) => id)
   }
 }
 
-function renderBusy({ kind, id, lastBoundary }: WitnessedHold): string {
+function renderBusy({ kind, id, lastBoundary, run }: WitnessedHold): string {
   const boundary = lastBoundary?.()
-  return `"${id}" (${kind}${boundary === undefined ? '' : `, last seen at ${boundary}`})`
+  const known = run?.()
+  const whose = known === undefined ? '' : ` of task "${known.taskId}", triggered at ${known.origin}`
+  return `"${id}"${whose} (${kind}${boundary === undefined ? '' : `, last seen at ${boundary}`})`
 }
 
 export interface StuckOptions {
@@ -99,12 +102,15 @@ export class RunawayError extends ClockError {
   /** The labels that fired most often, the most frequent first. */
   readonly labels: readonly string[]
 
-  constructor(maxSteps: number, labels: readonly string[]) {
+  /** @param graph The awaited runs, or else all waiting runs, each with its waits; empty without a fixture. */
+  constructor(maxSteps: number, labels: readonly string[], graph: readonly WaitingRun[]) {
     const list = labels.map((label) => `"${label}"`).join(', ')
     super(
       'ERR_RUNAWAY',
       `Cannot come to an end: ${maxSteps} timers fired in one call, most of them ${list}. ` +
-        'Stop the code that sets them again, mark upkeep as `background`, or raise `maxSteps`',
+        'Stop the code that sets them again, such as a loop whose condition never comes, mark upkeep as ' +
+        '`background`, or raise `maxSteps`' +
+        (graph.length === 0 ? '' : `\n${renderWaitGraph(graph)}`),
     )
     this.labels = labels
   }

@@ -1,4 +1,5 @@
 import { RunawayError } from './errors.ts'
+import type { WaitingRun } from './wait-graph.ts'
 
 const NAMED_LABELS = 3
 
@@ -8,6 +9,7 @@ export class StepBudget {
   readonly #spent: () => void
   readonly #firings = new Map<string, number>()
   #steps = 0
+  #graph: readonly WaitingRun[] = []
 
   /** @param spent Called when a step is one too many. */
   constructor(maxSteps: number, spent: () => void) {
@@ -15,12 +17,19 @@ export class StepBudget {
     this.#spent = spent
   }
 
+  /** Called before a timer fires, because the wait that it ends is known only until then. */
+  before(known: { readonly graph: readonly WaitingRun[] }): void {
+    if (this.#steps >= this.#maxSteps) this.#graph = known.graph
+  }
+
   spend(label: string): void {
-    this.#firings.set(label, (this.#firings.get(label) ?? 0) + 1)
+    // Each round of a loop in a task has a token of its own.
+    const kind = label.replace(/ (?:waitpoint|sleep|run)_\w+$/, '')
+    this.#firings.set(kind, (this.#firings.get(kind) ?? 0) + 1)
     this.#steps += 1
     if (this.#steps <= this.#maxSteps) return
     this.#spent()
-    throw new RunawayError(this.#maxSteps, this.#mostFrequent())
+    throw new RunawayError(this.#maxSteps, this.#mostFrequent(), this.#graph)
   }
 
   #mostFrequent(): string[] {

@@ -63,6 +63,7 @@ export class TimeTravel {
       const stuck = this.#time.stuckness('the goal of `until`', limit)
       if (stuck !== undefined) throw stuck
 
+      budget.before(this.#time.ledger)
       const fired = this.#timers.fireNext(limit)
       if (fired?.background === false) budget.spend(fired.label)
       if (fired !== undefined) continue
@@ -87,6 +88,7 @@ export class TimeTravel {
     const budget = this.#time.newBudget()
     await this.#time.settle({ signal })
     while (this.#timers.hasForeground) {
+      budget.before(this.#time.ledger)
       const fired = this.#timers.fireNext()
       if (fired?.background === false) budget.spend(fired.label)
       await this.#time.settle({ signal })

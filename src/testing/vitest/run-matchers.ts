@@ -3,7 +3,7 @@ import { kernelOf } from '../../core/engine.ts'
 import type { Run } from '../../api/run.ts'
 import type { TokenReference } from '../../api/token.ts'
 import { parseDuration } from '../../primitives/duration.ts'
-import { idOf } from '../../primitives/require.ts'
+import { idOf, show } from '../../primitives/require.ts'
 import type { TestEngine } from '../fixture/test-engine.ts'
 import { runUnderTest } from '../fixture/under-test.ts'
 
@@ -25,9 +25,12 @@ const MOST_CHUNKS = 100_000
 /** `expect(run).toBeWaitingFor(token)`: at rest, the run waits for this token. Time does not move. */
 export async function toBeWaitingFor(subject: unknown, token: TokenReference): Promise<Matched> {
   const { run, t } = runUnderTest(subject)
-  const tokenId = String(idOf(token))
-  await t.clock.settle()
-  const { status, waitingOn } = await t.engine.runs.retrieve(run.id)
+  const tokenId = idOf(token)
+  if (typeof tokenId !== 'string')
+    throw new TypeError(
+      `Cannot use ${show(token)} as a token: give its id, or the token that \`await t.waitingToken(…)\` returns`,
+    )
+  const { status, waitingOn } = await atRest(t, run.id, () => t.engine.runs.retrieve(run.id))
   const ids = waitingOn.map((waited) => waited.id)
   const pass = ids.includes(tokenId)
   const found = ids.length === 0 ? `it is ${status} and waits for nothing` : `it waits for ${ids.join(', ')}`
@@ -41,8 +44,7 @@ export async function toBeWaitingFor(subject: unknown, token: TokenReference): P
 export async function toTimeOutIn(subject: unknown, duration: number | string): Promise<Matched> {
   const ms = parseDuration(duration, 'duration')
   const { run, t } = runUnderTest(subject)
-  await t.clock.settle()
-  const { status, waitingOn } = await t.engine.runs.retrieve(run.id)
+  const { status, waitingOn } = await atRest(t, run.id, () => t.engine.runs.retrieve(run.id))
   const timeouts = waitingOn.flatMap(({ kind, timeoutAt }) =>
     kind === 'MANUAL' && timeoutAt !== undefined ? [timeoutAt.getTime() - t.clock.now()] : [],
   )
@@ -89,9 +91,10 @@ export async function toHaveEmitted(
 ): Promise<Matched> {
   const { run, t } = runUnderTest(subject)
   const key = String(idOf(stream))
-  await t.clock.settle()
   const { storage } = kernelOf(t.engine).host
-  const read = await storage.chunks.read({ runId: run.id, key, from: 0, limit: MOST_CHUNKS })
+  const read = await atRest(t, run.id, async () =>
+    storage.chunks.read({ runId: run.id, key, from: 0, limit: MOST_CHUNKS }),
+  )
   const actual = read?.chunks.map(({ value }) => value) ?? []
   const pass = this.equals(actual, chunks)
   const found = read === undefined ? 'the run has no such stream' : `it emitted ${JSON.stringify(actual)}`
@@ -119,6 +122,17 @@ export async function toBeStuck(subject: unknown): Promise<Matched> {
   }
 }
 
+/** Reads when all code is at rest. A matcher that the test does not await is a loose end meanwhile. */
+async function atRest<T>({ engine, clock }: TestEngine, runId: string, read: () => Promise<T>): Promise<T> {
+  const watcher = kernelOf(engine).watchers.watch(runId)
+  try {
+    await clock.settle()
+    return await read()
+  } finally {
+    watcher.close()
+  }
+}
+
 /**
  * Moves time on until the run has ended. It polls the run instead of awaiting it, because an awaited run would demand
  * that time goes on even after the matcher has given up.
@@ -139,8 +153,4 @@ async function untilEnded({ engine, clock }: TestEngine, runId: string, limit: n
 
 function not(pass: boolean): string {
   return pass ? ' not' : ''
-}
-
-function show(duration: number | string): string {
-  return JSON.stringify(duration)
 }

@@ -22,12 +22,16 @@ export function captureOrigin(): Origin {
   return () => firstUserFrame(trace.stack ?? '')
 }
 
-/** The place of the first line outside of this library and of Node. */
+/** The place of the first line outside of this library, of Node, and, if there is one, of packages. */
 export function firstUserFrame(stack: string): string {
+  let packaged: string | undefined
   for (const line of stack.split('\n').slice(1)) {
     const place = line.replace(/^\s+at (?:.*\()?/, '').replace(/\)$/, '')
     const path = place.startsWith('file:') ? fileURLToPath(place.replace(/[?].*?(?=:\d+:\d+$)/, '')) : place
-    if (/:\d+:\d+$/.test(path) && !path.startsWith('node:') && !path.startsWith(LIBRARY)) return path
+    if (!/:\d+:\d+$/.test(path) || path.startsWith('node:') || path.startsWith(LIBRARY)) continue
+    // A matcher is called by the package of the test runner, and that by the test.
+    if (!/[\\/]node_modules[\\/]/.test(path)) return path
+    packaged ??= path
   }
-  return 'an unknown place'
+  return packaged ?? 'an unknown place'
 }

@@ -115,6 +115,11 @@ export class Witness {
     return this.#run(id, new Set())
   }
 
+  /** A token as the wait graph shows it, with its run if that is open. */
+  token(id: string): WaitedToken {
+    return this.#waited(id, new Set())
+  }
+
   /** The text for the object of a timer: the run, or the token with the runs that wait for it. */
   whom(id: string): string | undefined {
     const run = this.#runs.get(id)

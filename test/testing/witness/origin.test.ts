@@ -32,6 +32,18 @@ describe('firstUserFrame', () => {
     )
   })
 
+  it('passes over the lines of packages, unless there are no others', () => {
+    const packaged = [
+      'Error: called here',
+      '    at Proxy.softWrapper (file:///app/node_modules/@vitest/expect/dist/index.js:1872:36)',
+      '    at other (/app/node_modules/other/index.js:1:2)',
+    ]
+    expect(firstUserFrame(packaged.join('\n'))).toBe('/app/node_modules/@vitest/expect/dist/index.js:1872:36')
+    expect(firstUserFrame([...packaged, '    at /app/review.test.ts:7:11'].join('\n'))).toBe(
+      '/app/review.test.ts:7:11',
+    )
+  })
+
   it('says so when there is none', () => {
     expect(firstUserFrame('Error: called here')).toBe('an unknown place')
   })

@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest'
+import { task, wait } from 'waitpoint'
+import { createTestEngine, type TestEngine, type TestEngineOptions } from 'waitpoint/testing'
+import { matchers } from 'waitpoint/vitest'
+import { messageOf } from '../../src/primitives/message.ts'
+
+expect.extend(matchers)
+
+const asking = task({
+  id: 'asking',
+  run: async () => {
+    const token = await wait.createToken({ timeout: '1d', tags: ['ask'] })
+    return wait.forToken<string>(token).unwrap()
+  },
+})
+
+/** A message without what differs from one execution to the next. */
+function plain(message: string): string {
+  return message
+    .replace(/(run|waitpoint|sleep)_\w+/g, '$1_…')
+    .replace(/(?:[A-Z]:)?[\w./\\-]*[/\\]([\w-]+\.test\.ts):\d+:\d+/g, '$1:line')
+}
+
+/** What the task says that has this function, when a test awaits its result, or else when the engine is closed. */
+async function says(run: () => Promise<unknown>, options: TestEngineOptions = {}): Promise<string> {
+  const mistaken = task({ id: 'mistaken', run })
+  return messageAtEnd({ ...options, tasks: [mistaken, ...(options.tasks ?? [])] }, async (t) =>
+    (await t.engine.trigger(mistaken, undefined)).result(),
+  )
+}
+
+/** What a test fails with that has this body. */
+async function messageAtEnd(
+  options: TestEngineOptions,
+  body: (t: TestEngine) => Promise<unknown>,
+): Promise<string> {
+  const t = await createTestEngine(options)
+  try {
+    await body(t)
+  } catch (error) {
+    await t.close()
+    return plain(messageOf(error))
+  }
+  return t.close().then(
+    () => 'nothing',
+    (error: unknown) => plain(messageOf(error)),
+  )
+}
+
+/** What closing says while these promises of the test are not awaited. */
+async function saysUnawaited(
+  begin: (t: TestEngine) => Promise<readonly Promise<unknown>[]>,
+): Promise<string> {
+  const begun: Promise<unknown>[] = []
+  const message = await messageAtEnd({ tasks: [asking] }, async (t) => {
+    begun.push(...(await begin(t)))
+    for (const promise of begun) promise.catch(() => undefined)
+  })
+  await Promise.allSettled(begun)
+  return message
+}
+
+describe('a token that was not awaited', () => {
+  it('is named in a task', async () => {
+    const message = await says(async () => wait.forToken(wait.createToken() as never))
+    expect(message).toMatchInlineSnapshot(
+      `"Cannot get the output of run "run_…" of task "mistaken": it failed: Cannot use a promise that was not awaited as a token: give its id, or the token that \`await createToken()\` returns"`,
+    )
+  })
+
+  it('is what may be missing where a task waits for its id', async () => {
+    const message = await says(async () => {
+      const token: unknown = wait.createToken()
+      return wait.forToken((token as { readonly id: string }).id)
+    })
+    expect(message).toMatchInlineSnapshot(
+      `"Cannot get the output of run "run_…" of task "mistaken": it failed: Cannot use undefined as a token: give its id, or the token that \`await createToken()\` returns"`,
+    )
+  })
+
+  it('is named in a test', async () => {
+    const message = await messageAtEnd({}, async (t) =>
+      t.complete(t.engine.wait.createToken() as never, 'yes'),
+    )
+    expect(message).toMatchInlineSnapshot(
+      `"Cannot use a promise that was not awaited as a token: give its id, or the token that \`await createToken()\` returns"`,
+    )
+  })
+
+  it('is named by a matcher', async () => {
+    const message = await messageAtEnd({ tasks: [asking] }, async (t) => {
+      const run = await t.engine.trigger(asking, undefined)
+      await expect(run).toBeWaitingFor(t.engine.wait.createToken() as never)
+    })
+    expect(message).toMatchInlineSnapshot(
+      `"Cannot use a promise that was not awaited as a token: give its id, or the token that \`await t.waitingToken(…)\` returns"`,
+    )
+  })
+})
+
+describe('a wait that a task did not await', () => {
+  it('is named with its task and the line of its token', async () => {
+    const message = await says(async () => {
+      const token = await wait.createToken({ timeout: '1d', tags: ['ask'] })
+      void wait.forToken(token)
+    })
+    expect(message).toMatchInlineSnapshot(`
+      "Cannot close the test engine: unfinished work is left. Await the calls, the matchers and the waits you began, end the readers you opened (\`break\`, or \`return()\` of the iterator), and look at failed runs (\`await run.outcome()\`).
+      run run_… of task "mistaken" has ended without awaiting its wait for waitpoint_… [ask], until 2000-01-02T00:00:00.000Z, created at typical-mistakes.test.ts:line"
+    `)
+  })
+
+  it('is named with its own line when it is a sleep', async () => {
+    const message = await says(async () => void wait.for({ hours: 1 }))
+    expect(message).toMatchInlineSnapshot(`
+      "Cannot close the test engine: unfinished work is left. Await the calls, the matchers and the waits you began, end the readers you opened (\`break\`, or \`return()\` of the iterator), and look at failed runs (\`await run.outcome()\`).
+      run run_… of task "mistaken" has ended without awaiting its wait for sleep_…, until 2000-01-01T01:00:00.000Z, created at typical-mistakes.test.ts:line"
+    `)
+  })
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['the loser of a race', async () => Promise.race([wait.for({ hours: 1 }), wait.for({ hours: 2 })])],
+    [
+      'a wait that was aborted',
+      async () => {
+        const leaving = new AbortController()
+        void wait.for({ hours: 1, signal: leaving.signal })
+        await wait.for({ minutes: 1 })
+        leaving.abort()
+      },
+    ],
+    ['a wait that has a handler', async () => void wait.for({ hours: 1 }).catch(() => undefined)],
+  ])('is not %s', async (_what, run) => {
+    expect(await says(run)).toBe('nothing')
+  })
+
+  it('is not one of a task that failed', async () => {
+    const message = await says(async () => {
+      void wait.for({ hours: 1 })
+      throw new Error('broken')
+    })
+    expect(message).toContain('broken')
+  })
+})
+
+describe('a matcher that was not awaited', () => {
+  it.each<[string, (t: TestEngine) => Promise<unknown>]>([
+    [
+      'toBeWaitingFor',
+      async (t) => [expect(await t.engine.trigger(asking, undefined)).toBeWaitingFor('waitpoint_1')],
+    ],
+    ['toTimeOutIn', async (t) => [expect(await t.engine.trigger(asking, undefined)).toTimeOutIn('1d')]],
+    ['toFinishWithin', async (t) => [expect(await t.engine.trigger(asking, undefined)).toFinishWithin('2d')]],
+    [
+      'toHaveEmitted',
+      async (t) => [expect(await t.engine.trigger(asking, undefined)).toHaveEmitted('news', [])],
+    ],
+    ['toBeStuck', async (t) => [expect(await t.engine.trigger(asking, undefined)).toBeStuck()]],
+  ])('is named with the line of the test: %s', async (_name, begin) => {
+    const message = await saysUnawaited(async (t) => (await begin(t)) as readonly Promise<unknown>[])
+    expect(message).toBe(
+      'Cannot close the test engine: unfinished work is left. Await the calls, the matchers and the waits you began, ' +
+        'end the readers you opened (`break`, or `return()` of the iterator), and look at failed runs ' +
+        '(`await run.outcome()`).\n"run_…" is still awaited or read at typical-mistakes.test.ts:line',
+    )
+  })
+})
+
+describe('a promise that never settles in a task', () => {
+  it('is reported with the task, and where it was triggered', async () => {
+    const message = await says(async () => new Promise(() => undefined), { clock: { ioGraceMs: 5 } })
+    expect(message).toMatchInlineSnapshot(
+      `"Cannot settle the clock: no sign of life for 5 ms of real time, and still busy: "run_…" of task "mistaken", triggered at typical-mistakes.test.ts:line (executing, last seen at runs.claim). Wrap real I/O in \`clock.external(promise)\`, raise \`ioGraceMs\`, find the promise that never settles, or use \`fakeGlobals\` of \`createTestEngine\` for the \`setTimeout\` of a task"`,
+    )
+  })
+})
+
+describe('a loop whose condition never comes', () => {
+  const polling = task({
+    id: 'polling',
+    run: async (): Promise<never> => {
+      for (;;) await wait.for({ seconds: 1 })
+    },
+  })
+  const clock = { maxSteps: 20 }
+
+  it('is reported with the task and the line it waits at', async () => {
+    const message = await messageAtEnd({ tasks: [polling], clock }, async (t) =>
+      (await t.engine.trigger(polling, undefined)).result(),
+    )
+    expect(message).toMatchInlineSnapshot(`
+      "Cannot come to an end: 20 timers fired in one call, most of them "deadline of token". Stop the code that sets them again, such as a loop whose condition never comes, mark upkeep as \`background\`, or raise \`maxSteps\`
+      run run_… of task "polling", triggered at typical-mistakes.test.ts:line
+        waits for sleep_…, until 2000-01-01T00:00:21.000Z, created at typical-mistakes.test.ts:line"
+    `)
+  })
+
+  it.each<[string, (t: TestEngine) => Promise<unknown>]>([
+    ['until', async (t) => t.clock.until(() => false)],
+    ['runAll', async (t) => t.clock.runAll()],
+  ])('is reported so by %s, too', async (_name, move) => {
+    const message = await messageAtEnd({ tasks: [polling], clock }, async (t) => {
+      await t.engine.trigger(polling, undefined)
+      await move(t)
+    })
+    expect(message).toMatch(
+      /20 timers fired in one call, most of them "deadline of token".*\nrun run_… of task "polling", triggered at typical-mistakes\.test\.ts:line\n {2}waits for sleep_…, until .*Z, created at typical-mistakes\.test\.ts:line$/,
+    )
+  })
+})
