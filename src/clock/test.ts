@@ -42,7 +42,7 @@ export interface BareTestClockOptions {
    * How many timers one call may fire before it counts as endless.
    *
    * @unit timers
-   * @default `100_000`
+   * @default `25_000`
    */
   readonly maxSteps?: number | undefined
   /**
@@ -102,7 +102,7 @@ export interface TestClock extends HoldingClock, ClockCalls, AsyncDisposable {
  */
 export function bareTestClock(options: BareTestClockOptions = {}): TestClock {
   requireOptions(options, 'the options of testClock', NAMES)
-  const { start = FIRST_INSTANT, ioGraceMs = 1_000, maxSteps = 100_000 } = options
+  const { start = FIRST_INSTANT, ioGraceMs = 1_000, maxSteps = 25_000 } = options
   const mode = requireOneOf('mode', options.mode, MODES)
   const failsUnanswered = requireOneOf('onUnanswered', options.onUnanswered, UNANSWERED) === 'error'
   requireWhole(ioGraceMs, 'ioGraceMs', { from: 0 })

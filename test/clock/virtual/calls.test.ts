@@ -328,6 +328,13 @@ describe('until', () => {
     again()
     await expect(clock.until(() => false)).rejects.toMatchObject({ code: 'ERR_RUNAWAY', labels: ['again'] })
   })
+
+  it('says so after 25,000 timers, before a test runner loses its patience', async () => {
+    const clock = bareTestClock()
+    const again = (): unknown => clock.setTimer(clock.now() + 5, again, { label: 'again' })
+    again()
+    await expect(clock.until(() => false)).rejects.toThrow('25000 timers fired in one call')
+  })
 })
 
 describe('runAll', () => {
