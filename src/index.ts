@@ -106,6 +106,7 @@ export {
   WaitpointError,
   WaitpointTimeoutError,
 } from './api/errors.ts'
+export type { DueRun, DueSchedule, DueToken, TimelineEntry, TimelineOptions } from './api/timeline.ts'
 export type {
   ExplainedDelay,
   ExplainedEnd,

@@ -228,10 +228,15 @@ export class TemplateStorage implements Storage {
         throw new Error(`Cannot insert token "${record.id}": its id is taken`)
       return { record: this.#db.tokens.put(record.id, record), isCached: false }
     },
-    get: async (id, now) => {
+    get: async (id, now, extras) => {
       const settledNow = this.#settleIfDue(id, { now }) !== undefined
       const record = this.#token(id)
-      return record && { record, settledNow }
+      const read = record && { record, settledNow }
+      if (read === undefined || extras?.waiters === undefined) return read
+      // Optional.
+      const waiting = this.#db.waits.where((wait) => wait.tokenId === id && !wait.isReady)
+      const ids = waiting.map(({ runId }) => runId).sort()
+      return { ...read, waiters: ids.slice(0, extras.waiters) }
     },
     list: async ({ kind, status, tags, key, from = -Infinity, to = Infinity }, page, now) => {
       const matches = (token: TokenRecord): boolean =>

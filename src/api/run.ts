@@ -161,6 +161,10 @@ export interface RunAttempt {
   readonly number: number
   readonly startedAt: Date
   readonly endedAt: Date
+  /** How long it had a slot, in milliseconds. */
+  readonly executingMs: number
+  /** How long it waited without one, in milliseconds: for tokens, sleeps and children, and then for a free slot. */
+  readonly waitingMs: number
   /** Cut where it is long: the message after 1,000 characters, the stack after 4,000. */
   readonly error: StoredError
 }

@@ -87,6 +87,11 @@ export interface Token {
 
 /** A token as `wait.retrieveToken` shows it: with its output, or with the error of its time-out. */
 export interface RetrievedToken<Output> extends Token {
+  /**
+   * The runs that wait for it, at most a hundred, in order of id. Absent once it is settled, and where the storage cannot
+   * tell. Over HTTP only secret keys see them.
+   */
+  readonly waitingRuns?: readonly string[]
   readonly output?: Output
   readonly error?: WaitpointTimeoutError
 }

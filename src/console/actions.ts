@@ -1,4 +1,5 @@
 import { storeReplay } from '../core/namespaces/runs.ts'
+import { timeOutToken } from '../core/namespaces/time-out-token.ts'
 import { readRun } from '../core/reading/run-changes.ts'
 import { findNonJson } from '../primitives/json.ts'
 import { Refused } from './refused.ts'
@@ -50,8 +51,19 @@ export async function completeToken(visit: Visit, id: string): Promise<Acted> {
   return success ? { location: placeOf(visit, 'tokens', id) } : answered(visit, id, { kind: 'lost', typed })
 }
 
+/** Makes a token time out now. One that was settled meanwhile stays as it is, and its page tells how. */
+export async function timeOut(visit: Visit, id: string): Promise<Acted> {
+  await enter(visit, 'complete')
+  if (visit.kernel.host.storage.timesOut !== true)
+    throw new Refused(409, 'This storage cannot make a token time out before its deadline.')
+  const timedOut = await timeOutToken(visit.kernel, id)
+  return timedOut
+    ? { location: placeOf(visit, 'tokens', id) }
+    : answered(visit, id, { kind: 'lost time-out', typed: '' })
+}
+
 async function answered(visit: Visit, id: string, answer: Answered): Promise<Acted> {
-  const status = answer.kind === 'lost' ? 409 : 422
+  const status = answer.kind === 'wrong' ? 422 : 409
   return { status, page: await tokenPage(visit, id, answer) }
 }
 

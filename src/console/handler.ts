@@ -6,7 +6,7 @@ import { Refusal } from '../http/refusal.ts'
 import { WaitpointError } from '../api/errors.ts'
 import { StorageUnavailableError } from '../contract/storage-unavailable.ts'
 import { show } from '../primitives/require.ts'
-import { type Acted, cancelRun, completeToken, replayRun, triggerLikeRun } from './actions.ts'
+import { type Acted, cancelRun, completeToken, replayRun, timeOut, triggerLikeRun } from './actions.ts'
 import { ChangeEvents } from './events.ts'
 import { readForm, requireFormToken } from './form.ts'
 import { KeyAttempts } from './key-attempts.ts'
@@ -269,6 +269,8 @@ class Pages {
         return triggerLikeRun(visit, id)
       case 'tokens/complete':
         return completeToken(visit, id)
+      case 'tokens/time-out':
+        return timeOut(visit, id)
       default:
         throw notFound()
     }

@@ -1,5 +1,5 @@
 import type { RunRecord, TokenRecord } from '../contract/records.ts'
-import type { Page, RunFilter, TokenFilter } from '../contract/storage.ts'
+import type { Page, RunFilter, TokenFilter, TokenRead } from '../contract/storage.ts'
 import { runNotFound, tokenNotFound } from '../core/host/not-found.ts'
 import { GET_RUN, GET_TOKEN, LIST_RUNS, LIST_TOKENS } from '../core/host/storage-calls.ts'
 import type { Kernel } from '../core/kernel.ts'
@@ -54,12 +54,12 @@ export async function runRecords(
   return { records, next: after, lookedThrough }
 }
 
-/** A token as it is stored, settled if its deadline has passed. */
-export async function tokenRecord(kernel: Kernel, id: string): Promise<TokenRecord> {
-  const found = await kernel.call(() => kernel.asked(GET_TOKEN, { id, now: kernel.host.now() }))
+/** A token as it is stored, settled if its deadline has passed; with so many of the runs that wait for it. */
+export async function storedToken(kernel: Kernel, id: string, waiters?: number): Promise<TokenRead> {
+  const found = await kernel.call(() => kernel.asked(GET_TOKEN, { id, now: kernel.host.now(), waiters }))
   if (found?.record.kind !== 'MANUAL') throw tokenNotFound(id)
   if (found.settledNow) kernel.publisher.token(found.record)
-  return found.record
+  return found
 }
 
 /** A page of tokens. */

@@ -58,3 +58,12 @@ export function filterOf({ url }: Visit, name: string): string | undefined {
   const value = url.searchParams.get(name)?.trim()
   return value === '' ? undefined : value
 }
+
+/** The ids in a sentence as links. */
+export function linkedIds(visit: Visit, sentence: string): readonly (Html | string)[] {
+  return sentence.split(/\b((?:run|waitpoint)_\w+)/).map((text, at) => {
+    if (at % 2 === 0) return text
+    const kind = text.startsWith('run_') ? 'runs' : 'tokens'
+    return html`<a class="id" href="${placeOf(visit, kind, text)}">${text}</a>`
+  })
+}

@@ -219,7 +219,7 @@ export interface TokenStore {
    */
   insert(request: TokenInsert): Awaitable<TokenInserted | 'stale'>
   /** Settles a token past its deadline in the same step, before it is answered. */
-  get(id: string, now: number): Awaitable<TokenRead | undefined>
+  get(id: string, now: number, extras?: TokenGetExtras): Awaitable<TokenRead | undefined>
   /** Newest first (id descending). Settles tokens past their deadline as `get` does. */
   list(filter: TokenFilter, page: PageRequest, now: number): Awaitable<TokenPage>
   /** Checks and registers in one step: a token that is settled or past its deadline is answered settled, else the wait is stored. */
@@ -247,6 +247,8 @@ export interface TokenRead {
    * exactly one says so, or lists the token as `settled`. The end of a run is told by `update` instead.
    */
   readonly settledNow: boolean
+  /** The answer to `waiters`; see {@link TokenGetExtras}. */
+  readonly waiters?: readonly string[] | undefined
 }
 
 export interface TokenPage extends Page<TokenRecord> {
@@ -283,6 +285,8 @@ export interface TokenSettle {
   readonly fence?: AttemptFence | undefined
   /** See {@link RunInsert}. */
   readonly transaction?: object | undefined
+  /** Asked only of a storage that `timesOut`. */
+  readonly isTimeOut?: boolean
   readonly by: string
   readonly now: number
 }
@@ -488,6 +492,16 @@ export interface StorageExtras {
   readonly counts?: CountStore
   /** The leases of engines, for people. They are few. Law: `leases/lists-engines`. */
   readonly leases?: () => Awaitable<readonly LeaseRecord[]>
+  /**
+   * What is due next, at most `limit`, the earliest first; for people. What a `nextDue` can be is listed: deadlines of tokens,
+   * and instants at which a run is looked at. Law: `due/lists-what-is-next`.
+   */
+  readonly due?: (limit: number) => Awaitable<readonly NextDue[]>
+  /**
+   * Whether a settle may end a wait before its deadline (`isTimeOut`). Such a settle wins as a completion would; it makes
+   * `now` the deadline, and the token `TIMED_OUT` at it. Default: false. Law: `tokens.settle/times-out-early`.
+   */
+  readonly timesOut?: boolean
 }
 
 /** The lease of an engine that has not left. */
@@ -531,6 +545,15 @@ export interface StatusCount {
 }
 
 export type StatusCounts<Status extends string> = { readonly [Each in Status]?: StatusCount }
+
+/** Optional parts of reading a token. A storage may ignore each of them. */
+export interface TokenGetExtras {
+  /**
+   * Asks for the ids of the runs that wait for the token, at most so many, in order of id; for people. None wait for a settled
+   * token. Law: `tokens.get/lists-waiters`.
+   */
+  readonly waiters?: number | undefined
+}
 
 /** Optional parts of a {@link TickRequest}. A storage may ignore each of them. */
 export interface TickExtras {

@@ -32,6 +32,7 @@ import type { SchedulesNamespace } from '../api/schedule.ts'
 import { EngineSchedules } from './schedules/schedules.ts'
 import { shutDown } from './shutdown.ts'
 import type { MetadataNamespace, StreamsNamespace } from '../api/stream.ts'
+import type { TimelineEntry, TimelineOptions } from '../api/timeline.ts'
 import type { AccessGrant, AccessTokenOptions } from '../api/access.ts'
 import type { Duration, EngineWaitNamespace } from '../api/token.ts'
 
@@ -112,6 +113,17 @@ export interface Engine extends AsyncDisposable {
   makeDefault(): Unsubscribe
   /** The work at this moment: counts, for tests and for people. */
   stats(): EngineStats
+  /**
+   * What is due next and why, the earliest first: deadlines of tokens, sleeps, delays, retries and expiries of all engines on
+   * the storage, and the schedules of this engine. Rejects with a TypeError or RangeError for options that cannot be used.
+   * See docs/operations.md.
+   *
+   * @example
+   * ```ts
+   * for (const { at, sentence } of await engine.timeline()) console.log(at.toISOString(), sentence)
+   * ```
+   */
+  timeline(options?: TimelineOptions): Promise<readonly TimelineEntry[]>
   /** Ends everything: nothing of the engine runs afterwards, and nothing user code still does has an effect. */
   close(options?: CloseOptions): Promise<void>
 }
@@ -232,6 +244,10 @@ class TaskEngine implements Engine {
       leaseRenewals: ticker.renewals,
       isStorageAway: outage.isAway,
     }
+  }
+
+  async timeline(options: TimelineOptions = {}): Promise<readonly TimelineEntry[]> {
+    return (await import('./reading/timeline.ts')).timeline(this.#kernel, options)
   }
 
   close(options: CloseOptions = {}): Promise<void> {

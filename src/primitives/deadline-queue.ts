@@ -59,6 +59,21 @@ export class DeadlineQueue<T> {
     return this.#heap[0]
   }
 
+  /** The earliest deadlines, at most `limit`, left in the queue. The others are not looked at. */
+  first(limit: number): readonly Deadline<T>[] {
+    const found: Deadline<T>[] = []
+    const next = this.#heap.slice(0, 1)
+    while (found.length < limit) {
+      next.sort((one, other) => (isBefore(one, other) ? 1 : -1))
+      const earliest = next.pop()
+      if (earliest === undefined) break
+      found.push(earliest)
+      const child = earliest.index * CHILDREN + 1
+      next.push(...this.#heap.slice(child, child + CHILDREN))
+    }
+    return found
+  }
+
   /** Takes out the earliest deadline. */
   pop(): Deadline<T> | undefined {
     const earliest = this.#heap[0]

@@ -141,4 +141,6 @@ export interface TokenEnd {
   readonly status: 'COMPLETED' | 'TIMED_OUT'
   readonly completedAt: number
   readonly outputJson?: string | undefined
+  /** The deadline, if it was made an earlier one. */
+  readonly timeoutAt?: number
 }

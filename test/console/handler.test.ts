@@ -555,6 +555,18 @@ describe('the page of schedules', () => {
     expect(second).toContain('<span class="none">–</span>')
   })
 
+  it('shows what else is due next', async () => {
+    await using t = await opened()
+    const { run, token } = await waiting(t)
+    const { id } = await t.engine.trigger(double, 1, { delay: '5m' })
+    const { text } = await (await Visitor.loggedIn(t.engine)).get('/schedules')
+    const [, first, second] = text.slice(text.indexOf('Due next')).split('<td data-label="what">')
+    expect(first).toContain(`href="/runs/${id}"`)
+    expect(first).toContain('starts: its delay is over')
+    expect(second).toContain(`href="/tokens/${token}"`)
+    expect(second).toContain(`href="/runs/${run}"`)
+  })
+
   it('says what to do when there is none', async () => {
     await using t = await opened()
     const { text } = await (await Visitor.loggedIn(t.engine)).get('/schedules')
@@ -820,6 +832,36 @@ describe('the page of a token', () => {
       'Your answer came too late and changed nothing: another answer completed the token',
     )
     expect(text).toContain('&quot;yes&quot;')
+  })
+
+  it('names the runs that wait for it, and makes it time out now', async () => {
+    await using t = await opened()
+    const { run, token } = await waiting(t)
+    const visitor = await Visitor.loggedIn(t.engine)
+    const { text } = await visitor.get(`/tokens/${token}`)
+    expect(text.slice(text.indexOf('Runs that wait for it'))).toContain(`href="/runs/${run}"`)
+    const { status, headers } = await visitor.post(`/tokens/${token}/time-out`)
+    expect([status, headers.get('location')]).toEqual([303, `/tokens/${token}`])
+    expect(await t.engine.wait.retrieveToken(token)).toMatchObject({
+      status: 'TIMED_OUT',
+      timeoutAt: new Date(t.clock.now()),
+      completedAt: new Date(t.clock.now()),
+    })
+    await t.clock.settle()
+    expect((await t.engine.runs.retrieve(run)).isWaiting).toBe(false)
+    const late = await visitor.post(`/tokens/${token}/time-out`)
+    expect(late.status).toBe(409)
+    expect(late.text).toContain('Your time-out came too late and changed nothing: the token timed out')
+  })
+
+  it('offers no time-out on a storage that cannot do it', async () => {
+    const { timesOut: _, ...storage } = memoryStorage()
+    await using t = await createTestEngine({ tasks: [], storage, secretKey: KEY })
+    const { id } = await t.engine.wait.createToken()
+    const visitor = await Visitor.loggedIn(t.engine)
+    expect((await visitor.get(`/tokens/${id}`)).text).not.toContain('Time it out now')
+    expect((await visitor.post(`/tokens/${id}/time-out`)).status).toBe(409)
+    expect((await t.engine.wait.retrieveToken(id)).status).toBe('WAITING')
   })
 
   it('tells an answer after the deadline that it came too late', async () => {

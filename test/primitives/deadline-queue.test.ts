@@ -74,6 +74,8 @@ describe('DeadlineQueue', () => {
           expect(queue.size).toBe(model.sorted.length)
           expect(queue.peek()).toBe(model.sorted[0])
         }
+        expect(queue.first(7)).toEqual(model.sorted.slice(0, 7))
+        expect(queue.first(Infinity)).toEqual(model.sorted)
         expect(drain(queue)).toEqual(model.sorted.map(({ value }) => value))
       }),
     )

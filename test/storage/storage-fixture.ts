@@ -30,8 +30,10 @@ export type Synchronous<Store> = {
 }
 
 /** The memory storage never answers with a promise; the first test says so. */
-export function openMemory(): Synchronous<Omit<Storage, 'time' | 'endedBytes' | 'leases'>> {
-  return memoryStorage() as unknown as Synchronous<Omit<Storage, 'time' | 'endedBytes' | 'leases'>>
+export type SynchronousMemory = Synchronous<Omit<Storage, 'time' | 'endedBytes' | 'leases' | 'due'>>
+
+export function openMemory(): SynchronousMemory {
+  return memoryStorage() as unknown as SynchronousMemory
 }
 
 export function queuedRun(id: string, fields: Partial<RunRecord> = {}): RunRecord {
@@ -53,7 +55,7 @@ export const NEVER = 1_000_000
 
 /** A memory storage with one engine, `BY`, that is alive; what a test does not say happens at instant 0. */
 export class MemoryFixture {
-  readonly storage: Synchronous<Omit<Storage, 'time' | 'endedBytes' | 'leases'>> = openMemory()
+  readonly storage: SynchronousMemory = openMemory()
   #claims = 0
 
   constructor() {

@@ -129,7 +129,10 @@ function readAttempt(wire: WireRecord): RunAttempt | [] {
   const startedAt = wire.date('startedAt')
   const endedAt = wire.date('endedAt')
   const error = readStoredError(wire.value('error'))
-  return number && startedAt && endedAt && error ? { number, startedAt, endedAt, error } : []
+  if (!number || !startedAt || !endedAt || !error) return []
+  const waitingMs = wire.number('waitingMs') ?? 0
+  const executingMs = wire.number('executingMs') ?? endedAt.getTime() - startedAt.getTime() - waitingMs
+  return { number, startedAt, endedAt, executingMs, waitingMs, error }
 }
 
 /** Statuses that have other names in the service: in its API, older versions included, and in its database. */

@@ -38,7 +38,10 @@ export async function readRetrievedToken<Output>(
     const message = `Waitpoint "${id}" timed out at ${timeoutAt.toISOString()}`
     return { ...token, error: new WaitpointTimeoutError(message) }
   }
-  if (status === 'WAITING') return token
+  if (status === 'WAITING') {
+    const waitingRuns = wire.value('waitingRuns') === undefined ? undefined : wire.texts('waitingRuns')
+    return { ...token, ...defined({ waitingRuns }) }
+  }
   const output = await packets.read({ data: wire.value('output'), type: wire.text('outputType') }, signal)
   // The creator and the completer of a token agree on the type of its output.
   return output === undefined ? token : { ...token, output: output as Output }

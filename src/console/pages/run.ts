@@ -9,7 +9,7 @@ import { exactly, html, type Html, plainJson } from '../html.ts'
 import type { PageContent } from '../page.ts'
 import { runRecord } from '../records.ts'
 import { badge, block, count, duration, facts, indented, moment, short, table } from '../values.ts'
-import { eventsOf, formToken, linkTo, may, placeOf, type Visit } from '../visit.ts'
+import { eventsOf, formToken, linkedIds, linkTo, may, placeOf, type Visit } from '../visit.ts'
 import { tagLinks, tookOf } from './runs.ts'
 import { timelineOf } from './timeline.ts'
 
@@ -59,7 +59,7 @@ export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): P
           ${badge(record.status)}${tagLinks(visit, 'runs', record.tags)}
         </div>
         <p class="id soft">${id}</p>
-        <p class="sentence">${linked(visit, sentence)}</p>
+        <p class="sentence">${linkedIds(visit, sentence)}</p>
       </div>
       <div id="actions" data-live>${actions}</div>
       <div id="facts" data-live>${factsOf(visit, record)}</div>
@@ -122,15 +122,6 @@ export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): P
   }
 }
 
-/** The ids in a sentence as links. */
-function linked(visit: Visit, sentence: string): readonly (Html | string)[] {
-  return sentence.split(/\b((?:run|waitpoint)_\w+)/).map((text, at) => {
-    if (at % 2 === 0) return text
-    const kind = text.startsWith('run_') ? 'runs' : 'tokens'
-    return html`<a class="id" href="${placeOf(visit, kind, text)}">${text}</a>`
-  })
-}
-
 /** One text of a run, whole. */
 export async function runText(visit: Visit, id: string, name: RunText): Promise<string | undefined> {
   return stored(await runRecord(visit.kernel, id), name)
@@ -183,13 +174,14 @@ function attemptsOf({ now }: Visit, { attemptsJson }: RunRecord): Html | undefin
   if (attempts.length === 0) return undefined
   return html`<h2>Attempts</h2>
     ${table(
-      ['Attempt', 'Began', 'Took', 'Error'],
-      attempts.map(({ number, startedAt, endedAt, error: { name, message, stack } }) => {
+      ['Attempt', 'Began', 'Executed', 'Waited', 'Error'],
+      attempts.map(({ number, startedAt, endedAt, waitedMs = 0, error: { name, message, stack } }) => {
         const line = short(`${name}: ${message}`, MOST_OF_AN_ERROR)
         return html`<tr>
           <td class="num">${count(number)}</td>
           <td class="num" data-label="began">${moment(startedAt, now)}</td>
-          <td class="num" data-label="took">${duration(endedAt - startedAt)}</td>
+          <td class="num" data-label="executed">${duration(endedAt - startedAt - waitedMs)}</td>
+          <td class="num" data-label="waited">${duration(waitedMs)}</td>
           <td>
             ${
               stack === undefined

@@ -1,18 +1,25 @@
 import type { TaskSchedule } from '../../api/schedule.ts'
+import type { TimelineEntry } from '../../api/timeline.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import { LIST_RUNS } from '../../core/host/storage-calls.ts'
 import { html, type Html } from '../html.ts'
 import type { PageContent } from '../page.ts'
 import { badge, count, moment, short, table } from '../values.ts'
-import { eventsOf, linkTo, placeOf, type Visit } from '../visit.ts'
+import { eventsOf, linkedIds, linkTo, placeOf, type Visit } from '../visit.ts'
 
 /** So many schedules are shown. */
 const MOST_SCHEDULES = 100
 
-/** *Schedules*: those of the tasks of this engine, the next one that is due first. */
+/** So many characters of a sentence are shown: tags may be long. */
+const MOST_OF_A_SENTENCE = 300
+/** So much of what is due next is shown. */
+const MOST_DUE = 20
+
+/** *Schedules*: those of the tasks of this engine, the next one that is due first; and what else is due on the storage. */
 export async function schedulesPage(visit: Visit): Promise<PageContent> {
   const all = await visit.engine.schedules.list()
   const sorted = all.toSorted((one, other) => one.nextAt.getTime() - other.nextAt.getTime())
+  const due = (await visit.engine.timeline({ limit: MOST_DUE })).filter(({ kind }) => kind !== 'schedule')
   const rows = await Promise.all(
     sorted
       .slice(0, MOST_SCHEDULES)
@@ -28,6 +35,14 @@ export async function schedulesPage(visit: Visit): Promise<PageContent> {
           rows.length === 0
             ? nothing(visit)
             : table(['Task', 'Pattern', 'Next', 'Newest run of the task', 'For missed instants'], rows)
+        }
+        ${
+          due.length > 0 &&
+          html`<h2>Due next</h2>
+            ${table(
+              ['When', 'What'],
+              due.map((entry) => dueRow(visit, entry)),
+            )}`
         }
         ${all.length > MOST_SCHEDULES && html`<p class="note">${count(all.length - MOST_SCHEDULES)} more schedules are not shown.</p>`}
       </div>`,
@@ -62,6 +77,13 @@ function rowOf(
       }
     </td>
     <td data-label="missed">${CAUGHT_UP[catchUp]}</td>
+  </tr>`
+}
+
+function dueRow(visit: Visit, { at, sentence }: TimelineEntry): Html {
+  return html`<tr>
+    <td class="num">${moment(at.getTime(), visit.now)}</td>
+    <td data-label="what">${linkedIds(visit, short(sentence, MOST_OF_A_SENTENCE))}</td>
   </tr>`
 }
 

@@ -1,14 +1,17 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { exactly, html, type Html } from '../html.ts'
 import type { PageContent } from '../page.ts'
-import { runRecord, tokenRecord } from '../records.ts'
+import { storedToken, runRecord } from '../records.ts'
 import { badge, block, facts, isoOf, indented, moment, short } from '../values.ts'
 import { eventsOf, formToken, may, placeOf, type Visit } from '../visit.ts'
 import { tagLinks } from './runs.ts'
 
-/** An answer that was given here and did not complete the token: another one came first, or it is no JSON. */
+/** So many of the runs that wait for a token are shown. */
+const MOST_WAITING = 20
+
+/** What was done here and did not settle the token: another answer came first, for an answer or a time-out, or it is no JSON. */
 export interface Answered {
-  readonly kind: 'lost' | 'wrong'
+  readonly kind: 'lost' | 'lost time-out' | 'wrong'
   /** What is wrong with it. */
   readonly problem?: string
   /** The text as it was typed. */
@@ -17,9 +20,11 @@ export interface Answered {
 
 /** *Token*: what is asked, and a form for the answer. */
 export async function tokenPage(visit: Visit, id: string, answered?: Answered): Promise<PageContent> {
-  const { kernel, now } = visit
-  const record = await tokenRecord(kernel, id)
-  const { status, tags, createdAt, timeoutAt, completedAt, runId, outputJson } = record
+  const { kernel } = visit
+  const { record, waiters = [] } = await storedToken(kernel, id, MOST_WAITING)
+  const { status, tags, outputJson } = record
+  // A token that no run made is asked for by a run that waits for it.
+  const runId = record.runId ?? waiters[0]
   const [mayComplete, run] = await Promise.all([
     may(visit, 'complete'),
     runId === undefined ? undefined : runRecord(kernel, runId).catch(() => undefined),
@@ -38,24 +43,11 @@ export async function tokenPage(visit: Visit, id: string, answered?: Answered): 
       </div>
       ${answered !== undefined && toldOf(record, answered)}
       <div id="state" data-live>${status !== 'WAITING' && settledOf(record, answered)}</div>
-      <div id="facts" data-live>
-        ${facts([
-          ['Created', moment(createdAt, now)],
-          ['Deadline', moment(timeoutAt, now)],
-          ['Settled', completedAt === undefined ? undefined : moment(completedAt, now)],
-          [
-            'Created by run',
-            runId === undefined
-              ? undefined
-              : html`<a class="id" href="${placeOf(visit, 'runs', runId)}">${short(runId)}</a>`,
-          ],
-          ['Task', run?.taskId],
-        ])}
-      </div>
+      <div id="facts" data-live>${factsOf(visit, { record, run, waiters })}</div>
       <div class="columns">
         ${run !== undefined && html`<section>${questionOf(visit, run)}</section>`}
         <section>
-          ${status === 'WAITING' && mayComplete && answerForm(visit, record, answered)}${
+          ${status === 'WAITING' && mayComplete && [answerForm(visit, record, answered), timeOutForm(visit, record)]}${
             status === 'COMPLETED' &&
             html`<h2>Answer</h2>
               ${block(indented(outputJson), { label: 'answer' })}`
@@ -66,6 +58,34 @@ export async function tokenPage(visit: Visit, id: string, answered?: Answered): 
   }
 }
 
+function factsOf(
+  visit: Visit,
+  {
+    record,
+    run,
+    waiters,
+  }: {
+    readonly record: TokenRecord
+    readonly run: RunRecord | undefined
+    readonly waiters: readonly string[]
+  },
+): Html {
+  const { now } = visit
+  const { status, createdAt, timeoutAt, completedAt, runId } = record
+  const creator =
+    runId === undefined
+      ? undefined
+      : html`<a class="id" href="${placeOf(visit, 'runs', runId)}">${short(runId)}</a>`
+  return facts([
+    ['Created', moment(createdAt, now)],
+    ['Deadline', moment(timeoutAt, now)],
+    ['Settled', completedAt === undefined ? undefined : moment(completedAt, now)],
+    ['Created by run', creator],
+    ['Task', run?.taskId],
+    ['Runs that wait for it', status === 'WAITING' ? waitingOf(visit, waiters) : undefined],
+  ])
+}
+
 function toldOf({ status, completedAt }: TokenRecord, { kind, problem }: Answered): Html {
   const at = completedAt === undefined ? '' : ` at ${isoOf(completedAt)}`
   if (kind === 'wrong')
@@ -74,7 +94,8 @@ function toldOf({ status, completedAt }: TokenRecord, { kind, problem }: Answere
     status === 'COMPLETED'
       ? `another answer completed the token${at}. It is shown below`
       : `the token timed out${at}`
-  return html`<p class="told bad" role="alert">Your answer came too late and changed nothing: ${why}.</p>`
+  const what = kind === 'lost' ? 'Your answer' : 'Your time-out'
+  return html`<p class="told bad" role="alert">${what} came too late and changed nothing: ${why}.</p>`
 }
 
 function settledOf({ status, completedAt }: TokenRecord, answered: Answered | undefined): Html | undefined {
@@ -100,6 +121,25 @@ ${exactly(answered?.typed ?? '')}</textarea>
       </label>
       <p class="actions"><button class="main">Complete the token</button></p>
     </form>`
+}
+
+/** Only a storage that can do it has the button. */
+function timeOutForm(visit: Visit, { id }: TokenRecord): Html | undefined {
+  if (visit.kernel.host.storage.timesOut !== true) return undefined
+  return html`<div class="actions">
+    <details class="sure">
+      <summary>Time it out now…</summary>
+      <form method="post" action="${placeOf(visit, 'tokens', id)}/time-out">
+        ${formToken(visit)}<button class="main">End the wait without an answer</button>
+      </form>
+    </details>
+  </div>`
+}
+
+function waitingOf(visit: Visit, runs: readonly string[]): Html {
+  if (runs.length === 0) return html`<span class="none">none</span>`
+  const links = runs.map((id) => html`<a class="id" href="${placeOf(visit, 'runs', id)}">${id}</a> `)
+  return html`${links}${runs.length === MOST_WAITING && html`<span class="soft">and maybe more</span>`}`
 }
 
 /** What the run was given, and what it says of itself: that is what the answer is about. */

@@ -3,7 +3,7 @@ import { defined } from '../../primitives/defined.ts'
 import { choiceOf, countLinks, cursorsOf, filterForm, pageLinks, sinceOf } from '../filters.ts'
 import { html, type Html } from '../html.ts'
 import type { PageContent } from '../page.ts'
-import { tokenRecord, tokenRecords } from '../records.ts'
+import { storedToken, tokenRecords } from '../records.ts'
 import { badge, moment, short, table } from '../values.ts'
 import { eventsOf, filterOf, linkTo, placeOf, type Visit } from '../visit.ts'
 
@@ -24,8 +24,8 @@ export async function tokensPage(visit: Visit): Promise<PageContent> {
     id === undefined
       ? await tokenRecords(kernel, filter, cursorsOf(visit))
       : {
-          records: await tokenRecord(kernel, id).then(
-            (one) => [one],
+          records: await storedToken(kernel, id).then(
+            ({ record }) => [record],
             () => [],
           ),
         }

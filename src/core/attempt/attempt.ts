@@ -141,6 +141,8 @@ export class Attempt {
   #delivered: string[] | undefined
   #controller: AbortController | undefined
   #limit: ExecutionLimit | undefined
+  /** How long it has waited without a slot; while it does, less the instant since when. */
+  #waitedMs = 0
   #cancelGrace: CancelTimer | undefined
 
   constructor(kernel: AttemptKernel, definition: TaskDefinition, record: RunRecord) {
@@ -204,6 +206,7 @@ export class Attempt {
   parked(): void {
     this.#move('parked', 'parking')
     this.#holdsSlot = false
+    this.#waitedMs -= this.clock.now()
     this.#limit?.pause()
     this.hold('parked')
   }
@@ -223,8 +226,15 @@ export class Attempt {
   /** Storage has resumed the run. */
   resumed(): void {
     this.#move('executing', 'resuming')
+    this.#waitedMs += this.clock.now()
     this.#limit?.start()
     this.hold('executing')
+  }
+
+  /** How long it has waited without a slot, until `now`. */
+  waitedMs(now: number): number {
+    const isAway = this.#state === 'parked' || this.#state === 'queued' || this.#state === 'resuming'
+    return Math.max(0, isAway ? this.#waitedMs + now : this.#waitedMs)
   }
 
   /** The function has returned, and the run has streams or a hook: they go on without a slot. */

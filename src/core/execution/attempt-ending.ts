@@ -64,6 +64,7 @@ export class AttemptEnding {
     const { host, outage } = this.#kernel
     const { startedAt } = attempt
     const endedAt = Math.max(startedAt, host.now())
+    const waitedMs = Math.min(attempt.waitedMs(endedAt), endedAt - startedAt)
     await attempt.streams?.stop()
     if (isOver(attempt)) return
     // The storage was away in a call that does not wait for it: that is not the task's.
@@ -76,7 +77,7 @@ export class AttemptEnding {
     if (attempt.isEnded) return
     const errorJson = errorToJson(plan.error)
     const { attempt: number, attemptsJson: earlier } = attempt.record
-    const attemptsJson = withAttempt(earlier, { number, startedAt, endedAt, errorJson })
+    const attemptsJson = withAttempt(earlier, { number, startedAt, endedAt, waitedMs, errorJson })
     if (plan.retryAt !== undefined) {
       await this.#retry(attempt, plan.retryAt, { errorJson, attemptsJson })
       return

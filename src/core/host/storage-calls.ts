@@ -73,8 +73,10 @@ export const SETTLE_TOKEN: RepeatableCall<TokenSettle, TokenSettled | 'stale' | 
   again: async (storage, request) => {
     const answer = await storage.tokens.settle(request)
     if (answer === undefined || answer === 'stale' || answer.won) return answer
-    const { status, outputJson } = answer.record
-    const isOwn = status === 'COMPLETED' && outputJson === request.outputJson
+    const { status, outputJson, timeoutAt } = answer.record
+    const isOwn = request.isTimeOut
+      ? status === 'TIMED_OUT' && timeoutAt === request.now
+      : status === 'COMPLETED' && outputJson === request.outputJson
     return isOwn ? { ...answer, won: true, settledNow: true } : answer
   },
 }
@@ -136,10 +138,12 @@ export const RUN_WAITS: RepeatableCall<string, readonly TokenRecord[]> = {
 export interface TokenGet {
   readonly id: string
   readonly now: number
+  /** Asks for so many of the runs that wait for it. */
+  readonly waiters?: number | undefined
 }
 
 export const GET_TOKEN: RepeatableCall<TokenGet, TokenRead | undefined> = {
-  ask: (storage, { id, now }) => storage.tokens.get(id, now),
+  ask: (storage, { id, now, waiters }) => storage.tokens.get(id, now, waiters ? { waiters } : undefined),
 }
 
 export interface TokenList {

@@ -2,10 +2,12 @@ import type { StoredError } from '../../api/errors.ts'
 import { fromJson, storedError } from './serialize.ts'
 
 /** An attempt that has thrown, as it is stored. Instants are epoch milliseconds. */
-interface StoredAttempt {
+export interface StoredAttempt {
   readonly number: number
   readonly startedAt: number
   readonly endedAt: number
+  /** How long it had no slot, in milliseconds. Absent in older records. */
+  readonly waitedMs?: number
   readonly error: StoredError
 }
 

@@ -1,6 +1,6 @@
 import { requireJoining, type TransactionOptions } from '../../api/token.ts'
 import type { KeyRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
-import type { Awaitable, Inserted } from '../../contract/storage.ts'
+import type { Awaitable, Inserted, TokenRead } from '../../contract/storage.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { parseDeadline, parseInstant } from '../../primitives/duration.ts'
 import { idOf, requireFlag, requireOptions, requireSignal, show } from '../../primitives/require.ts'
@@ -43,6 +43,7 @@ import { GET_TOKEN, INSERT_TOKEN, LIST_TOKENS, SETTLE_TOKEN } from '../host/stor
 
 const DEFAULT_TIMEOUT = '10m'
 const TOKEN_PREFIX = 'waitpoint_'
+const MOST_WAITERS = 100
 
 const KEY_NAMES: OptionNames<IdempotencyOptions> = { idempotencyKey: true, idempotencyKeyTTL: true }
 const CREATE_NAMES: OptionNames<CreateTokenOptions> = { ...KEY_NAMES, timeout: true, tags: true, name: true }
@@ -142,9 +143,9 @@ export class EngineWait implements EngineWaitNamespace {
     const { credentials } = this.#kernel
     return this.#kernel.call(() => {
       const id = tokenId(token)
-      return chain(this.#read(id), (record) => {
-        if (record?.kind !== 'MANUAL') throw tokenNotFound(id)
-        return viewRetrievedToken<Output>(record, credentials)
+      return chain(this.#read(id, MOST_WAITERS), (read) => {
+        if (read?.record.kind !== 'MANUAL') throw tokenNotFound(id)
+        return viewRetrievedToken<Output>(read, credentials)
       })
     })
   }
@@ -224,8 +225,8 @@ export class EngineWait implements EngineWaitNamespace {
   #bind(scope: Attempt, id: string, key: KeyRecord): Awaitable<string> {
     const { host } = this.#kernel
     const now = host.now()
-    return chain(this.#read(id), (token) => {
-      if (token === undefined) throw tokenNotFound(id)
+    return chain(this.#read(id), (read) => {
+      if (read === undefined) throw tokenNotFound(id)
       const record: TokenRecord = {
         id: host.newId('binding'),
         kind: 'BINDING',
@@ -245,11 +246,11 @@ export class EngineWait implements EngineWaitNamespace {
   }
 
   /** A token as it is; one that is past its deadline is timed out by being read. */
-  #read(id: string): Awaitable<TokenRecord | undefined> {
+  #read(id: string, waiters?: number): Awaitable<TokenRead | undefined> {
     const { host, publisher } = this.#kernel
-    return chain(this.#kernel.asked(GET_TOKEN, { id, now: host.now() }), (read) => {
+    return chain(this.#kernel.asked(GET_TOKEN, { id, now: host.now(), waiters }), (read) => {
       if (read?.settledNow === true) publisher.token(read.record)
-      return read?.record
+      return read
     })
   }
 

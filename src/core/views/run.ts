@@ -1,10 +1,10 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { RunFailedError } from '../../api/errors.ts'
-import type { RetrievedRun, Run, WaitingOn } from '../../api/run.ts'
+import type { RetrievedRun, Run, RunAttempt, WaitingOn } from '../../api/run.ts'
 import { failureOf } from '../../api/errors.ts'
 import { statusFlags } from '../../contract/run-states.ts'
 import { errorFromJson, fromJson, storedError } from '../host/serialize.ts'
-import { storedAttempts } from '../host/thrown-attempts.ts'
+import { type StoredAttempt, storedAttempts } from '../host/thrown-attempts.ts'
 
 /** The public view of a run record. */
 export function viewRun(record: RunRecord): Run {
@@ -53,12 +53,14 @@ export function viewRetrievedRun(record: RunRecord, waits: readonly TokenRecord[
   // Not spread: a copy of so many members costs as much as making them.
   return Object.assign(viewRun(record), {
     waitingOn: waits.map(viewWait),
-    attempts: storedAttempts(record.attemptsJson).map((attempt) => ({
-      ...attempt,
-      startedAt: new Date(attempt.startedAt),
-      endedAt: new Date(attempt.endedAt),
-    })),
+    attempts: storedAttempts(record.attemptsJson).map(viewAttempt),
   })
+}
+
+function viewAttempt({ number, startedAt, endedAt, waitedMs = 0, error }: StoredAttempt): RunAttempt {
+  const executingMs = endedAt - startedAt - waitedMs
+  const instants = { startedAt: new Date(startedAt), endedAt: new Date(endedAt) }
+  return { number, ...instants, executingMs, waitingMs: waitedMs, error }
 }
 
 function viewWait({ id, kind, timeoutAt }: TokenRecord): WaitingOn {

@@ -1,4 +1,5 @@
 import type { TokenRecord } from '../../contract/records.ts'
+import type { TokenRead } from '../../contract/storage.ts'
 import type { Credentials } from '../host/credentials.ts'
 import { WaitpointTimeoutError } from '../../api/errors.ts'
 import { isUserKey } from './run.ts'
@@ -26,16 +27,17 @@ export function viewToken(record: TokenRecord, credentials: Credentials): Token 
   }
 }
 
-/** A token with its output, or with the error of its time-out. */
+/** A token with its output, with the error of its time-out, or with the runs that wait for it. */
 export function viewRetrievedToken<Output>(
-  record: TokenRecord,
+  { record, waiters: waitingRuns }: Pick<TokenRead, 'record' | 'waiters'>,
   credentials: Credentials,
 ): RetrievedToken<Output> {
   const view = viewToken(record, credentials)
   // The output of a token is of the type that its creator and its completer agreed on.
   if (record.outputJson !== undefined)
     return Object.assign(view, { output: fromJson(record.outputJson) as Output })
-  return record.status === 'TIMED_OUT' ? Object.assign(view, { error: timeoutError(record) }) : view
+  if (record.status === 'TIMED_OUT') return Object.assign(view, { error: timeoutError(record) })
+  return record.status === 'WAITING' && waitingRuns ? Object.assign(view, { waitingRuns }) : view
 }
 
 /** The result of a wait for a settled token; see docs/waitpoints.md. */

@@ -252,7 +252,16 @@ const schemas: Readonly<Record<string, Schema>> = {
     {
       ...ALWAYS,
       waitingOn: arrayOf(object({ id: TEXT, kind: TEXT }, { timeoutAt: INSTANT })),
-      attempts: arrayOf(object({ number: COUNT, startedAt: INSTANT, endedAt: INSTANT, error: RUN_ERROR })),
+      attempts: arrayOf(
+        object({
+          number: COUNT,
+          startedAt: INSTANT,
+          endedAt: INSTANT,
+          executingMs: COUNT,
+          waitingMs: COUNT,
+          error: RUN_ERROR,
+        }),
+      ),
       depth: COUNT,
       triggerFunction: TEXT,
       relatedRuns: object({}),

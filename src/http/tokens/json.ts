@@ -41,6 +41,7 @@ export function retrievedTokenJson(
     : output
   return {
     ...tokenJson(token, caller),
+    waitingRuns: caller.hasSecretKey ? token.waitingRuns : undefined,
     output: value === undefined ? undefined : JSON.stringify(value),
     outputType: JSON_TYPE,
     outputIsError: isTimedOut,

@@ -149,7 +149,7 @@ export const TOKEN_OPERATIONS: OperationGroup = {
     RetrievedToken: {
       ...(object(
         { ...TOKEN, ...INSTANTS, outputType: TEXT, outputIsError: FLAG },
-        { ...LATER, output: TEXT },
+        { ...LATER, output: TEXT, waitingRuns: arrayOf(TEXT) },
       ) as object),
       description:
         '`output` is JSON text. Of a token that timed out it is the error, and `outputIsError` is true.',

@@ -24,6 +24,8 @@ export function memoryStorage(): Storage {
     settings: memorySettings(),
     counts: memoryCounts(state),
     leases: () => state.leases.all,
+    due: (limit) => due(state, limit),
+    timesOut: true,
     retention: RETENTION,
     boundedHistory: true,
     endedBytes: () => state.ended.bytes,
@@ -84,6 +86,11 @@ function nextDue({ tokens, schedule }: MemoryState): NextDue | undefined {
   const token = tokens.nextDue()
   const run = schedule.nextDue()
   return token === undefined || (run !== undefined && run.at < token.at) ? run : token
+}
+
+function due({ tokens, schedule }: MemoryState, limit: number): readonly NextDue[] {
+  const both = [...tokens.due(limit), ...schedule.due(limit)]
+  return both.sort((one, other) => one.at - other.at).slice(0, limit)
 }
 
 function leave({ leases, runs }: MemoryState, act: { readonly by: string; readonly now: number }): void {

@@ -62,6 +62,11 @@ export class RunSchedule {
     return next && { at: next.at, what: `run ${next.value.id}` }
   }
 
+  /** The first deadlines, at most `limit`. */
+  due(limit: number): readonly NextDue[] {
+    return this.#deadlines.first(limit).map(({ at, value }) => ({ at, what: `run ${value.id}` }))
+  }
+
   #placeDelayed(run: RunEntry, now: number): void {
     const wakeAt = run.record.wakeAt ?? run.record.createdAt
     const expiresAt = startBy(run.record)

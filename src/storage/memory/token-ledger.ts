@@ -120,16 +120,22 @@ export class TokenLedger {
     const next = this.#deadlines.peek()
     return next && { at: next.at, what: `token ${next.value.id}` }
   }
+
+  /** The first deadlines, at most `limit`. */
+  due(limit: number): readonly NextDue[] {
+    return this.#deadlines.first(limit).map(({ at, value }) => ({ at, what: `token ${value.id}` }))
+  }
 }
 
 /** Hot, hence no spread: see `draftOf` of a run. */
-function settledRecord(record: TokenRecord, { status, completedAt, outputJson }: TokenEnd): TokenRecord {
+function settledRecord(record: TokenRecord, end: TokenEnd): TokenRecord {
+  const { status, completedAt, outputJson, timeoutAt = record.timeoutAt } = end
   return {
     id: record.id,
     kind: record.kind,
     status,
     outputJson,
-    timeoutAt: record.timeoutAt,
+    timeoutAt,
     tags: record.tags,
     key: record.key,
     runId: record.runId,

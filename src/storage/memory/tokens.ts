@@ -12,6 +12,7 @@ import type {
   TokenSettled,
   TokenStore,
 } from '../../contract/storage.ts'
+import type { TokenEnd } from '../run-draft.ts'
 import { isHeld, RunEntry, type TokenEntry, type WaitSource } from './entries.ts'
 import { fencedRun, isStale, type MemoryState, waitSource } from './state.ts'
 import { tokenOfRun } from '../../contract/run-states.ts'
@@ -25,11 +26,13 @@ export function memoryTokens(state: MemoryState): TokenStore {
       hints.flush()
       return inserted
     },
-    get(id, now) {
+    get(id, now, extras) {
       const source = waitSource(state, id)
       const token = source && readToken(state, source, now)
       hints.flush()
-      return token
+      const most = extras?.waiters
+      if (token === undefined || most === undefined) return token
+      return { ...token, waiters: state.waits.waiters(source, most) }
     },
     list(filter, page, now) {
       const listed = listTokens(state, filter, { ...page, now })
@@ -127,7 +130,10 @@ function settleToken(state: MemoryState, request: TokenSettle): TokenSettled | '
     return { record: token.record, won: false, settledNow: late !== undefined, ready: late ?? [] }
   }
   const completedAt = Math.max(token.record.createdAt, now)
-  const ready = tokens.settle(token, { status: 'COMPLETED', outputJson, completedAt }, request)
+  const end: TokenEnd = request.isTimeOut
+    ? { status: 'TIMED_OUT', timeoutAt: completedAt, completedAt }
+    : { status: 'COMPLETED', outputJson, completedAt }
+  const ready = tokens.settle(token, end, request)
   return { record: token.record, won: true, settledNow: true, ready }
 }
 

@@ -2,7 +2,7 @@ import type { Act } from '../run-draft.ts'
 import type { WaitRecord } from '../../contract/records.ts'
 import { countOf, findItem, itemsOf, withItem, withoutItem } from '../../primitives/few.ts'
 import type { HintBoard } from '../hint-board.ts'
-import { RunEntry, Wait, type WaitSource } from './entries.ts'
+import { isSettled, RunEntry, Wait, type WaitSource } from './entries.ts'
 import type { RunSchedule } from './run-schedule.ts'
 import { RUN_PREFIX } from '../../contract/run-states.ts'
 
@@ -36,6 +36,15 @@ export class WaitBook {
     return countOf(run.waits) <= countOf(source.waiters)
       ? findItem(run.waits, (wait) => wait.source === source)
       : findItem(source.waiters, (wait) => wait.run === run)
+  }
+
+  /** The ids of the runs that wait for `source`, which is not settled, at most `limit`, in order. */
+  waiters(source: WaitSource | undefined, limit: number): readonly string[] {
+    if (source === undefined || isSettled(source)) return []
+    return itemsOf(source.waiters)
+      .map(({ run }) => run.id)
+      .sort()
+      .slice(0, limit)
   }
 
   drop(wait: Wait): void {

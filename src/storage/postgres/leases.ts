@@ -25,6 +25,7 @@ const TICK: CallKind = { name: 'tick', isSingle: true }
 const LEAVE: CallKind = { name: 'leave', isRepeatable: true, isSingle: true }
 const TIME: CallKind = { name: 'get_time', isRepeatable: true, isSingle: true }
 const LEASES: CallKind = { name: 'get_leases', isRepeatable: true, isSingle: true }
+const DUE: CallKind = { name: 'get_due', isRepeatable: true, isSingle: true }
 const PRUNE: CallKind = { name: 'prune', isSingle: true }
 
 /** `tick`. */
@@ -71,6 +72,11 @@ export async function postgresLeases({ ask }: PostgresSession): Promise<readonly
     pid: pid ?? undefined,
     heardAt: heardAt ?? undefined,
   }))
+}
+
+/** What is due next, the earliest first. */
+export async function postgresDue({ ask }: PostgresSession, limit: number): Promise<readonly NextDue[]> {
+  return (await ask(DUE, { most: limit })) as readonly NextDue[]
 }
 
 /** The time of the server. */

@@ -2,7 +2,14 @@ import type { Storage } from '../../contract/storage.ts'
 import { postgresChunks } from './chunks.ts'
 import { PostgresConnection } from './connection.ts'
 import { postgresCounts } from './counts.ts'
-import { endPostgresLease, postgresLeases, postgresTime, prunePostgres, tickPostgres } from './leases.ts'
+import {
+  endPostgresLease,
+  postgresDue,
+  postgresLeases,
+  postgresTime,
+  prunePostgres,
+  tickPostgres,
+} from './leases.ts'
 import { type PostgresOptions, readPostgresOptions } from './options.ts'
 import { postgresRuns } from './runs.ts'
 import { postgresTokens } from './tokens.ts'
@@ -45,6 +52,8 @@ export function postgresStorage(given: string | PostgresOptions): Storage {
     },
     counts: postgresCounts(session),
     leases: () => postgresLeases(session),
+    due: (limit) => postgresDue(session, limit),
+    timesOut: true,
     retention: RETENTION,
     joinsTransactions: true,
     open: () => connection.open(),

@@ -49,7 +49,8 @@ const STEPS: readonly string[] = [
   WRITERS,
   PLACES_OF_OWNERS,
   NO_OPEN_WRITERS,
-  ATTEMPTS_OF_RUNS + FUNCTIONS,
+  ATTEMPTS_OF_RUNS,
+  FUNCTIONS,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */

@@ -28,6 +28,7 @@ interface TokenAnswer {
   readonly won?: boolean
   readonly ready?: ReadyAnswer
   readonly outcome?: TokenAwaited['outcome']
+  readonly waiters?: readonly string[] | null
 }
 
 interface ListAnswer {
@@ -65,7 +66,7 @@ let places = 0
 export function postgresTokens(session: PostgresSession): TokenStore {
   return {
     insert: (request) => insertToken(session, request),
-    get: (id, now) => readToken(session, id, now),
+    get: (id, now, extras) => readToken(session, id, { now, waiters: extras?.waiters }),
     list: (filter, page, now) => listTokens(session, filter, { ...page, now }),
     await: (request) => awaitToken(session, request),
     settle: (request) =>
@@ -101,12 +102,17 @@ async function insertToken(session: PostgresSession, request: TokenInsert): Prom
   return { record: tokenOfRow(stored), isCached: isCached === 1, settledNow }
 }
 
-async function readToken(session: PostgresSession, id: string, now: number): Promise<TokenRead | undefined> {
-  const answer = (await session.ask(GET, { id, now, call: session.newCall() }, id)) as TokenAnswer | undefined
+async function readToken(
+  session: PostgresSession,
+  id: string,
+  asked: { readonly now: number; readonly waiters: number | undefined },
+): Promise<TokenRead | undefined> {
+  const request = { id, ...asked, call: session.newCall() }
+  const answer = (await session.ask(GET, request, id)) as TokenAnswer | undefined
   if (answer === undefined) return undefined
   const record = tokenOf(answer)
   tellSettled(session, answer, undefined)
-  return { record, settledNow: answer.settledNow === true }
+  return { record, settledNow: answer.settledNow === true, waiters: answer.waiters ?? undefined }
 }
 
 async function awaitToken(session: PostgresSession, request: TokenAwait): Promise<TokenAwaited> {
@@ -134,9 +140,10 @@ async function settleToken(
   session: PostgresSession,
   request: TokenSettle,
 ): Promise<TokenSettled | 'stale' | undefined> {
-  const { id, outputJson, by, now } = request
+  const { id, outputJson, isTimeOut, by, now } = request
   const call = session.newCall()
-  const columns = { id, output: orNull(outputJson), by_owner: by, now, call, ...fenceColumns(request) }
+  const settled = { id, output: orNull(outputJson), times_out: isTimeOut }
+  const columns = { ...settled, by_owner: by, now, call, ...fenceColumns(request) }
   const answer = (await session.ask(SETTLE, columns, request.fence?.runId ?? id)) as
     TokenAnswer | 'stale' | undefined
   if (answer === 'stale' || answer === undefined) return answer

@@ -8,7 +8,7 @@ import { readSqliteOptions, type SqliteOptions, type SqliteSource } from './opti
 import { pruneSqlite } from './prune.ts'
 import { sqliteRuns } from './runs.ts'
 import type { Perform } from './session.ts'
-import { tickSqlite } from './tick.ts'
+import { dueNext, tickSqlite } from './tick.ts'
 import { sqliteTokens } from './tokens.ts'
 import { SqliteTurns } from './turns.ts'
 
@@ -43,6 +43,8 @@ export function sqliteStorage(given: string | SqliteOptions | SqliteHandle): Sto
     settings: sqliteSettings(perform),
     counts: sqliteCounts(perform),
     leases: () => perform(sqliteLeases, 'read'),
+    due: (limit) => perform((session) => dueNext(session, limit), 'read'),
+    timesOut: true,
     retention: RETENTION,
     pruneLimit: PRUNE_LIMIT,
     open: () => connection.open(),

@@ -26,7 +26,7 @@ export function tickSqlite(session: SqliteSession, request: TickRequest): TickRe
     settled,
     expired,
     claimable: session.database.get('SELECT 1 FROM runs WHERE line IS NOT NULL LIMIT 1') !== undefined,
-    nextDue: nextDue(session),
+    nextDue: dueNext(session, 1)[0],
     nextLease: nextLease(session, owner),
     leaseUntil: until,
   }
@@ -41,13 +41,20 @@ function readyWaits({ database }: SqliteSession, owner: string): readonly WaitRe
   return rows.map((row) => ({ tokenId: row['token_id'] as string, runId: row['run_id'] as string, owner }))
 }
 
-function nextDue({ database }: SqliteSession): NextDue | undefined {
-  const token = database.get('SELECT id, due_at FROM tokens WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1')
-  const run = database.get('SELECT id, look_at FROM runs WHERE look_at IS NOT NULL ORDER BY look_at LIMIT 1')
-  const tokenAt = token === undefined ? Infinity : Number(token['due_at'])
-  const runAt = run === undefined ? Infinity : Number(run['look_at'])
-  if (run !== undefined && runAt < tokenAt) return { at: runAt, what: `run ${run['id']}` }
-  return token && { at: tokenAt, what: `token ${token['id']}` }
+/** What is due next, the earliest first. */
+export function dueNext({ database }: SqliteSession, limit: number): readonly NextDue[] {
+  const rows = [
+    ...database.all(
+      `SELECT due_at AS at, 'token ' || id AS what FROM tokens WHERE due_at IS NOT NULL ORDER BY due_at LIMIT ?`,
+      limit,
+    ),
+    ...database.all(
+      `SELECT look_at AS at, 'run ' || id AS what FROM runs WHERE look_at IS NOT NULL ORDER BY look_at LIMIT ?`,
+      limit,
+    ),
+  ]
+  const due = rows.map(({ at, what }): NextDue => ({ at: Number(at), what: String(what) }))
+  return due.sort((one, other) => one.at - other.at).slice(0, limit)
 }
 
 /** Looks at the runs whose deadline is over, until `limit` of them have expired; answers those. */

@@ -38,16 +38,18 @@ export function insertTokenRow(session: SqliteSession, record: TokenRecord): voi
   if (record.kind === 'MANUAL') noteIdTime(session, 'tokens', record)
 }
 
-/** Completes a token that is `WAITING` and not past its deadline, in one statement. */
+const COMPLETED = completing(`status = 'COMPLETED', output = ?1`)
+const TIMED_OUT = completing(`status = 'TIMED_OUT', output = ?1, timeout_at = ?2`)
+
+function completing(columns: string): string {
+  return `UPDATE tokens SET ${columns}, completed_at = ?2, due_at = NULL, ended_at = ?2
+     WHERE id = ?3 AND status = 'WAITING' AND (timeout_at IS NULL OR timeout_at > ?2) RETURNING *`
+}
+
+/** Completes a token that is `WAITING` and not past its deadline, in one statement; or makes it time out now. */
 export function completeInTime(session: SqliteSession, request: TokenSettle): SettledToken | undefined {
-  const { id, outputJson, now } = request
-  const row = session.database.get(
-    `UPDATE tokens SET status = 'COMPLETED', output = ?1, completed_at = ?2, due_at = NULL, ended_at = ?2
-     WHERE id = ?3 AND status = 'WAITING' AND (timeout_at IS NULL OR timeout_at > ?2) RETURNING *`,
-    orNull(outputJson),
-    now,
-    id,
-  )
+  const { id, outputJson, isTimeOut, now } = request
+  const row = session.database.get(isTimeOut ? TIMED_OUT : COMPLETED, orNull(outputJson), now, id)
   if (row === undefined) return undefined
   return { record: tokenOfRow(row), ready: settleWaits(session, id, request) }
 }

@@ -16,7 +16,7 @@ import { findRun } from './run-rows.ts'
 import { type Perform, RefusedCall, type SqliteSession } from './session.ts'
 import { completeInTime, insertTokenRow, settleIfDue } from './token-rows.ts'
 import { tokenOfRun, RUN_PREFIX } from '../../contract/run-states.ts'
-import { isStaleAttempt, releaseWait } from './waits.ts'
+import { isStaleAttempt, releaseWait, waitersOf } from './waits.ts'
 /** Waits of one run are registered by one process only: a count in this one is their order. */
 let places = 0
 
@@ -24,7 +24,12 @@ let places = 0
 export function sqliteTokens(perform: Perform): TokenStore {
   return {
     insert: (request) => perform((session) => insertToken(session, request)),
-    get: (id, now) => perform((session) => readToken(session, id, now)),
+    get: (id, now, extras) =>
+      perform((session) => {
+        const read = readToken(session, id, now)
+        const most = extras?.waiters
+        return read && most !== undefined ? { ...read, waiters: waitersOf(session, id, most) } : read
+      }),
     list: (filter, page, now) => perform((session) => listSqliteTokens(session, filter, { ...page, now })),
     await: (request) => perform((session) => awaitToken(session, request)),
     settle: (request) => perform((session) => completeToken(session, request)),

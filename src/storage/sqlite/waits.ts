@@ -32,6 +32,16 @@ export function settleWaits(
   })
 }
 
+/** The ids of the runs that wait for a token which is not settled. */
+export function waitersOf({ database }: SqliteSession, tokenId: string, limit: number): readonly string[] {
+  const rows = database.all(
+    'SELECT run_id FROM waits WHERE token_id = ? AND ready = 0 ORDER BY run_id LIMIT ?',
+    tokenId,
+    limit,
+  )
+  return rows.map((row) => row['run_id'] as string)
+}
+
 export function dropWaits({ database }: SqliteSession, runId: string): void {
   database.run('DELETE FROM waits WHERE run_id = ?', runId)
 }

@@ -31,6 +31,7 @@ export type OpenStorage = () => Awaitable<TestedStorage>
 interface SettleOptions {
   readonly by?: string
   readonly outputJson?: string
+  readonly isTimeOut?: boolean
   readonly fence?: AttemptFence
 }
 
@@ -151,9 +152,9 @@ export class Subject {
   async settle(
     id: string,
     now = 0,
-    { by = A, outputJson = '1', fence }: SettleOptions = {},
+    { by = A, isTimeOut = false, outputJson = isTimeOut ? undefined : '1', fence }: SettleOptions = {},
   ): Promise<TokenSettled | 'stale' | undefined> {
-    return this.storage.tokens.settle({ id, outputJson, fence, by, now: this.at(now) })
+    return this.storage.tokens.settle({ id, outputJson, isTimeOut, fence, by, now: this.at(now) })
   }
 
   /** Ends a run, or changes it, in any state. */

@@ -76,6 +76,7 @@ export class SurvivingEngine {
       ready: () => this.survive((engine) => engine.ready()),
       makeDefault: () => this.#makeDefault(),
       stats: () => current().stats(),
+      timeline: (options) => this.survive((engine) => engine.timeline(options)),
       close: (options) => current().close(options),
       [Symbol.asyncDispose]: () => current().close(),
     }

@@ -117,7 +117,7 @@ export class RunCopy {
     return {
       ...memory,
       insert: (request) => this.#insertToken(request),
-      get: (id, now) => this.#answer(chain(this.#ensureToken(id), () => memory.get(id, now))),
+      get: (...args) => this.#answer(chain(this.#ensureToken(args[0]), () => memory.get(...args))),
       list: (filter, page, now) => {
         const { key, kind } = filter
         if (key !== undefined)

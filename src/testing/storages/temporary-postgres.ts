@@ -60,6 +60,8 @@ function lentStorage(shared: PostgresPool, lease: SchemaLease): Storage {
       tokens: async (filter, atMost) => (await current().counts?.tokens(filter, atMost)) ?? {},
     },
     leases: async () => (await current().leases?.()) ?? [],
+    due: async (limit) => (await current().due?.(limit)) ?? [],
+    timesOut: true,
     open: () => statements.watch(lease.take().then(() => current().open())),
     tick: (request) => current().tick(request),
     subscribe: (owner, listener) => current().subscribe(owner, listener),

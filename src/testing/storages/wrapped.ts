@@ -28,12 +28,13 @@ export type AroundOperation = <Args extends readonly unknown[], Answer>(
  * contract fails to compile until it is wrapped.
  */
 export function wrapStorage(storage: Storage, around: AroundOperation): Storage {
-  const { time, endedBytes, counts, leases } = storage
+  const { time, endedBytes, counts, leases, due } = storage
   return {
     ...(storage.retention === undefined ? {} : { retention: storage.retention }),
     ...(storage.pruneLimit === undefined ? {} : { pruneLimit: storage.pruneLimit }),
     ...(storage.boundedHistory === undefined ? {} : { boundedHistory: storage.boundedHistory }),
     ...(endedBytes === undefined ? {} : { endedBytes: () => endedBytes() }),
+    ...(storage.timesOut === undefined ? {} : { timesOut: storage.timesOut }),
     ...(storage.joinsTransactions === undefined ? {} : { joinsTransactions: storage.joinsTransactions }),
     runs: wrapRuns(storage.runs, around),
     tokens: wrapTokens(storage.tokens, around),
@@ -43,6 +44,7 @@ export function wrapStorage(storage: Storage, around: AroundOperation): Storage 
     open: around('open', () => storage.open()),
     ...(time === undefined ? {} : { time: around('time', () => time()) }),
     ...(leases === undefined ? {} : { leases: around('leases', () => leases()) }),
+    ...(due === undefined ? {} : { due: around('due', (limit) => due(limit)) }),
     tick: around('tick', (request) => storage.tick(request)),
     subscribe: (owner, listener) => storage.subscribe(owner, listener),
     leave: around('leave', (request) => storage.leave(request)),
@@ -67,7 +69,7 @@ function wrapRuns(runs: RunStore, around: AroundOperation): RunStore {
 function wrapTokens(tokens: TokenStore, around: AroundOperation): TokenStore {
   return {
     insert: around('tokens.insert', (request) => tokens.insert(request)),
-    get: around('tokens.get', (id, now) => tokens.get(id, now)),
+    get: around('tokens.get', (...args) => tokens.get(...args)),
     list: around('tokens.list', (...args) => tokens.list(...args)),
     await: around('tokens.await', (request) => tokens.await(request)),
     settle: around('tokens.settle', (request) => tokens.settle(request)),

@@ -64,8 +64,8 @@ function witnessedTokens(
         else if (record.status === 'WAITING') witness.tokenCreated(record, isTimeoutDefault(), origin)
       })
     },
-    get: (id, now) =>
-      seen(tokens.get(id, now), (read) => {
+    get: (id, now, extras) =>
+      seen(tokens.get(id, now, extras), (read) => {
         if (read !== undefined) seeToken(witness, read.record)
       }),
     list: (filter, page, now) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { memoryStorage, wait, type RunAttempt, type Task } from 'waitpoint'
 import { createTestEngine, testClock, type TestEngine } from 'waitpoint/testing'
-import { abandonable, projectStorage } from '../../support/abandon.ts'
+import { abandonable, projectStorage, steadyStorage } from '../../support/abandon.ts'
 import { bodyTask } from '../../support/body-task.ts'
 
 const retention = { maxAge: '30d' }
@@ -52,15 +52,52 @@ describe('the attempts of a run', () => {
         number: 1,
         startedAt: new Date(start),
         endedAt: new Date(start + 1_000),
+        executingMs: 0,
+        waitingMs: 1_000,
         error: { name: 'Error', message: 'no 1', stack },
       },
       {
         number: 2,
         startedAt: new Date(start + 61_000),
         endedAt: new Date(start + 62_000),
+        executingMs: 0,
+        waitingMs: 1_000,
         error: { name: 'Error', message: 'no 2', stack },
       },
     ])
+  })
+
+  it('tell how long each had a slot, and how long it waited without one', async () => {
+    await using clock = testClock({ mode: 'manual' })
+    const work = (ms: number): Promise<void> => clock.sleep(ms)
+    const tried = bodyTask(
+      async () => {
+        await work(200)
+        await wait.for({ seconds: 3 })
+        await work(50)
+        await wait.for({ seconds: 4 })
+        throw new Error('no')
+      },
+      { queue: { name: 'shared', concurrencyLimit: 1 } },
+    )
+    // Holds the only slot when the first sleep is over.
+    const greedy = bodyTask(() => work(5_000), {
+      id: 'greedy',
+      queue: { name: 'shared', concurrencyLimit: 1 },
+    })
+    await using t = await createTestEngine({
+      tasks: [tried, greedy],
+      storage: steadyStorage(),
+      clock,
+      retention,
+    })
+    const { id } = await t.engine.trigger(tried, null)
+    await t.clock.advance(1_000)
+    await t.engine.trigger(greedy, null)
+    await t.clock.advance('1h')
+    const { attempts } = await t.engine.runs.retrieve(id)
+    // It parked at 200, found no slot at 3,200, went on at 6,000, and threw at 10,050.
+    expect(attempts).toMatchObject([{ executingMs: 250, waitingMs: 9_800 }])
   })
 
   it('are there while the run waits for the next one', async () => {

@@ -41,6 +41,7 @@ describe('createToken', () => {
       tags: [],
       createdAt: new Date(START),
       timeoutAt: new Date(START + 10 * MINUTE_MS),
+      waitingRuns: [],
     })
   })
 

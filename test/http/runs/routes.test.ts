@@ -139,7 +139,7 @@ describe('retrieving a run', () => {
         stackTrace: expect.any(String) as string,
       }
       const at = '2000-01-01T00:00:00.000Z'
-      const attempts = [{ number: 1, startedAt: at, endedAt: at, error }]
+      const attempts = [{ number: 1, startedAt: at, endedAt: at, executingMs: 0, waitingMs: 0, error }]
       expect(body).toMatchObject({ error, attempts })
       expect(body).not.toHaveProperty('error.stack')
       expect(body).not.toHaveProperty('attempts.0.error.stack')

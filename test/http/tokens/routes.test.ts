@@ -654,6 +654,21 @@ describe('listing tokens', () => {
     }
   })
 
+  it('shows the runs that wait for a token to secret keys alone', async () => {
+    const asks = task({ id: 'asks', run: (id: string) => wait.forToken(id).unwrap() })
+    await using t = await createTestEngine({ tasks: [asks], secretKey: SECRET })
+    const { id } = await t.engine.wait.createToken()
+    const run = await t.engine.trigger(asks, id)
+    await t.clock.settle()
+    const handler = createHandler(t.engine)
+    const credential = await accessToken(['read:waitpoints'], t.clock.now())
+    const path = `GET /api/v1/waitpoints/tokens/${id}`
+    expect((await ask(handler, path)).body).toMatchObject({ waitingRuns: [run.id] })
+    expect((await ask(handler, path, { credential })).body).not.toHaveProperty('waitingRuns')
+    await t.engine.wait.completeToken(id)
+    expect((await ask(handler, path)).body).not.toHaveProperty('waitingRuns')
+  })
+
   it('shows what a token has, never as null, and never its output', () =>
     onBench(async ({ handler, engine, now }) => {
       const token = await engine.wait.createToken({ tags: ['b', 'a'], idempotencyKey: 'k', timeout: '1h' })

@@ -28,6 +28,10 @@ export const getToken: CliCommand = {
   },
 }
 
+function waitingText(runs: readonly string[]): string {
+  return runs.length === 0 ? 'no run' : runs.join('\n')
+}
+
 function tokenFacts(
   token: RetrievedToken<unknown>,
   { now, hasUrl }: { readonly now: number; readonly hasUrl: boolean },
@@ -42,6 +46,7 @@ function tokenFacts(
     ['tags', tags.length === 0 ? undefined : oneLine(tags.join(', '))],
     ['key', token.idempotencyKey && oneLine(token.idempotencyKey)],
     ['address', hasUrl ? token.url : undefined],
+    ['waiting', token.waitingRuns && waitingText(token.waitingRuns)],
     ['output', status === 'COMPLETED' ? valueText(token.output) : undefined],
   ])
 }

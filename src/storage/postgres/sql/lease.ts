@@ -88,6 +88,18 @@ BEGIN
   ) AS due ORDER BY at, place LIMIT 1);
 END $$;
 
+CREATE FUNCTION $s.get_due(requests json) RETURNS json LANGUAGE plpgsql STABLE
+${BY_INDEX} AS $$
+DECLARE
+  most int := requests->0->>'most';
+BEGIN
+  RETURN json_build_array((SELECT coalesce(json_agg(json_build_object('at', at, 'what', what)), '[]') FROM (
+    (SELECT look_at AS at, 'run ' || id AS what FROM $s.runs WHERE look_at IS NOT NULL ORDER BY look_at LIMIT most)
+    UNION ALL
+    (SELECT due_at, 'token ' || id FROM $s.tokens WHERE due_at IS NOT NULL ORDER BY due_at LIMIT most)
+    ORDER BY at LIMIT most) AS due));
+END $$;
+
 CREATE FUNCTION $s.now_ms() RETURNS float8 LANGUAGE sql VOLATILE AS $$
   SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8
 $$;

@@ -44,6 +44,12 @@ BEGIN
   IF now_settled THEN ready := $s.ready_waits(token); END IF;
 END $$;
 ${INSERT_TOKENS}
+CREATE FUNCTION $s.waiters_for(token text, most int) RETURNS json LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT coalesce(json_agg(run_id), '[]') FROM (
+    SELECT run_id FROM $s.waits WHERE token_id = token AND ready = 0 ORDER BY run_id LIMIT most) AS waiting);
+END $$;
+
 CREATE FUNCTION $s.get_tokens(requests json) RETURNS json LANGUAGE plpgsql
 ${BY_INDEX} AS $$
 DECLARE
@@ -56,7 +62,7 @@ BEGIN
   IF json_array_length(requests) > 1 THEN
     PERFORM $s.lock_due(array_agg(x.id), min(x.now)) FROM json_to_recordset(requests) AS x(id text, now float8);
   END IF;
-  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(id text, now float8, call text, again boolean)
+  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(id text, now float8, waiters int, call text, again boolean)
   LOOP
     IF q.id LIKE 'run:%' THEN
       SELECT * INTO r FROM $s.runs WHERE id = substr(q.id, 5);
@@ -70,7 +76,7 @@ BEGIN
     END IF;
     SELECT * INTO due FROM $s.settle_due(t, q.now, q.call, q.again);
     answers := answers || json_build_object('token', $s.token_json(due.t), 'settledNow', due.now_settled,
-      'ready', due.ready);
+      'ready', due.ready, 'waiters', CASE WHEN q.waiters IS NOT NULL THEN $s.waiters_for(q.id, q.waiters) END);
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
@@ -135,8 +141,9 @@ DECLARE
   due record;
 BEGIN
   IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN RETURN '"stale"'; END IF;
-  UPDATE $s.tokens SET status = 'COMPLETED', output = q.output, completed_at = q.now, due_at = NULL, ended_at = q.now,
-      settled_by = q.call
+  UPDATE $s.tokens SET status = CASE WHEN q.times_out THEN 'TIMED_OUT' ELSE 'COMPLETED' END, output = q.output,
+      timeout_at = CASE WHEN q.times_out THEN q.now ELSE timeout_at END,
+      completed_at = q.now, due_at = NULL, ended_at = q.now, settled_by = q.call
     WHERE id = q.id AND status = 'WAITING' AND (timeout_at IS NULL OR q.now < timeout_at) RETURNING * INTO t;
   IF FOUND THEN
     RETURN json_build_object('token', $s.token_json(t), 'won', true, 'settledNow', true,
@@ -146,7 +153,7 @@ BEGIN
   IF NOT FOUND THEN RETURN NULL; END IF;
   SELECT * INTO due FROM $s.settle_due(t, q.now, q.call, q.again);
   RETURN json_build_object('token', $s.token_json(due.t), 'settledNow', due.now_settled, 'ready', due.ready,
-    'won', due.now_settled AND (t.timeout_at IS NULL OR q.now < t.timeout_at));
+    'won', due.now_settled AND (t.timeout_at IS NULL OR q.now < t.timeout_at OR (q.times_out AND q.now = t.timeout_at)));
 END $$;
 
 CREATE FUNCTION $s.settle_tokens(requests json) RETURNS json LANGUAGE plpgsql
@@ -158,7 +165,8 @@ DECLARE
 BEGIN
   held := $s.lock_settled(requests);
   FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(id text, output text, fence_run text, fence_epoch int, by_owner text, now float8, call text, again boolean)
+    AS x(id text, output text, times_out boolean, fence_run text, fence_epoch int, by_owner text, now float8, call text,
+      again boolean)
   LOOP
     IF q.id = ANY (held) THEN
       answers := answers || '"held"'::json;

@@ -116,6 +116,24 @@ export const tickLaws: readonly Law[] = [
     },
   },
   {
+    id: 'due/lists-what-is-next',
+    law: 'due lists deadlines of tokens and instants of runs, the earliest first, at most limit, without what is settled.',
+    async check(s) {
+      const { due } = s.storage
+      if (due === undefined) return
+      for (const at of [50, 20, 40, 10, 30]) await s.insertToken(`t${at}`, { timeoutAt: s.at(at) })
+      await s.insertToken('endless', { kind: 'ONCE', timeoutAt: undefined })
+      await s.insertRun('delayed', { status: 'DELAYED', wakeAt: s.at(25) })
+      await s.insertRun('expiring', { expiresAt: s.at(45) })
+      await s.settle('t20')
+      const listed = async (limit: number): Promise<readonly string[]> =>
+        (await due(limit)).map(({ at, what }) => `${at - s.origin} ${what}`)
+      const all = ['10 token t10', '25 run delayed', '30 token t30', '40 token t40', '45 run expiring']
+      same('all', await listed(10), [...all, '50 token t50'])
+      same('at most three', await listed(3), all.slice(0, 3))
+    },
+  },
+  {
     id: 'tick/census',
     law: 'A tick that is asked for a census, and answers one, counts the runs that its owner holds.',
     async check(s) {

@@ -70,6 +70,30 @@ export const tokenLaws: readonly Law[] = [
     },
   },
   {
+    id: 'tokens.settle/times-out-early',
+    law: 'Of a storage that timesOut, such a settle wins before the deadline, makes now the deadline, and the token TIMED_OUT.',
+    async check(s) {
+      if (s.storage.timesOut !== true) return
+      const run = await s.start('r')
+      await s.insertToken('t', { timeoutAt: s.at(100) })
+      await s.wait(run, 't')
+      const ended = { status: 'TIMED_OUT', timeoutAt: s.at(40), completedAt: s.at(40), outputJson: undefined }
+      like('the settle', await s.settle('t', 40, { isTimeOut: true }), {
+        won: true,
+        settledNow: true,
+        ready: [{ tokenId: 't', runId: 'r', owner: A }],
+        record: ended,
+      })
+      like('a read', await s.storage.tokens.get('t', s.at(41)), { record: ended, settledNow: false })
+      like('a completion', await s.settle('t', 41), { won: false, settledNow: false, record: ended })
+      await s.insertToken('late', { timeoutAt: s.at(50) })
+      like('one that comes late', await s.settle('late', 60, { isTimeOut: true }), {
+        won: false,
+        record: { status: 'TIMED_OUT', timeoutAt: s.at(50), completedAt: s.at(50) },
+      })
+    },
+  },
+  {
     id: 'tokens.settle/late-completion-times-out',
     law: 'A completion at timeoutAt or later makes the token TIMED_OUT and loses.',
     async check(s) {
@@ -177,6 +201,23 @@ export const tokenLaws: readonly Law[] = [
       await s.wait(run, 't')
       await s.storage.tokens.release([{ tokenId: 't', runId: 'r', owner: B }])
       same('what the run waits for', idsOf(await s.storage.runs.waits('r')), ['t'])
+    },
+  },
+  {
+    id: 'tokens.get/lists-waiters',
+    law: 'A get that is asked for waiters, and answers them, lists the runs that wait for the token, by id, at most so many.',
+    async check(s) {
+      await s.insertToken('t')
+      const listed = async (most: number): Promise<readonly string[] | undefined> =>
+        (await s.storage.tokens.get('t', s.at(0), { waiters: most }))?.waiters
+      if ((await listed(10)) === undefined) return
+      for (const id of ['b', 'a', 'c']) await s.wait(await s.start(id), 't')
+      same('all', await listed(10), ['a', 'b', 'c'])
+      same('at most two', await listed(2), ['a', 'b'])
+      await s.storage.tokens.release([{ tokenId: 't', runId: 'b', owner: A }])
+      same('after one was released', await listed(10), ['a', 'c'])
+      await s.settle('t')
+      same('after the token was settled', await listed(10), [])
     },
   },
 ]

@@ -1,7 +1,7 @@
 import type { Storage, TickRequest, TickResult } from '../../../../src/contract/storage.ts'
-import { openMemory, type Synchronous } from '../../../storage/storage-fixture.ts'
+import { openMemory, type SynchronousMemory } from '../../../storage/storage-fixture.ts'
 
-export type Memory = Synchronous<Omit<Storage, 'time' | 'endedBytes' | 'leases'>>
+export type Memory = SynchronousMemory
 
 type Stores = 'runs' | 'tokens' | 'chunks' | 'settings'
 

@@ -1,4 +1,5 @@
 import type { TokenRecord } from '../../../../src/contract/records.ts'
+import { memoryStorage } from '../../../../src/storage/memory/memory.ts'
 import { type Break, type Memory, tickLike } from './broken-storage.ts'
 import { attempted, claimedLike, doneBefore } from './claims.ts'
 
@@ -173,6 +174,11 @@ export const brokenTicks: Readonly<Record<string, Break>> = {
       // Those that have left are still there.
       leases: () => Array.from(last, ([owner, until]) => ({ owner, until, isLost: false })),
     }
+  },
+  // The last ones.
+  'due/lists-what-is-next': () => {
+    const { due, ...memory } = memoryStorage()
+    return { ...memory, due: async (limit) => [...((await due?.(100)) ?? [])].slice(-limit) }
   },
   'tick/hands-ready-waits-over-until-released': readyIsHandedOverOnce,
   'tick/settles-what-is-due': tickLike(({ ready, settled }) => ({

@@ -1,4 +1,4 @@
-import type { WaitRecord } from '../../../../src/contract/records.ts'
+import type { TokenRecord, WaitRecord } from '../../../../src/contract/records.ts'
 import type { TokenAwaited, TokenRead, TokenSettle, TokenSettled } from '../../../../src/contract/storage.ts'
 import type { Break, Memory } from './broken-storage.ts'
 
@@ -94,6 +94,46 @@ const everyAwaitIsAWait: Break = (memory) => {
 }
 
 export const brokenTokens: Readonly<Record<string, Break>> = {
+  // The deadline stays where it was.
+  'tokens.settle/times-out-early': (memory) => {
+    const settled = new Map<string, number>()
+    const as = (record: TokenRecord): TokenRecord => {
+      const timeoutAt = settled.get(record.id)
+      return timeoutAt === undefined ? record : { ...record, timeoutAt }
+    }
+    return {
+      tokens: {
+        get: (...args) => {
+          const read = memory.tokens.get(...args)
+          return read && { ...read, record: as(read.record) }
+        },
+        settle(request) {
+          const before = memory.tokens.get(request.id, -Infinity)?.record.timeoutAt
+          const answer = memory.tokens.settle(request)
+          if (answer === undefined || answer === 'stale') return answer
+          if (request.isTimeOut === true && before !== undefined) settled.set(request.id, before)
+          return { ...answer, record: as(answer.record) }
+        },
+      },
+    }
+  },
+  // A run whose wait was released is still there.
+  'tokens.get/lists-waiters': (memory) => {
+    const waiting = new Set<string>()
+    return {
+      tokens: {
+        await(request) {
+          waiting.add(request.runId)
+          return memory.tokens.await(request)
+        },
+        get(id, now, extras) {
+          const read = memory.tokens.get(id, now)
+          const waits = read?.record.status === 'WAITING' ? [...waiting] : []
+          return read && { ...read, waiters: waits.sort().slice(0, extras?.waiters) }
+        },
+      },
+    }
+  },
   'tokens.get/times-out-at-the-deadline': (memory) => ({
     tokens: { get: (id, now) => memory.tokens.get(id, now - 1) },
   }),
