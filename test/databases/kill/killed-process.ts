@@ -9,7 +9,7 @@ const here = fileURLToPath(new URL('..', import.meta.url))
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
 /** Builds a program of this folder, once for all its lives; next to the drivers it loads. */
-export async function buildProgram(name: 'worker' | 'witness'): Promise<string> {
+export async function buildProgram(name: 'worker' | 'witness' | 'traced'): Promise<string> {
   const outfile = `${here}node_modules/.cache/${name}-${process.pid}.mjs`
   await build({
     entryPoints: [`${here}kill/${name}.ts`],
@@ -18,10 +18,12 @@ export async function buildProgram(name: 'worker' | 'witness'): Promise<string> 
     format: 'esm',
     platform: 'node',
     target: 'node20',
+    external: ['@opentelemetry/*'],
     alias: {
       waitpoint: `${root}src/index.ts`,
       'waitpoint/postgres': `${root}src/postgres.ts`,
       'waitpoint/sqlite': `${root}src/sqlite.ts`,
+      'waitpoint/otel': `${root}src/otel.ts`,
     },
     logLevel: 'silent',
   })
