@@ -5,6 +5,7 @@ import { exampleLaws } from './laws/example.ts'
 import { crashLaws } from './laws/crash.ts'
 import { historyLaws } from './laws/history.ts'
 import { modelLaw } from './laws/model.ts'
+import { overlapLaws } from './laws/overlap.ts'
 import { skewLaws } from './laws/skew.ts'
 import { Mismatch, describeValue } from './sameness.ts'
 import { type OpenStorage, Subject, type TestedStorage } from './subject.ts'
@@ -92,7 +93,14 @@ export function storageConformance(open: OpenStorage, options: ConformanceOption
   requireObject(options, 'the options of storageConformance')
   const skipped = skippedOf(options)
   const { crash } = options
-  const all = [...exampleLaws, ...skewLaws, ...historyLaws, ...(crash ? crashLaws(crash) : []), modelLaw]
+  const all = [
+    ...exampleLaws,
+    ...skewLaws,
+    ...historyLaws,
+    ...overlapLaws,
+    ...(crash ? crashLaws(crash) : []),
+    modelLaw,
+  ]
   const laws = all.filter(({ capability }) => capability === undefined || !skipped.includes(capability))
   return { cases: laws.map((law) => caseOf(law, open)), skipped }
 }

@@ -8,7 +8,7 @@ import { brokenInserts } from './inserts.ts'
 import { brokenLists } from './lists.ts'
 import { brokenOwners, brokenTicks } from './owners.ts'
 import { brokenHints, brokenPrunes } from './prunes-and-hints.ts'
-import { brokenCrashes, brokenHistories, brokenSkews } from './races.ts'
+import { brokenCrashes, brokenHistories, brokenOverlaps, brokenSkews } from './races.ts'
 import { brokenRuns } from './runs.ts'
 import { brokenTokens } from './tokens.ts'
 import { brokenVersions } from './versions.ts'
@@ -30,6 +30,7 @@ const breaks: Readonly<Record<string, Break>> = {
   ...brokenCounts,
   ...brokenSkews,
   ...brokenHistories,
+  ...brokenOverlaps,
 }
 
 /** For every law a storage that breaks it and, of the laws before it, none. */

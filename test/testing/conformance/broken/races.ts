@@ -50,6 +50,52 @@ const slowClocksReviveLeases: Break = (memory) => {
   }
 }
 
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+export const brokenOverlaps: Readonly<Record<string, Break>> = {
+  // What is expected is looked at a turn before it is written.
+  'overlap/of-a-run-that-executes': (memory) => ({
+    runs: {
+      async update(request) {
+        const run = memory.runs.get(request.id)
+        const { status, epoch } = request.expected
+        if (run === undefined || !status.includes(run.status)) return undefined
+        if (epoch !== undefined && epoch !== run.epoch) return undefined
+        await turn()
+        const now = memory.runs.get(request.id)?.status ?? run.status
+        return memory.runs.update({ ...request, expected: { status: [now] } })
+      },
+    },
+  }),
+  // A run that waited when it was asked goes on, whatever came in between.
+  'overlap/of-a-run-that-waits': (memory) => ({
+    runs: {
+      async resume(request) {
+        const before = memory.runs.get(request.id)
+        await turn()
+        const answer = memory.runs.resume(request)
+        const couldResume = before?.status === 'WAITING' && before.epoch === request.epoch
+        return answer.outcome === 'stale' && couldResume && before.owner === request.by
+          ? { outcome: 'resumed', record: before }
+          : answer
+      },
+    },
+  }),
+  // A run that was in line is handed out, canceled or not.
+  'overlap/of-runs-in-line': (memory) => ({
+    runs: {
+      async claim(request) {
+        const inLine = { status: ['QUEUED'], taskIds: request.taskIds } as const
+        const before = memory.runs.list(inLine, { limit: 9 }).records
+        await turn()
+        const claimed = memory.runs.claim(request)
+        const canceled = before.filter(({ id }) => memory.runs.get(id)?.status === 'CANCELED')
+        return { ...claimed, runs: [...claimed.runs, ...canceled] }
+      },
+    },
+  }),
+}
+
 export const brokenSkews: Readonly<Record<string, Break>> = {
   'skew/updated-at-never-decreases': updatedLike(({ record }, { now }) => ({
     record: { ...record, updatedAt: now },
