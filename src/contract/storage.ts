@@ -502,6 +502,41 @@ export interface StorageExtras {
    * `now` the deadline, and the token `TIMED_OUT` at it. Default: false. Law: `tokens.settle/times-out-early`.
    */
   readonly timesOut?: boolean
+  /** Schedules that are created while engines run. Absent: an engine can create none. Laws: `schedules/…`. */
+  readonly schedules?: ScheduleStore
+}
+
+/** Schedules that were created. What one is, is a text that a storage never looks into. */
+export interface ScheduleStore {
+  /** The text of one; `undefined` if there is none. */
+  get(id: string): Awaitable<string | undefined>
+  /** All of them, by id; `undefined` if nothing has changed since the answer with the revision `known`. */
+  list(known?: string): Awaitable<ScheduleList | undefined>
+  /**
+   * Puts a text in the place of the one that is expected. Answers whether it did: if another text is there, nothing changes.
+   * A change is hinted to all other engines as `any`.
+   */
+  put(request: SchedulePut): Awaitable<boolean>
+}
+
+export interface ScheduleList {
+  /** Another one after each change. */
+  readonly revision: string
+  readonly schedules: readonly StoredSchedule[]
+}
+
+export interface StoredSchedule {
+  readonly id: string
+  readonly text: string
+}
+
+export interface SchedulePut {
+  readonly id: string
+  /** Absent: there is none. */
+  readonly expected?: string | undefined
+  /** Absent: there is to be none. */
+  readonly text?: string | undefined
+  readonly by: string
 }
 
 /** The lease of an engine that has not left. */

@@ -66,6 +66,11 @@ export class HintBoard {
     this.#tellOwner(owner, 'any')
   }
 
+  /** Anything may have changed for all owners. */
+  all(by: string | undefined): void {
+    for (const owner of this.#subscribers.keys()) if (owner !== by) this.any(owner)
+  }
+
   flush(): void {
     if (this.#sendings.length === 0) return
     const sendings = this.#sendings

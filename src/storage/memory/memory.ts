@@ -4,6 +4,7 @@ import { memoryChunks } from './chunks.ts'
 import { memoryCounts } from './counts.ts'
 import { pruneMemory } from './prune.ts'
 import { memoryRuns } from './runs.ts'
+import { memorySchedules } from './schedules.ts'
 import { expireLeases, memoryState, type MemoryState } from './state.ts'
 import { memoryTokens } from './tokens.ts'
 import { draftOf } from '../run-draft.ts'
@@ -26,6 +27,7 @@ export function memoryStorage(): Storage {
     leases: () => state.leases.all,
     due: (limit) => due(state, limit),
     timesOut: true,
+    schedules: memorySchedules(state),
     retention: RETENTION,
     boundedHistory: true,
     endedBytes: () => state.ended.bytes,

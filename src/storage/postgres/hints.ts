@@ -2,7 +2,7 @@ import type { Hint, Unsubscribe } from '../../contract/storage.ts'
 import { HintBoard } from '../hint-board.ts'
 
 /**
- * A hint for other processes. `queue`, `run` and `stream` end with the owner that need not be told; `waits` names an
+ * A hint for other processes. `queue`, `run`, `stream` and `any` end with the owner that need not be told; `waits` names an
  * owner, followed by the runs of the waits, if they are known.
  */
 export type FarHint = readonly [topic: Hint['topic'], ...rest: readonly (string | null)[]]
@@ -19,6 +19,8 @@ export interface HintCollector {
   waits(owner: string, by: string | undefined, runId?: string): void
   /** A slot of a queue was given back. */
   freed(queue: string, by: string | undefined): void
+  /** Schedules were changed. */
+  all(by: string): void
 }
 
 /** Reports committed changes: to the engines of this process at once, to others by messages. */
@@ -77,6 +79,11 @@ export class PostgresHints implements HintCollector {
     else this.#tellFar(runId === undefined ? ['waits', owner] : ['waits', owner, runId])
   }
 
+  all(by: string): void {
+    this.#board.all(by)
+    this.#tellFar(['any', by])
+  }
+
   /** Matters if the queue has a limit, as far as engines of this process know. */
   freed(queue: string, by: string | undefined): void {
     if (!this.#hasClaimed || this.#limited.has(queue)) this.queue(by)
@@ -113,7 +120,7 @@ export class PostgresHints implements HintCollector {
       case 'waits':
         return this.#hearWaits(hint)
       case 'any':
-        return this.#board.any(name)
+        return this.#board.all(first ?? undefined)
     }
   }
 

@@ -66,6 +66,10 @@ class CommitHints implements HintCollector {
   freed(): void {
     this.queue()
   }
+
+  all(): void {
+    // Schedules are changed in no transaction of the caller's.
+  }
 }
 
 /** Without parameters: then the statement begins when its own transaction does, if there is none before. */

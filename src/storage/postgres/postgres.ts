@@ -12,6 +12,7 @@ import {
 } from './leases.ts'
 import { type PostgresOptions, readPostgresOptions } from './options.ts'
 import { postgresRuns } from './runs.ts'
+import { postgresSchedules } from './schedules.ts'
 import { postgresTokens } from './tokens.ts'
 import type { CallKind } from './turns.ts'
 
@@ -54,6 +55,7 @@ export function postgresStorage(given: string | PostgresOptions): Storage {
     leases: () => postgresLeases(session),
     due: (limit) => postgresDue(session, limit),
     timesOut: true,
+    schedules: postgresSchedules(session),
     retention: RETENTION,
     joinsTransactions: true,
     open: () => connection.open(),

@@ -10,6 +10,7 @@ import type { PostgresClient } from './pool.ts'
 import { PRUNE_FUNCTIONS } from './sql/prune.ts'
 import { RECORD_FUNCTIONS } from './sql/record.ts'
 import { RUN_FUNCTIONS } from './sql/run.ts'
+import { SCHEDULE_FUNCTIONS } from './sql/schedule.ts'
 import {
   ATTEMPTS_OF_RUNS,
   DROPPED_FUNCTIONS,
@@ -35,6 +36,7 @@ const FUNCTIONS: string = [
   COUNT_FUNCTIONS,
   CHUNK_FUNCTIONS,
   PRUNE_FUNCTIONS,
+  SCHEDULE_FUNCTIONS,
 ].join('')
 
 /**

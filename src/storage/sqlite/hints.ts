@@ -54,6 +54,10 @@ export class SqliteHints {
     this.#pending.push(() => this.#board.waits(owner, by))
   }
 
+  all(by: string | undefined): void {
+    this.#pending.push(() => this.#board.all(by))
+  }
+
   /** The transaction was committed. */
   send(): void {
     if (this.#pending.length === 0) return

@@ -7,6 +7,7 @@ import { endSqliteLease, sqliteLeases } from './leases.ts'
 import { readSqliteOptions, type SqliteOptions, type SqliteSource } from './options.ts'
 import { pruneSqlite } from './prune.ts'
 import { sqliteRuns } from './runs.ts'
+import { sqliteSchedules } from './schedules.ts'
 import type { Perform } from './session.ts'
 import { dueNext, tickSqlite } from './tick.ts'
 import { sqliteTokens } from './tokens.ts'
@@ -45,6 +46,7 @@ export function sqliteStorage(given: string | SqliteOptions | SqliteHandle): Sto
     leases: () => perform(sqliteLeases, 'read'),
     due: (limit) => perform((session) => dueNext(session, limit), 'read'),
     timesOut: true,
+    schedules: sqliteSchedules(perform),
     retention: RETENTION,
     pruneLimit: PRUNE_LIMIT,
     open: () => connection.open(),

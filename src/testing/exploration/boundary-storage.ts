@@ -62,6 +62,7 @@ const BY_ENGINES: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
   'tick',
   'runs.claim',
   'settings.getOrInsert',
+  'schedules.list',
 ])
 const UPKEEP: ReadonlySet<StorageOperation> = new Set<StorageOperation>(['open', 'leave', 'prune'])
 

@@ -45,4 +45,6 @@ const LOOKS: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
   'tokens.get',
   'tokens.list',
   'chunks.read',
+  'schedules.get',
+  'schedules.list',
 ])

@@ -44,6 +44,8 @@ const READS: readonly StorageOperation[] = [
   'runs.waits',
   'runs.asked',
   'chunks.read',
+  'schedules.get',
+  'schedules.list',
 ]
 /** The calls that open and end an engine: they reject for its caller. */
 const NEVER: readonly StorageOperation[] = ['open', 'leave', 'time', 'settings.getOrInsert']

@@ -47,14 +47,16 @@ function lentStorage(shared: PostgresPool, lease: SchemaLease): Storage {
     storages.set(schema, made)
     return made
   }
-  const passing = <Store extends 'runs' | 'tokens' | 'chunks' | 'settings'>(store: Store): Storage[Store] =>
-    new Proxy({} as Storage[Store], { get: (_, name) => Reflect.get(current()[store], name) as unknown })
+  type Passed = Required<Pick<Storage, 'runs' | 'tokens' | 'chunks' | 'settings' | 'schedules'>>
+  const passing = <Store extends keyof Passed>(store: Store): Passed[Store] =>
+    new Proxy({} as Passed[Store], { get: (_, name) => Reflect.get(current()[store] ?? {}, name) as unknown })
   return {
     joinsTransactions: true,
     runs: passing('runs'),
     tokens: passing('tokens'),
     chunks: passing('chunks'),
     settings: passing('settings'),
+    schedules: passing('schedules'),
     counts: {
       runs: async (filter, atMost) => (await current().counts?.runs(filter, atMost)) ?? {},
       tokens: async (filter, atMost) => (await current().counts?.tokens(filter, atMost)) ?? {},

@@ -3,6 +3,7 @@ import type {
   ChunkStore,
   CountStore,
   RunStore,
+  ScheduleStore,
   SettingStore,
   Storage,
   TokenStore,
@@ -10,12 +11,16 @@ import type {
 
 /** The name of a storage operation, as wrappers show it. */
 export type StorageOperation =
-  | Exclude<keyof Storage, 'runs' | 'tokens' | 'chunks' | 'settings' | 'counts' | 'subscribe' | 'endedBytes'>
+  | Exclude<
+      keyof Storage,
+      'runs' | 'tokens' | 'chunks' | 'settings' | 'counts' | 'schedules' | 'subscribe' | 'endedBytes'
+    >
   | `runs.${keyof RunStore}`
   | `tokens.${keyof TokenStore}`
   | `chunks.${keyof ChunkStore}`
   | `settings.${keyof SettingStore}`
   | `counts.${keyof CountStore}`
+  | `schedules.${keyof ScheduleStore}`
 
 /** Wraps one operation. */
 export type AroundOperation = <Args extends readonly unknown[], Answer>(
@@ -28,7 +33,7 @@ export type AroundOperation = <Args extends readonly unknown[], Answer>(
  * contract fails to compile until it is wrapped.
  */
 export function wrapStorage(storage: Storage, around: AroundOperation): Storage {
-  const { time, endedBytes, counts, leases, due } = storage
+  const { time, endedBytes, counts, leases, due, schedules } = storage
   return {
     ...(storage.retention === undefined ? {} : { retention: storage.retention }),
     ...(storage.pruneLimit === undefined ? {} : { pruneLimit: storage.pruneLimit }),
@@ -41,6 +46,7 @@ export function wrapStorage(storage: Storage, around: AroundOperation): Storage 
     chunks: wrapChunks(storage.chunks, around),
     settings: wrapSettings(storage.settings, around),
     ...(counts === undefined ? {} : { counts: wrapCounts(counts, around) }),
+    ...(schedules === undefined ? {} : { schedules: wrapSchedules(schedules, around) }),
     open: around('open', () => storage.open()),
     ...(time === undefined ? {} : { time: around('time', () => time()) }),
     ...(leases === undefined ? {} : { leases: around('leases', () => leases()) }),
@@ -95,5 +101,13 @@ function wrapCounts(counts: CountStore, around: AroundOperation): CountStore {
   return {
     runs: around('counts.runs', (filter, atMost) => counts.runs(filter, atMost)),
     tokens: around('counts.tokens', (filter, atMost) => counts.tokens(filter, atMost)),
+  }
+}
+
+function wrapSchedules(schedules: ScheduleStore, around: AroundOperation): ScheduleStore {
+  return {
+    get: around('schedules.get', (id) => schedules.get(id)),
+    list: around('schedules.list', (known) => schedules.list(known)),
+    put: around('schedules.put', (request) => schedules.put(request)),
   }
 }

@@ -11,6 +11,7 @@ import { listLaws } from './list.ts'
 import { ownerLaws } from './owner.ts'
 import { pruneLaws } from './prune.ts'
 import { runLaws } from './run.ts'
+import { scheduleLaws } from './schedule.ts'
 import { tickLaws } from './tick.ts'
 import { tokenLaws } from './token.ts'
 import { versionLaws } from './version.ts'
@@ -32,4 +33,5 @@ export const exampleLaws: readonly Law[] = [
   ...pruneLaws,
   ...hintLaws,
   ...countLaws,
+  ...scheduleLaws,
 ]

@@ -7,7 +7,7 @@ import { A, B, type Subject } from '../subject.ts'
 const PATIENCE = 500
 
 /** The topics hinted to `owner` during `act`. Waits for `expected` to arrive. */
-async function heard(
+export async function heard(
   s: Subject,
   owner: string,
   { act, expected }: { readonly act: () => Promise<unknown>; readonly expected: Hint['topic'] | undefined },

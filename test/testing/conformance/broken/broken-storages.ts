@@ -10,6 +10,7 @@ import { brokenOwners, brokenTicks } from './owners.ts'
 import { brokenHints, brokenPrunes } from './prunes-and-hints.ts'
 import { brokenCrashes, brokenHistories, brokenOverlaps, brokenSkews } from './races.ts'
 import { brokenRuns } from './runs.ts'
+import { brokenSchedules } from './schedules.ts'
 import { brokenTokens } from './tokens.ts'
 import { brokenVersions } from './versions.ts'
 
@@ -28,6 +29,7 @@ const breaks: Readonly<Record<string, Break>> = {
   ...brokenPrunes,
   ...brokenHints,
   ...brokenCounts,
+  ...brokenSchedules,
   ...brokenSkews,
   ...brokenHistories,
   ...brokenOverlaps,

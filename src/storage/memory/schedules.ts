@@ -1,0 +1,29 @@
+import type { ScheduleStore } from '../../contract/storage.ts'
+import type { MemoryState } from './state.ts'
+
+/** The schedules that were created. */
+export function memorySchedules({ hints }: MemoryState): ScheduleStore {
+  const texts = new Map<string, string>()
+  let revision = 0
+  return {
+    get: (id) => texts.get(id),
+    list(known) {
+      if (known === String(revision)) return undefined
+      const schedules = Array.from(texts, ([id, text]) => ({ id, text }))
+      return { revision: String(revision), schedules: schedules.sort(byId) }
+    },
+    put({ id, expected, text, by }) {
+      if (texts.get(id) !== expected) return false
+      if (text === undefined) texts.delete(id)
+      else texts.set(id, text)
+      revision += 1
+      hints.all(by)
+      hints.flush()
+      return true
+    },
+  }
+}
+
+function byId(one: { readonly id: string }, other: { readonly id: string }): number {
+  return one.id < other.id ? -1 : 1
+}

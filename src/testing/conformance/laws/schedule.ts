@@ -1,0 +1,110 @@
+import type { ScheduleList, SchedulePut, ScheduleStore } from '../../../contract/storage.ts'
+import type { Law } from '../law.ts'
+import { Mismatch, same } from '../sameness.ts'
+import { A, B, type Subject } from '../subject.ts'
+import { heard } from './hint.ts'
+
+interface ScheduleLaw extends Omit<Law, 'check'> {
+  readonly check: (schedules: ScheduleStore, subject: Subject) => Promise<void>
+}
+
+const laws: readonly ScheduleLaw[] = [
+  {
+    id: 'schedules.list/all-by-id',
+    law: 'All schedules are listed by id, with their texts as they were put; settings are none of them.',
+    async check(schedules, s) {
+      same('none', (await listed(schedules)).schedules, [])
+      await s.storage.settings.getOrInsert('schedule x', '1')
+      for (const id of ['b', 'a', 'ä/ß']) await put(schedules, { id, text: `{"id":"${id}\\n\u2028"}` })
+      const expected = ['a', 'b', 'ä/ß'].map((id) => ({ id, text: `{"id":"${id}\\n\u2028"}` }))
+      same('three', (await listed(schedules)).schedules, expected)
+    },
+  },
+  {
+    id: 'schedules.get/one-by-id',
+    law: 'The text of one schedule is answered, and nothing for an id that has none.',
+    async check(schedules) {
+      for (const id of ['a', 'ab', 'b']) await put(schedules, { id, text: `text of ${id}` })
+      const texts = await Promise.all(['b', 'a', 'c', 'ab'].map(async (id) => schedules.get(id)))
+      same('texts', texts, ['text of b', 'text of a', undefined, 'text of ab'])
+    },
+  },
+  {
+    id: 'schedules.put/takes-the-place-of-the-expected',
+    law: 'A text is put only in the place of the expected one, and taken away only if it is the expected one.',
+    async check(schedules) {
+      same('a second first one', await puts(schedules, [{ text: 'one' }, { text: 'two' }]), [true, false])
+      same('one that is not there', await puts(schedules, [{ expected: 'two', text: 'three' }]), [false])
+      same('one in its place', await puts(schedules, [{ expected: 'one', text: 'two' }]), [true])
+      same('an end of another one', await puts(schedules, [{ expected: 'one' }]), [false])
+      same('what is there', (await listed(schedules)).schedules, [{ id: 'a', text: 'two' }])
+      same('its end', await puts(schedules, [{ expected: 'two' }, { expected: 'two' }]), [true, false])
+      same('what is left', (await listed(schedules)).schedules, [])
+    },
+  },
+  {
+    id: 'schedules.list/tells-changes-by-revision',
+    law: 'A known revision is answered with nothing, until there is a change.',
+    async check(schedules) {
+      const { revision: none } = await listed(schedules)
+      same('no change', await schedules.list(none), undefined)
+      await puts(schedules, [{ text: 'one' }])
+      const { revision: one } = await listed(schedules, none)
+      await puts(schedules, [{ expected: 'none', text: 'two' }])
+      same('a change that was refused', await schedules.list(one), undefined)
+      await puts(schedules, [{ expected: 'one', text: 'two' }])
+      const { revision: two } = await listed(schedules, one)
+      await puts(schedules, [{ expected: 'two' }])
+      await listed(schedules, two)
+    },
+  },
+  {
+    id: 'schedules.put/one-of-two-at-once',
+    law: 'Of two that put a text in one place at once, one does.',
+    async check(schedules) {
+      const at = (text: string): SchedulePut => ({ id: 'a', text, by: A })
+      const outcomes = await Promise.all([schedules.put(at('one')), schedules.put(at('two'))])
+      same('outcomes', outcomes.filter(Boolean).length, 1)
+      same('what is there', (await listed(schedules)).schedules, [
+        { id: 'a', text: outcomes[0] ? 'one' : 'two' },
+      ])
+    },
+  },
+  {
+    id: 'subscribe/tells-of-schedules',
+    law: 'A change of the schedules is hinted to other owners as `any`.',
+    capability: 'hints',
+    async check(schedules, s) {
+      await s.tick(B)
+      await heard(s, B, { act: () => put(schedules, { id: 'a', text: 'one' }), expected: 'any' })
+    },
+  },
+]
+
+/** Laws of `schedules`. A storage that has none breaks none of them. */
+export const scheduleLaws: readonly Law[] = laws.map((law) => ({
+  ...law,
+  async check(s) {
+    if (s.storage.schedules !== undefined) await law.check(s.storage.schedules, s)
+  },
+}))
+
+async function listed(schedules: ScheduleStore, known?: string): Promise<ScheduleList> {
+  const list = await schedules.list(known)
+  if (list !== undefined) return list
+  throw new Mismatch('the schedules', { expected: 'a list: they have changed', seen: undefined })
+}
+
+async function put(schedules: ScheduleStore, request: Omit<SchedulePut, 'by'>): Promise<boolean> {
+  return schedules.put({ ...request, by: A })
+}
+
+/** The outcomes of changes of one schedule, one after the other. */
+async function puts(
+  schedules: ScheduleStore,
+  changes: readonly Omit<SchedulePut, 'id' | 'by'>[],
+): Promise<boolean[]> {
+  const outcomes: boolean[] = []
+  for (const change of changes) outcomes.push(await put(schedules, { id: 'a', ...change }))
+  return outcomes
+}

@@ -1,0 +1,51 @@
+import type { ScheduleStore, Storage } from '../../../../src/contract/storage.ts'
+import type { Break } from './broken-storage.ts'
+
+/** With schedules that are kept otherwise. */
+function schedulesLike(change: (schedules: ScheduleStore) => Partial<ScheduleStore>): Break {
+  return ({ schedules }: Pick<Storage, 'schedules'>) => {
+    if (schedules === undefined) throw new Error('memory storage has no schedules')
+    return { schedules: { ...schedules, ...change(schedules) } }
+  }
+}
+
+export const brokenSchedules: Readonly<Record<string, Break>> = {
+  'schedules.list/all-by-id': schedulesLike((schedules) => ({
+    async list(known) {
+      const list = await schedules.list(known)
+      return list && { ...list, schedules: list.schedules.toReversed() }
+    },
+  })),
+  'schedules.get/one-by-id': schedulesLike((schedules) => ({
+    async get(wanted) {
+      const list = await schedules.list()
+      // The first one that begins so.
+      return list?.schedules.toReversed().find(({ id }) => id.startsWith(wanted))?.text
+    },
+  })),
+  'schedules.put/takes-the-place-of-the-expected': schedulesLike((schedules) => ({
+    async put(request) {
+      if (request.text !== undefined) return schedules.put(request)
+      // It takes away whatever is there.
+      return schedules.put({ ...request, expected: await schedules.get(request.id) })
+    },
+  })),
+  'schedules.list/tells-changes-by-revision': schedulesLike((schedules) => ({
+    async list(known) {
+      const list = await schedules.list()
+      // As if a schedule were never changed.
+      const revision = String(list?.schedules.length)
+      return list === undefined || revision === known ? undefined : { ...list, revision }
+    },
+  })),
+  'schedules.put/one-of-two-at-once': schedulesLike((schedules) => ({
+    async put(request) {
+      if ((await schedules.get(request.id)) !== request.expected) return false
+      await schedules.put({ ...request, expected: await schedules.get(request.id) })
+      return true
+    },
+  })),
+  'subscribe/tells-of-schedules': schedulesLike((schedules) => ({
+    put: (request) => schedules.put({ ...request, by: 'engine-b' }),
+  })),
+}
