@@ -156,7 +156,9 @@ export type {
   WaitingOn,
 } from './api/run.ts'
 export type {
+  CreateScheduleOptions,
   TaskSchedule,
+  ScheduleChange,
   ScheduledPayload,
   ScheduledTaskOptions,
   TaskScheduleOptions,

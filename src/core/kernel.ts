@@ -44,6 +44,7 @@ import { Waitpoints } from './waits/waitpoints.ts'
 interface Schedules {
   start(): Awaitable<void>
   stop(): void
+  look(): void
 }
 
 /** The inside of one engine: its parts, which call each other as its fields, and the way every public call takes. */
@@ -107,6 +108,11 @@ export class Kernel {
   /** The namespaces as its tasks get them. */
   get tools(): Namespaces {
     return this.#tools ?? this.namespaces
+  }
+
+  /** Those of an engine that executes. */
+  get schedules(): Schedules | undefined {
+    return this.#schedules
   }
 
   /** To be called once, by the engine that this is the inside of. */

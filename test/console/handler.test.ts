@@ -567,6 +567,23 @@ describe('the page of schedules', () => {
     expect(second).toContain(`href="/runs/${run}"`)
   })
 
+  it('shows those that were created, and which are not active', async () => {
+    const remind = task({ id: 'remind', schedule: {}, run: async () => undefined })
+    await using t = await createTestEngine({ tasks: [remind], secretKey: KEY })
+    const { schedules } = t.engine
+    const create = (user: string) =>
+      schedules.create({ task: remind, cron: '0 * * * *', externalId: user, deduplicationKey: user })
+    const { id } = await create('<ada>')
+    await create('bob')
+    await schedules.deactivate(id)
+    const { text } = await (await Visitor.loggedIn(t.engine)).get('/schedules')
+    const [first, second] = text.split('<tr id="row-').slice(1)
+    expect(first).toContain('bob</span>')
+    expect(first).toContain('in 1 h')
+    expect(second).toContain('&lt;ada&gt;</span>')
+    expect(second).toContain('not active')
+  })
+
   it('says what to do when there is none', async () => {
     await using t = await opened()
     const { text } = await (await Visitor.loggedIn(t.engine)).get('/schedules')

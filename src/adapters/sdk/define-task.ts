@@ -146,21 +146,24 @@ export function scheduledTask<Id extends string, Output, Init extends InitOutput
 ): HostedTask<Id, ScheduledTaskPayload, Output> {
   requireOptions(options, 'the options of schedules.task', CRON_NAMES)
   const { cron, ...rest } = options
-  const schedule = cron === undefined ? undefined : scheduleOf(cron, options.id)
+  const schedule = cron === undefined ? BY_CREATED : scheduleOf(cron, options.id)
   return defineTask<Id, ScheduledTaskPayload, Output>(rest as AnyOptions & { id: Id }, { schedule })
 }
 
 const PATTERN_NAMES = { pattern: true, timezone: true, window: true, environments: true }
 
-/** The schedule as the engine has it; none in an environment that it is not for. */
+/** A task without a pattern here, which schedules that are created may execute. */
+const BY_CREATED: TaskScheduleOptions = {}
+
+/** The schedule as the engine has it; without a pattern in an environment that it is not for. */
 function scheduleOf(
   cron: NonNullable<HostedScheduleOptions<string, unknown, Untyped>['cron']>,
   id: string,
-): TaskScheduleOptions | undefined {
+): TaskScheduleOptions {
   if (typeof cron === 'string') return { cron }
   requireOptions(cron, `cron of task "${id}"`, PATTERN_NAMES)
   const { pattern, timezone, environments } = cron
-  if (environments?.includes(currentEnvironment().type) === false) return undefined
+  if (environments?.includes(currentEnvironment().type) === false) return BY_CREATED
   return { cron: pattern, ...(timezone === undefined ? {} : { timezone }) }
 }
 

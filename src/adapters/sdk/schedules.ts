@@ -1,7 +1,9 @@
-import type { TaskSchedule } from '../../api/schedule.ts'
+import type { CreateScheduleOptions, TaskSchedule } from '../../api/schedule.ts'
 import { taskSchedules } from '../../core/ambient/ambient.ts'
+import { type OptionNames, requireOptions, requireWhole } from '../../primitives/require.ts'
+import { currentEnvironment } from './context.ts'
 import { scheduledTask } from './define-task.ts'
-import { refusing } from './hosted-only.ts'
+import type { RequestOptions } from './task-types.ts'
 
 /** A schedule of the hosted service. */
 export interface ScheduleObject {
@@ -14,56 +16,132 @@ export interface ScheduleObject {
   nextRun?: Date | null
   externalId?: string | null
   deduplicationKey?: string | null
+  environments: { id: string; type: string; userName?: string | null }[]
 }
 
-/** Schedules, in one page. */
-export interface SchedulePage {
-  data: ScheduleObject[]
-  pagination: { currentPage: number; totalPages: number; count: number }
+/** Options of `schedules.update`. */
+export interface HostedUpdateScheduleOptions {
+  /** The id of a scheduled task. */
+  task: string
+  cron: string
+  /** UTC if it is left out. */
+  timezone?: string
+  /** A name of yours, which the payloads have. */
+  externalId?: string
+  /** Without effect: a run is triggered at its instant. */
+  window?: string
 }
 
-type Refusing<Result> = (...values: readonly unknown[]) => Promise<Result>
+/** Options of `schedules.create`. */
+export interface HostedCreateScheduleOptions extends HostedUpdateScheduleOptions {
+  /** There is one schedule with this key: a second call changes it. */
+  deduplicationKey: string
+}
 
-/** Scheduled tasks, and the schedules that they declare. */
+interface ListOptions {
+  page?: number
+  perPage?: number
+}
+
+/** Some of the schedules. Iterated: these, and those of the pages after it. */
+export class SchedulePage implements AsyncIterable<ScheduleObject> {
+  readonly data: ScheduleObject[]
+  readonly pagination: { currentPage: number; totalPages: number; count: number }
+  readonly #perPage: number
+
+  constructor(all: readonly TaskSchedule[], page: number, perPage: number) {
+    this.data = all.slice((page - 1) * perPage, page * perPage).map(scheduleObject)
+    const totalPages = Math.max(1, Math.ceil(all.length / perPage))
+    this.pagination = { currentPage: page, totalPages, count: all.length }
+    this.#perPage = perPage
+  }
+
+  getPaginatedItems(): ScheduleObject[] {
+    return this.data
+  }
+
+  hasNextPage(): boolean {
+    return this.pagination.currentPage < this.pagination.totalPages
+  }
+
+  hasPreviousPage(): boolean {
+    return this.pagination.currentPage > 1
+  }
+
+  /** @throws Error when there is none. */
+  getNextPage(): Promise<SchedulePage> {
+    if (!this.hasNextPage()) throw new Error('Cannot get the next page: there is none')
+    return pageOf({ page: this.pagination.currentPage + 1, perPage: this.#perPage })
+  }
+
+  /** @throws Error when there is none. */
+  getPreviousPage(): Promise<SchedulePage> {
+    if (!this.hasPreviousPage()) throw new Error('Cannot get the previous page: there is none')
+    return pageOf({ page: this.pagination.currentPage - 1, perPage: this.#perPage })
+  }
+
+  async *iterPages(): AsyncGenerator<SchedulePage, void, unknown> {
+    yield this
+    if (this.hasNextPage()) yield* (await this.getNextPage()).iterPages()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ScheduleObject, void, unknown> {
+    for await (const { data } of this.iterPages()) yield* data
+  }
+}
+
+/** Scheduled tasks, their schedules, and those that are created. */
 export interface Schedules {
   readonly task: typeof scheduledTask
-  /** Rejects with `ERR_HOSTED_ONLY`. */
-  readonly create: Refusing<ScheduleObject>
-  /** The schedule of a task of the engine. Rejects with `ERR_SCHEDULE_NOT_FOUND`. */
-  retrieve(scheduleId: string, requestOptions?: object): Promise<ScheduleObject>
-  /** Rejects with `ERR_HOSTED_ONLY`. */
-  readonly update: Refusing<ScheduleObject>
-  /** Rejects with `ERR_HOSTED_ONLY`. */
-  readonly del: Refusing<{ id: string }>
-  /** Rejects with `ERR_HOSTED_ONLY`. */
-  readonly activate: Refusing<ScheduleObject>
-  /** Rejects with `ERR_HOSTED_ONLY`. */
-  readonly deactivate: Refusing<ScheduleObject>
-  /** The schedules of the tasks of the engine, which are one page. */
+  /**
+   * Creates a schedule of a task of the engine, or changes the one with its key. Rejects with `ERR_TASK_NOT_FOUND`, with
+   * `ERR_CANNOT_SCHEDULE`, and with a TypeError or RangeError for options that cannot be used.
+   */
+  create(options: HostedCreateScheduleOptions, requestOptions?: RequestOptions): Promise<ScheduleObject>
+  /** Rejects with `ERR_SCHEDULE_NOT_FOUND`. */
+  retrieve(scheduleId: string, requestOptions?: RequestOptions): Promise<ScheduleObject>
+  /** Rejects with `ERR_SCHEDULE_NOT_FOUND`, with `ERR_CANNOT_SCHEDULE` for a schedule that a task declares, and as `create`. */
+  update(
+    scheduleId: string,
+    options: HostedUpdateScheduleOptions,
+    requestOptions?: RequestOptions,
+  ): Promise<ScheduleObject>
+  /** Rejects as `update` does. */
+  del(scheduleId: string, requestOptions?: RequestOptions): Promise<{ id: string }>
+  /** Rejects as `update` does. */
+  activate(scheduleId: string, requestOptions?: RequestOptions): Promise<ScheduleObject>
+  /** Rejects as `update` does. */
+  deactivate(scheduleId: string, requestOptions?: RequestOptions): Promise<ScheduleObject>
+  /** All schedules: those that tasks declare first. Awaited: one page, of 20 unless `perPage` says otherwise. */
   list(
-    options?: { page?: number; perPage?: number },
-    requestOptions?: object,
+    options?: ListOptions,
+    requestOptions?: RequestOptions,
   ): Promise<SchedulePage> & AsyncIterable<ScheduleObject>
   /** The time zones that this process knows. */
   timezones(options?: { excludeUtc?: boolean }): Promise<{ timezones: string[] }>
 }
 
-const CURE = 'schedules are those that tasks declare; give schedules.task a cron'
-
 /** `schedules`. */
 export const hostedSchedules: Schedules = {
   task: scheduledTask,
-  create: refusing('schedules.create', CURE),
+  create: async (options) => {
+    requireOptions(options, 'the options of schedules.create', CREATE_NAMES)
+    const { deduplicationKey } = options
+    return scheduleObject(await taskSchedules.create({ ...engineOptions(options), deduplicationKey }))
+  },
   retrieve: async (scheduleId) => scheduleObject(await taskSchedules.retrieve(scheduleId)),
-  update: refusing('schedules.update', CURE),
-  del: refusing('schedules.del', CURE),
-  activate: refusing('schedules.activate', CURE),
-  deactivate: refusing('schedules.deactivate', CURE),
-  list: () => {
-    const page = listAll()
+  update: async (scheduleId, options) => {
+    requireOptions(options, 'the options of schedules.update', UPDATE_NAMES)
+    return scheduleObject(await taskSchedules.update(scheduleId, engineOptions(options)))
+  },
+  del: (scheduleId) => taskSchedules.del(scheduleId),
+  activate: async (scheduleId) => scheduleObject(await taskSchedules.activate(scheduleId)),
+  deactivate: async (scheduleId) => scheduleObject(await taskSchedules.deactivate(scheduleId)),
+  list: (options = {}) => {
+    const page = pageOf(options)
     return Object.assign(page, {
       async *[Symbol.asyncIterator]() {
-        yield* (await page).data
+        yield* await page
       },
     })
   },
@@ -75,19 +153,42 @@ export const hostedSchedules: Schedules = {
   }),
 }
 
-async function listAll(): Promise<SchedulePage> {
-  const data = (await taskSchedules.list()).map(scheduleObject)
-  return { data, pagination: { currentPage: 1, totalPages: 1, count: data.length } }
+const UPDATE_NAMES: OptionNames<HostedUpdateScheduleOptions> = {
+  task: true,
+  cron: true,
+  timezone: true,
+  externalId: true,
+  window: true,
+}
+const CREATE_NAMES: OptionNames<HostedCreateScheduleOptions> = { ...UPDATE_NAMES, deduplicationKey: true }
+
+function engineOptions({
+  task,
+  cron,
+  timezone = 'UTC',
+  externalId,
+}: HostedUpdateScheduleOptions): Omit<CreateScheduleOptions, 'deduplicationKey'> {
+  return { task, cron, timezone, ...(externalId === undefined ? {} : { externalId }) }
 }
 
-function scheduleObject({ id, taskId, cron, timezone, nextAt }: TaskSchedule): ScheduleObject {
+async function pageOf({ page = 1, perPage = 20 }: ListOptions): Promise<SchedulePage> {
+  requireWhole(page, 'page', { from: 1 })
+  requireWhole(perPage, 'perPage', { from: 1 })
+  return new SchedulePage(await taskSchedules.list(), page, perPage)
+}
+
+function scheduleObject(schedule: TaskSchedule): ScheduleObject {
+  const { id, type, taskId, isActive, cron, timezone, nextAt, externalId, deduplicationKey } = schedule
   return {
     id,
-    type: 'DECLARATIVE',
+    type,
     task: taskId,
-    active: true,
+    active: isActive,
     generator: { type: 'CRON', expression: cron, description: '' },
     timezone,
-    nextRun: nextAt,
+    ...(nextAt === undefined ? {} : { nextRun: nextAt }),
+    ...(externalId === undefined ? {} : { externalId }),
+    ...(deduplicationKey === undefined ? {} : { deduplicationKey }),
+    environments: [{ id: 'local', type: currentEnvironment().type }],
   }
 }

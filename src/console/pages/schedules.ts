@@ -15,10 +15,13 @@ const MOST_OF_A_SENTENCE = 300
 /** So much of what is due next is shown. */
 const MOST_DUE = 20
 
-/** *Schedules*: those of the tasks of this engine, the next one that is due first; and what else is due on the storage. */
+/**
+ * *Schedules*: those of the tasks of this engine and those that were created, the next one that is due first; and what else
+ * is due on the storage.
+ */
 export async function schedulesPage(visit: Visit): Promise<PageContent> {
   const all = await visit.engine.schedules.list()
-  const sorted = all.toSorted((one, other) => one.nextAt.getTime() - other.nextAt.getTime())
+  const sorted = all.toSorted((one, other) => dueAt(one) - dueAt(other))
   const due = (await visit.engine.timeline({ limit: MOST_DUE })).filter(({ kind }) => kind !== 'schedule')
   const rows = await Promise.all(
     sorted
@@ -49,6 +52,11 @@ export async function schedulesPage(visit: Visit): Promise<PageContent> {
   }
 }
 
+/** One that is not active comes last. */
+function dueAt({ nextAt }: TaskSchedule): number {
+  return nextAt?.getTime() ?? Number.MAX_SAFE_INTEGER
+}
+
 async function newestRun({ kernel }: Visit, taskId: string): Promise<RunRecord | undefined> {
   const request = { filter: { taskIds: [taskId] }, page: { limit: 1 } }
   const { records } = await kernel.call(() => kernel.asked(LIST_RUNS, request))
@@ -59,13 +67,18 @@ const CAUGHT_UP = { none: 'no run', last: 'a run for the last one', all: 'a run 
 
 function rowOf(
   visit: Visit,
-  { id, taskId, cron, timezone, catchUp, nextAt }: TaskSchedule,
+  { id, taskId, cron, timezone, catchUp, nextAt, externalId }: TaskSchedule,
   newest: RunRecord | undefined,
 ): Html {
   return html`<tr id="row-${id}">
-    <td><a class="name" href="${linkTo(visit, 'runs', { task: taskId })}">${short(taskId)}</a></td>
+    <td>
+      <a class="name" href="${linkTo(visit, 'runs', { task: taskId })}">${short(taskId)}</a>
+      ${externalId !== undefined && html`<span class="id">${short(externalId)}</span>`}
+    </td>
     <td><code>${short(cron)}</code> <span class="id">${short(timezone)}</span></td>
-    <td class="num" data-label="next">${moment(nextAt.getTime(), visit.now)}</td>
+    <td class="num" data-label="next">
+      ${nextAt === undefined ? html`<span class="none">not active</span>` : moment(nextAt.getTime(), visit.now)}
+    </td>
     <td data-label="newest run">
       ${
         newest === undefined

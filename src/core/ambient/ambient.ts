@@ -36,6 +36,11 @@ export const streams: StreamsNamespace = /* @__PURE__ */ streamsOf(findEngine)
 export const taskSchedules: SchedulesNamespace = /* @__PURE__ */ {
   list: () => askEngine((engine) => engine.schedules.list()),
   retrieve: (schedule) => askEngine((engine) => engine.schedules.retrieve(schedule)),
+  create: (options) => askEngine((engine) => engine.schedules.create(options)),
+  update: (schedule, change) => askEngine((engine) => engine.schedules.update(schedule, change)),
+  del: (schedule) => askEngine((engine) => engine.schedules.del(schedule)),
+  activate: (schedule) => askEngine((engine) => engine.schedules.activate(schedule)),
+  deactivate: (schedule) => askEngine((engine) => engine.schedules.deactivate(schedule)),
 }
 
 /** The namespaces that an engine hands to its tasks: they end with the attempt that calls them. */

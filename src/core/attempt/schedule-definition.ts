@@ -4,8 +4,10 @@ import type { TaskScheduleOptions } from '../../api/schedule.ts'
 import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
 
 /** The schedule of a task, checked when the task was defined. */
-export interface ScheduleDefinition extends Required<TaskScheduleOptions> {
+export interface ScheduleDefinition extends Required<Omit<TaskScheduleOptions, 'cron'>> {
   readonly id: string
+  /** Absent: the task is executed by schedules that are created. */
+  readonly cron: string | undefined
 }
 
 const NAMES: OptionNames<TaskScheduleOptions> = { cron: true, timezone: true, catchUp: true }
@@ -20,7 +22,7 @@ export function readSchedule(options: TaskScheduleOptions, taskId: string): Sche
     throw new RangeError(`Cannot use catchUp ${show(catchUp)} of the ${what}: use ${CATCH_UPS.join(', ')}`)
   return {
     id: `sched_${taskId}`,
-    cron: requireCron(cron, `cron of the ${what}`),
+    cron: cron === undefined ? undefined : requireCron(cron, `cron of the ${what}`),
     timezone: requireTimeZone(timezone, `timezone of the ${what}`),
     catchUp,
   }

@@ -178,7 +178,7 @@ export class TaskRegistry {
     return this.#queueLimits
   }
 
-  /** The tasks that have a schedule. */
+  /** The tasks that are executed by schedules. */
   get scheduled(): readonly ScheduledDefinition[] {
     return this.#ids.map((id) => this.require(id)).filter(hasSchedule)
   }
@@ -234,7 +234,7 @@ export class TaskRegistry {
   }
 }
 
-/** A task that has a schedule. */
+/** A task that is executed by schedules. */
 export type ScheduledDefinition = TaskDefinition & { readonly schedule: ScheduleDefinition }
 
 function hasSchedule(definition: TaskDefinition): definition is ScheduledDefinition {

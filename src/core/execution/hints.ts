@@ -21,6 +21,7 @@ export interface HintKernel {
   readonly slots: { wake(attempt: Attempt): boolean; retry(): void }
   readonly executor: { readonly attempts: { get(runId: string): Attempt | undefined } }
   readonly claimer: { poke(): void; hintsLost(): void }
+  readonly schedules: { look(): void } | undefined
   readonly reconciler: { changedElsewhere(runId: string): void; recheck(held?: number): void }
   readonly ticker: {
     dueAt(at: number, what: string): void
@@ -52,6 +53,7 @@ export class Hints {
     if ((leaseUntil !== undefined && isFull) || isBehind) {
       publisher.wakeAll()
       reconciler.recheck(isBehind ? undefined : held)
+      this.#kernel.schedules?.look()
     }
     for (const token of settled) publisher.token(token)
     publisher.runs(expired)
@@ -68,6 +70,7 @@ export class Hints {
         return this.#wake(hint.runIds)
       case 'any':
         claimer.hintsLost()
+        this.#kernel.schedules?.look()
         return ticker.tickNow({ full: true })
       case 'queue':
         slots.retry()

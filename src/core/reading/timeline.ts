@@ -23,7 +23,7 @@ export async function timeline(kernel: Kernel, options: TimelineOptions): Promis
     kernel.namespaces.schedules.list(),
   ])
   const entries = await Promise.all(due.map((each) => entryOf(kernel, each)))
-  return [...entries.flat(), ...schedules.map(dueSchedule)]
+  return [...entries.flat(), ...schedules.flatMap(dueSchedule)]
     .sort((one, other) => one.at.getTime() - other.at.getTime())
     .slice(0, limit)
 }
@@ -66,7 +66,9 @@ function dueToken({ id, kind, tags, runId }: TokenRecord, at: number): DueToken 
   }
 }
 
-function dueSchedule({ id, taskId, cron, nextAt }: TaskSchedule): TimelineEntry {
+/** Nothing of one that is not active. */
+function dueSchedule({ id, taskId, cron, nextAt }: TaskSchedule): TimelineEntry | [] {
+  if (nextAt === undefined) return []
   const sentence = `schedule "${cron}" triggers a run of task "${taskId}"`
   return { kind: 'schedule', at: nextAt, id, taskIdentifier: taskId, sentence }
 }

@@ -1,11 +1,11 @@
 import type { CancelTimer, ReleaseHold } from '../../contract/clock.ts'
 import type { KeyRecord } from '../../contract/records.ts'
 import { unawaited } from '../../primitives/awaitable.ts'
+import type { Awaitable } from '../../contract/storage.ts'
 import type { TaskSchedule } from '../../api/schedule.ts'
-import type { ScheduledDefinition } from '../attempt/task-definition.ts'
-import type { ScheduleDefinition } from '../attempt/schedule-definition.ts'
 import type { Host } from '../host/host.ts'
 import { Calendar } from './calendar.ts'
+import type { LastRuns } from './last-runs.ts'
 
 /** An instant that is seen so late was missed: the process was held up, or its machine was suspended. */
 const ON_TIME_MS = 60_000
@@ -14,8 +14,6 @@ const KEY_MS = 3_600_000
 const RETRY_MS = 1_000
 const MOST_CAUGHT_UP = 1_000
 const UPCOMING = 10
-const PAGE = 100
-const MOST_PAGES = 10
 
 /** The parts of an engine that a schedule uses. */
 export interface ScheduleKernel {
@@ -30,19 +28,34 @@ export type StoreScheduled = (
   run: { readonly payload: unknown; readonly key: KeyRecord },
 ) => unknown
 
+/** What the timers of an engine share. */
+export interface TimerTools {
+  readonly kernel: ScheduleKernel
+  readonly store: StoreScheduled
+  readonly lastRuns: LastRuns
+}
+
+/** What a timer triggers. */
+export interface TimedSchedule extends Omit<TaskSchedule, 'nextAt'> {
+  /** The scope of the keys of its runs. No key of a user is in it. */
+  readonly scope: string
+  /** Runs of older instants are of another schedule, which had the same id. */
+  readonly createdAt: number
+  /** The instant from which on it is in force: what was due before was not missed. */
+  since(): Awaitable<number>
+  /** Looks whether it is still in force. One that is not any more is stopped meanwhile. */
+  look?(): Promise<void>
+}
+
 /**
- * The schedule of one task in one engine: a timer that stands at the next instant. All engines of a storage do this. The
- * key of a run is its instant, so that storage decides which engine triggers it.
+ * A schedule in one engine: a timer that stands at the next instant. All engines of a storage do this. The key of a run is
+ * its instant, so that storage decides which engine triggers it.
  */
 export class ScheduleTimer {
-  readonly id: string
-  readonly taskId: string
+  readonly schedule: TimedSchedule
+  readonly #tools: TimerTools
   readonly #kernel: ScheduleKernel
-  readonly #definition: ScheduleDefinition
-  readonly #store: StoreScheduled
   readonly #calendar: Calendar
-  /** No key of a user is in this scope. */
-  readonly #scope: string
   /** Instants up to here are triggered, owed, or were missed. */
   #seen = 0
   /** Instants that are to be triggered, in order. */
@@ -51,22 +64,31 @@ export class ScheduleTimer {
   #last: number | undefined
   #cancel: CancelTimer | undefined
   #release: ReleaseHold | undefined
+  #isStopped = false
 
-  constructor(kernel: ScheduleKernel, { id: taskId, schedule }: ScheduledDefinition, store: StoreScheduled) {
-    this.id = schedule.id
-    this.taskId = taskId
-    this.#kernel = kernel
-    this.#definition = schedule
-    this.#store = store
+  constructor(tools: TimerTools, schedule: TimedSchedule) {
+    this.#tools = tools
+    this.#kernel = tools.kernel
+    this.schedule = schedule
     this.#calendar = new Calendar(schedule)
-    this.#scope = `schedules/${taskId}`
   }
 
   /** The schedule as users see it. */
   get view(): TaskSchedule {
-    const { id, taskId } = this
-    const { cron, timezone, catchUp } = this.#definition
-    return { id, taskId, cron, timezone, catchUp, nextAt: new Date(this.#nextAfter(this.#kernel.host.now())) }
+    const { id, type, taskId, cron, timezone, catchUp, isActive, externalId, deduplicationKey } =
+      this.schedule
+    return {
+      id,
+      type,
+      taskId,
+      cron,
+      timezone,
+      catchUp,
+      isActive,
+      ...(externalId === undefined ? {} : { externalId }),
+      ...(deduplicationKey === undefined ? {} : { deduplicationKey }),
+      ...(isActive ? { nextAt: new Date(this.#nextAfter(this.#kernel.host.now())) } : {}),
+    }
   }
 
   /**
@@ -78,21 +100,35 @@ export class ScheduleTimer {
     const { host, retention } = this.#kernel
     const now = host.now()
     this.#nextAfter(now)
-    const { cron, timezone } = this.#definition
-    const name = `schedule ${this.taskId} ${cron} ${timezone}`
-    // What was due before the schedule was there was not missed.
-    const firstSeen = Number(await host.storage.settings.getOrInsert(name, String(now)))
+    const inForce = await this.schedule.since()
     this.#last = await this.#lastRun()
     // A run that is no longer kept may have been there: instants that old are not triggered again.
-    const since = Math.max(firstSeen, this.#last ?? now - retention.maxAgeMs)
+    const since = Math.max(inForce, this.#last ?? now - retention.maxAgeMs)
     this.#owed = await this.#missed({ since, before: now + 1 })
     this.#seen = now
     await this.#triggerOwed()
-    this.#arm()
-    if (!host.isClosing) this.#release ??= host.clock.hold?.({ kind: 'scheduled', id: this.id })
+    this.#begin()
   }
 
+  /** Takes over from the timer of the schedule as it was before, or of one that is new since `from`. */
+  follow(from: number, before?: ScheduleTimer): void {
+    const { host } = this.#kernel
+    // What the other one still owes comes first.
+    this.#seen = Math.max(from, before === undefined ? 0 : (before.#owed[0] ?? before.#seen + 1) - 1)
+    if (before !== undefined) this.#last = before.#last
+    if (!host.isClosing) this.#begin()
+  }
+
+  #begin(): void {
+    const { host } = this.#kernel
+    this.#arm()
+    if (!host.isClosing && !this.#isStopped)
+      this.#release ??= host.clock.hold?.({ kind: 'scheduled', id: this.schedule.id })
+  }
+
+  /** For good. */
   stop(): void {
+    this.#isStopped = true
     this.#cancel?.()
     this.#release?.()
     this.#cancel = this.#release = undefined
@@ -102,7 +138,7 @@ export class ScheduleTimer {
     const next = this.#calendar.next(at)
     if (next !== undefined) return next
     throw new RangeError(
-      `Cannot use cron "${this.#definition.cron}" of the schedule of task "${this.taskId}": it has no instant`,
+      `Cannot use cron "${this.schedule.cron}" of the schedule of task "${this.schedule.taskId}": it has no instant`,
     )
   }
 
@@ -110,27 +146,28 @@ export class ScheduleTimer {
     const { host } = this.#kernel
     this.#cancel?.()
     this.#cancel = undefined
-    if (host.isClosing) return
+    if (host.isClosing || this.#isStopped) return
     const fire = (): void =>
       unawaited(
         () => this.#fire(),
         (error) => this.#failed(error),
       )
-    const about = { label: `schedule of task ${this.taskId}`, background: true }
+    const about = { label: this.#label, background: true }
     this.#cancel = host.clock.setTimer(at, fire, about)
   }
 
   /** Storage is away: what is owed stays owed. */
   #failed(error: unknown): void {
     const { host, events } = this.#kernel
-    if (host.isClosing) return
+    if (host.isClosing || this.#isStopped) return
     events.error(error)
     this.#arm(host.now() + RETRY_MS)
   }
 
   async #fire(): Promise<void> {
     const { host } = this.#kernel
-    if (host.isClosing) return
+    await this.schedule.look?.()
+    if (host.isClosing || this.#isStopped) return
     if (this.#owed.length === 0) {
       const now = host.now()
       this.#owed = await this.#due(now)
@@ -145,7 +182,7 @@ export class ScheduleTimer {
     const onTimeFrom = now - ON_TIME_MS
     if (this.#nextAfter(this.#seen) >= onTimeFrom) return this.#between(this.#seen, now)
     const onTime = this.#between(onTimeFrom - 1, now)
-    if (onTime.length > 0 && this.#definition.catchUp === 'last') return onTime
+    if (onTime.length > 0 && this.schedule.catchUp === 'last') return onTime
     // Another engine may have been there.
     this.#last = await this.#lastRun()
     const since = Math.max(this.#seen, this.#last ?? 0)
@@ -161,7 +198,7 @@ export class ScheduleTimer {
 
   /** The missed instants that are to be triggered all the same. */
   async #missed({ since, before }: { readonly since: number; readonly before: number }): Promise<number[]> {
-    const { catchUp } = this.#definition
+    const { catchUp } = this.schedule
     if (catchUp === 'none') return []
     const missed: number[] = []
     for (
@@ -172,7 +209,7 @@ export class ScheduleTimer {
       if (missed.length === MOST_CAUGHT_UP) {
         this.#kernel.events.error(
           new Error(
-            `Cannot catch up on all that the schedule of task "${this.taskId}" has missed: the last ${MOST_CAUGHT_UP} instants have runs, older ones have none`,
+            `Cannot catch up on all that the schedule of task "${this.schedule.taskId}" has missed: the last ${MOST_CAUGHT_UP} instants have runs, older ones have none`,
           ),
         )
         break
@@ -186,7 +223,11 @@ export class ScheduleTimer {
 
   async #triggerOwed(): Promise<void> {
     const { host } = this.#kernel
-    for (let at = this.#owed[0]; at !== undefined && !host.isClosing; at = this.#owed[0]) {
+    for (
+      let at = this.#owed[0];
+      at !== undefined && !host.isClosing && !this.#isStopped;
+      at = this.#owed[0]
+    ) {
       await this.#trigger(at)
       this.#owed.shift()
       await this.#turnIfDue()
@@ -194,38 +235,37 @@ export class ScheduleTimer {
   }
 
   async #trigger(at: number): Promise<void> {
+    const { id, type, taskId, timezone, externalId, scope } = this.schedule
     const upcoming = this.#calendar.after(at, UPCOMING)
     const payload = {
-      type: 'DECLARATIVE',
-      scheduleId: this.id,
+      type,
+      scheduleId: id,
       timestamp: toText(at),
       ...(this.#last === undefined || this.#last >= at ? {} : { lastTimestamp: toText(this.#last) }),
-      timezone: this.#definition.timezone,
+      timezone,
+      ...(externalId === undefined ? {} : { externalId }),
       upcoming: upcoming.map(toText),
     }
     // The last run is kept until there is one after it: it tells an engine that opens what was missed.
     const expiresAt = Math.max(this.#kernel.host.now(), at, upcoming[1] ?? 0) + KEY_MS
-    await this.#store(this.taskId, { payload, key: { scope: this.#scope, value: String(at), expiresAt } })
+    await this.#tools.store(taskId, { payload, key: { scope, value: String(at), expiresAt } })
     this.#last = at
   }
 
-  /** The instant of the newest run of the schedule. Other runs of the task are passed over, a thousand at most. */
+  /** The instant of the newest run of the schedule. */
   async #lastRun(): Promise<number | undefined> {
-    const { storage } = this.#kernel.host
-    let after: string | undefined
-    for (let page = 0; page < MOST_PAGES; page += 1) {
-      const { records, next } = await storage.runs.list({ taskIds: [this.taskId] }, { limit: PAGE, after })
-      const newest = records.find(({ key }) => key?.scope === this.#scope)
-      if (newest !== undefined || next === undefined) return newest && Number(newest.key?.value)
-      after = next
-    }
-    return undefined
+    const { taskId, scope, createdAt } = this.schedule
+    const newest = await this.#tools.lastRuns.newest(taskId, scope)
+    return newest !== undefined && newest >= createdAt ? newest : undefined
+  }
+
+  get #label(): string {
+    return `schedule of task ${this.schedule.taskId}`
   }
 
   async #turnIfDue(): Promise<void> {
     const { host } = this.#kernel
-    if (host.isTurnDue)
-      await new Promise<void>((resolve) => host.afterTurn(`schedule of task ${this.taskId}`, resolve))
+    if (host.isTurnDue) await new Promise<void>((resolve) => host.afterTurn(this.#label, resolve))
   }
 }
 

@@ -1,15 +1,21 @@
-import type { TaskSchedule, SchedulesNamespace } from '../../api/schedule.ts'
-import { WaitpointError } from '../../api/errors.ts'
+import type {
+  CreateScheduleOptions,
+  ScheduleChange,
+  SchedulesNamespace,
+  TaskSchedule,
+} from '../../api/schedule.ts'
+import { unawaited } from '../../primitives/awaitable.ts'
 import type { Awaitable } from '../../contract/storage.ts'
 import type { Kernel } from '../kernel.ts'
-import type { ScheduleTimer, StoreScheduled } from './schedule-timer.ts'
+import type { ScheduleBook } from './schedule-book.ts'
+import type { StoreScheduled } from './schedule-timer.ts'
 
-/** The schedules of the tasks of an engine. Their code is loaded when a task has one. */
+/** The schedules of an engine. Their code is loaded when a task has one, or when a caller asks for them. */
 export class EngineSchedules implements SchedulesNamespace {
   readonly #kernel: Kernel
   readonly #store: StoreScheduled
-  #loading: Promise<readonly ScheduleTimer[]> | undefined
-  #loaded: readonly ScheduleTimer[] = []
+  #loading: Promise<ScheduleBook> | undefined
+  #loaded: ScheduleBook | undefined
 
   constructor(kernel: Kernel, store: StoreScheduled) {
     this.#kernel = kernel
@@ -18,41 +24,59 @@ export class EngineSchedules implements SchedulesNamespace {
 
   /** Called when an engine that executes opens: from then on runs are triggered. */
   start(): Awaitable<void> {
-    return this.#kernel.tasks.scheduled.length === 0 ? undefined : this.#startAll()
+    return this.#kernel.tasks.scheduled.length === 0 ? undefined : this.#load().then((book) => book.start())
   }
 
   stop(): void {
-    for (const schedule of this.#loaded) schedule.stop()
+    this.#loaded?.stop()
+  }
+
+  /** Other engines may have changed some. */
+  look(): void {
+    const { host, events, ticker } = this.#kernel
+    const failed = (error: unknown): void => {
+      if (host.isClosing) return
+      events.error(error)
+      ticker.answerLost('schedules')
+    }
+    unawaited(() => this.#loaded?.look(), failed)
   }
 
   list(): Promise<readonly TaskSchedule[]> {
-    return this.#kernel.call(async () => (await this.#load()).map(({ view }) => view))
+    return this.#ask((book) => book.list())
   }
 
   retrieve(schedule: string): Promise<TaskSchedule> {
-    return this.#kernel.call(async () => {
-      const found = (await this.#load()).find(({ id, taskId }) => id === schedule || taskId === schedule)
-      if (found !== undefined) return found.view
-      throw new WaitpointError(
-        'ERR_SCHEDULE_NOT_FOUND',
-        `Cannot find schedule "${schedule}": no task of this engine has it`,
-      )
-    })
+    return this.#ask((book) => book.retrieve(schedule))
   }
 
-  async #startAll(): Promise<void> {
-    for (const schedule of await this.#load()) await schedule.start()
+  create(options: CreateScheduleOptions): Promise<TaskSchedule> {
+    return this.#ask((book) => book.create(options))
   }
 
-  #load(): Promise<readonly ScheduleTimer[]> {
-    return (this.#loading ??= this.#make())
+  update(schedule: string, change: ScheduleChange): Promise<TaskSchedule> {
+    return this.#ask((book) => book.update(schedule, change))
   }
 
-  async #make(): Promise<readonly ScheduleTimer[]> {
-    const { scheduled } = this.#kernel.tasks
-    if (scheduled.length === 0) return []
-    const { ScheduleTimer } = await import('./schedule-timer.ts')
-    this.#loaded = scheduled.map((definition) => new ScheduleTimer(this.#kernel, definition, this.#store))
-    return this.#loaded
+  del(schedule: string): Promise<{ readonly id: string }> {
+    return this.#ask((book) => book.del(schedule))
+  }
+
+  activate(schedule: string): Promise<TaskSchedule> {
+    return this.#ask((book) => book.setActive(schedule, true))
+  }
+
+  deactivate(schedule: string): Promise<TaskSchedule> {
+    return this.#ask((book) => book.setActive(schedule, false))
+  }
+
+  #ask<Answer>(question: (book: ScheduleBook) => Promise<Answer>): Promise<Answer> {
+    return this.#kernel.call(() => this.#load().then(question))
+  }
+
+  #load(): Promise<ScheduleBook> {
+    return (this.#loading ??= import('./schedule-book.ts').then(
+      ({ ScheduleBook: Book }) => (this.#loaded = new Book(this.#kernel, this.#store)),
+    ))
   }
 }

@@ -107,12 +107,81 @@ describe('schemaTask', () => {
 })
 
 describe('schedules', () => {
-  it.each(['create', 'update', 'del', 'activate', 'deactivate'] as const)(
-    '%s says that schedules are declared',
-    async (name) => {
-      await expect(schedules[name]()).rejects.toMatchObject({ code: 'ERR_HOSTED_ONLY' })
-    },
-  )
+  it('are created, changed and removed, and have their runs', async () => {
+    const seen: unknown[] = []
+    const remind = schedules.task({
+      id: 'remind',
+      run: async ({ type, externalId, timestamp }) => {
+        seen.push([type, externalId, timestamp.getUTCHours()])
+      },
+    })
+    await using t = await createTestEngine({ tasks: [remind] })
+    t.engine.makeDefault()
+    const options = { task: remind.id, cron: '0 * * * *', externalId: 'ada' }
+    const created = await schedules.create({
+      ...options,
+      timezone: 'Europe/Vienna',
+      window: '5m',
+      deduplicationKey: 'ada',
+    })
+    expect(created).toEqual({
+      id: expect.stringMatching(/^sched_/) as string,
+      type: 'IMPERATIVE',
+      task: 'remind',
+      active: true,
+      generator: { type: 'CRON', expression: '0 * * * *', description: '' },
+      timezone: 'Europe/Vienna',
+      nextRun: new Date('2000-01-01T01:00:00Z'),
+      externalId: 'ada',
+      deduplicationKey: 'ada',
+      environments: [{ id: 'local', type: 'DEVELOPMENT' }],
+    })
+    await t.clock.advance('2h')
+    expect(await schedules.update(created.id, { ...options, cron: '0 */5 * * *' })).toMatchObject({
+      id: created.id,
+      timezone: 'UTC',
+      generator: { expression: '0 */5 * * *' },
+    })
+    await t.clock.advance('3h')
+    expect(await schedules.deactivate(created.id)).toMatchObject({ active: false })
+    await t.clock.advance('5h')
+    expect(await schedules.activate(created.id)).toMatchObject({ active: true })
+    await t.clock.advance('5h')
+    expect(await schedules.del(created.id)).toEqual({ id: created.id })
+    await t.clock.advance('5h')
+    expect(seen).toEqual([1, 2, 5, 15].map((hour) => ['IMPERATIVE', 'ada', hour]))
+    await expect(schedules.retrieve(created.id)).rejects.toMatchObject({ code: 'ERR_SCHEDULE_NOT_FOUND' })
+  })
+
+  it('are listed by pages', async () => {
+    const remind = schedules.task({ id: 'remind', cron: '0 0 1 1 *', run: async () => 1 })
+    await using t = await createTestEngine({ tasks: [remind] })
+    t.engine.makeDefault()
+    for (let index = 1; index <= 4; index += 1) {
+      await schedules.create({ task: 'remind', cron: '0 * * * *', deduplicationKey: `number ${index}` })
+      await t.clock.advance('1s')
+    }
+    const first = await schedules.list({ perPage: 2 })
+    expect(first.pagination).toEqual({ currentPage: 1, totalPages: 3, count: 5 })
+    expect([first.hasNextPage(), first.hasPreviousPage()]).toEqual([true, false])
+    const keys = (page: { readonly data: { deduplicationKey?: string | null }[] }) =>
+      page.data.map(({ deduplicationKey }) => deduplicationKey)
+    expect(keys(first)).toEqual([undefined, 'number 1'])
+    const last = await schedules.list({ page: 3, perPage: 2 })
+    expect(keys(last)).toEqual(['number 4'])
+    expect(() => last.getNextPage()).toThrow('there is none')
+    expect(keys(await last.getPreviousPage())).toEqual(['number 2', 'number 3'])
+    let count = 0
+    for await (const _ of schedules.list({ perPage: 2 })) count += 1
+    expect(count).toBe(5)
+    await expect(schedules.list({ page: 0 })).rejects.toThrow('Cannot use page 0')
+  })
+
+  it('are refused with options that there are not', async () => {
+    const options = { task: 'x', cron: '* * * * *', deduplicationKey: 'x', timeZone: 'UTC' }
+    await expect(schedules.create(options)).rejects.toThrow('no option "timeZone"')
+    await expect(schedules.update('x', options)).rejects.toThrow('no option "deduplicationKey"')
+  })
 
   it('executes its tasks at the instants of their patterns', async () => {
     const seen: unknown[] = []
@@ -168,6 +237,7 @@ describe('schedules', () => {
       generator: { type: 'CRON', expression: '0 2 * * *', description: '' },
       timezone: 'UTC',
       nextRun: new Date('2000-01-01T02:00:00Z'),
+      environments: [{ id: 'local', type: 'DEVELOPMENT' }],
     }
     expect(await schedules.list()).toMatchObject({ data: [schedule], pagination: { count: 1 } })
     for await (const listed of schedules.list()) expect(listed).toEqual(schedule)

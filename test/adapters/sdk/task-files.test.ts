@@ -614,9 +614,21 @@ describe('scheduled tasks', () => {
     expect(file.reports).toEqual(['start DECLARATIVE', '1 7 first'])
   })
 
-  it('cannot be given a schedule', async () => {
-    const file = await taskFile<{ scheduleFor(user: string): Promise<string> }>('scheduled')
-    await expect(file.scheduleFor('ada')).rejects.toMatchObject({ code: 'ERR_HOSTED_ONLY' })
+  it('are given schedules, which can be switched off', async () => {
+    const file = await taskFile<
+      { scheduleFor(user: string): Promise<string> } & Readonly<Record<'nightly' | 'hourly', AnyTask>>
+    >('scheduled')
+    await using t = await defaultEngine(file)
+    const id = await file.scheduleFor('ada')
+    expect(await t.engine.schedules.retrieve(id)).toMatchObject({ isActive: false, externalId: 'ada' })
+    const { nextAt } = await t.engine.schedules.activate(id)
+    expect(nextAt?.toISOString()).toBe('2000-01-01T05:00:00.000Z')
+    await t.clock.advance('5h')
+    const { data } = await t.engine.runs.list({ taskIdentifier: 'nightly' })
+    expect(await outputOf(file.nightly, (await t.engine.runs.retrieve(data[0]!)).payload)).toMatchObject({
+      local: '1/1/2000, 12:00:00 AM',
+      externalId: 'ada',
+    })
   })
 })
 

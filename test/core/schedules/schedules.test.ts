@@ -11,7 +11,7 @@ const HOUR = 3_600_000
 const KEPT = { maxAge: '2000d' }
 
 function scheduled(
-  schedule: { cron: string; timezone?: string; catchUp?: 'none' | 'last' | 'all' },
+  schedule: { cron?: string; timezone?: string; catchUp?: 'none' | 'last' | 'all' },
   seen: ScheduledPayload[] = [],
 ) {
   return task({
@@ -214,6 +214,8 @@ describe('the schedule of a task', () => {
     await using t = await createTestEngine({ tasks: [plain, report] })
     const expected = {
       id: 'sched_report',
+      type: 'DECLARATIVE',
+      isActive: true,
       taskId: 'report',
       cron: '0 9 * * *',
       timezone: 'America/New_York',
@@ -337,11 +339,12 @@ describe('a crash at the instant', () => {
   async function crashedAt(
     call: number,
     moment: 'before' | 'after',
-    { isAlone }: { readonly isAlone: boolean },
+    { isAlone, isCreated }: { readonly isAlone: boolean; readonly isCreated: boolean },
   ) {
     const storage = projectStorage()
     await using clock = testClock()
-    const tasks = [scheduled({ cron: '0 9 * * *', catchUp: 'last' })]
+    const cron = '0 9 * * *'
+    const tasks = [scheduled({ ...(isCreated ? {} : { cron }), catchUp: 'last' })]
     let calls = -Infinity
     const death = { hasCome: false }
     const look = (now: 'before' | 'after'): void => {
@@ -351,7 +354,7 @@ describe('a crash at the instant', () => {
       ports.abandon()
     }
     const ports = abandonable(clock, storage, { before: () => look('before'), after: () => look('after') })
-    await createTestEngine({
+    const dying = await createTestEngine({
       tasks,
       clock: ports.clock,
       storage: ports.storage,
@@ -362,6 +365,7 @@ describe('a crash at the instant', () => {
     const witness = isAlone
       ? undefined
       : await createTestEngine({ tasks, storage, clock, retention: KEPT, leaseMs: 24 * HOUR })
+    if (isCreated) await dying.engine.schedules.create({ task: 'report', cron, deduplicationKey: 'daily' })
     await clock.advance(9 * HOUR - 1)
     calls = 0
     await clock.advance(2)
@@ -374,21 +378,23 @@ describe('a crash at the instant', () => {
     return { hasDied: death.hasCome, instants }
   }
 
-  it.each([{ isAlone: true }, { isAlone: false }])(
-    'loses no run and makes none twice: %j',
-    async (others) => {
-      let crashes = 0
-      for (const moment of ['before', 'after'] as const) {
-        for (let call = 1; ; call += 1) {
-          const { hasDied, instants } = await crashedAt(call, moment, others)
-          expect(instants).toEqual(['2000-01-01T09:00:00.000Z', '2000-01-02T09:00:00.000Z'])
-          if (!hasDied) break
-          crashes += 1
-        }
+  it.each([
+    { isAlone: true, isCreated: false },
+    { isAlone: false, isCreated: false },
+    { isAlone: true, isCreated: true },
+    { isAlone: false, isCreated: true },
+  ])('loses no run and makes none twice: %j', async (others) => {
+    let crashes = 0
+    for (const moment of ['before', 'after'] as const) {
+      for (let call = 1; ; call += 1) {
+        const { hasDied, instants } = await crashedAt(call, moment, others)
+        expect(instants).toEqual(['2000-01-01T09:00:00.000Z', '2000-01-02T09:00:00.000Z'])
+        if (!hasDied) break
+        crashes += 1
       }
-      expect(crashes).toBeGreaterThan(3)
-    },
-  )
+    }
+    expect(crashes).toBeGreaterThan(3)
+  })
 })
 
 describe('a schedule that cannot be used', () => {
@@ -409,7 +415,7 @@ describe('a schedule that cannot be used', () => {
     [{ cron: '* * * * *', timezone: '' }, 'it must be a time zone'],
     [{ cron: '* * * * *', catchUp: 'some' }, 'use none, last, all'],
     [{ cron: '* * * * *', timeZone: 'UTC' }, 'there is no option "timeZone"'],
-    [{}, 'it must be a string'],
+    [{ cron: null }, 'it must be a string'],
   ])('is refused when the task is defined: %j', (schedule, message) => {
     expect(define(schedule)).toThrow(message)
   })
