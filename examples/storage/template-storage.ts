@@ -92,10 +92,10 @@ export class TemplateStorage implements Storage {
   }
 
   readonly runs: RunStore = {
-    insert: async ({ record, fence, now, by }) => {
+    insert: async ({ record, fence, instead, now, by }) => {
       if (this.#isStale(fence, by)) return 'stale'
       const holder = holderOf(this.#db.runs, record, now)
-      if (holder !== undefined) return { record: holder, isCached: true }
+      if (holder !== undefined && holder.id !== instead) return { record: holder, isCached: true }
       if (this.#db.runs.get(record.id) !== undefined)
         throw new Error(`Cannot insert run "${record.id}": its id is taken`)
       this.#hint(by, { topic: 'queue' })

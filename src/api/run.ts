@@ -92,6 +92,13 @@ export interface TriggerOptions extends IdempotencyOptions, TransactionOptions {
    */
   readonly concurrencyKey?: string
   /**
+   * Whether the idempotency key is free for this trigger if its run has failed, timed out, expired or crashed. Within one attempt
+   * a run finds the runs that it has triggered by then, however they have ended.
+   *
+   * @default `false`
+   */
+  readonly freeKeyOnFailure?: boolean
+  /**
    * Names the wait of `triggerAndWait` and `batchTriggerAndWait`, as the option of `wait.createToken` does. Without
    * effect on a `trigger`.
    *

@@ -120,6 +120,8 @@ export interface RunInsert {
   readonly record: RunRecord
   /** The attempt that triggers the run, whether it waits for it or not. */
   readonly fence?: AttemptFence | undefined
+  /** A holder of the key with this id gives it up, as if the key had expired. Any other holder is answered. */
+  readonly instead?: string | undefined
   /**
    * A transaction of the caller that this call joins; see `joinsTransactions`. The call takes effect when the caller
    * commits, or not at all. Hints are sent after the commit, and also to the caller, whose answer came before it. After an

@@ -93,6 +93,7 @@ export function engineTriggerOptions(options?: HostedTriggerOptions): TriggerOpt
   const translated = {
     idempotencyKey: isEmptyKey(idempotencyKey) ? undefined : triggerKey(idempotencyKey),
     idempotencyKeyTTL: isEmptyKey(idempotencyKey) ? undefined : (idempotencyKeyTTL ?? KEY_TTL),
+    freeKeyOnFailure: isEmptyKey(idempotencyKey) ? undefined : true,
     queue: queue === undefined ? undefined : { name: queue },
     ttl: ttl === 0 ? undefined : ttl,
     tags: tags === undefined ? undefined : [tags].flat().filter((tag) => tag !== ''),

@@ -250,6 +250,8 @@ export function fits({ version, accepts }: TaskDefinition, begunOn: string | und
 export interface RunOverrides {
   readonly maxAttempts?: number
   readonly maxDurationMs?: number
+  /** The attempt of its parent that has triggered it with a key that a failure frees; no option of the task. */
+  readonly parentAttempt?: number
   /** What a subscriber to `waitpoint:run.trigger` had stored; no option of the task. */
   readonly trace?: Readonly<TraceCarrier>
 }

@@ -3,6 +3,7 @@ import type { KeyRecord, RunRecord } from '../../contract/records.ts'
 import { parseInstant, parseDuration, parseSeconds } from '../../primitives/duration.ts'
 import {
   type OptionNames,
+  requireFlag,
   requireName,
   requireObject,
   requireOptions,
@@ -29,6 +30,7 @@ export const TRIGGER_OPTION_NAMES: OptionNames<TriggerOptions> = {
   concurrencyKey: true,
   idempotencyKey: true,
   idempotencyKeyTTL: true,
+  freeKeyOnFailure: true,
   name: true,
   transaction: true,
 }
@@ -89,7 +91,7 @@ export function newRun(
       options.concurrencyKey === undefined
         ? undefined
         : requireName(options.concurrencyKey, 'concurrencyKey'),
-    optionsJson: readOverrides(options),
+    optionsJson: readOverrides(options, context.parent),
     key: userKey(options, `runs/${definition.id}`, now) ?? context.key,
     createdAt: now,
     updatedAt: now,
@@ -155,12 +157,18 @@ function readQueue(queue: TriggerOptions['queue']): string | undefined {
   return requireName(queue.name, 'queue.name')
 }
 
-function readOverrides({ maxAttempts, maxDuration }: TriggerOptions): string | undefined {
-  if (maxAttempts === undefined && maxDuration === undefined) return undefined
+function readOverrides(
+  { maxAttempts, maxDuration, freeKeyOnFailure = false }: TriggerOptions,
+  parent: RunRecord | undefined,
+): string | undefined {
+  requireFlag(freeKeyOnFailure, 'freeKeyOnFailure')
+  const parentAttempt = freeKeyOnFailure ? parent?.policyAttempt : undefined
+  if (maxAttempts === undefined && maxDuration === undefined && parentAttempt === undefined) return undefined
   if (maxAttempts !== undefined) requireWhole(maxAttempts, 'maxAttempts', { from: 1 })
   const overrides: RunOverrides = {
     ...(maxAttempts === undefined ? {} : { maxAttempts }),
     ...(maxDuration === undefined ? {} : { maxDurationMs: parseSeconds(maxDuration, 'maxDuration') }),
+    ...(parentAttempt === undefined ? {} : { parentAttempt }),
   }
   return JSON.stringify(overrides)
 }

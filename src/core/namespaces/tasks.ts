@@ -1,4 +1,4 @@
-import type { KeyRecord, RunRecord, TokenRecord } from '../../contract/records.ts'
+import type { KeyRecord, RunRecord, RunStatus, TokenRecord } from '../../contract/records.ts'
 import type { Awaitable, Inserted } from '../../contract/storage.ts'
 import { chain, mayBeLeft } from '../../primitives/awaitable.ts'
 import type { OptionNames } from '../../primitives/require.ts'
@@ -16,6 +16,7 @@ import type {
   TasksNamespace,
   TriggerOptions,
 } from '../../api/run.ts'
+import { readOverrides } from '../execution/overrides.ts'
 import { runNotFound } from '../host/not-found.ts'
 import { GET_RUN, INSERT_CHILD, INSERT_RUN } from '../host/storage-calls.ts'
 import type { Attempt, Settlement } from '../attempt/attempt.ts'
@@ -74,7 +75,7 @@ export class EngineTasks implements TasksNamespace {
   triggerAndWait(id: string, payload: unknown, options: TriggerOptions = {}): SubtaskPromise<never> {
     try {
       const attempt = this.#kernel.requireAttempt('triggerAndWait')
-      return this.#waitFor(attempt, () => this.#child(attempt, id, { payload, options }))
+      return this.#waitFor(attempt, options, () => this.#child(attempt, id, { payload, options }))
     } catch (error) {
       return rejectedWait(error)
     }
@@ -94,8 +95,11 @@ export class EngineTasks implements TasksNamespace {
   ): Promise<{ readonly runs: readonly SubtaskResult<never>[] }> {
     const attempt = this.#kernel.requireAttempt('batchTriggerAndWait')
     const requests = this.#items(id, items)
-    const children = await Promise.all(requests.map(async (request) => this.#child(attempt, id, request)))
-    return { runs: await Promise.all(children.map((child) => this.#waitFor(attempt, () => child))) }
+    const children = await Promise.all(
+      requests.map(async (request) => ({ child: await this.#child(attempt, id, request), request })),
+    )
+    const waits = children.map(({ child, request }) => this.#waitFor(attempt, request.options, () => child))
+    return { runs: await Promise.all(waits) }
   }
 
   /** The requests of a batch. A bare payload is told from an item by the names it has. */
@@ -109,7 +113,11 @@ export class EngineTasks implements TasksNamespace {
     })
   }
 
-  #waitFor(attempt: Attempt, child: () => Awaitable<RunRecord>): SubtaskPromise<never> {
+  #waitFor(
+    attempt: Attempt,
+    { freeKeyOnFailure = false }: TriggerOptions,
+    child: () => Awaitable<RunRecord>,
+  ): SubtaskPromise<never> {
     const waiter = new Waiter<SubtaskResult<never>, never>(attempt, (token) =>
       this.#readChild(attempt, token),
     )
@@ -117,7 +125,7 @@ export class EngineTasks implements TasksNamespace {
       chain(child(), (record) => {
         // Checking the payload may have taken a while.
         assertOpen(attempt)
-        return chain(this.#insert(record, attempt, AWAITED), (inserted) => {
+        return chain(this.#insert(record, attempt, { call: INSERT_CHILD, freeKeyOnFailure }), (inserted) => {
           const tokenId = runTokenId(inserted.record.id)
           if (inserted.isCached) return chain(this.#assertNoCycle(attempt, inserted.record), () => tokenId)
           // Canceled while its child was being stored: no other engine knows yet that it waits for it.
@@ -193,13 +201,17 @@ export class EngineTasks implements TasksNamespace {
   #insert(
     record: RunRecord,
     attempt: Attempt | undefined,
-    { transaction, call = INSERT_RUN }: InsertOptions = {},
+    { transaction, call = INSERT_RUN, freeKeyOnFailure = false }: InsertOptions = {},
   ): Awaitable<Inserted<RunRecord>> {
     const { host, publisher } = this.#kernel
     // Checking the payload may have taken a while.
     if (host.isClosed) throw host.closedError()
     const request = { record, fence: fenceOf(attempt), transaction, now: host.now(), by: host.owner }
-    const answer = this.#kernel.written(attempt, call, request)
+    const insert = (instead?: string): Awaitable<Inserted<RunRecord>> =>
+      chain(this.#kernel.written(attempt, call, { ...request, instead }), (inserted) =>
+        freeKeyOnFailure && hasFailedBefore(inserted, attempt) ? insert(inserted.record.id) : inserted,
+      )
+    const answer = freeKeyOnFailure ? insert() : this.#kernel.written(attempt, call, request)
     // It is not there yet, and may never be: the storage tells when it is.
     if (transaction !== undefined) return answer
     return chain(publisher.created(record, answer), (inserted) => {
@@ -224,12 +236,18 @@ export class EngineTasks implements TasksNamespace {
   }
 }
 
-interface InsertOptions extends TransactionOptions {
+interface InsertOptions extends TransactionOptions, Pick<TriggerOptions, 'freeKeyOnFailure'> {
   readonly call?: typeof INSERT_RUN
 }
 
-/** Of a run that is waited for. */
-const AWAITED: InsertOptions = { call: INSERT_CHILD }
+const FREEING: readonly RunStatus[] = ['FAILED', 'TIMED_OUT', 'EXPIRED', 'CRASHED']
+
+/** Whether the key was found with a run that has failed, and not in this very attempt, which may be executed again. */
+function hasFailedBefore({ record, isCached }: Inserted<RunRecord>, attempt: Attempt | undefined): boolean {
+  if (!isCached || !FREEING.includes(record.status)) return false
+  if (attempt === undefined || record.parentId !== attempt.id) return true
+  return readOverrides({ record }).parentAttempt !== attempt.record.policyAttempt
+}
 
 interface NewChild {
   readonly payload: unknown

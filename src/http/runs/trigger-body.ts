@@ -23,8 +23,13 @@ export interface TriggerBodyContext {
   readonly packetAt: (path: string) => StoredPacket | undefined
 }
 
-/** Transactions and waits exist only inside the process. */
-const { transaction: _transaction, name: _name, ...NAMES } = TRIGGER_OPTION_NAMES
+/** Transactions and waits exist only inside the process, and so does the attempt that frees a key. */
+const {
+  transaction: _transaction,
+  name: _name,
+  freeKeyOnFailure: _freeKeyOnFailure,
+  ...NAMES
+} = TRIGGER_OPTION_NAMES
 const TRIGGERED: ReadOptions = {
   names: Object.keys(NAMES),
   what: 'trigger a run',

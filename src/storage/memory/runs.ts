@@ -64,9 +64,9 @@ export function memoryRuns(state: MemoryState): RunStore {
 function insertRun(state: MemoryState, request: RunInsert): Inserted<RunRecord> | 'stale' {
   if (isStale(state, request)) return 'stale'
   const { runs } = state
-  const { record, now } = request
+  const { record, instead, now } = request
   const holder = record.key && runs.table.holder(record.key, now)
-  if (holder !== undefined) return { record: holder.record, isCached: true }
+  if (holder !== undefined && holder.record.id !== instead) return { record: holder.record, isCached: true }
   runs.add(record, request)
   return { record, isCached: false }
 }

@@ -105,6 +105,7 @@ async function insertRun(
     by_owner: by,
     now,
     ...keyLockColumns(request),
+    instead: request.instead,
     tries: request.transaction === undefined,
     skew: skewColumn('runs', record),
   }

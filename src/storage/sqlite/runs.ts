@@ -48,9 +48,9 @@ export function sqliteRuns(perform: Perform): RunStore {
 
 function insertRun(session: SqliteSession, request: RunInsert): Inserted<RunRecord> | 'stale' {
   if (isStaleAttempt(session, request)) return 'stale'
-  const { record, now } = request
+  const { record, instead, now } = request
   const holder = record.key && keyHolder(session, record.key, now)
-  if (holder !== undefined) return { record: holder, isCached: true }
+  if (holder !== undefined && holder.id !== instead) return { record: holder, isCached: true }
   try {
     insertRunRow(session, record, request)
   } catch (cause) {

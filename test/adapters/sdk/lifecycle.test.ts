@@ -190,6 +190,26 @@ describe('idempotency keys', () => {
     await expect(idempotencyKeys.reset('keys', 'a')).rejects.toMatchObject({ code: 'ERR_HOSTED_ONLY' })
   })
 
+  it('are free again when the run has failed', async () => {
+    let calls = 0
+    const flaky = task({
+      id: 'flaky',
+      run: async () => {
+        calls += 1
+        if (calls < 3) throw new Error(`call ${calls}`)
+        return calls
+      },
+    })
+    await using _t = await engineOf(flaky)
+    const ends: unknown[] = []
+    for (let time = 0; time < 4; time += 1) {
+      const { id } = await flaky.trigger(undefined, { idempotencyKey: 'a' })
+      ends.push((await runs.poll(id)).status)
+    }
+    expect(ends).toEqual(['FAILED', 'FAILED', 'COMPLETED', 'COMPLETED'])
+    expect(calls).toBe(3)
+  })
+
   it('of a batch are those of its items with their numbers', async () => {
     const echo = task({ id: 'echo', run: async (payload: { n: number }) => payload.n })
     await using _t = await engineOf(echo)

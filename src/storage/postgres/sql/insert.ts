@@ -40,7 +40,7 @@ BEGIN
   PERFORM $s.lock_fences(requests);
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(${noun} json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean, skew float8,
-      key_lock text, bucket int)
+      key_lock text, bucket int, instead text)
   LOOP
     IF held IS NOT NULL AND $s.lock_of_key(q.key_lock, q.bucket, q.${noun}) = ANY (held) THEN
       answers := answers || '"held"'::json;
@@ -55,7 +55,7 @@ BEGIN
       SELECT * INTO holder FROM $s.${table} WHERE key_scope = ${row}.key_scope AND key_value = ${row}.key_value
         ORDER BY seq DESC LIMIT 1;
       IF FOUND AND q.now < coalesce(holder.key_expires_at, 'Infinity')
-        AND NOT (q.again IS TRUE AND holder.id = ${row}.id) THEN
+        AND holder.id IS DISTINCT FROM q.instead AND NOT (q.again IS TRUE AND holder.id = ${row}.id) THEN
 ${answerHolder}        CONTINUE;
       END IF;
     END IF;

@@ -242,4 +242,26 @@ export const insertLaws: readonly Law[] = [
     },
   },
   ...insertLawsOf('runs'),
+  {
+    id: 'runs.insert/instead-of-its-holder',
+    law: 'With `instead`, the holder of that id gives its key up to the new run, and any other holder is answered.',
+    async check(s) {
+      const key = { scope: 's', value: 'v', expiresAt: s.at(100) }
+      const insert = async (id: string, instead?: string): Promise<unknown> => {
+        const record = queuedRun(id, { createdAt: s.at(0), key })
+        return s.storage.runs.insert({ record, instead, now: s.at(0), by: A })
+      }
+      await insert('first')
+      const refused = await insert('second', 'another')
+      like('instead of another one', refused, { isCached: true, record: { id: 'first' } })
+      like('instead of the first', await insert('third', 'first'), {
+        isCached: false,
+        record: { id: 'third' },
+      })
+      const late = await insert('fourth', 'first')
+      like('instead of the first, once more', late, { isCached: true, record: { id: 'third' } })
+      like('the next one', await insert('fifth'), { isCached: true, record: { id: 'third' } })
+      like('the first', await s.storage.runs.get('first'), { id: 'first', key })
+    },
+  },
 ]

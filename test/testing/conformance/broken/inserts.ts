@@ -61,6 +61,12 @@ export const brokenInserts: Readonly<Record<string, Break>> = {
     settings: { getOrInsert: (_name, candidate) => candidate },
   }),
   ...insertsOf('tokens'),
+  'runs.insert/instead-of-its-holder': inserting('runs', (insert) => (request) => {
+    if (!('instead' in request) || request.instead === undefined) return insert(request)
+    // As if any holder gave it up.
+    const { record, isCached } = insert({ ...request, instead: undefined }) as Inserted<RunRecord>
+    return isCached ? insert({ ...request, instead: record.id }) : { record, isCached }
+  }),
   'tokens.insert/past-deadline-is-taken': (memory) => ({
     tokens: {
       insert(request) {
