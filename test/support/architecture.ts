@@ -168,6 +168,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'hosted-only',
     'told-once',
     'values',
+    'unchecked',
     'schema',
     'context',
     'hooks',

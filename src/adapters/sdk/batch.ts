@@ -12,6 +12,7 @@ import type { BatchTriggerOptions, HostedTriggerOptions } from './trigger-option
 import { batchTrigger, batchTriggerAndWait, type ItemById, runsOfBatch } from './triggering.ts'
 import { hostedOnly } from './hosted-only.ts'
 import { hostedRuns } from './runs.ts'
+import { unchecked } from './unchecked.ts'
 import type { Untyped } from './untyped.ts'
 
 /** An item of `batch.trigger`. */
@@ -82,20 +83,20 @@ function byId<Tasks extends readonly AnyHostedTask[]>(items: ItemsByTask<Tasks>)
 
 /** `batch`. */
 export const batch: HostedBatch = {
-  trigger: (items, options) => batchTrigger(items as Items<ItemById>, options),
+  trigger: (items, options) => batchTrigger(items as Items<ItemById>, options, unchecked),
   triggerAndWait: async <Task extends AnyHostedTask>(
     items: Items<BatchByIdItem<Task>>,
     options?: BatchTriggerOptions,
   ) => {
-    const { id, runs } = await batchTriggerAndWait(items as Items<ItemById>, options)
+    const { id, runs } = await batchTriggerAndWait(items as Items<ItemById>, options, unchecked)
     return { id, runs: runs as ResultOf<Task>[] }
   },
-  triggerByTask: (items, options) => batchTrigger(byId(items), options),
+  triggerByTask: (items, options) => batchTrigger(byId(items), options, unchecked),
   triggerByTaskAndWait: async <Tasks extends readonly AnyHostedTask[]>(
     items: ItemsByTask<Tasks>,
     options?: BatchTriggerOptions,
   ) => {
-    const { id, runs } = await batchTriggerAndWait(byId<Tasks>(items), options)
+    const { id, runs } = await batchTriggerAndWait(byId<Tasks>(items), options, unchecked)
     return { id, runs: runs as ResultsByTask<Tasks> }
   },
   retrieve: async (batchId) => {

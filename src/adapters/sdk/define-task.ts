@@ -185,10 +185,11 @@ function defineTask<Id extends string, Payload, Output>(
   }
   const defined = Object.assign(engineTask(engineOptions(options, extras)), shown, {
     id,
-    trigger: (payload: Payload, given?: object) => trigger<Id, Payload, Output>(id, payload, given),
+    trigger: (payload: Payload, options?: object) => trigger<Id, Payload, Output>(id, { payload, options }),
     batchTrigger: (items: Items<HostedBatchItem<Payload>>, given?: object) =>
       batchTrigger<Id, Payload, Output>(itemsById(id, items), given),
-    triggerAndWait: (payload: Payload, given?: object) => triggerAndWait<Id, Output>(id, payload, given),
+    triggerAndWait: (payload: Payload, options?: object) =>
+      triggerAndWait<Id, Output>(id, { payload, options }),
     batchTriggerAndWait: (items: Items<HostedBatchItem<Payload>>, given?: object) =>
       batchTriggerAndWait<Id, Output>(itemsById(id, items), given),
   }) as HostedTask<Id, Payload, Output>

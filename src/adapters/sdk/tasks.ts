@@ -14,6 +14,7 @@ import type {
 } from './task-types.ts'
 import type { BatchTriggerOptions, HostedTriggerOptions, TriggerAndWaitOptions } from './trigger-options.ts'
 import { batchTrigger, batchTriggerAndWait, itemsById, trigger, triggerAndWait } from './triggering.ts'
+import { unchecked } from './unchecked.ts'
 
 /** The handle of a run of a task. */
 type HandleOf<Task extends AnyHostedTask> = HostedRunHandle<
@@ -64,10 +65,10 @@ export interface HostedTasks {
 
 /** `tasks`. */
 export const hostedTasks: HostedTasks = {
-  trigger: (id, payload, options) => trigger(id, payload, options),
-  batchTrigger: (id, items, options) => batchTrigger(itemsById(id, items), options),
-  triggerAndWait: (id, payload, options) => triggerAndWait(id, payload, options),
-  batchTriggerAndWait: (id, items, options) => batchTriggerAndWait(itemsById(id, items), options),
+  trigger: (id, payload, options) => trigger(id, { payload, options }, unchecked),
+  batchTrigger: (id, items, options) => batchTrigger(itemsById(id, items), options, unchecked),
+  triggerAndWait: (id, payload, options) => triggerAndWait(id, { payload, options }, unchecked),
+  batchTriggerAndWait: (id, items, options) => batchTriggerAndWait(itemsById(id, items), options, unchecked),
   onStart: globalHook('onStart'),
   onStartAttempt: globalHook('onStartAttempt'),
   onSuccess: globalHook('onSuccess'),

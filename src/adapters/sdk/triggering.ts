@@ -19,11 +19,22 @@ import {
   type HostedTriggerOptions,
   itemOptions,
 } from './trigger-options.ts'
+import type { unchecked } from './unchecked.ts'
 import type { Untyped } from './untyped.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 /** A task as it is triggered here: its payload is encoded, and its types are those of the caller. */
 type Stored = TaskShape<unknown>
+
+/** How the runs of a call are triggered: `unchecked` by id, else as the task itself does it. */
+type Triggers = typeof unchecked
+
+const checked: Triggers = (_id, _count, call) => call()
+
+interface TriggerRequest<Payload> {
+  readonly payload: Payload
+  readonly options: HostedTriggerOptions | undefined
+}
 
 /** An item of a batch of several tasks. */
 export interface ItemById<Id extends string = string, Payload = Untyped> {
@@ -35,24 +46,23 @@ export interface ItemById<Id extends string = string, Payload = Untyped> {
 /** `task.trigger` and `tasks.trigger`. */
 export async function trigger<Id extends string, Payload, Output>(
   id: Id,
-  payload: Payload,
-  options?: HostedTriggerOptions,
+  { payload, options }: TriggerRequest<Payload>,
+  triggers: Triggers = checked,
 ): Promise<HostedRunHandle<Id, Payload, Output>> {
-  return hostedHandle(
-    id,
-    await tasks.trigger<Stored>(id, encodeValue(payload), engineTriggerOptions(options)),
-  )
+  const request = [id, encodeValue(payload), engineTriggerOptions(options)] as const
+  return hostedHandle(id, await triggers(id, 1, () => tasks.trigger<Stored>(...request)))
 }
 
 /** `task.triggerAndWait` and `tasks.triggerAndWait`. It is called at once: its place in the run is that of the caller. */
 export function triggerAndWait<Id extends string, Output>(
   id: Id,
-  payload: unknown,
-  options?: HostedTriggerOptions,
+  { payload, options }: TriggerRequest<unknown>,
+  triggers: Triggers = checked,
 ): TaskRunPromise<Id, Output> {
   const start = (): Promise<SubtaskResult<unknown>> => {
     try {
-      return tasks.triggerAndWait<Stored>(id, encodeValue(payload), engineTriggerOptions(options))
+      const request = [id, encodeValue(payload), engineTriggerOptions(options)] as const
+      return triggers(id, 1, () => tasks.triggerAndWait<Stored>(...request))
     } catch (error) {
       return Promise.reject(error instanceof Error ? error : new Error(String(error)))
     }
@@ -66,19 +76,18 @@ export function triggerAndWait<Id extends string, Output>(
 export async function batchTrigger<Id extends string, Payload, Output>(
   items: Items<ItemById>,
   options: BatchTriggerOptions = {},
+  triggers: Triggers = checked,
 ): Promise<BatchRunHandle<Id, Payload, Output>> {
   const requests = engineItems(await listOf(items), options)
   const only = onlyTask(requests)
   if (only !== undefined) {
-    const { runs } = await tasks.batchTrigger<Stored>(
-      only,
-      requests.map(({ item }) => item),
-    )
+    const all = requests.map(({ item }) => item)
+    const { runs } = await triggers(only, all.length, () => tasks.batchTrigger<Stored>(only, all))
     return keepBatch(runs)
   }
   const handles: RunHandle<unknown>[] = []
   for (const { id, item } of requests)
-    handles.push(await tasks.trigger<Stored>(id, item.payload, item.options))
+    handles.push(await triggers(id, 1, () => tasks.trigger<Stored>(id, item.payload, item.options)))
   return keepBatch(handles)
 }
 
@@ -86,13 +95,14 @@ export async function batchTrigger<Id extends string, Payload, Output>(
 export function batchTriggerAndWait<Id extends string, Output>(
   items: Items<ItemById>,
   options: BatchTriggerOptions = {},
+  triggers: Triggers = checked,
 ): Promise<BatchResult<Id, Output>> {
-  if (!Array.isArray(items)) return listOf(items).then((list) => batchTriggerAndWait(list, options))
+  if (!Array.isArray(items)) return listOf(items).then((list) => batchTriggerAndWait(list, options, triggers))
   const wait = { type: 'batch', batchId: '', runCount: items.length } as const
   return mayBeLeft(
     waiting(
       () => wait,
-      () => startAll<Id, Output>(items, options),
+      () => startAll<Id, Output>(items, options, triggers),
     ),
   )
 }
@@ -101,23 +111,27 @@ export function batchTriggerAndWait<Id extends string, Output>(
 async function startAll<Id extends string, Output>(
   items: readonly ItemById[],
   options: BatchTriggerOptions,
+  triggers: Triggers,
 ): Promise<BatchResult<Id, Output>> {
   const requests = engineItems(items, options)
-  const results = await waitForAll(requests)
+  const results = await waitForAll(requests, triggers)
   const runs = results.map(hostedResult<Id, Output>)
   return { id: batchId(runs), runs }
 }
 
-async function waitForAll(requests: readonly EngineItem[]): Promise<readonly SubtaskResult<unknown>[]> {
+async function waitForAll(
+  requests: readonly EngineItem[],
+  triggers: Triggers,
+): Promise<readonly SubtaskResult<unknown>[]> {
   const only = onlyTask(requests)
   if (only === undefined)
     return Promise.all(
-      requests.map(({ id, item }) => tasks.triggerAndWait<Stored>(id, item.payload, item.options)),
+      requests.map(({ id, item }) =>
+        triggers(id, 1, () => tasks.triggerAndWait<Stored>(id, item.payload, item.options)),
+      ),
     )
-  const { runs } = await tasks.batchTriggerAndWait<Stored>(
-    only,
-    requests.map(({ item }) => item),
-  )
+  const all = requests.map(({ item }) => item)
+  const { runs } = await triggers(only, all.length, () => tasks.batchTriggerAndWait<Stored>(only, all))
   return runs
 }
 

@@ -1,5 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { idempotencyKeys, locals, runs, task, tasks, wait, waitUntil, type AnyTask } from 'waitpoint/sdk'
+import {
+  batch,
+  idempotencyKeys,
+  locals,
+  runs,
+  schemaTask,
+  task,
+  tasks,
+  wait,
+  waitUntil,
+  type AnyTask,
+} from 'waitpoint/sdk'
+import { z } from 'zod'
 import { createTestEngine, type TestEngine } from 'waitpoint/testing'
 
 async function engineOf(...all: readonly AnyTask[]): Promise<TestEngine> {
@@ -220,6 +232,76 @@ describe('idempotency keys', () => {
     const { data } = await runs.list()
     expect(data).toHaveLength(2)
     await Promise.all(data.map(async ({ id }) => runs.poll(id)))
+  })
+})
+
+describe('a payload that the schema refuses', () => {
+  let executed = 0
+  const strict = schemaTask({
+    id: 'strict',
+    schema: z.object({ n: z.coerce.number().max(9) }),
+    retry: { maxAttempts: 3 },
+    run: async ({ n }) => {
+      executed += 1
+      return n + 1
+    },
+  })
+  const bad = { n: 10 }
+  const items = [{ payload: { n: 1 } }, { payload: bad }]
+
+  it('is refused where the task itself is triggered', async () => {
+    await using _t = await engineOf(strict)
+    for (const refused of [strict.trigger(bad), strict.batchTrigger(items)])
+      await expect(refused).rejects.toMatchObject({ code: 'ERR_PAYLOAD_INVALID' })
+    expect((await runs.list()).data).toEqual([])
+  })
+
+  it('fails the run where it is triggered by its id, at once', async () => {
+    executed = 0
+    await using _t = await engineOf(strict)
+    const { id } = await tasks.trigger<typeof strict>('strict', bad)
+    expect(await runs.poll(id)).toMatchObject({
+      status: 'FAILED',
+      attemptCount: 1,
+      error: { message: expect.stringContaining('payload: n:') as string },
+    })
+    expect(executed).toBe(0)
+    const good = await tasks.trigger<typeof strict>('strict', { n: '4' })
+    expect((await runs.poll(good.id)).output).toBe(5)
+    for (const { batchId } of [
+      await tasks.batchTrigger<typeof strict>('strict', items),
+      await batch.triggerByTask([
+        { task: strict, payload: { n: 1 } },
+        { task: strict, payload: bad },
+      ]),
+    ]) {
+      const { runs: ids } = await batch.retrieve(batchId)
+      const ended = await Promise.all(ids.map(async (run) => (await runs.poll(run)).status))
+      expect(ended).toEqual(['COMPLETED', 'FAILED'])
+    }
+  })
+
+  it('fails a child that is triggered by its id, and is refused where the child itself is triggered there', async () => {
+    const parent = task({
+      id: 'parent',
+      run: async () => {
+        const one = await tasks.triggerAndWait<typeof strict>('strict', bad)
+        const { runs: several } = await tasks.batchTriggerAndWait<typeof strict>('strict', items)
+        const mixed = await batch.triggerAndWait([
+          { id: 'strict', payload: bad },
+          { id: 'other', payload: bad },
+        ])
+        const refused = await strict.triggerAndWait(bad).catch((error: unknown) => String(error))
+        return [one.ok, ...[...several, ...mixed.runs].map(({ ok }) => ok), refused]
+      },
+    })
+    const other = task({ id: 'other', run: async () => (await strict.trigger({ n: 1 })).id })
+    await using _t = await engineOf(parent, strict, other)
+    const { id } = await parent.trigger()
+    expect((await runs.poll(id)).output).toEqual([
+      ...[false, true, false, false, true],
+      expect.stringContaining('Cannot trigger task "strict"'),
+    ])
   })
 })
 
