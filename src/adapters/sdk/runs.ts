@@ -46,7 +46,10 @@ export type HostedListRunsParams = Omit<ListRunsParams, 'status'> & {
 }
 
 /** A page that can be iterated: its items, then those of all further pages. */
-export interface RunPage extends CursorPage<HostedRun>, AsyncIterable<HostedRun> {}
+export interface RunPage extends CursorPage<HostedRun>, AsyncIterable<HostedRun> {
+  getNextPage(): Promise<RunPage>
+  getPreviousPage(): Promise<RunPage>
+}
 
 /** A subscription that can be ended. */
 export interface HostedSubscription<S> extends AsyncIterable<HostedRun<S>> {

@@ -51,7 +51,8 @@ export async function greetFromOutside(name: string) {
   const retrieved = await runs.retrieve<typeof greet>(handle.id)
   const listed: string[] = []
   for await (const one of runs.list({ taskIdentifier: 'greet', limit: 10 })) listed.push(one.id)
-  const page = await runs.list({ tag: 'outside', status: ['COMPLETED'] })
+  let page = await runs.list({ tag: 'outside', status: ['COMPLETED'] })
+  while (page.hasNextPage()) page = await page.getNextPage()
   const again = await runs.replay(handle.id)
   await runs.cancel(again.id)
   return {
