@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 
 /** Files that would be somewhere else. */
-const others = {
+const others: Readonly<Record<string, string>> = {
   // The published SDK has `queues`; both refuse the payload.
   'wrong.ts': `
 import { queues, task } from '@trigger.dev/sdk'
@@ -24,6 +24,48 @@ export const connection = connect(process.env.NO_SUCH_VARIABLE!.length)
 export const fine = task({ id: 'fine', run: async ({ n }: { n: number }) => client.send(n) })
 export const refused = task({ id: 'refused', run: async () => auth.createPublicToken() })
 `,
+  // What tasks and their options take from a package is nothing, and a request goes nowhere.
+  'empty.ts': `
+import { metadata, queue, task } from '@trigger.dev/sdk/v3'
+import { settings } from 'a-library'
+const { limit } = JSON.parse(process.env.NO_SUCH_VARIABLE!)
+export const slow = queue({ name: 'slow', concurrencyLimit: settings.limit })
+export const limited = task({
+  id: 'limited',
+  queue: { concurrencyLimit: limit },
+  run: async ({ url }: { url: string }) => {
+    metadata.set('url', url).append('urls', { url })
+    const { request } = await import('another-library')
+    request(url)
+    const response = await fetch(url)
+    if (!response.ok) throw new Error('not found')
+    await new Promise((resolve) => setTimeout(resolve, 86_400_000))
+    return response.json()
+  },
+})
+export const parent = task({ id: 'parent', run: async ({ url }: { url: string }) => limited.trigger({ url }) })
+export const thrower = task({
+  id: 'thrower',
+  retry: { maxAttempts: 2 },
+  run: async ({ error }: { error: Error }) => {
+    throw error
+  },
+})
+`,
+  'differing.ts': `
+import { task } from '@trigger.dev/sdk'
+import { limited } from './empty'
+export const place = task({
+  id: 'place',
+  run: async (_: unknown, { ctx }) => {
+    throw new RangeError(ctx.environment.slug + ' is ' + ctx.environment.type + limited.id)
+  },
+})
+`,
+  'endless.ts': `
+import { task } from '@trigger.dev/sdk'
+export const never = task({ id: 'never', run: () => new Promise<string>(() => undefined) })
+`,
   'older.ts': `
 import { eventTrigger } from '@trigger.dev/sdk'
 export const event = eventTrigger({ name: 'older' })
@@ -35,27 +77,52 @@ export const event = eventTrigger({ name: 'older' })
 const own = readdirSync('test/adapters/sdk/files').filter((file) => /^(a|g|s)/.test(file))
 const unaffected = ['around-each.ts', 'greetings.ts', 'spoken.ts']
 
-it('judges the task files of a folder, and tells what is wrong with each', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'waitpoint-judge-'))
+/** What the script prints of some files in a folder. */
+function judged(name: string, files: readonly string[], ...options: readonly string[]): readonly string[] {
+  const above = mkdtempSync(join(tmpdir(), 'waitpoint-judge-'))
+  const folder = join(above, name)
   try {
-    for (const file of own) cpSync(`test/adapters/sdk/files/${file}`, join(folder, basename(file)))
-    for (const [file, text] of Object.entries(others)) writeFileSync(join(folder, file), text)
-    const lines = execFileSync(process.execPath, ['scripts/judge.mjs', folder], { encoding: 'utf8' }).split(
-      '\n',
-    )
-    const row = (file: string): string | undefined => lines.find((line) => line.startsWith(`| ${file} `))
-    expect(unaffected.map(row)).toEqual(unaffected.map((file) => `| ${file} | ok | ok | ok | ok |`))
-    expect(row('wrong.ts')).toMatch(
-      /\| queues \| 1: line 2: .*no exported member.* \| .*no.*export named 'queues' \|/,
-    )
-    expect(row('throwing.ts')).toBe('| throwing.ts | ok | ok | cannot be loaded | ok |')
-    expect(row('refused.ts')).toMatch(/\| ok \| ok \| ok \| 1 of 2: FAILED .*auth\.createPublicToken/)
-    expect(row('unrelated.ts')).toBeUndefined()
-    expect(lines).toContain('older.ts is for another version: eventTrigger')
-    const count = own.length + 3
-    const sums = `names ${count - 1}, types ${count - 1}, load ${count - 2}, run `
-    expect(lines.at(-2)).toContain(`Of ${count} files are ok: ${sums}`)
+    mkdirSync(folder)
+    for (const file of files) {
+      const text = others[file]
+      if (text === undefined) cpSync(`test/adapters/sdk/files/${file}`, join(folder, file))
+      else writeFileSync(join(folder, file), text)
+    }
+    const given = ['scripts/judge.mjs', ...options, folder]
+    return execFileSync(process.execPath, given, { encoding: 'utf8' }).split('\n')
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(above, { recursive: true, force: true })
   }
+}
+
+it('judges the task files of a folder, and tells what is wrong with each', () => {
+  const lines = judged('app', [...own, ...Object.keys(others)])
+  const row = (file: string): string | undefined => lines.find((line) => line.startsWith(`| ${file} `))
+  expect(unaffected.map(row)).toEqual(unaffected.map((file) => `| ${file} | ok | ok | ok | ok |`))
+  expect(row('wrong.ts')).toMatch(
+    /\| queues \| 1: line 2: .*no exported member.* \| .*no.*export named 'queues' \|/,
+  )
+  expect(row('throwing.ts')).toBe('| throwing.ts | ok | ok | cannot be loaded | ok |')
+  expect(row('refused.ts')).toMatch(
+    /\| ok \| ok \| ok \| 1 of 2: refused: WaitpointError: .*auth\.createPublicToken/,
+  )
+  expect(row('empty.ts')).toBe('| empty.ts | ok | ok | ok | alone |')
+  expect(row('differing.ts')).toMatch(
+    /\| ok \| ok \| ok \| 0 of 1: place: RangeError: \w+ is DEVELOPMENTlimited, there: RangeError: local is PRODUCTIONlimited \|/,
+  )
+  expect(row('endless.ts')).toBe('| endless.ts | ok | ok | ok | ok |')
+  expect(row('unrelated.ts')).toBeUndefined()
+  expect(lines).toContain('older.ts is for another version: eventTrigger')
+  const count = own.length + 6
+  const sums = `names ${count - 1}, types ${count - 1}, load ${count - 2}, run `
+  expect(lines.at(-2)).toContain(`Of ${count} files are ok: ${sums}`)
+})
+
+it('writes a page about folders that are named after repositories', () => {
+  const lines = judged('someone__an-app@0123456789abcdef', ['empty.ts', 'differing.ts'], '--markdown')
+  expect(lines).toContain('| someone/an-app | 0123456 | empty.ts | ok | ok | ok | alone |')
+  expect(lines).toContain('| someone/an-app | 0123456 | differing.ts | ok | ok | ok | note 1 |')
+  expect(lines).toContain('| Tasks that end as under the published executor | 2 of 3 (66.7 %) |')
+  expect(lines).toContain('| Tasks that ask the service there, and complete here | 1 of 1 (100.0 %) |')
+  expect(lines.join('\n')).toMatch(/^- 1: `someone\/an-app` `differing\.ts` \(run\): .*DEVELOPMENT/m)
 })

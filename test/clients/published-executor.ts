@@ -14,6 +14,7 @@ type Exports = Readonly<Record<string, unknown>>
 export interface Ended {
   readonly attempts: number
   readonly output?: unknown
+  readonly name?: string
   readonly message?: string
 }
 
@@ -26,7 +27,7 @@ interface Result {
   readonly ok: boolean
   readonly output?: string
   readonly outputType?: string
-  readonly error?: { readonly message?: string; readonly raw?: string }
+  readonly error?: { readonly name?: string; readonly message?: string; readonly raw?: string }
   readonly retry?: { readonly delay: number }
 }
 
@@ -39,7 +40,11 @@ interface Core {
     setGlobalResourceCatalog(catalog: object): boolean
     setCurrentFileContext(path: string, entry: string): void
     getTask(id: string): TaskParts | undefined
+    listTaskManifests(): readonly { readonly id: string }[]
   }
+  readonly apiClientManager: object
+  readonly logger: { setGlobalTaskLogger(logger: object): boolean }
+  readonly taskContext: { setGlobalTaskContext(context: object): boolean; disable(): void }
   readonly lifecycleHooks: { setGlobalLifecycleHooksManager(manager: object): boolean }
   readonly localsAPI: { setGlobalLocalsManager(manager: object): boolean }
   readonly runMetadata: { setGlobalManager(manager: object): boolean }
@@ -90,6 +95,7 @@ export class PublishedExecutor {
   readonly #core: Core
   readonly #workers: Workers
   readonly #metadata: Metadata
+  #hasAsked = false
 
   private constructor(core: Core, workers: Workers, metadata: Metadata) {
     this.#core = core
@@ -106,19 +112,46 @@ export class PublishedExecutor {
     core.lifecycleHooks.setGlobalLifecycleHooksManager(new workers.StandardLifecycleHooksManager())
     const metadata = new workers.StandardMetadataManager()
     core.runMetadata.setGlobalManager(metadata)
-    return new PublishedExecutor(core, workers, metadata)
+    core.logger.setGlobalTaskLogger(quietLogger)
+    const executor = new PublishedExecutor(core, workers, metadata)
+    executor.#refuseService(core.apiClientManager)
+    return executor
   }
 
   async file(name: string): Promise<Exports> {
     const path = resolve(`${FOLDER}/published/${name}.ts`)
+    return this.load(path, async () => (await import(path)) as Exports)
+  }
+
+  /** Imports a file, so that its tasks are known. */
+  async load<Loaded>(path: string, importing: () => Promise<Loaded>): Promise<Loaded> {
     this.#core.resourceCatalog.setCurrentFileContext(path, path)
-    return (await import(path)) as Exports
+    return importing()
+  }
+
+  /** The tasks of all files. */
+  taskIds(): readonly string[] {
+    return this.#core.resourceCatalog.listTaskManifests().map(({ id }) => id)
+  }
+
+  /** Whether the run that was executed last has asked the service, which is not there. */
+  get hasAsked(): boolean {
+    return this.#hasAsked
+  }
+
+  #refuseService(client: object): void {
+    const refuse = (): never => {
+      this.#hasAsked = true
+      throw new Error('there is no service')
+    }
+    Object.defineProperty(client, 'clientOrThrow', { value: refuse })
   }
 
   /** All attempts of a run, without the time between them. */
   async execute(id: string, payload: unknown): Promise<Ended> {
     const task = this.#core.resourceCatalog.getTask(id)
     if (task === undefined) throw new Error(`the published SDK knows no task "${id}"`)
+    this.#hasAsked = false
     this.#metadata.reset()
     Object.assign(this.#metadata, { runId: 'run_1', runIdIsRoot: true })
     for (let attempt = 1; ; attempt += 1) {
@@ -128,8 +161,7 @@ export class PublishedExecutor {
         const data = result.output === undefined ? {} : { data: result.output }
         return { attempts: attempt, output: await this.#core.parsePacket({ ...packet, ...data }) }
       }
-      if (result.retry === undefined)
-        return { attempts: attempt, message: result.error?.message ?? result.error?.raw ?? '' }
+      if (result.retry === undefined) return { attempts: attempt, ...told(result.error) }
     }
   }
 
@@ -156,10 +188,20 @@ export class PublishedExecutor {
       project: local,
       machine: { name: 'small-2x', cpu: 1, memory: 1, centsPerMs: 0 },
     }
+    // A function of the SDK asks here whether it is within a run.
+    this.#core.taskContext.disable()
+    this.#core.taskContext.setGlobalTaskContext({
+      ctx,
+      worker: { id: 'worker', version: '1', contentHash: '' },
+    })
     const execution = { ...ctx, run: { ...run, metadata: {}, payload: data, payloadType: dataType } }
     const { result } = await executor.execute(execution, ctx, new AbortController().signal)
     return result
   }
+}
+
+function told({ name, message, raw }: NonNullable<Result['error']> = {}): Omit<Ended, 'attempts'> {
+  return { message: message ?? raw ?? '', ...(name === undefined ? {} : { name }) }
 }
 
 const span = {
@@ -169,4 +211,17 @@ const span = {
   addEvent: () => span,
   recordException: () => undefined,
   end: () => undefined,
+}
+
+const ignore = (): void => undefined
+
+/** Without a line, and with spans that record nothing. */
+const quietLogger = {
+  debug: ignore,
+  log: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+  trace: (_name: string, work: (traced: object) => unknown) => work(span),
+  startSpan: () => span,
 }

@@ -245,6 +245,7 @@ const compared: readonly (readonly [
   ['fan-out', 'scrape', undefined, [{ url: 'a' }, { url: 'missing' }]],
   ['postponed', 'reminder', undefined, [{ text: 'a' }]],
   ['queues', 'letter', undefined, [{ to: 'ada' }]],
+  ['spans', 'spans', undefined, [{ names: ['a', 'bcd'] }]],
 ]
 
 const ASKS = 'it asks the hosted service'
@@ -263,7 +264,6 @@ const notCompared: Readonly<Record<string, string>> = {
   'rate-limited': 'it asks a server of another party',
   settings: `${ASKS}: its variables lie there`,
   signature: `${ASKS}: its task waits for a token`,
-  spans: 'the executor alone has a logger without spans',
   stopping: `${ASKS}: its tasks wait`,
   streaming: `${ASKS}: its streams are stored there`,
   tenants: 'its task tells the name of its queue, which the service finds',
@@ -301,12 +301,18 @@ async function ourEnd(task: AnyTask, payload: unknown): Promise<Ended> {
   const attempts = run.attemptCount
   return run.error === undefined
     ? { attempts, output: run.output as unknown }
-    : { attempts, message: bare(run.error.message) }
+    : { attempts, name: run.error.name, message: bare(run.error.message) }
 }
 
 /** An error of a hook has the name of its class in front, there. */
 function bare(message: string): string {
   return message.replace(/^Error: /, '')
+}
+
+/** An end here, without the name of its error where the executor tells none. */
+function toldAs(end: Ended, { name: theirs }: Ended): Ended {
+  const { name, ...rest } = end
+  return name === undefined || theirs === undefined ? rest : end
 }
 
 function withBareMessage(end: Ended): Ended {
@@ -336,16 +342,16 @@ describe('a task ends as under the executor of the published SDK, with the calls
     for (const payload of payloads) {
       const end = await published.execute(task.id, payload)
       const expected = [withBareMessage(end), taken(theirs, journal)]
-      expect([await ourEnd(task, payload), taken(ours, journal)]).toEqual(expected)
+      expect([toldAs(await ourEnd(task, payload), end), taken(ours, journal)]).toEqual(expected)
     }
   })
 
   it.each(thrownIn)('when %s and %s throw', async (...at) => {
     const theirs = await published.file('throwing-hooks')
     const ours = await ourFile('throwing-hooks')
-    const { message = '', ...rest } = await published.execute('throwing', { at })
-    const expected = [{ message: bare(message), ...rest }, taken(theirs, 'journal')]
-    const { message: our = '', ...ourRest } = await ourEnd(ours['throwing'] as AnyTask, { at })
-    expect([{ message: our, ...ourRest }, taken(ours, 'journal')]).toEqual(expected)
+    const end = await published.execute('throwing', { at })
+    const expected = [withBareMessage(end), taken(theirs, 'journal')]
+    const our = toldAs(await ourEnd(ours['throwing'] as AnyTask, { at }), end)
+    expect([our, taken(ours, 'journal')]).toEqual(expected)
   })
 })
