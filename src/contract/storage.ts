@@ -446,7 +446,7 @@ export type Hint =
   | { readonly topic: 'any' }
   /** There may be a run to claim, or a free slot. */
   | { readonly topic: 'queue' }
-  | { readonly topic: 'run'; readonly runId: string }
+  | ({ readonly topic: 'run'; readonly runId: string } & RunHintExtras)
   | { readonly topic: 'stream'; readonly runId: string; readonly key: string }
 
 export interface PruneRequest {
@@ -622,6 +622,15 @@ export interface WaitsHintExtras {
    * them and does not tick. A storage that names runs must answer `isHinted`. Law: `subscribe/names-runs-that-answer`.
    */
   readonly runIds?: readonly string[] | undefined
+}
+
+/** An optional part of a hint that a run changed. */
+export interface RunHintExtras {
+  /**
+   * Saves a read to a reader that waits for the end of the run: the change that is told has not ended it. Law:
+   * `subscribe/tells-an-end`.
+   */
+  readonly goesOn?: boolean | undefined
 }
 
 /** The optional part of a {@link RunResume}. */

@@ -41,8 +41,9 @@ export class HintBoard {
     this.#tellOwner(owner, 'queue')
   }
 
-  run(runId: string, by: string | undefined): void {
-    if (this.#isHeard(by)) this.#tell({ topic: 'run', runId }, by)
+  /** `goesOn`: the change has not ended the run, as far as the storage says. */
+  run(runId: string, by: string | undefined, goesOn = false): void {
+    if (this.#isHeard(by)) this.#tell({ topic: 'run', runId, ...(goesOn && { goesOn }) }, by)
   }
 
   stream(runId: string, key: string, by: string | undefined): void {

@@ -82,3 +82,58 @@ describe('a wake-up in another process', () => {
     expect(worker.asked.slice(before)).not.toContain('tick')
   })
 })
+
+describe('a new run', () => {
+  const WORKERS = 6
+  const RUNS = 24
+
+  it('is asked for by one process, and not by all that hear of it', async () => {
+    const schema = freshSchema()
+    const say = task({ id: 'say', run: (word: string) => word })
+    await using web = new Process(schema, [say], false)
+    const workers = Array.from({ length: WORKERS }, () => new Process(schema, [say]))
+    for (const worker of workers) onTestFinished(() => worker[Symbol.asyncDispose]())
+    for (const { engine } of workers) await engine.ready()
+    const one = async (): Promise<void> => {
+      expect(await (await web.engine.trigger(say, 'hello')).result()).toBe('hello')
+    }
+    const claims = (): number =>
+      workers.flatMap(({ asked }) => asked.filter((name) => name === 'claim_runs')).length
+    for (let run = 0; run < RUNS; run++) await one()
+    const before = claims()
+    for (let run = 0; run < RUNS; run++) await one()
+    // All of them would be one for each worker; a machine with other work sees some of these.
+    expect(claims() - before).toBeLessThan((RUNS * WORKERS) / 2)
+  })
+
+  it('is claimed by another process if the one that is to come first does not', async () => {
+    const schema = freshSchema()
+    const say = task({ id: 'say', run: (word: string) => word })
+    const other = task({ id: 'other', run: () => 'done' })
+    await using web = new Process(schema, [say, other], false)
+    const first = new Process(schema, [say])
+    await first.engine.ready()
+    expect(await (await web.engine.trigger(say, 'one')).result()).toBe('one')
+    await first[Symbol.asyncDispose]()
+    await using second = new Process(schema, [say, other])
+    await second.engine.ready()
+    // From then on it is told of everything and asks for nothing by itself.
+    expect(await (await web.engine.trigger(other, undefined)).result()).toBe('done')
+    expect(await (await web.engine.trigger(say, 'two')).result()).toBe('two')
+  })
+
+  it('is read once by who waits for its end', async () => {
+    const schema = freshSchema()
+    const ask = task({ id: 'ask', run: (tokenId: string) => wait.forToken<string>(tokenId).unwrap() })
+    await using web = new Process(schema, [ask], false)
+    await using worker = new Process(schema, [ask])
+    await worker.engine.ready()
+    const token = await worker.engine.wait.createToken()
+    const run = await web.engine.trigger(ask, token.id)
+    const result = run.result()
+    await worker.untilWaiting(run.id)
+    await worker.engine.wait.completeToken(token, 'yes')
+    expect(await result).toBe('yes')
+    expect(web.asked.filter((name) => name === 'get_runs')).toHaveLength(2)
+  })
+})

@@ -5,7 +5,7 @@ import { type EndStatus, isFinal, tokenOfRun } from '../../contract/run-states.t
 import { RUN_END, TOKEN_SETTLE } from '../diagnostics.ts'
 import type { Host } from '../host/host.ts'
 import type { EventQueue } from './events.ts'
-import { ChangedRuns, type Watchers } from './watchers.ts'
+import { ChangedRuns, type RunNews, type Watchers } from './watchers.ts'
 
 /** The topic that a reader of all runs watches. */
 export const RUNS_TOPIC = 'runs'
@@ -47,8 +47,8 @@ export class Publisher {
     this.#kernel = kernel
   }
 
-  /** Something of a run changed; `record` is the run now, if that is known here. */
-  wake(runId: string, record?: RunRecord): void {
+  /** Something of a run changed; `record` is the run now, as far as it is known here. */
+  wake(runId: string, record?: RunNews): void {
     const { watchers } = this.#kernel
     this.changedRuns.add(runId)
     watchers.wake(runId, record)

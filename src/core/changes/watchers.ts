@@ -5,6 +5,9 @@ import { addTo, type Few, itemsOf, removeFrom, FewMap } from '../../primitives/f
 import { isFinal } from '../../contract/run-states.ts'
 import { RingBuffer } from '../../primitives/ring-buffer.ts'
 
+/** What is known of a run after a change: its record, or only that it has not ended. */
+export type RunNews = RunRecord | 'goes on'
+
 /**
  * The readers that watch something, by topic. A watcher is opened before the first read, so that no change falls between
  * a read and the wait for the next one; changes in between are one wake-up.
@@ -44,8 +47,8 @@ export class Watchers {
     return watcher
   }
 
-  /** Wakes the watchers of a topic. `record`: the run after the change, if that is known here. */
-  wake(topic: string, record?: RunRecord): void {
+  /** Wakes the watchers of a topic. `record`: the run after the change, as far as it is known here. */
+  wake(topic: string, record?: RunNews): void {
     const watchers = this.#watchers.get(topic)
     if (watchers === undefined) return
     for (const watcher of itemsOf(watchers)) watcher.wake(topic, record)
@@ -114,7 +117,7 @@ export class Watcher {
     return true
   }
 
-  wake(topic: string, _record?: RunRecord, _key?: string): void {
+  wake(topic: string, _record?: RunNews, _key?: string): void {
     if (this.#woken instanceof Set) this.#woken.add(topic)
     else if (this.#woken === undefined) this.#woken = topic
     else if (this.#woken !== topic) this.#woken = new Set([this.#woken, topic])
@@ -148,8 +151,8 @@ export class EndWatcher extends Watcher {
     return this.#ended
   }
 
-  override wake(topic: string, record?: RunRecord): void {
-    if (record !== undefined && !isFinal(record.status)) return
+  override wake(topic: string, record?: RunNews): void {
+    if (record === 'goes on' || (record !== undefined && !isFinal(record.status))) return
     this.#ended ??= record
     super.wake(topic)
   }
@@ -162,7 +165,7 @@ export class StreamsWatcher extends Watcher {
   #keys: Set<string> | undefined
   #isAny = false
 
-  override wake(topic: string, _record?: RunRecord, key?: string): void {
+  override wake(topic: string, _record?: RunNews, key?: string): void {
     if (key !== undefined) (this.#keys ??= new Set()).add(key)
     else if (topic !== this.topics[0]) this.#isAny = true
     super.wake(topic)

@@ -76,7 +76,7 @@ export class Hints {
         slots.retry()
         return claimer.poke()
       case 'run':
-        publisher.wake(hint.runId)
+        publisher.wake(hint.runId, hint.goesOn === true ? 'goes on' : undefined)
         return reconciler.changedElsewhere(hint.runId)
       case 'stream':
         watchers.wake(streamTopic(hint.runId, hint.key))

@@ -48,7 +48,10 @@ export class PostgresConnection {
 
   constructor(source: PostgresSource) {
     this.#source = source
-    this.hints = new PostgresHints((hints) => this.#tell(hints))
+    this.hints = new PostgresHints(
+      (hints) => this.#tell(hints),
+      () => Number.parseInt(this.#name.slice(0, 2), 16) / 256,
+    )
     this.#turns = new PostgresTurns({
       send: (statement) => this.#send(statement),
       isInUse: () => this.#users > 0,

@@ -1,19 +1,30 @@
 import type { Hint, Unsubscribe } from '../../contract/storage.ts'
 import { HintBoard } from '../hint-board.ts'
+import { type ClaimableRun, FirstClaimers } from './first-claimers.ts'
+import { LateClaims } from './late-claims.ts'
 
 /**
- * A hint for other processes. `queue`, `run`, `stream` and `any` end with the owner that need not be told; `waits` names an
- * owner, followed by the runs of the waits, if they are known.
+ * A hint for other processes. `queue`, `run`, `stream` and `any` name the owner that need not be told; `waits` names an owner,
+ * followed by the runs of the waits, if they are known. `queue` may go on with a run and the owner that is to claim it
+ * first; `run` with what is known of the change, and with the task of a run that was claimed.
  */
 export type FarHint = readonly [topic: Hint['topic'], ...rest: readonly (string | null)[]]
 
+/** What a hint may say of the change of a run: it goes on, claimed by an owner or otherwise. */
+const CLAIMED = 'claimed'
+const GOES_ON = 'goes on'
+/** So many new runs of one turn are called for one by one. */
+const FEW = 16
+
 /** Collects hints. Those of a change made by `by` go to all other owners. */
 export interface HintCollector {
-  /** There is something to claim. */
-  queue(by: string | undefined): void
+  /** There is something to claim; `run`: a new run, and nothing else. */
+  queue(by: string | undefined, run?: ClaimableRun): void
+  /** A run was claimed. */
+  claimed(run: ClaimableRun, by: string): void
   /** A claim of `owner` has left something to claim. */
   left(owner: string): void
-  run(runId: string, by: string | undefined): void
+  run(runId: string, by: string | undefined, goesOn?: boolean): void
   stream(runId: string, key: string, by: string | undefined): void
   /** Waits of `owner` became ready: of this run, or else it is to look for itself. */
   waits(owner: string, by: string | undefined, runId?: string): void
@@ -29,13 +40,24 @@ export class PostgresHints implements HintCollector {
   readonly #sendFar: (hints: readonly FarHint[]) => void
   readonly #limited = new Set<string>()
   #far = new Map<string, FarHint>()
+  /** Runs of this turn that can be claimed. */
+  #newRuns: { readonly run: ClaimableRun; readonly by: string | undefined }[] = []
   #hasClaimed = false
   #isPlanned = false
   #subscribers = new Map<string, number>()
+  readonly #claimers = new FirstClaimers()
+  readonly #late: LateClaims
 
-  /** `sendFar` tells other processes. */
-  constructor(sendFar: (hints: readonly FarHint[]) => void) {
+  /**
+   * @param sendFar Tells other processes.
+   * @param spread From 0 to 1: how late this process is where others come first.
+   */
+  constructor(sendFar: (hints: readonly FarHint[]) => void, spread: () => number) {
     this.#sendFar = sendFar
+    this.#late = new LateClaims(() => {
+      this.#board.queue(undefined)
+      this.#board.flush()
+    }, spread)
   }
 
   subscribe(owner: string, listener: (hint: Hint) => void): Unsubscribe {
@@ -52,9 +74,20 @@ export class PostgresHints implements HintCollector {
     }
   }
 
-  queue(by: string | undefined): void {
+  queue(by: string | undefined, run?: ClaimableRun): void {
     this.#board.queue(by)
-    this.#tellFar(['queue', by ?? null])
+    if (run === undefined) this.#tellFar(['queue', by ?? null])
+    else {
+      this.#newRuns.push({ run, by })
+      this.#plan()
+    }
+  }
+
+  claimed(run: ClaimableRun, by: string): void {
+    this.#late.claimed(run.id)
+    this.#claimers.claimed(run, by)
+    this.#board.run(run.id, by, true)
+    this.#tellFar(['run', run.id, by, CLAIMED, run.taskId])
   }
 
   left(owner: string): void {
@@ -62,9 +95,9 @@ export class PostgresHints implements HintCollector {
     this.#plan()
   }
 
-  run(runId: string, by: string | undefined): void {
-    this.#board.run(runId, by)
-    this.#tellFar(['run', runId, by ?? null])
+  run(runId: string, by: string | undefined, goesOn = false): void {
+    this.#board.run(runId, by, goesOn)
+    this.#tellFar(['run', runId, by ?? null, ...(goesOn ? [GOES_ON] : [])])
   }
 
   stream(runId: string, key: string, by: string | undefined): void {
@@ -112,9 +145,9 @@ export class PostgresHints implements HintCollector {
     const name = first ?? ''
     switch (topic) {
       case 'queue':
-        return this.#board.queue(first ?? undefined)
+        return this.#hearQueue(hint)
       case 'run':
-        return this.#board.run(name, second ?? undefined)
+        return this.#hearRun(hint)
       case 'stream':
         return this.#board.stream(name, second ?? '', third ?? undefined)
       case 'waits':
@@ -122,6 +155,21 @@ export class PostgresHints implements HintCollector {
       case 'any':
         return this.#board.all(first ?? undefined)
     }
+  }
+
+  #hearQueue([, by, runId, first]: FarHint): void {
+    if (typeof runId !== 'string' || typeof first !== 'string') return this.#board.queue(by ?? undefined)
+    this.#board.left(first)
+    this.#late.await(runId)
+  }
+
+  #hearRun([, runId, by, news, taskId]: FarHint): void {
+    const id = runId ?? ''
+    if (news === CLAIMED) {
+      this.#late.claimed(id)
+      if (typeof by === 'string' && typeof taskId === 'string') this.#claimers.claimed({ id, taskId }, by)
+    }
+    this.#board.run(id, by ?? undefined, news === CLAIMED || news === GOES_ON)
   }
 
   #hearWaits([, owner, ...runIds]: FarHint): void {
@@ -134,11 +182,23 @@ export class PostgresHints implements HintCollector {
     this.#plan()
   }
 
+  /** Each of a few runs is for one owner first; many are for all. */
+  #callClaimers(): void {
+    const newRuns = this.#newRuns
+    this.#newRuns = []
+    for (const { run, by = null } of newRuns) {
+      const first = newRuns.length > FEW ? undefined : this.#claimers.callFor(run, by)
+      const hint: FarHint = first === undefined ? ['queue', by] : ['queue', by, run.id, first]
+      this.#far.set(hint.join('\n'), hint)
+    }
+  }
+
   #plan(): void {
     if (this.#isPlanned) return
     this.#isPlanned = true
     void Promise.resolve().then(() => {
       this.#isPlanned = false
+      if (this.#newRuns.length > 0) this.#callClaimers()
       const far = this.#far
       this.#far = new Map()
       if (far.size > 0) this.#sendFar([...far.values()])

@@ -47,6 +47,10 @@ class CommitHints implements HintCollector {
     // Nothing is claimed in a transaction of the caller's.
   }
 
+  claimed(): void {
+    // Nothing is claimed in a transaction of the caller's.
+  }
+
   run(runId: string): void {
     this.collected.push(['run', runId, null])
   }

@@ -114,7 +114,7 @@ async function insertRun(
   if (answer === 'stale') return 'stale'
   if (answer === 'taken') throw new Error(`Cannot insert run "${record.id}": there is one of this id already`)
   const [isCached, stored] = answer
-  if (isCached === 0) hints.queue(by)
+  if (isCached === 0) hints.queue(by, record.status === 'QUEUED' ? record : undefined)
   // When it is due is known to a tick only, where the caller has not been told.
   if (request.transaction !== undefined && (record.wakeAt ?? record.expiresAt) !== undefined)
     hints.waits(by, undefined)
@@ -150,7 +150,7 @@ async function updateRun(session: PostgresSession, request: RunUpdate): Promise<
   const [values, ready] = answer
   const record = runOf(values)
   if (change.status !== undefined && isFinal(change.status)) return endedRun(session.hints, answer, by)
-  session.hints.run(id, by)
+  session.hints.run(id, by, !isFinal(record.status))
   if (!record.slot) session.hints.freed(record.queue, by)
   // A run that is put off is to be claimed again, as is one that goes on after it stood still.
   if (record.status === 'QUEUED' || isUnheld(record)) session.hints.queue(by)
@@ -168,7 +168,7 @@ async function claimRuns({ ask, hints, learnLimits }: PostgresSession, claim: Ru
   if (isStirred) hints.queue(by)
   if (answer.isPassedOver === true) hints.left(by)
   const runs = answer.runs.map(runOf)
-  for (const { id } of runs) hints.run(id, by)
+  for (const run of runs) hints.claimed(run, by)
   return { runs, ended: answer.ended.map((end) => endedRun(hints, end, by)) }
 }
 
@@ -179,7 +179,7 @@ async function parkRun(
   const answer = (await ask(PARK, { id, epoch, by_owner: by, now }, id)) as RunAnswer | undefined
   if (answer === undefined) return undefined
   const record = runOf(answer)
-  hints.run(id, by)
+  hints.run(id, by, true)
   hints.freed(record.queue, by)
   return record
 }
@@ -195,7 +195,7 @@ async function resumeRun(
   if (answer === 'full' || answer === 'stale') return { outcome: answer }
   const record = runOf(answer.run)
   if (isLimited) learnLimits([record.queue])
-  hints.run(id, by)
+  hints.run(id, by, true)
   return { outcome: 'resumed', record, ...(answer.tokens && { tokens: answer.tokens.map(sourceOf) }) }
 }
 

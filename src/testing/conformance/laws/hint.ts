@@ -86,6 +86,22 @@ export const hintLaws: readonly Law[] = [
     },
   },
   {
+    id: 'subscribe/tells-an-end',
+    law: 'The end of a run is told to others, and not as a change after which the run goes on.',
+    capability: 'hints',
+    async check(s) {
+      await s.tick(B)
+      const run = await s.start('r')
+      const told: Hint[] = []
+      const unsubscribe = s.storage.subscribe(B, (hint) => told.push(hint))
+      await s.update(run, { status: 'COMPLETED' })
+      const isTold = (): boolean => told.some((hint) => hint.topic === 'run' && hint.goesOn !== true)
+      for (let call = 0; call < PATIENCE && !isTold(); call++) await s.storage.runs.get('nobody')
+      unsubscribe()
+      same('whether the end is told', isTold(), true)
+    },
+  },
+  {
     id: 'subscribe/not-of-ones-own',
     law: 'An owner receives no hint of its own changes.',
     capability: 'hints',

@@ -98,6 +98,12 @@ export const brokenHints: Readonly<Record<string, Break>> = {
         listener(hint.topic === 'waits' ? { ...hint, runIds: ['r'] } : hint)
       }),
   }),
+  'subscribe/tells-an-end': (memory) => ({
+    subscribe: (owner, listener) =>
+      memory.subscribe(owner, (hint) => {
+        listener(hint.topic === 'run' ? { ...hint, goesOn: true } : hint)
+      }),
+  }),
   'subscribe/not-of-ones-own': (memory) => ({
     subscribe(owner, listener) {
       const unsubscribe = memory.subscribe(owner, listener)
