@@ -2,7 +2,8 @@ import type { Contest } from './contest.ts'
 import type { Measurement, Omission, Series } from './measurement.ts'
 import type { MeasurePark } from './park.ts'
 import type { PeerPackage } from './peers/peer.ts'
-import type { Elsewhere } from './postgres-worker.ts'
+import type { Elsewhere, WorkerOptions } from './postgres-worker.ts'
+import type { SlowWire } from './slow-wire.ts'
 import type { MeasureTally } from './tally.ts'
 
 /** A measured thing, with the name that `npm run bench -- NAME` takes. */
@@ -24,5 +25,7 @@ export interface Lab {
   readonly measurePark: MeasurePark
   readonly measureTally: MeasureTally
   /** Starts a worker on a Postgres schema. */
-  startWorker(schema: string): Promise<Elsewhere>
+  startWorker(schema: string, options?: WorkerOptions): Promise<Elsewhere>
+  /** Lays a wire to a server, over which everything takes so many milliseconds longer. */
+  layWire(url: string, lagMs: number): Promise<SlowWire>
 }

@@ -21,6 +21,7 @@ import { streams } from './figures/streams.ts'
 import { tokens } from './figures/tokens.ts'
 import { trips } from './figures/trips.ts'
 import { virtualTime } from './figures/virtual-time.ts'
+import { workers } from './figures/workers.ts'
 import { holdContest } from './contest.ts'
 import { ForkedSide, serveSide, SIDE_FLAG } from './forked-side.ts'
 import type { Figure, Lab } from './lab.ts'
@@ -28,6 +29,7 @@ import { answerPark, measureParkApart, PARK_FLAG } from './park.ts'
 import { peerVersions, whyMissing } from './peers/installed.ts'
 import { allPeers, heapPeers } from './peers/peers.ts'
 import { serveWorker, startWorker, WORKER_FLAG } from './postgres-worker.ts'
+import { laySlowWire, serveWire, WIRE_FLAG } from './slow-wire.ts'
 import type { FigureReport, Occasion } from './report.ts'
 import { renderReport } from './report.ts'
 import { WRITE_FLAG, writeUp } from './write-up.ts'
@@ -49,6 +51,7 @@ const figures: readonly Figure[] = [
   restart,
   postgres,
   trips,
+  workers,
   http,
   sdk,
   startUp,
@@ -67,12 +70,14 @@ const lab: Lab = {
   measurePark: measureParkApart,
   measureTally: takeTallyApart,
   startWorker,
+  layWire: laySlowWire,
 }
 
 const [first, ...others] = process.argv.slice(2)
 if (first === PARK_FLAG) await answerPark(others)
 else if (first === TALLY_FLAG) await answerTally(others)
 else if (first === WORKER_FLAG) await serveWorker(others)
+else if (first === WIRE_FLAG) await serveWire(others)
 else if (first === SIDE_FLAG)
   await serveSide(
     figures.flatMap(({ contests }) => contests),

@@ -78,9 +78,9 @@ function newPool(options?: string): BenchPool {
   return new Pool({ connectionString, max: CONNECTIONS, ...(options === undefined ? {} : { options }) })
 }
 
-/** A storage on the schema of that name, for another process. */
-export function storageOfSchema(schema: string): Storage {
-  return postgresStorage({ connectionString: process.env['WAITPOINT_POSTGRES_URL'] ?? '', schema })
+/** A storage on the schema of that name, for another process, or over another way to the server. */
+export function storageOfSchema(schema: string, url?: string): Storage {
+  return postgresStorage({ connectionString: url ?? process.env['WAITPOINT_POSTGRES_URL'] ?? '', schema })
 }
 
 /** The pool with its statements reported to `note`, which may also observe their answers. */

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import type { Engine, Task } from 'waitpoint'
 import { createEngine, task, wait } from 'waitpoint'
+import { pauseReal } from '../src/storage/real-timer.ts'
 import { storageOfSchema } from './postgres-bed.ts'
 
 /** The argument that makes `main` a worker. */
@@ -16,6 +17,35 @@ export const goOn: Task<string, number> = task({
   },
 })
 
+/** How an approval is asked for. */
+export interface ApprovalOptions {
+  /** How long a run executes before it asks, without the CPU. Default: not at all. */
+  readonly workMs?: number
+  /** Told of each token that a run waits for. */
+  readonly asked?: (tokenId: string) => void
+}
+
+/** Asks for an approval and waits for it. */
+export function approvalTask({ workMs = 0, asked }: ApprovalOptions = {}): Task<string, boolean> {
+  return task({
+    id: 'approval',
+    run: async (): Promise<boolean> => {
+      if (workMs > 0) await pauseReal(workMs)
+      const token = await wait.createToken({ timeout: '1h' })
+      asked?.(token.id)
+      return wait.forToken<boolean>(token).unwrap()
+    },
+  })
+}
+
+/** Which runs a worker executes, and over which way. */
+export interface WorkerOptions extends ApprovalOptions {
+  /** Runs that it executes at once. Default: any number. */
+  readonly concurrency?: number
+  /** The server, over another way than that of this process. */
+  readonly url?: string
+}
+
 /** A remote executor of runs that can be closed. */
 export interface Elsewhere {
   close(): Promise<void>
@@ -26,18 +56,26 @@ export function machineTimeNs(): number {
   return Number(process.hrtime.bigint())
 }
 
-/** Opens an engine that executes `goOn`. */
-export async function openWorker(schema: string): Promise<Engine> {
-  const engine = createEngine({ tasks: [goOn], storage: storageOfSchema(schema) })
+/** Opens an engine that executes `goOn` and `approvalTask`. */
+export async function openWorker(schema: string, options: WorkerOptions = {}): Promise<Engine> {
+  const { concurrency, url } = options
+  const engine = createEngine({
+    tasks: [goOn, approvalTask(options)],
+    storage: storageOfSchema(schema, url),
+    ...(concurrency !== undefined && { concurrency }),
+  })
   await engine.ready()
   return engine
 }
 
-/** Starts a process that executes `goOn`. */
-export async function startWorker(schema: string): Promise<Elsewhere> {
+/** Starts a process that executes `goOn` and `approvalTask`. */
+export async function startWorker(schema: string, options: WorkerOptions = {}): Promise<Elsewhere> {
   const [, main = ''] = process.argv
-  const child = fork(main, [WORKER_FLAG, schema])
+  const { asked, ...others } = options
+  const child = fork(main, [WORKER_FLAG, schema, JSON.stringify(others)])
   await Promise.race([once(child, 'message'), failedStart(child)])
+  // `serveWorker` sends tokens from the other end.
+  child.on('message', (tokenId) => asked?.(tokenId as string))
   return {
     async close() {
       const exit = once(child, 'exit')
@@ -53,8 +91,10 @@ async function failedStart(child: ReturnType<typeof fork>): Promise<never> {
 }
 
 /** The main function of a worker process. It ends when its parent disconnects. */
-export async function serveWorker([schema = '']: readonly string[]): Promise<void> {
-  const engine = await openWorker(schema)
+export async function serveWorker([schema = '', options = '{}']: readonly string[]): Promise<void> {
+  // `startWorker` has written it.
+  const given = JSON.parse(options) as WorkerOptions
+  const engine = await openWorker(schema, { ...given, asked: (tokenId) => process.send?.(tokenId) })
   process.on('disconnect', () => void engine.close().then(() => process.exit()))
   process.send?.('ready')
 }

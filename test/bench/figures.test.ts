@@ -23,6 +23,7 @@ import { streams } from '../../bench/figures/streams.ts'
 import { tokens } from '../../bench/figures/tokens.ts'
 import { trips } from '../../bench/figures/trips.ts'
 import { virtualTime } from '../../bench/figures/virtual-time.ts'
+import { workers } from '../../bench/figures/workers.ts'
 import { RecordedApprovals } from '../../bench/bare/recorded-approvals.ts'
 import type { Lab } from '../../bench/lab.ts'
 import { openPark } from '../../bench/park.ts'
@@ -48,6 +49,7 @@ const lab: Lab = {
   missing: ({ packageName }) => (packageName === '' ? undefined : 'a test asks for none'),
   measureTally: takeTally,
   startWorker: openWorker,
+  layWire: (url) => Promise.resolve({ url, close: () => Promise.resolve() }),
 }
 
 const peer: Peer = {
@@ -77,6 +79,7 @@ const all = [
   restart,
   postgres,
   trips,
+  workers,
   http,
   sdk,
   startUp,
