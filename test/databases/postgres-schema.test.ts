@@ -40,15 +40,37 @@ describe('migrate', () => {
     expect(await namesIn(schema)).toEqual(['one', 'three', 'two', 'version'])
   })
 
-  it('stops at a step that fails: those before it are done, and nothing of it', async () => {
+  it('does all missing steps or, when one fails, none of them', async () => {
     const schema = await freshSchema(pool)
     const broken = [steps[0] ?? '', 'CREATE TABLE $s.two (a int); CREATE TABLE $s.two (a int);']
     await expect(onConnection((client) => migratePostgres(client, schema, broken))).rejects.toThrow(
       /already exists/,
     )
-    expect(await namesIn(schema)).toEqual(['one', 'version'])
+    expect(await namesIn(schema)).toEqual([])
     await onConnection((client) => migratePostgres(client, schema, steps))
     expect(await namesIn(schema)).toEqual(['one', 'three', 'two', 'version'])
+  })
+
+  it('shows no other process the schema between two steps', async () => {
+    const schema = await freshSchema(pool)
+    await onConnection((client) => migratePostgres(client, schema, steps.slice(0, 1)))
+    const seen: unknown[][] = []
+    await onConnection(async (client) => {
+      const watched: PostgresClient = {
+        query: async (text, values) => {
+          const answer = await client.query(text, values)
+          seen.push(await namesIn(schema))
+          return answer
+        },
+      }
+      await migratePostgres(watched, schema, steps)
+    })
+    const [before, after] = [
+      ['one', 'version'],
+      ['one', 'three', 'two', 'version'],
+    ]
+    expect(seen.at(-1)).toEqual(after)
+    for (const names of seen) expect([before, after]).toContainEqual(names)
   })
 
   it('changes nothing in a schema of a newer version', async () => {

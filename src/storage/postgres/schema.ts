@@ -1,7 +1,7 @@
 import { CHUNK_FUNCTIONS } from './sql/chunk.ts'
 import { CLAIM_FUNCTIONS } from './sql/claim.ts'
 import { COUNT_FUNCTIONS } from './sql/count.ts'
-import { codeOf, INSUFFICIENT_PRIVILEGE } from './errors.ts'
+import { codeOf, INSUFFICIENT_PRIVILEGE, isRolledBack } from './errors.ts'
 import { ID_SKEWS, ID_TIME_FUNCTIONS, MEASURED_SKEWS } from './sql/id-time.ts'
 import { LEASE_FUNCTIONS } from './sql/lease.ts'
 import { LIST_FUNCTIONS } from './sql/list.ts'
@@ -59,12 +59,13 @@ const STEPS: readonly string[] = [
 export const POSTGRES_SCHEMA_VERSION: number = STEPS.length
 
 const OLDEST_SERVER = 140_000
+const MOST_RETRIES = 10
 /** Isolation levels under which every statement sees what was committed before it: two names of one. */
 export const READS_COMMITTED: ReadonlySet<string> = new Set(['read committed', 'read uncommitted'])
 
 /**
- * Brings a schema to that of this version: one transaction a step, each under a lock and looking anew what is to be done,
- * so that several processes may start at once.
+ * Brings a schema to that of this version: all steps in one transaction, under a lock and looking anew what is to be done, so that
+ * several processes may start at once, and processes of an older version never see the schema between two steps.
  *
  * @throws Error, and changes nothing, when the server is too old or read-only, the schema newer or of another program, or the role may
  *   not create it: then with the SQL for a role that may.
@@ -75,17 +76,19 @@ export async function migratePostgres(
   steps: readonly string[] = STEPS,
 ): Promise<void> {
   await requireServer(client)
-  while ((await versionOf(client, { schema, known: steps.length })) < steps.length) {
+  const known = steps.length
+  for (let retries = 0; (await versionOf(client, { schema, known })) < known; retries += 1) {
     await client.query('BEGIN')
     try {
       await client.query('SELECT pg_advisory_xact_lock($1, 0)', [spaceOf(schema)])
-      const done = await versionOf(client, { schema, known: steps.length })
-      if (done < steps.length) await client.query(stepSql({ schema, done, steps }))
+      for (let done = await versionOf(client, { schema, known }); done < known; done += 1)
+        await client.query(stepSql({ schema, done, steps }))
       await client.query('COMMIT')
     } catch (cause) {
       await client.query('ROLLBACK')
-      if (codeOf(cause) !== INSUFFICIENT_PRIVILEGE) throw cause
-      throw await refusal(client, schema, cause)
+      if (codeOf(cause) === INSUFFICIENT_PRIVILEGE) throw await refusal(client, schema, cause)
+      // It locks tables that processes of an older version use in another order.
+      if (!isRolledBack(cause) || retries === MOST_RETRIES) throw cause
     }
   }
 }

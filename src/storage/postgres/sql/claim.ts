@@ -1,7 +1,4 @@
-import { BY_INDEX, IS_IN_LINE } from './plans.ts'
-
-/** How long a claim that takes nothing waits for a run that is locked: less than a server takes for a deadlock. */
-const LOCK_PATIENCE_MS = 250
+import { BY_INDEX, IS_IN_LINE, LOCK_PATIENCE_MS } from './plans.ts'
 
 /**
  * Claims. Runs are taken with `SKIP LOCKED`: the transaction that has one locked deals with it, or only
@@ -161,10 +158,7 @@ BEGIN
     gone := $s.lose_leases(q.now);
     SELECT claim INTO last FROM $s.owners WHERE owner = q.by_owner AND lost = 0 FOR UPDATE;
     is_owner := FOUND;
-    IF cardinality(gone) > 0 THEN
-      PERFORM $s.lock_runs($s.runs_of(gone), '{}', '{}');
-      PERFORM $s.abandon_all(gone, q.now);
-    END IF;
+    IF cardinality(gone) > 0 THEN PERFORM $s.abandon_all(gone, q.now); END IF;
     IF NOT is_owner OR q.number < last THEN
       answer := '{"runs":[],"ended":[]}';
     ELSIF q.number = last THEN

@@ -1,8 +1,11 @@
-import { BY_INDEX } from './plans.ts'
+import { BY_INDEX, LOCK_PATIENCE_MS } from './plans.ts'
 
 /**
  * Leases and ticks. A lease that has ended is taken with `SKIP LOCKED`: the transaction that has it locked deals
- * with it. The runs of lost owners are locked together with those that a tick wakes.
+ * with it. A tick and a claim wait for locks of others no longer than LOCK_PATIENCE_MS: a caller may keep open the transaction
+ * that has completed a token of a lost owner's run, and the lease of the engine that looks must not end with it. The owner is lost
+ * by a later tick then, with all its runs; of due tokens those with a run that is locked stay for a later tick. What is due and locked
+ * is looked at again after that time, and not at once.
  */
 export const LEASE_FUNCTIONS: string = `
 CREATE FUNCTION $s.abandon_runs(gone text, at float8) RETURNS void LANGUAGE plpgsql AS $$
@@ -27,15 +30,62 @@ BEGIN
   RETURN ARRAY(SELECT id FROM $s.runs WHERE owner = ANY (owners));
 END $$;
 
-CREATE FUNCTION $s.lose_leases(at float8) RETURNS text[] LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.lose_all(at float8) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
+  usual text := current_setting('lock_timeout');
   gone text[];
 BEGIN
-  IF NOT EXISTS (SELECT 1 FROM $s.owners WHERE lost = 0 AND until <= at) THEN RETURN '{}'; END IF;
+  PERFORM set_config('lock_timeout', '${LOCK_PATIENCE_MS}', true);
   PERFORM pg_advisory_xact_lock($space, 2048);
   gone := ARRAY(SELECT owner FROM $s.owners WHERE lost = 0 AND until <= at ORDER BY owner FOR UPDATE SKIP LOCKED);
+  PERFORM $s.lock_runs($s.runs_of(gone), '{}', '{}');
+  UPDATE $s.owners SET lost = 1 WHERE owner = ANY (gone);
+  PERFORM set_config('lock_timeout', usual, true);
+  RETURN gone;
+EXCEPTION WHEN lock_not_available THEN
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION $s.lose_free(at float8) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+  one text;
+  gone text[] := '{}';
+BEGIN
+  IF NOT pg_try_advisory_xact_lock($space, 2048) THEN RETURN gone; END IF;
+  FOR one IN SELECT owner FROM $s.owners WHERE lost = 0 AND until <= at ORDER BY owner FOR UPDATE SKIP LOCKED
+  LOOP
+    IF NOT EXISTS (SELECT id FROM $s.runs WHERE owner = one EXCEPT SELECT $s.lock_free($s.runs_of(ARRAY[one]))) THEN
+      gone := gone || one;
+    END IF;
+  END LOOP;
   UPDATE $s.owners SET lost = 1 WHERE owner = ANY (gone);
   RETURN gone;
+END $$;
+
+CREATE FUNCTION $s.lose_leases(at float8) RETURNS text[] LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM $s.owners WHERE lost = 0 AND until <= at) THEN RETURN '{}'; END IF;
+  RETURN coalesce($s.lose_all(at), $s.lose_free(at));
+END $$;
+
+CREATE FUNCTION $s.lock_due_waiters(token_ids text[]) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  usual text := current_setting('lock_timeout');
+BEGIN
+  PERFORM set_config('lock_timeout', '${LOCK_PATIENCE_MS}', true);
+  PERFORM $s.lock_waiters($s.waiters_of(token_ids));
+  PERFORM set_config('lock_timeout', usual, true);
+  RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+  RETURN false;
+END $$;
+
+CREATE FUNCTION $s.with_free_waiters(token_ids text[]) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+  free text[] := ARRAY(SELECT $s.lock_free($s.waiters_of(token_ids)));
+BEGIN
+  RETURN ARRAY(SELECT id FROM unnest(token_ids) AS id WHERE NOT EXISTS (
+    SELECT 1 FROM $s.waits WHERE token_id = id AND ready = 0 AND run_id <> ALL (free)));
 END $$;
 
 CREATE FUNCTION $s.abandon_all(gone text[], at float8) RETURNS void LANGUAGE plpgsql AS $$
@@ -78,13 +128,18 @@ BEGIN
     SELECT owner FROM $s.owners WHERE owner <> q.owner AND lost = 0 AND company = 0 FOR UPDATE SKIP LOCKED);
 END $$;
 
-CREATE FUNCTION $s.next_due() RETURNS json LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION $s.next_due(since float8, is_rest_locked boolean) RETURNS json LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  soon float8 := CASE WHEN is_rest_locked THEN since + ${LOCK_PATIENCE_MS} END;
 BEGIN
   RETURN (SELECT json_build_object('at', at, 'what', what) FROM (
-    (SELECT look_at AS at, 'run ' || id AS what, 1 AS place FROM $s.runs
-      WHERE look_at IS NOT NULL ORDER BY look_at LIMIT 1)
+    (SELECT look_at AS at, 'run ' || id AS what, 1 AS place FROM $s.runs WHERE look_at > since ORDER BY look_at LIMIT 1)
     UNION ALL
-    (SELECT due_at, 'token ' || id, 0 FROM $s.tokens WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1)
+    (SELECT due_at, 'token ' || id, 0 FROM $s.tokens WHERE due_at > since ORDER BY due_at LIMIT 1)
+    UNION ALL
+    (SELECT coalesce(soon, look_at), 'run ' || id, 1 FROM $s.runs WHERE look_at <= since ORDER BY look_at LIMIT 1)
+    UNION ALL
+    (SELECT coalesce(soon, due_at), 'token ' || id, 0 FROM $s.tokens WHERE due_at <= since ORDER BY due_at LIMIT 1)
   ) AS due ORDER BY at, place LIMIT 1);
 END $$;
 
@@ -124,12 +179,8 @@ BEGIN
     due_ids := ARRAY(SELECT id FROM $s.tokens WHERE due_at <= q.now
       ORDER BY due_at, seq LIMIT q.most FOR NO KEY UPDATE SKIP LOCKED);
   END IF;
-  IF is_stirred THEN
-    PERFORM $s.lock_runs($s.runs_of(gone), '{}', $s.waiters_of(due_ids));
-    PERFORM $s.abandon_all(gone, q.now);
-  ELSIF cardinality(due_ids) > 1 THEN
-    PERFORM $s.lock_waiters($s.waiters_of(due_ids));
-  END IF;
+  IF cardinality(due_ids) > 0 AND NOT $s.lock_due_waiters(due_ids) THEN due_ids := $s.with_free_waiters(due_ids); END IF;
+  IF is_stirred THEN PERFORM $s.abandon_all(gone, q.now); END IF;
   IF NOT lease.is_alive THEN
     RETURN json_build_object('alive', false, 'isStirred', is_stirred);
   END IF;
@@ -144,7 +195,7 @@ BEGIN
     'ready', (SELECT json_agg(json_build_array(w.token_id, w.run_id)) FROM $s.waits w
       WHERE w.owner = q.owner AND w.ready = 1 AND EXISTS (SELECT 1 FROM $s.runs WHERE id = w.run_id AND held = 1)),
     'claimable', (SELECT line FROM $s.runs WHERE line IS NOT NULL ORDER BY task_id, line, line_at, seq LIMIT 1) IS NOT NULL,
-    'nextDue', $s.next_due(),
+    'nextDue', $s.next_due(q.now, cardinality(settled) + cardinality(expired) < q.most),
     'nextLease', (SELECT json_build_object('at', o.until, 'what', 'lease ' || o.owner) FROM $s.owners o
       WHERE o.lost = 0 AND o.owner <> q.owner AND o.until IS NOT NULL
         AND EXISTS (SELECT 1 FROM $s.runs r WHERE r.owner = o.owner AND r.held = 1) ORDER BY o.until LIMIT 1),

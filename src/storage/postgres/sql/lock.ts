@@ -57,6 +57,11 @@ BEGIN
   PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) AND held = 0 ORDER BY id FOR NO KEY UPDATE;
 END $$;
 
+CREATE FUNCTION $s.lock_free(run_ids text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN QUERY SELECT id FROM $s.runs WHERE id = ANY (run_ids) FOR UPDATE SKIP LOCKED;
+END $$;
+
 CREATE FUNCTION $s.lock_at_once(run_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF cardinality(run_ids) = 0 THEN RETURN; END IF;

@@ -19,3 +19,6 @@ export const isOfAttempt = (epoch: string, owner: string, ...statuses: readonly 
 
 /** Beside the id of a run: it stands in line. */
 export const IS_IN_LINE = 'coalesce(line, -1) >= 0'
+
+/** How long a tick or a claim waits for a lock of another transaction: less than a server takes for a deadlock. */
+export const LOCK_PATIENCE_MS = 250

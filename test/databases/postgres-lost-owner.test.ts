@@ -1,0 +1,137 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Storage } from 'waitpoint'
+import { postgresStorage } from 'waitpoint/postgres'
+import { manualToken, queuedRun } from '../../src/testing/conformance/sample-records.ts'
+import { connectPostgres, type PostgresClient } from './postgres/client.ts'
+import { freshSchema, testPool } from './postgres-schemas.ts'
+
+const START = Date.UTC(2026, 0, 1)
+const LEASE_MS = 30_000
+/** After the lease of the owner that is lost. */
+const LATER = START + LEASE_MS + 10
+const [LOST, OTHER, THIRD] = ['lost', 'other', 'third']
+
+async function openStorage(): Promise<Storage> {
+  const pool = testPool()
+  const schema = await freshSchema(pool)
+  const storage = postgresStorage({ pool, schema, listen: false, pollMs: 60_000 })
+  await storage.open()
+  onTestFinished(async () => {
+    for (const owner of [OTHER, THIRD]) await storage.leave({ owner, now: LATER })
+    await pool.query(`DROP SCHEMA ${schema} CASCADE`)
+    await pool.end()
+  })
+  return storage
+}
+
+async function begun(): Promise<PostgresClient & AsyncDisposable> {
+  const client = await connectPostgres()
+  onTestFinished(() => client.end())
+  await client.query('BEGIN')
+  return client
+}
+
+const tick = async (storage: Storage, owner: string, now: number) =>
+  storage.tick({ owner, now, leaseUntil: now + LEASE_MS, limit: 100 })
+
+let claims = 0
+const claim = async (storage: Storage, by: string, now: number) =>
+  storage.runs.claim({
+    by,
+    now,
+    number: (claims += 1),
+    taskIds: ['task'],
+    limit: 10,
+    queueLimits: new Map(),
+    maxInterruptions: 10,
+  })
+
+/** A run of `LOST` that has parked, with a wait for each of these tokens. */
+async function parked(
+  storage: Storage,
+  id: string,
+  tokens: Readonly<Record<string, number | undefined>>,
+): Promise<void> {
+  await storage.runs.insert({ record: queuedRun(id, { createdAt: START }), now: START, by: LOST })
+  const [run] = (await claim(storage, LOST, START)).runs
+  const epoch = run?.epoch ?? 0
+  for (const [tokenId, timeoutAt] of Object.entries(tokens)) {
+    const record = manualToken(tokenId, { createdAt: START, ...(timeoutAt !== undefined && { timeoutAt }) })
+    await storage.tokens.insert({ record, now: START, by: LOST })
+    await storage.tokens.await({ tokenId, runId: id, epoch, by: LOST, now: START })
+  }
+  await storage.runs.park({ id, epoch, by: LOST, now: START })
+}
+
+describe('an owner that is lost while a transaction is open that has completed a token of its run', () => {
+  it('holds up no tick and no claim of others, and is lost once the transaction is over', async () => {
+    const storage = await openStorage()
+    for (const owner of [LOST, OTHER, THIRD]) await tick(storage, owner, START)
+    await parked(storage, 'r', { t: undefined })
+    for (const owner of [OTHER, THIRD]) await tick(storage, owner, START + LEASE_MS / 2)
+    const client = await begun()
+    await storage.tokens.settle({ id: 't', outputJson: '1', by: OTHER, now: LATER, transaction: client })
+    await storage.runs.insert({ record: queuedRun('new', { createdAt: LATER }), now: LATER, by: OTHER })
+    const ticks = await Promise.all([OTHER, THIRD].map((owner) => tick(storage, owner, LATER)))
+    for (const { alive } of ticks) expect(alive).toBe(true)
+    expect((await claim(storage, OTHER, LATER)).runs.map(({ id }) => id)).toEqual(['new'])
+    await client.query('COMMIT')
+    expect(await tick(storage, THIRD, LATER)).toMatchObject({ alive: true, claimable: true })
+    expect((await claim(storage, THIRD, LATER)).runs).toMatchObject([{ id: 'r', interruptions: 0 }])
+  })
+
+  it('is lost at once beside another one whose run is locked', async () => {
+    const storage = await openStorage()
+    for (const owner of [LOST, OTHER]) await tick(storage, owner, START)
+    await parked(storage, 'r', { t: undefined })
+    await tick(storage, 'gone', START)
+    await tick(storage, OTHER, START + LEASE_MS / 2)
+    await storage.runs.insert({ record: queuedRun('s', { createdAt: START }), now: START, by: 'gone' })
+    await claim(storage, 'gone', START)
+    const client = await begun()
+    await storage.tokens.settle({ id: 't', outputJson: '1', by: OTHER, now: LATER, transaction: client })
+    await tick(storage, OTHER, LATER)
+    expect((await claim(storage, OTHER, LATER)).runs).toMatchObject([{ id: 's', interruptions: 1 }])
+    await client.query('ROLLBACK')
+    // Nothing has woken it.
+    expect((await claim(storage, OTHER, LATER)).runs).toEqual([])
+  })
+
+  it('lets an engine pause before it looks at a deadline of its token again', async () => {
+    const storage = await openStorage()
+    await tick(storage, OTHER, START)
+    const [now, later] = [START + 100, START + 150]
+    const dues = [
+      { id: 't', timeoutAt: now },
+      { id: 'next', timeoutAt: later },
+    ]
+    for (const { id, timeoutAt } of dues) {
+      const record = manualToken(id, { createdAt: START, timeoutAt })
+      await storage.tokens.insert({ record, now: START, by: OTHER })
+    }
+    const client = await begun()
+    await storage.tokens.settle({ id: 't', outputJson: '1', by: OTHER, now: START, transaction: client })
+    expect((await tick(storage, OTHER, now)).nextDue).toEqual({ at: later, what: 'token next' })
+    const { nextDue, settled } = await tick(storage, OTHER, later)
+    expect(settled).toMatchObject([{ id: 'next' }])
+    expect(nextDue?.at).toBeGreaterThan(later)
+    await client.query('COMMIT')
+    expect((await tick(storage, OTHER, later)).nextDue).toBeUndefined()
+  })
+
+  it('lets deadlines of others pass, and that of its run once the transaction is over', async () => {
+    const storage = await openStorage()
+    for (const owner of [LOST, OTHER]) await tick(storage, owner, START)
+    await tick(storage, OTHER, START + LEASE_MS / 2)
+    await parked(storage, 'r', { t: undefined, due: LATER })
+    const late = manualToken('late', { createdAt: START, timeoutAt: LATER })
+    await storage.tokens.insert({ record: late, now: START, by: OTHER })
+    // The run has no living owner any more: what wakes it moves it into line.
+    await tick(storage, OTHER, LATER - 1)
+    const client = await begun()
+    await storage.tokens.settle({ id: 't', outputJson: '1', by: OTHER, now: LATER - 1, transaction: client })
+    expect(await tick(storage, OTHER, LATER)).toMatchObject({ alive: true, settled: [{ id: 'late' }] })
+    await client.query('COMMIT')
+    expect(await tick(storage, OTHER, LATER)).toMatchObject({ settled: [{ id: 'due' }], claimable: true })
+  })
+})
