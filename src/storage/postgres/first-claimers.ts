@@ -9,8 +9,9 @@ const MOST_OWNERS = 64
 const MOST_TASKS = 1_000
 /** Runs whose claim is awaited. */
 const MOST_RUNS = 1_000
-/** One run in so many is told to all at once: so those are found that are not known yet. */
+/** One run in so many is told to all at once: so those are found that are not known yet. In large fleets it is one in two rounds. */
 const ALL_EVERY = 8
+const ROUNDS = 2
 
 /**
  * Which owner is to claim a new run first. If all that hear of a run asked for it at once, all but one would ask in vain, and
@@ -26,7 +27,8 @@ export class FirstClaimers {
   callFor(run: ClaimableRun, own: string | null): string | undefined {
     const owners = this.#owners.get(run.taskId)
     this.#calls += 1
-    if (owners === undefined || this.#calls % ALL_EVERY === 0) return undefined
+    if (owners === undefined || this.#calls % Math.max(ALL_EVERY, ROUNDS * owners.length) === 0)
+      return undefined
     const first = own !== null && owners.includes(own) ? own : owners[this.#calls % owners.length]
     if (first !== undefined) put(this.#called, run.id, { value: first, most: MOST_RUNS })
     return first
