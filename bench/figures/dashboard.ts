@@ -1,4 +1,13 @@
-import { type CountRunsParams, createEngine, memoryStorage, type RunStatus, type Storage } from 'waitpoint'
+import {
+  type CountRunsParams,
+  createEngine,
+  memoryStorage,
+  type RunRecord,
+  type RunStatus,
+  type Storage,
+  type TokenRecord,
+} from 'waitpoint'
+import { createConsole } from 'waitpoint/console'
 import { sqliteStorage } from 'waitpoint/sqlite'
 import type { Contest, Contestant } from '../contest.ts'
 import type { Figure } from '../lab.ts'
@@ -9,6 +18,8 @@ import { SqliteFiles } from '../sqlite-files.ts'
 /** Counts in one pass. There are as many runs as the third power of it: a million, and few in a test. */
 const CALLS = 100
 const NS_OF_THE_GOAL = 100e6
+/** The year 2100. */
+const NEVER = 4_102_444_800_000
 /** One run in a thousand waits, another one is queued, a third failed. */
 const STATUSES: ReadonlyMap<number, RunStatus> = new Map([
   [0, 'WAITING'],
@@ -24,8 +35,12 @@ interface Filled {
 }
 
 type Place = 'memory' | 'SQLite' | 'Postgres'
+type Noun = 'run' | 'token'
 
-const FILL: Readonly<Record<Place, (runs: number) => Promise<Filled>>> = {
+/** Stores so many runs, or so many tokens. */
+type Fill = (noun: Noun, many: number) => Promise<Filled>
+
+const FILL: Readonly<Record<Place, Fill>> = {
   memory: filledMemory,
   SQLite: filledSqlite,
   Postgres: filledPostgres,
@@ -34,9 +49,13 @@ const FILL: Readonly<Record<Place, (runs: number) => Promise<Filled>>> = {
 const contests: readonly Contest<'ours'>[] = (['memory', 'SQLite', 'Postgres'] as const).flatMap((place) => [
   countContest(place, 'of all', {}),
   countContest(place, 'of a tag that all have and a queue', { tag: 'all', queue: 'q7' }),
+  pageContest(place, 'all runs', '/runs'),
+  pageContest(place, 'runs that failed, of a tag that all have', '/runs?status=FAILED&tag=all'),
+  pageContest(place, 'tokens that wait', '/tokens'),
+  pageContest(place, 'tokens of a tag that all have', '/tokens?tag=all&status=all'),
 ])
 
-/** The time of the counts that a dashboard shows, of a million runs. */
+/** The time of the counts that a dashboard shows, and of pages of the console, of a million runs and tokens. */
 export const dashboard: Figure = {
   name: 'dashboard',
   contests,
@@ -62,7 +81,7 @@ function countContest(place: Place, which: string, filter: CountRunsParams): Con
     count: CALLS,
     rounds: 10,
     warmUps: 3,
-    sides: { ours: async (calls) => counting(await FILL[place](calls ** 3), filter, calls) },
+    sides: { ours: async (calls) => counting(await FILL[place]('run', calls ** 3), filter, calls) },
   }
 }
 
@@ -79,18 +98,59 @@ function counting(filled: Filled, filter: CountRunsParams, calls: number): Conte
   }
 }
 
-async function filledMemory(runs: number): Promise<Filled> {
+function pageContest(place: Place, which: string, path: string): Contest<'ours'> {
+  const noun = path.startsWith('/runs') ? 'run' : 'token'
+  return {
+    name: `console page of ${which}, of 1,000,000, ${place}`,
+    count: CALLS,
+    rounds: 5,
+    warmUps: 2,
+    sides: { ours: async (calls) => showing(await FILL[place](noun, calls ** 3), path, calls) },
+  }
+}
+
+function showing(filled: Filled, path: string, calls: number): Contestant {
+  const engine = createEngine({ storage: filled.storage, execute: false })
+  const handler = createConsole(engine, { authorize: () => true })
+  return {
+    pass: async () => {
+      for (let call = 0; call < calls; call++) {
+        const answer = await handler(new Request(`http://localhost${path}`))
+        const text = await answer.text()
+        if (answer.status !== 200) throw new Error(`Cannot measure ${path}: ${text}`)
+      }
+    },
+    async close() {
+      await engine.close()
+      await filled.close()
+    },
+  }
+}
+
+async function filledMemory(noun: Noun, many: number): Promise<Filled> {
   const storage = memoryStorage()
-  for (let at = 0; at < runs; at++) {
-    const id = `run_${String(at).padStart(26, '0')}`
-    const record = {
-      ...{ id, rootId: id, taskId: `t${at % TASKS}`, status: statusOf(at), queue: `q${at % QUEUES}` },
-      ...{ attempt: 0, policyAttempt: 0, interruptions: 0, epoch: 0, slot: false, returned: false },
-      ...{ tags: ['all'], streams: [], createdAt: at, updatedAt: at },
-    }
-    await storage.runs.insert({ record, now: at, by: 'bench' })
+  for (let at = 0; at < many; at++) {
+    if (noun === 'run') await storage.runs.insert({ record: runOf(at), now: at, by: 'bench' })
+    else await storage.tokens.insert({ record: tokenOf(at), now: at, by: 'bench' })
   }
   return { storage, close: () => undefined }
+}
+
+function runOf(at: number): RunRecord {
+  const id = `run_${String(at).padStart(26, '0')}`
+  return {
+    ...{ id, rootId: id, taskId: `t${at % TASKS}`, status: statusOf(at), queue: `q${at % QUEUES}` },
+    ...{ attempt: 0, policyAttempt: 0, interruptions: 0, epoch: 0, slot: false, returned: false },
+    ...{ tags: ['all'], streams: [], createdAt: at, updatedAt: at },
+  }
+}
+
+function tokenOf(at: number): TokenRecord {
+  const ended = { status: 'COMPLETED', completedAt: at } as const
+  return {
+    ...{ id: `waitpoint_${String(at).padStart(26, '0')}`, kind: 'MANUAL', tags: ['all'], createdAt: at },
+    ...(at % 1_000 === 0 ? { status: 'WAITING', timeoutAt: NEVER } : ended),
+  }
 }
 
 function statusOf(at: number): RunStatus {
@@ -112,39 +172,48 @@ const COLUMNS = {
   ...{ held: '0', reserved: '0', created_at: 'n', updated_at: 'n', tags: `'["all"]'` },
 } as const
 
-/** Statements that store so many runs with their tag. */
+/** The columns that a token must have, as those of the token of number `n`, on both databases. */
+const TOKEN_COLUMNS = {
+  id: `'waitpoint_' || substr('${ZEROS}' || n, length('${ZEROS}' || n) - 25)`,
+  ...{ seq: 'n + 1', kind: `'MANUAL'`, created_at: 'n', tags: `'["all"]'` },
+  status: `CASE n % 1000 WHEN 0 THEN 'WAITING' ELSE 'COMPLETED' END`,
+  timeout_at: `CASE n % 1000 WHEN 0 THEN ${NEVER} END`,
+  due_at: `CASE n % 1000 WHEN 0 THEN ${NEVER} END`,
+} as const
+
+const TABLES = { run: COLUMNS, token: TOKEN_COLUMNS } as const
+
+/** Statements that store so many records with their tag. */
 function fillSql(
-  runs: number,
-  {
-    schema = '',
-    columns,
-    tagged,
-  }: { schema?: string; columns: Readonly<Record<string, string>>; tagged: string },
+  noun: Noun,
+  many: number,
+  { schema = '', id, more = {} }: { schema?: string; id: string; more?: Readonly<Record<string, string>> },
 ): readonly string[] {
-  const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${runs - 1})`
+  const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${many - 1})`
+  const columns = { ...TABLES[noun], ...more }
   const [names, values] = [Object.keys(columns), Object.values(columns)]
   return [
-    `INSERT INTO ${schema}runs (${names.join(', ')}) ${numbers} SELECT ${values.join(', ')} FROM numbers`,
-    `INSERT INTO ${schema}run_tags (tag, ${tagged}) SELECT 'all', id FROM ${schema}runs`,
+    `INSERT INTO ${schema}${noun}s (${names.join(', ')}) ${numbers} SELECT ${values.join(', ')} FROM numbers`,
+    `INSERT INTO ${schema}${noun}_tags (tag, ${id}) SELECT 'all', id FROM ${schema}${noun}s`,
   ]
 }
 
-async function filledSqlite(runs: number): Promise<Filled> {
+async function filledSqlite(noun: Noun, many: number): Promise<Filled> {
   const files = new SqliteFiles()
   const handle = files.open()
   await migrated(sqliteStorage(handle))
-  for (const sql of fillSql(runs, { columns: COLUMNS, tagged: 'run' })) handle.exec(sql)
+  for (const sql of fillSql(noun, many, { id: noun })) handle.exec(sql)
   return { storage: sqliteStorage(handle), close: () => files.close() }
 }
 
-async function filledPostgres(runs: number): Promise<Filled> {
+async function filledPostgres(noun: Noun, many: number): Promise<Filled> {
   const bed = new PostgresBed()
   await migrated(bed.storage())
   const schema = `${bed.schema}.`
-  const columns = { ...COLUMNS, tag_list: `ARRAY['all']` }
-  for (const sql of fillSql(runs, { schema, columns, tagged: 'run_id' })) await bed.pool.query(sql)
-  await bed.pool.query(`VACUUM ANALYZE ${schema}runs`)
-  await bed.pool.query(`VACUUM ANALYZE ${schema}run_tags`)
+  const more = { tag_list: `ARRAY['all']` }
+  for (const sql of fillSql(noun, many, { schema, id: `${noun}_id`, more })) await bed.pool.query(sql)
+  await bed.pool.query(`VACUUM ANALYZE ${schema}${noun}s`)
+  await bed.pool.query(`VACUUM ANALYZE ${schema}${noun}_tags`)
   return { storage: bed.storage(), close: () => bed.close() }
 }
 
