@@ -152,9 +152,10 @@ export class Subject {
   async settle(
     id: string,
     now = 0,
-    { by = A, isTimeOut = false, outputJson = isTimeOut ? undefined : '1', fence }: SettleOptions = {},
+    { by = A, isTimeOut, outputJson = isTimeOut === true ? undefined : '1', fence }: SettleOptions = {},
   ): Promise<TokenSettled | 'stale' | undefined> {
-    return this.storage.tokens.settle({ id, outputJson, isTimeOut, fence, by, now: this.at(now) })
+    const request = { id, outputJson, fence, by, now: this.at(now) }
+    return this.storage.tokens.settle(isTimeOut === undefined ? request : { ...request, isTimeOut })
   }
 
   /** Ends a run, or changes it, in any state. */

@@ -153,7 +153,7 @@ BEGIN
   IF NOT FOUND THEN RETURN NULL; END IF;
   SELECT * INTO due FROM $s.settle_due(t, q.now, q.call, q.again);
   RETURN json_build_object('token', $s.token_json(due.t), 'settledNow', due.now_settled, 'ready', due.ready,
-    'won', due.now_settled AND (t.timeout_at IS NULL OR q.now < t.timeout_at OR (q.times_out AND q.now = t.timeout_at)));
+    'won', due.now_settled AND (t.timeout_at IS NULL OR q.now < t.timeout_at OR (q.times_out IS TRUE AND q.now = t.timeout_at)));
 END $$;
 
 CREATE FUNCTION $s.settle_tokens(requests json) RETURNS json LANGUAGE plpgsql
