@@ -25,7 +25,8 @@ async function openEngine(connectionString: string = postgresUrl()): Promise<Eng
   const engine = createEngine({ tasks: [job, ask], storage: postgresStorage({ pool, schema, pollMs: 20 }) })
   onTestFinished(async () => {
     await engine.close()
-    await pool.query(`DROP SCHEMA ${schema} CASCADE`)
+    // Autovacuum may have a table locked for longer than the lock_timeout of a test.
+    await pool.query(`SET LOCAL lock_timeout = 0; DROP SCHEMA ${schema} CASCADE`)
     await pool.end()
   })
   await engine.ready()
