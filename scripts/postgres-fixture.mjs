@@ -5,33 +5,18 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
-import { build } from 'esbuild'
+import { buildFixtureProgram } from './fixture-program.mjs'
 
 const FOLDER = 'test/databases'
 const SCHEMA = 'fixture'
 const [url] = process.argv.slice(2)
 if (url === undefined) throw new Error('Cannot write a fixture: name the address of a Postgres server')
-const program = resolve(`${FOLDER}/node_modules/.cache/write-fixture.mjs`)
+const program = await buildFixtureProgram(FOLDER)
 const { Client } = createRequire(resolve(`${FOLDER}/package.json`))('pg')
 const client = new Client(url)
 await client.connect()
 try {
   await client.query(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE`)
-  await build({
-    entryPoints: [`${FOLDER}/fixtures/write-fixture.ts`],
-    outfile: program,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    external: ['pg', 'libsql'],
-    alias: {
-      waitpoint: './src/index.ts',
-      'waitpoint/sqlite': './src/sqlite.ts',
-      'waitpoint/postgres': './src/postgres.ts',
-    },
-    logLevel: 'silent',
-  })
   const expected = execFileSync(process.execPath, [program, url, SCHEMA], { encoding: 'utf8' })
   const { rows } = await client.query(`SELECT version FROM ${SCHEMA}.version`)
   const target = `${FOLDER}/fixtures/postgres-schema-${rows[0].version}`

@@ -4,23 +4,13 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
-import { build } from 'esbuild'
+import { buildFixtureProgram } from './fixture-program.mjs'
 
 const FOLDER = 'test/databases'
-const program = resolve(`${FOLDER}/node_modules/.cache/write-fixture.mjs`)
+const program = await buildFixtureProgram(FOLDER)
 const scratch = mkdtempSync(resolve(`${FOLDER}/node_modules/.fixture-`))
 const database = join(scratch, 'app.db')
 try {
-  await build({
-    entryPoints: [`${FOLDER}/fixtures/write-fixture.ts`],
-    outfile: program,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    alias: { waitpoint: './src/index.ts', 'waitpoint/sqlite': './src/sqlite.ts' },
-    logLevel: 'silent',
-  })
   const expected = execFileSync(process.execPath, [program, database], { encoding: 'utf8' })
   const libsql = createRequire(resolve(`${FOLDER}/package.json`))('libsql')
   const handle = new libsql(database)
