@@ -1,9 +1,9 @@
+import type { RunAttempt } from '../../api/run.ts'
 import type { ChunkRecord, RunRecord, SegmentEnd } from '../../contract/records.ts'
 import type { ChunksRead } from '../../contract/storage.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { textOfLine } from '../../core/host/log-line.ts'
 import { storedError } from '../../core/host/serialize.ts'
-import { storedAttempts } from '../../core/host/thrown-attempts.ts'
 import { explainRun } from '../../core/reading/explanation.ts'
 import { exactly, html, type Html, plainJson } from '../html.ts'
 import type { PageContent } from '../page.ts'
@@ -37,7 +37,7 @@ export interface WrongPayload {
 export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): Promise<PageContent> {
   const { kernel, engine } = visit
   const record = await runRecord(kernel, id)
-  const [{ sentence }, { waitingOn }, asked, streams, actions] = await Promise.all([
+  const [{ sentence }, { waitingOn, attempts }, asked, streams, actions] = await Promise.all([
     explainRun(kernel, record),
     engine.runs.retrieve(id),
     kernel.call(() => kernel.host.storage.runs.asked(id)),
@@ -64,7 +64,7 @@ export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): P
       <div id="actions" data-live>${actions}</div>
       <div id="facts" data-live>${factsOf(visit, record)}</div>
       <div id="error" data-live>${errorOf(visit, record)}</div>
-      <div id="attempts" data-live>${attemptsOf(visit, record)}</div>
+      <div id="attempts" data-live>${attemptsOf(visit, attempts)}</div>
       <div id="timeline" data-live>${timelineOf(visit, record, asked)}</div>
       <div class="columns">
         <section>
@@ -169,19 +169,18 @@ function errorOf(visit: Visit, { id, errorJson }: RunRecord): Html | undefined {
 }
 
 /** The attempts that have thrown. */
-function attemptsOf({ now }: Visit, { attemptsJson }: RunRecord): Html | undefined {
-  const attempts = storedAttempts(attemptsJson)
+function attemptsOf({ now }: Visit, attempts: readonly RunAttempt[]): Html | undefined {
   if (attempts.length === 0) return undefined
   return html`<h2>Attempts</h2>
     ${table(
       ['Attempt', 'Began', 'Executed', 'Waited', 'Error'],
-      attempts.map(({ number, startedAt, endedAt, waitedMs = 0, error: { name, message, stack } }) => {
+      attempts.map(({ number, startedAt, executingMs, waitingMs, error: { name, message, stack } }) => {
         const line = short(`${name}: ${message}`, MOST_OF_AN_ERROR)
         return html`<tr>
           <td class="num">${count(number)}</td>
-          <td class="num" data-label="began">${moment(startedAt, now)}</td>
-          <td class="num" data-label="executed">${duration(endedAt - startedAt - waitedMs)}</td>
-          <td class="num" data-label="waited">${duration(waitedMs)}</td>
+          <td class="num" data-label="began">${moment(startedAt.getTime(), now)}</td>
+          <td class="num" data-label="executed">${duration(executingMs)}</td>
+          <td class="num" data-label="waited">${duration(waitingMs)}</td>
           <td>
             ${
               stack === undefined
