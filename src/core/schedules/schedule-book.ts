@@ -86,7 +86,7 @@ export class ScheduleBook {
   }
 
   async retrieve(name: string): Promise<TaskSchedule> {
-    const declared = this.#declared.find(({ schedule: { id, taskId } }) => id === name || taskId === name)
+    const declared = this.#declaredAs(name)
     if (declared !== undefined) return declared.view
     const text = this.#kernel.host.storage.schedules && (await this.#kernel.asked(GET, name))
     if (text === undefined) throw scheduleNotFound(name)
@@ -155,12 +155,17 @@ export class ScheduleBook {
 
   #found(name: string, before: CreatedSchedule | undefined): CreatedSchedule {
     if (before !== undefined) return before
-    const declared = this.#declared.find(({ schedule: { id, taskId } }) => id === name || taskId === name)
+    const declared = this.#declaredAs(name)
     if (declared === undefined) throw scheduleNotFound(name)
     throw new WaitpointError(
       'ERR_CANNOT_SCHEDULE',
       `Cannot change schedule "${name}": task "${declared.schedule.taskId}" declares it; change it in the code of the task`,
     )
+  }
+
+  /** By its id, or by that of its task. */
+  #declaredAs(name: string): ScheduleTimer | undefined {
+    return this.#declared.find(({ schedule: { id, taskId } }) => id === name || taskId === name)
   }
 
   async #read(): Promise<void> {
