@@ -110,7 +110,6 @@ export type { DueRun, DueSchedule, DueToken, TimelineEntry, TimelineOptions } fr
 export type {
   ExplainedDelay,
   ExplainedEnd,
-  ExplainedEngine,
   ExplainedExecution,
   ExplainedMismatch,
   ExplainedQueue,
@@ -155,6 +154,7 @@ export type {
   TriggerOptions,
   WaitingOn,
 } from './api/run.ts'
+export type { RunOwner } from './api/run-owner.ts'
 export type {
   CreateScheduleOptions,
   TaskSchedule,

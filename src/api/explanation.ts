@@ -1,5 +1,6 @@
 import type { RunStatus, TokenKind } from '../contract/records.ts'
 import type { StoredError } from './errors.ts'
+import type { RunOwner } from './run-owner.ts'
 
 /** Why a run stands where it stands, as `runs.explain` answers it. `reason` tells the shapes apart. See docs/operations.md. */
 export type RunExplanation = ExplainedRun & ExplainedReason
@@ -99,28 +100,13 @@ export interface ExplainedExecution {
   /** The call of the function, counted from 1 with the interrupted ones. */
   readonly attempt: number
   /** The engine that executes it. Absent: none does, and the next engine with a free slot takes it over. */
-  readonly owner?: string
-  /** Whether this engine executes it. */
-  readonly isHere: boolean
-  /** Where that engine is, and when it was last heard. Absent: the storage does not know the engine. */
-  readonly engine?: ExplainedEngine
+  readonly owner?: RunOwner
   /** The first start of the run. */
   readonly startedAt?: Date
   /** The last change of the record: its claim, its last resume, or new metadata. */
   readonly changedAt: Date
   /** The function has returned, and its streams are drained. */
   readonly isDraining: boolean
-}
-
-/** The engine that executes a run, as its storage knows it. */
-export interface ExplainedEngine {
-  /** The name of its machine, and the number of its process. Absent: not known, as of storage in memory. */
-  readonly host?: string
-  readonly pid?: number
-  /** When it last renewed its lease. Absent: its lease has no end, because it is alone. */
-  readonly heardAt?: Date
-  /** When its lease ends: then another engine takes its runs over. */
-  readonly leaseEndsAt?: Date
 }
 
 /** The run waits for code that fits it. See docs/changing-code.md. */

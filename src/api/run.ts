@@ -4,6 +4,7 @@ import type { CountRunsParams, RunCounts } from './counts.ts'
 import type { CursorPagePromise } from './cursor-page.ts'
 import type { RunFailedError, StoredError } from './errors.ts'
 import type { RunExplanation } from './explanation.ts'
+import type { RunOwner } from './run-owner.ts'
 import { idOf, show } from '../primitives/require.ts'
 
 /** A task by its name, with the types of its payload and its output. */
@@ -216,6 +217,8 @@ export interface Run<Payload = unknown, Output = unknown> {
 
 /** A run as `runs.retrieve` shows it. */
 export interface RetrievedRun<Payload = unknown, Output = unknown> extends Run<Payload, Output> {
+  /** The engine that holds the run, while it executes or is parked. Over HTTP only secret keys see it. */
+  readonly owner?: RunOwner
   /** The waits of the run, while it is parked. */
   readonly waitingOn: readonly WaitingOn[]
   /**

@@ -63,6 +63,16 @@ describe('createClient', () => {
     expect((await wait.listTokens()).data).toMatchObject([{ runId: run.id }])
   })
 
+  it('shows the engine that holds a run, as the engine does', async () => {
+    const waits = bodyTask(async ({ wait }) => wait.for({ days: 1 }), { id: 'waits' })
+    await using t = await reachedEngine({ tasks: [waits], clock: testClock({ mode: 'manual' }) })
+    const run = await t.client.tasks.trigger<typeof waits>('waits', null)
+    await t.clock.settle()
+    const { owner } = await t.engine.runs.retrieve(run)
+    expect(owner).toMatchObject({ isHere: true })
+    expect((await t.client.runs.retrieve(run)).owner).toEqual(owner)
+  })
+
   it('shows what the attempts of a run have thrown, as the engine does', async () => {
     const tries = bodyTask(
       ({ ctx }) => {

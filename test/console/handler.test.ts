@@ -633,6 +633,8 @@ describe('the page of a run', () => {
     expect(text).toContain('&quot;doc&quot;: &quot;d1&quot;')
     expect(text).toContain('&quot;step&quot;: &quot;asking&quot;')
     expect(text).toContain('one two')
+    const { owner } = await t.engine.runs.retrieve(run)
+    expect(text).toContain(`<a class="id" href="/engines">${owner?.id}</a>`)
     expect((await visitor.get(`/runs/${run}/payload.json`)).text).toBe('{"doc":"d1"}')
     expect((await visitor.get(`/runs/${run}/output.json`)).status).toBe(404)
   })

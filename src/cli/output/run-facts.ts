@@ -1,4 +1,5 @@
 import type { RetrievedRun, RunAttempt } from '../../api/run.ts'
+import { type RunOwner, enginePlace } from '../../api/run-owner.ts'
 import { factsText } from './table.ts'
 import { shownJson, oneLine, shortened, visible } from './text.ts'
 import { lengthText, momentText } from './time.ts'
@@ -10,7 +11,7 @@ const MOST_OF_AN_ERROR = 200
 
 /** A run for people. */
 export function runFacts(run: RetrievedRun, now: number): string {
-  const { id, taskIdentifier, status, tags, metadata, waitingOn, attempts, error } = run
+  const { id, taskIdentifier, status, tags, metadata, owner, waitingOn, attempts, error } = run
   return factsText([
     ['run', id],
     ['task', oneLine(taskIdentifier)],
@@ -20,6 +21,7 @@ export function runFacts(run: RetrievedRun, now: number): string {
     ['delayed', status === 'DELAYED' && run.delayedUntil ? momentText(run.delayedUntil, now) : undefined],
     ['ended', run.finishedAt && momentText(run.finishedAt, now)],
     ['took', run.finishedAt && run.startedAt && lengthText(run.durationMs)],
+    ['engine', ownerText(owner, now)],
     ['attempts', String(run.attemptCount)],
     ['thrown', attempts.length === 0 ? undefined : attempts.map((each) => attemptText(each, now)).join('\n')],
     ['tags', tags.length === 0 ? undefined : oneLine(tags.join(', '))],
@@ -34,6 +36,13 @@ export function runFacts(run: RetrievedRun, now: number): string {
     ['output', status === 'COMPLETED' ? valueText(run.output) : undefined],
     ['error', error && visible(shortened(error.stack ?? `${error.name}: ${error.message}`, MOST_OF_A_VALUE))],
   ])
+}
+
+function ownerText(owner: RunOwner | undefined, now: number): string | undefined {
+  if (owner === undefined) return undefined
+  const { id, heardAt } = owner
+  const heard = heardAt === undefined ? '' : `last heard ${momentText(heardAt, now)}`
+  return oneLine([id, enginePlace(owner), heard].filter((part) => part !== '').join(', '))
 }
 
 function waitText({ id, kind, timeoutAt }: RetrievedRun['waitingOn'][number], now: number): string {

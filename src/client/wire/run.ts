@@ -1,5 +1,6 @@
 import type { TokenKind, RunStatus } from '../../contract/records.ts'
 import type { RetrievedRun, Run, RunAttempt, WaitingOn } from '../../api/run.ts'
+import type { RunOwner } from '../../api/run-owner.ts'
 import { statusFlags, RUN_STATUSES } from '../../contract/run-states.ts'
 import { defined } from '../../primitives/defined.ts'
 import type { Packets } from './packets.ts'
@@ -30,6 +31,7 @@ export async function readRetrievedRun(
   const values = { payload: await value('payload'), output: await value('output') }
   return {
     ...readApiRun(wire, values),
+    ...defined({ owner: readOwner(wire.record('owner')) }),
     waitingOn: wire.records('waitingOn').map(readWait),
     attempts: wire.records('attempts').flatMap(readAttempt),
   }
@@ -110,6 +112,21 @@ function commonFields(
     ...defined({ startedAt, finishedAt, expiredAt: wire.date('expiredAt') }),
     durationMs: startedAt === undefined ? 0 : (finishedAt ?? updatedAt).getTime() - startedAt.getTime(),
     ...statusFlags(status),
+  }
+}
+
+function readOwner(wire: WireRecord): RunOwner | undefined {
+  const id = wire.text('id')
+  if (id === undefined) return undefined
+  return {
+    id,
+    isHere: wire.flag('isHere') ?? false,
+    ...defined({
+      host: wire.text('host'),
+      pid: wire.number('pid'),
+      heardAt: wire.date('heardAt'),
+      leaseEndsAt: wire.date('leaseEndsAt'),
+    }),
   }
 }
 

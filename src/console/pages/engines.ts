@@ -1,4 +1,5 @@
 import type { LeaseRecord } from '../../contract/storage.ts'
+import { enginePlace } from '../../api/run-owner.ts'
 import { html, type Html } from '../html.ts'
 import type { PageContent } from '../page.ts'
 import { moment, short, table } from '../values.ts'
@@ -36,9 +37,10 @@ export async function enginesPage(visit: Visit): Promise<PageContent> {
   }
 }
 
-function rowOf({ kernel, now }: Visit, { owner, until, heardAt, host, pid, isLost }: LeaseRecord): Html {
+function rowOf({ kernel, now }: Visit, lease: LeaseRecord): Html {
+  const { owner, until, heardAt, isLost } = lease
   const isOver = isLost || (until ?? Infinity) <= now
-  const process = [pid === undefined ? '' : `process ${pid}`, host ?? ''].filter((part) => part !== '')
+  const place = enginePlace(lease)
   return html`<tr id="row-${owner}">
     <td>
       <span class="id">${short(owner)}</span> ${owner === kernel.host.owner && html`<b>this engine</b>`}
@@ -46,9 +48,7 @@ function rowOf({ kernel, now }: Visit, { owner, until, heardAt, host, pid, isLos
     <td>
       <span class="status ${isOver ? 'failed' : 'completed'}">${isOver ? 'LOST' : 'ALIVE'}</span>
     </td>
-    <td data-label="process">
-      ${process.length === 0 ? html`<span class="none">–</span>` : short(process.join(' on '))}
-    </td>
+    <td data-label="process">${place === '' ? html`<span class="none">–</span>` : short(place)}</td>
     <td class="num" data-label="last heard">${moment(heardAt, now)}</td>
     <td class="num" data-label="lease ends">
       ${until === undefined ? 'no end while it is alone' : moment(until, now)}

@@ -1,4 +1,5 @@
 import type { RunAttempt } from '../../api/run.ts'
+import { type RunOwner, enginePlace } from '../../api/run-owner.ts'
 import type { ChunkRecord, RunRecord, SegmentEnd } from '../../contract/records.ts'
 import type { ChunksRead } from '../../contract/storage.ts'
 import { isFinal } from '../../contract/run-states.ts'
@@ -37,7 +38,7 @@ export interface WrongPayload {
 export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): Promise<PageContent> {
   const { kernel, engine } = visit
   const record = await runRecord(kernel, id)
-  const [{ sentence }, { waitingOn, attempts }, asked, streams, actions] = await Promise.all([
+  const [{ sentence }, { owner, waitingOn, attempts }, asked, streams, actions] = await Promise.all([
     explainRun(kernel, record),
     engine.runs.retrieve(id),
     kernel.call(() => kernel.host.storage.runs.asked(id)),
@@ -62,7 +63,7 @@ export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): P
         <p class="sentence">${linkedIds(visit, sentence)}</p>
       </div>
       <div id="actions" data-live>${actions}</div>
-      <div id="facts" data-live>${factsOf(visit, record)}</div>
+      <div id="facts" data-live>${factsOf(visit, record, owner)}</div>
       <div id="error" data-live>${errorOf(visit, record)}</div>
       <div id="attempts" data-live>${attemptsOf(visit, attempts)}</div>
       <div id="timeline" data-live>${timelineOf(visit, record, asked)}</div>
@@ -137,9 +138,9 @@ function textOf(visit: Visit, record: RunRecord, name: RunText): Html {
   return block(indented(stored(record, name)), { label: name, whole })
 }
 
-function factsOf(visit: Visit, record: RunRecord): Html {
+function factsOf(visit: Visit, record: RunRecord, owner: RunOwner | undefined): Html {
   const { now } = visit
-  const { createdAt, startedAt, finishedAt, attempt, queue, concurrencyKey, version, key, owner } = record
+  const { createdAt, startedAt, finishedAt, attempt, queue, concurrencyKey, version, key } = record
   const link = html`<a href="${linkTo(visit, 'runs', { queue })}">${short(queue)}</a>`
   return facts([
     ['Created', moment(createdAt, now)],
@@ -151,8 +152,15 @@ function factsOf(visit: Visit, record: RunRecord): Html {
     ['Concurrency key', concurrencyKey === undefined ? undefined : short(concurrencyKey)],
     ['Idempotency key', key === undefined || key.scope.startsWith('run_') ? undefined : short(key.value)],
     ['Version of the code', version],
-    ['Engine', owner === undefined ? undefined : html`<span class="id">${owner}</span>`],
+    ['Engine', owner && ownerOf(visit, owner)],
   ])
+}
+
+function ownerOf(visit: Visit, owner: RunOwner): Html {
+  const { id, heardAt } = owner
+  const heard = heardAt && html`last heard ${moment(heardAt.getTime(), visit.now)}`
+  return html`<a class="id" href="${linkTo(visit, 'engines')}">${id}</a>
+    <span class="soft">${short(enginePlace(owner))} ${heard}</span>`
 }
 
 function errorOf(visit: Visit, { id, errorJson }: RunRecord): Html | undefined {

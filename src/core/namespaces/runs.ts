@@ -24,12 +24,13 @@ import {
 import type { CountRunsParams, RunCounts } from '../../api/counts.ts'
 import type { RunExplanation } from '../../api/explanation.ts'
 import { readRun } from '../reading/run-changes.ts'
+import { leaseOf, viewOwner } from '../reading/run-owner.ts'
 import { finalRecord } from '../reading/run-results.ts'
 import { fenceOf } from '../attempt/attempt.ts'
 import { RUN_TRIGGER } from '../diagnostics.ts'
 import { announced, optionsOfReplay } from './announced.ts'
 import { isFinal, RUN_STATUSES } from '../../contract/run-states.ts'
-import { viewRetrievedRun, viewRun } from '../views/run.ts'
+import { type RunSurroundings, viewRetrievedRun, viewRun } from '../views/run.ts'
 import { subscribeToRun } from '../reading/subscription.ts'
 import { checkedList, createdBounds, LIST_NAMES, listOf, pageLimit, statusesOf } from './token-list.ts'
 import { tagRun } from './tag-run.ts'
@@ -128,11 +129,17 @@ export class EngineRuns implements EngineRunsNamespace {
   }
 
   async #view(record: RunRecord): Promise<RetrievedRun<never, never>> {
-    const waits = isFinal(record.status)
-      ? []
-      : await this.#kernel.call(() => this.#kernel.asked(RUN_WAITS, record.id))
     // Payload and output are of the types of the task, which the caller names.
-    return viewRetrievedRun(record, waits) as RetrievedRun<never, never>
+    return viewRetrievedRun(record, await this.#surroundings(record)) as RetrievedRun<never, never>
+  }
+
+  async #surroundings(record: RunRecord): Promise<RunSurroundings | undefined> {
+    if (isFinal(record.status)) return undefined
+    const [waits, lease] = await Promise.all([
+      this.#kernel.call(() => this.#kernel.asked(RUN_WAITS, record.id)),
+      leaseOf(this.#kernel, record),
+    ])
+    return { waits, owner: viewOwner(this.#kernel, record, lease) }
   }
 }
 

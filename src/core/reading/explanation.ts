@@ -2,7 +2,6 @@ import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { isFinal, runIdOfToken, startBy } from '../../contract/run-states.ts'
 import type { LeaseRecord } from '../../contract/storage.ts'
 import type {
-  ExplainedEngine,
   ExplainedQueue,
   ExplainedReason,
   ExplainedRetry,
@@ -10,10 +9,12 @@ import type {
   RunExplanation,
 } from '../../api/explanation.ts'
 import type { StoredError } from '../../api/errors.ts'
+import { enginePlace } from '../../api/run-owner.ts'
 import { maxAttemptsOf } from '../execution/task-call.ts'
 import { storedError } from '../host/serialize.ts'
-import { GET_RUN, LIST_RUNS, type RepeatableCall, RUN_WAITS } from '../host/storage-calls.ts'
+import { GET_RUN, LIST_RUNS, RUN_WAITS } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
+import { leaseOf, viewOwner } from './run-owner.ts'
 
 /** So many records of each kind are looked at: a queue may be long. */
 const MOST_LOOKED_AT = 200
@@ -195,22 +196,15 @@ function waitText({ id, kind, tags, createdAt, timeoutAt, taskIdentifier, status
   return `waiting for token ${id}${tagged}, created at ${createdAt.toISOString()}${until === '' ? '' : `,${until}`}`
 }
 
-const LEASES: RepeatableCall<undefined, readonly LeaseRecord[]> = {
-  ask: ({ leases }) => leases?.() ?? [],
-}
-
 async function executing(kernel: Kernel, record: RunRecord): Promise<Told> {
-  const { attempt, owner, startedAt, updatedAt, returned, taskId } = record
+  const { attempt, startedAt, updatedAt, returned, taskId } = record
   const { host, tasks } = kernel
-  const isHere = owner === host.owner
-  const leases = owner === undefined ? [] : await kernel.call(() => kernel.asked(LEASES, undefined))
-  const lease = leases.find((one) => one.owner === owner)
+  const lease = await leaseOf(kernel, record)
+  const owner = viewOwner(kernel, record, lease)
   const data = {
     reason: 'executing',
     attempt,
     ...(owner === undefined ? {} : { owner }),
-    isHere,
-    ...(lease === undefined ? {} : { engine: engineOf(lease) }),
     ...(startedAt === undefined ? {} : { startedAt: new Date(startedAt) }),
     changedAt: new Date(updatedAt),
     isDraining: returned,
@@ -223,26 +217,16 @@ async function executing(kernel: Kernel, record: RunRecord): Promise<Told> {
       sentence: `The run was interrupted in attempt ${attempt} and is executed again by the next engine${whose} with a free slot; ${changed}.`,
     }
   }
-  const where = isHere ? `this engine (${owner})` : `engine ${owner}${placeOf(lease, host.now())}`
+  const where = owner.isHere ? `this engine (${owner.id})` : `engine ${owner.id}${placeOf(lease, host.now())}`
   const what = returned ? 'has returned, and its streams are drained' : `executes attempt ${attempt}`
   return { ...data, sentence: `The run ${what} on ${where}; ${changed}.` }
-}
-
-function engineOf({ host, pid, heardAt, until }: LeaseRecord): ExplainedEngine {
-  return {
-    ...(host === undefined ? {} : { host }),
-    ...(pid === undefined ? {} : { pid }),
-    ...(heardAt === undefined ? {} : { heardAt: new Date(heardAt) }),
-    ...(until === undefined ? {} : { leaseEndsAt: new Date(until) }),
-  }
 }
 
 /** Where another engine is, and whether it is still heard. */
 function placeOf(lease: LeaseRecord | undefined, now: number): string {
   if (lease === undefined) return ''
-  const { host, pid, heardAt, until, isLost } = lease
-  const process = pid === undefined ? '' : `process ${pid}`
-  const at = [process, host].filter((part) => part !== undefined && part !== '').join(' on ')
+  const { heardAt, until, isLost } = lease
+  const at = enginePlace(lease)
   const heard =
     heardAt === undefined ? '' : `, last heard ${Math.max(0, Math.round((now - heardAt) / 1_000))} s ago`
   const isOver = isLost || (until ?? Infinity) <= now

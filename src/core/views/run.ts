@@ -1,6 +1,7 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { RunFailedError } from '../../api/errors.ts'
 import type { RetrievedRun, Run, RunAttempt, WaitingOn } from '../../api/run.ts'
+import type { RunOwner } from '../../api/run-owner.ts'
 import { failureOf } from '../../api/errors.ts'
 import { statusFlags } from '../../contract/run-states.ts'
 import { errorFromJson, fromJson, storedError } from '../host/serialize.ts'
@@ -48,10 +49,17 @@ export function sharedViewOf(record: RunRecord): Run {
   return view
 }
 
-/** The view of a run with what it waits for and what its attempts have thrown. */
-export function viewRetrievedRun(record: RunRecord, waits: readonly TokenRecord[]): RetrievedRun {
+/** What a run that has not ended waits for, and the engine that holds it. */
+export interface RunSurroundings {
+  readonly waits: readonly TokenRecord[]
+  readonly owner: RunOwner | undefined
+}
+
+/** The view of a run with the engine that holds it, what it waits for and what its attempts have thrown. */
+export function viewRetrievedRun(record: RunRecord, around?: RunSurroundings): RetrievedRun {
+  const { waits = [], owner } = around ?? {}
   // Not spread: a copy of so many members costs as much as making them.
-  return Object.assign(viewRun(record), {
+  return Object.assign(viewRun(record), owner && { owner }, {
     waitingOn: waits.map(viewWait),
     attempts: storedAttempts(record.attemptsJson).map(viewAttempt),
   })

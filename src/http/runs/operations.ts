@@ -268,6 +268,7 @@ const schemas: Readonly<Record<string, Schema>> = {
     },
     {
       ...SOMETIMES,
+      owner: named('RunOwner'),
       payload: ANYTHING,
       output: ANYTHING,
       error: RUN_ERROR,
@@ -285,6 +286,10 @@ const schemas: Readonly<Record<string, Schema>> = {
       }),
     ],
   },
+  RunOwner: object(
+    { id: TEXT, isHere: FLAG },
+    { host: TEXT, pid: COUNT, heardAt: INSTANT, leaseEndsAt: INSTANT },
+  ),
   RunExplanation: {
     description: 'What else there is depends on `reason`.',
     ...(object(
@@ -310,9 +315,7 @@ const schemas: Readonly<Record<string, Schema>> = {
             { timeoutAt: INSTANT, taskIdentifier: TEXT, status: named('RunStatus') },
           ),
         ),
-        owner: TEXT,
-        isHere: FLAG,
-        engine: object({}, { host: TEXT, pid: COUNT, heardAt: INSTANT, leaseEndsAt: INSTANT }),
+        owner: named('RunOwner'),
         startedAt: INSTANT,
         changedAt: INSTANT,
         isDraining: FLAG,

@@ -17,16 +17,16 @@ const LEFT_OUT: Readonly<Record<string, Partial<Record<keyof Run, unknown>>>> = 
 }
 
 /**
- * A run without the columns that the credential of the caller leaves out. Stacks name the files of the server, queues and
- * their keys say how it is set up and for which customers: both are for secret keys.
+ * A run without the columns that the credential of the caller leaves out. Stacks name the files of the server, owners its
+ * machines, queues and their keys say how it is set up and for which customers: all of them are for secret keys.
  */
-export function shownRun<Shown extends Run & Partial<Pick<RetrievedRun, 'attempts'>>>(
+export function shownRun<Shown extends Run & Partial<Pick<RetrievedRun, 'attempts' | 'owner'>>>(
   run: Shown,
   { hasSecretKey, skipColumns }: Caller,
 ): Shown {
   if (hasSecretKey) return run
   const skipped = Array.from(skipColumns, (column) => LEFT_OUT[column] ?? {})
-  const { queue: _queue, concurrencyKey: _key, ...shown } = run
+  const { queue: _queue, concurrencyKey: _key, owner: _owner, ...shown } = run
   const error = run.error && withoutStack(run.error)
   const attempts = skipColumns.has('error')
     ? []

@@ -14,10 +14,20 @@ function factsOf(errors: readonly { readonly name: string; readonly message: str
     error,
   }))
   const record = queuedRun('run_1', { createdAt: NOW, attemptsJson: JSON.stringify(attempts) })
-  return runFacts(viewRetrievedRun(record, []), NOW)
+  return runFacts(viewRetrievedRun(record), NOW)
 }
 
 describe('runFacts', () => {
+  it('says which engine holds the run', () => {
+    const run = viewRetrievedRun(queuedRun('run_1', { createdAt: NOW, status: 'EXECUTING', attempt: 1 }), {
+      waits: [],
+      owner: { id: 'engine_1', isHere: false, host: 'web', pid: 7, heardAt: new Date(NOW - 3_000) },
+    })
+    const [line] = runFacts(run, NOW).match(/^engine.*$/m) ?? []
+    expect(line).toMatch(/^engine +engine_1, process 7 on web, last heard 3s ago /)
+    expect(factsOf([])).not.toMatch(/^engine/m)
+  })
+
   it('has a line for each attempt that has thrown', () => {
     const facts = factsOf([
       { name: 'Error', message: 'no ink' },

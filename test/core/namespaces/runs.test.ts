@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { memoryStorage, RunCanceledError, task, type RunStatus } from 'waitpoint'
-import { createTestEngine } from 'waitpoint/testing'
+import { createTestEngine, testClock } from 'waitpoint/testing'
 import { createDeferred } from '../../../src/primitives/deferred.ts'
 import { bodyTask, rejection } from '../../support/body-task.ts'
 
@@ -77,6 +77,7 @@ describe('runs.retrieve', () => {
       updatedAt: startedAt,
       startedAt,
       durationMs: 0,
+      owner: { id: expect.stringMatching(/^engine_/) as unknown, isHere: true },
       waitingOn: [{ id: expect.any(String) as unknown, kind: 'SLEEP', timeoutAt: wakesAt }],
     })
     await t.clock.advance('1h')
@@ -96,6 +97,24 @@ describe('runs.retrieve', () => {
       durationMs: 3_600_000,
       waitingOn: [],
     })
+  })
+
+  it('shows the engine that holds a run, for as long as one does', async () => {
+    const [clock, storage] = [testClock({ mode: 'manual' }), memoryStorage()]
+    const tasks = [bodyTask(async ({ wait }) => wait.for({ minutes: 1 }), { id: 'a' })]
+    await using looks = await createTestEngine({ tasks, clock, storage, execute: false, leaseMs: 30_000 })
+    await using works = await createTestEngine({ tasks, clock, storage, leaseMs: 30_000 })
+    const run = await looks.engine.tasks.trigger('a', null as never, { delay: '1m' })
+    expect(await looks.engine.runs.retrieve(run)).not.toHaveProperty('owner')
+    await clock.advance('1m')
+    const there = (await looks.engine.runs.retrieve(run)).owner
+    const here = (await works.engine.runs.retrieve(run)).owner
+    expect(there).toEqual({ ...here, isHere: false })
+    expect(here).toMatchObject({ id: expect.stringMatching(/^engine_/) as unknown, isHere: true })
+    expect(Number(here?.leaseEndsAt) - Number(here?.heardAt)).toBe(30_000)
+    await clock.advance('1m')
+    expect(await looks.engine.runs.retrieve(run)).toMatchObject({ status: 'COMPLETED' })
+    expect(await looks.engine.runs.retrieve(run)).not.toHaveProperty('owner')
   })
 
   it('shows everything that a run waits for, in order', async () => {

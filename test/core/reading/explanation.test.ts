@@ -174,7 +174,6 @@ const standstills: Readonly<Record<string, Standstill>> = {
     sentence: `The run executes attempt 1 on this engine (engine_*); its record last changed at ${at(0)}.`,
     explained: {
       reason: 'executing',
-      isHere: true,
       attempt: 1,
       isDraining: false,
       startedAt: new Date(START),
@@ -184,7 +183,7 @@ const standstills: Readonly<Record<string, Standstill>> = {
     tasks: [],
     begin: async ({ other }) => (await other({ tasks: [endless('b')] })).tasks.trigger('b', null as never),
     sentence: `The run executes attempt 1 on engine engine_*, last heard 0 s ago; its record last changed at ${at(0)}.`,
-    explained: { reason: 'executing', isHere: false, engine: { heardAt: new Date(START) } },
+    explained: { reason: 'executing', attempt: 1 },
   },
   'was interrupted by a graceful end': {
     tasks: [endless('a')],
@@ -197,7 +196,7 @@ const standstills: Readonly<Record<string, Standstill>> = {
       return run
     },
     sentence: `The run was interrupted in attempt 1 and is executed again by the next engine with a free slot; its record last changed at ${at(0)}.`,
-    explained: { reason: 'executing', isHere: false, attempt: 1 },
+    explained: { reason: 'executing', attempt: 1 },
   },
   'drains its streams': {
     tasks: [
@@ -302,7 +301,8 @@ describe('runs.explain of a run whose engine is gone', () => {
     const heard = await t.engine.runs.explain(id)
     expect(masked(heard.sentence)).toMatch(/on engine engine_\*, last heard \d+ s ago; its record/)
     if (heard.reason !== 'executing') throw new Error(heard.reason)
-    const { heardAt, leaseEndsAt } = heard.engine ?? {}
+    const { isHere, heardAt, leaseEndsAt } = heard.owner ?? {}
+    expect(isHere).toBe(false)
     expect(Number(leaseEndsAt) - Number(heardAt)).toBe(30_000)
     expect(Number(heardAt) - START).toBe(10_000)
     await clock.advance('30s')

@@ -23,7 +23,7 @@ function runWith(status: RunRecord['status'], more: Partial<RunRecord> = {}): Re
     updatedAt: 0,
     ...more,
   }
-  return viewRetrievedRun(record, [])
+  return viewRetrievedRun(record)
 }
 
 describe('retrievedRunJson', () => {

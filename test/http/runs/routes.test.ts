@@ -129,6 +129,16 @@ describe('retrieving a run', () => {
       expect(JSON.stringify([shown.body, listed.body])).not.toMatch(/queue":|mail|Ada/)
     }))
 
+  it('shows the engine that holds a run to secret keys alone', () =>
+    onBench(async ({ handler, clock, start }) => {
+      const id = await start(waits)
+      const owner = { id: expect.stringMatching(/^engine_/) as unknown, isHere: true }
+      expect((await ask(handler, `GET /api/v3/runs/${id}`)).body).toMatchObject({ owner })
+      const credential = await accessToken(['read:runs'], clock.now())
+      const { status, body } = await ask(handler, `GET /api/v3/runs/${id}`, { credential })
+      expect([status, JSON.stringify(body)]).toEqual([200, expect.not.stringContaining('engine_')])
+    }))
+
   it('has the error under the names of the service', () =>
     onBench(async ({ handler, start }) => {
       const { body } = await ask(handler, `GET /api/v3/runs/${await start(fails)}`)
