@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createEngine, task, wait } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
+import { POSTGRES_SCHEMA_VERSION } from '../../src/storage/postgres/schema.ts'
+import { connectPostgres } from '../databases/postgres/client.ts'
 import { freshDatabase } from '../databases/postgres/fresh-database.ts'
 import { InstalledPackage, type ProgramEnd } from './program.ts'
 
@@ -45,6 +47,51 @@ describe('--postgres', () => {
     expect(await call('tokens', 'complete', data[0].id, '--output', '"yes"')).toMatchObject({ code: 0 })
     expect(await run.result()).toBe('yes')
     expect((await call('runs', 'watch', run.id)).out).toContain('COMPLETED  "yes"')
+  })
+
+  it('brings a schema up to date, after a trial that changes nothing', async () => {
+    const admin = (...args: readonly string[]): Promise<ProgramEnd> =>
+      installed.start(['migrate', ...args, '--postgres', database.url, '--schema', 'office']).ended
+    const version = POSTGRES_SCHEMA_VERSION
+    expect(await admin('--dry-run')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(`the way to version ${version} was tried`) as string,
+    })
+    const printed = await admin('--sql', '--role', 'a "b"')
+    expect(printed.out).toMatch(/^BEGIN;DO [^]*GRANT USAGE ON SCHEMA "office" TO "a ""b""";[^]*COMMIT;\n+$/)
+    expect((await admin('--sql', '--json')).out).toContain(`"from":0,"to":${version},"sql":"BEGIN;`)
+    expect(await admin()).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(`its schema was made: version ${version}`) as string,
+    })
+    expect((await admin()).out).toContain(`its schema is version ${version}, and up to date`)
+    const none = { code: 0, out: '', err: expect.stringContaining('and up to date') as string }
+    expect(await admin('--sql')).toMatchObject(none)
+    await using engine = createEngine({
+      tasks: [],
+      storage: postgresStorage({ connectionString: database.url, schema: 'office' }),
+    })
+    await engine.ready()
+  })
+
+  it('tells why a schema cannot be brought up to date', async () => {
+    await using client = await connectPostgres(database.url)
+    await client.query('CREATE SCHEMA newer')
+    await client.query('CREATE TABLE newer.version AS SELECT 99 AS version')
+    const role = `clerk_${process.pid}`
+    await client.query(`CREATE ROLE ${role} LOGIN PASSWORD 'clerk'`)
+    const url = Object.assign(new URL(database.url), { username: role, password: 'clerk' })
+    for (const [args, message] of [
+      [['--postgres', database.url, '--schema', 'newer'], 'its schema is version 99'],
+      [['--dry-run', '--postgres', url.href], 'have a role with more rights run what --sql prints'],
+      [['--postgres', url.href], `role "${role}" may not create schema "waitpoint"; run this SQL`],
+    ] as const)
+      expect(await installed.start(['migrate', ...args]).ended).toMatchObject({
+        code: 4,
+        out: '',
+        err: expect.stringContaining(message) as string,
+      })
+    await client.query(`DROP ROLE ${role}`)
   })
 
   it('says when the server cannot be reached', async () => {

@@ -47,6 +47,10 @@ describe('waitpoint', () => {
     [`tokens complete run_12345678 ${PLACE}`, 'is not the id of a token'],
     [`tokens complete waitpoint_12345678 ${PLACE} --output {`, '--output "{" cannot be read: '],
     ['doctor --port 1', 'there is no option --port'],
+    ['migrate', 'name a database: --postgres <url>'],
+    ['migrate --db a.db', 'there is no option --db'],
+    ['migrate --postgres postgres://h/d --dry-run --sql', '--dry-run and --sql exclude each other'],
+    ['migrate --postgres postgres://h/d --role app', '--role goes with --sql only'],
     ['console --db package.json --port 70000', '--port "70000" must be a whole number from 0 to 65535'],
     ['dev nowhere', '"nowhere": there is no such file or folder'],
   ])('refuses %j in one line, before anything happens', async (line, message) => {

@@ -4,6 +4,7 @@ import { dev, devProcess } from './dev.ts'
 import { doctor } from './doctor.ts'
 import { cancelRunByHand } from './runs/cancel.ts'
 import { explainRunByHand } from './runs/explain.ts'
+import { migrate } from './migrate.ts'
 import { getRun } from './runs/get.ts'
 import { listRuns } from './runs/list.ts'
 import { replayRunByHand } from './runs/replay.ts'
@@ -29,4 +30,5 @@ export const COMMANDS: readonly CliCommand[] = [
   getToken,
   completeTokenByHand,
   doctor,
+  migrate,
 ]

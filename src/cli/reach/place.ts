@@ -15,11 +15,19 @@ export type RunsPlace =
 /** A place that is a storage. */
 export type StoragePlace = Exclude<RunsPlace, { readonly kind: 'http' }>
 
+/** A place that is a Postgres database. */
+export type PostgresPlace = Extract<RunsPlace, { readonly kind: 'postgres' }>
+
+/** Options of a command that opens a Postgres database. */
+export const POSTGRES_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  postgres: { value: '<url>', says: 'a Postgres database: postgres://host/name' },
+  schema: { value: '<name>', says: 'the schema in that database (default: waitpoint)' },
+}
+
 /** Options of a command that opens a storage. */
 export const STORAGE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   db: { value: '<file>', says: `a SQLite file; without any, ${DEV_DATABASE} if it is there` },
-  postgres: { value: '<url>', says: 'a Postgres database: postgres://host/name' },
-  schema: { value: '<name>', says: 'the schema in that database (default: waitpoint)' },
+  ...POSTGRES_OPTIONS,
 }
 
 /** Options of a command that may ask a running app as well. */
@@ -48,13 +56,20 @@ export function readPlace(given: Given, env: Readonly<Record<string, string | un
  */
 export function readStorage(given: Given): StoragePlace {
   requireOne(given)
-  const postgres = given.option('postgres')
-  if (postgres !== undefined) {
-    if (!/^postgres(ql)?:\/\//.test(postgres))
-      throw new UsageError('--postgres must be an address that begins with postgres://')
-    return { kind: 'postgres', url: postgres, schema: readSchema(given.option('schema')) }
-  }
-  return { kind: 'sqlite', path: readFile(given.option('db')) }
+  return readPostgres(given) ?? { kind: 'sqlite', path: readFile(given.option('db')) }
+}
+
+/**
+ * Reads which schema of a Postgres database is meant, if one is.
+ *
+ * @throws UsageError when it is no address, or no name of a schema.
+ */
+export function readPostgres(given: Given): PostgresPlace | undefined {
+  const url = given.option('postgres')
+  if (url === undefined) return undefined
+  if (!/^postgres(ql)?:\/\//.test(url))
+    throw new UsageError('--postgres must be an address that begins with postgres://')
+  return { kind: 'postgres', url, schema: readSchema(given.option('schema')) }
 }
 
 /** @throws UsageError for options of several places. */

@@ -98,17 +98,21 @@ export function schemaSql(
   schema: string,
   { role, done = 0 }: { readonly role: string; readonly done?: number },
 ): string {
-  const missing = STEPS.slice(done)
-  const steps = missing.map((_, at) => stepSql({ schema, done: done + at, steps: STEPS })).join('')
   const name = quoted(schema)
   return [
-    `BEGIN;${steps}`,
+    `BEGIN;${missingSql(schema, done)}`,
     `GRANT USAGE ON SCHEMA ${name} TO ${quoted(role)};`,
     `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${name} TO ${quoted(role)};`,
     `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${name} TO ${quoted(role)};`,
     'COMMIT;',
     '',
   ].join('\n')
+}
+
+/** The SQL of the steps after `done`. */
+export function missingSql(schema: string, done: number): string {
+  const missing = STEPS.slice(done)
+  return missing.map((_, at) => stepSql({ schema, done: done + at, steps: STEPS })).join('')
 }
 
 /** The number of a schema among those of the database, for its advisory locks. */
@@ -201,7 +205,8 @@ interface Server {
   readonly is_read_only: boolean
 }
 
-async function requireServer(client: PostgresClient): Promise<void> {
+/** @throws Error when the server is too old, read-only, or would lose wake-ups. */
+export async function requireServer(client: PostgresClient): Promise<void> {
   const { rows } = await client.query(
     `SELECT current_setting('server_version_num')::int AS number, current_setting('transaction_isolation') AS isolation,
        current_setting('transaction_read_only') = 'on' AS is_read_only`,
@@ -221,9 +226,14 @@ async function requireServer(client: PostgresClient): Promise<void> {
     )
 }
 
-async function refusal(client: PostgresClient, schema: string, cause: unknown): Promise<Error> {
+/** The role that the program has logged in with. */
+export async function roleOf(client: PostgresClient): Promise<string> {
   const { rows } = await client.query('SELECT current_user::text AS name')
-  const role = (rows as readonly { readonly name: string }[])[0]?.name ?? ''
+  return (rows as readonly { readonly name: string }[])[0]?.name ?? ''
+}
+
+async function refusal(client: PostgresClient, schema: string, cause: unknown): Promise<Error> {
+  const role = await roleOf(client)
   const done = (await storedVersion(client, schema)) ?? 0
   return new Error(
     `role "${role}" may not ${done === 0 ? 'create' : 'change'} schema "${schema}"; run this SQL with a role that may:\n\n` +
