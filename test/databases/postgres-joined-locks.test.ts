@@ -138,6 +138,30 @@ describe('a transaction that has joined a completion, while it is open', () => {
   })
 })
 
+describe('an engine whose run waits for what an open transaction has completed', () => {
+  it('closes, and another engine has the run once that transaction is over', async () => {
+    const pool = testPool(6)
+    const schema = await freshSchema(pool)
+    const open = (): Engine =>
+      createEngine({ tasks: [ask], storage: postgresStorage({ pool, schema, pollMs: 20 }), leaseMs: 60_000 })
+    onTestFinished(() => pool.end())
+    await using other = open()
+    const token = await other.wait.createToken({ timeout: '1h' })
+    await other.close()
+    const engine = open()
+    const run = await engine.trigger(ask, token.id)
+    for await (const { isWaiting } of engine.runs.subscribeToRun(run)) if (isWaiting) break
+    const client = await begun()
+    await engine.wait.completeToken(token, 'yes', { transaction: client })
+    await engine.close()
+    await using next = open()
+    await next.ready()
+    await client.query('COMMIT')
+    expect((await next.runs.poll(run.id)).output).toBe('yes')
+    expect((await next.runs.retrieve(run.id)).attemptCount).toBe(2)
+  })
+})
+
 describe('a call that waits for an open transaction', () => {
   const SHORT_MS = 150
 

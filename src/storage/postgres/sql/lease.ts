@@ -2,10 +2,11 @@ import { BY_INDEX, LOCK_PATIENCE_MS } from './plans.ts'
 
 /**
  * Leases and ticks. A lease that has ended is taken with `SKIP LOCKED`: the transaction that has it locked deals
- * with it. A tick and a claim wait for locks of others no longer than LOCK_PATIENCE_MS: a caller may keep open the transaction
+ * with it. A tick, a claim and the end of an engine wait for locks of others no longer than LOCK_PATIENCE_MS: a caller may keep open the transaction
  * that has completed a token of a lost owner's run, and the lease of the engine that looks must not end with it. The owner is lost
  * by a later tick then, with all its runs; of due tokens those with a run that is locked stay for a later tick. What is due and locked
- * is looked at again after that time, and not at once.
+ * is looked at again after that time, and not at once. An engine that cannot hand its runs back in that time ends its lease, as if it had
+ * died: others take the runs over once they are free.
  */
 export const LEASE_FUNCTIONS: string = `
 CREATE FUNCTION $s.abandon_runs(gone text, at float8) RETURNS void LANGUAGE plpgsql AS $$
@@ -223,6 +224,23 @@ CREATE FUNCTION $s.get_leases(requests json) RETURNS json LANGUAGE sql STABLE AS
     'host', host, 'pid', pid, 'heardAt', CASE WHEN until IS NOT NULL THEN heard_at END) ORDER BY owner), '[]')) FROM $s.owners
 $$;
 
+CREATE FUNCTION $s.end_lease(q record) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  usual text := current_setting('lock_timeout');
+BEGIN
+  PERFORM set_config('lock_timeout', '${LOCK_PATIENCE_MS}', true);
+  DELETE FROM $s.owners WHERE owner = q.owner;
+  IF NOT FOUND THEN RETURN false; END IF;
+  PERFORM $s.lock_runs($s.runs_of(ARRAY[q.owner]), '{}', '{}');
+  PERFORM $s.abandon_runs(q.owner, q.now);
+  UPDATE $s.runs SET owner = NULL, updated_at = greatest(updated_at, q.now) WHERE owner = q.owner;
+  PERFORM set_config('lock_timeout', usual, true);
+  RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+  UPDATE $s.owners SET until = q.now WHERE owner = q.owner;
+  RETURN true;
+END $$;
+
 CREATE FUNCTION $s.leave(requests json) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   q record;
@@ -230,13 +248,7 @@ DECLARE
 BEGIN
   FOR q IN SELECT * FROM json_to_recordset(requests) AS x(owner text, now float8)
   LOOP
-    DELETE FROM $s.owners WHERE owner = q.owner;
-    IF FOUND THEN
-      PERFORM $s.lock_runs($s.runs_of(ARRAY[q.owner]), '{}', '{}');
-      PERFORM $s.abandon_runs(q.owner, q.now);
-      UPDATE $s.runs SET owner = NULL, updated_at = greatest(updated_at, q.now) WHERE owner = q.owner;
-    END IF;
-    answers := answers || to_json(FOUND);
+    answers := answers || to_json($s.end_lease(q));
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
