@@ -462,7 +462,7 @@ export class TemplateStorage implements Storage {
     )
     const rank = (run: RunRecord): number => (isAttempted(run) ? 0 : 1)
     const at = (run: RunRecord): number =>
-      (run.status === 'DELAYED' ? run.wakeAt : undefined) ?? run.createdAt
+      ((run.status === 'DELAYED' ? run.wakeAt : undefined) ?? run.createdAt) - (run.priorityMs ?? 0)
     return ready.filter(hasSlot).sort((one, other) => rank(one) - rank(other) || at(one) - at(other))
   }
 

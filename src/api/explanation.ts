@@ -64,7 +64,7 @@ export interface ExplainedQueue {
   readonly limit?: number
   /** Runs that hold a slot of the queue, under the key of the run: ids, at most 200. */
   readonly heldBy: readonly string[]
-  /** Older runs that are queued there: counted up to 200. */
+  /** Runs that are queued there and come first, by their age and priority: of the 200 older and the 200 newer ones. */
   readonly ahead: number
   /** Whether there may be more than `ahead`: not all were counted. */
   readonly isMore: boolean

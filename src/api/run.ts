@@ -93,6 +93,14 @@ export interface TriggerOptions extends IdempotencyOptions, TransactionOptions {
    */
   readonly concurrencyKey?: string
   /**
+   * The run stands in line as if it had been triggered so many seconds earlier; later by a negative number. At most about 24
+   * days (2,147,483 s) either way. Runs that have started and go on come first all the same.
+   *
+   * @unit seconds
+   * @default `0`
+   */
+  readonly priority?: number
+  /**
    * Whether the idempotency key is free for this trigger if its run has failed, timed out, expired or crashed. Within one attempt
    * a run finds the runs that it has triggered by then, however they have ended.
    *
@@ -194,6 +202,8 @@ export interface Run<Payload = unknown, Output = unknown> {
   readonly queue?: string
   /** The limit of the queue counts for this key on its own. Over HTTP only secret keys see it. */
   readonly concurrencyKey?: string
+  /** By how many seconds it is ahead in line. Absent: 0. Over HTTP only secret keys see it. */
+  readonly priority?: number
   readonly idempotencyKey?: string
   readonly createdAt: Date
   readonly updatedAt: Date

@@ -22,6 +22,8 @@ export interface RunContext {
     readonly tags: readonly string[]
     readonly createdAt: Date
     readonly startedAt: Date
+    /** By how many seconds the run was ahead in line. Absent: 0. */
+    readonly priority?: number
     readonly parentId?: string
     readonly rootId: string
   }

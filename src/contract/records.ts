@@ -62,6 +62,8 @@ export interface RunRecord {
   readonly streams: readonly string[]
   readonly queue: string
   readonly concurrencyKey?: string | undefined
+  /** The run stands in line as if it were so many milliseconds older; it is younger by a negative number. Absent: 0. */
+  readonly priorityMs?: number | undefined
   /** Options of this trigger that override the task's (`maxAttempts`, `maxDurationMs`, `ttlMs`). */
   readonly optionsJson?: string | undefined
   readonly key?: KeyRecord | undefined

@@ -73,6 +73,11 @@ export function startBy(record: RunRecord): number | undefined {
   return record.attempt === 0 ? record.expiresAt : undefined
 }
 
+/** Where a run stands in line to be claimed: the lowest comes first. */
+export function placeInLine({ status, wakeAt, createdAt, priorityMs = 0 }: RunRecord): number {
+  return ((status === 'DELAYED' ? wakeAt : undefined) ?? createdAt) - priorityMs
+}
+
 /** The prefix of the ids of tokens that stand for the end of a run. */
 export const RUN_PREFIX = 'run:'
 

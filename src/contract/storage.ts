@@ -77,8 +77,9 @@ export interface RunStore {
    */
   update(request: RunUpdate): Awaitable<RunUpdated | undefined>
   /**
-   * Hands runs to an owner with a live lease, oldest first, within the limits of their queues. Each run goes to exactly one
-   * owner. These runs can be claimed:
+   * Hands runs to an owner with a live lease, within the limits of their queues. Each run goes to exactly one owner. Runs that
+   * go on come before runs that start, whatever their priority. Among each the oldest come first: by `wakeAt` of a `DELAYED` run, else by
+   * `createdAt`, less its `priorityMs`. These runs can be claimed:
    *
    * - due `DELAYED` and `QUEUED` runs: `attempt` and `policyAttempt` + 1, and the `version` that `versions` names;
    * - `EXECUTING` runs without a living owner: `attempt` + 1, and `interruptions` + 1 unless the owner left gracefully;

@@ -80,7 +80,8 @@ export async function inspectRecords(
      ORDER BY created_at, id LIMIT 1`,
   )
   const [inLine] = await ask(
-    `SELECT id, task_id, line_at FROM $s.runs WHERE line IS NOT NULL AND line_at <= ${now} ORDER BY line_at, id LIMIT 1`,
+    `SELECT id, task_id, line_at + coalesce(priority_ms, 0) AS since FROM $s.runs
+     WHERE line IS NOT NULL AND line_at + coalesce(priority_ms, 0) <= ${now} ORDER BY since, id LIMIT 1`,
   )
   const changedAt = await number('SELECT max(updated_at) AS value FROM $s.runs')
   return {
@@ -126,5 +127,5 @@ function inspectedToken(row: InspectedRow): InspectedToken {
 }
 
 function inspectedInLine(row: InspectedRow): InspectedInLine {
-  return { id: String(row['id']), taskId: String(row['task_id']), since: Number(row['line_at']) }
+  return { id: String(row['id']), taskId: String(row['task_id']), since: Number(row['since']) }
 }

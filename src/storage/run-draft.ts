@@ -25,6 +25,7 @@ function isPlain(record: RunRecord): boolean {
     record.parentId === undefined &&
     record.metadataJson === undefined &&
     record.concurrencyKey === undefined &&
+    record.priorityMs === undefined &&
     record.optionsJson === undefined &&
     record.key === undefined &&
     record.finishedAt === undefined
@@ -82,6 +83,7 @@ function fullDraft(record: RunRecord, now: number): RunDraft {
     streams: record.streams,
     queue: record.queue,
     concurrencyKey: record.concurrencyKey,
+    priorityMs: record.priorityMs,
     optionsJson: record.optionsJson,
     key: record.key,
     createdAt: record.createdAt,

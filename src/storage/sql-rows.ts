@@ -20,7 +20,10 @@ export const RUN_COLUMNS: string =
   'id, task_id, status, payload, output, error, attempt, policy_attempt, interruptions, owner, epoch, slot, slot_until, ' +
   'returned, wake_at, expires_at, parent_id, root_id, tags, metadata, streams, queue, concurrency_key, options, ' +
   'key_scope, key_value, key_expires_at, created_at, updated_at, started_at, finished_at, version, ' +
-  'attempts_json'
+  'attempts_json, priority_ms'
+
+/** The place in line of a run that goes on. */
+export const OLDEST_FIRST = 'created_at - coalesce(priority_ms, 0)'
 
 const NO_TEXTS: readonly string[] = []
 
@@ -40,10 +43,10 @@ export function runOfValues(values: readonly Value[]): RunRecord {
     owner: text(values[9]),
     epoch: values[10] as number,
     slot: values[11] === 1,
-    slotUntil: instant(values[12]),
+    slotUntil: number(values[12]),
     returned: values[13] === 1,
-    wakeAt: instant(values[14]),
-    expiresAt: instant(values[15]),
+    wakeAt: number(values[14]),
+    expiresAt: number(values[15]),
     parentId: text(values[16]),
     rootId: values[17] as string,
     tags: textsOf(values[18]),
@@ -55,10 +58,11 @@ export function runOfValues(values: readonly Value[]): RunRecord {
     key: keyOf(values[24], values[25], values[26]),
     createdAt: values[27] as number,
     updatedAt: values[28] as number,
-    startedAt: instant(values[29]),
-    finishedAt: instant(values[30]),
+    startedAt: number(values[29]),
+    finishedAt: number(values[30]),
     version: text(values[31]),
     attemptsJson: text(values[32]),
+    priorityMs: number(values[33]),
   }
 }
 
@@ -69,12 +73,12 @@ export function tokenOfRow(row: Row): TokenRecord {
     kind: row['kind'] as TokenKind,
     status: row['status'] as TokenStatus,
     outputJson: text(row['output']),
-    timeoutAt: instant(row['timeout_at']),
+    timeoutAt: number(row['timeout_at']),
     tags: textsOf(row['tags']),
     key: keyOf(row['key_scope'], row['key_value'], row['key_expires_at']),
     runId: text(row['run_id']),
     createdAt: row['created_at'] as number,
-    completedAt: instant(row['completed_at']),
+    completedAt: number(row['completed_at']),
   }
 }
 
@@ -115,6 +119,7 @@ export function runValues(record: RunRecord): readonly Value[] {
     orNull(record.finishedAt),
     orNull(record.version),
     orNull(record.attemptsJson),
+    orNull(record.priorityMs),
   ]
 }
 
@@ -146,14 +151,14 @@ function keyOf(
   expiresAt: Value | undefined,
 ): KeyRecord | undefined {
   if (typeof scope !== 'string') return undefined
-  return { scope, value: value as string, expiresAt: instant(expiresAt) }
+  return { scope, value: value as string, expiresAt: number(expiresAt) }
 }
 
 function text(value: Value | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-function instant(value: Value | undefined): number | undefined {
+function number(value: Value | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
 

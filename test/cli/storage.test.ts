@@ -74,7 +74,10 @@ describe.each(['--db', '--url'] as const)('%s of a running app', (option) => {
 
   it('completes the token of a run that waits, and says when it was settled before', async () => {
     const isNew = option === '--db' ? ['--new-task'] : []
-    const { id } = (await cli.json('runs', 'trigger', 'ask', ...isNew)) as { readonly id: string }
+    const { id } = (await cli.json('runs', 'trigger', 'ask', '--priority', '5', ...isNew)) as {
+      readonly id: string
+    }
+    expect(await cli.json('runs', 'get', id)).toMatchObject({ id, priority: 5 })
     await using watching = cli.start('runs', 'watch', id)
     await watching.says(/WAITING/)
     const { data } = (await cli.json('tokens', 'list', '--tag', 'question')) as Listed

@@ -32,6 +32,7 @@ const runFields: fc.Arbitrary<Partial<RunRecord>> = fc.record({
   streams: texts,
   queue: text,
   concurrencyKey: maybe(text),
+  priorityMs: maybe(fc.integer()),
   optionsJson: maybe(text),
   key: maybe(key),
   createdAt: instant,

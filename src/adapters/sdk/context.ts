@@ -98,6 +98,7 @@ export function hostedContext(ctx: RunContext, { queue, machine }: TaskPlace): T
       isReplay: false,
       createdAt: run.createdAt,
       startedAt: run.startedAt,
+      ...(run.priority === undefined ? {} : { priority: run.priority }),
       ...(run.parentId === undefined ? {} : { parentTaskRunId: run.parentId, rootTaskRunId: run.rootId }),
     },
     task: { id: task.id, filePath: '' },

@@ -26,7 +26,7 @@ export interface HostedTriggerOptions {
   maxDuration?: number
   /** Refused: there is no debounce here. */
   debounce?: { key: string; delay: string; mode?: 'leading' | 'trailing'; maxDelay?: string }
-  /** Without effect. */
+  /** The run stands in line as if it had been triggered so many seconds earlier. */
   priority?: number
   /** Without effect. */
   machine?: MachineName
@@ -74,6 +74,8 @@ const NAMES: OptionNames<HostedTriggerOptions> = {
 
 /** A key of users lasts this long in the hosted service. */
 const KEY_TTL = '30d'
+/** A higher priority counts as this one there. */
+const MOST_PRIORITY = 2_147_483
 
 /**
  * The options as the engine takes them.
@@ -88,7 +90,7 @@ export function engineTriggerOptions(options?: HostedTriggerOptions): TriggerOpt
     throw hostedOnly('trigger with debounce', 'trigger once, with a delay and an idempotencyKey')
   if (concurrency !== undefined)
     throw hostedOnly('trigger with concurrency', 'give the task a queue with a concurrencyLimit')
-  const { concurrencyKey, delay, metadata, maxDuration } = options
+  const { concurrencyKey, delay, metadata, maxDuration, priority } = options
   const kept = { concurrencyKey, delay, metadata, maxDuration }
   const translated = {
     idempotencyKey: isEmptyKey(idempotencyKey) ? undefined : triggerKey(idempotencyKey),
@@ -98,6 +100,8 @@ export function engineTriggerOptions(options?: HostedTriggerOptions): TriggerOpt
     ttl: ttl === 0 ? undefined : ttl,
     tags: tags === undefined ? undefined : [tags].flat().filter((tag) => tag !== ''),
     maxAttempts: maxAttempts === undefined ? undefined : Math.max(maxAttempts, 1),
+    priority:
+      priority === undefined ? undefined : Math.min(Math.max(priority, -MOST_PRIORITY), MOST_PRIORITY),
   }
   const given = Object.entries({ ...kept, ...translated }).filter(([, value]) => value !== undefined)
   return Object.fromEntries(given)

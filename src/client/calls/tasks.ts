@@ -90,7 +90,7 @@ function triggerRequest(
 }
 
 function wireOptions(options: TriggerOptions): object {
-  const { tags, metadata, idempotencyKey, maxAttempts, queue, concurrencyKey, ttl } = options
+  const { tags, metadata, idempotencyKey, maxAttempts, queue, concurrencyKey, priority, ttl } = options
   return {
     payloadType: 'application/json',
     tags,
@@ -103,5 +103,6 @@ function wireOptions(options: TriggerOptions): object {
     maxDuration: wireSeconds(options.maxDuration, 'maxDuration'),
     queue: queue === undefined ? undefined : { name: queue.name },
     concurrencyKey,
+    priority,
   }
 }

@@ -105,6 +105,7 @@ function commonFields(
     ...defined({
       queue: wire.text('queue'),
       concurrencyKey: wire.text('concurrencyKey'),
+      priority: wire.number('priority'),
       idempotencyKey: wire.text('idempotencyKey'),
     }),
     createdAt,

@@ -140,7 +140,8 @@ function textOf(visit: Visit, record: RunRecord, name: RunText): Html {
 
 function factsOf(visit: Visit, record: RunRecord, owner: RunOwner | undefined): Html {
   const { now } = visit
-  const { createdAt, startedAt, finishedAt, attempt, queue, concurrencyKey, version, key } = record
+  const { createdAt, startedAt, finishedAt, attempt, queue, concurrencyKey, priorityMs, version, key } =
+    record
   const link = html`<a href="${linkTo(visit, 'runs', { queue })}">${short(queue)}</a>`
   return facts([
     ['Created', moment(createdAt, now)],
@@ -150,6 +151,7 @@ function factsOf(visit: Visit, record: RunRecord, owner: RunOwner | undefined): 
     ['Calls of its function', count(attempt)],
     ['Queue', link],
     ['Concurrency key', concurrencyKey === undefined ? undefined : short(concurrencyKey)],
+    ['Priority', priorityMs === undefined ? undefined : `${priorityMs / 1_000} s`],
     ['Idempotency key', key === undefined || key.scope.startsWith('run_') ? undefined : short(key.value)],
     ['Version of the code', version],
     ['Engine', owner && ownerOf(visit, owner)],

@@ -228,6 +228,7 @@ function contextOf({ record }: Attempt): RunContext {
       tags: record.tags,
       createdAt: new Date(record.createdAt),
       startedAt: new Date(record.startedAt ?? record.createdAt),
+      ...(record.priorityMs === undefined ? {} : { priority: record.priorityMs / 1_000 }),
       ...(record.parentId === undefined ? {} : { parentId: record.parentId }),
       rootId: record.rootId,
     },

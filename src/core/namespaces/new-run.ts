@@ -28,6 +28,7 @@ export const TRIGGER_OPTION_NAMES: OptionNames<TriggerOptions> = {
   maxDuration: true,
   queue: true,
   concurrencyKey: true,
+  priority: true,
   idempotencyKey: true,
   idempotencyKeyTTL: true,
   freeKeyOnFailure: true,
@@ -43,6 +44,8 @@ export const MOST_TAGS = 10
 /** One for all: most runs and tokens have no tags and no streams. */
 const NONE: readonly string[] = []
 const LONGEST_TAG = 128
+/** The highest priority in seconds, as in the hosted service: in milliseconds it is an integer of 32 bits. */
+export const MOST_PRIORITY_S = 2_147_483
 
 /** The run that triggers, and the key that its place gives a child. */
 export interface NewRunContext {
@@ -91,6 +94,7 @@ export function newRun(
       options.concurrencyKey === undefined
         ? undefined
         : requireName(options.concurrencyKey, 'concurrencyKey'),
+    priorityMs: readPriority(options.priority),
     optionsJson: readOverrides(options, context.parent),
     key: userKey(options, `runs/${definition.id}`, now) ?? context.key,
     createdAt: now,
@@ -155,6 +159,17 @@ function readQueue(queue: TriggerOptions['queue']): string | undefined {
   if (queue === undefined) return undefined
   requireObject(queue, 'queue')
   return requireName(queue.name, 'queue.name')
+}
+
+/** Whole milliseconds; none for those of a run without a priority. */
+function readPriority(seconds: number | undefined): number | undefined {
+  if (seconds === undefined) return undefined
+  if (!Number.isFinite(seconds) || Math.abs(seconds) > MOST_PRIORITY_S)
+    throw new RangeError(
+      `Cannot use priority ${show(seconds)}: it must be a number of seconds from -${MOST_PRIORITY_S} to ${MOST_PRIORITY_S}`,
+    )
+  const ms = Math.round(seconds * 1_000)
+  return ms === 0 ? undefined : ms
 }
 
 function readOverrides(

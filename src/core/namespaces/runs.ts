@@ -166,7 +166,7 @@ export function storeRun(kernel: Kernel, create: () => RunRecord): Promise<Inser
 }
 
 function replayOf(original: RunRecord, id: string, now: number): RunRecord {
-  const { taskId, payloadJson, tags, queue, concurrencyKey, optionsJson } = original
+  const { taskId, payloadJson, tags, queue, concurrencyKey, priorityMs, optionsJson } = original
   return {
     id,
     taskId,
@@ -183,6 +183,7 @@ function replayOf(original: RunRecord, id: string, now: number): RunRecord {
     streams: [],
     queue,
     concurrencyKey,
+    priorityMs,
     optionsJson: optionsOfReplay(optionsJson),
     createdAt: now,
     updatedAt: now,

@@ -1,6 +1,6 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
-import { isFinal, runIdOfToken, startBy } from '../../contract/run-states.ts'
-import type { LeaseRecord } from '../../contract/storage.ts'
+import { isFinal, placeInLine, runIdOfToken, startBy } from '../../contract/run-states.ts'
+import type { LeaseRecord, PageRequest } from '../../contract/storage.ts'
 import type {
   ExplainedQueue,
   ExplainedReason,
@@ -124,7 +124,16 @@ async function queued(kernel: Kernel, record: RunRecord): Promise<Told> {
   const { queue, concurrencyKey, id } = record
   const isInLane = (other: RunRecord): boolean =>
     other.queue === queue && other.concurrencyKey === concurrencyKey
-  const [holders, older] = await Promise.all([listed(kernel, 'EXECUTING'), listed(kernel, 'QUEUED', id)])
+  const [holders, older, newer] = await Promise.all([
+    listed(kernel, 'EXECUTING', {}),
+    listed(kernel, 'QUEUED', { after: id }),
+    listed(kernel, 'QUEUED', { before: id }),
+  ])
+  const place = placeInLine(record)
+  const ahead = [
+    ...older.filter((other) => placeInLine(other) <= place),
+    ...newer.filter((other) => placeInLine(other) < place),
+  ]
   const limit = kernel.tasks.queueLimits.get(queue)
   const expiresAt = startBy(record)
   const data: ExplainedQueue = {
@@ -133,8 +142,8 @@ async function queued(kernel: Kernel, record: RunRecord): Promise<Told> {
     ...(concurrencyKey === undefined ? {} : { concurrencyKey }),
     ...(limit === undefined ? {} : { limit }),
     heldBy: holders.filter((other) => other.slot && isInLane(other)).map((other) => other.id),
-    ahead: older.filter(isInLane).length,
-    isMore: older.length === MOST_LOOKED_AT,
+    ahead: ahead.filter(isInLane).length,
+    isMore: older.length === MOST_LOOKED_AT || newer.length === MOST_LOOKED_AT,
     ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt) }),
   }
   const until = expiresAt === undefined ? '' : `; it expires at ${instant(expiresAt)}`
@@ -157,9 +166,9 @@ function hindrance({ claimer, slots }: Kernel, { limit, heldBy }: ExplainedQueue
 function listed(
   kernel: Kernel,
   status: 'EXECUTING' | 'QUEUED',
-  after?: string,
+  from: Pick<PageRequest, 'after' | 'before'>,
 ): Promise<readonly RunRecord[]> {
-  const request = { filter: { status: [status] }, page: { limit: MOST_LOOKED_AT, after } }
+  const request = { filter: { status: [status] }, page: { limit: MOST_LOOKED_AT, ...from } }
   return kernel.call(() => kernel.asked(LIST_RUNS, request)).then(({ records }) => records)
 }
 

@@ -23,6 +23,7 @@ export function viewRun(record: RunRecord): Run {
     attemptCount: record.attempt,
     queue: record.queue,
     ...(record.concurrencyKey === undefined ? {} : { concurrencyKey: record.concurrencyKey }),
+    ...(record.priorityMs === undefined ? {} : { priority: record.priorityMs / 1_000 }),
     ...(record.key === undefined || !isUserKey(record.key.scope) ? {} : { idempotencyKey: record.key.value }),
     createdAt: new Date(createdAt),
     updatedAt: new Date(updatedAt),

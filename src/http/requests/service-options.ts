@@ -3,7 +3,7 @@ import type { JsonObject } from './json-body.ts'
 import { Refusal } from '../refusal.ts'
 
 /**
- * Options of the service that have no effect here: placement, priority, the version of the tasks (an engine has one),
+ * Options of the service that have no effect here: placement, the priority of a replay, the version of the tasks (an engine has one),
  * and bookkeeping.
  */
 const HINTS: readonly string[] = [

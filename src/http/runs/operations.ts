@@ -222,6 +222,7 @@ const ALWAYS = {
 const SOMETIMES = {
   queue: TEXT,
   concurrencyKey: TEXT,
+  priority: { type: 'number' },
   idempotencyKey: TEXT,
   startedAt: INSTANT,
   finishedAt: INSTANT,

@@ -26,7 +26,7 @@ export function shownRun<Shown extends Run & Partial<Pick<RetrievedRun, 'attempt
 ): Shown {
   if (hasSecretKey) return run
   const skipped = Array.from(skipColumns, (column) => LEFT_OUT[column] ?? {})
-  const { queue: _queue, concurrencyKey: _key, owner: _owner, ...shown } = run
+  const { queue: _queue, concurrencyKey: _key, priority: _priority, owner: _owner, ...shown } = run
   const error = run.error && withoutStack(run.error)
   const attempts = skipColumns.has('error')
     ? []

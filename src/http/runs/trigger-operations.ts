@@ -1,3 +1,4 @@
+import { MOST_PRIORITY_S } from '../../core/namespaces/new-run.ts'
 import {
   ACCESS_HEADERS,
   ANYTHING,
@@ -151,6 +152,7 @@ const schemas: Readonly<Record<string, Schema>> = {
       maxDuration: DURATION,
       queue: object({ name: TEXT }),
       concurrencyKey: TEXT,
+      priority: { type: 'number', minimum: -MOST_PRIORITY_S, maximum: MOST_PRIORITY_S },
       idempotencyKey: TEXT,
       idempotencyKeyTTL: DURATION,
       payloadType: {

@@ -3,7 +3,7 @@ import { DeadlineQueue } from '../../primitives/deadline-queue.ts'
 import { itemsOf } from '../../primitives/few.ts'
 import { isHeld, isSettled, RunEntry } from './entries.ts'
 import { QUEUED, RESUMED, type RunLanes } from './run-lanes.ts'
-import { startBy } from '../../contract/run-states.ts'
+import { placeInLine, startBy } from '../../contract/run-states.ts'
 
 /** When each run is next to be looked at, and whether it could be claimed now: both follow from its record alone. */
 export class RunSchedule {
@@ -19,14 +19,14 @@ export class RunSchedule {
     const { record } = run
     switch (record.status) {
       case 'QUEUED':
-        this.#lanes.enter(run, QUEUED, record.createdAt)
+        this.#lanes.enter(run, QUEUED, placeInLine(record))
         this.#lookAt(run, startBy(record))
         return
       case 'DELAYED':
         this.#placeDelayed(run, now)
         return
       case 'EXECUTING':
-        if (!isHeld(run)) this.#lanes.enter(run, RESUMED, record.createdAt)
+        if (!isHeld(run)) this.#lanes.enter(run, RESUMED, placeInLine(record))
         return
       case 'WAITING':
         if (!isHeld(run)) this.#placeOrphan(run, now)
@@ -72,7 +72,7 @@ export class RunSchedule {
     const expiresAt = startBy(run.record)
     if (wakeAt > now) this.#lookAt(run, Math.min(wakeAt, expiresAt ?? Infinity))
     else {
-      this.#lanes.enter(run, QUEUED, wakeAt)
+      this.#lanes.enter(run, QUEUED, placeInLine(run.record))
       this.#lookAt(run, expiresAt)
     }
   }
@@ -84,7 +84,7 @@ export class RunSchedule {
       if (isSettled(source)) dueAt = -Infinity
       else if (!(source instanceof RunEntry)) dueAt = Math.min(dueAt, source.record.timeoutAt ?? Infinity)
     }
-    if (dueAt <= now) this.#lanes.enter(run, RESUMED, run.record.createdAt)
+    if (dueAt <= now) this.#lanes.enter(run, RESUMED, placeInLine(run.record))
     else if (dueAt < Infinity) this.#lookAt(run, dueAt)
   }
 

@@ -15,7 +15,9 @@ import {
   ATTEMPTS_OF_RUNS,
   DROPPED_FUNCTIONS,
   NO_OPEN_WRITERS,
+  ONLY_FUNCTIONS,
   PLACES_OF_OWNERS,
+  PRIORITY_OF_RUNS,
   TABLES,
   VERSION_OF_RUNS,
   WRITERS,
@@ -52,7 +54,8 @@ const STEPS: readonly string[] = [
   PLACES_OF_OWNERS,
   NO_OPEN_WRITERS,
   ATTEMPTS_OF_RUNS,
-  FUNCTIONS,
+  ONLY_FUNCTIONS,
+  PRIORITY_OF_RUNS + FUNCTIONS,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */

@@ -116,6 +116,14 @@ export const ATTEMPTS_OF_RUNS = `
 ALTER TABLE $s.runs ADD COLUMN attempts_json text;
 `
 
+/** A step that has made functions only. */
+export const ONLY_FUNCTIONS = ''
+
+/** How much earlier a run stands in line. */
+export const PRIORITY_OF_RUNS = `
+ALTER TABLE $s.runs ADD COLUMN priority_ms float8;
+`
+
 /** Nothing but functions needs a function: no index, no column. */
 export const DROPPED_FUNCTIONS = `
 DO $do$

@@ -3,6 +3,7 @@ import { isGone, ownHost, ownProcess, pidOf } from './host-process.ts'
 import type { SqlRow } from './handle.ts'
 import type { SqliteSession } from './session.ts'
 import type { Act } from '../run-draft.ts'
+import { OLDEST_FIRST } from '../sql-rows.ts'
 
 interface Renewal {
   readonly owner: string
@@ -98,7 +99,7 @@ function abandonRuns({ database, hints }: SqliteSession, owner: string, act: Act
   database.run(
     `UPDATE runs SET held = 0, reserved = 0,
        line = CASE WHEN sleep.is_over THEN 0 END,
-       line_at = CASE WHEN sleep.is_over THEN created_at END,
+       line_at = CASE WHEN sleep.is_over THEN ${OLDEST_FIRST} END,
        look_at = CASE WHEN NOT sleep.is_over THEN sleep.due_at END
      FROM (
        SELECT held.seq AS seq, min(tokens.due_at) AS due_at,

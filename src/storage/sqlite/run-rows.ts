@@ -8,7 +8,7 @@ import type { SqlValue } from './handle.ts'
 import type { SqliteSession } from './session.ts'
 import { addTags, dropTags } from './tags.ts'
 import { dropWaits, settleWaits, sleepOf } from './waits.ts'
-import { isFinal, runTokenId, startBy } from '../../contract/run-states.ts'
+import { isFinal, placeInLine, runTokenId, startBy } from '../../contract/run-states.ts'
 import type { Act } from '../run-draft.ts'
 
 /** A run as it is stored: its record and the fields that a storage keeps beside it. */
@@ -82,7 +82,7 @@ export function insertRunRow(session: SqliteSession, record: RunRecord, act: Act
   const { line, lineAt, lookAt } = placeOf(session, { record, isHeld: false }, act.now)
   session.database.run(
     `INSERT INTO runs (${RUN_COLUMNS}, lane, line, line_at, look_at, ended_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ...runValues(record),
     laneOf(record),
     line,
@@ -196,11 +196,11 @@ function placeOf(
 ): RunPlace {
   switch (record.status) {
     case 'QUEUED':
-      return { line: QUEUED, lineAt: record.createdAt, lookAt: startBy(record) ?? null }
+      return { line: QUEUED, lineAt: placeInLine(record), lookAt: startBy(record) ?? null }
     case 'DELAYED':
       return placeOfDelayed(record, now)
     case 'EXECUTING':
-      return isHeld ? NOWHERE : { line: RESUMED, lineAt: record.createdAt, lookAt: null }
+      return isHeld ? NOWHERE : { line: RESUMED, lineAt: placeInLine(record), lookAt: null }
     case 'WAITING':
       return isHeld ? NOWHERE : placeOfOrphan(session, record, now)
     default:
@@ -211,7 +211,7 @@ function placeOf(
 function placeOfDelayed(record: RunRecord, now: number): RunPlace {
   const wakeAt = record.wakeAt ?? record.createdAt
   const expiresAt = startBy(record)
-  if (wakeAt <= now) return { line: QUEUED, lineAt: wakeAt, lookAt: expiresAt ?? null }
+  if (wakeAt <= now) return { line: QUEUED, lineAt: placeInLine(record), lookAt: expiresAt ?? null }
   return { ...NOWHERE, lookAt: Math.min(wakeAt, expiresAt ?? Infinity) }
 }
 
@@ -219,7 +219,7 @@ function placeOfDelayed(record: RunRecord, now: number): RunPlace {
 function placeOfOrphan(session: SqliteSession, record: RunRecord, now: number): RunPlace {
   const { isOver, dueAt = Infinity } = sleepOf(session, record.id)
   if (record.returned || isOver || dueAt <= now)
-    return { line: RESUMED, lineAt: record.createdAt, lookAt: null }
+    return { line: RESUMED, lineAt: placeInLine(record), lookAt: null }
   return dueAt === Infinity ? NOWHERE : { ...NOWHERE, lookAt: dueAt }
 }
 

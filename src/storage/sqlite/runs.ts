@@ -10,7 +10,7 @@ import type {
   RunUpdated,
 } from '../../contract/storage.ts'
 import { changedDraft, finalDraft } from '../run-draft.ts'
-import { laneOf, runOfValues, orNull, RUN_COLUMNS, tokenOfRow } from '../sql-rows.ts'
+import { laneOf, OLDEST_FIRST, runOfValues, orNull, RUN_COLUMNS, tokenOfRow } from '../sql-rows.ts'
 import { claimSqliteRuns } from './claims.ts'
 import { isTaken } from './errors.ts'
 import { listSqliteRuns } from './lists.ts'
@@ -170,7 +170,7 @@ function resumeRun(
   }
   const row = database.values(
     `UPDATE runs SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = max(updated_at, ?),
-       line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN created_at END, look_at = NULL
+       line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN ${OLDEST_FIRST} END, look_at = NULL
      WHERE id = ? AND epoch = ? AND owner = ? AND status = 'WAITING' RETURNING ${STORED_RUN}`,
     now,
     id,

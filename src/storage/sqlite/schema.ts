@@ -146,6 +146,10 @@ const STEPS: readonly string[] = [
   `
   ALTER TABLE runs ADD COLUMN attempts_json TEXT;
   `,
+  // How much earlier a run stands in line.
+  `
+  ALTER TABLE runs ADD COLUMN priority_ms NUMERIC;
+  `,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */

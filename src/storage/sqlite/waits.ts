@@ -1,6 +1,6 @@
 import type { WaitRecord } from '../../contract/records.ts'
 import type { AttemptFence } from '../../contract/storage.ts'
-import type { Row } from '../sql-rows.ts'
+import { OLDEST_FIRST, type Row } from '../sql-rows.ts'
 import type { SqliteSession } from './session.ts'
 import type { Act } from '../run-draft.ts'
 
@@ -21,7 +21,7 @@ export function settleWaits(
     const wait = { tokenId, runId: row['run_id'] as string, owner: row['owner'] as string }
     // A parked run without a living owner can be claimed from now on.
     const woken = database.get(
-      `UPDATE runs SET line = 0, line_at = created_at, look_at = NULL
+      `UPDATE runs SET line = 0, line_at = ${OLDEST_FIRST}, look_at = NULL
        WHERE id = ? AND held = 0 AND status = 'WAITING' RETURNING seq`,
       wait.runId,
     )

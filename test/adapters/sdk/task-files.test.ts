@@ -384,6 +384,7 @@ describe('queues, keys and options of trigger', () => {
     const later = await file.remindLater(t.clock.now())
     const page = { page: 'contacts', row: 3 }
     expect(later).toMatchObject({ status: 'DELAYED', minutes: 90, page })
+    expect((await t.engine.runs.retrieve(later.id)).priority).toBe(1)
     const startedAt = t.clock.now()
     expect((await runs.poll(later.id)).output).toBe(2)
     expect(t.clock.now() - startedAt).toBe(90 * 60_000)

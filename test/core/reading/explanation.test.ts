@@ -92,6 +92,17 @@ const standstills: Readonly<Record<string, Standstill>> = {
     sentence: `The run is queued behind 2 runs of queue "mail" (limit 1, held by run_*); it expires at ${at(3_600_000)}.`,
     explained: { reason: 'queued', ahead: 2, expiresAt: new Date(START + 3_600_000) },
   },
+  'is behind those of a higher priority, and before those of a lower one': {
+    tasks: [endless('a', { name: 'mail', concurrencyLimit: 1 })],
+    begin: async (world) => {
+      await begin('a', {}, { priority: -10 }, { priority: -5 }, { priority: 5 })(world)
+      const run = await begin('a')(world)
+      await begin('a', {}, { priority: 60 })(world)
+      return run
+    },
+    sentence: 'The run is queued behind 2 runs of queue "mail" (limit 1, held by run_*).',
+    explained: { reason: 'queued', ahead: 2 },
+  },
   'is behind others under its key': {
     tasks: [endless('a', { name: 'mail', concurrencyLimit: 1 })],
     begin: begin(

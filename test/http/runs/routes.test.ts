@@ -118,8 +118,12 @@ describe('retrieving a run', () => {
 
   it('shows the queue and its key to secret keys alone', () =>
     onBench(async ({ handler, engine, clock }) => {
-      const { id } = await engine.trigger(echo, 1, { queue: { name: 'mail' }, concurrencyKey: 'Ada' })
-      const where = { queue: 'mail', concurrencyKey: 'Ada' }
+      const { id } = await engine.trigger(echo, 1, {
+        queue: { name: 'mail' },
+        concurrencyKey: 'Ada',
+        priority: 3,
+      })
+      const where = { queue: 'mail', concurrencyKey: 'Ada', priority: 3 }
       expect((await ask(handler, `GET /api/v3/runs/${id}`)).body).toMatchObject(where)
       expect((await ask(handler, 'GET /api/v1/runs')).body).toMatchObject({ data: [where] })
       const credential = await accessToken(['read:runs'], clock.now())

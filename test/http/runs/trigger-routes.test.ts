@@ -76,10 +76,15 @@ describe('triggering a run', () => {
         idempotencyKey: 'k',
         idempotencyKeyTTL: '1d',
       }
-      const more = { maxAttempts: 2, maxDuration: 5, queue: { name: 'q' }, concurrencyKey: 'u1' }
+      const more = {
+        maxAttempts: 2,
+        maxDuration: 5,
+        queue: { name: 'q' },
+        concurrencyKey: 'u1',
+        priority: 1.5,
+      }
       const theirs = {
         machine: 'large-1x',
-        priority: 5,
         region: 'eu',
         test: false,
         resumeParentOnCompletion: false,
@@ -98,6 +103,7 @@ describe('triggering a run', () => {
         tags: ['a'],
         metadata,
         idempotencyKey: 'k',
+        priority: 1.5,
         delayedUntil: new Date(clock.now() + 3_600_000),
       })
       expect((await ask(handler, TRIGGER, { body })).body).toMatchObject({ id, isCached: true })
@@ -126,6 +132,8 @@ describe('triggering a run', () => {
     [400, '"test"', { options: { test: true } }],
     [400, '"dely": use delay, ttl', { options: { dely: '1h' } }],
     [400, '"toString"', '{"options":{"toString":1}}'],
+    [400, 'priority null', { options: { priority: null } }],
+    [400, 'priority 3000000', { options: { priority: 3_000_000 } }],
     [400, 'concurrencyKey', { options: { concurrencyKey: '' } }],
     [400, 'an idempotencyKey of 11 characters', { options: { idempotencyKey: 'x'.repeat(11) } }],
     [422, 'Runs can only have 2 tags', { options: { tags: ['a', 'b', 'c'] } }],

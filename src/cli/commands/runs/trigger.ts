@@ -8,6 +8,7 @@ import { EXIT, UsageError } from '../../exit.ts'
 import { type Given, quote } from '../../given.ts'
 import type { Terminal } from '../../output/terminal.ts'
 import { present } from '../../present.ts'
+import { MOST_PRIORITY_S } from '../../../core/namespaces/new-run.ts'
 import { newestRun, type OutsideRun, triggerOutside } from '../../reach/outside-runs.ts'
 import { PLACE_OPTIONS, type RunsPlace, readPlace } from '../../reach/place.ts'
 import { reaching } from '../../reach/reach.ts'
@@ -24,6 +25,7 @@ export const triggerRun: CliCommand = {
     ttl: { value: '<duration>', says: 'give it up when it has not started by then' },
     tag: { value: '<tag>', isRepeatable: true, says: 'a tag of the run' },
     queue: { value: '<name>', says: 'the queue that it waits in (default: that of the task)' },
+    priority: { value: '<seconds>', says: 'start it as if it had been triggered so much earlier' },
     'idempotency-key': { value: '<key>', says: 'used again, it finds the run that it named first' },
     'new-task': { says: 'trigger a task that has no run yet in this storage' },
   },
@@ -39,6 +41,7 @@ export const triggerRun: CliCommand = {
       ttl: given.duration('ttl'),
       tags: given.list('tag'),
       queue: queue === undefined ? undefined : { name: queue },
+      priority: given.whole('priority', { from: 0, to: MOST_PRIORITY_S }),
       idempotencyKey: given.option('idempotency-key'),
     })
     const request = { taskId, payload, options, isNewTask: given.has('new-task') }

@@ -1,3 +1,4 @@
+import { OLDEST_FIRST } from '../../sql-rows.ts'
 import { BY_INDEX, LOCK_PATIENCE_MS } from './plans.ts'
 
 /**
@@ -15,7 +16,7 @@ BEGIN
   IF NOT FOUND THEN RETURN; END IF;
   UPDATE $s.runs SET
       line = CASE WHEN sleep.is_over THEN 0 END,
-      line_at = CASE WHEN sleep.is_over THEN created_at END,
+      line_at = CASE WHEN sleep.is_over THEN ${OLDEST_FIRST} END,
       look_at = CASE WHEN NOT sleep.is_over THEN sleep.due_at END
     FROM (
       SELECT held.id AS run_id, min(t.due_at) AS due_at,

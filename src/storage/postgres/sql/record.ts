@@ -1,5 +1,5 @@
 import { LIVE_STATUSES } from '../../../contract/run-states.ts'
-import { RUN_COLUMNS, textList } from '../../sql-rows.ts'
+import { OLDEST_FIRST, RUN_COLUMNS, textList } from '../../sql-rows.ts'
 
 const columnsOf = (row: string): string =>
   RUN_COLUMNS.split(', ')
@@ -37,28 +37,29 @@ $$;
 CREATE FUNCTION $s.place(r $s.runs, at float8) RETURNS $s.runs LANGUAGE plpgsql AS $$
 DECLARE
   start_by float8 := CASE WHEN r.attempt = 0 THEN r.expires_at END;
+  ahead float8 := coalesce(r.priority_ms, 0);
   due float8;
   is_over boolean;
 BEGIN
   r.line := NULL; r.line_at := NULL; r.look_at := NULL; r.ended_at := NULL;
   IF r.status <> 'WAITING' THEN r.reserved := 0; END IF;
   IF r.status = 'QUEUED' THEN
-    r.line := 1; r.line_at := r.created_at; r.look_at := start_by;
+    r.line := 1; r.line_at := r.created_at - ahead; r.look_at := start_by;
   ELSIF r.status = 'DELAYED' THEN
     due := coalesce(r.wake_at, r.created_at);
     IF due <= at THEN
-      r.line := 1; r.line_at := due; r.look_at := start_by;
+      r.line := 1; r.line_at := due - ahead; r.look_at := start_by;
     ELSE
       r.look_at := least(due, start_by);
     END IF;
   ELSIF r.status = 'EXECUTING' THEN
-    IF r.held = 0 THEN r.line := 0; r.line_at := r.created_at; END IF;
+    IF r.held = 0 THEN r.line := 0; r.line_at := r.created_at - ahead; END IF;
   ELSIF r.status = 'WAITING' THEN
     IF r.held = 0 THEN
       SELECT coalesce(max(w.ready), 0) = 1, min(t.due_at) INTO is_over, due
         FROM $s.waits w LEFT JOIN $s.tokens t ON t.id = w.token_id WHERE w.run_id = r.id;
       IF r.returned = 1 OR is_over OR due <= at THEN
-        r.line := 0; r.line_at := r.created_at;
+        r.line := 0; r.line_at := r.created_at - ahead;
       ELSE
         r.look_at := due;
       END IF;
@@ -98,7 +99,7 @@ BEGIN
     SELECT array_agg(run_id), json_agg(json_build_array(run_id, owner)) INTO run_ids, answer FROM made;
   IF run_ids IS NULL THEN RETURN NULL; END IF;
   WITH moved AS (
-    UPDATE $s.runs SET line = 0, line_at = created_at, look_at = NULL
+    UPDATE $s.runs SET line = 0, line_at = ${OLDEST_FIRST}, look_at = NULL
     WHERE id = ANY (run_ids) AND held = 0 AND (status || '') = 'WAITING' RETURNING id)
     SELECT array_agg(id) INTO woken FROM moved;
   IF woken IS NULL THEN RETURN answer; END IF;

@@ -1,3 +1,4 @@
+import { OLDEST_FIRST } from '../../sql-rows.ts'
 import { insertFunction } from './insert.ts'
 import { BY_INDEX, isOfAttempt } from './plans.ts'
 
@@ -185,7 +186,7 @@ BEGIN
     END IF;
   END IF;
   UPDATE $s.runs SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(updated_at, q.now),
-      line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN created_at END, look_at = NULL
+      line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN ${OLDEST_FIRST} END, look_at = NULL
     WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'WAITING')} RETURNING * INTO r;
   IF NOT FOUND THEN RETURN '"stale"'; END IF;
   RETURN $s.resumed(r, q.is_hinted);

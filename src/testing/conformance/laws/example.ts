@@ -9,6 +9,7 @@ import { hintLaws } from './hint.ts'
 import { insertLaws } from './insert.ts'
 import { listLaws } from './list.ts'
 import { ownerLaws } from './owner.ts'
+import { priorityLaws } from './priority.ts'
 import { pruneLaws } from './prune.ts'
 import { runLaws } from './run.ts'
 import { scheduleLaws } from './schedule.ts'
@@ -32,6 +33,7 @@ export const exampleLaws: readonly Law[] = [
   ...chunkLaws,
   ...pruneLaws,
   ...hintLaws,
+  ...priorityLaws,
   ...countLaws,
   ...scheduleLaws,
 ]

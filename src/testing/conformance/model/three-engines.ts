@@ -160,6 +160,8 @@ export class ThreeEngines {
       createdAt: this.#stage.now,
       ...((option >> 4) % 4 === 0 && { status: 'DELAYED', wakeAt: this.#soon(command) }),
       ...(parent && { parentId: parent.id, rootId: parent.rootId, key: ownKey(parent, command) }),
+      // Not a multiple of a unit, so that no two places in line are equal.
+      ...(option % 4 === 0 && { priorityMs: ((option >> 2) % 13) * UNIT - 4 * UNIT - command.serial }),
       ...((option >> 4) % 5 === 0 && { expiresAt: this.#stage.now + ((option % 60) + 1) * UNIT }),
     })
     const request = { record, ...(await this.#writer(command)) }

@@ -7,6 +7,7 @@ import { brokenCounts } from './counts.ts'
 import { brokenInserts } from './inserts.ts'
 import { brokenLists } from './lists.ts'
 import { brokenOwners, brokenTicks } from './owners.ts'
+import { brokenPriorities } from './priorities.ts'
 import { brokenHints, brokenPrunes } from './prunes-and-hints.ts'
 import { brokenCrashes, brokenHistories, brokenOverlaps, brokenSkews } from './races.ts'
 import { brokenRuns } from './runs.ts'
@@ -28,6 +29,7 @@ const breaks: Readonly<Record<string, Break>> = {
   ...brokenChunks,
   ...brokenPrunes,
   ...brokenHints,
+  ...brokenPriorities,
   ...brokenCounts,
   ...brokenSchedules,
   ...brokenSkews,
