@@ -30,6 +30,10 @@ export type {
   Page,
   PageRequest,
   PruneRequest,
+  QueueChange,
+  QueueSettings,
+  QueueState,
+  QueueStore,
   RunClaim,
   RunClaimed,
   RunCountFilter,
@@ -64,6 +68,8 @@ export type {
 } from './contract/storage.ts'
 export {
   metadata,
+  knownQueues as queues,
+  namedQueue as queue,
   once,
   runs,
   streams,
@@ -128,6 +134,7 @@ export type { IdempotencyKeyOptions } from './core/ambient/idempotency-keys.ts'
 export { logger } from './core/ambient/logger.ts'
 export type { Logger, LogLevel, LogLine } from './api/log.ts'
 export type { RetentionOptions } from './core/changes/retention.ts'
+export type { QueueHandle, RetrievedQueue } from './api/queue.ts'
 export type { RetryOptions } from './api/retry.ts'
 export type {
   AnyTask,

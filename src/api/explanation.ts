@@ -60,8 +60,10 @@ export interface ExplainedQueue {
   readonly reason: 'queued'
   readonly queue: string
   readonly concurrencyKey?: string
-  /** The limit of the queue. Absent for a queue without one. */
+  /** The limit of the queue that is in force. Absent for a queue without one. */
   readonly limit?: number
+  /** Whether the queue is paused: no run of it gets a slot. */
+  readonly isPaused: boolean
   /** Runs that hold a slot of the queue, under the key of the run: ids, at most 200. */
   readonly heldBy: readonly string[]
   /** Runs that are queued there and come first, by their age and priority: of the 200 older and the 200 newer ones. */

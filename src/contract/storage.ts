@@ -178,12 +178,12 @@ export interface RunClaim {
   /** The version of each task's code: that of the runs which begin an attempt of their policy. */
   readonly versions?: ReadonlyMap<string, string> | undefined
   readonly limit: number
-  /** Limits by queue name, counted per concurrency key. A queue that is not named has no limit. */
+  /** Limits by queue name, counted per concurrency key. A queue that is not named has no limit, unless one is set; see {@link QueueStore}. */
   readonly queueLimits: ReadonlyMap<string, number>
   readonly maxInterruptions: number
 }
 
-export interface RunClaimed {
+export interface RunClaimed extends ClaimedExtras {
   readonly runs: readonly RunRecord[]
   readonly ended: readonly RunUpdated[]
 }
@@ -505,8 +505,49 @@ export interface StorageExtras {
    * `now` the deadline, and the token `TIMED_OUT` at it. Default: false. Law: `tokens.settle/times-out-early`.
    */
   readonly timesOut?: boolean
+  /** Limits of queues that are set while engines run. Absent: an engine can set none. Laws: `queues/…`. */
+  readonly queues?: QueueStore
   /** Schedules that are created while engines run. Absent: an engine can create none. Laws: `schedules/…`. */
   readonly schedules?: ScheduleStore
+}
+
+/**
+ * What is set of queues while engines run. It comes before the limits that a claim or a resume names, and each of them looks at it in its
+ * own step: once a change is answered, no engine gives a run of the queue a slot beyond it. Runs that have a slot keep it.
+ */
+export interface QueueStore {
+  /** What is set of one queue, and its runs as of the same instant. */
+  get(name: string): Awaitable<QueueState>
+  /** All queues of which something is set, by name. */
+  list(): Awaitable<readonly QueueSettings[]>
+  /** Sets what is given, and leaves the rest; answers what is set then. Hinted to all other engines as `queue`. */
+  set(change: QueueChange): Awaitable<QueueSettings>
+}
+
+export interface QueueSettings {
+  readonly name: string
+  /** No run gets a slot. */
+  readonly isPaused: boolean
+  /** How many runs may hold a slot, counted for each concurrency key. Absent: as the claim or the resume says. */
+  readonly limit?: number | undefined
+  /** When the limit was set. */
+  readonly limitedAt?: number | undefined
+}
+
+export interface QueueState extends QueueSettings {
+  /** How many runs hold a slot. */
+  readonly slots: number
+  /** How many parked runs have been refused one and wait for it. */
+  readonly refused: number
+}
+
+export interface QueueChange {
+  readonly name: string
+  readonly isPaused?: boolean | undefined
+  /** `null`: none is set any more. */
+  readonly limit?: number | null | undefined
+  readonly now: number
+  readonly by: string
 }
 
 /** Schedules that were created. What one is, is a text that a storage never looks into. */
@@ -632,6 +673,12 @@ export interface RunHintExtras {
    * `subscribe/tells-an-end`.
    */
   readonly goesOn?: boolean | undefined
+}
+
+/** The optional part of a {@link RunClaimed}. A storage with `queues` must answer it. */
+export interface ClaimedExtras {
+  /** Runs may have been left because their queue is full: the next slot that is given back is worth a claim. */
+  readonly isHeldBack?: boolean | undefined
 }
 
 /** The optional part of a {@link RunResume}. */

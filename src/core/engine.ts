@@ -15,6 +15,7 @@ import { createKernel, type Kernel } from './kernel.ts'
 import { createAccessToken } from './namespaces/access-token.ts'
 import { EngineMetadata } from './namespaces/metadata.ts'
 import { OnceEffects } from './namespaces/once.ts'
+import { EngineQueue } from './namespaces/queue-handle.ts'
 import { EngineRuns } from './namespaces/runs.ts'
 import { EngineStreams } from './namespaces/streams.ts'
 import { EngineTasks } from './namespaces/tasks.ts'
@@ -28,6 +29,7 @@ import type {
   TasksNamespace,
   TriggerOptions,
 } from '../api/run.ts'
+import type { QueueHandle, RetrievedQueue } from '../api/queue.ts'
 import type { SchedulesNamespace } from '../api/schedule.ts'
 import { EngineSchedules } from './schedules/schedules.ts'
 import { shutDown } from './shutdown.ts'
@@ -72,6 +74,19 @@ export interface Engine extends AsyncDisposable {
   readonly tasks: TasksNamespace
   readonly streams: StreamsNamespace
   readonly schedules: SchedulesNamespace
+  /**
+   * One queue, over all engines on the storage: its runs, to pause it, and to change its limit. See docs/retries-queues-children.md.
+   *
+   * @example
+   * ```ts
+   * await engine.queue('mail').pause()
+   * ```
+   *
+   * @throws TypeError for a name that cannot be used.
+   */
+  queue(name: string): QueueHandle
+  /** The queues of the tasks of this engine, and those of which something is set, by name. Rejects as a {@link QueueHandle} does. */
+  queues(): Promise<readonly RetrievedQueue[]>
   /**
    * Stores a run of the task; it is executed as soon as it may. Rejects as `tasks.trigger` does.
    *
@@ -166,6 +181,8 @@ function namespacesOf(kernel: Kernel): EngineNamespaces & { readonly schedules: 
     tasks,
     streams: new EngineStreams(kernel),
     log: (entry) => kernel.logs.write(entry, currentAttempt()),
+    queue: (name) => new EngineQueue(kernel, name),
+    queues: () => kernel.call(async () => (await import('./namespaces/queues.ts')).listQueues(kernel)),
     schedules: new EngineSchedules(kernel, (id, run) => tasks.store(id, run)),
   }
 }
@@ -201,6 +218,14 @@ class TaskEngine implements Engine {
 
   get schedules(): SchedulesNamespace {
     return this.#kernel.namespaces.schedules
+  }
+
+  queue(name: string): QueueHandle {
+    return this.#kernel.namespaces.queue(name)
+  }
+
+  queues(): Promise<readonly RetrievedQueue[]> {
+    return this.#kernel.namespaces.queues()
   }
 
   trigger<Task extends AnyTask>(

@@ -191,6 +191,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'streams',
     'runs',
     'batch',
+    'offset-page',
+    'queues',
     'schedules',
     'tags',
     'locals',

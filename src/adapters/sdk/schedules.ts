@@ -1,8 +1,9 @@
 import type { CreateScheduleOptions, TaskSchedule } from '../../api/schedule.ts'
 import { taskSchedules } from '../../core/ambient/ambient.ts'
-import { type OptionNames, requireOptions, requireWhole } from '../../primitives/require.ts'
+import { type OptionNames, requireOptions } from '../../primitives/require.ts'
 import { currentEnvironment } from './context.ts'
 import { scheduledTask } from './define-task.ts'
+import { type OffsetOptions, type OffsetPagePromise, offsetPages } from './offset-page.ts'
 import type { RequestOptions } from './task-types.ts'
 
 /** A schedule of the hosted service. */
@@ -38,58 +39,6 @@ export interface HostedCreateScheduleOptions extends HostedUpdateScheduleOptions
   deduplicationKey: string
 }
 
-interface ListOptions {
-  page?: number
-  perPage?: number
-}
-
-/** Some of the schedules. Iterated: these, and those of the pages after it. */
-export class SchedulePage implements AsyncIterable<ScheduleObject> {
-  readonly data: ScheduleObject[]
-  readonly pagination: { currentPage: number; totalPages: number; count: number }
-  readonly #perPage: number
-
-  constructor(all: readonly TaskSchedule[], page: number, perPage: number) {
-    this.data = all.slice((page - 1) * perPage, page * perPage).map(scheduleObject)
-    const totalPages = Math.max(1, Math.ceil(all.length / perPage))
-    this.pagination = { currentPage: page, totalPages, count: all.length }
-    this.#perPage = perPage
-  }
-
-  getPaginatedItems(): ScheduleObject[] {
-    return this.data
-  }
-
-  hasNextPage(): boolean {
-    return this.pagination.currentPage < this.pagination.totalPages
-  }
-
-  hasPreviousPage(): boolean {
-    return this.pagination.currentPage > 1
-  }
-
-  /** @throws Error when there is none. */
-  getNextPage(): Promise<SchedulePage> {
-    if (!this.hasNextPage()) throw new Error('Cannot get the next page: there is none')
-    return pageOf({ page: this.pagination.currentPage + 1, perPage: this.#perPage })
-  }
-
-  /** @throws Error when there is none. */
-  getPreviousPage(): Promise<SchedulePage> {
-    if (!this.hasPreviousPage()) throw new Error('Cannot get the previous page: there is none')
-    return pageOf({ page: this.pagination.currentPage - 1, perPage: this.#perPage })
-  }
-
-  async *iterPages(): AsyncGenerator<SchedulePage, void, unknown> {
-    yield this
-    if (this.hasNextPage()) yield* (await this.getNextPage()).iterPages()
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<ScheduleObject, void, unknown> {
-    for await (const { data } of this.iterPages()) yield* data
-  }
-}
-
 /** Scheduled tasks, their schedules, and those that are created. */
 export interface Schedules {
   readonly task: typeof scheduledTask
@@ -113,10 +62,7 @@ export interface Schedules {
   /** Rejects as `update` does. */
   deactivate(scheduleId: string, requestOptions?: RequestOptions): Promise<ScheduleObject>
   /** All schedules: those that tasks declare first. Awaited: one page, of 20 unless `perPage` says otherwise. */
-  list(
-    options?: ListOptions,
-    requestOptions?: RequestOptions,
-  ): Promise<SchedulePage> & AsyncIterable<ScheduleObject>
+  list(options?: OffsetOptions, requestOptions?: RequestOptions): OffsetPagePromise<ScheduleObject>
   /** The time zones that this process knows. */
   timezones(options?: { excludeUtc?: boolean }): Promise<{ timezones: string[] }>
 }
@@ -137,14 +83,7 @@ export const hostedSchedules: Schedules = {
   del: (scheduleId) => taskSchedules.del(scheduleId),
   activate: async (scheduleId) => scheduleObject(await taskSchedules.activate(scheduleId)),
   deactivate: async (scheduleId) => scheduleObject(await taskSchedules.deactivate(scheduleId)),
-  list: (options = {}) => {
-    const page = pageOf(options)
-    return Object.assign(page, {
-      async *[Symbol.asyncIterator]() {
-        yield* await page
-      },
-    })
-  },
+  list: (options) => offsetPages(async () => (await taskSchedules.list()).map(scheduleObject), options),
   timezones: async ({ excludeUtc = false } = {}) => ({
     timezones: [
       ...(excludeUtc ? [] : ['UTC']),
@@ -169,12 +108,6 @@ function engineOptions({
   externalId,
 }: HostedUpdateScheduleOptions): Omit<CreateScheduleOptions, 'deduplicationKey'> {
   return { task, cron, timezone, ...(externalId === undefined ? {} : { externalId }) }
-}
-
-async function pageOf({ page = 1, perPage = 20 }: ListOptions): Promise<SchedulePage> {
-  requireWhole(page, 'page', { from: 1 })
-  requireWhole(perPage, 'perPage', { from: 1 })
-  return new SchedulePage(await taskSchedules.list(), page, perPage)
 }
 
 function scheduleObject(schedule: TaskSchedule): ScheduleObject {

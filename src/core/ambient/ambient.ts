@@ -8,6 +8,7 @@ import {
   waitOnEngine,
 } from './current-engine.ts'
 import type { TaskRunsNamespace, TasksNamespace } from '../../api/run.ts'
+import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
 import type { SchedulesNamespace } from '../../api/schedule.ts'
 import type { MetadataNamespace, StreamsNamespace } from '../../api/stream.ts'
 import { defineStream } from '../namespaces/define-stream.ts'
@@ -41,6 +42,20 @@ export const taskSchedules: SchedulesNamespace = /* @__PURE__ */ {
   del: (schedule) => askEngine((engine) => engine.schedules.del(schedule)),
   activate: (schedule) => askEngine((engine) => engine.schedules.activate(schedule)),
   deactivate: (schedule) => askEngine((engine) => engine.schedules.deactivate(schedule)),
+}
+
+/**
+ * A queue of the engine of the current run, or of the default engine; see docs/retries-queues-children.md.
+ *
+ * @throws WaitpointError `ERR_NO_ENGINE`; TypeError for a name that cannot be used.
+ */
+export function namedQueue(name: string): QueueHandle {
+  return currentEngine().queue(name)
+}
+
+/** The queues of the engine of the current run, or of the default engine. Rejects with `ERR_NO_ENGINE` where there is neither. */
+export function knownQueues(): Promise<readonly RetrievedQueue[]> {
+  return askEngine((engine) => engine.queues())
 }
 
 /** The namespaces that an engine hands to its tasks: they end with the attempt that calls them. */

@@ -9,6 +9,7 @@ import { countOf, type Few, itemsOf } from '../../primitives/few.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { EngineRunsNamespace } from '../../api/run.ts'
 import type { EngineWaitNamespace } from '../../api/token.ts'
+import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
 import type { SchedulesNamespace } from '../../api/schedule.ts'
 import type { Namespaces } from '../../api/task.ts'
 import type { LogEntry } from './log-entry.ts'
@@ -59,6 +60,8 @@ export interface EngineNamespaces extends Namespaces {
   readonly runs: EngineRunsNamespace
   readonly wait: EngineWaitNamespace
   readonly schedules: SchedulesNamespace
+  queue(name: string): QueueHandle
+  queues(): Promise<readonly RetrievedQueue[]>
   once<Result>(key: string, effect: () => Result | Promise<Result>): Promise<Result>
   log(entry: LogEntry): void
 }

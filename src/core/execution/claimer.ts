@@ -42,6 +42,8 @@ interface Asking {
   answered: Deferred<void> | undefined
   /** Its runs are being started. */
   isAnswered: boolean
+  /** A slot was given back meanwhile. */
+  isSlotFreed: boolean
 }
 
 /** The answer was lost: the claim is asked again under its number, for as many runs. */
@@ -75,6 +77,8 @@ export class Claimer {
   #isPoked = false
   /** There was more than the last claim took, or than there was room for. */
   #mayHaveMore = false
+  /** The last claim has left runs, because their queue was full. */
+  #isHeldBack = false
   /** The number of the last claim. */
   #number = 0
 
@@ -100,7 +104,8 @@ export class Claimer {
 
   /** A slot is free: worth a claim when the last one may have left something, or a queue was full. */
   slotFreed(): void {
-    if (this.#mayHaveMore || this.#kernel.tasks.queueLimits.size > 0) this.poke()
+    if (this.#mayHaveMore || this.#isHeldBack || this.#kernel.tasks.queueLimits.size > 0) this.poke()
+    else if (this.#state.kind === 'asking') this.#state.isSlotFreed = true
   }
 
   /** Resolves when no claim is out whose answer may be runs that, as storage sees it, execute here already. */
@@ -138,7 +143,14 @@ export class Claimer {
     // A claim that is repeated does not answer all runs there are.
     this.#mayHaveMore = before.kind === 'answer unknown'
     const doubtful = before.kind === 'idle' ? undefined : before.doubtful
-    const asking: Asking = { kind: 'asking', limit, doubtful, answered: undefined, isAnswered: false }
+    const asking: Asking = {
+      kind: 'asking',
+      limit,
+      doubtful,
+      answered: undefined,
+      isAnswered: false,
+      isSlotFreed: false,
+    }
     this.#state = asking
     slots.beginClaim(limit)
     const request = this.#request(limit)
@@ -177,8 +189,13 @@ export class Claimer {
     }
   }
 
-  #claimed(asking: Asking, { runs, ended }: RunClaimed, claim: RunClaim): void | Promise<void> {
-    this.#mayHaveMore ||= runs.length === claim.limit
+  #claimed(
+    asking: Asking,
+    { runs, ended, isHeldBack = false }: RunClaimed,
+    claim: RunClaim,
+  ): void | Promise<void> {
+    this.#isHeldBack = isHeldBack
+    this.#mayHaveMore ||= runs.length === claim.limit || (isHeldBack && asking.isSlotFreed)
     this.#kernel.publisher.runs(ended)
     return this.#take(asking, runs, claim)
   }

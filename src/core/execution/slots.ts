@@ -33,8 +33,14 @@ export class Slots {
   readonly concurrency: number
   /** Runs that could go on but found no slot, by queue and concurrency key. */
   readonly #waiting = new Map<string, Deque<Attempt>>()
-  /** Lanes with a limit whose first run in line has asked storage for a slot; `true`: and a slot was freed since. */
-  readonly #asking = new Map<string, boolean>()
+  /** Lanes with a limit whose first run in line has asked storage for a slot. */
+  readonly #asking = new Set<string>()
+  /** Lanes whose first run in line was refused a slot, until one may have been freed. */
+  readonly #refused = new Set<string>()
+  /** Queues that have a limit in storage, as an answer has shown. */
+  readonly #limited = new Set<string>()
+  /** How often a slot may have been freed. */
+  #serves = 0
   /** Runs that may have to park when this turn is over. */
   #turn: Few<Attempt> = undefined
   #isTurnSet = false
@@ -242,13 +248,19 @@ export class Slots {
     this.#used += 1
     const lane = laneOf(attempt)
     const isHinted = !attempt.hasDeliveries
-    if (this.#kernel.tasks.queueLimits.get(attempt.record.queue) !== undefined) this.#asking.set(lane, false)
+    const { queue } = attempt.record
+    if (this.#kernel.tasks.queueLimits.has(queue) || this.#limited.has(queue)) this.#asking.add(lane)
+    const serves = this.#serves
     this.#ask(attempt, () =>
       chain(this.#storeResume(attempt, isHinted), (answer) => {
-        const isFreed = this.#asking.get(lane) === true
         this.#asking.delete(lane)
         if (attempt.is('resuming')) this.#resumed(attempt, answer, isHinted)
-        if (answer.outcome !== 'full' || isFreed) this.#resumeWaiting()
+        if (answer.outcome === 'full') {
+          this.#limited.add(queue)
+          if (this.#serves === serves) this.#refused.add(lane)
+          if (this.room > 0) this.#kernel.claimer.slotFreed()
+        }
+        this.#resumeWaiting()
       }),
     )
   }
@@ -280,7 +292,8 @@ export class Slots {
 
   /** Gives free slots to runs that can go on, then to new ones. */
   #serve(): void {
-    for (const lane of this.#asking.keys()) this.#asking.set(lane, true)
+    this.#serves += 1
+    this.#refused.clear()
     this.#resumeWaiting()
     if (this.#isIdle) this.#idle?.()
     if (this.room > 0) this.#kernel.claimer.slotFreed()
@@ -291,6 +304,7 @@ export class Slots {
     if (this.#isServing) return
     this.#isServing = true
     for (const [lane, waiting] of this.#waiting) {
+      if (this.#refused.has(lane)) continue
       while (this.room > 0 && waiting.length > 0 && !this.#asking.has(lane) && !this.#isTurnDue()) {
         const attempt = waiting.shift()
         if (attempt?.is('queued') !== true) continue

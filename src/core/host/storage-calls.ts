@@ -6,6 +6,7 @@ import type {
   Inserted,
   Page,
   PageRequest,
+  QueueState,
   RunFilter,
   RunInsert,
   RunUpdate,
@@ -133,6 +134,11 @@ export const LIST_RUNS: RepeatableCall<RunList, Page<RunRecord>> = {
 
 export const RUN_WAITS: RepeatableCall<string, readonly TokenRecord[]> = {
   ask: (storage, id) => storage.runs.waits(id),
+}
+
+/** A storage may keep nothing of queues. */
+export const GET_QUEUE: RepeatableCall<string, QueueState | undefined> = {
+  ask: ({ queues }, name) => queues?.get(name),
 }
 
 export interface TokenGet {

@@ -1,3 +1,4 @@
+import { limitInForce } from '../../contract/queue-limits.ts'
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { isFinal, placeInLine, runIdOfToken, startBy } from '../../contract/run-states.ts'
 import type { LeaseRecord, PageRequest } from '../../contract/storage.ts'
@@ -12,7 +13,7 @@ import type { StoredError } from '../../api/errors.ts'
 import { enginePlace } from '../../api/run-owner.ts'
 import { maxAttemptsOf } from '../execution/task-call.ts'
 import { storedError } from '../host/serialize.ts'
-import { GET_RUN, LIST_RUNS, RUN_WAITS } from '../host/storage-calls.ts'
+import { GET_QUEUE, GET_RUN, LIST_RUNS, RUN_WAITS } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
 import { leaseOf, viewOwner } from './run-owner.ts'
 
@@ -124,7 +125,8 @@ async function queued(kernel: Kernel, record: RunRecord): Promise<Told> {
   const { queue, concurrencyKey, id } = record
   const isInLane = (other: RunRecord): boolean =>
     other.queue === queue && other.concurrencyKey === concurrencyKey
-  const [holders, older, newer] = await Promise.all([
+  const [set, holders, older, newer] = await Promise.all([
+    kernel.call(() => kernel.asked(GET_QUEUE, queue)),
     listed(kernel, 'EXECUTING', {}),
     listed(kernel, 'QUEUED', { after: id }),
     listed(kernel, 'QUEUED', { before: id }),
@@ -134,13 +136,15 @@ async function queued(kernel: Kernel, record: RunRecord): Promise<Told> {
     ...older.filter((other) => placeInLine(other) <= place),
     ...newer.filter((other) => placeInLine(other) < place),
   ]
-  const limit = kernel.tasks.queueLimits.get(queue)
+  const declared = kernel.tasks.queueLimits.get(queue)
+  const limit = set === undefined ? declared : limitInForce({ ...set, isPaused: false }, declared)
   const expiresAt = startBy(record)
   const data: ExplainedQueue = {
     reason: 'queued',
     queue,
     ...(concurrencyKey === undefined ? {} : { concurrencyKey }),
     ...(limit === undefined ? {} : { limit }),
+    isPaused: set?.isPaused ?? false,
     heldBy: holders.filter((other) => other.slot && isInLane(other)).map((other) => other.id),
     ahead: ahead.filter(isInLane).length,
     isMore: older.length === MOST_LOOKED_AT || newer.length === MOST_LOOKED_AT,
@@ -156,7 +160,8 @@ function behind({ ahead, isMore, queue, concurrencyKey }: ExplainedQueue): strin
   return ` behind ${isMore ? 'at least ' : ''}${counted(ahead, 'run')} of queue "${queue}"${key}`
 }
 
-function hindrance({ claimer, slots }: Kernel, { limit, heldBy }: ExplainedQueue): string {
+function hindrance({ claimer, slots }: Kernel, { queue, isPaused, limit, heldBy }: ExplainedQueue): string {
+  if (isPaused) return `: queue "${queue}" is paused`
   if (limit !== undefined && heldBy.length >= limit) return ` (limit ${limit}, held by ${named(heldBy)})`
   if (!claimer.executes) return ': this engine executes nothing, so the run waits for one that does'
   if (slots.room === 0) return `: all ${counted(slots.used, 'slot')} of this engine are taken`
@@ -172,14 +177,16 @@ function listed(
   return kernel.call(() => kernel.asked(LIST_RUNS, request)).then(({ records }) => records)
 }
 
-async function waiting(kernel: Kernel, { id, returned }: RunRecord): Promise<Told> {
+async function waiting(kernel: Kernel, { id, queue, returned }: RunRecord): Promise<Told> {
   const tokens = await kernel.call(() => kernel.asked(RUN_WAITS, id))
   const waits = await Promise.all(tokens.map((token) => explainedWait(kernel, token)))
   const rest = waits.length - MOST_NAMED
   const texts = [...waits.slice(0, MOST_NAMED).map(waitText), ...(rest > 0 ? [`${rest} more`] : [])]
   if (waits.length > 0) return { reason: 'waiting', waits, sentence: `The run is ${texts.join(', and ')}.` }
   const state = returned ? 'Its function has returned' : 'All that the run waited for has come'
-  return { reason: 'waiting', waits, sentence: `${state}: it goes on with the next free slot.` }
+  const isPaused = !returned && (await kernel.call(() => kernel.asked(GET_QUEUE, queue)))?.isPaused === true
+  const how = isPaused ? `when queue "${queue}" is resumed` : 'with the next free slot'
+  return { reason: 'waiting', waits, sentence: `${state}: it goes on ${how}.` }
 }
 
 async function explainedWait(kernel: Kernel, token: TokenRecord): Promise<ExplainedWait> {

@@ -306,6 +306,7 @@ const schemas: Readonly<Record<string, Schema>> = {
         queue: TEXT,
         concurrencyKey: TEXT,
         limit: COUNT,
+        isPaused: FLAG,
         heldBy: arrayOf(TEXT),
         ahead: COUNT,
         isMore: FLAG,

@@ -13,19 +13,20 @@ export function claimRuns(state: MemoryState, claim: RunClaim): RunClaimed {
   if (claim.number === lease.claim) return { runs: handedOut(state, lease), ended: [] }
 
   lease.claim = claim.number
-  const { lanes, runs } = state
+  const { lanes, runs, queues } = state
   const over = runs.sweep(claim, Infinity)
   const started: RunRecord[] = []
-  lanes.applyLimits(claim.queueLimits)
+  const queueLimits = queues.limits(claim.queueLimits)
+  lanes.applyLimits(queueLimits)
   while (started.length < claim.limit) {
-    const run = lanes.next(claim)
+    const run = lanes.next(claim.taskIds, queueLimits)
     if (run === undefined) break
     const end = endInstead(run.record, claim)
     if (end !== undefined) over.push(runs.finish(run, end, claim))
     else started.push(start(state, { run, lease }, claim))
   }
   lease.claimed = started.map(({ id }) => id)
-  return { runs: started, ended: over }
+  return { runs: started, ended: over, isHeldBack: lanes.hasClosedLine || undefined }
 }
 
 /** The runs that the last claim of this owner handed out and that still execute for it. */

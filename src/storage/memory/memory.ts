@@ -3,6 +3,7 @@ import { itemsOf } from '../../primitives/few.ts'
 import { memoryChunks } from './chunks.ts'
 import { memoryCounts } from './counts.ts'
 import { pruneMemory } from './prune.ts'
+import { memoryQueues } from './queues.ts'
 import { memoryRuns } from './runs.ts'
 import { memorySchedules } from './schedules.ts'
 import { expireLeases, memoryState, type MemoryState } from './state.ts'
@@ -27,6 +28,7 @@ export function memoryStorage(): Storage {
     leases: () => state.leases.all,
     due: (limit) => due(state, limit),
     timesOut: true,
+    queues: memoryQueues(state),
     schedules: memorySchedules(state),
     retention: RETENTION,
     boundedHistory: true,

@@ -1,4 +1,3 @@
-import type { RunClaim } from '../../contract/storage.ts'
 import { countOf, type Few, itemsOf, withItem, withoutItem } from '../../primitives/few.ts'
 import { Lane, Line, type RunEntry, TaskLines } from './entries.ts'
 import { isBefore, NOWHERE } from '../../primitives/ordered-heap.ts'
@@ -34,6 +33,27 @@ export class RunLanes {
   /** Whether some run stands in an open line. */
   get hasOpenLine(): boolean {
     return this.#busy !== undefined
+  }
+
+  /** Whether a line is closed: its lane was full. */
+  get hasClosedLine(): boolean {
+    return this.#closed.size > 0
+  }
+
+  /** The runs of a queue that hold a slot, and those that were refused one. */
+  countsOf(queue: string): { readonly slots: number; readonly refused: number } {
+    let [slots, refused] = [0, 0]
+    for (const lane of this.#lanes.values()) {
+      if (lane.queue !== queue) continue
+      slots += lane.slots
+      refused += countOf(lane.reserved)
+    }
+    return { slots, refused }
+  }
+
+  /** Opens the closed lines of a queue: it may have another limit now. */
+  openQueue(queue: string): void {
+    for (const line of this.#closed.get(queue)?.lines ?? []) this.#open(line)
   }
 
   /** The lane of a new run. */
@@ -76,7 +96,7 @@ export class RunLanes {
   }
 
   /** The run to claim next, left where it stands. */
-  next({ taskIds, queueLimits }: RunClaim): RunEntry | undefined {
+  next(taskIds: readonly string[], queueLimits: ReadonlyMap<string, number>): RunEntry | undefined {
     let best: Line | undefined
     for (const task of itemsOf(this.#busy)) {
       if (!taskIds.includes(task.taskId)) continue

@@ -176,7 +176,7 @@ function resumeRun(
 ): RunResumed {
   const run = fencedRun(state, request)
   if (run?.record.status !== 'WAITING') return { outcome: 'stale' }
-  if (run.lane.slots >= (request.queueLimit ?? Infinity)) {
+  if (run.lane.slots >= state.queues.limit(run.lane.queue, request.queueLimit)) {
     if (isHeld(run)) state.lanes.reserve(run)
     return { outcome: 'full' }
   }

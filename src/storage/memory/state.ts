@@ -3,6 +3,7 @@ import type { AttemptFence } from '../../contract/storage.ts'
 import { EndedEntries } from './ended-entries.ts'
 import { HintBoard } from '../hint-board.ts'
 import { Leases } from './leases.ts'
+import { QueueBook } from './queue-book.ts'
 import { type RunEntry, type WaitSource } from './entries.ts'
 import { RunLanes } from './run-lanes.ts'
 import { RunLedger } from './run-ledger.ts'
@@ -21,6 +22,7 @@ export interface MemoryState {
   readonly leases: Leases
   readonly ended: EndedEntries
   readonly hints: HintBoard
+  readonly queues: QueueBook
 }
 
 export function memoryState(): MemoryState {
@@ -32,7 +34,7 @@ export function memoryState(): MemoryState {
   const waits = new WaitBook({ schedule, hints })
   const runs: RunLedger = new RunLedger({ lanes, schedule, waits, ended, hints })
   const tokens = new TokenLedger({ waits, ended })
-  return { runs, tokens, waits, lanes, schedule, leases, ended, hints }
+  return { runs, tokens, waits, lanes, schedule, leases, ended, hints, queues: new QueueBook() }
 }
 
 /** Finds the token of an id; for `run:<id>` that run. */

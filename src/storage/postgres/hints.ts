@@ -6,7 +6,7 @@ import { LateClaims } from './late-claims.ts'
 /**
  * A hint for other processes. `queue`, `run`, `stream` and `any` name the owner that need not be told; `waits` names an owner,
  * followed by the runs of the waits, if they are known. `queue` may go on with a run and the owner that is to claim it
- * first; `run` with what is known of the change, and with the task of a run that was claimed.
+ * first, or with a queue that has got a limit; `run` with what is known of the change, and with the task of a run that was claimed.
  */
 export type FarHint = readonly [topic: Hint['topic'], ...rest: readonly (string | null)[]]
 
@@ -30,6 +30,8 @@ export interface HintCollector {
   waits(owner: string, by: string | undefined, runId?: string): void
   /** A slot of a queue was given back. */
   freed(queue: string, by: string | undefined): void
+  /** Something was set of a queue. */
+  limited(queue: string, by: string): void
   /** Schedules were changed. */
   all(by: string): void
 }
@@ -112,6 +114,12 @@ export class PostgresHints implements HintCollector {
     else this.#tellFar(runId === undefined ? ['waits', owner] : ['waits', owner, runId])
   }
 
+  limited(queue: string, by: string): void {
+    this.#limited.add(queue)
+    this.#board.queue(by)
+    this.#tellFar(['queue', by, null, null, queue])
+  }
+
   all(by: string): void {
     this.#board.all(by)
     this.#tellFar(['any', by])
@@ -157,7 +165,8 @@ export class PostgresHints implements HintCollector {
     }
   }
 
-  #hearQueue([, by, runId, first]: FarHint): void {
+  #hearQueue([, by, runId, first, limited]: FarHint): void {
+    if (typeof limited === 'string') this.#limited.add(limited)
     if (typeof runId !== 'string' || typeof first !== 'string') return this.#board.queue(by ?? undefined)
     this.#board.left(first)
     this.#late.await(runId)

@@ -71,6 +71,10 @@ class CommitHints implements HintCollector {
     this.queue()
   }
 
+  limited(): void {
+    // Nothing is set of queues in a transaction of the caller's.
+  }
+
   all(): void {
     // Schedules are changed in no transaction of the caller's.
   }

@@ -12,6 +12,7 @@ import {
 } from './leases.ts'
 import { type PostgresOptions, readPostgresOptions } from './options.ts'
 import { postgresRuns } from './runs.ts'
+import { postgresQueues } from './queues.ts'
 import { postgresSchedules } from './schedules.ts'
 import { postgresTokens } from './tokens.ts'
 import type { CallKind } from './turns.ts'
@@ -55,6 +56,7 @@ export function postgresStorage(given: string | PostgresOptions): Storage {
     leases: () => postgresLeases(session),
     due: (limit) => postgresDue(session, limit),
     timesOut: true,
+    queues: postgresQueues(session),
     schedules: postgresSchedules(session),
     retention: RETENTION,
     joinsTransactions: true,

@@ -44,6 +44,7 @@ interface ClaimAnswer {
   readonly ended: readonly EndAnswer[]
   /** There are more runs, which another transaction had locked. */
   readonly isPassedOver?: boolean
+  readonly isHeldBack?: true | null
 }
 
 /** A token, or the run whose end it stands for. */
@@ -169,7 +170,8 @@ async function claimRuns({ ask, hints, learnLimits }: PostgresSession, claim: Ru
   if (answer.isPassedOver === true) hints.left(by)
   const runs = answer.runs.map(runOf)
   for (const run of runs) hints.claimed(run, by)
-  return { runs, ended: answer.ended.map((end) => endedRun(hints, end, by)) }
+  const ended = answer.ended.map((end) => endedRun(hints, end, by))
+  return { runs, ended, isHeldBack: answer.isHeldBack ?? undefined }
 }
 
 async function parkRun(

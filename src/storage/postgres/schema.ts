@@ -8,6 +8,7 @@ import { LIST_FUNCTIONS } from './sql/list.ts'
 import { LOCK_FUNCTIONS } from './sql/lock.ts'
 import type { PostgresClient } from './pool.ts'
 import { PRUNE_FUNCTIONS } from './sql/prune.ts'
+import { QUEUE_FUNCTIONS } from './sql/queue.ts'
 import { RECORD_FUNCTIONS } from './sql/record.ts'
 import { RUN_FUNCTIONS } from './sql/run.ts'
 import { SCHEDULE_FUNCTIONS } from './sql/schedule.ts'
@@ -18,6 +19,7 @@ import {
   ONLY_FUNCTIONS,
   PLACES_OF_OWNERS,
   PRIORITY_OF_RUNS,
+  QUEUES,
   TABLES,
   VERSION_OF_RUNS,
   WRITERS,
@@ -39,6 +41,7 @@ const FUNCTIONS: string = [
   CHUNK_FUNCTIONS,
   PRUNE_FUNCTIONS,
   SCHEDULE_FUNCTIONS,
+  QUEUE_FUNCTIONS,
 ].join('')
 
 /**
@@ -55,7 +58,7 @@ const STEPS: readonly string[] = [
   NO_OPEN_WRITERS,
   ATTEMPTS_OF_RUNS,
   ONLY_FUNCTIONS,
-  PRIORITY_OF_RUNS + FUNCTIONS,
+  PRIORITY_OF_RUNS + QUEUES + FUNCTIONS,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */

@@ -124,6 +124,13 @@ export const PRIORITY_OF_RUNS = `
 ALTER TABLE $s.runs ADD COLUMN priority_ms float8;
 `
 
+/** What is set of queues while engines run. */
+export const QUEUES = `
+CREATE TABLE $s.queues (
+  name text COLLATE "C" PRIMARY KEY, paused int NOT NULL, most float8, limited_at float8
+);
+`
+
 /** Nothing but functions needs a function: no index, no column. */
 export const DROPPED_FUNCTIONS = `
 DO $do$

@@ -1,5 +1,6 @@
 import type { RunClaim } from '../../contract/storage.ts'
 import type { Row } from '../sql-rows.ts'
+import { limitsInForce } from './queues.ts'
 import type { SqliteSession } from './session.ts'
 
 /** A run that could be claimed. */
@@ -33,6 +34,7 @@ const MOST_READ = 200
 export class ClaimLine {
   readonly #session: SqliteSession
   readonly #claim: RunClaim
+  readonly #limits: ReadonlyMap<string, number>
   #tasks: TaskLine[] = []
   /** Slots taken, and reserved by parked runs, by lane. */
   readonly #lanes = new Map<string, { taken: number; readonly reserved: number }>()
@@ -42,7 +44,13 @@ export class ClaimLine {
   constructor(session: SqliteSession, claim: RunClaim) {
     this.#session = session
     this.#claim = claim
+    this.#limits = limitsInForce(session.database, claim.queueLimits)
     this.begin()
+  }
+
+  /** Whether runs were passed over because their queue is full. */
+  get isHeldBack(): boolean {
+    return this.#full.size > 0
   }
 
   /** Looks at everything anew: a slot may have been given back. */
@@ -68,7 +76,7 @@ export class ClaimLine {
   }
 
   #takesSlot(next: Candidate): boolean {
-    const limit = this.#claim.queueLimits.get(next.queue)
+    const limit = this.#limits.get(next.queue)
     if (next.isUnbound || limit === undefined) return true
     const lane = this.#laneOf(next)
     if (lane.taken + (next.line === QUEUED ? lane.reserved : 0) < limit) {

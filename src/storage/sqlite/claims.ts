@@ -39,7 +39,7 @@ export function claimSqliteRuns(session: SqliteSession, claim: RunClaim): RunCla
       } else runs.push(goOn(session, { id: next.id, run }, { claim, place: runs.length }))
     }
   }
-  return { runs, ended: over }
+  return { runs, ended: over, isHeldBack: line.isHeldBack || undefined }
 }
 
 interface Claiming {

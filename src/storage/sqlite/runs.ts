@@ -13,6 +13,7 @@ import { changedDraft, finalDraft } from '../run-draft.ts'
 import { laneOf, OLDEST_FIRST, runOfValues, orNull, RUN_COLUMNS, tokenOfRow } from '../sql-rows.ts'
 import { claimSqliteRuns } from './claims.ts'
 import { isTaken } from './errors.ts'
+import { queueSettings } from './queues.ts'
 import { listSqliteRuns } from './lists.ts'
 import {
   findRun,
@@ -28,6 +29,7 @@ import {
 import { type Perform, RefusedCall, type SqliteSession } from './session.ts'
 import { findSource } from './tokens.ts'
 import { dropWaits, isStaleAttempt, settleWaits } from './waits.ts'
+import { limitInForce } from '../../contract/queue-limits.ts'
 import { isAttempted, isFinal, runTokenId } from '../../contract/run-states.ts'
 type Resume = RunFence & { readonly queueLimit?: number | undefined }
 
@@ -154,7 +156,8 @@ function resumeRun(
   { id, epoch, by, now, queueLimit = Infinity }: Resume,
 ): RunResumed {
   const { database, hints } = session
-  if (queueLimit !== Infinity) {
+  const set = queueSettings(database)
+  if (queueLimit !== Infinity || set.length > 0) {
     const run = findRun(session, id)
     if (run?.record.status !== 'WAITING' || run.record.epoch !== epoch || run.record.owner !== by) {
       return { outcome: 'stale' }
@@ -163,7 +166,9 @@ function resumeRun(
       'SELECT count(*) AS value FROM runs WHERE slot = 1 AND lane = ?',
       laneOf(run.record),
     )
-    if (Number(taken) >= queueLimit) {
+    const settings = set.find(({ name }) => name === run.record.queue)
+    const limit = settings === undefined ? queueLimit : limitInForce(settings, queueLimit)
+    if (Number(taken) >= (limit ?? Infinity)) {
       if (run.isHeld) database.run('UPDATE runs SET reserved = 1 WHERE seq = ?', run.seq)
       return { outcome: 'full' }
     }

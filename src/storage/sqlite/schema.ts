@@ -146,9 +146,12 @@ const STEPS: readonly string[] = [
   `
   ALTER TABLE runs ADD COLUMN attempts_json TEXT;
   `,
-  // How much earlier a run stands in line.
+  // How much earlier a run stands in line; what is set of queues while engines run.
   `
   ALTER TABLE runs ADD COLUMN priority_ms NUMERIC;
+  CREATE TABLE queues (
+    name TEXT PRIMARY KEY, paused INTEGER NOT NULL, most NUMERIC, limited_at NUMERIC
+  ) WITHOUT ROWID;
   `,
 ]
 

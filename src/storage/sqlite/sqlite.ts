@@ -6,6 +6,7 @@ import type { SqliteHandle } from './handle.ts'
 import { endSqliteLease, sqliteLeases } from './leases.ts'
 import { readSqliteOptions, type SqliteOptions, type SqliteSource } from './options.ts'
 import { pruneSqlite } from './prune.ts'
+import { sqliteQueues } from './queues.ts'
 import { sqliteRuns } from './runs.ts'
 import { sqliteSchedules } from './schedules.ts'
 import type { Perform } from './session.ts'
@@ -46,6 +47,7 @@ export function sqliteStorage(given: string | SqliteOptions | SqliteHandle): Sto
     leases: () => perform(sqliteLeases, 'read'),
     due: (limit) => perform((session) => dueNext(session, limit), 'read'),
     timesOut: true,
+    queues: sqliteQueues(perform),
     schedules: sqliteSchedules(perform),
     retention: RETENTION,
     pruneLimit: PRUNE_LIMIT,

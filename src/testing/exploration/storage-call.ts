@@ -45,6 +45,8 @@ const LOOKS: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
   'tokens.get',
   'tokens.list',
   'chunks.read',
+  'queues.get',
+  'queues.list',
   'schedules.get',
   'schedules.list',
 ])

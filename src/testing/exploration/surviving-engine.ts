@@ -69,6 +69,8 @@ export class SurvivingEngine {
       get schedules() {
         return current().schedules
       },
+      queue: (name) => current().queue(name),
+      queues: () => this.survive((engine) => engine.queues()),
       trigger: (task, payload, options) => this.#trigger(task, payload, options),
       on: (name, listener) => this.#on(name, listener),
       createAccessToken: (grant, options) =>

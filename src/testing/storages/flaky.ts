@@ -44,6 +44,8 @@ const READS: readonly StorageOperation[] = [
   'runs.waits',
   'runs.asked',
   'chunks.read',
+  'queues.get',
+  'queues.list',
   'schedules.get',
   'schedules.list',
 ]

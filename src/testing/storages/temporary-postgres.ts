@@ -47,7 +47,7 @@ function lentStorage(shared: PostgresPool, lease: SchemaLease): Storage {
     storages.set(schema, made)
     return made
   }
-  type Passed = Required<Pick<Storage, 'runs' | 'tokens' | 'chunks' | 'settings' | 'schedules'>>
+  type Passed = Required<Pick<Storage, 'runs' | 'tokens' | 'chunks' | 'settings' | 'queues' | 'schedules'>>
   const passing = <Store extends keyof Passed>(store: Store): Passed[Store] =>
     new Proxy({} as Passed[Store], { get: (_, name) => Reflect.get(current()[store] ?? {}, name) as unknown })
   return {
@@ -56,6 +56,7 @@ function lentStorage(shared: PostgresPool, lease: SchemaLease): Storage {
     tokens: passing('tokens'),
     chunks: passing('chunks'),
     settings: passing('settings'),
+    queues: passing('queues'),
     schedules: passing('schedules'),
     counts: {
       runs: async (filter, atMost) => (await current().counts?.runs(filter, atMost)) ?? {},

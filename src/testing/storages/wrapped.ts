@@ -3,6 +3,7 @@ import type {
   ChunkStore,
   CountStore,
   RunStore,
+  QueueStore,
   ScheduleStore,
   SettingStore,
   Storage,
@@ -13,13 +14,22 @@ import type {
 export type StorageOperation =
   | Exclude<
       keyof Storage,
-      'runs' | 'tokens' | 'chunks' | 'settings' | 'counts' | 'schedules' | 'subscribe' | 'endedBytes'
+      | 'runs'
+      | 'tokens'
+      | 'chunks'
+      | 'settings'
+      | 'counts'
+      | 'queues'
+      | 'schedules'
+      | 'subscribe'
+      | 'endedBytes'
     >
   | `runs.${keyof RunStore}`
   | `tokens.${keyof TokenStore}`
   | `chunks.${keyof ChunkStore}`
   | `settings.${keyof SettingStore}`
   | `counts.${keyof CountStore}`
+  | `queues.${keyof QueueStore}`
   | `schedules.${keyof ScheduleStore}`
 
 /** Wraps one operation. */
@@ -33,7 +43,7 @@ export type AroundOperation = <Args extends readonly unknown[], Answer>(
  * contract fails to compile until it is wrapped.
  */
 export function wrapStorage(storage: Storage, around: AroundOperation): Storage {
-  const { time, endedBytes, counts, leases, due, schedules } = storage
+  const { time, endedBytes, counts, leases, due, queues, schedules } = storage
   return {
     ...(storage.retention === undefined ? {} : { retention: storage.retention }),
     ...(storage.pruneLimit === undefined ? {} : { pruneLimit: storage.pruneLimit }),
@@ -46,6 +56,7 @@ export function wrapStorage(storage: Storage, around: AroundOperation): Storage 
     chunks: wrapChunks(storage.chunks, around),
     settings: wrapSettings(storage.settings, around),
     ...(counts === undefined ? {} : { counts: wrapCounts(counts, around) }),
+    ...(queues === undefined ? {} : { queues: wrapQueues(queues, around) }),
     ...(schedules === undefined ? {} : { schedules: wrapSchedules(schedules, around) }),
     open: around('open', () => storage.open()),
     ...(time === undefined ? {} : { time: around('time', () => time()) }),
@@ -101,6 +112,14 @@ function wrapCounts(counts: CountStore, around: AroundOperation): CountStore {
   return {
     runs: around('counts.runs', (filter, atMost) => counts.runs(filter, atMost)),
     tokens: around('counts.tokens', (filter, atMost) => counts.tokens(filter, atMost)),
+  }
+}
+
+function wrapQueues(queues: QueueStore, around: AroundOperation): QueueStore {
+  return {
+    get: around('queues.get', (name) => queues.get(name)),
+    list: around('queues.list', () => queues.list()),
+    set: around('queues.set', (change) => queues.set(change)),
   }
 }
 

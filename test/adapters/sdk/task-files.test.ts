@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
 import { memoryStorage } from 'waitpoint'
-import { runs, streams, wait, type AnyTask, type HostedRun } from 'waitpoint/sdk'
+import { queues, runs, streams, wait, type AnyTask, type HostedRun } from 'waitpoint/sdk'
 import { createTestEngine } from 'waitpoint/testing'
 import { namesAndOptions } from './names-and-options.ts'
 import { queuedRun } from '../../storage/storage-fixture.ts'
@@ -359,6 +359,29 @@ describe('queues, keys and options of trigger', () => {
       const queue = isPaying ? 'paid' : 'free'
       expect(await t.engine.runs.retrieve(id)).toMatchObject({ queue, concurrencyKey: 'ada' })
     }
+  })
+
+  it('are paused, limited and listed by a task', async () => {
+    const file = await taskFile('maintenance')
+    await using _t = await defaultEngine(file)
+    const { id, ...told } = (await outputOf(file['maintain'], { parallel: 2 })) as { id: string }
+    expect(told).toEqual({
+      paused: [true, true, false],
+      queued: 1,
+      limits: [5, 2, 5, null],
+      base: 5,
+      override: [2, null],
+      isDated: true,
+      names: ['custom imports', 'task maintain', 'task report'],
+    })
+    expect((await runs.poll(id)).output).toBe(3)
+    await expect(queues.pause({ type: 'mine' as 'custom', name: 'x' })).rejects.toThrow(
+      /^Cannot use the type "mine"/,
+    )
+    await expect(queues.retrieve('')).rejects.toThrow(/^Cannot use the id of a queue/)
+    const page = await queues.list({ perPage: 1, page: 2 })
+    expect([page.data.length, page.hasPreviousPage(), page.pagination.totalPages]).toEqual([1, true, 3])
+    expect((await page.getPreviousPage()).data[0]?.name).toBe('imports')
   })
 
   it('of each scope find the runs of an earlier attempt, or not', async () => {

@@ -137,7 +137,7 @@ BEGIN
     last_line := -1; last_at := 0; last_seq := 0;
   END LOOP;
   RETURN json_build_object('runs', array_to_json(taken), 'ended', array_to_json(ended),
-    'isPassedOver', cardinality(locked) > 0 AND cardinality(taken) < q.most);
+    'isPassedOver', cardinality(locked) > 0 AND cardinality(taken) < q.most, 'isHeldBack', nullif(cardinality(full_lanes) > 0, false));
 END $$;
 
 CREATE FUNCTION $s.claim_runs(requests json) RETURNS json LANGUAGE plpgsql
@@ -149,12 +149,14 @@ DECLARE
   answers json[] := '{}';
   is_owner boolean;
   gone text[];
+  limits_set jsonb;
 BEGIN
-  PERFORM $s.lock_queues(ARRAY(SELECT json_object_keys(x.limits)
+  limits_set := $s.lock_limits(ARRAY(SELECT json_object_keys(x.limits)
     FROM json_to_recordset(requests) AS x(limits json) WHERE x.limits IS NOT NULL));
   FOR q IN SELECT * FROM json_to_recordset(requests) AS x(by_owner text, now float8, number float8, task_ids text[],
     most int, limits json, max_interruptions float8, versions json)
   LOOP
+    IF limits_set IS NOT NULL THEN q.limits := (coalesce(q.limits::jsonb, '{}') || limits_set)::json; END IF;
     gone := $s.lose_leases(q.now);
     SELECT claim INTO last FROM $s.owners WHERE owner = q.by_owner AND lost = 0 FOR UPDATE;
     is_owner := FOUND;

@@ -1,7 +1,7 @@
 import { isOfAttempt } from './plans.ts'
 
 /**
- * Locks, and their order, so that no two transactions wait for each other: first the advisory locks, of queues,
+ * Locks, and their order, so that no two transactions wait for each other: first the advisory locks, of what is set of queues, of queues,
  * of the company of owners, of keys; then owners; then tokens, by id; then runs, by id. A call takes the locks of all
  * requests of its turn before it does the first. Waits, streams and chunks belong to a run and are under its lock alone.
  *

@@ -197,13 +197,17 @@ ${BY_INDEX} AS $$
 DECLARE
   q record;
   answers json[] := '{}';
+  limits_set jsonb;
 BEGIN
-  PERFORM $s.lock_queues(ARRAY(
+  limits_set := $s.lock_limits(ARRAY(
     SELECT r.queue FROM json_to_recordset(requests) AS x(id text, queue_limit float8)
     JOIN $s.runs r ON r.id = x.id WHERE x.queue_limit IS NOT NULL));
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(id text, epoch int, by_owner text, now float8, queue_limit float8, is_hinted boolean, again boolean)
   LOOP
+    IF limits_set IS NOT NULL THEN
+      q.queue_limit := coalesce((limits_set->>(SELECT queue FROM $s.runs WHERE id = q.id))::float8, q.queue_limit);
+    END IF;
     answers := answers || $s.resume_run(q);
   END LOOP;
   RETURN array_to_json(answers);

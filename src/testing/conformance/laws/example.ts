@@ -11,6 +11,7 @@ import { listLaws } from './list.ts'
 import { ownerLaws } from './owner.ts'
 import { priorityLaws } from './priority.ts'
 import { pruneLaws } from './prune.ts'
+import { queueLaws } from './queue.ts'
 import { runLaws } from './run.ts'
 import { scheduleLaws } from './schedule.ts'
 import { tickLaws } from './tick.ts'
@@ -36,4 +37,5 @@ export const exampleLaws: readonly Law[] = [
   ...priorityLaws,
   ...countLaws,
   ...scheduleLaws,
+  ...queueLaws,
 ]

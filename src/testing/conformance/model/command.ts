@@ -18,6 +18,7 @@ const CHANGES = {
   goOn: 2,
   giveSlotBack: 2,
   release: 2,
+  setQueue: 1,
   leave: 1,
 } as const
 

@@ -141,6 +141,7 @@ export class ThreeEngines {
     append: (command) => this.#streams.append(command),
     read: (command) => this.#streams.read(command),
     prune: (command) => this.#prune(command),
+    setQueue: (command) => this.#setQueue(command),
     leave: async ({ owner }) => {
       const request = { owner: this.#owner(owner), now: this.#stage.now }
       await this.#stage.both(`leave ${describeValue(request)}`, (storage) => storage.leave(request))
@@ -268,6 +269,18 @@ export class ThreeEngines {
     await this.#stage.both(`tokens.release ${describeValue(wait)}`, (storage) =>
       storage.tokens.release([wait]),
     )
+  }
+
+  /** Pauses or resumes a queue, or sets or resets its limit. Without effect on a storage that has no queues. */
+  async #setQueue({ option, owner }: Command): Promise<void> {
+    const { storage, reference, now } = this.#stage
+    if (storage.queues === undefined || reference.queues === undefined) return
+    const [name] = LANES[option % LANES.length] ?? LANES[0]
+    const what = (option >> 3) % 8
+    const limit = what === 7 ? null : what - 4
+    const change = { name, ...(what < 4 ? { isPaused: what === 0 } : { limit }), now, by: this.#owner(owner) }
+    await this.#stage.both(`queues.set ${describeValue(change)}`, (one) => one.queues?.set(change))
+    await this.#stage.both(`queues.get "${name}"`, (one) => one.queues?.get(name))
   }
 
   /** Prunes in batches to the end, because the order in which records are pruned is not specified. */

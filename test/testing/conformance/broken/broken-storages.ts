@@ -10,6 +10,7 @@ import { brokenOwners, brokenTicks } from './owners.ts'
 import { brokenPriorities } from './priorities.ts'
 import { brokenHints, brokenPrunes } from './prunes-and-hints.ts'
 import { brokenCrashes, brokenHistories, brokenOverlaps, brokenSkews } from './races.ts'
+import { brokenQueues } from './queues.ts'
 import { brokenRuns } from './runs.ts'
 import { brokenSchedules } from './schedules.ts'
 import { brokenTokens } from './tokens.ts'
@@ -32,6 +33,7 @@ const breaks: Readonly<Record<string, Break>> = {
   ...brokenPriorities,
   ...brokenCounts,
   ...brokenSchedules,
+  ...brokenQueues,
   ...brokenSkews,
   ...brokenHistories,
   ...brokenOverlaps,

@@ -1,0 +1,83 @@
+import { requireWhole } from '../../primitives/require.ts'
+
+/** Which page of a list is asked for, and how long it is. */
+export interface OffsetOptions {
+  page?: number
+  perPage?: number
+}
+
+interface PageRead<Item> {
+  readonly items: readonly Item[]
+  readonly page: number
+  readonly perPage: number
+  /** Reads another page. */
+  readonly read: (options: OffsetOptions) => Promise<OffsetPage<Item>>
+}
+
+/** Some of a list. Iterated: these, and those of the pages after it. */
+export class OffsetPage<Item> implements AsyncIterable<Item> {
+  readonly data: Item[]
+  readonly pagination: { currentPage: number; totalPages: number; count: number }
+  readonly #at: (page: number) => Promise<OffsetPage<Item>>
+
+  constructor({ items, page, perPage, read }: PageRead<Item>) {
+    this.data = items.slice((page - 1) * perPage, page * perPage)
+    const totalPages = Math.max(1, Math.ceil(items.length / perPage))
+    this.pagination = { currentPage: page, totalPages, count: items.length }
+    this.#at = (other) => read({ page: other, perPage })
+  }
+
+  getPaginatedItems(): Item[] {
+    return this.data
+  }
+
+  hasNextPage(): boolean {
+    return this.pagination.currentPage < this.pagination.totalPages
+  }
+
+  hasPreviousPage(): boolean {
+    return this.pagination.currentPage > 1
+  }
+
+  /** @throws Error when there is none. */
+  getNextPage(): Promise<OffsetPage<Item>> {
+    if (!this.hasNextPage()) throw new Error('Cannot get the next page: there is none')
+    return this.#at(this.pagination.currentPage + 1)
+  }
+
+  /** @throws Error when there is none. */
+  getPreviousPage(): Promise<OffsetPage<Item>> {
+    if (!this.hasPreviousPage()) throw new Error('Cannot get the previous page: there is none')
+    return this.#at(this.pagination.currentPage - 1)
+  }
+
+  async *iterPages(): AsyncGenerator<OffsetPage<Item>, void, unknown> {
+    yield this
+    if (this.hasNextPage()) yield* (await this.getNextPage()).iterPages()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, unknown> {
+    for await (const { data } of this.iterPages()) yield* data
+  }
+}
+
+/** A page that is awaited, or iterated as it is. */
+export type OffsetPagePromise<Item> = Promise<OffsetPage<Item>> & AsyncIterable<Item>
+
+/** The list that `all` reads, in pages. Rejects with a RangeError for options that cannot be used. */
+export function offsetPages<Item>(
+  all: () => Promise<readonly Item[]>,
+  options: OffsetOptions = {},
+): OffsetPagePromise<Item> {
+  const read = async ({ page = 1, perPage = 20 }: OffsetOptions): Promise<OffsetPage<Item>> => {
+    requireWhole(page, 'page', { from: 1 })
+    requireWhole(perPage, 'perPage', { from: 1 })
+    return new OffsetPage({ items: await all(), page, perPage, read })
+  }
+  const first = read(options)
+  return Object.assign(first, {
+    async *[Symbol.asyncIterator]() {
+      yield* await first
+    },
+  })
+}

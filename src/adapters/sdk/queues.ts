@@ -1,0 +1,95 @@
+import type { RetrievedQueue } from '../../api/queue.ts'
+import { knownQueues, namedQueue } from '../../core/ambient/ambient.ts'
+import { type OptionNames, requireName, requireOptions, show } from '../../primitives/require.ts'
+import { type OffsetOptions, type OffsetPagePromise, offsetPages } from './offset-page.ts'
+import type { RequestOptions } from './task-types.ts'
+
+/** A queue of the hosted service. */
+export interface QueueItem {
+  /** The name of the queue in the engine, such as `task/resize`. */
+  id: string
+  name: string
+  /** `task`: that of one task, which has no other. */
+  type: 'task' | 'custom'
+  running: number
+  queued: number
+  paused: boolean
+  concurrencyLimit: number | null
+  concurrency: {
+    current: number | null
+    base: number | null
+    override: number | null
+    overriddenAt: Date | null
+    overriddenBy: string | null
+  }
+}
+
+/** The queue of a task by the id of the task, a custom one by its name; or the id of a queue. */
+export type RetrieveQueueParam = string | { type: 'task' | 'custom'; name: string }
+
+/** `queues`. A queue of which nothing is known is an empty one. Its calls reject as those of `engine.queue` do. */
+export interface Queues {
+  /** Awaited: one page, of 20 unless `perPage` says otherwise. */
+  list(options?: OffsetOptions, requestOptions?: RequestOptions): OffsetPagePromise<QueueItem>
+  retrieve(queue: RetrieveQueueParam, requestOptions?: RequestOptions): Promise<QueueItem>
+  pause(queue: RetrieveQueueParam, requestOptions?: RequestOptions): Promise<QueueItem>
+  resume(queue: RetrieveQueueParam, requestOptions?: RequestOptions): Promise<QueueItem>
+  /** Rejects with a RangeError unless the limit is a whole number from 0 to 100,000. */
+  overrideConcurrencyLimit(
+    queue: RetrieveQueueParam,
+    concurrencyLimit: number,
+    requestOptions?: RequestOptions,
+  ): Promise<QueueItem>
+  resetConcurrencyLimit(queue: RetrieveQueueParam, requestOptions?: RequestOptions): Promise<QueueItem>
+}
+
+const PARAM_NAMES: OptionNames<{ type: string; name: string }> = { type: true, name: true }
+/** What the name of the queue of a task begins with. */
+const OF_TASK = 'task/'
+
+export const hostedQueues: Queues = {
+  list: (options) => offsetPages(async () => (await knownQueues()).map(queueItem), options),
+  retrieve: async (queue) => queueItem(await namedQueue(nameOf(queue)).retrieve()),
+  pause: async (queue) => queueItem(await namedQueue(nameOf(queue)).pause()),
+  resume: async (queue) => queueItem(await namedQueue(nameOf(queue)).resume()),
+  overrideConcurrencyLimit: async (queue, limit) =>
+    queueItem(await namedQueue(nameOf(queue)).setLimit(limit)),
+  resetConcurrencyLimit: async (queue) => queueItem(await namedQueue(nameOf(queue)).resetLimit()),
+}
+
+/** @throws TypeError or RangeError for what names no queue. */
+function nameOf(queue: RetrieveQueueParam): string {
+  if (typeof queue === 'string') return requireName(queue, 'the id of a queue')
+  requireOptions(queue, 'a queue', PARAM_NAMES)
+  const { type, name } = queue
+  requireName(name, 'the name of a queue')
+  switch (type) {
+    case 'task':
+      return OF_TASK + name
+    case 'custom':
+      return name
+    default:
+      throw new RangeError(`Cannot use the type ${show(type)} of a queue: it must be "task" or "custom"`)
+  }
+}
+
+function queueItem(queue: RetrievedQueue): QueueItem {
+  const { name, isPaused, running, queued, limit = null, declaredLimit = null, limitedAt = null } = queue
+  const isOfTask = name.startsWith(OF_TASK)
+  return {
+    id: name,
+    name: isOfTask ? name.slice(OF_TASK.length) : name,
+    type: isOfTask ? 'task' : 'custom',
+    running,
+    queued,
+    paused: isPaused,
+    concurrencyLimit: limit,
+    concurrency: {
+      current: limit,
+      base: declaredLimit,
+      override: limitedAt === null ? null : limit,
+      overriddenAt: limitedAt,
+      overriddenBy: null,
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import type { QueueChange } from '../../contract/storage.ts'
+import { requireName, requireWhole } from '../../primitives/require.ts'
+import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
+import type { Kernel } from '../kernel.ts'
+
+const MOST_LIMIT = 100_000
+
+/** A queue of an engine. The code of its calls is loaded with the first one. */
+export class EngineQueue implements QueueHandle {
+  readonly #kernel: Kernel
+  readonly name: string
+
+  /** @throws TypeError for a name that cannot be used. */
+  constructor(kernel: Kernel, name: string) {
+    this.#kernel = kernel
+    this.name = requireName(name, 'the name of a queue')
+  }
+
+  retrieve(): Promise<RetrievedQueue> {
+    return this.#kernel.call(async () => (await import('./queues.ts')).retrieveQueue(this.#kernel, this.name))
+  }
+
+  pause(): Promise<RetrievedQueue> {
+    return this.#change({ isPaused: true })
+  }
+
+  resume(): Promise<RetrievedQueue> {
+    return this.#change({ isPaused: false })
+  }
+
+  async setLimit(limit: number): Promise<RetrievedQueue> {
+    requireWhole(limit, 'the limit of a queue', { from: 0, to: MOST_LIMIT })
+    return this.#change({ limit })
+  }
+
+  resetLimit(): Promise<RetrievedQueue> {
+    return this.#change({ limit: null })
+  }
+
+  #change(change: Pick<QueueChange, 'isPaused' | 'limit'>): Promise<RetrievedQueue> {
+    return this.#kernel.call(async () =>
+      (await import('./queues.ts')).changeQueue(this.#kernel, this.name, change),
+    )
+  }
+}

@@ -1,0 +1,79 @@
+import { limitInForce } from '../../contract/queue-limits.ts'
+import type { QueueChange, QueueSettings, QueueStore } from '../../contract/storage.ts'
+import { WaitpointError } from '../../api/errors.ts'
+import type { RetrievedQueue } from '../../api/queue.ts'
+import { GET_QUEUE, type RepeatableCall } from '../host/storage-calls.ts'
+import type { Kernel } from '../kernel.ts'
+import { COUNT_RUNS } from './counts.ts'
+
+const MOST_COUNTED = 10_000
+
+const LIST_QUEUES: RepeatableCall<undefined, readonly QueueSettings[]> = {
+  ask: ({ queues }) => storeOf(queues, 'list queues').list(),
+}
+/** It may be made again: it sets what it has set. */
+const SET_QUEUE: RepeatableCall<QueueChange, QueueSettings> = {
+  ask: ({ queues }, change) => storeOf(queues, `change queue "${change.name}"`).set(change),
+}
+
+/** `engine.queues`: those of the tasks of this engine, and those of which something is set. */
+export async function listQueues(kernel: Kernel): Promise<readonly RetrievedQueue[]> {
+  const set = await kernel.call(() => kernel.asked(LIST_QUEUES, undefined))
+  const names = [...kernel.tasks.definitions.map(({ queue }) => queue), ...set.map(({ name }) => name)]
+  return Promise.all([...new Set(names)].toSorted().map((name) => retrieveQueue(kernel, name)))
+}
+
+/** `retrieve` of a queue. */
+export async function retrieveQueue(kernel: Kernel, name: string): Promise<RetrievedQueue> {
+  const count = { filter: { queue: name, status: ['QUEUED'] as const } }
+  const [state, counts] = await kernel.call(async () =>
+    Promise.all([
+      kernel.asked(GET_QUEUE, name),
+      kernel.asked(COUNT_RUNS, { ...count, atMost: MOST_COUNTED }),
+    ]),
+  )
+  if (state === undefined) throw noQueues(`look at queue "${name}"`)
+  const { isPaused, limitedAt, slots, refused } = state
+  const declaredLimit = kernel.tasks.queueLimits.get(name)
+  const limit = limitInForce({ ...state, isPaused: false }, declaredLimit)
+  const { count: queued, isMore } = counts['QUEUED'] ?? { count: 0, isMore: false }
+  return {
+    name,
+    isPaused,
+    ...(limit === undefined ? {} : { limit }),
+    ...(declaredLimit === undefined ? {} : { declaredLimit }),
+    ...(limitedAt === undefined ? {} : { limitedAt: new Date(limitedAt) }),
+    running: slots,
+    queued,
+    isMore,
+    waitingForSlot: refused,
+  }
+}
+
+/** Changes a queue, and wakes what it held back. */
+export async function changeQueue(
+  kernel: Kernel,
+  name: string,
+  change: Pick<QueueChange, 'isPaused' | 'limit'>,
+): Promise<RetrievedQueue> {
+  await kernel.call(() => {
+    const { host } = kernel
+    return kernel.asked(SET_QUEUE, { name, ...change, now: host.now(), by: host.owner })
+  })
+  // Other engines are told by storage.
+  kernel.slots.retry()
+  kernel.claimer.poke()
+  return retrieveQueue(kernel, name)
+}
+
+function storeOf(queues: QueueStore | undefined, action: string): QueueStore {
+  if (queues !== undefined) return queues
+  throw noQueues(action)
+}
+
+function noQueues(action: string): WaitpointError {
+  return new WaitpointError(
+    'ERR_CANNOT_SET_QUEUE',
+    `Cannot ${action}: the storage keeps nothing of queues; use memory, SQLite or Postgres storage, or give yours Storage.queues`,
+  )
+}

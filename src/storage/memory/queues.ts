@@ -1,0 +1,21 @@
+import { changedSettings, isAsDeclared } from '../../contract/queue-limits.ts'
+import type { QueueStore } from '../../contract/storage.ts'
+import type { MemoryState } from './state.ts'
+
+/** The queues of a memory storage. */
+export function memoryQueues({ queues, lanes, hints }: MemoryState): QueueStore {
+  const { settings } = queues
+  return {
+    get: (name) => ({ ...(settings.get(name) ?? { name, isPaused: false }), ...lanes.countsOf(name) }),
+    list: () => [...settings.values()].sort((one, other) => (one.name < other.name ? -1 : 1)),
+    set(change) {
+      const after = changedSettings(settings.get(change.name), change)
+      if (isAsDeclared(after)) settings.delete(change.name)
+      else settings.set(change.name, after)
+      lanes.openQueue(change.name)
+      hints.queue(change.by)
+      hints.flush()
+      return after
+    },
+  }
+}
