@@ -124,6 +124,12 @@ export interface RunInsert {
   /** A holder of the key with this id gives it up, as if the key had expired. Any other holder is answered. */
   readonly instead?: string | undefined
   /**
+   * Asked only of a storage that `debounces`. The run that was stored last with the key is put off and answered
+   * (`isCached`), whether or not the key has expired. If it cannot be put off, the new run is stored: it is another one than
+   * `DELAYED`, was started before, is due at `now`, or would be put off for too long. `instead` is not asked for with it.
+   */
+  readonly push?: RunPush | undefined
+  /**
    * A transaction of the caller that this call joins; see `joinsTransactions`. The call takes effect when the caller
    * commits, or not at all. Hints are sent after the commit, and also to the caller, whose answer came before it. After an
    * error the caller decides what becomes of the transaction.
@@ -132,6 +138,19 @@ export interface RunInsert {
   readonly now: number
   readonly by: string
 }
+
+/** How a run that has not begun is put off by a later trigger of its key. */
+export interface RunPush {
+  /** The `wakeAt` of the run, unless it has a later one. Its `expiresAt` moves by as much as its `wakeAt` does. */
+  readonly wakeAt: number
+  /** A run is not put off if this `wakeAt` is further than so many milliseconds after its `createdAt`. */
+  readonly withinMs?: number | undefined
+  /** The fields that are replaced, in a run that is put off. A field that is not there stays as it is. */
+  readonly change?: PushedChange | undefined
+}
+
+/** The fields of a run that a push may replace. */
+export type PushedChange = Partial<Pick<RunRecord, 'payloadJson' | 'metadataJson' | 'tags' | 'optionsJson'>>
 
 export interface Inserted<Record> {
   readonly record: Record
@@ -507,6 +526,8 @@ export interface StorageExtras {
   readonly timesOut?: boolean
   /** Limits of queues that are set while engines run. Absent: an engine can set none. Laws: `queues/…`. */
   readonly queues?: QueueStore
+  /** Whether an insert may put off a run that has not begun (`push`). Default: false. Laws: `runs.insert/push…`. */
+  readonly debounces?: boolean
   /** Schedules that are created while engines run. Absent: an engine can create none. Laws: `schedules/…`. */
   readonly schedules?: ScheduleStore
 }

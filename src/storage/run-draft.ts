@@ -1,5 +1,6 @@
 import type { RunChange, RunRecord } from '../contract/records.ts'
-import type { RunClaim } from '../contract/storage.ts'
+import type { RunClaim, RunInsert } from '../contract/storage.ts'
+
 /** A record that no other code has seen yet. */
 export type RunDraft = { -readonly [Field in keyof RunRecord]: RunRecord[Field] }
 
@@ -115,6 +116,21 @@ export function finalDraft(record: RunRecord, change: RunChange, now: number): R
     draft.slot = false
     draft.slotUntil = undefined
   }
+  return draft
+}
+
+/**
+ * A copy of the last run of a key that an insert with `push` puts off; nothing if it cannot be put off, or is itself what is
+ * inserted once more.
+ */
+export function pushedDraft(last: RunRecord, { record, push, now }: RunInsert): RunDraft | undefined {
+  const { status, attempt, wakeAt, createdAt, expiresAt } = last
+  if (push === undefined || last.id === record.id) return undefined
+  if (status !== 'DELAYED' || attempt > 0 || wakeAt === undefined || wakeAt <= now) return undefined
+  if (push.wakeAt > createdAt + (push.withinMs ?? Infinity)) return undefined
+  const draft: RunDraft = Object.assign(fullDraft(last, now), push.change)
+  draft.wakeAt = Math.max(wakeAt, push.wakeAt)
+  if (expiresAt !== undefined) draft.expiresAt = expiresAt + (draft.wakeAt - wakeAt)
   return draft
 }
 

@@ -58,6 +58,11 @@ export class EntryTable<Entry extends TableEntry> {
     return this.#keys.holder(key, now)
   }
 
+  /** The entry that was stored last with `key`, whether or not the key has expired. */
+  latest(key: KeyRecord): Entry | undefined {
+    return this.#keys.latest(key)
+  }
+
   /** The entries that hold `key`, or held it before. */
   keyed(key: Pick<KeyRecord, 'scope' | 'value'>): readonly Entry[] {
     return this.#keys.all(key)
@@ -246,10 +251,15 @@ export class KeyIndex<Entry extends Keyed> {
 
   /** The holder of `key` at `now`. */
   holder(key: Key, now: number): Entry | undefined {
-    const holders = this.#scopes.get(key.scope)?.get(key.value)
-    const holder = holders instanceof Holders ? holders.last : holders
+    const holder = this.latest(key)
     const expiresAt = holder?.record.key?.expiresAt
     return expiresAt === undefined || now < expiresAt ? holder : undefined
+  }
+
+  /** The one that was stored last with `key`. */
+  latest({ scope, value }: Key): Entry | undefined {
+    const holders = this.#scopes.get(scope)?.get(value)
+    return holders instanceof Holders ? holders.last : holders
   }
 
   /** All that were stored with `key`, the oldest first. */

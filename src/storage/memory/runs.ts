@@ -20,7 +20,7 @@ import { fencedRun, isStale, type MemoryState } from './state.ts'
 import { isOwnKey, listOwn } from './own-tokens.ts'
 import { statusGroup } from './run-ledger.ts'
 import { tokenOf } from './tokens.ts'
-import { changedDraft, draftOf, finalDraft } from '../run-draft.ts'
+import { changedDraft, draftOf, finalDraft, pushedDraft } from '../run-draft.ts'
 import { isAttempted, isFinal } from '../../contract/run-states.ts'
 
 const NONE: readonly WaitRecord[] = []
@@ -64,11 +64,25 @@ export function memoryRuns(state: MemoryState): RunStore {
 function insertRun(state: MemoryState, request: RunInsert): Inserted<RunRecord> | 'stale' {
   if (isStale(state, request)) return 'stale'
   const { runs } = state
-  const { record, instead, now } = request
-  const holder = record.key && runs.table.holder(record.key, now)
-  if (holder !== undefined && holder.record.id !== instead) return { record: holder.record, isCached: true }
+  const { record, push } = request
+  const found = push === undefined ? holderOf(state, request) : pushRun(state, request)
+  if (found !== undefined) return { record: found, isCached: true }
   runs.add(record, request)
   return { record, isCached: false }
+}
+
+/** The run that holds the key, unless it gives the key up. */
+function holderOf({ runs }: MemoryState, { record, instead, now }: RunInsert): RunRecord | undefined {
+  const holder = record.key && runs.table.holder(record.key, now)
+  return holder?.record.id === instead ? undefined : holder?.record
+}
+
+/** Puts off the run that was stored last with the key, if it can be. */
+function pushRun({ runs }: MemoryState, request: RunInsert): RunRecord | undefined {
+  const { key } = request.record
+  const last = key && runs.table.latest(key)
+  const draft = last && pushedDraft(last.record, request)
+  return draft && runs.replace(last, draft, request)
 }
 
 function runAmong(record: RunRecord | undefined, among: RunsAmong | undefined): RunRecord | undefined {

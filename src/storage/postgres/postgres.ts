@@ -57,6 +57,7 @@ export function postgresStorage(given: string | PostgresOptions): Storage {
     due: (limit) => postgresDue(session, limit),
     timesOut: true,
     queues: postgresQueues(session),
+    debounces: true,
     schedules: postgresSchedules(session),
     retention: RETENTION,
     joinsTransactions: true,

@@ -1,5 +1,5 @@
 import type { KeyRecord, RunChange, RunRecord } from '../../contract/records.ts'
-import type { AttemptFence, RunsAmong } from '../../contract/storage.ts'
+import type { AttemptFence, PushedChange, RunPush, RunsAmong } from '../../contract/storage.ts'
 import { idSkew, NO_INSTANT } from '../id-skew.ts'
 import { laneOf, RUN_COLUMNS, runValues, textsColumn } from '../sql-rows.ts'
 
@@ -65,6 +65,24 @@ export function runColumns(record: RunRecord): object {
     tag_list: tagList(record.tags),
     lane: laneOf(record),
   }
+}
+
+/** The column of every field that a push may replace, but for `tags`, which is two. */
+const PUSHED: Readonly<Record<Exclude<keyof PushedChange, 'tags'>, string>> = {
+  payloadJson: 'payload',
+  metadataJson: 'metadata',
+  optionsJson: 'options',
+}
+
+/** How a run is put off, as the part of an insert. */
+export function pushColumns({ wakeAt, withinMs, change = {} }: RunPush): object {
+  const columns: Record<string, unknown> = {}
+  for (const [field, column] of Object.entries(PUSHED)) {
+    if (field in change) columns[column] = change[field as keyof typeof PUSHED] ?? null
+  }
+  const { tags } = change
+  const tagged = tags === undefined ? {} : { tags: textsColumn(tags), tag_list: tagList(tags) }
+  return { wake_at: wakeAt, within: withinMs, change: { ...columns, ...tagged } }
 }
 
 /** A change as an object of columns. A field without a value is NULL. */

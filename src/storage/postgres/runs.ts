@@ -21,6 +21,7 @@ import {
   fenceColumns,
   keyLockColumns,
   locksKey,
+  pushColumns,
   runColumns,
   skewColumn,
 } from './requests.ts'
@@ -107,6 +108,7 @@ async function insertRun(
     now,
     ...keyLockColumns(request),
     instead: request.instead,
+    push: request.push && pushColumns(request.push),
     tries: request.transaction === undefined,
     skew: skewColumn('runs', record),
   }
@@ -115,11 +117,13 @@ async function insertRun(
   if (answer === 'stale') return 'stale'
   if (answer === 'taken') throw new Error(`Cannot insert run "${record.id}": there is one of this id already`)
   const [isCached, stored] = answer
+  const known = stored === undefined ? record : runOf(stored)
   if (isCached === 0) hints.queue(by, record.status === 'QUEUED' ? record : undefined)
+  else if (request.push !== undefined) hints.run(known.id, by, true)
   // When it is due is known to a tick only, where the caller has not been told.
   if (request.transaction !== undefined && (record.wakeAt ?? record.expiresAt) !== undefined)
     hints.waits(by, undefined)
-  return { record: stored === undefined ? record : runOf(stored), isCached: isCached === 1 }
+  return { record: known, isCached: isCached === 1 }
 }
 
 async function listRuns(

@@ -9,7 +9,7 @@ import type {
   RunUpdate,
   RunUpdated,
 } from '../../contract/storage.ts'
-import { changedDraft, finalDraft } from '../run-draft.ts'
+import { changedDraft, finalDraft, pushedDraft } from '../run-draft.ts'
 import { laneOf, OLDEST_FIRST, runOfValues, orNull, RUN_COLUMNS, tokenOfRow } from '../sql-rows.ts'
 import { claimSqliteRuns } from './claims.ts'
 import { isTaken } from './errors.ts'
@@ -50,9 +50,9 @@ export function sqliteRuns(perform: Perform): RunStore {
 
 function insertRun(session: SqliteSession, request: RunInsert): Inserted<RunRecord> | 'stale' {
   if (isStaleAttempt(session, request)) return 'stale'
-  const { record, instead, now } = request
-  const holder = record.key && keyHolder(session, record.key, now)
-  if (holder !== undefined && holder.id !== instead) return { record: holder, isCached: true }
+  const { record, push } = request
+  const found = push === undefined ? holderOf(session, request) : pushRun(session, request)
+  if (found !== undefined) return { record: found, isCached: true }
   try {
     insertRunRow(session, record, request)
   } catch (cause) {
@@ -63,18 +63,38 @@ function insertRun(session: SqliteSession, request: RunInsert): Inserted<RunReco
   return { record, isCached: false }
 }
 
-function keyHolder(
-  { database }: SqliteSession,
-  { scope, value }: NonNullable<RunRecord['key']>,
-  now: number,
-): RunRecord | undefined {
+/** The run that holds the key, unless it gives the key up. */
+function holderOf(session: SqliteSession, { record, instead, now }: RunInsert): RunRecord | undefined {
+  const holder = lastOfKey(session, record)?.record
+  if (holder === undefined || holder.id === instead) return undefined
+  return now < (holder.key?.expiresAt ?? Infinity) ? holder : undefined
+}
+
+/** The run that was stored last with the key of a record, whether or not the key has expired. */
+function lastOfKey({ database }: SqliteSession, { key }: RunRecord): StoredRun | undefined {
+  if (key === undefined) return undefined
   const row = database.values(
     `SELECT ${STORED_RUN} FROM runs WHERE key_scope = ? AND key_value = ? ORDER BY seq DESC LIMIT 1`,
-    scope,
-    value,
+    key.scope,
+    key.value,
   )
-  const holder = row && runOfValues(row)
-  return holder !== undefined && now < (holder.key?.expiresAt ?? Infinity) ? holder : undefined
+  return row && storedRun(row)
+}
+
+/** Puts off the run that was stored last with the key, if it can be. */
+function pushRun(session: SqliteSession, request: RunInsert): RunRecord | undefined {
+  const last = lastOfKey(session, request.record)
+  if (last === undefined) return undefined
+  const draft = pushedDraft(last.record, request)
+  if (draft === undefined) return undefined
+  session.database.run(
+    'UPDATE runs SET payload = ?, options = ?, expires_at = ? WHERE seq = ?',
+    orNull(draft.payloadJson),
+    orNull(draft.optionsJson),
+    orNull(draft.expiresAt),
+    last.seq,
+  )
+  return replaceRun(session, last, { record: draft, act: request })
 }
 
 function openWaits(session: SqliteSession, runId: string): readonly TokenRecord[] {

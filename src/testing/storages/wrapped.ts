@@ -50,6 +50,7 @@ export function wrapStorage(storage: Storage, around: AroundOperation): Storage 
     ...(storage.boundedHistory === undefined ? {} : { boundedHistory: storage.boundedHistory }),
     ...(endedBytes === undefined ? {} : { endedBytes: () => endedBytes() }),
     ...(storage.timesOut === undefined ? {} : { timesOut: storage.timesOut }),
+    ...(storage.debounces === undefined ? {} : { debounces: storage.debounces }),
     ...(storage.joinsTransactions === undefined ? {} : { joinsTransactions: storage.joinsTransactions }),
     runs: wrapRuns(storage.runs, around),
     tokens: wrapTokens(storage.tokens, around),

@@ -11,6 +11,12 @@ interface InsertedKind {
   readonly row: 'r' | 't'
   /** More variables, a line each. */
   readonly variables?: string
+  /** More members of a request, after a comma. */
+  readonly members?: string
+  /** The function that locks what the requests need besides their keys. */
+  readonly lock: string
+  /** Lines between the search for the `holder` of the key and the question whether it is answered. */
+  readonly meetHolder?: string
   /** Answers with the `holder` of the key: lines that add to `answers`. */
   readonly answerHolder: string
   /** Fills the columns that storage keeps for itself. */
@@ -24,7 +30,17 @@ interface InsertedKind {
  * of an older version have no `skew`, and `bucket` instead of `key_lock`.
  */
 export function insertFunction(kind: InsertedKind): string {
-  const { table, noun, row, variables = '', answerHolder, fillRow } = kind
+  const {
+    table,
+    noun,
+    row,
+    variables = '',
+    members = '',
+    lock,
+    meetHolder = '',
+    answerHolder,
+    fillRow,
+  } = kind
   const prefix = LISTED_PREFIXES[table]
   return `
 CREATE FUNCTION $s.insert_${table}(requests json) RETURNS json LANGUAGE plpgsql
@@ -37,10 +53,10 @@ DECLARE
 ${variables}  answers json[] := '{}';
 BEGIN
   held := $s.lock_keys(requests);
-  PERFORM $s.lock_fences(requests);
+  PERFORM $s.${lock}(requests);
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(${noun} json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean, skew float8,
-      key_lock text, bucket int, instead text)
+      key_lock text, bucket int, instead text${members})
   LOOP
     IF held IS NOT NULL AND $s.lock_of_key(q.key_lock, q.bucket, q.${noun}) = ANY (held) THEN
       answers := answers || '"held"'::json;
@@ -54,7 +70,7 @@ BEGIN
     IF ${row}.key_scope IS NOT NULL THEN
       SELECT * INTO holder FROM $s.${table} WHERE key_scope = ${row}.key_scope AND key_value = ${row}.key_value
         ORDER BY seq DESC LIMIT 1;
-      IF FOUND AND q.now < coalesce(holder.key_expires_at, 'Infinity')
+${meetHolder}      IF FOUND AND q.now < coalesce(holder.key_expires_at, 'Infinity')
         AND holder.id IS DISTINCT FROM q.instead AND NOT (q.again IS TRUE AND holder.id = ${row}.id) THEN
 ${answerHolder}        CONTINUE;
       END IF;

@@ -89,6 +89,23 @@ BEGIN
     SELECT x.fence_run FROM json_to_recordset(requests) AS x(fence_run text))) ORDER BY id FOR SHARE;
 END $$;
 
+CREATE FUNCTION $s.lock_inserted(requests json) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  fences text[];
+  pushes boolean;
+BEGIN
+  SELECT array_agg(x.fence_run), bool_or(x.push IS NOT NULL) INTO fences, pushes
+    FROM json_to_recordset(requests) AS x(fence_run text, push json);
+  IF NOT pushes THEN
+    PERFORM 1 FROM $s.runs WHERE id = ANY (fences) ORDER BY id FOR SHARE;
+    RETURN;
+  END IF;
+  PERFORM $s.lock_runs('{}', fences, ARRAY(
+    SELECT (SELECT o.id FROM $s.runs o WHERE o.key_scope = x.run->>'key_scope' AND o.key_value = x.run->>'key_value'
+      ORDER BY o.seq DESC LIMIT 1)
+    FROM json_to_recordset(requests) AS x(run json, push json) WHERE x.push IS NOT NULL));
+END $$;
+
 CREATE FUNCTION $s.lock_due(token_ids text[], at float8) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   due_ids text[];

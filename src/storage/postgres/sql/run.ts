@@ -6,6 +6,19 @@ const INSERT_RUNS = insertFunction({
   table: 'runs',
   noun: 'run',
   row: 'r',
+  members: ', push json',
+  lock: 'lock_inserted',
+  variables: `  pushed json;
+`,
+  meetHolder: `      IF FOUND AND q.push IS NOT NULL THEN
+        pushed := CASE WHEN holder.id <> r.id THEN $s.push_run(holder, q.push, q.now) END;
+        IF pushed IS NOT NULL THEN
+          answers := answers || json_build_array(1, pushed);
+          CONTINUE;
+        END IF;
+        holder.key_expires_at := '-Infinity';
+      END IF;
+`,
   answerHolder: `        answers := answers || json_build_array(1, $s.run_json(holder));
 `,
   fillRow: `    r.seq := nextval('$s.places'); r.held := 0; r.reserved := 0;
@@ -14,7 +27,27 @@ const INSERT_RUNS = insertFunction({
 })
 
 /** The functions for runs. Each takes the requests of a turn and answers them in order; each run is in one of them. */
-export const RUN_FUNCTIONS: string = `${INSERT_RUNS}
+export const RUN_FUNCTIONS: string = `
+CREATE FUNCTION $s.push_run(old $s.runs, push json, at float8) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  r $s.runs;
+  wake float8 := push->>'wake_at';
+BEGIN
+  IF old.status <> 'DELAYED' OR old.attempt > 0 OR coalesce(old.wake_at, at) <= at
+    OR wake > old.created_at + (push->>'within')::float8 THEN RETURN NULL; END IF;
+  r := json_populate_record(old, push->'change');
+  r.wake_at := greatest(old.wake_at, wake);
+  r.expires_at := old.expires_at + (r.wake_at - old.wake_at);
+  r.updated_at := greatest(old.updated_at, at);
+  IF r.tag_list IS DISTINCT FROM old.tag_list THEN
+    DELETE FROM $s.run_tags WHERE run_id = r.id AND tag = ANY (old.tag_list);
+    PERFORM $s.tag_run(r.id, r.tag_list);
+  END IF;
+  UPDATE $s.runs SET payload = r.payload, options = r.options, expires_at = r.expires_at WHERE id = r.id;
+  PERFORM $s.put_run(r, at);
+  RETURN $s.run_json(r);
+END $$;
+${INSERT_RUNS}
 CREATE FUNCTION $s.get_runs(requests json) RETURNS json LANGUAGE plpgsql STABLE
 ${BY_INDEX} AS $$
 DECLARE

@@ -11,6 +11,7 @@ import { listLaws } from './list.ts'
 import { ownerLaws } from './owner.ts'
 import { priorityLaws } from './priority.ts'
 import { pruneLaws } from './prune.ts'
+import { pushLaws } from './push.ts'
 import { queueLaws } from './queue.ts'
 import { runLaws } from './run.ts'
 import { scheduleLaws } from './schedule.ts'
@@ -25,6 +26,7 @@ export const exampleLaws: readonly Law[] = [
   ...tokenLaws,
   ...awaitLaws,
   ...listLaws,
+  ...pushLaws,
   ...runLaws,
   ...askedLaws,
   ...ownerLaws,

@@ -81,8 +81,34 @@ const queued: Meeting = {
   },
 }
 
+/** A run that is put off by triggers of its key, and is due at 50. No push is refused for being late, see above. */
+const putOff: Meeting = {
+  id: 'overlap/of-a-run-that-is-put-off',
+  of: 'a run that is put off',
+  async prepare(s, at) {
+    if (s.storage.debounces === true) await push(s, at, { id: 'r', now: 0 })
+  },
+  acts: ifDebounced({
+    push: (s, at) => push(s, at, { id: 's', now: 40 }),
+    'push, too': (s, at) => push(s, at, { id: 'u', now: 45 }),
+    claim: (s, at) => s.claim({ taskIds: [at], limit: 1, now: 50 }),
+    cancel: (s, at) => s.update({ id: `${at}r` }, { status: 'CANCELED', epoch: 1, slot: false }),
+  }),
+}
+
+/** No run yet, and two that are to be the first one of a key. */
+const firstOfKey: Meeting = {
+  id: 'overlap/of-the-first-of-a-key',
+  of: 'triggers that begin a debounce',
+  prepare: async () => undefined,
+  acts: ifDebounced({
+    one: (s, at) => push(s, at, { id: 'r', now: 0 }),
+    other: (s, at) => push(s, at, { id: 's', now: 1 }),
+  }),
+}
+
 /** Laws of two calls at the same time: what they answer, and what is stored then, is that of one order of the two. */
-export const overlapLaws: readonly Law[] = [executing, parked, queued].map((meeting) => ({
+export const overlapLaws: readonly Law[] = [executing, parked, queued, putOff, firstOfKey].map((meeting) => ({
   id: meeting.id,
   law: `Two calls at the same time, of ${meeting.of}, answer and store what they would one after the other, in some order.`,
   async check(s) {
@@ -153,6 +179,29 @@ function plain(answer: unknown): unknown {
     ...(ready !== undefined && { ready: namesOf(ready) }),
     ...(ended !== undefined && { ended: ended.map(({ record }) => record) }),
   }
+}
+
+/** Acts that are nothing on a storage that does not debounce. */
+function ifDebounced(acts: Readonly<Record<string, Act>>): Readonly<Record<string, Act>> {
+  const asked = Object.entries(acts).map(([name, act]): [string, Act] => [
+    name,
+    async (s, at) => (s.storage.debounces === true ? act(s, at) : undefined),
+  ])
+  return Object.fromEntries(asked)
+}
+
+interface Push {
+  readonly id: string
+  readonly now: number
+}
+
+function push(s: Subject, at: string, { id, now }: Push): Promise<unknown> {
+  const wakeAt = s.at(now + 50)
+  const key = { scope: at, value: 'v', expiresAt: s.at(now) }
+  const fields = { taskId: at, queue: at, key, status: 'DELAYED', wakeAt, payloadJson: `"${id}"` } as const
+  const record = queuedRun(at + id, { createdAt: s.at(now), ...fields })
+  const change = { payloadJson: record.payloadJson }
+  return call(s.storage.runs.insert({ record, push: { wakeAt, change }, now: s.at(now), by: A }))
 }
 
 async function start(s: Subject, at: string): Promise<void> {

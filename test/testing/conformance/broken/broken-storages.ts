@@ -11,6 +11,7 @@ import { brokenPriorities } from './priorities.ts'
 import { brokenHints, brokenPrunes } from './prunes-and-hints.ts'
 import { brokenCrashes, brokenHistories, brokenOverlaps, brokenSkews } from './races.ts'
 import { brokenQueues } from './queues.ts'
+import { brokenPushes } from './pushes.ts'
 import { brokenRuns } from './runs.ts'
 import { brokenSchedules } from './schedules.ts'
 import { brokenTokens } from './tokens.ts'
@@ -19,6 +20,7 @@ import { brokenVersions } from './versions.ts'
 const breaks: Readonly<Record<string, Break>> = {
   ...brokenInserts,
   ...brokenClaims,
+  ...brokenPushes,
   ...brokenTokens,
   ...brokenLists,
   ...brokenRuns,
