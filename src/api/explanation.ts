@@ -35,6 +35,8 @@ export interface ExplainedEnd {
 export interface ExplainedDelay {
   readonly reason: 'delayed'
   readonly until: Date
+  /** A trigger with this key before that puts it off further. */
+  readonly debounceKey?: string
 }
 
 /** The last attempt failed, and the next one begins later. */

@@ -39,6 +39,27 @@ export function runId(run: RunReference): string {
   throw new TypeError(`Cannot use ${show(run)} as a run: give its id, or what trigger answered`)
 }
 
+/** How triggers of one key become one run. See docs/retries-queues-children.md#debounce. */
+export interface DebounceOptions {
+  /** The key, of 1 to 2,048 characters. Each task has keys of its own. */
+  readonly key: string
+  /** How long a run waits for a further trigger: milliseconds, or a duration string. Each trigger puts it off anew. */
+  readonly delay: Duration
+  /**
+   * Which trigger the run is that of: `leading` is the first one, `trailing` the last one.
+   *
+   * @default `leading`
+   */
+  readonly mode?: 'leading' | 'trailing'
+  /**
+   * How far a run may be put off from its first trigger on: milliseconds, or a duration string, longer than `delay`. A trigger
+   * that would put it off further makes a new run.
+   *
+   * @default no bound
+   */
+  readonly maxDelay?: Duration
+}
+
 /** Options of `trigger`. */
 export interface TriggerOptions extends IdempotencyOptions, TransactionOptions {
   /**
@@ -47,6 +68,13 @@ export interface TriggerOptions extends IdempotencyOptions, TransactionOptions {
    * @default none
    */
   readonly delay?: Duration | Date
+  /**
+   * Puts off the run that an earlier trigger with the same key has made and that has not begun, instead of making another one. Not
+   * with an `idempotencyKey`, and not in `triggerAndWait`.
+   *
+   * @default none
+   */
+  readonly debounce?: DebounceOptions
   /**
    * Gives up when the run has not started by then, and it is `EXPIRED`: seconds, or a duration string.
    *
@@ -141,7 +169,7 @@ export type RunOutcome<Output> =
 /** A run that was triggered. */
 export interface RunHandle<Output> {
   readonly id: string
-  /** The idempotency key was used before: this is the run it named then. */
+  /** The run was there before: the idempotency key was used for it, or the trigger has put it off (`debounce`). */
   readonly isCached: boolean
   /** Reads this run and its streams, and nothing else, over HTTP. Computed when first read. */
   readonly publicAccessToken: string
@@ -205,6 +233,8 @@ export interface Run<Payload = unknown, Output = unknown> {
   /** By how many seconds it is ahead in line. Absent: 0. Over HTTP only secret keys see it. */
   readonly priority?: number
   readonly idempotencyKey?: string
+  /** The key of `debounce`. Until the run begins, a trigger with this key puts it off. */
+  readonly debounceKey?: string
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly startedAt?: Date

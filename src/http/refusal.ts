@@ -41,6 +41,7 @@ export function refusalOf(thrown: unknown): Refusal {
     case 'ERR_CANNOT_ADD_TAGS':
     case 'ERR_CANNOT_CONTINUE':
     case 'ERR_CANNOT_RESCHEDULE':
+    case 'ERR_DEBOUNCE_UNSUPPORTED':
       return new Refusal(422, message, { cause: thrown, details: { code } })
     case 'ERR_PAYLOAD_INVALID':
       return new Refusal(422, message, { cause: thrown })

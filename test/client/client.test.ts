@@ -315,6 +315,31 @@ describe('createClient', () => {
     })
   })
 
+  it('debounces runs, and frees the key of one that has failed', async () => {
+    const failing = task({
+      id: 'failing',
+      run: () => {
+        throw new Error('no')
+      },
+    })
+    await using t = await reachedEngine({ tasks: [counting, failing] })
+    const options = { debounce: { key: 'k', delay: 1_500, maxDelay: '1h', mode: 'trailing' } } as const
+    const first = await t.client.tasks.trigger<typeof counting>('counting', { a: 1, b: 1 }, options)
+    const again = await t.client.tasks.trigger<typeof counting>('counting', { a: 2, b: 2 }, options)
+    expect([first.isCached, again.isCached, again.id]).toEqual([false, true, first.id])
+    const run = await t.client.runs.retrieve(first)
+    expect(run).toEqual(await t.engine.runs.retrieve(first))
+    expect(run).toMatchObject({ payload: { a: 2, b: 2 }, debounceKey: 'k' })
+    await t.engine.runs.cancel(first)
+
+    const keyed = { idempotencyKey: 'k', freeKeyOnFailure: true }
+    const failed = await t.client.tasks.trigger('failing', undefined as never, keyed)
+    await failed.outcome()
+    const anew = await t.client.tasks.trigger('failing', undefined as never, keyed)
+    expect(anew.isCached).toBe(false)
+    await anew.outcome()
+  })
+
   it('lets a run that waits for fitting code go on with the code there is', async () => {
     const pay = (tag: string): AnyTask =>
       task({

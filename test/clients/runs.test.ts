@@ -86,9 +86,35 @@ describe('the published client’s tasks', { timeout: TEST_MS }, () => {
 
   it('are told of an option that is not done, and trigger nothing', async () => {
     await using app = await served([echo])
-    const options = { debounce: { key: 'k', delay: '5s' } }
-    await expect(tasks.trigger('echo', 1, options)).rejects.toThrow(/"debounce"/)
+    const options = { concurrency: 'k' }
+    await expect(tasks.trigger('echo', 1, options)).rejects.toThrow(/"concurrency"/)
     expect((await app.engine.runs.list()).data).toEqual([])
+  })
+
+  it('debounce runs', async () => {
+    await using app = await served([echo])
+    const debounce = { key: 'k', delay: '1h', mode: 'trailing', maxDelay: '2h' }
+    const first = await tasks.trigger('echo', 1, { debounce })
+    const again = await tasks.trigger('echo', 2, { debounce, tags: ['again'] })
+    expect(again.id).toBe(first.id)
+    expect(await app.engine.runs.retrieve(first.id)).toMatchObject({
+      status: 'DELAYED',
+      payload: 2,
+      tags: ['again'],
+      debounceKey: 'k',
+    })
+    const items = [3, 4].map((payload) => ({ payload, options: { debounce: { ...debounce, key: 'batch' } } }))
+    await tasks.batchTrigger('echo', items)
+    const { data } = await app.engine.runs.list()
+    expect(data.map(({ payload }) => payload)).toEqual([4, 2])
+  })
+
+  it('get a new run for an idempotency key whose run has failed', async () => {
+    await using _app = await served([failing])
+    const options = { idempotencyKey: 'k1', idempotencyKeyTTL: '1h' }
+    const first = await tasks.trigger('failing', 1, options)
+    await runs.poll(first.id, poll)
+    expect((await tasks.trigger('failing', 1, options)).id).not.toBe(first.id)
   })
 
   it('pass on what a run is triggered with', async () => {

@@ -45,6 +45,23 @@ describe('a call in a transaction of the caller', () => {
     expect(await run.result()).toBe('hello ada')
   })
 
+  it('puts a debounced run off when the transaction is committed, and a run that it rolls back is not there', async () => {
+    await using engine = await openEngine(await freshSchema(pool))
+    await using client = await connectPostgres()
+    const debounce = { key: 'k', delay: '1h', mode: 'trailing' } as const
+    const run = await engine.trigger(greet, 'ada', { debounce })
+    for (const [end, payload] of [
+      ['ROLLBACK', 'ada'],
+      ['COMMIT', 'bob'],
+    ] as const) {
+      await client.query('BEGIN')
+      const pushed = await engine.trigger(greet, 'bob', { debounce, transaction: client })
+      expect([pushed.id, pushed.isCached]).toEqual([run.id, true])
+      await client.query(end)
+      expect((await engine.runs.retrieve(run)).payload).toBe(payload)
+    }
+  })
+
   it('completes a token when the transaction is committed: its run goes on', async () => {
     const schema = await freshSchema(pool)
     await using worker = await openEngine(schema)

@@ -24,7 +24,7 @@ export interface HostedTriggerOptions {
   tags?: RunTags
   metadata?: Record<string, Untyped>
   maxDuration?: number
-  /** Refused: there is no debounce here. */
+  /** Not with an `idempotencyKey`, and not in `triggerAndWait`. */
   debounce?: { key: string; delay: string; mode?: 'leading' | 'trailing'; maxDelay?: string }
   /** The run stands in line as if it had been triggered so many seconds earlier. */
   priority?: number
@@ -85,13 +85,11 @@ const MOST_PRIORITY = 2_147_483
 export function engineTriggerOptions(options?: HostedTriggerOptions): TriggerOptions {
   if (options === undefined) return {}
   requireOptions(options, 'the options of trigger', NAMES)
-  const { idempotencyKey, idempotencyKeyTTL, queue, ttl, tags, maxAttempts, debounce, concurrency } = options
-  if (debounce !== undefined)
-    throw hostedOnly('trigger with debounce', 'trigger once, with a delay and an idempotencyKey')
+  const { idempotencyKey, idempotencyKeyTTL, queue, ttl, tags, maxAttempts, concurrency } = options
   if (concurrency !== undefined)
     throw hostedOnly('trigger with concurrency', 'give the task a queue with a concurrencyLimit')
-  const { concurrencyKey, delay, metadata, maxDuration, priority } = options
-  const kept = { concurrencyKey, delay, metadata, maxDuration }
+  const { concurrencyKey, delay, debounce, metadata, maxDuration, priority } = options
+  const kept = { concurrencyKey, delay, debounce, metadata, maxDuration }
   const translated = {
     idempotencyKey: isEmptyKey(idempotencyKey) ? undefined : triggerKey(idempotencyKey),
     idempotencyKeyTTL: isEmptyKey(idempotencyKey) ? undefined : (idempotencyKeyTTL ?? KEY_TTL),

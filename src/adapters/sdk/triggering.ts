@@ -50,7 +50,9 @@ export async function trigger<Id extends string, Payload, Output>(
   triggers: Triggers = checked,
 ): Promise<HostedRunHandle<Id, Payload, Output>> {
   const request = [id, encodeValue(payload), engineTriggerOptions(options)] as const
-  return hostedHandle(id, await triggers(id, 1, () => tasks.trigger<Stored>(...request)))
+  const handle = await triggers(id, 1, () => tasks.trigger<Stored>(...request))
+  // The hosted service says it of idempotency keys alone.
+  return hostedHandle(id, handle, handle.isCached && options?.debounce === undefined)
 }
 
 /** `task.triggerAndWait` and `tasks.triggerAndWait`. It is called at once: its place in the run is that of the caller. */
@@ -176,11 +178,12 @@ function engineItems(items: readonly ItemById[], options: BatchTriggerOptions): 
 function hostedHandle<Id extends string, Payload, Output>(
   taskIdentifier: Id,
   handle: RunHandle<unknown>,
+  isCached: boolean,
 ): HostedRunHandle<Id, Payload, Output> {
   return {
     id: handle.id,
     taskIdentifier,
-    isCached: handle.isCached,
+    isCached,
     get publicAccessToken() {
       return handle.publicAccessToken
     },

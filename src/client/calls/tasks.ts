@@ -1,4 +1,11 @@
-import type { BatchHandle, BatchItem, SubtaskPromise, SubtaskResult, TriggerOptions } from '../../api/run.ts'
+import type {
+  BatchHandle,
+  BatchItem,
+  DebounceOptions,
+  SubtaskPromise,
+  SubtaskResult,
+  TriggerOptions,
+} from '../../api/run.ts'
 import {
   type OptionNames,
   requireList,
@@ -89,15 +96,37 @@ function triggerRequest(
   return { method: 'POST', path, body, subject: { kind: 'task', id } }
 }
 
+function wireDebounce(debounce: DebounceOptions | undefined): object | undefined {
+  if (debounce === undefined) return undefined
+  requireObject(debounce, 'debounce')
+  return {
+    ...debounce,
+    delay: wireDuration(debounce.delay, 'debounce.delay'),
+    maxDelay: wireDuration(debounce.maxDelay, 'debounce.maxDelay'),
+  }
+}
+
 function wireOptions(options: TriggerOptions): object {
-  const { tags, metadata, idempotencyKey, maxAttempts, queue, concurrencyKey, priority, ttl } = options
+  const {
+    tags,
+    metadata,
+    idempotencyKey,
+    freeKeyOnFailure,
+    maxAttempts,
+    queue,
+    concurrencyKey,
+    priority,
+    ttl,
+  } = options
   return {
     payloadType: 'application/json',
     tags,
     metadata,
     idempotencyKey,
     idempotencyKeyTTL: wireDuration(options.idempotencyKeyTTL, 'idempotencyKeyTTL'),
+    freeKeyOnFailure,
     delay: wireDeadline(options.delay, 'delay'),
+    debounce: wireDebounce(options.debounce),
     ttl: typeof ttl === 'string' ? wireDuration(ttl, 'ttl') : wireSeconds(ttl, 'ttl'),
     maxAttempts,
     maxDuration: wireSeconds(options.maxDuration, 'maxDuration'),

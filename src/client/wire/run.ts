@@ -107,6 +107,7 @@ function commonFields(
       concurrencyKey: wire.text('concurrencyKey'),
       priority: wire.number('priority'),
       idempotencyKey: wire.text('idempotencyKey'),
+      debounceKey: wire.text('debounceKey'),
     }),
     createdAt,
     updatedAt,

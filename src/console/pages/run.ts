@@ -6,6 +6,7 @@ import { isFinal } from '../../contract/run-states.ts'
 import { textOfLine } from '../../core/host/log-line.ts'
 import { storedError } from '../../core/host/serialize.ts'
 import { explainRun } from '../../core/reading/explanation.ts'
+import { debounceKeyOf, isUserKey } from '../../core/views/run.ts'
 import { exactly, html, type Html, plainJson } from '../html.ts'
 import type { PageContent } from '../page.ts'
 import { runRecord } from '../records.ts'
@@ -142,6 +143,7 @@ function factsOf(visit: Visit, record: RunRecord, owner: RunOwner | undefined): 
   const { now } = visit
   const { createdAt, startedAt, finishedAt, attempt, queue, concurrencyKey, priorityMs, version, key } =
     record
+  const debounceKey = debounceKeyOf(record)
   const link = html`<a href="${linkTo(visit, 'runs', { queue })}">${short(queue)}</a>`
   return facts([
     ['Created', moment(createdAt, now)],
@@ -152,7 +154,8 @@ function factsOf(visit: Visit, record: RunRecord, owner: RunOwner | undefined): 
     ['Queue', link],
     ['Concurrency key', concurrencyKey === undefined ? undefined : short(concurrencyKey)],
     ['Priority', priorityMs === undefined ? undefined : `${priorityMs / 1_000} s`],
-    ['Idempotency key', key === undefined || key.scope.startsWith('run_') ? undefined : short(key.value)],
+    ['Idempotency key', key === undefined || !isUserKey(key.scope) ? undefined : short(key.value)],
+    ['Debounce key', debounceKey === undefined ? undefined : short(debounceKey)],
     ['Version of the code', version],
     ['Engine', owner && ownerOf(visit, owner)],
   ])

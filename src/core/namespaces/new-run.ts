@@ -13,6 +13,7 @@ import {
 import { RUN_TRIGGER } from '../diagnostics.ts'
 import type { Host } from '../host/host.ts'
 import { announced } from './announced.ts'
+import { readDebounce } from './debounce.ts'
 import type { TriggerOptions } from '../../api/run.ts'
 import { toJson } from '../host/serialize.ts'
 import type { TaskDefinition } from '../attempt/task-definition.ts'
@@ -21,6 +22,7 @@ import type { IdempotencyOptions } from '../../api/token.ts'
 /** The options of a trigger. */
 export const TRIGGER_OPTION_NAMES: OptionNames<TriggerOptions> = {
   delay: true,
+  debounce: true,
   ttl: true,
   tags: true,
   metadata: true,
@@ -68,13 +70,13 @@ export function newRun(
   requireOptions(options, 'the options of trigger', TRIGGER_OPTION_NAMES)
   const now = host.now()
   const id = host.newId('run', now)
-  const wakeAt = options.delay === undefined ? undefined : parseInstant(options.delay, { now, name: 'delay' })
+  const debounce = readDebounce(definition.id, options, now)
+  const wakeAt = startOf(options, debounce?.wakeAt, now)
   const ttlMs = options.ttl === undefined ? definition.ttlMs : parseSeconds(options.ttl, 'ttl')
-  const isDelayed = wakeAt !== undefined && wakeAt > now
   const record: RunRecord = {
     id,
     taskId: definition.id,
-    status: isDelayed ? 'DELAYED' : 'QUEUED',
+    status: wakeAt === undefined ? 'QUEUED' : 'DELAYED',
     payloadJson: toJson(payload, 'the payload of task', definition.id),
     attempt: 0,
     policyAttempt: 0,
@@ -82,8 +84,8 @@ export function newRun(
     epoch: 0,
     slot: false,
     returned: false,
-    wakeAt: isDelayed ? wakeAt : undefined,
-    expiresAt: ttlMs === undefined ? undefined : Math.max(now, wakeAt ?? now) + ttlMs,
+    wakeAt,
+    expiresAt: ttlMs === undefined ? undefined : (wakeAt ?? now) + ttlMs,
     parentId: context.parent?.id,
     rootId: context.parent?.rootId ?? id,
     tags: readTags(options.tags),
@@ -96,11 +98,28 @@ export function newRun(
         : requireName(options.concurrencyKey, 'concurrencyKey'),
     priorityMs: readPriority(options.priority),
     optionsJson: readOverrides(options, context.parent),
-    key: userKey(options, `runs/${definition.id}`, now) ?? context.key,
+    key: debounce?.key ?? userKey(options, `runs/${definition.id}`, now) ?? context.key,
     createdAt: now,
     updatedAt: now,
   }
   return RUN_TRIGGER.hasSubscribers ? announced(record, host) : record
+}
+
+/**
+ * When a run is to start, if not at once.
+ *
+ * @throws TypeError or RangeError for a delay that cannot be used.
+ */
+function startOf(
+  { delay }: TriggerOptions,
+  debouncedAt: number | undefined,
+  now: number,
+): number | undefined {
+  if (delay === undefined) return debouncedAt
+  const startAt = parseInstant(delay, { now, name: 'delay' })
+  if (startAt > now) return startAt
+  if (debouncedAt === undefined) return undefined
+  throw new RangeError(`Cannot use delay ${show(delay)} with debounce: it must be ahead`)
 }
 
 /** The record of an idempotency key a user gave, or nothing. */

@@ -4,8 +4,9 @@ import { chain, mayBeLeft } from '../../primitives/awaitable.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireList, requireOptions } from '../../primitives/require.ts'
 import { SubtaskUnwrapError, WaitpointError } from '../../api/errors.ts'
-import { requireJoining, type TransactionOptions } from '../../api/token.ts'
+import { requireJoining } from '../../api/token.ts'
 import type { Kernel } from '../kernel.ts'
+import { pushOf, requireDebouncing } from './debounce.ts'
 import { checkPlacement, newRun } from './new-run.ts'
 import type {
   BatchHandle,
@@ -159,6 +160,10 @@ export class EngineTasks implements TasksNamespace {
       throw new TypeError(
         `Cannot wait for a run of task "${id}" in a transaction: it would wait for its commit`,
       )
+    if (request.options.debounce !== undefined)
+      throw new TypeError(
+        `Cannot wait for a run of task "${id}" with debounce: the run is that of other triggers, too; trigger it, and wait for a token that it completes`,
+      )
     const payloadJson = toJson(request.payload, 'the payload of task', id)
     const { name, idempotencyKey, queue, concurrencyKey, tags } = request.options
     checkPlacement(request.options)
@@ -187,6 +192,7 @@ export class EngineTasks implements TasksNamespace {
     const { host, tasks } = this.#kernel
     const definition = tasks.require(id)
     requireJoining(host.storage, options, `trigger task "${id}"`)
+    requireDebouncing(host.storage, options, `trigger task "${id}"`)
     const attempt = child?.attempt ?? this.#kernel.attempt()
     const context = { parent: attempt?.record, key: child?.key }
     const create = (): RunRecord => newRun(host, definition, { payload, options, context })
@@ -201,12 +207,14 @@ export class EngineTasks implements TasksNamespace {
   #insert(
     record: RunRecord,
     attempt: Attempt | undefined,
-    { transaction, call = INSERT_RUN, freeKeyOnFailure = false }: InsertOptions = {},
+    options: InsertOptions = {},
   ): Awaitable<Inserted<RunRecord>> {
+    const { transaction, call = INSERT_RUN, freeKeyOnFailure = false, debounce } = options
     const { host, publisher } = this.#kernel
     // Checking the payload may have taken a while.
     if (host.isClosed) throw host.closedError()
-    const request = { record, fence: fenceOf(attempt), transaction, now: host.now(), by: host.owner }
+    const push = debounce && pushOf(record, options)
+    const request = { record, push, fence: fenceOf(attempt), transaction, now: host.now(), by: host.owner }
     const insert = (instead?: string): Awaitable<Inserted<RunRecord>> =>
       chain(this.#kernel.written(attempt, call, { ...request, instead }), (inserted) =>
         freeKeyOnFailure && hasFailedBefore(inserted, attempt) ? insert(inserted.record.id) : inserted,
@@ -217,6 +225,7 @@ export class EngineTasks implements TasksNamespace {
     return chain(publisher.created(record, answer), (inserted) => {
       // Also of a cached one: the answer to the call that stored it may have been lost.
       if (!host.isClosed) this.#expect(inserted.record)
+      if (inserted.isCached && push !== undefined) publisher.wake(inserted.record.id)
       return inserted
     })
   }
@@ -236,7 +245,7 @@ export class EngineTasks implements TasksNamespace {
   }
 }
 
-interface InsertOptions extends TransactionOptions, Pick<TriggerOptions, 'freeKeyOnFailure'> {
+interface InsertOptions extends TriggerOptions {
   readonly call?: typeof INSERT_RUN
 }
 

@@ -13,6 +13,7 @@ import type { StoredError } from '../../api/errors.ts'
 import { enginePlace } from '../../api/run-owner.ts'
 import { maxAttemptsOf } from '../execution/task-call.ts'
 import { storedError } from '../host/serialize.ts'
+import { debounceKeyOf } from '../views/run.ts'
 import { GET_QUEUE, GET_RUN, LIST_RUNS, RUN_WAITS } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
 import { leaseOf, viewOwner } from './run-owner.ts'
@@ -87,19 +88,25 @@ function planned(kernel: Kernel, record: RunRecord): Told | Promise<Told> {
   const { host, tasks } = kernel
   const { taskId, status, wakeAt } = record
   if (status === 'DELAYED' && wakeAt !== undefined && wakeAt > host.now())
-    return record.policyAttempt > 0
-      ? retrying(kernel, record, wakeAt)
-      : {
-          reason: 'delayed',
-          until: new Date(wakeAt),
-          sentence: `The run is delayed until ${instant(wakeAt)}.`,
-        }
+    return record.policyAttempt > 0 ? retrying(kernel, record, wakeAt) : delayed(record, wakeAt)
   if (tasks.get(taskId) !== undefined) return queued(kernel, record)
   const known = tasks.ids.length === 0 ? 'no tasks' : `only ${named(tasks.ids)}`
   return {
     reason: 'unknown task',
     taskIdentifier: taskId,
     sentence: `This engine has ${known}: the run waits for an engine that has task "${taskId}".`,
+  }
+}
+
+function delayed(record: RunRecord, wakeAt: number): Told {
+  const key = debounceKeyOf(record)
+  const until = { reason: 'delayed', until: new Date(wakeAt) } as const
+  const sentence = `The run is delayed until ${instant(wakeAt)}`
+  if (key === undefined) return { ...until, sentence: `${sentence}.` }
+  return {
+    ...until,
+    debounceKey: key,
+    sentence: `${sentence}; a trigger with the debounce key "${key}" before that puts it off.`,
   }
 }
 

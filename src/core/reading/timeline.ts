@@ -6,6 +6,7 @@ import type { NextDue } from '../../contract/storage.ts'
 import { type OptionNames, requireOptions, requireWhole } from '../../primitives/require.ts'
 import { GET_RUN, GET_TOKEN, type RepeatableCall } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
+import { debounceKeyOf } from '../views/run.ts'
 
 const NAMES: OptionNames<TimelineOptions> = { limit: true }
 const MOST = 1_000
@@ -47,8 +48,10 @@ function dueRun(record: RunRecord, at: number): DueRun {
   if (startBy(record) === at)
     return { ...entry, reason: 'expires', sentence: `${run} expires unless it has started` }
   if (status !== 'DELAYED') return { ...entry, reason: 'goes on', sentence: `${run} is looked at again` }
+  const key = debounceKeyOf(record)
+  const unless = key === undefined ? '' : `, unless a trigger with the debounce key "${key}" puts it off`
   return policyAttempt === 0
-    ? { ...entry, reason: 'starts', sentence: `${run} starts: its delay is over` }
+    ? { ...entry, reason: 'starts', sentence: `${run} starts: its delay is over${unless}` }
     : { ...entry, reason: 'retries', sentence: `${run} begins attempt ${policyAttempt + 1}` }
 }
 

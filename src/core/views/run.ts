@@ -24,7 +24,7 @@ export function viewRun(record: RunRecord): Run {
     queue: record.queue,
     ...(record.concurrencyKey === undefined ? {} : { concurrencyKey: record.concurrencyKey }),
     ...(record.priorityMs === undefined ? {} : { priority: record.priorityMs / 1_000 }),
-    ...(record.key === undefined || !isUserKey(record.key.scope) ? {} : { idempotencyKey: record.key.value }),
+    ...keyOf(record),
     createdAt: new Date(createdAt),
     updatedAt: new Date(updatedAt),
     ...(startedAt === undefined ? {} : { startedAt: new Date(startedAt) }),
@@ -82,9 +82,25 @@ export function readMetadata(record: RunRecord): Record<string, unknown> {
   return (fromJson(record.metadataJson) ?? {}) as Record<string, unknown>
 }
 
-/** Keys that users gave, unlike those that waits in a run have by their place. */
+/** How the scopes of keys of `debounce` begin. */
+export const DEBOUNCE_SCOPE = 'debounce/'
+
+/** Idempotency keys that users gave, unlike those that waits in a run have by their place. */
 export function isUserKey(scope: string): boolean {
-  return !scope.startsWith('run_')
+  return !scope.startsWith('run_') && !scope.startsWith(DEBOUNCE_SCOPE)
+}
+
+/** The key of `debounce` that a run was triggered with. */
+export function debounceKeyOf({ key }: RunRecord): string | undefined {
+  return key?.scope.startsWith(DEBOUNCE_SCOPE) === true ? key.value : undefined
+}
+
+function keyOf(record: RunRecord): Pick<Run, 'idempotencyKey' | 'debounceKey'> {
+  const { key } = record
+  if (key === undefined) return {}
+  if (isUserKey(key.scope)) return { idempotencyKey: key.value }
+  const debounceKey = debounceKeyOf(record)
+  return debounceKey === undefined ? {} : { debounceKey }
 }
 
 /** The error of a run that ended without an output. */

@@ -31,7 +31,6 @@ const TASKS_LIMIT = 'limits belong to the tasks and queues of the engine'
  * Options of the service that cannot be ignored, because the run would behave differently, each with an explanation.
  */
 const REFUSED: Readonly<Record<string, string>> = {
-  debounce: 'runs are not debounced; use an idempotencyKey to avoid a second run',
   concurrency: TASKS_LIMIT,
   gates: TASKS_LIMIT,
   resumeParentOnCompletion: NO_WAITING,

@@ -62,10 +62,14 @@ function addSending(app: Hono, { gate, limits, kernel, batches }: RouteContext, 
       caller.requireSecretKey()
       const batch = await batches.require(c.req.param('id'))
       let [accepted, known] = [0, 0]
+      const isPublished = c.req.header('trigger-version') !== undefined
       for await (const lines of readLines(c.req.raw, limits.triggerBytes)) {
         for (const line of lines) {
           const { place, run } = readItem(line, batch)
-          const added = await batch.add(place, async () => (await trigger(caller, run)).id)
+          const added = await batch.add(
+            place,
+            async () => (await trigger(caller, { ...run, isPublished })).id,
+          )
           if (added === undefined) known += 1
           else {
             accepted += 1
@@ -98,7 +102,12 @@ function readAnnouncement(
   return { runCount, idempotencyKey }
 }
 
-function readItem(line: unknown, { runCount }: Batch): { readonly place: number; readonly run: SentRun } {
+interface SentItem {
+  readonly place: number
+  readonly run: Omit<SentRun, 'isPublished'>
+}
+
+function readItem(line: unknown, { runCount }: Batch): SentItem {
   const body = requireJsonObject(line, 'an item')
   const { index, task } = body
   if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= runCount)

@@ -224,6 +224,7 @@ const SOMETIMES = {
   concurrencyKey: TEXT,
   priority: { type: 'number' },
   idempotencyKey: TEXT,
+  debounceKey: TEXT,
   startedAt: INSTANT,
   finishedAt: INSTANT,
   delayedUntil: INSTANT,

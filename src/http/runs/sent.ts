@@ -10,18 +10,21 @@ import { refusingWrongInput } from '../requests/wrong-input.ts'
 export interface SentRun {
   readonly taskId: string
   readonly body: JsonObject
+  /** The published client sent it, to which an idempotency key is free again once its run has failed. */
+  readonly isPublished: boolean
 }
 
 export type TriggerSent = (caller: Caller, run: SentRun) => Promise<RunHandle<unknown>>
 
 /** Triggers a run as the client sent it, with its payload if that was sent ahead. */
 export function triggerSent({ engine, gate, limits }: RouteContext, packets: PacketStore): TriggerSent {
-  return async (caller, { taskId, body }) => {
+  return async (caller, { taskId, body, isPublished }) => {
     const packetAt = (path: string): ReturnType<PacketStore['get']> => packets.get(caller.credential, path)
     const { payload, options, packetPath } = readTriggerBody(body, { limits, packetAt })
+    const all = isPublished ? { freeKeyOnFailure: true, ...options } : options
     const run = await gate.spending(caller, () =>
       // The engine checks the payload against the task.
-      refusingWrongInput(() => engine.tasks.trigger(taskId, payload as never, options)),
+      refusingWrongInput(() => engine.tasks.trigger(taskId, payload as never, all)),
     )
     if (packetPath !== undefined) packets.drop(packetPath)
     return run

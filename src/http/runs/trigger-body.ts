@@ -23,13 +23,8 @@ export interface TriggerBodyContext {
   readonly packetAt: (path: string) => StoredPacket | undefined
 }
 
-/** Transactions and waits exist only inside the process, and so does the attempt that frees a key. */
-const {
-  transaction: _transaction,
-  name: _name,
-  freeKeyOnFailure: _freeKeyOnFailure,
-  ...NAMES
-} = TRIGGER_OPTION_NAMES
+/** Transactions and waits exist only inside the process. */
+const { transaction: _transaction, name: _name, ...NAMES } = TRIGGER_OPTION_NAMES
 const TRIGGERED: ReadOptions = {
   names: Object.keys(NAMES),
   what: 'trigger a run',
@@ -49,6 +44,7 @@ export function readTriggerBody(body: JsonObject, { limits, packetAt }: TriggerB
   checkQueue(given)
   const options = Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(NAMES, name)))
   checkLabels(options, limits, 'Runs')
+  checkDebounceKey(options, limits)
   const { payload } = body
   const { payloadType } = given
   if (payloadType !== STORED)
@@ -72,6 +68,17 @@ function checkQueue({ queue }: JsonObject): void {
       400,
       `Cannot trigger a run with the option "queue.${unknown}": only "queue.name" is supported`,
     )
+}
+
+/** The engine checks the rest of `debounce`. */
+function checkDebounceKey({ debounce }: JsonObject, { keyLength }: Pick<Limits, 'keyLength'>): void {
+  if (typeof debounce !== 'object' || debounce === null || !('key' in debounce)) return
+  const { key } = debounce
+  if (typeof key !== 'string' || key.length <= keyLength) return
+  throw new Refusal(
+    400,
+    `Cannot use a debounce.key of ${key.length} characters: at most ${keyLength} are allowed`,
+  )
 }
 
 /** The value of a payload that was sent as text of a type. */

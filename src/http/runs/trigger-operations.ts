@@ -30,7 +30,7 @@ const operations: readonly Operation[] = [
     tag: 'Triggering',
     summary: 'Trigger a task',
     description:
-      'An access token for one use is used up by a run that is stored. There is no access token of a run that the idempotency key has named before, unless the credential may read it.',
+      'An access token for one use is used up by a run that is stored. `isCached` says that the run was there before: the idempotency key named it, or the trigger has put it off (`debounce`). There is no access token of such a run, unless the credential may read it.',
     allowed: ['trigger:tasks:<id>'],
     anyOrigin: true,
     parameters: [{ name: 'id', in: 'path', description: 'The id of the task.' }, REPEATED],
@@ -145,6 +145,10 @@ const schemas: Readonly<Record<string, Schema>> = {
     type: 'object',
     properties: {
       delay: DURATION,
+      debounce: object(
+        { key: TEXT, delay: DURATION },
+        { mode: { type: 'string', enum: ['leading', 'trailing'] }, maxDelay: DURATION },
+      ),
       ttl: DURATION,
       tags: LABELS,
       metadata: JSON_OBJECT,
@@ -155,6 +159,7 @@ const schemas: Readonly<Record<string, Schema>> = {
       priority: { type: 'number', minimum: -MOST_PRIORITY_S, maximum: MOST_PRIORITY_S },
       idempotencyKey: TEXT,
       idempotencyKeyTTL: DURATION,
+      freeKeyOnFailure: FLAG,
       payloadType: {
         type: 'string',
         enum: ['application/json', 'application/super+json', 'text/plain', 'application/store'],

@@ -32,11 +32,12 @@ function addTrigger(app: Hono, { gate, limits, kernel }: RouteContext, trigger: 
       const whose = ({ credential }: Caller): string => `${credential} ${taskId}`
       const caller = await gate.enter(c.req.raw, (each) => repeated.has(whose(each), name))
       caller.require({ action: 'trigger', type: 'tasks', id: taskId })
+      const isPublished = c.req.header('trigger-version') !== undefined
       const run = await repeated.serve(whose(caller), name, async () =>
-        trigger(caller, { taskId, body: await readJsonObject(c.req.raw, limits.triggerBytes) }),
+        trigger(caller, { taskId, body: await readJsonObject(c.req.raw, limits.triggerBytes), isPublished }),
       )
       const { id, isCached } = run
-      // The run of an idempotency key may be a stranger's: triggering again does not include reading it.
+      // The run of an idempotency key, or of a debounce key, may be a stranger's: triggering again does not include reading it.
       if (isCached && !(await mayRead({ kernel }, caller, id))) return c.json({ id, isCached })
       const { publicAccessToken } = run
       return c.json({ id, isCached, publicAccessToken }, 200, accessTokenHeaders(publicAccessToken))

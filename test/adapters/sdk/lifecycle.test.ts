@@ -310,11 +310,24 @@ describe('options of trigger', () => {
 
   it('that would change what happens are refused', async () => {
     await using _t = await engineOf(echo)
-    const debounce = { key: 'a', delay: '5s' }
-    await expect(echo.trigger({ n: 1 }, { debounce })).rejects.toMatchObject({ code: 'ERR_HOSTED_ONLY' })
+    const concurrency = 'a'
+    await expect(echo.trigger({ n: 1 }, { concurrency })).rejects.toMatchObject({ code: 'ERR_HOSTED_ONLY' })
     await expect(echo.trigger({ n: 1 }, { tag: 'a' } as object)).rejects.toThrow('no option "tag"')
-    await expect(echo.triggerAndWait({ n: 1 }, { debounce })).rejects.toMatchObject({
+    await expect(echo.triggerAndWait({ n: 1 }, { concurrency })).rejects.toMatchObject({
       code: 'ERR_HOSTED_ONLY',
     })
+  })
+
+  it('debounce makes one run, and is refused where it cannot be kept', async () => {
+    await using t = await engineOf(echo)
+    const debounce = { key: 'a', delay: '1h', mode: 'trailing' } as const
+    const first = await echo.trigger({ n: 1 }, { debounce })
+    const again = await echo.trigger({ n: 2 }, { debounce })
+    expect([again.id, again.isCached]).toEqual([first.id, false])
+    await t.clock.advance('1h')
+    expect((await runs.poll(first.id)).output).toBe(2)
+    await expect(echo.trigger({ n: 1 }, { debounce, idempotencyKey: 'k' })).rejects.toThrow(
+      'Cannot use debounce with an idempotencyKey',
+    )
   })
 })

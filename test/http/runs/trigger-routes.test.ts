@@ -7,6 +7,12 @@ import { accessToken, ask, OTHER_SECRET, request, SECRET, stillEngine } from '..
 
 const echo = task({ id: 'a/b:c', run: (payload: unknown) => payload })
 const checked = task({ id: 'checked', schema: z.object({ doc: z.string() }), run: ({ doc }) => doc })
+const failing = task({
+  id: 'failing',
+  run: () => {
+    throw new Error('no')
+  },
+})
 
 const TRIGGER = `POST /api/v1/tasks/${encodeURIComponent(echo.id)}/trigger`
 
@@ -20,7 +26,7 @@ interface Bench {
 }
 
 async function onBench(limits: HandlerLimits, body: (bench: Bench) => Promise<void>): Promise<void> {
-  await using t = await stillEngine({ tasks: [echo, checked] })
+  await using t = await stillEngine({ tasks: [echo, checked, failing] })
   await body({ handler: createHandler(t.engine, { limits }), engine: t.engine, clock: t.clock })
 }
 
@@ -109,6 +115,51 @@ describe('triggering a run', () => {
       expect((await ask(handler, TRIGGER, { body })).body).toMatchObject({ id, isCached: true })
     }))
 
+  it('puts off the run of a debounce key, which a stranger may not read', () =>
+    onBench({}, async ({ handler, engine, clock }) => {
+      const debounce = { key: 'k', delay: '5s', mode: 'trailing', maxDelay: '1m' }
+      const trigger = (payload: unknown, credential?: string) =>
+        ask(handler, TRIGGER, { body: { payload, options: { debounce } }, credential: credential ?? SECRET })
+      const first = await trigger(1)
+      expect(first.body).toMatchObject({ isCached: false })
+      const { id } = first.body as { readonly id: string }
+      await clock.advance('1s')
+      const credential = await accessToken([`trigger:tasks:${echo.id}`], clock.now())
+      const again = await trigger(2, credential)
+      expect(again.body).toEqual({ id, isCached: true })
+      expect(await engine.runs.retrieve(id)).toMatchObject({
+        payload: 2,
+        debounceKey: 'k',
+        delayedUntil: new Date(clock.now() + 5_000),
+      })
+      const shown = await ask(handler, `GET /api/v3/runs/${id}`)
+      expect(shown.body).toMatchObject({ debounceKey: 'k' })
+      expect(shown.body).not.toHaveProperty('idempotencyKey')
+    }))
+
+  it.each<[what: string, options: object, headers: Readonly<Record<string, string>>, isFree: boolean]>([
+    ['is free with freeKeyOnFailure', { freeKeyOnFailure: true }, {}, true],
+    ['is free to the published client', {}, { 'trigger-version': '4.8.3' }, true],
+    [
+      'is not free to the published client if it says so',
+      { freeKeyOnFailure: false },
+      { 'trigger-version': '4.8.3' },
+      false,
+    ],
+    ['is not free else', {}, {}, false],
+  ])('with the key of a run that has failed, which %s', (_what, more, headers, isFree) =>
+    onBench({}, async ({ handler, clock, engine }) => {
+      const trigger = async () => {
+        const body = { options: { idempotencyKey: 'k', ...more } }
+        return (await ask(handler, 'POST /api/v1/tasks/failing/trigger', { body, headers })).body
+      }
+      expect(await trigger()).toMatchObject({ isCached: false })
+      await clock.settle()
+      expect(await trigger()).toMatchObject({ isCached: !isFree })
+      for await (const run of engine.runs.list()) await engine.runs.poll(run)
+    }),
+  )
+
   it.each<[status: number, error: string, body: unknown]>([
     [400, 'Invalid JSON', '{'],
     [400, '"options" must be an object', { options: [] }],
@@ -124,13 +175,17 @@ describe('triggering a run', () => {
     [400, 'maxAttempts 0', { options: { maxAttempts: 0 } }],
     [400, 'queue', { options: { queue: 'q' } }],
     [400, '"queue.concurrencyLimit"', { options: { queue: { name: 'q', concurrencyLimit: 1 } } }],
-    [400, '"debounce"', { options: { debounce: { key: 'k', delay: '1s' } } }],
+    [400, 'debounce.delay "soon"', { options: { debounce: { key: 'k', delay: 'soon' } } }],
+    [400, 'a debounce.key of 11 characters', { options: { debounce: { key: 'x'.repeat(11), delay: '1s' } } }],
+    [400, 'debounce', { options: { debounce: true } }],
+    [400, 'with an idempotencyKey', { options: { debounce: { key: 'k', delay: 1 }, idempotencyKey: 'k' } }],
+    [400, 'freeKeyOnFailure 1', { options: { freeKeyOnFailure: 1 } }],
     [400, '"concurrency"', { options: { concurrency: [{ total: 1 }] } }],
     [400, '"gates"', { options: { gates: [{ queue: 'q' }] } }],
     [400, '"resumeParentOnCompletion"', { options: { resumeParentOnCompletion: true } }],
     [400, '"dependentAttempt"', { options: { dependentAttempt: 'attempt_1' } }],
     [400, '"test"', { options: { test: true } }],
-    [400, '"dely": use delay, ttl', { options: { dely: '1h' } }],
+    [400, '"dely": use delay, debounce, ttl', { options: { dely: '1h' } }],
     [400, '"toString"', '{"options":{"toString":1}}'],
     [400, 'priority null', { options: { priority: null } }],
     [400, 'priority 3000000', { options: { priority: 3_000_000 } }],
