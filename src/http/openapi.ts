@@ -3,6 +3,7 @@ import { type Answer, type Content, named, object, type Operation, TEXT } from '
 import { PROBE_OPERATIONS } from './probes/operations.ts'
 import { RUN_OPERATIONS } from './runs/operations.ts'
 import { TRIGGER_OPERATIONS } from './runs/trigger-operations.ts'
+import { SCHEDULE_OPERATIONS } from './schedules/operations.ts'
 import { SHAPE_OPERATIONS } from './shapes/operations.ts'
 import { STREAM_OPERATIONS } from './streams/operations.ts'
 import { TOKEN_OPERATIONS } from './tokens/operations.ts'
@@ -13,6 +14,7 @@ const GROUPS = [
   RUN_OPERATIONS,
   SHAPE_OPERATIONS,
   STREAM_OPERATIONS,
+  SCHEDULE_OPERATIONS,
   ACCESS_OPERATIONS,
   PROBE_OPERATIONS,
 ]

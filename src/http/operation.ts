@@ -36,7 +36,7 @@ export type Allowed = readonly string[] | 'secret key' | 'any' | 'address' | 'op
 /** One method of one route, as it is documented: docs/openapi.json is made of these. */
 export interface Operation {
   readonly id: string
-  readonly method: 'get' | 'head' | 'post' | 'put'
+  readonly method: 'get' | 'head' | 'post' | 'put' | 'delete'
   /** As in OpenAPI: `/api/v1/runs/{id}`. */
   readonly path: string
   readonly tag: string

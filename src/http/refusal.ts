@@ -38,9 +38,12 @@ export function refusalOf(thrown: unknown): Refusal {
       return new Refusal(404, 'Run not found', { cause: thrown })
     case 'ERR_TASK_NOT_FOUND':
       return new Refusal(404, 'Task not found', { cause: thrown })
+    case 'ERR_SCHEDULE_NOT_FOUND':
+      return new Refusal(404, 'Schedule not found', { cause: thrown })
     case 'ERR_CANNOT_ADD_TAGS':
     case 'ERR_CANNOT_CONTINUE':
     case 'ERR_CANNOT_RESCHEDULE':
+    case 'ERR_CANNOT_SCHEDULE':
     case 'ERR_DEBOUNCE_UNSUPPORTED':
       return new Refusal(422, message, { cause: thrown, details: { code } })
     case 'ERR_PAYLOAD_INVALID':

@@ -9,6 +9,7 @@ export interface Route<Path extends string> {
   readonly GET?: Answer<Path>
   readonly POST?: Answer<Path>
   readonly PUT?: Answer<Path>
+  readonly DELETE?: Answer<Path>
   /** Allows pages of any origin that have an access token. Otherwise browsers hide the answer from them. */
   readonly anyOrigin?: boolean
 }

@@ -4,6 +4,7 @@ import { addProbeRoutes } from './probes/routes.ts'
 import { addRunChangeRoutes } from './runs/change-routes.ts'
 import { addRunRoutes } from './runs/routes.ts'
 import { addRunStreamRoutes } from './streams/run-routes.ts'
+import { addScheduleRoutes } from './schedules/routes.ts'
 import { addShapeRoutes } from './shapes/routes.ts'
 import { addStreamRoutes } from './streams/routes.ts'
 import { addStreamWriteRoutes } from './streams/write-routes.ts'
@@ -25,6 +26,7 @@ const GROUPS = [
   // The write routes come before the read routes, because a stream key may contain slashes.
   addStreamWriteRoutes,
   addStreamRoutes,
+  addScheduleRoutes,
   addAuthRoutes,
   addWorkerRoutes,
   addProbeRoutes,

@@ -60,6 +60,12 @@ interface Run extends Json {
   readonly error?: { readonly message: string; readonly name?: string }
 }
 
+interface Schedule extends Json {
+  readonly id: string
+  readonly active: boolean
+  readonly nextRun?: Date | null
+}
+
 /** A part of a subscription with streams. */
 export type Part =
   | { readonly type: 'run'; readonly run: Run; readonly chunk?: never }
@@ -98,6 +104,18 @@ export interface PublishedClient {
   readonly tasks: {
     trigger(id: string, payload?: unknown, options?: Json): Promise<Handle>
     batchTrigger(id: string, items: readonly Json[]): Promise<BatchHandle>
+  }
+  readonly schedules: {
+    create(options: Json): Promise<Schedule>
+    retrieve(id: string): Promise<Schedule>
+    update(id: string, options: Json): Promise<Schedule>
+    del(id: string): Promise<{ readonly id: string }>
+    activate(id: string): Promise<Schedule>
+    deactivate(id: string): Promise<Schedule>
+    list(
+      options?: Json,
+    ): Promise<{ readonly data: readonly Schedule[]; hasNextPage(): boolean }> & AsyncIterable<Schedule>
+    timezones(options?: Json): Promise<{ readonly timezones: readonly string[] }>
   }
   readonly batch: {
     retrieve(id: string): Promise<Json>

@@ -10,7 +10,8 @@ const waits = task({
     await wait.forToken(token)
   },
 })
-const tasks: readonly AnyTask[] = [echo, waits]
+const nightly = task({ id: 'nightly', schedule: {}, run: () => undefined })
+const tasks: readonly AnyTask[] = [echo, waits, nightly]
 
 /** Scopes of access tokens; `$token`, `$run` and the like stand for what the world has. */
 const SCOPES = {
@@ -64,7 +65,7 @@ const USELESS: readonly Credential[] = ['none', 'wrong key', 'expired', 'forged'
 /** One route, who may ask it, and a request that does something there. */
 export interface RouteRow {
   readonly route: string
-  /** `$token`, `$hash`, `$run`, `$delayed`, `$packet`, `$key` and `$batch` stand for what the world has. */
+  /** `$token`, `$hash`, `$run`, `$delayed`, `$packet`, `$key`, `$batch`, `$schedule` and `$inactive` stand for what the world has. */
   readonly path: string
   readonly body?: unknown
   /** Besides the secret keys; `address`: any caller that has the address, be it secret or not. */
@@ -86,6 +87,7 @@ const CHANGE_RUN: readonly Scoped[] = ['admin', 'write:runs:$run']
 const WRITE_STREAM: readonly Scoped[] = ['admin', 'write:streams:$run']
 const KEYS_ONLY: readonly Scoped[] = []
 const REALTIME = '/realtime/v1'
+const SCHEDULES = '/api/v1/schedules'
 
 /** Every route there is. */
 export const ROUTES: readonly RouteRow[] = [
@@ -231,6 +233,36 @@ export const ROUTES: readonly RouteRow[] = [
     body: { scopes: ['read:runs'] },
     may: KEYS_ONLY,
   },
+  { route: `GET ${SCHEDULES}`, path: `${SCHEDULES}?page=1&perPage=2`, may: KEYS_ONLY },
+  {
+    route: `POST ${SCHEDULES}`,
+    path: SCHEDULES,
+    body: { task: 'nightly', cron: '0 9 * * *', deduplicationKey: 'new' },
+    may: KEYS_ONLY,
+    changes: true,
+  },
+  { route: `GET ${SCHEDULES}/:id`, path: `${SCHEDULES}/$schedule`, may: KEYS_ONLY },
+  {
+    route: `PUT ${SCHEDULES}/:id`,
+    path: `${SCHEDULES}/$schedule`,
+    body: { task: 'nightly', cron: '0 10 * * *' },
+    may: KEYS_ONLY,
+    changes: true,
+  },
+  { route: `DELETE ${SCHEDULES}/:id`, path: `${SCHEDULES}/$schedule`, may: KEYS_ONLY, changes: true },
+  {
+    route: `POST ${SCHEDULES}/:id/activate`,
+    path: `${SCHEDULES}/$inactive/activate`,
+    may: KEYS_ONLY,
+    changes: true,
+  },
+  {
+    route: `POST ${SCHEDULES}/:id/deactivate`,
+    path: `${SCHEDULES}/$schedule/deactivate`,
+    may: KEYS_ONLY,
+    changes: true,
+  },
+  { route: 'GET /api/v1/timezones', path: '/api/v1/timezones', may: 'address' },
   { route: 'GET /healthz', path: '/healthz', may: 'address' },
   { route: 'GET /metrics', path: '/metrics', may: KEYS_ONLY },
   // For any valid credential, the answer is that there are none.
@@ -283,7 +315,21 @@ export async function makeWorld(limits: HandlerLimits = LIMITS): Promise<World> 
     readonly id: string
   }
   const [, packet = '', key = ''] = /packets\/(\w+)\/content\/(\w+)$/.exec(presignedUrl) ?? []
-  const names = { token: token.id, hash: hashOf(token), run: run.id, delayed: delayed.id, packet, key, batch }
+  const yearly = { task: 'nightly', cron: '0 0 1 1 *' }
+  const schedule = (await t.engine.schedules.create({ ...yearly, deduplicationKey: 'active' })).id
+  const inactive = (await t.engine.schedules.create({ ...yearly, deduplicationKey: 'inactive' })).id
+  await t.engine.schedules.deactivate(inactive)
+  const names = {
+    schedule,
+    inactive,
+    token: token.id,
+    hash: hashOf(token),
+    run: run.id,
+    delayed: delayed.id,
+    packet,
+    key,
+    batch,
+  }
   const credentials = await makeCredentials(names, t.clock.now())
   return { t, handler, names, credentials, [Symbol.asyncDispose]: () => closeLoose(t, [run.id, delayed.id]) }
 }

@@ -100,6 +100,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'tokens',
     'streams',
     'shapes',
+    'schedules',
     'probes',
     'openapi',
     'routes',

@@ -1,6 +1,7 @@
 import type { CreateScheduleOptions, TaskSchedule } from '../../api/schedule.ts'
 import { taskSchedules } from '../../core/ambient/ambient.ts'
 import { type OptionNames, requireOptions } from '../../primitives/require.ts'
+import { timeZones } from '../../primitives/time-zones.ts'
 import { currentEnvironment } from './context.ts'
 import { scheduledTask } from './define-task.ts'
 import { type OffsetOptions, type OffsetPagePromise, offsetPages } from './offset-page.ts'
@@ -84,12 +85,7 @@ export const hostedSchedules: Schedules = {
   activate: async (scheduleId) => scheduleObject(await taskSchedules.activate(scheduleId)),
   deactivate: async (scheduleId) => scheduleObject(await taskSchedules.deactivate(scheduleId)),
   list: (options) => offsetPages(async () => (await taskSchedules.list()).map(scheduleObject), options),
-  timezones: async ({ excludeUtc = false } = {}) => ({
-    timezones: [
-      ...(excludeUtc ? [] : ['UTC']),
-      ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC'),
-    ],
-  }),
+  timezones: async (options) => ({ timezones: timeZones(options) }),
 }
 
 const UPDATE_NAMES: OptionNames<HostedUpdateScheduleOptions> = {

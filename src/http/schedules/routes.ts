@@ -1,0 +1,121 @@
+import type { Hono } from 'hono'
+import type { CreateScheduleOptions, TaskSchedule } from '../../api/schedule.ts'
+import { show } from '../../primitives/require.ts'
+import { timeZones } from '../../primitives/time-zones.ts'
+import type { Caller } from '../access/caller.ts'
+import { type JsonObject, readJsonObject } from '../requests/json-body.ts'
+import { checkServiceOptions } from '../requests/service-options.ts'
+import { refusingWrongInput } from '../requests/wrong-input.ts'
+import { Refusal } from '../refusal.ts'
+import { addRoute } from '../route.ts'
+import type { RouteContext } from '../route-context.ts'
+
+const UPDATED = ['task', 'cron', 'timezone', 'externalId', 'window']
+const CREATED = [...UPDATED, 'deduplicationKey']
+const DEFAULT_PAGE_SIZE = 20
+const LARGEST_PAGE = 100
+/** An engine counts as one environment of the service. */
+const ENVIRONMENTS = [{ id: 'waitpoint', type: 'PRODUCTION' }]
+
+/** Routes for schedules: those of tasks, and those that are created. */
+export function addScheduleRoutes(app: Hono, context: RouteContext): void {
+  const { engine, gate, limits } = context
+  const { schedules } = engine
+
+  const enter = async (request: Request): Promise<Caller> => {
+    const caller = await gate.enter(request)
+    caller.requireSecretKey()
+    return caller
+  }
+
+  addRoute(app, '/api/v1/schedules', {
+    GET: async (c) => {
+      await enter(c.req.raw)
+      const page = wholeOf(c.req.query('page'), 'page') ?? 1
+      const perPage = Math.min(wholeOf(c.req.query('perPage'), 'perPage') ?? DEFAULT_PAGE_SIZE, LARGEST_PAGE)
+      return c.json(pageJson(await schedules.list(), page, perPage))
+    },
+    POST: async (c) => {
+      await enter(c.req.raw)
+      const body = await readJsonObject(c.req.raw, limits.otherBytes)
+      checkServiceOptions(body, {
+        names: CREATED,
+        what: 'create a schedule',
+        instead: `use ${CREATED.join(', ')}`,
+      })
+      const { deduplicationKey } = body
+      const options = { ...readOptions(body), deduplicationKey } as CreateScheduleOptions
+      return c.json(scheduleJson(await refusingWrongInput(() => schedules.create(options))))
+    },
+  })
+
+  addRoute(app, '/api/v1/schedules/:id', {
+    GET: async (c) => {
+      await enter(c.req.raw)
+      return c.json(scheduleJson(await schedules.retrieve(c.req.param('id'))))
+    },
+    PUT: async (c) => {
+      await enter(c.req.raw)
+      const body = await readJsonObject(c.req.raw, limits.otherBytes)
+      checkServiceOptions(body, {
+        names: UPDATED,
+        what: 'update a schedule',
+        instead: `use ${UPDATED.join(', ')}`,
+      })
+      const change = readOptions(body)
+      return c.json(scheduleJson(await refusingWrongInput(() => schedules.update(c.req.param('id'), change))))
+    },
+    DELETE: async (c) => {
+      await enter(c.req.raw)
+      return c.json(await schedules.del(c.req.param('id')))
+    },
+  })
+
+  for (const action of ['activate', 'deactivate'] as const)
+    addRoute(app, `/api/v1/schedules/:id/${action}`, {
+      POST: async (c) => {
+        await enter(c.req.raw)
+        return c.json(scheduleJson(await schedules[action](c.req.param('id'))))
+      },
+    })
+
+  addRoute(app, '/api/v1/timezones', {
+    GET: (c) => c.json({ timezones: timeZones({ excludeUtc: c.req.query('excludeUtc') === 'true' }) }),
+  })
+}
+
+/** As in the service a schedule is given whole, and its time zone is UTC if there is none. The engine checks the values. */
+function readOptions(body: JsonObject): Omit<CreateScheduleOptions, 'deduplicationKey'> {
+  for (const name of ['task', 'cron'])
+    if (typeof body[name] !== 'string') throw new Refusal(400, `Validation error: "${name}" must be a string`)
+  const { task, cron, timezone = 'UTC', externalId } = body
+  const given = { task, cron, timezone, ...(externalId === undefined ? {} : { externalId }) }
+  return given as Omit<CreateScheduleOptions, 'deduplicationKey'>
+}
+
+function wholeOf(text: string | undefined, name: string): number | undefined {
+  if (text === undefined) return undefined
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new Refusal(400, `Query Error: ${name} ${show(text)} must be a whole number from 1`)
+}
+
+function pageJson(all: readonly TaskSchedule[], page: number, perPage: number): object {
+  return {
+    data: all.slice((page - 1) * perPage, page * perPage).map(scheduleJson),
+    pagination: {
+      currentPage: page,
+      totalPages: Math.max(1, Math.ceil(all.length / perPage)),
+      count: all.length,
+    },
+  }
+}
+
+function scheduleJson(schedule: TaskSchedule): object {
+  const { id, type, taskId: task, isActive: active, cron, timezone, nextAt: nextRun } = schedule
+  const { externalId, deduplicationKey } = schedule
+  const generator = { type: 'CRON', expression: cron, description: '' }
+  return {
+    ...{ id, type, task, active, generator, timezone, nextRun, externalId, deduplicationKey },
+    environments: ENVIRONMENTS,
+  }
+}
