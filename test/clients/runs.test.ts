@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { task, wait } from 'waitpoint'
+import { task as hostedTask } from 'waitpoint/sdk'
 import { collect, numbers } from '../support/streams.ts'
 import { cuttingProxy } from './cutting-proxy.ts'
-import { client, isOlder, SECRET, type Served, served } from './published-client.ts'
+import { client, isOlder, readUntil, SECRET, type Served, served } from './published-client.ts'
 
 const { runs, tasks } = client
 
@@ -47,6 +48,26 @@ describe('the published client’s tasks', { timeout: TEST_MS }, () => {
     const { id } = await tasks.trigger('echo', { at, list: new Set([1]) })
     await runs.poll(id, poll)
     expect((await app.engine.runs.retrieve(id)).payload).toMatchObject({ at: at.toISOString() })
+  })
+
+  it('trigger a run of a task of waitpoint/sdk with it: a Date arrives as one, and comes back to subscribers', async () => {
+    const seen: unknown[] = []
+    const values = { at: new Date('2024-05-01T12:00:00Z'), list: new Set([1]), big: 5n }
+    const hosted = hostedTask({
+      id: 'hosted',
+      run: async (payload: unknown) => {
+        seen.push(payload)
+        return payload
+      },
+    })
+    await using _app = await served([hosted])
+    const { id } = await tasks.trigger('hosted', values)
+    const run = await runs.poll(id, poll)
+    expect(seen).toEqual([values])
+    expect(run.output).toEqual({ at: values.at.toISOString(), list: [1], big: '5' })
+    const subscription = runs.subscribeToRun(id)
+    const all = await readUntil(subscription, subscription, ([first]) => first !== undefined)
+    expect(all.at(-1)).toMatchObject({ payload: values, output: values })
   })
 
   it('trigger a run without a payload', async () => {

@@ -1,6 +1,7 @@
 import type { TaskScheduleOptions } from '../../api/schedule.ts'
 import type { RunTools, TaskOptions } from '../../api/task.ts'
 import { task as engineTask } from '../../core/ambient/define-task.ts'
+import { TAKES_NOTES } from '../../api/noted-value.ts'
 import { digestOfCode } from '../../primitives/code-digest.ts'
 import { type OptionNames, requireName, requireOptions } from '../../primitives/require.ts'
 import { noteTask } from './catalogue.ts'
@@ -204,6 +205,7 @@ function engineOptions(
 ): TaskOptions<unknown, unknown> & {
   schema?: ReturnType<typeof storedSchema>
   schedule?: TaskScheduleOptions
+  [TAKES_NOTES]: true
 } {
   const { id, run } = options
   const { retry, maxDuration, ttl } = withDefaults(options)
@@ -218,6 +220,7 @@ function engineOptions(
     return attempt
   }
   return {
+    [TAKES_NOTES]: true,
     id,
     queue,
     version: digestOfCode(run),

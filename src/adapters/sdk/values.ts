@@ -1,4 +1,5 @@
 import { SuperJSON } from 'superjson'
+import { notesOf, withNotes } from '../../api/noted-value.ts'
 import { measureJson } from '../../primitives/json.ts'
 
 /** With buffers, as the hosted service has them. */
@@ -12,9 +13,6 @@ superjson.registerCustom<Buffer, number[]>(
   'buffer',
 )
 
-/** Under this name lies a value that JSON alone cannot tell. */
-const NOTED = '$superjson'
-
 type Noted = ReturnType<SuperJSON['serialize']>
 
 /**
@@ -22,17 +20,18 @@ type Noted = ReturnType<SuperJSON['serialize']>
  * missing values, so that {@link decodeValue} gives it back as it was.
  */
 export function encodeValue(value: unknown): unknown {
-  if (value === undefined || (isPlain(value, DEEPEST) && !isNoted(value))) return value
+  if (value === undefined || (isPlain(value, DEEPEST) && notesOf(value) === undefined)) return value
   const { json, meta } = superjson.serialize(value)
   // Instances of classes are plain objects afterwards, as for the hosted service; functions are left out.
   const plain: unknown = measureJson(json) < 0 ? asJson(json) : json
-  if (meta === undefined && !isNoted(plain)) return plain
-  return { [NOTED]: meta === undefined ? { json: plain } : { json: plain, meta } }
+  return withNotes({ json: plain, meta })
 }
 
 /** The value that {@link encodeValue} was given. A value that was stored by other means is answered as it is. */
 export function decodeValue(stored: unknown): unknown {
-  return isNoted(stored) ? superjson.deserialize(stored[NOTED]) : stored
+  const noted = notesOf(stored)
+  // Notes that are not those of superjson are an error of the payload.
+  return noted === undefined ? stored : superjson.deserialize(noted as Noted)
 }
 
 /** Deeper values are left to superjson, which knows cycles. */
@@ -56,10 +55,4 @@ function isPlain(value: unknown, depth: number): boolean {
 function asJson(value: unknown): unknown {
   const text = JSON.stringify(value) as string | undefined
   return text === undefined ? undefined : JSON.parse(text)
-}
-
-function isNoted(value: unknown): value is { readonly [NOTED]: Noted } {
-  if (typeof value !== 'object' || value === null || !(NOTED in value)) return false
-  const { [NOTED]: noted } = value
-  return Object.keys(value).length === 1 && typeof noted === 'object' && noted !== null && 'json' in noted
 }

@@ -1,5 +1,8 @@
 import type { StoredError } from '../../api/errors.ts'
+import { plainValue } from '../../api/noted-value.ts'
 import type { RetrievedRun, Run } from '../../api/run.ts'
+import { packetText } from '../requests/packet-text.ts'
+
 /** The costs that the service reports for a run. */
 const NO_COSTS = { costInCents: 0, baseCostInCents: 0 }
 /** The service has several environments. An engine counts as one. */
@@ -25,7 +28,7 @@ export function runJson(run: Run, apiVersion?: string): object {
 
 /** A run with all its fields. */
 export function retrievedRunJson(run: RetrievedRun, apiVersion?: string): object {
-  const { error, attempts, ...rest } = run
+  const { error, attempts, ...rest } = withPlainValues(run)
   return {
     ...rest,
     ...statusName(run, apiVersion),
@@ -40,13 +43,21 @@ export function retrievedRunJson(run: RetrievedRun, apiVersion?: string): object
   }
 }
 
+/** A run whose payload and output are JSON: values with notes are without them. */
+export function withPlainValues<Shown extends Run>(run: Shown): Shown {
+  const { payload, output } = run
+  const [plainPayload, plainOutput] = [plainValue(payload), plainValue(output)]
+  if (plainPayload === payload && plainOutput === output) return run
+  return { ...run, payload: plainPayload, ...('output' in run ? { output: plainOutput } : {}) }
+}
+
 /** The result of a run in the format of the service, or `undefined` while the run has not ended. */
 export function runResultJson(run: RetrievedRun): object | undefined {
   const { id, taskIdentifier, status, output, error } = run
   if (!run.isCompleted) return undefined
   if (status === 'COMPLETED') {
-    const text = output === undefined ? undefined : JSON.stringify(output)
-    return { ok: true, id, taskIdentifier, output: text, outputType: 'application/json' }
+    const { text, type } = packetText(output)
+    return { ok: true, id, taskIdentifier, output: text, outputType: type }
   }
   const { message, name, stackTrace } = errorJson(error ?? { name: 'Error', message: `The run is ${status}` })
   const built = { type: 'BUILT_IN_ERROR', name, message, stackTrace: stackTrace ?? '' }

@@ -1,3 +1,4 @@
+import { TAKES_NOTES } from '../../api/noted-value.ts'
 import type { RunHandle } from '../../api/run.ts'
 import type { Caller } from '../access/caller.ts'
 import type { JsonObject } from '../requests/json-body.ts'
@@ -17,10 +18,14 @@ export interface SentRun {
 export type TriggerSent = (caller: Caller, run: SentRun) => Promise<RunHandle<unknown>>
 
 /** Triggers a run as the client sent it, with its payload if that was sent ahead. */
-export function triggerSent({ engine, gate, limits }: RouteContext, packets: PacketStore): TriggerSent {
+export function triggerSent(
+  { engine, gate, kernel, limits }: RouteContext,
+  packets: PacketStore,
+): TriggerSent {
   return async (caller, { taskId, body, isPublished }) => {
     const packetAt = (path: string): ReturnType<PacketStore['get']> => packets.get(caller.credential, path)
-    const { payload, options, packetPath } = readTriggerBody(body, { limits, packetAt })
+    const takesNotes = TAKES_NOTES in (kernel.tasks.get(taskId)?.options ?? {})
+    const { payload, options, packetPath } = readTriggerBody(body, { limits, takesNotes, packetAt })
     const all = isPublished ? { freeKeyOnFailure: true, ...options } : options
     const run = await gate.spending(caller, () =>
       // The engine checks the payload against the task.

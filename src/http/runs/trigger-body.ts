@@ -1,3 +1,4 @@
+import { withNotes } from '../../api/noted-value.ts'
 import type { TriggerOptions } from '../../api/run.ts'
 import { TRIGGER_OPTION_NAMES } from '../../core/namespaces/new-run.ts'
 import { show } from '../../primitives/require.ts'
@@ -19,6 +20,8 @@ export interface AskedRun {
 
 export interface TriggerBodyContext {
   readonly limits: Pick<Limits, 'tags' | 'keyLength'>
+  /** Whether the task takes values that JSON cannot tell. */
+  readonly takesNotes: boolean
   /** Returns the packet at a path, if there is one. */
   readonly packetAt: (path: string) => StoredPacket | undefined
 }
@@ -38,7 +41,10 @@ const STORED = 'application/store'
  *
  * @throws Refusal 400 or 422 for a body that cannot be read. The engine checks the options later.
  */
-export function readTriggerBody(body: JsonObject, { limits, packetAt }: TriggerBodyContext): AskedRun {
+export function readTriggerBody(
+  body: JsonObject,
+  { limits, takesNotes, packetAt }: TriggerBodyContext,
+): AskedRun {
   const given = body['options'] === undefined ? {} : requireJsonObject(body['options'], '"options"')
   checkServiceOptions(given, TRIGGERED)
   checkQueue(given)
@@ -48,7 +54,7 @@ export function readTriggerBody(body: JsonObject, { limits, packetAt }: TriggerB
   const { payload } = body
   const { payloadType } = given
   if (payloadType !== STORED)
-    return { payload: readPayload(payload, payloadType), options, packetPath: undefined }
+    return { payload: readPayload(payload, payloadType, takesNotes), options, packetPath: undefined }
   const path = typeof payload === 'string' ? payload : ''
   const packet = packetAt(path)
   if (packet === undefined)
@@ -56,7 +62,7 @@ export function readTriggerBody(body: JsonObject, { limits, packetAt }: TriggerB
       400,
       `Cannot find the payload ${show(payload)}: it was dropped, or was sent to another handler; send it again`,
     )
-  return { payload: readPayload(packet.text, packet.type), options, packetPath: path }
+  return { payload: readPayload(packet.text, packet.type, takesNotes), options, packetPath: path }
 }
 
 /** Older clients also send the concurrency limit of the queue. */
@@ -82,16 +88,26 @@ function checkDebounceKey({ debounce }: JsonObject, { keyLength }: Pick<Limits, 
 }
 
 /** The value of a payload that was sent as text of a type. */
-function readPayload(payload: unknown, type: unknown): unknown {
+function readPayload(payload: unknown, type: unknown, takesNotes: boolean): unknown {
   if (type === undefined || typeof payload !== 'string') return payload
   switch (type) {
     case 'application/json':
       return parseJson(payload)
     case 'application/super+json':
-      return requireJsonObject(parseJson(payload), 'a payload of type "application/super+json"')['json']
+      return readNoted(
+        requireJsonObject(parseJson(payload), 'a payload of type "application/super+json"'),
+        takesNotes,
+      )
     case 'text/plain':
       return payload
     default:
       throw new Refusal(400, `Cannot read a payload of type ${show(type)}: use "application/json"`)
   }
+}
+
+/** Only tasks of `waitpoint/sdk` have use for notes on dates and the like; the others get JSON. */
+function readNoted({ json, meta }: JsonObject, takesNotes: boolean): unknown {
+  if (!takesNotes) return json
+  if (meta !== undefined) requireJsonObject(meta, 'the "meta" of a payload of type "application/super+json"')
+  return withNotes({ json, meta })
 }

@@ -1,6 +1,7 @@
 import type { RunRecord, RunStatus } from '../../contract/records.ts'
 import type { Caller } from '../access/caller.ts'
 import { isUserKey } from '../../core/views/run.ts'
+import { storedPacketText } from '../requests/packet-text.ts'
 import { storedError } from '../../core/host/serialize.ts'
 import { sha256 } from '../../primitives/digest.ts'
 
@@ -102,14 +103,15 @@ function instants(record: RunRecord): Columns {
 }
 
 function texts({ status, payloadJson, outputJson, metadataJson, errorJson }: RunRecord): Columns {
-  const type = 'application/json'
+  const payload = storedPacketText(payloadJson)
+  const output = storedPacketText(status === 'COMPLETED' ? outputJson : undefined)
   return {
-    payload: payloadJson ?? null,
-    payloadType: type,
-    output: status === 'COMPLETED' ? (outputJson ?? null) : null,
-    outputType: type,
+    payload: payload.text ?? null,
+    payloadType: payload.type,
+    output: output.text ?? null,
+    outputType: output.type,
     metadata: metadataJson ?? null,
-    metadataType: type,
+    metadataType: 'application/json',
     error: errorJson === undefined ? null : errorOf(errorJson),
   }
 }

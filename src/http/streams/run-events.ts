@@ -5,6 +5,7 @@ import type { Reading } from '../../core/reading/reading.ts'
 import { chunkFrames } from '../events/chunk-frames.ts'
 import { errorFrame, frameOf, idFrame } from '../events/sse-frame.ts'
 import type { Caller } from '../access/caller.ts'
+import { withPlainValues } from '../runs/json.ts'
 import { shownRun } from '../runs/shown.ts'
 import type { RunCursor } from './run-cursor.ts'
 
@@ -76,5 +77,5 @@ function runText(run: Run, caller: Caller): string {
 }
 
 function eventData(run: Run, caller: Caller): string {
-  return JSON.stringify({ type: 'run', run: shownRun(run, caller) })
+  return JSON.stringify({ type: 'run', run: shownRun(withPlainValues(run), caller) })
 }

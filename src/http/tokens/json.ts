@@ -1,9 +1,9 @@
 import type { CreatedToken, RetrievedToken, Token } from '../../api/token.ts'
 import type { Caller } from '../access/caller.ts'
+import { packetText } from '../requests/packet-text.ts'
 
 /** The output that the published client expects for a token that timed out. */
 const TIMED_OUT = 'TRIGGER_WAITPOINT_TIMEOUT'
-const JSON_TYPE = 'application/json'
 
 /** A token, as its creation answers it. */
 export function createdTokenJson({ id, isCached, url, publicAccessToken }: CreatedToken): object {
@@ -39,11 +39,12 @@ export function retrievedTokenJson(
   const value = isTimedOut
     ? { code: TIMED_OUT, message: `Waitpoint timed out at ${timeoutAt.toISOString()}` }
     : output
+  const { text, type } = packetText(value)
   return {
     ...tokenJson(token, caller),
     waitingRuns: caller.hasSecretKey ? token.waitingRuns : undefined,
-    output: value === undefined ? undefined : JSON.stringify(value),
-    outputType: JSON_TYPE,
+    output: text,
+    outputType: type,
     outputIsError: isTimedOut,
   }
 }
