@@ -52,7 +52,7 @@ export interface RunStore {
    * run takes an expired key over, and the old record stays. Of two inserts at once exactly one is not cached. A fence that
    * does not hold answers `stale`, even if the key has a holder. An id that is taken is an error.
    */
-  insert(request: RunInsert): Awaitable<Inserted<RunRecord> | 'stale'>
+  insert(request: RunInsert): Awaitable<RunInserted | 'stale'>
   /**
    * With `among`, a run that is not one of these is answered like an unknown run, and its record is not read: the time of
    * the answer must not tell a stranger that the run exists, nor how large it is.
@@ -117,7 +117,7 @@ export interface AttemptFence {
   readonly epoch: number
 }
 
-export interface RunInsert {
+export interface RunInsert extends InsertExtras {
   readonly record: RunRecord
   /** The attempt that triggers the run, whether it waits for it or not. */
   readonly fence?: AttemptFence | undefined
@@ -156,6 +156,8 @@ export interface Inserted<Record> {
   readonly record: Record
   readonly isCached: boolean
 }
+
+export interface RunInserted extends Inserted<RunRecord>, InsertedExtras {}
 
 /** See {@link RunStore.asked}. */
 export interface RunAsked {
@@ -530,6 +532,37 @@ export interface StorageExtras {
   readonly debounces?: boolean
   /** Schedules that are created while engines run. Absent: an engine can create none. Laws: `schedules/…`. */
   readonly schedules?: ScheduleStore
+  /** Whether an insert may claim its run (`claim`); see {@link NewRunClaim}. Default: false. Laws: `runs.insert/claims…`. */
+  readonly claimsNew?: boolean
+}
+
+/**
+ * Saves a new run its claim: a storage that `claimsNew` claims the run for the caller in the same step as it is inserted, and
+ * answers `isClaimed`. It does so only for a `QUEUED` run that the caller, with a live lease, would claim next: no run of the tasks that
+ * the caller executes can be claimed already. Otherwise the run is inserted, and claimed by a claim.
+ *
+ * A run that its insert has claimed is no part of any claim: repeating one does not answer it. If the answer to the insert is lost, the
+ * caller makes a claim with a number above `number`; from then on no insert with a lower number claims its run.
+ */
+export interface NewRunClaim {
+  /** The tasks that the caller executes. */
+  readonly taskIds: readonly string[]
+  /** The version of the code of the task of the run. */
+  readonly version?: string | undefined
+  /** The number of the last claim that the caller has made. After a claim with a higher one the run is not claimed. */
+  readonly number: number
+}
+
+/** The optional part of a {@link RunInsert}. */
+export interface InsertExtras {
+  /** Asked only of a storage that `claimsNew`, and only for a run whose queue has no limit. With a `transaction` nothing is claimed. */
+  readonly claim?: NewRunClaim | undefined
+}
+
+/** The optional part of the answer to the insert of a run. */
+export interface InsertedExtras {
+  /** The answer to `claim`: whether this insert has claimed the run, which is still as it was claimed. */
+  readonly isClaimed?: boolean | undefined
 }
 
 /**

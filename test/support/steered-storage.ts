@@ -25,8 +25,14 @@ export interface SteeredStorage {
   loseAnswer(name: StorageOperation): Error
 }
 
-/** A storage whose calls a test can hold back or fail, one by one. */
-export function steeredStorage(storage: Storage): SteeredStorage {
+/**
+ * A storage whose calls a test can hold back or fail, one by one. A run is inserted and claimed by two calls, unless it
+ * `claimsNew`.
+ */
+export function steeredStorage(
+  storage: Storage,
+  { claimsNew = false }: { readonly claimsNew?: boolean } = {},
+): SteeredStorage {
   const calls: StorageOperation[] = []
   const steerings: Steering[] = []
   const hold = (name: StorageOperation, moment: 'before' | 'after'): (() => void) => {
@@ -54,7 +60,7 @@ export function steeredStorage(storage: Storage): SteeredStorage {
     })()
   })
   return {
-    storage: around,
+    storage: { ...around, claimsNew },
     calls,
     holdAnswer: (name) => hold(name, 'after'),
     holdCall: (name) => hold(name, 'before'),

@@ -1,25 +1,36 @@
-import { AsyncResource } from 'node:async_hooks'
 import type { RunRecord } from '../../contract/records.ts'
-import type { RunClaim, RunClaimed, RunUpdated } from '../../contract/storage.ts'
+import type {
+  Awaitable,
+  NewRunClaim,
+  RunClaim,
+  RunClaimed,
+  RunInserted,
+  RunUpdated,
+} from '../../contract/storage.ts'
 import { chain, unawaited } from '../../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import type { Host } from '../host/host.ts'
 import type { TaskRegistry } from '../attempt/task-definition.ts'
+import { ClaimedRuns, type Doubt, doubtRun } from './claimed-runs.ts'
+import { type LostRuns, type NewRunKernel, NewRuns } from './new-runs.ts'
 
 const CLAIM_LIMIT = 256
 /** While claimed runs start, the clock is asked after so many of them whether the event loop is due a turn. */
 const LOOK_EVERY = 16
 const SETTLED = Promise.resolve()
+const NONE: readonly never[] = []
 
 /** The parts of an engine that its claims concern. */
-export interface ClaimKernel {
+export interface ClaimKernel extends NewRunKernel {
   readonly host: Host
   readonly tasks: TaskRegistry
-  readonly events: { error(error: unknown): void }
   readonly publisher: { runs(updates: readonly RunUpdated[]): void }
   readonly ticker: { answerLost(what: string): void }
-  readonly slots: { readonly room: number; beginClaim(count: number): void; endClaim(): void }
-  readonly executor: { start(record: RunRecord): void; claimedCanceled(record: RunRecord): void }
+  readonly slots: NewRunKernel['slots'] & {
+    readonly room: number
+    beginClaim(count: number): void
+    endClaim(): void
+  }
 }
 
 export interface ClaimSettings {
@@ -30,14 +41,12 @@ export interface ClaimSettings {
   readonly execute: boolean
 }
 
-/** Runs that something happened to while the answer to a claim was not known: these, any, or none. */
-type Doubtful = Set<string> | 'any' | undefined
-
 /** A claim is out. */
-interface Asking {
+interface Asking extends Doubt {
   readonly kind: 'asking'
   readonly limit: number
-  doubtful: Doubtful
+  /** Runs whose inserts claim nothing any more once this claim is answered. */
+  lost: LostRuns
   /** For callers that wait for the answer. */
   answered: Deferred<void> | undefined
   /** Its runs are being started. */
@@ -47,10 +56,10 @@ interface Asking {
 }
 
 /** The answer was lost: the claim is asked again under its number, for as many runs. */
-interface AnswerUnknown {
+interface AnswerUnknown extends Doubt {
   readonly kind: 'answer unknown'
   readonly limit: number
-  doubtful: Doubtful
+  readonly lost: LostRuns
 }
 
 type ClaimState = { readonly kind: 'idle' } | Asking | AnswerUnknown
@@ -61,8 +70,8 @@ const IDLE: ClaimState = { kind: 'idle' }
 export class Claimer {
   readonly #kernel: ClaimKernel
   readonly #settings: ClaimSettings
-  /** Runs start in the context the engine was created in, not in that of the call that triggered them. */
-  readonly #ownContext = new AsyncResource('waitpoint.executor')
+  readonly #claimedRuns: ClaimedRuns
+  readonly #newRuns: NewRuns
   readonly #claimOnce = (): void => {
     const { host } = this.#kernel
     if (host.isTurnDue) {
@@ -70,7 +79,7 @@ export class Claimer {
       return
     }
     this.#isPoked = false
-    this.#ownContext.runInAsyncScope(() => this.#claim())
+    this.#claimedRuns.inOwnContext(() => this.#claim())
   }
   #state: ClaimState = IDLE
   /** A claim comes in this turn's next microtask. */
@@ -85,6 +94,8 @@ export class Claimer {
   constructor(kernel: ClaimKernel, settings: ClaimSettings) {
     this.#kernel = kernel
     this.#settings = settings
+    this.#claimedRuns = new ClaimedRuns(kernel, settings)
+    this.#newRuns = new NewRuns(kernel, this.#claimedRuns)
   }
 
   /** Whether this engine executes runs at all. */
@@ -108,8 +119,9 @@ export class Claimer {
     else if (this.#state.kind === 'asking') this.#state.isSlotFreed = true
   }
 
-  /** Resolves when no claim is out whose answer may be runs that, as storage sees it, execute here already. */
-  async answered(): Promise<void> {
+  /** Resolves when no claim is out whose answer may be this run, which executes here already as storage sees it. */
+  async answered(runId: string): Promise<void> {
+    await this.#newRuns.answered(runId)
     const state = this.#state
     if (state.kind !== 'asking') return
     state.answered ??= createDeferred<void>()
@@ -118,15 +130,25 @@ export class Claimer {
 
   /** A run that does not execute here was canceled, or changed otherwise: a claim that is out may have had it before. */
   changed(runId: string): void {
-    const state = this.#state
-    if (state.kind === 'idle' || state.doubtful === 'any') return
-    if (state.doubtful === undefined) state.doubtful = new Set([runId])
-    else state.doubtful.add(runId)
+    if (this.#state.kind !== 'idle') doubtRun(this.#state, runId)
+    this.#newRuns.changed(runId)
   }
 
   /** Hints were lost: something may have happened to any run. */
   hintsLost(): void {
     if (this.#state.kind !== 'idle') this.#state.doubtful = 'any'
+    this.#newRuns.hintsLost()
+  }
+
+  /** Inserts a new run, which the insert claims if it would be the next to start here. */
+  insert(record: RunRecord, insert: (claim?: NewRunClaim) => Awaitable<RunInserted>): Awaitable<RunInserted> {
+    const claim = this.#settings.execute ? this.#newRuns.claimFor(record, this.#number) : undefined
+    return claim === undefined ? insert() : this.#newRuns.during(record.id, () => insert(claim))
+  }
+
+  /** Storage has answered the insert of a run: it starts, or is claimed when it may start. */
+  inserted(runId: string, inserted: RunInserted): void {
+    if (!this.#newRuns.inserted(runId, inserted) && inserted.record.status === 'QUEUED') this.poke()
   }
 
   #claim(): void {
@@ -134,7 +156,8 @@ export class Claimer {
     if (host.isClosing || tasks.ids.length === 0) return
     const before = this.#state
     const limit = before.kind === 'idle' ? Math.min(slots.room, CLAIM_LIMIT) : before.limit
-    if (before.kind === 'asking' || limit === 0) {
+    const lost = before.kind === 'idle' ? this.#newRuns.takeLost() : before.lost
+    if (before.kind === 'asking' || (limit === 0 && lost.length === 0)) {
       // Runs that a claim that is out has not seen, or that there is no room for, are asked for again.
       this.#mayHaveMore = true
       return
@@ -147,6 +170,7 @@ export class Claimer {
       kind: 'asking',
       limit,
       doubtful,
+      lost,
       answered: undefined,
       isAnswered: false,
       isSlotFreed: false,
@@ -162,10 +186,11 @@ export class Claimer {
 
   #failed(asking: Asking, error: unknown): void {
     const { host, slots, ticker, events } = this.#kernel
-    const { limit, doubtful, isAnswered } = asking
+    const { limit, doubtful, lost, isAnswered } = asking
     // Runs that it may have claimed wait for its repetition, with their slots.
-    if (!isAnswered) this.#state = { kind: 'answer unknown', limit, doubtful }
+    if (!isAnswered) this.#state = { kind: 'answer unknown', limit, doubtful, lost }
     else {
+      this.#newRuns.putBack(lost)
       this.#state = IDLE
       slots.endClaim()
     }
@@ -200,33 +225,34 @@ export class Claimer {
     return this.#take(asking, runs, claim)
   }
 
-  /** Starts runs that nothing has happened to since `now`; those that something may have happened to are looked at first. */
   #take(
     asking: Asking,
     runs: readonly RunRecord[],
-    { by, now }: Pick<RunClaim, 'by' | 'now'>,
+    claim: Pick<RunClaim, 'by' | 'now'>,
   ): void | Promise<void> {
-    const { host, slots } = this.#kernel
-    // Under a name that has lost its lease since, they belong to another engine by now.
-    const areOurs = by === host.owner && !host.isClosed
-    const isLate = host.now() - now > this.#settings.leaseMs / 3
-    const doubtful = areOurs ? runsAmong(runs, isLate ? 'any' : asking.doubtful) : []
-    if (doubtful.length > 0) {
-      const lookedAt = host.now()
-      return this.#look(asking, doubtful).then((gone) => {
-        const rest = runs.filter((record) => !gone.has(record))
-        return this.#take(asking, rest, { by, now: lookedAt })
-      })
-    }
-    asking.isAnswered = true
-    const started = areOurs ? this.#start(runs) : runs.length
-    if (started < runs.length) {
-      this.#takeLater(asking, runs.slice(started), { by, now })
+    return this.#claimedRuns.take(asking, { runs, ...claim }, (unchanged) => {
+      asking.isAnswered = true
+      const started = this.#start(unchanged)
+      if (started < unchanged.length) this.#takeLater(asking, unchanged.slice(started), claim)
+      else this.#end(asking)
+    })
+  }
+
+  /** Runs whose insert may have claimed them are found while no other claim is out. */
+  #end(asking: Asking): void {
+    const { lost } = asking
+    if (lost.length === 0) {
+      this.#goIdle(asking)
       return
     }
+    asking.lost = NONE
+    void this.#newRuns.find(lost).then(() => this.#goIdle(asking))
+  }
+
+  #goIdle(asking: Asking): void {
     this.#state = IDLE
     asking.answered?.resolve()
-    slots.endClaim()
+    this.#kernel.slots.endClaim()
     if (this.#mayHaveMore) this.poke()
   }
 
@@ -252,29 +278,6 @@ export class Claimer {
         (error) => this.#failed(asking, error),
       )
     }
-    host.afterTurn('claimed runs that wait for a turn', () => this.#ownContext.runInAsyncScope(take))
+    host.afterTurn('claimed runs that wait for a turn', () => this.#claimedRuns.inOwnContext(take))
   }
-
-  /** The runs that are not as they were handed over any more. */
-  async #look(asking: Asking, runs: readonly RunRecord[]): Promise<ReadonlySet<RunRecord>> {
-    asking.doubtful = undefined
-    const { host, executor } = this.#kernel
-    const found = await Promise.all(runs.map(async ({ id }) => host.storage.runs.get(id)))
-    for (const [at, { epoch }] of runs.entries()) {
-      const record = found[at]
-      if (record?.status === 'CANCELED' && record.epoch === epoch + 1) executor.claimedCanceled(record)
-    }
-    return new Set(runs.filter((record, at) => !isSame(record, found[at])))
-  }
-}
-
-const NONE: readonly RunRecord[] = []
-
-function runsAmong(runs: readonly RunRecord[], doubtful: Doubtful): readonly RunRecord[] {
-  if (doubtful === undefined) return NONE
-  return doubtful === 'any' ? runs : runs.filter(({ id }) => doubtful.has(id))
-}
-
-function isSame(record: RunRecord, found: RunRecord | undefined): boolean {
-  return found?.epoch === record.epoch && found.status === record.status
 }

@@ -46,6 +46,8 @@ export class Slots {
   #isTurnSet = false
   #used = 0
   #claiming = 0
+  /** Slots of runs that are being inserted. */
+  #reserved = 0
   /** Runs that have returned and have streams or a hook: they go on without a slot. */
   readonly #draining = new Set<Attempt>()
   #isServing = false
@@ -62,7 +64,7 @@ export class Slots {
 
   /** How many more runs may start here. */
   get room(): number {
-    return Math.max(0, this.concurrency - this.#used - this.#claiming)
+    return Math.max(0, this.concurrency - this.#used - this.#claiming - this.#reserved)
   }
 
   get used(): number {
@@ -92,6 +94,19 @@ export class Slots {
   /** The claimed runs have started. */
   endClaim(): void {
     this.#claiming = 0
+    this.#resumeWaiting()
+  }
+
+  /** Keeps a slot for a run that is being inserted; false if there is none, or runs that can go on are to have it. */
+  reserve(): boolean {
+    if (this.room === 0 || this.#waiting.size > 0) return false
+    this.#reserved += 1
+    return true
+  }
+
+  /** The run has started, or does not need the slot. */
+  endReservation(): void {
+    this.#reserved -= 1
     this.#resumeWaiting()
   }
 

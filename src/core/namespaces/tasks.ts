@@ -210,7 +210,7 @@ export class EngineTasks implements TasksNamespace {
     options: InsertOptions = {},
   ): Awaitable<Inserted<RunRecord>> {
     const { transaction, call = INSERT_RUN, freeKeyOnFailure = false, debounce } = options
-    const { host, publisher } = this.#kernel
+    const { host, publisher, claimer } = this.#kernel
     // Checking the payload may have taken a while.
     if (host.isClosed) throw host.closedError()
     const push = debounce && pushOf(record, options)
@@ -219,10 +219,15 @@ export class EngineTasks implements TasksNamespace {
       chain(this.#kernel.written(attempt, call, { ...request, instead }), (inserted) =>
         freeKeyOnFailure && hasFailedBefore(inserted, attempt) ? insert(inserted.record.id) : inserted,
       )
-    const answer = freeKeyOnFailure ? insert() : this.#kernel.written(attempt, call, request)
     // It is not there yet, and may never be: the storage tells when it is.
-    if (transaction !== undefined) return answer
+    if (transaction !== undefined) return insert()
+    const answer = freeKeyOnFailure
+      ? insert()
+      : claimer.insert(record, (claim) =>
+          this.#kernel.written(attempt, call, claim === undefined ? request : { ...request, claim }),
+        )
     return chain(publisher.created(record, answer), (inserted) => {
+      claimer.inserted(record.id, inserted)
       // Also of a cached one: the answer to the call that stored it may have been lost.
       if (!host.isClosed) this.#expect(inserted.record)
       if (inserted.isCached && push !== undefined) publisher.wake(inserted.record.id)
@@ -232,8 +237,7 @@ export class EngineTasks implements TasksNamespace {
 
   /** Sees to it that a run is executed when it may be. */
   #expect({ id, status, wakeAt, expiresAt }: RunRecord): void {
-    const { claimer, delayed, ticker } = this.#kernel
-    if (status === 'QUEUED') claimer.poke()
+    const { delayed, ticker } = this.#kernel
     if (status === 'DELAYED' && wakeAt !== undefined) delayed.add(id, wakeAt)
     if (status === 'QUEUED' || status === 'DELAYED') {
       if (expiresAt !== undefined) ticker.dueAt(expiresAt, `run ${id}`)

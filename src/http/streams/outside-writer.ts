@@ -146,7 +146,7 @@ export class OutsideWriter {
     const record = await this.#kernel.call(() => host.storage.runs.get(runId))
     if (record === undefined) throw new Refusal(404, 'Run not found')
     // Claimed a moment ago: the answer that has it execute here may be on its way.
-    if (record.status === 'EXECUTING' && record.owner === host.owner) await claimer.answered()
+    if (record.status === 'EXECUTING' && record.owner === host.owner) await claimer.answered(runId)
     const started = executor.attempts.get(runId)
     if (started?.isEnded === false) return started
     const cannot = cannotWrite(runId, key)

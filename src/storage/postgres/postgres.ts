@@ -58,6 +58,7 @@ export function postgresStorage(given: string | PostgresOptions): Storage {
     timesOut: true,
     queues: postgresQueues(session),
     debounces: true,
+    claimsNew: true,
     schedules: postgresSchedules(session),
     retention: RETENTION,
     joinsTransactions: true,

@@ -1,5 +1,5 @@
 import type { KeyRecord, RunChange, RunRecord } from '../../contract/records.ts'
-import type { AttemptFence, PushedChange, RunPush, RunsAmong } from '../../contract/storage.ts'
+import type { AttemptFence, PushedChange, RunInsert, RunPush, RunsAmong } from '../../contract/storage.ts'
 import { idSkew, NO_INSTANT } from '../id-skew.ts'
 import { laneOf, RUN_COLUMNS, runValues, textsColumn } from '../sql-rows.ts'
 
@@ -42,6 +42,12 @@ export function keyLockColumns({ record, fence }: KeyedInsert): object {
 
 export function fenceColumns({ fence }: { readonly fence?: AttemptFence | undefined }): object {
   return fence === undefined ? {} : { fence_run: fence.runId, fence_epoch: fence.epoch }
+}
+
+/** A transaction of the caller claims nothing: it may stay open for long, or be rolled back. */
+export function claimColumns({ claim, transaction }: Pick<RunInsert, 'claim' | 'transaction'>): object {
+  if (claim === undefined || transaction !== undefined) return NONE
+  return { claim_tasks: claim.taskIds, claim_version: claim.version, claim_number: claim.number }
 }
 
 export function amongColumns({ taskIds, tags }: RunsAmong): object {

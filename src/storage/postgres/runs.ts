@@ -1,6 +1,5 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type {
-  Inserted,
   Page,
   PageRequest,
   RunClaim,
@@ -8,6 +7,7 @@ import type {
   RunFence,
   RunFilter,
   RunInsert,
+  RunInserted,
   RunResume,
   RunResumed,
   RunStore,
@@ -18,6 +18,7 @@ import { inTransaction } from './joined.ts'
 import {
   amongColumns,
   changeColumns,
+  claimColumns,
   fenceColumns,
   keyLockColumns,
   locksKey,
@@ -38,7 +39,7 @@ import { isFinal, runTokenId, tokenOfRun } from '../../contract/run-states.ts'
 import { readPostgresPage } from './pages.ts'
 import { type Row, tokenOfRow } from '../sql-rows.ts'
 
-type InsertAnswer = 'stale' | 'taken' | readonly [isCached: 0 | 1, run?: RunAnswer]
+type InsertAnswer = 'stale' | 'taken' | readonly [isCached: 0 | 1, run?: RunAnswer, isClaimed?: boolean]
 
 interface ClaimAnswer {
   readonly runs: readonly RunAnswer[]
@@ -100,7 +101,7 @@ export function postgresRuns(session: PostgresSession): RunStore {
 async function insertRun(
   { ask, hints }: PostgresSession,
   request: RunInsert,
-): Promise<Inserted<RunRecord> | 'stale'> {
+): Promise<RunInserted | 'stale'> {
   const { record, now, by, fence } = request
   const columns = {
     run: runColumns(record),
@@ -113,17 +114,20 @@ async function insertRun(
     skew: skewColumn('runs', record),
   }
   const key = fence?.runId ?? record.id
-  const answer = (await ask(INSERT, { ...columns, ...fenceColumns(request) }, key)) as InsertAnswer
+  const asked = { ...columns, ...fenceColumns(request), ...claimColumns(request) }
+  const answer = (await ask(INSERT, asked, key)) as InsertAnswer
   if (answer === 'stale') return 'stale'
   if (answer === 'taken') throw new Error(`Cannot insert run "${record.id}": there is one of this id already`)
-  const [isCached, stored] = answer
+  const [isCached, stored, isClaimed = false] = answer
   const known = stored === undefined ? record : runOf(stored)
-  if (isCached === 0) hints.queue(by, record.status === 'QUEUED' ? record : undefined)
+  if (isClaimed) hints.claimed(record, by)
+  else if (isCached === 0) hints.queue(by, record.status === 'QUEUED' ? record : undefined)
   else if (request.push !== undefined) hints.run(known.id, by, true)
   // When it is due is known to a tick only, where the caller has not been told.
   if (request.transaction !== undefined && (record.wakeAt ?? record.expiresAt) !== undefined)
     hints.waits(by, undefined)
-  return { record: known, isCached: isCached === 1 }
+  const inserted = { record: known, isCached: isCached === 1 }
+  return isClaimed ? { ...inserted, isClaimed } : inserted
 }
 
 async function listRuns(

@@ -66,6 +66,7 @@ function lentStorage(shared: PostgresPool, lease: SchemaLease): Storage {
     due: async (limit) => (await current().due?.(limit)) ?? [],
     timesOut: true,
     debounces: true,
+    claimsNew: true,
     open: () => statements.watch(lease.take().then(() => current().open())),
     tick: (request) => current().tick(request),
     subscribe: (owner, listener) => current().subscribe(owner, listener),

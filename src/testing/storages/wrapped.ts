@@ -51,6 +51,7 @@ export function wrapStorage(storage: Storage, around: AroundOperation): Storage 
     ...(endedBytes === undefined ? {} : { endedBytes: () => endedBytes() }),
     ...(storage.timesOut === undefined ? {} : { timesOut: storage.timesOut }),
     ...(storage.debounces === undefined ? {} : { debounces: storage.debounces }),
+    ...(storage.claimsNew === undefined ? {} : { claimsNew: storage.claimsNew }),
     ...(storage.joinsTransactions === undefined ? {} : { joinsTransactions: storage.joinsTransactions }),
     runs: wrapRuns(storage.runs, around),
     tokens: wrapTokens(storage.tokens, around),

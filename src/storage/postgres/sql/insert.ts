@@ -11,7 +11,7 @@ interface InsertedKind {
   readonly row: 'r' | 't'
   /** More variables, a line each. */
   readonly variables?: string
-  /** More members of a request, after a comma. */
+  /** More members of a request, each after a comma. */
   readonly members?: string
   /** The function that locks what the requests need besides their keys. */
   readonly lock: string
@@ -21,6 +21,10 @@ interface InsertedKind {
   readonly answerHolder: string
   /** Fills the columns that storage keeps for itself. */
   readonly fillRow: string
+  /** The answer for a row that was inserted. */
+  readonly answerNew: string
+  /** The answer for the row `holder`, which this request has inserted before. */
+  readonly answerAgain: string
 }
 
 /**
@@ -40,6 +44,8 @@ export function insertFunction(kind: InsertedKind): string {
     meetHolder = '',
     answerHolder,
     fillRow,
+    answerNew,
+    answerAgain,
   } = kind
   const prefix = LISTED_PREFIXES[table]
   return `
@@ -81,10 +87,10 @@ ${fillRow}    INSERT INTO $s.${table} SELECT ${row}.* ON CONFLICT (id) DO NOTHIN
         PERFORM $s.note_skew('${prefix}', coalesce(q.skew, $s.id_skew('${prefix}', ${row}.id, ${row}.created_at)));
       END IF;
       IF ${row}.tag_list IS NOT NULL THEN PERFORM $s.tag_${noun}(${row}.id, ${row}.tag_list); END IF;
-      answers := answers || '[0]'::json;
+      answers := answers || ${answerNew};
     ELSIF q.again IS TRUE OR q.fence_run = ${row}.key_scope THEN
       SELECT * INTO holder FROM $s.${table} WHERE id = ${row}.id;
-      answers := answers || json_build_array(0, $s.${noun}_json(holder));
+      answers := answers || ${answerAgain};
     ELSE
       answers := answers || '"taken"'::json;
     END IF;

@@ -6,7 +6,7 @@ const INSERT_RUNS = insertFunction({
   table: 'runs',
   noun: 'run',
   row: 'r',
-  members: ', push json',
+  members: ', push json, claim_tasks text[], claim_version text, claim_number float8',
   lock: 'lock_inserted',
   variables: `  pushed json;
 `,
@@ -22,9 +22,46 @@ const INSERT_RUNS = insertFunction({
   answerHolder: `        answers := answers || json_build_array(1, $s.run_json(holder));
 `,
   fillRow: `    r.seq := nextval('$s.places'); r.held := 0; r.reserved := 0;
-    r := $s.place(r, q.now);
+    IF q.claim_tasks IS NOT NULL AND $s.is_next(r, q) THEN r := $s.begun(r, q); ELSE r := $s.place(r, q.now); END IF;
 `,
+  answerNew: `CASE WHEN r.held = 1 THEN json_build_array(0, $s.run_json(r), true) ELSE '[0]' END`,
+  answerAgain:
+    'json_build_array(0, $s.run_json(holder), q.claim_tasks IS NOT NULL AND $s.has_begun(holder, q))',
 })
+
+/**
+ * A new run that its insert claims. It is if its owner would claim it next: if no run stands in line for it, or would if a tick
+ * or a claim looked, if nothing is set of its queue nor being changed, and its lease is live. Its claim_number stays NULL: no claim is
+ * to answer it. A claim of the owner with a higher number makes sure that no insert before claims any more; it waits for the row of the
+ * owner, which the insert takes only if it is free.
+ */
+const NEW_RUN_FUNCTIONS = `
+CREATE FUNCTION $s.is_next(r $s.runs, q record) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  IF r.status <> 'QUEUED' OR r.expires_at <= q.now THEN RETURN false; END IF;
+  PERFORM 1 FROM $s.owners WHERE owner = q.by_owner AND lost = 0 AND claim <= q.claim_number FOR KEY SHARE SKIP LOCKED;
+  IF NOT FOUND OR NOT pg_try_advisory_xact_lock_shared($space, 2050) THEN RETURN false; END IF;
+  RETURN NOT EXISTS (SELECT 1 FROM $s.queues WHERE name = r.queue)
+    AND NOT EXISTS (SELECT 1 FROM $s.owners WHERE lost = 0 AND until <= q.now)
+    AND NOT EXISTS (SELECT 1 FROM $s.runs WHERE look_at <= q.now)
+    AND NOT EXISTS (SELECT 1 FROM unnest(q.claim_tasks) AS task(id) CROSS JOIN LATERAL (
+      SELECT 1 FROM $s.runs o WHERE o.task_id = task.id AND o.line IS NOT NULL LIMIT 1) AS one);
+END $$;
+
+CREATE FUNCTION $s.begun(r $s.runs, q record) RETURNS $s.runs LANGUAGE plpgsql AS $$
+BEGIN
+  r.status := 'EXECUTING'; r.owner := q.by_owner; r.held := 1; r.slot := 1; r.wake_at := NULL;
+  r.attempt := r.attempt + 1; r.policy_attempt := r.policy_attempt + 1; r.epoch := r.epoch + 1;
+  r.started_at := coalesce(r.started_at, q.now); r.updated_at := greatest(r.updated_at, q.now);
+  r.version := q.claim_version;
+  RETURN r;
+END $$;
+
+CREATE FUNCTION $s.has_begun(r $s.runs, q record) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN coalesce(r.status = 'EXECUTING' AND r.owner = q.by_owner AND r.held = 1 AND r.attempt = 1 AND r.claim_number IS NULL, false);
+END $$;
+`
 
 /** The functions for runs. Each takes the requests of a turn and answers them in order; each run is in one of them. */
 export const RUN_FUNCTIONS: string = `
@@ -47,7 +84,7 @@ BEGIN
   PERFORM $s.put_run(r, at);
   RETURN $s.run_json(r);
 END $$;
-${INSERT_RUNS}
+${INSERT_RUNS}${NEW_RUN_FUNCTIONS}
 CREATE FUNCTION $s.get_runs(requests json) RETURNS json LANGUAGE plpgsql STABLE
 ${BY_INDEX} AS $$
 DECLARE

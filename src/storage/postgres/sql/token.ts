@@ -15,6 +15,8 @@ const INSERT_TOKENS = insertFunction({
   fillRow: `    t.seq := nextval('$s.places');
     IF t.status = 'WAITING' THEN t.due_at := t.timeout_at; ELSE t.ended_at := coalesce(t.completed_at, 0); END IF;
 `,
+  answerNew: `'[0]'::json`,
+  answerAgain: 'json_build_array(0, $s.token_json(holder))',
 })
 
 /** The functions for tokens and waits. A wait that is being made ready is not released: a tick says so once more. */

@@ -1,8 +1,9 @@
 import type { RunRecord, TokenRecord } from '../../../contract/records.ts'
+import type { Awaitable, RunInserted } from '../../../contract/storage.ts'
 import type { Law } from '../law.ts'
 import { like, same } from '../sameness.ts'
 import { manualToken, queuedRun } from '../sample-records.ts'
-import { A, type Subject } from '../subject.ts'
+import { A, B, idsOf, type Subject } from '../subject.ts'
 
 const YEAR_MS = 31_557_600_000
 
@@ -264,4 +265,84 @@ export const insertLaws: readonly Law[] = [
       like('the first', await s.storage.runs.get('first'), { id: 'first', key })
     },
   },
+  {
+    id: 'runs.insert/claims-for-its-caller',
+    law: 'Of a storage that claimsNew, an insert with `claim` claims its run as a claim would, and no claim answers it.',
+    async check(s) {
+      if (s.storage.claimsNew !== true) return
+      await s.claim({ number: 7 })
+      const inserted = await insertClaiming(s, 'r', { number: 7 })
+      const run = {
+        ...queuedRun('r', { createdAt: s.at(0) }),
+        status: 'EXECUTING',
+        attempt: 1,
+        policyAttempt: 1,
+        owner: A,
+        epoch: 1,
+        slot: true,
+        version: 'v',
+        startedAt: s.at(0),
+        updatedAt: s.at(0),
+      }
+      same('the insert', inserted, { record: run, isCached: false, isClaimed: true })
+      same('the record', await s.storage.runs.get('r'), run)
+      same('the repeated claim', await s.claim({ number: 7 }), { runs: [], ended: [] })
+      same('the next claim', await s.claim({ number: 8 }), { runs: [], ended: [] })
+      like('the write of its attempt', await s.update(run, { status: 'COMPLETED' }), { record: { id: 'r' } })
+    },
+  },
+  {
+    id: 'runs.insert/claims-nothing-out-of-turn',
+    law: 'Of a storage that claimsNew, an insert claims nothing without a live lease, before another run, or after a later claim.',
+    async check(s) {
+      if (s.storage.claimsNew !== true) return
+      const isClaimed = async (id: string, claiming: Claiming = {}): Promise<unknown> => {
+        const inserted = await insertClaiming(s, id, claiming)
+        return inserted !== 'stale' && inserted.isClaimed === true
+      }
+      same('without a lease', await isClaimed('stranger', { by: B }), false)
+      same('behind it', await isClaimed('behind'), false)
+      same('the claim', idsOf((await s.claim({ number: 1 })).runs), ['stranger', 'behind'])
+      same('after a later claim', await isClaimed('late', { number: 0 }), false)
+      same('the claim after that', idsOf((await s.claim({ number: 2 })).runs), ['late'])
+      const delayed = { status: 'DELAYED', wakeAt: s.at(9) } as const
+      same('a delayed run', await isClaimed('delayed', { number: 2, record: delayed }), false)
+      same('before it is due', await isClaimed('before', { number: 2, now: 8 }), true)
+      same('when it is due', await isClaimed('beside', { number: 2, now: 9 }), false)
+      same('the claim of both', idsOf((await s.claim({ number: 3, now: 9 })).runs).sort(), [
+        'beside',
+        'delayed',
+      ])
+      await s.tick(B, 9, { leaseUntil: s.at(20) })
+      await s.start('lost', {}, B)
+      same('beside a lost owner', await isClaimed('waits', { number: 3, now: 20 }), false)
+      same('the claim of its run', idsOf((await s.claim({ number: 4, now: 20 })).runs).sort(), [
+        'lost',
+        'waits',
+      ])
+      same(
+        'a run that has expired',
+        await isClaimed('expired', { number: 4, now: 20, record: { expiresAt: s.at(20) } }),
+        false,
+      )
+    },
+  },
 ]
+
+interface Claiming {
+  readonly by?: string
+  readonly number?: number
+  readonly now?: number
+  readonly record?: Partial<RunRecord>
+}
+
+/** Inserts a run with `claim`. */
+function insertClaiming(
+  s: Subject,
+  id: string,
+  { by = A, number = 0, now = 0, record: fields }: Claiming,
+): Awaitable<RunInserted | 'stale'> {
+  const record = queuedRun(id, { createdAt: s.at(now), ...fields })
+  const claim = { taskIds: ['task'], version: 'v', number }
+  return s.storage.runs.insert({ record, claim, now: s.at(now), by })
+}

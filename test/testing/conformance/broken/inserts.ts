@@ -67,6 +67,30 @@ export const brokenInserts: Readonly<Record<string, Break>> = {
     const { record, isCached } = insert({ ...request, instead: undefined }) as Inserted<RunRecord>
     return isCached ? insert({ ...request, instead: record.id }) : { record, isCached }
   }),
+  'runs.insert/claims-for-its-caller': () => ({ claimsNew: true }),
+  // Whatever stands before it.
+  'runs.insert/claims-nothing-out-of-turn': (memory) => ({
+    claimsNew: true,
+    runs: {
+      insert(request) {
+        const inserted = memory.runs.insert(request)
+        const { record, claim, by, now } = request
+        if (claim === undefined || inserted === 'stale') return inserted
+        const { runs } = memory.runs.claim({
+          by,
+          now,
+          number: claim.number + 0.5,
+          taskIds: claim.taskIds,
+          versions: new Map([[record.taskId, claim.version ?? '']]),
+          limit: 100,
+          queueLimits: new Map(),
+          maxInterruptions: 10,
+        })
+        const run = runs.find(({ id }) => id === record.id)
+        return run === undefined ? inserted : { record: run, isCached: false, isClaimed: true }
+      },
+    },
+  }),
   'tokens.insert/past-deadline-is-taken': (memory) => ({
     tokens: {
       insert(request) {
