@@ -266,6 +266,20 @@ export const insertLaws: readonly Law[] = [
     },
   },
   {
+    id: 'runs.insert/claims-nothing-of-a-set-queue',
+    law: 'Of a storage that claimsNew and has queues, an insert claims nothing while something is set of the queue of its run.',
+    async check(s) {
+      const { queues, claimsNew = false } = s.storage
+      if (queues === undefined || !claimsNew) return
+      await s.claim({ number: 1 })
+      const record = { queue: 'mail' }
+      await queues.set({ name: 'mail', limit: 5, now: s.at(0), by: B })
+      const inserted = await insertClaiming(s, 'one', { number: 1, record })
+      like('under a limit', inserted, { record: { status: 'QUEUED', attempt: 0 } })
+      same('the claim', idsOf((await s.claim({ number: 2 })).runs), ['one'])
+    },
+  },
+  {
     id: 'runs.insert/claims-for-its-caller',
     law: 'Of a storage that claimsNew, an insert with `claim` claims its run as a claim would, and no claim answers it.',
     async check(s) {

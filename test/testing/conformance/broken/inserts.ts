@@ -24,6 +24,32 @@ function keyedByValueOnly(insert: Insert): Insert {
   }
 }
 
+/** Claims new runs whatever stands before them, as far as `mayClaim` lets it. */
+function claimingAtOnce(mayClaim: (record: RunRecord) => boolean): Break {
+  return (memory) => ({
+    claimsNew: true,
+    runs: {
+      insert(request) {
+        const inserted = memory.runs.insert(request)
+        const { record, claim, by, now } = request
+        if (claim === undefined || inserted === 'stale' || !mayClaim(record)) return inserted
+        const { runs } = memory.runs.claim({
+          by,
+          now,
+          number: claim.number + 0.5,
+          taskIds: claim.taskIds,
+          versions: new Map([[record.taskId, claim.version ?? '']]),
+          limit: 100,
+          queueLimits: new Map(),
+          maxInterruptions: 10,
+        })
+        const run = runs.find(({ id }) => id === record.id)
+        return run === undefined ? inserted : { record: run, isCached: false, isClaimed: true }
+      },
+    },
+  })
+}
+
 function insertsOf(store: 'tokens' | 'runs'): Readonly<Record<string, Break>> {
   const change = (request: TokenInsert | RunInsert, fields: Partial<TokenRecord>) =>
     ({ ...request, record: { ...request.record, ...fields } }) as TokenInsert | RunInsert
@@ -68,29 +94,8 @@ export const brokenInserts: Readonly<Record<string, Break>> = {
     return isCached ? insert({ ...request, instead: record.id }) : { record, isCached }
   }),
   'runs.insert/claims-for-its-caller': () => ({ claimsNew: true }),
-  // Whatever stands before it.
-  'runs.insert/claims-nothing-out-of-turn': (memory) => ({
-    claimsNew: true,
-    runs: {
-      insert(request) {
-        const inserted = memory.runs.insert(request)
-        const { record, claim, by, now } = request
-        if (claim === undefined || inserted === 'stale') return inserted
-        const { runs } = memory.runs.claim({
-          by,
-          now,
-          number: claim.number + 0.5,
-          taskIds: claim.taskIds,
-          versions: new Map([[record.taskId, claim.version ?? '']]),
-          limit: 100,
-          queueLimits: new Map(),
-          maxInterruptions: 10,
-        })
-        const run = runs.find(({ id }) => id === record.id)
-        return run === undefined ? inserted : { record: run, isCached: false, isClaimed: true }
-      },
-    },
-  }),
+  'runs.insert/claims-nothing-out-of-turn': claimingAtOnce(({ queue }) => queue !== 'mail'),
+  'runs.insert/claims-nothing-of-a-set-queue': claimingAtOnce(() => true),
   'tokens.insert/past-deadline-is-taken': (memory) => ({
     tokens: {
       insert(request) {
