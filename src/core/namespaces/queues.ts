@@ -62,7 +62,6 @@ export async function changeQueue(
   })
   // Other engines are told by storage.
   kernel.slots.retry()
-  kernel.claimer.poke()
   return retrieveQueue(kernel, name)
 }
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Engine, memoryStorage, type Task, task } from 'waitpoint'
+import { type Engine, memoryStorage, type Task, task, wait } from 'waitpoint'
 import { createTestEngine, testClock } from 'waitpoint/testing'
+import { createDeferred } from '../../../src/primitives/deferred.ts'
 import { alwaysAsync } from '../../../src/testing/storages/async.ts'
 import { projectStorage, storageOfThisProcess } from '../../support/abandon.ts'
 import { kernelOf } from '../../../src/core/engine.ts'
@@ -15,6 +16,68 @@ const IDLE = { attempts: 0, executing: 0, waits: 0 }
 async function statusOf(engine: Engine, id: string): Promise<string> {
   return (await engine.runs.retrieve(id)).status
 }
+
+describe('a resume that is refused', () => {
+  /** A run that waits in each of two queues, and one that executes in the first, in an engine whose resumes can be held. */
+  async function twoWaiting({ concurrency }: { readonly concurrency: number }) {
+    const steered = steeredStorage(storageOfThisProcess())
+    const order: string[] = []
+    const letGo = createDeferred<void>()
+    const work = (queue: string) =>
+      task({
+        id: queue,
+        queue: { name: queue },
+        run: async (token: string) => {
+          if (token === '') return letGo.promise
+          await wait.forToken(token)
+          order.push(queue)
+        },
+      })
+    const [one, two] = [work('one'), work('two')]
+    const clock = { mode: 'manual' } as const
+    const t = await createTestEngine({ tasks: [one, two], storage: steered.storage, concurrency, clock })
+    const tokens = []
+    for (const each of [one, two]) {
+      const token = await t.engine.wait.createToken({ timeout: '1d' })
+      await t.engine.trigger(each, token.id)
+      tokens.push(token)
+      await until(() => t.engine.stats().waiting === tokens.length)
+    }
+    return { t, steered, order, one, tokens, letGo: () => letGo.resolve() }
+  }
+
+  const resumes = (calls: readonly string[]): number => calls.filter((name) => name === 'runs.resume').length
+
+  it('is asked again at once when a slot was given back before the refusal came', async () => {
+    const { t, steered, order, one, tokens, letGo } = await twoWaiting({ concurrency: 10 })
+    await using _ = t
+    const busy = await t.engine.trigger(one, '')
+    await until(() => t.engine.stats().executing === 1)
+    await t.engine.queue('one').setLimit(1)
+    const answer = steered.holdAnswer('runs.resume')
+    await t.engine.wait.completeToken(tokens[0]!)
+    await until(() => resumes(steered.calls) === 1)
+    letGo()
+    await busy.result()
+    answer()
+    await until(() => order.length === 1)
+    expect([order, resumes(steered.calls)]).toEqual([['one'], 2])
+  })
+
+  it('does not hold up a run of another queue, which had no room meanwhile', async () => {
+    const { t, steered, order, tokens } = await twoWaiting({ concurrency: 1 })
+    await using _ = t
+    await t.engine.queue('one').pause()
+    const answer = steered.holdAnswer('runs.resume')
+    await t.engine.wait.completeToken(tokens[0]!)
+    await until(() => resumes(steered.calls) === 1)
+    await t.engine.wait.completeToken(tokens[1]!)
+    await turn()
+    answer()
+    await until(() => order.length === 1)
+    expect(order).toEqual(['two'])
+  })
+})
 
 describe('parking', () => {
   it('is recorded after one turn of waiting, and gives the slot back', async () => {

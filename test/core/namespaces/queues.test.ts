@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Engine, memoryStorage, queue, queues, task, wait } from 'waitpoint'
 import { createTestEngine, type TestEngineOptions } from 'waitpoint/testing'
+import { wrapStorage } from '../../../src/testing/storages/wrapped.ts'
 import { steadyStorage } from '../../support/abandon.ts'
 import { rejection } from '../../support/body-task.ts'
 
@@ -215,8 +216,40 @@ describe('the limit of a queue', () => {
     ])
   })
 
+  it('wakes the only engine there is at once, and again with each slot that is given back', async () => {
+    const begun: string[] = []
+    const work = task({
+      id: 'work',
+      run: async (name: string) => {
+        begun.push(name)
+        await t.clock.sleep(1)
+      },
+    })
+    const t = await createTestEngine({
+      tasks: [work],
+      storage: steadyStorage(),
+      clock: { mode: 'manual' },
+    })
+    await using _ = t
+    await t.engine.queue('task/work').setLimit(0)
+    for (const name of ['1', '2', '3']) await t.engine.trigger(work, name)
+    await t.clock.settle()
+    expect(begun).toEqual([])
+    await t.engine.queue('task/work').setLimit(1)
+    await t.clock.settle()
+    expect(begun).toEqual(['1'])
+    // Long before the engine would look at its storage by itself.
+    await t.clock.advance(5)
+    expect(begun).toEqual(['1', '2', '3'])
+  })
+
   it('lets all runs that wait for a slot have it, one after the other', async () => {
     let [busy, most, ended] = [0, 0, 0]
+    let asked = 0
+    const storage = wrapStorage(steadyStorage(), (name, operation) => (...args) => {
+      if (name === 'runs.resume') asked += 1
+      return operation(...args)
+    })
     const work = task({
       id: 'work',
       run: async (token: string) => {
@@ -227,15 +260,17 @@ describe('the limit of a queue', () => {
         ended += 1
       },
     })
-    const t = await createTestEngine({ tasks: [work], storage: steadyStorage(), clock: { mode: 'manual' } })
+    const t = await createTestEngine({ tasks: [work], storage, clock: { mode: 'manual' } })
     await using _ = t
     const token = await t.engine.wait.createToken({ timeout: '1d' })
-    for (let at = 0; at < 20; at += 1) await t.engine.trigger(work, token.id)
+    for (let at = 0; at < 60; at += 1) await t.engine.trigger(work, token.id)
     await t.clock.settle()
     await t.engine.queue('task/work').setLimit(3)
     await t.engine.wait.completeToken(token)
-    await t.clock.advance('10m')
-    expect([most, ended]).toEqual([3, 20])
+    await t.clock.advance('20m')
+    expect([most, ended]).toEqual([3, 60])
+    // All of them once, and then the first one whenever a slot may be free.
+    expect(asked).toBeLessThan(240)
   })
 
   it.each([[-1], [1.5], [Number.NaN], [100_001], ['5'], [null], [undefined]])(
