@@ -59,6 +59,7 @@ describe('a resume that is refused', () => {
     await until(() => resumes(steered.calls) === 1)
     letGo()
     await busy.result()
+    await until(() => t.engine.stats().attempts === 2)
     answer()
     await until(() => order.length === 1)
     expect([order, resumes(steered.calls)]).toEqual([['one'], 2])
