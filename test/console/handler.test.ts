@@ -479,6 +479,16 @@ describe('the page of queues', () => {
       ['crowded', 'not known here', '0', '1', '0'],
       ['task/idle', 'none', '0', '1', '0'],
     ])
+    await t.engine.queue('mail & post').setLimit(1)
+    await t.engine.queue('crowded').pause()
+    await t.engine.queue('narrow').setLimit(4)
+    await t.engine.queue('narrow').pause()
+    expect(rowsOf((await visitor.get('/queues')).text).map(([name, limit]) => [name, limit])).toEqual([
+      ['crowded', 'not known here, paused'],
+      ['mail &amp; post', '1 (set)'],
+      ['narrow', '4 (set), paused'],
+      ['task/idle', 'none'],
+    ])
   })
 
   it('says what a number is that is bounded, and how many queues it leaves out', async () => {

@@ -1,6 +1,7 @@
 import type { RunStatus } from '../../contract/records.ts'
-import type { StatusCounts } from '../../contract/storage.ts'
-import { LIST_RUNS } from '../../core/host/storage-calls.ts'
+import { limitInForce } from '../../contract/queue-limits.ts'
+import type { QueueSettings, StatusCounts } from '../../contract/storage.ts'
+import { LIST_RUNS, type RepeatableCall } from '../../core/host/storage-calls.ts'
 import { COUNT_RUNS } from '../../core/namespaces/counts.ts'
 import { html, type Html } from '../html.ts'
 import type { PageContent } from '../page.ts'
@@ -18,12 +19,13 @@ const STATUSES = ['EXECUTING', 'QUEUED', 'DELAYED'] as const satisfies readonly 
 
 interface FoundQueue {
   readonly name: string
+  /** What is set of it while engines run. */
+  readonly set: QueueSettings | undefined
   /** It has a limit, or a run in line. The others are shown if their count finds one. */
   readonly isShown: boolean
 }
 
-interface CountedQueue {
-  readonly name: string
+interface CountedQueue extends Pick<FoundQueue, 'name' | 'set'> {
   readonly counts: StatusCounts<string>
 }
 
@@ -55,31 +57,43 @@ export async function queuesPage(visit: Visit): Promise<PageContent> {
   }
 }
 
-/** Those with a limit, those of the newest runs in line, and those of the other tasks of this engine. */
+/** A storage may keep nothing of queues. */
+const LIST_QUEUES: RepeatableCall<undefined, readonly QueueSettings[]> = {
+  ask: ({ queues }) => queues?.list() ?? [],
+}
+
+/** Those with a limit, those of which something is set, those of the newest runs in line, and those of the other tasks of this engine. */
 async function queuesOf({ kernel }: Visit): Promise<readonly FoundQueue[]> {
   const { queueLimits, definitions } = kernel.tasks
   const request = { filter: { status: ['QUEUED' as const] }, page: { limit: MOST_IN_LINE } }
-  const { records } = await kernel.call(() => kernel.asked(LIST_RUNS, request))
+  const [{ records }, set] = await Promise.all([
+    kernel.call(() => kernel.asked(LIST_RUNS, request)),
+    kernel.call(() => kernel.asked(LIST_QUEUES, undefined)),
+  ])
+  const settings = new Map(set.map((one) => [one.name, one]))
   const inLine = records.map(({ queue }) => queue)
-  const shown = new Set([[...queueLimits.keys()], inLine].flatMap((names) => names.toSorted()))
+  const shown = new Set(
+    [[...queueLimits.keys(), ...settings.keys()], inLine].flatMap((names) => names.toSorted()),
+  )
   const all = new Set([...shown, ...definitions.map(({ queue }) => queue).toSorted()])
-  return [...all].map((name) => ({ name, isShown: shown.has(name) }))
+  return [...all].map((name) => ({ name, set: settings.get(name), isShown: shown.has(name) }))
 }
 
 async function countedQueue(
   { kernel }: Visit,
-  { name, isShown }: FoundQueue,
+  { name, set, isShown }: FoundQueue,
   atMost: number,
 ): Promise<CountedQueue | undefined> {
   const request = { filter: { queue: name, status: STATUSES }, atMost }
   const counts = await kernel.call(() => kernel.asked(COUNT_RUNS, request))
-  return isShown || (counts['QUEUED']?.count ?? 0) > 0 ? { name, counts } : undefined
+  return isShown || (counts['QUEUED']?.count ?? 0) > 0 ? { name, set, counts } : undefined
 }
 
-function rowOf(visit: Visit, { name, counts }: CountedQueue): Html {
+function rowOf(visit: Visit, { name, set, counts }: CountedQueue): Html {
   const { queueLimits, definitions } = visit.kernel.tasks
   const isKnown = definitions.some(({ queue }) => queue === name)
-  const limit = queueLimits.get(name)
+  const declared = queueLimits.get(name)
+  const limit = set === undefined ? declared : limitInForce({ ...set, isPaused: false }, declared)
   const link = (status: RunStatus): Html => {
     const { count: number, isMore } = counts[status] ?? { count: 0, isMore: false }
     const text = `${count(number)}${isMore ? '+' : ''}`
@@ -88,7 +102,9 @@ function rowOf(visit: Visit, { name, counts }: CountedQueue): Html {
   }
   return html`<tr>
     <td><a class="name" href="${linkTo(visit, 'runs', { queue: name })}">${short(name)}</a></td>
-    <td class="num" data-label="limit">${limit ?? (isKnown ? 'none' : 'not known here')}</td>
+    <td class="num" data-label="limit">
+      ${limit ?? (isKnown ? 'none' : 'not known here')}${set?.limit !== undefined && ' (set)'}${set?.isPaused === true && ', paused'}
+    </td>
     <td class="num" data-label="executing">${link('EXECUTING')}</td>
     <td class="num" data-label="in line">${link('QUEUED')}</td>
     <td class="num" data-label="delayed">${link('DELAYED')}</td>
