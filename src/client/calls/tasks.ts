@@ -96,14 +96,15 @@ function triggerRequest(
   return { method: 'POST', path, body, subject: { kind: 'task', id } }
 }
 
+/** The server checks what else there is. */
 function wireDebounce(debounce: DebounceOptions | undefined): object | undefined {
-  if (debounce === undefined) return undefined
-  requireObject(debounce, 'debounce')
-  return {
-    ...debounce,
-    delay: wireDuration(debounce.delay, 'debounce.delay'),
-    maxDelay: wireDuration(debounce.maxDelay, 'debounce.maxDelay'),
-  }
+  return (
+    debounce && {
+      ...debounce,
+      delay: wireDuration(debounce.delay, 'debounce.delay'),
+      maxDelay: wireDuration(debounce.maxDelay, 'debounce.maxDelay'),
+    }
+  )
 }
 
 function wireOptions(options: TriggerOptions): object {
