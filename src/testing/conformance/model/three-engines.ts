@@ -1,5 +1,5 @@
 import type { RunRecord, WaitRecord } from '../../../contract/records.ts'
-import type { RunClaimed, RunUpdated, Storage, TickResult } from '../../../contract/storage.ts'
+import type { RunClaimed, RunInsert, RunUpdated, Storage, TickResult } from '../../../contract/storage.ts'
 import { LIVE_STATUSES } from '../../../contract/run-states.ts'
 import { describeValue } from '../sameness.ts'
 import { manualToken, queuedRun } from '../sample-records.ts'
@@ -165,11 +165,22 @@ export class ThreeEngines {
       ...(option % 4 === 0 && { priorityMs: ((option >> 2) % 13) * UNIT - 4 * UNIT - command.serial }),
       ...((option >> 4) % 5 === 0 && { expiresAt: this.#stage.now + ((option % 60) + 1) * UNIT }),
     })
-    const request = { record, ...(await this.#writer(command)) }
+    const request = { ...this.#debounced(command, record), ...(await this.#writer(command)) }
     const answer = await this.#stage.both(`runs.insert ${describeValue(request)}`, (storage) =>
       storage.runs.insert(request),
     )
     if (answer !== 'stale') this.#stage.runIds.push(id)
+  }
+
+  /** The request for a run that is put off, of which there are a few keys, as one that may put off another. */
+  #debounced({ token, option, serial }: Command, record: RunRecord): Pick<RunInsert, 'record' | 'push'> {
+    const { wakeAt } = record
+    if (wakeAt === undefined || record.key !== undefined || this.#stage.storage.debounces !== true)
+      return { record }
+    const key = { scope: 'debounce', value: String(token % 3), expiresAt: record.createdAt }
+    const withinMs = option % 3 === 0 ? 40 * UNIT : undefined
+    const change = option % 2 === 0 ? { payloadJson: String(serial), tags: record.tags } : undefined
+    return { record: { ...record, key }, push: { wakeAt, withinMs, change } }
   }
 
   async #insertToken(command: Command): Promise<void> {
