@@ -805,6 +805,16 @@ describe('the page of a run', () => {
     await t.clock.settle()
     expect((await t.engine.runs.retrieve(id)).output).toBe(42)
   })
+
+  it('names the debounce key that puts it off, which is no idempotency key', async () => {
+    const later = task({ id: 'later', run: () => undefined })
+    await using t = await createTestEngine({ tasks: [later], secretKey: KEY, clock: { mode: 'manual' } })
+    const { id } = await t.engine.trigger(later, undefined, { debounce: { key: 'doc 7', delay: '1h' } })
+    const { text } = await (await Visitor.loggedIn(t.engine)).get(`/runs/${id}`)
+    expect(text).toMatch(/Debounce key<\/dt>\s*<dd[^>]*>\s*doc 7/)
+    expect(text).not.toContain('Idempotency key')
+    expect(text).toContain('a trigger with the debounce key &quot;doc 7&quot; before that puts it off')
+  })
 })
 
 describe('the page of a token', () => {
