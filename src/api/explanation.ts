@@ -35,7 +35,7 @@ export interface ExplainedEnd {
 export interface ExplainedDelay {
   readonly reason: 'delayed'
   readonly until: Date
-  /** A trigger with this key before that puts it off further. */
+  /** The key of `debounce`: a trigger with it puts the run off further, unless a newer run has the key. */
   readonly debounceKey?: string
 }
 

@@ -233,7 +233,7 @@ export interface Run<Payload = unknown, Output = unknown> {
   /** By how many seconds it is ahead in line. Absent: 0. Over HTTP only secret keys see it. */
   readonly priority?: number
   readonly idempotencyKey?: string
-  /** The key of `debounce`. Until the run begins, a trigger with this key puts it off. */
+  /** The key of `debounce` that it was triggered with. */
   readonly debounceKey?: string
   readonly createdAt: Date
   readonly updatedAt: Date

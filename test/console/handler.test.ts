@@ -813,7 +813,7 @@ describe('the page of a run', () => {
     const { text } = await (await Visitor.loggedIn(t.engine)).get(`/runs/${id}`)
     expect(text).toMatch(/Debounce key<\/dt>\s*<dd[^>]*>\s*doc 7/)
     expect(text).not.toContain('Idempotency key')
-    expect(text).toContain('a trigger with the debounce key &quot;doc 7&quot; before that puts it off')
+    expect(text).toContain('debounced with the key &quot;doc 7&quot;')
   })
 })
 

@@ -106,7 +106,7 @@ function delayed(record: RunRecord, wakeAt: number): Told {
   return {
     ...until,
     debounceKey: key,
-    sentence: `${sentence}; a trigger with the debounce key "${key}" before that puts it off.`,
+    sentence: `${sentence}, debounced with the key "${key}".`,
   }
 }
 

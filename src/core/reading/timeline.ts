@@ -49,9 +49,9 @@ function dueRun(record: RunRecord, at: number): DueRun {
     return { ...entry, reason: 'expires', sentence: `${run} expires unless it has started` }
   if (status !== 'DELAYED') return { ...entry, reason: 'goes on', sentence: `${run} is looked at again` }
   const key = debounceKeyOf(record)
-  const unless = key === undefined ? '' : `, unless a trigger with the debounce key "${key}" puts it off`
+  const debounced = key === undefined ? '' : `, debounced with the key "${key}",`
   return policyAttempt === 0
-    ? { ...entry, reason: 'starts', sentence: `${run} starts: its delay is over${unless}` }
+    ? { ...entry, reason: 'starts', sentence: `${run} starts: its delay${debounced} is over` }
     : { ...entry, reason: 'retries', sentence: `${run} begins attempt ${policyAttempt + 1}` }
 }
 

@@ -179,7 +179,7 @@ describe('debounce', () => {
     ])
   })
 
-  it('says so: a debounced run is put off by the next trigger of its key', async () => {
+  it('says so where it explains the run, and in the timeline', async () => {
     await using t = await createTestEngine(manual)
     const run = await t.engine.trigger(echo, 1, FIVE)
     const until = new Date(t.clock.now() + 5_000)
@@ -187,10 +187,14 @@ describe('debounce', () => {
       reason: 'delayed',
       until,
       debounceKey: 'k',
-      sentence: `The run is delayed until ${until.toISOString()}; a trigger with the debounce key "k" before that puts it off.`,
+      sentence: `The run is delayed until ${until.toISOString()}, debounced with the key "k".`,
     })
     expect(await t.engine.timeline()).toMatchObject([
-      { kind: 'run', reason: 'starts', sentence: expect.stringContaining('debounce key "k"') as unknown },
+      {
+        kind: 'run',
+        reason: 'starts',
+        sentence: expect.stringContaining('its delay, debounced with the key "k", is over') as unknown,
+      },
     ])
   })
 
