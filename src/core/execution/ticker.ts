@@ -7,6 +7,8 @@ import type { TickAbout } from './hints.ts'
 
 const TICK_LIMIT = 1_000
 const RETRY_MS = 1_000
+/** A storage on another machine is asked no more often than this what is due next, in place of what is not due any more. */
+const LOOK_PAUSE_MS = 1_000
 
 /** The parts of an engine that its ticks concern. */
 export interface TickKernel {
@@ -75,16 +77,20 @@ export class Ticker {
     this.#arm({ at, what })
   }
 
-  /** Nothing is due at `at` any more: if the timer stands there it may have to move, which a tick after this turn says. */
+  /**
+   * Nothing is due at `at` any more: if the timer stands there it may have to move, which a tick after this turn says. Where a tick is
+   * a round trip it comes later: in real time a timer that stands too early is a tick in vain, and nothing else.
+   */
   notDue(at: number | undefined): void {
     if (at === undefined || this.#due?.at !== at) return
     if (this.#isStopped || this.#cancelLook !== undefined) return
-    const { clock } = this.#kernel.host
+    const { host } = this.#kernel
     const look = (): void => {
       this.#cancelLook = undefined
       this.tickNow()
     }
-    this.#cancelLook = clock.setTimer(clock.now(), look, { label: 'a look at what is due', background: true })
+    const lookAt = host.now() + (meetsMachines(host) ? LOOK_PAUSE_MS : 0)
+    this.#cancelLook = host.clock.setTimer(lookAt, look, { label: 'a look at what is due', background: true })
   }
 
   /** The answer to a call was lost: storage may have done it all the same. A tick in 1 s looks at everything. */

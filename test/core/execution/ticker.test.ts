@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createEngine } from 'waitpoint'
+import { createEngine, memoryStorage } from 'waitpoint'
 import { createTestEngine, type TestClock, testClock, type TestEngine } from 'waitpoint/testing'
 import { abandonable, projectStorage } from '../../support/abandon.ts'
 import { bodyTask } from '../../support/body-task.ts'
@@ -64,6 +64,28 @@ describe('deadlines', () => {
     await t.engine.wait.completeToken(tokens[1]!)
     await t.clock.settle()
     expect(foreground(t.clock)).toEqual([])
+  })
+
+  it('that are settled before cost a storage on other machines no tick each', async () => {
+    const clock = testClock(manual.clock)
+    const { storage, calls } = steeredStorage({ ...memoryStorage(), time: () => clock.now() })
+    // Such a clock can be set to the time of the storage.
+    await using engine = createEngine({ clock: { ...clock, adjust: () => undefined }, storage })
+    await engine.ready()
+    const ticks = (): number => calls.filter((name) => name === 'tick').length
+    const before = ticks()
+    for (const timeout of numbers(20, 1)) {
+      const token = await engine.wait.createToken({ timeout: timeout * 60_000 })
+      await engine.wait.completeToken(token)
+      await clock.settle()
+    }
+    expect(ticks()).toBe(before)
+    const last = await engine.wait.createToken({ timeout: '1h' })
+    await clock.advance('2s')
+    expect(ticks()).toBe(before + 1)
+    expect(foreground(clock).map(({ at }) => at)).toEqual([START + 3_600_000])
+    await clock.advance('1h')
+    expect(await engine.wait.retrieveToken(last)).toMatchObject({ status: 'TIMED_OUT' })
   })
 
   it('by the thousand at one instant are all met', async () => {
