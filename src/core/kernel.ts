@@ -150,6 +150,8 @@ export class Kernel {
   /** The lease was lost: every attempt here is stale, and the engine goes on under another name. */
   leaseLost(): void {
     this.executor.abortAll(staleAttempt)
+    // Callers that wait for a run which executed here ask storage from now on.
+    this.publisher.wakeAll()
     this.host.renameOwner()
     this.#subscribe()
   }

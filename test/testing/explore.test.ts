@@ -127,9 +127,9 @@ describe('explore', () => {
         1h        body/tokens.get#1   (ready: engine/tick#1)
         1h        engine/tick#1   (ready: body/ship#1)
         1h        body/ship#1   (ready: order/runs.resume#1)
-        … 2 more, in order
-        1h        order/refund#1   (ready: body/runs.get#1)
-        1h        body/runs.get#1   (ready: order/runs.update#1)
+        … 1 more, in order
+        1h        body/tokens.settle#1   (ready: order/refund#1)
+        1h        order/refund#1
         1h        order/runs.update#1
 
       Deviations from FIFO (1):

@@ -85,7 +85,7 @@ export class Reconciler {
 
   /** The record of a run changed elsewhere: was it canceled, or rescheduled? */
   changedElsewhere(runId: string): void {
-    const { host, executor, claimer, delayed, cancellation } = this.#kernel
+    const { host, executor, claimer, delayed, cancellation, publisher } = this.#kernel
     const attempt = executor.attempts.get(runId)
     if (attempt === undefined || attempt.isEnded) {
       claimer.changed(runId)
@@ -96,6 +96,8 @@ export class Reconciler {
         if (record?.status !== 'DELAYED') delayed.cancel(runId)
         else if (record.wakeAt !== undefined && delayed.has(runId)) delayed.add(runId, record.wakeAt)
         if (record?.status === 'CANCELED') cancellation.childrenOf(runId, this.canceled(record))
+        // To callers that have begun to wait since the hint, and have asked this engine and not storage.
+        if (record !== undefined && isFinal(record.status)) publisher.elsewhere(record)
       })
     unawaited(ask, (error) => this.#failed(error, runId))
   }

@@ -32,7 +32,7 @@ export async function finalRecord<Result>(
   const removeAbort = onAbort(attempt?.signal, (reason) => watcher.fail(reason as Error))
   try {
     // Asked before the engine began to close, it is answered while that takes its time.
-    let asked = kernel.ask(() => kernel.asked(GET_RUN, runId))
+    let asked = kernel.ask(() => executed(kernel, runId) ?? kernel.asked(GET_RUN, runId))
     for (; ; asked = told() ?? kernel.asked(GET_RUN, runId)) {
       const answer = isPromise(asked) ? await asked : asked
       // An end that was published while storage was asked counts: the answer may be older, or the run forgotten since.
@@ -46,6 +46,12 @@ export async function finalRecord<Result>(
     removeAbort()
     release?.()
   }
+}
+
+/** The run as it executes here: its end will be told. A read would be in the way of what it stores. */
+function executed({ executor }: Kernel, runId: string): RunRecord | undefined {
+  const attempt = executor.attempts.get(runId)
+  return attempt === undefined || attempt.isEnded ? undefined : attempt.record
 }
 
 /** Tells the clock of a caller that waits; a clock that knows nothing will come may fail it. */

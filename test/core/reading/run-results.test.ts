@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createEngine, type Engine, memoryStorage } from 'waitpoint'
+import { createEngine, type Engine, memoryStorage, type Storage } from 'waitpoint'
+import { testClock } from 'waitpoint/testing'
 import { createDeferred } from '../../../src/primitives/deferred.ts'
 import { alwaysAsync } from '../../../src/testing/storages/async.ts'
 import { bodyTask } from '../../support/body-task.ts'
@@ -72,5 +73,71 @@ describe('finalRecord', () => {
     scene.goOn()
     expect(await scene.result).toBe('done')
     await closed
+  })
+
+  it('is not read from storage while the run executes here', async () => {
+    const steering = steeredStorage(alwaysAsync(memoryStorage()))
+    const gate = createDeferred<string>()
+    let hasBegun = false
+    const body = bodyTask(() => {
+      hasBegun = true
+      return gate.promise
+    })
+    await using engine = createEngine({ tasks: [body], storage: steering.storage })
+    const run = await engine.trigger(body, null)
+    await until(() => hasBegun)
+    const result = run.result()
+    gate.resolve('done')
+    expect(await result).toBe('done')
+    expect(steering.calls).not.toContain('runs.get')
+  })
+
+  it('is told to a caller that asks while this engine learns that another one has canceled the run', async () => {
+    const storage = alwaysAsync(memoryStorage())
+    const steering = steeredStorage(storage)
+    let hasBegun = false
+    const body = bodyTask(async ({ wait }) => {
+      hasBegun = true
+      await wait.for({ hours: 1 })
+    })
+    await using engine = createEngine({ tasks: [body], storage: steering.storage })
+    await using other = createEngine({ tasks: [], storage })
+    const run = await engine.trigger(body, null)
+    await until(() => hasBegun)
+    const learn = steering.holdAnswer('runs.get')
+    await other.runs.cancel(run.id)
+    await until(() => steering.calls.includes('runs.get'))
+    const outcome = run.outcome()
+    await turn()
+    learn()
+    expect(await outcome).toMatchObject({ ok: false, error: { code: 'ERR_RUN_CANCELED' } })
+  })
+
+  it('is read when the lease is lost of the engine that executed the run', async () => {
+    const storage = alwaysAsync(memoryStorage())
+    const steering = steeredStorage(storage)
+    const clock = testClock({ mode: 'manual', ioGraceMs: 10 })
+    const gate = createDeferred<string>()
+    let hasBegun = false
+    const body = bodyTask(() => {
+      hasBegun = true
+      return gate.promise
+    })
+    // It hears that its lease has an end now, and of no run.
+    const subscribe: Storage['subscribe'] = (owner, listener) =>
+      storage.subscribe(owner, (hint) => (hint.topic === 'waits' ? listener(hint) : undefined))
+    await using one = createEngine({ tasks: [body], clock, storage: { ...steering.storage, subscribe } })
+    const run = await one.trigger(body, null)
+    await until(() => hasBegun)
+    const goOn = steering.holdCall('tick')
+    await using other = createEngine({ tasks: [bodyTask(() => 'by another')], clock, storage })
+    await other.ready()
+    for (let minutes = 0; minutes < 3; minutes += 1) await clock.jump('1m').catch(() => undefined)
+    while ((await other.runs.retrieve(run.id)).status !== 'COMPLETED') await turn()
+    const result = run.result()
+    await turn()
+    goOn()
+    expect(await result).toBe('by another')
+    gate.resolve('late')
   })
 })
