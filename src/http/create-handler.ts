@@ -3,7 +3,7 @@ import { type Engine, kernelOf } from '../core/engine.ts'
 import { outsideRuns } from '../core/attempt/attempt.ts'
 import { type OptionNames, requireOptions, show } from '../primitives/require.ts'
 import { BatchStore } from './batches/store.ts'
-import { FairTurns } from './fair-turns.ts'
+import { FairTurns } from '../core/host/fair-turns.ts'
 import { Gate } from './access/gate.ts'
 import { type HandlerLimits, readLimits } from './limits.ts'
 import { type Connection, LiveRequest } from './live-request.ts'
@@ -36,6 +36,9 @@ export interface Handler {
   /** This function again, for hosts that call `fetch` of an object. */
   readonly fetch: (request: Request) => Promise<Response>
 }
+
+/** In one turn, each of so many readers gets a text of some 32 KiB. */
+const ANSWER_TURNS = { label: 'answers that wait for a turn', atOnce: 8 }
 
 const NAMES: OptionNames<HandlerOptions> = { basePath: true, limits: true }
 
@@ -79,7 +82,7 @@ export function createAnswer(
   const app = new Hono()
   const gate = new Gate(kernel, limits)
   const batches = new BatchStore(kernel)
-  const turns = new FairTurns(host)
+  const turns = new FairTurns(host, ANSWER_TURNS)
   app.route(readBasePath(options.basePath), createRoutes({ engine, kernel, gate, limits, batches, turns }))
   app.notFound(() => {
     throw new Refusal(404, 'Not found')

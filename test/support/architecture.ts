@@ -85,7 +85,6 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'src/http': [
     'limits',
     'refusal',
-    'fair-turns',
     'live-request',
     'node-listener',
     'connections',

@@ -6,6 +6,7 @@ import { isPromise, rescue } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { assertOpen, type Attempt } from '../attempt/attempt.ts'
+import { afterTurn, FairTurns } from './fair-turns.ts'
 import type { Host } from './host.ts'
 import type { RepeatableCall } from './storage-calls.ts'
 
@@ -14,6 +15,9 @@ const PAUSE_MS = 1_000
 /** Between two tries of a call: at first, and at most. */
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5_000
+/** Calls of runs between two questions to the clock whether the event loop is due a turn. */
+const LOOK_EVERY = 16
+const CALL_TURNS = { label: 'calls of runs that wait for a turn', atOnce: 256 }
 
 /** The parts of an engine that a storage that is away concerns. */
 export interface OutageKernel {
@@ -44,6 +48,8 @@ export interface CallOfRun<Request, Answer> {
 export class Outage {
   readonly #kernel: OutageKernel
   readonly #settings: OutageSettings
+  readonly #turns: FairTurns
+  #calls = 0
   #away: { readonly since: number; readonly cause: unknown } | undefined
   /** Tries that are to be made again. */
   #waiting = 0
@@ -55,6 +61,7 @@ export class Outage {
   constructor(kernel: OutageKernel, settings: OutageSettings) {
     this.#kernel = kernel
     this.#settings = settings
+    this.#turns = new FairTurns(kernel.host, CALL_TURNS)
   }
 
   /**
@@ -62,6 +69,27 @@ export class Outage {
    * in here.
    */
   ask<Request, Answer, Result>(
+    question: CallOfRun<Request, Answer>,
+    next: (answer: Answer, attempt: Attempt | undefined) => Awaitable<Result>,
+  ): Awaitable<Result> {
+    const { attempt, call } = question
+    const turn = attempt === undefined || call.isTold === true ? undefined : this.turn(attempt)
+    return turn === undefined ? this.#ask(question, next) : afterTurn(turn, () => this.#ask(question, next))
+  }
+
+  /**
+   * The turn of the event loop that a run has to wait for before it goes on; none as a rule. A loop of awaited calls on a
+   * storage that answers at once would never let another one have a turn.
+   */
+  turn(attempt: Attempt): Promise<void> | undefined {
+    this.#calls += 1
+    if (this.#calls % LOOK_EVERY !== 0 && !this.#turns.hasLine) return undefined
+    const turn = this.#turns.next()
+    if (turn !== undefined) void attempt.asked(turn)
+    return turn
+  }
+
+  #ask<Request, Answer, Result>(
     question: CallOfRun<Request, Answer>,
     next: (answer: Answer, attempt: Attempt | undefined) => Awaitable<Result>,
   ): Awaitable<Result> {

@@ -34,6 +34,8 @@ export interface RepeatableCall<Request, Answer> {
    * it is.
    */
   again?(storage: Storage, request: Request): Promise<Answer>
+  /** Its caller tells others of the answer, at once: it lets the event loop have its turns by itself. */
+  readonly isTold?: boolean
   /** The run that may have been stored for an attempt that waits for it. If that is canceled first, the run is too. */
   childIn?(request: Request): string
 }
@@ -71,6 +73,7 @@ export const INSERT_TOKEN: RepeatableCall<TokenInsert, TokenInserted | 'stale'> 
 /** A completion wins once. One that is found completed with its own output has won before. */
 export const SETTLE_TOKEN: RepeatableCall<TokenSettle, TokenSettled | 'stale' | undefined> = {
   ask: (storage, request) => storage.tokens.settle(request),
+  isTold: true,
   again: async (storage, request) => {
     const answer = await storage.tokens.settle(request)
     if (answer === undefined || answer === 'stale' || answer.won) return answer

@@ -13,6 +13,7 @@ import { readTags, userKey } from './new-run.ts'
 import type { GivenAnswer } from '../attempt/answer-order.ts'
 import type { Attempt } from '../attempt/attempt.ts'
 import { fenceOf } from '../attempt/attempt.ts'
+import { afterTurn } from '../host/fair-turns.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
 import type { ReadDeadline } from '../waits/sleep.ts'
 import { SLEEP_PARTS, sleepDeadline } from '../waits/sleep.ts'
@@ -62,6 +63,13 @@ interface WaitCall<Options extends ForTokenOptions = ForTokenOptions> {
   readonly what: string
   readonly options: Options
   readonly names: Readonly<Record<string, unknown>>
+}
+
+/** The arguments of `completeToken`. */
+interface Completion {
+  readonly token: TokenReference
+  readonly output: unknown
+  readonly options: TransactionOptions
 }
 
 /** Tokens and waits of one engine. */
@@ -115,27 +123,34 @@ export class EngineWait implements EngineWaitNamespace {
     output?: unknown,
     options: TransactionOptions = {},
   ): Promise<CompletedToken> {
-    const { host, publisher, ticker } = this.#kernel
     return this.#kernel.call(() => {
-      const id = tokenId(token)
-      requireOptions(options, 'the options of wait.completeToken', COMPLETE_NAMES)
-      requireJoining(host.storage, options, `complete token "${id}"`)
-      const outputJson = toJson(output, 'the output of token', id)
-      const { transaction } = options
       const scope = this.#kernel.attempt()
-      const request = { id, outputJson, fence: fenceOf(scope), transaction, by: host.owner, now: host.now() }
-      const settled = this.#kernel.written(scope, SETTLE_TOKEN, request)
-      // It may be stored all the same: the next tick then tells the runs that wait for it.
-      if (isPromise(settled)) settled.catch(() => ticker.answerLost('a completion that failed'))
-      return chain(settled, (answer) => {
-        if (answer === undefined || answer.record.kind !== 'MANUAL') throw tokenNotFound(id)
-        const { record, won } = answer
-        // It has not happened yet, and may never: the storage tells the runs that wait for it when it has.
-        if (transaction !== undefined) return { success: won, status: record.status }
-        if (answer.settledNow) publisher.token(record)
-        ticker.notDue(record.timeoutAt)
-        return { success: won, status: record.status }
-      })
+      const completion = { token, output, options }
+      const turn = scope && this.#kernel.outage.turn(scope)
+      if (turn === undefined) return this.#complete(scope, completion)
+      return afterTurn(turn, () => this.#complete(scope, completion))
+    })
+  }
+
+  #complete(scope: Attempt | undefined, { token, output, options }: Completion): Awaitable<CompletedToken> {
+    const { host, publisher, ticker } = this.#kernel
+    const id = tokenId(token)
+    requireOptions(options, 'the options of wait.completeToken', COMPLETE_NAMES)
+    requireJoining(host.storage, options, `complete token "${id}"`)
+    const outputJson = toJson(output, 'the output of token', id)
+    const { transaction } = options
+    const request = { id, outputJson, fence: fenceOf(scope), transaction, by: host.owner, now: host.now() }
+    const settled = this.#kernel.written(scope, SETTLE_TOKEN, request)
+    // It may be stored all the same: the next tick then tells the runs that wait for it.
+    if (isPromise(settled)) settled.catch(() => ticker.answerLost('a completion that failed'))
+    return chain(settled, (answer) => {
+      if (answer === undefined || answer.record.kind !== 'MANUAL') throw tokenNotFound(id)
+      const { record, won } = answer
+      // It has not happened yet, and may never: the storage tells the runs that wait for it when it has.
+      if (transaction !== undefined) return { success: won, status: record.status }
+      if (answer.settledNow) publisher.token(record)
+      ticker.notDue(record.timeoutAt)
+      return { success: won, status: record.status }
     })
   }
 

@@ -14,6 +14,7 @@ import type { Watcher, Watchers } from '../changes/watchers.ts'
 import { StreamInterruptedError } from '../../api/errors.ts'
 import type { Attempt, AttemptStreams } from '../attempt/attempt.ts'
 import { assertOpen, staleAttempt } from '../attempt/attempt.ts'
+import { afterTurn } from '../host/fair-turns.ts'
 import { OPEN_STREAM, READ_CHUNKS } from '../host/storage-calls.ts'
 import { type ChannelKernel, StreamChannel, streamTopic } from './channel.ts'
 import { StreamPipe } from './pipe.ts'
@@ -132,7 +133,9 @@ export class RunStreams {
     checkKey(key)
     return chain(this.#open(attempt, key), ({ channel }) => {
       assertOpen(attempt)
-      return whenStored(attempt, channel, channel.append(chunk))
+      const turn = this.kernel.outage.turn(attempt)
+      const stored = whenStored(attempt, channel, channel.append(chunk))
+      return turn === undefined ? stored : afterTurn(turn, () => stored)
     })
   }
 

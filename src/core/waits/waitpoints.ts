@@ -30,7 +30,7 @@ export interface WaitKernel {
   readonly slots: { parkAfterTurn(attempt: Attempt): void }
   readonly publisher: { token(record: TokenRecord): void }
   readonly reconciler: { refused(attempt: Attempt): Awaitable<Error> }
-  readonly outage: Pick<Outage, 'ask'>
+  readonly outage: Pick<Outage, 'ask' | 'turn'>
 }
 
 /**
@@ -102,7 +102,13 @@ export class Waitpoints {
     return lists.some((waiters) => findItem(waiters, (waiter) => waiter.attempt === attempt) !== undefined)
   }
 
+  /** A wait that may be over at once goes on a turn later if one is due. */
   #await(waiter: Waiter, tokenId: string): void | Promise<void> {
+    const turn = this.#kernel.outage.turn(waiter.attempt)
+    return turn === undefined ? this.#ask(waiter, tokenId) : turn.then(() => this.#ask(waiter, tokenId))
+  }
+
+  #ask(waiter: Waiter, tokenId: string): void | Promise<void> {
     const { attempt } = waiter
     if (waiter.isSettled || hasFinished(attempt)) return
     assertOpen(attempt)

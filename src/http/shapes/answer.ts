@@ -1,7 +1,7 @@
 import type { Kernel } from '../../core/kernel.ts'
 import { outsideRuns } from '../../core/attempt/attempt.ts'
 import type { Caller } from '../access/caller.ts'
-import type { FairTurns } from '../fair-turns.ts'
+import type { FairTurns } from '../../core/host/fair-turns.ts'
 import { Refusal } from '../refusal.ts'
 import type { RunRow } from './run-row.ts'
 import { type ShapeOffset, type ShapeRequest, UNSEEN } from './request.ts'

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { kernelOf } from '../../../src/core/engine.ts'
 import { eventBody } from '../../../src/http/events/body.ts'
-import { FairTurns } from '../../../src/http/fair-turns.ts'
+import { FairTurns } from '../../../src/core/host/fair-turns.ts'
 import { createDeferred } from '../../../src/primitives/deferred.ts'
 import { stillEngine } from '../requests.ts'
 
 /** More than is made ahead of a reader. */
 const LONG = 'x'.repeat(100_000)
+const TURNS = { label: 'a test', atOnce: 8 }
 
 describe('eventBody', () => {
   it('takes a reader that pauses for no source that is silent', async () => {
@@ -15,7 +16,7 @@ describe('eventBody', () => {
     const steps = [Promise.resolve({ done: false, value: LONG }), next.promise]
     const body = eventBody({
       host: kernelOf(t.engine).host,
-      turns: new FairTurns(kernelOf(t.engine).host),
+      turns: new FairTurns(kernelOf(t.engine).host, TURNS),
       label: 'a test',
       signal: new AbortController().signal,
       texts: { next: () => steps.shift() ?? Promise.resolve({ done: true, value: undefined }) },
@@ -41,12 +42,13 @@ describe('eventBody', () => {
     const { host } = kernelOf(t.engine)
     const goOns: (() => void)[] = []
     let isTurnDue = false
-    const turns = new FairTurns({
+    const busyHost = {
       get isTurnDue() {
         return isTurnDue
       },
-      afterTurn: (_label, goOn) => void goOns.push(goOn),
-    })
+      afterTurn: (_label: string, goOn: () => void) => void goOns.push(goOn),
+    }
+    const turns = new FairTurns(busyHost, TURNS)
     let made = 0
     const readers = Array.from({ length: 20 }, () =>
       eventBody({
