@@ -39,6 +39,13 @@ export interface BareTestClockOptions {
    */
   readonly ioGraceMs?: number | undefined
   /**
+   * Real milliseconds without a sign of life after which waiting for a time that stands still is an error: in a mode in
+   * which the test moves it, or for a promise given to `external`. Keep it below the time-out of the test runner.
+   *
+   * @default `3_000`
+   */
+  readonly standstillMs?: number | undefined
+  /**
    * How many timers one call may fire before it counts as endless.
    *
    * @unit timers
@@ -63,6 +70,12 @@ export interface BareTestClockOptions {
    * @default none
    */
   readonly currentRun?: (() => string | undefined) | undefined
+  /**
+   * Captures the place of the calling code, for messages.
+   *
+   * @default none
+   */
+  readonly captureOrigin?: (() => () => string) | undefined
   /**
    * Real I/O that holds do not tell of.
    *
@@ -102,19 +115,27 @@ export interface TestClock extends HoldingClock, ClockCalls, AsyncDisposable {
  */
 export function bareTestClock(options: BareTestClockOptions = {}): TestClock {
   requireOptions(options, 'the options of testClock', NAMES)
-  const { start = FIRST_INSTANT, ioGraceMs = 1_000, maxSteps = 25_000 } = options
+  const { start = FIRST_INSTANT, ioGraceMs = 1_000, standstillMs = 3_000, maxSteps = 25_000 } = options
   const mode = requireOneOf('mode', options.mode, MODES)
   const failsUnanswered = requireOneOf('onUnanswered', options.onUnanswered, UNANSWERED) === 'error'
   requireWhole(ioGraceMs, 'ioGraceMs', { from: 0 })
+  requireWhole(standstillMs, 'standstillMs', { from: 0 })
   requireWhole(maxSteps, 'maxSteps', { from: 1 })
   const currentRun = options.currentRun ?? (() => undefined)
 
-  const { io } = options
-  const time = new VirtualTime({ start: toInstant(start), ioGraceMs, maxSteps, failsUnanswered, io })
+  const { io, captureOrigin } = options
+  const time = new VirtualTime({
+    start: toInstant(start),
+    ioGraceMs,
+    standstillMs,
+    maxSteps,
+    failsUnanswered,
+    io,
+  })
   const queue = new CallQueue()
-  const autoMode = new AutoMode({ time, mayMove: mode === 'auto', isCalled: () => !queue.isIdle })
+  const autoMode = new AutoMode({ time, mode, isCalled: () => !queue.isIdle })
   time.pulse.onBeat(() => autoMode.wake())
-  queue.onIdle(() => autoMode.wake())
+  queue.onIdle(() => autoMode.called())
 
   const { timers, ledger } = time
   const calls = clockCalls({ time, queue, currentRun, isFrozen: mode === 'frozen' })
@@ -130,7 +151,7 @@ export function bareTestClock(options: BareTestClockOptions = {}): TestClock {
       requireOptions(options, 'the options of clock.external', { label: true })
       if (typeof (promise as Partial<PromiseLike<unknown>> | null | undefined)?.then !== 'function')
         throw new TypeError(`Cannot wait for ${show(promise)}: it is not a promise`)
-      const end = ledger.external(options.label ?? 'external')
+      const end = ledger.external({ label: options.label ?? 'external', origin: captureOrigin?.() })
       promise.then(end, end)
       return promise
     },
@@ -150,9 +171,11 @@ const NAMES: OptionNames<BareTestClockOptions> = {
   start: true,
   mode: true,
   ioGraceMs: true,
+  standstillMs: true,
   maxSteps: true,
   onUnanswered: true,
   currentRun: true,
+  captureOrigin: true,
   io: true,
 }
 const FIRST_INSTANT = Date.UTC(2000, 0, 1)

@@ -1,10 +1,11 @@
 import { bareTestClock, type TestClock, type BareTestClockOptions } from '../clock/test.ts'
 import { requireObject } from '../primitives/require.ts'
 import { currentAttempt } from '../core/attempt/attempt.ts'
+import { captureOrigin } from './witness/origin.ts'
 import { statements } from './storages/statements.ts'
 
 /** Options of `testClock`; all have defaults. */
-export type TestClockOptions = Omit<BareTestClockOptions, 'currentRun' | 'io'>
+export type TestClockOptions = Omit<BareTestClockOptions, 'currentRun' | 'captureOrigin' | 'io'>
 
 /**
  * Creates a clock that tests move. It touches no globals, and any number of clocks live side by side. See
@@ -21,7 +22,7 @@ export type TestClockOptions = Omit<BareTestClockOptions, 'currentRun' | 'io'>
  */
 export function testClock(options: TestClockOptions = {}): TestClock {
   requireObject(options, 'the options of testClock')
-  return bareTestClock({ ...options, currentRun, io: statements })
+  return bareTestClock({ ...options, currentRun, captureOrigin, io: statements })
 }
 
 /** The run whose code is calling, while its attempt lasts. */

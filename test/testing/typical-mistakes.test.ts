@@ -208,3 +208,76 @@ describe('a loop whose condition never comes', () => {
     )
   })
 })
+
+describe('a result that is awaited while time stands still', () => {
+  const nap = task({ id: 'nap', run: async () => wait.for({ hours: 1 }) })
+  const STANDSTILL_MS = 20
+
+  it.each(['manual', 'frozen'] as const)(
+    'is reported with what waits, where and since when, in mode %s',
+    async (mode) => {
+      const clock = { mode, standstillMs: STANDSTILL_MS }
+      const message = await messageAtEnd({ tasks: [nap], clock }, async (t) =>
+        (await t.engine.trigger(nap, undefined)).result(),
+      )
+      expect(message).toMatch(
+        /^Cannot go on waiting for "run_…" at typical-mistakes\.test\.ts:line: time has stood still at 2000-01-01T00:00:00\.000Z for 20 ms of real time, because the clock is in mode "(manual|frozen)"/,
+      )
+      expect(message).toContain(
+        'run run_… of task "nap", triggered at typical-mistakes.test.ts:line\n  waits for sleep_…',
+      )
+      expect(message).toContain(mode === 'manual' ? 'await clock.until(run.result())' : 'Use mode "auto"')
+    },
+  )
+
+  it('is reported for a sleep of the test, too', async () => {
+    const clock = { mode: 'manual', standstillMs: STANDSTILL_MS } as const
+    const message = await messageAtEnd({ clock }, async (t) => t.clock.sleep('5m'))
+    expect(message).toMatch(/^Cannot go on waiting for the clock: time has stood still .* "manual"/)
+  })
+
+  it('goes on when the test moves time after all', async () => {
+    const clock = { mode: 'manual', standstillMs: 60_000 } as const
+    const message = await messageAtEnd({ tasks: [nap], clock }, async (t) => {
+      const result = (await t.engine.trigger(nap, undefined)).result()
+      await t.clock.advance('1h')
+      await result
+    })
+    expect(message).toBe('nothing')
+  })
+
+  it('has its promise that never settles reported although time stands still for it', async () => {
+    const message = await messageAtEnd(
+      { tasks: [asking], clock: { mode: 'manual', ioGraceMs: 5, standstillMs: STANDSTILL_MS } },
+      async (t) => {
+        t.mock(asking, () => new Promise<string>(() => undefined))
+        return (await t.engine.trigger(asking, undefined)).result()
+      },
+    )
+    expect(message).toContain(
+      'no sign of life for 5 ms of real time, and still busy: "run_…" of task "asking"',
+    )
+  })
+})
+
+describe('a promise given to clock.external that never settles', () => {
+  const clock = { standstillMs: 20 }
+  const never = new Promise<string>(() => undefined)
+
+  it.each<[string, (t: TestEngine) => Promise<unknown>]>([
+    ['an awaited result', async (t) => (await t.engine.trigger(asking, undefined)).result()],
+    ['settle', async (t) => t.engine.trigger(asking, undefined).then(() => t.clock.settle())],
+    ['advance', async (t) => t.engine.trigger(asking, undefined).then(() => t.clock.advance('1h'))],
+    ['until', async (t) => t.engine.trigger(asking, undefined).then(() => t.clock.until(() => false))],
+  ])('is reported by %s, with its label and its line', async (_name, body) => {
+    const message = await messageAtEnd({ tasks: [asking], clock }, async (t) => {
+      t.mock(asking, () => t.clock.external(never, { label: 'the bank' }))
+      return body(t)
+    })
+    expect(message).toMatch(/^Cannot go on waiting for .*: time has stood still .* for 20 ms of real time/)
+    expect(message).toContain(
+      'because promises given to `clock.external` have not settled: "the bank", at typical-mistakes.test.ts:line.',
+    )
+    expect(message).toContain('`standstillMs`')
+  })
+})

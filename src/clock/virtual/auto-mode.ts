@@ -1,23 +1,25 @@
 import { RunawayError, StillBusyError } from './errors.ts'
 import { macrotaskTurn } from '../macrotask-turn.ts'
+import type { ClockMode } from './mode.ts'
 import type { StepBudget } from './step-budget.ts'
 import type { VirtualTime } from './time.ts'
 
 export interface AutoModeOptions {
   readonly time: VirtualTime
-  /** Whether time passes by itself on demand. Otherwise only timers due at the current instant fire. */
-  readonly mayMove: boolean
+  /** In mode `auto` time passes by itself on demand. Otherwise only timers due at the current instant fire. */
+  readonly mode: ClockMode
   /** Whether an explicit call of the test is in progress. That call then decides alone about time. */
   readonly isCalled: () => boolean
 }
 
 /**
  * The behaviour of a test clock between the calls of the test. Due timers fire, one per turn of the event loop. In mode
- * `auto` time also moves on, timer by timer, while all code is at rest and a caller waits for time to pass.
+ * `auto` time also moves on, timer by timer, while all code is at rest and a caller waits for time to pass. In the other
+ * modes such a caller gets an error when no call of the test has moved time for long.
  */
 export class AutoMode {
   readonly #time: VirtualTime
-  readonly #mayMove: boolean
+  readonly #mode: ClockMode
   readonly #isCalled: () => boolean
   readonly #budgets: { instant: StepBudget; demand: StepBudget }
   #demands = 0
@@ -25,10 +27,16 @@ export class AutoMode {
   /** How many requests there were when a loop without end failed those who await. */
   #failedAt: number | undefined
   #isRunning = false
+  /** How many signs of life there were when a step had nothing left to do. */
+  #beats = 0
+  /** How many calls of the test have ended. */
+  #calls = 0
+  /** The instant of the budget for due timers. */
+  #instant: number | undefined
 
-  constructor({ time, mayMove, isCalled }: AutoModeOptions) {
+  constructor({ time, mode, isCalled }: AutoModeOptions) {
     this.#time = time
-    this.#mayMove = mayMove
+    this.#mode = mode
     this.#isCalled = isCalled
     this.#budgets = { instant: time.newBudget(), demand: time.newBudget() }
   }
@@ -38,8 +46,14 @@ export class AutoMode {
     if (!this.#isRunning && this.#isWanted) void this.#run()
   }
 
+  /** A call of the test has ended: it may have moved time. */
+  called(): void {
+    this.#calls += 1
+    this.wake()
+  }
+
   get #isDemanded(): boolean {
-    return this.#mayMove && this.#time.ledger.isDemanded
+    return this.#time.ledger.isDemanded
   }
 
   get #isWanted(): boolean {
@@ -56,23 +70,12 @@ export class AutoMode {
    * this function are one synchronous step; otherwise a sign of life in between would be missed.
    */
   async #run(): Promise<void> {
-    const { ledger, pulse, ioGraceMs } = this.#time
+    const { ledger, pulse } = this.#time
     this.#isRunning = true
     try {
       while (this.#isWanted) {
-        const { beats } = pulse
-        await macrotaskTurn()
-        if (this.#isCalled() || this.#fireDue() || pulse.beats !== beats || !this.#isDemanded) continue
-        if (ledger.hasExternals) break
-        if (this.#time.hasIo()) {
-          await this.#time.ioEnded()
-          continue
-        }
-        if (this.#isHeldUp) {
-          if ((await pulse.next({ patienceMs: ioGraceMs })) || this.#time.hasIo()) continue
-          ledger.losePatience()
-        }
-        if (!this.#isCalled() && !this.#goOn()) break
+        // A sign of life may have come since the step has ended.
+        if (!(await this.#step()) && pulse.beats === this.#beats) break
       }
     } catch (error) {
       // A runaway loop has no caller of its own, so the error goes to the awaiting calls.
@@ -84,14 +87,55 @@ export class AutoMode {
     }
   }
 
+  /** Returns false if nothing is left to do and no call awaits anything. */
+  async #step(): Promise<boolean> {
+    const { pulse, ledger } = this.#time
+    const { beats } = pulse
+    await macrotaskTurn()
+    if (this.#isCalled() || this.#fireDue() || pulse.beats !== beats || !this.#isDemanded) return true
+    if (ledger.hasExternals) return (await this.#hasMoved()) || this.#failWaiting()
+    if (this.#time.hasIo()) {
+      await this.#time.ioEnded()
+      return true
+    }
+    if ((await this.#hasLived()) || this.#isCalled()) return true
+    return this.#goOn()
+  }
+
+  /** Whether there was a sign of life before patience ended. */
+  async #hasLived(): Promise<boolean> {
+    const { pulse, ledger, ioGraceMs } = this.#time
+    if (this.#isHeldUp) {
+      if ((await pulse.next({ patienceMs: ioGraceMs })) || this.#time.hasIo()) return true
+      ledger.losePatience()
+    }
+    return this.#mode !== 'auto' && !ledger.isBusy && (await this.#hasMoved())
+  }
+
   #fireDue(): boolean {
     const { timers, ledger, isRunaway } = this.#time
     const fired = timers.fireDue()
     if (fired === undefined) return false
-    if (isRunaway && ledger.requests !== this.#requests) this.#budgets.instant = this.#time.newBudget()
+    if ((isRunaway && ledger.requests !== this.#requests) || timers.now !== this.#instant)
+      this.#budgets.instant = this.#time.newBudget()
+    this.#instant = timers.now
     this.#requests = ledger.requests
     if (isRunaway || this.#isDemanded) this.#budgets.instant.spend(fired.label)
     return true
+  }
+
+  /** Whether there was a sign of life, or a call of the test, before patience with a time that stands still ended. */
+  async #hasMoved(): Promise<boolean> {
+    const { pulse, standstillMs } = this.#time
+    const calls = this.#calls
+    const hasBeat = await pulse.next({ patienceMs: standstillMs })
+    return hasBeat || this.#isCalled() || this.#calls !== calls || this.#time.hasIo()
+  }
+
+  /** Time stands still. Returns false if no call awaits anything. */
+  #failWaiting(): boolean {
+    this.#beats = this.#time.pulse.beats
+    return this.#time.ledger.failWaiting(this.#time.standstill(this.#mode))
   }
 
   /** Busy code may still give a sign of life. */
@@ -103,8 +147,10 @@ export class AutoMode {
 
   /** Acts when no sign of life has come. Returns false if nothing is left to do and no call awaits anything. */
   #goOn(): boolean {
-    const { ledger, ioGraceMs } = this.#time
-    return ledger.isBusy ? ledger.failAwaited(new StillBusyError(ledger.busy, ioGraceMs)) : this.#move()
+    const { ledger, ioGraceMs, pulse } = this.#time
+    this.#beats = pulse.beats
+    if (ledger.isBusy) return ledger.failWaiting(new StillBusyError(ledger.busy, ioGraceMs))
+    return this.#mode === 'auto' ? this.#move() : this.#failWaiting()
   }
 
   /** Moves to the next timer, or reports that none can help. Returns false if no call awaits anything. */

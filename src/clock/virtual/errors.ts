@@ -1,3 +1,5 @@
+import type { ClockMode } from './mode.ts'
+import type { External } from './hold-ledger.ts'
 import { type ClockView, renderTimeline } from './timeline.ts'
 import type { PendingTimer } from './timers.ts'
 import { renderWaitedToken, renderWaitGraph, type WaitedToken, type WaitingRun } from './wait-graph.ts'
@@ -7,6 +9,7 @@ import type { WitnessedHold } from './witnessed.ts'
 export type ClockErrorCode =
   | 'ERR_STILL_BUSY'
   | 'ERR_STUCK'
+  | 'ERR_STANDSTILL'
   | 'ERR_CLOCK_REENTRY'
   | 'ERR_RUNAWAY'
   | 'ERR_VIRTUAL_TIMEOUT'
@@ -83,6 +86,54 @@ function forgottenAnswer(token: WaitedToken): string {
     'the token is never completed, and its timeout is only the default. ' +
     "Complete it in the test, give `createToken` a `timeout`, or set the clock's `onUnanswered: 'timeout'`. " +
     `It is ${renderWaitedToken(token)}`
+  )
+}
+
+export interface StandstillOptions {
+  readonly awaited: readonly WitnessedHold[]
+  /** The real I/O that time stands still for. */
+  readonly externals: readonly External[]
+  readonly mode: ClockMode
+  readonly standstillMs: number
+  readonly view: ClockView
+  readonly graph: readonly WaitingRun[]
+}
+
+/**
+ * A call waits for time to pass, and time stands still: in a mode in which only the test moves it, or for declared real
+ * I/O that does not settle.
+ */
+export class StandstillError extends ClockError {
+  constructor({ awaited, externals, mode, standstillMs, view, graph }: StandstillOptions) {
+    const callers = awaited.map(({ id, origin }) => `"${id}"${origin === undefined ? '' : ` at ${origin()}`}`)
+    const whom = callers.length === 0 ? 'the clock' : callers.join(', ')
+    const still = `time has stood still at ${new Date(view.now).toISOString()} for ${standstillMs} ms of real time`
+    const why = externals.length > 0 ? unsettled(externals) : unmoved(mode)
+    const waits = graph.length === 0 ? '' : `${renderWaitGraph(graph)}\n`
+    super(
+      'ERR_STANDSTILL',
+      `Cannot go on waiting for ${whom}: ${still}, ${why}\n${waits}${renderTimeline(view)}`,
+    )
+  }
+}
+
+function unsettled(externals: readonly External[]): string {
+  const list = externals.map(
+    ({ label, origin }) => `"${label}"${origin === undefined ? '' : `, at ${origin()}`}`,
+  )
+  return (
+    `because promises given to \`clock.external\` have not settled: ${list.join('; ')}. ` +
+    "Settle them, or raise the clock's `standstillMs` and the time-out of the test runner"
+  )
+}
+
+function unmoved(mode: ClockMode): string {
+  if (mode === 'frozen')
+    return 'because the clock is in mode "frozen". Use mode "auto" or "manual", or do not await what only time can bring'
+  return (
+    `because the clock is in mode "${mode}" and the test has not moved it. ` +
+    'Move it before you await (`clock.advance`), or with it (`await clock.until(run.result())`), use mode "auto", ' +
+    "or raise the clock's `standstillMs`"
   )
 }
 

@@ -15,10 +15,10 @@ export class HoldLedger {
     call: new Set(),
     scheduled: new Set(),
   }
-  readonly #failed = new WeakSet<WitnessedHold>()
+  readonly #failed = new WeakSet<WitnessedHold | Sleep>()
   readonly #quiet = new WeakSet<WitnessedHold>()
   readonly #sleeps = new Set<Sleep>()
-  readonly #externals = new Set<{ readonly label: string }>()
+  readonly #externals = new Set<External>()
   #demands = 0
   #calls = 0
 
@@ -29,6 +29,13 @@ export class HoldLedger {
   /** Whether real I/O is in progress. Time then stands still, without a limit on patience. */
   get hasExternals(): boolean {
     return this.#externals.size > 0
+  }
+
+  /** Declared real I/O that has not settled for long: time no longer stands still for it, and closing does not wait. */
+  giveUpExternals(): readonly External[] {
+    const given = [...this.#externals]
+    this.#externals.clear()
+    return given
   }
 
   /** Whether the source of a stream is being read and may be real I/O. */
@@ -109,8 +116,7 @@ export class HoldLedger {
     }
   }
 
-  external(label: string): ReleaseHold {
-    const external = { label }
+  external(external: External): ReleaseHold {
     this.#externals.add(external)
     this.#pulse.beat()
     return () => {
@@ -119,9 +125,9 @@ export class HoldLedger {
     }
   }
 
-  /** @param runId The run whose code sleeps. Without one, test code sleeps and demands that time passes. */
-  sleep(runId: string | undefined): ReleaseHold {
-    const sleep: Sleep = { runId }
+  /** A sleep without a run is that of test code, which demands that time passes. */
+  sleep(sleep: Sleep): ReleaseHold {
+    const { runId } = sleep
     this.#sleeps.add(sleep)
     if (runId === undefined) this.#demands += 1
     this.#pulse.beat()
@@ -141,6 +147,16 @@ export class HoldLedger {
     return open.length > 0
   }
 
+  /** Rejects every awaited call, and every sleep of test code, once. Returns whether there was any. */
+  failWaiting(error: Error): boolean {
+    const sleeps = [...this.#sleeps].filter((sleep) => sleep.runId === undefined && !this.#failed.has(sleep))
+    for (const sleep of sleeps) {
+      this.#failed.add(sleep)
+      sleep.fail(error)
+    }
+    return this.failAwaited(error) || sleeps.length > 0
+  }
+
   get #isTestAsleep(): boolean {
     for (const sleep of this.#sleeps) if (sleep.runId === undefined) return true
     return false
@@ -157,6 +173,16 @@ function runsOf(holds: Iterable<WitnessedHold>): readonly WaitingRun[] {
   return [...runs.values()]
 }
 
-interface Sleep {
+/** A sleep on the clock. */
+export interface Sleep {
+  /** The run whose code sleeps; none: test code. */
   readonly runId: string | undefined
+  readonly fail: (error: Error) => void
+}
+
+/** Real I/O that was declared to the clock. */
+export interface External {
+  readonly label: string
+  /** The first line of user code that declared it. */
+  readonly origin?: (() => string) | undefined
 }

@@ -32,7 +32,7 @@ export class Sleeper {
     const { promise, resolve, reject } = createDeferred<undefined>()
     const cancel = timers.set(at, () => resolve(undefined), { label: `sleep(${duration})` })
     const removeListener = onAbort(options.signal, reject)
-    const wakeUp = ledger.sleep(this.#currentRun())
+    const wakeUp = ledger.sleep({ runId: this.#currentRun(), fail: reject })
     try {
       await promise
     } finally {

@@ -1,5 +1,6 @@
 import { throwIfAborted } from '../../primitives/abort.ts'
-import { StillBusyError, StuckError } from './errors.ts'
+import type { ClockMode } from './mode.ts'
+import { StandstillError, StillBusyError, StuckError } from './errors.ts'
 import { HoldLedger } from './hold-ledger.ts'
 import { macrotaskTurn } from '../macrotask-turn.ts'
 import { Pulse } from './pulse.ts'
@@ -11,6 +12,7 @@ import { VirtualTimers } from './timers.ts'
 export interface VirtualTimeOptions {
   readonly start: number
   readonly ioGraceMs: number
+  readonly standstillMs: number
   readonly maxSteps: number
   /** Whether a forgotten answer is an error, raised before the default timeout passes. */
   readonly failsUnanswered: boolean
@@ -31,16 +33,18 @@ export class VirtualTime {
   readonly ledger: HoldLedger
   readonly pulse: Pulse = new Pulse()
   readonly ioGraceMs: number
+  readonly standstillMs: number
   readonly #maxSteps: number
   readonly #failsUnanswered: boolean
   readonly #io: RealIo | undefined
   /** Where a budget was last spent, and how many requests there were by then. */
   #runaway: { readonly at: number; readonly requests: number } | undefined
 
-  constructor({ start, ioGraceMs, maxSteps, failsUnanswered, io }: VirtualTimeOptions) {
+  constructor({ start, ioGraceMs, standstillMs, maxSteps, failsUnanswered, io }: VirtualTimeOptions) {
     this.timers = new VirtualTimers({ start, pulse: this.pulse })
     this.ledger = new HoldLedger(this.pulse)
     this.ioGraceMs = ioGraceMs
+    this.standstillMs = standstillMs
     this.#maxSteps = maxSteps
     this.#failsUnanswered = failsUnanswered
     this.#io = io
@@ -59,6 +63,14 @@ export class VirtualTime {
     const forgotten = this.#failsUnanswered ? this.timers.forgottenBy(limit) : undefined
     if (forgotten === undefined && this.timers.hasForeground) return undefined
     return new StuckError({ awaited, view: this.view, graph: this.ledger.graph, forgotten })
+  }
+
+  /** The error of callers that wait although time stands still: for real I/O that was declared, or in this mode. */
+  standstill(mode: ClockMode): StandstillError {
+    const { ledger, standstillMs, view } = this
+    const { awaited, graph } = ledger
+    const externals = ledger.giveUpExternals()
+    return new StandstillError({ awaited, externals, mode, standstillMs, view, graph })
   }
 
   newBudget(): StepBudget {
@@ -92,6 +104,7 @@ export class VirtualTime {
    * happened, no timer is due and no code is busy.
    *
    * @throws StillBusyError when code stays busy and nothing happens for `ioGraceMs` of real time.
+   * @throws StandstillError when declared real I/O does not settle and nothing happens for `standstillMs`.
    */
   async settle({ signal, isMet }: SettleOptions = {}): Promise<void> {
     const budget = this.newBudget()
@@ -107,10 +120,11 @@ export class VirtualTime {
   }
 
   async #isAtRest(signal: AbortSignal | undefined): Promise<boolean> {
-    const { ledger, pulse, ioGraceMs } = this
-    if (!ledger.hasExternals && !ledger.isBusy) return true
-    const hasMoved = await pulse.next({ patienceMs: ledger.hasExternals ? Infinity : ioGraceMs, signal })
-    if (!hasMoved && !this.hasIo()) throw new StillBusyError(ledger.busy, ioGraceMs)
-    return false
+    const { ledger, pulse, ioGraceMs, standstillMs } = this
+    const { hasExternals } = ledger
+    if (!hasExternals && !ledger.isBusy) return true
+    const hasMoved = await pulse.next({ patienceMs: hasExternals ? standstillMs : ioGraceMs, signal })
+    if (hasMoved || this.hasIo()) return false
+    throw hasExternals ? this.standstill('auto') : new StillBusyError(ledger.busy, ioGraceMs)
   }
 }
