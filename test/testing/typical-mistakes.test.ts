@@ -118,6 +118,25 @@ describe('a wait that a task did not await', () => {
     `)
   })
 
+  it('is named with the line of its `unwrap()` when that was not awaited', async () => {
+    const message = await says(async () => {
+      const token = await wait.createToken({ timeout: '1d', tags: ['ask'] })
+      void wait.forToken(token).unwrap()
+    })
+    expect(message).toMatch(
+      /\nrun run_… of task "mistaken" has ended without awaiting `unwrap\(\)` at typical-mistakes\.test\.ts:line, of its wait for waitpoint_… \[ask\], until 2000-01-02T00:00:00\.000Z, created at typical-mistakes\.test\.ts:line$/,
+    )
+  })
+
+  it('is named so for a child run', async () => {
+    const message = await says(async () => void asking.triggerAndWait(undefined).unwrap(), {
+      tasks: [asking],
+    })
+    expect(message).toMatch(
+      /has ended without awaiting `unwrap\(\)` at typical-mistakes\.test\.ts:line, of its wait for/,
+    )
+  })
+
   it.each<[string, () => Promise<unknown>]>([
     ['the loser of a race', async () => Promise.race([wait.for({ hours: 1 }), wait.for({ hours: 2 })])],
     [
@@ -128,6 +147,22 @@ describe('a wait that a task did not await', () => {
         await wait.for({ minutes: 1 })
         leaving.abort()
       },
+    ],
+    [
+      'an `unwrap()` that loses a race',
+      async () =>
+        Promise.race([
+          wait.for({ minutes: 1 }),
+          wait.forToken(await wait.createToken({ timeout: '1d' })).unwrap(),
+        ]),
+    ],
+    [
+      'an `unwrap()` that has a handler',
+      async () =>
+        void wait
+          .forToken(await wait.createToken({ timeout: '1d' }))
+          .unwrap()
+          .catch(() => undefined),
     ],
     ['a wait that has a handler', async () => void wait.for({ hours: 1 }).catch(() => undefined)],
   ])('is not %s', async (_what, run) => {
