@@ -19,6 +19,7 @@ import { rememberingClock } from './fixture/kept-records.ts'
 import { LooseEnds } from './fixture/loose-ends.ts'
 import { observedStorage } from './storages/observed.ts'
 import { ResumingStorage } from './storages/resuming.ts'
+import { watchRequests } from './fixture/run-requests.ts'
 import { StandIns } from './fixture/stand-ins.ts'
 import { testClock, type TestClockOptions } from './test-clock.ts'
 import type { TestEngine } from './fixture/test-engine.ts'
@@ -108,6 +109,7 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
   noteDefaultTimeouts(engine.wait)
   looseEnds.readers.watch(kernelOf(engine).watchers, (runId) => looseEnds.seen([runId]))
   looseEnds.waits.watch(kernelOf(engine).waitpoints)
+  const unwatch = watchRequests(engine, { clock, graceMs: requestGraceMs(clockOption) })
   const unfake = options.fakeGlobals === true ? fakeGlobals(engine, { clock, random }) : undefined
 
   let closed: Promise<void> | undefined
@@ -117,6 +119,7 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
       await engine.close()
     } finally {
       unfake?.()
+      unwatch()
     }
     if (isOwnClock) await clock[Symbol.asyncDispose]()
     if (left !== undefined) throw left
@@ -183,6 +186,12 @@ function plainOptions(options: TestEngineOptions): EngineOptions {
   const { clock: _clock, seed: _seed, alwaysResume: _resume, ...rest } = options
   const { fakeGlobals: _fake, ...engineOptions } = rest
   return engineOptions
+}
+
+/** So long a request holds time; the error that time stands still for long must not come before. */
+function requestGraceMs(option: TestClock | TestClockOptions): number {
+  const { ioGraceMs = 1_000, standstillMs = 3_000 } = isClock(option) ? {} : option
+  return Math.min(ioGraceMs, standstillMs / 2)
 }
 
 function isClock(option: TestClock | TestClockOptions): option is TestClock {
