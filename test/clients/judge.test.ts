@@ -6,10 +6,10 @@ import { expect, it } from 'vitest'
 
 /** Files that would be somewhere else. */
 const others: Readonly<Record<string, string>> = {
-  // The published SDK has `queues`; both refuse the payload.
+  // The published SDK has `query`; both refuse the payload.
   'wrong.ts': `
-import { queues, task } from '@trigger.dev/sdk'
-export const wrong = task({ id: 'wrong', run: async ({ n }: { n: number }) => queues.pause(n.toFixed()) })
+import { query, task } from '@trigger.dev/sdk'
+export const wrong = task({ id: 'wrong', run: async ({ n }: { n: number }) => query.execute(n.toFixed()) })
 export const begin = () => wrong.trigger({ n: '1' })
 `,
   'throwing.ts': `
@@ -100,7 +100,7 @@ it('judges the task files of a folder, and tells what is wrong with each', () =>
   const row = (file: string): string | undefined => lines.find((line) => line.startsWith(`| ${file} `))
   expect(unaffected.map(row)).toEqual(unaffected.map((file) => `| ${file} | ok | ok | ok | ok |`))
   expect(row('wrong.ts')).toMatch(
-    /\| queues \| 1: line 2: .*no exported member.* \| .*no.*export named 'queues' \|/,
+    /\| query \| 1: line 2: .*no exported member.* \| .*no.*export named 'query' \|/,
   )
   expect(row('throwing.ts')).toBe('| throwing.ts | ok | ok | cannot be loaded | ok |')
   expect(row('refused.ts')).toMatch(

@@ -105,12 +105,15 @@ describe('the published client’s tasks', { timeout: TEST_MS }, () => {
     expect((await client.batch.retrieve(batch.batchId))['status']).toBe('COMPLETED')
   })
 
-  it('are told of an option that is not done, and trigger nothing', async () => {
-    await using app = await served([echo])
-    const options = { concurrency: 'k' }
-    await expect(tasks.trigger('echo', 1, options)).rejects.toThrow(/"concurrency"/)
-    expect((await app.engine.runs.list()).data).toEqual([])
-  })
+  // The older one does not send it.
+  if (!isOlder) {
+    it('are told of an option that is not done, and trigger nothing', async () => {
+      await using app = await served([echo])
+      const options = { concurrency: 'k' }
+      await expect(tasks.trigger('echo', 1, options)).rejects.toThrow(/"concurrency"/)
+      expect((await app.engine.runs.list()).data).toEqual([])
+    })
+  }
 
   it('debounce runs', async () => {
     await using app = await served([echo])

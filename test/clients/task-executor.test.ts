@@ -256,6 +256,7 @@ const notCompared: Readonly<Record<string, string>> = {
   assistant: `${ASKS}: its streams are stored there`,
   deliver: 'it asks a server of another party',
   'global-hooks': `${ASKS}: its task waits`,
+  maintenance: `${ASKS}: its task changes a queue`,
   patience: `${ASKS}: its task waits`,
   polling: `${ASKS}: its task waits`,
   'progress-tree': `${ASKS}: its tasks wait for children, and add tags`,

@@ -14,6 +14,7 @@ import type {
   RunUpdate,
   RunUpdated,
 } from '../../contract/storage.ts'
+import type { HintCollector } from './hints.ts'
 import { inTransaction } from './joined.ts'
 import {
   amongColumns,
@@ -119,15 +120,23 @@ async function insertRun(
   if (answer === 'stale') return 'stale'
   if (answer === 'taken') throw new Error(`Cannot insert run "${record.id}": there is one of this id already`)
   const [isCached, stored, isClaimed = false] = answer
-  const known = stored === undefined ? record : runOf(stored)
+  const found = { record: stored === undefined ? record : runOf(stored), isCached: isCached === 1 }
+  const inserted = isClaimed ? { ...found, isClaimed } : found
+  tellInserted(hints, request, inserted)
+  return inserted
+}
+
+function tellInserted(
+  hints: HintCollector,
+  { record, push, transaction, by }: RunInsert,
+  { record: known, isCached, isClaimed = false }: RunInserted,
+): void {
   if (isClaimed) hints.claimed(record, by)
-  else if (isCached === 0) hints.queue(by, record.status === 'QUEUED' ? record : undefined)
-  else if (request.push !== undefined) hints.run(known.id, by, true)
+  else if (!isCached) hints.queue(by, record.status === 'QUEUED' ? record : undefined)
+  else if (push !== undefined) hints.run(known.id, by, true)
   // When it is due is known to a tick only, where the caller has not been told.
-  if (request.transaction !== undefined && (record.wakeAt ?? record.expiresAt) !== undefined)
+  if (transaction !== undefined && (record.wakeAt ?? record.expiresAt) !== undefined)
     hints.waits(by, undefined)
-  const inserted = { record: known, isCached: isCached === 1 }
-  return isClaimed ? { ...inserted, isClaimed } : inserted
 }
 
 async function listRuns(

@@ -45,7 +45,7 @@ describe('outcome', () => {
     const run = await engine.trigger(parent, null)
     await until(() => outcomes.length === 1)
     await engine.runs.cancel(run.id)
-    const alone = await engine.trigger(child, null)
+    const alone = await engine.trigger(child, null, { delay: '1h' })
     const failure = steering.fail('runs.get')
     outcomes.push(alone.outcome())
     const unknown = { ok: false, taskIdentifier: 'child' }
