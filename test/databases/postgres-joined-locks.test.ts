@@ -3,7 +3,7 @@ import { createEngine, type Engine, task, wait } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
 import { connectPostgres, type PostgresClient, postgresUrl } from './postgres/client.ts'
 import { startPostgres } from './postgres/server.ts'
-import { freshSchema, testPool } from './postgres-schemas.ts'
+import { freshSchema, patientPool, testPool } from './postgres-schemas.ts'
 
 /** Calls of one turn, beside the one that waits. */
 const OTHERS = 20
@@ -83,6 +83,28 @@ describe('a transaction that has joined a trigger with a key, while it is open',
     expect(new Set((await Promise.all(others)).map(({ id }) => id)).size).toBe(1_500)
     expect(new Set((await Promise.all(triggers)).map(({ id }) => id)).size).toBe(1_500)
     await client.query('COMMIT')
+  })
+})
+
+describe('a transaction that has put a debounced run off, while it is open', () => {
+  it('lets only triggers with its key wait', async () => {
+    await using pool = patientPool(postgresUrl())
+    const schema = await freshSchema(pool)
+    await using engine = createEngine({
+      tasks: [job],
+      storage: postgresStorage({ pool, schema, pollMs: 20 }),
+    })
+    const debounce = { key: 'doc-7', delay: '1h', mode: 'trailing' } as const
+    const first = await engine.trigger(job, 1, { debounce })
+    const client = await begun()
+    expect((await engine.trigger(job, 2, { debounce, transaction: client })).id).toBe(first.id)
+    // A turn with both: it waits for no lock of the run.
+    const second = engine.trigger(job, 3, { debounce })
+    expect(await byTask(engine, OTHERS)).toHaveLength(OTHERS)
+    expect((await engine.runs.retrieve(first)).payload).toBe(1)
+    await client.query('COMMIT')
+    expect((await second).id).toBe(first.id)
+    expect((await engine.runs.retrieve(first)).payload).toBe(3)
   })
 })
 

@@ -13,7 +13,7 @@ interface InsertedKind {
   readonly variables?: string
   /** More members of a request, each after a comma. */
   readonly members?: string
-  /** The function that locks what the requests need besides their keys. */
+  /** The call that locks what the requests need besides their keys; those in `held` are answered without it. */
   readonly lock: string
   /** Lines between the search for the `holder` of the key and the question whether it is answered. */
   readonly meetHolder?: string
@@ -59,7 +59,7 @@ DECLARE
 ${variables}  answers json[] := '{}';
 BEGIN
   held := $s.lock_keys(requests);
-  PERFORM $s.${lock}(requests);
+  PERFORM $s.${lock};
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(${noun} json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean, skew float8,
       key_lock text, bucket int, instead text${members})

@@ -89,7 +89,7 @@ BEGIN
     SELECT x.fence_run FROM json_to_recordset(requests) AS x(fence_run text))) ORDER BY id FOR SHARE;
 END $$;
 
-CREATE FUNCTION $s.lock_inserted(requests json) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.lock_inserted(requests json, held bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   fences text[];
   pushes boolean;
@@ -103,7 +103,8 @@ BEGIN
   PERFORM $s.lock_runs('{}', fences, ARRAY(
     SELECT (SELECT o.id FROM $s.runs o WHERE o.key_scope = x.run->>'key_scope' AND o.key_value = x.run->>'key_value'
       ORDER BY o.seq DESC LIMIT 1)
-    FROM json_to_recordset(requests) AS x(run json, push json) WHERE x.push IS NOT NULL));
+    FROM json_to_recordset(requests) AS x(run json, push json, key_lock text) WHERE x.push IS NOT NULL
+      AND (held IS NULL OR $s.lock_of_key(x.key_lock, NULL, NULL) <> ALL (held))));
 END $$;
 
 CREATE FUNCTION $s.lock_due(token_ids text[], at float8) RETURNS void LANGUAGE plpgsql AS $$

@@ -7,7 +7,7 @@ const INSERT_RUNS = insertFunction({
   noun: 'run',
   row: 'r',
   members: ', push json, claim_tasks text[], claim_version text, claim_number float8',
-  lock: 'lock_inserted',
+  lock: 'lock_inserted(requests, held)',
   variables: `  pushed json;
 `,
   meetHolder: `      IF FOUND AND q.push IS NOT NULL THEN

@@ -5,7 +5,7 @@ const INSERT_TOKENS = insertFunction({
   table: 'tokens',
   noun: 'token',
   row: 't',
-  lock: 'lock_fences',
+  lock: 'lock_fences(requests)',
   variables: `  due record;
 `,
   answerHolder: `        IF holder.due_at <= q.now THEN PERFORM $s.lock_due_at_once(holder.id); END IF;
