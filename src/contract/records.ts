@@ -42,7 +42,7 @@ export interface RunRecord {
   readonly interruptions: number
   /** The engine that holds the run while it is `EXECUTING` or `WAITING`; none after a graceful close. */
   readonly owner?: string | undefined
-  /** The fence: raised by every claim and by every outside cancel. */
+  /** The fence: raised by every claim, by every outside cancel, and by every push. */
   readonly epoch: number
   /** Whether the run counts against the limit of its queue. */
   readonly slot: boolean

@@ -126,7 +126,8 @@ export interface RunInsert extends InsertExtras {
   /**
    * Asked only of a storage that `debounces`. The run that was stored last with the key is put off and answered
    * (`isCached`), whether or not the key has expired. If it cannot be put off, the new run is stored: it is another one than
-   * `DELAYED`, was started before, is due at `now`, or would be put off for too long. `instead` is not asked for with it.
+   * `DELAYED`, was started before, is due at `now`, or would be put off for too long. The epoch of a run that is put off is raised, so
+   * that an update of what was read before does not take the push back. `instead` is not asked for with it.
    */
   readonly push?: RunPush | undefined
   /**

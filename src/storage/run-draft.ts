@@ -129,6 +129,8 @@ export function pushedDraft(last: RunRecord, { record, push, now }: RunInsert): 
   if (status !== 'DELAYED' || attempt > 0 || wakeAt === undefined || wakeAt <= now) return undefined
   if (push.wakeAt > createdAt + (push.withinMs ?? Infinity)) return undefined
   const draft: RunDraft = Object.assign(fullDraft(last, now), push.change)
+  // An update of what was read before is refused: it would take the push back.
+  draft.epoch += 1
   draft.wakeAt = Math.max(wakeAt, push.wakeAt)
   if (expiresAt !== undefined) draft.expiresAt = expiresAt + (draft.wakeAt - wakeAt)
   return draft

@@ -271,6 +271,23 @@ describe('debounce', () => {
     expect(await two?.result()).toBe(1)
   })
 
+  it('keeps what the last trigger gave when a change of the run was under way', async () => {
+    const steered = steeredStorage(memoryStorage())
+    await using t = await createTestEngine({
+      tasks: [echo],
+      storage: steered.storage,
+      clock: { mode: 'manual' },
+    })
+    const first = await t.engine.trigger(echo, 1, { ...LAST, tags: ['one'] })
+    const release = steered.holdCall('runs.update')
+    const tagged = t.engine.runs.addTags(first, 'added')
+    while (!steered.calls.includes('runs.update')) await turn()
+    await t.engine.trigger(echo, 2, { ...LAST, tags: ['two'] })
+    release()
+    await tagged
+    expect(await t.engine.runs.retrieve(first)).toMatchObject({ payload: 2, tags: ['two', 'added'] })
+  })
+
   it('is one run, and the delay of one trigger, when the answer to a trigger of a run was lost', async () => {
     let lost = 0
     const storage = wrapStorage(memoryStorage(), (name, operation) => async (...args) => {

@@ -73,6 +73,7 @@ BEGIN
   IF old.status <> 'DELAYED' OR old.attempt > 0 OR coalesce(old.wake_at, at) <= at
     OR wake > old.created_at + (push->>'within')::float8 THEN RETURN NULL; END IF;
   r := json_populate_record(old, push->'change');
+  r.epoch := old.epoch + 1;
   r.wake_at := greatest(old.wake_at, wake);
   r.expires_at := old.expires_at + (r.wake_at - old.wake_at);
   r.updated_at := greatest(old.updated_at, at);

@@ -84,6 +84,16 @@ const laws: readonly Law[] = [
     },
   },
   {
+    id: 'runs.insert/push-raises-the-epoch',
+    law: 'A push raises the epoch of the run, so that an update of what was read before is refused.',
+    async check(s) {
+      await trigger(s, 'first')
+      const pushed = await trigger(s, 'x', { now: 1, push: { change: { tags: ['last'] } } })
+      like('the answer', pushed, { record: { id: 'first', epoch: 1 } })
+      like('the run', await s.storage.runs.get('first'), { epoch: 1 })
+    },
+  },
+  {
     id: 'runs.insert/push-has-an-end',
     law: 'A run that would be put off further than withinMs after its creation stays as it is, and the push stores a new run.',
     async check(s) {

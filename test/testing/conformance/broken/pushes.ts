@@ -51,6 +51,15 @@ export const brokenPushes: Readonly<Record<string, Break>> = {
       (request) =>
         runs.insert({ ...request, push: { ...request.push, change: undefined } }),
   ),
+  'runs.insert/push-raises-the-epoch': pushing((memory) => (request) => {
+    const answer = memory.runs.insert(request)
+    if (answer === 'stale' || !answer.isCached) return answer
+    const { id, epoch } = answer.record
+    const { by, now } = request
+    const change = { epoch: epoch - 1 }
+    const updated = memory.runs.update({ id, expected: { status: ['DELAYED'] }, change, by, now })
+    return { ...answer, record: updated?.record ?? answer.record }
+  }),
   'runs.insert/push-has-an-end': pushing(
     ({ runs }) =>
       (request) =>
