@@ -15,6 +15,17 @@ export interface NotedValue {
 /** In the options of a task: its payload may be stored with notes. */
 export const TAKES_NOTES: unique symbol = Symbol('takes notes')
 
+/** The options of a task whose payload may be stored with notes. */
+export interface TakesNotes {
+  /** Gives the value that is stored. Throws for notes that are not those of superjson. */
+  readonly [TAKES_NOTES]: (stored: unknown) => unknown
+}
+
+/** Whether the options of a task say so. */
+export function doesTakeNotes(options: object | undefined): options is TakesNotes {
+  return options !== undefined && TAKES_NOTES in options
+}
+
 /** The parts of a stored value, if it has notes. */
 export function notesOf(stored: unknown): NotedValue | undefined {
   if (typeof stored !== 'object' || stored === null || !(NOTED in stored)) return undefined

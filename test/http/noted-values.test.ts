@@ -129,4 +129,16 @@ describe('values that JSON cannot tell, over HTTP', () => {
         body: { error: expect.stringContaining('"meta"') as string },
       })
     }))
+
+  it.each(['hosted', 'dated'])('are refused with notes that the task %s cannot read', (id) =>
+    onBench(async (t, handler) => {
+      const noted = { json: { at: 1 }, meta: { values: { at: ['no such note'] } } }
+      for (const body of [{ ...SENT, payload: JSON.stringify(noted) }, { payload: { $superjson: noted } }])
+        expect(await ask(handler, `POST /api/v1/tasks/${id}/trigger`, { body })).toMatchObject({
+          status: 400,
+          body: { error: expect.stringContaining('Cannot read the notes of the payload') as string },
+        })
+      expect((await t.engine.runs.list()).data).toHaveLength(0)
+    }),
+  )
 })

@@ -1,7 +1,7 @@
 import type { TaskScheduleOptions } from '../../api/schedule.ts'
 import type { RunTools, TaskOptions } from '../../api/task.ts'
 import { task as engineTask } from '../../core/ambient/define-task.ts'
-import { TAKES_NOTES } from '../../api/noted-value.ts'
+import { TAKES_NOTES, type TakesNotes } from '../../api/noted-value.ts'
 import { digestOfCode } from '../../primitives/code-digest.ts'
 import { type OptionNames, requireName, requireOptions } from '../../primitives/require.ts'
 import { noteTask } from './catalogue.ts'
@@ -202,11 +202,11 @@ function defineTask<Id extends string, Payload, Output>(
 function engineOptions(
   options: AnyOptions,
   { schema, schedule }: TaskExtras,
-): TaskOptions<unknown, unknown> & {
-  schema?: ReturnType<typeof storedSchema>
-  schedule?: TaskScheduleOptions
-  [TAKES_NOTES]: true
-} {
+): TaskOptions<unknown, unknown> &
+  TakesNotes & {
+    schema?: ReturnType<typeof storedSchema>
+    schedule?: TaskScheduleOptions
+  } {
   const { id, run } = options
   const { retry, maxDuration, ttl } = withDefaults(options)
   if (typeof run !== 'function') throw new TypeError(`Cannot define task "${id}": run must be a function`)
@@ -220,7 +220,7 @@ function engineOptions(
     return attempt
   }
   return {
-    [TAKES_NOTES]: true,
+    [TAKES_NOTES]: decodeValue,
     id,
     queue,
     version: digestOfCode(run),

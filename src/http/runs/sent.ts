@@ -1,9 +1,11 @@
-import { TAKES_NOTES } from '../../api/noted-value.ts'
+import { doesTakeNotes, notesOf, TAKES_NOTES, type TakesNotes } from '../../api/noted-value.ts'
 import type { RunHandle } from '../../api/run.ts'
 import type { Caller } from '../access/caller.ts'
 import type { JsonObject } from '../requests/json-body.ts'
 import type { PacketStore } from './packet-store.ts'
 import type { RouteContext } from '../route-context.ts'
+import { Refusal } from '../refusal.ts'
+import { messageOf } from '../../primitives/message.ts'
 import { readTriggerBody } from './trigger-body.ts'
 import { refusingWrongInput } from '../requests/wrong-input.ts'
 
@@ -24,8 +26,10 @@ export function triggerSent(
 ): TriggerSent {
   return async (caller, { taskId, body, isPublished }) => {
     const packetAt = (path: string): ReturnType<PacketStore['get']> => packets.get(caller.credential, path)
-    const takesNotes = TAKES_NOTES in (kernel.tasks.get(taskId)?.options ?? {})
+    const taskOptions = kernel.tasks.get(taskId)?.options
+    const takesNotes = doesTakeNotes(taskOptions)
     const { payload, options, packetPath } = readTriggerBody(body, { limits, takesNotes, packetAt })
+    if (takesNotes) checkNotes(taskOptions, payload)
     const all = isPublished ? { freeKeyOnFailure: true, ...options } : options
     const run = await gate.spending(caller, () =>
       // The engine checks the payload against the task.
@@ -33,5 +37,15 @@ export function triggerSent(
     )
     if (packetPath !== undefined) packets.drop(packetPath)
     return run
+  }
+}
+
+/** @throws Refusal 400 for notes that the task could not read. */
+function checkNotes(task: TakesNotes, payload: unknown): void {
+  if (notesOf(payload) === undefined) return
+  try {
+    task[TAKES_NOTES](payload)
+  } catch (cause) {
+    throw new Refusal(400, `Cannot read the notes of the payload: ${messageOf(cause)}`, { cause })
   }
 }
