@@ -67,6 +67,18 @@ describe('--postgres', () => {
     expect((await admin()).out).toContain(`its schema is version ${version}, and up to date`)
     const none = { code: 0, out: '', err: expect.stringContaining('and up to date') as string }
     expect(await admin('--sql')).toMatchObject(none)
+    await using client = await connectPostgres(database.url)
+    const role = `app_${process.pid}`
+    await client.query(`CREATE ROLE ${role}`)
+    expect((await admin('--role', role)).out).toContain(
+      `its schema is version ${version}; role "${role}" has its rights`,
+    )
+    const { rows } = await client.query(
+      `SELECT has_table_privilege('${role}', 'office.queues', 'INSERT') AS may`,
+    )
+    expect(rows).toEqual([{ may: true }])
+    await client.query(`DROP OWNED BY ${role}`)
+    await client.query(`DROP ROLE ${role}`)
     await using engine = createEngine({
       tasks: [],
       storage: postgresStorage({ connectionString: database.url, schema: 'office' }),

@@ -50,7 +50,7 @@ describe('waitpoint', () => {
     ['migrate', 'name a database: --postgres <url>'],
     ['migrate --db a.db', 'there is no option --db'],
     ['migrate --postgres postgres://h/d --dry-run --sql', '--dry-run and --sql exclude each other'],
-    ['migrate --postgres postgres://h/d --role app', '--role goes with --sql only'],
+    ['migrate --postgres postgres://h/d --role app --dry-run', '--role does not go with --dry-run'],
     ['console --db package.json --port 70000', '--port "70000" must be a whole number from 0 to 65535'],
     ['dev nowhere', '"nowhere": there is no such file or folder'],
   ])('refuses %j in one line, before anything happens', async (line, message) => {

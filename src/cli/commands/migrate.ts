@@ -2,7 +2,7 @@ import { messageOf } from '../../primitives/message.ts'
 import { migratingPostgres, type PostgresMigration } from '../../storage/postgres/migration.ts'
 import type { CliCommand } from '../command.ts'
 import { EXIT, UnreachableError, UsageError } from '../exit.ts'
-import type { Given } from '../given.ts'
+import { type Given, quote } from '../given.ts'
 import { nameOfPlace, POSTGRES_OPTIONS, type PostgresPlace, readPostgres } from '../reach/place.ts'
 
 /** What becomes of the missing steps. */
@@ -16,7 +16,7 @@ export const migrate: CliCommand = {
     ...POSTGRES_OPTIONS,
     'dry-run': { says: 'carry the steps out in a transaction that is rolled back' },
     sql: { says: 'print the SQL, for a role with more rights; nothing is changed' },
-    role: { value: '<name>', says: 'with --sql: the role of the app, which is granted its rights' },
+    role: { value: '<name>', says: 'the role of the app, which is granted its rights' },
   },
   about:
     'The first engine of a new version does the same when it opens. Stop the programs of the old version first.',
@@ -50,18 +50,17 @@ async function done(
 ): Promise<Migrated> {
   const { version: from = 0, known: to } = migration
   if (manner === 'printed' && from < to) return { from, to, sql: await migration.sql(role), text: '' }
-  if (from === to) return { from, to, text: `its schema is version ${to}, and up to date` }
+  if (from === to && (manner !== 'carried out' || role === undefined))
+    return { from, to, text: `its schema is version ${to}, and up to date` }
   const steps = from === 0 ? `version ${to}` : `version ${from} to version ${to}`
   if (manner === 'tried') {
     await migration.tryOut()
     return { from, to, text: `the way to ${steps} was tried, and taken back: it can be gone` }
   }
-  await migration.carryOut()
-  return {
-    from,
-    to,
-    text: from === 0 ? `its schema was made: ${steps}` : `its schema was brought from ${steps}`,
-  }
+  await migration.carryOut(role)
+  const made = from === 0 ? `its schema was made: ${steps}` : `its schema was brought from ${steps}`
+  const granted = role === undefined ? '' : `; role ${quote(role)} has its rights`
+  return { from, to, text: `${from === to ? `its schema is version ${to}` : made}${granted}` }
 }
 
 async function migrated(
@@ -78,7 +77,7 @@ async function migrated(
 function mannerOf(given: Given): Manner {
   const [isDryRun, isSql] = [given.has('dry-run'), given.has('sql')]
   if (isDryRun && isSql) throw new UsageError('--dry-run and --sql exclude each other')
-  if (given.has('role') && !isSql) throw new UsageError('--role goes with --sql only')
+  if (given.has('role') && isDryRun) throw new UsageError('--role does not go with --dry-run')
   if (isSql) return 'printed'
   return isDryRun ? 'tried' : 'carried out'
 }

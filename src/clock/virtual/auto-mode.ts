@@ -104,9 +104,9 @@ export class AutoMode {
 
   /** Whether there was a sign of life before patience ended. */
   async #hasLived(): Promise<boolean> {
-    const { pulse, ledger, ioGraceMs } = this.#time
+    const { pulse, ledger } = this.#time
     if (this.#isHeldUp) {
-      if ((await pulse.next({ patienceMs: ioGraceMs })) || this.#time.hasIo()) return true
+      if ((await pulse.next({ patienceMs: this.#busyPatienceMs })) || this.#time.hasIo()) return true
       ledger.losePatience()
     }
     return this.#mode !== 'auto' && !ledger.isBusy && (await this.#hasMoved())
@@ -138,6 +138,12 @@ export class AutoMode {
     return this.#time.ledger.failWaiting(this.#time.standstill(this.#mode))
   }
 
+  /** How long busy code may give no sign of life. Where time does not move by itself, nothing is in a hurry. */
+  get #busyPatienceMs(): number {
+    const { ioGraceMs, standstillMs } = this.#time
+    return this.#mode === 'auto' ? ioGraceMs : Math.max(ioGraceMs, standstillMs)
+  }
+
   /** Busy code may still give a sign of life. */
   get #isHeldUp(): boolean {
     const { ledger } = this.#time
@@ -147,9 +153,9 @@ export class AutoMode {
 
   /** Acts when no sign of life has come. Returns false if nothing is left to do and no call awaits anything. */
   #goOn(): boolean {
-    const { ledger, ioGraceMs, pulse } = this.#time
+    const { ledger, pulse } = this.#time
     this.#beats = pulse.beats
-    if (ledger.isBusy) return ledger.failWaiting(new StillBusyError(ledger.busy, ioGraceMs))
+    if (ledger.isBusy) return ledger.failWaiting(new StillBusyError(ledger.busy, this.#busyPatienceMs))
     return this.#mode === 'auto' ? this.#move() : this.#failWaiting()
   }
 

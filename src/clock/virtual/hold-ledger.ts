@@ -26,7 +26,7 @@ export class HoldLedger {
     this.#pulse = pulse
   }
 
-  /** Whether real I/O is in progress. Time then stands still, without a limit on patience. */
+  /** Whether real I/O is in progress. Time then stands still, for at most `standstillMs` if something waits for it. */
   get hasExternals(): boolean {
     return this.#externals.size > 0
   }

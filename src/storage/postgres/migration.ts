@@ -2,6 +2,7 @@ import { codeOf, INSUFFICIENT_PRIVILEGE, isLocked, postgresMessage } from './err
 import { readPostgresOptions } from './options.ts'
 import { openPool, type PostgresClient } from './pool.ts'
 import {
+  grantsSql,
   migratePostgres,
   missingSql,
   POSTGRES_SCHEMA_VERSION,
@@ -23,8 +24,8 @@ export interface PostgresMigration {
   sql(role?: string): Promise<string>
   /** Carries the missing steps out, and takes them back: the rights are there, and no program holds a lock. */
   tryOut(): Promise<void>
-  /** Carries the missing steps out. */
-  carryOut(): Promise<void>
+  /** Carries the missing steps out, and gives a role its rights. */
+  carryOut(role?: string): Promise<void>
 }
 
 /**
@@ -69,7 +70,10 @@ async function migrationOf(client: PostgresClient, schema: string): Promise<Post
     sql: async (role) =>
       done === known ? '' : schemaSql(schema, { role: role ?? (await roleOf(client)), done }),
     tryOut: () => tryOut(client, missingSql(schema, done)),
-    carryOut: () => migratePostgres(client, schema),
+    async carryOut(role) {
+      await migratePostgres(client, schema)
+      if (role !== undefined) await client.query(grantsSql(schema, role))
+    },
   }
 }
 

@@ -104,14 +104,16 @@ export function schemaSql(
   schema: string,
   { role, done = 0 }: { readonly role: string; readonly done?: number },
 ): string {
+  return `BEGIN;${missingSql(schema, done)}\n${grantsSql(schema, role)}\nCOMMIT;\n`
+}
+
+/** The SQL that gives the role of a program its rights. */
+export function grantsSql(schema: string, role: string): string {
   const name = quoted(schema)
   return [
-    `BEGIN;${missingSql(schema, done)}`,
     `GRANT USAGE ON SCHEMA ${name} TO ${quoted(role)};`,
     `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${name} TO ${quoted(role)};`,
     `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${name} TO ${quoted(role)};`,
-    'COMMIT;',
-    '',
   ].join('\n')
 }
 
