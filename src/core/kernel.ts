@@ -162,6 +162,7 @@ export class Kernel {
     this.#schedules?.stop()
     this.retention.stop()
     this.outage.close()
+    this.claimer.close()
     this.#unsubscribe?.()
   }
 

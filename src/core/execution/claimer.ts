@@ -140,6 +140,11 @@ export class Claimer {
     this.#newRuns.hintsLost()
   }
 
+  /** The engine is closed: who waits for an answer waits no more. */
+  close(): void {
+    this.#newRuns.close()
+  }
+
   /** Inserts a new run, which the insert claims if it would be the next to start here. */
   insert(record: RunRecord, insert: (claim?: NewRunClaim) => Awaitable<RunInserted>): Awaitable<RunInserted> {
     const claim = this.#settings.execute ? this.#newRuns.claimFor(record, this.#number) : undefined
@@ -148,7 +153,9 @@ export class Claimer {
 
   /** Storage has answered the insert of a run: it starts, or is claimed when it may start. */
   inserted(runId: string, inserted: RunInserted): void {
-    if (!this.#newRuns.inserted(runId, inserted) && inserted.record.status === 'QUEUED') this.poke()
+    const isClaimed = this.#newRuns.inserted(runId, inserted)
+    // The slot that was kept for it is free again: a claim meanwhile may have found no room.
+    if (!isClaimed && (inserted.record.status === 'QUEUED' || this.#mayHaveMore)) this.poke()
   }
 
   #claim(): void {
@@ -253,7 +260,8 @@ export class Claimer {
     this.#state = IDLE
     asking.answered?.resolve()
     this.#kernel.slots.endClaim()
-    if (this.#mayHaveMore) this.poke()
+    // Without room, runs that could not be read for an answer that was lost would be asked for again and again.
+    if (this.#mayHaveMore && this.#kernel.slots.room > 0) this.poke()
   }
 
   /** Starts runs until the event loop is due a turn; answers how many. */

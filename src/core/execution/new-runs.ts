@@ -83,7 +83,8 @@ export class NewRuns {
       )
     }
     // It was found: the answer to an insert before was lost.
-    else if (record.status === 'EXECUTING' && record.owner === run.by) this.#lose(runId)
+    else if (record.id === runId && record.status === 'EXECUTING' && record.owner === run.by)
+      this.#lose(runId)
     else this.#end(run)
     return isClaimed
   }
@@ -99,12 +100,17 @@ export class NewRuns {
     for (const run of this.#underWay.values()) run.doubtful = 'any'
   }
 
-  /** Resolves when it is known whether the insert of a run has claimed it. */
+  /** Resolves when it is known whether the insert of a run has claimed it, or the engine is closed. */
   async answered(runId: string): Promise<void> {
     const run = this.#underWay.get(runId)
-    if (run === undefined) return
+    if (run === undefined || this.#kernel.host.isClosed) return
     run.answered ??= createDeferred<void>()
     await run.answered.promise
+  }
+
+  /** The engine is closed: it makes no claim that would tell. */
+  close(): void {
+    for (const { answered } of this.#underWay.values()) answered?.resolve()
   }
 
   /** Those that may be claimed without this engine knowing. A claim with a new number is to be made, and then they are found. */
@@ -133,6 +139,10 @@ export class NewRuns {
 
   async #find(run: NewRun): Promise<void> {
     const { host, executor } = this.#kernel
+    if (host.isClosed) {
+      this.#end(run)
+      return
+    }
     run.doubtful = undefined
     const lookedAt = host.now()
     const record = await host.storage.runs.get(run.id)

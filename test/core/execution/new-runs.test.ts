@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { type Task, task, tasks } from 'waitpoint'
 import { createTestEngine, type TestClock, type TestEngine, testClock } from 'waitpoint/testing'
+import type { RunRecord } from '../../../src/contract/records.ts'
 import type { RunInsert, Storage } from '../../../src/contract/storage.ts'
+import { kernelOf } from '../../../src/core/engine.ts'
 import { createDeferred, type Deferred } from '../../../src/primitives/deferred.ts'
 import { claimingMemory } from '../../support/claiming-memory.ts'
 import { type SteeredStorage, steeredStorage } from '../../support/steered-storage.ts'
@@ -29,6 +31,8 @@ class Scene implements AsyncDisposable {
   readonly asked: boolean[] = []
   /** Inserts claim nothing, as if another run came first. */
   isBehind = false
+  /** The next insert of a child finds this run by its key. */
+  found: Promise<RunRecord> | undefined
   readonly #engines: TestEngine[] = []
   readonly #more: readonly Named[]
   #calls = 0
@@ -42,6 +46,11 @@ class Scene implements AsyncDisposable {
     const { storage } = scene.steering
     const insert = (request: RunInsert): ReturnType<Storage['runs']['insert']> => {
       scene.asked.push(request.claim !== undefined)
+      if (scene.found !== undefined && request.record.parentId !== undefined) {
+        const { found } = scene
+        scene.found = undefined
+        return found.then((record) => ({ record, isCached: true }))
+      }
       return storage.runs.insert(scene.isBehind ? { ...request, claim: undefined } : request)
     }
     await scene.engine('other', { execute: false, storage: scene.storage })
@@ -89,6 +98,12 @@ class Scene implements AsyncDisposable {
 
   trigger(name: string): Promise<{ readonly id: string; result(): Promise<unknown> }> {
     return this.one.engine.tasks.trigger<Named>('note', name)
+  }
+
+  async recordOf(id: string): Promise<RunRecord> {
+    const record = await this.storage.runs.get(id)
+    if (record === undefined) throw new Error(`Cannot find run ${id}`)
+    return record
   }
 
   countOf(name: string): number {
@@ -156,6 +171,48 @@ describe('a new run, on a storage that claims with the insert,', () => {
     t.longEnough.resolve()
     for (const handle of handles) await (await handle).result()
     expect(t.one.engine.stats()).toMatchObject({ attempts: 0, executing: 0 })
+  })
+
+  it('keeps no slot if its parent has asked for it before and it executes here', async () => {
+    await using t = await Scene.open({ concurrency: 4 })
+    const { id } = await t.trigger('long a')
+    await until(() => t.begun.length === 1)
+    t.found = t.recordOf(id)
+    const run = await t.one.engine.tasks.trigger<Named>('parent', 'long a')
+    await until(() => t.one.engine.stats().waiting === 1)
+    for (const name of ['long b', 'long c', 'long d']) await t.trigger(name)
+    expect(t.asked).toEqual([true, true, true, true, true, true])
+    expect(t.countOf('runs.claim')).toBe(0)
+    t.longEnough.resolve()
+    await run.result()
+  })
+
+  it('leaves its slot to runs that found none meanwhile if it was asked for before and is over', async () => {
+    const busy = task({
+      id: 'busy',
+      run: async (name: string) => {
+        await turn()
+        await tasks.triggerAndWait<Named>('note', name)
+        await longEnough.promise
+        return name
+      },
+    })
+    await using t = await Scene.open({ concurrency: 2, more: [busy] })
+    const { longEnough } = t
+    const { id } = await t.trigger('a')
+    await until(() => t.one.engine.stats().attempts === 0)
+    const answer = createDeferred<RunRecord>()
+    t.found = answer.promise
+    const run = await t.one.engine.tasks.trigger<Named>('busy', 'a')
+    await until(() => t.asked.length === 3)
+    await t.other.engine.tasks.trigger<Named>('note', 'b')
+    await turn()
+    expect(t.begun).toEqual(['a 1'])
+    answer.resolve(await t.recordOf(id))
+    await until(() => t.begun.length > 1)
+    expect(t.begun).toEqual(['a 1', 'b 1'])
+    longEnough.resolve()
+    await run.result()
   })
 
   it('gives its slot back if its insert has failed', async () => {
@@ -240,6 +297,48 @@ describe('a new run whose insert has claimed it, of which the engine has not hea
     await heir.engine.tasks.trigger<Named>('note', 'second').catch(() => undefined)
     await t.clock.advance('20s')
     expect(t.begun).toEqual(['first 1'])
+  })
+
+  it('is asked for once in a second at most, as long as it cannot be read', async () => {
+    await using t = await Scene.open({ concurrency: 1 })
+    const lost = t.steering.loseAnswer('runs.insert')
+    t.steering.fail('runs.get', 3)
+    await expect(t.trigger('first')).rejects.toBe(lost)
+    for (const claims of [1, 2, 3]) {
+      await t.clock.advance('1s')
+      for (let turns = 0; turns < 10; turns += 1) await turn()
+      expect(t.countOf('runs.claim')).toBe(claims)
+    }
+    await t.clock.advance('1s')
+    await until(() => t.begun.length > 0)
+    expect(t.begun).toEqual(['first 1'])
+  })
+
+  it('is not asked for by an engine that has closed meanwhile', async () => {
+    await using t = await Scene.open()
+    const lost = t.steering.loseAnswer('runs.insert')
+    await expect(t.trigger('first')).rejects.toBe(lost)
+    const answer = t.steering.holdAnswer('runs.claim')
+    await t.clock.jump('1s').catch(() => undefined)
+    await until(() => t.countOf('runs.claim') === 1)
+    await t.one.close()
+    answer()
+    await turn()
+    expect(t.countOf('runs.get')).toBe(0)
+    expect(t.begun).toEqual([])
+  })
+
+  it('is awaited no longer than until the engine closes', async () => {
+    await using t = await Scene.open()
+    const lost = t.steering.loseAnswer('runs.insert')
+    await expect(t.trigger('first')).rejects.toBe(lost)
+    const [{ id } = { id: '' }] = (await t.other.engine.runs.list()).data
+    const { claimer } = kernelOf(t.one.engine)
+    const answered = claimer.answered(id)
+    await t.one.close()
+    await answered
+    await claimer.answered(id)
+    expect(t.begun).toEqual([])
   })
 
   it('is left to the next engine, without an interruption, by one that closes meanwhile', async () => {
