@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type AnyTask, createEngine, type Engine, task, wait } from 'waitpoint'
 import { type PostgresPool, postgresStorage } from 'waitpoint/postgres'
+import { createDeferred } from '../../src/primitives/deferred.ts'
 import { pauseReal } from '../../src/storage/real-timer.ts'
 import { FreshSchema } from './postgres/fresh-schema.ts'
 import { testPool } from './postgres-schemas.ts'
@@ -11,14 +12,18 @@ const leaseMs = 3_600_000
 /** A process of its own, as far as the database can tell, and what it asks. */
 class Process implements AsyncDisposable {
   readonly asked: string[] = []
+  readonly answered: string[] = []
   readonly engine: Engine
   readonly #pool = testPool()
 
   constructor(schema: string, tasks: readonly AnyTask[], execute = true) {
     const pool: PostgresPool = {
-      query: (text, values) => {
-        this.asked.push(/\.(\w+)\(\$1/.exec(text)?.[1] ?? /pg_\w+/.exec(text)?.[0] ?? text)
-        return this.#pool.query(text, values)
+      query: async (text, values) => {
+        const name = /\.(\w+)\(\$1/.exec(text)?.[1] ?? /pg_\w+/.exec(text)?.[0] ?? text
+        this.asked.push(name)
+        const answer = await this.#pool.query(text, values)
+        this.answered.push(name)
+        return answer
       },
       connect: () => this.#pool.connect(),
     }
@@ -135,5 +140,24 @@ describe('a new run', () => {
     await worker.engine.wait.completeToken(token, 'yes')
     expect(await result).toBe('yes')
     expect(web.asked.filter((name) => name === 'get_runs')).toHaveLength(2)
+  })
+})
+
+describe('a slot of a queue whose limit was set while engines ran', () => {
+  it('goes to a run of another process at once, also if it was held in a process that came later', async () => {
+    const schema = freshSchema()
+    const goOn = createDeferred<void>()
+    const held = task({ id: 'held', queue: { name: 'desk' }, run: () => goOn.promise })
+    const next = task({ id: 'next', queue: { name: 'desk' }, run: () => 'done' })
+    await using first = new Process(schema, [next])
+    await first.engine.queue('desk').setLimit(1)
+    await using second = new Process(schema, [held])
+    const run = await second.engine.trigger(held, undefined)
+    while ((await second.engine.runs.retrieve(run.id)).status !== 'EXECUTING') await pauseReal(5)
+    const before = first.answered.length
+    const waiting = await first.engine.trigger(next, undefined)
+    while (!first.answered.slice(before).includes('claim_runs')) await pauseReal(5)
+    goOn.resolve()
+    expect(await waiting.result()).toBe('done')
   })
 })

@@ -50,6 +50,9 @@ interface ClaimAnswer {
   readonly isHeldBack?: true | null
 }
 
+/** `limited`: the queues of which something is set. */
+type ClaimAnswers = readonly [answer: ClaimAnswer, isStirred: boolean, limited: readonly string[] | null]
+
 /** A token, or the run whose end it stands for. */
 type SourceAnswer = readonly [token: Row | null, run: RunAnswer | null]
 
@@ -182,7 +185,9 @@ async function claimRuns({ ask, hints, learnLimits }: PostgresSession, claim: Ru
   const columns = { by_owner: by, now, number, task_ids: [...new Set(taskIds)], most: wholeOf(limit), limits }
   const known = versions && Object.fromEntries(versions)
   const request = { ...columns, max_interruptions: maxInterruptions, versions: known }
-  const [answer, isStirred] = (await ask(CLAIM, request, by)) as readonly [ClaimAnswer, boolean]
+  const [answer, isStirred, limited] = (await ask(CLAIM, request, by)) as ClaimAnswers
+  // A process that came later has not heard of it when the limit was set.
+  if (limited !== null) learnLimits(limited)
   if (isStirred) hints.queue(by)
   if (answer.isPassedOver === true) hints.left(by)
   const runs = answer.runs.map(runOf)

@@ -171,7 +171,8 @@ BEGIN
       UPDATE $s.owners SET claim = q.number WHERE owner = q.by_owner;
       answer := $s.take_runs(q);
     END IF;
-    answers := answers || json_build_array(answer, cardinality(gone) > 0);
+    answers := answers || json_build_array(answer, cardinality(gone) > 0,
+      (SELECT json_agg(name) FROM jsonb_object_keys(limits_set) AS name));
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
