@@ -30,6 +30,7 @@ export interface ClaimKernel extends NewRunKernel {
     readonly room: number
     beginClaim(count: number): void
     endClaim(): void
+    retry(): void
   }
 }
 
@@ -228,7 +229,10 @@ export class Claimer {
   ): void | Promise<void> {
     this.#isHeldBack = isHeldBack
     this.#mayHaveMore ||= runs.length === claim.limit || (isHeldBack && asking.isSlotFreed)
-    this.#kernel.publisher.runs(ended)
+    const { publisher, slots } = this.#kernel
+    publisher.runs(ended)
+    // Those that were ended instead of claimed have given back their slots.
+    if (ended.length > 0) slots.retry()
     return this.#take(asking, runs, claim)
   }
 

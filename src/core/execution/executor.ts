@@ -98,14 +98,19 @@ export class Executor {
     if (attempt.isEnded) return
     this.abort(attempt, error)
     this.#failed(error, attempt.id)
-    this.report(() => this.#ending.standStill(attempt, error), attempt.id)
+    this.#giveUp(attempt, () => this.#ending.standStill(attempt, error))
   }
 
   /** Ends an attempt that has waited for its storage for too long: the run is executed again when that is back. */
   interrupt(attempt: Attempt, error: Error): void {
     if (attempt.isEnded) return
     this.abort(attempt, error)
-    this.report(() => this.#ending.handBack(attempt), attempt.id)
+    this.#giveUp(attempt, () => this.#ending.handBack(attempt))
+  }
+
+  /** Stores that a run does not execute here any more: its slot may be another one's, also if its function has settled before. */
+  #giveUp(attempt: Attempt, store: () => Awaitable<unknown>): void {
+    this.report(() => chain(store(), () => this.#kernel.slots.retry()), attempt.id)
   }
 
   /** Stores the end of a call; the attempt ends with it, also when that cannot be stored. */

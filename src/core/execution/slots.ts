@@ -23,6 +23,13 @@ export interface SlotKernel {
   readonly hints: { woken(tokens: readonly TokenRecord[] | undefined): void }
 }
 
+/** A resume is out. */
+interface Resuming {
+  readonly lane: string
+  /** A slot of the lane may have been freed since. */
+  isFreed: boolean
+}
+
 /**
  * The slots of an engine: so many runs may execute at once. A run that has waited for one whole macrotask turn parks and
  * gives its slot back; its waits get their outcomes once it has a slot again, resumed runs before queued ones.
@@ -35,12 +42,12 @@ export class Slots {
   readonly #waiting = new Map<string, Deque<Attempt>>()
   /** Lanes with a limit whose first run in line has asked storage for a slot. */
   readonly #asking = new Set<string>()
-  /** Lanes whose first run in line was refused a slot, until one may have been freed. */
+  /** Lanes whose first run in line was refused a slot, until one of the lane may have been freed. */
   readonly #refused = new Set<string>()
   /** Queues that have a limit in storage, as an answer has shown. */
   readonly #limited = new Set<string>()
-  /** How often a slot may have been freed. */
-  #serves = 0
+  /** Resumes that storage has not answered yet. */
+  readonly #resuming = new Set<Resuming>()
   /** Runs that may have to park when this turn is over. */
   #turn: Few<Attempt> = undefined
   #isTurnSet = false
@@ -121,6 +128,7 @@ export class Slots {
     this.#giveBack(attempt)
     attempt.drain()
     this.#draining.add(attempt)
+    this.#freed(attempt)
     this.#serve()
   }
 
@@ -130,6 +138,7 @@ export class Slots {
     attempt.letGo()
     if (this.#draining.size > 0) this.#draining.delete(attempt)
     this.#turn = withoutItem(this.#turn, attempt)
+    this.#freed(attempt)
     this.#serve()
   }
 
@@ -165,6 +174,8 @@ export class Slots {
 
   /** Tries again for runs that found all slots of their queue taken by other engines. */
   retry(): void {
+    this.#refused.clear()
+    for (const one of this.#resuming) one.isFreed = true
     this.#serve()
   }
 
@@ -208,6 +219,7 @@ export class Slots {
     tellPark(attempt, this.#kernel.host, 'park')
     this.#used -= 1
     this.#changed(attempt, record)
+    this.#freed(attempt)
     if (attempt.hasDeliveries) this.resume(attempt)
     this.#serve()
   }
@@ -265,14 +277,16 @@ export class Slots {
     const isHinted = !attempt.hasDeliveries
     const { queue } = attempt.record
     if (this.#kernel.tasks.queueLimits.has(queue) || this.#limited.has(queue)) this.#asking.add(lane)
-    const serves = this.#serves
+    const resuming = { lane, isFreed: false }
+    this.#resuming.add(resuming)
     this.#ask(attempt, () =>
       chain(this.#storeResume(attempt, isHinted), (answer) => {
         this.#asking.delete(lane)
+        this.#resuming.delete(resuming)
         if (attempt.is('resuming')) this.#resumed(attempt, answer, isHinted)
         if (answer.outcome === 'full') {
           this.#limited.add(queue)
-          if (this.#serves === serves) this.#refused.add(lane)
+          if (!resuming.isFreed) this.#refused.add(lane)
           if (this.room > 0) this.#kernel.claimer.slotFreed()
         }
         this.#resumeWaiting()
@@ -305,10 +319,16 @@ export class Slots {
     else waiting.push(attempt)
   }
 
+  /** A run has given back its slot in storage: another one of its lane may have it. */
+  #freed(attempt: Attempt): void {
+    if (this.#refused.size === 0 && this.#resuming.size === 0) return
+    const lane = laneOf(attempt)
+    this.#refused.delete(lane)
+    for (const one of this.#resuming) if (one.lane === lane) one.isFreed = true
+  }
+
   /** Gives free slots to runs that can go on, then to new ones. */
   #serve(): void {
-    this.#serves += 1
-    this.#refused.clear()
     this.#resumeWaiting()
     if (this.#isIdle) this.#idle?.()
     if (this.room > 0) this.#kernel.claimer.slotFreed()

@@ -80,6 +80,35 @@ describe('a resume that is refused', () => {
   })
 })
 
+describe('resumes that are refused', () => {
+  it('are not asked again when runs of other queues end', async () => {
+    const steered = steeredStorage(storageOfThisProcess())
+    const ask = task({ id: 'ask', queue: { name: 'desk' }, run: (token: string) => wait.forToken(token) })
+    const note = task({ id: 'note', run: (name: string) => name })
+    const clock = { mode: 'manual' } as const
+    await using t = await createTestEngine({
+      tasks: [ask, note],
+      storage: steered.storage,
+      concurrency: 2,
+      clock,
+    })
+    const resumes = (): number => steered.calls.filter((name) => name === 'runs.resume').length
+    const token = await t.engine.wait.createToken({ timeout: '1d' })
+    const runs = []
+    for (const concurrencyKey of ['a', 'b', 'c']) {
+      runs.push(await t.engine.trigger(ask, token.id, { concurrencyKey }))
+      await until(() => t.engine.stats().waiting === runs.length)
+    }
+    await t.engine.queue('desk').pause()
+    await t.engine.wait.completeToken(token)
+    await until(() => resumes() === 3)
+    for (const name of ['one', 'two']) await (await t.engine.trigger(note, name)).result()
+    expect(resumes()).toBe(3)
+    await t.engine.queue('desk').resume()
+    for (const run of runs) await run.result()
+  })
+})
+
 describe('parking', () => {
   it('is recorded after one turn of waiting, and gives the slot back', async () => {
     const waiting = bodyTask(({ wait }) => wait.for({ hours: 1 }))
