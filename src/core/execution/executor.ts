@@ -56,7 +56,10 @@ export class Executor {
   /** Calls the function of a run that was claimed. */
   start(record: RunRecord): void {
     const { tasks, slots, publisher, host } = this.#kernel
-    if (host.isClosing) return
+    if (host.isClosing) {
+      this.#leaveToOthers(record)
+      return
+    }
     const attempt = new Attempt(this.#kernel, tasks.codeFor(record), record)
     this.#attempts.set(record.id, attempt)
     slots.take(attempt)
@@ -64,6 +67,18 @@ export class Executor {
     const limitMs = limitOf(attempt)
     if (limitMs !== undefined) attempt.limitTo(limitMs)
     this.#caller.call(attempt, new AttemptTools(attempt))
+  }
+
+  /** A run that was claimed does not begin here: an engine that closes may take long until it leaves its runs to others. */
+  #leaveToOthers({ id, epoch }: RunRecord): void {
+    const { host } = this.#kernel
+    if (host.isClosed) return
+    const expected = { status: ['EXECUTING'] as const, epoch }
+    const change = { status: 'EXECUTING', owner: undefined } as const
+    this.report(
+      () => host.storage.runs.update({ id, expected, change, by: host.owner, now: host.now() }),
+      id,
+    )
   }
 
   /** A run that was claimed was canceled before it started: it still has a slot in the storage. */

@@ -341,6 +341,24 @@ describe('a new run whose insert has claimed it, of which the engine has not hea
     expect(t.begun).toEqual([])
   })
 
+  it('is left to other engines at once by one that closes, and lets others of its runs go on', async () => {
+    const busy = task({ id: 'busy', run: (name: string) => t.clock.external(goOn.promise.then(() => name)) })
+    const goOn = createDeferred<void>()
+    await using t = await Scene.open({ more: [busy] })
+    await t.one.engine.tasks.trigger<Named>('busy', '')
+    const answer = t.steering.holdAnswer('runs.insert')
+    const triggered = t.trigger('first').catch((error: unknown) => error)
+    await turn()
+    const closed = t.one.engine.close({ drainMs: '1h' })
+    answer()
+    await triggered
+    await t.engine('next', { storage: t.storage })
+    await until(() => t.begun.length > 0)
+    expect(t.begun).toEqual(['first 2'])
+    goOn.resolve()
+    await closed
+  })
+
   it('is left to the next engine, without an interruption, by one that closes meanwhile', async () => {
     await using t = await Scene.open()
     const answer = t.steering.holdAnswer('runs.insert')
