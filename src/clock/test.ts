@@ -33,7 +33,7 @@ export interface BareTestClockOptions {
    */
   readonly mode?: 'auto' | 'manual' | 'frozen' | undefined
   /**
-   * Real milliseconds without a sign of life after which a busy run is an error.
+   * Real milliseconds without a sign of life after which a busy run is an error; where only the test moves time, at least `standstillMs`.
    *
    * @default `1_000`
    */

@@ -290,7 +290,7 @@ describe('a result that is awaited while time stands still', () => {
       },
     )
     expect(message).toContain(
-      'no sign of life for 5 ms of real time, and still busy: "run_…" of task "asking"',
+      `no sign of life for ${STANDSTILL_MS} ms of real time, and still busy: "run_…" of task "asking"`,
     )
   })
 })
