@@ -9,6 +9,13 @@ import { freshSchema, patientPool, testPool } from './postgres-schemas.ts'
 const OTHERS = 20
 
 const job = task({ id: 'job', run: (payload: number) => payload })
+/** Executes until it is stopped, the first time. */
+const busy = task({
+  id: 'busy',
+  run: async (_payload: undefined, { ctx, signal }) => {
+    if (ctx.attempt.number === 1) await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  },
+})
 const ask = task({ id: 'ask', run: (id: string) => wait.forToken<string>(id).unwrap() })
 
 /** The server, with a `lock_timeout` for each connection. */
@@ -165,7 +172,11 @@ describe('an engine whose run waits for what an open transaction has completed',
     const pool = testPool(6)
     const schema = await freshSchema(pool)
     const open = (): Engine =>
-      createEngine({ tasks: [ask], storage: postgresStorage({ pool, schema, pollMs: 20 }), leaseMs: 60_000 })
+      createEngine({
+        tasks: [ask, busy],
+        storage: postgresStorage({ pool, schema, pollMs: 20 }),
+        leaseMs: 60_000,
+      })
     onTestFinished(() => pool.end())
     await using other = open()
     const token = await other.wait.createToken({ timeout: '1h' })
@@ -173,6 +184,8 @@ describe('an engine whose run waits for what an open transaction has completed',
     const engine = open()
     const run = await engine.trigger(ask, token.id)
     for await (const { isWaiting } of engine.runs.subscribeToRun(run)) if (isWaiting) break
+    const executing = await engine.trigger(busy, undefined)
+    for await (const { isExecuting } of engine.runs.subscribeToRun(executing)) if (isExecuting) break
     const client = await begun()
     await engine.wait.completeToken(token, 'yes', { transaction: client })
     await engine.close()
@@ -181,6 +194,10 @@ describe('an engine whose run waits for what an open transaction has completed',
     await client.query('COMMIT')
     expect((await next.runs.poll(run.id)).output).toBe('yes')
     expect((await next.runs.retrieve(run.id)).attemptCount).toBe(2)
+    // A graceful end does not count as an interruption.
+    expect((await next.runs.poll(executing.id)).attemptCount).toBe(2)
+    const { rows } = await pool.query(`SELECT sum(interruptions)::int AS sum FROM ${schema}.runs`)
+    expect(rows).toEqual([{ sum: 0 }])
   })
 })
 

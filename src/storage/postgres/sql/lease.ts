@@ -6,8 +6,8 @@ import { BY_INDEX, LOCK_PATIENCE_MS } from './plans.ts'
  * with it. A tick, a claim and the end of an engine wait for locks of others no longer than LOCK_PATIENCE_MS: a caller may keep open the transaction
  * that has completed a token of a lost owner's run, and the lease of the engine that looks must not end with it. The owner is lost
  * by a later tick then, with all its runs; of due tokens those with a run that is locked stay for a later tick. What is due and locked
- * is looked at again after that time, and not at once. An engine that cannot hand its runs back in that time ends its lease, as if it had
- * died: others take the runs over once they are free.
+ * is looked at again after that time, and not at once. An engine that cannot hand its runs back in that time hands back what it
+ * executes, as far as that is free, and ends its lease as if it had died: others take the rest over once that is free.
  */
 export const LEASE_FUNCTIONS: string = `
 CREATE FUNCTION $s.abandon_runs(gone text, at float8) RETURNS void LANGUAGE plpgsql AS $$
@@ -239,6 +239,9 @@ BEGIN
   RETURN true;
 EXCEPTION WHEN lock_not_available THEN
   UPDATE $s.owners SET until = q.now WHERE owner = q.owner;
+  UPDATE $s.runs SET owner = NULL, held = 0, reserved = 0, line = 0, line_at = ${OLDEST_FIRST}, look_at = NULL,
+      updated_at = greatest(updated_at, q.now)
+    WHERE id IN (SELECT $s.lock_free($s.runs_of(ARRAY[q.owner]))) AND (status || '') = 'EXECUTING';
   RETURN true;
 END $$;
 
