@@ -61,11 +61,19 @@ export class ClaimedRuns {
       start(areOurs ? runs : NONE)
       return
     }
-    const lookedAt = host.now()
-    return this.#look(doubt, doubtful).then((gone) => {
-      const rest = runs.filter((record) => !gone.has(record))
-      return this.take(doubt, { runs: rest, by, now: lookedAt }, start)
-    })
+    return this.#takeRest(doubt, { runs, by, doubtful }, start)
+  }
+
+  /** Apart from `take`, which would pay for what this captures. */
+  async #takeRest(
+    doubt: Doubt,
+    { runs, by, doubtful }: Omit<HandedOver, 'now'> & { readonly doubtful: readonly RunRecord[] },
+    start: (unchanged: readonly RunRecord[]) => void,
+  ): Promise<void> {
+    const now = this.#kernel.host.now()
+    const gone = await this.#look(doubt, doubtful)
+    const rest = runs.filter((record) => !gone.has(record))
+    return this.take(doubt, { runs: rest, by, now }, start)
   }
 
   /** The runs that are not as they were handed over any more. */

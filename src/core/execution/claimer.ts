@@ -149,7 +149,7 @@ export class Claimer {
   /** Inserts a new run, which the insert claims if it would be the next to start here. */
   insert(record: RunRecord, insert: (claim?: NewRunClaim) => Awaitable<RunInserted>): Awaitable<RunInserted> {
     const claim = this.#settings.execute ? this.#newRuns.claimFor(record, this.#number) : undefined
-    return claim === undefined ? insert() : this.#newRuns.during(record.id, () => insert(claim))
+    return claim === undefined ? insert() : this.#newRuns.during(record.id, claim, insert)
   }
 
   /** Storage has answered the insert of a run: it starts, or is claimed when it may start. */
@@ -241,7 +241,7 @@ export class Claimer {
     runs: readonly RunRecord[],
     claim: Pick<RunClaim, 'by' | 'now'>,
   ): void | Promise<void> {
-    return this.#claimedRuns.take(asking, { runs, ...claim }, (unchanged) => {
+    return this.#claimedRuns.take(asking, { runs, by: claim.by, now: claim.now }, (unchanged) => {
       asking.isAnswered = true
       const started = this.#start(unchanged)
       if (started < unchanged.length) this.#takeLater(asking, unchanged.slice(started), claim)

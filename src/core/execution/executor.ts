@@ -75,10 +75,7 @@ export class Executor {
     if (host.isClosed) return
     const expected = { status: ['EXECUTING'] as const, epoch }
     const change = { status: 'EXECUTING', owner: undefined } as const
-    this.report(
-      () => host.storage.runs.update({ id, expected, change, by: host.owner, now: host.now() }),
-      id,
-    )
+    this.report(() => host.storage.runs.update({ id, expected, change, by: host.owner, now: host.now() }), id)
   }
 
   /** A run that was claimed was canceled before it started: it still has a slot in the storage. */

@@ -74,7 +74,16 @@ export class Outage {
   ): Awaitable<Result> {
     const { attempt, call } = question
     const turn = attempt === undefined || call.isTold === true ? undefined : this.turn(attempt)
-    return turn === undefined ? this.#ask(question, next) : afterTurn(turn, () => this.#ask(question, next))
+    return turn === undefined ? this.#ask(question, next) : this.#askBefore(turn, question, next)
+  }
+
+  /** Apart from `ask`, which would pay for what this captures. */
+  #askBefore<Request, Answer, Result>(
+    turn: Promise<void>,
+    question: CallOfRun<Request, Answer>,
+    next: (answer: Answer, attempt: Attempt | undefined) => Awaitable<Result>,
+  ): Promise<Result> {
+    return afterTurn(turn, () => this.#ask(question, next))
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { KeyRecord, RunRecord, RunStatus, TokenRecord } from '../../contract/records.ts'
-import type { Awaitable, Inserted } from '../../contract/storage.ts'
+import type { Awaitable, Inserted, RunInsert } from '../../contract/storage.ts'
 import { chain, mayBeLeft } from '../../primitives/awaitable.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireList, requireOptions } from '../../primitives/require.ts'
@@ -215,17 +215,14 @@ export class EngineTasks implements TasksNamespace {
     if (host.isClosed) throw host.closedError()
     const push = debounce && pushOf(record, options)
     const request = { record, push, fence: fenceOf(attempt), transaction, now: host.now(), by: host.owner }
-    const insert = (instead?: string): Awaitable<Inserted<RunRecord>> =>
-      chain(this.#kernel.written(attempt, call, { ...request, instead }), (inserted) =>
-        freeKeyOnFailure && hasFailedBefore(inserted, attempt) ? insert(inserted.record.id) : inserted,
-      )
+    const freed = freeKeyOnFailure ? this.#insertFreeing({ attempt, call, request }) : undefined
     // It is not there yet, and may never be: the storage tells when it is.
-    if (transaction !== undefined) return insert()
-    const answer = freeKeyOnFailure
-      ? insert()
-      : claimer.insert(record, (claim) =>
-          this.#kernel.written(attempt, call, claim === undefined ? request : { ...request, claim }),
-        )
+    if (transaction !== undefined) return freed ?? this.#kernel.written(attempt, call, request)
+    const answer =
+      freed ??
+      claimer.insert(record, (claim) =>
+        this.#kernel.written(attempt, call, claim === undefined ? request : { ...request, claim }),
+      )
     return chain(publisher.created(record, answer), (inserted) => {
       claimer.inserted(record.id, inserted)
       // Also of a cached one: the answer to the call that stored it may have been lost.
@@ -233,6 +230,16 @@ export class EngineTasks implements TasksNamespace {
       if (inserted.isCached && push !== undefined) publisher.wake(inserted.record.id)
       return inserted
     })
+  }
+
+  /** Takes a key over from a run that has failed. */
+  #insertFreeing(whole: WholeInsert): Awaitable<Inserted<RunRecord>> {
+    const { attempt, call, request } = whole
+    return chain(this.#kernel.written(attempt, call, request), (inserted) =>
+      hasFailedBefore(inserted, attempt)
+        ? this.#insertFreeing({ ...whole, request: { ...request, instead: inserted.record.id } })
+        : inserted,
+    )
   }
 
   /** Sees to it that a run is executed when it may be. */
@@ -247,6 +254,12 @@ export class EngineTasks implements TasksNamespace {
   #handle({ record, isCached }: Inserted<RunRecord>): RunHandle<never> {
     return new TriggeredRun(this.#kernel, record, isCached)
   }
+}
+
+interface WholeInsert {
+  readonly attempt: Attempt | undefined
+  readonly call: typeof INSERT_RUN
+  readonly request: RunInsert
 }
 
 interface InsertOptions extends TriggerOptions {

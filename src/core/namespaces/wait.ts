@@ -127,9 +127,19 @@ export class EngineWait implements EngineWaitNamespace {
       const scope = this.#kernel.attempt()
       const completion = { token, output, options }
       const turn = scope && this.#kernel.outage.turn(scope)
-      if (turn === undefined) return this.#complete(scope, completion)
-      return afterTurn(turn, () => this.#complete(scope, completion))
+      return turn === undefined
+        ? this.#complete(scope, completion)
+        : this.#completeBefore(turn, scope, completion)
     })
+  }
+
+  /** Apart from `completeToken`, which would pay for what this captures. */
+  #completeBefore(
+    turn: Promise<void>,
+    scope: Attempt | undefined,
+    completion: Completion,
+  ): Promise<CompletedToken> {
+    return afterTurn(turn, () => this.#complete(scope, completion))
   }
 
   #complete(scope: Attempt | undefined, { token, output, options }: Completion): Awaitable<CompletedToken> {

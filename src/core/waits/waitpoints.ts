@@ -105,7 +105,12 @@ export class Waitpoints {
   /** A wait that may be over at once goes on a turn later if one is due. */
   #await(waiter: Waiter, tokenId: string): void | Promise<void> {
     const turn = this.#kernel.outage.turn(waiter.attempt)
-    return turn === undefined ? this.#ask(waiter, tokenId) : turn.then(() => this.#ask(waiter, tokenId))
+    return turn === undefined ? this.#ask(waiter, tokenId) : this.#askAfter(turn, waiter, tokenId)
+  }
+
+  async #askAfter(turn: Promise<void>, waiter: Waiter, tokenId: string): Promise<void> {
+    await turn
+    await this.#ask(waiter, tokenId)
   }
 
   #ask(waiter: Waiter, tokenId: string): void | Promise<void> {

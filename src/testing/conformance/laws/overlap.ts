@@ -15,6 +15,8 @@ interface Meeting {
   readonly of: string
   readonly prepare: Act
   readonly acts: Readonly<Record<string, Act>>
+  /** The ability of a storage that it is about. */
+  readonly needs?: 'debounces'
 }
 
 const HISTORY = { chunks: 100, bytes: 1_000_000 }
@@ -86,14 +88,15 @@ const putOff: Meeting = {
   id: 'overlap/of-a-run-that-is-put-off',
   of: 'a run that is put off',
   async prepare(s, at) {
-    if (s.storage.debounces === true) await push(s, at, { id: 'r', now: 0 })
+    await push(s, at, { id: 'r', now: 0 })
   },
-  acts: ifDebounced({
+  needs: 'debounces',
+  acts: {
     push: (s, at) => push(s, at, { id: 's', now: 40 }),
     'push, too': (s, at) => push(s, at, { id: 'u', now: 45 }),
     claim: (s, at) => s.claim({ taskIds: [at], limit: 1, now: 50 }),
     cancel: (s, at) => s.update({ id: `${at}r` }, { status: 'CANCELED', epoch: 1, slot: false }),
-  }),
+  },
 }
 
 /** No run yet, and two that are to be the first one of a key. */
@@ -101,10 +104,11 @@ const firstOfKey: Meeting = {
   id: 'overlap/of-the-first-of-a-key',
   of: 'triggers that begin a debounce',
   prepare: async () => undefined,
-  acts: ifDebounced({
+  needs: 'debounces',
+  acts: {
     one: (s, at) => push(s, at, { id: 'r', now: 0 }),
     other: (s, at) => push(s, at, { id: 's', now: 1 }),
-  }),
+  },
 }
 
 /** Laws of two calls at the same time: what they answer, and what is stored then, is that of one order of the two. */
@@ -112,6 +116,7 @@ export const overlapLaws: readonly Law[] = [executing, parked, queued, putOff, f
   id: meeting.id,
   law: `Two calls at the same time, of ${meeting.of}, answer and store what they would one after the other, in some order.`,
   async check(s) {
+    if (meeting.needs !== undefined && s.storage[meeting.needs] !== true) return
     await s.tick(B)
     const names = Object.keys(meeting.acts)
     const pairs = names.flatMap((first) => names.map((second) => [first, second] as const))
@@ -179,15 +184,6 @@ function plain(answer: unknown): unknown {
     ...(ready !== undefined && { ready: namesOf(ready) }),
     ...(ended !== undefined && { ended: ended.map(({ record }) => record) }),
   }
-}
-
-/** Acts that are nothing on a storage that does not debounce. */
-function ifDebounced(acts: Readonly<Record<string, Act>>): Readonly<Record<string, Act>> {
-  const asked = Object.entries(acts).map(([name, act]): [string, Act] => [
-    name,
-    async (s, at) => (s.storage.debounces === true ? act(s, at) : undefined),
-  ])
-  return Object.fromEntries(asked)
 }
 
 interface Push {
