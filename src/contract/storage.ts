@@ -540,7 +540,7 @@ export interface StorageExtras {
 /**
  * Saves a new run its claim: a storage that `claimsNew` claims the run for the caller in the same step as it is inserted, and
  * answers `isClaimed`. It does so only for a `QUEUED` run that the caller, with a live lease, would claim next: no run of the tasks that
- * the caller executes can be claimed already. Otherwise the run is inserted, and claimed by a claim.
+ * the caller executes can be claimed already, and nothing is set of its queue. Otherwise the run is inserted, and claimed by a claim.
  *
  * A run that its insert has claimed is no part of any claim: repeating one does not answer it. If the answer to the insert is lost, the
  * caller makes a claim with a number above `number`; from then on no insert with a lower number claims its run.

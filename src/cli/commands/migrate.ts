@@ -26,11 +26,12 @@ export const migrate: CliCommand = {
     const { text, ...told } = await migrated(place, (migration) =>
       done(migration, manner, given.option('role')),
     )
-    if (given.has('json')) terminal.printJson({ storage: nameOfPlace(place), ...told })
+    const storage = nameOfPlace(place)
+    if (given.has('json')) terminal.printJson({ storage, ...told })
     else if (told.sql !== undefined) terminal.print(told.sql)
     // What `--sql` prints may go to a server as it is.
-    else if (manner === 'printed') terminal.note(`${nameOfPlace(place)}: ${text}`)
-    else terminal.print(`${nameOfPlace(place)}: ${text}`)
+    else if (manner === 'printed') terminal.note(`${storage}: ${text}`)
+    else terminal.print(`${storage}: ${text}`)
     return EXIT.ok
   },
 }

@@ -27,6 +27,12 @@ export function addScheduleRoutes(app: Hono, context: RouteContext): void {
     caller.requireSecretKey()
     return caller
   }
+  const readBody = async (request: Request, what: string, names: readonly string[]): Promise<JsonObject> => {
+    await enter(request)
+    const body = await readJsonObject(request, limits.otherBytes)
+    checkServiceOptions(body, { names, what, instead: `use ${names.join(', ')}` })
+    return body
+  }
 
   addRoute(app, '/api/v1/schedules', {
     GET: async (c) => {
@@ -36,13 +42,7 @@ export function addScheduleRoutes(app: Hono, context: RouteContext): void {
       return c.json(pageJson(await schedules.list(), page, perPage))
     },
     POST: async (c) => {
-      await enter(c.req.raw)
-      const body = await readJsonObject(c.req.raw, limits.otherBytes)
-      checkServiceOptions(body, {
-        names: CREATED,
-        what: 'create a schedule',
-        instead: `use ${CREATED.join(', ')}`,
-      })
+      const body = await readBody(c.req.raw, 'create a schedule', CREATED)
       const { deduplicationKey } = body
       const options = { ...readOptions(body), deduplicationKey } as CreateScheduleOptions
       return c.json(scheduleJson(await refusingWrongInput(() => schedules.create(options))))
@@ -55,14 +55,7 @@ export function addScheduleRoutes(app: Hono, context: RouteContext): void {
       return c.json(scheduleJson(await schedules.retrieve(c.req.param('id'))))
     },
     PUT: async (c) => {
-      await enter(c.req.raw)
-      const body = await readJsonObject(c.req.raw, limits.otherBytes)
-      checkServiceOptions(body, {
-        names: UPDATED,
-        what: 'update a schedule',
-        instead: `use ${UPDATED.join(', ')}`,
-      })
-      const change = readOptions(body)
+      const change = readOptions(await readBody(c.req.raw, 'update a schedule', UPDATED))
       return c.json(scheduleJson(await refusingWrongInput(() => schedules.update(c.req.param('id'), change))))
     },
     DELETE: async (c) => {
