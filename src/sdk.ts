@@ -47,19 +47,17 @@ export { hostedQueues as queues } from './adapters/sdk/queues.ts'
 export type { QueueItem, Queues, RetrieveQueueParam } from './adapters/sdk/queues.ts'
 export { retry } from './adapters/sdk/retry.ts'
 export type { FetchRetryOptions, FetchRetryStrategy, RetryFetchRequestInit } from './adapters/sdk/retry.ts'
-export { hostedRuns as runs } from './adapters/sdk/runs.ts'
 export type {
   HostedRun,
   HostedRun as AnyRealtimeRun,
   HostedRun as AnyRetrieveRunResult,
   HostedRun as RealtimeRun,
   HostedRun as RetrieveRunResult,
-  HostedListRunsParams,
-  HostedRuns,
   HostedRunStatus,
-  HostedSubscription,
-  RunPage,
-} from './adapters/sdk/runs.ts'
+} from './adapters/sdk/hosted-run.ts'
+export type { HostedListRunsParams, RunPage } from './adapters/sdk/run-list.ts'
+export { hostedRuns as runs } from './adapters/sdk/runs.ts'
+export type { HostedRuns, HostedSubscription } from './adapters/sdk/runs.ts'
 export { hostedSchedules as schedules, type Schedules } from './adapters/sdk/schedules.ts'
 export type { SchemaIn, SchemaOut, TaskSchema } from './adapters/sdk/schema.ts'
 export { hostedStreams as streams } from './adapters/sdk/streams.ts'

@@ -189,6 +189,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'retry',
     'metadata',
     'streams',
+    'hosted-run',
+    'run-list',
     'runs',
     'batch',
     'offset-page',

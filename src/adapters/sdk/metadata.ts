@@ -5,6 +5,7 @@ import { hostedOnly } from './hosted-only.ts'
 import type { RequestOptions } from './task-types.ts'
 import { tellOnce } from './told-once.ts'
 import type { Json } from './untyped.ts'
+import { asJson } from './values.ts'
 
 /** Changes of the metadata of one run. */
 export interface RunMetadataUpdater {
@@ -38,9 +39,9 @@ export interface HostedMetadata extends RunMetadataUpdater {
 }
 
 const own: RunMetadataUpdater = {
-  set: (key, value) => chained(() => metadata.set(key, value)),
+  set: (key, value) => chained(() => metadata.set(key, asJson(value))),
   del: (key) => chained(() => metadata.del(key)),
-  append: (key, value) => chained(() => metadata.append(key, value)),
+  append: (key, value) => chained(() => metadata.append(key, asJson(value) ?? null)),
   remove: (key, value) =>
     chained(() => {
       const list = metadata.get(key)
@@ -61,7 +62,7 @@ function chained(change: () => unknown): RunMetadataUpdater {
 
 function replace(values: Record<string, Json>): void {
   for (const key of Object.keys(metadata.current())) if (!(key in values)) metadata.del(key)
-  for (const [key, value] of Object.entries(values)) metadata.set(key, value)
+  for (const [key, value] of Object.entries(values)) metadata.set(key, asJson(value))
 }
 
 /** Changes of a run above this one: made at its place, as it keeps its metadata in memory while it executes. */

@@ -1,55 +1,16 @@
-import type { CursorPage, CursorPagePromise } from '../../api/cursor-page.ts'
-import type { ListRunsParams, RetrievedRun, Run, RunReference, SubscriptionPart } from '../../api/run.ts'
+import type { RunReference, SubscriptionPart } from '../../api/run.ts'
 import type { Duration } from '../../api/token.ts'
-import type { RunStatus } from '../../contract/records.ts'
 import { runs, streams } from '../../core/ambient/ambient.ts'
 import { hostedOnly, refusing } from './hosted-only.ts'
-import type { AnyHostedTask, HostedTask, HostedRunHandle, RequestOptions } from './task-types.ts'
+import { type HostedRun, shown } from './hosted-run.ts'
+import { type HostedListRunsParams, listRuns, type RunPage } from './run-list.ts'
+import type { AnyHostedTask, RequestOptions } from './task-types.ts'
 import type { Untyped } from './untyped.ts'
-import { decodeValue } from './values.ts'
-
-/** The payload and the output of a task, or of a run that was triggered. */
-type TypesOf<Subject> =
-  Subject extends HostedTask<string, infer Payload, infer Output>
-    ? { payload: Payload; output: Output }
-    : Subject extends HostedRunHandle<string, infer Payload, infer Output>
-      ? { payload: Payload; output: Output }
-      : { payload: Untyped; output: Untyped }
-
-/** Statuses that no run has here: an engine takes up a run and executes it at once, and no service is in between. */
-type OtherStatus = 'DEQUEUED' | 'SYSTEM_FAILURE'
-const OTHER_STATUSES: readonly unknown[] = ['DEQUEUED', 'SYSTEM_FAILURE'] satisfies OtherStatus[]
-
-/** A status of the hosted service. */
-export type HostedRunStatus = RunStatus | OtherStatus
-
-/** A run as it is shown: its payload and output as they were given. */
-export type HostedRun<Subject = string> = Omit<
-  RetrievedRun,
-  'payload' | 'output' | 'metadata' | 'tags' | 'status'
-> & {
-  status: HostedRunStatus
-  tags: string[]
-  payload?: TypesOf<Subject>['payload']
-  output?: TypesOf<Subject>['output']
-  metadata?: Record<string, Untyped>
-}
 
 /** Whatever says which run is meant. */
 type Subject = AnyHostedTask | { id: string; taskIdentifier: string } | string
 
 type IdFor<S> = S extends AnyHostedTask ? string : S extends string ? string : S
-
-/** Filters of `runs.list`. */
-export type HostedListRunsParams = Omit<ListRunsParams, 'status'> & {
-  readonly status?: HostedRunStatus | readonly HostedRunStatus[]
-}
-
-/** A page that can be iterated: its items, then those of all further pages. */
-export interface RunPage extends CursorPage<HostedRun>, AsyncIterable<HostedRun> {
-  getNextPage(): Promise<RunPage>
-  getPreviousPage(): Promise<RunPage>
-}
 
 /** A subscription that can be ended. */
 export interface HostedSubscription<S> extends AsyncIterable<HostedRun<S>> {
@@ -98,58 +59,9 @@ export interface HostedRuns {
   >
 }
 
-/** A record of the engine as the hosted service would show it. */
-function shown<S>(run: Run | RetrievedRun): HostedRun<S> {
-  const { payload, output, metadata, tags } = run
-  // The engine makes a new one for each caller. The types are those that the caller knows of the task.
-  return Object.assign(run as RetrievedRun, {
-    tags: [...tags],
-    metadata: { ...metadata },
-    payload: decodeValue(payload),
-    output: decodeValue(output),
-  })
-}
-
 /** What says which run is meant, for the engine. */
 function reference(run: unknown): RunReference {
   return run as RunReference
-}
-
-/** The filters as the engine takes them. Without the statuses that no run has, which may be all that were asked for. */
-function engineParams(params: HostedListRunsParams = {}): ListRunsParams {
-  const asked = [params.status ?? []].flat()
-  const status = asked.filter((one): one is RunStatus => !OTHER_STATUSES.includes(one))
-  const { period: _period, from: _from, ...others } = params
-  // No run was created before this instant.
-  return asked.length > 0 && status.length === 0 ? { ...others, status, to: 0 } : { ...params, status }
-}
-
-function list(
-  first: HostedListRunsParams | string | undefined,
-  second: HostedListRunsParams | undefined,
-): Promise<RunPage> & AsyncIterable<HostedRun> {
-  const pages: CursorPagePromise<Run> = runs.list(engineParams(typeof first === 'string' ? second : first))
-  const page = pages.then(pageOf)
-  page.catch(() => undefined)
-  return Object.assign(page, {
-    [Symbol.asyncIterator]: async function* () {
-      for await (const run of pages) yield shown<string>(run)
-    },
-  })
-}
-
-function pageOf(page: CursorPage<Run>): RunPage {
-  const data = page.data.map((run) => shown<string>(run))
-  return {
-    ...page,
-    data,
-    getNextPage: async () => pageOf(await page.getNextPage()),
-    getPreviousPage: async () => pageOf(await page.getPreviousPage()),
-    [Symbol.asyncIterator]: async function* () {
-      yield* data
-      if (page.hasNextPage()) yield* pageOf(await page.getNextPage())
-    },
-  }
 }
 
 function subscribe<S>(run: RunReference): HostedSubscription<S> {
@@ -189,7 +101,7 @@ export const hostedRuns: HostedRuns = {
   retrieve: async (run) => shown(await runs.retrieve(reference(run))),
   poll: async (run) => shown(await runs.poll(reference(run))),
   list: (first?: HostedListRunsParams | string, second?: HostedListRunsParams | RequestOptions) =>
-    list(first, typeof first === 'string' ? second : undefined),
+    listRuns(typeof first === 'string' ? second : first),
   cancel: (runId) => runs.cancel(runId),
   replay: async (runId, options = {}) => {
     if (Object.keys(options).length > 0)

@@ -4,6 +4,7 @@ import type { MachineName } from './context.ts'
 import { hostedOnly } from './hosted-only.ts'
 import { type IdempotencyKey, triggerKey } from './idempotency-keys.ts'
 import type { Untyped } from './untyped.ts'
+import { asJson } from './values.ts'
 
 /** Tags: one, or up to ten. */
 export type RunTags = string | string[]
@@ -89,7 +90,7 @@ export function engineTriggerOptions(options?: HostedTriggerOptions): TriggerOpt
   if (concurrency !== undefined)
     throw hostedOnly('trigger with concurrency', 'give the task a queue with a concurrencyLimit')
   const { concurrencyKey, delay, debounce, metadata, maxDuration, priority } = options
-  const kept = { concurrencyKey, delay, debounce, metadata, maxDuration }
+  const kept = { concurrencyKey, delay, debounce, metadata: asJson(metadata), maxDuration }
   const translated = {
     idempotencyKey: isEmptyKey(idempotencyKey) ? undefined : triggerKey(idempotencyKey),
     idempotencyKeyTTL: isEmptyKey(idempotencyKey) ? undefined : (idempotencyKeyTTL ?? KEY_TTL),

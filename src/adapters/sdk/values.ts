@@ -51,8 +51,8 @@ function isPlain(value: unknown, depth: number): boolean {
   return prototype === Object.prototype && Object.values(value).every((item) => isPlain(item, depth - 1))
 }
 
-/** `undefined` for what JSON leaves out, such as a function. */
-function asJson(value: unknown): unknown {
+/** What is left of a value in JSON: a date is a text, an infinite number `null`. `undefined` for what JSON leaves out, such as a function. */
+export function asJson(value: unknown): unknown {
   const text = JSON.stringify(value) as string | undefined
   return text === undefined ? undefined : JSON.parse(text)
 }

@@ -301,6 +301,13 @@ describe('metadata', () => {
     expect((await runs.list({ tag: 'items:2' })).data).toMatchObject([{ taskIdentifier: 'work' }])
   })
 
+  it('is what JSON leaves of a value', async () => {
+    const file = await taskFile('progress')
+    await using _t = await defaultEngine(file)
+    const stored = { at: '2026-01-02T03:04:05.000Z', share: null, parts: [{ left: null }, null] }
+    expect(await outputOf(file['measure'], {})).toEqual({ begun: null, ...stored })
+  })
+
   it('of the parent and of the root are changed by runs below them', async () => {
     using warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
     const file = await taskFile('progress')
@@ -855,8 +862,45 @@ describe('the rest of the module', () => {
     const fine = await ended(file.job, { fails: false })
     const failed = await ended(file.job, { fails: true })
     expect([fine, failed].map((run) => file.label(run))).toEqual(['fine: true', 'failed'])
-    expect(await file.overview(failed.id)).toEqual({ isLost: true, payload: true, counts: [1, 0, 0] })
+    expect(await file.overview(failed.id)).toEqual({ isLost: true, payload: true, counts: [1, 0, 0, 0] })
     await expect(runs.list({ status: 'DONE' as 'FAILED' })).rejects.toThrow('Cannot list by status')
+  })
+
+  it('lists the runs of a batch, by the other filters and in pages', async () => {
+    interface Exports extends Record<string, unknown> {
+      readonly job: AnyTask
+      overOf(payloads: object[]): Promise<{ batchId: string; over(): Promise<number> }>
+    }
+    const file = await taskFile<Exports>('dashboard')
+    await using _t = await defaultEngine(file)
+    await ended(file.job, { fails: false })
+    const { batchId: batch, ...asked } = await file.overOf([
+      { fails: false },
+      { fails: true },
+      { fails: false },
+    ])
+    for await (const run of runs.list({ batch })) await runs.poll(run.id)
+    await ended(file.job, { fails: false })
+    expect(await asked.over()).toBe(3)
+    const all = (await runs.list({ batch })).data.map((run) => run.id)
+    expect(all).toEqual(all.toSorted().toReversed())
+    expect((await runs.list({ batch, status: 'FAILED' })).data).toMatchObject([{ id: all[1] }])
+    const first = await runs.list({ batch, limit: 2 })
+    const second = await first.getNextPage()
+    expect([first, second].map(({ data }) => data.map((run) => run.id))).toEqual([
+      all.slice(0, 2),
+      all.slice(2),
+    ])
+    expect(second.hasNextPage()).toBe(false)
+    expect((await second.getPreviousPage()).data.map((run) => run.id)).toEqual(all.slice(0, 2))
+    expect((await runs.list({ batch, before: all[2]! })).data).toHaveLength(2)
+    await expect(runs.list({ batch: 'batch_of_yesterday' })).rejects.toMatchObject({
+      code: 'ERR_HOSTED_ONLY',
+    })
+    await expect(runs.list({ queue: { type: 'custom', name: 'mail' } })).rejects.toThrow(
+      'Cannot call runs.list with queue in this process: filter by the tasks of the queue',
+    )
+    await expect(runs.list({ batch, statuses: 'FAILED' } as object)).rejects.toThrow('statuses')
   })
 
   it('finds a run that was interrupted too often by its status', async () => {

@@ -39,9 +39,20 @@ export async function overview(id: string) {
   const lost = await runs.list({ status: ['FAILED', 'CRASHED', 'SYSTEM_FAILURE'], limit: 5 })
   const crashed = await runs.list({ status: 'CRASHED', period: '1d' })
   const begun = await runs.list({ status: ['DEQUEUED', 'EXECUTING'], taskIdentifier: 'dashboard-job' })
+  const tests = await runs.list({ isTest: true })
   return {
     isLost: isLost(run),
     payload: run.payload?.fails,
-    counts: [lost.data.length, crashed.data.length, begun.data.length],
+    counts: [lost.data.length, crashed.data.length, begun.data.length, tests.data.length],
   }
+}
+
+/** Which runs of a batch are over: what a page asks while it waits for all of them. */
+export async function overOf(payloads: { fails: boolean }[]) {
+  const { batchId } = await job.batchTrigger(payloads.map((payload) => ({ payload })))
+  const over = async (): Promise<number> => {
+    const { data } = await runs.list({ batch: batchId, status: ['COMPLETED', 'FAILED'], isTest: false })
+    return data.length
+  }
+  return { batchId, over }
 }

@@ -1,4 +1,4 @@
-import { metadata, tags, task } from '@trigger.dev/sdk'
+import { metadata, runs, tags, task } from '@trigger.dev/sdk'
 
 export const work = task({
   id: 'work',
@@ -78,5 +78,23 @@ export const tagged = task({
     await tags.add(['a', 'b', ''])
     await Promise.all([tags.add('c'), tags.add('a')])
     await tags.add(Array.from({ length: 10 }, (_, index) => `n${index}`))
+  },
+})
+
+/** Values that JSON has not as they are. */
+export const measuring = task({
+  id: 'measuring',
+  run: async () => {
+    metadata.set('at', new Date('2026-01-02T03:04:05Z') as never).set('share', 1 / 0)
+    metadata.append('parts', { left: 0 / 0, right: undefined as never }).append('parts', -1 / 0)
+    return metadata.current()
+  },
+})
+
+export const measure = task({
+  id: 'measure',
+  run: async () => {
+    const handle = await measuring.trigger(undefined, { metadata: { begun: 1 / 0, none: undefined } })
+    return (await runs.poll(handle.id)).metadata
   },
 })

@@ -1,0 +1,44 @@
+import type { RetrievedRun, Run } from '../../api/run.ts'
+import type { RunStatus } from '../../contract/records.ts'
+import type { HostedRunHandle, HostedTask } from './task-types.ts'
+import type { Untyped } from './untyped.ts'
+import { decodeValue } from './values.ts'
+
+/** The payload and the output of a task, or of a run that was triggered. */
+type TypesOf<Subject> =
+  Subject extends HostedTask<string, infer Payload, infer Output>
+    ? { payload: Payload; output: Output }
+    : Subject extends HostedRunHandle<string, infer Payload, infer Output>
+      ? { payload: Payload; output: Output }
+      : { payload: Untyped; output: Untyped }
+
+type OtherStatus = 'DEQUEUED' | 'SYSTEM_FAILURE'
+/** Statuses that no run has here: an engine takes up a run and executes it at once, and no service is in between. */
+export const OTHER_STATUSES: readonly unknown[] = ['DEQUEUED', 'SYSTEM_FAILURE'] satisfies OtherStatus[]
+
+/** A status of the hosted service. */
+export type HostedRunStatus = RunStatus | OtherStatus
+
+/** A run as it is shown: its payload and output as they were given. */
+export type HostedRun<Subject = string> = Omit<
+  RetrievedRun,
+  'payload' | 'output' | 'metadata' | 'tags' | 'status'
+> & {
+  status: HostedRunStatus
+  tags: string[]
+  payload?: TypesOf<Subject>['payload']
+  output?: TypesOf<Subject>['output']
+  metadata?: Record<string, Untyped>
+}
+
+/** A record of the engine as the hosted service would show it. */
+export function shown<S>(run: Run | RetrievedRun): HostedRun<S> {
+  const { payload, output, metadata, tags } = run
+  // The engine makes a new one for each caller. The types are those that the caller knows of the task.
+  return Object.assign(run as RetrievedRun, {
+    tags: [...tags],
+    metadata: { ...metadata },
+    payload: decodeValue(payload),
+    output: decodeValue(output),
+  })
+}

@@ -1,0 +1,133 @@
+import {
+  type Cursor,
+  type CursorPage,
+  type CursorPagePromise,
+  cursorPages,
+  type LoadedPage,
+} from '../../api/cursor-page.ts'
+import type { ListRunsParams, Run } from '../../api/run.ts'
+import type { RunStatus } from '../../contract/records.ts'
+import { runs } from '../../core/ambient/ambient.ts'
+import { hostedOnly } from './hosted-only.ts'
+import { type HostedRun, type HostedRunStatus, OTHER_STATUSES, shown } from './hosted-run.ts'
+import { runsOfBatch } from './triggering.ts'
+import type { Untyped } from './untyped.ts'
+
+/** Filters that only the hosted service has, and what to do instead. */
+const REFUSED = {
+  version: 'filter by task or by tag',
+  bulkAction: 'there are no bulk actions here',
+  schedule: 'filter by the task of the schedule',
+  queue: 'filter by the tasks of the queue',
+  machine: 'there is one machine here',
+  region: 'there is one region here',
+  env: 'there is one environment here',
+} as const
+const REFUSED_NAMES = Object.keys(REFUSED) as (keyof typeof REFUSED)[]
+
+const DEFAULT_LIMIT = 25
+
+/** Filters of `runs.list`. */
+export type HostedListRunsParams = Omit<ListRunsParams, 'status'> & {
+  readonly status?: HostedRunStatus | readonly HostedRunStatus[]
+  /** A batch that was triggered in this process, among the last thousand. */
+  readonly batch?: string
+  /** No run is a test here. */
+  readonly isTest?: boolean
+} & {
+  /** Rejects with `ERR_HOSTED_ONLY`. */
+  readonly [Name in keyof typeof REFUSED]?: Untyped
+}
+
+/** A page that can be iterated: its items, then those of all further pages. */
+export interface RunPage extends CursorPage<HostedRun>, AsyncIterable<HostedRun> {
+  getNextPage(): Promise<RunPage>
+  getPreviousPage(): Promise<RunPage>
+}
+
+/** `runs.list`. */
+export function listRuns(params: HostedListRunsParams = {}): Promise<RunPage> & AsyncIterable<HostedRun> {
+  const pages = enginePages(params)
+  const page = pages.then(pageOf)
+  page.catch(() => undefined)
+  return Object.assign(page, {
+    [Symbol.asyncIterator]: async function* () {
+      for await (const run of pages) yield shown<string>(run)
+    },
+  })
+}
+
+function pageOf(page: CursorPage<Run>): RunPage {
+  const data = page.data.map((run) => shown<string>(run))
+  return {
+    ...page,
+    data,
+    getNextPage: async () => pageOf(await page.getNextPage()),
+    getPreviousPage: async () => pageOf(await page.getPreviousPage()),
+    [Symbol.asyncIterator]: async function* () {
+      yield* data
+      if (page.hasNextPage()) yield* pageOf(await page.getNextPage())
+    },
+  }
+}
+
+function enginePages(params: HostedListRunsParams): CursorPagePromise<Run> {
+  const { batch, isTest, ...filters } = params
+  const asked = engineParams(filters, isTest === true)
+  const refused = REFUSED_NAMES.find((name) => params[name] !== undefined)
+  if (refused !== undefined)
+    return pagesOf(() => Promise.reject(hostedOnly(`runs.list with ${refused}`, REFUSED[refused])), asked)
+  return batch === undefined ? runs.list(asked) : pagesOf(() => runsIn(batch, asked), asked)
+}
+
+/** Without the statuses that no run has, which may be all that were asked for. */
+function engineParams(params: HostedListRunsParams, isNone: boolean): ListRunsParams {
+  const asked = [params.status ?? []].flat()
+  const status = asked.filter((one): one is RunStatus => !OTHER_STATUSES.includes(one))
+  const { period: _period, from: _from, ...others } = params
+  // No run was created before this instant.
+  return isNone || (asked.length > 0 && status.length === 0)
+    ? { ...others, status, to: 0 }
+    : { ...params, status }
+}
+
+/** The runs of a batch, newest first, read when the first page is. */
+async function runsIn(batch: string, params: ListRunsParams): Promise<readonly Run[]> {
+  const ids = runsOfBatch(batch)
+  if (ids === undefined)
+    throw hostedOnly(
+      `runs.list({ batch: "${batch}" })`,
+      'it knows the last thousand batches that were triggered in this process',
+    )
+  const found: Run[] = []
+  const members = new Set(ids)
+  const [oldest = ''] = ids.toSorted()
+  const { after: _after, before: _before, ...filters } = params
+  for await (const run of runs.list(filters)) {
+    if (run.id < oldest) break
+    if (members.has(run.id)) found.push(run)
+  }
+  return found
+}
+
+function pagesOf(read: () => Promise<readonly Run[]>, params: ListRunsParams): CursorPagePromise<Run> {
+  const { after, before, limit = DEFAULT_LIMIT } = params
+  let all: Promise<readonly Run[]> | undefined
+  return cursorPages(
+    async (cursor) => pageAt(await (all ??= read()), cursor, limit),
+    () => ({ after, before }),
+  )
+}
+
+function pageAt(all: readonly Run[], { after, before }: Cursor, limit: number): LoadedPage<Run> {
+  const rest = all.filter(
+    ({ id }) => (after === undefined || id < after) && (before === undefined || id > before),
+  )
+  const data = before === undefined ? rest.slice(0, limit) : rest.slice(-limit)
+  const [first, last] = [data[0], data.at(-1)]
+  return {
+    data,
+    next: last === all.at(-1) ? undefined : last?.id,
+    previous: first === all[0] ? undefined : first?.id,
+  }
+}
