@@ -45,13 +45,16 @@ export interface TimerAbout {
  * - `parked`: a run waits for a token.
  * - `reading`: the source of a stream of a run is asked for its next chunk.
  * - `awaited`: a caller outside a run awaits a result, or the next part of a subscription.
+ * - `watching`: code of a run awaits the result of another run, or the next part of its subscription or stream.
  * - `call`: the engine serves a call from outside a run.
  * - `scheduled`: the engine waits for the next instant of a schedule.
  */
 export interface Hold {
-  readonly kind: 'executing' | 'draining' | 'parked' | 'reading' | 'awaited' | 'call' | 'scheduled'
+  readonly kind: 'executing' | 'draining' | 'parked' | 'reading' | 'awaited' | 'watching' | 'call' | 'scheduled'
   /** The id of the run or of the schedule, or the name of the awaited thing. */
   readonly id: string
+  /** The id of the run that a `watching` run waits for. */
+  readonly watched?: string
   /** A clock that knows the wait can never end may end it with an error. */
   readonly fail?: (error: Error) => void
 }

@@ -36,6 +36,19 @@ function slowly(pieces: readonly string[]): ReadableStream<Uint8Array> {
 }
 
 describe('explore', () => {
+  it('lets time pass while a run awaits the result of another one', async () => {
+    const nap = task({ id: 'nap', run: async () => wait.for({ hours: 1 }) })
+    const outer = task({ id: 'outer', run: async () => (await nap.trigger(null)).result() })
+    const report = await exploreAll(
+      async (t) => {
+        const run = await t.engine.trigger(outer, null)
+        await run.result()
+      },
+      { tasks: [nap, outer], maxDeviations: 1 },
+    )
+    expect(report.complete).toBe(true)
+  })
+
   afterEach(() => void vi.unstubAllEnvs())
 
   it('is complete after some thousand schedules for three tokens at once, with a crash before and after every write', async () => {

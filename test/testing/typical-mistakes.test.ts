@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { task, wait } from 'waitpoint'
+import { type RunHandle, runs, task, wait } from 'waitpoint'
 import { createTestEngine, type TestEngine, type TestEngineOptions } from 'waitpoint/testing'
 import { matchers } from 'waitpoint/vitest'
 import { messageOf } from '../../src/primitives/message.ts'
@@ -209,6 +209,48 @@ describe('a promise that never settles in a task', () => {
     expect(whole).toMatchInlineSnapshot(
       `"Cannot settle the clock: no sign of life for 5 ms of real time, and still busy: "run_…" of task "mistaken", triggered at typical-mistakes.test.ts:line (executing, last seen at runs.claim). Wrap real I/O in \`clock.external(promise)\`, raise \`ioGraceMs\`, find the promise that never settles, or use \`fakeGlobals\` of \`createTestEngine\` for the \`setTimeout\` of a task"`,
     )
+  })
+})
+
+describe('runs that await the result of one another', () => {
+  it('are reported with their circle', async () => {
+    const handles: Record<string, RunHandle<unknown>> = {}
+    const waitingFor = (id: string, other: string) =>
+      task({
+        id,
+        run: async (): Promise<unknown> => {
+          await wait.for({ seconds: 1 })
+          return handles[other]?.result()
+        },
+      })
+    const [left, right] = [waitingFor('left', 'right'), waitingFor('right', 'left')]
+    const message = await messageAtEnd({ tasks: [left, right] }, async (t) => {
+      for (const one of [left, right]) handles[one.id] = await t.engine.trigger(one, undefined)
+      await handles['left']?.result()
+    })
+    const [why, ...graph] = message.split('\n')
+    expect(why).toMatchInlineSnapshot(
+      `"Cannot go on waiting for "run_…": each of these runs waits for the end of the next: run_… of task "left" -> run_… of task "right" -> run_… of task "left". Let one of them end without the result of the other, or pass what it needs through a token."`,
+    )
+    expect(graph.slice(0, 4).join('\n')).toMatchInlineSnapshot(`
+      "run run_… of task "left", triggered at typical-mistakes.test.ts:line
+        waits for the end of
+          run run_… of task "right", triggered at typical-mistakes.test.ts:line
+            waits for the end of run run_…, which waits for it"
+    `)
+  })
+
+  it('are not said to be stuck while one of them waits for time to pass', async () => {
+    const nap = task({ id: 'nap', run: async () => wait.for({ days: 1 }) })
+    const message = await says(
+      async () => {
+        const run = await nap.trigger(undefined)
+        await run.result()
+        for await (const _ of runs.subscribeToRun(await nap.trigger(undefined)));
+      },
+      { tasks: [nap] },
+    )
+    expect(message).toBe('nothing')
   })
 })
 

@@ -2,7 +2,13 @@ import type { ClockMode } from './mode.ts'
 import type { External } from './hold-ledger.ts'
 import { type ClockView, renderTimeline } from './timeline.ts'
 import type { PendingTimer } from './timers.ts'
-import { renderWaitedToken, renderWaitGraph, type WaitedToken, type WaitingRun } from './wait-graph.ts'
+import {
+  circleIn,
+  renderWaitedToken,
+  renderWaitGraph,
+  type WaitedToken,
+  type WaitingRun,
+} from './wait-graph.ts'
 import type { WitnessedHold } from './witnessed.ts'
 
 /** The error codes of the test clock. A code never changes its meaning. */
@@ -70,7 +76,7 @@ export class StuckError extends ClockError {
   readonly graph: readonly WaitingRun[]
 
   constructor({ awaited, view, graph, forgotten }: StuckOptions) {
-    const why = forgotten === undefined ? NOTHING_LEFT : forgottenAnswer(forgotten)
+    const why = forgotten === undefined ? nothingLeft(graph) : forgottenAnswer(forgotten)
     const waits = graph.length === 0 ? '' : `${renderWaitGraph(graph)}\n`
     super('ERR_STUCK', `Cannot go on waiting for ${awaited}: ${why}\n${waits}${renderTimeline(view)}`)
     this.graph = graph
@@ -80,6 +86,16 @@ export class StuckError extends ClockError {
 const NOTHING_LEFT =
   'nothing is executing and no timer is left that could end it. ' +
   'Complete the token it waits for, give the wait a timeout, or wrap real I/O in `clock.external(promise)`.'
+
+function nothingLeft(graph: readonly WaitingRun[]): string {
+  const circle = circleIn(graph)
+  if (circle === undefined) return NOTHING_LEFT
+  const runs = [...circle, ...circle.slice(0, 1)].map(({ id, taskId }) => `${id} of task "${taskId}"`)
+  return (
+    `each of these runs waits for the end of the next: ${runs.join(' -> ')}. ` +
+    'Let one of them end without the result of the other, or pass what it needs through a token.'
+  )
+}
 
 function forgottenAnswer(token: WaitedToken): string {
   return (

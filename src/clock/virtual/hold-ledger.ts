@@ -12,6 +12,7 @@ export class HoldLedger {
     parked: new Set(),
     reading: new Set(),
     awaited: new Set(),
+    watching: new Set(),
     call: new Set(),
     scheduled: new Set(),
   }
@@ -94,11 +95,12 @@ export class HoldLedger {
   }
 
   /**
-   * The holds that must end in a wait or an end before time may move. A run whose code sleeps on this clock is not
-   * busy.
+   * The holds that must end in a wait or an end before time may move. A run whose code sleeps on this clock, or waits for
+   * another run, is not busy.
    */
   get busy(): readonly WitnessedHold[] {
     const asleep = new Set(Array.from(this.#sleeps, (sleep) => sleep.runId))
+    for (const { id } of this.#holds.watching) asleep.add(id)
     const executing = [...this.#holds.executing].filter((hold) => !asleep.has(hold.id))
     return [...executing, ...this.#holds.call]
   }

@@ -3,12 +3,13 @@ import type { Watcher } from '../changes/watchers.ts'
 import type { Kernel } from '../kernel.ts'
 import { runNotFound } from '../host/not-found.ts'
 import { GET_RUN } from '../host/storage-calls.ts'
-import { awaited } from './run-results.ts'
+import { holdCaller } from './run-results.ts'
 import { liveAttempt } from '../attempt/attempt.ts'
 
-/** Waits for the next change. A caller inside of a run does not move a test clock by waiting. */
+/** Waits for the next change. */
 export async function nextChange(kernel: Kernel, runId: string, watcher: Watcher): Promise<void> {
-  const release = liveAttempt() === undefined ? kernel.host.clock.hold?.(awaited(runId, watcher)) : undefined
+  // Another flow of the run may bring about a change of the run itself.
+  const release = liveAttempt()?.id === runId ? undefined : holdCaller(kernel, runId, watcher)
   try {
     await watcher.changed()
   } finally {

@@ -1,4 +1,4 @@
-import type { Hold } from '../../contract/clock.ts'
+import type { ReleaseHold } from '../../contract/clock.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
@@ -23,11 +23,10 @@ export async function finalRecord<Result>(
   runId: string,
   read: (record: RunRecord) => Result,
 ): Promise<Result> {
-  const { host, watchers } = kernel
-  const watcher = watchers.watchEnd(runId)
+  const watcher = kernel.watchers.watchEnd(runId)
   const told = (): RunRecord | undefined => watcher.ended
   const attempt = liveAttempt()
-  const release = attempt === undefined ? host.clock.hold?.(awaited(runId, watcher)) : undefined
+  const release = holdCaller(kernel, runId, watcher)
   // Only an error is ever the reason why an attempt is aborted.
   const removeAbort = onAbort(attempt?.signal, (reason) => watcher.fail(reason as Error))
   try {
@@ -54,13 +53,18 @@ function executed({ executor }: Kernel, runId: string): RunRecord | undefined {
   return attempt === undefined || attempt.isEnded ? undefined : attempt.record
 }
 
-/** Tells the clock of a caller that waits; a clock that knows nothing will come may fail it. */
-export function awaited(id: string, watcher: Watcher): Hold {
+/**
+ * Tells the clock of a caller that waits. A clock that knows that nothing will come may fail one outside of runs; one
+ * inside of a run does not move a test clock by waiting.
+ */
+export function holdCaller({ host }: Kernel, id: string, watcher: Watcher): ReleaseHold | undefined {
+  const attempt = liveAttempt()
+  if (attempt !== undefined) return host.clock.hold?.({ kind: 'watching', id: attempt.id, watched: id })
   const fail = (error: Error): void => {
     failedByClock.add(error)
     watcher.fail(error)
   }
-  return { kind: 'awaited', id, fail }
+  return host.clock.hold?.({ kind: 'awaited', id, fail })
 }
 
 /** Errors of a clock that knows that nothing will come: they are meant for the caller, not part of an outcome. */

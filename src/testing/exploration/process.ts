@@ -36,16 +36,19 @@ export class Process {
 
   /**
    * Activities outside of the engine and its clock: runs whose code does real I/O or hangs, and requests whose body is
-   * being read.
+   * being read. A run that awaits another run does neither.
    */
   get away(): readonly string[] {
     const executing: string[] = []
     const called: string[] = []
+    const watching = new Set<string>()
     for (const { kind, id } of this.#holds) {
       if (kind === 'executing') executing.push(id)
       else if (kind === 'call') called.push(id)
+      else if (kind === 'watching') watching.add(id)
     }
-    return executing.length > this.#isAsleep ? [...called, ...executing] : called
+    const acting = executing.filter((id) => !watching.has(id))
+    return acting.length > this.#isAsleep ? [...called, ...acting] : called
   }
 
   /** The activities and waits of the engine. */

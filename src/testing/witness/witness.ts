@@ -1,7 +1,7 @@
 import type { RunRecord, TokenKind, TokenRecord, WaitRecord } from '../../contract/records.ts'
 import type { WaitedToken, WaitingRun } from '../../clock/virtual/wait-graph.ts'
 import type { WitnessedDeadline } from '../../clock/virtual/witnessed.ts'
-import { runIdOfToken } from '../../contract/run-states.ts'
+import { runIdOfToken, runTokenId } from '../../contract/run-states.ts'
 import { type Deadline, DeadlineQueue } from '../../primitives/deadline-queue.ts'
 import type { Origin } from './origin.ts'
 
@@ -33,6 +33,8 @@ export class Witness {
   readonly #tokens = new Map<string, KnownToken>()
   readonly #waits = new Map<string, Set<string>>()
   readonly #waiting = new Map<string, Set<string>>()
+  /** The runs whose result or changes the code of a run awaits, by that run. */
+  readonly #watched = new Map<string, Set<string>>()
   /** Waiting tokens by tag. */
   readonly #tagged = new Map<string, Set<string>>()
   readonly #forgettable = new DeadlineQueue<string>()
@@ -79,6 +81,12 @@ export class Witness {
 
   waitsDropped(runId: string): void {
     for (const tokenId of this.#waits.get(runId) ?? []) this.waitReleased({ tokenId, runId })
+  }
+
+  /** Code of a run awaits another run. Returns the end of this wait. */
+  watches(runId: string, watched: string): () => void {
+    add(this.#watched, runId, watched)
+    return () => void remove(this.#watched, runId, watched)
   }
 
   /** Whether a waiting token has this tag. */
@@ -138,7 +146,8 @@ export class Witness {
   #run(id: string, above: ReadonlySet<string>): WaitingRun | undefined {
     const run = this.#runs.get(id)
     if (run === undefined || above.has(id)) return undefined
-    const waits = Array.from(this.#waits.get(id) ?? [], (tokenId) =>
+    const watched = Array.from(this.#watched.get(id) ?? [], runTokenId)
+    const waits = [...(this.#waits.get(id) ?? []), ...watched].map((tokenId) =>
       this.#waited(tokenId, new Set([...above, id])),
     )
     return { id, taskId: run.taskId, origin: run.origin(), waits }
@@ -155,6 +164,7 @@ export class Witness {
       isTimeoutDefault: false,
       origin: UNKNOWN,
     }
+    if (childId !== undefined && above.has(childId)) return { ...waitedToken(token), isCircular: true }
     const run = childId === undefined ? undefined : this.#run(childId, above)
     return run === undefined ? waitedToken(token) : { ...waitedToken(token), origin: run.origin, run }
   }

@@ -19,13 +19,19 @@ export function witnessedClock(clock: TestClock, witness: Witness): HoldingClock
       })
     },
     hold(hold) {
-      const { id, kind } = hold
-      return clock.hold({
+      const { id, kind, watched } = hold
+      const ended = watched === undefined ? undefined : witness.watches(id, watched)
+      const release = clock.hold({
         ...hold,
         run: () => witness.run(id),
         lastBoundary: () => witness.lastBoundary(id),
         ...(kind === 'awaited' ? { origin: captureOrigin() } : {}),
       })
+      if (ended === undefined) return release
+      return () => {
+        ended()
+        release()
+      }
     },
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  circleIn,
   renderWaitedToken,
   renderWaitGraph,
   type WaitedToken,
@@ -34,6 +35,28 @@ describe('renderWaitedToken', () => {
     expect(renderWaitedToken({ ...token, tags: [], timeoutAt: undefined, isTimeoutDefault: false })).toBe(
       'waitpoint_1, created at /app/review.ts:3:5',
     )
+  })
+})
+
+describe('circleIn', () => {
+  const run = (id: string, waits: readonly WaitedToken[]): WaitingRun => ({
+    id,
+    taskId: id,
+    origin: '',
+    waits,
+  })
+  const end = (id: string, of: Partial<WaitedToken>): WaitedToken => ({
+    ...childEnd,
+    id: `run:${id}`,
+    run: undefined,
+    ...of,
+  })
+
+  it('finds the runs that wait for the end of one another, and those only', () => {
+    const second = run('second', [end('first', { isCircular: true })])
+    const first = run('first', [token, end('second', { run: second })])
+    expect(circleIn([child, run('outside', [end('first', { run: first })])])).toEqual([first, second])
+    expect(circleIn([child, run('outside', [childEnd])])).toBeUndefined()
   })
 })
 
