@@ -46,9 +46,10 @@ export interface BareTestClockOptions {
    */
   readonly standstillMs?: number | undefined
   /**
-   * How many timers one call may fire before it counts as endless.
+   * How many timers one call may fire, and how many calls a run may make of its engine while no time passes (a thousand
+   * at least), before that counts as endless.
    *
-   * @unit timers
+   * @unit timers, or calls
    * @default `25_000`
    */
   readonly maxSteps?: number | undefined
@@ -131,6 +132,7 @@ export function bareTestClock(options: BareTestClockOptions = {}): TestClock {
     maxSteps,
     failsUnanswered,
     io,
+    captureOrigin,
   })
   const queue = new CallQueue()
   const autoMode = new AutoMode({ time, mode, isCalled: () => !queue.isIdle })
@@ -143,6 +145,7 @@ export function bareTestClock(options: BareTestClockOptions = {}): TestClock {
   return {
     now: () => timers.now,
     setTimer: (at, fire, about) => timers.set(at, fire, about),
+    isTurnDue: (runId) => time.isTurnDue(runId),
     hold: (hold) => ledger.hold(hold),
     ...calls,
     sleep: (duration, options) => sleeper.sleep(duration, options),

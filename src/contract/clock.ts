@@ -18,8 +18,10 @@ export interface Clock {
   /**
    * Whether code has run for so long that the event loop is due a turn. The engine then puts off what it has left until a
    * timer fires. Optional: without it, a backlog of runs is worked off in one piece.
+   *
+   * @param runId The run whose call is to wait, for one in sixteen of the calls of runs.
    */
-  isTurnDue?(): boolean
+  isTurnDue?(runId?: string): boolean
 }
 
 /** A clock that is told what the engine is busy with. */
@@ -50,7 +52,8 @@ export interface TimerAbout {
  * - `scheduled`: the engine waits for the next instant of a schedule.
  */
 export interface Hold {
-  readonly kind: 'executing' | 'draining' | 'parked' | 'reading' | 'awaited' | 'watching' | 'call' | 'scheduled'
+  readonly kind:
+    'executing' | 'draining' | 'parked' | 'reading' | 'awaited' | 'watching' | 'call' | 'scheduled'
   /** The id of the run or of the schedule, or the name of the awaited thing. */
   readonly id: string
   /** The id of the run that a `watching` run waits for. */

@@ -254,6 +254,56 @@ describe('runs that await the result of one another', () => {
   })
 })
 
+describe('a loop of calls that take no time', () => {
+  const clock = { maxSteps: 1_500 }
+
+  it.each<[string, () => Promise<unknown>]>([
+    [
+      'waits of no length',
+      async () => {
+        for (;;) await wait.for({ seconds: 0 })
+      },
+    ],
+    [
+      'looks at a token',
+      async () => {
+        const token = await wait.createToken({ timeout: '1h' })
+        while ((await wait.retrieveToken(token)).status === 'WAITING');
+      },
+    ],
+  ])('is reported with the task and its line: %s', async (_name, run) => {
+    const message = await says(run, { clock })
+    expect(message).toMatch(
+      /^Cannot come to an end: run "run_…" of task "mistaken", triggered at typical-mistakes\.test\.ts:line, has called its engine more than 1500 times at one instant, the last of them at typical-mistakes\.test\.ts:line\. Give its loop a wait/,
+    )
+  })
+
+  it('is reported so by settle, too, and leaves the test engine to be closed', async () => {
+    const looping = task({
+      id: 'looping',
+      run: async (): Promise<never> => {
+        for (;;) await wait.for({ seconds: 0 })
+      },
+    })
+    const message = await messageAtEnd({ tasks: [looping], clock }, async (t) => {
+      await t.engine.trigger(looping, undefined)
+      await t.clock.settle()
+    })
+    expect(message).toContain('of task "looping"')
+  })
+
+  it('is none when many runs make few calls each, or one run triggers many', async () => {
+    const few = task({ id: 'few', run: async () => wait.for({ seconds: 0 }) })
+    const message = await says(
+      async () => {
+        for (let count = 0; count < 1_200; count++) await few.trigger(undefined)
+      },
+      { tasks: [few], clock },
+    )
+    expect(message).toBe('nothing')
+  })
+})
+
 describe('a loop whose condition never comes', () => {
   const polling = task({
     id: 'polling',

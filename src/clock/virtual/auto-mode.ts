@@ -114,7 +114,7 @@ export class AutoMode {
 
   #fireDue(): boolean {
     const { timers, ledger, isRunaway } = this.#time
-    const fired = timers.fireDue()
+    const fired = this.#time.fireDue()
     if (fired === undefined) return false
     if ((isRunaway && ledger.requests !== this.#requests) || timers.now !== this.#instant)
       this.#budgets.instant = this.#time.newBudget()

@@ -1,5 +1,6 @@
 import type { ClockMode } from './mode.ts'
 import type { External } from './hold-ledger.ts'
+import type { EndlessRun } from './instant-calls.ts'
 import { type ClockView, renderTimeline } from './timeline.ts'
 import type { PendingTimer } from './timers.ts'
 import {
@@ -164,23 +165,45 @@ export class ClockReentryError extends ClockError {
   }
 }
 
-/** Timers keep setting new timers. */
+export interface RunawayOptions {
+  readonly maxSteps: number
+  /** The labels that fired most often, the most frequent first. */
+  readonly labels?: readonly string[]
+  /** The awaited runs, or else all waiting runs, each with its waits; empty without a fixture. */
+  readonly graph?: readonly WaitingRun[]
+  /** The run whose calls have no end, if it is not the timers. */
+  readonly endless?: EndlessRun & { readonly run: WaitingRun | undefined }
+}
+
+/** Timers keep setting new timers, or a run keeps calling its engine while no time passes. */
 export class RunawayError extends ClockError {
   /** The labels that fired most often, the most frequent first. */
   readonly labels: readonly string[]
 
-  /** @param graph The awaited runs, or else all waiting runs, each with its waits; empty without a fixture. */
-  constructor(maxSteps: number, labels: readonly string[], graph: readonly WaitingRun[]) {
-    const list = labels.map((label) => `"${label}"`).join(', ')
-    super(
-      'ERR_RUNAWAY',
-      `Cannot come to an end: ${maxSteps} timers fired in one call, most of them ${list}. ` +
-        'Stop the code that sets them again, such as a loop whose condition never comes, mark upkeep as ' +
-        '`background`, or raise `maxSteps`' +
-        (graph.length === 0 ? '' : `\n${renderWaitGraph(graph)}`),
-    )
+  constructor({ maxSteps, labels = [], graph = [], endless }: RunawayOptions) {
+    const why = endless === undefined ? manyTimers(maxSteps, labels) : manyCalls(maxSteps, endless)
+    const waits = graph.length === 0 ? '' : `\n${renderWaitGraph(graph)}`
+    super('ERR_RUNAWAY', `Cannot come to an end: ${why}${waits}`)
     this.labels = labels
   }
+}
+
+function manyTimers(maxSteps: number, labels: readonly string[]): string {
+  const list = labels.map((label) => `"${label}"`).join(', ')
+  return (
+    `${maxSteps} timers fired in one call, most of them ${list}. ` +
+    'Stop the code that sets them again, such as a loop whose condition never comes, mark upkeep as ' +
+    '`background`, or raise `maxSteps`'
+  )
+}
+
+function manyCalls(maxSteps: number, { runId, run, origin }: NonNullable<RunawayOptions['endless']>): string {
+  const whose = run === undefined ? '' : ` of task "${run.taskId}", triggered at ${run.origin},`
+  const place = origin === undefined ? '' : `, the last of them at ${origin()}`
+  return (
+    `run "${runId}"${whose} has called its engine more than ${maxSteps} times at one instant${place}. ` +
+    'Give its loop a wait that takes time, such as `wait.for({ seconds: 1 })`, or a condition that ends it, or raise `maxSteps`'
+  )
 }
 
 /** The goal of `until` was not met within its virtual time. */

@@ -80,6 +80,12 @@ export class HoldLedger {
     return awaited.length > 0 ? awaited : runsOf(this.#holds.parked)
   }
 
+  /** A run that executes, with all its waits, as far as it is known. */
+  executing(runId: string): WaitingRun | undefined {
+    for (const hold of this.#holds.executing) if (hold.id === runId) return hold.run?.()
+    return undefined
+  }
+
   /** All current activities, for reports. */
   get occupations(): readonly string[] {
     return [

@@ -29,7 +29,7 @@ export class StepBudget {
     this.#steps += 1
     if (this.#steps <= this.#maxSteps) return
     this.#spent()
-    throw new RunawayError(this.#maxSteps, this.#mostFrequent(), this.#graph)
+    throw new RunawayError({ maxSteps: this.#maxSteps, labels: this.#mostFrequent(), graph: this.#graph })
   }
 
   #mostFrequent(): string[] {

@@ -1,13 +1,14 @@
 import { throwIfAborted } from '../../primitives/abort.ts'
 import type { ClockMode } from './mode.ts'
-import { StandstillError, StillBusyError, StuckError } from './errors.ts'
+import { RunawayError, StandstillError, StillBusyError, StuckError } from './errors.ts'
 import { HoldLedger } from './hold-ledger.ts'
+import { InstantCalls } from './instant-calls.ts'
 import { macrotaskTurn } from '../macrotask-turn.ts'
 import { Pulse } from './pulse.ts'
 import type { RealIo } from '../real-io.ts'
 import { StepBudget } from './step-budget.ts'
 import type { ClockView } from './timeline.ts'
-import { VirtualTimers } from './timers.ts'
+import { type FiredTimer, VirtualTimers } from './timers.ts'
 
 export interface VirtualTimeOptions {
   readonly start: number
@@ -17,7 +18,14 @@ export interface VirtualTimeOptions {
   /** Whether a forgotten answer is an error, raised before the default timeout passes. */
   readonly failsUnanswered: boolean
   readonly io?: RealIo | undefined
+  /** Captures the place of the calling code. */
+  readonly captureOrigin?: (() => () => string) | undefined
 }
+
+/** An engine asks whether a turn is due for one in so many calls of its runs. */
+const CALLS_A_QUESTION = 16
+/** However few steps are allowed: a run may make a thousand calls at one instant. */
+const FEWEST_QUESTIONS = 64
 
 export interface SettleOptions {
   readonly signal?: AbortSignal | undefined
@@ -37,10 +45,13 @@ export class VirtualTime {
   readonly #maxSteps: number
   readonly #failsUnanswered: boolean
   readonly #io: RealIo | undefined
+  readonly #instantCalls: InstantCalls
   /** Where a budget was last spent, and how many requests there were by then. */
   #runaway: { readonly at: number; readonly requests: number } | undefined
 
-  constructor({ start, ioGraceMs, standstillMs, maxSteps, failsUnanswered, io }: VirtualTimeOptions) {
+  constructor(options: VirtualTimeOptions) {
+    const { start, ioGraceMs, standstillMs, maxSteps, failsUnanswered, io } = options
+    const { captureOrigin } = options
     this.timers = new VirtualTimers({ start, pulse: this.pulse })
     this.ledger = new HoldLedger(this.pulse)
     this.ioGraceMs = ioGraceMs
@@ -48,6 +59,8 @@ export class VirtualTime {
     this.#maxSteps = maxSteps
     this.#failsUnanswered = failsUnanswered
     this.#io = io
+    const most = Math.max(maxSteps / CALLS_A_QUESTION, FEWEST_QUESTIONS)
+    this.#instantCalls = new InstantCalls({ most, captureOrigin })
   }
 
   get view(): ClockView {
@@ -74,10 +87,25 @@ export class VirtualTime {
   }
 
   newBudget(): StepBudget {
-    const { timers, ledger } = this
-    return new StepBudget(this.#maxSteps, () => {
-      this.#runaway = { at: timers.now, requests: ledger.requests }
-    })
+    return new StepBudget(this.#maxSteps, () => this.#haltHere())
+  }
+
+  #haltHere(): void {
+    this.#runaway = { at: this.timers.now, requests: this.ledger.requests }
+  }
+
+  /** Whether a call of a run is to let go of the event loop, because the run has made many at this instant. */
+  isTurnDue(runId: string | undefined): boolean {
+    return runId !== undefined && this.#instantCalls.isTurnDue(runId, this.timers.now)
+  }
+
+  /** Fires the earliest timer if it is due. @throws RunawayError when the calls of a run at this instant have no end. */
+  fireDue(): FiredTimer | undefined {
+    const endless = this.#instantCalls.takeEndless(this.timers.now)
+    if (endless === undefined) return this.timers.fireDue()
+    this.#haltHere()
+    const run = this.ledger.executing(endless.runId)
+    throw new RunawayError({ maxSteps: this.#maxSteps, endless: { ...endless, run } })
   }
 
   /** Whether timers at this instant were found to set timers without end. */
@@ -112,7 +140,7 @@ export class VirtualTime {
       throwIfAborted(signal)
       const { beats } = this.pulse
       await macrotaskTurn()
-      const fired = this.timers.fireDue()
+      const fired = this.fireDue()
       if (fired !== undefined) budget.spend(fired.label)
       else if (this.hasIo()) await this.ioEnded()
       else if (this.pulse.beats === beats && (await this.#isAtRest(signal))) return

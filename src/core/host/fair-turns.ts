@@ -31,7 +31,11 @@ export class FairTurns {
 
   /** Resolves when a caller may go on; `undefined`: at once. */
   next(): Promise<void> | undefined {
-    if (!this.hasLine && !this.#host.isTurnDue) return undefined
+    return this.hasLine || this.#host.isTurnDue ? this.join() : undefined
+  }
+
+  /** Resolves when a caller that has to wait may go on. */
+  join(): Promise<void> {
     const { promise, resolve } = createDeferred<void>()
     this.#line.add(resolve)
     this.#plan()

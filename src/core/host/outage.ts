@@ -92,10 +92,14 @@ export class Outage {
    */
   turn(attempt: Attempt): Promise<void> | undefined {
     this.#calls += 1
-    if (this.#calls % LOOK_EVERY !== 0 && !this.#turns.hasLine) return undefined
-    const turn = this.#turns.next()
-    if (turn !== undefined) void attempt.asked(turn)
+    if (!this.#turns.hasLine && !this.#isTurnDue(attempt)) return undefined
+    const turn = this.#turns.join()
+    void attempt.asked(turn)
     return turn
+  }
+
+  #isTurnDue({ id }: Attempt): boolean {
+    return this.#calls % LOOK_EVERY === 0 && this.#kernel.host.clock.isTurnDue?.(id) === true
   }
 
   #ask<Request, Answer, Result>(

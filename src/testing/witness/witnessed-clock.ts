@@ -7,6 +7,7 @@ import type { Witness } from './witness.ts'
 export function witnessedClock(clock: TestClock, witness: Witness): HoldingClock {
   return {
     now: () => clock.now(),
+    isTurnDue: (runId) => clock.isTurnDue?.(runId) === true,
     setTimer(at, fire, about = { label: 'timer' }) {
       if (about.background === true) return clock.setTimer(at, fire, about)
       // Labels end with the id of their object.
