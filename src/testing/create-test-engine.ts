@@ -56,8 +56,8 @@ export interface TestEngineOptions extends Omit<EngineOptions, 'clock'> {
    */
   readonly alwaysResume?: boolean
   /**
-   * Whether task code, and nothing else, sees the time of the clock in `Date` and `setTimeout`, and the seed in
-   * `Math.random`.
+   * Whether task code, and nothing else, sees the time of the clock in `Date`, `setTimeout`, `performance`, `Intl` and
+   * `AbortSignal.timeout`, and the seed in `Math.random` and `crypto`.
    *
    * @default `false`
    */

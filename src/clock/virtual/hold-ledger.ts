@@ -17,7 +17,7 @@ export class HoldLedger {
     scheduled: new Set(),
   }
   readonly #failed = new WeakSet<WitnessedHold | Sleep>()
-  readonly #quiet = new WeakSet<WitnessedHold>()
+  readonly #quiet = new WeakSet<WitnessedHold | Sleep>()
   readonly #sleeps = new Set<Sleep>()
   readonly #externals = new Set<External>()
   #demands = 0
@@ -48,6 +48,12 @@ export class HoldLedger {
   /** Treats the sources being read as quiet, because they gave no sign of life for long. Time may move again. */
   losePatience(): void {
     for (const hold of this.#holds.reading) this.#quiet.add(hold)
+    this.loseHope()
+  }
+
+  /** Treats runs that only a signal of this clock may abort as asleep: what they wait for does not come. */
+  loseHope(): void {
+    for (const sleep of this.#sleeps) if (sleep.isSignal === true) this.#quiet.add(sleep)
   }
 
   /** Whether test code, or a mock, sleeps on this clock. */
@@ -105,7 +111,9 @@ export class HoldLedger {
    * another run, is not busy.
    */
   get busy(): readonly WitnessedHold[] {
-    const asleep = new Set(Array.from(this.#sleeps, (sleep) => sleep.runId))
+    const asleep = new Set<string | undefined>()
+    for (const sleep of this.#sleeps)
+      if (sleep.isSignal !== true || this.#quiet.has(sleep)) asleep.add(sleep.runId)
     for (const { id } of this.#holds.watching) asleep.add(id)
     const executing = [...this.#holds.executing].filter((hold) => !asleep.has(hold.id))
     return [...executing, ...this.#holds.call]
@@ -183,6 +191,8 @@ function runsOf(holds: Iterable<WitnessedHold>): readonly WaitingRun[] {
 
 /** A sleep on the clock. */
 export interface Sleep {
+  /** Whether the code may do something else: a signal that aborts it later. The run is asleep once it gave no sign of life for long. */
+  readonly isSignal?: boolean
   /** The run whose code sleeps; none: test code. */
   readonly runId: string | undefined
   readonly fail: (error: Error) => void

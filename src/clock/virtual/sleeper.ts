@@ -1,4 +1,3 @@
-import type { CancelTimer } from '../../contract/clock.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { parseDuration } from '../../primitives/duration.ts'
@@ -17,7 +16,7 @@ export class Sleeper {
   readonly #time: VirtualTime
   readonly #currentRun: () => string | undefined
   /** The timers of `signal()`. A timer that was never needed is not a leak. */
-  readonly #signals = new Set<CancelTimer>()
+  readonly #signals = new Set<() => void>()
 
   constructor({ time, currentRun }: SleeperOptions) {
     this.#time = time
@@ -43,20 +42,28 @@ export class Sleeper {
   }
 
   signal(duration: number | string): AbortSignal {
-    const { timers } = this.#time
+    const { timers, ledger } = this.#time
+    const runId = this.#currentRun()
     const at = timers.now + parseDuration(duration, 'duration')
     const controller = new AbortController()
     const abort = (): void => {
-      this.#signals.delete(cancel)
+      drop()
       controller.abort(new DOMException(`The operation was aborted: "${duration}" passed`, 'TimeoutError'))
     }
     const cancel = timers.set(at, abort, { label: `signal(${duration})` })
-    this.#signals.add(cancel)
+    // That of a test demands nothing.
+    const wakeUp =
+      runId === undefined ? undefined : ledger.sleep({ runId, isSignal: true, fail: () => undefined })
+    const drop = (): void => {
+      cancel()
+      wakeUp?.()
+      this.#signals.delete(drop)
+    }
+    this.#signals.add(drop)
     return controller.signal
   }
 
   dropSignals(): void {
-    for (const cancel of this.#signals) cancel()
-    this.#signals.clear()
+    for (const drop of this.#signals) drop()
   }
 }

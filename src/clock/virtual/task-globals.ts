@@ -21,6 +21,8 @@ export type FindWorld = () => TaskWorld | undefined
 export function replaceGlobals(findWorld: FindWorld): () => void {
   const putBack = [
     replace(globalThis, 'Date', (date) => taskDate(date, findWorld)),
+    // A date is one of the replacement, for code that compares its constructor.
+    replace<{ constructor: unknown }, 'constructor'>(Date.prototype, 'constructor', () => Date),
     replace(Math, 'random', (random) => () => findWorld()?.random() ?? random()),
     replace(globalThis, 'setTimeout', (set) => taskSetTimeout(set, findWorld)),
     replace(globalThis, 'clearTimeout', taskClearTimeout),

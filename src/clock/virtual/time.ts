@@ -153,6 +153,9 @@ export class VirtualTime {
     if (!hasExternals && !ledger.isBusy) return true
     const hasMoved = await pulse.next({ patienceMs: hasExternals ? standstillMs : ioGraceMs, signal })
     if (hasMoved || this.hasIo()) return false
-    throw hasExternals ? this.standstill('auto') : new StillBusyError(ledger.busy, ioGraceMs)
+    if (hasExternals) throw this.standstill('auto')
+    ledger.loseHope()
+    if (ledger.isBusy) throw new StillBusyError(ledger.busy, ioGraceMs)
+    return true
   }
 }
