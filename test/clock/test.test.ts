@@ -234,6 +234,13 @@ describe('testClock', () => {
       expect(clock.pending()).toEqual([])
     })
 
+    it('names what is left also when so many timers were set that their places are not kept', async () => {
+      const clock = bareTestClock({ mode: 'manual' })
+      for (let count = 0; count < 300; count++) clock.setTimer(START + 1, () => undefined)()
+      clock.setTimer(START + 1, () => undefined, { label: 'late' })
+      await expect(clock[Symbol.asyncDispose]()).rejects.toThrow(/\ntimer "late"$/)
+    })
+
     it('names what is left and where it was set, and drops it', async () => {
       const clock = bareTestClock({ mode: 'manual' })
       clock.setTimer(START + 1, () => undefined, { label: 'forgotten' })

@@ -221,7 +221,9 @@ export class VirtualTimeoutError extends ClockError {
 export class LeftoverError extends ClockError {
   constructor(timers: readonly PendingTimer[], awaited: readonly WitnessedHold[]) {
     const list = [
-      ...timers.map(({ label, stack }) => `timer "${label}", ${stack.replace(/^Error: /, '')}`),
+      ...timers.map(
+        ({ label, stack }) => `timer "${label}"${stack === '' ? '' : `, ${stack.replace(/^Error: /, '')}`}`,
+      ),
       ...awaited.map(
         ({ id, origin }) => `a caller awaits "${id}"${origin === undefined ? '' : `, at ${origin()}`}`,
       ),

@@ -7,6 +7,8 @@ import type { WaitedToken } from './wait-graph.ts'
 import type { WitnessedDeadline, WitnessedTimer } from './witnessed.ts'
 
 const REMEMBERED_FIRINGS = 20
+/** A stack is dear: those of so many timers are kept. */
+const KEPT_STACKS = 300
 
 /** A timer of a test clock that has fired. */
 export interface FiredTimer {
@@ -30,7 +32,10 @@ export interface PendingTimer {
   readonly tokenId?: string
   /** The waiting run or caller, with the place of its origin. Only under a fixture, and not for every timer. */
   readonly whom?: string
-  /** The stack of the call that set the timer; empty for upkeep. For a token: the first line of user code. */
+  /**
+   * The stack of the call that set the timer; empty for upkeep, and after the first 300 timers. For a token: the first line
+   * of user code.
+   */
   readonly stack: string
 }
 
@@ -43,6 +48,7 @@ export class VirtualTimers {
   readonly #pulse: Pulse
   #now: number
   #foreground = 0
+  #stacks = 0
 
   constructor({ start, pulse }: { readonly start: number; readonly pulse: Pulse }) {
     this.#now = start
@@ -84,7 +90,16 @@ export class VirtualTimers {
   }
 
   set(at: number, fire: () => void, about: WitnessedTimer = { label: 'timer' }): CancelTimer {
-    const deadline = this.#queue.add(at, new VirtualTimer(fire, about, this.#now))
+    // Upkeep needs none, because the same line sets it over and over.
+    const isTraced = about.background !== true && this.#stacks < KEPT_STACKS
+    if (isTraced) this.#stacks += 1
+    const trace = isTraced ? new Error('set here') : undefined
+    const deadline = this.#queue.add(at, {
+      callback: new TimerCallback(fire),
+      about,
+      setAt: this.#now,
+      trace,
+    })
     this.#pending.add(deadline)
     if (deadline.value.about.background !== true) this.#foreground += 1
     this.#pulse.beat()
@@ -161,19 +176,12 @@ export class VirtualTimers {
   }
 }
 
-class VirtualTimer {
+interface VirtualTimer {
   readonly callback: TimerCallback
   readonly about: WitnessedTimer
   readonly setAt: number
-  /** Turned into text only on demand. Upkeep has none, because the same line sets it over and over. */
+  /** Turned into text only on demand. */
   readonly trace: Error | undefined
-
-  constructor(fire: () => void, about: WitnessedTimer, setAt: number) {
-    this.callback = new TimerCallback(fire)
-    this.about = about
-    this.setAt = setAt
-    this.trace = about.background === true ? undefined : new Error('set here')
-  }
 }
 
 function describeDeadline({ tokenId, at, createdAt, whom, origin }: WitnessedDeadline): PendingTimer {

@@ -3,6 +3,9 @@ import { fileURLToPath } from 'node:url'
 /** Deep enough to reach user code below the engine and the wrappers of a fixture. */
 const STACK_DEPTH = 24
 
+/** A stack is dear: so many places are kept, and a test that makes thousands of runs pays for these only. */
+const KEPT_PLACES = 400
+
 /** The folder of this library: its sources, or its build. */
 const LIBRARY = fileURLToPath(import.meta.url).replace(/^(.*[\\/](?:src|dist)[\\/]).*$/s, '$1')
 
@@ -20,6 +23,20 @@ export function captureOrigin(): Origin {
   const trace = new Error('called here')
   Error.stackTraceLimit = depth
   return () => firstUserFrame(trace.stack ?? '')
+}
+
+const NOT_KEPT: Origin = () => `a place that is not kept (only the first ${KEPT_PLACES} of a test engine are)`
+
+/** The places of calls in one test, as many as are kept. */
+export class Origins {
+  #left = KEPT_PLACES
+
+  /** Like `captureOrigin`, for the first calls only. */
+  capture(): Origin {
+    if (this.#left === 0) return NOT_KEPT
+    this.#left -= 1
+    return captureOrigin()
+  }
 }
 
 /** The place of the first line outside of this library, of Node, and, if there is one, of packages. */

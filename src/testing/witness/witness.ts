@@ -3,7 +3,7 @@ import type { WaitedToken, WaitingRun } from '../../clock/virtual/wait-graph.ts'
 import type { WitnessedDeadline } from '../../clock/virtual/witnessed.ts'
 import { runIdOfToken, runTokenId } from '../../contract/run-states.ts'
 import { type Deadline, DeadlineQueue } from '../../primitives/deadline-queue.ts'
-import type { Origin } from './origin.ts'
+import { type Origin, Origins } from './origin.ts'
 
 interface KnownRun {
   readonly taskId: string
@@ -29,6 +29,7 @@ const UNKNOWN: Origin = () => 'an unknown place'
  * token. It only observes. Records from before are missing.
  */
 export class Witness {
+  readonly origins: Origins = new Origins()
   readonly #runs = new Map<string, KnownRun>()
   readonly #tokens = new Map<string, KnownToken>()
   readonly #waits = new Map<string, Set<string>>()

@@ -1,6 +1,5 @@
 import type { HoldingClock } from '../../contract/clock.ts'
 import type { TestClock } from '../../clock/test.ts'
-import { captureOrigin } from './origin.ts'
 import type { Witness } from './witness.ts'
 
 /** The clock of an engine under a fixture. Its timers and holds carry details from the witness. */
@@ -26,7 +25,7 @@ export function witnessedClock(clock: TestClock, witness: Witness): HoldingClock
         ...hold,
         run: () => witness.run(id),
         lastBoundary: () => witness.lastBoundary(id),
-        ...(kind === 'awaited' ? { origin: captureOrigin() } : {}),
+        ...(kind === 'awaited' ? { origin: witness.origins.capture() } : {}),
       })
       if (ended === undefined) return release
       return () => {

@@ -3,7 +3,6 @@ import type { RunStore, RunUpdated, Storage, TokenStore } from '../../contract/s
 import { currentAttempt } from '../../core/attempt/attempt.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { isTimeoutDefault } from './default-timeouts.ts'
-import { captureOrigin } from './origin.ts'
 import { seen } from './seen-answer.ts'
 import type { Witness } from './witness.ts'
 import { wrapStorage } from '../storages/wrapped.ts'
@@ -30,7 +29,7 @@ export function witnessedStorage(storage: Storage, witness: Witness): Storage {
 function witnessedRuns(runs: RunStore, witness: Witness): Pick<RunStore, 'insert' | 'update' | 'claim'> {
   return {
     insert(request) {
-      const origin = captureOrigin()
+      const origin = witness.origins.capture()
       return seen(runs.insert(request), (inserted) => {
         if (inserted !== 'stale' && !inserted.isCached) witness.runCreated(inserted.record, origin)
       })
@@ -56,7 +55,7 @@ function witnessedTokens(
 ): Pick<TokenStore, 'insert' | 'get' | 'list' | 'await' | 'settle' | 'release'> {
   return {
     insert(request) {
-      const origin = captureOrigin()
+      const origin = witness.origins.capture()
       return seen(tokens.insert(request), (inserted) => {
         if (inserted === 'stale') return
         const { record, isCached } = inserted

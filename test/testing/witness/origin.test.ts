@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { captureOrigin, firstUserFrame } from '../../../src/testing/witness/origin.ts'
+import { captureOrigin, firstUserFrame, Origins } from '../../../src/testing/witness/origin.ts'
 
 const library = new URL('../../../src/', import.meta.url)
+
+describe('Origins', () => {
+  it('keeps the places of the first calls, and says so for later ones', () => {
+    const origins = new Origins()
+    const places = Array.from({ length: 401 }, () => origins.capture()())
+    expect(places[399]).toMatch(/origin\.test\.ts:\d+:\d+$/)
+    expect(places[400]).toBe('a place that is not kept (only the first 400 of a test engine are)')
+  })
+})
 
 describe('captureOrigin', () => {
   it('answers the line it was called for', () => {
