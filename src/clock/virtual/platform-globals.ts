@@ -48,14 +48,18 @@ function replaceTime(findWorld: FindPlatformWorld): (() => void)[] {
 function replaceFormats(findWorld: FindPlatformWorld): (() => void)[] {
   const { prototype } = Intl.DateTimeFormat
   const bound = Object.getOwnPropertyDescriptor(prototype, 'format')
-  const { formatToParts } = prototype
+  const listed = Object.getOwnPropertyDescriptor(prototype, 'formatToParts')
   function format(this: Intl.DateTimeFormat): Intl.DateTimeFormat['format'] {
     // The property is an accessor; its value is bound to the format.
     const real = bound?.get?.call(this) as Intl.DateTimeFormat['format']
     return findWorld() === undefined ? real : (date) => real(date ?? findWorld()?.now())
   }
   function parts(this: Intl.DateTimeFormat, date?: number | Date): Intl.DateTimeFormatPart[] {
-    return formatToParts.call(this, date ?? findWorld()?.now())
+    const real = listed?.value as (
+      this: Intl.DateTimeFormat,
+      date?: number | Date,
+    ) => Intl.DateTimeFormatPart[]
+    return real.call(this, date ?? findWorld()?.now())
   }
   return [
     replace(prototype, 'format', { get: format }),
