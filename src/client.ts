@@ -5,6 +5,7 @@ export type {
   AppendOptions,
   CallOptions,
   ClientAuth,
+  ClientQueue,
   ClientRuns,
   ClientStream,
   ClientStreams,

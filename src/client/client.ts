@@ -1,9 +1,19 @@
 import { cryptoRandom } from '../clock/crypto-random.ts'
+import type { RetrievedQueue } from '../api/queue.ts'
 import { plainClock } from '../clock/plain.ts'
 import { AuthCalls } from './calls/auth.ts'
-import type { ClientAuth, ClientRuns, ClientStreams, ClientTasks, ClientWait } from './namespaces.ts'
+import type {
+  CallOptions,
+  ClientAuth,
+  ClientQueue,
+  ClientRuns,
+  ClientStreams,
+  ClientTasks,
+  ClientWait,
+} from './namespaces.ts'
 import { type ClientOptions, readClientOptions } from './connection/options.ts'
 import { Packets } from './wire/packets.ts'
+import { remoteQueues, QueueCalls } from './calls/queues.ts'
 import { RunsCalls } from './calls/runs.ts'
 import { StreamsCalls } from './calls/streams.ts'
 import { TasksCalls } from './calls/tasks.ts'
@@ -17,6 +27,14 @@ export interface Client {
   readonly tasks: ClientTasks
   readonly streams: ClientStreams
   readonly auth: ClientAuth
+  /**
+   * One queue of the service: its runs, to pause it, and to change its limit. See docs/retries-queues-children.md.
+   *
+   * @throws TypeError or RangeError for a name that cannot be used.
+   */
+  queue(name: string): ClientQueue
+  /** The queues of the tasks of the service, and those of which something is set, by name. */
+  queues(options?: CallOptions): Promise<readonly RetrievedQueue[]>
 }
 
 /**
@@ -43,5 +61,7 @@ export function createClient(options: ClientOptions): Client {
     tasks: new TasksCalls(transport, runs),
     streams: new StreamsCalls(transport),
     auth: new AuthCalls(transport),
+    queue: (name) => new QueueCalls(transport, name),
+    queues: (options) => remoteQueues(transport, options),
   }
 }

@@ -10,6 +10,7 @@ import type {
   WaitNamespace,
 } from '../api/token.ts'
 import type { RunExplanation } from '../api/explanation.ts'
+import type { QueueHandle, RetrievedQueue } from '../api/queue.ts'
 import type { CursorPagePromise } from '../api/cursor-page.ts'
 import type {
   AnyTask,
@@ -130,6 +131,15 @@ export interface ClientStreams extends StreamsNamespace {
 /** A stream with a fixed key and chunk type. */
 export interface ClientStream<Chunk> extends DefinedStream<Chunk> {
   append(chunk: Chunk, options?: AppendOptions): Promise<void>
+}
+
+/** One queue of a service. Its calls need a secret key. */
+export interface ClientQueue extends QueueHandle {
+  retrieve(options?: CallOptions): Promise<RetrievedQueue>
+  pause(options?: CallOptions): Promise<RetrievedQueue>
+  resume(options?: CallOptions): Promise<RetrievedQueue>
+  setLimit(limit: number, options?: CallOptions): Promise<RetrievedQueue>
+  resetLimit(options?: CallOptions): Promise<RetrievedQueue>
 }
 
 /** Objects that an access token is for: their ids, or `true` for all of the kind. */

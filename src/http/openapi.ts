@@ -1,6 +1,7 @@
 import { ACCESS_OPERATIONS } from './access/operations.ts'
 import { type Answer, type Content, named, object, type Operation, TEXT } from './operation.ts'
 import { PROBE_OPERATIONS } from './probes/operations.ts'
+import { QUEUE_OPERATIONS } from './queues/operations.ts'
 import { RUN_OPERATIONS } from './runs/operations.ts'
 import { TRIGGER_OPERATIONS } from './runs/trigger-operations.ts'
 import { SCHEDULE_OPERATIONS } from './schedules/operations.ts'
@@ -15,6 +16,7 @@ const GROUPS = [
   SHAPE_OPERATIONS,
   STREAM_OPERATIONS,
   SCHEDULE_OPERATIONS,
+  QUEUE_OPERATIONS,
   ACCESS_OPERATIONS,
   PROBE_OPERATIONS,
 ]

@@ -133,6 +133,30 @@ export function pageOf(items: Schema): Schema {
   return object({ data: arrayOf(items), pagination: object({}, { next: TEXT, previous: TEXT }) })
 }
 
+/** The page of a list with numbered pages. */
+export const OFFSET_PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'page',
+    in: 'query',
+    description: 'The number of the page.',
+    schema: { type: 'integer', minimum: 1, default: 1 },
+  },
+  {
+    name: 'perPage',
+    in: 'query',
+    description: 'Items of a page; more than 100 are 100.',
+    schema: { type: 'integer', minimum: 1, default: 20 },
+  },
+]
+
+/** A page of a list with numbered pages. */
+export function offsetPageOf(items: Schema): Schema {
+  return object({
+    data: arrayOf(items),
+    pagination: object({ currentPage: COUNT, totalPages: COUNT, count: COUNT }),
+  })
+}
+
 /** By which a request that is sent again is known. */
 export const REPEATED: Parameter = {
   name: 'x-trigger-request-idempotency-key',

@@ -1,5 +1,5 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { WaitpointError } from '../api/errors.ts'
+import { type ErrorCode, WaitpointError } from '../api/errors.ts'
 
 interface RefusalOptions extends ErrorOptions {
   readonly headers?: Readonly<Record<string, string>>
@@ -27,10 +27,22 @@ export class Refusal extends Error {
   }
 }
 
+/** The request can be read, and cannot be done: the code and the message say why. */
+const UNPROCESSABLE: ReadonlySet<ErrorCode> = new Set([
+  'ERR_CANNOT_ADD_TAGS',
+  'ERR_CANNOT_CONTINUE',
+  'ERR_CANNOT_RESCHEDULE',
+  'ERR_CANNOT_SCHEDULE',
+  'ERR_CANNOT_SET_QUEUE',
+  'ERR_DEBOUNCE_UNSUPPORTED',
+])
+
 /** The answer to a thrown value. A fault of the engine is answered without its details. */
 export function refusalOf(thrown: unknown): Refusal {
   if (thrown instanceof Refusal) return thrown
   const { code, message } = thrown instanceof WaitpointError ? thrown : { code: undefined, message: '' }
+  if (code !== undefined && UNPROCESSABLE.has(code))
+    return new Refusal(422, message, { cause: thrown, details: { code } })
   switch (code) {
     case 'ERR_TOKEN_NOT_FOUND':
       return new Refusal(404, 'Waitpoint not found', { cause: thrown })
@@ -40,12 +52,6 @@ export function refusalOf(thrown: unknown): Refusal {
       return new Refusal(404, 'Task not found', { cause: thrown })
     case 'ERR_SCHEDULE_NOT_FOUND':
       return new Refusal(404, 'Schedule not found', { cause: thrown })
-    case 'ERR_CANNOT_ADD_TAGS':
-    case 'ERR_CANNOT_CONTINUE':
-    case 'ERR_CANNOT_RESCHEDULE':
-    case 'ERR_CANNOT_SCHEDULE':
-    case 'ERR_DEBOUNCE_UNSUPPORTED':
-      return new Refusal(422, message, { cause: thrown, details: { code } })
     case 'ERR_PAYLOAD_INVALID':
       return new Refusal(422, message, { cause: thrown })
     case 'ERR_NOT_SERIALIZABLE':

@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import type { RouteContext } from './route-context.ts'
 import { addProbeRoutes } from './probes/routes.ts'
+import { addQueueRoutes } from './queues/routes.ts'
 import { addRunChangeRoutes } from './runs/change-routes.ts'
 import { addRunRoutes } from './runs/routes.ts'
 import { addRunStreamRoutes } from './streams/run-routes.ts'
@@ -27,6 +28,7 @@ const GROUPS = [
   addStreamWriteRoutes,
   addStreamRoutes,
   addScheduleRoutes,
+  addQueueRoutes,
   addAuthRoutes,
   addWorkerRoutes,
   addProbeRoutes,

@@ -66,6 +66,13 @@ interface Schedule extends Json {
   readonly nextRun?: Date | null
 }
 
+interface Queue extends Json {
+  readonly id: string
+  readonly paused: boolean
+}
+
+type NamedQueue = string | { readonly type: 'task' | 'custom'; readonly name: string }
+
 /** A part of a subscription with streams. */
 export type Part =
   | { readonly type: 'run'; readonly run: Run; readonly chunk?: never }
@@ -116,6 +123,16 @@ export interface PublishedClient {
       options?: Json,
     ): Promise<{ readonly data: readonly Schedule[]; hasNextPage(): boolean }> & AsyncIterable<Schedule>
     timezones(options?: Json): Promise<{ readonly timezones: readonly string[] }>
+  }
+  readonly queues: {
+    list(
+      options?: Json,
+    ): Promise<{ readonly data: readonly Queue[]; hasNextPage(): boolean }> & AsyncIterable<Queue>
+    retrieve(queue: NamedQueue): Promise<Queue>
+    pause(queue: NamedQueue): Promise<Queue>
+    resume(queue: NamedQueue): Promise<Queue>
+    overrideConcurrencyLimit(queue: NamedQueue, limit: number): Promise<Queue>
+    resetConcurrencyLimit(queue: NamedQueue): Promise<Queue>
   }
   readonly batch: {
     retrieve(id: string): Promise<Json>

@@ -88,6 +88,7 @@ const WRITE_STREAM: readonly Scoped[] = ['admin', 'write:streams:$run']
 const KEYS_ONLY: readonly Scoped[] = []
 const REALTIME = '/realtime/v1'
 const SCHEDULES = '/api/v1/schedules'
+const QUEUES = '/api/v1/queues'
 
 /** Every route there is. */
 export const ROUTES: readonly RouteRow[] = [
@@ -263,6 +264,29 @@ export const ROUTES: readonly RouteRow[] = [
     changes: true,
   },
   { route: 'GET /api/v1/timezones', path: '/api/v1/timezones', may: 'address' },
+  { route: `GET ${QUEUES}`, path: `${QUEUES}?page=1&perPage=2`, may: KEYS_ONLY },
+  { route: `GET ${QUEUES}/:queue`, path: `${QUEUES}/echo?type=task`, may: KEYS_ONLY },
+  {
+    route: `POST ${QUEUES}/:queue/pause`,
+    path: `${QUEUES}/echo/pause`,
+    body: { type: 'task', action: 'pause' },
+    may: KEYS_ONLY,
+    changes: true,
+  },
+  {
+    route: `POST ${QUEUES}/:queue/concurrency/override`,
+    path: `${QUEUES}/echo/concurrency/override`,
+    body: { type: 'task', concurrencyLimit: 2 },
+    may: KEYS_ONLY,
+    changes: true,
+  },
+  {
+    route: `POST ${QUEUES}/:queue/concurrency/reset`,
+    path: `${QUEUES}/limited/concurrency/reset`,
+    body: { type: 'custom' },
+    may: KEYS_ONLY,
+    changes: true,
+  },
   { route: 'GET /healthz', path: '/healthz', may: 'address' },
   { route: 'GET /metrics', path: '/metrics', may: KEYS_ONLY },
   // For any valid credential, the answer is that there are none.
@@ -319,6 +343,7 @@ export async function makeWorld(limits: HandlerLimits = LIMITS): Promise<World> 
   const schedule = (await t.engine.schedules.create({ ...yearly, deduplicationKey: 'active' })).id
   const inactive = (await t.engine.schedules.create({ ...yearly, deduplicationKey: 'inactive' })).id
   await t.engine.schedules.deactivate(inactive)
+  await t.engine.queue('limited').setLimit(1)
   const names = {
     schedule,
     inactive,

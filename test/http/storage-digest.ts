@@ -22,5 +22,5 @@ export async function digestOf(engine: Engine): Promise<string> {
       return records
     }),
   )
-  return JSON.stringify([runs, tokens, await storage.schedules?.list()])
+  return JSON.stringify([runs, tokens, await storage.schedules?.list(), await storage.queues?.list()])
 }

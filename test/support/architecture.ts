@@ -100,6 +100,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'streams',
     'shapes',
     'schedules',
+    'queues',
     'probes',
     'openapi',
     'routes',

@@ -1,28 +1,8 @@
-import type { RetrievedQueue } from '../../api/queue.ts'
+import { type HostedQueueName, type QueueItem, queueItem, queueNameOf } from '../../api/queue-item.ts'
 import { knownQueues, namedQueue } from '../../core/ambient/ambient.ts'
 import { type OptionNames, requireName, requireOptions, show } from '../../primitives/require.ts'
 import { type OffsetOptions, type OffsetPagePromise, offsetPages } from './offset-page.ts'
 import type { RequestOptions } from './task-types.ts'
-
-/** A queue of the hosted service. */
-export interface QueueItem {
-  /** The name of the queue in the engine, such as `task/resize`. */
-  id: string
-  name: string
-  /** `task`: that of one task, which has no other. */
-  type: 'task' | 'custom'
-  running: number
-  queued: number
-  paused: boolean
-  concurrencyLimit: number | null
-  concurrency: {
-    current: number | null
-    base: number | null
-    override: number | null
-    overriddenAt: Date | null
-    overriddenBy: string | null
-  }
-}
 
 /** The queue of a task by the id of the task, a custom one by its name; or the id of a queue. */
 export type RetrieveQueueParam = string | { type: 'task' | 'custom'; name: string }
@@ -43,9 +23,7 @@ export interface Queues {
   resetConcurrencyLimit(queue: RetrieveQueueParam, requestOptions?: RequestOptions): Promise<QueueItem>
 }
 
-const PARAM_NAMES: OptionNames<{ type: string; name: string }> = { type: true, name: true }
-/** What the name of the queue of a task begins with. */
-const OF_TASK = 'task/'
+const PARAM_NAMES: OptionNames<HostedQueueName> = { type: true, name: true }
 
 export const hostedQueues: Queues = {
   list: (options) => offsetPages(async () => (await knownQueues()).map(queueItem), options),
@@ -65,31 +43,9 @@ function nameOf(queue: RetrieveQueueParam): string {
   requireName(name, 'the name of a queue')
   switch (type) {
     case 'task':
-      return OF_TASK + name
     case 'custom':
-      return name
+      return queueNameOf({ type, name })
     default:
       throw new RangeError(`Cannot use the type ${show(type)} of a queue: it must be "task" or "custom"`)
-  }
-}
-
-function queueItem(queue: RetrievedQueue): QueueItem {
-  const { name, isPaused, running, queued, limit = null, declaredLimit = null, limitedAt = null } = queue
-  const isOfTask = name.startsWith(OF_TASK)
-  return {
-    id: name,
-    name: isOfTask ? name.slice(OF_TASK.length) : name,
-    type: isOfTask ? 'task' : 'custom',
-    running,
-    queued,
-    paused: isPaused,
-    concurrencyLimit: limit,
-    concurrency: {
-      current: limit,
-      base: declaredLimit,
-      override: limitedAt === null ? null : limit,
-      overriddenAt: limitedAt,
-      overriddenBy: null,
-    },
   }
 }

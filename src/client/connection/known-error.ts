@@ -4,11 +4,16 @@ import { saidBy } from './refused-answer.ts'
 
 /** The object of a request. */
 export interface RequestSubject {
-  readonly kind: 'token' | 'run' | 'task'
+  readonly kind: 'token' | 'run' | 'task' | 'queue'
   readonly id: string
 }
 
-const MISSING: Readonly<Record<string, RequestSubject['kind']>> = {
+/** Something that can be missing. A queue of which nothing is known is an empty one. */
+interface Missing extends RequestSubject {
+  readonly kind: Exclude<RequestSubject['kind'], 'queue'>
+}
+
+const MISSING: Readonly<Record<string, Missing['kind']>> = {
   waitpoint: 'token',
   run: 'run',
   task: 'task',
@@ -32,7 +37,7 @@ export function knownError(error: unknown, subject: RequestSubject): unknown {
 }
 
 /** The engine's error for an object that does not exist. */
-export function notFound({ kind, id }: RequestSubject, cause?: ApiError): WaitpointError {
+export function notFound({ kind, id }: Missing, cause?: ApiError): WaitpointError {
   const options = cause === undefined ? undefined : { cause }
   if (kind === 'task')
     return new WaitpointError(

@@ -1,11 +1,12 @@
 import {
   arrayOf,
-  COUNT,
   FLAG,
   INSTANT,
   json,
   named,
   object,
+  OFFSET_PARAMETERS,
+  offsetPageOf,
   type Operation,
   type OperationGroup,
   type Parameter,
@@ -19,7 +20,6 @@ const ID: Parameter = {
 }
 const SHOWN = { 200: { description: 'The schedule.', content: json(named('Schedule')) } }
 const TAG = 'Schedules'
-const POSITIVE = { type: 'integer', minimum: 1 }
 
 function acting(action: 'activate' | 'deactivate', summary: string): Operation {
   return {
@@ -43,29 +43,11 @@ const operations: readonly Operation[] = [
     tag: TAG,
     summary: 'List the schedules of tasks, and those that were created',
     allowed: 'secret key',
-    parameters: [
-      {
-        name: 'page',
-        in: 'query',
-        description: 'The number of the page.',
-        schema: { ...POSITIVE, default: 1 },
-      },
-      {
-        name: 'perPage',
-        in: 'query',
-        description: 'Items of a page; more than 100 are 100.',
-        schema: { ...POSITIVE, default: 20 },
-      },
-    ],
+    parameters: OFFSET_PARAMETERS,
     answers: {
       200: {
         description: 'One page.',
-        content: json(
-          object({
-            data: arrayOf(named('Schedule')),
-            pagination: object({ currentPage: COUNT, totalPages: COUNT, count: COUNT }),
-          }),
-        ),
+        content: json(offsetPageOf(named('Schedule'))),
       },
     },
     refused: [400],

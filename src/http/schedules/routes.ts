@@ -1,9 +1,9 @@
 import type { Hono } from 'hono'
 import type { CreateScheduleOptions, TaskSchedule } from '../../api/schedule.ts'
-import { show } from '../../primitives/require.ts'
 import { timeZones } from '../../primitives/time-zones.ts'
 import type { Caller } from '../access/caller.ts'
 import { type JsonObject, readJsonObject } from '../requests/json-body.ts'
+import { offsetPageJson, readOffsetPage } from '../requests/offset-page.ts'
 import { checkServiceOptions } from '../requests/service-options.ts'
 import { refusingWrongInput } from '../requests/wrong-input.ts'
 import { Refusal } from '../refusal.ts'
@@ -12,8 +12,6 @@ import type { RouteContext } from '../route-context.ts'
 
 const UPDATED = ['task', 'cron', 'timezone', 'externalId', 'window']
 const CREATED = [...UPDATED, 'deduplicationKey']
-const DEFAULT_PAGE_SIZE = 20
-const LARGEST_PAGE = 100
 /** An engine counts as one environment of the service. */
 const ENVIRONMENTS = [{ id: 'waitpoint', type: 'PRODUCTION' }]
 
@@ -37,9 +35,8 @@ export function addScheduleRoutes(app: Hono, context: RouteContext): void {
   addRoute(app, '/api/v1/schedules', {
     GET: async (c) => {
       await enter(c.req.raw)
-      const page = wholeOf(c.req.query('page'), 'page') ?? 1
-      const perPage = Math.min(wholeOf(c.req.query('perPage'), 'perPage') ?? DEFAULT_PAGE_SIZE, LARGEST_PAGE)
-      return c.json(pageJson(await schedules.list(), page, perPage))
+      const page = readOffsetPage((name) => c.req.query(name))
+      return c.json(offsetPageJson((await schedules.list()).map(scheduleJson), page))
     },
     POST: async (c) => {
       const body = await readBody(c.req.raw, 'create a schedule', CREATED)
@@ -84,23 +81,6 @@ function readOptions(body: JsonObject): Omit<CreateScheduleOptions, 'deduplicati
   const { task, cron, timezone = 'UTC', externalId } = body
   const given = { task, cron, timezone, ...(externalId === undefined ? {} : { externalId }) }
   return given as Omit<CreateScheduleOptions, 'deduplicationKey'>
-}
-
-function wholeOf(text: string | undefined, name: string): number | undefined {
-  if (text === undefined) return undefined
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new Refusal(400, `Query Error: ${name} ${show(text)} must be a whole number from 1`)
-}
-
-function pageJson(all: readonly TaskSchedule[], page: number, perPage: number): object {
-  return {
-    data: all.slice((page - 1) * perPage, page * perPage).map(scheduleJson),
-    pagination: {
-      currentPage: page,
-      totalPages: Math.max(1, Math.ceil(all.length / perPage)),
-      count: all.length,
-    },
-  }
 }
 
 function scheduleJson(schedule: TaskSchedule): object {

@@ -1,0 +1,80 @@
+import type { RetrievedQueue } from '../../api/queue.ts'
+import { hostedQueueName } from '../../api/queue-item.ts'
+import { requireName, requireWhole } from '../../primitives/require.ts'
+import type { ApiRequest, Transport } from '../connection/transport.ts'
+import type { CallOptions, ClientQueue } from '../namespaces.ts'
+import { readQueue } from '../wire/queue.ts'
+import { WireRecord } from '../wire/record.ts'
+import { checkCallOptions } from './wait.ts'
+
+const PATH = '/api/v1/queues'
+const PAGE_SIZE = 100
+const MOST_LIMIT = 100_000
+
+/** All queues of a service, page by page. */
+export async function remoteQueues(
+  transport: Transport,
+  options: CallOptions = {},
+): Promise<readonly RetrievedQueue[]> {
+  checkCallOptions(options, 'queues')
+  const all: RetrievedQueue[] = []
+  for (let page = 1; ; page += 1) {
+    const query = { page: String(page), perPage: String(PAGE_SIZE) }
+    const request = { path: PATH, query, subject: { kind: 'queue', id: '' } } as const
+    const { body } = await transport.call(request, options.signal)
+    const wire = new WireRecord(body, 'a page of queues')
+    all.push(...wire.records('data').map(readQueue))
+    if (page >= (wire.record('pagination').number('totalPages') ?? 1)) return all
+  }
+}
+
+/** One queue over HTTP. */
+export class QueueCalls implements ClientQueue {
+  readonly #transport: Transport
+  readonly name: string
+
+  /** @throws TypeError or RangeError for a name that cannot be used. */
+  constructor(transport: Transport, name: string) {
+    this.#transport = transport
+    this.name = requireName(name, 'the name of a queue')
+    // The hosted service, and so this client, writes a slash like this.
+    if (name.includes('%2F'))
+      throw new RangeError(`Cannot use queue "${name}" over HTTP: "%2F" in its name would be read as a slash`)
+  }
+
+  retrieve(options?: CallOptions): Promise<RetrievedQueue> {
+    return this.#call('', undefined, options)
+  }
+
+  pause(options?: CallOptions): Promise<RetrievedQueue> {
+    return this.#call('/pause', { action: 'pause' }, options)
+  }
+
+  resume(options?: CallOptions): Promise<RetrievedQueue> {
+    return this.#call('/pause', { action: 'resume' }, options)
+  }
+
+  async setLimit(limit: number, options?: CallOptions): Promise<RetrievedQueue> {
+    requireWhole(limit, 'the limit of a queue', { from: 0, to: MOST_LIMIT })
+    return this.#call('/concurrency/override', { concurrencyLimit: limit }, options)
+  }
+
+  resetLimit(options?: CallOptions): Promise<RetrievedQueue> {
+    return this.#call('/concurrency/reset', {}, options)
+  }
+
+  /** Reads the queue, or changes it. */
+  async #call(path: string, change: object | undefined, options: CallOptions = {}): Promise<RetrievedQueue> {
+    checkCallOptions(options, `queue "${this.name}"`)
+    const { type, name } = hostedQueueName(this.name)
+    // A proxy may decode a path once, which must not make a slash of the name one of the path.
+    const segment = encodeURIComponent(name.replaceAll('/', '%2F'))
+    const place = { path: `${PATH}/${segment}${path}`, subject: { kind: 'queue', id: this.name } } as const
+    const request: ApiRequest =
+      change === undefined
+        ? { ...place, query: { type } }
+        : { ...place, method: 'POST', body: JSON.stringify({ type, ...change }) }
+    const { body } = await this.#transport.call(request, options.signal)
+    return readQueue(new WireRecord(body, 'a queue'))
+  }
+}
