@@ -1,11 +1,17 @@
 import type { WordSpec } from './signature.ts'
 import { UsageError } from './exit.ts'
-import { quote } from './given.ts'
+import { type Given, quote } from './given.ts'
 
 /** The word that names a run. */
 export const RUN_WORD: WordSpec = { name: 'run', says: 'the id of a run: run_…' }
 /** The word that names a token. */
 export const TOKEN_WORD: WordSpec = { name: 'token', says: 'the id of a token: waitpoint_…' }
+
+/** The word that names a queue. */
+export const QUEUE_WORD: WordSpec = {
+  name: 'queue',
+  says: 'the name of a queue; of the queue of a task, task/<id>',
+}
 
 const PREFIXES = { run: 'run_', token: 'waitpoint_' } as const
 
@@ -14,4 +20,20 @@ export function requireId(text: string, kind: keyof typeof PREFIXES): string {
   const prefix = PREFIXES[kind]
   if (text.startsWith(prefix) && /^[\w-]{8,200}$/.test(text)) return text
   throw new UsageError(`${quote(text)} is not the id of a ${kind}: it begins with ${prefix}`)
+}
+
+/**
+ * A word as a whole number.
+ *
+ * @throws UsageError for a text that is none, or that is out of its bounds.
+ */
+export function readWhole(
+  given: Given,
+  name: string,
+  { from, to }: { readonly from: number; readonly to: number },
+): number {
+  const text = given.word(name)
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN
+  if (number >= from && number <= to) return number
+  throw new UsageError(`<${name}> ${quote(text)} must be a whole number from ${from} to ${to}`)
 }

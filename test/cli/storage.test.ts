@@ -91,6 +91,30 @@ describe.each(['--db', '--url'] as const)('%s of a running app', (option) => {
     expect(again).toMatchObject({ code: 1, err: expect.stringContaining('it is COMPLETED') as string })
   })
 
+  it('pauses and resumes a queue, and sets its limit', async () => {
+    const isNew = option === '--db' ? ['--new-task'] : []
+    const known = option === '--db' ? 'not known here' : 'none'
+    expect(await cli.json('queues', 'pause', 'greetings')).toMatchObject({
+      name: 'greetings',
+      isPaused: true,
+    })
+    // Without its app a storage knows the queue of a task by its newest run.
+    const queue = ['--queue', 'greetings']
+    const id = (await cli.call('runs', 'trigger', 'greet', '--payload', '{"name":"Bo"}', ...queue, ...isNew))
+      .out
+    const listed = await cli.call('queues', 'list')
+    expect(listed.out).toMatch(new RegExp(`^greetings +${known} +0 +1 +paused$`, 'm'))
+    const set = await cli.call('queues', 'set-limit', 'greetings', '3')
+    expect(set).toMatchObject({ code: 0, err: '' })
+    expect(set.out).toMatch(/^limit +3 \(set\)$/m)
+    expect((await cli.call('queues', 'get', 'greetings')).out).toMatch(/^queued +1$/m)
+    expect(await cli.json('queues', 'reset-limit', 'greetings')).not.toHaveProperty('limit')
+    expect((await cli.call('queues', 'resume', 'greetings')).out).toMatch(/^paused +no$/m)
+    expect((await cli.call('runs', 'watch', id.trim())).code).toBe(0)
+    const { data } = (await cli.json('queues', 'list')) as { readonly data: readonly object[] }
+    if (option === '--url') expect(data).toContainEqual(expect.objectContaining({ name: 'task/ask' }))
+  })
+
   it('ends with 1 for a run that fails, with 3 for one that is not there, and with 130 by Ctrl-C', async () => {
     const isNew = option === '--db' ? ['--new-task'] : []
     const failing = (await cli.call('runs', 'trigger', 'fail', ...isNew)).out.trim()

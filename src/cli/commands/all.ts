@@ -5,6 +5,8 @@ import { doctor } from './doctor.ts'
 import { cancelRunByHand } from './runs/cancel.ts'
 import { explainRunByHand } from './runs/explain.ts'
 import { migrate } from './migrate.ts'
+import { listQueuesByHand } from './queues/list.ts'
+import { QUEUE_COMMANDS } from './queues/one.ts'
 import { getRun } from './runs/get.ts'
 import { listRuns } from './runs/list.ts'
 import { replayRunByHand } from './runs/replay.ts'
@@ -29,6 +31,8 @@ export const COMMANDS: readonly CliCommand[] = [
   listTokensByHand,
   getToken,
   completeTokenByHand,
+  listQueuesByHand,
+  ...QUEUE_COMMANDS,
   doctor,
   migrate,
 ]

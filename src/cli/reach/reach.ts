@@ -1,3 +1,4 @@
+import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
 import type { RunReference, RunsNamespace } from '../../api/run.ts'
 import type { RunExplanation } from '../../api/explanation.ts'
 import type { WaitNamespace } from '../../api/token.ts'
@@ -15,6 +16,7 @@ import { sqliteStorage } from '../../storage/sqlite/sqlite.ts'
 import { UnreachableError } from '../exit.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { lookingStorage } from './looking-storage.ts'
+import { queuesOutside } from './outside-queues.ts'
 import { nameOfPlace, type RunsPlace, type StoragePlace } from './place.ts'
 
 /** An open place. */
@@ -22,6 +24,8 @@ export interface Reached {
   readonly name: string
   readonly runs: RunsNamespace & { explain(run: RunReference): Promise<RunExplanation> }
   readonly wait: WaitNamespace
+  queue(name: string): QueueHandle
+  queues(): Promise<readonly RetrievedQueue[]>
   /** The engine that looks into a storage; none for an app behind HTTP. */
   readonly engine?: Engine
 }
@@ -39,12 +43,20 @@ export async function reaching<Result>(
 ): Promise<Result> {
   if (place.kind === 'http') return work(reachApp(place, terminal))
   await using engine = await lookInto(place, terminal)
-  return await work({ name: nameOfPlace(place), runs: engine.runs, wait: engine.wait, engine })
+  const { runs, wait } = engine
+  return await work({
+    name: nameOfPlace(place),
+    runs,
+    wait,
+    queue: (name) => engine.queue(name),
+    queues: () => queuesOutside(engine),
+    engine,
+  })
 }
 
 function reachApp({ url, key }: RunsPlace & { readonly kind: 'http' }, { signal }: Terminal): Reached {
   const client = createClient({ baseUrl: url, accessToken: key, signal, retry: { maxAttempts: 2 } })
-  return { name: url, runs: client.runs, wait: client.wait }
+  return { ...client, name: url }
 }
 
 /**
