@@ -1,3 +1,4 @@
+import type { QueueHandle } from '../api/queue.ts'
 import { storeReplay } from '../core/namespaces/runs.ts'
 import { timeOutToken } from '../core/namespaces/time-out-token.ts'
 import { readRun } from '../core/reading/run-changes.ts'
@@ -5,11 +6,14 @@ import { findNonJson } from '../primitives/json.ts'
 import { Refused } from './refused.ts'
 import type { ConsoleAction } from './options.ts'
 import { readForm, requireFormToken } from './form.ts'
+import { queuesPage } from './pages/queues.ts'
 import { runPage } from './pages/run.ts'
 import { type Answered, tokenPage } from './pages/token.ts'
 import type { PageContent } from './page.ts'
 import { short } from './values.ts'
-import { may, placeOf, type Visit } from './visit.ts'
+import { linkTo, may, placeOf, type Visit } from './visit.ts'
+
+const MOST_LIMIT = 100_000
 
 /** What an action leads to: another page, or this one with what there is to say. */
 export type Acted = { readonly location: string } | { readonly status: number; readonly page: PageContent }
@@ -60,6 +64,44 @@ export async function timeOut(visit: Visit, id: string): Promise<Acted> {
   return timedOut
     ? { location: placeOf(visit, 'tokens', id) }
     : answered(visit, id, { kind: 'lost time-out', typed: '' })
+}
+
+/** Pauses or resumes a queue, or changes its limit. */
+export async function setQueue(visit: Visit): Promise<Acted> {
+  const form = await enter(visit, 'queue')
+  if (visit.kernel.host.storage.queues === undefined)
+    throw new Refused(409, 'This storage keeps nothing of queues.')
+  // Not in the path, as a name may hold slashes and dots.
+  const name = visit.url.searchParams.get('queue') ?? ''
+  if (name === '') throw new Refused(400, 'This form names no queue.')
+  const problem = await changed(visit.engine.queue(name), form)
+  return problem === undefined
+    ? { location: linkTo(visit, 'queues') }
+    : { status: 422, page: await queuesPage(visit, `Queue ${short(name)} was not changed: ${problem}`) }
+}
+
+/** Does what a form says, or tells why it cannot. */
+async function changed(queue: QueueHandle, form: URLSearchParams): Promise<string | undefined> {
+  switch (form.get('change')) {
+    case 'pause':
+      await queue.pause()
+      return undefined
+    case 'resume':
+      await queue.resume()
+      return undefined
+    case 'set-limit': {
+      const text = form.get('limit')?.trim() ?? ''
+      const limit = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
+      if (!(limit <= MOST_LIMIT)) return `the limit must be a whole number from 0 to ${MOST_LIMIT}.`
+      await queue.setLimit(limit)
+      return undefined
+    }
+    case 'reset-limit':
+      await queue.resetLimit()
+      return undefined
+    default:
+      throw new Refused(400, 'This form changes nothing.')
+  }
 }
 
 async function answered(visit: Visit, id: string, answer: Answered): Promise<Acted> {

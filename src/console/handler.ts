@@ -6,7 +6,15 @@ import { Refusal } from '../http/refusal.ts'
 import { WaitpointError } from '../api/errors.ts'
 import { StorageUnavailableError } from '../contract/storage-unavailable.ts'
 import { show } from '../primitives/require.ts'
-import { type Acted, cancelRun, completeToken, replayRun, timeOut, triggerLikeRun } from './actions.ts'
+import {
+  type Acted,
+  cancelRun,
+  setQueue,
+  completeToken,
+  replayRun,
+  timeOut,
+  triggerLikeRun,
+} from './actions.ts'
 import { ChangeEvents } from './events.ts'
 import { readForm, requireFormToken } from './form.ts'
 import { KeyAttempts } from './key-attempts.ts'
@@ -255,7 +263,8 @@ class Pages {
       answer.headers.append('set-cookie', this.#sessions.ended(visit.request))
       return answer
     }
-    const acted = await this.#acted(visit, `${section}/${action ?? ''}`, id ?? '')
+    const what = id === undefined ? section : `${section}/${action ?? ''}`
+    const acted = await this.#acted(visit, what, id ?? '')
     return 'location' in acted ? redirect(acted.location) : this.#page(acted.page, acted.status, visit)
   }
 
@@ -271,6 +280,8 @@ class Pages {
         return completeToken(visit, id)
       case 'tokens/time-out':
         return timeOut(visit, id)
+      case 'queues':
+        return setQueue(visit)
       default:
         throw notFound()
     }

@@ -6,9 +6,9 @@ import type { Duration } from '../api/token.ts'
 
 /**
  * What a visitor of the console wants to do: see anything at all, or change something. `replay` starts a run with the payload
- * of another one, `trigger` with any payload. See docs/console.md.
+ * of another one, `trigger` with any payload; `queue` pauses and resumes queues, and sets their limits. See docs/console.md.
  */
-export type ConsoleAction = 'read' | 'cancel' | 'replay' | 'trigger' | 'complete'
+export type ConsoleAction = 'read' | 'cancel' | 'replay' | 'trigger' | 'complete' | 'queue'
 
 /** Options of `createConsole`; all have defaults. See docs/console.md. */
 export interface ConsoleOptions {

@@ -49,7 +49,8 @@ function take(fresh) {
   for (const part of document.querySelectorAll('[data-live]')) {
     const next = fresh.getElementById(part.id)
     if (next === null || sameText(part, next) || part.contains(document.activeElement) && document.activeElement.matches('input, textarea, select')) continue
-    if ([...part.querySelectorAll('textarea')].some((field) => field.value !== field.defaultValue)) continue
+    if ([...part.querySelectorAll('textarea, input')].some((field) => field.value !== field.defaultValue)) continue
+    const opened = [...part.querySelectorAll('details[open][id]')].map(({ id }) => id)
     const selected = part.querySelector('tr.selected')?.id
     const scrolled = [...part.querySelectorAll('pre')].map((pre) => [pre.scrollTop, pre.scrollTop + pre.clientHeight >= pre.scrollHeight - 4])
     part.replaceChildren(...document.importNode(next, true).childNodes)
@@ -58,6 +59,7 @@ function take(fresh) {
       pre.scrollTop = isAtEnd ? pre.scrollHeight : top
     })
     if (selected) document.getElementById(selected)?.classList.add('selected')
+    for (const id of opened) document.getElementById(id)?.setAttribute('open', '')
   }
   tellTimes()
 }

@@ -84,6 +84,7 @@ details.sure > summary { list-style: none; display: inline-block; padding: 6px 1
 details.sure > summary::-webkit-details-marker { display: none; }
 details.sure[open] { border: 1px solid var(--line); border-radius: 6px; padding: 8px; background: var(--raised); }
 details.sure[open] > summary { margin-bottom: 8px; }
+details.sure form + form { margin-top: 8px; }
 details.sure.wide[open] { flex: 1 1 100%; }
 .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(220px, 1fr)); gap: 10px 24px; margin: 12px 0 0; }
 .facts dt { font-size: 12px; color: var(--soft); }

@@ -4,7 +4,7 @@ import { createConsole } from 'waitpoint/console'
 import { createTestEngine, testClock, type TestEngine } from 'waitpoint/testing'
 import { loginLink } from '../../src/console/login-link.ts'
 import { rejection } from '../support/body-task.ts'
-import { KEY, Visitor } from './visitor.ts'
+import { KEY, type Visited, Visitor } from './visitor.ts'
 
 const review = task({
   id: 'review',
@@ -430,7 +430,7 @@ describe('the page of queues', () => {
     page
       .split('<tr>')
       .slice(2)
-      .map((row) => row.split('<td').slice(1))
+      .map((row) => row.split('<td').slice(1, 6))
       .map((cells) =>
         cells.map((cell) =>
           cell
@@ -508,6 +508,52 @@ describe('the page of queues', () => {
     expect(text).toContain('2 more queues are not shown.')
     expect(rowsOf(text)).toContainEqual(['task/task 7', '1', '1', '133+', '0'])
     expect(text).toContain('among the newest 133 runs of its status')
+  })
+
+  it('pauses and resumes a queue, sets its limit and resets it', async () => {
+    const name = ' a/../b?c&d\n"<'
+    const mail = task({ id: 'mail', queue: { name, concurrencyLimit: 2 }, run: async () => undefined })
+    await using t = await createTestEngine({ tasks: [mail], secretKey: KEY })
+    const visitor = await Visitor.loggedIn(t.engine)
+    const { text } = await visitor.get('/queues')
+    const [action = ''] = text.match(/(?<=<form method="post" action=")\/queues\?[^"]+/) ?? []
+    expect(text).toContain('Pause: give its runs no slots')
+    expect(text).not.toContain('Back to the limit')
+    const press = (change: string, limit = ''): Promise<Visited> => visitor.post(action, { change, limit })
+    const { status, headers } = await press('pause')
+    expect([status, headers.get('location')]).toEqual([303, '/queues'])
+    expect(await t.engine.queues()).toMatchObject([{ name, isPaused: true }])
+    expect((await visitor.get('/queues')).text).toContain('Resume: give its runs slots again')
+    expect((await press('resume')).status).toBe(303)
+    expect(await t.engine.queues()).toMatchObject([{ name, isPaused: false }])
+    expect((await press('set-limit', ' 7 ')).status).toBe(303)
+    expect(await t.engine.queues()).toMatchObject([{ name, limit: 7 }])
+    expect((await visitor.get('/queues')).text).toMatch(/value="7"[^]*Back to the limit of its tasks: 2/)
+    for (const limit of ['', '-1', '1.5', '100001', 'many']) {
+      const wrong = await press('set-limit', limit)
+      expect([limit, wrong.status]).toEqual([limit, 422])
+      expect(wrong.text).toContain('was not changed: the limit must be a whole number from 0 to 100000.')
+    }
+    expect((await press('reset-limit')).status).toBe(303)
+    expect(await t.engine.queues()).toMatchObject([{ name, limit: 2, isPaused: false }])
+    for (const [path, change, refused] of [
+      [action, 'drop', 400],
+      ['/queues', 'pause', 400],
+      ['/queues/mail', 'pause', 404],
+    ] as const) {
+      await visitor.get('/queues')
+      expect([path, (await visitor.post(path, { change })).status]).toEqual([path, refused])
+    }
+    expect(await t.engine.queues()).toMatchObject([{ isPaused: false }])
+  })
+
+  it('offers no changes on a storage that keeps nothing of queues', async () => {
+    const { queues: _, ...storage } = memoryStorage()
+    const mail = task({ id: 'mail', queue: { concurrencyLimit: 2 }, run: async () => undefined })
+    await using t = await createTestEngine({ tasks: [mail], secretKey: KEY, storage })
+    const visitor = await Visitor.loggedIn(t.engine)
+    expect((await visitor.get('/queues')).text).not.toContain('Change')
+    expect((await visitor.post('/queues?queue=task%2Fmail', { change: 'pause' })).status).toBe(409)
   })
 
   it('says what to do when there is none', async () => {
@@ -926,6 +972,7 @@ describe('an action', () => {
       `/runs/${run}/replay`,
       `/runs/${run}/trigger`,
       `/tokens/${token}/complete`,
+      '/queues?queue=mail',
       '/logout',
     ]) {
       for (const _token of ['', 'x', other.formToken])
@@ -954,10 +1001,13 @@ describe('an action', () => {
     await using t = await opened()
     const { run, token } = await waiting(t)
     const visitor = await Visitor.loggedIn(t.engine, { readOnly: true })
-    for (const path of [`/runs/${run}`, `/tokens/${token}`]) {
+    await t.engine.queue('mail').pause()
+    for (const path of [`/runs/${run}`, `/tokens/${token}`, '/queues']) {
       const { text } = await visitor.get(path)
-      expect(text).not.toMatch(/\/(cancel|replay|complete)"|callback|<textarea/)
+      expect(text).not.toMatch(/\/(cancel|replay|complete)"|callback|<textarea|Change/)
     }
+    expect((await visitor.post('/queues?queue=mail', { change: 'resume' })).status).toBe(403)
+    expect((await t.engine.queue('mail').retrieve()).isPaused).toBe(true)
     expect((await visitor.post(`/runs/${run}/cancel`)).status).toBe(403)
     expect((await visitor.post(`/tokens/${token}/complete`)).status).toBe(403)
     expect((await t.engine.runs.retrieve(run)).status).toBe('WAITING')
@@ -983,7 +1033,9 @@ describe('authorize', () => {
     const visitor = new Visitor(t.engine, {
       authorize: (request, action) => {
         asked.push(action)
-        return request.headers.get('x-user') === 'ada' ? !['cancel', 'trigger'].includes(action) : false
+        return request.headers.get('x-user') === 'ada'
+          ? !['cancel', 'trigger', 'queue'].includes(action)
+          : false
       },
     })
     expect((await visitor.get(`/runs/${run}`)).status).toBe(403)
@@ -1000,7 +1052,11 @@ describe('authorize', () => {
     expect((await visitor.post(`/tokens/${token}/complete`, { _token: '' }, ada.headers)).status).toBe(403)
     await visitor.get(`/tokens/${token}`, ada)
     expect((await visitor.post(`/tokens/${token}/complete`, {}, ada.headers)).status).toBe(303)
-    expect(new Set(asked)).toEqual(new Set(['read', 'cancel', 'replay', 'trigger', 'complete']))
+    await t.engine.queue('mail').setLimit(1)
+    expect((await visitor.get('/queues', ada)).text).not.toContain('Change')
+    expect((await visitor.post('/queues?queue=mail', { change: 'pause' }, ada.headers)).status).toBe(403)
+    expect((await t.engine.queue('mail').retrieve()).isPaused).toBe(false)
+    expect(new Set(asked)).toEqual(new Set(['read', 'cancel', 'replay', 'trigger', 'complete', 'queue']))
   })
 
   it('lets in for nothing but true', async () => {

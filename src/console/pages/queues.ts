@@ -6,7 +6,7 @@ import { COUNT_RUNS } from '../../core/namespaces/counts.ts'
 import { html, type Html } from '../html.ts'
 import type { PageContent } from '../page.ts'
 import { count, short, table } from '../values.ts'
-import { eventsOf, linkTo, type Visit } from '../visit.ts'
+import { eventsOf, formToken, linkTo, may, type Visit } from '../visit.ts'
 
 /** So many queues are shown. */
 const MOST_QUEUES = 50
@@ -29,26 +29,29 @@ interface CountedQueue extends Pick<FoundQueue, 'name' | 'set'> {
   readonly counts: StatusCounts<string>
 }
 
-/** *Queues*: those that have a limit, and those in which runs are in line. */
-export async function queuesPage(visit: Visit): Promise<PageContent> {
+/** *Queues*: those that have a limit, and those in which runs are in line; and why a change of one was refused. */
+export async function queuesPage(visit: Visit, problem?: string): Promise<PageContent> {
   const found = await queuesOf(visit)
   const looked = found.slice(0, MOST_QUEUES)
   const rest = found.slice(MOST_QUEUES).filter(({ isShown }) => isShown).length
   const atMost = Math.min(10_000, Math.floor(MOST_COUNTED / (STATUSES.length * Math.max(1, looked.length))))
   const counted = await Promise.all(looked.map((queue) => countedQueue(visit, queue, atMost)))
   const queues = counted.filter((queue) => queue !== undefined)
+  const mayChange = visit.kernel.host.storage.queues !== undefined && (await may(visit, 'queue'))
+  const columns = ['Queue', 'Limit', 'Executing', 'In line', 'Delayed']
   return {
     title: 'Queues',
     section: 'queues',
     events: eventsOf(visit),
     body: html`<h1>Queues</h1>
+      ${problem !== undefined && html`<p class="told bad" role="alert">${problem}</p>`}
       <div id="queues" data-live>
         ${
           queues.length === 0
             ? nothing(visit)
             : table(
-                ['Queue', 'Limit', 'Executing', 'In line', 'Delayed'],
-                queues.map((queue) => rowOf(visit, queue)),
+                mayChange ? [...columns, 'Change'] : columns,
+                queues.map((queue) => rowOf(visit, queue, mayChange)),
               )
         }
         ${rest > 0 && html`<p class="note">${count(rest)} more queues are not shown.</p>`}
@@ -89,7 +92,7 @@ async function countedQueue(
   return isShown || (counts['QUEUED']?.count ?? 0) > 0 ? { name, set, counts } : undefined
 }
 
-function rowOf(visit: Visit, { name, set, counts }: CountedQueue): Html {
+function rowOf(visit: Visit, { name, set, counts }: CountedQueue, mayChange: boolean): Html {
   const { queueLimits, definitions } = visit.kernel.tasks
   const isKnown = definitions.some(({ queue }) => queue === name)
   const declared = queueLimits.get(name)
@@ -108,7 +111,52 @@ function rowOf(visit: Visit, { name, set, counts }: CountedQueue): Html {
     <td class="num" data-label="executing">${link('EXECUTING')}</td>
     <td class="num" data-label="in line">${link('QUEUED')}</td>
     <td class="num" data-label="delayed">${link('DELAYED')}</td>
+    ${mayChange && html`<td>${changesOf(visit, { name, set, declared })}</td>`}
   </tr>`
+}
+
+interface ChangeableQueue extends Pick<FoundQueue, 'name' | 'set'> {
+  /** The limit of its tasks. */
+  readonly declared: number | undefined
+}
+
+/** Forms of their own, so that Enter in the field of the limit sets the limit. */
+function changesOf(visit: Visit, { name, set, declared }: ChangeableQueue): Html {
+  const form = (fields: Html): Html =>
+    html`<form method="post" action="${linkTo(visit, 'queues', { queue: name })}">
+      ${formToken(visit)}${fields}
+    </form>`
+  const button = (change: string, label: string): Html =>
+    html`<button class="main" name="change" value="${change}">${label}</button>`
+  return html`<details class="sure" id="change ${name}">
+    <summary aria-label="Change queue ${short(name)}">Change…</summary>
+    ${form(
+      set?.isPaused === true
+        ? button('resume', 'Resume: give its runs slots again')
+        : button('pause', 'Pause: give its runs no slots'),
+    )}
+    ${form(
+      html`<label>
+          Runs that may execute at once<input
+            name="limit"
+            inputmode="numeric"
+            required
+            pattern="[0-9]+"
+            value="${set?.limit ?? declared ?? ''}"
+          />
+        </label>
+        ${button('set-limit', 'Set the limit')}`,
+    )}
+    ${
+      set?.limit !== undefined &&
+      form(
+        button(
+          'reset-limit',
+          `Back to the limit of its tasks${declared === undefined ? '' : `: ${declared}`}`,
+        ),
+      )
+    }
+  </details>`
 }
 
 function noteOf(queues: readonly CountedQueue[], atMost: number): string {
