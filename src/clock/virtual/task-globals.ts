@@ -1,3 +1,7 @@
+import { syncBuiltinESMExports } from 'node:module'
+import timers from 'node:timers'
+import timersPromises from 'node:timers/promises'
+import type { TimerOptions } from 'node:timers'
 import { promisify } from 'node:util'
 
 /** The values of the globals for the code of one task. */
@@ -13,22 +17,33 @@ export interface TaskWorld {
 export type FindWorld = () => TaskWorld | undefined
 
 /**
- * Replaces `Date`, `Math.random`, `setTimeout` and `clearTimeout` by functions that look at their caller: code with a
- * world of its own gets that world, all other code the originals.
+ * Replaces `Date`, `Math.random`, the timers, and those of `node:timers` and `node:timers/promises`, by functions that look
+ * at their caller: code with a world of its own gets that world, all other code the originals.
  *
  * @returns Restores the originals, unless other code has replaced the globals since.
  */
 export function replaceGlobals(findWorld: FindWorld): () => void {
+  const { scheduler } = timersPromises
   const putBack = [
     replace(globalThis, 'Date', (date) => taskDate(date, findWorld)),
     // A date is one of the replacement, for code that compares its constructor.
     replace<{ constructor: unknown }, 'constructor'>(Date.prototype, 'constructor', () => Date),
     replace(Math, 'random', (random) => () => findWorld()?.random() ?? random()),
-    replace(globalThis, 'setTimeout', (set) => taskSetTimeout(set, findWorld)),
-    replace(globalThis, 'clearTimeout', taskClearTimeout),
+    ...[globalThis, timers].flatMap((owner) => [
+      replace(owner, 'setTimeout', (set) => taskSetTimeout(set, findWorld)),
+      replace(owner, 'clearTimeout', taskClear),
+      replace(owner, 'setInterval', (set) => taskSetInterval(set, findWorld)),
+      replace(owner, 'clearInterval', taskClear),
+    ]),
+    replace(timersPromises, 'setTimeout', (set) => taskDelay(set, findWorld)),
+    replace(timersPromises, 'setInterval', (set) => taskTicks(set, findWorld)),
+    replace(scheduler, 'wait', (wait) => taskSchedulerWait(wait.bind(scheduler), findWorld)),
   ]
+  // What other modules have imported by name.
+  syncBuiltinESMExports()
   return () => {
     for (const restore of putBack) restore()
+    syncBuiltinESMExports()
   }
 }
 
@@ -67,25 +82,115 @@ function taskSetTimeout(set: typeof setTimeout, findWorld: FindWorld): typeof se
   ): unknown => {
     const world = findWorld()
     if (world === undefined) return set(callback, delayMs, ...args)
-    return new VirtualTimeout(
-      () => callback(...args),
-      (signal) => world.sleep(wholeMs(delayMs), signal),
-    )
+    return new VirtualTimer({
+      callback: () => callback(...args),
+      sleep: (signal) => world.sleep(wholeMs(delayMs), signal),
+      isRepeated: false,
+    })
   }
   const promised = (delayMs?: number, value?: unknown): Promise<unknown> =>
     new Promise((resolve) => replacement(resolve, delayMs, value))
   Object.defineProperty(replacement, promisify.custom, { value: promised })
-  // A virtual timeout supports everything that a timeout of Node does.
+  // A virtual timer supports everything that a timeout of Node does.
   return replacement as typeof setTimeout
 }
 
-function taskClearTimeout(clear: typeof clearTimeout): typeof clearTimeout {
-  const replacement: typeof clearTimeout = (timeout) => {
-    const handle: unknown = timeout
-    if (handle instanceof VirtualTimeout) handle.close()
-    else clear(timeout)
+function taskSetInterval(set: typeof setInterval, findWorld: FindWorld): typeof setInterval {
+  const replacement = (
+    callback: (...args: unknown[]) => void,
+    delayMs?: number,
+    ...args: unknown[]
+  ): unknown => {
+    const world = findWorld()
+    if (world === undefined) return set(callback, delayMs, ...args)
+    return new VirtualTimer({
+      callback: () => callback(...args),
+      sleep: (signal) => world.sleep(wholeMs(delayMs), signal),
+      isRepeated: true,
+    })
+  }
+  // As of `setTimeout`.
+  return replacement as typeof setInterval
+}
+
+/** `clearTimeout` and `clearInterval`, each of which clears timers of both kinds. */
+function taskClear(clear: typeof clearTimeout): typeof clearTimeout {
+  const replacement: typeof clearTimeout = (timer) => {
+    const handle: unknown = timer
+    if (handle instanceof VirtualTimer) handle.close()
+    else clear(timer)
   }
   return replacement
+}
+
+/** `setTimeout` of `node:timers/promises`. */
+function taskDelay(
+  set: typeof timersPromises.setTimeout,
+  findWorld: FindWorld,
+): typeof timersPromises.setTimeout {
+  return async <Value = void>(delayMs?: number, value?: Value, options?: TimerOptions): Promise<Value> => {
+    const world = findWorld()
+    if (world === undefined) return set(delayMs, value, options)
+    await sleepIn(world, wholeMs(delayMs), options)
+    // Without a value, its type is `void`.
+    return value as Value
+  }
+}
+
+/** `setInterval` of `node:timers/promises`. */
+function taskTicks(
+  set: typeof timersPromises.setInterval,
+  findWorld: FindWorld,
+): typeof timersPromises.setInterval {
+  return <Value = void>(
+    delayMs?: number,
+    value?: Value,
+    options?: TimerOptions,
+  ): NodeJS.AsyncIterator<Value> => {
+    const world = findWorld()
+    if (world === undefined) return set(delayMs, value, options)
+    // Without a value, its type is `void`.
+    return ticksIn(world, wholeMs(delayMs), { value: value as Value, options })
+  }
+}
+
+async function* ticksIn<Value>(
+  world: TaskWorld,
+  everyMs: number,
+  { value, options }: { readonly value: Value; readonly options: TimerOptions | undefined },
+): AsyncGenerator<Value, undefined> {
+  for (let at = world.now() + everyMs; ; at += everyMs) {
+    // A tick that is due already comes at once.
+    await sleepIn(world, Math.max(0, at - world.now()), options)
+    yield value
+  }
+}
+
+/** `scheduler.wait` of `node:timers/promises`. */
+function taskSchedulerWait(
+  wait: typeof timersPromises.scheduler.wait,
+  findWorld: FindWorld,
+): typeof timersPromises.scheduler.wait {
+  return async (delayMs, options) => {
+    const world = findWorld()
+    return world === undefined ? wait(delayMs, options) : sleepIn(world, wholeMs(delayMs), options)
+  }
+}
+
+/** @throws AbortError, as Node makes it, when the signal of the options aborts. */
+async function sleepIn(
+  world: TaskWorld,
+  durationMs: number,
+  { signal = new AbortController().signal }: TimerOptions = {},
+): Promise<void> {
+  try {
+    signal.throwIfAborted()
+    await world.sleep(durationMs, signal)
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown
+    const error = new Error('The operation was aborted', { cause: signal.reason })
+    throw Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' })
+  }
 }
 
 /** Reads a delay in the way of Node's timers. */
@@ -94,16 +199,20 @@ function wholeMs(delayMs: unknown): number {
   return ms >= 1 && ms <= 2 ** 31 - 1 ? ms : 1
 }
 
-/** The return value of `setTimeout` in virtual time. It never keeps the process alive. */
-class VirtualTimeout {
-  readonly #callback: () => void
-  readonly #sleep: (signal: AbortSignal) => Promise<void>
+interface VirtualTimerOptions {
+  readonly callback: () => void
+  readonly sleep: (signal: AbortSignal) => Promise<void>
+  readonly isRepeated: boolean
+}
+
+/** The return value of `setTimeout` and `setInterval` in virtual time. It never keeps the process alive. */
+class VirtualTimer {
+  readonly #options: VirtualTimerOptions
   #controller: AbortController
   #isReferenced = true
 
-  constructor(callback: () => void, sleep: (signal: AbortSignal) => Promise<void>) {
-    this.#callback = callback
-    this.#sleep = sleep
+  constructor(options: VirtualTimerOptions) {
+    this.#options = options
     this.#controller = this.#start()
   }
 
@@ -138,9 +247,15 @@ class VirtualTimeout {
   }
 
   #start(): AbortController {
+    const { callback, sleep, isRepeated } = this.#options
     const controller = new AbortController()
+    const fire = (): void => {
+      // Before the callback, which may clear it.
+      if (isRepeated) this.#controller = this.#start()
+      callback()
+    }
     const ignore = (): void => undefined
-    void this.#sleep(controller.signal).then(this.#callback, ignore)
+    void sleep(controller.signal).then(fire, ignore)
     return controller
   }
 }
