@@ -56,7 +56,7 @@ export interface TestEngineOptions extends Omit<EngineOptions, 'clock'> {
    */
   readonly alwaysResume?: boolean
   /**
-   * Whether task code, and nothing else, sees the time of the clock in `Date`, `setTimeout`, `performance`, `Intl` and
+   * Whether task code, and nothing else, sees the time of the clock in `Date`, timers, `performance`, `Intl` and
    * `AbortSignal.timeout`, and the seed in `Math.random` and `crypto`.
    *
    * @default `false`

@@ -5,7 +5,7 @@ const DEFAULT_PAGE_SIZE = 20
 const LARGEST_PAGE = 100
 
 /** A page of a list with numbered pages. */
-export interface AskedPage {
+export interface NumberedPage {
   readonly page: number
   readonly perPage: number
 }
@@ -15,13 +15,13 @@ export interface AskedPage {
  *
  * @throws Refusal 400 for numbers that cannot be used.
  */
-export function readOffsetPage(query: (name: string) => string | undefined): AskedPage {
+export function readOffsetPage(query: (name: string) => string | undefined): NumberedPage {
   const page = wholeOf(query('page'), 'page') ?? 1
   return { page, perPage: Math.min(wholeOf(query('perPage'), 'perPage') ?? DEFAULT_PAGE_SIZE, LARGEST_PAGE) }
 }
 
 /** A page of all items, as the service answers it. */
-export function offsetPageJson(all: readonly object[], { page, perPage }: AskedPage): object {
+export function offsetPageJson(all: readonly object[], { page, perPage }: NumberedPage): object {
   return {
     data: all.slice((page - 1) * perPage, page * perPage),
     pagination: {
