@@ -1,4 +1,5 @@
 import { sha256 } from '../../primitives/digest.ts'
+import { requireOptions, show } from '../../primitives/require.ts'
 import { currentRun } from './current-run.ts'
 import { refusing } from './hosted-only.ts'
 
@@ -9,6 +10,8 @@ export type IdempotencyKey = string & { readonly [KEY]: 'IdempotencyKey' }
 
 /** What a key belongs to. */
 export type KeyScope = 'run' | 'attempt' | 'global'
+
+const SCOPES: readonly KeyScope[] = ['run', 'attempt', 'global']
 
 type KeyParts = string | readonly string[]
 
@@ -49,6 +52,12 @@ export const hostedIdempotencyKeys: {
     requestOptions?: object,
   ): Promise<{ id: string }>
 } = {
-  create: async (key, options = {}) => deriveKey(key, options.scope ?? 'run'),
+  create: async (key, options = {}) => {
+    requireOptions(options, 'the options of idempotencyKeys.create', { scope: true })
+    const { scope = 'run' } = options
+    if (!SCOPES.includes(scope))
+      throw new RangeError(`Cannot use the scope ${show(scope)}: it must be one of ${SCOPES.join(', ')}`)
+    return deriveKey(key, scope)
+  },
   reset: refusing('idempotencyKeys.reset', 'a key is free again when its idempotencyKeyTTL is over'),
 }

@@ -25,12 +25,18 @@ export function queue(options: Queue): Queue {
   return options
 }
 
-/** The queue of a task as the engine takes it. */
+/**
+ * The queue of a task as the engine takes it.
+ *
+ * @throws TypeError for options that cannot be used.
+ */
 export function engineQueue(
   given: string | { readonly name?: string; readonly concurrencyLimit?: number } | undefined,
 ): { readonly name?: string; readonly concurrencyLimit?: number } {
   if (given === undefined) return {}
-  const { name, concurrencyLimit } = typeof given === 'string' ? { name: given } : given
+  const options = typeof given === 'string' ? { name: given } : given
+  requireOptions(options, 'the queue of a task', NAMES)
+  const { name, concurrencyLimit } = options
   const limit = concurrencyLimit ?? (name === undefined ? undefined : limits.get(name))
   return {
     ...(name === undefined ? {} : { name }),

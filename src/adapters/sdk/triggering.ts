@@ -2,7 +2,7 @@ import { SubtaskUnwrapError } from '../../api/errors.ts'
 import type { BatchItem, RunHandle, SubtaskResult, TaskShape } from '../../api/run.ts'
 import { tasks } from '../../core/ambient/ambient.ts'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
-import { requireList } from '../../primitives/require.ts'
+import { type OptionNames, requireList, requireOptions } from '../../primitives/require.ts'
 import { waiting } from './current-run.ts'
 import type {
   BatchResult,
@@ -161,6 +161,13 @@ async function listOf<Item>(items: Items<Item>): Promise<Item[]> {
   return list
 }
 
+const ITEM_NAMES: OptionNames<ItemById> = { id: true, payload: true, options: true }
+const BATCH_NAMES: OptionNames<BatchTriggerOptions> = {
+  idempotencyKey: true,
+  idempotencyKeyTTL: true,
+  triggerSequentially: true,
+}
+
 interface EngineItem {
   readonly id: string
   readonly item: BatchItem<unknown>
@@ -169,10 +176,12 @@ interface EngineItem {
 /** All items are read before the first run is stored. */
 function engineItems(items: readonly ItemById[], options: BatchTriggerOptions): readonly EngineItem[] {
   requireList(items, 'the items of a batch')
-  return items.map(({ id, payload, options: own }, index) => ({
-    id,
-    item: { payload: encodeValue(payload), options: itemOptions(own, options, index) },
-  }))
+  requireOptions(options, 'the options of a batch', BATCH_NAMES)
+  return items.map((given, index) => {
+    requireOptions(given, 'an item of a batch', ITEM_NAMES)
+    const { id, payload, options: own } = given
+    return { id, item: { payload: encodeValue(payload), options: itemOptions(own, options, index) } }
+  })
 }
 
 function hostedHandle<Id extends string, Payload, Output>(

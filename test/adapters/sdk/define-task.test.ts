@@ -1,7 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { createEngine, task as engineTask } from 'waitpoint'
 import { createTestEngine } from 'waitpoint/testing'
-import { queue, runs, schedules, schemaTask, task, timeout, wait, type TaskOptions } from 'waitpoint/sdk'
+import {
+  idempotencyKeys,
+  queue,
+  runs,
+  schedules,
+  schemaTask,
+  task,
+  timeout,
+  wait,
+  type TaskOptions,
+} from 'waitpoint/sdk'
 import { z } from 'zod'
 
 const noop = async (): Promise<void> => undefined
@@ -13,6 +23,7 @@ describe('task', () => {
     ['no function', { id: 'a' }, 'run must be a function'],
     ['no id', { run: noop }, 'task id'],
     ['a hook that is no function', { id: 'a', run: noop, onCancel: 1 }, 'onCancel must be a function'],
+    ['a misspelt option of its queue', { id: 'a', run: noop, queue: { limit: 1 } }, 'no option "limit"'],
     ['limits of a newer kind', { id: 'a', run: noop, concurrency: { total: 1 } }, 'no option "concurrency"'],
   ])('refuses %s', (_what, options, problem) => {
     expect(() => task(options as unknown as TaskOptions<string>)).toThrow(problem)
@@ -77,6 +88,26 @@ describe('task', () => {
     const handles = await Promise.all([one.trigger(), two.trigger(), one.trigger()])
     for (const { id } of handles) expect(await runs.poll(id)).toMatchObject({ status: 'COMPLETED' })
     expect(most).toBe(1)
+  })
+})
+
+describe('what is misspelt', () => {
+  const echo = task({ id: 'echo', run: async (payload: unknown) => payload })
+
+  it.each<[what: string, call: () => Promise<unknown>, problem: string]>([
+    ['an item of a batch', () => echo.batchTrigger([{ payload: 1, option: {} } as never]), '"option"'],
+    ['an option of a batch', () => echo.batchTrigger([], { key: 'k' } as never), '"key"'],
+    ['an option of a key', () => idempotencyKeys.create('k', { scop: 'global' } as never), '"scop"'],
+    ['the scope of a key', () => idempotencyKeys.create('k', { scope: 'task' as never }), '"task"'],
+  ])('is refused: %s', async (_what, call, problem) => {
+    await using t = await createTestEngine({ tasks: [echo] })
+    const putBack = t.engine.makeDefault()
+    try {
+      await expect(call()).rejects.toThrow(problem)
+      expect((await t.engine.runs.list()).data).toEqual([])
+    } finally {
+      putBack()
+    }
   })
 })
 
