@@ -77,6 +77,8 @@ export class TemplateDatabase {
   /** How far writers outside of a run have got in a stream. */
   readonly writers: Table<Writer> = new Table()
   readonly settings: Table<{ readonly value: string }> = new Table()
+  /** When runs of a queue with a rate have started, by lane. */
+  readonly starts: Table<{ readonly instants: readonly number[] }> = new Table()
 }
 
 export class TemplateStorage implements Storage {
@@ -156,7 +158,7 @@ export class TemplateStorage implements Storage {
       const ended = this.#sweep(Infinity, { by, now })
       const runs: RunRecord[] = []
       while (runs.length < claim.limit) {
-        const [run] = this.#claimable(claim)
+        const run = this.#claimable(claim).find((one) => this.#startAt(one, claim) <= now)
         if (run === undefined) break
         const isInterrupted = run.status === 'EXECUTING' && run.owner !== undefined
         const interruptions = run.interruptions + (isInterrupted ? 1 : 0)
@@ -175,7 +177,9 @@ export class TemplateStorage implements Storage {
         claim: number,
         claimed: runs.map(({ id, epoch }) => ({ id, epoch })),
       })
-      return { runs, ended }
+      const later = this.#claimable(claim).map((run) => this.#startAt(run, claim))
+      const nextStartAt = Math.min(...later.filter((at) => at > now))
+      return nextStartAt === Infinity ? { runs, ended } : { runs, ended, nextStartAt }
     },
     park: async (fence) => {
       const run = this.#fenced(fence)
@@ -192,6 +196,9 @@ export class TemplateStorage implements Storage {
       return { outcome: 'resumed', record: this.#write(run, { status: 'EXECUTING', slot: true }, fence) }
     },
   }
+
+  /** Optional: claims keep to the rates of queues. */
+  readonly rates: boolean = true
 
   /** Optional. On a database, look at no more than about `atMost` rows of an index for each status. */
   readonly counts: CountStore = {
@@ -401,7 +408,32 @@ export class TemplateStorage implements Storage {
     return this.#db.runs.put(run.id, record)
   }
 
-  #start(run: RunRecord, { versions, ...act }: RunClaim): RunRecord {
+  /** When the rate of its queue lets a run start. */
+  #startAt(run: RunRecord, { queueRates, now }: RunClaim): number {
+    const rate = isAttempted(run) ? undefined : queueRates?.get(run.queue)
+    if (rate === undefined) return now
+    const { limit, perMs } = rate
+    const counted = this.#starts(run).filter((at) => at + perMs > now)
+    // Of the last so many starts the first has to be over.
+    return (counted.at(-limit) ?? -Infinity) + perMs
+  }
+
+  #countStart(run: RunRecord, { queueRates, now }: RunClaim): void {
+    const rate = isAttempted(run) ? undefined : queueRates?.get(run.queue)
+    if (rate === undefined) return
+    const starts = this.#starts(run)
+    // Never before the last one: the clock may have been set back.
+    const instants = [...starts.filter((at) => at + rate.perMs > now), Math.max(now, starts.at(-1) ?? now)]
+    this.#db.starts.put(laneOf(run), { instants })
+  }
+
+  #starts(run: RunRecord): readonly number[] {
+    return this.#db.starts.get(laneOf(run))?.instants ?? []
+  }
+
+  #start(run: RunRecord, claim: RunClaim): RunRecord {
+    this.#countStart(run, claim)
+    const { versions, ...act } = claim
     const isPlanned = run.status === 'QUEUED' || run.status === 'DELAYED'
     const version = isPlanned ? versions?.get(run.taskId) : run.version
     this.#dropWaits((wait) => wait.runId === run.id)

@@ -11,13 +11,19 @@ export function limitInForce(
 /** The settings of a queue after a change. */
 export function changedSettings(
   before: QueueSettings | undefined,
-  { name, isPaused = before?.isPaused ?? false, limit, now }: QueueChange,
+  { name, isPaused = before?.isPaused ?? false, limit, rate, now }: QueueChange,
 ): QueueSettings {
-  if (limit === undefined) return { ...before, name, isPaused }
-  return { name, isPaused, ...(limit === null ? {} : { limit, limitedAt: now }) }
+  const limited = limit === undefined ? before : { limit: limit ?? undefined, limitedAt: now }
+  const rated = rate === undefined ? before : { rate: rate ?? undefined, ratedAt: now }
+  return {
+    name,
+    isPaused,
+    ...(limited?.limit === undefined ? {} : { limit: limited.limit, limitedAt: limited.limitedAt }),
+    ...(rated?.rate === undefined ? {} : { rate: rated.rate, ratedAt: rated.ratedAt }),
+  }
 }
 
 /** Whether nothing is set of a queue: then its settings need not be kept. */
-export function isAsDeclared({ isPaused, limit }: QueueSettings): boolean {
-  return !isPaused && limit === undefined
+export function isAsDeclared({ isPaused, limit, rate }: QueueSettings): boolean {
+  return !isPaused && limit === undefined && rate === undefined
 }

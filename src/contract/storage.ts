@@ -202,6 +202,8 @@ export interface RunClaim {
   readonly limit: number
   /** Limits by queue name, counted per concurrency key. A queue that is not named has no limit, unless one is set; see {@link QueueStore}. */
   readonly queueLimits: ReadonlyMap<string, number>
+  /** Rates by queue name; see {@link QueueRate}. Asked only of a storage with `rates`. A queue that is not named has none, unless one is set. */
+  readonly queueRates?: ReadonlyMap<string, QueueRate> | undefined
   readonly maxInterruptions: number
 }
 
@@ -529,6 +531,8 @@ export interface StorageExtras {
   readonly timesOut?: boolean
   /** Limits of queues that are set while engines run. Absent: an engine can set none. Laws: `queues/…`. */
   readonly queues?: QueueStore
+  /** Whether a claim keeps to rates (`queueRates`, and those that are set of `queues`). Default: false. Laws: `rates/…`. */
+  readonly rates?: boolean
   /** Whether an insert may put off a run that has not begun (`push`). Default: false. Laws: `runs.insert/push…`. */
   readonly debounces?: boolean
   /** Schedules that are created while engines run. Absent: an engine can create none. Laws: `schedules/…`. */
@@ -556,7 +560,7 @@ export interface NewRunClaim {
 
 /** The optional part of a {@link RunInsert}. */
 export interface InsertExtras {
-  /** Asked only of a storage that `claimsNew`, and only for a run whose queue has no limit. With a `transaction` nothing is claimed. */
+  /** Asked only of a storage that `claimsNew`, and only for a run whose queue has no limit and no rate. With a `transaction` nothing is claimed. */
   readonly claim?: NewRunClaim | undefined
 }
 
@@ -571,8 +575,8 @@ export interface InsertedExtras {
  * own step: once a change is answered, no engine gives a run of the queue a slot beyond it. Runs that have a slot keep it.
  */
 export interface QueueStore {
-  /** What is set of one queue, and its runs as of the same instant. */
-  get(name: string): Awaitable<QueueState>
+  /** What is set of one queue, and its runs as of the same instant; with the starts of its runs under one concurrency key, or without one. */
+  get(name: string, concurrencyKey?: string): Awaitable<QueueState>
   /** All queues of which something is set, by name. */
   list(): Awaitable<readonly QueueSettings[]>
   /** Sets what is given, and leaves the rest; answers what is set then. Hinted to all other engines as `queue`. */
@@ -587,6 +591,30 @@ export interface QueueSettings {
   readonly limit?: number | undefined
   /** When the limit was set. */
   readonly limitedAt?: number | undefined
+  /** Absent: as the claim says. */
+  readonly rate?: QueueRate | undefined
+  /** When the rate was set. */
+  readonly ratedAt?: number | undefined
+}
+
+/**
+ * How many runs of a queue may start in any `perMs` milliseconds, wherever these begin, for each concurrency key. A run starts when a
+ * claim raises its `policyAttempt`: for the first time, and for each retry. A run that goes on does not start: one that was interrupted or handed back, or
+ * that has waited.
+ *
+ * A claim counts the starts in its own step, for as long as the queue has a rate. A run beyond the rate is left, as by a queue that is full, and the
+ * claim answers `nextStartAt`. Starts are counted at instants that do not decrease, so that a clock that is set back makes no room. Of
+ * a `limit` above 100 several starts may be counted together, at the latest of them, if they are less than a hundredth of `perMs` apart.
+ */
+export interface QueueRate {
+  readonly limit: number
+  readonly perMs: number
+}
+
+/** Runs of a queue that have started, counted at one instant. */
+export interface QueueStart {
+  readonly at: number
+  readonly count: number
 }
 
 export interface QueueState extends QueueSettings {
@@ -594,6 +622,8 @@ export interface QueueState extends QueueSettings {
   readonly slots: number
   /** How many parked runs have been refused one and wait for it. */
   readonly refused: number
+  /** Of a storage with `rates`: what its rate counts, in order. Those that are over may be missing. */
+  readonly starts?: readonly QueueStart[] | undefined
 }
 
 export interface QueueChange {
@@ -601,6 +631,8 @@ export interface QueueChange {
   readonly isPaused?: boolean | undefined
   /** `null`: none is set any more. */
   readonly limit?: number | null | undefined
+  /** `null`: none is set any more. What has started still counts if there is a rate again. Asked only of a storage with `rates`. */
+  readonly rate?: QueueRate | null | undefined
   readonly now: number
   readonly by: string
 }
@@ -734,6 +766,8 @@ export interface RunHintExtras {
 export interface ClaimedExtras {
   /** Runs may have been left because their queue is full: the next slot that is given back is worth a claim. */
   readonly isHeldBack?: boolean | undefined
+  /** Runs were left because of a rate: a claim at this instant finds one, unless another claim was first. A storage with `rates` must answer it. */
+  readonly nextStartAt?: number | undefined
 }
 
 /** The optional part of a {@link RunResume}. */

@@ -124,7 +124,7 @@ export function runValues(record: RunRecord): readonly Value[] {
 }
 
 /** The scope in which a limit of a queue counts: the queue, or one concurrency key of it. */
-export function laneOf({ queue, concurrencyKey }: RunRecord): string {
+export function laneOf({ queue, concurrencyKey }: Pick<RunRecord, 'queue' | 'concurrencyKey'>): string {
   if (concurrencyKey !== undefined) return JSON.stringify([queue, concurrencyKey])
   // A name that looks like a list must not be the lane of another queue.
   return queue.startsWith('[') ? JSON.stringify([queue]) : queue

@@ -16,17 +16,21 @@ export function claimRuns(state: MemoryState, claim: RunClaim): RunClaimed {
   const { lanes, runs, queues } = state
   const over = runs.sweep(claim, Infinity)
   const started: RunRecord[] = []
-  const queueLimits = queues.limits(claim.queueLimits)
-  lanes.applyLimits(queueLimits)
+  const allowance = queues.allowance(claim)
+  lanes.apply(allowance)
   while (started.length < claim.limit) {
-    const run = lanes.next(claim.taskIds, queueLimits)
+    const run = lanes.next(claim.taskIds, allowance)
     if (run === undefined) break
     const end = endInstead(run.record, claim)
     if (end !== undefined) over.push(runs.finish(run, end, claim))
-    else started.push(start(state, { run, lease }, claim))
+    else {
+      lanes.countStart(run, allowance)
+      started.push(start(state, { run, lease }, claim))
+    }
   }
   lease.claimed = started.map(({ id }) => id)
-  return { runs: started, ended: over, isHeldBack: lanes.hasClosedLine || undefined }
+  const { hasFullLine, nextStartAt } = lanes
+  return { runs: started, ended: over, isHeldBack: hasFullLine || undefined, nextStartAt }
 }
 
 /** The runs that the last claim of this owner handed out and that still execute for it. */

@@ -154,8 +154,10 @@ export class Line implements Ordered {
   readonly lane: Lane | undefined
   readonly task: TaskLines
   readonly runs: OrderedHeap<RunEntry> = new OrderedHeap()
-  /** Its lane was full when a claim last came by. */
+  /** Its lane was full when a claim last came by, or its rate did not let the next run start. */
   isClosed = false
+  /** When the rate lets the next run start; none if a claim has not found it held back. */
+  nextStart: Deadline<Line> | undefined = undefined
   rank = 0
   at = 0
   order = 0

@@ -29,6 +29,7 @@ export function memoryStorage(): Storage {
     due: (limit) => due(state, limit),
     timesOut: true,
     queues: memoryQueues(state),
+    rates: true,
     debounces: true,
     schedules: memorySchedules(state),
     retention: RETENTION,

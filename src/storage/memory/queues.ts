@@ -1,12 +1,17 @@
 import { changedSettings, isAsDeclared } from '../../contract/queue-limits.ts'
 import type { QueueStore } from '../../contract/storage.ts'
+import { laneId } from './run-lanes.ts'
 import type { MemoryState } from './state.ts'
 
 /** The queues of a memory storage. */
 export function memoryQueues({ queues, lanes, hints }: MemoryState): QueueStore {
   const { settings } = queues
   return {
-    get: (name) => ({ ...(settings.get(name) ?? { name, isPaused: false }), ...lanes.countsOf(name) }),
+    get: (name, concurrencyKey) => ({
+      ...(settings.get(name) ?? { name, isPaused: false }),
+      ...lanes.countsOf(name),
+      starts: lanes.starts.of(laneId(name, concurrencyKey)),
+    }),
     list: () => [...settings.values()].sort((one, other) => (one.name < other.name ? -1 : 1)),
     set(change) {
       const after = changedSettings(settings.get(change.name), change)

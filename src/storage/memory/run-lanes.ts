@@ -1,6 +1,10 @@
+import { isSameRate } from '../../contract/queue-rates.ts'
+import type { QueueRate } from '../../contract/storage.ts'
+import { DeadlineQueue } from '../../primitives/deadline-queue.ts'
 import { countOf, type Few, itemsOf, withItem, withoutItem } from '../../primitives/few.ts'
 import { Lane, Line, type RunEntry, TaskLines } from './entries.ts'
 import { isBefore, NOWHERE } from '../../primitives/ordered-heap.ts'
+import { StartBook } from './start-book.ts'
 
 /** Runs that go on come before runs that start. */
 export const RESUMED = 0
@@ -9,9 +13,18 @@ export const QUEUED = 1
 /** Lanes without a run that are kept for the next one; beyond that they go, for concurrency keys come without end. */
 const IDLE_LANES = 1_000
 
+/** What a claim may take: the limits and rates of queues that are in force at its instant. */
+export interface Allowance {
+  readonly limits: ReadonlyMap<string, number>
+  readonly rates: ReadonlyMap<string, QueueRate>
+  readonly now: number
+}
+
 interface ClosedLines {
   /** The lowest limit at which one of them was found full. */
   limit: number
+  /** The rate that held one of them back last. */
+  rate: QueueRate | undefined
   readonly lines: Set<Line>
 }
 
@@ -20,7 +33,7 @@ interface ClosedLines {
  *
  * Runs stand in one line per task and lane, lines in one heap per task: a claim looks at the first line of each task
  * that has any. A line whose lane is full is taken out (*closed*) until a slot of that lane is given back or a claim
- * comes with a higher limit, so that no claim walks over runs that cannot start.
+ * comes with a higher limit, and one that a rate holds back until the next run may start, so that no claim walks over runs that cannot start.
  */
 export class RunLanes {
   readonly #lanes = new Map<string, Lane>()
@@ -28,6 +41,9 @@ export class RunLanes {
   /** Tasks with an open line. */
   #busy: Few<TaskLines> = undefined
   readonly #closed = new Map<string, ClosedLines>()
+  readonly starts: StartBook = new StartBook()
+  /** The closed lines that a rate holds back. */
+  readonly #heldBack = new DeadlineQueue<Line>()
   #arrivals = 0
 
   /** Whether some run stands in an open line. */
@@ -35,9 +51,15 @@ export class RunLanes {
     return this.#busy !== undefined
   }
 
-  /** Whether a line is closed: its lane was full. */
-  get hasClosedLine(): boolean {
-    return this.#closed.size > 0
+  /** Whether a line is closed because its lane was full. */
+  get hasFullLine(): boolean {
+    for (const { limit } of this.#closed.values()) if (limit < Infinity) return true
+    return false
+  }
+
+  /** When a rate lets a run start that it holds back. */
+  get nextStartAt(): number | undefined {
+    return this.#heldBack.peek()?.at
   }
 
   /** The runs of a queue that hold a slot, and those that were refused one. */
@@ -58,8 +80,7 @@ export class RunLanes {
 
   /** The lane of a new run. */
   join(queue: string, concurrencyKey: string | undefined): Lane {
-    // Only a lane with a key begins with a number, which says where the key begins.
-    const id = concurrencyKey === undefined ? `:${queue}` : `${queue.length}:${queue}${concurrencyKey}`
+    const id = laneId(queue, concurrencyKey)
     let lane = this.#lanes.get(id)
     if (lane === undefined) this.#lanes.set(id, (lane = new Lane(id, queue)))
     lane.members += 1
@@ -96,21 +117,31 @@ export class RunLanes {
   }
 
   /** The run to claim next, left where it stands. */
-  next(taskIds: readonly string[], queueLimits: ReadonlyMap<string, number>): RunEntry | undefined {
+  next(taskIds: readonly string[], allowance: Allowance): RunEntry | undefined {
     let best: Line | undefined
     for (const task of itemsOf(this.#busy)) {
       if (!taskIds.includes(task.taskId)) continue
-      const line = this.#firstWithSlot(task, queueLimits)
+      const line = this.#firstAllowed(task, allowance)
       if (line !== undefined && (best === undefined || isBefore(line, best))) best = line
     }
     return best?.runs.first
   }
 
-  /** Opens the lines that were closed at a lower limit than the one that counts now. */
-  applyLimits(queueLimits: ReadonlyMap<string, number>): void {
-    for (const [queue, closed] of this.#closed) {
-      if ((queueLimits.get(queue) ?? Infinity) <= closed.limit) continue
-      for (const line of closed.lines) this.#open(line)
+  /** A run that `next` has answered is claimed: if it starts, its rate counts it. */
+  countStart({ line, lane }: RunEntry, { rates, now }: Allowance): void {
+    if (rates.size === 0 || line?.lane === undefined || line.rank === RESUMED) return
+    const rate = rates.get(lane.queue)
+    if (rate !== undefined) this.starts.add(lane.id, rate, now)
+  }
+
+  /** Opens the lines that are not to be closed any more: their limit is higher now, their rate another one, or a run may start. */
+  apply({ limits, rates, now }: Allowance): void {
+    for (let due = this.#heldBack.popDue(now); due !== undefined; due = this.#heldBack.popDue(now))
+      this.#open(due.value)
+    for (const [queue, { limit, rate, lines }] of this.#closed) {
+      const isHigher = (limits.get(queue) ?? Infinity) > limit
+      if (!isHigher && (rate === undefined || isSameRate(rate, rates.get(queue)))) continue
+      for (const line of lines) this.#open(line)
     }
   }
 
@@ -154,31 +185,42 @@ export class RunLanes {
     return task
   }
 
-  #firstWithSlot(task: TaskLines, queueLimits: ReadonlyMap<string, number>): Line | undefined {
+  #firstAllowed(task: TaskLines, { limits, rates, now }: Allowance): Line | undefined {
     for (;;) {
       const line = task.open.first
       if (line?.lane === undefined) return line
-      const limit = queueLimits.get(line.lane.queue)
-      if (limit === undefined) return line
-      const reserved = line.rank === RESUMED ? 0 : countOf(line.lane.reserved)
-      if (line.lane.slots + reserved < limit) return line
-      this.#close(line, { queue: line.lane.queue, limit })
+      const { queue, slots, reserved, id } = line.lane
+      const limit = limits.get(queue) ?? Infinity
+      const isStart = line.rank !== RESUMED
+      const rate = isStart && rates.size > 0 ? rates.get(queue) : undefined
+      if (slots + (isStart ? countOf(reserved) : 0) >= limit) {
+        const closed = this.#close(line, queue)
+        closed.limit = Math.min(closed.limit, limit)
+        continue
+      }
+      const startAt = rate === undefined ? now : this.starts.nextAt(id, rate, now)
+      if (startAt <= now) return line
+      this.#close(line, queue).rate = rate
+      line.nextStart = this.#heldBack.add(startAt, line)
     }
   }
 
-  #close(line: Line, { queue, limit }: { readonly queue: string; readonly limit: number }): void {
+  #close(line: Line, queue: string): ClosedLines {
     line.isClosed = true
     this.#arrange(line)
-    const closed = this.#closed.get(queue)
-    if (closed === undefined) this.#closed.set(queue, { limit, lines: new Set([line]) })
-    else {
-      closed.limit = Math.min(closed.limit, limit)
-      closed.lines.add(line)
+    let closed = this.#closed.get(queue)
+    if (closed === undefined) {
+      closed = { limit: Infinity, rate: undefined, lines: new Set() }
+      this.#closed.set(queue, closed)
     }
+    closed.lines.add(line)
+    return closed
   }
 
   #open(line: Line): void {
     line.isClosed = false
+    if (line.nextStart !== undefined) this.#heldBack.cancel(line.nextStart)
+    line.nextStart = undefined
     this.#arrange(line)
     const queue = line.lane?.queue ?? ''
     const closed = this.#closed.get(queue)
@@ -190,7 +232,8 @@ export class RunLanes {
   #reopen(lane: Lane): boolean {
     let found = false
     for (const line of lane.lines) {
-      if (!line.isClosed) continue
+      // A rate is no matter of slots.
+      if (!line.isClosed || line.nextStart !== undefined) continue
       this.#open(line)
       found ||= line.runs.first !== undefined
     }
@@ -211,4 +254,10 @@ export class RunLanes {
     const isBusy = open.first !== undefined
     this.#busy = isBusy ? withItem(this.#busy, line.task) : withoutItem(this.#busy, line.task)
   }
+}
+
+/** The lane of the runs of a queue with this concurrency key. */
+export function laneId(queue: string, concurrencyKey: string | undefined): string {
+  // Only a lane with a key begins with a number, which says where the key begins.
+  return concurrencyKey === undefined ? `:${queue}` : `${queue.length}:${queue}${concurrencyKey}`
 }

@@ -57,6 +57,7 @@ export function postgresStorage(given: string | PostgresOptions): Storage {
     due: (limit) => postgresDue(session, limit),
     timesOut: true,
     queues: postgresQueues(session),
+    rates: true,
     debounces: true,
     claimsNew: true,
     schedules: postgresSchedules(session),

@@ -48,6 +48,7 @@ interface ClaimAnswer {
   /** There are more runs, which another transaction had locked. */
   readonly isPassedOver?: boolean
   readonly isHeldBack?: true | null
+  readonly nextStartAt?: number | null
 }
 
 /** `limited`: the queues of which something is set. */
@@ -179,12 +180,13 @@ async function updateRun(session: PostgresSession, request: RunUpdate): Promise<
 }
 
 async function claimRuns({ ask, hints, learnLimits }: PostgresSession, claim: RunClaim): Promise<RunClaimed> {
-  const { by, now, number, taskIds, versions, limit, queueLimits, maxInterruptions } = claim
+  const { by, now, number, taskIds, versions, limit, queueLimits, queueRates, maxInterruptions } = claim
   learnLimits(queueLimits.keys())
   const limits = queueLimits.size === 0 ? null : Object.fromEntries(queueLimits)
   const columns = { by_owner: by, now, number, task_ids: [...new Set(taskIds)], most: wholeOf(limit), limits }
   const known = versions && Object.fromEntries(versions)
-  const request = { ...columns, max_interruptions: maxInterruptions, versions: known }
+  const rates = queueRates && Object.fromEntries(queueRates)
+  const request = { ...columns, max_interruptions: maxInterruptions, versions: known, rates }
   const [answer, isStirred, limited] = (await ask(CLAIM, request, by)) as ClaimAnswers
   // A process that came later has not heard of it when the limit was set.
   if (limited !== null) learnLimits(limited)
@@ -193,7 +195,8 @@ async function claimRuns({ ask, hints, learnLimits }: PostgresSession, claim: Ru
   const runs = answer.runs.map(runOf)
   for (const run of runs) hints.claimed(run, by)
   const ended = answer.ended.map((end) => endedRun(hints, end, by))
-  return { runs, ended, isHeldBack: answer.isHeldBack ?? undefined }
+  const { isHeldBack, nextStartAt } = answer
+  return { runs, ended, isHeldBack: isHeldBack ?? undefined, nextStartAt: nextStartAt ?? undefined }
 }
 
 async function parkRun(

@@ -20,6 +20,7 @@ import {
   PLACES_OF_OWNERS,
   PRIORITY_OF_RUNS,
   QUEUES,
+  RATES_OF_QUEUES,
   TABLES,
   VERSION_OF_RUNS,
   WRITERS,
@@ -58,7 +59,8 @@ const STEPS: readonly string[] = [
   NO_OPEN_WRITERS,
   ATTEMPTS_OF_RUNS,
   ONLY_FUNCTIONS,
-  PRIORITY_OF_RUNS + QUEUES + FUNCTIONS,
+  PRIORITY_OF_RUNS + QUEUES,
+  RATES_OF_QUEUES + FUNCTIONS,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */

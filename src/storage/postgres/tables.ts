@@ -131,6 +131,14 @@ CREATE TABLE $s.queues (
 );
 `
 
+/** The rates of queues, and what has started in the lanes of those that have one: two lists, instants in order and how many at each. */
+export const RATES_OF_QUEUES = `
+ALTER TABLE $s.queues ADD COLUMN rate float8, ADD COLUMN rate_per float8, ADD COLUMN rated_at float8;
+CREATE TABLE $s.queue_starts (
+  lane text COLLATE "C" PRIMARY KEY, instants float8[] NOT NULL, counts float8[] NOT NULL, over_at float8 NOT NULL
+) WITH (fillfactor = 50);
+`
+
 /** Nothing but functions needs a function: no index, no column. */
 export const DROPPED_FUNCTIONS = `
 DO $do$

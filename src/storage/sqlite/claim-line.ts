@@ -1,6 +1,7 @@
-import type { RunClaim } from '../../contract/storage.ts'
+import { nextStartAt, withStart } from '../../contract/queue-rates.ts'
+import type { QueueRate, QueueStart, RunClaim } from '../../contract/storage.ts'
 import type { Row } from '../sql-rows.ts'
-import { limitsInForce } from './queues.ts'
+import { allowanceOf, startsOf, storeStarts } from './queues.ts'
 import type { SqliteSession } from './session.ts'
 
 /** A run that could be claimed. */
@@ -27,6 +28,12 @@ interface TaskLine {
   hasMore: boolean
 }
 
+/** What has started in a lane, some of it by this claim. */
+interface LaneStarts {
+  readonly starts: readonly QueueStart[]
+  readonly perMs: number
+}
+
 const QUEUED = 1
 const MOST_READ = 200
 
@@ -35,22 +42,40 @@ export class ClaimLine {
   readonly #session: SqliteSession
   readonly #claim: RunClaim
   readonly #limits: ReadonlyMap<string, number>
+  readonly #rates: ReadonlyMap<string, QueueRate> | undefined
   #tasks: TaskLine[] = []
   /** Slots taken, and reserved by parked runs, by lane. */
   readonly #lanes = new Map<string, { taken: number; readonly reserved: number }>()
   /** Lanes that are full for one of the two lines, as `line lane`: a claim does not walk over runs that cannot start. */
   readonly #full = new Set<string>()
+  /** Lanes whose rate lets no run start now, in the same way. */
+  readonly #late = new Set<string>()
+  /** What has started in the lanes in which this claim starts a run that a rate counts. */
+  readonly #starts = new Map<string, LaneStarts>()
+  #nextStartAt: number | undefined
 
   constructor(session: SqliteSession, claim: RunClaim) {
     this.#session = session
     this.#claim = claim
-    this.#limits = limitsInForce(session.database, claim.queueLimits)
+    const { queueLimits, queueRates } = allowanceOf(session.database, claim)
+    this.#limits = queueLimits
+    this.#rates = queueRates
     this.begin()
   }
 
   /** Whether runs were passed over because their queue is full. */
   get isHeldBack(): boolean {
     return this.#full.size > 0
+  }
+
+  /** When the first of the runs that were passed over because of a rate may start. */
+  get nextStartAt(): number | undefined {
+    return this.#nextStartAt
+  }
+
+  /** Stores what this claim has started in lanes that have a rate. */
+  storeStarts(): void {
+    for (const [lane, started] of this.#starts) storeStarts(this.#session.database, lane, started)
   }
 
   /** Looks at everything anew: a slot may have been given back. */
@@ -76,15 +101,34 @@ export class ClaimLine {
   }
 
   #takesSlot(next: Candidate): boolean {
+    if (next.isUnbound) return true
     const limit = this.#limits.get(next.queue)
-    if (next.isUnbound || limit === undefined) return true
-    const lane = this.#laneOf(next)
-    if (lane.taken + (next.line === QUEUED ? lane.reserved : 0) < limit) {
-      lane.taken += 1
-      return true
+    const lane = limit === undefined ? undefined : this.#laneOf(next)
+    if (lane !== undefined && lane.taken + (next.line === QUEUED ? lane.reserved : 0) >= (limit ?? Infinity)) {
+      this.#full.add(`${next.line} ${next.lane}`)
+      return false
     }
-    this.#full.add(`${next.line} ${next.lane}`)
-    return false
+    if (!this.#mayStart(next)) return false
+    if (lane !== undefined) lane.taken += 1
+    return true
+  }
+
+  /** Whether the rate of its queue lets it start, if it is one that starts; then the start is counted. */
+  #mayStart({ line, lane, queue }: Candidate): boolean {
+    const rate = line === QUEUED ? this.#rates?.get(queue) : undefined
+    if (rate === undefined) return true
+    const place = `${line} ${lane}`
+    if (this.#late.has(place)) return false
+    const { now } = this.#claim
+    const starts = this.#starts.get(lane)?.starts ?? startsOf(this.#session.database, lane)
+    const at = nextStartAt(starts, rate, now)
+    if (at > now) {
+      this.#late.add(place)
+      this.#nextStartAt = Math.min(at, this.#nextStartAt ?? at)
+      return false
+    }
+    this.#starts.set(lane, { starts: withStart(starts, rate, now), perMs: rate.perMs })
+    return true
   }
 
   #laneOf({ lane }: Candidate): { taken: number; readonly reserved: number } {
@@ -115,7 +159,7 @@ export class ClaimLine {
       last?.line ?? null,
       last?.lineAt ?? null,
       last?.seq ?? null,
-      this.#full.size === 0 ? null : JSON.stringify([...this.#full]),
+      this.#full.size + this.#late.size === 0 ? null : JSON.stringify([...this.#full, ...this.#late]),
       count,
     )
     task.candidates = rows.map(candidateOf)

@@ -39,7 +39,8 @@ export function claimSqliteRuns(session: SqliteSession, claim: RunClaim): RunCla
       } else runs.push(goOn(session, { id: next.id, run }, { claim, place: runs.length }))
     }
   }
-  return { runs, ended: over, isHeldBack: line.isHeldBack || undefined }
+  line.storeStarts()
+  return { runs, ended: over, isHeldBack: line.isHeldBack || undefined, nextStartAt: line.nextStartAt }
 }
 
 interface Claiming {

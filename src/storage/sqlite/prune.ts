@@ -24,8 +24,9 @@ const IS_LIVE = `status IN (${textList(LIVE_STATUSES)})`
 
 /** `prune`: drops what ended first, until `limit` records are gone or nothing more may go. */
 export function pruneSqlite(session: SqliteSession, request: PruneRequest): number {
-  const { before, keep, limit } = request
+  const { before, keep, limit, now } = request
   forgetOwners(session, before)
+  session.database.run('DELETE FROM queue_starts WHERE over_at <= ?', now)
   const known = readSurplus(session)
   const surplus = keep === undefined ? 0 : surplusOf(session, { keep, limit, known })
   const budget: Budget = { left: limit }

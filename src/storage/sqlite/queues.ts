@@ -1,18 +1,20 @@
 import { changedSettings, isAsDeclared, limitInForce } from '../../contract/queue-limits.ts'
-import type { QueueSettings, QueueStore } from '../../contract/storage.ts'
-import { orNull, type Row } from '../sql-rows.ts'
+import { rateInForce } from '../../contract/queue-rates.ts'
+import type { QueueSettings, QueueStart, QueueStore, RunClaim } from '../../contract/storage.ts'
+import { laneOf, orNull, type Row } from '../sql-rows.ts'
 import type { SqliteDatabase } from './database.ts'
 import type { Perform } from './session.ts'
 
 /** The queues of a SQLite storage. */
 export function sqliteQueues(perform: Perform): QueueStore {
   return {
-    get: (name) =>
+    get: (name, concurrencyKey) =>
       perform(({ database }) => {
         const count = (column: 'slot' | 'reserved'): number =>
           Number(database.value(`SELECT count(*) AS value FROM runs WHERE ${column} = 1 AND queue = ?`, name))
         const settings = settingsOf(database, name) ?? { name, isPaused: false }
-        return { ...settings, slots: count('slot'), refused: count('reserved') }
+        const starts = startsOf(database, laneOf({ queue: name, concurrencyKey }))
+        return { ...settings, slots: count('slot'), refused: count('reserved'), starts }
       }, 'read'),
     list: () => perform(({ database }) => queueSettings(database), 'read'),
     set: (change) =>
@@ -22,12 +24,16 @@ export function sqliteQueues(perform: Perform): QueueStore {
         if (isAsDeclared(after)) database.run('DELETE FROM queues WHERE name = ?', name)
         else
           database.run(
-            `INSERT INTO queues (name, paused, most, limited_at) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT (name) DO UPDATE SET paused = ?2, most = ?3, limited_at = ?4`,
+            `INSERT INTO queues (name, paused, most, limited_at, rate, rate_per, rated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (name) DO UPDATE
+               SET paused = ?2, most = ?3, limited_at = ?4, rate = ?5, rate_per = ?6, rated_at = ?7`,
             name,
             Number(after.isPaused),
             orNull(after.limit),
             orNull(after.limitedAt),
+            orNull(after.rate?.limit),
+            orNull(after.rate?.perMs),
+            orNull(after.ratedAt),
           )
         hints.queue(by)
         return after
@@ -35,17 +41,43 @@ export function sqliteQueues(perform: Perform): QueueStore {
   }
 }
 
-/** The limits in force: what is set comes before what a caller says. */
-export function limitsInForce(
+/** The limits and rates in force: what is set comes before what a claim says. */
+export function allowanceOf(
   database: SqliteDatabase,
-  declared: ReadonlyMap<string, number>,
-): ReadonlyMap<string, number> {
+  { queueLimits, queueRates }: Pick<RunClaim, 'queueLimits' | 'queueRates'>,
+): Pick<RunClaim, 'queueLimits' | 'queueRates'> {
   const queues = queueSettings(database)
-  if (queues.length === 0) return declared
-  const limits = new Map(declared)
-  for (const settings of queues)
-    limits.set(settings.name, limitInForce(settings, declared.get(settings.name)) ?? Infinity)
-  return limits
+  if (queues.length === 0) return { queueLimits, queueRates }
+  const [limits, rates] = [new Map(queueLimits), new Map(queueRates)]
+  for (const settings of queues) {
+    const { name } = settings
+    limits.set(name, limitInForce(settings, limits.get(name)) ?? Infinity)
+    const rate = rateInForce(settings, rates.get(name))
+    if (rate !== undefined) rates.set(name, rate)
+  }
+  return { queueLimits: limits, queueRates: rates }
+}
+
+/** What has started in a lane. */
+export function startsOf(database: SqliteDatabase, lane: string): readonly QueueStart[] {
+  const text = database.value('SELECT starts AS value FROM queue_starts WHERE lane = ?', lane)
+  return text === undefined ? [] : (JSON.parse(String(text)) as readonly QueueStart[])
+}
+
+/** Stores what has started in a lane, at least one run; `perMs` after the last of them they are all over. */
+export function storeStarts(
+  database: SqliteDatabase,
+  lane: string,
+  { starts, perMs }: { readonly starts: readonly QueueStart[]; readonly perMs: number },
+): void {
+  const overAt = (starts.at(-1)?.at ?? 0) + perMs
+  database.run(
+    `INSERT INTO queue_starts (lane, starts, over_at) VALUES (?1, ?2, ?3)
+     ON CONFLICT (lane) DO UPDATE SET starts = ?2, over_at = ?3`,
+    lane,
+    JSON.stringify(starts),
+    overAt,
+  )
 }
 
 /** All queues of which something is set. */
@@ -58,10 +90,12 @@ function settingsOf(database: SqliteDatabase, name: string): QueueSettings | und
   return row && settingsOfRow(row)
 }
 
-function settingsOfRow({ name, paused, most, limited_at: limitedAt }: Row): QueueSettings {
+function settingsOfRow(row: Row): QueueSettings {
+  const { name, paused, most, limited_at: limitedAt, rate, rate_per: perMs, rated_at: ratedAt } = row
   return {
     name: String(name),
     isPaused: paused === 1,
-    ...(typeof most === 'number' && typeof limitedAt === 'number' ? { limit: most, limitedAt } : {}),
+    ...(typeof most === 'number' ? { limit: most, limitedAt: Number(limitedAt) } : {}),
+    ...(typeof rate === 'number' ? { rate: { limit: rate, perMs: Number(perMs) }, ratedAt: Number(ratedAt) } : {}),
   }
 }

@@ -153,6 +153,16 @@ const STEPS: readonly string[] = [
     name TEXT PRIMARY KEY, paused INTEGER NOT NULL, most NUMERIC, limited_at NUMERIC
   ) WITHOUT ROWID;
   `,
+  // The rates of queues, and what has started in the lanes of those that have one.
+  `
+  ALTER TABLE queues ADD COLUMN rate NUMERIC;
+  ALTER TABLE queues ADD COLUMN rate_per NUMERIC;
+  ALTER TABLE queues ADD COLUMN rated_at NUMERIC;
+  CREATE TABLE queue_starts (
+    lane TEXT PRIMARY KEY, starts TEXT NOT NULL, over_at NUMERIC NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX queue_starts_over ON queue_starts (over_at);
+  `,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */

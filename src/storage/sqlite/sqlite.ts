@@ -48,6 +48,7 @@ export function sqliteStorage(given: string | SqliteOptions | SqliteHandle): Sto
     due: (limit) => perform((session) => dueNext(session, limit), 'read'),
     timesOut: true,
     queues: sqliteQueues(perform),
+    rates: true,
     debounces: true,
     schedules: sqliteSchedules(perform),
     retention: RETENTION,

@@ -65,6 +65,7 @@ function lentStorage(shared: PostgresPool, lease: SchemaLease): Storage {
     leases: async () => (await current().leases?.()) ?? [],
     due: async (limit) => (await current().due?.(limit)) ?? [],
     timesOut: true,
+    rates: true,
     debounces: true,
     claimsNew: true,
     open: () => statements.watch(lease.take().then(() => current().open())),

@@ -50,6 +50,7 @@ export function wrapStorage(storage: Storage, around: AroundOperation): Storage 
     ...(storage.boundedHistory === undefined ? {} : { boundedHistory: storage.boundedHistory }),
     ...(endedBytes === undefined ? {} : { endedBytes: () => endedBytes() }),
     ...(storage.timesOut === undefined ? {} : { timesOut: storage.timesOut }),
+    ...(storage.rates === undefined ? {} : { rates: storage.rates }),
     ...(storage.debounces === undefined ? {} : { debounces: storage.debounces }),
     ...(storage.claimsNew === undefined ? {} : { claimsNew: storage.claimsNew }),
     ...(storage.joinsTransactions === undefined ? {} : { joinsTransactions: storage.joinsTransactions }),
@@ -119,7 +120,7 @@ function wrapCounts(counts: CountStore, around: AroundOperation): CountStore {
 
 function wrapQueues(queues: QueueStore, around: AroundOperation): QueueStore {
   return {
-    get: around('queues.get', (name) => queues.get(name)),
+    get: around('queues.get', (...args) => queues.get(...args)),
     list: around('queues.list', () => queues.list()),
     set: around('queues.set', (change) => queues.set(change)),
   }

@@ -93,6 +93,9 @@ DECLARE
   locked text[] := '{}';
   has_waited boolean := false;
   is_any boolean;
+  is_full boolean := false;
+  start_at float8;
+  next_start_at float8;
 BEGIN
   <<scan>>
   WHILE cardinality(taken) < q.most LOOP
@@ -115,14 +118,24 @@ BEGIN
       END IF;
       IF q.limits IS NOT NULL AND NOT $s.has_slot(r, q.limits) THEN
         full_lanes := full_lanes || (r.line || ' ' || r.lane);
+        is_full := true;
         CONTINUE scan WHEN cardinality(full_lanes) < 100;
         CONTINUE;
+      END IF;
+      IF q.rates IS NOT NULL AND r.line = 1 THEN
+        start_at := $s.late_start(r, q.rates->r.queue, q.now);
+        IF start_at IS NOT NULL THEN
+          full_lanes := full_lanes || (r.line || ' ' || r.lane);
+          next_start_at := least(next_start_at, start_at);
+          CONTINUE scan WHEN cardinality(full_lanes) < 100;
+          CONTINUE;
+        END IF;
       END IF;
       IF r.status IN ('EXECUTING', 'WAITING') OR r.returned = 1 THEN
         over := $s.end_instead(r, q);
         IF over.id IS NOT NULL THEN
           ended := ended || $s.finish_run(over, q.now);
-          full_lanes := '{}';
+          full_lanes := '{}'; is_full := false;
           last_line := -1; last_at := 0; last_seq := 0;
           CONTINUE scan;
         END IF;
@@ -133,11 +146,12 @@ BEGIN
     EXIT WHEN has_waited OR cardinality(locked) = 0 OR cardinality(taken) + cardinality(ended) > 0;
     PERFORM $s.wait_for_lock(locked);
     has_waited := true;
-    locked := '{}'; full_lanes := '{}';
+    locked := '{}'; full_lanes := '{}'; is_full := false;
     last_line := -1; last_at := 0; last_seq := 0;
   END LOOP;
   RETURN json_build_object('runs', array_to_json(taken), 'ended', array_to_json(ended),
-    'isPassedOver', cardinality(locked) > 0 AND cardinality(taken) < q.most, 'isHeldBack', nullif(cardinality(full_lanes) > 0, false));
+    'isPassedOver', cardinality(locked) > 0 AND cardinality(taken) < q.most, 'isHeldBack', nullif(is_full, false),
+    'nextStartAt', next_start_at);
 END $$;
 
 CREATE FUNCTION $s.claim_runs(requests json) RETURNS json LANGUAGE plpgsql
@@ -150,13 +164,16 @@ DECLARE
   is_owner boolean;
   gone text[];
   limits_set jsonb;
+  rates_set jsonb;
 BEGIN
-  limits_set := $s.lock_limits(ARRAY(SELECT json_object_keys(x.limits)
-    FROM json_to_recordset(requests) AS x(limits json) WHERE x.limits IS NOT NULL));
+  SELECT limits, rates INTO limits_set, rates_set FROM $s.lock_limits(ARRAY(SELECT json_object_keys(named)
+    FROM json_to_recordset(requests) AS x(limits json, rates json), unnest(ARRAY[x.limits, x.rates]) AS named
+    WHERE named IS NOT NULL), true);
   FOR q IN SELECT * FROM json_to_recordset(requests) AS x(by_owner text, now float8, number float8, task_ids text[],
-    most int, limits json, max_interruptions float8, versions json)
+    most int, limits json, max_interruptions float8, versions json, rates json)
   LOOP
     IF limits_set IS NOT NULL THEN q.limits := (coalesce(q.limits::jsonb, '{}') || limits_set)::json; END IF;
+    IF rates_set IS NOT NULL THEN q.rates := (coalesce(q.rates::jsonb, '{}') || rates_set)::json; END IF;
     gone := $s.lose_leases(q.now);
     SELECT claim INTO last FROM $s.owners WHERE owner = q.by_owner AND lost = 0 FOR UPDATE;
     is_owner := FOUND;

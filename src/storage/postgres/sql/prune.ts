@@ -103,6 +103,8 @@ DECLARE
 BEGIN
   DELETE FROM $s.owners o WHERE o.lost = 1 AND o.until < q.before
     AND NOT EXISTS (SELECT 1 FROM $s.runs r WHERE r.owner = o.owner);
+  DELETE FROM $s.queue_starts WHERE lane IN (
+    SELECT lane FROM $s.queue_starts WHERE over_at <= q.now FOR UPDATE SKIP LOCKED);
   SELECT * INTO known FROM $s.known_count();
   IF q.keep IS NOT NULL THEN
     SELECT * INTO known FROM $s.count_ended(q.now, known.settled_at, known.settled, known.counted);

@@ -270,9 +270,9 @@ DECLARE
   answers json[] := '{}';
   limits_set jsonb;
 BEGIN
-  limits_set := $s.lock_limits(ARRAY(
+  limits_set := ($s.lock_limits(ARRAY(
     SELECT r.queue FROM json_to_recordset(requests) AS x(id text, queue_limit float8)
-    JOIN $s.runs r ON r.id = x.id WHERE x.queue_limit IS NOT NULL));
+    JOIN $s.runs r ON r.id = x.id WHERE x.queue_limit IS NOT NULL), false)).limits;
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(id text, epoch int, by_owner text, now float8, queue_limit float8, is_hinted boolean, again boolean)
   LOOP

@@ -13,6 +13,7 @@ import { priorityLaws } from './priority.ts'
 import { pruneLaws } from './prune.ts'
 import { pushLaws } from './push.ts'
 import { queueLaws } from './queue.ts'
+import { rateLaws } from './rate.ts'
 import { runLaws } from './run.ts'
 import { scheduleLaws } from './schedule.ts'
 import { tickLaws } from './tick.ts'
@@ -40,4 +41,5 @@ export const exampleLaws: readonly Law[] = [
   ...countLaws,
   ...scheduleLaws,
   ...queueLaws,
+  ...rateLaws,
 ]

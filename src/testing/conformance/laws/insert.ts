@@ -277,6 +277,12 @@ export const insertLaws: readonly Law[] = [
       const inserted = await insertClaiming(s, 'one', { number: 1, record })
       like('under a limit', inserted, { record: { status: 'QUEUED', attempt: 0 } })
       same('the claim', idsOf((await s.claim({ number: 2 })).runs), ['one'])
+      if (s.storage.rates !== true) return
+      const rate = { limit: 1, perMs: 1_000 }
+      await queues.set({ name: 'mail', limit: null, rate, now: s.at(0), by: B })
+      like('under a rate', await insertClaiming(s, 'two', { number: 2, record }), {
+        record: { status: 'QUEUED', attempt: 0 },
+      })
     },
   },
   {
