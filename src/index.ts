@@ -31,7 +31,9 @@ export type {
   PageRequest,
   PruneRequest,
   QueueChange,
+  QueueRate,
   QueueSettings,
+  QueueStart,
   QueueState,
   QueueStore,
   RunClaim,
@@ -135,7 +137,7 @@ export type { IdempotencyKeyOptions } from './core/ambient/idempotency-keys.ts'
 export { logger } from './core/ambient/logger.ts'
 export type { Logger, LogLevel, LogLine } from './api/log.ts'
 export type { RetentionOptions } from './core/changes/retention.ts'
-export type { QueueHandle, RetrievedQueue } from './api/queue.ts'
+export type { QueueHandle, QueueRateOptions, RetrievedQueue } from './api/queue.ts'
 export type { RetryOptions } from './api/retry.ts'
 export type {
   AnyTask,

@@ -1,4 +1,5 @@
 import type { RunStatus, TokenKind } from '../contract/records.ts'
+import type { QueueRate } from '../contract/storage.ts'
 import type { StoredError } from './errors.ts'
 import type { RunOwner } from './run-owner.ts'
 
@@ -66,6 +67,10 @@ export interface ExplainedQueue {
   readonly limit?: number
   /** Whether the queue is paused: no run of it gets a slot. */
   readonly isPaused: boolean
+  /** The rate of the queue that is in force. Absent for a queue without one. */
+  readonly rate?: QueueRate
+  /** When the rate lets the next run of the queue start, under the key of the run. Absent: now. */
+  readonly nextStartAt?: Date
   /** Runs that hold a slot of the queue, under the key of the run: ids, at most 200. */
   readonly heldBy: readonly string[]
   /** Runs that are queued there and come first, by their age and priority: of the 200 older and the 200 newer ones. */

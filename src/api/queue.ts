@@ -1,3 +1,19 @@
+import type { QueueRate } from '../contract/storage.ts'
+import { parseDuration } from '../primitives/duration.ts'
+import { type OptionNames, requireOptions, requireWhole, show } from '../primitives/require.ts'
+import type { Duration } from './token.ts'
+
+/**
+ * In any period of this length, wherever it begins, at most so many runs of a queue start. A retry is a start, too. See
+ * docs/retries-queues-children.md.
+ */
+export interface QueueRateOptions {
+  /** From 1 to 1,000,000 runs. */
+  readonly limit: number
+  /** The length of the period, from a second to a year. */
+  readonly per: Duration
+}
+
 /** A queue and its runs, as it is now. */
 export interface RetrievedQueue {
   readonly name: string
@@ -12,6 +28,15 @@ export interface RetrievedQueue {
   readonly declaredLimit?: number
   /** When `setLimit` has set `limit`. Absent: it has not. */
   readonly limitedAt?: Date
+  /**
+   * How many of its runs may start in any period of `perMs` milliseconds, for each concurrency key: what `setRate` has set, else what tasks of
+   * this engine say. Absent: any number.
+   */
+  readonly rate?: QueueRate
+  /** What tasks of this engine say. Absent: nothing. */
+  readonly declaredRate?: QueueRate
+  /** When `setRate` has set `rate`. Absent: it has not. */
+  readonly ratedAt?: Date
   /** Runs that hold a slot. */
   readonly running: number
   /** Runs that are `QUEUED`: counted among 10,000. */
@@ -24,8 +49,8 @@ export interface RetrievedQueue {
 
 /**
  * One queue, over all engines on the storage. A change is in force once its promise has resolved: from then on no engine gives a run a slot
- * beyond it. It stays until it is changed again, also while no engine runs. Every call rejects with `ERR_CANNOT_SET_QUEUE` if the storage keeps nothing of queues.
- * See docs/retries-queues-children.md.
+ * beyond it. It stays until it is changed again, also while no engine runs. Every call rejects with `ERR_CANNOT_SET_QUEUE` if the storage keeps nothing of queues, or
+ * counts no starts for a rate. See docs/retries-queues-children.md.
  */
 export interface QueueHandle {
   readonly name: string
@@ -37,4 +62,45 @@ export interface QueueHandle {
   setLimit(limit: number): Promise<RetrievedQueue>
   /** The limit is again that of the tasks. */
   resetLimit(): Promise<RetrievedQueue>
+  /** Sets the rate, instead of that of the tasks. Rejects with a RangeError or TypeError for one that cannot be used. */
+  setRate(rate: QueueRateOptions): Promise<RetrievedQueue>
+  /** The rate is again that of the tasks. */
+  resetRate(): Promise<RetrievedQueue>
+}
+
+const NAMES: OptionNames<QueueRateOptions> = { limit: true, per: true }
+const MOST_STARTS = 1_000_000
+const SHORTEST_MS = 1_000
+const LONGEST_MS = 366 * 86_400_000
+
+/**
+ * Checks a rate.
+ *
+ * @throws TypeError or RangeError for one that cannot be used.
+ */
+export function readRate(rate: QueueRateOptions, what: string): QueueRate {
+  requireOptions(rate, what, NAMES)
+  const { limit, per } = rate
+  requireWhole(limit, `${what}.limit`, { from: 1, to: MOST_STARTS })
+  const perMs = parseDuration(per, `${what}.per`)
+  if (perMs >= SHORTEST_MS && perMs <= LONGEST_MS) return { limit, perMs }
+  throw new RangeError(`Cannot use ${what}.per ${show(per)}: it must be from a second to a year`)
+}
+
+/** A rate for people: `100 per 1m`. */
+export function rateText({ limit, perMs }: QueueRate): string {
+  return `${limit} per ${durationText(perMs)}`
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+] as const
+
+/** In the largest unit that has no fraction. */
+function durationText(ms: number): string {
+  const [name, length] = UNITS.find((unit) => ms % unit[1] === 0) ?? ['ms', 1]
+  return `${ms / length}${name}`
 }

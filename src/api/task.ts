@@ -1,5 +1,6 @@
 import type { SchemaOutput, StandardSchemaV1 } from './standard-schema.ts'
 import type { Logger } from './log.ts'
+import type { QueueRateOptions } from './queue.ts'
 import type { RetryOptions } from './retry.ts'
 import type {
   BatchHandle,
@@ -91,11 +92,16 @@ export interface TaskOptions<Payload, Output> {
    */
   readonly maxDuration?: number | string
   /**
-   * Runs of one queue share its `concurrencyLimit`, over all engines on one storage.
+   * Runs of one queue share its `concurrencyLimit`, so many may execute at once, and its `rate`, so many may start in a period: over
+   * all engines on one storage, and for each concurrency key on its own. See docs/retries-queues-children.md.
    *
-   * @default a queue of its own, no limit
+   * @default a queue of its own, no limit, no rate
    */
-  readonly queue?: { readonly name?: string; readonly concurrencyLimit?: number }
+  readonly queue?: {
+    readonly name?: string
+    readonly concurrencyLimit?: number
+    readonly rate?: QueueRateOptions
+  }
   /**
    * How long a run may wait for its first start, else it is `EXPIRED`: seconds, or a duration string.
    *

@@ -46,6 +46,7 @@ export function withStart(
   const kept = starts.filter((start) => start.at + perMs > now)
   const before = kept.at(-2)
   const isClose = limit > MOST_EXACT && before !== undefined && at - before.at < perMs / MOST_EXACT
-  if (last === undefined || kept.length === 0 || (last.at < at && !isClose)) return [...kept, { at, count: 1 }]
+  if (last === undefined || kept.length === 0 || (last.at < at && !isClose))
+    return [...kept, { at, count: 1 }]
   return [...kept.slice(0, -1), { at, count: last.count + 1 }]
 }

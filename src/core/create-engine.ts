@@ -9,7 +9,7 @@ import type { EngineOptions } from './engine-options.ts'
 /**
  * Creates an engine: synchronous and without I/O. It opens with the first call, or with `ready()`.
  *
- * @throws WaitpointError `ERR_TASK_DUPLICATE`; TypeError or RangeError for options that cannot be used.
+ * @throws WaitpointError `ERR_TASK_DUPLICATE`; `ERR_CANNOT_SET_QUEUE` for the rate of a queue on a storage that keeps to none; TypeError or RangeError for options that cannot be used.
  *
  * @example
  * ```ts

@@ -35,6 +35,7 @@ import { reportUnknownTasks } from './execution/unknown-tasks.ts'
 import { Credentials } from './host/credentials.ts'
 import type { Host } from './host/host.ts'
 import { Outage } from './host/outage.ts'
+import { requireRates } from './host/rates.ts'
 import { INSERT_TOKEN, type RepeatableCall } from './host/storage-calls.ts'
 import { RunStreams } from './streams/registry.ts'
 import { type AskedWait, PlaceMismatchError, waitKey } from './waits/key.ts'
@@ -79,6 +80,8 @@ export class Kernel {
   constructor(host: Host, settings: EngineSettings) {
     this.host = host
     this.tasks = new TaskRegistry(settings.tasks, settings.retry)
+    for (const name of this.tasks.queueRates.keys())
+      requireRates(host.storage, `create the engine: queue "${name}" has a rate`)
     this.credentials = new Credentials(this, settings)
     this.outage = new Outage(this, settings)
     this.events = new EventQueue(this)

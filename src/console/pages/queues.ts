@@ -1,6 +1,8 @@
 import type { RunStatus } from '../../contract/records.ts'
 import { limitInForce } from '../../contract/queue-limits.ts'
+import { rateInForce } from '../../contract/queue-rates.ts'
 import type { QueueSettings, StatusCounts } from '../../contract/storage.ts'
+import { rateText } from '../../api/queue.ts'
 import { LIST_RUNS, type RepeatableCall } from '../../core/host/storage-calls.ts'
 import { COUNT_RUNS } from '../../core/namespaces/counts.ts'
 import { html, type Html } from '../html.ts'
@@ -67,7 +69,7 @@ const LIST_QUEUES: RepeatableCall<undefined, readonly QueueSettings[]> = {
 
 /** Those with a limit, those of which something is set, those of the newest runs in line, and those of the other tasks of this engine. */
 async function queuesOf({ kernel }: Visit): Promise<readonly FoundQueue[]> {
-  const { queueLimits, definitions } = kernel.tasks
+  const { queueLimits, queueRates, definitions } = kernel.tasks
   const request = { filter: { status: ['QUEUED' as const] }, page: { limit: MOST_IN_LINE } }
   const [{ records }, set] = await Promise.all([
     kernel.call(() => kernel.asked(LIST_RUNS, request)),
@@ -76,7 +78,9 @@ async function queuesOf({ kernel }: Visit): Promise<readonly FoundQueue[]> {
   const settings = new Map(set.map((one) => [one.name, one]))
   const inLine = records.map(({ queue }) => queue)
   const shown = new Set(
-    [[...queueLimits.keys(), ...settings.keys()], inLine].flatMap((names) => names.toSorted()),
+    [[...queueLimits.keys(), ...queueRates.keys(), ...settings.keys()], inLine].flatMap((names) =>
+      names.toSorted(),
+    ),
   )
   const all = new Set([...shown, ...definitions.map(({ queue }) => queue).toSorted()])
   return [...all].map((name) => ({ name, set: settings.get(name), isShown: shown.has(name) }))
@@ -93,10 +97,11 @@ async function countedQueue(
 }
 
 function rowOf(visit: Visit, { name, set, counts }: CountedQueue, mayChange: boolean): Html {
-  const { queueLimits, definitions } = visit.kernel.tasks
+  const { queueLimits, queueRates, definitions } = visit.kernel.tasks
   const isKnown = definitions.some(({ queue }) => queue === name)
   const declared = queueLimits.get(name)
   const limit = set === undefined ? declared : limitInForce({ ...set, isPaused: false }, declared)
+  const rate = rateInForce(set ?? {}, queueRates.get(name))
   const link = (status: RunStatus): Html => {
     const { count: number, isMore } = counts[status] ?? { count: 0, isMore: false }
     const text = `${count(number)}${isMore ? '+' : ''}`
@@ -106,7 +111,7 @@ function rowOf(visit: Visit, { name, set, counts }: CountedQueue, mayChange: boo
   return html`<tr>
     <td><a class="name" href="${linkTo(visit, 'runs', { queue: name })}">${short(name)}</a></td>
     <td class="num" data-label="limit">
-      ${limit ?? (isKnown ? 'none' : 'not known here')}${set?.limit !== undefined && ' (set)'}${set?.isPaused === true && ', paused'}
+      ${limit ?? (isKnown ? 'none' : 'not known here')}${set?.limit !== undefined && ' (set)'}${rate !== undefined && `, ${rateText(rate)}`}${set?.rate !== undefined && ' (set)'}${set?.isPaused === true && ', paused'}
     </td>
     <td class="num" data-label="executing">${link('EXECUTING')}</td>
     <td class="num" data-label="in line">${link('QUEUED')}</td>
@@ -164,7 +169,7 @@ function noteOf(queues: readonly CountedQueue[], atMost: number): string {
   const bound = isBounded
     ? ` A number with + is what was found among the newest ${count(atMost)} runs of its status.`
     : ''
-  return `A limit counts the runs that execute, over all engines; under concurrency keys for each key on its own.${bound}`
+  return `A limit counts the runs that execute, over all engines; under concurrency keys for each key on its own. A rate counts the runs that start.${bound}`
 }
 
 function nothing({ kernel }: Visit): Html {

@@ -1,5 +1,6 @@
 import type { TraceCarrier } from '../../api/diagnostics.ts'
 import { digestOfCode } from '../../primitives/code-digest.ts'
+import type { QueueRate } from '../../contract/storage.ts'
 import { parseSeconds } from '../../primitives/duration.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import {
@@ -14,6 +15,7 @@ import type { RunRecord } from '../../contract/records.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { RetryOptions } from '../../api/retry.ts'
 import { checkRetry } from '../../api/retry.ts'
+import { rateText, readRate } from '../../api/queue.ts'
 import type { AnyTask } from '../../api/run.ts'
 import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
 import type { TaskScheduleOptions } from '../../api/schedule.ts'
@@ -29,6 +31,7 @@ export interface TaskDefinition {
   readonly retry: RetryOptions
   readonly queue: string
   readonly queueLimit: number | undefined
+  readonly queueRate: QueueRate | undefined
   readonly maxDurationMs: number | undefined
   readonly ttlMs: number | undefined
   /** The version of its code; runs of another one stand still, unless it is accepted. */
@@ -67,6 +70,7 @@ const ONE_ATTEMPT: RetryOptions = { maxAttempts: 1 }
 const QUEUE_NAMES: OptionNames<NonNullable<TaskOptions<never, unknown>['queue']>> = {
   name: true,
   concurrencyLimit: true,
+  rate: true,
 }
 
 const DEFINITION: unique symbol = Symbol('definition of a task')
@@ -92,9 +96,6 @@ export function attachDefinition<Payload, Output>(
       `Cannot define task "${id}": its schedule says what its payload is; leave out schema, or trigger another task from it`,
     )
   checkRetry(retry, `task "${id}"`)
-  requireOptions(queue, `queue of task "${id}"`, QUEUE_NAMES)
-  if (queue.concurrencyLimit !== undefined)
-    requireWhole(queue.concurrencyLimit, 'queue.concurrencyLimit', { from: 1 })
   const definition: TaskDefinition = {
     id,
     // An engine gives `run` and the hooks only payloads that were triggered for this very task.
@@ -102,14 +103,27 @@ export function attachDefinition<Payload, Output>(
     schema: schedule === undefined ? options.schema : SCHEDULED_PAYLOAD,
     schedule,
     retry,
-    queue: queue.name === undefined ? `task/${id}` : requireName(queue.name, 'queue.name'),
-    queueLimit: queue.concurrencyLimit,
+    ...readQueue(queue, id),
     maxDurationMs: maxDuration === undefined ? undefined : parseSeconds(maxDuration, 'maxDuration'),
     ttlMs: ttl === undefined ? undefined : parseSeconds(ttl, 'ttl'),
     version: version === undefined ? digestOfCode(run) : requireName(version, 'version'),
     accepts: requireNames(accepts, 'accepts'),
   }
   return Object.defineProperty(task, DEFINITION, { value: definition })
+}
+
+function readQueue(
+  queue: NonNullable<TaskOptions<never, unknown>['queue']>,
+  id: string,
+): Pick<TaskDefinition, 'queue' | 'queueLimit' | 'queueRate'> {
+  requireOptions(queue, `queue of task "${id}"`, QUEUE_NAMES)
+  const { name, concurrencyLimit, rate } = queue
+  if (concurrencyLimit !== undefined) requireWhole(concurrencyLimit, 'queue.concurrencyLimit', { from: 1 })
+  return {
+    queue: name === undefined ? `task/${id}` : requireName(name, 'queue.name'),
+    queueLimit: concurrencyLimit,
+    queueRate: rate === undefined ? undefined : readRate(rate, 'queue.rate'),
+  }
 }
 
 function requireNames(names: readonly string[], what: string): readonly string[] {
@@ -157,6 +171,7 @@ export class TaskRegistry {
   readonly #definitions = new Map<string, readonly [TaskDefinition, ...TaskDefinition[]]>()
   readonly #ids: readonly string[]
   readonly #queueLimits = new Map<string, number>()
+  readonly #queueRates = new Map<string, QueueRate>()
   readonly #versions = new Map<string, string>()
 
   /** @param retry the policy of tasks that have none of their own. */
@@ -176,6 +191,10 @@ export class TaskRegistry {
 
   get queueLimits(): ReadonlyMap<string, number> {
     return this.#queueLimits
+  }
+
+  get queueRates(): ReadonlyMap<string, QueueRate> {
+    return this.#queueRates
   }
 
   /** The tasks that are executed by schedules. */
@@ -212,7 +231,7 @@ export class TaskRegistry {
   }
 
   #add(definition: TaskDefinition): void {
-    const { id, queue, queueLimit, version } = definition
+    const { id, queueLimit, queueRate, version } = definition
     const others = this.#definitions.get(id)
     if (others?.some((other) => other.version === version) === true) {
       throw new WaitpointError(
@@ -223,15 +242,28 @@ export class TaskRegistry {
     this.#definitions.set(id, others === undefined ? [definition] : [...others, definition])
     if (others !== undefined) return
     this.#versions.set(id, version)
-    if (queueLimit === undefined) return
-    const other = this.#queueLimits.get(queue)
-    if (other !== undefined && other !== queueLimit) {
-      throw new RangeError(
-        `Cannot create the engine: queue "${queue}" has two limits, ${other} and ${queueLimit}`,
-      )
-    }
-    this.#queueLimits.set(queue, queueLimit)
+    addToQueue(this.#queueLimits, definition, { value: queueLimit, noun: 'limits', text: String })
+    addToQueue(this.#queueRates, definition, { value: queueRate, noun: 'rates', text: rateText })
   }
+}
+
+/** @throws RangeError if another task says otherwise of its queue. */
+function addToQueue<Value>(
+  queues: Map<string, Value>,
+  { queue }: TaskDefinition,
+  {
+    value,
+    noun,
+    text,
+  }: { readonly value: Value | undefined; readonly noun: string; readonly text: (value: Value) => string },
+): void {
+  if (value === undefined) return
+  const other = queues.get(queue)
+  if (other !== undefined && text(other) !== text(value))
+    throw new RangeError(
+      `Cannot create the engine: queue "${queue}" has two ${noun}, ${text(other)} and ${text(value)}`,
+    )
+  queues.set(queue, value)
 }
 
 /** A task that is executed by schedules. */

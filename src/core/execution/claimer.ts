@@ -1,3 +1,4 @@
+import type { CancelTimer } from '../../contract/clock.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import type {
   Awaitable,
@@ -15,6 +16,8 @@ import { ClaimedRuns, type Doubt, doubtRun } from './claimed-runs.ts'
 import { type LostRuns, type NewRunKernel, NewRuns } from './new-runs.ts'
 
 const CLAIM_LIMIT = 256
+/** The name of the timer that waits for a rate. */
+const RATE = 'the rate of a queue'
 /** While claimed runs start, the clock is asked after so many of them whether the event loop is due a turn. */
 const LOOK_EVERY = 16
 const SETTLED = Promise.resolve()
@@ -89,6 +92,8 @@ export class Claimer {
   #mayHaveMore = false
   /** The last claim has left runs, because their queue was full. */
   #isHeldBack = false
+  /** For the instant at which a rate lets a run start that the last claim has left. */
+  #nextStart: CancelTimer | undefined
   /** The number of the last claim. */
   #number = 0
 
@@ -143,6 +148,7 @@ export class Claimer {
 
   /** The engine is closed: who waits for an answer waits no more. */
   close(): void {
+    this.#startAt(undefined)
     this.#newRuns.close()
   }
 
@@ -209,7 +215,7 @@ export class Claimer {
 
   #request(limit: number): RunClaim {
     const { host, tasks } = this.#kernel
-    const { ids: taskIds, versions, queueLimits } = tasks
+    const { ids: taskIds, versions, queueLimits, queueRates } = tasks
     return {
       by: host.owner,
       now: host.now(),
@@ -218,22 +224,42 @@ export class Claimer {
       versions,
       limit,
       queueLimits,
+      queueRates: queueRates.size === 0 ? undefined : queueRates,
       maxInterruptions: this.#settings.maxInterruptions,
     }
   }
 
   #claimed(
     asking: Asking,
-    { runs, ended, isHeldBack = false }: RunClaimed,
+    { runs, ended, isHeldBack = false, nextStartAt }: RunClaimed,
     claim: RunClaim,
   ): void | Promise<void> {
     this.#isHeldBack = isHeldBack
+    if (nextStartAt !== undefined || this.#nextStart !== undefined) this.#startAt(nextStartAt)
     this.#mayHaveMore ||= runs.length === claim.limit || (isHeldBack && asking.isSlotFreed)
     const { publisher, slots } = this.#kernel
     publisher.runs(ended)
     // Those that were ended instead of claimed have given back their slots.
     if (ended.length > 0) slots.retry()
     return this.#take(asking, runs, claim)
+  }
+
+  /** Claims again at the instant at which a rate lets a run start. Until then the process waits for it, as for a delayed run. */
+  #startAt(at: number | undefined): void {
+    this.#nextStart?.()
+    this.#nextStart = undefined
+    const { host } = this.#kernel
+    if (at === undefined || host.isClosing) return
+    const release = host.clock.hold?.({ kind: 'scheduled', id: RATE })
+    const start = (): void => {
+      this.#startAt(undefined)
+      this.poke()
+    }
+    const cancel = host.clock.setTimer(at, start, { label: RATE })
+    this.#nextStart = () => {
+      cancel()
+      release?.()
+    }
   }
 
   #take(

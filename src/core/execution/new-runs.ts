@@ -61,7 +61,8 @@ export class NewRuns {
     if (status !== 'QUEUED' || host.isClosing || host.isTurnDue) return false
     // A key of the user's may be locked for long by a transaction of the user's, and the slot with it.
     if (key !== undefined && key.scope !== parentId) return false
-    return !tasks.queueLimits.has(queue) && this.#underWay.size < MOST_AT_ONCE
+    if (tasks.queueLimits.has(queue) || tasks.queueRates.has(queue)) return false
+    return this.#underWay.size < MOST_AT_ONCE
   }
 
   /** Makes an insert that claims its run. If it fails, it may have done so all the same. */

@@ -139,9 +139,15 @@ export const RUN_WAITS: RepeatableCall<string, readonly TokenRecord[]> = {
   ask: (storage, id) => storage.runs.waits(id),
 }
 
+export interface QueueGet {
+  readonly name: string
+  /** Asks for what started under this key, and not for what started without one. */
+  readonly concurrencyKey?: string | undefined
+}
+
 /** A storage may keep nothing of queues. */
-export const GET_QUEUE: RepeatableCall<string, QueueState | undefined> = {
-  ask: ({ queues }, name) => queues?.get(name),
+export const GET_QUEUE: RepeatableCall<QueueGet, QueueState | undefined> = {
+  ask: ({ queues }, { name, concurrencyKey }) => queues?.get(name, concurrencyKey),
 }
 
 export interface TokenGet {

@@ -1,6 +1,6 @@
 import type { QueueChange } from '../../contract/storage.ts'
 import { requireName, requireWhole } from '../../primitives/require.ts'
-import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
+import { type QueueHandle, type QueueRateOptions, readRate, type RetrievedQueue } from '../../api/queue.ts'
 import type { Kernel } from '../kernel.ts'
 
 const MOST_LIMIT = 100_000
@@ -37,7 +37,15 @@ export class EngineQueue implements QueueHandle {
     return this.#change({ limit: null })
   }
 
-  #change(change: Pick<QueueChange, 'isPaused' | 'limit'>): Promise<RetrievedQueue> {
+  async setRate(rate: QueueRateOptions): Promise<RetrievedQueue> {
+    return this.#change({ rate: readRate(rate, 'the rate of a queue') })
+  }
+
+  resetRate(): Promise<RetrievedQueue> {
+    return this.#change({ rate: null })
+  }
+
+  #change(change: Pick<QueueChange, 'isPaused' | 'limit' | 'rate'>): Promise<RetrievedQueue> {
     return this.#kernel.call(async () =>
       (await import('./queues.ts')).changeQueue(this.#kernel, this.name, change),
     )

@@ -1,7 +1,9 @@
 import { limitInForce } from '../../contract/queue-limits.ts'
 import type { QueueChange, QueueSettings, QueueStore } from '../../contract/storage.ts'
 import { WaitpointError } from '../../api/errors.ts'
+import { rateInForce } from '../../contract/queue-rates.ts'
 import type { RetrievedQueue } from '../../api/queue.ts'
+import { requireRates } from '../host/rates.ts'
 import { GET_QUEUE, type RepeatableCall } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
 import { COUNT_RUNS } from './counts.ts'
@@ -28,14 +30,16 @@ export async function retrieveQueue(kernel: Kernel, name: string): Promise<Retri
   const count = { filter: { queue: name, status: ['QUEUED'] as const } }
   const [state, counts] = await kernel.call(async () =>
     Promise.all([
-      kernel.asked(GET_QUEUE, name),
+      kernel.asked(GET_QUEUE, { name }),
       kernel.asked(COUNT_RUNS, { ...count, atMost: MOST_COUNTED }),
     ]),
   )
   if (state === undefined) throw noQueues(`look at queue "${name}"`)
-  const { isPaused, limitedAt, slots, refused } = state
+  const { isPaused, limitedAt, ratedAt, slots, refused } = state
   const declaredLimit = kernel.tasks.queueLimits.get(name)
   const limit = limitInForce({ ...state, isPaused: false }, declaredLimit)
+  const declaredRate = kernel.tasks.queueRates.get(name)
+  const rate = rateInForce(state, declaredRate)
   const { count: queued, isMore } = counts['QUEUED'] ?? { count: 0, isMore: false }
   return {
     name,
@@ -43,6 +47,9 @@ export async function retrieveQueue(kernel: Kernel, name: string): Promise<Retri
     ...(limit === undefined ? {} : { limit }),
     ...(declaredLimit === undefined ? {} : { declaredLimit }),
     ...(limitedAt === undefined ? {} : { limitedAt: new Date(limitedAt) }),
+    ...(rate === undefined ? {} : { rate }),
+    ...(declaredRate === undefined ? {} : { declaredRate }),
+    ...(ratedAt === undefined ? {} : { ratedAt: new Date(ratedAt) }),
     running: slots,
     queued,
     isMore,
@@ -54,10 +61,11 @@ export async function retrieveQueue(kernel: Kernel, name: string): Promise<Retri
 export async function changeQueue(
   kernel: Kernel,
   name: string,
-  change: Pick<QueueChange, 'isPaused' | 'limit'>,
+  change: Pick<QueueChange, 'isPaused' | 'limit' | 'rate'>,
 ): Promise<RetrievedQueue> {
   await kernel.call(() => {
     const { host } = kernel
+    if (change.rate !== undefined) requireRates(host.storage, `change the rate of queue "${name}"`)
     return kernel.asked(SET_QUEUE, { name, ...change, now: host.now(), by: host.owner })
   })
   // Other engines are told by storage.

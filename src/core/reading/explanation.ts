@@ -1,7 +1,8 @@
 import { limitInForce } from '../../contract/queue-limits.ts'
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { isFinal, placeInLine, runIdOfToken, startBy } from '../../contract/run-states.ts'
-import type { LeaseRecord, PageRequest } from '../../contract/storage.ts'
+import { nextStartAt, rateInForce } from '../../contract/queue-rates.ts'
+import type { LeaseRecord, PageRequest, QueueState } from '../../contract/storage.ts'
 import type {
   ExplainedQueue,
   ExplainedReason,
@@ -10,6 +11,7 @@ import type {
   RunExplanation,
 } from '../../api/explanation.ts'
 import type { StoredError } from '../../api/errors.ts'
+import { rateText } from '../../api/queue.ts'
 import { enginePlace } from '../../api/run-owner.ts'
 import { maxAttemptsOf } from '../execution/task-call.ts'
 import { storedError } from '../host/serialize.ts'
@@ -133,7 +135,7 @@ async function queued(kernel: Kernel, record: RunRecord): Promise<Told> {
   const isInLane = (other: RunRecord): boolean =>
     other.queue === queue && other.concurrencyKey === concurrencyKey
   const [set, holders, older, newer] = await Promise.all([
-    kernel.call(() => kernel.asked(GET_QUEUE, queue)),
+    kernel.call(() => kernel.asked(GET_QUEUE, { name: queue, concurrencyKey })),
     listed(kernel, 'EXECUTING', {}),
     listed(kernel, 'QUEUED', { after: id }),
     listed(kernel, 'QUEUED', { before: id }),
@@ -145,6 +147,7 @@ async function queued(kernel: Kernel, record: RunRecord): Promise<Told> {
   ]
   const declared = kernel.tasks.queueLimits.get(queue)
   const limit = set === undefined ? declared : limitInForce({ ...set, isPaused: false }, declared)
+  const startsAt = heldUntil(kernel, record, set)
   const expiresAt = startBy(record)
   const data: ExplainedQueue = {
     reason: 'queued',
@@ -152,6 +155,7 @@ async function queued(kernel: Kernel, record: RunRecord): Promise<Told> {
     ...(concurrencyKey === undefined ? {} : { concurrencyKey }),
     ...(limit === undefined ? {} : { limit }),
     isPaused: set?.isPaused ?? false,
+    ...startsAt,
     heldBy: holders.filter((other) => other.slot && isInLane(other)).map((other) => other.id),
     ahead: ahead.filter(isInLane).length,
     isMore: older.length === MOST_LOOKED_AT || newer.length === MOST_LOOKED_AT,
@@ -167,9 +171,26 @@ function behind({ ahead, isMore, queue, concurrencyKey }: ExplainedQueue): strin
   return ` behind ${isMore ? 'at least ' : ''}${counted(ahead, 'run')} of queue "${queue}"${key}`
 }
 
-function hindrance({ claimer, slots }: Kernel, { queue, isPaused, limit, heldBy }: ExplainedQueue): string {
+/** The rate of the queue of a run, and until when it lets no run start. */
+function heldUntil(
+  { tasks, host }: Kernel,
+  { queue }: RunRecord,
+  set: QueueState | undefined,
+): Pick<ExplainedQueue, 'rate' | 'nextStartAt'> {
+  const declared = tasks.queueRates.get(queue)
+  const rate = set === undefined ? declared : rateInForce(set, declared)
+  if (rate === undefined) return {}
+  const now = host.now()
+  const at = nextStartAt(set?.starts ?? [], rate, now)
+  return at > now ? { rate, nextStartAt: new Date(at) } : { rate }
+}
+
+function hindrance({ claimer, slots }: Kernel, data: ExplainedQueue): string {
+  const { queue, isPaused, limit, heldBy, rate, nextStartAt } = data
   if (isPaused) return `: queue "${queue}" is paused`
   if (limit !== undefined && heldBy.length >= limit) return ` (limit ${limit}, held by ${named(heldBy)})`
+  if (rate !== undefined && nextStartAt !== undefined)
+    return `: its rate is ${rateText(rate)}, and the next run starts at ${nextStartAt.toISOString()}`
   if (!claimer.executes) return ': this engine executes nothing, so the run waits for one that does'
   if (slots.room === 0) return `: all ${counted(slots.used, 'slot')} of this engine are taken`
   return ': it is claimed by the next engine that has its task and a free slot'
@@ -191,7 +212,8 @@ async function waiting(kernel: Kernel, { id, queue, returned }: RunRecord): Prom
   const texts = [...waits.slice(0, MOST_NAMED).map(waitText), ...(rest > 0 ? [`${rest} more`] : [])]
   if (waits.length > 0) return { reason: 'waiting', waits, sentence: `The run is ${texts.join(', and ')}.` }
   const state = returned ? 'Its function has returned' : 'All that the run waited for has come'
-  const isPaused = !returned && (await kernel.call(() => kernel.asked(GET_QUEUE, queue)))?.isPaused === true
+  const isPaused =
+    !returned && (await kernel.call(() => kernel.asked(GET_QUEUE, { name: queue })))?.isPaused === true
   const how = isPaused ? `when queue "${queue}" is resumed` : 'with the next free slot'
   return { reason: 'waiting', waits, sentence: `${state}: it goes on ${how}.` }
 }

@@ -104,7 +104,10 @@ export class ClaimLine {
     if (next.isUnbound) return true
     const limit = this.#limits.get(next.queue)
     const lane = limit === undefined ? undefined : this.#laneOf(next)
-    if (lane !== undefined && lane.taken + (next.line === QUEUED ? lane.reserved : 0) >= (limit ?? Infinity)) {
+    if (
+      lane !== undefined &&
+      lane.taken + (next.line === QUEUED ? lane.reserved : 0) >= (limit ?? Infinity)
+    ) {
       this.#full.add(`${next.line} ${next.lane}`)
       return false
     }

@@ -96,6 +96,8 @@ function settingsOfRow(row: Row): QueueSettings {
     name: String(name),
     isPaused: paused === 1,
     ...(typeof most === 'number' ? { limit: most, limitedAt: Number(limitedAt) } : {}),
-    ...(typeof rate === 'number' ? { rate: { limit: rate, perMs: Number(perMs) }, ratedAt: Number(ratedAt) } : {}),
+    ...(typeof rate === 'number'
+      ? { rate: { limit: rate, perMs: Number(perMs) }, ratedAt: Number(ratedAt) }
+      : {}),
   }
 }

@@ -49,11 +49,7 @@ export function wrapStorage(storage: Storage, around: AroundOperation): Storage 
     ...(storage.pruneLimit === undefined ? {} : { pruneLimit: storage.pruneLimit }),
     ...(storage.boundedHistory === undefined ? {} : { boundedHistory: storage.boundedHistory }),
     ...(endedBytes === undefined ? {} : { endedBytes: () => endedBytes() }),
-    ...(storage.timesOut === undefined ? {} : { timesOut: storage.timesOut }),
-    ...(storage.rates === undefined ? {} : { rates: storage.rates }),
-    ...(storage.debounces === undefined ? {} : { debounces: storage.debounces }),
-    ...(storage.claimsNew === undefined ? {} : { claimsNew: storage.claimsNew }),
-    ...(storage.joinsTransactions === undefined ? {} : { joinsTransactions: storage.joinsTransactions }),
+    ...abilitiesOf(storage),
     runs: wrapRuns(storage.runs, around),
     tokens: wrapTokens(storage.tokens, around),
     chunks: wrapChunks(storage.chunks, around),
@@ -70,6 +66,16 @@ export function wrapStorage(storage: Storage, around: AroundOperation): Storage 
     leave: around('leave', (request) => storage.leave(request)),
     prune: around('prune', (request) => storage.prune(request)),
   }
+}
+
+type Ability = 'timesOut' | 'rates' | 'debounces' | 'claimsNew' | 'joinsTransactions'
+
+/** What the storage says of itself, as far as it says it. */
+function abilitiesOf({ timesOut, rates, debounces, claimsNew, joinsTransactions }: Storage): Pick<Storage, Ability> {
+  const abilities = { timesOut, rates, debounces, claimsNew, joinsTransactions }
+  const said = Object.entries(abilities).filter(([, value]) => value !== undefined)
+  // Only entries of `abilities` are left.
+  return Object.fromEntries(said) as Pick<Storage, Ability>
 }
 
 function wrapRuns(runs: RunStore, around: AroundOperation): RunStore {

@@ -1,5 +1,12 @@
 import type { RunRecord, WaitRecord } from '../../../contract/records.ts'
-import type { RunClaimed, RunInsert, RunUpdated, Storage, TickResult } from '../../../contract/storage.ts'
+import type {
+  QueueRate,
+  RunClaimed,
+  RunInsert,
+  RunUpdated,
+  Storage,
+  TickResult,
+} from '../../../contract/storage.ts'
 import { LIVE_STATUSES } from '../../../contract/run-states.ts'
 import { describeValue } from '../sameness.ts'
 import { manualToken, queuedRun } from '../sample-records.ts'
@@ -15,6 +22,15 @@ const LIMITS: ReadonlyMap<string, number> = new Map([
   ['narrow', 1],
   ['keyed', 2],
 ])
+const RATES: readonly (ReadonlyMap<string, QueueRate> | undefined)[] = [
+  undefined,
+  undefined,
+  new Map([['free', { limit: 2, perMs: 60 * UNIT }]]),
+  new Map([
+    ['narrow', { limit: 1, perMs: 20 * UNIT }],
+    ['keyed', { limit: 3, perMs: 100 * UNIT }],
+  ]),
+]
 const VERSIONS: readonly (ReadonlyMap<string, string> | undefined)[] = [
   undefined,
   new Map([['task-a', '1']]),
@@ -212,6 +228,7 @@ export class ThreeEngines {
       versions: pick(VERSIONS, option >> 3),
       limit: (option % 4) + 1,
       queueLimits: LIMITS,
+      ...(this.#stage.storage.rates === true && { queueRates: pick(RATES, option >> 5) }),
       maxInterruptions: 1,
     }
     await this.#stage.both(`runs.claim ${describeValue(request)}`, async (storage) => {
