@@ -51,7 +51,8 @@ describe('the rate of a queue', () => {
   it('counts for each concurrency key on its own', async () => {
     await using two = await twoEngines({ rate: { limit: 1, per: '1m' } })
     const { engine, mail, clock, starts } = two
-    for (const concurrencyKey of ['a', 'a', 'b']) await engine.trigger(mail, concurrencyKey, { concurrencyKey })
+    for (const concurrencyKey of ['a', 'a', 'b'])
+      await engine.trigger(mail, concurrencyKey, { concurrencyKey })
     await clock.advance('5m')
     expect(starts).toEqual([
       { name: 'a', at: 0 },
@@ -81,7 +82,11 @@ describe('the rate of a queue', () => {
         answered.push(t.clock.now())
       },
     })
-    await using t = await createTestEngine({ tasks: [ask], storage: steadyStorage(), clock: { mode: 'manual' } })
+    await using t = await createTestEngine({
+      tasks: [ask],
+      storage: steadyStorage(),
+      clock: { mode: 'manual' },
+    })
     const token = await t.engine.wait.createToken({ timeout: '1d' })
     await t.engine.trigger(ask, token.id)
     await t.clock.advance('1m')
@@ -165,7 +170,9 @@ describe('the rate of a queue', () => {
       nextStartAt,
       sentence: `The run is queued in queue "mail": its rate is 1 per 90s, and the next run starts at ${nextStartAt.toISOString()}.`,
     })
-    expect(await engine.queues()).toMatchObject([{ name: 'mail', rate: { limit: 1, perMs: 90_000 }, queued: 1 }])
+    expect(await engine.queues()).toMatchObject([
+      { name: 'mail', rate: { limit: 1, perMs: 90_000 }, queued: 1 },
+    ])
   })
 
   it.each([
@@ -194,7 +201,9 @@ describe('the rate of a queue', () => {
     )
     const { rates: _, ...storage } = memoryStorage()
     const code = { code: 'ERR_CANNOT_SET_QUEUE' }
-    expect(() => createEngine({ tasks: [mail('a', 1)], storage })).toThrow(expect.objectContaining(code) as Error)
+    expect(() => createEngine({ tasks: [mail('a', 1)], storage })).toThrow(
+      expect.objectContaining(code) as Error,
+    )
     await using t = await createTestEngine({ tasks: [], storage })
     for (const call of [() => t.engine.queue('mail').setRate(RATE), () => t.engine.queue('mail').resetRate()])
       expect(await rejection(call())).toMatchObject(code)
@@ -209,28 +218,34 @@ const step = fc.oneof(
 describe('a random program under a rate', () => {
   it('starts no run too many in any period, and none later than it may', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.integer({ min: 1, max: 4 }), async (steps, limit) => {
-        await using two = await twoEngines({ rate: { limit, per: '1m' } })
-        const { engine, other, mail, clock, starts } = two
-        const begunAt = clock.now()
-        /** When each run may start at the earliest, by key: runs of a key start in the order in which they were triggered. */
-        const expected: number[][] = [[], []]
-        for (const one of steps) {
-          if (one.kind === 'pass') {
-            await clock.advance(one.ms)
-            continue
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 30 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (steps, limit) => {
+          await using two = await twoEngines({ rate: { limit, per: '1m' } })
+          const { engine, other, mail, clock, starts } = two
+          const begunAt = clock.now()
+          /** When each run may start at the earliest, by key: runs of a key start in the order in which they were triggered. */
+          const expected: number[][] = [[], []]
+          for (const one of steps) {
+            if (one.kind === 'pass') {
+              await clock.advance(one.ms)
+              continue
+            }
+            const of = expected[one.key] ?? []
+            const before = of.at(-limit)
+            of.push(Math.max(clock.now() - begunAt, before === undefined ? 0 : before + 60_000))
+            await (one.by === 0 ? engine : other).trigger(mail, String(one.key), {
+              concurrencyKey: String(one.key),
+            })
+            await clock.settle()
           }
-          const of = expected[one.key] ?? []
-          const before = of.at(-limit)
-          of.push(Math.max(clock.now() - begunAt, before === undefined ? 0 : before + 60_000))
-          await (one.by === 0 ? engine : other).trigger(mail, String(one.key), { concurrencyKey: String(one.key) })
-          await clock.settle()
-        }
-        await clock.advance('40m')
-        for (const [key, instants] of expected.entries())
-          expect(starts.filter(({ name }) => name === String(key)).map(({ at }) => at)).toEqual(instants)
-      }),
-      cases(40),
+          await clock.advance('40m')
+          for (const [key, instants] of expected.entries())
+            expect(starts.filter(({ name }) => name === String(key)).map(({ at }) => at)).toEqual(instants)
+        },
+      ),
+      { numRuns: cases(40) },
     )
   })
 })

@@ -12,6 +12,7 @@ import { brokenHints, brokenPrunes } from './prunes-and-hints.ts'
 import { brokenCrashes, brokenHistories, brokenOverlaps, brokenSkews } from './races.ts'
 import { brokenQueues } from './queues.ts'
 import { brokenPushes } from './pushes.ts'
+import { brokenRates } from './rates.ts'
 import { brokenRuns } from './runs.ts'
 import { brokenSchedules } from './schedules.ts'
 import { brokenTokens } from './tokens.ts'
@@ -36,6 +37,7 @@ const breaks: Readonly<Record<string, Break>> = {
   ...brokenCounts,
   ...brokenSchedules,
   ...brokenQueues,
+  ...brokenRates,
   ...brokenSkews,
   ...brokenHistories,
   ...brokenOverlaps,

@@ -8,7 +8,7 @@ function queuesOf({ queues }: Pick<Storage, 'queues'>): QueueStore {
 }
 
 /** With queues that are kept otherwise. */
-function queuesLike(change: (queues: QueueStore) => Partial<QueueStore>): Break {
+export function queuesLike(change: (queues: QueueStore) => Partial<QueueStore>): Break {
   return (memory) => {
     const queues = queuesOf(memory)
     return { queues: { ...queues, ...change(queues) } }
