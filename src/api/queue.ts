@@ -3,12 +3,39 @@ import { parseDuration } from '../primitives/duration.ts'
 import { type OptionNames, requireOptions, requireWhole, show } from '../primitives/require.ts'
 import type { Duration } from './token.ts'
 
+/** The queue of a task. See docs/retries-queues-children.md. */
+export interface TaskQueueOptions {
+  /**
+   * Tasks with one name share the queue.
+   *
+   * @default `task/<id>`
+   */
+  readonly name?: string
+  /**
+   * So many runs may execute at once.
+   *
+   * @unit runs
+   * @default no limit
+   */
+  readonly concurrencyLimit?: number
+  /**
+   * So many runs may start in any period.
+   *
+   * @default no rate
+   */
+  readonly rate?: QueueRateOptions
+}
+
 /**
  * In any period of this length, wherever it begins, at most so many runs of a queue start. A retry is a start, too. See
  * docs/retries-queues-children.md.
  */
 export interface QueueRateOptions {
-  /** From 1 to 1,000,000 runs. */
+  /**
+   * So many runs: from 1 to 1,000,000.
+   *
+   * @unit runs
+   */
   readonly limit: number
   /** The length of the period, from a second to a year. */
   readonly per: Duration

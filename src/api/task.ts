@@ -1,6 +1,6 @@
 import type { SchemaOutput, StandardSchemaV1 } from './standard-schema.ts'
 import type { Logger } from './log.ts'
-import type { QueueRateOptions } from './queue.ts'
+import type { TaskQueueOptions } from './queue.ts'
 import type { RetryOptions } from './retry.ts'
 import type {
   BatchHandle,
@@ -97,11 +97,7 @@ export interface TaskOptions<Payload, Output> {
    *
    * @default a queue of its own, no limit, no rate
    */
-  readonly queue?: {
-    readonly name?: string
-    readonly concurrencyLimit?: number
-    readonly rate?: QueueRateOptions
-  }
+  readonly queue?: TaskQueueOptions
   /**
    * How long a run may wait for its first start, else it is `EXPIRED`: seconds, or a duration string.
    *

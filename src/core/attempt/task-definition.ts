@@ -15,7 +15,7 @@ import type { RunRecord } from '../../contract/records.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { RetryOptions } from '../../api/retry.ts'
 import { checkRetry } from '../../api/retry.ts'
-import { rateText, readRate } from '../../api/queue.ts'
+import { rateText, readRate, type TaskQueueOptions } from '../../api/queue.ts'
 import type { AnyTask } from '../../api/run.ts'
 import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
 import type { TaskScheduleOptions } from '../../api/schedule.ts'
@@ -67,7 +67,7 @@ const HOOKS = ['onStart', 'onSuccess', 'onFailure', 'catchError'] as const
 /** A task whose options and whose engine say nothing of retries. */
 const ONE_ATTEMPT: RetryOptions = { maxAttempts: 1 }
 
-const QUEUE_NAMES: OptionNames<NonNullable<TaskOptions<never, unknown>['queue']>> = {
+const QUEUE_NAMES: OptionNames<TaskQueueOptions> = {
   name: true,
   concurrencyLimit: true,
   rate: true,
@@ -113,7 +113,7 @@ export function attachDefinition<Payload, Output>(
 }
 
 function readQueue(
-  queue: NonNullable<TaskOptions<never, unknown>['queue']>,
+  queue: TaskQueueOptions,
   id: string,
 ): Pick<TaskDefinition, 'queue' | 'queueLimit' | 'queueRate'> {
   requireOptions(queue, `queue of task "${id}"`, QUEUE_NAMES)
