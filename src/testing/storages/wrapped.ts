@@ -74,8 +74,7 @@ type Ability = 'timesOut' | 'rates' | 'debounces' | 'claimsNew' | 'joinsTransact
 function abilitiesOf({ timesOut, rates, debounces, claimsNew, joinsTransactions }: Storage): Pick<Storage, Ability> {
   const abilities = { timesOut, rates, debounces, claimsNew, joinsTransactions }
   const said = Object.entries(abilities).filter(([, value]) => value !== undefined)
-  // Only entries of `abilities` are left.
-  return Object.fromEntries(said) as Pick<Storage, Ability>
+  return Object.fromEntries(said)
 }
 
 function wrapRuns(runs: RunStore, around: AroundOperation): RunStore {
