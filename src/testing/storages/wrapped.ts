@@ -71,7 +71,13 @@ export function wrapStorage(storage: Storage, around: AroundOperation): Storage 
 type Ability = 'timesOut' | 'rates' | 'debounces' | 'claimsNew' | 'joinsTransactions'
 
 /** What the storage says of itself, as far as it says it. */
-function abilitiesOf({ timesOut, rates, debounces, claimsNew, joinsTransactions }: Storage): Pick<Storage, Ability> {
+function abilitiesOf({
+  timesOut,
+  rates,
+  debounces,
+  claimsNew,
+  joinsTransactions,
+}: Storage): Pick<Storage, Ability> {
   const abilities = { timesOut, rates, debounces, claimsNew, joinsTransactions }
   const said = Object.entries(abilities).filter(([, value]) => value !== undefined)
   return Object.fromEntries(said)
