@@ -27,7 +27,7 @@ function urlWithLockTimeout(ms: number): string {
 
 /** An engine on a schema of its own, for one test. */
 async function openEngine(connectionString: string = postgresUrl()): Promise<Engine> {
-  const pool = testPool(3, connectionString)
+  const pool = testPool(3, { connectionString })
   const schema = await freshSchema(pool)
   const engine = createEngine({ tasks: [job, ask], storage: postgresStorage({ pool, schema, pollMs: 20 }) })
   onTestFinished(async () => {

@@ -223,7 +223,7 @@ describe('processes that complete, claim, cancel, time out and prune the same re
     await using database = await freshDatabase()
     const field = new Field()
     const owners = Array.from({ length: PROCESSES }, (_, at) => {
-      const pool = testPool(6, database.url)
+      const pool = testPool(6, { connectionString: database.url })
       const storage = postgresStorage({ pool: counted(pool, field.codes), schema: 'locks', listen: false })
       return { pool, storage, hustler: new Hustler(field, storage, `p${at}`) }
     })

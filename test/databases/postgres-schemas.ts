@@ -2,12 +2,21 @@ import { createRequire } from 'node:module'
 import type { PostgresPool } from 'waitpoint/postgres'
 import { postgresUrl } from './postgres/client.ts'
 
+interface PoolOptions {
+  readonly connectionString: string
+  readonly max: number
+  /** Settings of its connections: `-c name=value`. */
+  readonly options?: string
+}
+
 interface Driver {
-  readonly Pool: new (options: { readonly connectionString: string; readonly max: number }) => TestPool
+  readonly Pool: new (options: PoolOptions) => TestPool
 }
 
 /** A pool of `pg` that tests close. */
 export interface TestPool extends PostgresPool {
+  /** Those of `pg`. They count for the next connection that is asked for. */
+  readonly options: { connectionTimeoutMillis?: number }
   end(): Promise<void>
   on(event: 'error', listener: (error: Error) => void): unknown
 }
@@ -15,8 +24,8 @@ export interface TestPool extends PostgresPool {
 const { Pool } = createRequire(import.meta.url)('pg') as Driver
 
 /** A pool on the server of this run of the tests. */
-export function testPool(max: number = 6, connectionString: string = postgresUrl()): TestPool {
-  return new Pool({ connectionString, max })
+export function testPool(max: number = 6, options: Partial<PoolOptions> = {}): TestPool {
+  return new Pool({ connectionString: postgresUrl(), max, ...options })
 }
 
 const PATIENCE = /set_config\('lock_timeout', '\d+', true\), /
@@ -28,7 +37,7 @@ export function patient(text: string): string {
 
 /** A pool on which all statements do so. It is closed when it is disposed of. */
 export function patientPool(connectionString: string): PostgresPool & AsyncDisposable {
-  const pool = testPool(6, connectionString)
+  const pool = testPool(6, { connectionString })
   pool.on('error', () => undefined)
   return {
     query: (text, values) => pool.query(patient(text), values),

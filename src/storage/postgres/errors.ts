@@ -1,4 +1,5 @@
 import { StorageUnavailableError } from '../../contract/storage-unavailable.ts'
+import { cureOf } from './cures.ts'
 
 interface DriverError {
   readonly message?: unknown
@@ -15,9 +16,9 @@ const UNREACHABLE: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOENT', '57
 const CUT: ReadonlySet<unknown> = new Set(['57P01', '57P02', '57P05', '08000', '08003', '08006', '25P03'])
 /**
  * The server cannot do it now, and has done nothing: read-only after a failover, a statement that took too long, no disk, no
- * memory, no connection, an error of the system.
+ * memory, no connection, an error of the system; or it lets the program in no more, whose password was changed.
  */
-const AWAY = /^(?:25006|57014|57P0.|53...|58...)$/
+const AWAY = /^(?:25006|28...|3D000|57014|57P0.|53...|58...)$/
 const TOO_SLOW = /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout)$/
 const POSTGRES_CODE = /^[0-9A-Z]{5}$/
 
@@ -27,9 +28,12 @@ export function codeOf(error: unknown): unknown {
   return ((error ?? {}) as DriverError).code
 }
 
+/** What went wrong, and what to do about it. */
 export function postgresMessage(error: unknown): string {
   const { message, code } = (error ?? {}) as DriverError
-  return typeof message === 'string' && message !== '' ? message : String(code ?? error)
+  const told = typeof message === 'string' && message !== '' ? message : String(code ?? error)
+  const cure = cureOf(error)
+  return cure === undefined ? told : `${told}; ${cure}`
 }
 
 /** Whether the transaction is known to have changed nothing for a reason that passes. */
@@ -58,7 +62,7 @@ export function isUnreachable(error: unknown): boolean {
 
 /** Whether the wait for a connection took too long: `pg` has no code for that. */
 export function isTooSlow(error: unknown): boolean {
-  return codeOf(error) === undefined && TOO_SLOW.test(postgresMessage(error))
+  return codeOf(error) === undefined && error instanceof Error && TOO_SLOW.test(error.message)
 }
 
 /** Whether the server cannot be used now, and the request is not to blame. An error at the opening is told by its cause. */
