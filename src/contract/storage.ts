@@ -343,6 +343,8 @@ export interface PageRequest {
   readonly limit: number
   readonly after?: string | undefined
   readonly before?: string | undefined
+  /** The page is for people: it may be from a moment ago, and nothing is decided by it. */
+  readonly mayLag?: boolean
 }
 
 export interface Page<Record> {

@@ -58,7 +58,9 @@ describe('--postgres', () => {
       out: expect.stringContaining(`the way to version ${version} was tried`) as string,
     })
     const printed = await admin('--sql', '--role', 'a "b"')
-    expect(printed.out).toMatch(/^BEGIN;DO [^]*GRANT USAGE ON SCHEMA "office" TO "a ""b""";[^]*COMMIT;\n+$/)
+    expect(printed.out).toMatch(
+      /^BEGIN;\nSET LOCAL statement_timeout = 0;\nDO [^]*GRANT USAGE ON SCHEMA "office" TO "a ""b""";[^]*COMMIT;\n+$/,
+    )
     expect((await admin('--sql', '--json')).out).toContain(`"from":0,"to":${version},"sql":"BEGIN;`)
     expect(await admin()).toMatchObject({
       code: 0,

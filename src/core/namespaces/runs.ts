@@ -61,7 +61,7 @@ export class EngineRuns implements EngineRunsNamespace {
             tags: listOf(params.tag, 'tag'),
             ...createdBounds(params, host.now()),
           }
-          const request = { filter, page: { limit: pageLimit(params.limit), after, before } }
+          const request = { filter, page: { limit: pageLimit(params.limit), after, before, mayLag: true } }
           return this.#kernel.asked(LIST_RUNS, request)
         })
         return { ...page, data: page.records.map(viewRun) }

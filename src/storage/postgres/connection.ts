@@ -110,12 +110,12 @@ export class PostgresConnection {
   }
 
   async #connect(): Promise<Opened> {
-    const { connectionString, connections, schema } = this.#source
+    const { connectionString, connections, schema, statementTimeoutMs } = this.#source
     const own: OwnPool[] = []
     let listener: PostgresListener | undefined
     try {
-      const pool =
-        this.#source.pool ?? openPool(connectionString ?? '', { max: connections + MORE_CONNECTIONS })
+      const max = connections + MORE_CONNECTIONS
+      const pool = this.#source.pool ?? openPool(connectionString ?? '', { max, statementTimeoutMs })
       if (this.#source.pool === undefined) own.push(pool as OwnPool)
       await prepare(pool, schema)
       const { rows } = await pool.query(SESSION)
@@ -161,8 +161,20 @@ export class PostgresConnection {
     })
   }
 
-  /** An owner that has left may come back: then it is opened again. */
-  async #send({ kind, requests, patienceMs }: Statement): Promise<string> {
+  async #send(statement: Statement): Promise<string> {
+    const { schema, readPool } = this.#source
+    const { kind, requests } = statement
+    if (kind.mayLag !== true || readPool === undefined) return this.#sendAgain(statement)
+    try {
+      return await askPool(readPool, functionSql(schema, kind.name), requests)
+    } catch {
+      // A replica ends what is in the way of its catching up, and has a new function later.
+      return this.#sendAgain(statement)
+    }
+  }
+
+  /** Asks the server again if it was not there. An owner that has left may come back: then it is opened again. */
+  async #sendAgain({ kind, requests, patienceMs }: Statement): Promise<string> {
     const { schema } = this.#source
     const text =
       patienceMs === undefined ? functionSql(schema, kind.name) : patientSql(schema, kind.name, patienceMs)
@@ -170,8 +182,7 @@ export class PostgresConnection {
     for (let retries = 0; ; retries += 1) {
       try {
         const { pool } = await this.#open()
-        const { rows } = await pool.query(text, [values])
-        return (rows as readonly { readonly answer: string }[])[0]?.answer ?? '[]'
+        return await askPool(pool, text, values)
       } catch (cause) {
         const isLost = isCut(cause) && kind.isRepeatable === true
         if ((!isLost && !isUnreachable(cause)) || retries >= MOST_RETRIES) throw cause
@@ -211,6 +222,11 @@ export class PostgresConnection {
       this.#telling = undefined
     }
   }
+}
+
+async function askPool(pool: Pick<PostgresPool, 'query'>, text: string, requests: string): Promise<string> {
+  const { rows } = await pool.query(text, [requests])
+  return (rows as readonly { readonly answer: string }[])[0]?.answer ?? '[]'
 }
 
 async function prepare(pool: PostgresPool, schema: string): Promise<void> {

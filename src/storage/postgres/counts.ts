@@ -5,8 +5,8 @@ import type { CallKind } from './turns.ts'
 
 type CountAnswer = Readonly<Record<string, readonly [count: number, isMore: boolean]>>
 
-const RUNS: CallKind = { name: 'count_runs', isRepeatable: true, isSingle: true }
-const TOKENS: CallKind = { name: 'count_tokens', isRepeatable: true, isSingle: true }
+const RUNS: CallKind = { name: 'count_runs', isRepeatable: true, isSingle: true, mayLag: true }
+const TOKENS: CallKind = { name: 'count_tokens', isRepeatable: true, isSingle: true, mayLag: true }
 
 /** Counts of a Postgres storage. */
 export function postgresCounts({ ask }: PostgresSession): CountStore {

@@ -80,7 +80,7 @@ async function migrationOf(client: PostgresClient, schema: string): Promise<Post
 async function tryOut(client: PostgresClient, sql: string): Promise<void> {
   await client.query('BEGIN')
   try {
-    await client.query(`SET LOCAL lock_timeout = ${TRIAL_LOCK_MS}`)
+    await client.query(`SET LOCAL lock_timeout = ${TRIAL_LOCK_MS}; SET LOCAL statement_timeout = 0`)
     await client.query(sql)
   } catch (cause) {
     throw trialError(cause)

@@ -49,6 +49,20 @@ export interface PostgresOptions {
    * @default `4`
    */
   readonly connections?: number
+  /**
+   * How long the server may work on one statement, 1,000 to 3,600,000. One that takes longer is given up and made again, as
+   * with a storage that is away. Only with `connectionString`: a pool has a `statement_timeout` of its own. See `docs/postgres.md`.
+   *
+   * @default that of the role, and of the server
+   */
+  readonly statementTimeoutMs?: number
+  /**
+   * A pool of `pg` on a read replica, for what may lag: `runs.list`, and counts. When it cannot answer, the server of the storage
+   * does. It is left open. See `docs/postgres.md`.
+   *
+   * @default none
+   */
+  readonly readPool?: Pick<PostgresPool, 'query'>
 }
 
 /** The checked options: a connection string or a pool. */
@@ -60,6 +74,8 @@ export interface PostgresSource {
   readonly listenCheckMs: number
   readonly pollMs: number
   readonly connections: number
+  readonly statementTimeoutMs: number | undefined
+  readonly readPool: Pick<PostgresPool, 'query'> | undefined
 }
 
 const NAMES = {
@@ -70,6 +86,8 @@ const NAMES = {
   listenCheckMs: true,
   pollMs: true,
   connections: true,
+  statementTimeoutMs: true,
+  readPool: true,
 }
 /** At most 48 characters: the rest of the 63 bytes of a name is for the channel of its messages. */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,47}$/
@@ -83,11 +101,8 @@ export function readPostgresOptions(given: string | PostgresOptions): PostgresSo
   requireOptions(given, 'the options of postgresStorage', NAMES)
   const { connectionString, pool, schema = 'waitpoint', listen = true } = given
   const { listenCheckMs = LISTEN_CHECK_MS, pollMs = POLL_MS, connections = CONNECTIONS } = given
-  if ((connectionString === undefined) === (pool === undefined)) {
-    throw new TypeError('Cannot use the options of postgresStorage: give either connectionString or pool')
-  }
-  if (connectionString !== undefined) requireName(connectionString, 'connectionString')
-  if (pool !== undefined) requireMethods(pool, 'pool', ['query', 'connect'])
+  const { statementTimeoutMs, readPool } = given
+  requireDatabase(given)
   if (typeof schema !== 'string' || !SCHEMA.test(schema) || schema.startsWith('pg_')) {
     throw new RangeError(
       `Cannot use schema ${show(schema)}: it must be of a-z, 0-9 and _, at most 48, and not begin with a digit or pg_`,
@@ -97,5 +112,22 @@ export function readPostgresOptions(given: string | PostgresOptions): PostgresSo
   requireWhole(listenCheckMs, 'listenCheckMs', { from: 10, to: 3_600_000 })
   requireWhole(pollMs, 'pollMs', { from: 10, to: 60_000 })
   requireWhole(connections, 'connections', { from: 1, to: 100 })
-  return { connectionString, pool, schema, listen, listenCheckMs, pollMs, connections }
+  const timing = { listen, listenCheckMs, pollMs, connections, statementTimeoutMs }
+  return { connectionString, pool, schema, ...timing, readPool }
+}
+
+function requireDatabase({ connectionString, pool, readPool, statementTimeoutMs }: PostgresOptions): void {
+  if ((connectionString === undefined) === (pool === undefined)) {
+    throw new TypeError('Cannot use the options of postgresStorage: give either connectionString or pool')
+  }
+  if (connectionString !== undefined) requireName(connectionString, 'connectionString')
+  if (pool !== undefined) requireMethods(pool, 'pool', ['query', 'connect'])
+  if (readPool !== undefined) requireMethods(readPool, 'readPool', ['query'])
+  if (statementTimeoutMs === undefined) return
+  // Less would end statements that wait for a lock, as long as they may.
+  requireWhole(statementTimeoutMs, 'statementTimeoutMs', { from: 1_000, to: 3_600_000 })
+  if (pool === undefined) return
+  throw new TypeError(
+    'Cannot use statementTimeoutMs together with pool: give the pool a `statement_timeout`, which is an option of pg',
+  )
 }

@@ -46,6 +46,7 @@ interface PostgresDriver {
     readonly keepAlive: boolean
     readonly keepAliveInitialDelayMillis: number
     readonly connectionTimeoutMillis: number
+    readonly statement_timeout?: number
   }) => OwnPool
 }
 
@@ -56,6 +57,13 @@ const KEEP_ALIVE_MS = 10_000
 /** How a driver is loaded: a module, or an error. */
 export type LoadDriver = (name: string) => unknown
 
+interface OwnPoolOptions {
+  readonly max: number
+  /** How long the server may work on a statement; absent: as long as it is set for the role. */
+  readonly statementTimeoutMs?: number | undefined
+  readonly load?: LoadDriver
+}
+
 const loadHere: LoadDriver = (name): unknown => requireFrom(import.meta.url)(name)
 
 /**
@@ -65,7 +73,7 @@ const loadHere: LoadDriver = (name): unknown => requireFrom(import.meta.url)(nam
  */
 export function openPool(
   connectionString: string,
-  { max, load = loadHere }: { readonly max: number; readonly load?: LoadDriver },
+  { max, statementTimeoutMs, load = loadHere }: OwnPoolOptions,
 ): OwnPool {
   const { Pool } = loadDriver(load)
   const pool = new Pool({
@@ -75,6 +83,7 @@ export function openPool(
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     connectionTimeoutMillis: CONNECT_MS,
+    ...(statementTimeoutMs !== undefined && { statement_timeout: statementTimeoutMs }),
   })
   // An idle connection that breaks is replaced by the next query.
   pool.on('error', ignore)

@@ -76,6 +76,7 @@ const CLAIM: CallKind = { name: 'claim_runs', isSingle: true }
 const PARK: CallKind = { name: 'park_runs', isRepeatable: true, lockOf }
 const RESUME: CallKind = { name: 'resume_runs', isRepeatable: true, lockOf }
 const LIST: CallKind = { name: 'list_runs', isRepeatable: true, isSingle: true }
+const LIST_LATE: CallKind = { ...LIST, mayLag: true }
 
 /** The runs of a Postgres storage. */
 export function postgresRuns(session: PostgresSession): RunStore {
@@ -156,8 +157,9 @@ async function listRuns(
     from_at: from,
     to_at: to,
   }
+  const kind = page.mayLag === true ? LIST_LATE : LIST
   const { rows, ...cursors } = await readPostgresPage<RunRecord>(page, async (range) => {
-    const answer = (await ask(LIST, { ...filter, ...range })) as readonly RunAnswer[]
+    const answer = (await ask(kind, { ...filter, ...range })) as readonly RunAnswer[]
     return answer.map(runOf)
   })
   return { records: rows, ...cursors }

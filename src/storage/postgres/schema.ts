@@ -88,6 +88,8 @@ export async function migratePostgres(
   for (let retries = 0; (await versionOf(client, { schema, known })) < known; retries += 1) {
     await client.query('BEGIN')
     try {
+      // An index of all that is kept takes longer than any statement of an engine may.
+      await client.query('SET LOCAL statement_timeout = 0')
       await client.query('SELECT pg_advisory_xact_lock($1, 0)', [spaceOf(schema)])
       for (let done = await versionOf(client, { schema, known }); done < known; done += 1)
         await client.query(stepSql({ schema, done, steps }))
@@ -106,7 +108,7 @@ export function schemaSql(
   schema: string,
   { role, done = 0 }: { readonly role: string; readonly done?: number },
 ): string {
-  return `BEGIN;${missingSql(schema, done)}\n${grantsSql(schema, role)}\nCOMMIT;\n`
+  return `BEGIN;\nSET LOCAL statement_timeout = 0;\n${missingSql(schema, done)}\n${grantsSql(schema, role)}\nCOMMIT;\n`
 }
 
 /** The SQL that gives the role of a program its rights. */

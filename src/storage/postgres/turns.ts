@@ -20,6 +20,8 @@ export interface CallKind {
   readonly isRepeatable?: boolean
   /** It takes one request at a time. */
   readonly isSingle?: boolean
+  /** Its answer may be from a moment ago. It only reads, and takes one request at a time. */
+  readonly mayLag?: boolean
   /** Requests that lock the same records lock them in this order. */
   readonly lockOf?: (request: never) => string
   /** A request with `tries` is answered with `"held"` if another transaction has its lock; the others are done. */

@@ -14,6 +14,8 @@ describe('readPostgresOptions', () => {
       listenCheckMs: 15_000,
       pollMs: 1_000,
       connections: 4,
+      statementTimeoutMs: undefined,
+      readPool: undefined,
     })
   })
 
@@ -35,6 +37,12 @@ describe('readPostgresOptions', () => {
     ['a listenCheckMs that is not whole', { connectionString, listenCheckMs: 1.5 }],
     ['a pollMs of 0', { connectionString, pollMs: 0 }],
     ['no connections', { connectionString, connections: 0 }],
+    ['a statementTimeoutMs of less than a second', { connectionString, statementTimeoutMs: 999 }],
+    [
+      'a statementTimeoutMs for a pool, which has its own',
+      { pool: { query: () => 1, connect: () => 1 }, statementTimeoutMs: 5_000 },
+    ],
+    ['a readPool that is none', { connectionString, readPool: 'postgres://replica' }],
     ['a misspelt option', { connectionString, shema: 'app' }],
   ])('refuses %s', (_what, options) => {
     expect(() => postgresStorage(options as PostgresOptions)).toThrow(/^Cannot use /)
