@@ -15,6 +15,7 @@ import { SCHEDULE_FUNCTIONS } from './sql/schedule.ts'
 import {
   ATTEMPTS_OF_RUNS,
   DROPPED_FUNCTIONS,
+  LONG_LIFE,
   NO_OPEN_WRITERS,
   ONLY_FUNCTIONS,
   PLACES_OF_OWNERS,
@@ -60,7 +61,7 @@ const STEPS: readonly string[] = [
   ATTEMPTS_OF_RUNS,
   ONLY_FUNCTIONS,
   PRIORITY_OF_RUNS + QUEUES,
-  RATES_OF_QUEUES + FUNCTIONS,
+  RATES_OF_QUEUES + LONG_LIFE + FUNCTIONS,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */

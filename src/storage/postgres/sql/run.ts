@@ -9,6 +9,8 @@ const INSERT_RUNS = insertFunction({
   members: ', push json, claim_tasks text[], claim_version text, claim_number float8',
   lock: 'lock_inserted(requests, held)',
   variables: `  pushed json;
+  asked_tasks text[];
+  is_free boolean;
 `,
   meetHolder: `      IF FOUND AND q.push IS NOT NULL THEN
         pushed := CASE WHEN holder.id <> r.id THEN $s.push_run(holder, q.push, q.now) END;
@@ -22,7 +24,16 @@ const INSERT_RUNS = insertFunction({
   answerHolder: `        answers := answers || json_build_array(1, $s.run_json(holder));
 `,
   fillRow: `    r.seq := nextval('$s.places'); r.held := 0; r.reserved := 0;
-    IF q.claim_tasks IS NOT NULL AND $s.is_next(r, q) THEN r := $s.begun(r, q); ELSE r := $s.place(r, q.now); END IF;
+    IF q.claim_tasks IS DISTINCT FROM asked_tasks THEN
+      asked_tasks := q.claim_tasks;
+      is_free := asked_tasks IS NOT NULL AND $s.is_line_free(asked_tasks, q.now);
+    END IF;
+    IF is_free AND $s.is_next(r, q) THEN
+      r := $s.begun(r, q);
+    ELSE
+      r := $s.place(r, q.now);
+      is_free := is_free AND r.line IS NULL AND (r.look_at <= q.now) IS NOT TRUE;
+    END IF;
 `,
   answerNew: `CASE WHEN r.held = 1 THEN json_build_array(0, $s.run_json(r), true) ELSE '[0]' END`,
   answerAgain:
@@ -33,7 +44,8 @@ const INSERT_RUNS = insertFunction({
  * A new run that its insert claims. It is if its owner would claim it next: if no run stands in line for it, or would if a tick
  * or a claim looked, if nothing is set of its queue nor being changed, and its lease is live. Its claim_number stays NULL: no claim is
  * to answer it. A claim of the owner with a higher number makes sure that no insert before claims any more; it waits for the row of the
- * owner, which the insert takes only if it is free.
+ * owner, which the insert takes only if it is free. Whether the line is free is asked once for a turn: where a snapshot is open, that
+ * reads past all runs that have left it.
  */
 const NEW_RUN_FUNCTIONS = `
 CREATE FUNCTION $s.is_next(r $s.runs, q record) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -42,9 +54,13 @@ BEGIN
   PERFORM 1 FROM $s.owners WHERE owner = q.by_owner AND lost = 0 AND claim <= q.claim_number FOR KEY SHARE SKIP LOCKED;
   IF NOT FOUND OR NOT pg_try_advisory_xact_lock_shared($space, 2050) THEN RETURN false; END IF;
   RETURN NOT EXISTS (SELECT 1 FROM $s.queues WHERE name = r.queue)
-    AND NOT EXISTS (SELECT 1 FROM $s.owners WHERE lost = 0 AND until <= q.now)
-    AND NOT EXISTS (SELECT 1 FROM $s.runs WHERE look_at <= q.now)
-    AND NOT EXISTS (SELECT 1 FROM unnest(q.claim_tasks) AS task(id) CROSS JOIN LATERAL (
+    AND NOT EXISTS (SELECT 1 FROM $s.owners WHERE lost = 0 AND until <= q.now);
+END $$;
+
+CREATE FUNCTION $s.is_line_free(tasks text[], at float8) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN NOT EXISTS (SELECT 1 FROM $s.runs WHERE look_at <= at)
+    AND NOT EXISTS (SELECT 1 FROM unnest(tasks) AS task(id) CROSS JOIN LATERAL (
       SELECT 1 FROM $s.runs o WHERE o.task_id = task.id AND o.line IS NOT NULL LIMIT 1) AS one);
 END $$;
 
