@@ -1,4 +1,5 @@
 import { cpus, loadavg } from 'node:os'
+import { bloat } from './figures/bloat.ts'
 import { counts } from './figures/counts.ts'
 import { dashboard } from './figures/dashboard.ts'
 import { deadlines } from './figures/deadlines.ts'
@@ -51,6 +52,7 @@ const figures: readonly Figure[] = [
   restart,
   postgres,
   trips,
+  bloat,
   workers,
   http,
   sdk,

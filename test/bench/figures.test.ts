@@ -10,6 +10,7 @@ import { lists } from '../../bench/figures/lists.ts'
 import { http } from '../../bench/figures/http.ts'
 import { parked } from '../../bench/figures/parked.ts'
 import { pauses } from '../../bench/figures/pauses.ts'
+import { bloat } from '../../bench/figures/bloat.ts'
 import { createPeersFigure } from '../../bench/figures/peers.ts'
 import { postgres } from '../../bench/figures/postgres.ts'
 import { restart } from '../../bench/figures/restart.ts'
@@ -79,6 +80,7 @@ const all = [
   restart,
   postgres,
   trips,
+  bloat,
   workers,
   http,
   sdk,
