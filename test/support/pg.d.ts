@@ -13,8 +13,13 @@ declare module 'pg' {
     removeListener(event: string, listener: (message: Notification) => void): this
     release(destroy?: boolean): void
   }
+  interface PoolOptions {
+    readonly connectionString: string
+    readonly max?: number
+    readonly connectionTimeoutMillis?: number
+  }
   export class Pool {
-    constructor(options: { readonly connectionString: string })
+    constructor(options: PoolOptions)
     query<Row = unknown>(text: string, values?: readonly unknown[]): Promise<Result<Row>>
     connect(): Promise<PoolClient>
     on(event: 'error', listener: (error: Error) => void): this
