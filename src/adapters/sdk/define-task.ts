@@ -212,11 +212,11 @@ function engineOptions(
   if (typeof run !== 'function') throw new TypeError(`Cannot define task "${id}": run must be a function`)
   const queue = engineQueue(options.queue)
   const living = livingTask(options, queue.name)
-  /** Attempts whose function has been called, by their runs. */
-  const attempts = new Map<string, LivingAttempt>()
-  const ended = (runId: string): LivingAttempt | undefined => {
-    const attempt = attempts.get(runId)
-    attempts.delete(runId)
+  /** Attempts whose function has failed, until the engine has decided about them, by their runs. */
+  const failed = new Map<string, LivingAttempt>()
+  const decided = (runId: string): LivingAttempt | undefined => {
+    const attempt = failed.get(runId)
+    failed.delete(runId)
     return attempt
   }
   return {
@@ -229,31 +229,25 @@ function engineOptions(
     ...(retry === undefined ? {} : { retry: engineRetry(retry) }),
     ...(maxDuration === undefined || maxDuration === timeout.None ? {} : { maxDuration }),
     ...(ttl === undefined || ttl === 0 ? {} : { ttl }),
-    run: async (stored: unknown, tools: RunTools) => {
+    run: (stored: unknown, tools: RunTools) => {
       // A schema has read the stored payload.
       const payload = schema === undefined ? decodeValue(stored) : stored
       const attempt = new LivingAttempt(living, payload, tools)
       const runId = tools.ctx.run.id
-      attempts.set(runId, attempt)
       const leaveRun = enterRun(tools.metadata, runId)
-      try {
-        const output = await inRun(attempt, () => attempt.execute())
-        ended(runId)
-        return output
-      } catch (error) {
-        // The engine decides nothing about an attempt that was ended from outside.
-        if (tools.signal.aborted) ended(runId)
-        throw error
-      } finally {
+      const end = (): void => {
         leaveRun()
+        // The engine decides nothing about an attempt that was ended from outside.
+        if (attempt.hasFailed && !tools.signal.aborted) failed.set(runId, attempt)
       }
+      return inRun(attempt, () => attempt.execute(end))
     },
-    catchError: async (failed) => {
-      const attempt = attempts.get(failed.ctx.run.id)
-      return attempt && inRun(attempt, () => attempt.decide(failed))
+    catchError: async ({ ctx, ...told }) => {
+      const attempt = decided(ctx.run.id)
+      return attempt && inRun(attempt, () => attempt.decide(told))
     },
     onFailure: async ({ ctx, error }) => {
-      const attempt = ended(ctx.run.id)
+      const attempt = decided(ctx.run.id)
       if (attempt !== undefined) await inRun(attempt, () => attempt.fail(error))
     },
   }
@@ -275,13 +269,15 @@ function livingTask(options: AnyOptions, queue: string | undefined): LivingTask 
   const { id, run, machine } = options
   const { retry } = withDefaults(options)
   const hooks: AnyTaskHooks = options
-  for (const name of Object.keys(HOOKS) as HookName[])
-    if (hooks[name] !== undefined && typeof hooks[name] !== 'function')
+  const given = (Object.keys(HOOKS) as HookName[]).filter((name) => hooks[name] !== undefined)
+  for (const name of given)
+    if (typeof hooks[name] !== 'function')
       throw new TypeError(`Cannot define task "${id}": ${name} must be a function`)
   return {
     id,
     run,
     hooks,
+    hasHooks: given.length > 0,
     retry,
     queue: queue ?? `task/${id}`,
     machine: (typeof machine === 'object' ? machine.preset : machine) ?? 'small-1x',

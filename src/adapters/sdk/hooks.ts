@@ -164,3 +164,8 @@ export function hooksOf(kind: HookName, own?: AnyHook): readonly AnyHook[] {
   const all = globalHooks.get(kind) ?? NONE
   return own === undefined ? all : [...all, own]
 }
+
+/** Whether there is a global hook of any name. */
+export function hasGlobalHooks(): boolean {
+  return globalHooks.size > 0
+}

@@ -31,14 +31,12 @@ export type HostedRun<Subject = string> = Omit<
   metadata?: Record<string, Untyped>
 }
 
-/** A record of the engine as the hosted service would show it. */
+/** A view of the engine as the hosted service would show it: the engine makes a new one, with its own metadata, for each caller. */
 export function shown<S>(run: Run | RetrievedRun): HostedRun<S> {
-  const { payload, output, metadata, tags } = run
-  // The engine makes a new one for each caller. The types are those that the caller knows of the task.
-  return Object.assign(run as RetrievedRun, {
-    tags: [...tags],
-    metadata: { ...metadata },
-    payload: decodeValue(payload),
-    output: decodeValue(output),
-  })
+  // The types are those that the caller knows of the task.
+  const view = run as unknown as HostedRun<S>
+  view.tags = [...run.tags]
+  view.payload = decodeValue(run.payload)
+  view.output = decodeValue(run.output)
+  return view
 }

@@ -1,5 +1,7 @@
 import { AbortTaskRunError, RunCanceledError } from '../../api/errors.ts'
-import type { HookContext, RetryDecision, RunTools } from '../../api/task.ts'
+import type { RetryDecision, RunTools } from '../../api/task.ts'
+import type { Awaitable } from '../../contract/storage.ts'
+import { chain, rescue } from '../../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { hostedContext, type TaskPlace, type TaskRunContext } from './context.ts'
 import { type CurrentRun, inRun, type Scope, scopeOf } from './current-run.ts'
@@ -8,8 +10,9 @@ import {
   type CatchErrorDecision,
   type HookName,
   type HookParams,
-  type InitOutput,
+  hasGlobalHooks,
   hooksOf,
+  type InitOutput,
   type RetryPolicy,
   type TaskWait,
 } from './hooks.ts'
@@ -22,6 +25,7 @@ export interface LivingTask extends TaskPlace {
   readonly id: string
   readonly run: (payload: Untyped, tools: Untyped) => Promise<unknown>
   readonly hooks: AnyTaskHooks
+  readonly hasHooks: boolean
   readonly retry: RetryPolicy | undefined
 }
 
@@ -47,8 +51,6 @@ interface Failure {
  * the engine, which knows the retry policy of the run.
  */
 export class LivingAttempt implements CurrentRun {
-  readonly locals: Map<symbol, unknown> = new Map()
-  readonly waitUntil: Set<Promise<unknown>> = new Set()
   readonly #task: LivingTask
   readonly #payload: unknown
   readonly #tools: RunTools
@@ -57,7 +59,9 @@ export class LivingAttempt implements CurrentRun {
   /** After a failure: settles when the engine has decided. */
   #decided: Deferred<void> | undefined
   #ctx: TaskRunContext | undefined
-  #init: InitOutput
+  #init: InitOutput = {}
+  #locals: Map<symbol, unknown> | undefined
+  #waitUntil: Set<Promise<unknown>> | undefined
   #numbers = 0
   #failure: Failure | undefined
   #middleware: Promise<void> | undefined
@@ -66,8 +70,16 @@ export class LivingAttempt implements CurrentRun {
     this.#task = task
     this.#payload = payload
     this.#tools = tools
-    this.#returned = this.#has('onCancel') ? createDeferred() : undefined
+    this.#returned = !this.#isPlain && this.#has('onCancel') ? createDeferred() : undefined
     this.#returned?.promise.catch(() => undefined)
+  }
+
+  get locals(): Map<symbol, unknown> {
+    return (this.#locals ??= new Map())
+  }
+
+  get waitUntil(): Set<Promise<unknown>> {
+    return (this.#waitUntil ??= new Set())
   }
 
   /** Made when it is read, as the signal: many tasks read neither. */
@@ -88,14 +100,21 @@ export class LivingAttempt implements CurrentRun {
     return this.#numbers
   }
 
-  /** The output as it is stored; rejects with the error that the engine has to decide about. */
-  async execute(): Promise<unknown> {
+  /**
+   * The output as it is stored; rejects with the error that the engine has to decide about. Before that it calls `end`.
+   *
+   * Hot: a task without hooks costs one promise beside that of its function.
+   */
+  execute(end: () => void): Promise<unknown> {
+    if (this.#isPlain) return this.#attempted(end)
     const stopCanceling = this.#callOnCancel()
-    try {
-      return await (this.#has('middleware') ? this.#inMiddleware() : this.#attempted())
-    } finally {
-      if (stopCanceling !== undefined) await stopCanceling()
-    }
+    const ended = this.#has('middleware') ? this.#inMiddleware() : this.#attempted()
+    return ended.finally(stopCanceling).finally(end)
+  }
+
+  /** The engine has yet to decide what follows. */
+  get hasFailed(): boolean {
+    return this.#failure !== undefined
   }
 
   /** Asks `catchError` whether another attempt follows, and ends this one. An error of a hook fails the run. */
@@ -125,7 +144,7 @@ export class LivingAttempt implements CurrentRun {
   }
 
   get hasWaitHooks(): boolean {
-    return this.#has('onWait') || this.#has('onResume')
+    return !this.#isPlain && (this.#has('onWait') || this.#has('onResume'))
   }
 
   async around<Result>(wait: TaskWait, started: Promise<Result>): Promise<Result> {
@@ -137,14 +156,35 @@ export class LivingAttempt implements CurrentRun {
     return result
   }
 
-  async #attempted(): Promise<unknown> {
-    try {
-      return await this.#body()
-    } catch (error) {
+  /** The hooks before the run function, the function, and the hooks after it. */
+  #attempted(end: () => void = nothing): Promise<unknown> {
+    const failed = (error: unknown): never => {
       this.#failure = { error }
       this.#returned?.reject(error)
+      end()
       throw named(error)
     }
+    const returned = (output: unknown): Awaitable<unknown> =>
+      rescue(
+        () =>
+          chain(this.#finish(output), (stored) => {
+            end()
+            return stored
+          }),
+        failed,
+      )
+    const threw = (error: unknown): Awaitable<unknown> =>
+      error instanceof CompleteTaskWithOutput ? returned(error.output) : failed(error)
+    // The function is called at once, and may be no async one.
+    const run = (): Promise<unknown> => {
+      try {
+        const called = this.#task.run(this.#payload, new RunParams(this, this.#init))
+        return Promise.resolve(called).then(returned, threw)
+      } catch (error) {
+        return Promise.resolve().then(() => threw(error))
+      }
+    }
+    return this.#isPlain ? run() : this.#prepare().then(run, failed)
   }
 
   /** After a failure the middleware waits for the decision of the engine, which gets the error at once. */
@@ -176,39 +216,26 @@ export class LivingAttempt implements CurrentRun {
     return chain()
   }
 
-  async #body(): Promise<unknown> {
-    this.#init = this.#task.hooks.init === undefined ? {} : await this.#callInit(this.#task.hooks.init)
-    // Most tasks have no hooks: what is not there is not awaited.
-    if (this.#tools.ctx.attempt.policyNumber === 1 && this.#has('onStart')) await this.#call('onStart')
+  async #prepare(): Promise<void> {
+    const { init } = this.#task.hooks
+    if (init !== undefined) this.#init = await this.#callInit(init)
+    // What is not there is not awaited.
+    if (this.#has('onStart') && this.#tools.ctx.attempt.policyNumber === 1) await this.#call('onStart')
     if (this.#has('onStartAttempt')) await this.#call('onStartAttempt')
-    let output: unknown
-    try {
-      output = await this.#task.run(this.#payload, this.#runParams())
-    } catch (error) {
-      if (!(error instanceof CompleteTaskWithOutput)) throw error
-      output = error.output
-    }
-    // An output that cannot be stored is a failure.
-    const stored = encodeValue(output)
-    this.#returned?.resolve(output)
-    if (this.#has('onSuccess')) await this.#settle('onSuccess', { output })
-    if (this.#has('onComplete')) await this.#settle('onComplete', { result: { ok: true, data: output } })
-    if (this.#has('cleanup') || this.waitUntil.size > 0) await this.#cleanUp()
-    return stored
   }
 
-  #runParams(): { readonly ctx: TaskRunContext; readonly signal: AbortSignal; readonly init: InitOutput } {
-    const ctx = (): TaskRunContext => this.ctx
-    const signal = (): AbortSignal => this.signal
-    return {
-      get ctx() {
-        return ctx()
-      },
-      get signal() {
-        return signal()
-      },
-      init: this.#init,
-    }
+  /** The output as it is stored, after the hooks. One that cannot be stored is a failure. */
+  #finish(output: unknown): Awaitable<unknown> {
+    const stored = encodeValue(output)
+    this.#returned?.resolve(output)
+    if (this.#waitUntil === undefined && this.#isPlain) return stored
+    return this.#succeed(output).then(() => stored)
+  }
+
+  async #succeed(output: unknown): Promise<void> {
+    if (this.#has('onSuccess')) await this.#settle('onSuccess', { output })
+    if (this.#has('onComplete')) await this.#settle('onComplete', { result: { ok: true, data: output } })
+    if (this.#has('cleanup') || this.#waitUntil !== undefined) await this.#cleanUp()
   }
 
   async #callInit(init: NonNullable<AnyTaskHooks['init']>): Promise<InitOutput> {
@@ -276,11 +303,16 @@ export class LivingAttempt implements CurrentRun {
 
   async #cleanUp(): Promise<void> {
     await this.#call('cleanup')
-    if (this.waitUntil.size > 0) await Promise.allSettled(this.waitUntil)
+    if (this.#waitUntil !== undefined) await Promise.allSettled(this.#waitUntil)
+  }
+
+  /** There is no hook: most tasks are called and nothing else. */
+  get #isPlain(): boolean {
+    return !this.#task.hasHooks && !hasGlobalHooks()
   }
 
   #has(kind: HookName): boolean {
-    return hooksOf(kind, this.#task.hooks[kind]).length > 0
+    return this.#task.hooks[kind] !== undefined || hooksOf(kind).length > 0
   }
 
   /** Calls hooks one after the other; the first one that throws ends it. */
@@ -323,9 +355,44 @@ export class LivingAttempt implements CurrentRun {
   }
 }
 
+/**
+ * The second argument of a run function. Its properties are its own, as in the hosted service: it may be spread. Hot, with
+ * getters that all share: with some of its own each would have a shape of its own, which is collected late.
+ */
+class RunParams {
+  declare readonly ctx: TaskRunContext
+  declare readonly signal: AbortSignal
+  readonly init: InitOutput
+  readonly #attempt: LivingAttempt
+
+  constructor(attempt: LivingAttempt, init: InitOutput) {
+    this.#attempt = attempt
+    Object.defineProperty(this, 'ctx', RunParams.#ctxProperty)
+    Object.defineProperty(this, 'signal', RunParams.#signalProperty)
+    this.init = init
+  }
+
+  static readonly #ctxProperty: TypedPropertyDescriptor<TaskRunContext> & ThisType<RunParams> = {
+    enumerable: true,
+    get() {
+      return this.#attempt.ctx
+    },
+  }
+
+  static readonly #signalProperty: TypedPropertyDescriptor<AbortSignal> & ThisType<RunParams> = {
+    enumerable: true,
+    get() {
+      return this.#attempt.signal
+    },
+  }
+}
+
+function nothing(): void {
+  // The caller does what is to be done at the end.
+}
+
 /** What the engine tells of an attempt that failed. */
-export type FailedAttempt = Pick<HookContext<unknown>, 'ctx'> & {
-  readonly error: unknown
+export interface FailedAttempt {
   readonly retryDelayInMs?: number
 }
 

@@ -98,8 +98,9 @@ const BULK = 'call it for each run of runs.list'
 
 /** `runs`. */
 export const hostedRuns: HostedRuns = {
-  retrieve: async (run) => shown(await runs.retrieve(reference(run))),
-  poll: async (run) => shown(await runs.poll(reference(run))),
+  retrieve: (run) => runs.retrieve(reference(run)).then(shown),
+  // Hot: one promise beside that of the engine.
+  poll: (run) => runs.poll(reference(run)).then(shown),
   list: (first?: HostedListRunsParams | string, second?: HostedListRunsParams | RequestOptions) =>
     listRuns(typeof first === 'string' ? second : first),
   cancel: (runId) => runs.cancel(runId),

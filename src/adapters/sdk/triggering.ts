@@ -43,16 +43,21 @@ export interface ItemById<Id extends string = string, Payload = Untyped> {
   options?: HostedTriggerOptions
 }
 
-/** `task.trigger` and `tasks.trigger`. */
-export async function trigger<Id extends string, Payload, Output>(
+/** `task.trigger` and `tasks.trigger`. Hot: one promise beside that of the engine. */
+export function trigger<Id extends string, Payload, Output>(
   id: Id,
   { payload, options }: TriggerRequest<Payload>,
   triggers: Triggers = checked,
 ): Promise<HostedRunHandle<Id, Payload, Output>> {
-  const request = [id, encodeValue(payload), engineTriggerOptions(options)] as const
-  const handle = await triggers(id, 1, () => tasks.trigger<Stored>(...request))
-  // The hosted service says it of idempotency keys alone.
-  return hostedHandle(id, handle, handle.isCached && options?.debounce === undefined)
+  try {
+    const request = [id, encodeValue(payload), engineTriggerOptions(options)] as const
+    return triggers(id, 1, () => tasks.trigger<Stored>(...request)).then(
+      // The hosted service says of idempotency keys alone that their run was there.
+      (handle) => new TriggeredHandle(id, handle, handle.isCached && options?.debounce === undefined),
+    )
+  } catch (error) {
+    return Promise.reject(error instanceof Error ? error : new Error(String(error)))
+  }
 }
 
 /** `task.triggerAndWait` and `tasks.triggerAndWait`. It is called at once: its place in the run is that of the caller. */
@@ -184,17 +189,26 @@ function engineItems(items: readonly ItemById[], options: BatchTriggerOptions): 
   })
 }
 
-function hostedHandle<Id extends string, Payload, Output>(
-  taskIdentifier: Id,
-  handle: RunHandle<unknown>,
-  isCached: boolean,
-): HostedRunHandle<Id, Payload, Output> {
-  return {
-    id: handle.id,
-    taskIdentifier,
-    isCached,
-    get publicAccessToken() {
-      return handle.publicAccessToken
+/** Hot, with a getter that all share, as the handle of the engine has it. */
+class TriggeredHandle<Id extends string> {
+  readonly id: string
+  readonly taskIdentifier: Id
+  readonly isCached: boolean
+  declare readonly publicAccessToken: string
+  readonly #handle: RunHandle<unknown>
+
+  constructor(taskIdentifier: Id, handle: RunHandle<unknown>, isCached: boolean) {
+    this.id = handle.id
+    this.taskIdentifier = taskIdentifier
+    this.isCached = isCached
+    this.#handle = handle
+    Object.defineProperty(this, 'publicAccessToken', TriggeredHandle.#accessToken)
+  }
+
+  static readonly #accessToken: TypedPropertyDescriptor<string> & ThisType<TriggeredHandle<string>> = {
+    enumerable: true,
+    get() {
+      return this.#handle.publicAccessToken
     },
   }
 }
