@@ -1,4 +1,5 @@
-import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { RunPlace } from '../../api/run-place.ts'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
 import type { TaskRunContext } from './context.ts'
 import type { TaskWait } from './hooks.ts'
@@ -13,37 +14,33 @@ export interface CurrentRun {
   readonly waitUntil: Set<Promise<unknown>>
   /** A number that no other call of the attempt gets, for the name of a wait. */
   nextNumber(): number
-  /** Calls a function at the place of another run of the engine, if this process executes it. */
-  inOther(runId: string): Scope | undefined
+  /** Another run of the engine, if this process executes it. */
+  other(runId: string): RunPlace | undefined
   readonly hasWaitHooks: boolean
   /** Calls the hooks of a wait around it. */
   around<Result>(wait: TaskWait, started: Promise<Result>): Promise<Result>
 }
 
-/** Calls a function at a place of the program. */
-export type Scope = <Result>(body: () => Result) => Result
-
 const current = new AsyncLocalStorage<CurrentRun>()
 
 /** The runs that each engine executes in this process. An engine is known by an object that it hands to all its tasks. */
-const engines = new WeakMap<object, Map<string, Scope>>()
+const engines = new WeakMap<object, Map<string, RunPlace>>()
 
-/** Notes that the caller executes a run, until the returned function is called. */
-export function enterRun(engine: object, runId: string): () => void {
-  const scopes = engines.get(engine) ?? new Map<string, Scope>()
-  engines.set(engine, scopes)
-  // Cheaper than `AsyncLocalStorage.snapshot` on the Nodes that keep contexts by hooks.
-  const place = new AsyncResource('waitpoint run', { requireManualDestroy: true })
-  const scope: Scope = (body) => place.runInAsyncScope(body)
-  scopes.set(runId, scope)
-  return () => {
-    // A later attempt may have begun.
-    if (scopes.get(runId) === scope) scopes.delete(runId)
-  }
+/** Notes that an engine executes a run, until {@link leaveRun}. */
+export function enterRun(engine: object, run: RunPlace): void {
+  const runs = engines.get(engine)
+  if (runs === undefined) engines.set(engine, new Map([[run.id, run]]))
+  else runs.set(run.id, run)
+}
+
+/** The execution of the run is over. A later attempt of it may have begun. */
+export function leaveRun(engine: object, run: RunPlace): void {
+  const runs = engines.get(engine)
+  if (runs?.get(run.id) === run) runs.delete(run.id)
 }
 
 /** The place of a run that an engine executes in this process. */
-export function scopeOf(engine: object, runId: string): Scope | undefined {
+export function executedRun(engine: object, runId: string): RunPlace | undefined {
   return engines.get(engine)?.get(runId)
 }
 

@@ -1,3 +1,4 @@
+import type { HasRunPlace } from '../../api/run-place.ts'
 import type { TaskScheduleOptions } from '../../api/schedule.ts'
 import type { RunTools, TaskOptions } from '../../api/task.ts'
 import { task as engineTask } from '../../core/ambient/define-task.ts'
@@ -7,7 +8,7 @@ import { type OptionNames, requireName, requireOptions } from '../../primitives/
 import { noteTask } from './catalogue.ts'
 import { taskDefaults } from './config.ts'
 import { currentEnvironment } from './context.ts'
-import { enterRun, inRun } from './current-run.ts'
+import { enterRun, inRun, leaveRun } from './current-run.ts'
 import type { AnyTaskHooks, HookName, InitOutput } from './hooks.ts'
 import { LivingAttempt, type LivingTask } from './lifecycle.ts'
 import { engineQueue } from './queue.ts'
@@ -233,12 +234,14 @@ function engineOptions(
       // A schema has read the stored payload.
       const payload = schema === undefined ? decodeValue(stored) : stored
       const attempt = new LivingAttempt(living, payload, tools)
-      const runId = tools.ctx.run.id
-      const leaveRun = enterRun(tools.metadata, runId)
+      // An engine makes the tools of its runs.
+      const { place } = tools as RunTools & HasRunPlace
+      const engine = tools.metadata
+      enterRun(engine, place)
       const end = (): void => {
-        leaveRun()
+        leaveRun(engine, place)
         // The engine decides nothing about an attempt that was ended from outside.
-        if (attempt.hasFailed && !tools.signal.aborted) failed.set(runId, attempt)
+        if (attempt.hasFailed && !tools.signal.aborted) failed.set(place.id, attempt)
       }
       return inRun(attempt, () => attempt.execute(end))
     },

@@ -1,10 +1,11 @@
 import { AbortTaskRunError, RunCanceledError } from '../../api/errors.ts'
+import type { RunPlace } from '../../api/run-place.ts'
 import type { RetryDecision, RunTools } from '../../api/task.ts'
 import type { Awaitable } from '../../contract/storage.ts'
 import { chain, rescue } from '../../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { hostedContext, type TaskPlace, type TaskRunContext } from './context.ts'
-import { type CurrentRun, inRun, type Scope, scopeOf } from './current-run.ts'
+import { type CurrentRun, inRun, executedRun } from './current-run.ts'
 import {
   type AnyTaskHooks,
   type CatchErrorDecision,
@@ -91,8 +92,8 @@ export class LivingAttempt implements CurrentRun {
     return this.#tools.signal
   }
 
-  inOther(runId: string): Scope | undefined {
-    return scopeOf(this.#tools.metadata, runId)
+  other(runId: string): RunPlace | undefined {
+    return executedRun(this.#tools.metadata, runId)
   }
 
   nextNumber(): number {

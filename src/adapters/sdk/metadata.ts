@@ -70,10 +70,14 @@ function ofAnother(whose: 'parent' | 'root'): RunMetadataUpdater {
   const changed = (change: () => unknown): RunMetadataUpdater => {
     const run = currentRun()
     const id = run?.ctx.run[whose === 'parent' ? 'parentTaskRunId' : 'rootTaskRunId']
-    const inOther = id === undefined ? atOnce : run?.inOther(id)
-    if (inOther === undefined)
-      tellOnce(`metadata.${whose}`, `the ${whose} run is not executed in this process any more`)
-    else inOther(change)
+    // A run without a parent is changed itself, as in the hosted service.
+    if (id === undefined) change()
+    else {
+      const other = run?.other(id)
+      if (other === undefined)
+        tellOnce(`metadata.${whose}`, `the ${whose} run is not executed in this process any more`)
+      else other.inside(change)
+    }
     return updater
   }
   const updater: RunMetadataUpdater = {
@@ -85,11 +89,6 @@ function ofAnother(whose: 'parent' | 'root'): RunMetadataUpdater {
     decrement: (key, value) => changed(() => own.decrement(key, value)),
   }
   return updater
-}
-
-/** A run without a parent is changed itself, as in the hosted service. */
-function atOnce<Result>(change: () => Result): Result {
-  return change()
 }
 
 const parent = ofAnother('parent')

@@ -163,6 +163,11 @@ export class Attempt {
     return this.kernel.host.clock
   }
 
+  /** Calls `body` inside the attempt, where its flow begins. */
+  inside<Result>(body: () => Result): Result {
+    return runInAttempt(this, body)
+  }
+
   /** Made when first asked for: most attempts never do. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {

@@ -18,6 +18,7 @@ import type { Logger } from '../../api/log.ts'
 import { callAsTold } from './attempt-messages.ts'
 import { readOverrides } from './overrides.ts'
 import type { HookContext, RunContext, RunTools } from '../../api/task.ts'
+import type { HasRunPlace, RunPlace } from '../../api/run-place.ts'
 import type { TaskRunsNamespace, TasksNamespace } from '../../api/run.ts'
 import type { MetadataNamespace, StreamsNamespace } from '../../api/stream.ts'
 import type { WaitNamespace } from '../../api/token.ts'
@@ -238,12 +239,16 @@ function contextOf({ record }: Attempt): RunContext {
 }
 
 /** The second argument of `run`: made for every attempt, worked out only when read. */
-export class AttemptTools implements RunTools {
+export class AttemptTools implements RunTools, HasRunPlace {
   readonly #attempt: Attempt
   #ctx: RunContext | undefined
 
   constructor(attempt: Attempt) {
     this.#attempt = attempt
+  }
+
+  get place(): RunPlace {
+    return this.#attempt
   }
 
   get ctx(): RunContext {
