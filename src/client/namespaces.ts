@@ -133,8 +133,8 @@ export interface ClientStream<Chunk> extends DefinedStream<Chunk> {
   append(chunk: Chunk, options?: AppendOptions): Promise<void>
 }
 
-/** One queue of a service. Its calls need a secret key. */
-export interface ClientQueue extends QueueHandle {
+/** One queue of a service. Its calls need a secret key. Its rate is set in the program of the engine. */
+export interface ClientQueue extends Omit<QueueHandle, 'setRate' | 'resetRate'> {
   retrieve(options?: CallOptions): Promise<RetrievedQueue>
   pause(options?: CallOptions): Promise<RetrievedQueue>
   resume(options?: CallOptions): Promise<RetrievedQueue>

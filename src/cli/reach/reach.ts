@@ -19,12 +19,15 @@ import { lookingStorage } from './looking-storage.ts'
 import { queuesOutside } from './outside-queues.ts'
 import { nameOfPlace, type RunsPlace, type StoragePlace } from './place.ts'
 
+/** A queue, with what an app behind HTTP can do too. */
+export type ReachedQueue = Omit<QueueHandle, 'setRate' | 'resetRate'>
+
 /** An open place. */
 export interface Reached {
   readonly name: string
   readonly runs: RunsNamespace & { explain(run: RunReference): Promise<RunExplanation> }
   readonly wait: WaitNamespace
-  queue(name: string): QueueHandle
+  queue(name: string): ReachedQueue
   queues(): Promise<readonly RetrievedQueue[]>
   /** The engine that looks into a storage; none for an app behind HTTP. */
   readonly engine?: Engine

@@ -1,7 +1,8 @@
-import type { QueueHandle, RetrievedQueue } from '../../../api/queue.ts'
+import type { RetrievedQueue } from '../../../api/queue.ts'
 import type { CliCommand } from '../../command.ts'
 import { EXIT } from '../../exit.ts'
 import type { Given } from '../../given.ts'
+import type { ReachedQueue } from '../../reach/reach.ts'
 import { PLACE_OPTIONS, readPlace } from '../../reach/place.ts'
 import { reaching } from '../../reach/reach.ts'
 import { QUEUE_WORD, readWhole } from '../../words.ts'
@@ -12,7 +13,7 @@ const MOST_LIMIT = 100_000
 interface QueueCommand extends Pick<CliCommand, 'summary' | 'words' | 'about'> {
   readonly name: string
   /** What to do with the queue. It checks the other words first. */
-  readonly call: (given: Given) => (queue: QueueHandle) => Promise<RetrievedQueue>
+  readonly call: (given: Given) => (queue: ReachedQueue) => Promise<RetrievedQueue>
 }
 
 /** A command about one queue, which it shows as it then is. */
