@@ -1,5 +1,13 @@
 import type { KeyRecord, RunChange, RunRecord } from '../../contract/records.ts'
-import type { AttemptFence, PushedChange, RunInsert, RunPush, RunsAmong } from '../../contract/storage.ts'
+import { isFinal } from '../../contract/run-states.ts'
+import type {
+  AttemptFence,
+  PushedChange,
+  RunInsert,
+  RunPush,
+  RunsAmong,
+  RunUpdate,
+} from '../../contract/storage.ts'
 import { idSkew, NO_INSTANT } from '../id-skew.ts'
 import { laneOf, RUN_COLUMNS, runValues, textsColumn } from '../sql-rows.ts'
 
@@ -65,12 +73,13 @@ export function skewColumn(
 
 /** A run as an object of columns. */
 export function runColumns(record: RunRecord): object {
-  const values = runValues(record)
-  return {
-    ...Object.fromEntries(RUN_NAMES.map((name, at) => [name, values[at]])),
-    tag_list: tagList(record.tags),
-    lane: laneOf(record),
+  const columns: Record<string, unknown> = { lane: laneOf(record) }
+  // The fewer columns are named, the less the server reads.
+  for (const [at, value] of runValues(record).entries()) {
+    if (value !== null) columns[RUN_NAMES[at] ?? ''] = value
   }
+  if (record.tags.length > 0) columns['tag_list'] = record.tags
+  return columns
 }
 
 /** The column of every field that a push may replace, but for `tags`, which is two. */
@@ -89,6 +98,19 @@ export function pushColumns({ wakeAt, withinMs, change = {} }: RunPush): object 
   const { tags } = change
   const tagged = tags === undefined ? {} : { tags: textsColumn(tags), tag_list: tagList(tags) }
   return { wake_at: wakeAt, within: withinMs, change: { ...columns, ...tagged } }
+}
+
+/** How many fields the change has by which an attempt ends. */
+const FIELDS_OF_END = 5
+
+/** The change by which an attempt that executes ends its run, if it is one; all other changes are {@link changeColumns}. */
+export function endColumns({ expected, change }: RunUpdate): object | undefined {
+  const { status, outputJson, errorJson, finishedAt, slot } = change
+  if (status === undefined || !isFinal(status) || finishedAt === undefined || slot !== false) return undefined
+  const isWhole = 'outputJson' in change && 'errorJson' in change
+  if (!isWhole || Object.keys(change).length !== FIELDS_OF_END || expected.status.some(isFinal))
+    return undefined
+  return { status, output: outputJson, error: errorJson, finished_at: finishedAt }
 }
 
 /** A change as an object of columns. A field without a value is NULL. */

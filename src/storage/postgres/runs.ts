@@ -19,6 +19,7 @@ import { inTransaction } from './joined.ts'
 import {
   amongColumns,
   changeColumns,
+  endColumns,
   claimColumns,
   fenceColumns,
   keyLockColumns,
@@ -72,6 +73,7 @@ const GET_AMONG: CallKind = { name: 'get_runs_among', isRepeatable: true }
 const WAITS: CallKind = { name: 'open_waits', isRepeatable: true }
 const ASKED: CallKind = { name: 'asked_runs', isRepeatable: true }
 const UPDATE: CallKind = { name: 'update_runs', isRepeatable: true, lockOf }
+const END: CallKind = { name: 'end_runs', isRepeatable: true, lockOf }
 const CLAIM: CallKind = { name: 'claim_runs', isSingle: true }
 const PARK: CallKind = { name: 'park_runs', isRepeatable: true, lockOf }
 const RESUME: CallKind = { name: 'resume_runs', isRepeatable: true, lockOf }
@@ -167,9 +169,13 @@ async function listRuns(
 
 async function updateRun(session: PostgresSession, request: RunUpdate): Promise<RunUpdated | undefined> {
   const { id, expected, change, by, now } = request
-  const columns = { id, statuses: expected.status, epoch: expected.epoch, change: changeColumns(change), now }
-  const call = session.newCall()
-  const answer = (await session.ask(UPDATE, { ...columns, call }, id)) as EndAnswer | undefined
+  const columns = { id, statuses: expected.status, epoch: expected.epoch, now, call: session.newCall() }
+  const end = endColumns(request)
+  const asked =
+    end === undefined
+      ? session.ask(UPDATE, { ...columns, change: changeColumns(change) }, id)
+      : session.ask(END, { ...columns, ...end }, id)
+  const answer = (await asked) as EndAnswer | undefined
   if (answer === undefined) return undefined
   const [values, ready] = answer
   const record = runOf(values)

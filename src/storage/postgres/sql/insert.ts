@@ -15,6 +15,8 @@ interface InsertedKind {
   readonly members?: string
   /** The call that locks what the requests need besides their keys; those in `held` are answered without it. */
   readonly lock: string
+  /** Whether a request that is alone takes these locks as well; one with a key does. */
+  readonly locksFirst?: string
   /** Lines between the search for the `holder` of the key and the question whether it is answered. */
   readonly meetHolder?: string
   /** Answers with the `holder` of the key: lines that add to `answers`. */
@@ -29,7 +31,8 @@ interface InsertedKind {
 
 /**
  * `insert_runs` or `insert_tokens`: for each request the fence, then the key, then the row. All locks are taken before the
- * first request is looked at. A request that is made again (`again`) finds its own row, which is no holder of its key. So does
+ * first request is looked at; a request that is alone takes its own. The row is filled from one that has an id only: then
+ * columns that are not sent cost the server nothing. A request that is made again (`again`) finds its own row, which is no holder of its key. So does
  * one whose key is of its own attempt: such a key needs no lock, as the attempt asks for it once at a time. Requests
  * of an older version have no `skew`, and `bucket` instead of `key_lock`.
  */
@@ -41,6 +44,7 @@ export function insertFunction(kind: InsertedKind): string {
     variables = '',
     members = '',
     lock,
+    locksFirst = 'false',
     meetHolder = '',
     answerHolder,
     fillRow,
@@ -56,14 +60,21 @@ DECLARE
   ${row} $s.${table};
   holder $s.${table};
   held bigint[];
-${variables}  answers json[] := '{}';
+${variables}  is_alone boolean := json_array_length(requests) = 1;
+  answers json[] := '{}';
 BEGIN
-  held := $s.lock_keys(requests);
-  PERFORM $s.${lock};
+  IF NOT is_alone THEN
+    held := $s.lock_keys(requests);
+    PERFORM $s.${lock};
+  END IF;
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(${noun} json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean, skew float8,
       key_lock text, bucket int, instead text${members})
   LOOP
+    IF is_alone AND (q.key_lock IS NOT NULL OR q.bucket IS NOT NULL OR ${locksFirst}) THEN
+      held := $s.lock_keys(requests);
+      PERFORM $s.${lock};
+    END IF;
     IF held IS NOT NULL AND $s.lock_of_key(q.key_lock, q.bucket, q.${noun}) = ANY (held) THEN
       answers := answers || '"held"'::json;
       CONTINUE;
@@ -72,7 +83,8 @@ BEGIN
       answers := answers || '"stale"'::json;
       CONTINUE;
     END IF;
-    ${row} := json_populate_record(NULL::$s.${table}, q.${noun});
+    ${row} := NULL; ${row}.id := '';
+    ${row} := json_populate_record(${row}, q.${noun});
     IF ${row}.key_scope IS NOT NULL THEN
       SELECT * INTO holder FROM $s.${table} WHERE key_scope = ${row}.key_scope AND key_value = ${row}.key_value
         ORDER BY seq DESC LIMIT 1;

@@ -2,8 +2,8 @@ import { isOfAttempt } from './plans.ts'
 
 /**
  * Locks, and their order, so that no two transactions wait for each other: first the advisory locks, of what is set of queues, of queues,
- * of the company of owners, of keys; then owners; then tokens, by id; then runs, by id. A call takes the locks of all
- * requests of its turn before it does the first. Waits, streams and chunks belong to a run and are under its lock alone.
+ * of the company of owners, of keys; then owners; then tokens, by id; then runs, by id. A turn takes the locks of all
+ * its requests before it does the first; a request that is alone takes them as it goes. Waits, streams and chunks belong to a run and are under its lock alone.
  *
  * How a run is locked: `FOR UPDATE` to take it from its owner, to end it, or to read its waits; `FOR KEY SHARE`
  * to make its waits ready, which keeps those away and no others, as the transaction may be a user's; `FOR SHARE` to
@@ -51,10 +51,18 @@ BEGIN
   RETURN ARRAY(SELECT run_id FROM $s.waits WHERE token_id = ANY (token_ids) AND ready = 0);
 END $$;
 
-CREATE FUNCTION $s.lock_waiters(run_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.lock_waiters(run_ids text[]) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  is_held boolean := false;
 BEGIN
-  PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) ORDER BY id FOR KEY SHARE;
+  IF cardinality(run_ids) = 1 THEN
+    SELECT held = 1 INTO is_held FROM $s.runs WHERE id = run_ids[1] FOR KEY SHARE;
+  ELSE
+    PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) ORDER BY id FOR KEY SHARE;
+  END IF;
+  IF is_held THEN RETURN false; END IF;
   PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) AND held = 0 ORDER BY id FOR NO KEY UPDATE;
+  RETURN FOUND;
 END $$;
 
 CREATE FUNCTION $s.lock_free(run_ids text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
@@ -132,7 +140,6 @@ DECLARE
 BEGIN
   SELECT array_agg(x.id), array_agg(DISTINCT x.fence_run) FILTER (WHERE x.fence_run IS NOT NULL), bool_or(x.tries)
     INTO ids, fences, tries FROM json_to_recordset(requests) AS x(id text, fence_run text, tries boolean);
-  IF cardinality(ids) = 1 AND fences IS NULL AND tries IS NOT TRUE THEN RETURN NULL; END IF;
   IF tries IS TRUE THEN
     free := ARRAY(SELECT id FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' FOR NO KEY UPDATE SKIP LOCKED);
     held := ARRAY(SELECT id FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' AND id <> ALL (free));
@@ -152,7 +159,6 @@ DECLARE
   at float8;
   one text;
 BEGIN
-  IF json_array_length(requests) = 1 THEN RETURN; END IF;
   SELECT array_agg(x.token_id), array_agg(x.run_id) || array_agg(substr(x.token_id, 5)), max(x.now)
     INTO ids, run_ids, at FROM json_to_recordset(requests) AS x(token_id text, run_id text, now float8);
   IF NOT EXISTS (SELECT 1 FROM $s.tokens WHERE id = ANY (ids) AND due_at <= at) THEN
@@ -168,6 +174,13 @@ BEGIN
     SELECT id FROM $s.tokens WHERE id = ANY (ids) AND due_at <= at)));
 END $$;
 
+CREATE FUNCTION $s.lock_updated_alone(run text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  parents text[] := $s.waiters_of(ARRAY['run:' || run]);
+BEGIN
+  IF cardinality(parents) > 0 THEN PERFORM $s.lock_runs(ARRAY[run], '{}', parents); END IF;
+END $$;
+
 CREATE FUNCTION $s.lock_updated(requests json) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   ids text[] := ARRAY(SELECT DISTINCT x.id FROM json_to_recordset(requests) AS x(id text) ORDER BY 1);
@@ -175,7 +188,7 @@ DECLARE
 BEGIN
   IF cardinality(parents) > 0 THEN
     PERFORM $s.lock_runs(ids, '{}', parents);
-  ELSIF cardinality(ids) > 1 THEN
+  ELSE
     PERFORM 1 FROM $s.runs WHERE id = ANY (ids) ORDER BY id FOR UPDATE;
   END IF;
 END $$;

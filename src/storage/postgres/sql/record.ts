@@ -1,10 +1,30 @@
 import { LIVE_STATUSES } from '../../../contract/run-states.ts'
 import { OLDEST_FIRST, RUN_COLUMNS, textList } from '../../sql-rows.ts'
 
-const columnsOf = (row: string): string =>
-  RUN_COLUMNS.split(', ')
+/** A run as JSON, in a statement that has it. `run_json` is for a row that a function has: it is given a copy of all columns. */
+export const runJson = (row: string): string =>
+  `json_build_array(${RUN_COLUMNS.split(', ')
     .map((name) => `${row}.${name}`)
-    .join(', ')
+    .join(', ')})`
+
+/** A token as JSON: see {@link runJson}. */
+export const tokenJson = (row: string): string =>
+  `json_build_object(${TOKEN_COLUMNS.map((name) => `'${name}', ${row}.${name}`).join(', ')})`
+
+const TOKEN_COLUMNS: readonly string[] = [
+  'id',
+  'kind',
+  'status',
+  'output',
+  'timeout_at',
+  'tags',
+  'key_scope',
+  'key_value',
+  'key_expires_at',
+  'run_id',
+  'created_at',
+  'completed_at',
+]
 
 /**
  * Parts that all functions share: records as JSON, the place of a run, and the runs that a settled token wakes. A
@@ -15,15 +35,12 @@ const columnsOf = (row: string): string =>
 export const RECORD_FUNCTIONS: string = `
 CREATE FUNCTION $s.run_json(r $s.runs) RETURNS json LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-  RETURN json_build_array(${columnsOf('r')});
+  RETURN ${runJson('r')};
 END $$;
 
 CREATE FUNCTION $s.token_json(t $s.tokens) RETURNS json LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-  RETURN json_build_object('id', t.id, 'kind', t.kind, 'status', t.status, 'output', t.output,
-    'timeout_at', t.timeout_at, 'tags', t.tags, 'key_scope', t.key_scope, 'key_value', t.key_value,
-    'key_expires_at', t.key_expires_at, 'run_id', t.run_id, 'created_at', t.created_at,
-    'completed_at', t.completed_at);
+  RETURN ${tokenJson('t')};
 END $$;
 
 CREATE FUNCTION $s.is_live(status text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
@@ -91,13 +108,14 @@ DECLARE
   run_ids text[];
   answer json;
   woken text[];
+  has_orphans boolean;
 BEGIN
   run_ids := $s.waiters_of(ARRAY[token]);
   IF cardinality(run_ids) = 0 THEN RETURN NULL; END IF;
-  PERFORM $s.lock_waiters(run_ids);
+  has_orphans := $s.lock_waiters(run_ids);
   WITH made AS (UPDATE $s.waits SET ready = 1 WHERE token_id = token AND ready = 0 RETURNING run_id, owner)
     SELECT array_agg(run_id), json_agg(json_build_array(run_id, owner)) INTO run_ids, answer FROM made;
-  IF run_ids IS NULL THEN RETURN NULL; END IF;
+  IF run_ids IS NULL OR NOT has_orphans THEN RETURN answer; END IF;
   WITH moved AS (
     UPDATE $s.runs SET line = 0, line_at = ${OLDEST_FIRST}, look_at = NULL
     WHERE id = ANY (run_ids) AND held = 0 AND (status || '') = 'WAITING' RETURNING id)
@@ -112,18 +130,23 @@ BEGIN
   UPDATE $s.streams SET ending = '{"reason":"interrupted"}' WHERE run_id = run AND ending IS NULL;
 END $$;
 
-CREATE FUNCTION $s.finish_run(r $s.runs, at float8) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.settle_end(run text, streams text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   parents text[];
 BEGIN
+  DELETE FROM $s.waits WHERE run_id = run;
+  IF streams IS NOT NULL THEN PERFORM $s.interrupt_streams(run); END IF;
+  parents := $s.waiters_of(ARRAY['run:' || run]);
+  IF cardinality(parents) = 0 THEN RETURN NULL; END IF;
+  PERFORM $s.lock_at_once(parents);
+  RETURN $s.settle_waits('run:' || run);
+END $$;
+
+CREATE FUNCTION $s.finish_run(r $s.runs, at float8) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
   r.held := 0;
   PERFORM $s.put_run(r, at);
-  DELETE FROM $s.waits WHERE run_id = r.id;
-  IF r.streams IS NOT NULL THEN PERFORM $s.interrupt_streams(r.id); END IF;
-  parents := $s.waiters_of(ARRAY['run:' || r.id]);
-  IF cardinality(parents) = 0 THEN RETURN json_build_array($s.run_json(r), NULL); END IF;
-  PERFORM $s.lock_at_once(parents);
-  RETURN json_build_array($s.run_json(r), $s.settle_waits('run:' || r.id));
+  RETURN json_build_array($s.run_json(r), $s.settle_end(r.id, r.streams));
 END $$;
 
 CREATE FUNCTION $s.final_run(r $s.runs, final_status text, at float8) RETURNS $s.runs LANGUAGE plpgsql AS $$

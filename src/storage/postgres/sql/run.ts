@@ -1,6 +1,7 @@
 import { OLDEST_FIRST } from '../../sql-rows.ts'
 import { insertFunction } from './insert.ts'
 import { BY_INDEX, isOfAttempt } from './plans.ts'
+import { runJson } from './record.ts'
 
 const INSERT_RUNS = insertFunction({
   table: 'runs',
@@ -8,9 +9,12 @@ const INSERT_RUNS = insertFunction({
   row: 'r',
   members: ', push json, claim_tasks text[], claim_version text, claim_number float8',
   lock: 'lock_inserted(requests, held)',
+  locksFirst: 'q.push IS NOT NULL',
   variables: `  pushed json;
   asked_tasks text[];
+  asked_at float8;
   is_free boolean;
+  is_claimed boolean;
 `,
   meetHolder: `      IF FOUND AND q.push IS NOT NULL THEN
         pushed := CASE WHEN holder.id <> r.id THEN $s.push_run(holder, q.push, q.now) END;
@@ -24,18 +28,26 @@ const INSERT_RUNS = insertFunction({
   answerHolder: `        answers := answers || json_build_array(1, $s.run_json(holder));
 `,
   fillRow: `    r.seq := nextval('$s.places'); r.held := 0; r.reserved := 0;
-    IF q.claim_tasks IS DISTINCT FROM asked_tasks THEN
+    IF q.claim_tasks IS DISTINCT FROM asked_tasks OR q.now > asked_at THEN
       asked_tasks := q.claim_tasks;
-      is_free := asked_tasks IS NOT NULL AND $s.is_line_free(asked_tasks, q.now);
+      asked_at := q.now;
+      is_free := asked_tasks IS NOT NULL AND NOT EXISTS (SELECT 1 FROM $s.runs WHERE look_at <= q.now)
+        AND NOT EXISTS (SELECT 1 FROM unnest(asked_tasks) AS task(id) CROSS JOIN LATERAL (
+          SELECT 1 FROM $s.runs o WHERE o.task_id = task.id AND o.line IS NOT NULL LIMIT 1) AS one);
     END IF;
-    IF is_free AND $s.is_next(r, q) THEN
-      r := $s.begun(r, q);
+    is_claimed := is_free AND r.status = 'QUEUED' AND (r.expires_at > q.now) IS NOT FALSE
+      AND $s.is_next(r.queue, q.claim_number, q.by_owner, q.now);
+    IF is_claimed THEN
+      r.status := 'EXECUTING'; r.owner := q.by_owner; r.held := 1; r.slot := 1; r.wake_at := NULL;
+      r.attempt := r.attempt + 1; r.policy_attempt := r.policy_attempt + 1; r.epoch := r.epoch + 1;
+      r.started_at := coalesce(r.started_at, q.now); r.updated_at := greatest(r.updated_at, q.now);
+      r.version := q.claim_version;
     ELSE
       r := $s.place(r, q.now);
       is_free := is_free AND r.line IS NULL AND (r.look_at <= q.now) IS NOT TRUE;
     END IF;
 `,
-  answerNew: `CASE WHEN r.held = 1 THEN json_build_array(0, $s.run_json(r), true) ELSE '[0]' END`,
+  answerNew: `CASE WHEN is_claimed THEN json_build_array(0, ${runJson('r')}, true) ELSE '[0]' END`,
   answerAgain:
     'json_build_array(0, $s.run_json(holder), q.claim_tasks IS NOT NULL AND $s.has_begun(holder, q))',
 })
@@ -48,29 +60,15 @@ const INSERT_RUNS = insertFunction({
  * reads past all runs that have left it.
  */
 const NEW_RUN_FUNCTIONS = `
-CREATE FUNCTION $s.is_next(r $s.runs, q record) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.is_next(of_queue text, claim_number float8, by_owner text, at float8)
+RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  IF r.status <> 'QUEUED' OR r.expires_at <= q.now THEN RETURN false; END IF;
-  PERFORM 1 FROM $s.owners WHERE owner = q.by_owner AND lost = 0 AND claim <= q.claim_number FOR KEY SHARE SKIP LOCKED;
-  IF NOT FOUND OR NOT pg_try_advisory_xact_lock_shared($space, 2050) THEN RETURN false; END IF;
-  RETURN NOT EXISTS (SELECT 1 FROM $s.queues WHERE name = r.queue)
-    AND NOT EXISTS (SELECT 1 FROM $s.owners WHERE lost = 0 AND until <= q.now);
-END $$;
-
-CREATE FUNCTION $s.is_line_free(tasks text[], at float8) RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN NOT EXISTS (SELECT 1 FROM $s.runs WHERE look_at <= at)
-    AND NOT EXISTS (SELECT 1 FROM unnest(tasks) AS task(id) CROSS JOIN LATERAL (
-      SELECT 1 FROM $s.runs o WHERE o.task_id = task.id AND o.line IS NOT NULL LIMIT 1) AS one);
-END $$;
-
-CREATE FUNCTION $s.begun(r $s.runs, q record) RETURNS $s.runs LANGUAGE plpgsql AS $$
-BEGIN
-  r.status := 'EXECUTING'; r.owner := q.by_owner; r.held := 1; r.slot := 1; r.wake_at := NULL;
-  r.attempt := r.attempt + 1; r.policy_attempt := r.policy_attempt + 1; r.epoch := r.epoch + 1;
-  r.started_at := coalesce(r.started_at, q.now); r.updated_at := greatest(r.updated_at, q.now);
-  r.version := q.claim_version;
-  RETURN r;
+  IF NOT pg_try_advisory_xact_lock_shared($space, 2050) THEN RETURN false; END IF;
+  PERFORM 1 FROM $s.owners WHERE owner = by_owner AND lost = 0 AND claim <= claim_number
+    AND NOT EXISTS (SELECT 1 FROM $s.queues WHERE name = of_queue)
+    AND NOT EXISTS (SELECT 1 FROM $s.owners WHERE lost = 0 AND until <= at)
+    FOR KEY SHARE SKIP LOCKED;
+  RETURN FOUND;
 END $$;
 
 CREATE FUNCTION $s.has_begun(r $s.runs, q record) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -78,6 +76,9 @@ BEGIN
   RETURN coalesce(r.status = 'EXECUTING' AND r.owner = q.by_owner AND r.held = 1 AND r.attempt = 1 AND r.claim_number IS NULL, false);
 END $$;
 `
+
+/** No run has finished before it started. */
+const FINISHED_AT = 'greatest(q.finished_at, coalesce(started_at, created_at))'
 
 /** The functions for runs. Each takes the requests of a turn and answers them in order; each run is in one of them. */
 export const RUN_FUNCTIONS: string = `
@@ -153,6 +154,12 @@ BEGIN
   LEFT JOIN $s.runs r ON r.id = asked.id);
 END $$;
 
+CREATE FUNCTION $s.changed_before(run text, by_call text) RETURNS json LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT json_build_array(${runJson('r')}, $s.ready_waits('run:' || run))
+    FROM $s.runs r WHERE id = run AND changed_by = by_call);
+END $$;
+
 CREATE FUNCTION $s.update_run(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   old $s.runs;
@@ -160,10 +167,7 @@ DECLARE
   to_status text := q.change->>'status';
 BEGIN
   SELECT * INTO old FROM $s.runs WHERE id = q.id FOR UPDATE;
-  IF q.again IS TRUE AND old.changed_by = q.call THEN
-    RETURN json_build_array($s.run_json(old), (SELECT json_agg(json_build_array(w.run_id, w.owner))
-      FROM $s.waits w WHERE w.token_id = 'run:' || q.id AND w.ready = 1));
-  END IF;
+  IF q.again IS TRUE AND old.changed_by = q.call THEN RETURN $s.changed_before(q.id, q.call); END IF;
   IF old.id IS NULL OR old.status <> ALL (q.statuses) OR old.epoch <> q.epoch THEN RETURN NULL; END IF;
   r := json_populate_record(old, q.change);
   r.changed_by := q.call;
@@ -199,12 +203,48 @@ ${BY_INDEX} AS $$
 DECLARE
   q record;
   answers json[] := '{}';
+  is_alone boolean := json_array_length(requests) = 1;
 BEGIN
-  PERFORM $s.lock_updated(requests);
+  IF NOT is_alone THEN PERFORM $s.lock_updated(requests); END IF;
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(id text, statuses text[], epoch int, change json, now float8, call text, again boolean)
   LOOP
+    IF is_alone THEN PERFORM $s.lock_updated_alone(q.id); END IF;
     answers := answers || $s.update_run(q);
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.end_run(q record) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  ended json;
+  ended_streams text;
+BEGIN
+  PERFORM 1 FROM $s.runs WHERE id = q.id FOR UPDATE;
+  UPDATE $s.runs AS r SET status = q.status, output = q.output, error = q.error, owner = NULL, slot = 0, slot_until = NULL,
+      wake_at = NULL, held = 0, reserved = 0, line = NULL, line_at = NULL, look_at = NULL,
+      finished_at = ${FINISHED_AT}, ended_at = ${FINISHED_AT},
+      updated_at = greatest(updated_at, q.now, ${FINISHED_AT}), changed_by = q.call
+    WHERE id = q.id AND epoch = q.epoch AND (status || '') = ANY (q.statuses)
+    RETURNING ${runJson('r')}, streams INTO ended, ended_streams;
+  IF FOUND THEN RETURN json_build_array(ended, $s.settle_end(q.id, ended_streams)); END IF;
+  IF q.again IS TRUE THEN RETURN $s.changed_before(q.id, q.call); END IF;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION $s.end_runs(requests json) RETURNS json LANGUAGE plpgsql
+${BY_INDEX} AS $$
+DECLARE
+  q record;
+  answers json[] := '{}';
+  is_alone boolean := json_array_length(requests) = 1;
+BEGIN
+  IF NOT is_alone THEN PERFORM $s.lock_updated(requests); END IF;
+  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(id text, statuses text[], epoch int, status text, output text,
+    error text, finished_at float8, now float8, call text, again boolean)
+  LOOP
+    IF is_alone THEN PERFORM $s.lock_updated_alone(q.id); END IF;
+    answers := answers || $s.end_run(q);
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
@@ -227,15 +267,20 @@ ${BY_INDEX} AS $$
 DECLARE
   q record;
   r $s.runs;
+  parked json;
   answers json[] := '{}';
 BEGIN
   FOR q IN SELECT * FROM json_to_recordset(requests) AS x(id text, epoch int, by_owner text, now float8, again boolean)
   LOOP
-    UPDATE $s.runs SET status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0,
+    UPDATE $s.runs AS p SET status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0,
         updated_at = greatest(updated_at, q.now)
       WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'EXECUTING')} AND held = 1
-      RETURNING * INTO r;
-    IF NOT FOUND THEN r := $s.park_orphan(q); END IF;
+      RETURNING ${runJson('p')} INTO parked;
+    IF FOUND THEN
+      answers := answers || parked;
+      CONTINUE;
+    END IF;
+    r := $s.park_orphan(q);
     IF r.id IS NULL AND q.again IS TRUE THEN
       SELECT * INTO r FROM $s.runs WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'WAITING')};
     END IF;
@@ -248,19 +293,20 @@ BEGIN
   RETURN array_to_json(answers);
 END $$;
 
-CREATE FUNCTION $s.resumed(r $s.runs, is_hinted boolean) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.resumed(run text, record json, is_hinted boolean) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN
-  IF is_hinted IS NOT TRUE THEN RETURN json_build_object('run', $s.run_json(r)); END IF;
-  RETURN json_build_object('run', $s.run_json(r), 'tokens', $s.awaited_by(r.id, 1));
+  IF is_hinted IS NOT TRUE THEN RETURN json_build_object('run', record); END IF;
+  RETURN json_build_object('run', record, 'tokens', $s.awaited_by(run, 1));
 END $$;
 
 CREATE FUNCTION $s.resume_run(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   r $s.runs;
+  resumed json;
 BEGIN
   IF q.again IS TRUE THEN
     SELECT * INTO r FROM $s.runs WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'EXECUTING')};
-    IF FOUND THEN RETURN $s.resumed(r, q.is_hinted); END IF;
+    IF FOUND THEN RETURN $s.resumed(r.id, $s.run_json(r), q.is_hinted); END IF;
   END IF;
   IF q.queue_limit IS NOT NULL THEN
     SELECT * INTO r FROM $s.runs WHERE id = q.id FOR NO KEY UPDATE;
@@ -272,11 +318,11 @@ BEGIN
       RETURN '"full"';
     END IF;
   END IF;
-  UPDATE $s.runs SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(updated_at, q.now),
+  UPDATE $s.runs AS e SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(updated_at, q.now),
       line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN ${OLDEST_FIRST} END, look_at = NULL
-    WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'WAITING')} RETURNING * INTO r;
+    WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'WAITING')} RETURNING ${runJson('e')} INTO resumed;
   IF NOT FOUND THEN RETURN '"stale"'; END IF;
-  RETURN $s.resumed(r, q.is_hinted);
+  RETURN $s.resumed(q.id, resumed, q.is_hinted);
 END $$;
 
 CREATE FUNCTION $s.resume_runs(requests json) RETURNS json LANGUAGE plpgsql
@@ -285,13 +331,20 @@ DECLARE
   q record;
   answers json[] := '{}';
   limits_set jsonb;
+  is_alone boolean := json_array_length(requests) = 1;
 BEGIN
-  limits_set := ($s.lock_limits(ARRAY(
-    SELECT r.queue FROM json_to_recordset(requests) AS x(id text, queue_limit float8)
-    JOIN $s.runs r ON r.id = x.id WHERE x.queue_limit IS NOT NULL), false)).limits;
+  IF NOT is_alone THEN
+    limits_set := ($s.lock_limits(ARRAY(
+      SELECT r.queue FROM json_to_recordset(requests) AS x(id text, queue_limit float8)
+      JOIN $s.runs r ON r.id = x.id WHERE x.queue_limit IS NOT NULL), false)).limits;
+  END IF;
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(id text, epoch int, by_owner text, now float8, queue_limit float8, is_hinted boolean, again boolean)
   LOOP
+    IF is_alone THEN
+      limits_set := ($s.lock_limits(CASE WHEN q.queue_limit IS NULL THEN '{}'
+        ELSE ARRAY(SELECT queue FROM $s.runs WHERE id = q.id) END, false)).limits;
+    END IF;
     IF limits_set IS NOT NULL THEN
       q.queue_limit := coalesce((limits_set->>(SELECT queue FROM $s.runs WHERE id = q.id))::float8, q.queue_limit);
     END IF;

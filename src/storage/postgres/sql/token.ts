@@ -1,5 +1,6 @@
 import { insertFunction } from './insert.ts'
 import { BY_INDEX } from './plans.ts'
+import { tokenJson } from './record.ts'
 
 const INSERT_TOKENS = insertFunction({
   table: 'tokens',
@@ -101,21 +102,20 @@ END $$;
 CREATE FUNCTION $s.await_token(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   t $s.tokens;
+  open json;
   due record;
-  is_open boolean;
 BEGIN
-  SELECT * INTO t FROM $s.tokens WHERE id = q.token_id AND status = 'WAITING'
+  SELECT ${tokenJson('o')} INTO open FROM $s.tokens o WHERE id = q.token_id AND status = 'WAITING'
     AND (timeout_at IS NULL OR q.now < timeout_at) FOR SHARE;
-  is_open := FOUND;
-  IF NOT is_open THEN
+  IF open IS NULL THEN
     SELECT * INTO t FROM $s.tokens WHERE id = q.token_id;
     IF t.due_at <= q.now THEN PERFORM $s.lock_due(ARRAY[q.token_id], q.now); END IF;
   END IF;
   IF NOT $s.holds(q.run_id, q.epoch, q.by_owner) THEN RETURN '{"outcome":"stale"}'; END IF;
-  IF is_open THEN
+  IF open IS NOT NULL THEN
     INSERT INTO $s.waits (run_id, token_id, owner, ready, place)
       VALUES (q.run_id, q.token_id, q.by_owner, 0, q.place) ON CONFLICT DO NOTHING;
-    RETURN json_build_object('outcome', 'registered', 'token', $s.token_json(t));
+    RETURN json_build_object('outcome', 'registered', 'token', open);
   END IF;
   IF t.id IS NULL THEN RETURN '{"outcome":"unknown"}'; END IF;
   SELECT * INTO due FROM $s.settle_due(t, q.now, q.call, q.again);
@@ -129,7 +129,7 @@ DECLARE
   q record;
   answers json[] := '{}';
 BEGIN
-  PERFORM $s.lock_awaited(requests);
+  IF json_array_length(requests) > 1 THEN PERFORM $s.lock_awaited(requests); END IF;
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(token_id text, run_id text, epoch int, by_owner text, now float8, place bigint, call text, again boolean)
   LOOP
@@ -141,16 +141,17 @@ END $$;
 CREATE FUNCTION $s.settle_token(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   t $s.tokens;
+  won json;
   due record;
 BEGIN
   IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN RETURN '"stale"'; END IF;
-  UPDATE $s.tokens SET status = CASE WHEN q.times_out THEN 'TIMED_OUT' ELSE 'COMPLETED' END, output = q.output,
+  UPDATE $s.tokens AS o SET status = CASE WHEN q.times_out THEN 'TIMED_OUT' ELSE 'COMPLETED' END, output = q.output,
       timeout_at = CASE WHEN q.times_out THEN q.now ELSE timeout_at END,
       completed_at = q.now, due_at = NULL, ended_at = q.now, settled_by = q.call
-    WHERE id = q.id AND status = 'WAITING' AND (timeout_at IS NULL OR q.now < timeout_at) RETURNING * INTO t;
+    WHERE id = q.id AND status = 'WAITING' AND (timeout_at IS NULL OR q.now < timeout_at)
+    RETURNING ${tokenJson('o')} INTO won;
   IF FOUND THEN
-    RETURN json_build_object('token', $s.token_json(t), 'won', true, 'settledNow', true,
-      'ready', $s.settle_waits(t.id));
+    RETURN json_build_object('token', won, 'won', true, 'settledNow', true, 'ready', $s.settle_waits(q.id));
   END IF;
   SELECT * INTO t FROM $s.tokens WHERE id = q.id;
   IF NOT FOUND THEN RETURN NULL; END IF;
@@ -164,13 +165,15 @@ ${BY_INDEX} AS $$
 DECLARE
   q record;
   held text[];
+  is_alone boolean := json_array_length(requests) = 1;
   answers json[] := '{}';
 BEGIN
-  held := $s.lock_settled(requests);
+  IF NOT is_alone THEN held := $s.lock_settled(requests); END IF;
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(id text, output text, times_out boolean, fence_run text, fence_epoch int, by_owner text, now float8, call text,
-      again boolean)
+      again boolean, tries boolean)
   LOOP
+    IF is_alone AND (q.tries IS TRUE OR q.fence_run IS NOT NULL) THEN held := $s.lock_settled(requests); END IF;
     IF q.id = ANY (held) THEN
       answers := answers || '"held"'::json;
       CONTINUE;
