@@ -225,7 +225,7 @@ BEGIN
       wake_at = NULL, held = 0, reserved = 0, line = NULL, line_at = NULL, look_at = NULL,
       finished_at = ${FINISHED_AT}, ended_at = ${FINISHED_AT},
       updated_at = greatest(updated_at, q.now, ${FINISHED_AT}), changed_by = q.call
-    WHERE id = q.id AND epoch = q.epoch AND (status || '') = ANY (q.statuses)
+    WHERE id = q.id AND epoch = coalesce(q.epoch, epoch) AND (status || '') = ANY (q.statuses)
     RETURNING ${runJson('r')}, streams INTO ended, ended_streams;
   IF FOUND THEN RETURN json_build_array(ended, $s.settle_end(q.id, ended_streams)); END IF;
   IF q.again IS TRUE THEN RETURN $s.changed_before(q.id, q.call); END IF;

@@ -1,4 +1,4 @@
-import type { Awaitable, RunsAmong } from '../../../contract/storage.ts'
+import type { Awaitable, RunsAmong, RunUpdated } from '../../../contract/storage.ts'
 import type { Law } from '../law.ts'
 import { like, same } from '../sameness.ts'
 import { A, B, idsOf, namesOf } from '../subject.ts'
@@ -114,6 +114,50 @@ export const runLaws: readonly Law[] = [
       } as const
       same('a later update', await s.storage.runs.update(request), undefined)
       like('the record', await s.storage.runs.get('r'), { status: 'COMPLETED', finishedAt: s.at(1) })
+    },
+  },
+  {
+    id: 'runs.update/end-of-an-attempt',
+    law: 'The end that an attempt writes, with all its fields, does what an end does; that of an older attempt changes nothing.',
+    async check(s) {
+      const parent = await s.start('parent')
+      const run = await s.start('r')
+      await s.insertToken('open')
+      await s.insertToken('ready')
+      await s.wait(parent, 'run:r')
+      await s.wait(run, 'open')
+      await s.wait(run, 'ready')
+      await s.settle('ready')
+      const end = (epoch: number, at: number): Awaitable<RunUpdated | undefined> =>
+        s.storage.runs.update({
+          id: 'r',
+          expected: { status: ['EXECUTING', 'WAITING'], epoch },
+          change: {
+            status: 'COMPLETED',
+            outputJson: '1',
+            errorJson: undefined,
+            finishedAt: s.at(at),
+            slot: false,
+          },
+          by: A,
+          now: s.at(at + 1),
+        })
+      same('the end of an older attempt', await end(run.epoch - 1, 5), undefined)
+      same('the record', await s.storage.runs.get('r'), run)
+      const ended = await end(run.epoch, 7)
+      same('the record', ended?.record, {
+        ...run,
+        status: 'COMPLETED',
+        outputJson: '1',
+        owner: undefined,
+        slot: false,
+        finishedAt: s.at(7),
+        updatedAt: s.at(8),
+      })
+      same('the waits answered', namesOf(ended?.ready ?? []), [`run:r parent ${A}`])
+      same('what it waits for', idsOf(await s.storage.runs.waits('r')), [])
+      same('a second end', await end(run.epoch, 9), undefined)
+      same('the record in storage', await s.storage.runs.get('r'), ended?.record)
     },
   },
   {

@@ -117,7 +117,13 @@ export class ThreeEngines {
     finish: (command) =>
       this.#update(command, ({ epoch }) => ({
         expected: { status: ['EXECUTING'], epoch: command.isStale ? epoch - 1 : epoch },
-        change: { status: 'COMPLETED', outputJson: '"done"', finishedAt: this.#stage.now },
+        change: {
+          status: 'COMPLETED',
+          outputJson: '"done"',
+          finishedAt: this.#stage.now,
+          // With these it is an end as an attempt writes it.
+          ...(command.option % 2 === 0 && { errorJson: undefined, slot: false }),
+        },
       })),
     cancel: (command) =>
       this.#update(command, ({ epoch }) => {

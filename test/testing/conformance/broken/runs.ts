@@ -70,6 +70,9 @@ export const brokenRuns: Readonly<Record<string, Break>> = {
       },
     },
   }),
+  'runs.update/end-of-an-attempt': updatingLike(({ expected, change }) => ({
+    expected: change.slot === false && 'errorJson' in change ? { status: expected.status } : expected,
+  })),
   'runs.update/retry-gives-everything-up': updatedLike(({ record }, { by }) =>
     record.status === 'DELAYED' ? { record: { ...record, owner: by } } : {},
   ),
