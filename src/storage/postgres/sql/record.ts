@@ -2,13 +2,13 @@ import { LIVE_STATUSES } from '../../../contract/run-states.ts'
 import { OLDEST_FIRST, RUN_COLUMNS, textList } from '../../sql-rows.ts'
 
 /** A run as JSON, in a statement that has it. `run_json` is for a row that a function has: it is given a copy of all columns. */
-export const runJson = (row: string): string =>
+export const runAsJson = (row: string): string =>
   `json_build_array(${RUN_COLUMNS.split(', ')
     .map((name) => `${row}.${name}`)
     .join(', ')})`
 
-/** A token as JSON: see {@link runJson}. */
-export const tokenJson = (row: string): string =>
+/** A token as JSON: see {@link runAsJson}. */
+export const tokenAsJson = (row: string): string =>
   `json_build_object(${TOKEN_COLUMNS.map((name) => `'${name}', ${row}.${name}`).join(', ')})`
 
 const TOKEN_COLUMNS: readonly string[] = [
@@ -35,12 +35,12 @@ const TOKEN_COLUMNS: readonly string[] = [
 export const RECORD_FUNCTIONS: string = `
 CREATE FUNCTION $s.run_json(r $s.runs) RETURNS json LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-  RETURN ${runJson('r')};
+  RETURN ${runAsJson('r')};
 END $$;
 
 CREATE FUNCTION $s.token_json(t $s.tokens) RETURNS json LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-  RETURN ${tokenJson('t')};
+  RETURN ${tokenAsJson('t')};
 END $$;
 
 CREATE FUNCTION $s.is_live(status text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$

@@ -1,7 +1,7 @@
 import { OLDEST_FIRST } from '../../sql-rows.ts'
 import { insertFunction } from './insert.ts'
 import { BY_INDEX, isOfAttempt } from './plans.ts'
-import { runJson } from './record.ts'
+import { runAsJson } from './record.ts'
 
 const INSERT_RUNS = insertFunction({
   table: 'runs',
@@ -47,7 +47,7 @@ const INSERT_RUNS = insertFunction({
       is_free := is_free AND r.line IS NULL AND (r.look_at <= q.now) IS NOT TRUE;
     END IF;
 `,
-  answerNew: `CASE WHEN is_claimed THEN json_build_array(0, ${runJson('r')}, true) ELSE '[0]' END`,
+  answerNew: `CASE WHEN is_claimed THEN json_build_array(0, ${runAsJson('r')}, true) ELSE '[0]' END`,
   answerAgain:
     'json_build_array(0, $s.run_json(holder), q.claim_tasks IS NOT NULL AND $s.has_begun(holder, q))',
 })
@@ -156,7 +156,7 @@ END $$;
 
 CREATE FUNCTION $s.changed_before(run text, by_call text) RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
-  RETURN (SELECT json_build_array(${runJson('r')}, $s.ready_waits('run:' || run))
+  RETURN (SELECT json_build_array(${runAsJson('r')}, $s.ready_waits('run:' || run))
     FROM $s.runs r WHERE id = run AND changed_by = by_call);
 END $$;
 
@@ -226,7 +226,7 @@ BEGIN
       finished_at = ${FINISHED_AT}, ended_at = ${FINISHED_AT},
       updated_at = greatest(updated_at, q.now, ${FINISHED_AT}), changed_by = q.call
     WHERE id = q.id AND epoch = coalesce(q.epoch, epoch) AND (status || '') = ANY (q.statuses)
-    RETURNING ${runJson('r')}, streams INTO ended, ended_streams;
+    RETURNING ${runAsJson('r')}, streams INTO ended, ended_streams;
   IF FOUND THEN RETURN json_build_array(ended, $s.settle_end(q.id, ended_streams)); END IF;
   IF q.again IS TRUE THEN RETURN $s.changed_before(q.id, q.call); END IF;
   RETURN NULL;
@@ -275,7 +275,7 @@ BEGIN
     UPDATE $s.runs AS p SET status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0,
         updated_at = greatest(updated_at, q.now)
       WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'EXECUTING')} AND held = 1
-      RETURNING ${runJson('p')} INTO parked;
+      RETURNING ${runAsJson('p')} INTO parked;
     IF FOUND THEN
       answers := answers || parked;
       CONTINUE;
@@ -320,7 +320,7 @@ BEGIN
   END IF;
   UPDATE $s.runs AS e SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(updated_at, q.now),
       line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN ${OLDEST_FIRST} END, look_at = NULL
-    WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'WAITING')} RETURNING ${runJson('e')} INTO resumed;
+    WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'WAITING')} RETURNING ${runAsJson('e')} INTO resumed;
   IF NOT FOUND THEN RETURN '"stale"'; END IF;
   RETURN $s.resumed(q.id, resumed, q.is_hinted);
 END $$;

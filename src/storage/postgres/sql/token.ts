@@ -1,6 +1,6 @@
 import { insertFunction } from './insert.ts'
 import { BY_INDEX } from './plans.ts'
-import { tokenJson } from './record.ts'
+import { tokenAsJson } from './record.ts'
 
 const INSERT_TOKENS = insertFunction({
   table: 'tokens',
@@ -105,7 +105,7 @@ DECLARE
   open json;
   due record;
 BEGIN
-  SELECT ${tokenJson('o')} INTO open FROM $s.tokens o WHERE id = q.token_id AND status = 'WAITING'
+  SELECT ${tokenAsJson('o')} INTO open FROM $s.tokens o WHERE id = q.token_id AND status = 'WAITING'
     AND (timeout_at IS NULL OR q.now < timeout_at) FOR SHARE;
   IF open IS NULL THEN
     SELECT * INTO t FROM $s.tokens WHERE id = q.token_id;
@@ -149,7 +149,7 @@ BEGIN
       timeout_at = CASE WHEN q.times_out THEN q.now ELSE timeout_at END,
       completed_at = q.now, due_at = NULL, ended_at = q.now, settled_by = q.call
     WHERE id = q.id AND status = 'WAITING' AND (timeout_at IS NULL OR q.now < timeout_at)
-    RETURNING ${tokenJson('o')} INTO won;
+    RETURNING ${tokenAsJson('o')} INTO won;
   IF FOUND THEN
     RETURN json_build_object('token', won, 'won', true, 'settledNow', true, 'ready', $s.settle_waits(q.id));
   END IF;
