@@ -184,8 +184,8 @@ function engineItems(items: readonly ItemById[], options: BatchTriggerOptions): 
   requireOptions(options, 'the options of a batch', BATCH_NAMES)
   return items.map((given, index) => {
     requireOptions(given, 'an item of a batch', ITEM_NAMES)
-    const { id, payload, options: own } = given
-    return { id, item: { payload: encodeValue(payload), options: itemOptions(own, options, index) } }
+    const { id, options: own } = given
+    return { id, item: { payload: encodeValue(given.payload), options: itemOptions(own, options, index) } }
   })
 }
 
