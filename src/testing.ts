@@ -27,6 +27,24 @@ export type { DepartureReason, InFlightDeparture } from './testing/in-flight/dep
 export type { InFlightHint } from './testing/in-flight/name-hints.ts'
 export type { InFlightQuestion } from './testing/in-flight/question.ts'
 export type { InFlightReport } from './testing/in-flight/report.ts'
+export { exportRepro, type ExportReproOptions } from './testing/export-repro.ts'
+export type { HistoryDeparture, HistoryDepartureReason } from './testing/history/history-departure.ts'
+export type { Redact, RedactedPlace } from './testing/history/redaction.ts'
+export type { RunEnd } from './testing/history/run-end.ts'
+export type {
+  HistoryAttempt,
+  HistoryChild,
+  HistoryError,
+  HistoryKey,
+  HistoryRun,
+  HistoryToken,
+  RunHistory,
+} from './testing/history/run-history.ts'
+export {
+  type ReplayedHistory,
+  replayHistory,
+  type ReplayHistoryOptions,
+} from './testing/replay-history.ts'
 export { createTestEngine, type TestEngineOptions } from './testing/create-test-engine.ts'
 export type { TaskCall, TaskMock } from './testing/fixture/stand-ins.ts'
 export { testClock, type TestClockOptions } from './testing/test-clock.ts'

@@ -6,6 +6,7 @@ export type TestErrorCode =
   | 'ERR_UNKNOWN_STORAGE'
   | 'ERR_NO_POSTGRES'
   | 'ERR_LOOSE_ENDS'
+  | 'ERR_NO_HISTORY'
 
 /** An error of the fixture; every message says what to do. */
 export class TestError extends Error {

@@ -243,6 +243,6 @@ function toldText(answer: Recent): string {
 }
 
 /** Tells an answer from others of its attempt: the end of an id is random. */
-function markOf({ id, isOfStorage }: GivenAnswer): string {
+export function markOf({ id, isOfStorage }: Pick<GivenAnswer, 'id' | 'isOfStorage'>): string {
   return ageOf(id).slice(-MARK_LENGTH) + (isOfStorage === true ? OF_STORAGE : '')
 }

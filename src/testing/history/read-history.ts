@@ -1,0 +1,226 @@
+import type { KeyRecord, RunRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
+import { isFinal } from '../../contract/run-states.ts'
+import type { Awaitable, Page, PageRequest, Storage } from '../../contract/storage.ts'
+import { readName } from '../../core/attempt/recall.ts'
+import { fromJson, storedError } from '../../core/host/serialize.ts'
+import { storedAttempts } from '../../core/host/thrown-attempts.ts'
+import { defined } from '../../primitives/defined.ts'
+import { TestError } from '../test-error.ts'
+import type { RedactedPlace, Redaction } from './redaction.ts'
+import type { HistoryChild, HistoryKey, HistoryRun, HistoryToken, RunHistory } from './run-history.ts'
+
+/** No token is due by then: to read one changes nothing. */
+const BEFORE_ALL = 0
+const PAGE = 100
+/** So many records of the time of the run are looked through for what has a key of users. */
+const LOOKED_THROUGH = 2_000
+/** So many tokens that the texts of a run name are read. */
+const MOST_NAMED = 200
+const TOKEN_ID = /waitpoint_[0-9a-z]{8,64}/gu
+/** The result of an effect that is not JSON begins with this. */
+const NOT_JSON = ' '
+const KEYED_KINDS: readonly TokenKind[] = ['MANUAL', 'SLEEP', 'BINDING']
+
+interface Records {
+  readonly run: RunRecord
+  readonly tokens: readonly TokenRecord[]
+  readonly children: readonly RunRecord[]
+  /** The tokens that it waits for. */
+  readonly waits: readonly TokenRecord[]
+}
+
+/**
+ * Reads what a storage has of a run. Nothing is written.
+ *
+ * @throws TestError `ERR_NO_HISTORY` for a run that is unknown, or that was never started.
+ */
+export async function readHistory(
+  storage: Storage,
+  runId: string,
+  { now, redaction }: { readonly now: number; readonly redaction: Redaction },
+): Promise<RunHistory> {
+  const { run, tokens, children, waits } = await readRecords(storage, runId, now)
+  return {
+    format: 1,
+    readAt: instant(now),
+    ...(redaction.isOn ? { isRedacted: true } : {}),
+    run: historyRun(run, waits, redaction),
+    tokens: tokens.map((token) => historyToken(token, { runId, redaction })),
+    children: children.map((child) => historyChild(child, { runId, redaction })),
+  }
+}
+
+async function readRecords(storage: Storage, runId: string, now: number): Promise<Records> {
+  const run = await storage.runs.get(runId)
+  if (run === undefined)
+    throw new TestError('ERR_NO_HISTORY', `Cannot export run "${runId}": the storage has no such run`)
+  if (run.startedAt === undefined || run.attempt === 0)
+    throw new TestError(
+      'ERR_NO_HISTORY',
+      `Cannot export run "${runId}": its function was never called (it is ${run.status})`,
+    )
+  const asked = await storage.runs.asked(runId)
+  const time = { from: run.createdAt, to: run.finishedAt ?? now }
+  const keyed: TokenRecord[] = []
+  for (const kind of KEYED_KINDS)
+    keyed.push(...(await looked((page) => storage.tokens.list({ kind, ...time }, page, BEFORE_ALL))))
+  const triggered = await looked((page) => storage.runs.list(time, page))
+  const children = byAge([...asked.runs, ...triggered.filter(({ parentId }) => parentId === runId)])
+  const own = byAge([...asked.tokens, ...keyed.filter((token) => token.runId === runId)])
+  const waits = isFinal(run.status) ? [] : await storage.runs.waits(runId)
+  const others = [...waits.filter(({ kind }) => kind !== 'RUN'), ...(await named(storage, { run, tokens: own, children }))]
+  return { run, tokens: byAge([...others, ...own]), children, waits }
+}
+
+/** The first pages of a list. */
+async function looked<Record>(
+  list: (page: PageRequest) => Awaitable<Page<Record>>,
+): Promise<readonly Record[]> {
+  const found: Record[] = []
+  let after: string | undefined
+  do {
+    const { records, next } = await list({ limit: PAGE, after })
+    found.push(...records)
+    after = next
+  } while (after !== undefined && found.length < LOOKED_THROUGH)
+  return found
+}
+
+/** The tokens of others that the texts of a run name: a run waits only for what it has been told. */
+async function named(
+  { tokens: store }: Storage,
+  { run, tokens, children }: Omit<Records, 'waits'>,
+): Promise<readonly TokenRecord[]> {
+  const texts = [
+    run.payloadJson,
+    run.metadataJson,
+    ...tokens.map(({ outputJson }) => outputJson),
+    ...children.map(({ outputJson }) => outputJson),
+  ]
+  const own = new Set(tokens.map(({ id }) => id))
+  const ids = new Set(texts.flatMap((text) => text?.match(TOKEN_ID) ?? []).filter((id) => !own.has(id)))
+  const found: TokenRecord[] = []
+  for (const id of [...ids].slice(0, MOST_NAMED)) {
+    const read = await store.get(id, BEFORE_ALL)
+    if (read !== undefined) found.push(read.record)
+  }
+  return found
+}
+
+/** Each once, oldest first. */
+function byAge<Record extends { readonly id: string; readonly createdAt: number }>(
+  records: readonly Record[],
+): readonly Record[] {
+  const each = new Map(records.map((record) => [record.id, record]))
+  return [...each.values()].sort(
+    (one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1),
+  )
+}
+
+function historyRun(run: RunRecord, waits: readonly TokenRecord[], redaction: Redaction): HistoryRun {
+  const { id, taskId, status, attempt, policyAttempt, parentId, rootId } = run
+  const value = (of: RedactedPlace['of'], text: string | undefined): unknown =>
+    redaction.value(fromJson(text), { of, id })
+  return {
+    id,
+    taskId,
+    status,
+    attempt,
+    policyAttempt,
+    tags: redaction.texts(run.tags, { of: 'tag', id }),
+    rootId,
+    ...defined({
+      payload: value('payload', run.payloadJson),
+      metadata: value('metadata', run.metadataJson),
+      options: value('options', run.optionsJson),
+      output: value('output', run.outputJson),
+      error: run.errorJson === undefined ? undefined : redaction.error(storedError(run.errorJson), id),
+      parentId,
+      waitsFor: isFinal(run.status) ? undefined : waits.map((token) => token.id),
+    }),
+    attempts: storedAttempts(run.attemptsJson).map(({ number, startedAt, endedAt, error }) => ({
+      number,
+      startedAt: instant(startedAt),
+      endedAt: instant(endedAt),
+      error: redaction.error(error, id),
+    })),
+    createdAt: instant(run.createdAt),
+    startedAt: instant(run.startedAt ?? run.createdAt),
+    ...defined({ finishedAt: maybeInstant(run.finishedAt) }),
+  }
+}
+
+function historyToken(token: TokenRecord, reader: KeyReader): HistoryToken {
+  const { redaction } = reader
+  const { id, kind, status, outputJson, runId } = token
+  const isStored = outputJson?.startsWith(NOT_JSON) !== true
+  const of = kind === 'ONCE' ? 'effect' : 'answer'
+  return {
+    id,
+    kind,
+    status,
+    // The tags of an effect are the engine's own.
+    tags: kind === 'ONCE' ? token.tags : redaction.texts(token.tags, { of: 'tag', id }),
+    ...defined({
+      key: historyKey(token, reader),
+      runId,
+      output: isStored ? redaction.value(fromJson(outputJson), { of, id }) : undefined,
+      notStored: isStored ? undefined : String(fromJson(outputJson)),
+      timeoutAt: maybeInstant(token.timeoutAt),
+    }),
+    createdAt: instant(token.createdAt),
+    ...defined({ completedAt: maybeInstant(token.completedAt) }),
+  }
+}
+
+function historyChild(child: RunRecord, reader: KeyReader): HistoryChild {
+  const { redaction } = reader
+  const { id, taskId, status } = child
+  const value = (of: RedactedPlace['of'], text: string | undefined): unknown =>
+    redaction.value(fromJson(text), { of, id })
+  return {
+    id,
+    taskId,
+    status,
+    tags: redaction.texts(child.tags, { of: 'tag', id }),
+    ...defined({
+      key: historyKey(child, reader),
+      payload: value('payload', child.payloadJson),
+      output: value('output', child.outputJson),
+      error: child.errorJson === undefined ? undefined : redaction.error(storedError(child.errorJson), id),
+    }),
+    createdAt: instant(child.createdAt),
+    ...defined({ finishedAt: maybeInstant(child.finishedAt) }),
+  }
+}
+
+/** Only names are redacted: places are hashes, and need no secret. */
+function historyKey(
+  { id, key }: { readonly id: string; readonly key?: KeyRecord | undefined },
+  { runId, redaction }: KeyReader,
+): HistoryKey | undefined {
+  if (key === undefined) return undefined
+  const { scope, value } = key
+  const redact = (name: string): string => redaction.text(name, { of: 'name', id })
+  // The key of a user.
+  if (scope !== runId) return { scope, value: redact(value) }
+  const name = value.startsWith(ONCE) ? value.slice(ONCE.length) : (readName(value)?.name ?? '')
+  // The kind of the key and the number of the attempt stand in front of the name.
+  return { scope, value: name === '' ? value : value.slice(0, value.length - name.length) + redact(name) }
+}
+
+const ONCE = 'once/'
+
+interface KeyReader {
+  /** The run whose keys are the engine's. */
+  readonly runId: string
+  readonly redaction: Redaction
+}
+
+function instant(at: number): string {
+  return new Date(at).toISOString()
+}
+
+function maybeInstant(at: number | undefined): string | undefined {
+  return at === undefined ? undefined : instant(at)
+}

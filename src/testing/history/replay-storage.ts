@@ -1,0 +1,265 @@
+import type { KeyRecord, RunRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
+import { runIdOfToken } from '../../contract/run-states.ts'
+import type {
+  Awaitable,
+  Inserted,
+  RunClaim,
+  RunClaimed,
+  RunInsert,
+  RunStore,
+  RunUpdate,
+  Storage,
+  TokenAwait,
+  TokenAwaited,
+  TokenInsert,
+  TokenInserted,
+  TokenStore,
+} from '../../contract/storage.ts'
+import { chain } from '../../primitives/awaitable.ts'
+import { memoryStorage } from '../../storage/memory/memory.ts'
+import { childQuestion, type InFlightQuestion, newQuestion, tokenQuestion } from '../in-flight/question.ts'
+import type { RecordedAnswers } from './recorded-answers.ts'
+import type { RecordedQuestions } from './recorded-questions.ts'
+import type { RecordedRun } from './recorded-run.ts'
+import type { Difference } from './history-departure.ts'
+
+const BEFORE_ALL = 0
+const WRITER = 'a history'
+const ONCE = 'once/'
+
+export interface ReplayStorageOptions {
+  readonly recorded: RecordedRun
+  readonly questions: RecordedQuestions
+  readonly answers: RecordedAnswers
+  readonly departed: (difference: Difference) => void
+}
+
+/**
+ * A storage in memory with one run. What the run asks for gets the ids that it has in the history; it is settled by who
+ * replays, and by no deadline. Other runs are never executed.
+ */
+export class ReplayStorage {
+  readonly storage: Storage
+  readonly #memory = memoryStorage()
+  readonly #recorded: RecordedRun
+  readonly #questions: RecordedQuestions
+  readonly #answers: RecordedAnswers
+  readonly #departed: (difference: Difference) => void
+  /** Deadlines as the history has them: they are shown, and do nothing. */
+  readonly #deadlines = new Map<string, number>()
+  /** Runs that were triggered and that the history does not have: most are never waited for. */
+  readonly #strangers = new Map<string, RunRecord>()
+  /** The runs that were triggered with a key. */
+  readonly #byKey = new Map<string, RunRecord>()
+  #isOver = false
+
+  constructor({ recorded, questions, answers, departed }: ReplayStorageOptions) {
+    this.#recorded = recorded
+    this.#questions = questions
+    this.#answers = answers
+    this.#departed = departed
+    this.storage = {
+      ...this.#memory,
+      // No run but the one is claimed, and it by a claim.
+      claimsNew: false,
+      runs: this.#runs(this.#memory.runs),
+      tokens: this.#tokens(this.#memory.tokens),
+    }
+  }
+
+  /** Stores the run, for an engine to claim. */
+  begin(): Awaitable<unknown> {
+    const { record } = this.#recorded
+    return this.#memory.runs.insert({ record, by: WRITER, now: record.updatedAt })
+  }
+
+  /** The run as it is now. */
+  async run(): Promise<RunRecord> {
+    const { record } = this.#recorded
+    return (await this.#memory.runs.get(record.id)) ?? record
+  }
+
+  /** The tokens that the run waits for. */
+  waits(): Awaitable<readonly TokenRecord[]> {
+    return this.#memory.runs.waits(this.#recorded.record.id)
+  }
+
+  /** The effect of `once` under a key: its token, as the history has it. */
+  effect(key: string): TokenRecord | undefined {
+    return this.#recorded.tokens.find(
+      ({ kind, runId, key: own }) =>
+        kind === 'ONCE' && runId === this.#recorded.record.id && own?.value === ONCE + key,
+    )
+  }
+
+  /** Answers a question that is open. */
+  async settle(token: TokenRecord, { by, now }: Act): Promise<TokenRecord | undefined> {
+    const { id, kind, status, outputJson } = token
+    const isTimeOut = kind === 'MANUAL' && status === 'TIMED_OUT'
+    const settled = await this.#memory.tokens.settle({ id, outputJson, isTimeOut, by, now })
+    return settled === undefined || settled === 'stale' || !settled.won ? undefined : settled.record
+  }
+
+  /** Ends a child. */
+  async endChild(child: RunRecord, { by, now }: Act): Promise<RunRecord | undefined> {
+    const { id, status, outputJson, errorJson } = child
+    const expected = { status: ['PENDING_VERSION'] } as const
+    const change = { status, outputJson, errorJson, finishedAt: now }
+    return (await this.#memory.runs.update({ id, expected, change, by, now }))?.record
+  }
+
+  /** No call of the run is answered any more: it would go on. */
+  stop(): void {
+    this.#isOver = true
+  }
+
+  #runs(memory: RunStore): RunStore {
+    return {
+      ...memory,
+      insert: (request) => this.#answer(this.#insertRun(request)),
+      get: (id, among) => this.#answer(memory.get(id, among)),
+      update: (request) => memory.update(this.#timed(request)),
+      claim: (request) => this.#claim(request),
+    }
+  }
+
+  #tokens(memory: TokenStore): TokenStore {
+    return {
+      ...memory,
+      insert: (request) => this.#answer(this.#insertToken(request)),
+      get: (...args) =>
+        this.#answer(
+          chain(this.#ensure(args[0]), () =>
+            chain(memory.get(...args), (read) => read && { ...read, record: this.#shown(read.record) }),
+          ),
+        ),
+      await: (request) => this.#answer(this.#await(request)),
+      settle: (request) => this.#answer(chain(this.#ensure(request.id), () => memory.settle(request))),
+    }
+  }
+
+  #answer<T>(answer: Awaitable<T>): Awaitable<T> {
+    return chain(answer, (value) => (this.#isOver ? never<T>() : value))
+  }
+
+  #claim(request: RunClaim): Awaitable<RunClaimed> {
+    return this.#isOver ? { runs: [], ended: [] } : this.#memory.runs.claim(request)
+  }
+
+  /** The next attempt of the policy begins when it began in the history, as far as that is known. */
+  #timed(request: RunUpdate): RunUpdate {
+    const { id, change, now } = request
+    if (id !== this.#recorded.record.id || change.status !== 'DELAYED') return request
+    const at = this.#beginningAfter(now)
+    return at === undefined ? request : { ...request, change: { ...change, wakeAt: Math.max(now, at) } }
+  }
+
+  #beginningAfter(now: number): number | undefined {
+    const starts = Array.from(this.#recorded.thrown.values(), ({ startedAt }) => startedAt)
+    return starts.filter((at) => at > now).sort((one, other) => one - other)[0]
+  }
+
+  #insertRun(request: RunInsert): Awaitable<Inserted<RunRecord> | 'stale'> {
+    const { claim: _claim, push: _push, ...rest } = request
+    const { record } = rest
+    const holder = record.key && this.#byKey.get(keyText(record.key))
+    if (holder !== undefined) return { record: holder, isCached: true }
+    const isOwn = record.parentId === this.#recorded.record.id
+    const recorded = isOwn ? this.#questions.takeChild(record) : undefined
+    const made = { ...record, id: recorded?.id ?? record.id }
+    return chain(this.#memory.runs.insert({ ...rest, record: inert(made) }), (inserted) => {
+      if (inserted === 'stale') return inserted
+      if (record.key !== undefined) this.#byKey.set(keyText(record.key), made)
+      if (recorded === undefined) this.#strangers.set(made.id, made)
+      else this.#answers.childAsked(recorded)
+      return { record: made, isCached: false }
+    })
+  }
+
+  #insertToken(request: TokenInsert): Awaitable<TokenInserted | 'stale'> {
+    const { record } = request
+    const { kind, key, runId } = record
+    const { tokens } = this.#memory
+    if (runId !== this.#recorded.record.id) return tokens.insert(request)
+    return chain(this.#holder(kind, key), (holder) => {
+      if (holder !== undefined) return { record: this.#shown(holder), isCached: true }
+      const recorded = this.#questions.takeToken(record)
+      if (recorded === undefined && (kind === 'MANUAL' || kind === 'SLEEP')) return this.#newQuestion(tokenQuestion(record), record)
+      const made = recorded === undefined ? record : this.#made(record, recorded)
+      return chain(tokens.insert({ ...request, record: made }), (inserted) => {
+        if (inserted === 'stale' || recorded === undefined) return inserted
+        if (kind === 'MANUAL' || kind === 'SLEEP') this.#answers.tokenAsked(recorded)
+        return { ...inserted, record: this.#shown(inserted.record) }
+      })
+    })
+  }
+
+  #holder(kind: TokenKind, key: TokenRecord['key']): Awaitable<TokenRecord | undefined> {
+    if (key === undefined) return undefined
+    const { scope, value } = key
+    return chain(
+      this.#memory.tokens.list({ kind, key: { scope, value } }, { limit: 1 }, BEFORE_ALL),
+      ({ records: [holder] }) => holder,
+    )
+  }
+
+  #made(asked: TokenRecord, { id, kind, tags, timeoutAt, outputJson }: TokenRecord): TokenRecord {
+    if (kind === 'BINDING') return { ...asked, id, outputJson }
+    if (timeoutAt !== undefined) this.#deadlines.set(id, timeoutAt)
+    return { ...asked, id, tags: kind === 'ONCE' ? asked.tags : tags, timeoutAt: undefined }
+  }
+
+  #shown(record: TokenRecord): TokenRecord {
+    const timeoutAt = this.#deadlines.get(record.id)
+    return timeoutAt === undefined || record.timeoutAt !== undefined ? record : { ...record, timeoutAt }
+  }
+
+  #await(request: TokenAwait): Awaitable<TokenAwaited> {
+    const { tokenId } = request
+    const stranger = this.#strangers.get(runIdOfToken(tokenId) ?? '')
+    if (stranger !== undefined) return this.#newQuestion(childQuestion(stranger), stranger)
+    return chain(this.#ensure(tokenId), () => this.#memory.tokens.await(request))
+  }
+
+  /** There is no answer to it: the replay is over. */
+  #newQuestion(question: InFlightQuestion, { key }: TokenRecord | RunRecord): Promise<never> {
+    const expected = this.#questions.insteadOf(key)
+    this.#departed({ reason: 'new-question', asked: newQuestion(question), expected })
+    return never()
+  }
+
+  /** A token that another made: it is there once the run looks for it. */
+  #ensure(id: string): Awaitable<unknown> {
+    const { record: run, tokens } = this.#recorded
+    const foreign = tokens.find((token) => token.id === id && token.runId !== run.id)
+    if (foreign === undefined) return undefined
+    return chain(this.#memory.tokens.get(id, BEFORE_ALL), (known) => {
+      if (known !== undefined) return undefined
+      const { timeoutAt, completedAt = Infinity } = foreign
+      if (timeoutAt !== undefined) this.#deadlines.set(id, timeoutAt)
+      const isSettled = completedAt <= run.updatedAt
+      const open = { ...foreign, status: 'WAITING', outputJson: undefined, completedAt: undefined } as const
+      const made = { ...(isSettled ? foreign : open), runId: undefined, key: undefined, timeoutAt: undefined }
+      if (!isSettled) this.#answers.tokenAsked(foreign)
+      return this.#memory.tokens.insert({ record: made, by: WRITER, now: run.updatedAt })
+    })
+  }
+}
+
+interface Act {
+  readonly by: string
+  readonly now: number
+}
+
+function keyText({ scope, value }: KeyRecord): string {
+  return JSON.stringify([scope, value])
+}
+
+/** A run that no engine claims. */
+function inert(record: RunRecord): RunRecord {
+  return { ...record, status: 'PENDING_VERSION', owner: undefined, slot: false, expiresAt: undefined }
+}
+
+function never<T>(): Promise<T> {
+  return new Promise<T>(() => undefined)
+}

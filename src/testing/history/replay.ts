@@ -1,0 +1,236 @@
+import { seededRandom } from '../../clock/seeded-random.ts'
+import type { TestClock } from '../../clock/test.ts'
+import { StillBusyError } from '../../clock/virtual/errors.ts'
+import type { AnyTask } from '../../api/run.ts'
+import { WaitpointError } from '../../api/errors.ts'
+import { isFinal } from '../../contract/run-states.ts'
+import type { RunStatus, TokenRecord } from '../../contract/records.ts'
+import { currentAttempt } from '../../core/attempt/attempt.ts'
+import { createEngineOn, type Engine, kernelOf } from '../../core/engine.ts'
+import { errorFromJson, fromJson } from '../../core/host/serialize.ts'
+import { fakeGlobals } from '../fixture/faked-globals.ts'
+import { rememberingClock } from '../fixture/kept-records.ts'
+import { watchRequests } from '../fixture/run-requests.ts'
+import { newQuestion, tokenQuestion } from '../in-flight/question.ts'
+import { testClock } from '../test-clock.ts'
+import { departureOf, type Difference, type HistoryDeparture } from './history-departure.ts'
+import { type RecordedAnswer, RecordedAnswers } from './recorded-answers.ts'
+import { RecordedQuestions } from './recorded-questions.ts'
+import type { RecordedRun } from './recorded-run.ts'
+import { ReplayStorage } from './replay-storage.ts'
+import { endOf, isSameEnd, type RunEnd } from './run-end.ts'
+
+/** The function has not ended these. */
+const ENDED_FROM_OUTSIDE: readonly RunStatus[] = ['CANCELED', 'TIMED_OUT', 'CRASHED', 'EXPIRED']
+/** An engine that closes waits for less. */
+const GRACE = '10s'
+/** So many timers may fire between two answers. */
+const MOST_TIMERS = 25_000
+/** Longer than any history: an effect that is replayed sleeps until its answer comes. */
+const LONG = '36500d'
+
+export interface ReplayOptions {
+  readonly tasks: readonly AnyTask[]
+  readonly effects: Readonly<Record<string, () => unknown>>
+  readonly fakeGlobals: boolean
+  readonly patienceMs: number
+  readonly isLenient: boolean
+}
+
+/** An effect that was called and whose answer has not come. */
+interface OpenEffect {
+  readonly key: string
+  answer(settle: () => unknown): void
+}
+
+/** One execution of a recorded run, in virtual time: each of its questions is answered as in the history. */
+export class Replay {
+  readonly #recorded: RecordedRun
+  readonly #options: ReplayOptions
+  readonly #clock: TestClock
+  readonly #storage: ReplayStorage
+  readonly #questions: RecordedQuestions
+  readonly #answers: RecordedAnswers
+  /** By the id of its token. Those whose end the history does not know stay. */
+  readonly #effects = new Map<string, OpenEffect>()
+  #departure: HistoryDeparture | undefined
+
+  constructor(recorded: RecordedRun, options: ReplayOptions) {
+    this.#recorded = recorded
+    this.#options = options
+    this.#clock = testClock({
+      mode: 'manual',
+      start: recorded.record.updatedAt,
+      ioGraceMs: options.patienceMs,
+      onUnanswered: 'timeout',
+    })
+    this.#questions = new RecordedQuestions(recorded, options)
+    this.#answers = new RecordedAnswers(recorded)
+    this.#storage = new ReplayStorage({
+      recorded,
+      questions: this.#questions,
+      answers: this.#answers,
+      departed: (difference) => this.#depart(difference),
+    })
+  }
+
+  async run(): Promise<{ readonly end: RunEnd | undefined; readonly departure: HistoryDeparture | undefined }> {
+    const random = seededRandom(`replay of ${this.#recorded.record.id}`)
+    const clock = this.#clock
+    await this.#storage.begin()
+    const { tasks, patienceMs } = this.#options
+    const engine = createEngineOn({ clock: rememberingClock(clock, {}), storage: this.#storage.storage, random }, { tasks })
+    this.#replaceEffects(engine)
+    const unwatch = watchRequests(engine, { clock, graceMs: patienceMs })
+    const unfake = this.#options.fakeGlobals ? fakeGlobals(engine, { clock, random }) : undefined
+    try {
+      await engine.ready()
+      await this.#goThrough(engine)
+      const end = this.#departure === undefined ? await this.#end() : undefined
+      return { end, departure: this.#departure }
+    } finally {
+      await this.#close(engine)
+      unfake?.()
+      unwatch()
+    }
+  }
+
+  /** Answers one question after the other, until none is left or the run has ended. */
+  async #goThrough(engine: Engine): Promise<void> {
+    try {
+      await this.#clock.settle()
+      for (let timers = 0; timers < MOST_TIMERS; ) {
+        const record = await this.#storage.run()
+        if (this.#departure !== undefined || isFinal(record.status)) return
+        const answer = this.#answers.next(record.policyAttempt)
+        const at = Math.max(this.#clock.now(), answer?.at ?? this.#lastInstant)
+        const timer = this.#nextTimer
+        if (timer !== undefined && timer <= at) {
+          // It may lead to other questions.
+          await this.#clock.advanceTo(Math.max(this.#clock.now(), timer))
+          timers += 1
+          continue
+        }
+        if (answer === undefined) return
+        await this.#clock.advanceTo(at)
+        this.#answers.take(answer)
+        await this.#give(answer, engine)
+        await this.#clock.settle()
+        timers = 0
+      }
+    } catch (error) {
+      if (!(error instanceof StillBusyError)) throw error
+      const { policyAttempt } = await this.#storage.run()
+      this.#depart({ reason: 'unreached', expected: this.#questions.left(policyAttempt)[0] })
+    }
+  }
+
+  /** A run that had ended goes on for as long as it takes; one that had not, until its storage was read. */
+  get #lastInstant(): number {
+    return isFinal(this.#recorded.end.status) ? Infinity : this.#recorded.until
+  }
+
+  /** The next timer that the run waits for. */
+  get #nextTimer(): number | undefined {
+    return this.#clock.pending().find(({ background, label }) => !background && label !== `sleep(${LONG})`)?.at
+  }
+
+  async #give(answer: RecordedAnswer, engine: Engine): Promise<void> {
+    const kernel = kernelOf(engine)
+    const act = { by: kernel.host.owner, now: this.#clock.now() }
+    switch (answer.kind) {
+      case 'token': {
+        const settled = await this.#storage.settle(answer.record, act)
+        if (settled !== undefined) kernel.publisher.token(settled)
+        return
+      }
+      case 'child': {
+        const ended = await this.#storage.endChild(answer.record, act)
+        if (ended !== undefined) kernel.publisher.elsewhere(ended)
+        return
+      }
+      case 'effect': {
+        const notStored = this.#recorded.notStored.get(answer.id)
+        this.#effects.get(answer.id)?.answer(() => {
+          if (notStored !== undefined) throw new WaitpointError('ERR_NOT_SERIALIZABLE', notStored)
+          return fromJson(answer.outputJson)
+        })
+        return
+      }
+      case 'threw':
+        this.#effects.get(answer.id)?.answer(() => {
+          throw errorFromJson(JSON.stringify(answer.error))
+        })
+    }
+  }
+
+  /** Effects do not happen: they end when they did, as they did. */
+  #replaceEffects(engine: Engine): void {
+    const { namespaces } = kernelOf(engine)
+    const once = namespaces.once.bind(namespaces)
+    namespaces.once = (key, effect) => {
+      if (currentAttempt() === undefined || typeof effect !== 'function') return once(key, effect)
+      const given = Object.hasOwn(this.#options.effects, key) ? this.#options.effects[key] : undefined
+      // The result is of the type of the effect under this key, as that of a stored effect is.
+      return once(key, () => (given === undefined ? this.#effect(key) : given()) as never)
+    }
+  }
+
+  async #effect(key: string): Promise<unknown> {
+    const token = this.#storage.effect(key)
+    if (token === undefined) this.#depart({ reason: 'effect', asked: { call: 'once', name: key } })
+    else this.#answers.effectCalled(token, currentAttempt()?.record.policyAttempt ?? 1)
+    const ended = new AbortController()
+    const id = token?.id ?? key
+    let settle: (() => unknown) | undefined
+    const answer = (answered: () => unknown): void => {
+      settle = answered
+      ended.abort()
+    }
+    this.#effects.set(id, { key, answer })
+    // The run is not busy while its code sleeps on the clock.
+    await this.#clock.sleep(LONG, { signal: ended.signal }).catch(() => undefined)
+    this.#effects.delete(id)
+    return settle?.()
+  }
+
+  /** The end, and the departure that explains it if it is another one. */
+  async #end(): Promise<RunEnd> {
+    const record = await this.#storage.run()
+    const waits = await this.#storage.waits()
+    const end = endOf(record, waits)
+    const { end: recorded } = this.#recorded
+    if (isFinal(record.status)) {
+      const expected = isSameEnd(end, recorded) ? undefined : this.#questions.left(record.policyAttempt)[0]
+      if (expected !== undefined) this.#depart({ reason: 'not-asked', expected })
+      return end
+    }
+    // What ended it came from outside.
+    if (ENDED_FROM_OUTSIDE.includes(recorded.status)) return recorded
+    if (isFinal(recorded.status)) this.#depart(this.#unanswered(waits))
+    return end
+  }
+
+  #unanswered([wait]: readonly TokenRecord[]): Difference {
+    const [effect] = this.#effects.values()
+    if (effect !== undefined) return { reason: 'effect', asked: { call: 'once', name: effect.key } }
+    if (wait === undefined) return { reason: 'unreached' }
+    return { reason: 'unanswered', asked: newQuestion(tokenQuestion(wait)) }
+  }
+
+  #depart(difference: Difference): void {
+    this.#departure ??= departureOf(this.#recorded.record, difference)
+  }
+
+  /** An effect that is under way would hold the engine up, and so would a function that does not come back. */
+  async #close(engine: Engine): Promise<void> {
+    this.#storage.stop()
+    for (const { answer } of [...this.#effects.values()])
+      answer(() => {
+        throw new Error('the replay is over')
+      })
+    const closed = engine.close()
+    await this.#clock.advance(GRACE).catch(() => undefined)
+    await closed
+  }
+}

@@ -1,0 +1,29 @@
+import { historyEnd } from './recorded-run.ts'
+import type { RunHistory } from './run-history.ts'
+
+/** The text of a test file that replays a history. `tasks`: the module with the tasks, as the file imports it. */
+export function reproFile(history: RunHistory, tasks: string): string {
+  const { id, taskId } = history.run
+  return `// What happened to run ${id} of task ${JSON.stringify(taskId)}, as its storage had it at ${history.readAt}.
+import { expect, test } from 'vitest'
+import { replayHistory, type RunHistory } from 'waitpoint/testing'
+import * as tasks from ${JSON.stringify(tasks)}
+
+/** How the run ended. Is that the bug? Write here how it should end: the test fails until it does. */
+const end = ${literal(historyEnd(history))}
+
+test(${JSON.stringify(`run ${id} of task ${taskId}`)}, async () => {
+  const replayed = await replayHistory(history, tasks)
+  expect(replayed.departure?.message).toBeUndefined()
+  expect(replayed.end).toEqual(end)
+})
+
+const history: RunHistory = ${literal(history)}
+`
+}
+
+/** A value as a literal of a program. */
+function literal(value: unknown): string {
+  // In a literal, unlike in JSON, this name would set the prototype.
+  return JSON.stringify(value, undefined, 2).replaceAll(/^(\s*)"__proto__": /gmu, '$1["__proto__"]: ')
+}

@@ -1,0 +1,108 @@
+import type { AnyTask } from '../api/run.ts'
+import { task } from '../core/ambient/define-task.ts'
+import { isTask } from '../core/attempt/task-definition.ts'
+import {
+  type OptionNames,
+  requireFlag,
+  requireFunction,
+  requireObject,
+  requireOptions,
+  requireWhole,
+} from '../primitives/require.ts'
+import type { HistoryDeparture } from './history/history-departure.ts'
+import { recordedRun } from './history/recorded-run.ts'
+import { Replay } from './history/replay.ts'
+import type { RunEnd } from './history/run-end.ts'
+import type { RunHistory } from './history/run-history.ts'
+
+/** Options of `replayHistory`; all have defaults. */
+export interface ReplayHistoryOptions {
+  /**
+   * Functions that stand for effects of `once`, by their key, instead of what the history has.
+   *
+   * @default none
+   */
+  readonly effects?: Readonly<Record<string, () => unknown>>
+  /**
+   * Whether task code, and nothing else, sees the time of the history in `Date` and `setTimeout`.
+   *
+   * @default `true`
+   */
+  readonly fakeGlobals?: boolean
+  /**
+   * How long, in real time, code may await something outside of the engine.
+   *
+   * @unit milliseconds
+   * @default `1_000`
+   */
+  readonly patienceMs?: number
+}
+
+const OPTION_NAMES: OptionNames<ReplayHistoryOptions> = { effects: true, fakeGlobals: true, patienceMs: true }
+
+/** What became of a run on the present code. */
+export interface ReplayedHistory {
+  /** Its end, or where it stands; nothing if it departed before. */
+  readonly end: RunEnd | undefined
+  /** The first place where it departs from its history, if it does. */
+  readonly departure: HistoryDeparture | undefined
+}
+
+/**
+ * Executes a run of a history on the present code, in virtual time: its tokens, sleeps, children and effects of `once` are
+ * answered as they were, in that order, at those instants. Code outside of `once` is executed as it is. See
+ * docs/replaying-a-run.md.
+ *
+ * @param tasks The tasks of the present code, or a module that exports them.
+ *
+ * @throws TypeError or RangeError for arguments that cannot be used.
+ *
+ * @example
+ * ```ts
+ * const { end, departure } = await replayHistory(history, [review])
+ * expect(departure?.message).toBeUndefined()
+ * expect(end).toEqual({ status: 'COMPLETED', output: 'd1 published' })
+ * ```
+ */
+export async function replayHistory(
+  history: RunHistory,
+  tasks: readonly AnyTask[] | Readonly<Record<string, unknown>>,
+  options: ReplayHistoryOptions = {},
+): Promise<ReplayedHistory> {
+  requireObject(history, 'history')
+  if ((history.format as unknown) !== 1)
+    throw new TypeError(
+      `Cannot replay a history of format ${String(history.format)}: this version of waitpoint knows format 1, so export the run again`,
+    )
+  if (!Array.isArray(tasks)) requireObject(tasks, 'tasks')
+  requireOptions(options, 'the options of replayHistory', OPTION_NAMES)
+  const { effects = {}, fakeGlobals = true, patienceMs = 1_000 } = options
+  requireObject(effects, 'effects')
+  for (const [key, effect] of Object.entries(effects)) requireFunction(effect, `the effect "${key}"`)
+  requireFlag(fakeGlobals, 'fakeGlobals')
+  requireWhole(patienceMs, 'patienceMs', { from: 1 })
+  const known = tasksIn(tasks)
+  const { taskId } = history.run
+  if (!known.some(({ id }) => id === taskId))
+    throw new TypeError(`Cannot replay run "${history.run.id}": its task "${taskId}" is not among the tasks`)
+  const replay = new Replay(recordedRun(history), {
+    tasks: [...known, ...childrenOf(history, known)],
+    effects,
+    fakeGlobals,
+    patienceMs,
+    isLenient: history.isRedacted === true,
+  })
+  return replay.run()
+}
+
+function tasksIn(tasks: readonly AnyTask[] | Readonly<Record<string, unknown>>): readonly AnyTask[] {
+  const values: readonly unknown[] = Object.values(tasks)
+  return [...new Set(values.filter((value) => isTask(value)))]
+}
+
+/** Children are never executed: a task that is not there need not be. */
+function childrenOf({ children }: RunHistory, known: readonly AnyTask[]): readonly AnyTask[] {
+  const ids = new Set(children.map(({ taskId }) => taskId))
+  for (const { id } of known) ids.delete(id)
+  return Array.from(ids, (id) => task({ id, run: () => undefined }))
+}
