@@ -4,6 +4,7 @@ import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { ageOf, markOf, type ToldAnswers } from '../../core/attempt/answer-order.ts'
 import { toldBefore } from '../../core/attempt/recall.ts'
 import type { RecordedRun } from './recorded-run.ts'
+import type { OpenOrders } from './open-orders.ts'
 
 /** An answer that the run got, and when. */
 export type RecordedAnswer = { readonly id: string; readonly at: number } & (
@@ -12,17 +13,23 @@ export type RecordedAnswer = { readonly id: string; readonly at: number } & (
   | { readonly kind: 'effect'; readonly outputJson: string | undefined }
   /** The effect threw, as far as a storage can know: its attempt did, with this error. */
   | { readonly kind: 'threw'; readonly error: StoredError }
+  /** The effect threw and the attempt went on, or there was no need of its result: a storage does not know. */
+  | { readonly kind: 'supposed' }
 )
 
 /** The answers of a history, in the order in which the run got them. */
 export class RecordedAnswers {
   /** Asked, and not answered yet. */
   readonly #open = new Map<string, RecordedAnswer>()
+  /** The tokens of effects of which the history does not know how they ended. */
+  readonly #supposed = new Set<string>()
   readonly #run: RecordedRun
+  readonly #orders: OpenOrders
   readonly #told = new Map<number, ToldAnswers>()
 
-  constructor(run: RecordedRun) {
+  constructor(run: RecordedRun, orders: OpenOrders) {
     this.#run = run
+    this.#orders = orders
   }
 
   /** A question of the history was asked again. */
@@ -37,24 +44,47 @@ export class RecordedAnswers {
     if (isFinal(status)) this.#open.set(id, { kind: 'child', id, at: finishedAt ?? createdAt, record })
   }
 
-  /** The effect of a token was called again, in an attempt of the policy. Answers whether the history knows how it ended. */
-  effectCalled(token: TokenRecord, policyAttempt: number): boolean {
+  /** The effect of a token was called again, in an attempt of the policy. */
+  effectCalled(token: TokenRecord, policyAttempt: number): void {
     const answer = this.#endOf(token, policyAttempt)
     if (answer !== undefined) this.#open.set(token.id, answer)
-    return answer !== undefined
+    else if (isFinal(this.#run.end.status)) this.#supposed.add(token.id)
   }
 
-  /** The next answer, among those whose questions were asked. */
-  next(policyAttempt: number): RecordedAnswer | undefined {
+  /** When the next answer comes to a question that was asked. */
+  nextAt(policyAttempt: number): number | undefined {
+    return this.#first(policyAttempt)?.at
+  }
+
+  /**
+   * The next answer. Of several that were given in one millisecond, one that `orders` chooses if nothing tells their order. It
+   * may choose that an effect has thrown as well, if the history does not know when.
+   */
+  take(policyAttempt: number): RecordedAnswer | undefined {
+    const first = this.#first(policyAttempt)
+    const supposed = Array.from(this.#supposed, (id) => ({ kind: 'supposed', id, at: first?.at ?? 0 }) as const)
+    const all = [...(first === undefined ? [] : this.#tiedWith(first, policyAttempt)), ...supposed]
+    const next = all.length < 2 ? all[0] : all[this.#orders.choose(all.length)]
+    if (next === undefined) return undefined
+    this.#open.delete(next.id)
+    this.#supposed.delete(next.id)
+    return next
+  }
+
+  #tiedWith(first: RecordedAnswer, policyAttempt: number): readonly RecordedAnswer[] {
+    const told = this.#toldOf(policyAttempt)
+    if (told.has(markOf(first))) return [first]
+    return [...this.#open.values()]
+      .filter((other) => other.at === first.at && !told.has(markOf(other)))
+      .sort((one, other) => (isBefore(one, other, told) ? -1 : 1))
+  }
+
+  #first(policyAttempt: number): RecordedAnswer | undefined {
     const told = this.#toldOf(policyAttempt)
     let first: RecordedAnswer | undefined
     for (const answer of this.#open.values())
       if (first === undefined || isBefore(answer, first, told)) first = answer
     return first
-  }
-
-  take({ id }: RecordedAnswer): void {
-    this.#open.delete(id)
   }
 
   #endOf(token: TokenRecord, policyAttempt: number): RecordedAnswer | undefined {

@@ -19,6 +19,7 @@ import { RecordedQuestions } from './recorded-questions.ts'
 import type { RecordedRun } from './recorded-run.ts'
 import { ReplayStorage } from './replay-storage.ts'
 import { endOf, isSameEnd, type RunEnd } from './run-end.ts'
+import type { OpenOrders } from './open-orders.ts'
 
 /** The function has not ended these. */
 const ENDED_FROM_OUTSIDE: readonly RunStatus[] = ['CANCELED', 'TIMED_OUT', 'CRASHED', 'EXPIRED']
@@ -35,6 +36,7 @@ export interface ReplayOptions {
   readonly fakeGlobals: boolean
   readonly patienceMs: number
   readonly isLenient: boolean
+  readonly orders: OpenOrders
 }
 
 /** An effect that was called and whose answer has not come. */
@@ -54,6 +56,8 @@ export class Replay {
   /** By the id of its token. Those whose end the history does not know stay. */
   readonly #effects = new Map<string, OpenEffect>()
   #departure: HistoryDeparture | undefined
+  /** The key of the first effect that is only supposed to have thrown. */
+  #supposed: string | undefined
 
   constructor(recorded: RecordedRun, options: ReplayOptions) {
     this.#recorded = recorded
@@ -65,7 +69,7 @@ export class Replay {
       onUnanswered: 'timeout',
     })
     this.#questions = new RecordedQuestions(recorded, options)
-    this.#answers = new RecordedAnswers(recorded)
+    this.#answers = new RecordedAnswers(recorded, options.orders)
     this.#storage = new ReplayStorage({
       recorded,
       questions: this.#questions,
@@ -102,8 +106,8 @@ export class Replay {
       for (let timers = 0; timers < MOST_TIMERS; ) {
         const record = await this.#storage.run()
         if (this.#departure !== undefined || isFinal(record.status)) return
-        const answer = this.#answers.next(record.policyAttempt)
-        const at = Math.max(this.#clock.now(), answer?.at ?? this.#lastInstant)
+        const next = this.#answers.nextAt(record.policyAttempt)
+        const at = Math.max(this.#clock.now(), next ?? this.#lastInstant)
         const timer = this.#nextTimer
         if (timer !== undefined && timer <= at) {
           // It may lead to other questions.
@@ -111,9 +115,9 @@ export class Replay {
           timers += 1
           continue
         }
+        if (next !== undefined) await this.#clock.advanceTo(at)
+        const answer = this.#answers.take(record.policyAttempt)
         if (answer === undefined) return
-        await this.#clock.advanceTo(at)
-        this.#answers.take(answer)
         await this.#give(answer, engine)
         await this.#clock.settle()
         timers = 0
@@ -161,6 +165,14 @@ export class Replay {
         this.#effects.get(answer.id)?.answer(() => {
           throw errorFromJson(JSON.stringify(answer.error))
         })
+        return
+      case 'supposed': {
+        const { key = '', answer: end } = this.#effects.get(answer.id) ?? {}
+        this.#supposed ??= key
+        end?.(() => {
+          throw new Error(`the effect of once("${key}") threw an error that the storage did not keep`)
+        })
+      }
     }
   }
 
@@ -178,7 +190,7 @@ export class Replay {
 
   async #effect(key: string): Promise<unknown> {
     const token = this.#storage.effect(key)
-    if (token === undefined) this.#depart({ reason: 'effect', asked: { call: 'once', name: key } })
+    if (token === undefined) this.#depart(unknownEffect(key))
     else this.#answers.effectCalled(token, currentAttempt()?.record.policyAttempt ?? 1)
     const ended = new AbortController()
     const id = token?.id ?? key
@@ -201,8 +213,7 @@ export class Replay {
     const end = endOf(record, waits)
     const { end: recorded } = this.#recorded
     if (isFinal(record.status)) {
-      const expected = isSameEnd(end, recorded) ? undefined : this.#questions.left(record.policyAttempt)[0]
-      if (expected !== undefined) this.#depart({ reason: 'not-asked', expected })
+      if (!isSameEnd(end, recorded)) this.#explain(record.policyAttempt)
       return end
     }
     // What ended it came from outside.
@@ -211,9 +222,14 @@ export class Replay {
     return end
   }
 
+  #explain(policyAttempt: number): void {
+    const [expected] = this.#questions.left(policyAttempt)
+    if (this.#supposed !== undefined) this.#depart(unknownEffect(this.#supposed))
+    else if (expected !== undefined) this.#depart({ reason: 'not-asked', expected })
+  }
+
   #unanswered([wait]: readonly TokenRecord[]): Difference {
-    const [effect] = this.#effects.values()
-    if (effect !== undefined) return { reason: 'effect', asked: { call: 'once', name: effect.key } }
+    if (this.#supposed !== undefined) return unknownEffect(this.#supposed)
     if (wait === undefined) return { reason: 'unreached' }
     return { reason: 'unanswered', asked: newQuestion(tokenQuestion(wait)) }
   }
@@ -233,4 +249,8 @@ export class Replay {
     await this.#clock.advance(GRACE).catch(() => undefined)
     await closed
   }
+}
+
+function unknownEffect(key: string): Difference {
+  return { reason: 'effect', asked: { call: 'once', name: key } }
 }
