@@ -34,7 +34,8 @@ const READER = 'exportRepro'
  * The text of a vitest file that replays a run on the present code, in virtual time: any run that the storage still has and
  * whose function was called. The storage is only read. See docs/replaying-a-run.md.
  *
- * @throws TypeError for arguments that cannot be used; TestError `ERR_NO_HISTORY`; the error of the storage.
+ * @throws TypeError for arguments that cannot be used; WaitpointError `ERR_RUN_NOT_FOUND`; TestError `ERR_NO_HISTORY` for a run
+ * whose function was never called; the error of the storage.
  *
  * @example
  * ```ts

@@ -2,6 +2,7 @@ import type { CliCommand } from '../command.ts'
 import { consoleCommand } from './console.ts'
 import { dev, devProcess } from './dev.ts'
 import { doctor } from './doctor.ts'
+import { exportRun } from './export.ts'
 import { cancelRunByHand } from './runs/cancel.ts'
 import { explainRunByHand } from './runs/explain.ts'
 import { migrate } from './migrate.ts'
@@ -28,6 +29,7 @@ export const COMMANDS: readonly CliCommand[] = [
   triggerRun,
   replayRunByHand,
   cancelRunByHand,
+  exportRun,
   listTokensByHand,
   getToken,
   completeTokenByHand,

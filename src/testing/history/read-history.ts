@@ -2,6 +2,7 @@ import type { KeyRecord, RunRecord, TokenKind, TokenRecord } from '../../contrac
 import { isFinal } from '../../contract/run-states.ts'
 import type { Awaitable, Page, PageRequest, Storage } from '../../contract/storage.ts'
 import { readName } from '../../core/attempt/recall.ts'
+import { runNotFound } from '../../core/host/not-found.ts'
 import { fromJson, storedError } from '../../core/host/serialize.ts'
 import { storedAttempts } from '../../core/host/thrown-attempts.ts'
 import { defined } from '../../primitives/defined.ts'
@@ -32,7 +33,7 @@ interface Records {
 /**
  * Reads what a storage has of a run. Nothing is written.
  *
- * @throws TestError `ERR_NO_HISTORY` for a run that is unknown, or that was never started.
+ * @throws WaitpointError `ERR_RUN_NOT_FOUND`; TestError `ERR_NO_HISTORY` for a run whose function was never called.
  */
 export async function readHistory(
   storage: Storage,
@@ -52,8 +53,7 @@ export async function readHistory(
 
 async function readRecords(storage: Storage, runId: string, now: number): Promise<Records> {
   const run = await storage.runs.get(runId)
-  if (run === undefined)
-    throw new TestError('ERR_NO_HISTORY', `Cannot export run "${runId}": the storage has no such run`)
+  if (run === undefined) throw runNotFound(runId)
   if (run.startedAt === undefined || run.attempt === 0)
     throw new TestError(
       'ERR_NO_HISTORY',
@@ -68,7 +68,10 @@ async function readRecords(storage: Storage, runId: string, now: number): Promis
   const children = byAge([...asked.runs, ...triggered.filter(({ parentId }) => parentId === runId)])
   const own = byAge([...asked.tokens, ...keyed.filter((token) => token.runId === runId)])
   const waits = isFinal(run.status) ? [] : await storage.runs.waits(runId)
-  const others = [...waits.filter(({ kind }) => kind !== 'RUN'), ...(await named(storage, { run, tokens: own, children }))]
+  const others = [
+    ...waits.filter(({ kind }) => kind !== 'RUN'),
+    ...(await named(storage, { run, tokens: own, children })),
+  ]
   return { run, tokens: byAge([...others, ...own]), children, waits }
 }
 

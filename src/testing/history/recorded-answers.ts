@@ -62,7 +62,10 @@ export class RecordedAnswers {
    */
   take(policyAttempt: number): RecordedAnswer | undefined {
     const first = this.#first(policyAttempt)
-    const supposed = Array.from(this.#supposed, (id) => ({ kind: 'supposed', id, at: first?.at ?? 0 }) as const)
+    const supposed = Array.from(
+      this.#supposed,
+      (id) => ({ kind: 'supposed', id, at: first?.at ?? 0 }) as const,
+    )
     const all = [...(first === undefined ? [] : this.#tiedWith(first, policyAttempt)), ...supposed]
     const next = all.length < 2 ? all[0] : all[this.#orders.choose(all.length)]
     if (next === undefined) return undefined

@@ -132,7 +132,7 @@ function isSameKey(one: KeyRecord | undefined, other: KeyRecord | undefined): bo
 }
 
 function isDuring({ createdAt }: { readonly createdAt: number }, effect: TokenRecord): boolean {
-  return createdAt >= effect.createdAt && createdAt <= (effect.completedAt ?? Infinity)
+  return createdAt >= effect.createdAt && createdAt < (effect.completedAt ?? Infinity)
 }
 
 function questionOf(record: TokenRecord | RunRecord): InFlightQuestion {

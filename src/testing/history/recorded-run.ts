@@ -62,7 +62,9 @@ export function recordedRun(history: RunHistory): RecordedRun {
     tokens: tokens.map(tokenRecord),
     children: children.map((child) => childRecord(child, run)),
     thrown: new Map(thrown),
-    notStored: new Map(tokens.flatMap(({ id, notStored }) => (notStored === undefined ? [] : [[id, notStored]]))),
+    notStored: new Map(
+      tokens.flatMap(({ id, notStored }) => (notStored === undefined ? [] : [[id, notStored]])),
+    ),
     end: historyEnd(history),
     until: Date.parse(run.finishedAt ?? readAt),
   }

@@ -184,7 +184,8 @@ export class ReplayStorage {
     return chain(this.#holder(kind, key), (holder) => {
       if (holder !== undefined) return { record: this.#shown(holder), isCached: true }
       const recorded = this.#questions.takeToken(record)
-      if (recorded === undefined && (kind === 'MANUAL' || kind === 'SLEEP')) return this.#newQuestion(tokenQuestion(record), record)
+      if (recorded === undefined && (kind === 'MANUAL' || kind === 'SLEEP'))
+        return this.#newQuestion(tokenQuestion(record), record)
       const made = recorded === undefined ? record : this.#made(record, recorded)
       return chain(tokens.insert({ ...request, record: made }), (inserted) => {
         if (inserted === 'stale' || recorded === undefined) return inserted

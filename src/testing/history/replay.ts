@@ -23,8 +23,6 @@ import type { OpenOrders } from './open-orders.ts'
 
 /** The function has not ended these. */
 const ENDED_FROM_OUTSIDE: readonly RunStatus[] = ['CANCELED', 'TIMED_OUT', 'CRASHED', 'EXPIRED']
-/** An engine that closes waits for less. */
-const GRACE = '10s'
 /** So many timers may fire between two answers. */
 const MOST_TIMERS = 25_000
 /** Longer than any history: an effect that is replayed sleeps until its answer comes. */
@@ -42,7 +40,7 @@ export interface ReplayOptions {
 /** An effect that was called and whose answer has not come. */
 interface OpenEffect {
   readonly key: string
-  answer(settle: () => unknown): void
+  readonly answer: (settle: () => unknown) => void
 }
 
 /** One execution of a recorded run, in virtual time: each of its questions is answered as in the history. */
@@ -56,6 +54,8 @@ export class Replay {
   /** By the id of its token. Those whose end the history does not know stay. */
   readonly #effects = new Map<string, OpenEffect>()
   #departure: HistoryDeparture | undefined
+  /** Ends the calls that wait for code to come to rest: it awaits an answer that does not come. */
+  readonly #departed = new AbortController()
   /** The key of the first effect that is only supposed to have thrown. */
   #supposed: string | undefined
 
@@ -78,12 +78,18 @@ export class Replay {
     })
   }
 
-  async run(): Promise<{ readonly end: RunEnd | undefined; readonly departure: HistoryDeparture | undefined }> {
+  async run(): Promise<{
+    readonly end: RunEnd | undefined
+    readonly departure: HistoryDeparture | undefined
+  }> {
     const random = seededRandom(`replay of ${this.#recorded.record.id}`)
     const clock = this.#clock
     await this.#storage.begin()
     const { tasks, patienceMs } = this.#options
-    const engine = createEngineOn({ clock: rememberingClock(clock, {}), storage: this.#storage.storage, random }, { tasks })
+    const engine = createEngineOn(
+      { clock: rememberingClock(clock, {}), storage: this.#storage.storage, random },
+      { tasks },
+    )
     this.#replaceEffects(engine)
     const unwatch = watchRequests(engine, { clock, graceMs: patienceMs })
     const unfake = this.#options.fakeGlobals ? fakeGlobals(engine, { clock, random }) : undefined
@@ -101,9 +107,10 @@ export class Replay {
 
   /** Answers one question after the other, until none is left or the run has ended. */
   async #goThrough(engine: Engine): Promise<void> {
+    const { signal } = this.#departed
     try {
-      await this.#clock.settle()
-      for (let timers = 0; timers < MOST_TIMERS; ) {
+      await this.#clock.settle({ signal })
+      for (let timers = 0; timers < MOST_TIMERS;) {
         const record = await this.#storage.run()
         if (this.#departure !== undefined || isFinal(record.status)) return
         const next = this.#answers.nextAt(record.policyAttempt)
@@ -111,18 +118,19 @@ export class Replay {
         const timer = this.#nextTimer
         if (timer !== undefined && timer <= at) {
           // It may lead to other questions.
-          await this.#clock.advanceTo(Math.max(this.#clock.now(), timer))
+          await this.#clock.advanceTo(Math.max(this.#clock.now(), timer), { signal })
           timers += 1
           continue
         }
-        if (next !== undefined) await this.#clock.advanceTo(at)
+        if (next !== undefined) await this.#clock.advanceTo(at, { signal })
         const answer = this.#answers.take(record.policyAttempt)
         if (answer === undefined) return
         await this.#give(answer, engine)
-        await this.#clock.settle()
+        await this.#clock.settle({ signal })
         timers = 0
       }
     } catch (error) {
+      if (signal.aborted) return
       if (!(error instanceof StillBusyError)) throw error
       const { policyAttempt } = await this.#storage.run()
       this.#depart({ reason: 'unreached', expected: this.#questions.left(policyAttempt)[0] })
@@ -136,7 +144,8 @@ export class Replay {
 
   /** The next timer that the run waits for. */
   get #nextTimer(): number | undefined {
-    return this.#clock.pending().find(({ background, label }) => !background && label !== `sleep(${LONG})`)?.at
+    return this.#clock.pending().find(({ background, label }) => !background && label !== `sleep(${LONG})`)
+      ?.at
   }
 
   async #give(answer: RecordedAnswer, engine: Engine): Promise<void> {
@@ -236,18 +245,17 @@ export class Replay {
 
   #depart(difference: Difference): void {
     this.#departure ??= departureOf(this.#recorded.record, difference)
+    this.#departed.abort()
   }
 
-  /** An effect that is under way would hold the engine up, and so would a function that does not come back. */
+  /** An effect that is under way would hold the engine up. */
   async #close(engine: Engine): Promise<void> {
     this.#storage.stop()
-    for (const { answer } of [...this.#effects.values()])
-      answer(() => {
-        throw new Error('the replay is over')
-      })
-    const closed = engine.close()
-    await this.#clock.advance(GRACE).catch(() => undefined)
-    await closed
+    const over = (): never => {
+      throw new Error('the replay is over')
+    }
+    for (const { answer } of [...this.#effects.values()]) answer(over)
+    await engine.close()
   }
 }
 

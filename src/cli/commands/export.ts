@@ -1,0 +1,61 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { kernelOf } from '../../core/engine.ts'
+import { readHistory } from '../../testing/history/read-history.ts'
+import { type Redact, Redaction } from '../../testing/history/redaction.ts'
+import { reproFile } from '../../testing/history/repro-file.ts'
+import type { CliCommand } from '../command.ts'
+import { EXIT, UsageError } from '../exit.ts'
+import { quote } from '../given.ts'
+import { exportsOf } from '../loading/task-files.ts'
+import { readStorage, STORAGE_OPTIONS } from '../reach/place.ts'
+import { lookInto } from '../reach/reach.ts'
+import { requireId, RUN_WORD } from '../words.ts'
+
+/** `waitpoint export`. */
+export const exportRun: CliCommand = {
+  name: 'export',
+  summary: 'write a test that replays a run in virtual time',
+  words: [RUN_WORD],
+  options: {
+    ...STORAGE_OPTIONS,
+    out: { value: '<file>', says: 'where the test is written (default: the standard output)' },
+    tasks: {
+      value: '<module>',
+      says: 'the module of the tasks, as the test imports it (default: ./tasks.ts)',
+    },
+    redact: {
+      value: '<file>',
+      says: 'a module whose default export replaces each value: (value, place) => value',
+    },
+  },
+  about:
+    'The storage is only read. The test has the values of the run in it: --redact replaces those that are secret.',
+  async run(given, terminal) {
+    const id = requireId(given.word('run'), 'run')
+    const place = readStorage(given)
+    const out = given.option('out')
+    if (out !== undefined && existsSync(out))
+      throw new UsageError(`--out ${quote(out)}: there is such a file`)
+    const redaction = new Redaction(await readRedact(given.option('redact')))
+    await using engine = await lookInto(place, terminal)
+    const { storage } = kernelOf(engine).host
+    const history = await readHistory(storage, id, { now: terminal.clock.now(), redaction })
+    const text = reproFile(history, given.option('tasks') ?? './tasks.ts')
+    if (out !== undefined) writeFileSync(out, text, { flag: 'wx' })
+    if (given.has('json')) terminal.printJson(out === undefined ? { id, text } : { id, out })
+    else if (out === undefined) terminal.print(text.trimEnd())
+    else terminal.print(`Run ${id} is replayed by ${out}.`)
+    return EXIT.ok
+  },
+}
+
+async function readRedact(file: string | undefined): Promise<Redact | undefined> {
+  if (file === undefined) return undefined
+  if (!existsSync(file)) throw new UsageError(`--redact ${quote(file)}: there is no such file`)
+  const { default: redact } = await exportsOf(resolve(file))
+  if (typeof redact !== 'function')
+    throw new UsageError(`--redact ${quote(file)}: its default export must be a function`)
+  // What it answers is only written down as JSON.
+  return redact as Redact
+}
