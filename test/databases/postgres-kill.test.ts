@@ -5,6 +5,7 @@ import { temporaryFolder } from './drivers.ts'
 import { buildProgram } from './kill/killed-process.ts'
 import { type Lives, liveAndDie, settleAccounts } from './kill/lives.ts'
 import { observations } from './kill/observer.ts'
+import { expectReplayed } from './kill/replayed.ts'
 import { pick } from './kill/verdict.ts'
 import { FreshSchema } from './postgres/fresh-schema.ts'
 
@@ -42,6 +43,7 @@ describe('workers that are killed at any moment', () => {
       await liveAndDie(lives)
       await settleAccounts(lives)
       expect(pick(observations(file), 'failed')).toEqual([])
+      expect(await expectReplayed(place)).toBeGreaterThan(0)
     },
     KILLS * 20_000 + 600_000,
   )

@@ -9,6 +9,7 @@ import { killAt, measurePhase } from './kill/aim.ts'
 import { buildProgram, ended, killNow, startProgram } from './kill/killed-process.ts'
 import { observe } from './kill/observer.ts'
 import type { Phase } from './kill/phases.ts'
+import { expectReplayed } from './kill/replayed.ts'
 import { checkAtEnd } from './kill/verdict.ts'
 
 /** More in the long run: `WAITPOINT_KILLS=200`. */
@@ -91,6 +92,7 @@ describe('a process that is killed at any moment', () => {
       }
       const printed = await ended(startProgram([program, ...files, 'finish']))
       expect(checkAtEnd(printed, files[1])).toBeGreaterThan(kills)
+      expect(await expectReplayed(files[0])).toBeGreaterThan(0)
     },
     KILLS * 20_000 + 600_000,
   )
