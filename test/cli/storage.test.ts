@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDriver } from '../databases/drivers.ts'
@@ -132,6 +132,35 @@ describe.each(['--db', '--url'] as const)('%s of a running app', (option) => {
     expect(await watching.ended).toMatchObject({ code: 130 })
     expect(await cli.json('runs', 'cancel', holding)).toMatchObject({ canceled: true, status: 'CANCELED' })
     expect(await cli.call('runs', 'cancel', holding)).toMatchObject({ code: 1 })
+  })
+})
+
+describe('export', () => {
+  it('writes a test of a run, redacted, and no file that is there', async () => {
+    const folder = installed.project()
+    const file = join(folder, 'app.db')
+    await using app = await installed.app(file, KEY)
+    expect(app.url).toContain('http')
+    const cli = new Caller('--db', file)
+    const id = (
+      await cli.call('runs', 'trigger', 'greet', '--payload', '{"name":"Ada"}', '--new-task')
+    ).out.trim()
+    expect((await cli.call('runs', 'watch', id)).code).toBe(0)
+    const redact = join(folder, 'redact.mjs')
+    writeFileSync(
+      redact,
+      "export default (value) => JSON.parse(JSON.stringify(value).replaceAll('Ada', 'x'))",
+    )
+    const out = join(folder, 'greet.test.ts')
+    const exporting = ['export', id, '--out', out, '--redact', redact, '--tasks', './greet.ts'] as const
+    expect(await cli.call(...exporting)).toMatchObject({ code: 0, err: '' })
+    const text = readFileSync(out, 'utf8')
+    expect(text).toContain('"output": "Hello x"')
+    expect(text).toContain('from "./greet.ts"')
+    expect(text).not.toContain('Ada')
+    expect(await cli.call(...exporting)).toMatchObject({ code: 2 })
+    expect(await cli.json('export', id)).toMatchObject({ id, text: expect.stringContaining('Ada') as string })
+    expect(await cli.call('export', 'run_00000000000000000000000000')).toMatchObject({ code: 3, out: '' })
   })
 })
 

@@ -12,7 +12,8 @@ const LATER = Date.UTC(2099, 0, 1)
 
 /** Runs that were executed again after a kill end in a replay as they ended. Answers how many there were. */
 export async function expectReplayed(place: string): Promise<number> {
-  const { storage, close } = storageAt(place)
+  const placed = storageAt(place)
+  const { storage } = placed
   await storage.open()
   try {
     const filter = { taskIds: ['approve'], status: ['COMPLETED'] } as const
@@ -26,6 +27,6 @@ export async function expectReplayed(place: string): Promise<number> {
     return interrupted.length
   } finally {
     await storage.leave({ owner: 'a replay', now: LATER })
-    close()
+    placed.close()
   }
 }

@@ -27,7 +27,7 @@ async function lived({ tasks, payload, redact, act }: Lived): Promise<RunHistory
   else await act(t, id)
   const { isFailed } = await t.engine.runs.retrieve(id)
   if (isFailed) for (const one of tasks) t.calls(one)
-  return readHistory(storage, id, { now: t.clock.now(), redaction: new Redaction(redact) })
+  return await readHistory(storage, id, { now: t.clock.now(), redaction: new Redaction(redact) })
 }
 
 const ask = async (tag: string): Promise<string> =>
