@@ -28,7 +28,7 @@ export type { InFlightHint } from './testing/in-flight/name-hints.ts'
 export type { InFlightQuestion } from './testing/in-flight/question.ts'
 export type { InFlightReport } from './testing/in-flight/report.ts'
 export { exportRepro, type ExportReproOptions } from './testing/export-repro.ts'
-export type { HistoryDeparture, HistoryDepartureReason } from './testing/history/history-departure.ts'
+export type { HistoryDeparture, HistoryDepartureReason } from './testing/history/departure.ts'
 export type { Redact, RedactedPlace } from './testing/history/redaction.ts'
 export type { RunEnd } from './testing/history/run-end.ts'
 export type {
@@ -39,7 +39,7 @@ export type {
   HistoryRun,
   HistoryToken,
   RunHistory,
-} from './testing/history/run-history.ts'
+} from './testing/history/shape.ts'
 export {
   type ReplayedHistory,
   replayHistory,

@@ -7,7 +7,7 @@ import {
   requireName,
   requireOptions,
 } from '../primitives/require.ts'
-import { readHistory } from './history/read-history.ts'
+import { readHistory } from './history/reading.ts'
 import { type Redact, Redaction } from './history/redaction.ts'
 import { reproFile } from './history/repro-file.ts'
 
@@ -39,8 +39,7 @@ const READER = 'exportRepro'
  *
  * @example
  * ```ts
- * const text = await exportRepro(postgresStorage(url), 'run_06fs…', { tasks: '../src/tasks.ts' })
- * await writeFile('test/run_06fs.test.ts', text)
+ * console.log(await exportRepro(sqliteStorage('app.db'), run.id, { tasks: '../src/tasks.ts' }))
  * ```
  */
 export async function exportRepro(

@@ -9,11 +9,11 @@ import {
   requireOptions,
   requireWhole,
 } from '../primitives/require.ts'
-import type { HistoryDeparture } from './history/history-departure.ts'
+import type { HistoryDeparture } from './history/departure.ts'
 import { type RecordedRun, recordedRun } from './history/recorded-run.ts'
 import { Replay } from './history/replay.ts'
 import { isSameEnd, type RunEnd } from './history/run-end.ts'
-import type { RunHistory } from './history/run-history.ts'
+import type { RunHistory } from './history/shape.ts'
 import { OpenOrders } from './history/open-orders.ts'
 
 /** Options of `replayHistory`; all have defaults. */

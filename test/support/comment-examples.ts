@@ -17,6 +17,7 @@ declare const run: import('waitpoint').RunHandle<string>
 declare const token: import('waitpoint').Token
 declare const clock: import('waitpoint/testing').TestClock
 declare const random: import('../../src/contract/random.ts').RandomSource
+declare const history: import('waitpoint/testing').RunHistory
 declare const model: { stream(prompt: string): AsyncIterable<string> }
 declare const mail: (url: string) => Promise<{ messageId: string }>
 declare const myStorage: () => import('waitpoint').Storage

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { kernelOf } from '../../core/engine.ts'
-import { readHistory } from '../../testing/history/read-history.ts'
+import { readHistory } from '../../testing/history/reading.ts'
 import { type Redact, Redaction } from '../../testing/history/redaction.ts'
 import { reproFile } from '../../testing/history/repro-file.ts'
 import type { CliCommand } from '../command.ts'

@@ -2,7 +2,7 @@ import type { KeyRecord, RunRecord, TokenRecord } from '../../contract/records.t
 import type { StoredError } from '../../api/errors.ts'
 import { defined } from '../../primitives/defined.ts'
 import { endOf, type RunEnd } from './run-end.ts'
-import type { HistoryChild, HistoryKey, HistoryToken, RunHistory } from './run-history.ts'
+import type { HistoryChild, HistoryKey, HistoryToken, RunHistory } from './shape.ts'
 
 /** The records that a history stands for. */
 export interface RecordedRun {
@@ -11,7 +11,7 @@ export interface RecordedRun {
   readonly tokens: readonly TokenRecord[]
   readonly children: readonly RunRecord[]
   /** The attempts of the policy that have thrown, by their number, from 1. */
-  readonly thrown: ReadonlyMap<number, ThrownAttempt>
+  readonly thrown: ReadonlyMap<number, RecordedFailure>
   /** Why the results of effects could not be stored, by the id of their token. */
   readonly notStored: ReadonlyMap<string, string>
   /** The end of the run, or where it stood when the storage was read. */
@@ -20,7 +20,7 @@ export interface RecordedRun {
   readonly until: number
 }
 
-export interface ThrownAttempt {
+export interface RecordedFailure {
   readonly startedAt: number
   readonly endedAt: number
   readonly error: StoredError

@@ -1,4 +1,4 @@
-import type { HistoryError } from './run-history.ts'
+import type { HistoryError } from './shape.ts'
 
 /** The place of a value in a history. */
 export interface RedactedPlace {

@@ -21,7 +21,7 @@ import { childQuestion, type InFlightQuestion, newQuestion, tokenQuestion } from
 import type { RecordedAnswers } from './recorded-answers.ts'
 import type { RecordedQuestions } from './recorded-questions.ts'
 import type { RecordedRun } from './recorded-run.ts'
-import type { Difference } from './history-departure.ts'
+import type { Difference } from './departure.ts'
 
 const BEFORE_ALL = 0
 const WRITER = 'a history'

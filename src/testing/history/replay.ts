@@ -13,7 +13,7 @@ import { rememberingClock } from '../fixture/kept-records.ts'
 import { watchRequests } from '../fixture/run-requests.ts'
 import { newQuestion, tokenQuestion } from '../in-flight/question.ts'
 import { testClock } from '../test-clock.ts'
-import { departureOf, type Difference, type HistoryDeparture } from './history-departure.ts'
+import { historyDeparture, type Difference, type HistoryDeparture } from './departure.ts'
 import { type RecordedAnswer, RecordedAnswers } from './recorded-answers.ts'
 import { RecordedQuestions } from './recorded-questions.ts'
 import type { RecordedRun } from './recorded-run.ts'
@@ -244,7 +244,7 @@ export class Replay {
   }
 
   #depart(difference: Difference): void {
-    this.#departure ??= departureOf(this.#recorded.record, difference)
+    this.#departure ??= historyDeparture(this.#recorded.record, difference)
     this.#departed.abort()
   }
 

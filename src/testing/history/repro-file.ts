@@ -1,5 +1,5 @@
 import { historyEnd } from './recorded-run.ts'
-import type { RunHistory } from './run-history.ts'
+import type { RunHistory } from './shape.ts'
 
 /** The text of a test file that replays a history. `tasks`: the module with the tasks, as the file imports it. */
 export function reproFile(history: RunHistory, tasks: string): string {

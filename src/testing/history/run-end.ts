@@ -3,7 +3,7 @@ import { isFinal } from '../../contract/run-states.ts'
 import { fromJson, storedError } from '../../core/host/serialize.ts'
 import { defined } from '../../primitives/defined.ts'
 import { newQuestion, questionText, tokenQuestion } from '../in-flight/question.ts'
-import type { HistoryError } from './run-history.ts'
+import type { HistoryError } from './shape.ts'
 
 /** How a run has ended, or where it stands. What is absent was `undefined`. */
 export interface RunEnd {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { replayHistory } from 'waitpoint/testing'
 import { recordedRun } from '../../../src/testing/history/recorded-run.ts'
-import { readHistory } from '../../../src/testing/history/read-history.ts'
+import { readHistory } from '../../../src/testing/history/reading.ts'
 import { Redaction } from '../../../src/testing/history/redaction.ts'
 import { approveTask } from '../approve-task.ts'
 import { storageAt } from './storage-at.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type AnyTask, once, task, wait } from 'waitpoint'
 import { createTestEngine, replayHistory, type RunHistory, type TestEngine } from 'waitpoint/testing'
-import { readHistory } from '../../../src/testing/history/read-history.ts'
+import { readHistory } from '../../../src/testing/history/reading.ts'
 import { type Redact, Redaction } from '../../../src/testing/history/redaction.ts'
 import { projectStorage } from '../../support/abandon.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { readHistory } from '../../../src/testing/history/read-history.ts'
+import { readHistory } from '../../../src/testing/history/reading.ts'
 import { Redaction } from '../../../src/testing/history/redaction.ts'
 import { historyEnd } from '../../../src/testing/history/recorded-run.ts'
 import { replayHistory } from '../../../src/testing/replay-history.ts'

@@ -36,7 +36,7 @@ const HAPPENED: Readonly<Record<HistoryDepartureReason, (asked: string) => strin
 }
 
 /** A departure of a run, in words. */
-export function departureOf(
+export function historyDeparture(
   { id, taskId }: { readonly id: string; readonly taskId: string },
   { reason, asked, expected }: Difference,
 ): HistoryDeparture {

@@ -8,7 +8,7 @@ import { storedAttempts } from '../../core/host/thrown-attempts.ts'
 import { defined } from '../../primitives/defined.ts'
 import { TestError } from '../test-error.ts'
 import type { RedactedPlace, Redaction } from './redaction.ts'
-import type { HistoryChild, HistoryKey, HistoryRun, HistoryToken, RunHistory } from './run-history.ts'
+import type { HistoryChild, HistoryKey, HistoryRun, HistoryToken, RunHistory } from './shape.ts'
 
 /** No token is due by then: to read one changes nothing. */
 const BEFORE_ALL = 0
