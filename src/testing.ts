@@ -40,11 +40,7 @@ export type {
   HistoryToken,
   RunHistory,
 } from './testing/history/shape.ts'
-export {
-  type ReplayedHistory,
-  replayHistory,
-  type ReplayHistoryOptions,
-} from './testing/replay-history.ts'
+export { type ReplayedHistory, replayHistory, type ReplayHistoryOptions } from './testing/replay-history.ts'
 export { createTestEngine, type TestEngineOptions } from './testing/create-test-engine.ts'
 export type { TaskCall, TaskMock } from './testing/fixture/stand-ins.ts'
 export { testClock, type TestClockOptions } from './testing/test-clock.ts'
