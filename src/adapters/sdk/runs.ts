@@ -3,7 +3,7 @@ import type { Duration } from '../../api/token.ts'
 import { runs, streams } from '../../core/ambient/ambient.ts'
 import { hostedOnly, refusing } from './hosted-only.ts'
 import { type HostedRun, shown } from './hosted-run.ts'
-import { type HostedListRunsParams, listRuns, type RunPage } from './run-list.ts'
+import { type HostedListRunsParams, listHostedRuns, type RunPage } from './run-list.ts'
 import type { AnyHostedTask, RequestOptions } from './task-types.ts'
 import type { Untyped } from './untyped.ts'
 
@@ -102,7 +102,7 @@ export const hostedRuns: HostedRuns = {
   // Hot: one promise beside that of the engine.
   poll: (run) => runs.poll(reference(run)).then(shown),
   list: (first?: HostedListRunsParams | string, second?: HostedListRunsParams | RequestOptions) =>
-    listRuns(typeof first === 'string' ? second : first),
+    listHostedRuns(typeof first === 'string' ? second : first),
   cancel: (runId) => runs.cancel(runId),
   replay: async (runId, options = {}) => {
     if (Object.keys(options).length > 0)

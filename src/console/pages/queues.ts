@@ -1,9 +1,8 @@
 import type { RunStatus } from '../../contract/records.ts'
-import { limitInForce } from '../../contract/queue-limits.ts'
 import { rateInForce } from '../../contract/queue-rates.ts'
 import type { QueueSettings, StatusCounts } from '../../contract/storage.ts'
 import { rateText } from '../../api/queue.ts'
-import { LIST_RUNS, type RepeatableCall } from '../../core/host/storage-calls.ts'
+import { LIST_QUEUES, LIST_RUNS } from '../../core/host/storage-calls.ts'
 import { COUNT_RUNS } from '../../core/namespaces/counts.ts'
 import { html, type Html } from '../html.ts'
 import type { PageContent } from '../page.ts'
@@ -62,16 +61,11 @@ export async function queuesPage(visit: Visit, problem?: string): Promise<PageCo
   }
 }
 
-/** A storage may keep nothing of queues. */
-const LIST_QUEUES: RepeatableCall<undefined, readonly QueueSettings[]> = {
-  ask: ({ queues }) => queues?.list() ?? [],
-}
-
 /** Those with a limit, those of which something is set, those of the newest runs in line, and those of the other tasks of this engine. */
 async function queuesOf({ kernel }: Visit): Promise<readonly FoundQueue[]> {
   const { queueLimits, queueRates, definitions } = kernel.tasks
   const request = { filter: { status: ['QUEUED' as const] }, page: { limit: MOST_IN_LINE } }
-  const [{ records }, set] = await Promise.all([
+  const [{ records }, set = []] = await Promise.all([
     kernel.call(() => kernel.asked(LIST_RUNS, request)),
     kernel.call(() => kernel.asked(LIST_QUEUES, undefined)),
   ])
@@ -100,7 +94,7 @@ function rowOf(visit: Visit, { name, set, counts }: CountedQueue, mayChange: boo
   const { queueLimits, queueRates, definitions } = visit.kernel.tasks
   const isKnown = definitions.some(({ queue }) => queue === name)
   const declared = queueLimits.get(name)
-  const limit = set === undefined ? declared : limitInForce({ ...set, isPaused: false }, declared)
+  const limit = set?.limit ?? declared
   const rate = rateInForce(set ?? {}, queueRates.get(name))
   const link = (status: RunStatus): Html => {
     const { count: number, isMore } = counts[status] ?? { count: 0, isMore: false }

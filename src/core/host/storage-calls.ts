@@ -6,6 +6,7 @@ import type {
   Inserted,
   Page,
   PageRequest,
+  QueueSettings,
   QueueState,
   RunFilter,
   RunInsert,
@@ -148,6 +149,10 @@ export interface QueueGet {
 /** A storage may keep nothing of queues. */
 export const GET_QUEUE: RepeatableCall<QueueGet, QueueState | undefined> = {
   ask: ({ queues }, { name, concurrencyKey }) => queues?.get(name, concurrencyKey),
+}
+
+export const LIST_QUEUES: RepeatableCall<undefined, readonly QueueSettings[] | undefined> = {
+  ask: ({ queues }) => queues?.list(),
 }
 
 export interface TokenGet {

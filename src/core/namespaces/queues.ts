@@ -1,18 +1,14 @@
-import { limitInForce } from '../../contract/queue-limits.ts'
 import type { QueueChange, QueueSettings, QueueStore } from '../../contract/storage.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import { rateInForce } from '../../contract/queue-rates.ts'
 import type { RetrievedQueue } from '../../api/queue.ts'
 import { requireRates } from '../host/rates.ts'
-import { GET_QUEUE, type RepeatableCall } from '../host/storage-calls.ts'
+import { GET_QUEUE, LIST_QUEUES, type RepeatableCall } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
 import { COUNT_RUNS } from './counts.ts'
 
 const MOST_COUNTED = 10_000
 
-const LIST_QUEUES: RepeatableCall<undefined, readonly QueueSettings[]> = {
-  ask: ({ queues }) => storeOf(queues, 'list queues').list(),
-}
 /** It may be made again: it sets what it has set. */
 const SET_QUEUE: RepeatableCall<QueueChange, QueueSettings> = {
   ask: ({ queues }, change) => storeOf(queues, `change queue "${change.name}"`).set(change),
@@ -21,6 +17,7 @@ const SET_QUEUE: RepeatableCall<QueueChange, QueueSettings> = {
 /** `engine.queues`: those of the tasks of this engine, and those of which something is set. */
 export async function listQueues(kernel: Kernel): Promise<readonly RetrievedQueue[]> {
   const set = await kernel.call(() => kernel.asked(LIST_QUEUES, undefined))
+  if (set === undefined) throw noQueues('list queues')
   const names = [...kernel.tasks.definitions.map(({ queue }) => queue), ...set.map(({ name }) => name)]
   return Promise.all([...new Set(names)].toSorted().map((name) => retrieveQueue(kernel, name)))
 }
@@ -37,7 +34,7 @@ export async function retrieveQueue(kernel: Kernel, name: string): Promise<Retri
   if (state === undefined) throw noQueues(`look at queue "${name}"`)
   const { isPaused, limitedAt, ratedAt, slots, refused } = state
   const declaredLimit = kernel.tasks.queueLimits.get(name)
-  const limit = limitInForce({ ...state, isPaused: false }, declaredLimit)
+  const limit = state.limit ?? declaredLimit
   const declaredRate = kernel.tasks.queueRates.get(name)
   const rate = rateInForce(state, declaredRate)
   const { count: queued, isMore } = counts['QUEUED'] ?? { count: 0, isMore: false }

@@ -1,4 +1,3 @@
-import { limitInForce } from '../../contract/queue-limits.ts'
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { isFinal, placeInLine, runIdOfToken, startBy } from '../../contract/run-states.ts'
 import { nextStartAt, rateInForce } from '../../contract/queue-rates.ts'
@@ -145,8 +144,7 @@ async function queued(kernel: Kernel, record: RunRecord): Promise<Told> {
     ...older.filter((other) => placeInLine(other) <= place),
     ...newer.filter((other) => placeInLine(other) < place),
   ]
-  const declared = kernel.tasks.queueLimits.get(queue)
-  const limit = set === undefined ? declared : limitInForce({ ...set, isPaused: false }, declared)
+  const limit = set?.limit ?? kernel.tasks.queueLimits.get(queue)
   const startsAt = heldUntil(kernel, record, set)
   const expiresAt = startBy(record)
   const data: ExplainedQueue = {
