@@ -70,6 +70,7 @@ export type {
   WriterProgress,
 } from './contract/storage.ts'
 export {
+  createAccessToken,
   metadata,
   knownQueues as queues,
   namedQueue as queue,

@@ -27,6 +27,12 @@ export interface AccessGrant {
    * @default none
    */
   readonly cancel?: RunReference | readonly RunReference[]
+  /**
+   * Scopes as they stand in the access token, such as `read:runs`: all runs. docs/http-api.md names those of each route.
+   *
+   * @default none
+   */
+  readonly scopes?: readonly string[]
 }
 
 /** The runs and tokens that an access token may read. */
@@ -54,9 +60,21 @@ export interface ReadGrant {
 /** Options of `createAccessToken`. */
 export interface AccessTokenOptions {
   /**
-   * How long the access token is good for.
+   * How long the access token is good for, or the instant until which it is.
    *
    * @default `'15m'`
    */
-  readonly expiresIn?: Duration
+  readonly expiresIn?: Duration | Date
+  /**
+   * Whether it makes one change only, such as one run, and then does nothing any more.
+   *
+   * @default false
+   */
+  readonly oneTimeUse?: boolean
+  /**
+   * Columns of runs that it does not show, such as `payload`.
+   *
+   * @default none
+   */
+  readonly skipColumns?: readonly string[]
 }

@@ -12,7 +12,6 @@ import { readEngineOptions } from './engine-options.ts'
 import type { EnginePorts } from './host/host.ts'
 import { Host } from './host/host.ts'
 import { createKernel, type Kernel } from './kernel.ts'
-import { createAccessToken } from './namespaces/access-token.ts'
 import { EngineMetadata } from './namespaces/metadata.ts'
 import { OnceEffects } from './namespaces/once.ts'
 import { EngineQueue } from './namespaces/queue-handle.ts'
@@ -183,6 +182,10 @@ function namespacesOf(kernel: Kernel): EngineNamespaces & { readonly schedules: 
     log: (entry) => kernel.logs.write(entry, currentAttempt()),
     queue: (name) => new EngineQueue(kernel, name),
     queues: () => kernel.call(async () => (await import('./namespaces/queues.ts')).listQueues(kernel)),
+    createAccessToken: (grant, options) =>
+      kernel.call(async () =>
+        (await import('./namespaces/access-token.ts')).signAccessToken(kernel, grant, options),
+      ),
     schedules: new EngineSchedules(kernel, (id, run) => tasks.store(id, run)),
   }
 }
@@ -238,7 +241,7 @@ class TaskEngine implements Engine {
   }
 
   createAccessToken(grant: AccessGrant, options?: AccessTokenOptions): Promise<string> {
-    return createAccessToken(this.#kernel, grant, options)
+    return this.#kernel.namespaces.createAccessToken(grant, options)
   }
 
   on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe {

@@ -7,6 +7,7 @@ import {
   listOnEngine,
   waitOnEngine,
 } from './current-engine.ts'
+import type { AccessGrant, AccessTokenOptions } from '../../api/access.ts'
 import type { TaskRunsNamespace, TasksNamespace } from '../../api/run.ts'
 import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
 import type { SchedulesNamespace } from '../../api/schedule.ts'
@@ -56,6 +57,14 @@ export function namedQueue(name: string): QueueHandle {
 /** The queues of the engine of the current run, or of the default engine. Rejects with `ERR_NO_ENGINE` where there is neither. */
 export function knownQueues(): Promise<readonly RetrievedQueue[]> {
   return askEngine((engine) => engine.queues())
+}
+
+/**
+ * An access token of the engine of the current run, or of the default engine, as `engine.createAccessToken` makes it; see
+ * docs/in-the-browser.md. Rejects with `ERR_NO_ENGINE` where there is neither.
+ */
+export function createAccessToken(grant: AccessGrant, options?: AccessTokenOptions): Promise<string> {
+  return askEngine((engine) => engine.createAccessToken(grant, options))
 }
 
 /** The namespaces that an engine hands to its tasks: they end with the attempt that calls them. */

@@ -1,3 +1,4 @@
+import type { AccessGrant, AccessTokenOptions } from '../../api/access.ts'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CancelTimer, Clock, ReleaseHold } from '../../contract/clock.ts'
 import type { RunRecord } from '../../contract/records.ts'
@@ -64,6 +65,7 @@ export interface EngineNamespaces extends Namespaces {
   queues(): Promise<readonly RetrievedQueue[]>
   once<Result>(key: string, effect: () => Result | Promise<Result>): Promise<Result>
   log(entry: LogEntry): void
+  createAccessToken(grant: AccessGrant, options?: AccessTokenOptions): Promise<string>
 }
 
 /** The parts of an engine that its attempts use. The kernel is also the identity of the engine. */

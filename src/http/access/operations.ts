@@ -10,7 +10,7 @@ import {
   TEXT,
   FLAG,
 } from '../operation.ts'
-import { SKIPPABLE } from './skip-columns.ts'
+import { SKIPPABLE } from '../../core/namespaces/skippable-columns.ts'
 
 const RUN: Parameter = { name: 'run', in: 'path', description: 'The id of a run.' }
 const WORKERS =

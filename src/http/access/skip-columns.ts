@@ -1,24 +1,4 @@
-/** The columns of a run that an access token may leave out, as the published client names them. */
-export const SKIPPABLE: readonly string[] = [
-  'startedAt',
-  'delayUntil',
-  'queuedAt',
-  'expiredAt',
-  'completedAt',
-  'number',
-  'isTest',
-  'usageDurationMs',
-  'costInCents',
-  'baseCostInCents',
-  'ttl',
-  'payload',
-  'payloadType',
-  'metadata',
-  'output',
-  'outputType',
-  'runTags',
-  'error',
-]
+import { SKIPPABLE } from '../../core/namespaces/skippable-columns.ts'
 
 /**
  * The columns that `{ skipColumns }` names: the `realtime` claim of an access token. `undefined` for anything that is no such

@@ -3,7 +3,8 @@ import { parseDuration } from '../../primitives/duration.ts'
 import { show } from '../../primitives/require.ts'
 import type { JsonObject } from '../requests/json-body.ts'
 import { Refusal } from '../refusal.ts'
-import { readSkipColumns, SKIPPABLE } from './skip-columns.ts'
+import { SKIPPABLE } from '../../core/namespaces/skippable-columns.ts'
+import { readSkipColumns } from './skip-columns.ts'
 
 /** The claims that the published client puts into access tokens it signs itself. */
 export const PUBLIC_CLAIMS: JsonObject = { sub: 'waitpoint', pub: true }

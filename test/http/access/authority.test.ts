@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { memoryStorage, task, wait } from 'waitpoint'
+import { type AccessTokenOptions, createAccessToken, memoryStorage, task, wait } from 'waitpoint'
 import { createHandler, type Handler } from 'waitpoint/http'
 import { createTestEngine, type TestEngine } from 'waitpoint/testing'
 import { kernelOf } from '../../../src/core/engine.ts'
@@ -350,6 +350,41 @@ describe('createAccessToken', () => {
       await engine.runs.cancel(other.id)
     }))
 
+  it('signs scopes as they stand, for one use, without columns, until an instant', () =>
+    onBench(async ({ handler, engine, clock }) => {
+      const run = await engine.trigger(waits, 'secret')
+      const until = new Date(Math.ceil(clock.now() / 1_000) * 1_000 + 60_000)
+      const credential = await engine.createAccessToken(
+        { scopes: ['read:runs', 'write:runs'] },
+        { oneTimeUse: true, skipColumns: ['payload'], expiresIn: until },
+      )
+      const status = async (path: string): Promise<number> =>
+        (await ask(handler, path, { credential })).status
+      const read = await ask(handler, `GET /api/v3/runs/${run.id}`, { credential })
+      expect(read.status).toBe(200)
+      expect(read.body).not.toHaveProperty('payload')
+      expect(await status(`POST /api/v2/runs/${run.id}/cancel`)).toBe(200)
+      expect(await status(`POST /api/v1/runs/${run.id}/replay`)).toBe(401)
+      const reader = await engine.createAccessToken({ scopes: ['read:runs'] }, { expiresIn: until })
+      const readable = async (): Promise<number> =>
+        (await ask(handler, `GET /api/v3/runs/${run.id}`, { credential: reader })).status
+      await clock.advance(until.getTime() - clock.now() - 1)
+      expect(await readable()).toBe(200)
+      await clock.advance(1)
+      expect(await readable()).toBe(401)
+    }))
+
+  it('is made by the module, too, on the engine of the run or the default one', () =>
+    onBench(async ({ handler, engine }) => {
+      await expect(createAccessToken({ scopes: ['read:runs'] })).rejects.toMatchObject({
+        code: 'ERR_NO_ENGINE',
+      })
+      engine.makeDefault()
+      const run = await engine.trigger(echo, 1)
+      const credential = await createAccessToken({ read: { runs: run } }, { expiresIn: '1m' })
+      expect((await ask(handler, `GET /api/v3/runs/${run.id}`, { credential })).status).toBe(200)
+    }))
+
   it('signs for 15 minutes unless it is told otherwise', () =>
     onBench(async ({ handler, engine, clock }) => {
       const run = await engine.trigger(waits, undefined)
@@ -372,6 +407,9 @@ describe('createAccessToken', () => {
     [{ read: { runs: '' } }, 'read.runs ""'],
     [{ complete: [undefined] }, 'complete undefined'],
     [{ cancel: {} }, 'cancel {'],
+    [{ scopes: 'read:runs' }, 'a list'],
+    [{ scopes: ['admin'] }, 'the scope "admin"'],
+    [{ scopes: ['read:runs:'] }, 'the scope "read:runs:"'],
   ])('refuses a grant that cannot be used: %j', (grant, message) =>
     onBench(async ({ engine }) => {
       await expect(engine.createAccessToken(grant as never)).rejects.toThrow(TypeError)
@@ -379,12 +417,19 @@ describe('createAccessToken', () => {
     }),
   )
 
-  it.each([{ expiresIn: 0 }, { expiresIn: '-1h' }, { expiresIn: 'soon' }, { expires: '1h' }])(
-    'refuses options that cannot be used: %j',
-    (options) =>
-      onBench(async ({ engine }) => {
-        const asked = engine.createAccessToken({ read: { runs: 'run_1' } }, options)
-        await expect(asked).rejects.toThrow(/^Cannot (?:use|read)/)
-      }),
+  it.each([
+    { expiresIn: 0 },
+    { expiresIn: '-1h' },
+    { expiresIn: 'soon' },
+    { expiresIn: new Date(0) },
+    { expires: '1h' },
+    { oneTimeUse: 'yes' },
+    { skipColumns: 'payload' },
+    { skipColumns: ['paylod'] },
+  ])('refuses options that cannot be used: %j', (options) =>
+    onBench(async ({ engine }) => {
+      const asked = engine.createAccessToken({ read: { runs: 'run_1' } }, options as AccessTokenOptions)
+      await expect(asked).rejects.toThrow(/^Cannot (?:use|read|skip)/)
+    }),
   )
 })

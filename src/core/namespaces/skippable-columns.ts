@@ -1,0 +1,21 @@
+/** The columns of a run that an access token may leave out, as the published client names them. */
+export const SKIPPABLE: readonly string[] = [
+  'startedAt',
+  'delayUntil',
+  'queuedAt',
+  'expiredAt',
+  'completedAt',
+  'number',
+  'isTest',
+  'usageDurationMs',
+  'costInCents',
+  'baseCostInCents',
+  'ttl',
+  'payload',
+  'payloadType',
+  'metadata',
+  'output',
+  'outputType',
+  'runTags',
+  'error',
+]
