@@ -2,6 +2,14 @@ export { AbortTaskRunError, SubtaskUnwrapError, WaitpointTimeoutError } from './
 export { auth, configure, type ApiClientConfiguration } from './adapters/sdk/auth.ts'
 export { batch } from './adapters/sdk/batch.ts'
 export type { BatchByIdItem, BatchByTaskItem, RetrievedBatch } from './adapters/sdk/batch.ts'
+export { createCache, InMemoryCache } from './adapters/sdk/cache.ts'
+export type {
+  CacheEntry,
+  CacheFunction,
+  CacheMetadata,
+  CacheStore,
+  Eventually,
+} from './adapters/sdk/cache.ts'
 export { allTasks } from './adapters/sdk/catalogue.ts'
 export { defineConfig, type TriggerConfig } from './adapters/sdk/config.ts'
 export type { MachineName, TaskRunContext, TaskRunContext as Context } from './adapters/sdk/context.ts'
@@ -70,6 +78,51 @@ export type {
   RealtimeDefinedStream,
   WriterStreamOptions,
 } from './adapters/sdk/streams.ts'
+export {
+  ServiceApiError as ApiError,
+  AuthenticationError,
+  BadRequestError,
+  BatchTriggerError,
+  ChatChunkTooLargeError,
+  ConflictError,
+  InternalServerError,
+  isChatChunkTooLargeError,
+  NotFoundError,
+  OIDCTokenError,
+  OutOfMemoryError,
+  PermissionDeniedError,
+  RateLimitError,
+  UnprocessableEntityError,
+  WebhookEndpointNotFoundError,
+  WebhookError,
+  WebhookFilterError,
+  WebhookIndexingError,
+  WebhookWaiterCancelledError,
+  WebhookWaiterLimitError,
+  type WebhookWaiterLimitReason,
+} from './adapters/sdk/service-errors.ts'
+export {
+  chatEvent,
+  concurrencyLimit,
+  concurrencyLimits,
+  defineWebhookEndpoint,
+  deployments,
+  normalizeKeyString,
+  prompts,
+  providerProducers,
+  query,
+  type QueryOptions,
+  SessionHandle,
+  SessionInputChannel,
+  SessionOutputChannel,
+  sessions,
+  skills,
+  toolTask,
+  TriggerClient,
+  webhook,
+  webhooks,
+  webhookSources,
+} from './adapters/sdk/service-only.ts'
 export { tags } from './adapters/sdk/tags.ts'
 export type {
   AnyHostedTask as AnyTask,

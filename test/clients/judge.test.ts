@@ -6,10 +6,10 @@ import { expect, it } from 'vitest'
 
 /** Files that would be somewhere else. */
 const others: Readonly<Record<string, string>> = {
-  // The published SDK has `query`; both refuse the payload.
+  // The published SDK has the name; both refuse the payload.
   'wrong.ts': `
-import { query, task } from '@trigger.dev/sdk'
-export const wrong = task({ id: 'wrong', run: async ({ n }: { n: number }) => query.execute(n.toFixed()) })
+import { __setSessionOpenImplForTests, task } from '@trigger.dev/sdk'
+export const wrong = task({ id: 'wrong', run: async ({ n }: { n: number }) => __setSessionOpenImplForTests(void n.toFixed()) })
 export const begin = () => wrong.trigger({ n: '1' })
 `,
   'throwing.ts': `
@@ -22,7 +22,7 @@ import { auth, task } from '@trigger.dev/sdk'
 import client, { connect } from 'a-library'
 export const connection = connect(process.env.NO_SUCH_VARIABLE!.length)
 export const fine = task({ id: 'fine', run: async ({ n }: { n: number }) => client.send(n) })
-export const refused = task({ id: 'refused', run: async () => auth.createPublicToken() })
+export const refused = task({ id: 'refused', run: async () => auth.createBatchTriggerPublicToken('fine') })
 `,
   // What tasks and their options take from a package is nothing, and a request goes nowhere.
   'empty.ts': `
@@ -100,11 +100,11 @@ it('judges the task files of a folder, and tells what is wrong with each', () =>
   const row = (file: string): string | undefined => lines.find((line) => line.startsWith(`| ${file} `))
   expect(unaffected.map(row)).toEqual(unaffected.map((file) => `| ${file} | ok | ok | ok | ok |`))
   expect(row('wrong.ts')).toMatch(
-    /\| query \| 1: line 2: .*no exported member.* \| .*no.*export named 'query' \|/,
+    /\| __setSession\w+ \| 1: line 2: .*no exported member.* \| .*no.*export named '__setSession\w+' \|/,
   )
   expect(row('throwing.ts')).toBe('| throwing.ts | ok | ok | cannot be loaded | ok |')
   expect(row('refused.ts')).toMatch(
-    /\| ok \| ok \| ok \| 1 of 2: refused: WaitpointError: .*auth\.createPublicToken/,
+    /\| ok \| ok \| ok \| 1 of 2: refused: WaitpointError: .*auth\.createBatchTriggerPublicToken/,
   )
   expect(row('empty.ts')).toBe('| empty.ts | ok | ok | ok | alone |')
   expect(row('differing.ts')).toMatch(

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
+import * as sdk from 'waitpoint/sdk'
 import { typeProblems, type TypeProblem } from '../support/type-check.ts'
 
 const FOLDER = 'test/adapters/sdk/files'
@@ -30,5 +31,20 @@ describe('the types of waitpoint/sdk', () => {
     const published = found('./test/clients/node_modules/@trigger.dev/sdk/dist/esm/v3/index.d.ts')
     expect(published.length).toBeGreaterThan(5)
     expect(found(path)).toEqual(published)
+  })
+})
+
+describe('the exports of waitpoint/sdk', () => {
+  it('are those of the published SDK', async () => {
+    const published = Object.keys(await import('./node_modules/@trigger.dev/sdk/dist/esm/v3/index.js'))
+    const missing = published.filter((name) => !Object.hasOwn(sdk, name))
+    // A class that is no option of anything, and what only the tests of the SDK and its chat call.
+    expect(missing.toSorted()).toEqual([
+      'ManualWaitpointPromise',
+      '__setSessionCloseImplForTests',
+      '__setSessionOpenImplForTests',
+      '__setSessionStartImplForTests',
+      'markChatAgentRunForStreamsWarning',
+    ])
   })
 })

@@ -170,6 +170,9 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/sdk': [
     'untyped',
     'hosted-only',
+    'service-only',
+    'service-errors',
+    'cache',
     'told-once',
     'values',
     'unchecked',

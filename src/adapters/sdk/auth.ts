@@ -1,4 +1,7 @@
-import { refusing } from './hosted-only.ts'
+import type { AccessTokenOptions } from '../../api/access.ts'
+import { createAccessToken } from '../../core/ambient/ambient.ts'
+import { type OptionNames, requireOptions, show } from '../../primitives/require.ts'
+import { hostedOnly, refusing } from './hosted-only.ts'
 
 /** How the hosted service is reached. */
 export interface ApiClientConfiguration {
@@ -9,19 +12,70 @@ export interface ApiClientConfiguration {
   requestOptions?: object
 }
 
-type Refusing = (...values: readonly unknown[]) => Promise<string>
+/** The objects that an access token is for. docs/hosted-task-files.md says which are refused. */
+export interface PublicTokenObjects {
+  tasks?: string | string[]
+  tags?: string | string[]
+  runs?: string | string[] | true
+  batch?: string | string[]
+  waitpoints?: string | string[]
+  inputStreams?: string | string[]
+  sessions?: string | string[]
+}
 
-/** Access to the hosted service. */
+/** What an access token may do. */
+export interface PublicTokenPermissions {
+  read?: PublicTokenObjects
+  write?: PublicTokenObjects
+  trigger?: { tasks: string | string[] }
+  batchTrigger?: { tasks: string | string[] }
+}
+
+/** How long an access token is good for, and what it does not show. */
+interface PublicTokenLimits {
+  /** A duration, an instant, or seconds since 1970. 15 minutes if it is left out. */
+  expirationTime?: number | Date | string
+  realtime?: { skipColumns?: string[] }
+}
+
+/** Options of `auth.createPublicToken`. */
+export interface PublicTokenOptions extends PublicTokenLimits {
+  scopes?: PublicTokenPermissions
+}
+
+/** Options of `auth.createTriggerPublicToken`. */
+export interface CreateTriggerTokenOptions extends PublicTokenLimits {
+  /** Whether it may trigger more than once. It may not if this is left out. */
+  multipleUse?: boolean
+}
+
+/** Access to the engine over HTTP, for pages and for other processes: see docs/in-the-browser.md. */
 export interface Auth {
   configure(configuration: ApiClientConfiguration): void
   /** Calls a function: there is no service to be reached otherwise. */
   withAuth<Result>(configuration: ApiClientConfiguration, work: () => Promise<Result>): Promise<Result>
+  /** An access token of the engine of the current run, or of the default engine. */
+  createPublicToken(options?: PublicTokenOptions): Promise<string>
+  /** An access token that triggers one of the tasks, once. */
+  createTriggerPublicToken(task: string | string[], options?: CreateTriggerTokenOptions): Promise<string>
   /** Rejects with `ERR_HOSTED_ONLY`. */
-  readonly createPublicToken: Refusing
+  createBatchTriggerPublicToken(task: string | string[], options?: CreateTriggerTokenOptions): Promise<string>
+  /** Calls a function: calls in this process are not restricted by an access token. */
+  withPublicToken(options: PublicTokenOptions, work: () => Promise<void>): Promise<void>
+  /** Calls a function, like `withPublicToken`. */
+  withTriggerPublicToken(
+    task: string | string[],
+    options: CreateTriggerTokenOptions | undefined,
+    work: () => Promise<void>,
+  ): Promise<void>
   /** Rejects with `ERR_HOSTED_ONLY`. */
-  readonly createTriggerPublicToken: Refusing
+  withBatchTriggerPublicToken(
+    task: string | string[],
+    options: CreateTriggerTokenOptions | undefined,
+    work: () => Promise<void>,
+  ): Promise<void>
   /** Rejects with `ERR_HOSTED_ONLY`. */
-  readonly createBatchTriggerPublicToken: Refusing
+  getOIDCToken(options: { audience: string }): Promise<{ token: string; expiresAt: Date }>
 }
 
 /** Accepted and without effect: runs are stored by the engine of this process. */
@@ -29,13 +83,90 @@ export function configure(_configuration: ApiClientConfiguration): void {
   // No service is called.
 }
 
-const CURE = 'use engine.createAccessToken, or publicAccessToken of what trigger answered'
+const TOKEN_NAMES: OptionNames<PublicTokenOptions> = {
+  scopes: true,
+  expirationTime: true,
+  realtime: true,
+}
+const TRIGGER_NAMES: OptionNames<CreateTriggerTokenOptions> = {
+  multipleUse: true,
+  expirationTime: true,
+  realtime: true,
+}
+/** The scopes that the HTTP handler knows, by action. */
+const KNOWN: Readonly<Record<string, readonly string[]>> = {
+  read: ['runs', 'tags', 'tasks', 'batch', 'waitpoints'],
+  write: ['runs', 'waitpoints'],
+  trigger: ['tasks'],
+}
+const BATCHES = 'over HTTP a batch takes a secret key; trigger runs one by one, with createTriggerPublicToken'
+
+async function createPublicToken(options: PublicTokenOptions = {}): Promise<string> {
+  requireOptions(options, 'the options of auth.createPublicToken', TOKEN_NAMES)
+  const { scopes = {}, ...limits } = options
+  return createAccessToken({ scopes: flatScopes(scopes) }, engineLimits(limits))
+}
+
+async function createTriggerPublicToken(
+  task: string | string[],
+  options: CreateTriggerTokenOptions = {},
+): Promise<string> {
+  requireOptions(options, 'the options of auth.createTriggerPublicToken', TRIGGER_NAMES)
+  const { multipleUse = false, ...limits } = options
+  const scopes = flatScopes({ trigger: { tasks: task } })
+  return createAccessToken({ scopes }, { ...engineLimits(limits), oneTimeUse: !multipleUse })
+}
+
+function engineLimits({ expirationTime, realtime }: PublicTokenLimits): AccessTokenOptions {
+  if (realtime !== undefined) requireOptions(realtime, 'realtime', { skipColumns: true })
+  const { skipColumns } = realtime ?? {}
+  const expiresIn = typeof expirationTime === 'number' ? new Date(expirationTime * 1_000) : expirationTime
+  return {
+    ...(expiresIn === undefined ? {} : { expiresIn }),
+    ...(skipColumns === undefined ? {} : { skipColumns }),
+  }
+}
+
+/** `read: { runs: 'run_1' }` as `read:runs:run_1`, and `read: { runs: true }` as `read:runs`. */
+function flatScopes(permissions: PublicTokenPermissions): readonly string[] {
+  return Object.entries(permissions).flatMap(([action, objects]: [string, PublicTokenObjects | undefined]) =>
+    Object.entries(objects ?? {}).flatMap(([type, ids]) => flatIds(action, type, ids)),
+  )
+}
+
+function flatIds(action: string, type: string, ids: unknown): readonly string[] {
+  const list: readonly unknown[] = Array.isArray(ids) ? ids : [ids]
+  const given = list.filter((id) => id !== undefined)
+  if (given.length > 0 && KNOWN[action]?.includes(type) !== true) {
+    const cure = action === 'batchTrigger' ? BATCHES : `no route of the HTTP handler asks for it`
+    throw hostedOnly(`auth.createPublicToken with the scope ${action}.${type}`, cure)
+  }
+  return given.map((id) => {
+    if (id === true) return `${action}:${type}`
+    // An empty id would stand for all of them.
+    if (typeof id === 'string' && id.trim() !== '') return `${action}:${type}:${id}`
+    throw new TypeError(`Cannot use ${show(id)} in the scope ${action}.${type}: give an id, or a list of ids`)
+  })
+}
 
 /** `auth`. */
 export const auth: Auth = {
   configure,
   withAuth: (_configuration, work) => work(),
-  createPublicToken: refusing('auth.createPublicToken', CURE),
-  createTriggerPublicToken: refusing('auth.createTriggerPublicToken', CURE),
-  createBatchTriggerPublicToken: refusing('auth.createBatchTriggerPublicToken', CURE),
+  createPublicToken,
+  createTriggerPublicToken,
+  createBatchTriggerPublicToken: refusing('auth.createBatchTriggerPublicToken', BATCHES),
+  withPublicToken: async (options, work) => {
+    await createPublicToken(options)
+    await work()
+  },
+  withTriggerPublicToken: async (task, options, work) => {
+    await createTriggerPublicToken(task, options)
+    await work()
+  },
+  withBatchTriggerPublicToken: refusing('auth.withBatchTriggerPublicToken', BATCHES),
+  getOIDCToken: refusing(
+    'auth.getOIDCToken',
+    'this process is known to other services by credentials of its own',
+  ),
 }

@@ -23,7 +23,14 @@ import type {
   TaskWithSchemaOptions,
 } from './task-types.ts'
 import { timeout } from './timeout.ts'
-import { batchTrigger, batchTriggerAndWait, itemsById, trigger, triggerAndWait } from './triggering.ts'
+import {
+  batchTrigger,
+  batchTriggerAndWait,
+  itemsById,
+  trigger,
+  triggerAndSubscribe,
+  triggerAndWait,
+} from './triggering.ts'
 import type { Untyped } from './untyped.ts'
 import { decodeValue } from './values.ts'
 
@@ -192,6 +199,7 @@ function defineTask<Id extends string, Payload, Output>(
       batchTrigger<Id, Payload, Output>(itemsById(id, items), given),
     triggerAndWait: (payload: Payload, options?: object) =>
       triggerAndWait<Id, Output>(id, { payload, options }),
+    triggerAndSubscribe,
     batchTriggerAndWait: (items: Items<HostedBatchItem<Payload>>, given?: object) =>
       batchTriggerAndWait<Id, Output>(itemsById(id, items), given),
   }) as HostedTask<Id, Payload, Output>

@@ -4,13 +4,18 @@ import { systemClock } from '../../clock/system.ts'
 import { wait } from '../../core/ambient/ambient.ts'
 import { LAST_INSTANT } from '../../primitives/duration.ts'
 import { currentRun } from './current-run.ts'
+import { hostedOnly } from './hosted-only.ts'
 import { delayAfter } from './jitter.ts'
+
+/** Refused with `ERR_HOSTED_ONLY`: read the body of the response yourself. */
+export type BodyFilter = object
 
 /** How `retry.fetch` goes on after a response with one of these statuses. */
 export type FetchRetryStrategy =
-  | ({ strategy: 'backoff' } & RetryOptions)
+  | ({ strategy: 'backoff'; bodyFilter?: BodyFilter } & RetryOptions)
   | {
       strategy: 'headers'
+      bodyFilter?: BodyFilter
       /** Without effect, as there: the instant of the reset says it all. */
       limitHeader: string
       remainingHeader: string
@@ -110,6 +115,7 @@ async function retryFetch(
   input: string | URL | Request,
   { retry = {}, timeoutInMs, ...init }: RetryFetchRequestInit = {},
 ): Promise<Response> {
+  refuseFilters(retry)
   const retries = new Retries('retry.fetch')
   for (;;) {
     const tries = retries.next()
@@ -125,6 +131,14 @@ async function retryFetch(
     } else if (response === undefined) throw error
     else return response
   }
+}
+
+function refuseFilters({ byStatus = {} }: FetchRetryOptions): void {
+  if (Object.values(byStatus).some(({ bodyFilter }) => bodyFilter !== undefined))
+    throw hostedOnly(
+      'retry.fetch with bodyFilter',
+      'use retry.onThrow, and read the body of the response in it',
+    )
 }
 
 interface Answer {

@@ -102,6 +102,12 @@ export type Items<Item> = Item[] | AsyncIterable<Item> | ReadableStream<Item>
 /** Accepted where the hosted service takes options of its HTTP requests, and without effect. */
 export type RequestOptions = object
 
+/** Options of `triggerAndSubscribe`. */
+export interface TriggerAndSubscribeOptions extends TriggerAndWaitOptions {
+  cancelOnAbort?: boolean
+  signal?: AbortSignal
+}
+
 /** A task. It is listed in `createEngine`, which executes it, and is triggered as the hosted service has it. */
 export interface HostedTask<Id extends string, Payload = void, Output = Untyped> {
   id: Id
@@ -127,6 +133,8 @@ export interface HostedTask<Id extends string, Payload = void, Output = Untyped>
     options?: TriggerAndWaitOptions,
     requestOptions?: RequestOptions,
   ) => TaskRunPromise<Id, Output>
+  /** Throws `ERR_HOSTED_ONLY`: use `triggerAndWait`. */
+  triggerAndSubscribe: (payload: Payload, options?: TriggerAndSubscribeOptions) => TaskRunPromise<Id, Output>
   /** Starts child runs and pauses until all have ended. Only in a run. */
   batchTriggerAndWait: (
     items: Items<HostedBatchItem<Payload>>,

@@ -11,9 +11,17 @@ import type {
   RequestOptions,
   TaskIdentifier,
   TaskRunPromise,
+  TriggerAndSubscribeOptions,
 } from './task-types.ts'
 import type { BatchTriggerOptions, HostedTriggerOptions, TriggerAndWaitOptions } from './trigger-options.ts'
-import { batchTrigger, batchTriggerAndWait, itemsById, trigger, triggerAndWait } from './triggering.ts'
+import {
+  batchTrigger,
+  batchTriggerAndWait,
+  itemsById,
+  trigger,
+  triggerAndSubscribe,
+  triggerAndWait,
+} from './triggering.ts'
 import { unchecked } from './unchecked.ts'
 
 /** The handle of a run of a task. */
@@ -43,6 +51,12 @@ export interface HostedTasks {
     options?: TriggerAndWaitOptions,
     requestOptions?: RequestOptions,
   ): TaskRunPromise<TaskIdentifier<Task>, HostedTaskOutput<Task>>
+  /** Throws `ERR_HOSTED_ONLY`: use `triggerAndWait`. */
+  triggerAndSubscribe<Task extends AnyHostedTask>(
+    id: TaskIdentifier<Task>,
+    payload: HostedTaskPayload<Task>,
+    options?: TriggerAndSubscribeOptions,
+  ): TaskRunPromise<TaskIdentifier<Task>, HostedTaskOutput<Task>>
   batchTriggerAndWait<Task extends AnyHostedTask>(
     id: TaskIdentifier<Task>,
     items: Items<HostedBatchItem<HostedTaskPayload<Task>>>,
@@ -68,6 +82,7 @@ export const hostedTasks: HostedTasks = {
   trigger: (id, payload, options) => trigger(id, { payload, options }, unchecked),
   batchTrigger: (id, items, options) => batchTrigger(itemsById(id, items), options, unchecked),
   triggerAndWait: (id, payload, options) => triggerAndWait(id, { payload, options }, unchecked),
+  triggerAndSubscribe,
   batchTriggerAndWait: (id, items, options) => batchTriggerAndWait(itemsById(id, items), options, unchecked),
   onStart: globalHook('onStart'),
   onStartAttempt: globalHook('onStartAttempt'),

@@ -4,6 +4,7 @@ import { tasks } from '../../core/ambient/ambient.ts'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
 import { type OptionNames, requireList, requireOptions } from '../../primitives/require.ts'
 import { waiting } from './current-run.ts'
+import { hostedOnly } from './hosted-only.ts'
 import type {
   BatchResult,
   BatchRunHandle,
@@ -77,6 +78,11 @@ export function triggerAndWait<Id extends string, Output>(
   const started = waiting(() => ({ type: 'task', runId: '' }), start)
   const result = mayBeLeft(started.then(hostedResult<Id, Output>))
   return Object.assign(result, { unwrap: () => mayBeLeft(result.then(unwrapped)) })
+}
+
+/** `task.triggerAndSubscribe` and `tasks.triggerAndSubscribe`. */
+export function triggerAndSubscribe(): never {
+  throw hostedOnly('triggerAndSubscribe', 'use triggerAndWait, which answers the same')
 }
 
 /** `batch.trigger`: runs of several tasks, in the order of the items. */

@@ -837,7 +837,7 @@ describe('the rest of the module', () => {
       page: 1,
       attempt: 1,
     })
-    await expect(outside.publicToken()).rejects.toMatchObject({ code: 'ERR_HOSTED_ONLY' })
+    expect(await outside.publicToken()).toMatch(/^\w+\.\w+\.[\w-]+$/)
   })
 
   it('reads variables of a project and an environment, which are those of the process', async () => {
