@@ -36,7 +36,8 @@ describe('the types of waitpoint/sdk', () => {
 
 describe('the exports of waitpoint/sdk', () => {
   it('are those of the published SDK', async () => {
-    const published = Object.keys(await import('./node_modules/@trigger.dev/sdk/dist/esm/v3/index.js'))
+    const path: string = './node_modules/@trigger.dev/sdk/dist/esm/v3/index.js'
+    const published = Object.keys((await import(path)) as object)
     const missing = published.filter((name) => !Object.hasOwn(sdk, name))
     // A class that is no option of anything, and what only the tests of the SDK and its chat call.
     expect(missing.toSorted()).toEqual([

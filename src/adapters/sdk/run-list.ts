@@ -46,7 +46,9 @@ export interface RunPage extends CursorPage<HostedRun>, AsyncIterable<HostedRun>
 }
 
 /** `runs.list`. */
-export function listHostedRuns(params: HostedListRunsParams = {}): Promise<RunPage> & AsyncIterable<HostedRun> {
+export function listHostedRuns(
+  params: HostedListRunsParams = {},
+): Promise<RunPage> & AsyncIterable<HostedRun> {
   const pages = enginePages(params)
   const page = pages.then(pageOf)
   page.catch(() => undefined)
