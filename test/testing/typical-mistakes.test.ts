@@ -302,6 +302,22 @@ describe('a loop of calls that take no time', () => {
     )
     expect(message).toBe('nothing')
   })
+
+  it('is none when many runs take turns to make some calls each', async () => {
+    const looking = task({
+      id: 'looking',
+      run: async () => {
+        const token = await wait.createToken({ timeout: '1h' })
+        for (let count = 0; count < 400; count++) await wait.retrieveToken(token)
+      },
+    })
+    const message = await messageAtEnd({ tasks: [looking], clock }, async (t) => {
+      const handles: RunHandle<void>[] = []
+      for (let count = 0; count < 16; count++) handles.push(await t.engine.trigger(looking, undefined))
+      for (const handle of handles) await handle.result()
+    })
+    expect(message).toBe('nothing')
+  })
 })
 
 describe('a loop whose condition never comes', () => {

@@ -123,6 +123,8 @@ export class Attempt {
   recall: Recall | undefined = undefined
   /** So many answers were handed over. */
   handed = 0
+  /** So many calls were made of the storage. */
+  calls = 0
   /** The order of its answers, from the first one on. */
   answers: AnswerOrder | undefined = undefined
   /** The names of its waits so far. */

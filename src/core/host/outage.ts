@@ -92,14 +92,18 @@ export class Outage {
    */
   turn(attempt: Attempt): Promise<void> | undefined {
     this.#calls += 1
+    attempt.calls += 1
     if (!this.#turns.hasLine && !this.#isTurnDue(attempt)) return undefined
     const turn = this.#turns.join()
     void attempt.asked(turn)
     return turn
   }
 
-  #isTurnDue({ id }: Attempt): boolean {
-    return this.#calls % LOOK_EVERY === 0 && this.#kernel.host.clock.isTurnDue?.(id) === true
+  /** Asks the clock for one in so many calls of the engine. It is told the run for one in so many calls of that run itself. */
+  #isTurnDue({ id, calls }: Attempt): boolean {
+    const { clock } = this.#kernel.host
+    if (calls % LOOK_EVERY === 0) return clock.isTurnDue?.(id) === true
+    return this.#calls % LOOK_EVERY === 0 && clock.isTurnDue?.() === true
   }
 
   #ask<Request, Answer, Result>(
