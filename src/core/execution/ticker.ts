@@ -145,6 +145,8 @@ export class Ticker {
     if (!result.alive) {
       if (LEASE.hasSubscribers) this.#tellLease('lost')
       this.#kernel.leaseLost()
+      // Claims of the lost owner found nothing, and say nothing of what a rate has held back.
+      this.#isBehind = true
       this.tickNow()
       return
     }

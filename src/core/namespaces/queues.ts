@@ -67,6 +67,8 @@ export async function changeQueue(
   })
   // Other engines are told by storage.
   kernel.slots.retry()
+  // A free slot is not worth a claim where a rate alone has held runs back.
+  kernel.claimer.poke()
   return retrieveQueue(kernel, name)
 }
 

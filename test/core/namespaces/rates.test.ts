@@ -158,6 +158,48 @@ describe('the rate of a queue', () => {
     expect(instants()).toHaveLength(6)
   })
 
+  it('starts what it held back when its own engine raises or resets it, as the only one', async () => {
+    const starts: string[] = []
+    const mail = task({
+      id: 'mail',
+      queue: { name: 'mail', rate: { limit: 2, per: '1h' } },
+      run: async (name: string) => void starts.push(name),
+    })
+    const clock = { mode: 'manual' } as const
+    await using t = await createTestEngine({ tasks: [mail], storage: steadyStorage(), clock })
+    const queue = t.engine.queue('mail')
+    await queue.setRate({ limit: 1, per: '1h' })
+    for (const name of ['1', '2', '3']) await t.engine.trigger(mail, name)
+    await t.clock.settle()
+    expect(starts).toEqual(['1'])
+    await queue.resetRate()
+    await t.clock.settle()
+    expect(starts).toEqual(['1', '2'])
+    await queue.setRate({ limit: 3, per: '1h' })
+    await t.clock.settle()
+    expect(starts).toEqual(['1', '2', '3'])
+  })
+
+  it('starts what it held back although the lease of the engine was lost meanwhile', async () => {
+    const starts: string[] = []
+    const mail = task({
+      id: 'mail',
+      queue: { name: 'mail', rate: { limit: 1, per: '1h' } },
+      run: async (name: string) => void starts.push(name),
+    })
+    const storage = memoryStorage()
+    await using t = await createTestEngine({ tasks: [mail], storage, clock: { mode: 'manual' } })
+    await using other = await createTestEngine({ tasks: [], storage, clock: t.clock })
+    for (const name of ['1', '2']) await t.engine.trigger(mail, name)
+    await t.clock.settle()
+    // As if the processes had stood still for a minute: to a third one their leases are over.
+    const now = t.clock.now() + 60_000
+    await storage.tick({ owner: 'third', now, leaseUntil: now + 30_000, limit: 1 })
+    await other.engine.queue('else').pause()
+    await t.clock.advance('2h')
+    expect(starts).toEqual(['1', '2'])
+  })
+
   it('is told by queues and by the explanation of a run', async () => {
     await using two = await twoEngines({ rate: { limit: 1, per: '90s' } })
     const { engine, mail, clock } = two
