@@ -1,5 +1,8 @@
-// Real time and turns, bound when this module loads, so that fake timers installed later do not stop them.
-import { clearImmediate, clearTimeout, setImmediate, setTimeout } from 'node:timers'
+import timers from 'node:timers'
+
+// Real time and turns, bound when this module loads, so that fake timers installed later do not stop them. What is imported by
+// name is replaced with them.
+const { clearImmediate, clearTimeout, setImmediate, setTimeout } = timers
 
 /**
  * The waiting time is divided into this many steps. Each step is a turn of the event loop, which first handles

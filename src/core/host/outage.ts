@@ -91,18 +91,27 @@ export class Outage {
    * storage that answers at once would never let another one have a turn.
    */
   turn(attempt: Attempt): Promise<void> | undefined {
-    this.#calls += 1
     attempt.calls += 1
-    if (!this.#turns.hasLine && !this.#isTurnDue(attempt)) return undefined
+    return this.#turnOf(attempt, attempt.calls % LOOK_EVERY === 0 ? attempt.id : undefined)
+  }
+
+  /** The turn that a run has to wait for after a chunk: to append many of them at one instant is no endless loop. */
+  turnOfChunk(attempt: Attempt): Promise<void> | undefined {
+    return this.#turnOf(attempt, undefined)
+  }
+
+  #turnOf(attempt: Attempt, counted: string | undefined): Promise<void> | undefined {
+    this.#calls += 1
+    if (!this.#turns.hasLine && !this.#isTurnDue(counted)) return undefined
     const turn = this.#turns.join()
     void attempt.asked(turn)
     return turn
   }
 
   /** Asks the clock for one in so many calls of the engine. It is told the run for one in so many calls of that run itself. */
-  #isTurnDue({ id, calls }: Attempt): boolean {
+  #isTurnDue(counted: string | undefined): boolean {
     const { clock } = this.#kernel.host
-    if (calls % LOOK_EVERY === 0) return clock.isTurnDue?.(id) === true
+    if (counted !== undefined) return clock.isTurnDue?.(counted) === true
     return this.#calls % LOOK_EVERY === 0 && clock.isTurnDue?.() === true
   }
 

@@ -133,7 +133,7 @@ export class RunStreams {
     checkKey(key)
     return chain(this.#open(attempt, key), ({ channel }) => {
       assertOpen(attempt)
-      const turn = this.kernel.outage.turn(attempt)
+      const turn = this.kernel.outage.turnOfChunk(attempt)
       const stored = whenStored(attempt, channel, channel.append(chunk))
       return turn === undefined ? stored : afterTurn(turn, () => stored)
     })
