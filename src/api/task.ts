@@ -25,6 +25,12 @@ export interface RunContext {
     readonly startedAt: Date
     /** By how many seconds the run was ahead in line. Absent: 0. */
     readonly priority?: number
+    /** The queue that it stands in. */
+    readonly queue: string
+    /** Of the trigger, else of the task. */
+    readonly maxAttempts: number
+    /** As it was given to the trigger. */
+    readonly idempotencyKey?: string
     readonly parentId?: string
     readonly rootId: string
   }

@@ -8,8 +8,22 @@ export interface ApiClientConfiguration {
   baseURL?: string
   secretKey?: string
   accessToken?: string
+  refreshAccessToken?: () => Promise<string>
   previewBranch?: string
+  externalDeploymentId?: string
   requestOptions?: object
+  future?: object
+}
+
+const CONFIGURATION_NAMES: OptionNames<ApiClientConfiguration> = {
+  baseURL: true,
+  secretKey: true,
+  accessToken: true,
+  refreshAccessToken: true,
+  previewBranch: true,
+  externalDeploymentId: true,
+  requestOptions: true,
+  future: true,
 }
 
 /** The objects that an access token is for. docs/hosted-task-files.md says which are refused. */
@@ -78,9 +92,13 @@ export interface Auth {
   getOIDCToken(options: { audience: string }): Promise<{ token: string; expiresAt: Date }>
 }
 
-/** Accepted and without effect: runs are stored by the engine of this process. */
-export function configure(_configuration: ApiClientConfiguration): void {
-  // No service is called.
+/**
+ * Accepted and without effect: runs are stored by the engine of this process.
+ *
+ * @throws TypeError for options that there are not.
+ */
+export function configure(configuration: ApiClientConfiguration): void {
+  requireOptions(configuration, 'the options of configure', CONFIGURATION_NAMES)
 }
 
 const TOKEN_NAMES: OptionNames<PublicTokenOptions> = {
@@ -152,7 +170,10 @@ function flatIds(action: string, type: string, ids: unknown): readonly string[] 
 /** `auth`. */
 export const auth: Auth = {
   configure,
-  withAuth: (_configuration, work) => work(),
+  withAuth: async (configuration, work) => {
+    requireOptions(configuration, 'the options of auth.withAuth', CONFIGURATION_NAMES)
+    return work()
+  },
   createPublicToken,
   createTriggerPublicToken,
   createBatchTriggerPublicToken: refusing('auth.createBatchTriggerPublicToken', BATCHES),

@@ -1,4 +1,5 @@
 import type { RunContext } from '../../api/task.ts'
+import { requireOptions, show } from '../../primitives/require.ts'
 
 /** `ctx`: the run, its attempt and where it executes, with the fields of the hosted service. */
 export interface TaskRunContext {
@@ -71,9 +72,22 @@ const MACHINES: Readonly<Record<MachineName, readonly [cpu: number, memory: numb
   'large-2x': [8, 16],
 }
 
+/** The machine of a task, as its options have it. */
+export type MachineOption = MachineName | { cpu?: number; memory?: number; preset?: MachineName }
+
+/** @throws TypeError or RangeError for a machine that there is not. */
+export function machineName(machine: MachineOption | undefined, taskId: string): MachineName {
+  if (typeof machine === 'object')
+    requireOptions(machine, `machine of task "${taskId}"`, { preset: true, cpu: true, memory: true })
+  const name = (typeof machine === 'object' ? machine.preset : machine) ?? 'small-1x'
+  if (Object.hasOwn(MACHINES, name)) return name
+  throw new RangeError(
+    `Cannot use the machine ${show(name)} of task "${taskId}": it must be one of ${Object.keys(MACHINES).join(', ')}`,
+  )
+}
+
 /** As much of a task as its context tells. */
 export interface TaskPlace {
-  readonly queue: string
   readonly machine: MachineName
 }
 
@@ -85,7 +99,7 @@ export function currentEnvironment(): { readonly slug: string; readonly type: 'P
 }
 
 /** The context of the hosted service for an attempt of the engine. */
-export function hostedContext(ctx: RunContext, { queue, machine }: TaskPlace): TaskRunContext {
+export function hostedContext(ctx: RunContext, { machine }: TaskPlace): TaskRunContext {
   const { run, task, attempt } = ctx
   const [cpu, memory] = MACHINES[machine]
   const local = { id: 'local', slug: 'local', name: 'local' }
@@ -98,11 +112,13 @@ export function hostedContext(ctx: RunContext, { queue, machine }: TaskPlace): T
       isReplay: false,
       createdAt: run.createdAt,
       startedAt: run.startedAt,
+      maxAttempts: run.maxAttempts,
+      ...(run.idempotencyKey === undefined ? {} : { idempotencyKey: run.idempotencyKey }),
       ...(run.priority === undefined ? {} : { priority: run.priority }),
       ...(run.parentId === undefined ? {} : { parentTaskRunId: run.parentId, rootTaskRunId: run.rootId }),
     },
     task: { id: task.id, filePath: '' },
-    queue: { id: queue, name: queue },
+    queue: { id: run.queue, name: run.queue },
     environment: { id: 'local', ...currentEnvironment() },
     organization: local,
     project: { ...local, ref: process.env['TRIGGER_PROJECT_REF'] ?? 'local' },

@@ -4,10 +4,10 @@ import type { RunTools, TaskOptions } from '../../api/task.ts'
 import { task as engineTask } from '../../core/ambient/define-task.ts'
 import { TAKES_NOTES, type TakesNotes } from '../../api/noted-value.ts'
 import { digestOfCode } from '../../primitives/code-digest.ts'
-import { type OptionNames, requireName, requireOptions } from '../../primitives/require.ts'
+import { type OptionNames, requireName, requireOptions, show } from '../../primitives/require.ts'
 import { noteTask } from './catalogue.ts'
 import { taskDefaults } from './config.ts'
-import { currentEnvironment } from './context.ts'
+import { currentEnvironment, machineName } from './context.ts'
 import { enterRun, inRun, leaveRun } from './current-run.ts'
 import type { AnyTaskHooks, HookName, InitOutput } from './hooks.ts'
 import { LivingAttempt, type LivingTask } from './lifecycle.ts'
@@ -160,6 +160,7 @@ export function scheduledTask<Id extends string, Output, Init extends InitOutput
 }
 
 const PATTERN_NAMES = { pattern: true, timezone: true, window: true, environments: true }
+const ENVIRONMENTS: readonly string[] = ['DEVELOPMENT', 'STAGING', 'PRODUCTION', 'PREVIEW']
 
 /** A task without a pattern here, which schedules that are created may execute. */
 const BY_CREATED: TaskScheduleOptions = {}
@@ -172,6 +173,11 @@ function scheduleOf(
   if (typeof cron === 'string') return { cron }
   requireOptions(cron, `cron of task "${id}"`, PATTERN_NAMES)
   const { pattern, timezone, environments } = cron
+  const unknown = environments?.find((name) => !ENVIRONMENTS.includes(name))
+  if (unknown !== undefined)
+    throw new RangeError(
+      `Cannot use the environment ${show(unknown)} in cron of task "${id}": it must be one of ${ENVIRONMENTS.join(', ')}`,
+    )
   if (environments?.includes(currentEnvironment().type) === false) return BY_CREATED
   return { cron: pattern, ...(timezone === undefined ? {} : { timezone }) }
 }
@@ -220,7 +226,7 @@ function engineOptions(
   const { retry, maxDuration, ttl } = withDefaults(options)
   if (typeof run !== 'function') throw new TypeError(`Cannot define task "${id}": run must be a function`)
   const queue = engineQueue(options.queue)
-  const living = livingTask(options, queue.name)
+  const living = livingTask(options)
   /** Attempts whose function has failed, until the engine has decided about them, by their runs. */
   const failed = new Map<string, LivingAttempt>()
   const decided = (runId: string): LivingAttempt | undefined => {
@@ -235,7 +241,7 @@ function engineOptions(
     version: digestOfCode(run),
     ...(schema === undefined ? {} : { schema: storedSchema(schema, id) }),
     ...(schedule === undefined ? {} : { schedule }),
-    ...(retry === undefined ? {} : { retry: engineRetry(retry) }),
+    ...(retry === undefined ? {} : { retry: engineRetry(retry, id) }),
     ...(maxDuration === undefined || maxDuration === timeout.None ? {} : { maxDuration }),
     ...(ttl === undefined || ttl === 0 ? {} : { ttl }),
     run: (stored: unknown, tools: RunTools) => {
@@ -276,7 +282,7 @@ function withDefaults(options: AnyOptions): Pick<AnyOptions, 'retry' | 'maxDurat
   }
 }
 
-function livingTask(options: AnyOptions, queue: string | undefined): LivingTask {
+function livingTask(options: AnyOptions): LivingTask {
   const { id, run, machine } = options
   const { retry } = withDefaults(options)
   const hooks: AnyTaskHooks = options
@@ -290,12 +296,13 @@ function livingTask(options: AnyOptions, queue: string | undefined): LivingTask 
     hooks,
     hasHooks: given.length > 0,
     retry,
-    queue: queue ?? `task/${id}`,
-    machine: (typeof machine === 'object' ? machine.preset : machine) ?? 'small-1x',
+    machine: machineName(machine, id),
   }
 }
 
 /** The policy as the engine takes it. No attempts mean one, as in the hosted service. */
-function engineRetry({ outOfMemory: _, ...retry }: NonNullable<AnyOptions['retry']>): object {
+function engineRetry({ outOfMemory, ...retry }: NonNullable<AnyOptions['retry']>, id: string): object {
+  if (outOfMemory !== undefined)
+    requireOptions(outOfMemory, `retry.outOfMemory of task "${id}"`, { machine: true })
   return retry.maxAttempts === 0 ? { ...retry, maxAttempts: 1 } : retry
 }

@@ -1,4 +1,4 @@
-import { requireWhole } from '../../primitives/require.ts'
+import { type OptionNames, requireOptions, requireWhole } from '../../primitives/require.ts'
 
 /** Which page of a list is asked for, and how long it is. */
 export interface OffsetOptions {
@@ -64,12 +64,16 @@ export class OffsetPage<Item> implements AsyncIterable<Item> {
 /** A page that is awaited, or iterated as it is. */
 export type OffsetPagePromise<Item> = Promise<OffsetPage<Item>> & AsyncIterable<Item>
 
-/** The list that `all` reads, in pages. Rejects with a RangeError for options that cannot be used. */
+const NAMES: OptionNames<OffsetOptions> = { page: true, perPage: true }
+
+/** The list that `all` reads, in pages. Rejects with a TypeError or RangeError for options that cannot be used. */
 export function offsetPages<Item>(
   all: () => Promise<readonly Item[]>,
   options: OffsetOptions = {},
 ): OffsetPagePromise<Item> {
-  const read = async ({ page = 1, perPage = 20 }: OffsetOptions): Promise<OffsetPage<Item>> => {
+  const read = async (given: OffsetOptions): Promise<OffsetPage<Item>> => {
+    requireOptions(given, 'the options of a list', NAMES)
+    const { page = 1, perPage = 20 } = given
     requireWhole(page, 'page', { from: 1 })
     requireWhole(perPage, 'perPage', { from: 1 })
     return new OffsetPage({ items: await all(), page, perPage, read })

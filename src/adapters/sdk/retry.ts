@@ -3,7 +3,9 @@ import type { RetryOptions } from '../../api/retry.ts'
 import { systemClock } from '../../clock/system.ts'
 import { wait } from '../../core/ambient/ambient.ts'
 import { LAST_INSTANT } from '../../primitives/duration.ts'
+import { type OptionNames, requireOptions, show } from '../../primitives/require.ts'
 import { currentRun } from './current-run.ts'
+import type { RetryPolicy } from './hooks.ts'
 import { hostedOnly } from './hosted-only.ts'
 import { delayAfter } from './jitter.ts'
 
@@ -96,6 +98,7 @@ async function onThrow<Result>(
   work: (options: { attempt: number; maxAttempts: number }) => Promise<Result>,
   options: RetryOptions,
 ): Promise<Result> {
+  requirePolicy(options, 'the options of retry.onThrow')
   const retries = new Retries('retry.onThrow')
   const policy = { ...DEFAULTS, ...options }
   for (;;) {
@@ -115,7 +118,7 @@ async function retryFetch(
   input: string | URL | Request,
   { retry = {}, timeoutInMs, ...init }: RetryFetchRequestInit = {},
 ): Promise<Response> {
-  refuseFilters(retry)
+  requireRetry(retry)
   const retries = new Retries('retry.fetch')
   for (;;) {
     const tries = retries.next()
@@ -133,8 +136,49 @@ async function retryFetch(
   }
 }
 
-function refuseFilters({ byStatus = {} }: FetchRetryOptions): void {
-  if (Object.values(byStatus).some(({ bodyFilter }) => bodyFilter !== undefined))
+const POLICY_NAMES: OptionNames<RetryPolicy> = {
+  maxAttempts: true,
+  factor: true,
+  minTimeoutInMs: true,
+  maxTimeoutInMs: true,
+  randomize: true,
+  outOfMemory: true,
+}
+const RETRY_NAMES: OptionNames<FetchRetryOptions> = { byStatus: true, connectionError: true, timeout: true }
+const STRATEGY_NAMES: Readonly<Record<FetchRetryStrategy['strategy'], Readonly<Record<string, unknown>>>> = {
+  backoff: { ...POLICY_NAMES, strategy: true, bodyFilter: true },
+  headers: {
+    strategy: true,
+    bodyFilter: true,
+    limitHeader: true,
+    remainingHeader: true,
+    resetHeader: true,
+    resetFormat: true,
+  },
+}
+
+/** @throws TypeError for options that there are not. */
+function requirePolicy(policy: RetryOptions | undefined, what: string): void {
+  if (policy !== undefined) requireOptions(policy, what, POLICY_NAMES)
+}
+
+/** @throws TypeError or RangeError for options that there are not; `ERR_HOSTED_ONLY` for a filter. */
+function requireRetry(retry: FetchRetryOptions): void {
+  requireOptions(retry, 'retry of retry.fetch', RETRY_NAMES)
+  const { byStatus = {}, connectionError, timeout } = retry
+  requirePolicy(connectionError, 'retry.connectionError of retry.fetch')
+  requirePolicy(timeout, 'retry.timeout of retry.fetch')
+  for (const [range, given] of Object.entries(byStatus)) requireStrategy(given, range)
+}
+
+function requireStrategy(given: FetchRetryStrategy, range: string): void {
+  const { strategy, bodyFilter } = given
+  if (!Object.hasOwn(STRATEGY_NAMES, strategy))
+    throw new RangeError(
+      `Cannot use the strategy ${show(strategy)} of retry.fetch: it must be "backoff" or "headers"`,
+    )
+  requireOptions(given, `retry.byStatus["${range}"] of retry.fetch`, STRATEGY_NAMES[strategy])
+  if (bodyFilter !== undefined)
     throw hostedOnly(
       'retry.fetch with bodyFilter',
       'use retry.onThrow, and read the body of the response in it',

@@ -1,6 +1,7 @@
 import type { RunReference, SubscriptionPart } from '../../api/run.ts'
 import type { Duration } from '../../api/token.ts'
 import { runs, streams } from '../../core/ambient/ambient.ts'
+import { type OptionNames, requireOptions, requireSignal } from '../../primitives/require.ts'
 import { hostedOnly, refusing } from './hosted-only.ts'
 import { type HostedRun, shown } from './hosted-run.ts'
 import { type HostedListRunsParams, listHostedRuns, type RunPage } from './run-list.ts'
@@ -18,12 +19,34 @@ export interface HostedSubscription<S> extends AsyncIterable<HostedRun<S>> {
   unsubscribe(): void
 }
 
+/** Options of `runs.subscribeToRun`. */
+interface HostedSubscribeOptions {
+  /** Only `true`: a subscription ends with its run. */
+  stopOnCompletion?: boolean
+  /** Without effect: a run is shown with all it has. */
+  skipColumns?: string[]
+  /** Ends the subscription. */
+  signal?: AbortSignal
+}
+
+/** Options of `runs.poll`. */
+interface PollOptions {
+  /** Without effect: the engine tells when the run has ended. */
+  pollIntervalMs?: number
+}
+
+const SUBSCRIBE_NAMES: OptionNames<HostedSubscribeOptions> = {
+  stopOnCompletion: true,
+  skipColumns: true,
+  signal: true,
+}
+
 /** Runs, as the hosted service has them. */
 export interface HostedRuns {
   retrieve<S extends Subject>(run: IdFor<S>, requestOptions?: RequestOptions): Promise<HostedRun<S>>
   poll<S extends Subject>(
     run: IdFor<S>,
-    options?: { pollIntervalMs?: number },
+    options?: PollOptions,
     requestOptions?: RequestOptions,
   ): Promise<HostedRun<S>>
   /** The name of a project is ignored: there is one. */
@@ -44,7 +67,7 @@ export interface HostedRuns {
     options: { delay: Duration | Date },
     requestOptions?: RequestOptions,
   ): Promise<HostedRun>
-  subscribeToRun<S extends Subject>(run: IdFor<S>, options?: object): HostedSubscription<S>
+  subscribeToRun<S extends Subject>(run: IdFor<S>, options?: HostedSubscribeOptions): HostedSubscription<S>
   /** Throws `ERR_HOSTED_ONLY`. */
   subscribeToRunsWithTag(tag: string | string[], ...options: readonly object[]): HostedSubscription<string>
   /** Throws `ERR_HOSTED_ONLY`. */
@@ -64,20 +87,31 @@ function reference(run: unknown): RunReference {
   return run as RunReference
 }
 
-function subscribe<S>(run: RunReference): HostedSubscription<S> {
+function subscribe<S>(run: RunReference, options: HostedSubscribeOptions = {}): HostedSubscription<S> {
+  requireOptions(options, 'the options of runs.subscribeToRun', SUBSCRIBE_NAMES)
+  const { stopOnCompletion = true, signal } = options
+  requireSignal(signal, 'signal')
+  if (!stopOnCompletion)
+    throw hostedOnly('runs.subscribeToRun without stopOnCompletion', 'retrieve the run again after its end')
   const subscription = runs.subscribeToRun(run)
   const open = new Set<AsyncIterator<unknown>>()
+  const unsubscribe = (): void => {
+    for (const iterator of open) iterator.return?.().catch(() => undefined)
+  }
   const following = async function* <Item, Shown>(
     items: AsyncIterable<Item>,
     show: (item: Item) => Shown,
   ): AsyncGenerator<Shown> {
+    if (signal?.aborted === true) return
     const iterator = items[Symbol.asyncIterator]()
     open.add(iterator)
+    signal?.addEventListener('abort', unsubscribe)
     try {
       for (let next = await iterator.next(); next.done !== true; next = await iterator.next())
         yield show(next.value)
     } finally {
       open.delete(iterator)
+      signal?.removeEventListener('abort', unsubscribe)
       await iterator.return?.()
     }
   }
@@ -88,10 +122,13 @@ function subscribe<S>(run: RunReference): HostedSubscription<S> {
         subscription.withStreams<Streams>(),
         (part) => ({ ...part, run: shown<S>(part.run) }) as SubscriptionPart<Streams, HostedRun<S>>,
       ),
-    unsubscribe: () => {
-      for (const iterator of open) iterator.return?.().catch(() => undefined)
-    },
+    unsubscribe,
   }
+}
+
+async function pollWith<S>(run: RunReference, options: PollOptions): Promise<HostedRun<S>> {
+  requireOptions(options, 'the options of runs.poll', { pollIntervalMs: true })
+  return shown(await runs.poll(run))
 }
 
 const BULK = 'call it for each run of runs.list'
@@ -100,7 +137,8 @@ const BULK = 'call it for each run of runs.list'
 export const hostedRuns: HostedRuns = {
   retrieve: (run) => runs.retrieve(reference(run)).then(shown),
   // Hot: one promise beside that of the engine.
-  poll: (run) => runs.poll(reference(run)).then(shown),
+  poll: (run, options) =>
+    options === undefined ? runs.poll(reference(run)).then(shown) : pollWith(reference(run), options),
   list: (first?: HostedListRunsParams | string, second?: HostedListRunsParams | RequestOptions) =>
     listHostedRuns(typeof first === 'string' ? second : first),
   cancel: (runId) => runs.cancel(runId),
@@ -110,8 +148,11 @@ export const hostedRuns: HostedRuns = {
     const { id } = await runs.replay(runId)
     return { id }
   },
-  reschedule: async (runId, { delay }) => shown(await runs.reschedule(runId, { delay })),
-  subscribeToRun: (run) => subscribe(reference(run)),
+  reschedule: async (runId, options) => {
+    requireOptions(options, 'the options of runs.reschedule', { delay: true })
+    return shown(await runs.reschedule(runId, { delay: options.delay }))
+  },
+  subscribeToRun: (run, options) => subscribe(reference(run), options),
   subscribeToRunsWithTag: () => {
     throw hostedOnly('runs.subscribeToRunsWithTag', 'list the runs with the tag and subscribe to each')
   },

@@ -85,7 +85,10 @@ export const hostedSchedules: Schedules = {
   activate: async (scheduleId) => scheduleObject(await taskSchedules.activate(scheduleId)),
   deactivate: async (scheduleId) => scheduleObject(await taskSchedules.deactivate(scheduleId)),
   list: (options) => offsetPages(async () => (await taskSchedules.list()).map(scheduleObject), options),
-  timezones: async (options) => ({ timezones: timeZones(options) }),
+  timezones: async (options = {}) => {
+    requireOptions(options, 'the options of schedules.timezones', { excludeUtc: true })
+    return { timezones: timeZones(options) }
+  },
 }
 
 const UPDATE_NAMES: OptionNames<HostedUpdateScheduleOptions> = {

@@ -1,6 +1,7 @@
 import type { StreamSource } from '../../api/stream.ts'
 import { streams } from '../../core/ambient/ambient.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
+import { type OptionNames, requireFunction, requireName, requireOptions } from '../../primitives/require.ts'
 import { hostedOnly } from './hosted-only.ts'
 import type { RequestOptions } from './task-types.ts'
 
@@ -23,6 +24,8 @@ export interface HostedReadOptions {
   startIndex?: number
   /** Without effect: reading ends with the stream. */
   timeoutInSeconds?: number
+  /** Only `beginning`. */
+  from?: 'beginning' | 'latest'
 }
 
 /** A source that is written to a stream. */
@@ -82,7 +85,24 @@ export interface HostedStreams {
 
 const DEFAULT_KEY = 'default'
 
-function requireSelf({ target }: WriteStreamOptions): void {
+const WRITE_NAMES: OptionNames<WriteStreamOptions> = {
+  signal: true,
+  target: true,
+  requestOptions: true,
+  spanName: true,
+  collapsed: true,
+}
+const READ_NAMES: OptionNames<HostedReadOptions> = {
+  signal: true,
+  startIndex: true,
+  timeoutInSeconds: true,
+  from: true,
+}
+
+/** @throws TypeError for options that there are not; `ERR_HOSTED_ONLY` for a stream of another run. */
+function requireWrite(options: WriteStreamOptions): void {
+  requireOptions(options, 'the options of a stream', WRITE_NAMES)
+  const { target } = options
   if (target !== undefined && target !== 'self')
     throw hostedOnly(`streams with target "${target}"`, 'a run writes its own streams only')
 }
@@ -92,7 +112,7 @@ function pipe<Chunk>(
   source: StreamSource<Chunk>,
   options: WriteStreamOptions = {},
 ): PipeStreamResult<Chunk> {
-  requireSelf(options)
+  requireWrite(options)
   const { signal } = options
   const piped = streams.pipe(key, source, signal === undefined ? {} : { signal })
   return {
@@ -105,15 +125,18 @@ function pipe<Chunk>(
 }
 
 async function append<Chunk>(key: string, chunk: Chunk, options: WriteStreamOptions = {}): Promise<void> {
-  requireSelf(options)
+  requireWrite(options)
   await streams.append(key, chunk)
 }
 
 async function read<Chunk>(
   runId: string,
   key: string,
-  { signal, startIndex }: HostedReadOptions = {},
+  given: HostedReadOptions = {},
 ): Promise<AsyncIterableStream<Chunk>> {
+  requireOptions(given, 'the options of streams.read', READ_NAMES)
+  const { signal, startIndex, from } = given
+  if (from === 'latest') throw hostedOnly('streams.read from "latest"', 'give it a startIndex')
   const options = {
     ...(signal === undefined ? {} : { signal }),
     ...(startIndex === undefined ? {} : { startIndex }),
@@ -125,6 +148,8 @@ function writer<Chunk>(
   key: string,
   { execute, ...options }: WriterStreamOptions<Chunk>,
 ): PipeStreamResult<Chunk> {
+  const given: unknown = execute
+  requireFunction(given ?? null, 'execute of streams.writer')
   return pipe(key, writtenBy(execute), options)
 }
 
@@ -199,13 +224,17 @@ export const hostedStreams: HostedStreams = {
   },
   writer: <Chunk>(first: string | WriterStreamOptions<Chunk>, second?: WriterStreamOptions<Chunk>) =>
     hasKey(first) ? writer(first, second as WriterStreamOptions<Chunk>) : writer(DEFAULT_KEY, first),
-  define: ({ id }) => ({
-    id,
-    pipe: (source, options) => pipe(id, source, options),
-    read: (runId, options) => read(runId, id, options),
-    append: (chunk, options) => append(id, chunk, options),
-    writer: (options) => writer(id, options),
-  }),
+  define: (options) => {
+    requireOptions(options, 'the options of streams.define', { id: true })
+    const id = requireName(options.id, 'the id of a stream')
+    return {
+      id,
+      pipe: (source, options) => pipe(id, source, options),
+      read: (runId, options) => read(runId, id, options),
+      append: (chunk, options) => append(id, chunk, options),
+      writer: (options) => writer(id, options),
+    }
+  },
   input: ({ id }) => {
     throw hostedOnly(
       `streams.input "${id}"`,

@@ -1,4 +1,4 @@
-import type { MachineName, TaskRunContext } from './context.ts'
+import type { MachineOption, TaskRunContext } from './context.ts'
 import type { InitOutput, RetryPolicy, TaskHooks } from './hooks.ts'
 import type { SchemaIn, SchemaOut, TaskSchema } from './schema.ts'
 import type { BatchTriggerOptions, HostedTriggerOptions, TriggerAndWaitOptions } from './trigger-options.ts'
@@ -27,7 +27,7 @@ export interface HostedTaskOptions<
   /** A queue, or the name of one. */
   queue?: string | { name?: string; concurrencyLimit?: number }
   /** Shown in `ctx.machine`, and without effect. */
-  machine?: MachineName | { cpu?: number; memory?: number; preset?: MachineName }
+  machine?: MachineOption
   /** Seconds. `timeout.None` is no limit. */
   maxDuration?: number
   ttl?: string | number

@@ -17,6 +17,7 @@ import { fromJson, toJson } from '../host/serialize.ts'
 import type { Logger } from '../../api/log.ts'
 import { callAsTold } from './attempt-messages.ts'
 import { readOverrides } from './overrides.ts'
+import { keyOf } from '../views/run.ts'
 import type { HookContext, RunContext, RunTools } from '../../api/task.ts'
 import type { HasRunPlace, RunPlace } from '../../api/run-place.ts'
 import type { TaskRunsNamespace, TasksNamespace } from '../../api/run.ts'
@@ -222,7 +223,8 @@ export function maxAttemptsOf({ retry }: TaskDefinition, record: RunRecord): num
 }
 
 /** `ctx`: the run and the attempt, as the task sees them. */
-function contextOf({ record }: Attempt): RunContext {
+function contextOf({ record, definition }: Attempt): RunContext {
+  const { idempotencyKey } = keyOf(record)
   return {
     run: {
       id: record.id,
@@ -230,6 +232,9 @@ function contextOf({ record }: Attempt): RunContext {
       createdAt: new Date(record.createdAt),
       startedAt: new Date(record.startedAt ?? record.createdAt),
       ...(record.priorityMs === undefined ? {} : { priority: record.priorityMs / 1_000 }),
+      queue: record.queue,
+      maxAttempts: maxAttemptsOf(definition, record),
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       ...(record.parentId === undefined ? {} : { parentId: record.parentId }),
       rootId: record.rootId,
     },

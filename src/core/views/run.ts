@@ -95,7 +95,8 @@ export function debounceKeyOf({ key }: RunRecord): string | undefined {
   return key?.scope.startsWith(DEBOUNCE_SCOPE) === true ? key.value : undefined
 }
 
-function keyOf(record: RunRecord): Pick<Run, 'idempotencyKey' | 'debounceKey'> {
+/** The key of a run that a user gave. */
+export function keyOf(record: RunRecord): Pick<Run, 'idempotencyKey' | 'debounceKey'> {
   const { key } = record
   if (key === undefined) return {}
   if (isUserKey(key.scope)) return { idempotencyKey: key.value }

@@ -2,11 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { createEngine, task as engineTask } from 'waitpoint'
 import { createTestEngine } from 'waitpoint/testing'
 import {
+  auth,
+  configure,
   idempotencyKeys,
   queue,
+  queues,
+  retry,
   runs,
   schedules,
   schemaTask,
+  streams,
   task,
   timeout,
   wait,
@@ -92,13 +97,66 @@ describe('task', () => {
 })
 
 describe('what is misspelt', () => {
-  const echo = task({ id: 'echo', run: async (payload: unknown) => payload })
+  const run = async (payload: unknown): Promise<unknown> => payload
+  const echo = task({ id: 'echo', run })
+  const fetched = (options: object): Promise<Response> => retry.fetch('data:,a', { retry: options })
 
   it.each<[what: string, call: () => Promise<unknown>, problem: string]>([
     ['an item of a batch', () => echo.batchTrigger([{ payload: 1, option: {} } as never]), '"option"'],
     ['an option of a batch', () => echo.batchTrigger([], { key: 'k' } as never), '"key"'],
     ['an option of a key', () => idempotencyKeys.create('k', { scop: 'global' } as never), '"scop"'],
     ['the scope of a key', () => idempotencyKeys.create('k', { scope: 'task' as never }), '"task"'],
+    [
+      'an option of retry.onThrow',
+      () => retry.onThrow(async () => 1, { maxAttempt: 2 } as never),
+      '"maxAttempt"',
+    ],
+    ['retry of retry.fetch', () => fetched({ byStatuses: {} }), '"byStatuses"'],
+    ['a policy of retry.fetch', () => fetched({ connectionError: { attempts: 2 } }), '"attempts"'],
+    ['a strategy', () => fetched({ byStatus: { 500: { strategy: 'back-off' } } }), '"back-off"'],
+    [
+      'an option of a strategy',
+      () => fetched({ byStatus: { 500: { strategy: 'headers', reset: 'x' } } }),
+      '"reset"',
+    ],
+    ['an option of a list', async () => queues.list({ perpage: 1 } as never), '"perpage"'],
+    ['an option of time zones', () => schedules.timezones({ excludeUTC: true } as never), '"excludeUTC"'],
+    ['an option of configure', async () => configure({ secretkey: 'x' } as never), '"secretkey"'],
+    ['an option of withAuth', () => auth.withAuth({ secretkey: 'x' } as never, async () => 1), '"secretkey"'],
+    ['an option of runs.poll', () => runs.poll('run_x', { pollInterval: 1 } as never), '"pollInterval"'],
+    ['an option of a reschedule', () => runs.reschedule('run_x', { delays: '1s' } as never), '"delays"'],
+    [
+      'an option of a subscription',
+      async () => runs.subscribeToRun('run_x', { stopOnComplete: true } as never),
+      '"stopOnComplete"',
+    ],
+    ['an option of streams.define', async () => streams.define({ id: 's', key: 's' } as never), '"key"'],
+    ['the id of streams.define', async () => streams.define({} as never), 'the id of a stream'],
+    ['an option of streams.read', () => streams.read('run_x', 's', { index: 1 } as never), '"index"'],
+    [
+      'an option of streams.pipe',
+      async () => streams.pipe('s', new ReadableStream(), { signl: 1 } as never),
+      '"signl"',
+    ],
+    ['an option of streams.append', () => streams.append('s', 'a', { to: 'self' } as never), '"to"'],
+    ['execute of streams.writer', async () => streams.writer('s', {} as never), 'execute'],
+    ['a machine', async () => task({ id: 'x', machine: 'huge' as never, run }), '"huge"'],
+    [
+      'an option of a machine',
+      async () => task({ id: 'x', machine: { name: 'micro' } as never, run }),
+      '"name"',
+    ],
+    [
+      'an option of retry.outOfMemory',
+      async () => task({ id: 'x', retry: { outOfMemory: { machines: 'micro' } as never }, run }),
+      '"machines"',
+    ],
+    [
+      'an environment of a cron',
+      async () =>
+        schedules.task({ id: 'x', cron: { pattern: '@daily', environments: ['PROD' as never] }, run }),
+      '"PROD"',
+    ],
   ])('is refused: %s', async (_what, call, problem) => {
     await using t = await createTestEngine({ tasks: [echo] })
     const putBack = t.engine.makeDefault()

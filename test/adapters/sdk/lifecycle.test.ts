@@ -3,6 +3,7 @@ import {
   batch,
   idempotencyKeys,
   locals,
+  queue,
   runs,
   schemaTask,
   task,
@@ -306,6 +307,26 @@ describe('a payload that the schema refuses', () => {
 })
 
 describe('options of trigger', () => {
+  it('are told by the context', async () => {
+    const shared = queue({ name: 'shared' })
+    const told = task({
+      id: 'told',
+      retry: { maxAttempts: 4 },
+      run: async (_: number, { ctx }) => [ctx.queue.name, ctx.run.maxAttempts, ctx.run.idempotencyKey],
+    })
+    const elsewhere = task({ id: 'elsewhere', queue: shared, run: async () => undefined })
+    await using t = await createTestEngine({ tasks: [told, elsewhere] })
+    t.engine.makeDefault()
+    const idempotencyKey = await idempotencyKeys.create('k')
+    const handles = [
+      await told.trigger(1),
+      await told.trigger(1, { queue: 'shared', maxAttempts: 2, idempotencyKey }),
+    ]
+    const [plain, given] = await Promise.all(handles.map(async (handle) => (await runs.poll(handle)).output))
+    expect(plain).toEqual(['task/told', 4, undefined])
+    expect(given).toEqual(['shared', 2, idempotencyKey])
+  })
+
   const echo = task({ id: 'echo', run: async (payload: { n: number }) => payload.n })
 
   it('that would change what happens are refused', async () => {
