@@ -12,6 +12,7 @@ const once = [
   'test/testing/storages/{async,observed,process-end}.test.ts',
   'test/testing/witness/*.test.ts',
   'test/testing/{conformance,exploration}/**/*.test.ts',
+  'test/testing/history/replay-programs.test.ts',
   'test/scenarios/{every-schedule,http-stalled-reader,linear-work,many-waits,process-exit}.test.ts',
   'test/{client,http,testing}/{import-graph,openapi}.test.ts',
   'test/http/request-cost.property.test.ts',
