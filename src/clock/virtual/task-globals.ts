@@ -75,19 +75,7 @@ function taskDate(date: DateConstructor, findWorld: FindWorld): DateConstructor 
 }
 
 function taskSetTimeout(set: typeof setTimeout, findWorld: FindWorld): typeof setTimeout {
-  const replacement = (
-    callback: (...args: unknown[]) => void,
-    delayMs?: number,
-    ...args: unknown[]
-  ): unknown => {
-    const world = findWorld()
-    if (world === undefined) return set(callback, delayMs, ...args)
-    return new VirtualTimer({
-      callback: () => callback(...args),
-      sleep: (signal) => world.sleep(wholeMs(delayMs), signal),
-      isRepeated: false,
-    })
-  }
+  const replacement = taskTimer(set, { findWorld, isRepeated: false })
   const promised = (delayMs?: number, value?: unknown): Promise<unknown> =>
     new Promise((resolve) => replacement(resolve, delayMs, value))
   Object.defineProperty(replacement, promisify.custom, { value: promised })
@@ -96,21 +84,25 @@ function taskSetTimeout(set: typeof setTimeout, findWorld: FindWorld): typeof se
 }
 
 function taskSetInterval(set: typeof setInterval, findWorld: FindWorld): typeof setInterval {
-  const replacement = (
-    callback: (...args: unknown[]) => void,
-    delayMs?: number,
-    ...args: unknown[]
-  ): unknown => {
+  // As of `setTimeout`.
+  return taskTimer(set, { findWorld, isRepeated: true }) as typeof setInterval
+}
+
+type SetTimer = (callback: (...args: unknown[]) => void, delayMs?: number, ...args: unknown[]) => unknown
+
+function taskTimer(
+  set: SetTimer,
+  { findWorld, isRepeated }: { readonly findWorld: FindWorld; readonly isRepeated: boolean },
+): SetTimer {
+  return (callback, delayMs, ...args) => {
     const world = findWorld()
     if (world === undefined) return set(callback, delayMs, ...args)
     return new VirtualTimer({
       callback: () => callback(...args),
       sleep: (signal) => world.sleep(wholeMs(delayMs), signal),
-      isRepeated: true,
+      isRepeated,
     })
   }
-  // As of `setTimeout`.
-  return replacement as typeof setInterval
 }
 
 /** `clearTimeout` and `clearInterval`, each of which clears timers of both kinds. */
