@@ -19,7 +19,6 @@ function serviceOnly<Export extends object>(path: string, cure: string): Export 
   const refuse = (): never => {
     throw hostedOnly(path, cure)
   }
-  // A function that can be constructed, hence no arrow function.
   const handler: ProxyHandler<object> = {
     apply: refuse,
     construct: refuse,
