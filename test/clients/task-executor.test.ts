@@ -246,6 +246,7 @@ const compared: readonly (readonly [
   ['postponed', 'reminder', undefined, [{ text: 'a' }]],
   ['queues', 'letter', undefined, [{ to: 'ada' }]],
   ['spans', 'spans', undefined, [{ names: ['a', 'bcd'] }]],
+  ['admission', 'greet', undefined, [{ name: 'Ada' }]],
 ]
 
 const ASKS = 'it asks the hosted service'
@@ -263,6 +264,7 @@ const notCompared: Readonly<Record<string, string>> = {
   progress: `${ASKS}: its tasks wait for children, or flush their metadata`,
   questions: `${ASKS}: its task waits for tokens`,
   'rate-limited': 'it asks a server of another party',
+  'service-names': 'it is about what only the service has',
   settings: `${ASKS}: its variables lie there`,
   signature: `${ASKS}: its task waits for a token`,
   stopping: `${ASKS}: its tasks wait`,

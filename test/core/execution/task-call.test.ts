@@ -31,7 +31,15 @@ describe('the context of a run', () => {
     const startedAt = new Date(t.clock.now())
     expect(seen).toEqual([
       {
-        run: { id: run.id, tags: ['a', 'b'], createdAt, startedAt, rootId: run.id },
+        run: {
+          id: run.id,
+          tags: ['a', 'b'],
+          createdAt,
+          startedAt,
+          queue: 'task/body',
+          maxAttempts: 1,
+          rootId: run.id,
+        },
         task: { id: 'body' },
         attempt: { number: 1, policyNumber: 1 },
       },
