@@ -1,4 +1,5 @@
 import type { QueueHandle } from '../api/queue.ts'
+import { MOST_QUEUE_LIMIT } from '../contract/queue-limits.ts'
 import { storeReplay } from '../core/namespaces/runs.ts'
 import { timeOutToken } from '../core/namespaces/time-out-token.ts'
 import { readRun } from '../core/reading/run-changes.ts'
@@ -12,8 +13,6 @@ import { type Answered, tokenPage } from './pages/token.ts'
 import type { PageContent } from './page.ts'
 import { short } from './values.ts'
 import { linkTo, may, placeOf, type Visit } from './visit.ts'
-
-const MOST_LIMIT = 100_000
 
 /** What an action leads to: another page, or this one with what there is to say. */
 export type Acted = { readonly location: string } | { readonly status: number; readonly page: PageContent }
@@ -92,7 +91,8 @@ async function changed(queue: QueueHandle, form: URLSearchParams): Promise<strin
     case 'set-limit': {
       const text = form.get('limit')?.trim() ?? ''
       const limit = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
-      if (!(limit <= MOST_LIMIT)) return `the limit must be a whole number from 0 to ${MOST_LIMIT}.`
+      if (!(limit <= MOST_QUEUE_LIMIT))
+        return `the limit must be a whole number from 0 to ${MOST_QUEUE_LIMIT}.`
       await queue.setLimit(limit)
       return undefined
     }

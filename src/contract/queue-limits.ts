@@ -8,6 +8,9 @@ export function limitInForce(
   return isPaused ? 0 : (limit ?? declared)
 }
 
+/** The largest limit of a queue. */
+export const MOST_QUEUE_LIMIT = 100_000
+
 /** The settings of a queue after a change. */
 export function changedSettings(
   before: QueueSettings | undefined,

@@ -1,5 +1,6 @@
 import type { RetrievedQueue } from '../../api/queue.ts'
 import { hostedQueueName } from '../../api/queue-item.ts'
+import { MOST_QUEUE_LIMIT } from '../../contract/queue-limits.ts'
 import { requireName, requireWhole } from '../../primitives/require.ts'
 import type { ApiRequest, Transport } from '../connection/transport.ts'
 import type { CallOptions, ClientQueue } from '../namespaces.ts'
@@ -9,7 +10,6 @@ import { checkCallOptions } from './wait.ts'
 
 const PATH = '/api/v1/queues'
 const PAGE_SIZE = 100
-const MOST_LIMIT = 100_000
 
 /** All queues of a service, page by page. */
 export async function remoteQueues(
@@ -55,7 +55,7 @@ export class QueueCalls implements ClientQueue {
   }
 
   async setLimit(limit: number, options?: CallOptions): Promise<RetrievedQueue> {
-    requireWhole(limit, 'the limit of a queue', { from: 0, to: MOST_LIMIT })
+    requireWhole(limit, 'the limit of a queue', { from: 0, to: MOST_QUEUE_LIMIT })
     return this.#call('/concurrency/override', { concurrencyLimit: limit }, options)
   }
 

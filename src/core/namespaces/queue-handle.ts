@@ -1,9 +1,8 @@
+import { MOST_QUEUE_LIMIT } from '../../contract/queue-limits.ts'
 import type { QueueChange } from '../../contract/storage.ts'
 import { requireName, requireWhole } from '../../primitives/require.ts'
 import { type QueueHandle, type QueueRateOptions, readRate, type RetrievedQueue } from '../../api/queue.ts'
 import type { Kernel } from '../kernel.ts'
-
-const MOST_LIMIT = 100_000
 
 /** A queue of an engine. The code of its calls is loaded with the first one. */
 export class EngineQueue implements QueueHandle {
@@ -29,7 +28,7 @@ export class EngineQueue implements QueueHandle {
   }
 
   async setLimit(limit: number): Promise<RetrievedQueue> {
-    requireWhole(limit, 'the limit of a queue', { from: 0, to: MOST_LIMIT })
+    requireWhole(limit, 'the limit of a queue', { from: 0, to: MOST_QUEUE_LIMIT })
     return this.#change({ limit })
   }
 

@@ -175,8 +175,7 @@ function heldUntil(
   { queue }: RunRecord,
   set: QueueState | undefined,
 ): Pick<ExplainedQueue, 'rate' | 'nextStartAt'> {
-  const declared = tasks.queueRates.get(queue)
-  const rate = set === undefined ? declared : rateInForce(set, declared)
+  const rate = rateInForce(set ?? {}, tasks.queueRates.get(queue))
   if (rate === undefined) return {}
   const now = host.now()
   const at = nextStartAt(set?.starts ?? [], rate, now)

@@ -1,3 +1,4 @@
+import { MOST_QUEUE_LIMIT } from '../../contract/queue-limits.ts'
 import {
   COUNT,
   FLAG,
@@ -72,7 +73,7 @@ const operations: readonly Operation[] = [
   ),
   changing(
     { id: 'setQueueLimit', path: '/concurrency/override', summary: 'Set the limit of a queue' },
-    object({ concurrencyLimit: { type: 'integer', minimum: 0, maximum: 100_000 } }, { type: TYPE }),
+    object({ concurrencyLimit: { type: 'integer', minimum: 0, maximum: MOST_QUEUE_LIMIT } }, { type: TYPE }),
   ),
   changing(
     {

@@ -1,4 +1,5 @@
 import type { RetrievedQueue } from '../../../api/queue.ts'
+import { MOST_QUEUE_LIMIT } from '../../../contract/queue-limits.ts'
 import type { CliCommand } from '../../command.ts'
 import { EXIT } from '../../exit.ts'
 import type { Given } from '../../given.ts'
@@ -6,8 +7,6 @@ import { PLACE_OPTIONS, readPlace } from '../../reach/place.ts'
 import { type ReachedQueue, reaching } from '../../reach/reach.ts'
 import { QUEUE_WORD, readWhole } from '../../words.ts'
 import { printQueue } from './shown.ts'
-
-const MOST_LIMIT = 100_000
 
 interface QueueCommand extends Pick<CliCommand, 'summary' | 'words' | 'about'> {
   readonly name: string
@@ -55,11 +54,11 @@ export const QUEUE_COMMANDS: readonly CliCommand[] = [
   queueCommand({
     name: 'set-limit',
     summary: 'set how many runs of a queue may execute at once, instead of what its tasks say',
-    words: [{ name: 'limit', says: `a whole number from 0 to ${MOST_LIMIT}` }],
+    words: [{ name: 'limit', says: `a whole number from 0 to ${MOST_QUEUE_LIMIT}` }],
     about:
       'It is in force in all processes, until `queues reset-limit`. Under concurrency keys it counts for each key.',
     call: (given) => {
-      const limit = readWhole(given, 'limit', { from: 0, to: MOST_LIMIT })
+      const limit = readWhole(given, 'limit', { from: 0, to: MOST_QUEUE_LIMIT })
       return (queue) => queue.setLimit(limit)
     },
   }),
