@@ -82,6 +82,8 @@ export {
   wait,
 } from './core/ambient/ambient.ts'
 export { createEngine } from './core/create-engine.ts'
+export type { Codec } from './api/codec.ts'
+export type { NotedValue } from './api/noted-value.ts'
 export type { AccessGrant, AccessTokenOptions, ReadGrant } from './api/access.ts'
 export type { CountRunsParams, CountTokensParams, RunCounts, TokenCounts } from './api/counts.ts'
 export type { CursorPage, CursorPagePromise } from './api/cursor-page.ts'

@@ -1,6 +1,6 @@
 /**
- * Values that JSON alone cannot tell, such as dates and maps, as tasks of `waitpoint/sdk` store them: as JSON with notes, in the
- * form of superjson. Everything but these tasks shows the JSON, and passes the notes on to readers that know them.
+ * Values that JSON alone cannot tell, such as dates and maps, as engines with a codec and tasks of `waitpoint/sdk` store them: as JSON
+ * with notes, in the form of superjson. All others show the JSON, and pass the notes on to readers that know them.
  */
 
 /** Under this name, and no other, lies such a value. */
@@ -24,6 +24,15 @@ export interface TakesNotes {
 /** Whether the options of a task say so. */
 export function doesTakeNotes(options: object | undefined): options is TakesNotes {
   return options !== undefined && TAKES_NOTES in options
+}
+
+/** Under this name a namespace of the module has the one that takes and answers values as they are stored. */
+export const STORED: unique symbol = Symbol('stored')
+
+/** The namespace of the module for code that knows the notes. A codec of the engine has no part in it. */
+export function asStored<Namespace extends object>(namespace: Namespace): Namespace {
+  const { [STORED]: stored } = namespace as { readonly [STORED]?: Namespace }
+  return stored ?? namespace
 }
 
 /** The parts of a stored value, if it has notes. */

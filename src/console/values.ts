@@ -1,3 +1,4 @@
+import { plainValue } from '../api/noted-value.ts'
 import { fromJson } from '../core/host/serialize.ts'
 import { html, type Html } from './html.ts'
 
@@ -35,9 +36,17 @@ export function block(
 
 /** A stored JSON text, over several lines if it is short enough for that. */
 export function indented(text: string | undefined): string {
+  return lines(text, fromJson)
+}
+
+/** Like `indented()`, but a value with notes is its JSON. */
+export function indentedJson(text: string | undefined): string {
+  return lines(text, (stored) => plainValue(fromJson(stored)))
+}
+
+function lines(text: string | undefined, read: (text: string) => unknown): string {
   if (text === undefined) return 'undefined'
-  if (text.length > MOST_CHARACTERS) return text
-  return JSON.stringify(fromJson(text), undefined, 2)
+  return text.length > MOST_CHARACTERS ? text : JSON.stringify(read(text), undefined, 2)
 }
 
 export function count(number: number): string {

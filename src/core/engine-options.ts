@@ -11,6 +11,7 @@ import {
   requireWhole,
   show,
 } from '../primitives/require.ts'
+import { type Codec, requireCodec } from '../api/codec.ts'
 import { checkRetry, type RetryOptions } from '../api/retry.ts'
 import type { RetentionOptions } from './changes/retention.ts'
 import type { AnyTask } from '../api/run.ts'
@@ -36,6 +37,14 @@ export interface EngineOptions {
    * @default the system clock
    */
   readonly clock?: Clock
+  /**
+   * How payloads of runs, outputs of runs and tokens, and results of `once` are stored, so that dates, maps, sets, bigints and
+   * `undefined` come back as they were: the default export of `superjson`, or an object of its shape. See
+   * docs/recipes.md#values-that-are-not-json.
+   *
+   * @default none: they are JSON
+   */
+  readonly codec?: Codec
   /**
    * Whether this engine executes runs. With `false` it triggers, completes tokens and reads, as in a web server beside
    * workers, and engines on the same storage execute the runs.
@@ -108,6 +117,7 @@ export interface EngineOptions {
 /** The options with their defaults, checked. */
 export interface EngineSettings {
   readonly tasks: readonly AnyTask[]
+  readonly codec: Codec | undefined
   readonly execute: boolean
   readonly concurrency: number
   readonly baseUrl: string | undefined
@@ -124,6 +134,7 @@ export interface EngineSettings {
 /** The options that test tools hand on; storage and clock are theirs. */
 export const ENGINE_OPTION_NAMES: OptionNames<Omit<EngineOptions, 'storage' | 'clock'>> = {
   tasks: true,
+  codec: true,
   execute: true,
   concurrency: true,
   baseUrl: true,
@@ -151,10 +162,12 @@ export function readEngineOptions(options: EngineOptions): EngineSettings {
     storageWaitMs = 60_000,
     retention = {},
     streams = {},
+    codec,
     retry,
   } = options
   requireList(tasks, 'tasks')
   requireFlag(execute, 'execute')
+  if (codec !== undefined) requireCodec(codec)
   if (options.storage !== undefined) requireMethods(options.storage, 'storage', ['open'])
   if (options.clock !== undefined) requireMethods(options.clock, 'clock', ['now', 'setTimer'])
   if (concurrency !== Number.POSITIVE_INFINITY) requireWhole(concurrency, 'concurrency', { from: 1 })
@@ -165,6 +178,7 @@ export function readEngineOptions(options: EngineOptions): EngineSettings {
   checkRetention(retention)
   return {
     tasks,
+    codec,
     execute,
     concurrency,
     baseUrl: readBaseUrl(options.baseUrl),

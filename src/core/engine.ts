@@ -11,6 +11,7 @@ import type { EngineOptions } from './engine-options.ts'
 import { readEngineOptions } from './engine-options.ts'
 import type { EnginePorts } from './host/host.ts'
 import { Host } from './host/host.ts'
+import { STORED_VALUES, type Values } from './host/values.ts'
 import { createKernel, type Kernel } from './kernel.ts'
 import { EngineMetadata } from './namespaces/metadata.ts'
 import { OnceEffects } from './namespaces/once.ts'
@@ -169,15 +170,16 @@ export function createEngineOn(ports: EnginePorts, options: EngineOptions): Engi
   return engine
 }
 
-function namespacesOf(kernel: Kernel): EngineNamespaces & { readonly schedules: EngineSchedules } {
+type OwnNamespaces = EngineNamespaces & { readonly schedules: EngineSchedules }
+
+function namespacesOf(kernel: Kernel): OwnNamespaces {
   const effects = new OnceEffects(kernel)
-  const tasks = new EngineTasks(kernel)
-  return {
+  const { values } = kernel
+  const valued = valueNamespaces(kernel, values)
+  const namespaces: OwnNamespaces = {
     once: (key, effect) => effects.run(key, effect),
-    wait: new EngineWait(kernel),
+    ...valued,
     metadata: new EngineMetadata(kernel),
-    runs: new EngineRuns(kernel),
-    tasks,
     streams: new EngineStreams(kernel),
     log: (entry) => kernel.logs.write(entry, currentAttempt()),
     queue: (name) => new EngineQueue(kernel, name),
@@ -186,7 +188,21 @@ function namespacesOf(kernel: Kernel): EngineNamespaces & { readonly schedules: 
       kernel.call(async () =>
         (await import('./namespaces/access-token.ts')).signAccessToken(kernel, grant, options),
       ),
-    schedules: new EngineSchedules(kernel, (id, run) => tasks.store(id, run)),
+    schedules: new EngineSchedules(kernel, (id, run) => valued.tasks.store(id, run)),
+  }
+  if (values === STORED_VALUES) return namespaces
+  return { ...namespaces, stored: { ...namespaces, ...valueNamespaces(kernel, STORED_VALUES) } }
+}
+
+/** The namespaces that take and answer values. */
+function valueNamespaces(
+  kernel: Kernel,
+  values: Values,
+): { readonly wait: EngineWait; readonly runs: EngineRuns; readonly tasks: EngineTasks } {
+  return {
+    wait: new EngineWait(kernel, values),
+    runs: new EngineRuns(kernel, values),
+    tasks: new EngineTasks(kernel, values),
   }
 }
 

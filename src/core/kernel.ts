@@ -37,6 +37,7 @@ import type { Host } from './host/host.ts'
 import { Outage } from './host/outage.ts'
 import { requireRates } from './host/rates.ts'
 import { INSERT_TOKEN, type RepeatableCall } from './host/storage-calls.ts'
+import { type Values, valuesOf } from './host/values.ts'
 import { RunStreams } from './streams/registry.ts'
 import { type AskedWait, PlaceMismatchError, waitKey } from './waits/key.ts'
 import { Waitpoints } from './waits/waitpoints.ts'
@@ -52,6 +53,7 @@ interface Schedules {
 export class Kernel {
   readonly host: Host
   readonly tasks: TaskRegistry
+  readonly values: Values
   readonly credentials: Credentials
   readonly outage: Outage
   readonly events: EventQueue
@@ -80,6 +82,7 @@ export class Kernel {
   constructor(host: Host, settings: EngineSettings) {
     this.host = host
     this.tasks = new TaskRegistry(settings.tasks, settings.retry)
+    this.values = valuesOf(settings.codec)
     for (const name of this.tasks.queueRates.keys())
       requireRates(host.storage, `create the engine: queue "${name}" has a rate`)
     this.credentials = new Credentials(this, settings)

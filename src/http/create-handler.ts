@@ -83,7 +83,11 @@ export function createAnswer(
   const gate = new Gate(kernel, limits)
   const batches = new BatchStore(kernel)
   const turns = new FairTurns(host, ANSWER_TURNS)
-  app.route(readBasePath(options.basePath), createRoutes({ engine, kernel, gate, limits, batches, turns }))
+  const stored = kernel.namespaces.stored ?? engine
+  app.route(
+    readBasePath(options.basePath),
+    createRoutes({ engine, stored, kernel, gate, limits, batches, turns }),
+  )
   app.notFound(() => {
     throw new Refusal(404, 'Not found')
   })

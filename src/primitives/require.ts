@@ -36,8 +36,8 @@ export function requireFunction(value: unknown, what: string): void {
 export function requireMethods(value: unknown, what: string, names: readonly string[]): void {
   const has = (name: string): boolean =>
     typeof (value as Readonly<Record<string, unknown>>)[name] === 'function'
-  if (typeof value !== 'object' || value === null || !names.every(has))
-    throw refused(value, what, `an object with ${names.join(' and ')}`)
+  const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function'
+  if (!isObject || !names.every(has)) throw refused(value, what, `an object with ${names.join(' and ')}`)
 }
 
 /** @throws TypeError unless it is an array. */

@@ -1,4 +1,5 @@
 import { systemClock } from '../clock/system.ts'
+import { type Codec, requireCodec } from '../api/codec.ts'
 import type { AnyTask } from '../api/run.ts'
 import { LIVE_STATUSES } from '../contract/run-states.ts'
 import type { Storage } from '../contract/storage.ts'
@@ -16,6 +17,12 @@ import { RunCheck } from './in-flight/run-check.ts'
 
 /** Options of `checkInFlight`; all have defaults. */
 export interface CheckInFlightOptions {
+  /**
+   * The codec of the engine whose runs they are.
+   *
+   * @default none
+   */
+  readonly codec?: Codec
   /**
    * The ids of the tasks whose runs are checked, for a storage that other programs share.
    *
@@ -46,6 +53,7 @@ export interface CheckInFlightOptions {
 }
 
 const OPTION_NAMES: OptionNames<CheckInFlightOptions> = {
+  codec: true,
   taskIds: true,
   at: true,
   patienceMs: true,
@@ -76,7 +84,7 @@ export async function checkInFlight(
   options: CheckInFlightOptions = {},
 ): Promise<InFlightReport> {
   const { now, taskIds, patienceMs, maxDepartures } = readArguments(storage, tasks, options)
-  const check = new RunCheck(storage, { tasks, now, patienceMs })
+  const check = new RunCheck(storage, { tasks, codec: options.codec, now, patienceMs })
   const report = new GrowingReport(maxDepartures)
   await storage.open()
   try {
@@ -111,6 +119,7 @@ function readArguments(
   requireList(tasks, 'tasks')
   requireOptions(options, 'the options of checkInFlight', OPTION_NAMES)
   const { taskIds, at = new Date(systemClock().now()), patienceMs = 1_000, maxDepartures = 1_000 } = options
+  if (options.codec !== undefined) requireCodec(options.codec)
   if (!(at instanceof Date) || Number.isNaN(at.getTime()))
     throw new TypeError(`Cannot use at ${show(at)}: it must be a valid Date`)
   requireWhole(patienceMs, 'patienceMs', { from: 1 })

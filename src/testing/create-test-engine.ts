@@ -106,7 +106,8 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
     },
     { ...plainOptions(options), tasks: standIns.tasks },
   )
-  noteDefaultTimeouts(engine.wait)
+  const { stored } = kernelOf(engine).namespaces
+  for (const { wait } of [engine, ...(stored === undefined ? [] : [stored])]) noteDefaultTimeouts(wait)
   looseEnds.readers.watch(kernelOf(engine).watchers, (runId) => looseEnds.seen([runId]))
   looseEnds.waits.watch(kernelOf(engine).waitpoints)
   const unwatch = watchRequests(engine, { clock, graceMs: requestGraceMs(clockOption) })

@@ -1,3 +1,4 @@
+import { type Codec, requireCodec } from '../api/codec.ts'
 import type { AnyTask } from '../api/run.ts'
 import { task } from '../core/ambient/define-task.ts'
 import { isTask } from '../core/attempt/task-definition.ts'
@@ -19,6 +20,12 @@ import { OpenOrders } from './history/open-orders.ts'
 /** Options of `replayHistory`; all have defaults. */
 export interface ReplayHistoryOptions {
   /**
+   * The codec of the engine that executed the run.
+   *
+   * @default none
+   */
+  readonly codec?: Codec
+  /**
    * Functions that stand for effects of `once`, by their key, instead of what the history has.
    *
    * @default none
@@ -39,7 +46,12 @@ export interface ReplayHistoryOptions {
   readonly patienceMs?: number
 }
 
-const OPTION_NAMES: OptionNames<ReplayHistoryOptions> = { effects: true, fakeGlobals: true, patienceMs: true }
+const OPTION_NAMES: OptionNames<ReplayHistoryOptions> = {
+  codec: true,
+  effects: true,
+  fakeGlobals: true,
+  patienceMs: true,
+}
 
 /** So many orders of answers are tried where the storage does not tell it. */
 const MOST_TRIES = 16
@@ -80,7 +92,8 @@ export async function replayHistory(
     )
   if (!Array.isArray(tasks)) requireObject(tasks, 'tasks')
   requireOptions(options, 'the options of replayHistory', OPTION_NAMES)
-  const { effects = {}, fakeGlobals = true, patienceMs = 1_000 } = options
+  const { codec, effects = {}, fakeGlobals = true, patienceMs = 1_000 } = options
+  if (codec !== undefined) requireCodec(codec)
   requireObject(effects, 'effects')
   for (const [key, effect] of Object.entries(effects)) requireFunction(effect, `the effect "${key}"`)
   requireFlag(fakeGlobals, 'fakeGlobals')
@@ -92,6 +105,7 @@ export async function replayHistory(
   const recorded = recordedRun(history)
   const replayOptions = {
     tasks: [...known, ...childrenOf(history, known)],
+    codec,
     effects,
     fakeGlobals,
     patienceMs,

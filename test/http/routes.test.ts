@@ -44,7 +44,8 @@ describe('createRoutes', () => {
     const limits = readLimits()
     const [gate, batches] = [new Gate(kernel, limits), new BatchStore(kernel)]
     const turns = new FairTurns(kernel.host, { label: 'a test', atOnce: 8 })
-    const app = createRoutes({ engine: t.engine, kernel, limits, gate, batches, turns })
+    const { engine } = t
+    const app = createRoutes({ engine, stored: engine, kernel, limits, gate, batches, turns })
     const routes = app.routes.flatMap(({ method, path }) => (method === 'ALL' ? [] : [`${method} ${path}`]))
     const isPreflight = (route: string): boolean => route.startsWith('OPTIONS ')
     const answered = routes.filter((route) => !isPreflight(route))

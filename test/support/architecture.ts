@@ -175,6 +175,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'cache',
     'told-once',
     'values',
+    'stored',
     'unchecked',
     'schema',
     'context',

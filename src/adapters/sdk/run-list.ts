@@ -7,11 +7,11 @@ import {
 } from '../../api/cursor-page.ts'
 import type { ListRunsParams, Run } from '../../api/run.ts'
 import type { RunStatus } from '../../contract/records.ts'
-import { runs } from '../../core/ambient/ambient.ts'
 import { hostedOnly } from './hosted-only.ts'
 import { type HostedRun, type HostedRunStatus, OTHER_STATUSES, shown } from './hosted-run.ts'
 import { runsOfBatch } from './triggering.ts'
 import type { Untyped } from './untyped.ts'
+import { storedRuns as runs } from './stored.ts'
 
 /** Filters that only the hosted service has, and what to do instead. */
 const REFUSED = {

@@ -1,12 +1,13 @@
 import type { RunReference, SubscriptionPart } from '../../api/run.ts'
 import type { Duration } from '../../api/token.ts'
-import { runs, streams } from '../../core/ambient/ambient.ts'
+import { streams } from '../../core/ambient/ambient.ts'
 import { type OptionNames, requireOptions, requireSignal } from '../../primitives/require.ts'
 import { hostedOnly, refusing } from './hosted-only.ts'
 import { type HostedRun, shown } from './hosted-run.ts'
 import { type HostedListRunsParams, listHostedRuns, type RunPage } from './run-list.ts'
 import type { AnyHostedTask, RequestOptions } from './task-types.ts'
 import type { Untyped } from './untyped.ts'
+import { storedRuns as runs } from './stored.ts'
 
 /** Whatever says which run is meant. */
 type Subject = AnyHostedTask | { id: string; taskIdentifier: string } | string

@@ -1,6 +1,5 @@
 import { SubtaskUnwrapError } from '../../api/errors.ts'
 import type { BatchItem, RunHandle, SubtaskResult, TaskShape } from '../../api/run.ts'
-import { tasks } from '../../core/ambient/ambient.ts'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
 import { type OptionNames, requireList, requireOptions } from '../../primitives/require.ts'
 import { waiting } from './current-run.ts'
@@ -23,6 +22,7 @@ import {
 import type { unchecked } from './unchecked.ts'
 import type { Untyped } from './untyped.ts'
 import { decodeValue, encodeValue } from './values.ts'
+import { storedTasks as tasks } from './stored.ts'
 
 /** A task as it is triggered here: its payload is encoded, and its types are those of the caller. */
 type Stored = TaskShape<unknown>

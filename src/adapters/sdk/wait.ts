@@ -9,11 +9,11 @@ import type {
   WaitResult,
 } from '../../api/token.ts'
 import { systemClock } from '../../clock/system.ts'
-import { wait } from '../../core/ambient/ambient.ts'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
 import { waiting } from './current-run.ts'
 import type { RequestOptions } from './task-types.ts'
 import { decodeValue, encodeValue } from './values.ts'
+import { storedWait as wait } from './stored.ts'
 
 /** An idempotency key of a wait, and how long it stays valid. */
 export interface CommonWaitOptions {

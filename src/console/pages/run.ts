@@ -10,7 +10,18 @@ import { debounceKeyOf, isUserKey } from '../../core/views/run.ts'
 import { exactly, html, type Html, plainJson } from '../html.ts'
 import type { PageContent } from '../page.ts'
 import { runRecord } from '../records.ts'
-import { badge, block, count, duration, facts, indented, moment, short, table } from '../values.ts'
+import {
+  badge,
+  block,
+  count,
+  duration,
+  facts,
+  indented,
+  indentedJson,
+  moment,
+  short,
+  table,
+} from '../values.ts'
 import { eventsOf, formToken, linkedIds, linkTo, may, placeOf, type Visit } from '../visit.ts'
 import { tagLinks, tookOf } from './runs.ts'
 import { timelineOf } from './timeline.ts'
@@ -136,7 +147,7 @@ function stored(record: RunRecord, name: RunText): string | undefined {
 
 function textOf(visit: Visit, record: RunRecord, name: RunText): Html {
   const whole = `${placeOf(visit, 'runs', record.id)}/${name}.json`
-  return block(indented(stored(record, name)), { label: name, whole })
+  return block(indentedJson(stored(record, name)), { label: name, whole })
 }
 
 function factsOf(visit: Visit, record: RunRecord, owner: RunOwner | undefined): Html {

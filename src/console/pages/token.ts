@@ -2,7 +2,7 @@ import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { exactly, html, type Html } from '../html.ts'
 import type { PageContent } from '../page.ts'
 import { storedToken, runRecord } from '../records.ts'
-import { badge, block, facts, isoOf, indented, moment, short } from '../values.ts'
+import { badge, block, facts, indented, indentedJson, isoOf, moment, short } from '../values.ts'
 import { eventsOf, formToken, may, placeOf, type Visit } from '../visit.ts'
 import { tagLinks } from './runs.ts'
 
@@ -50,7 +50,7 @@ export async function tokenPage(visit: Visit, id: string, answered?: Answered): 
           ${status === 'WAITING' && mayComplete && [answerForm(visit, record, answered), timeOutForm(visit, record)]}${
             status === 'COMPLETED' &&
             html`<h2>Answer</h2>
-              ${block(indented(outputJson), { label: 'answer' })}`
+              ${block(indentedJson(outputJson), { label: 'answer' })}`
           }
         </section>
       </div>
@@ -146,7 +146,7 @@ function waitingOf(visit: Visit, runs: readonly string[]): Html {
 function questionOf(visit: Visit, { id, payloadJson, metadataJson }: RunRecord): Html {
   const wholeOf = (name: string): string => `${placeOf(visit, 'runs', id)}/${name}.json`
   return html`<h2>Payload of its run</h2>
-    ${block(indented(payloadJson), { label: 'payload', whole: wholeOf('payload') })}${
+    ${block(indentedJson(payloadJson), { label: 'payload', whole: wholeOf('payload') })}${
       metadataJson !== undefined &&
       html`<h2>Metadata of its run</h2>
         ${block(indented(metadataJson), { label: 'metadata', whole: wholeOf('metadata') })}`

@@ -3,6 +3,7 @@ import {
   currentEngine,
   askEngine,
   findEngine,
+  findStored,
   type FindEngine,
   listOnEngine,
   waitOnEngine,
@@ -12,6 +13,7 @@ import type { TaskRunsNamespace, TasksNamespace } from '../../api/run.ts'
 import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
 import type { SchedulesNamespace } from '../../api/schedule.ts'
 import type { MetadataNamespace, StreamsNamespace } from '../../api/stream.ts'
+import { STORED } from '../../api/noted-value.ts'
 import { defineStream } from '../namespaces/define-stream.ts'
 import type { Namespaces } from '../../api/task.ts'
 import type { WaitNamespace } from '../../api/token.ts'
@@ -20,16 +22,16 @@ import type { WaitNamespace } from '../../api/token.ts'
  * Tokens and waits of the engine of the current run, or of the default engine; see docs/waitpoints.md. As in all of
  * the module's namespaces, functions that answer a promise reject with `ERR_NO_ENGINE` where there is neither, the others throw it.
  */
-export const wait: WaitNamespace = /* @__PURE__ */ waitOf(findEngine)
+export const wait: WaitNamespace = /* @__PURE__ */ withStored(waitOf)
 
 /** Metadata of the current run, and its streams; see docs/streams.md. */
 export const metadata: MetadataNamespace = /* @__PURE__ */ metadataOf(findEngine)
 
 /** Runs of the engine of the current run, or of the default engine. */
-export const runs: TaskRunsNamespace = /* @__PURE__ */ runsOf(findEngine)
+export const runs: TaskRunsNamespace = /* @__PURE__ */ withStored(runsOf)
 
 /** Tasks by id, on the engine of the current run, or on the default engine. */
-export const tasks: TasksNamespace = /* @__PURE__ */ tasksOf(findEngine)
+export const tasks: TasksNamespace = /* @__PURE__ */ withStored(tasksOf)
 
 /** Streams of the engine of the current run, or of the default engine. */
 export const streams: StreamsNamespace = /* @__PURE__ */ streamsOf(findEngine)
@@ -80,6 +82,11 @@ export function toolsOf(engine: EngineNamespaces): Namespaces {
     tasks: tasksOf(find),
     streams: streamsOf(find),
   }
+}
+
+/** A namespace of the module, with the one whose values are as they are stored hidden in it, for code that knows the notes. */
+function withStored<Namespace extends object>(make: (find: FindEngine) => Namespace): Namespace {
+  return Object.defineProperty(make(findEngine), STORED, { value: make(findStored) })
 }
 
 function waitOf(find: FindEngine): WaitNamespace {

@@ -35,6 +35,12 @@ export function findEngine(): EngineNamespaces | Error {
   return attempt.isEnded ? endError(attempt) : attempt.kernel.namespaces
 }
 
+/** The engine that is found, with its values as they are stored. */
+export function findStored(): EngineNamespaces | Error {
+  const engine = findEngine()
+  return engine instanceof Error ? engine : (engine.stored ?? engine)
+}
+
 /**
  * The engine that is found here.
  *

@@ -66,6 +66,8 @@ export interface EngineNamespaces extends Namespaces {
   once<Result>(key: string, effect: () => Result | Promise<Result>): Promise<Result>
   log(entry: LogEntry): void
   createAccessToken(grant: AccessGrant, options?: AccessTokenOptions): Promise<string>
+  /** Those whose values are as they are stored. Absent where these do without a codec. */
+  readonly stored?: EngineNamespaces
 }
 
 /** The parts of an engine that its attempts use. The kernel is also the identity of the engine. */

@@ -10,6 +10,7 @@ import type { Token } from '../../api/token.ts'
 import type { Credentials } from '../host/credentials.ts'
 import { viewRun } from '../views/run.ts'
 import { viewToken } from '../views/token.ts'
+import type { Values } from '../host/values.ts'
 
 /** Something went wrong that no caller could be told. */
 export interface EngineErrorEvent {
@@ -33,6 +34,7 @@ const NAMES: readonly string[] = ['run', 'token', 'error', 'log'] satisfies (key
 /** The parts of an engine that its events use. */
 export interface EventKernel {
   readonly host: { readonly isClosed: boolean }
+  readonly values: Values
   readonly credentials: Credentials
   readonly outage: { noticed(error: unknown): boolean }
 }
@@ -62,7 +64,13 @@ export class EventQueue {
   }
 
   run(record: RunRecord): void {
-    if (this.#emitter.listenerCount('run') > 0) this.#emit('run', viewRun(record))
+    if (this.#emitter.listenerCount('run') === 0) return
+    try {
+      this.#emit('run', viewRun(record, this.#kernel.values))
+    } catch (error) {
+      // The codec cannot read its values.
+      this.error(error, record.id)
+    }
   }
 
   token(record: TokenRecord): void {

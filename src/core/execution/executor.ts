@@ -16,10 +16,10 @@ import { tellEnd } from './attempt-messages.ts'
 import type { AttemptEnd } from './task-call.ts'
 import { VersionMismatchError } from './pending-versions.ts'
 import { readOverrides } from './overrides.ts'
-import { AttemptTools, TaskCaller } from './task-call.ts'
+import { AttemptTools, type CallingKernel, TaskCaller } from './task-call.ts'
 
 /** The parts of an engine that its attempts concern. */
-export interface ExecutorKernel extends AttemptKernel, EndingKernel {
+export interface ExecutorKernel extends AttemptKernel, EndingKernel, CallingKernel {
   readonly host: Host
   readonly tasks: TaskRegistry
   readonly events: { error(error: unknown, runId?: string): void }
@@ -42,7 +42,7 @@ export class Executor {
     this.#kernel = kernel
     this.#ending = new AttemptEnding(kernel)
     this.#caller = new TaskCaller(
-      kernel.host,
+      kernel,
       (attempt, end) => this.#ended(attempt, end),
       (attempt) => this.#recall(attempt),
     )

@@ -14,6 +14,7 @@ import type { Host } from '../host/host.ts'
 import { branchContent } from '../waits/key.ts'
 import { loggerOf } from '../host/log-line.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
+import { type Values, valuesFor } from '../host/values.ts'
 import type { Logger } from '../../api/log.ts'
 import { callAsTold } from './attempt-messages.ts'
 import { readOverrides } from './overrides.ts'
@@ -45,26 +46,31 @@ export interface ThrownAttempt {
   readonly isFinal: boolean
 }
 
+/** The parts of an engine that calls of tasks use. */
+export interface CallingKernel {
+  readonly host: Host
+  readonly values: Values
+}
+
+/** What comes before the call of an attempt that follows an interruption. */
+type Recall = (attempt: Attempt) => Promise<void>
+
 /** Calls the functions of tasks, each once and inside its attempt, and tells how the call ended. */
 export class TaskCaller {
   readonly #returned: (value: unknown) => void
   readonly #threw: (error: unknown) => void
-  readonly #host: Host
-  readonly #recall: (attempt: Attempt) => Promise<void>
+  readonly #kernel: CallingKernel
+  readonly #recall: Recall
 
   /** @param tell Never called within the call. */
-  constructor(
-    host: Host,
-    tell: (attempt: Attempt, end: AttemptEnd) => void,
-    recall: (attempt: Attempt) => Promise<void>,
-  ) {
-    this.#host = host
+  constructor(kernel: CallingKernel, tell: (attempt: Attempt, end: AttemptEnd) => void, recall: Recall) {
+    this.#kernel = kernel
     this.#recall = recall
     const ended = (read: (attempt: Attempt, value: unknown) => AttemptEnd) => (value: unknown) => {
       const attempt = currentAttempt()
       if (attempt !== undefined) tell(attempt, read(attempt, value))
     }
-    this.#returned = ended(readOutput)
+    this.#returned = ended((attempt, output) => readOutput(attempt, output, kernel.values))
     this.#threw = ended((_, error) => ({ kind: 'threw', error, isFinal: isHopeless(error) }))
   }
 
@@ -84,29 +90,30 @@ export class TaskCaller {
   }
 
   #run(attempt: Attempt, tools: RunTools): unknown {
-    if (!ATTEMPT.hasSubscribers) return runTask(attempt, tools, this.#recall)
-    return callAsTold(attempt, this.#host, () => runTask(attempt, tools, this.#recall))
+    if (!ATTEMPT.hasSubscribers) return this.#runTask(attempt, tools)
+    return callAsTold(attempt, this.#kernel.host, () => this.#runTask(attempt, tools))
   }
-}
 
-/** Calls the hooks and the function; most tasks have the function alone. */
-function runTask(attempt: Attempt, tools: RunTools, recall: (attempt: Attempt) => Promise<void>): unknown {
-  const { schema, options } = attempt.definition
-  const payload = fromJson(attempt.record.payloadJson)
-  const isFirst = options.onStart !== undefined && attempt.record.attempt === 1
-  // A call that the retry policy does not count follows an interruption.
-  const isAgain = attempt.record.attempt > attempt.record.policyAttempt
-  if (schema !== undefined || isFirst || isAgain)
-    return prepareAndRun({ attempt, tools, stored: payload, recall: isAgain ? recall : undefined })
-  attempt.payload = payload
-  return options.run(payload, tools)
+  /** Calls the hooks and the function; most tasks have the function alone. */
+  #runTask(attempt: Attempt, tools: RunTools): unknown {
+    const { definition, record } = attempt
+    const { schema, options } = definition
+    const payload = valuesFor(definition, this.#kernel.values).decode(fromJson(record.payloadJson))
+    const isFirst = options.onStart !== undefined && record.attempt === 1
+    // A call that the retry policy does not count follows an interruption.
+    const isAgain = record.attempt > record.policyAttempt
+    if (schema !== undefined || isFirst || isAgain)
+      return prepareAndRun({ attempt, tools, stored: payload, recall: isAgain ? this.#recall : undefined })
+    attempt.payload = payload
+    return options.run(payload, tools)
+  }
 }
 
 interface Preparation {
   readonly attempt: Attempt
   readonly tools: RunTools
   readonly stored: unknown
-  readonly recall: ((attempt: Attempt) => Promise<void>) | undefined
+  readonly recall: Recall | undefined
 }
 
 async function prepareAndRun({ attempt, tools, stored, recall }: Preparation): Promise<unknown> {
@@ -128,20 +135,24 @@ async function prepareAndRun({ attempt, tools, stored, recall }: Preparation): P
   return options.run(payload, tools)
 }
 
-function readOutput({ definition }: Attempt, output: unknown): AttemptEnd {
+function readOutput({ definition }: Attempt, output: unknown, values: Values): AttemptEnd {
+  const subject = 'the output of task'
   try {
-    return { kind: 'returned', output, outputJson: toJson(output, 'the output of task', definition.id) }
+    const stored = valuesFor(definition, values).encode(output, subject, definition.id)
+    return { kind: 'returned', output, outputJson: toJson(stored, subject, definition.id) }
   } catch (error) {
     // Calling again would not make the output JSON: no retry.
     return { kind: 'threw', error, isFinal: true }
   }
 }
 
-/** The error was thrown to end the run, or the schema of the task no longer takes the payload. */
+const HOPELESS: readonly string[] = ['ERR_PAYLOAD_INVALID', 'ERR_CANNOT_DECODE']
+
+/** The error was thrown to end the run, or the schema of the task no longer takes the payload, or the codec cannot read it. */
 function isHopeless(error: unknown): boolean {
   try {
     if (error instanceof AbortTaskRunError) return true
-    return error instanceof WaitpointError && error.code === 'ERR_PAYLOAD_INVALID'
+    return error instanceof WaitpointError && HOPELESS.includes(error.code)
   } catch {
     // Anything can be thrown, also a value that does not even tell its class.
     return false

@@ -10,6 +10,7 @@ import { namedKey } from '../attempt/recall.ts'
 import { INSERT_TOKEN } from '../host/storage-calls.ts'
 import { isStuck } from '../execution/effects.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
+import type { Values } from '../host/values.ts'
 import { branchContent, passPlace } from '../waits/key.ts'
 
 /** The stored effects of the runs that execute here. */
@@ -58,7 +59,8 @@ export class OnceEffects {
 
   /** A result is an answer like those to waits: the attempt goes on with one after the other. */
   async #run(effect: NewEffect): Promise<unknown> {
-    return readEffect(await effect.attempt.inTurn(this.#recorded(effect), resultOf))
+    const { values } = this.#kernel
+    return readEffect(await effect.attempt.inTurn(this.#recorded(effect), resultOf), values)
   }
 
   /** The record of an effect: as an earlier execution has left it, or with what it results in now. */
@@ -75,7 +77,7 @@ export class OnceEffects {
     assertOpen(attempt)
     return this.#kernel.effects.track(branch, async () => {
       // The waits of the effect are not repeated once it is recorded: they have places of their own.
-      const outputJson = effectText(await inPlace(branch, effect), key)
+      const outputJson = effectText(await inPlace(branch, effect), key, this.#kernel.values)
       return this.#keep(attempt, key, { id: stored.record.id, outputJson })
     })
   }
@@ -134,9 +136,10 @@ interface Effect extends Pick<NewEffect, 'branch'> {
 const NOT_JSON = ' '
 
 /** The text that records an effect. It has happened, so a result that cannot be stored is recorded as an error. */
-function effectText(result: unknown, key: string): string | undefined {
+function effectText(result: unknown, key: string, values: Values): string | undefined {
+  const subject = 'the result of once'
   try {
-    return toJson(result, 'the result of once', key)
+    return toJson(values.encode(result, subject, key), subject, key)
   } catch (error) {
     return NOT_JSON + JSON.stringify(messageOf(error))
   }
@@ -146,7 +149,7 @@ function resultOf({ id, completedAt, createdAt }: TokenRecord): { readonly id: s
   return { id, at: completedAt ?? createdAt }
 }
 
-function readEffect({ outputJson }: TokenRecord): unknown {
-  if (outputJson?.startsWith(NOT_JSON) !== true) return fromJson(outputJson)
+function readEffect({ outputJson }: TokenRecord, values: Values): unknown {
+  if (outputJson?.startsWith(NOT_JSON) !== true) return values.decode(fromJson(outputJson))
   throw new WaitpointError('ERR_NOT_SERIALIZABLE', String(fromJson(outputJson)))
 }

@@ -27,6 +27,7 @@ import { readRun } from '../reading/run-changes.ts'
 import { leaseOf, viewOwner } from '../reading/run-owner.ts'
 import { finalRecord } from '../reading/run-results.ts'
 import { fenceOf } from '../attempt/attempt.ts'
+import type { Values } from '../host/values.ts'
 import { RUN_TRIGGER } from '../diagnostics.ts'
 import { announced, optionsOfReplay } from './announced.ts'
 import { isFinal, RUN_STATUSES } from '../../contract/run-states.ts'
@@ -41,9 +42,11 @@ const FILTERS: OptionNames<ListRunsParams> = { ...LIST_NAMES, taskIdentifier: tr
 /** Runs of one engine. Payloads and outputs are typed where the task is known; here they are unknown. */
 export class EngineRuns implements EngineRunsNamespace {
   readonly #kernel: Kernel
+  readonly #values: Values
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Kernel, values: Values) {
     this.#kernel = kernel
+    this.#values = values
   }
 
   async retrieve(run: RunReference): Promise<RetrievedRun<never, never>> {
@@ -64,7 +67,7 @@ export class EngineRuns implements EngineRunsNamespace {
           const request = { filter, page: { limit: pageLimit(params.limit), after, before, mayLag: true } }
           return this.#kernel.asked(LIST_RUNS, request)
         })
-        return { ...page, data: page.records.map(viewRun) }
+        return { ...page, data: page.records.map((record) => viewRun(record, this.#values)) }
       },
       () => checkedList(params, 'runs.list', FILTERS),
     )
@@ -125,12 +128,13 @@ export class EngineRuns implements EngineRunsNamespace {
   }
 
   subscribeToRun(run: RunReference): RunSubscription<never> {
-    return subscribeToRun(this.#kernel, runId(run))
+    return subscribeToRun(this.#kernel, runId(run), this.#values)
   }
 
   async #view(record: RunRecord): Promise<RetrievedRun<never, never>> {
+    const around = await this.#surroundings(record)
     // Payload and output are of the types of the task, which the caller names.
-    return viewRetrievedRun(record, await this.#surroundings(record)) as RetrievedRun<never, never>
+    return viewRetrievedRun(record, around, this.#values) as RetrievedRun<never, never>
   }
 
   async #surroundings(record: RunRecord): Promise<RunSurroundings | undefined> {

@@ -25,6 +25,7 @@ import { assertOpen, fenceOf } from '../attempt/attempt.ts'
 import { isFinal, runIdOfToken, runTokenId } from '../../contract/run-states.ts'
 import { runFailure } from '../views/run.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
+import { type Values, valuesFor } from '../host/values.ts'
 import { TriggeredRun } from './triggered-run.ts'
 import { passPlace } from '../waits/key.ts'
 import { rejectedWait, Waiter } from '../waits/waiter.ts'
@@ -35,14 +36,16 @@ const ITEM_NAMES: OptionNames<BatchItem<never>> = { payload: true, options: true
 /** Triggering, by task id. Payloads and outputs are typed where the task is known; here they are unknown. */
 export class EngineTasks implements TasksNamespace {
   readonly #kernel: Kernel
+  readonly #values: Values
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Kernel, values: Values) {
     this.#kernel = kernel
+    this.#values = values
   }
 
   trigger(id: string, payload: unknown, options: TriggerOptions = {}): Promise<RunHandle<never>> {
     return this.#kernel.call(() =>
-      chain(this.#record(id, { payload, options }), (record) =>
+      chain(this.#record(id, this.#request(id, payload, options)), (record) =>
         chain(this.#insert(record, this.#kernel.attempt(), options), (inserted) => this.#handle(inserted)),
       ),
     )
@@ -76,7 +79,9 @@ export class EngineTasks implements TasksNamespace {
   triggerAndWait(id: string, payload: unknown, options: TriggerOptions = {}): SubtaskPromise<never> {
     try {
       const attempt = this.#kernel.requireAttempt('triggerAndWait')
-      return this.#waitFor(attempt, options, () => this.#child(attempt, id, { payload, options }))
+      return this.#waitFor(attempt, options, () =>
+        this.#child(attempt, id, this.#request(id, payload, options)),
+      )
     } catch (error) {
       return rejectedWait(error)
     }
@@ -110,8 +115,13 @@ export class EngineTasks implements TasksNamespace {
     return items.map((item) => {
       requireOptions(item, `an item of a batch of task "${id}"`, ITEM_NAMES)
       const { payload, options = {} } = item
-      return { payload, options }
+      return this.#request(id, payload, options)
     })
+  }
+
+  /** The values of the caller as they are stored. */
+  #request(id: string, payload: unknown, options: TriggerOptions): NewChild {
+    return { payload: this.#values.encode(payload, 'the payload of task', id), options }
   }
 
   #waitFor(
@@ -180,7 +190,7 @@ export class EngineTasks implements TasksNamespace {
     const runId = runIdOfToken(token.id) ?? token.id
     return this.#kernel.outage.ask({ attempt, call: GET_RUN, request: runId }, (record) => {
       if (record === undefined) throw runNotFound(runId)
-      return childSettlement(record)
+      return childSettlement(record, this.#values)
     })
   }
 
@@ -197,7 +207,8 @@ export class EngineTasks implements TasksNamespace {
     const context = { parent: attempt?.record, key: child?.key }
     const create = (): RunRecord => newRun(host, definition, { payload, options, context })
     if (definition.schema === undefined) return create()
-    return validatePayload(definition, payload).then(() => {
+    const read = valuesFor(definition, this.#kernel.values).decode(payload)
+    return validatePayload(definition, read).then(() => {
       // Checking may have taken a while.
       assertOpen(attempt)
       return create()
@@ -276,15 +287,16 @@ function hasFailedBefore({ record, isCached }: Inserted<RunRecord>, attempt: Att
 }
 
 interface NewChild {
+  /** As it is stored. */
   readonly payload: unknown
   readonly options: TriggerOptions
 }
 
-function childSettlement(record: RunRecord): Settlement<SubtaskResult<never>, never> {
+function childSettlement(record: RunRecord, values: Values): Settlement<SubtaskResult<never>, never> {
   const { id, taskId: taskIdentifier } = record
   if (record.status === 'COMPLETED') {
     // As for handles: the type of the output is the task's.
-    const output = fromJson(record.outputJson) as never
+    const output = values.decode(fromJson(record.outputJson)) as never
     return { result: { ok: true, id, taskIdentifier, output }, output }
   }
   const error = runFailure(record)

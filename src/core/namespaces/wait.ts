@@ -15,6 +15,7 @@ import type { Attempt } from '../attempt/attempt.ts'
 import { fenceOf } from '../attempt/attempt.ts'
 import { afterTurn } from '../host/fair-turns.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
+import type { Values } from '../host/values.ts'
 import type { ReadDeadline } from '../waits/sleep.ts'
 import { SLEEP_PARTS, sleepDeadline } from '../waits/sleep.ts'
 import type {
@@ -75,9 +76,11 @@ interface Completion {
 /** Tokens and waits of one engine. */
 export class EngineWait implements EngineWaitNamespace {
   readonly #kernel: Kernel
+  readonly #values: Values
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Kernel, values: Values) {
     this.#kernel = kernel
+    this.#values = values
   }
 
   createToken(options: CreateTokenOptions = {}): Promise<CreatedToken> {
@@ -106,7 +109,7 @@ export class EngineWait implements EngineWaitNamespace {
     return this.#wait(
       { what: 'wait.forToken', options, names: FOR_TOKEN_NAMES },
       {
-        read: tokenSettlement<Output>,
+        read: (record) => tokenSettlement<Output>(record, this.#values),
         tokenId: (scope) => {
           const id = tokenId(token)
           // The end of an id tells tokens apart, and a run may wait for thousands.
@@ -147,7 +150,8 @@ export class EngineWait implements EngineWaitNamespace {
     const id = tokenId(token)
     requireOptions(options, 'the options of wait.completeToken', COMPLETE_NAMES)
     requireJoining(host.storage, options, `complete token "${id}"`)
-    const outputJson = toJson(output, 'the output of token', id)
+    const subject = 'the output of token'
+    const outputJson = toJson(this.#values.encode(output, subject, id), subject, id)
     const { transaction } = options
     const request = { id, outputJson, fence: fenceOf(scope), transaction, by: host.owner, now: host.now() }
     const settled = this.#kernel.written(scope, SETTLE_TOKEN, request)
@@ -170,7 +174,7 @@ export class EngineWait implements EngineWaitNamespace {
       const id = tokenId(token)
       return chain(this.#read(id, MOST_WAITERS), (read) => {
         if (read?.record.kind !== 'MANUAL') throw tokenNotFound(id)
-        return viewRetrievedToken<Output>(read, credentials)
+        return viewRetrievedToken<Output>(read, credentials, this.#values)
       })
     })
   }

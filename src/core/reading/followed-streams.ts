@@ -8,6 +8,7 @@ import { isFinal } from '../../contract/run-states.ts'
 import { sharedViewOf, viewRun } from '../views/run.ts'
 import { streamsTopic } from '../streams/channel.ts'
 import { readShared } from './shared-record.ts'
+import type { Values } from '../host/values.ts'
 import { type ChunkPage, StreamReader } from './stream-reader.ts'
 
 /** The next part of a run and its streams: the run as it is, or chunks of one key in a row. */
@@ -27,8 +28,8 @@ export type FollowedPart =
 export interface FollowedStreamsOptions {
   /** The sequence number to begin at, by key. Default: 0. */
   readonly from?: ReadonlyMap<string, number>
-  /** Whether other readers may see the very same runs. Default: false. */
-  readonly isShared?: boolean
+  /** Absent for runs that other readers may see as well, with their values as they are stored. */
+  readonly values?: Values
 }
 
 /**
@@ -40,7 +41,7 @@ export function followStreams(
   runId: string,
   from: ReadonlyMap<string, number>,
 ): Reading<FollowedPart> {
-  const streams = new FollowedStreams(kernel, runId, { from, isShared: true })
+  const streams = new FollowedStreams(kernel, runId, { from })
   return new Reading({
     watch: () => streams.watch(),
     read: () => streams.parts(),
@@ -57,7 +58,7 @@ export class FollowedStreams {
   readonly #kernel: Kernel
   readonly #runId: string
   readonly #from: ReadonlyMap<string, number>
-  readonly #isShared: boolean
+  readonly #values: Values | undefined
   readonly #readers = new Map<string, StreamReader>()
   /** Streams in the order they were discovered, and those that a run part has listed. */
   readonly #keys: string[] = []
@@ -74,15 +75,11 @@ export class FollowedStreams {
   /** The error of a stream that the last attempt could not write to its end. */
   #broken: Error | undefined
 
-  constructor(
-    kernel: Kernel,
-    runId: string,
-    { from = new Map(), isShared = false }: FollowedStreamsOptions = {},
-  ) {
+  constructor(kernel: Kernel, runId: string, { from = new Map(), values }: FollowedStreamsOptions) {
     this.#kernel = kernel
     this.#runId = runId
     this.#from = from
-    this.#isShared = isShared
+    this.#values = values
   }
 
   /** To be called before each `parts`: no change falls between the two. */
@@ -174,7 +171,7 @@ export class FollowedStreams {
   }
 
   async #read(): Promise<RunRecord> {
-    const read = this.#isShared ? readShared : readRun
+    const read = this.#values === undefined ? readShared : readRun
     this.#record = await read(this.#kernel, this.#runId)
     return this.#record
   }
@@ -186,7 +183,7 @@ export class FollowedStreams {
   #show(record: RunRecord): FollowedPart {
     this.#shown = record
     this.#isPastShown = false
-    this.#view = this.#isShared ? sharedViewOf(record) : viewRun(record)
+    this.#view = this.#values === undefined ? sharedViewOf(record) : viewRun(record, this.#values)
     this.#discover(record)
     this.#list()
     return { type: 'run', run: this.#view }

@@ -21,7 +21,7 @@ import { fromJson } from '../host/serialize.ts'
 export async function finalRecord<Result>(
   kernel: Kernel,
   runId: string,
-  read: (record: RunRecord) => Result,
+  read: (record: RunRecord, kernel: Kernel) => Result,
 ): Promise<Result> {
   const watcher = kernel.watchers.watchEnd(runId)
   const told = (): RunRecord | undefined => watcher.ended
@@ -37,7 +37,7 @@ export async function finalRecord<Result>(
       // An end that was published while storage was asked counts: the answer may be older, or the run forgotten since.
       const record = told() ?? answer
       if (record === undefined) throw runNotFound(runId)
-      if (isFinal(record.status)) return read(record)
+      if (isFinal(record.status)) return read(record, kernel)
       await watcher.changed()
     }
   } finally {
@@ -71,17 +71,17 @@ export function holdCaller({ host }: Kernel, id: string, watcher: Watcher): Rele
 const failedByClock = new WeakSet<Error>()
 
 /** The output of a run that has ended, or the reason why there is none. */
-export function outputOf<Output>(record: RunRecord): Output {
+export function outputOf<Output>(record: RunRecord, { values }: Pick<Kernel, 'values'>): Output {
   if (record.status !== 'COMPLETED') throw runFailure(record)
   // The output is of the type the task returns: the caller knows it by the task it names.
-  return fromJson(record.outputJson) as Output
+  return values.decode(fromJson(record.outputJson)) as Output
 }
 
 /** How a run has ended. */
-export function outcomeOf<Output>(record: RunRecord): RunOutcome<Output> {
+export function outcomeOf<Output>(record: RunRecord, kernel: Pick<Kernel, 'values'>): RunOutcome<Output> {
   const { id, taskId: taskIdentifier } = record
   if (record.status !== 'COMPLETED') return { ok: false, id, taskIdentifier, error: runFailure(record) }
-  return { ok: true, id, taskIdentifier, output: outputOf(record) }
+  return { ok: true, id, taskIdentifier, output: outputOf(record, kernel) }
 }
 
 /** Codes of errors after which the end of a run cannot be known any more. */

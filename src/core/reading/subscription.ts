@@ -6,16 +6,17 @@ import type { ChunkPlace, Run, RunSubscription } from '../../api/run.ts'
 import { alone, Reading } from './reading.ts'
 import { isChanged, nextChange, readRun } from './run-changes.ts'
 import { readShared } from './shared-record.ts'
+import type { Values } from '../host/values.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { sharedViewOf, viewRun } from '../views/run.ts'
 
 /** Follows a run; see docs/streams.md. */
-export function subscribeToRun(kernel: Kernel, runId: string): RunSubscription<never> {
+export function subscribeToRun(kernel: Kernel, runId: string, values: Values): RunSubscription<never> {
   return {
     // The types of payload, output and chunks are the task's, which the caller names.
-    [Symbol.asyncIterator]: () => followRun(kernel, runId) as Reading<never>,
+    [Symbol.asyncIterator]: () => followRun(kernel, runId, values) as Reading<never>,
     withStreams: () => ({
-      [Symbol.asyncIterator]: () => followParts(kernel, runId) as Reading<never>,
+      [Symbol.asyncIterator]: () => followParts(kernel, runId, values) as Reading<never>,
     }),
   }
 }
@@ -24,21 +25,21 @@ export function subscribeToRun(kernel: Kernel, runId: string): RunSubscription<n
 export function followRunAlone(kernel: Kernel, runId: string): Reading<FollowedPart> {
   return new Reading({
     watch: () => kernel.watchers.watch(runId),
-    read: (watcher) => runUpdates(kernel, { runId, watcher, isShared: true }),
+    read: (watcher) => runUpdates(kernel, { runId, watcher }),
     items: (run) => [{ type: 'run', run }],
   })
 }
 
-function followRun(kernel: Kernel, runId: string): Reading<Run> {
+function followRun(kernel: Kernel, runId: string, values: Values): Reading<Run> {
   return new Reading({
     watch: () => kernel.watchers.watch(runId),
-    read: (watcher) => runUpdates(kernel, { runId, watcher, isShared: false }),
+    read: (watcher) => runUpdates(kernel, { runId, watcher, values }),
     items: alone,
   })
 }
 
-function followParts(kernel: Kernel, runId: string): Reading<Part> {
-  const streams = new FollowedStreams(kernel, runId)
+function followParts(kernel: Kernel, runId: string, values: Values): Reading<Part> {
+  const streams = new FollowedStreams(kernel, runId, { values })
   return new Reading({
     watch: () => streams.watch(),
     read: () => streams.parts(),
@@ -49,18 +50,19 @@ function followParts(kernel: Kernel, runId: string): Reading<Part> {
 interface FollowedAlone {
   readonly runId: string
   readonly watcher: Watcher
-  /** Whether other readers may see the very same runs. */
-  readonly isShared: boolean
+  /** Absent for runs that other readers may see as well, with their values as they are stored. */
+  readonly values?: Values
 }
 
-async function* runUpdates(kernel: Kernel, { runId, watcher, isShared }: FollowedAlone): AsyncGenerator<Run> {
+async function* runUpdates(kernel: Kernel, { runId, watcher, values }: FollowedAlone): AsyncGenerator<Run> {
   // A variable for what was read would keep it while the reader waits.
-  const read = isShared ? readShared : readRun
+  const read = values === undefined ? readShared : readRun
   let shown: RunRecord | undefined
   try {
     for (;;) {
       const record = await read(kernel, runId)
-      if (isChanged(shown, record)) yield isShared ? sharedViewOf(record) : viewRun(record)
+      if (isChanged(shown, record))
+        yield values === undefined ? sharedViewOf(record) : viewRun(record, values)
       shown = record
       if (isFinal(record.status)) return
       await nextChange(kernel, runId, watcher)

@@ -6,16 +6,17 @@ import { failureOf } from '../../api/errors.ts'
 import { statusFlags } from '../../contract/run-states.ts'
 import { errorFromJson, fromJson, storedError } from '../host/serialize.ts'
 import { type StoredAttempt, storedAttempts } from '../host/thrown-attempts.ts'
+import { STORED_VALUES, type Values } from '../host/values.ts'
 
 /** The public view of a run record. */
-export function viewRun(record: RunRecord): Run {
+export function viewRun(record: RunRecord, values: Values): Run {
   const { status, createdAt, updatedAt, startedAt, finishedAt } = record
   return {
     id: record.id,
     taskIdentifier: record.taskId,
     status,
-    payload: fromJson(record.payloadJson),
-    ...(status === 'COMPLETED' ? { output: fromJson(record.outputJson) } : {}),
+    payload: values.decode(fromJson(record.payloadJson)),
+    ...(status === 'COMPLETED' ? { output: values.decode(fromJson(record.outputJson)) } : {}),
     ...(record.errorJson === undefined ? {} : { error: storedError(record.errorJson) }),
     tags: record.tags,
     metadata: readMetadata(record),
@@ -41,11 +42,11 @@ export function viewRun(record: RunRecord): Run {
 /** Weak on both sides: the view of a record that is kept for long is not, once no reader has it. */
 const sharedViews = new WeakMap<RunRecord, WeakRef<Run>>()
 
-/** The view of a record as one object for many readers, none of which may change it: its payload is parsed once. */
+/** The view of a record, with its values as they are stored, as one object for many readers, none of which may change it: its payload is parsed once. */
 export function sharedViewOf(record: RunRecord): Run {
   const known = sharedViews.get(record)?.deref()
   if (known !== undefined) return known
-  const view = viewRun(record)
+  const view = viewRun(record, STORED_VALUES)
   sharedViews.set(record, new WeakRef(view))
   return view
 }
@@ -57,10 +58,14 @@ export interface RunSurroundings {
 }
 
 /** The view of a run with the engine that holds it, what it waits for and what its attempts have thrown. */
-export function viewRetrievedRun(record: RunRecord, around?: RunSurroundings): RetrievedRun {
+export function viewRetrievedRun(
+  record: RunRecord,
+  around?: RunSurroundings,
+  values: Values = STORED_VALUES,
+): RetrievedRun {
   const { waits = [], owner } = around ?? {}
   // Not spread: a copy of so many members costs as much as making them.
-  return Object.assign(viewRun(record), owner && { owner }, {
+  return Object.assign(viewRun(record, values), owner && { owner }, {
     waitingOn: waits.map(viewWait),
     attempts: storedAttempts(record.attemptsJson).map(viewAttempt),
   })

@@ -4,6 +4,7 @@ import type { Credentials } from '../host/credentials.ts'
 import { WaitpointTimeoutError } from '../../api/errors.ts'
 import { isUserKey } from './run.ts'
 import { fromJson } from '../host/serialize.ts'
+import type { Values } from '../host/values.ts'
 import type { RetrievedToken, Token, WaitResult, CreatedToken } from '../../api/token.ts'
 import type { Settlement } from '../attempt/attempt.ts'
 
@@ -31,23 +32,27 @@ export function viewToken(record: TokenRecord, credentials: Credentials): Token 
 export function viewRetrievedToken<Output>(
   { record, waiters: waitingRuns }: Pick<TokenRead, 'record' | 'waiters'>,
   credentials: Credentials,
+  values: Values,
 ): RetrievedToken<Output> {
   const view = viewToken(record, credentials)
   // The output of a token is of the type that its creator and its completer agreed on.
   if (record.outputJson !== undefined)
-    return Object.assign(view, { output: fromJson(record.outputJson) as Output })
+    return Object.assign(view, { output: values.decode(fromJson(record.outputJson)) as Output })
   if (record.status === 'TIMED_OUT') return Object.assign(view, { error: timeoutError(record) })
   return record.status === 'WAITING' && waitingRuns ? Object.assign(view, { waitingRuns }) : view
 }
 
 /** The result of a wait for a settled token; see docs/waitpoints.md. */
-export function tokenSettlement<Output>(record: TokenRecord): Settlement<WaitResult<Output>, Output> {
+export function tokenSettlement<Output>(
+  record: TokenRecord,
+  values: Values,
+): Settlement<WaitResult<Output>, Output> {
   if (record.status === 'TIMED_OUT') {
     const error = timeoutError(record)
     return { result: { ok: false, error }, error }
   }
   // As above: the type is an agreement between the task that waits and the caller that completes.
-  const output = fromJson(record.outputJson) as Output
+  const output = values.decode(fromJson(record.outputJson)) as Output
   return { result: { ok: true, output }, output }
 }
 

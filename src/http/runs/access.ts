@@ -29,12 +29,12 @@ export function readAccesses({
  * @throws Refusal 404 if there is no such run; 403 if the caller may not read it, whether it exists or not.
  */
 export async function retrieveRun(
-  { engine, kernel }: Pick<RouteContext, 'engine' | 'kernel'>,
+  { stored, kernel }: Pick<RouteContext, 'stored' | 'kernel'>,
   { caller, id }: { readonly caller: Caller; readonly id: string },
 ): Promise<RetrievedRun> {
   // Before anything of it is loaded that takes longer for a large run.
   await requireReadableRun({ kernel }, caller, id)
-  return shownRun(await engine.runs.retrieve(id), caller)
+  return shownRun(await stored.runs.retrieve(id), caller)
 }
 
 /**

@@ -14,7 +14,7 @@ import { shownRun } from './shown.ts'
 
 /** Routes that change a run: its tags, its metadata, its start, and the code that it goes on with. */
 export function addRunChangeRoutes(app: Hono, context: RouteContext): void {
-  const { engine, gate, limits } = context
+  const { stored, gate, limits } = context
   const changes = new RunChanges(context)
 
   addRoute(app, '/api/v1/runs/:id/tags', {
@@ -38,7 +38,7 @@ export function addRunChangeRoutes(app: Hono, context: RouteContext): void {
       // `reschedule` checks the types of the options.
       const options = (await readJsonObject(c.req.raw, limits.otherBytes)) as never as RescheduleOptions
       const run = await gate.spending(caller, () =>
-        refusingWrongInput(() => engine.runs.reschedule(id, options)),
+        refusingWrongInput(() => stored.runs.reschedule(id, options)),
       )
       return c.json(retrievedRunJson(changedRun(run, caller), c.req.header(API_VERSION_HEADER)))
     },
@@ -48,7 +48,7 @@ export function addRunChangeRoutes(app: Hono, context: RouteContext): void {
     POST: async (c) => {
       const caller = await gate.enter(c.req.raw)
       const id = changeableRunId(caller, c.req.param('id'))
-      const run = await gate.spending(caller, () => engine.runs.continueWith(id))
+      const run = await gate.spending(caller, () => stored.runs.continueWith(id))
       return c.json(retrievedRunJson(changedRun(run, caller), c.req.header(API_VERSION_HEADER)))
     },
   })

@@ -16,7 +16,7 @@ import { refusingWrongInput } from '../requests/wrong-input.ts'
 
 /** Routes for runs: retrieve, list, explain, cancel, replay. */
 export function addRunRoutes(app: Hono, context: RouteContext): void {
-  const { engine, gate, limits } = context
+  const { engine, stored, gate, limits } = context
 
   addRoute(app, '/api/v3/runs/:id', {
     GET: async (c) => {
@@ -31,7 +31,7 @@ export function addRunRoutes(app: Hono, context: RouteContext): void {
       const caller = await gate.enter(c.req.raw)
       const params = readRunQuery(c.req.raw, { caller, limits })
       if (params === undefined) return c.json({ data: [], pagination: {} })
-      const { data, pagination } = await refusingWrongInput(() => engine.runs.list(params))
+      const { data, pagination } = await refusingWrongInput(() => stored.runs.list(params))
       const apiVersion = c.req.header(API_VERSION_HEADER)
       return c.json({ data: data.map((run) => runJson(shownRun(run, caller), apiVersion)), pagination })
     },

@@ -1,5 +1,6 @@
-import { doesTakeNotes, notesOf, TAKES_NOTES, type TakesNotes } from '../../api/noted-value.ts'
+import { doesTakeNotes, type NotedValue, notesOf, TAKES_NOTES, withNotes } from '../../api/noted-value.ts'
 import type { RunHandle } from '../../api/run.ts'
+import { STORED_VALUES, type Values } from '../../core/host/values.ts'
 import type { Caller } from '../access/caller.ts'
 import type { JsonObject } from '../requests/json-body.ts'
 import type { PacketStore } from './packet-store.ts'
@@ -21,30 +22,36 @@ export type TriggerSent = (caller: Caller, run: SentRun) => Promise<RunHandle<un
 
 /** Triggers a run as the client sent it, with its payload if that was sent ahead. */
 export function triggerSent(
-  { engine, gate, kernel, limits }: RouteContext,
+  { engine, stored, gate, kernel, limits }: RouteContext,
   packets: PacketStore,
 ): TriggerSent {
   return async (caller, { taskId, body, isPublished }) => {
     const packetAt = (path: string): ReturnType<PacketStore['get']> => packets.get(caller.credential, path)
     const taskOptions = kernel.tasks.get(taskId)?.options
     const takesNotes = doesTakeNotes(taskOptions)
-    const { payload, options, packetPath } = readTriggerBody(body, { limits, takesNotes, packetAt })
-    if (takesNotes) checkNotes(taskOptions, payload)
+    const readNoted = takesNotes ? withNotes : (noted: NotedValue) => readByCodec(kernel.values, noted)
+    const { payload, options, packetPath } = readTriggerBody(body, { limits, readNoted, packetAt })
+    if (takesNotes) readingNotes(() => notesOf(payload) && taskOptions[TAKES_NOTES](payload))
     const all = isPublished ? { freeKeyOnFailure: true, ...options } : options
     const run = await gate.spending(caller, () =>
-      // The engine checks the payload against the task.
-      refusingWrongInput(() => engine.tasks.trigger(taskId, payload as never, all)),
+      // The engine checks the payload against the task. One that notes its values itself is given them as they are.
+      refusingWrongInput(() => (takesNotes ? stored : engine).tasks.trigger(taskId, payload as never, all)),
     )
     if (packetPath !== undefined) packets.drop(packetPath)
     return run
   }
 }
 
-/** @throws Refusal 400 for notes that the task could not read. */
-function checkNotes(task: TakesNotes, payload: unknown): void {
-  if (notesOf(payload) === undefined) return
+/** A payload with notes as the codec of the engine reads it; its JSON, if there is no codec. */
+function readByCodec(values: Values, noted: NotedValue): unknown {
+  if (values === STORED_VALUES) return noted.json
+  return readingNotes(() => values.decode(withNotes(noted)))
+}
+
+/** @throws Refusal 400 for notes that cannot be read. */
+function readingNotes(read: () => unknown): unknown {
   try {
-    task[TAKES_NOTES](payload)
+    return read()
   } catch (cause) {
     throw new Refusal(400, `Cannot read the notes of the payload: ${messageOf(cause)}`, { cause })
   }

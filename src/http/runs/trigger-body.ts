@@ -1,4 +1,4 @@
-import { withNotes } from '../../api/noted-value.ts'
+import type { NotedValue } from '../../api/noted-value.ts'
 import type { TriggerOptions } from '../../api/run.ts'
 import { TRIGGER_OPTION_NAMES } from '../../core/namespaces/new-run.ts'
 import { show } from '../../primitives/require.ts'
@@ -20,8 +20,8 @@ export interface AskedRun {
 
 export interface TriggerBodyContext {
   readonly limits: Pick<Limits, 'tags' | 'keyLength'>
-  /** Whether the task takes values that JSON cannot tell. */
-  readonly takesNotes: boolean
+  /** Reads a payload with notes on dates and the like. */
+  readonly readNoted: (payload: NotedValue) => unknown
   /** Returns the packet at a path, if there is one. */
   readonly packetAt: (path: string) => StoredPacket | undefined
 }
@@ -43,7 +43,7 @@ const STORED = 'application/store'
  */
 export function readTriggerBody(
   body: JsonObject,
-  { limits, takesNotes, packetAt }: TriggerBodyContext,
+  { limits, readNoted, packetAt }: TriggerBodyContext,
 ): AskedRun {
   const given = body['options'] === undefined ? {} : requireJsonObject(body['options'], '"options"')
   checkServiceOptions(given, TRIGGERED)
@@ -54,7 +54,7 @@ export function readTriggerBody(
   const { payload } = body
   const { payloadType } = given
   if (payloadType !== STORED)
-    return { payload: readPayload(payload, payloadType, takesNotes), options, packetPath: undefined }
+    return { payload: readPayload(payload, payloadType, readNoted), options, packetPath: undefined }
   const path = typeof payload === 'string' ? payload : ''
   const packet = packetAt(path)
   if (packet === undefined)
@@ -62,7 +62,7 @@ export function readTriggerBody(
       400,
       `Cannot find the payload ${show(payload)}: it was dropped, or was sent to another handler; send it again`,
     )
-  return { payload: readPayload(packet.text, packet.type, takesNotes), options, packetPath: path }
+  return { payload: readPayload(packet.text, packet.type, readNoted), options, packetPath: path }
 }
 
 /** Older clients also send the concurrency limit of the queue. */
@@ -88,16 +88,13 @@ function checkDebounceKey({ debounce }: JsonObject, { keyLength }: Pick<Limits, 
 }
 
 /** The value of a payload that was sent as text of a type. */
-function readPayload(payload: unknown, type: unknown, takesNotes: boolean): unknown {
+function readPayload(payload: unknown, type: unknown, readNoted: TriggerBodyContext['readNoted']): unknown {
   if (type === undefined || typeof payload !== 'string') return payload
   switch (type) {
     case 'application/json':
       return parseJson(payload)
     case 'application/super+json':
-      return readNoted(
-        requireJsonObject(parseJson(payload), 'a payload of type "application/super+json"'),
-        takesNotes,
-      )
+      return readNoted(notedPayload(payload))
     case 'text/plain':
       return payload
     default:
@@ -105,9 +102,8 @@ function readPayload(payload: unknown, type: unknown, takesNotes: boolean): unkn
   }
 }
 
-/** Only tasks of `waitpoint/sdk` have use for notes on dates and the like; the others get JSON. */
-function readNoted({ json, meta }: JsonObject, takesNotes: boolean): unknown {
-  if (!takesNotes) return json
+function notedPayload(text: string): NotedValue {
+  const { json, meta } = requireJsonObject(parseJson(text), 'a payload of type "application/super+json"')
   if (meta !== undefined) requireJsonObject(meta, 'the "meta" of a payload of type "application/super+json"')
-  return withNotes({ json, meta })
+  return { json, meta }
 }

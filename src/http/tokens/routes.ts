@@ -29,7 +29,7 @@ export function addTokenRoutes(app: Hono, context: RouteContext): void {
   addRecords(app, context)
 }
 
-function addRecords(app: Hono, { engine, gate, limits }: RouteContext): void {
+function addRecords(app: Hono, { engine, stored, gate, limits }: RouteContext): void {
   const created = new RepeatedRequests<CreatedToken>()
 
   addRoute(app, TOKENS, {
@@ -57,7 +57,7 @@ function addRecords(app: Hono, { engine, gate, limits }: RouteContext): void {
       const caller = await gate.enter(c.req.raw)
       const id = plausibleTokenId(c.req.param('id'))
       caller.require({ action: 'read', type: 'waitpoints', id })
-      return c.json(retrievedTokenJson(await engine.wait.retrieveToken(id), caller))
+      return c.json(retrievedTokenJson(await stored.wait.retrieveToken(id), caller))
     },
   })
 }

@@ -4,6 +4,8 @@ import { StillBusyError } from '../../clock/virtual/errors.ts'
 import type { AnyTask } from '../../api/run.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import { isFinal } from '../../contract/run-states.ts'
+import type { Codec } from '../../api/codec.ts'
+import { defined } from '../../primitives/defined.ts'
 import type { RunStatus, TokenRecord } from '../../contract/records.ts'
 import { currentAttempt } from '../../core/attempt/attempt.ts'
 import { createEngineOn, type Engine, kernelOf } from '../../core/engine.ts'
@@ -30,6 +32,7 @@ const LONG = '36500d'
 
 export interface ReplayOptions {
   readonly tasks: readonly AnyTask[]
+  readonly codec: Codec | undefined
   readonly effects: Readonly<Record<string, () => unknown>>
   readonly fakeGlobals: boolean
   readonly patienceMs: number
@@ -85,10 +88,10 @@ export class Replay {
     const random = seededRandom(`replay of ${this.#recorded.record.id}`)
     const clock = this.#clock
     await this.#storage.begin()
-    const { tasks, patienceMs } = this.#options
+    const { tasks, codec, patienceMs } = this.#options
     const engine = createEngineOn(
       { clock: rememberingClock(clock, {}), storage: this.#storage.storage, random },
-      { tasks },
+      { tasks, ...defined({ codec }) },
     )
     this.#replaceEffects(engine)
     const unwatch = watchRequests(engine, { clock, graceMs: patienceMs })
@@ -166,7 +169,7 @@ export class Replay {
         const notStored = this.#recorded.notStored.get(answer.id)
         this.#effects.get(answer.id)?.answer(() => {
           if (notStored !== undefined) throw new WaitpointError('ERR_NOT_SERIALIZABLE', notStored)
-          return fromJson(answer.outputJson)
+          return kernelOf(engine).values.decode(fromJson(answer.outputJson))
         })
         return
       }

@@ -9,8 +9,11 @@ import { task } from '../../core/ambient/define-task.ts'
 import { createEngineOn } from '../../core/engine.ts'
 import { VersionMismatchError } from '../../core/execution/pending-versions.ts'
 import { fromJson } from '../../core/host/serialize.ts'
+import { valuesFor, valuesOf } from '../../core/host/values.ts'
 import { PlaceMismatchError } from '../../core/waits/key.ts'
+import { defined } from '../../primitives/defined.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
+import type { Codec } from '../../api/codec.ts'
 import { Course, type RunInFlight } from './course.ts'
 import { departure, departureOf, type InFlightDeparture } from './departure.ts'
 import { askedQuestion, childQuestion, tokenQuestion } from './question.ts'
@@ -19,6 +22,7 @@ import { stoppedClock } from '../../clock/stopped.ts'
 
 export interface RunCheckOptions {
   readonly tasks: readonly AnyTask[]
+  readonly codec: Codec | undefined
   readonly now: number
   readonly patienceMs: number
 }
@@ -29,13 +33,15 @@ export class RunCheck {
   readonly #registry: TaskRegistry
   /** Without their hooks, which would be called in earnest. */
   readonly #tasks: readonly AnyTask[]
+  readonly #codec: { readonly codec?: Codec }
   readonly #now: number
   readonly #patienceMs: number
 
-  constructor(source: Storage, { tasks, now, patienceMs }: RunCheckOptions) {
+  constructor(source: Storage, { tasks, codec, now, patienceMs }: RunCheckOptions) {
     this.#source = source
     this.#registry = new TaskRegistry(tasks)
     this.#tasks = this.#registry.definitions.map(withoutHooks)
+    this.#codec = defined({ codec })
     this.#now = now
     this.#patienceMs = patienceMs
   }
@@ -65,7 +71,10 @@ export class RunCheck {
     const definition = this.#registry.codeFor(record)
     const validated = createDeferred<unknown>()
     const stop = losePatience(this.#patienceMs, () => validated.resolve(undefined))
-    validatePayload(definition, fromJson(record.payloadJson)).then(validated.resolve, validated.reject)
+    const values = valuesFor(definition, valuesOf(this.#codec.codec))
+    const validate = async (): Promise<unknown> =>
+      validatePayload(definition, values.decode(fromJson(record.payloadJson)))
+    validate().then(validated.resolve, validated.reject)
     try {
       await validated.promise
       return undefined
@@ -87,7 +96,7 @@ export class RunCheck {
       clock: stoppedClock(this.#now),
       random: seededRandom(`check of ${record.id}`),
     }
-    const engine = createEngineOn(ports, { tasks: this.#tasks })
+    const engine = createEngineOn(ports, { tasks: this.#tasks, ...this.#codec })
     let mismatch: unknown
     engine.on('error', ({ error, runId }) => {
       if (runId === record.id) mismatch ??= error

@@ -1,0 +1,77 @@
+import type { Codec } from '../../api/codec.ts'
+import { WaitpointError } from '../../api/errors.ts'
+import { doesTakeNotes, notesOf, withNotes } from '../../api/noted-value.ts'
+import { messageOf } from '../../primitives/message.ts'
+import type { TaskDefinition } from '../attempt/task-definition.ts'
+
+/** How payloads, outputs and results become the JSON values that are stored, and back. */
+export interface Values {
+  /**
+   * The value as it is stored. `subject` says what it is, and `name` of what, for the error only.
+   *
+   * @throws WaitpointError `ERR_NOT_SERIALIZABLE`; nothing has changed by then.
+   */
+  encode(value: unknown, subject: string, name: string): unknown
+  /** The value that was stored. @throws WaitpointError `ERR_CANNOT_DECODE`. */
+  decode(stored: unknown): unknown
+}
+
+/** Those of an engine without a codec, and of code that knows the notes itself: values are what is stored. */
+export const STORED_VALUES: Values = {
+  encode: (value) => value,
+  decode: (stored) => stored,
+}
+
+/** Those of an engine with a codec. */
+export function valuesOf(codec: Codec | undefined): Values {
+  return codec === undefined ? STORED_VALUES : new CodedValues(codec)
+}
+
+/** Those of a task. One of `waitpoint/sdk` is given its values as they are stored. */
+export function valuesFor({ options }: Pick<TaskDefinition, 'options'>, values: Values): Values {
+  return values !== STORED_VALUES && doesTakeNotes(options) ? STORED_VALUES : values
+}
+
+class CodedValues implements Values {
+  readonly #codec: Codec
+
+  constructor(codec: Codec) {
+    this.#codec = codec
+  }
+
+  encode(value: unknown, subject: string, name: string): unknown {
+    if (value === undefined) return undefined
+    let answer: unknown
+    try {
+      answer = this.#codec.serialize(value)
+    } catch (cause) {
+      throw new WaitpointError(
+        'ERR_NOT_SERIALIZABLE',
+        `Cannot store ${subject} "${name}": the codec cannot write it: ${messageOf(cause)}`,
+        { cause },
+      )
+    }
+    if (typeof answer !== 'object' || answer === null || !('json' in answer) || answer.json === undefined)
+      throw new WaitpointError(
+        'ERR_NOT_SERIALIZABLE',
+        `Cannot store ${subject} "${name}": the codec answered no { json, meta } for it`,
+      )
+    return withNotes(answer)
+  }
+
+  decode(stored: unknown): unknown {
+    const noted = notesOf(stored)
+    if (noted === undefined) return stored
+    // A value that only looks like one with notes.
+    if (noted.meta === undefined) return noted.json
+    try {
+      return this.#codec.deserialize(noted)
+    } catch (cause) {
+      throw new WaitpointError(
+        'ERR_CANNOT_DECODE',
+        `Cannot read a stored value: the codec cannot read its notes: ${messageOf(cause)}`,
+        { cause },
+      )
+    }
+  }
+}
