@@ -189,6 +189,7 @@ export type {
   StreamSource,
 } from './api/stream.ts'
 export type {
+  CancelContext,
   HookContext,
   Namespaces,
   RetryDecision,

@@ -83,8 +83,8 @@ export class WaitpointTimeoutError extends WaitpointError {
 export class RunCanceledError extends WaitpointError {
   readonly runId: string
 
-  constructor(runId: string) {
-    super('ERR_RUN_CANCELED', `Cannot go on with run "${runId}": it was canceled`)
+  constructor(runId: string, message = `Cannot go on with run "${runId}": it was canceled`) {
+    super('ERR_RUN_CANCELED', message)
     this.runId = runId
   }
 }

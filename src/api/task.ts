@@ -78,6 +78,12 @@ export interface HookContext<Payload> {
   readonly signal: AbortSignal
 }
 
+/** The argument of `onCancel`. */
+export interface CancelContext<Payload> extends HookContext<Payload> {
+  /** Resolves when the function of the task has settled, at the latest 5 s after the cancel. */
+  readonly settled: Promise<void>
+}
+
 /** Options of {@link task}. */
 export interface TaskOptions<Payload, Output> {
   /** The name of the task. Stored runs refer to it, so it stays the same for as long as they live. */
@@ -143,6 +149,21 @@ export interface TaskOptions<Payload, Output> {
    * @default none
    */
   readonly onFailure?: (context: HookContext<Payload> & { readonly error: unknown }) => unknown
+  /**
+   * Called, once at most, when a run that has begun was canceled, to compensate for what it has done.
+   * Calls of the engine work in it, except waits, `once` and writes of streams. Its `signal` is aborted when its time is up.
+   * An error that it throws is an `error` event. See docs/retries-queues-children.md.
+   *
+   * @default none
+   */
+  readonly onCancel?: (context: CancelContext<Payload>) => unknown
+  /**
+   * How long `onCancel` may take: seconds, or a duration string.
+   *
+   * @unit seconds
+   * @default 30
+   */
+  readonly maxCancelDuration?: number | string
   /**
    * Called after every failed attempt. Its answer may change whether and when the next one comes.
    *

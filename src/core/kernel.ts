@@ -2,7 +2,7 @@ import type { KeyRecord, TokenRecord } from '../contract/records.ts'
 import type { Awaitable, Unsubscribe } from '../contract/storage.ts'
 import { chain, isPromise, mayBeLeft } from '../primitives/awaitable.ts'
 import { KeyedTurns } from '../primitives/keyed-turns.ts'
-import { WaitpointError } from '../api/errors.ts'
+import { RunCanceledError, WaitpointError } from '../api/errors.ts'
 import type { Namespaces } from '../api/task.ts'
 import type { Attempt, EngineNamespaces } from './attempt/attempt.ts'
 import {
@@ -23,6 +23,7 @@ import { Watchers } from './changes/watchers.ts'
 import type { EngineSettings } from './engine-options.ts'
 import { Cancellation } from './execution/cancellation.ts'
 import { Claimer } from './execution/claimer.ts'
+import { Compensations } from './execution/compensations.ts'
 import { DelayedRuns } from './execution/delayed-runs.ts'
 import { Effects } from './execution/effects.ts'
 import { Executor } from './execution/executor.ts'
@@ -69,6 +70,7 @@ export class Kernel {
   readonly delayed: DelayedRuns
   readonly executor: Executor
   readonly effects: Effects
+  readonly compensations: Compensations
   readonly reconciler: Reconciler
   readonly cancellation: Cancellation
   readonly hints: Hints
@@ -100,6 +102,7 @@ export class Kernel {
     this.delayed = new DelayedRuns(this)
     this.executor = new Executor(this)
     this.effects = new Effects(host)
+    this.compensations = new Compensations(this)
     this.reconciler = new Reconciler(this)
     this.cancellation = new Cancellation(this)
     this.hints = new Hints(this)
@@ -222,6 +225,20 @@ export class Kernel {
     }
     assertOpen(attempt)
     return attempt
+  }
+
+  /**
+   * Like `requireAttempt()`, for what a canceled run no longer does.
+   *
+   * @throws RunCanceledError also in `onCancel`.
+   */
+  requireRunning(what: string): Attempt {
+    const attempt = this.requireAttempt(what)
+    if (!attempt.is('compensating')) return attempt
+    throw new RunCanceledError(
+      attempt.id,
+      `Cannot call ${what} in onCancel of run "${attempt.id}": a canceled run neither waits, nor records effects, nor writes streams`,
+    )
   }
 
   /** The key of a wait that was given none. A wait that is not the one asked before makes the run stand still. */

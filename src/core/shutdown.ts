@@ -3,7 +3,7 @@ import type { Kernel } from './kernel.ts'
 import { WaitpointError } from '../api/errors.ts'
 
 /**
- * Ends an engine: no new work; attempts may go on for `drainMs`, effects of `once` for some seconds; then every attempt is aborted and fenced, its
+ * Ends an engine: no new work; attempts may go on for `drainMs`, effects of `once` and calls of `onCancel` for some seconds; then every attempt is aborted and fenced, its
  * runs are left to the next engine on the storage, and callers that await a result get an error.
  */
 export async function shutDown(kernel: Kernel, drainMs: number): Promise<void> {
@@ -11,7 +11,7 @@ export async function shutDown(kernel: Kernel, drainMs: number): Promise<void> {
   host.beginClose()
   try {
     if (drainMs > 0) await drain(kernel, drainMs)
-    await finishEffects(kernel)
+    await Promise.all([finishEffects(kernel), kernel.compensations.ended()])
   } finally {
     await disconnect(kernel)
   }
@@ -39,18 +39,19 @@ async function disconnect(kernel: Kernel): Promise<void> {
   let made: WaitpointError | undefined
   const error = (): WaitpointError => (made ??= closedError())
   executor.abortAll(error)
+  kernel.compensations.abortAll(error)
   kernel.disconnect()
   watchers.close(error)
   await host.leaveStorage()
 }
 
 /** Until nothing executes any more; parked runs are not waited for. */
-async function drain({ host, slots }: Kernel, drainMs: number): Promise<void> {
+async function drain({ host, slots, compensations }: Kernel, drainMs: number): Promise<void> {
   const idle = createDeferred<void>()
   const about = { label: 'drain of the engine that is closing' }
   const release = host.clock.hold?.({ kind: 'awaited', id: 'the end of what executes', fail: idle.reject })
   const cancel = host.clock.setTimer(host.now() + drainMs, idle.resolve, about)
-  slots.whenIdle(idle.resolve)
+  slots.whenIdle(() => compensations.whenIdle(idle.resolve))
   try {
     await idle.promise
   } finally {

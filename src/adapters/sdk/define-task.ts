@@ -227,6 +227,8 @@ function engineOptions(
   if (typeof run !== 'function') throw new TypeError(`Cannot define task "${id}": run must be a function`)
   const queue = engineQueue(options.queue)
   const living = livingTask(options)
+  /** Attempts whose function is called, and that have `onCancel`, by their runs. */
+  const cancelable = new Map<string, LivingAttempt>()
   /** Attempts whose function has failed, until the engine has decided about them, by their runs. */
   const failed = new Map<string, LivingAttempt>()
   const decided = (runId: string): LivingAttempt | undefined => {
@@ -252,12 +254,19 @@ function engineOptions(
       const { place } = tools as RunTools & HasRunPlace
       const engine = tools.metadata
       enterRun(engine, place)
+      if (attempt.isToldOfCancel) cancelable.set(place.id, attempt)
       const end = (): void => {
         leaveRun(engine, place)
+        if (cancelable.get(place.id) === attempt) cancelable.delete(place.id)
         // The engine decides nothing about an attempt that was ended from outside.
         if (attempt.hasFailed && !tools.signal.aborted) failed.set(place.id, attempt)
       }
       return inRun(attempt, () => attempt.execute(end))
+    },
+    // As in the hosted service, only while the run has an attempt.
+    onCancel: async ({ ctx }) => {
+      const attempt = cancelable.get(ctx.run.id)
+      if (attempt !== undefined) await inRun(attempt, () => attempt.cancel())
     },
     catchError: async ({ ctx, ...told }) => {
       const attempt = decided(ctx.run.id)

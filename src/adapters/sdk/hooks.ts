@@ -113,7 +113,7 @@ export interface TaskHooks<Payload, Output, Init extends InitOutput> {
   onWait?: OnWaitHookFunction<Payload>
   /** Called when the run has succeeded or failed. */
   onComplete?: OnCompleteHookFunction<Payload, Output>
-  /** Called when the run was canceled while it executed. Calls of the engine reject by then. */
+  /** Called when the run was canceled while it had an attempt. Calls of the engine work, except waits. It has 30 s. */
   onCancel?: OnCancelHookFunction<Payload, Output, Init>
   /** Called around each attempt. */
   middleware?: OnMiddlewareHookFunction<Payload>

@@ -1,11 +1,11 @@
-import { AbortTaskRunError, RunCanceledError } from '../../api/errors.ts'
+import { AbortTaskRunError } from '../../api/errors.ts'
 import type { RunPlace } from '../../api/run-place.ts'
 import type { RetryDecision, RunTools } from '../../api/task.ts'
 import type { Awaitable } from '../../contract/storage.ts'
 import { chain, rescue } from '../../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { hostedContext, type TaskPlace, type TaskRunContext } from './context.ts'
-import { type CurrentRun, inRun, executedRun } from './current-run.ts'
+import { type CurrentRun, executedRun } from './current-run.ts'
 import {
   type AnyTaskHooks,
   type CatchErrorDecision,
@@ -108,9 +108,12 @@ export class LivingAttempt implements CurrentRun {
    */
   execute(end: () => void): Promise<unknown> {
     if (this.#isPlain) return this.#attempted(end)
-    const stopCanceling = this.#callOnCancel()
     const ended = this.#has('middleware') ? this.#inMiddleware() : this.#attempted()
-    return ended.finally(stopCanceling).finally(end)
+    return ended.finally(end)
+  }
+
+  get isToldOfCancel(): boolean {
+    return this.#returned !== undefined
   }
 
   /** The engine has yet to decide what follows. */
@@ -333,21 +336,9 @@ export class LivingAttempt implements CurrentRun {
     }
   }
 
-  /** Calls `onCancel` when the run is canceled. The function answered removes the listener and waits for the hooks. */
-  #callOnCancel(): (() => Promise<void>) | undefined {
-    const returned = this.#returned
-    if (returned === undefined) return undefined
-    const { signal } = this
-    let called: Promise<void> | undefined
-    const listener = (): void => {
-      if (!(signal.reason instanceof RunCanceledError)) return
-      called = inRun(this, () => this.#settle('onCancel', { runPromise: returned.promise }))
-    }
-    signal.addEventListener('abort', listener, { once: true })
-    return async () => {
-      signal.removeEventListener('abort', listener)
-      await called
-    }
+  /** Calls `onCancel`. To be called where calls of the engine work: those of the attempt have no effect any more. */
+  async cancel(): Promise<void> {
+    await this.#settle('onCancel', { runPromise: this.#returned?.promise })
   }
 
   get #params(): HookParams<Untyped> {

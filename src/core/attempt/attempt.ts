@@ -92,11 +92,20 @@ export interface AttemptKernel {
  * - `parked`: the run waits, without a slot. `queued`: it may go on, but all slots are taken.
  * - `resuming`: storage is asked to resume the run, which has a slot again.
  * - `draining`: the function has returned, its streams go on without a slot.
+ * - `compensating`: no call of the function, but that of `onCancel` for a run that was canceled. It holds no slot and never waits.
  * - `aborted`: ended from outside; its function has not settled. It keeps its slot until then, for 5 s at most.
  * - `ended`: the attempt is over, and its function has settled.
  */
 export type AttemptState =
-  'executing' | 'parking' | 'parked' | 'queued' | 'resuming' | 'draining' | 'aborted' | 'ended'
+  | 'executing'
+  | 'parking'
+  | 'parked'
+  | 'queued'
+  | 'resuming'
+  | 'draining'
+  | 'compensating'
+  | 'aborted'
+  | 'ended'
 
 /** The state of an attempt, as the clock is told. */
 type Occupation = 'executing' | 'draining' | 'parked'
@@ -259,6 +268,13 @@ export class Attempt {
     this.hold('draining')
   }
 
+  /** Makes a new attempt one for the call of `onCancel`. */
+  compensate(): void {
+    this.#move('compensating', 'executing')
+    this.#holdsSlot = false
+    this.hold('executing')
+  }
+
   /**
    * The function has settled: later calls are told. Waits that lost a race are dropped and stay pending: a rejection of a
    * wait that a task has chained to and left would have no handler, and would end the process.
@@ -380,6 +396,8 @@ export class Attempt {
    * then no other flow of the attempt is alone.
    */
   async inTurn<T>(asked: Promise<T>, read: (answer: T) => Omit<GivenAnswer, 'since'>): Promise<T> {
+    // It is never executed again.
+    if (this.#state === 'compensating') return asked
     const since = this.handed
     const order = (this.answers ??= new AnswerOrder())
     order.callsOut += 1
@@ -546,8 +564,9 @@ export function staleAttempt(runId: string): WaitpointError {
   )
 }
 
-/** The attempt that a write names as its author; none outside of a run. */
+/** The attempt that a write names as its author; none outside of a run, nor for a run that is over. */
 export function fenceOf(attempt: Attempt | undefined): AttemptFence | undefined {
+  if (attempt?.is('compensating') === true) return undefined
   return attempt && { runId: attempt.id, epoch: attempt.record.epoch }
 }
 

@@ -33,6 +33,7 @@ export interface TaskDefinition {
   readonly queueLimit: number | undefined
   readonly queueRate: QueueRate | undefined
   readonly maxDurationMs: number | undefined
+  readonly maxCancelMs: number
   readonly ttlMs: number | undefined
   /** The version of its code; runs of another one stand still, unless it is accepted. */
   readonly version: string
@@ -51,6 +52,8 @@ const NAMES: OptionNames<TaskOptions<never, unknown> & TaskExtras> = {
   onStart: true,
   onSuccess: true,
   onFailure: true,
+  onCancel: true,
+  maxCancelDuration: true,
   catchError: true,
   schema: true,
   schedule: true,
@@ -62,7 +65,10 @@ interface TaskExtras {
   readonly schedule?: TaskScheduleOptions
 }
 
-const HOOKS = ['onStart', 'onSuccess', 'onFailure', 'catchError'] as const
+const HOOKS = ['onStart', 'onSuccess', 'onFailure', 'onCancel', 'catchError'] as const
+
+/** How long `onCancel` may take: as long as in the hosted service. */
+const CANCEL_SECONDS = 30
 
 /** A task whose options and whose engine say nothing of retries. */
 const ONE_ATTEMPT: RetryOptions = { maxAttempts: 1 }
@@ -86,6 +92,7 @@ export function attachDefinition<Payload, Output>(
 ): Task<Payload, Output> {
   requireOptions(options, 'the options of task', NAMES)
   const { id, run, retry = ONE_ATTEMPT, queue = {}, maxDuration, ttl, version, accepts = [] } = options
+  const { maxCancelDuration = CANCEL_SECONDS } = options
   requireName(id, 'task id')
   if (typeof run !== 'function') throw new TypeError(`Cannot define task "${id}": run must be a function`)
   for (const hook of HOOKS) requireFunction(options[hook], `${hook} of task "${id}"`)
@@ -105,6 +112,7 @@ export function attachDefinition<Payload, Output>(
     retry,
     ...readQueue(queue, id),
     maxDurationMs: maxDuration === undefined ? undefined : parseSeconds(maxDuration, 'maxDuration'),
+    maxCancelMs: parseSeconds(maxCancelDuration, 'maxCancelDuration'),
     ttlMs: ttl === undefined ? undefined : parseSeconds(ttl, 'ttl'),
     version: version === undefined ? digestOfCode(run) : requireName(version, 'version'),
     accepts: requireNames(accepts, 'accepts'),

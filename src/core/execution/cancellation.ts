@@ -1,5 +1,5 @@
 import type { RunRecord } from '../../contract/records.ts'
-import type { Awaitable, RunUpdated } from '../../contract/storage.ts'
+import type { Awaitable, LeaseRecord, RunUpdated } from '../../contract/storage.ts'
 import { chain, isPromise, unawaited } from '../../primitives/awaitable.ts'
 import { type Attempt, GRACE_MS, outsideRuns } from '../attempt/attempt.ts'
 import { isFinal, runIdOfToken } from '../../contract/run-states.ts'
@@ -7,6 +7,10 @@ import { isStorageUnavailable } from '../../contract/storage-unavailable.ts'
 import type { Host } from '../host/host.ts'
 import { GET_RUN, type RepeatableCall, RUN_WAITS, UPDATE_RUN } from '../host/storage-calls.ts'
 import { runNotFound } from '../host/not-found.ts'
+
+const LEASES: RepeatableCall<undefined, readonly LeaseRecord[] | undefined> = {
+  ask: ({ leases }) => leases?.(),
+}
 
 /** The parts of an engine that a cancel concerns. */
 export interface CancellationKernel {
@@ -19,6 +23,7 @@ export interface CancellationKernel {
     notDue(at: number | undefined): void
     answerLost(what: string): void
   }
+  readonly compensations: { compensates(record: RunRecord): boolean; begin(record: RunRecord): void }
   readonly outage: { persist<T>(attempt: Attempt, store: () => Awaitable<T>): Awaitable<T> }
   attempt(): Attempt | undefined
   asked<Request, T>(call: RepeatableCall<Request, T>, request: Request): Awaitable<T>
@@ -35,7 +40,7 @@ export class Cancellation {
 
   /** Ends a run as canceled, unless it has ended before. Rejects with `ERR_RUN_NOT_FOUND`. */
   async cancel(id: string): Promise<void> {
-    const { reconciler, publisher } = this.#kernel
+    const { reconciler, publisher, compensations } = this.#kernel
     const attempt = this.#kernel.attempt()
     for (;;) {
       const record = await this.#require(id)
@@ -47,10 +52,12 @@ export class Cancellation {
         return
       }
       const waits = await this.#kernel.call(() => this.#kernel.asked(RUN_WAITS, id))
+      const isLeft = await this.#isLeft(record)
       const waited = await this.#kernel.call(() =>
-        chain(this.#store(record), (answer) => this.#canceled(answer)),
+        chain(this.#store(record, isLeft), (answer) => this.#canceled(answer)),
       )
       if (waited === undefined) continue
+      if (isLeft) compensations.begin({ ...record, status: 'CANCELED', epoch: epochAfter(record, isLeft) })
       // Of both: it may not execute here, and it may have begun to wait since storage was asked.
       await this.#cancelChildren(id, [...waits.map((token) => token.id), ...waited], attempt)
       return
@@ -120,8 +127,19 @@ export class Cancellation {
     return this.#kernel.call(() => this.#kernel.asked(GET_RUN, id))
   }
 
+  /** Whether `onCancel` of a run is for this engine to call: the run has begun, and no engine has an attempt of it any more. */
+  async #isLeft(record: RunRecord): Promise<boolean> {
+    const { host, compensations } = this.#kernel
+    const { owner } = record
+    if (owner === host.owner || !compensations.compensates(record)) return false
+    if (owner === undefined) return true
+    const leases = await this.#kernel.call(() => this.#kernel.asked(LEASES, undefined))
+    const isHeld = ({ until = Infinity, isLost }: LeaseRecord): boolean => !isLost && host.now() < until
+    return leases?.some((lease) => lease.owner === owner && isHeld(lease)) === false
+  }
+
   /** A run that executes keeps its slot until its function has settled, or for 5 s. */
-  #store(record: RunRecord): Awaitable<RunUpdated | undefined> {
+  #store(record: RunRecord, isLeft: boolean): Awaitable<RunUpdated | undefined> {
     const { host, ticker } = this.#kernel
     const now = host.now()
     const asked = this.#kernel.asked(UPDATE_RUN, {
@@ -130,7 +148,7 @@ export class Cancellation {
       expected: { status: [record.status], epoch: record.epoch },
       change: {
         status: 'CANCELED',
-        epoch: record.epoch + 1,
+        epoch: epochAfter(record, isLeft),
         finishedAt: now,
         slot: record.slot,
         slotUntil: record.slot ? now + GRACE_MS : undefined,
@@ -154,4 +172,9 @@ export class Cancellation {
     if (record.slotUntil !== undefined) ticker.dueAt(record.slotUntil, `run ${record.id}`)
     return waited
   }
+}
+
+/** One more than usual if the run was left: an engine that has lost its lease unawares does not call `onCancel`, too. */
+function epochAfter({ epoch }: RunRecord, isLeft: boolean): number {
+  return epoch + (isLeft ? 2 : 1)
 }

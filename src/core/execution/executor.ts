@@ -3,9 +3,9 @@ import type { Awaitable } from '../../contract/storage.ts'
 import { chain, isPromise, unawaited } from '../../primitives/awaitable.ts'
 import { itemsOf, FewMap } from '../../primitives/few.ts'
 import type { AttemptEndMessage } from '../../api/diagnostics.ts'
-import { WaitpointError } from '../../api/errors.ts'
+import { RunCanceledError, WaitpointError } from '../../api/errors.ts'
 import type { AttemptKernel } from '../attempt/attempt.ts'
-import { assertOpen, Attempt } from '../attempt/attempt.ts'
+import { assertOpen, Attempt, learn } from '../attempt/attempt.ts'
 import { AnswerOrder } from '../attempt/answer-order.ts'
 import { Recall, toldBefore } from '../attempt/recall.ts'
 import { fits, type TaskRegistry } from '../attempt/task-definition.ts'
@@ -25,6 +25,7 @@ export interface ExecutorKernel extends AttemptKernel, EndingKernel, CallingKern
   readonly events: { error(error: unknown, runId?: string): void }
   readonly publisher: EndingKernel['publisher']
   readonly delayed: EndingKernel['delayed'] & { clear(): void }
+  readonly compensations: { begin(record: RunRecord, canceled: Attempt): void; left(attempt: Attempt): void }
   readonly outage: AttemptKernel['outage'] & EndingKernel['outage']
   readonly waitpoints: AttemptKernel['waitpoints'] & { leave(attempt: Attempt): void }
   readonly slots: AttemptKernel['slots'] &
@@ -116,8 +117,9 @@ export class Executor {
   /** Ends an attempt that has waited for its storage for too long: the run is executed again when that is back. */
   interrupt(attempt: Attempt, error: Error): void {
     if (attempt.isEnded) return
+    const isExecuted = !attempt.is('compensating')
     this.abort(attempt, error)
-    this.#giveUp(attempt, () => this.#ending.handBack(attempt))
+    if (isExecuted) this.#giveUp(attempt, () => this.#ending.handBack(attempt))
   }
 
   /** Stores that a run does not execute here any more: its slot may be another one's, also if its function has settled before. */
@@ -172,6 +174,7 @@ export class Executor {
     if (this.#attempts.get(attempt.id) === attempt) this.#attempts.delete(attempt.id)
     attempt.stopTimers()
     this.#kernel.slots.release(attempt)
+    this.#kernel.compensations.left(attempt)
   }
 
   /** Ends an attempt while its function still runs. Answers the tokens that it waited for. */
@@ -183,6 +186,19 @@ export class Executor {
       tellEnd(attempt, this.#kernel.host, { outcome: 'aborted', error })
     attempt.abort(error)
     this.report(() => attempt.streams?.stop(), attempt.id)
+    return waited
+  }
+
+  /**
+   * Ends the attempt of a run that was canceled, and begins `onCancel`, also if the function has settled meanwhile. Answers
+   * the tokens that it waited for.
+   */
+  cancel(attempt: Attempt, record: RunRecord): readonly string[] {
+    // Else it had lost the run by then.
+    const isCalled = record.epoch === attempt.record.epoch + 1
+    const isNew = learn(attempt, record)
+    const waited = this.abort(attempt, new RunCanceledError(attempt.id))
+    if (isNew && isCalled) this.#kernel.compensations.begin(record, attempt)
     return waited
   }
 

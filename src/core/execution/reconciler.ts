@@ -1,7 +1,6 @@
 import type { RunRecord } from '../../contract/records.ts'
 import type { Awaitable } from '../../contract/storage.ts'
 import { chain, unawaited } from '../../primitives/awaitable.ts'
-import { RunCanceledError } from '../../api/errors.ts'
 import { type Attempt, endError, hasFinished, learn, staleAttempt } from '../attempt/attempt.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import type { Host } from '../host/host.ts'
@@ -21,7 +20,7 @@ export interface ReconcilerKernel {
     remove(runId: string): void
     cancel(runId: string): void
   }
-  readonly executor: Pick<Executor, 'attempts' | 'abort'>
+  readonly executor: Pick<Executor, 'attempts' | 'abort' | 'cancel'>
   readonly cancellation: { childrenOf(runId: string, waited: readonly string[]): void }
 }
 
@@ -74,11 +73,8 @@ export class Reconciler {
   /** The run belongs to another attempt by now, or is over, or is to be tried again. */
   #stop(attempt: Attempt, record: RunRecord | undefined): void {
     const { executor, cancellation, publisher, delayed } = this.#kernel
-    const isCanceled = record?.status === 'CANCELED'
-    if (isCanceled) learn(attempt, record)
-    const error = isCanceled ? new RunCanceledError(attempt.id) : staleAttempt(attempt.id)
-    const waited = executor.abort(attempt, error)
-    if (isCanceled) cancellation.childrenOf(attempt.id, waited)
+    if (record?.status === 'CANCELED') cancellation.childrenOf(attempt.id, executor.cancel(attempt, record))
+    else executor.abort(attempt, staleAttempt(attempt.id))
     if (record !== undefined && isFinal(record.status)) publisher.elsewhere(record)
     if (record?.status === 'DELAYED' && record.wakeAt !== undefined) delayed.add(record.id, record.wakeAt)
   }
@@ -125,8 +121,7 @@ export class Reconciler {
       claimer.changed(record.id)
       return []
     }
-    learn(attempt, record)
-    return executor.abort(attempt, new RunCanceledError(record.id))
+    return executor.cancel(attempt, record)
   }
 
   #failed(error: unknown, runId: string): void {

@@ -7,10 +7,12 @@ import type { Kernel } from '../kernel.ts'
 import { isAborted, learn, staleAttempt, type Attempt } from '../attempt/attempt.ts'
 import { ACTIVE_STATUSES, isFinal } from '../../contract/run-states.ts'
 import { readMetadata } from '../views/run.ts'
+import { runNotFound } from '../host/not-found.ts'
 import { fromJson, notSerializable, toJson } from '../host/serialize.ts'
 import { UPDATE_RUN } from '../host/storage-calls.ts'
 import type { MetadataNamespace, StreamSource } from '../../api/stream.ts'
 
+const CANCELED = ['CANCELED'] as const
 /** From here on the text of a document is made once in a turn of the event loop, not once in a microtask. */
 const LARGE_CHARACTERS = 16_384
 
@@ -76,7 +78,7 @@ export class EngineMetadata implements MetadataNamespace {
     signal?: AbortSignal,
   ): Promise<AsyncIterable<Chunk>> {
     return this.#kernel.call(() => {
-      const attempt = this.#kernel.requireAttempt('metadata.stream')
+      const attempt = this.#kernel.requireRunning('metadata.stream')
       return chain(this.#kernel.streams.pipe(attempt, key, { source, signal }), ({ pipe, chunks }) => {
         pipe.keepWhile(new WeakRef(chunks))
         return chunks
@@ -134,7 +136,8 @@ export class EngineMetadata implements MetadataNamespace {
     const document = this.#documents.get(attempt)
     if (document?.isLarge === true) await this.#turn(attempt)
     // The end of the run may be known before its attempt is told: an answer that comes late does not take it back.
-    const isOver = (): boolean => attempt.isEnded || isFinal(attempt.record.status)
+    const isCanceled = attempt.is('compensating')
+    const isOver = (): boolean => attempt.isEnded || (isFinal(attempt.record.status) && !isCanceled)
     this.#planned.delete(attempt)
     if (document === undefined || attempt.unsavedMetadata === undefined || isOver()) return
     const { publisher, reconciler } = this.#kernel
@@ -142,6 +145,7 @@ export class EngineMetadata implements MetadataNamespace {
     const updated = await this.#store(attempt, document.json)
     if (isOver()) return
     if (updated === undefined) {
+      if (isCanceled) throw runNotFound(attempt.id)
       reconciler.stale(attempt)
       throw staleAttempt(attempt.id)
     }
@@ -162,7 +166,7 @@ export class EngineMetadata implements MetadataNamespace {
     const { id, record } = attempt
     const request = {
       id,
-      expected: { status: ACTIVE_STATUSES, epoch: record.epoch },
+      expected: { status: attempt.is('compensating') ? CANCELED : ACTIVE_STATUSES, epoch: record.epoch },
       change: { metadataJson },
       by: host.owner,
       now: host.now(),

@@ -26,7 +26,7 @@ export class OnceEffects {
   /** The result of the effect, as stored: run now, or in an earlier attempt of this run. */
   run<Result>(key: string, effect: () => Result | Promise<Result>): Promise<Result> {
     return this.#kernel.call(() => {
-      const attempt = this.#kernel.requireAttempt('once')
+      const attempt = this.#kernel.requireRunning('once')
       requireName(key, 'once key')
       if (typeof effect !== 'function')
         throw new TypeError(`Cannot run once "${key}": its effect must be a function`)

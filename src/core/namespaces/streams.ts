@@ -38,7 +38,7 @@ export class EngineStreams implements StreamsNamespace {
     source: StreamSource<Chunk>,
     options: { readonly signal?: AbortSignal } = {},
   ): PipedStream<Chunk> {
-    const attempt = this.#kernel.requireAttempt('streams.pipe')
+    const attempt = this.#kernel.requireRunning('streams.pipe')
     checkKey(key)
     checkSource(source)
     requireOptions(options, 'the options of streams.pipe', PIPE_NAMES)
@@ -71,7 +71,7 @@ export class EngineStreams implements StreamsNamespace {
 
   append(key: string, chunk: unknown): Promise<void> {
     return this.#kernel.call(() =>
-      this.#kernel.streams.append(this.#kernel.requireAttempt('streams.append'), key, chunk),
+      this.#kernel.streams.append(this.#kernel.requireRunning('streams.append'), key, chunk),
     )
   }
 

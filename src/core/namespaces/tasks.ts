@@ -78,7 +78,7 @@ export class EngineTasks implements TasksNamespace {
 
   triggerAndWait(id: string, payload: unknown, options: TriggerOptions = {}): SubtaskPromise<never> {
     try {
-      const attempt = this.#kernel.requireAttempt('triggerAndWait')
+      const attempt = this.#kernel.requireRunning('triggerAndWait')
       return this.#waitFor(attempt, options, () =>
         this.#child(attempt, id, this.#request(id, payload, options)),
       )
@@ -99,7 +99,7 @@ export class EngineTasks implements TasksNamespace {
     id: string,
     items: readonly BatchItem<never>[],
   ): Promise<{ readonly runs: readonly SubtaskResult<never>[] }> {
-    const attempt = this.#kernel.requireAttempt('batchTriggerAndWait')
+    const attempt = this.#kernel.requireRunning('batchTriggerAndWait')
     const requests = this.#items(id, items)
     const children = await Promise.all(
       requests.map(async (request) => ({ child: await this.#child(attempt, id, request), request })),

@@ -235,7 +235,7 @@ export class EngineWait implements EngineWaitNamespace {
   ): Unwrappable<Result, Output> {
     let scope: Attempt
     try {
-      scope = this.#kernel.requireAttempt(what)
+      scope = this.#kernel.requireRunning(what)
       requireOptions(options, `the options of ${what}`, names)
       requireSignal(options.signal, 'signal')
     } catch (error) {

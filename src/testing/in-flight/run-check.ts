@@ -120,7 +120,14 @@ function isBegun({ status, returned }: RunRecord): boolean {
 }
 
 function withoutHooks({ options, version }: TaskDefinition): AnyTask {
-  const { onStart: _start, onSuccess: _success, onFailure: _failure, catchError: _error, ...rest } = options
+  const {
+    onStart: _start,
+    onSuccess: _success,
+    onFailure: _failure,
+    onCancel: _cancel,
+    catchError: _error,
+    ...rest
+  } = options
   // The version is that of the task, though its text is elsewhere.
   return task({ ...rest, version })
 }

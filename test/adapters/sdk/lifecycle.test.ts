@@ -3,6 +3,7 @@ import {
   batch,
   idempotencyKeys,
   locals,
+  metadata,
   queue,
   runs,
   schemaTask,
@@ -53,6 +54,31 @@ describe('onCancel', () => {
     expect(await runs.poll(id)).toMatchObject({ status: 'CANCELED' })
     await t.clock.settle()
     expect(told.toSorted()).toEqual(['long: RunCanceledError', 'middleware ends'])
+  })
+
+  it('may use the engine, and waits for nothing', async () => {
+    const told: unknown[] = []
+    const refund = task({ id: 'refund', run: async ({ at }: { at: Date }) => at.getTime() })
+    const order = task({
+      id: 'order',
+      run: async () => {
+        metadata.set('paid', 5)
+        await wait.for({ days: 1 })
+      },
+      onCancel: async ({ ctx }) => {
+        const { id } = await refund.trigger({ at: new Date(7) })
+        metadata.increment('paid', -5)
+        told.push((await runs.poll(id)).output, (await runs.retrieve(ctx.run.id)).status)
+        await wait.for({ hours: 1 }).catch((error: unknown) => told.push(error))
+      },
+    })
+    await using t = await engineOf(order, refund)
+    const { id } = await order.trigger()
+    for await (const run of runs.subscribeToRun(id)) if (run.isWaiting) break
+    await runs.cancel(id)
+    await t.clock.settle()
+    expect(told).toEqual([7, 'CANCELED', expect.objectContaining({ code: 'ERR_RUN_CANCELED' })])
+    expect((await runs.retrieve(id)).metadata).toEqual({ paid: 0 })
   })
 })
 
