@@ -29,6 +29,10 @@ export interface RunContext {
     readonly queue: string
     /** Of the trigger, else of the task. */
     readonly maxAttempts: number
+    /** How long an attempt may execute: of the trigger, else of the task. Absent: no limit. */
+    readonly maxDurationMs?: number
+    /** Whether `runs.replay` has triggered it. */
+    readonly isReplay: boolean
     /** As it was given to the trigger. */
     readonly idempotencyKey?: string
     readonly parentId?: string
@@ -40,6 +44,8 @@ export interface RunContext {
     readonly number: number
     /** Which attempt it is by `retry.maxAttempts`: an interrupted one is not counted again. */
     readonly policyNumber: number
+    /** When this call began: one that follows an interruption has an instant of its own. */
+    readonly startedAt: Date
   }
 }
 
@@ -170,7 +176,11 @@ export interface TaskOptions<Payload, Output> {
    * @default none
    */
   readonly catchError?: (
-    context: HookContext<Payload> & { readonly error: unknown; readonly retryDelayInMs?: number },
+    context: HookContext<Payload> & {
+      readonly error: unknown
+      readonly retryDelayInMs?: number
+      readonly retryAt?: Date
+    },
   ) => RetryDecision | Promise<RetryDecision>
 }
 

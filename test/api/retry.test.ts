@@ -79,7 +79,11 @@ describe('a task with retry', () => {
     expect(t.engine.stats()).toMatchObject({ attempts: 0, executing: 0 })
     await t.clock.advance(999)
     expect(calledAt).toHaveLength(1)
-    expect(await t.clock.until(run.result())).toEqual({ number: 3, policyNumber: 3 })
+    expect(await t.clock.until(run.result())).toEqual({
+      number: 3,
+      policyNumber: 3,
+      startedAt: new Date(start + 3_000).toISOString(),
+    })
     expect(calledAt).toEqual([start, start + 1_000, start + 3_000])
     const done = await t.engine.runs.retrieve(run.id)
     expect(done).toMatchObject({ status: 'COMPLETED', attemptCount: 3 })

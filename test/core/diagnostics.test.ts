@@ -230,7 +230,7 @@ describe('the map that a subscriber stores with a run', () => {
     await t.engine.runs.poll(replay.id)
     expect(carriers).toEqual([{ traceparent: '00-1-2-01' }, undefined])
     const { optionsJson } = (await kernelOf(t.engine).host.storage.runs.get(replay.id)) ?? {}
-    expect(optionsJson).toBe('{"maxAttempts":3}')
+    expect(optionsJson).toBe('{"maxAttempts":3,"isReplay":true}')
   })
 
   it('costs a run nothing if it is empty, and is not stored if it is long', async () => {

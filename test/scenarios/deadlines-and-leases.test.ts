@@ -137,7 +137,7 @@ describe('the lease of an engine', () => {
     await clock.advance('3m')
     await clock.jump('2m')
     await clock.advance('3m')
-    expect(await run.result()).toEqual({ number: 1, policyNumber: 1 })
+    expect(await run.result()).toMatchObject({ number: 1, policyNumber: 1 })
   })
 
   it.each([1, 2, 3])(

@@ -72,7 +72,10 @@ describe('a run whose process dies', () => {
       await machines.clock.settle()
       expect(await machines.engine.runs.retrieve(run.id)).toMatchObject({
         status: 'COMPLETED',
-        output: { approved: true, attempt: { number: 2, policyNumber: 1 } },
+        output: {
+          approved: true,
+          attempt: { number: 2, policyNumber: 1, startedAt: expect.any(String) as string },
+        },
       })
     })
   })

@@ -292,6 +292,8 @@ export interface RunOverrides {
   readonly maxDurationMs?: number
   /** The attempt of its parent that has triggered it with a key that a failure frees; no option of the task. */
   readonly parentAttempt?: number
+  /** It was triggered by `runs.replay`; no option of the task. */
+  readonly isReplay?: true
   /** What a subscriber to `waitpoint:run.trigger` had stored; no option of the task. */
   readonly trace?: Readonly<TraceCarrier>
 }

@@ -16,7 +16,7 @@ import { tellEnd } from './attempt-messages.ts'
 import type { AttemptEnd } from './task-call.ts'
 import { VersionMismatchError } from './pending-versions.ts'
 import { readOverrides } from './overrides.ts'
-import { AttemptTools, type CallingKernel, TaskCaller } from './task-call.ts'
+import { AttemptTools, type CallingKernel, maxDurationOf, TaskCaller } from './task-call.ts'
 
 /** The parts of an engine that its attempts concern. */
 export interface ExecutorKernel extends AttemptKernel, EndingKernel, CallingKernel {
@@ -65,7 +65,7 @@ export class Executor {
     this.#attempts.set(record.id, attempt)
     slots.take(attempt)
     publisher.run(record)
-    const limitMs = limitOf(attempt)
+    const limitMs = maxDurationOf(attempt)
     if (limitMs !== undefined) attempt.limitTo(limitMs)
     this.#caller.call(attempt, new AttemptTools(attempt))
   }
@@ -217,7 +217,7 @@ export class Executor {
 
   /** The attempt has executed for as long as it may. */
   timedOut(attempt: Attempt): void {
-    const seconds = (limitOf(attempt) ?? 0) / 1_000
+    const seconds = (maxDurationOf(attempt) ?? 0) / 1_000
     const message = `Cannot go on with run "${attempt.id}": it executed for longer than its maxDuration of ${seconds} s`
     const error = new WaitpointError('ERR_RUN_TIMED_OUT', message)
     const stored = (): Awaitable<unknown> =>
@@ -237,8 +237,4 @@ export class Executor {
 
 function endOf(end: AttemptEnd): Pick<AttemptEndMessage, 'outcome' | 'error'> {
   return { outcome: end.kind, error: end.kind === 'threw' ? end.error : undefined }
-}
-
-function limitOf(attempt: Attempt): number | undefined {
-  return readOverrides(attempt).maxDurationMs ?? attempt.definition.maxDurationMs
 }

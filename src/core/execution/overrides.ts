@@ -4,6 +4,6 @@ import { fromJson } from '../host/serialize.ts'
 
 /** The options of the task that the trigger of this run overrides. */
 export function readOverrides({ record }: { readonly record: RunRecord }): RunOverrides {
-  // Only newRun writes these.
+  // Only newRun and replays write these.
   return fromJson(record.optionsJson) ?? {}
 }

@@ -183,7 +183,12 @@ export async function planRetry(
   if (catchError === undefined) return byPolicy
   try {
     const told = { ...hookContext(attempt), error: end.error }
-    const answer = await catchError(delayMs === undefined ? told : { ...told, retryDelayInMs: delayMs })
+    const { retryAt } = byPolicy
+    const answer = await catchError(
+      delayMs === undefined || retryAt === undefined
+        ? told
+        : { ...told, retryDelayInMs: delayMs, retryAt: new Date(retryAt) },
+    )
     return answer === undefined ? byPolicy : decide(byPolicy, answer, now)
   } catch (error) {
     return { error }
@@ -233,9 +238,16 @@ export function maxAttemptsOf({ retry }: TaskDefinition, record: RunRecord): num
   return readOverrides({ record }).maxAttempts ?? retry.maxAttempts ?? MAX_ATTEMPTS
 }
 
+/** How long an attempt may execute, in milliseconds; none: as long as it likes. */
+export function maxDurationOf({ definition, record }: Attempt): number | undefined {
+  return readOverrides({ record }).maxDurationMs ?? definition.maxDurationMs
+}
+
 /** `ctx`: the run and the attempt, as the task sees them. */
-function contextOf({ record, definition }: Attempt): RunContext {
+function contextOf(attempt: Attempt): RunContext {
+  const { record, definition } = attempt
   const { idempotencyKey } = keyOf(record)
+  const maxDurationMs = maxDurationOf(attempt)
   return {
     run: {
       id: record.id,
@@ -245,12 +257,18 @@ function contextOf({ record, definition }: Attempt): RunContext {
       ...(record.priorityMs === undefined ? {} : { priority: record.priorityMs / 1_000 }),
       queue: record.queue,
       maxAttempts: maxAttemptsOf(definition, record),
+      ...(maxDurationMs === undefined ? {} : { maxDurationMs }),
+      isReplay: readOverrides(attempt).isReplay === true,
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       ...(record.parentId === undefined ? {} : { parentId: record.parentId }),
       rootId: record.rootId,
     },
     task: { id: record.taskId },
-    attempt: { number: record.attempt, policyNumber: record.policyAttempt },
+    attempt: {
+      number: record.attempt,
+      policyNumber: record.policyAttempt,
+      startedAt: new Date(attempt.startedAt),
+    },
   }
 }
 

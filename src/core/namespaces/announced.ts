@@ -18,14 +18,20 @@ export function announced(record: RunRecord, { owner }: Pick<Host, 'owner'>): Ru
   return { ...record, optionsJson: optionsWith(record.optionsJson, carrier) }
 }
 
-/** The options of a run, for another one that is triggered by itself. */
-export function optionsOfReplay(optionsJson: string | undefined): string | undefined {
-  return optionsJson === undefined ? undefined : optionsWith(optionsJson, {})
+/** The options of a run, for its replay: without the trace of the run itself. */
+export function optionsOfReplay(optionsJson: string | undefined): string {
+  const { trace: _before, ...overrides } = readOptions(optionsJson)
+  const options: RunOverrides = { ...overrides, isReplay: true }
+  return JSON.stringify(options)
+}
+
+function readOptions(optionsJson: string | undefined): RunOverrides {
+  // Only newRun and replays write these.
+  return fromJson(optionsJson) ?? {}
 }
 
 function optionsWith(optionsJson: string | undefined, carrier: TraceCarrier): string | undefined {
-  // Only newRun writes these.
-  const { trace: _before, ...overrides }: RunOverrides = fromJson(optionsJson) ?? {}
+  const { trace: _before, ...overrides } = readOptions(optionsJson)
   const isStored = Object.keys(carrier).length > 0 && JSON.stringify(carrier).length <= LONGEST_CARRIER
   const options: RunOverrides = isStored ? { ...overrides, trace: carrier } : overrides
   return Object.keys(options).length === 0 ? undefined : JSON.stringify(options)

@@ -38,11 +38,33 @@ describe('the context of a run', () => {
           startedAt,
           queue: 'task/body',
           maxAttempts: 1,
+          isReplay: false,
           rootId: run.id,
         },
         task: { id: 'body' },
-        attempt: { number: 1, policyNumber: 1 },
+        attempt: { number: 1, policyNumber: 1, startedAt },
       },
+    ])
+  })
+
+  it('has the limit of the trigger, else of the task, and knows a replay', async () => {
+    const seen: unknown[] = []
+    const limited = bodyTask(
+      ({ ctx: { run } }) => void seen.push({ maxDurationMs: run.maxDurationMs, isReplay: run.isReplay }),
+      { maxDuration: 60 },
+    )
+    await using t = await createTestEngine({ tasks: [limited] })
+    await (await t.engine.trigger(limited, null)).result()
+    const run = await t.engine.trigger(limited, null, { maxDuration: '5s' })
+    await run.result()
+    const replay = await t.engine.runs.replay(run)
+    await replay.result()
+    await (await t.engine.runs.replay(replay)).result()
+    expect(seen).toEqual([
+      { maxDurationMs: 60_000, isReplay: false },
+      { maxDurationMs: 5_000, isReplay: false },
+      { maxDurationMs: 5_000, isReplay: true },
+      { maxDurationMs: 5_000, isReplay: true },
     ])
   })
 
@@ -278,9 +300,10 @@ describe('catchError', () => {
       },
     )
     await using t = await createTestEngine({ tasks: [failing] })
+    const retryAt = new Date(t.clock.now() + 100)
     await (await t.engine.trigger(failing, null)).outcome()
     expect(told).toEqual([
-      [null, 1, 'no', false, { retryDelayInMs: 100 }],
+      [null, 1, 'no', false, { retryDelayInMs: 100, retryAt }],
       [null, 2, 'no', false, {}],
     ])
   })

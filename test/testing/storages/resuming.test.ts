@@ -129,7 +129,7 @@ describe('alwaysResume', () => {
     })
     await using t = await createTestEngine({ tasks: [failing], alwaysResume: true, maxInterruptions: 0 })
     const run = await t.engine.trigger(failing, null)
-    expect(await run.result()).toEqual({ number: 6, policyNumber: 2 })
+    expect(await run.result()).toMatchObject({ number: 6, policyNumber: 2 })
     expect(t.clock.now()).toBe(Date.UTC(2000, 0, 1) + 7_000)
   })
 
