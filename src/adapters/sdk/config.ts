@@ -1,13 +1,20 @@
-import { requireObject } from '../../primitives/require.ts'
+import { checkRetry } from '../../api/retry.ts'
+import { parseSeconds } from '../../primitives/duration.ts'
+import { requireFlag, requireOptions } from '../../primitives/require.ts'
+import { type MachineName, machineName } from './context.ts'
 import { globalHook, type HookName, type RetryPolicy } from './hooks.ts'
+import { engineRetry } from './retry-policy.ts'
+import { timeout } from './timeout.ts'
 
 /**
  * A `trigger.config.ts`. What `npx waitpoint dev` reads of it has its type here; the rest is for deployments of the hosted
  * service. See docs/command-line.md.
  */
 export interface TriggerConfig {
-  /** Folders of task files, beside the configuration. */
+  /** Folders of task files, beside the configuration, or patterns of them. */
   dirs?: string[]
+  /** Patterns of files in these folders that are no task files, by their paths from the configuration on. */
+  ignorePatterns?: string[]
   retries?: {
     /** With `false` no task is retried by `dev`. */
     enabledInDev?: boolean
@@ -18,6 +25,8 @@ export interface TriggerConfig {
   maxDuration?: number
   /** Seconds or a duration, for tasks without one of their own. */
   ttl?: number | string
+  /** Shown by `ctx.machine` of tasks without one of their own. */
+  machine?: MachineName
   [other: string]: unknown
 }
 
@@ -32,6 +41,7 @@ export interface TaskDefaults {
   readonly isNeverRetried?: boolean
   readonly maxDuration?: number
   readonly ttl?: number | string
+  readonly machine?: MachineName
 }
 
 let defaults: TaskDefaults = {}
@@ -57,19 +67,30 @@ const HOOKS: readonly HookName[] = [
   'cleanup',
 ]
 
+const RETRIES_NAMES = { default: true, enabledInDev: true }
+
+/** The options of a configuration that `applyConfig` reads. */
+export const CONFIG_OPTIONS: readonly string[] = ['retries', 'maxDuration', 'ttl', 'machine', ...HOOKS]
+
 /**
  * Applies a configuration to the tasks that are defined from now on, and its hooks to all tasks of this process.
  *
- * @throws TypeError for values that cannot be used.
+ * @throws TypeError or RangeError for values that cannot be used.
  */
 export function applyConfig(config: TriggerConfig): void {
-  const { retries = {}, maxDuration, ttl } = config
-  requireObject(retries, 'retries of the configuration')
+  const { retries = {}, maxDuration, ttl, machine } = config
+  requireOptions(retries, 'retries of the configuration', RETRIES_NAMES)
+  requireFlag(retries.enabledInDev, 'retries.enabledInDev')
+  const owner = 'the configuration'
+  if (retries.default !== undefined) checkRetry(engineRetry(retries.default, owner), owner)
+  if (maxDuration !== undefined && maxDuration !== timeout.None) parseSeconds(maxDuration, 'maxDuration')
+  if (ttl !== undefined) parseSeconds(ttl, 'ttl')
   defaults = {
     ...(retries.default === undefined ? {} : { retry: retries.default }),
     ...(retries.enabledInDev === false ? { isNeverRetried: true } : {}),
     ...(maxDuration === undefined ? {} : { maxDuration }),
     ...(ttl === undefined ? {} : { ttl }),
+    ...(machine === undefined ? {} : { machine: machineName(machine, owner) }),
   }
   for (const kind of HOOKS) {
     const hook = config[kind]

@@ -6,7 +6,7 @@ export interface TaskRunContext {
   readonly attempt: {
     /** Counted by the retry policy: an attempt that was interrupted is not counted again. */
     readonly number: number
-    /** The start of the run: the start of a later attempt is not known here. */
+    /** When this call began: one that follows an interruption has an instant of its own. */
     readonly startedAt: Date
   }
   readonly run: {
@@ -19,6 +19,7 @@ export interface TaskRunContext {
     readonly idempotencyKey?: string
     readonly idempotencyKeyScope?: 'run' | 'attempt' | 'global'
     readonly maxAttempts?: number
+    /** Seconds. */
     readonly maxDuration?: number
     readonly version?: string
     readonly priority?: number
@@ -76,13 +77,13 @@ const MACHINES: Readonly<Record<MachineName, readonly [cpu: number, memory: numb
 export type MachineOption = MachineName | { cpu?: number; memory?: number; preset?: MachineName }
 
 /** @throws TypeError or RangeError for a machine that there is not. */
-export function machineName(machine: MachineOption | undefined, taskId: string): MachineName {
+export function machineName(machine: MachineOption | undefined, owner: string): MachineName {
   if (typeof machine === 'object')
-    requireOptions(machine, `machine of task "${taskId}"`, { preset: true, cpu: true, memory: true })
+    requireOptions(machine, `machine of ${owner}`, { preset: true, cpu: true, memory: true })
   const name = (typeof machine === 'object' ? machine.preset : machine) ?? 'small-1x'
   if (Object.hasOwn(MACHINES, name)) return name
   throw new RangeError(
-    `Cannot use the machine ${show(name)} of task "${taskId}": it must be one of ${Object.keys(MACHINES).join(', ')}`,
+    `Cannot use the machine ${show(name)} of ${owner}: it must be one of ${Object.keys(MACHINES).join(', ')}`,
   )
 }
 
@@ -104,15 +105,16 @@ export function hostedContext(ctx: RunContext, { machine }: TaskPlace): TaskRunC
   const [cpu, memory] = MACHINES[machine]
   const local = { id: 'local', slug: 'local', name: 'local' }
   return {
-    attempt: { number: attempt.policyNumber, startedAt: run.startedAt },
+    attempt: { number: attempt.policyNumber, startedAt: attempt.startedAt },
     run: {
       id: run.id,
       tags: [...run.tags],
       isTest: false,
-      isReplay: false,
+      isReplay: run.isReplay,
       createdAt: run.createdAt,
       startedAt: run.startedAt,
       maxAttempts: run.maxAttempts,
+      ...(run.maxDurationMs === undefined ? {} : { maxDuration: run.maxDurationMs / 1_000 }),
       ...(run.idempotencyKey === undefined ? {} : { idempotencyKey: run.idempotencyKey }),
       ...(run.priority === undefined ? {} : { priority: run.priority }),
       ...(run.parentId === undefined ? {} : { parentTaskRunId: run.parentId, rootTaskRunId: run.rootId }),

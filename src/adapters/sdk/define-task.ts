@@ -22,6 +22,7 @@ import type {
   TaskWithSchema,
   TaskWithSchemaOptions,
 } from './task-types.ts'
+import { engineRetry } from './retry-policy.ts'
 import { timeout } from './timeout.ts'
 import {
   batchTrigger,
@@ -243,7 +244,7 @@ function engineOptions(
     version: digestOfCode(run),
     ...(schema === undefined ? {} : { schema: storedSchema(schema, id) }),
     ...(schedule === undefined ? {} : { schedule }),
-    ...(retry === undefined ? {} : { retry: engineRetry(retry, id) }),
+    ...(retry === undefined ? {} : { retry: engineRetry(retry, `task "${id}"`) }),
     ...(maxDuration === undefined || maxDuration === timeout.None ? {} : { maxDuration }),
     ...(ttl === undefined || ttl === 0 ? {} : { ttl }),
     run: (stored: unknown, tools: RunTools) => {
@@ -280,20 +281,21 @@ function engineOptions(
 }
 
 /** The options with those of the configuration where they have none. */
-function withDefaults(options: AnyOptions): Pick<AnyOptions, 'retry' | 'maxDuration' | 'ttl'> {
+function withDefaults(options: AnyOptions): Pick<AnyOptions, 'retry' | 'maxDuration' | 'ttl' | 'machine'> {
   const { isNeverRetried, ...defaults } = taskDefaults()
   const { retry = defaults.retry } = options
-  const { maxDuration = defaults.maxDuration, ttl = defaults.ttl } = options
+  const { maxDuration = defaults.maxDuration, ttl = defaults.ttl, machine = defaults.machine } = options
   return {
     ...(retry === undefined || isNeverRetried === true ? {} : { retry }),
     ...(maxDuration === undefined ? {} : { maxDuration }),
     ...(ttl === undefined ? {} : { ttl }),
+    ...(machine === undefined ? {} : { machine }),
   }
 }
 
 function livingTask(options: AnyOptions): LivingTask {
-  const { id, run, machine } = options
-  const { retry } = withDefaults(options)
+  const { id, run } = options
+  const { retry, machine } = withDefaults(options)
   const hooks: AnyTaskHooks = options
   const given = (Object.keys(HOOKS) as HookName[]).filter((name) => hooks[name] !== undefined)
   for (const name of given)
@@ -305,13 +307,7 @@ function livingTask(options: AnyOptions): LivingTask {
     hooks,
     hasHooks: given.length > 0,
     retry,
-    machine: machineName(machine, id),
+    isNeverRetried: taskDefaults().isNeverRetried === true,
+    machine: machineName(machine, `task "${id}"`),
   }
-}
-
-/** The policy as the engine takes it. No attempts mean one, as in the hosted service. */
-function engineRetry({ outOfMemory, ...retry }: NonNullable<AnyOptions['retry']>, id: string): object {
-  if (outOfMemory !== undefined)
-    requireOptions(outOfMemory, `retry.outOfMemory of task "${id}"`, { machine: true })
-  return retry.maxAttempts === 0 ? { ...retry, maxAttempts: 1 } : retry
 }

@@ -7,6 +7,7 @@ import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { hostedContext, type TaskPlace, type TaskRunContext } from './context.ts'
 import { type CurrentRun, executedRun } from './current-run.ts'
 import {
+  type AnyHook,
   type AnyTaskHooks,
   type CatchErrorDecision,
   type HookName,
@@ -28,7 +29,11 @@ export interface LivingTask extends TaskPlace {
   readonly hooks: AnyTaskHooks
   readonly hasHooks: boolean
   readonly retry: RetryPolicy | undefined
+  /** By the configuration: `catchError` is not asked, as in the hosted service. */
+  readonly isNeverRetried: boolean
 }
+
+const NEVER_RETRIED: Exclude<RetryDecision, void> = { skipRetrying: true }
 
 /** A task may be done before the rest of its function: this ends the run with an output. */
 export class CompleteTaskWithOutput extends Error {
@@ -122,14 +127,17 @@ export class LivingAttempt implements CurrentRun {
   }
 
   /** Asks `catchError` whether another attempt follows, and ends this one. An error of a hook fails the run. */
-  async decide({ retryDelayInMs }: FailedAttempt): Promise<RetryDecision> {
+  async decide(told: FailedAttempt): Promise<RetryDecision> {
     const failure = this.#failure
     if (failure === undefined) return undefined
     // All that is left to do for it is done here.
     this.#failure = undefined
     return this.#ending(async () => {
-      const decision = await this.#askCatchError(failure.error, retryDelayInMs)
-      const isRetried = decision === undefined ? retryDelayInMs !== undefined : decision.skipRetrying !== true
+      const decision = this.#task.isNeverRetried
+        ? NEVER_RETRIED
+        : await this.#askCatchError(failure.error, told)
+      const isRetried =
+        decision === undefined ? told.retryDelayInMs !== undefined : decision.skipRetrying !== true
       if (isRetried) {
         await this.#cleanUp()
         return decision
@@ -221,8 +229,9 @@ export class LivingAttempt implements CurrentRun {
   }
 
   async #prepare(): Promise<void> {
-    const { init } = this.#task.hooks
-    if (init !== undefined) this.#init = await this.#callInit(init)
+    // Those of the configuration first, as in the hosted service.
+    for (const init of hooksOf('init', this.#task.hooks.init))
+      this.#init = { ...this.#init, ...(await this.#callInit(init)) }
     // What is not there is not awaited.
     if (this.#has('onStart') && this.#tools.ctx.attempt.policyNumber === 1) await this.#call('onStart')
     if (this.#has('onStartAttempt')) await this.#call('onStartAttempt')
@@ -242,16 +251,16 @@ export class LivingAttempt implements CurrentRun {
     if (this.#has('cleanup') || this.#waitUntil !== undefined) await this.#cleanUp()
   }
 
-  async #callInit(init: NonNullable<AnyTaskHooks['init']>): Promise<InitOutput> {
+  async #callInit(init: AnyHook): Promise<object> {
     const answer: unknown = await init(this.#params)
     if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return {}
-    return answer as Record<string, unknown>
+    return answer
   }
 
   /** The task's own hook is asked first, as in the hosted service; the first answer counts. */
   async #askCatchError(
     error: unknown,
-    retryDelayInMs: number | undefined,
+    { retryDelayInMs, retryAt }: FailedAttempt,
   ): Promise<Exclude<RetryDecision, void> | undefined> {
     const { catchError, handleError } = this.#task.hooks
     const own = catchError ?? handleError
@@ -261,6 +270,7 @@ export class LivingAttempt implements CurrentRun {
       error,
       ...(this.#task.retry === undefined ? {} : { retry: this.#task.retry }),
       ...(retryDelayInMs === undefined ? {} : { retryDelayInMs }),
+      ...(retryAt === undefined ? {} : { retryAt }),
     }
     for (const hook of [...(own === undefined ? [] : [own]), ...hooksOf('catchError')]) {
       const answer = (await hook(params)) as CatchErrorDecision | undefined
@@ -386,6 +396,7 @@ function nothing(): void {
 /** What the engine tells of an attempt that failed. */
 export interface FailedAttempt {
   readonly retryDelayInMs?: number
+  readonly retryAt?: Date
 }
 
 /** Errors that the engine is to know, for those that are the hosted service's by their name only. */

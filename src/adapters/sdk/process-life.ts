@@ -1,5 +1,6 @@
 import { systemClock } from '../../clock/system.ts'
 import { currentRun } from './current-run.ts'
+import { type TaskMetrics, taskMetrics } from './meter.ts'
 
 /** Signs of life. An engine gives its own, so that these only let other work of the process go on. */
 export const heartbeats: {
@@ -15,11 +16,13 @@ export const heartbeats: {
   getLastHeartbeat: () => undefined,
 }
 
-/** Traces of other systems. Nothing is traced here. */
+/** Traces and metrics of other systems. Nothing is traced or measured here. */
 export const otel: {
   withExternalTrace<Result>(work: () => Result): Result
+  readonly metrics: TaskMetrics
 } = {
   withExternalTrace: (work) => work(),
+  metrics: taskMetrics,
 }
 
 /** The attempt that calls does not end before the promise has settled. */

@@ -6,6 +6,7 @@ import type {
   RetrievedToken,
   Token,
   TokenReference,
+  WaitForOptions,
   WaitResult,
 } from '../../api/token.ts'
 import { systemClock } from '../../clock/system.ts'
@@ -84,19 +85,29 @@ const PERIODS: Readonly<Record<string, number>> = {
   years: 365 * DAY_MS,
 }
 
+/** Of several periods the first one counts, in the order of `PERIODS`, as in the hosted service. */
+function withOnePeriod(options: HostedWaitForOptions): WaitForOptions {
+  const given: Readonly<Record<string, unknown>> = { ...options }
+  const [, ...others] = Object.keys(PERIODS).filter((name) => given[name] !== undefined)
+  if (others.length === 0) return options
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !others.includes(name)))
+}
+
 /** When a sleep is over, for the hooks: by the system clock. */
-function endOf(options: object): Date {
+function endOf(options: WaitForOptions): Date {
   const sum = Object.entries(options).map(([name, count]) => (PERIODS[name] ?? 0) * Number(count))
   return new Date(systemClock().now() + sum.reduce((total, part) => total + part, 0))
 }
 
 /** `wait`. */
 export const hostedWait: HostedWait = {
-  for: (options) =>
-    waiting(
+  for: (given) => {
+    const options = withOnePeriod(given)
+    return waiting(
       () => ({ type: 'duration', date: endOf(options) }),
       () => wait.for(options),
-    ),
+    )
+  },
   until: (options) =>
     waiting(
       () => ({ type: 'duration', date: options.date }),

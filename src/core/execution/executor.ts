@@ -15,7 +15,6 @@ import { AttemptEnding, type EndingKernel } from './attempt-ending.ts'
 import { tellEnd } from './attempt-messages.ts'
 import type { AttemptEnd } from './task-call.ts'
 import { VersionMismatchError } from './pending-versions.ts'
-import { readOverrides } from './overrides.ts'
 import { AttemptTools, type CallingKernel, maxDurationOf, TaskCaller } from './task-call.ts'
 
 /** The parts of an engine that its attempts concern. */

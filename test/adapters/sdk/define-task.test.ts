@@ -151,6 +151,18 @@ describe('what is misspelt', () => {
       async () => task({ id: 'x', retry: { outOfMemory: { machines: 'micro' } as never }, run }),
       '"machines"',
     ],
+    ...[-1, 0, 1.5, NaN, 100_001, '2' as never].map(
+      (concurrencyLimit): [string, () => Promise<unknown>, string] => [
+        `the limit ${JSON.stringify(concurrencyLimit)} of a queue`,
+        async () => queue({ name: 'q', concurrencyLimit }),
+        'whole number from 1 to 100000',
+      ],
+    ),
+    [
+      'the limit of the queue of a task',
+      async () => task({ id: 'x', queue: { concurrencyLimit: 0 }, run }),
+      'whole number from 1 to 100000',
+    ],
     [
       'an environment of a cron',
       async () =>

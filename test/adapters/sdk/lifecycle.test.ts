@@ -4,6 +4,7 @@ import {
   idempotencyKeys,
   locals,
   metadata,
+  otel,
   queue,
   runs,
   schemaTask,
@@ -329,6 +330,75 @@ describe('a payload that the schema refuses', () => {
       ...[false, true, false, false, true],
       expect.stringContaining('Cannot trigger task "strict"'),
     ])
+  })
+})
+
+describe('the context', () => {
+  it('tells when the attempt has begun, its limit, and whether the run is a replay', async () => {
+    const seen: unknown[] = []
+    const twice = task({
+      id: 'twice',
+      maxDuration: 60,
+      retry: { maxAttempts: 2, minTimeoutInMs: 1_000, randomize: false },
+      run: async (_: void, { ctx: { run, attempt } }) => {
+        const { isReplay, isTest, maxDuration } = run
+        const laterMs = attempt.startedAt.getTime() - run.startedAt.getTime()
+        seen.push({ number: attempt.number, laterMs, isReplay, isTest, maxDuration })
+        if (attempt.number === 1) throw new Error('once more')
+      },
+      catchError: async ({ retryAt, retryDelayInMs }) => void seen.push(retryAt, retryDelayInMs),
+    })
+    await using t = await engineOf(twice)
+    const again = new Date(t.clock.now() + 1_000)
+    const { id } = await twice.trigger(undefined, { maxDuration: 5 })
+    await runs.poll(id)
+    const first = { number: 1, laterMs: 0, isReplay: false, isTest: false, maxDuration: 5 }
+    expect(seen.splice(0)).toEqual([first, again, 1_000, { ...first, number: 2, laterMs: 1_000 }])
+    await runs.poll((await runs.replay(id)).id)
+    expect(seen[0]).toEqual({ ...first, isReplay: true })
+    await runs.poll(await twice.trigger())
+    expect(seen.at(-1)).toMatchObject({ isReplay: false, maxDuration: 60 })
+  })
+})
+
+describe('wait.for', () => {
+  it('of several periods takes the first: seconds, minutes, hours …', async () => {
+    const ends: number[] = []
+    const nap = task({
+      id: 'nap',
+      onWait: ({ wait: told }) => {
+        if (told.type === 'duration') ends.push(told.date.getTime())
+      },
+      run: async () => {
+        await wait.for({ days: 1, minutes: 3 })
+        await wait.for({ seconds: undefined as never, hours: 2, years: 1 })
+      },
+    })
+    await using t = await engineOf(nap)
+    const startedAt = t.clock.now()
+    await runs.poll(await nap.trigger())
+    expect(t.clock.now() - startedAt).toBe(3 * 60_000 + 2 * 3_600_000)
+    expect(ends).toHaveLength(2)
+  })
+})
+
+describe('otel.metrics', () => {
+  it('has meters whose instruments take numbers and record nothing', () => {
+    const { metrics } = otel
+    const meter = metrics.getMeter('orders', '1.0.0')
+    meter.createCounter('count', { unit: '1' }).add(1, { shop: 'a' })
+    meter.createUpDownCounter('open').add(-1)
+    meter.createHistogram('took').record(12)
+    meter.createGauge('level').record(0.5)
+    const observed = [
+      meter.createObservableCounter('a'),
+      meter.createObservableUpDownCounter('b'),
+      meter.createObservableGauge('c'),
+    ]
+    for (const one of observed) one.addCallback((result) => result.observe(1))
+    meter.addBatchObservableCallback((result) => result.observe(observed[0], 1), observed)
+    expect(metrics.getMeterProvider().getMeter('orders')).toBe(meter)
+    expect(metrics.setGlobalMeterProvider({})).toBe(false)
   })
 })
 
