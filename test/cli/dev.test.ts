@@ -145,6 +145,95 @@ describe('waitpoint dev', () => {
     expect(await dev.ended).toMatchObject({ code: 0, err: expect.stringContaining('hook of job') as string })
   })
 
+  it('follows a configuration: its patterns of files, its defaults and its hooks', async () => {
+    const jobs = `import { task } from '@trigger.dev/sdk'
+      export const show = task({
+        id: 'show',
+        run: async (_: unknown, { ctx, init }: any) => ({
+          limit: ctx.run.maxDuration,
+          machine: ctx.machine.name,
+          init,
+        }),
+      })
+      export const fails = task({
+        id: 'fails',
+        retry: { maxAttempts: 5, minTimeoutInMs: 1, maxTimeoutInMs: 1 },
+        run: async () => { throw new Error('no') },
+        catchError: async () => ({ retryDelayInMs: 1 }),
+      })
+      export const spins = task({ id: 'spins', maxDuration: 0.05, run: () => new Promise(() => undefined) })`
+    const project = new Project({
+      'package.json': '{ "type": "module" }',
+      'trigger.config.ts': `export default {
+        project: 'proj_1',
+        runtime: 'node',
+        build: {},
+        logLevel: 'warn',
+        telemetry: {},
+        dirz: ['src'],
+        dirs: ['src/**/jobs'],
+        ignorePatterns: ['**/*.draft.ts', './src/shop/jobs/{old,older}'],
+        retries: { enabledInDev: false, default: { maxAttempts: 3 } },
+        maxDuration: 300,
+        ttl: '1h',
+        machine: 'large-1x',
+        init: async () => ({ shop: 'tea', by: 'configuration' }),
+        onStart: async ({ task }: any) => console.log('start of', task),
+        onFailure: async ({ task, ctx }: any) => console.log('failure of', task, ctx.attempt.number),
+      }`,
+      'src/shop/jobs/all.ts': jobs,
+      'src/shop/jobs/new.draft.ts': 'throw new Error("a draft")',
+      'src/shop/jobs/old/a.ts': 'throw new Error("an old one")',
+      'src/shop/other.ts': 'throw new Error("no task file")',
+      'src/post/jobs/mail.test.ts': `import { task } from '@trigger.dev/sdk'
+        export const mail = task({
+          id: 'mail',
+          init: async () => ({ by: 'task' }),
+          run: async (_: unknown, { init }: any) => init,
+        })`,
+    })
+    await using dev = project.start('dev', '--json')
+    await dev.says(/"tasks":\["mail","fails","show","spins"\]/, FAILED)
+    expect([...dev.out.matchAll(/"event":"remark","message":"([^"]*)"/g)].map(([, text]) => text)).toEqual([
+      'trigger.config.ts: without effect here: logLevel, telemetry',
+      'trigger.config.ts: unknown and without effect: dirz',
+    ])
+    const ended = async (task: string): Promise<unknown> => {
+      const id = await project.call('runs', 'trigger', task, '--payload', 'null', '--new-task')
+      await project.call('runs', 'watch', id).catch(() => undefined)
+      return JSON.parse(await project.call('runs', 'get', id, '--json'))
+    }
+    const init = { shop: 'tea', by: 'configuration' }
+    expect(await ended('show')).toMatchObject({ output: { limit: 300, machine: 'large-1x', init } })
+    expect(await ended('mail')).toMatchObject({ output: { shop: 'tea', by: 'task' } })
+    expect(await ended('fails')).toMatchObject({ status: 'FAILED', attemptCount: 1 })
+    expect(await ended('spins')).toMatchObject({ status: 'TIMED_OUT' })
+    dev.kill('SIGINT')
+    const { err } = await dev.ended
+    expect(err).toContain('start of show')
+    expect(err).toContain('failure of fails 1')
+  })
+
+  it('refuses a configuration that it cannot use', async () => {
+    const wrong = [
+      [`retries: { defaults: {} }`, 'no option \\"defaults\\"'],
+      [`retries: { default: { maxAttempt: 2 } }`, 'no option \\"maxAttempt\\"'],
+      [`maxDuration: 'long'`, 'maxDuration'],
+      [`ignorePatterns: '**/*.ts'`, 'ignorePatterns'],
+      [`ignorePatterns: ['src/{a,b']`, 'src/{a,b'],
+      [`onStart: true`, 'onStart'],
+    ] as const
+    const project = new Project({ 'package.json': '{ "type": "module" }', 'tasks/a.js': '' })
+    project.write('trigger.config.js', 'export default 1')
+    await using dev = project.start('dev', '--json')
+    await dev.says(FAILED)
+    for (const [index, [text, problem]] of wrong.entries()) {
+      project.write('trigger.config.js', `export default { ${text} }`)
+      const failed = await dev.says(new RegExp(`(?:"event":"failed"[^]*){${index + 1}}"event":"failed".*`))
+      expect(failed.split('\n').at(-1)).toContain(problem)
+    }
+  })
+
   it('says what it misses', async () => {
     const project = new Project({ 'package.json': '{}', 'empty/a.js': 'exports.a = 1' })
     await using nothing = project.start('dev', '--json')

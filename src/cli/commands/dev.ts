@@ -106,6 +106,7 @@ function lines(terminal: Terminal, key: string): (event: DevEvent) => void {
         )
       case 'changed':
         return say(`${oneLine(event.path)} has changed`)
+      case 'remark':
       case 'error':
         return say(`! ${oneLine(event.message)}`)
       case 'failed':

@@ -1,3 +1,5 @@
+import type { IgnoredFiles } from '../loading/task-files.ts'
+
 /** What the process that executes runs is told by the one that watches files. */
 export type ToWorker =
   { readonly kind: 'start'; readonly options: WorkerOptions } | { readonly kind: 'close' }
@@ -7,7 +9,9 @@ export type FromWorker =
   /** Files that it depends on. */
   | { readonly kind: 'files'; readonly paths: readonly string[] }
   /** Folders in which a new file may be a task file. */
-  | { readonly kind: 'folders'; readonly paths: readonly string[] }
+  | { readonly kind: 'folders'; readonly paths: readonly string[]; readonly ignored: IgnoredFiles }
+  /** What the configuration says without effect. */
+  | { readonly kind: 'remark'; readonly message: string }
   | {
       readonly kind: 'ready'
       readonly url: string

@@ -11,7 +11,7 @@ const PATIENCE_MS = 10_000
 
 /** What happens while tasks are developed. */
 export type DevEvent =
-  | Extract<FromWorker, { readonly kind: 'ready' | 'run' | 'error' | 'failed' }>
+  | Extract<FromWorker, { readonly kind: 'ready' | 'run' | 'remark' | 'error' | 'failed' }>
   | { readonly kind: 'changed'; readonly path: string }
 
 /** One process that executes runs after another: a new one each time a file has changed. */
@@ -21,6 +21,8 @@ export class DevSession {
   readonly #tell: (event: DevEvent) => void
   #worker: Worker | undefined
   #port: number
+  /** What was said of the configuration: it is said once, and not again after each change. */
+  readonly #remarks = new Set<string>()
   /** Steps follow each other. */
   #step: Promise<void> = Promise.resolve()
   #isClosed = false
@@ -49,6 +51,10 @@ export class DevSession {
     if (this.#isClosed && event.kind === 'failed') return
     // Addresses of tokens are to stay as they are.
     if (event.kind === 'ready') this.#port = Number(new URL(event.url).port)
+    if (event.kind === 'remark') {
+      if (this.#remarks.has(event.message)) return
+      this.#remarks.add(event.message)
+    }
     this.#tell(event.kind === 'changed' ? { ...event, path: relative('', event.path) } : event)
     if (event.kind !== 'changed') return
     this.#step = this.#step.then(async () => {
@@ -104,7 +110,7 @@ class Worker {
 
   #hear(message: FromWorker, tell: (event: DevEvent) => void): void {
     if (message.kind === 'files') this.#files.addFiles(message.paths)
-    else if (message.kind === 'folders') this.#files.addFolders(message.paths)
+    else if (message.kind === 'folders') this.#files.addFolders(message.paths, message.ignored)
     else if (!this.#isClosing || message.kind === 'run') {
       this.#hasFailed ||= message.kind === 'failed'
       tell(message)

@@ -1,7 +1,7 @@
 import { type FSWatcher, statSync, watch } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Clock } from '../../contract/clock.ts'
-import { foldersAt, taskFilesAt } from '../loading/task-files.ts'
+import { foldersAt, type IgnoredFiles, taskFilesAt, TESTS } from '../loading/task-files.ts'
 
 /** Editors write a file in several steps. */
 const SETTLING_MS = 100
@@ -13,6 +13,7 @@ export class WatchedFiles {
   readonly #files = new Set<string>()
   readonly #folders = new Set<string>()
   readonly #watchers = new Map<string, FSWatcher>()
+  #ignored = TESTS
   #seen = new Map<string, string>()
   #cancelLook: (() => void) | undefined
 
@@ -30,7 +31,8 @@ export class WatchedFiles {
     }
   }
 
-  addFolders(paths: readonly string[]): void {
+  addFolders(paths: readonly string[], ignored: IgnoredFiles): void {
+    this.#ignored = ignored
     for (const path of paths) {
       this.#folders.add(path)
       this.#watch(path)
@@ -74,7 +76,9 @@ export class WatchedFiles {
   }
 
   #state(): Map<string, string> {
-    const found = [...this.#folders].flatMap((folder) => (stateOf(folder) === '' ? [] : taskFilesAt(folder)))
+    const found = [...this.#folders].flatMap((folder) =>
+      stateOf(folder) === '' ? [] : taskFilesAt(folder, this.#ignored),
+    )
     return new Map([...this.#files, ...found].map((path) => [path, stateOf(path)]))
   }
 }

@@ -11,10 +11,10 @@ import { type HttpServer, serve } from '../../http/serve.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { sqliteStorage } from '../../storage/sqlite/sqlite.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
-import { configFileOf, foldersOfConfig, readConfig } from '../loading/config.ts'
+import { configFileOf, foldersOfConfig, ignoredByConfig, readConfig, remarksOn } from '../loading/config.ts'
 import { mapPackages } from '../loading/hooks.ts'
 import { hostedNames, ownNames } from '../loading/names.ts'
-import { foldersAt, taskFilesAt, tasksOf, USUAL_FOLDERS } from '../loading/task-files.ts'
+import { foldersAt, taskFilesAt, tasksOf, TESTS, USUAL_FOLDERS } from '../loading/task-files.ts'
 import type { FromWorker, ToWorker, WorkerOptions } from './messages.ts'
 
 /**
@@ -84,19 +84,22 @@ function ownFile(url: string): string | undefined {
 async function loadTasks({ path }: WorkerOptions): Promise<readonly AnyTask[]> {
   const configFile = configFileOf(path ?? '.', '.')
   let folders: readonly string[] = []
+  let ignored = TESTS
   if (configFile !== undefined) {
     void tell({ kind: 'files', paths: [configFile] })
     const config = await readConfig(configFile)
+    for (const message of remarksOn(config, configFile)) void tell({ kind: 'remark', message })
     applyConfig(config)
     folders = foldersOfConfig(config, configFile)
+    ignored = ignoredByConfig(config, configFile)
   }
   const places = path !== undefined ? [path] : folders.length > 0 ? folders : USUAL_FOLDERS.filter(existsSync)
   if (places.length === 0)
     throw new Error(
       `Cannot find task files: name a file or folder, or have one of ${USUAL_FOLDERS.join(', ')}, or a trigger.config.ts with dirs`,
     )
-  void tell({ kind: 'folders', paths: places.flatMap(foldersAt) })
-  const files = places.flatMap(taskFilesAt)
+  void tell({ kind: 'folders', paths: places.flatMap(foldersAt), ignored })
+  const files = places.flatMap((place) => taskFilesAt(place, ignored))
   void tell({ kind: 'files', paths: files })
   const tasks = await tasksOf(files)
   if (tasks.length === 0)

@@ -1,28 +1,49 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AnyTask } from '../../api/run.ts'
 import { isTask } from '../../core/attempt/task-definition.ts'
 import { messageOf } from '../../primitives/message.ts'
+import { patternOf } from './glob.ts'
 
-/** Files with code. Declarations and tests hold no tasks. */
+/** Files with code. Declarations hold no tasks. */
 const CODE = /\.[cm]?[jt]sx?$/
-const NO_TASKS = /\.d\.[cm]?ts$|\.(test|spec)\.[cm]?[jt]sx?$/
+const DECLARATION = /\.d\.[cm]?ts$/
 const TYPESCRIPT = /\.[cm]?tsx?$/
 
 /** Where task files are looked for when none are named. */
 export const USUAL_FOLDERS: readonly string[] = ['trigger', 'src/trigger', 'tasks', 'src/tasks']
 
-/** The files at a path: itself, or all code below a folder, in the order of their names. */
-export function taskFilesAt(path: string): readonly string[] {
+/** Files that are passed over in folders: by patterns of their paths from `root` on. */
+export interface IgnoredFiles {
+  readonly root: string
+  readonly patterns: readonly string[]
+}
+
+/** Without a configuration that says otherwise, tests. */
+export const TESTS: IgnoredFiles = {
+  root: '.',
+  patterns: ['**/*.{test,spec}.{ts,tsx,mts,cts,js,jsx,mjs,cjs}'],
+}
+
+/** The files at a path: itself, or the code below a folder, in the order of their names. */
+export function taskFilesAt(path: string, { root, patterns }: IgnoredFiles): readonly string[] {
   if (!statSync(path).isDirectory()) return [resolve(path)]
-  return readdirSync(path, { withFileTypes: true })
+  const ignored = patterns.map(patternOf)
+  return codeBelow(path).filter((file) => {
+    const fromRoot = relative(root, file).split(sep).join('/')
+    return !ignored.some((pattern) => pattern.test(fromRoot))
+  })
+}
+
+function codeBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true })
     .filter(({ name }) => !name.startsWith('.') && name !== 'node_modules')
     .sort((one, other) => (one.name < other.name ? -1 : 1))
     .flatMap((entry) => {
-      const below = join(path, entry.name)
-      if (entry.isDirectory()) return taskFilesAt(below)
-      return CODE.test(entry.name) && !NO_TASKS.test(entry.name) ? [resolve(below)] : []
+      const below = join(folder, entry.name)
+      if (entry.isDirectory()) return codeBelow(below)
+      return CODE.test(entry.name) && !DECLARATION.test(entry.name) ? [resolve(below)] : []
     })
 }
 
