@@ -3,7 +3,7 @@ import { EngineApprovals } from '../engine-approvals.ts'
 import type { Figure, Lab } from '../lab.ts'
 import type { Measurement } from '../measurement.ts'
 import { PostgresBed, serveWhile, watchedPool } from '../postgres-bed.ts'
-import { oneAfterAnother } from '../approval-loops.ts'
+import { inCrowds } from '../approval-loops.ts'
 
 const RUNS = 500
 const TIMEOUT_MS = 600_000
@@ -20,14 +20,18 @@ interface FunctionCost {
   readonly selfMs: number
 }
 
-/** What a run with a wait asks of a Postgres server when one run follows another: trips, and where the server's time goes. */
+/**
+ * What a run with a wait asks of a Postgres server when one run follows another: trips, and where the server's time goes. Its token is
+ * completed at once, or when the run has parked.
+ */
 export const trips: Figure = {
   name: 'trips',
   contests: [],
-  measure: (lab) => serveWhile(() => measureTrips(lab)),
+  measure: (lab) =>
+    serveWhile(async () => [...(await measureTrips(lab, false)), ...(await measureTrips(lab, true))]),
 }
 
-async function measureTrips(lab: Lab): Promise<readonly Measurement[]> {
+async function measureTrips(lab: Lab, isParked: boolean): Promise<readonly Measurement[]> {
   const count = lab.count(RUNS)
   const bed = new PostgresBed({ options: '-c track_functions=all' })
   const reader = new PostgresBed()
@@ -37,7 +41,7 @@ async function measureTrips(lab: Lab): Promise<readonly Measurement[]> {
     await approvals.ready()
     const before = asked
     const began = performance.now()
-    await oneAfterAnother(approvals, count)
+    await inCrowds(approvals, { count, isParked, atOnce: 1 })
     const perRun = ((performance.now() - began) * NS_PER_MS) / count
     const perRunAsked = (asked - before) / count
     await approvals.close()
@@ -53,7 +57,7 @@ async function measureTrips(lab: Lab): Promise<readonly Measurement[]> {
       ours: { values: [value] },
     })
     return [
-      line('run with a wait, one after another, on Postgres', 'ns', perRun),
+      line(`run with a wait${isParked ? ' that parks' : ''}, one after another, on Postgres`, 'ns', perRun),
       line('  statements a run', 'count', perRunAsked),
       {
         ...line('  time of its functions on the server', 'ns', total),
