@@ -305,7 +305,7 @@ export type TokenAwaited =
   | { readonly outcome: 'unknown' }
   | { readonly outcome: 'stale' }
 
-export interface TokenSettle {
+export interface TokenSettle extends SettleExtras {
   readonly id: string
   readonly outputJson: string | undefined
   /** The attempt that completes the token. The result of an effect has none: it has happened, even if the run has a new owner. */
@@ -318,7 +318,7 @@ export interface TokenSettle {
   readonly now: number
 }
 
-export interface TokenSettled {
+export interface TokenSettled extends SettledExtras {
   readonly record: TokenRecord
   readonly won: boolean
   /** True for the completion that won, and for a late one that made the token `TIMED_OUT`. */
@@ -541,6 +541,8 @@ export interface StorageExtras {
   readonly schedules?: ScheduleStore
   /** Whether an insert may claim its run (`claim`); see {@link NewRunClaim}. Default: false. Laws: `runs.insert/claims…`. */
   readonly claimsNew?: boolean
+  /** Whether a settle may resume a run that waits for the token (`resume`); see {@link RunToResume}. Default: false. Laws: `tokens.settle/resumes…`. */
+  readonly resumesWaiting?: boolean
 }
 
 /**
@@ -570,6 +572,29 @@ export interface InsertExtras {
 export interface InsertedExtras {
   /** The answer to `claim`: whether this insert has claimed the run, which is still as it was claimed. */
   readonly isClaimed?: boolean | undefined
+}
+
+/**
+ * Saves a parked run its resume: a storage that `resumesWaiting` resumes the run in the same step as the token is settled, and
+ * answers it. It does so only if this settle makes a wait of the run ready, and the run is `WAITING` with this epoch and its owner is the
+ * `by` of the settle, and never beyond what is set of its queue. It may leave the run as it is for any other reason: the caller then resumes it as
+ * usual, as it does after a lost answer. For a run that has resumed by then, that answers `stale`.
+ */
+export interface RunToResume {
+  readonly runId: string
+  readonly epoch: number
+}
+
+/** The optional part of a {@link TokenSettle}. */
+export interface SettleExtras {
+  /** Asked only of a storage that `resumesWaiting`, and only for a run whose queue has no limit. With a `transaction` nothing is resumed. */
+  readonly resume?: RunToResume | undefined
+}
+
+/** The optional part of a {@link TokenSettled}. */
+export interface SettledExtras {
+  /** The answer to `resume`: the run, if this settle has resumed it. */
+  readonly resumed?: RunRecord | undefined
 }
 
 /**

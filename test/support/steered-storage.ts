@@ -27,11 +27,14 @@ export interface SteeredStorage {
 
 /**
  * A storage whose calls a test can hold back or fail, one by one. A run is inserted and claimed by two calls, unless it
- * `claimsNew`.
+ * `claimsNew`; a token is settled and its run resumed by two, unless it `resumesWaiting`.
  */
 export function steeredStorage(
   storage: Storage,
-  { claimsNew = false }: { readonly claimsNew?: boolean } = {},
+  {
+    claimsNew = false,
+    resumesWaiting = false,
+  }: { readonly claimsNew?: boolean; readonly resumesWaiting?: boolean } = {},
 ): SteeredStorage {
   const calls: StorageOperation[] = []
   const steerings: Steering[] = []
@@ -60,7 +63,7 @@ export function steeredStorage(
     })()
   })
   return {
-    storage: { ...around, claimsNew },
+    storage: { ...around, claimsNew, resumesWaiting },
     calls,
     holdAnswer: (name) => hold(name, 'after'),
     holdCall: (name) => hold(name, 'before'),

@@ -1,5 +1,5 @@
 import type { RunRecord, RunStatus, TokenRecord } from '../../contract/records.ts'
-import type { Awaitable, RunResumed } from '../../contract/storage.ts'
+import type { Awaitable, RunResumed, RunToResume } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import { type Few, itemsOf, withItem, withoutItem } from '../../primitives/few.ts'
 import { Deque } from '../../primitives/deque.ts'
@@ -30,6 +30,14 @@ interface Resuming {
   isFreed: boolean
 }
 
+/** A parked run that the settle of a token may resume, until it goes on. */
+export interface ResumeOffer {
+  readonly attempt: Attempt
+  readonly run: RunToResume
+  /** The run, once storage has resumed it. */
+  record: RunRecord | undefined
+}
+
 /**
  * The slots of an engine: so many runs may execute at once. A run that has waited for one whole macrotask turn parks and
  * gives its slot back; its waits get their outcomes once it has a slot again, resumed runs before queued ones.
@@ -48,6 +56,8 @@ export class Slots {
   readonly #limited = new Set<string>()
   /** Resumes that storage has not answered yet. */
   readonly #resuming = new Set<Resuming>()
+  /** Runs that a settle may resume, or has resumed: they go on once they are delivered an outcome. */
+  readonly #offers = new Map<Attempt, ResumeOffer>()
   /** Runs that may have to park when this turn is over. */
   #turn: Few<Attempt> = undefined
   #isTurnSet = false
@@ -137,6 +147,7 @@ export class Slots {
     this.#giveBack(attempt)
     attempt.letGo()
     if (this.#draining.size > 0) this.#draining.delete(attempt)
+    if (this.#offers.size > 0) this.#offers.delete(attempt)
     this.#turn = withoutItem(this.#turn, attempt)
     this.#freed(attempt)
     this.#serve()
@@ -163,6 +174,34 @@ export class Slots {
       return
     }
     this.#askToResume(attempt)
+  }
+
+  /**
+   * Lets the settle of a token resume a parked run that waits for it, if there is a slot. None is kept: the settle may wait for a
+   * transaction of the user's. A run that finds none, once it has resumed in storage, stands in line for one.
+   */
+  offer(attempt: Attempt): ResumeOffer | undefined {
+    const { host, tasks } = this.#kernel
+    if (host.storage.resumesWaiting !== true || host.isClosing || !attempt.is('parked')) return undefined
+    const { queue, epoch } = attempt.record
+    if (tasks.queueLimits.has(queue) || this.#limited.has(queue)) return undefined
+    if (this.#waiting.size > 0 || this.room <= this.#offers.size || this.#offers.has(attempt))
+      return undefined
+    const offer = { attempt, run: { runId: attempt.id, epoch }, record: undefined }
+    this.#offers.set(attempt, offer)
+    return offer
+  }
+
+  /** Storage has answered the settle: `record` if that has resumed the run. A run that has gone on since is not resumed once more. */
+  answered(offer: ResumeOffer, record: RunRecord | undefined): void {
+    if (this.#offers.get(offer.attempt) !== offer) return
+    if (record === undefined) this.#offers.delete(offer.attempt)
+    else offer.record = record
+  }
+
+  /** The token is published: a run that storage has resumed goes on, whether or not it was delivered an outcome. */
+  goOn({ attempt, record }: ResumeOffer): void {
+    if (record !== undefined && attempt.is('parked')) this.resume(attempt)
   }
 
   /** A parked run goes on, and is told with its slot what for. False: it is not parked, and storage has to be asked. */
@@ -273,6 +312,11 @@ export class Slots {
   #askToResume(attempt: Attempt): void {
     attempt.resume()
     this.#used += 1
+    const record = this.#takeOffer(attempt)
+    if (record !== undefined) {
+      this.#ask(attempt, () => this.#resumed(attempt, { outcome: 'resumed', record }, !attempt.hasDeliveries))
+      return
+    }
     const lane = laneOf(attempt)
     const isHinted = !attempt.hasDeliveries
     const { queue } = attempt.record
@@ -292,6 +336,14 @@ export class Slots {
         this.#resumeWaiting()
       }),
     )
+  }
+
+  /** From here on the answer to a settle resumes the run no more. Answers the run if one has resumed it before. */
+  #takeOffer(attempt: Attempt): RunRecord | undefined {
+    if (this.#offers.size === 0) return undefined
+    const offer = this.#offers.get(attempt)
+    this.#offers.delete(attempt)
+    return offer?.record
   }
 
   #resumed(attempt: Attempt, answer: RunResumed, isHinted: boolean): void {

@@ -16,6 +16,7 @@ import { fenceOf } from '../attempt/attempt.ts'
 import { afterTurn } from '../host/fair-turns.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
 import type { Values } from '../host/values.ts'
+import type { ResumeOffer } from '../execution/slots.ts'
 import type { ReadDeadline } from '../waits/sleep.ts'
 import { SLEEP_PARTS, sleepDeadline } from '../waits/sleep.ts'
 import type {
@@ -146,26 +147,43 @@ export class EngineWait implements EngineWaitNamespace {
   }
 
   #complete(scope: Attempt | undefined, { token, output, options }: Completion): Awaitable<CompletedToken> {
-    const { host, publisher, ticker } = this.#kernel
+    const { host, publisher, ticker, slots } = this.#kernel
     const id = tokenId(token)
     requireOptions(options, 'the options of wait.completeToken', COMPLETE_NAMES)
     requireJoining(host.storage, options, `complete token "${id}"`)
     const subject = 'the output of token'
     const outputJson = toJson(this.#values.encode(output, subject, id), subject, id)
     const { transaction } = options
-    const request = { id, outputJson, fence: fenceOf(scope), transaction, by: host.owner, now: host.now() }
+    const offer = transaction === undefined ? this.#offer(id) : undefined
+    const now = host.now()
+    const resume = offer?.run
+    const request = { id, outputJson, fence: fenceOf(scope), transaction, resume, by: host.owner, now }
     const settled = this.#kernel.written(scope, SETTLE_TOKEN, request)
     // It may be stored all the same: the next tick then tells the runs that wait for it.
-    if (isPromise(settled)) settled.catch(() => ticker.answerLost('a completion that failed'))
+    if (isPromise(settled)) {
+      settled.catch(() => {
+        if (offer !== undefined) slots.answered(offer, undefined)
+        ticker.answerLost('a completion that failed')
+      })
+    }
     return chain(settled, (answer) => {
+      if (offer !== undefined) slots.answered(offer, answer?.resumed)
       if (answer === undefined || answer.record.kind !== 'MANUAL') throw tokenNotFound(id)
       const { record, won } = answer
       // It has not happened yet, and may never: the storage tells the runs that wait for it when it has.
       if (transaction !== undefined) return { success: won, status: record.status }
       if (answer.settledNow) publisher.token(record)
+      if (offer !== undefined) slots.goOn(offer)
       ticker.notDue(record.timeoutAt)
       return { success: won, status: record.status }
     })
+  }
+
+  /** A run that the completion of the token may resume. */
+  #offer(id: string): ResumeOffer | undefined {
+    const { waitpoints, slots } = this.#kernel
+    const attempt = waitpoints.waiting(id)
+    return attempt && slots.offer(attempt)
   }
 
   retrieveToken<Output = unknown>(token: TokenReference): Promise<RetrievedToken<Output>> {

@@ -87,6 +87,12 @@ export class Waitpoints {
     for (const waiter of itemsOf(waiters)) this.#settle(waiter, token)
   }
 
+  /** A run that waits for the token here. */
+  waiting(tokenId: string): Attempt | undefined {
+    const [waiter] = itemsOf(this.#waiters.get(tokenId))
+    return waiter?.attempt
+  }
+
   /** Whether a ready wait that storage hands over is one that is waited for here. */
   has(wait: WaitRecord): boolean {
     return this.#waiters.get(wait.tokenId) !== undefined

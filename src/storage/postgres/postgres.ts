@@ -60,6 +60,7 @@ export function postgresStorage(given: string | PostgresOptions): Storage {
     rates: true,
     debounces: true,
     claimsNew: true,
+    resumesWaiting: true,
     schedules: postgresSchedules(session),
     retention: RETENTION,
     joinsTransactions: true,

@@ -7,6 +7,7 @@ import type {
   RunPush,
   RunsAmong,
   RunUpdate,
+  TokenSettle,
 } from '../../contract/storage.ts'
 import { idSkew, NO_INSTANT } from '../id-skew.ts'
 import { laneOf, RUN_COLUMNS, runValues, textsColumn } from '../sql-rows.ts'
@@ -56,6 +57,12 @@ export function fenceColumns({ fence }: { readonly fence?: AttemptFence | undefi
 export function claimColumns({ claim, transaction }: Pick<RunInsert, 'claim' | 'transaction'>): object {
   if (claim === undefined || transaction !== undefined) return NONE
   return { claim_tasks: claim.taskIds, claim_version: claim.version, claim_number: claim.number }
+}
+
+/** A transaction of the caller resumes nothing: see `claimColumns`. */
+export function resumeColumns({ resume, transaction }: Pick<TokenSettle, 'resume' | 'transaction'>): object {
+  if (resume === undefined || transaction !== undefined) return NONE
+  return { resume_run: resume.runId, resume_epoch: resume.epoch }
 }
 
 export function amongColumns({ taskIds, tags }: RunsAmong): object {

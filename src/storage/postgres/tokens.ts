@@ -13,7 +13,7 @@ import type {
   TokenStore,
 } from '../../contract/storage.ts'
 import { inTransaction } from './joined.ts'
-import { fenceColumns, keyLockColumns, locksKey, skewColumn } from './requests.ts'
+import { fenceColumns, keyLockColumns, locksKey, resumeColumns, skewColumn } from './requests.ts'
 import { type PostgresSession, readyWaits, type ReadyAnswer, type RunAnswer, runOf } from './session.ts'
 import type { CallKind } from './turns.ts'
 import { tokenOfRun } from '../../contract/run-states.ts'
@@ -27,6 +27,7 @@ interface TokenAnswer {
   readonly settledNow?: boolean
   readonly won?: boolean
   readonly ready?: ReadyAnswer
+  readonly resumed?: RunAnswer | null
   readonly outcome?: TokenAwaited['outcome']
   readonly waiters?: readonly string[] | null
 }
@@ -143,13 +144,17 @@ async function settleToken(
   const { id, outputJson, isTimeOut, by, now } = request
   const call = session.newCall()
   const settled = { id, output: orNull(outputJson), times_out: isTimeOut }
-  const columns = { ...settled, by_owner: by, now, call, ...fenceColumns(request) }
+  const columns = { ...settled, by_owner: by, now, call, ...fenceColumns(request), ...resumeColumns(request) }
   const answer = (await session.ask(SETTLE, columns, request.fence?.runId ?? id)) as
     TokenAnswer | 'stale' | undefined
   if (answer === 'stale' || answer === undefined) return answer
   const ready = tellSettled(session, answer, by)
-  const { won = false, settledNow = false } = answer
-  return { record: tokenOf(answer), won, settledNow, ready }
+  const { won = false, settledNow = false, resumed } = answer
+  const record = tokenOf(answer)
+  if (!resumed) return { record, won, settledNow, ready }
+  const run = runOf(resumed)
+  session.hints.run(run.id, by, true)
+  return { record, won, settledNow, ready, resumed: run }
 }
 
 async function listTokens(

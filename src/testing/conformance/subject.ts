@@ -6,6 +6,7 @@ import type {
   Inserted,
   RunClaim,
   RunClaimed,
+  RunToResume,
   RunUpdated,
   Storage,
   TickRequest,
@@ -33,6 +34,7 @@ interface SettleOptions {
   readonly outputJson?: string
   readonly isTimeOut?: boolean
   readonly fence?: AttemptFence
+  readonly resume?: RunToResume
 }
 
 const LEASE_MS = 1_000_000
@@ -152,9 +154,9 @@ export class Subject {
   async settle(
     id: string,
     now = 0,
-    { by = A, isTimeOut, outputJson = isTimeOut === true ? undefined : '1', fence }: SettleOptions = {},
+    { by = A, isTimeOut, outputJson = isTimeOut === true ? undefined : '1', ...rest }: SettleOptions = {},
   ): Promise<TokenSettled | 'stale' | undefined> {
-    const request = { id, outputJson, fence, by, now: this.at(now) }
+    const request = { id, outputJson, ...rest, by, now: this.at(now) }
     return this.storage.tokens.settle(isTimeOut === undefined ? request : { ...request, isTimeOut })
   }
 

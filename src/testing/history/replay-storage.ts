@@ -62,6 +62,7 @@ export class ReplayStorage {
       ...this.#memory,
       // No run but the one is claimed, and it by a claim.
       claimsNew: false,
+      resumesWaiting: false,
       runs: this.#runs(this.#memory.runs),
       tokens: this.#tokens(this.#memory.tokens),
     }

@@ -54,6 +54,8 @@ export class ResumingStorage {
     const { tokens } = this.#storage
     return {
       ...later,
+      // A run that resumes with its answer would not be executed again.
+      resumesWaiting: false,
       runs: { ...later.runs, ...this.#runs() },
       tokens: {
         ...later.tokens,

@@ -68,6 +68,7 @@ function lentStorage(shared: PostgresPool, lease: SchemaLease): Storage {
     rates: true,
     debounces: true,
     claimsNew: true,
+    resumesWaiting: true,
     open: () => statements.watch(lease.take().then(() => current().open())),
     tick: (request) => current().tick(request),
     subscribe: (owner, listener) => current().subscribe(owner, listener),

@@ -68,7 +68,7 @@ export function wrapStorage(storage: Storage, around: AroundOperation): Storage 
   }
 }
 
-type Ability = 'timesOut' | 'rates' | 'debounces' | 'claimsNew' | 'joinsTransactions'
+type Ability = 'timesOut' | 'rates' | 'debounces' | 'claimsNew' | 'resumesWaiting' | 'joinsTransactions'
 
 /** What the storage says of itself, as far as it says it. */
 function abilitiesOf({
@@ -76,9 +76,10 @@ function abilitiesOf({
   rates,
   debounces,
   claimsNew,
+  resumesWaiting,
   joinsTransactions,
 }: Storage): Pick<Storage, Ability> {
-  const abilities = { timesOut, rates, debounces, claimsNew, joinsTransactions }
+  const abilities = { timesOut, rates, debounces, claimsNew, resumesWaiting, joinsTransactions }
   const said = Object.entries(abilities).filter(([, value]) => value !== undefined)
   return Object.fromEntries(said)
 }

@@ -1,6 +1,6 @@
 import { insertFunction } from './insert.ts'
-import { BY_INDEX } from './plans.ts'
-import { tokenAsJson } from './record.ts'
+import { BY_INDEX, isOfAttempt } from './plans.ts'
+import { runAsJson, tokenAsJson } from './record.ts'
 
 const INSERT_TOKENS = insertFunction({
   table: 'tokens',
@@ -20,7 +20,12 @@ const INSERT_TOKENS = insertFunction({
   answerAgain: 'json_build_array(0, $s.token_json(holder))',
 })
 
-/** The functions for tokens and waits. A wait that is being made ready is not released: a tick says so once more. */
+/**
+ * The functions for tokens and waits. A wait that is being made ready is not released: a tick says so once more.
+ *
+ * A run is resumed with a token that it waits for only if nothing else is at it, nothing is set of its queue, and nothing is being set.
+ * The settle waits for none of these: it has locked the run weakly, and another call may wait for that.
+ */
 export const TOKEN_FUNCTIONS: string = `
 CREATE FUNCTION $s.ready_waits(token text) RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -138,10 +143,27 @@ BEGIN
   RETURN array_to_json(answers);
 END $$;
 
+CREATE FUNCTION $s.resume_waiter(q record) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  resumed json;
+BEGIN
+  IF NOT pg_try_advisory_xact_lock_shared($space, 2050) THEN RETURN NULL; END IF;
+  UPDATE $s.runs AS e SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(updated_at, q.now), look_at = NULL
+    WHERE id = (SELECT r.id FROM $s.runs r
+      WHERE r.id = q.resume_run AND ${isOfAttempt('q.resume_epoch', 'q.by_owner', 'WAITING')} AND r.held = 1
+        AND EXISTS (SELECT 1 FROM $s.waits w WHERE w.run_id = r.id AND w.token_id = q.id AND w.ready = 1)
+        AND NOT EXISTS (SELECT 1 FROM $s.queues WHERE name = r.queue)
+      FOR NO KEY UPDATE OF r SKIP LOCKED)
+    RETURNING ${runAsJson('e')} INTO resumed;
+  RETURN resumed;
+END $$;
+
 CREATE FUNCTION $s.settle_token(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   t $s.tokens;
   won json;
+  ready json;
+  resumed json;
   due record;
 BEGIN
   IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN RETURN '"stale"'; END IF;
@@ -151,7 +173,9 @@ BEGIN
     WHERE id = q.id AND status = 'WAITING' AND (timeout_at IS NULL OR q.now < timeout_at)
     RETURNING ${tokenAsJson('o')} INTO won;
   IF FOUND THEN
-    RETURN json_build_object('token', won, 'won', true, 'settledNow', true, 'ready', $s.settle_waits(q.id));
+    ready := $s.settle_waits(q.id);
+    IF q.resume_run IS NOT NULL AND ready IS NOT NULL THEN resumed := $s.resume_waiter(q); END IF;
+    RETURN json_build_object('token', won, 'won', true, 'settledNow', true, 'ready', ready, 'resumed', resumed);
   END IF;
   SELECT * INTO t FROM $s.tokens WHERE id = q.id;
   IF NOT FOUND THEN RETURN NULL; END IF;
@@ -171,7 +195,7 @@ BEGIN
   IF NOT is_alone THEN held := $s.lock_settled(requests); END IF;
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(id text, output text, times_out boolean, fence_run text, fence_epoch int, by_owner text, now float8, call text,
-      again boolean, tries boolean)
+      again boolean, tries boolean, resume_run text, resume_epoch int)
   LOOP
     IF is_alone AND (q.tries IS TRUE OR q.fence_run IS NOT NULL) THEN held := $s.lock_settled(requests); END IF;
     IF q.id = ANY (held) THEN

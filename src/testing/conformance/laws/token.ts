@@ -1,6 +1,7 @@
 import type { Law } from '../law.ts'
 import { like, same } from '../sameness.ts'
-import { A, B, idsOf, namesOf } from '../subject.ts'
+import type { RunRecord } from '../../../contract/records.ts'
+import { A, B, idsOf, namesOf, type Subject } from '../subject.ts'
 
 /** Laws of one token: reading, awaiting, settling and releasing it. */
 export const tokenLaws: readonly Law[] = [
@@ -174,6 +175,62 @@ export const tokenLaws: readonly Law[] = [
     },
   },
   {
+    id: 'tokens.settle/resumes-the-run-that-waits',
+    law: 'Of a storage that resumesWaiting, a settle with `resume` resumes the parked run whose wait it makes ready, and answers it.',
+    async check(s) {
+      if (s.storage.resumesWaiting !== true) return
+      const parked = await s.startParked('r', 't')
+      const { id, epoch } = parked
+      const settled = await s.settle('t', 5, { resume: { runId: id, epoch } })
+      like('the completion', settled, { won: true, settledNow: true, ready: [{ tokenId: 't', runId: id }] })
+      const resumed = { ...parked, status: 'EXECUTING', slot: true, updatedAt: s.at(5) }
+      same('the run', settled !== 'stale' && settled?.resumed, resumed)
+      same('the record', await s.storage.runs.get(id), resumed)
+      same('waits handed over', namesOf((await s.tick(A, 5)).ready), [`t r ${A}`])
+      like('a resume', await s.storage.runs.resume(s.fenceOf(parked, 6)), { outcome: 'stale' })
+      like('a park', await s.storage.runs.park(s.fenceOf(parked, 7)), { status: 'WAITING', slot: false })
+      same('a second completion', await isResumed(s, 't', { run: parked }), false)
+    },
+  },
+  {
+    id: 'tokens.settle/resumes-no-other-run',
+    law: 'Of a storage that resumesWaiting, a settle resumes no run that does not wait for the token, or is not parked under this epoch and owner.',
+    async check(s) {
+      if (s.storage.resumesWaiting !== true) return
+      const parked = await s.startParked('r', 'own')
+      for (const id of ['strange', 'old', 'foreign']) await s.insertToken(id)
+      same('a token of others', await isResumed(s, 'strange', { run: parked }), false)
+      for (const id of ['old', 'foreign']) await s.wait(parked, id)
+      same('another epoch', await isResumed(s, 'old', { run: { ...parked, epoch: parked.epoch - 1 } }), false)
+      await s.tick(B)
+      same('another owner', await isResumed(s, 'foreign', { run: parked, by: B }), false)
+      same('the record', await s.storage.runs.get('r'), parked)
+      const executing = await s.start('executing')
+      await s.insertToken('t')
+      await s.wait(executing, 't')
+      same('a run that executes', await isResumed(s, 't', { run: executing }), false)
+      await s.update(parked, { status: 'CANCELED' })
+      same('a run that is over', await isResumed(s, 'own', { run: parked }), false)
+    },
+  },
+  {
+    id: 'tokens.settle/resumes-nothing-beyond-its-queue',
+    law: 'Of a storage that resumesWaiting and has queues, a settle resumes no run of a queue that is paused or full.',
+    async check(s) {
+      const { queues, resumesWaiting = false } = s.storage
+      if (queues === undefined || !resumesWaiting) return
+      const parked = await s.startParked('r', 't')
+      const other = await s.startParked('other', 'u')
+      await s.start('executing')
+      const { queue } = parked
+      await queues.set({ name: queue, isPaused: true, now: s.at(0), by: B })
+      same('while it is paused', await isResumed(s, 't', { run: parked }), false)
+      await queues.set({ name: queue, isPaused: false, limit: 1, now: s.at(0), by: B })
+      same('while it is full', await isResumed(s, 'u', { run: other }), false)
+      like('the record', await s.storage.runs.get('r'), { status: 'WAITING', slot: false })
+    },
+  },
+  {
     id: 'tokens.release/drops-waits',
     law: 'A released wait is gone, ready or not.',
     async check(s) {
@@ -221,3 +278,18 @@ export const tokenLaws: readonly Law[] = [
     },
   },
 ]
+
+interface Resuming {
+  readonly run: RunRecord
+  readonly by?: string
+}
+
+/** Settles a token, and says whether that has resumed the run. */
+async function isResumed(
+  s: Subject,
+  tokenId: string,
+  { run: { id, epoch }, by = A }: Resuming,
+): Promise<boolean> {
+  const settled = await s.settle(tokenId, 0, { by, resume: { runId: id, epoch } })
+  return settled !== 'stale' && settled?.resumed !== undefined
+}

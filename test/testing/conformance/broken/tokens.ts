@@ -93,7 +93,36 @@ const everyAwaitIsAWait: Break = (memory) => {
   }
 }
 
+/** Resumes the run that a settle names, if `may` lets it, whatever is set of its queue. */
+function resuming(may: (request: TokenSettle, settled: TokenSettled) => boolean): Break {
+  return (memory) => ({
+    resumesWaiting: true,
+    tokens: {
+      settle(request) {
+        const settled = memory.tokens.settle(request)
+        const { resume, by, now } = request
+        if (resume === undefined || settled === undefined || settled === 'stale') return settled
+        const { runId: id, epoch } = resume
+        const fence = { id, epoch, by, now }
+        if (!may(request, settled)) return settled
+        const resumed = memory.runs.resume(fence)
+        if (resumed.outcome === 'resumed') return { ...settled, resumed: resumed.record }
+        const change = { status: 'EXECUTING' } as const
+        const expected = { status: ['WAITING'] as const, epoch }
+        const updated =
+          resumed.outcome === 'full' ? memory.runs.update({ id, expected, change, by, now }) : undefined
+        return { ...settled, resumed: updated?.record }
+      },
+    },
+  })
+}
+
 export const brokenTokens: Readonly<Record<string, Break>> = {
+  'tokens.settle/resumes-the-run-that-waits': () => ({ resumesWaiting: true }),
+  'tokens.settle/resumes-no-other-run': resuming((_request, { won }) => won),
+  'tokens.settle/resumes-nothing-beyond-its-queue': resuming(
+    ({ resume }, { won, ready }) => won && ready.some(({ runId }) => runId === resume?.runId),
+  ),
   // The deadline stays where it was.
   'tokens.settle/times-out-early': (memory) => {
     const settled = new Map<string, number>()
