@@ -16,6 +16,7 @@ const PREFIX = 'postgres-schema-'
 const versions = readdirSync(HERE)
   .filter((name) => name.startsWith(PREFIX) && name.endsWith('.sql'))
   .map((name) => Number(name.slice(PREFIX.length, -'.sql'.length)))
+  .sort((one, other) => one - other)
 
 describe('a Postgres schema of an older version', () => {
   const pool = testPool()

@@ -61,7 +61,8 @@ const STEPS: readonly string[] = [
   ATTEMPTS_OF_RUNS,
   ONLY_FUNCTIONS,
   PRIORITY_OF_RUNS + QUEUES,
-  RATES_OF_QUEUES + LONG_LIFE + FUNCTIONS,
+  RATES_OF_QUEUES + LONG_LIFE,
+  ONLY_FUNCTIONS + FUNCTIONS,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */
