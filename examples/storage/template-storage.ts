@@ -103,6 +103,16 @@ export class TemplateStorage implements Storage {
       this.#hint(by, { topic: 'queue' })
       return { record: this.#db.runs.put(record.id, record), isCached: false }
     },
+    // Under the lock of the key, which inserts of the key take too.
+    freeKey: async ({ key, now }) => {
+      const run = this.#db.runs.where((row) => isSameKey(key, row.key)).at(-1)
+      if (run?.key === undefined) return undefined
+      const isFreed = now < (run.key.expiresAt ?? Infinity)
+      // Not at `now`: the clock of the next engine may be behind.
+      const freed = { ...run.key, expiresAt: Math.min(run.createdAt, now) }
+      if (isFreed) this.#db.runs.put(run.id, { ...run, key: freed })
+      return { runId: run.id, isFreed }
+    },
     get: async (id, among) => {
       const run = this.#db.runs.get(id)
       if (run === undefined || among === undefined) return run

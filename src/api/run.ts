@@ -462,6 +462,18 @@ export interface TaskRunsNamespace extends RunsNamespace {
    * ```
    */
   addTags(run: RunReference, tags: string | readonly string[]): Promise<readonly string[]>
+  /**
+   * Frees an `idempotencyKey` of a task before it expires: the next trigger with it stores a new run. Answers the id of the run that
+   * had the key, and `undefined` if no run had it; that run goes on as it is. `key` is what `trigger` was given. Rejects with
+   * `ERR_TASK_NOT_FOUND`; `ERR_CANNOT_RESET_KEY` if the storage cannot; a RangeError for a key that cannot be used. See
+   * docs/retries-queues-children.md.
+   *
+   * @example
+   * ```ts
+   * await engine.runs.resetIdempotencyKey('charge', `order-${order.id}`)
+   * ```
+   */
+  resetIdempotencyKey(taskId: string, key: string): Promise<string | undefined>
 }
 
 /** Runs, as an engine in this process has them: it has the code as well. */

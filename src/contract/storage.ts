@@ -1,5 +1,6 @@
 import type {
   ChunkRecord,
+  KeyRecord,
   RunChange,
   RunRecord,
   RunStatus,
@@ -46,7 +47,7 @@ export interface Storage extends StorageExtras {
 
 export type Unsubscribe = () => void
 
-export interface RunStore {
+export interface RunStore extends RunStoreExtras {
   /**
    * Stores a new run. If an unexpired idempotency key has a holder, the holder is answered instead (`isCached`). The new
    * run takes an expired key over, and the old record stays. Of two inserts at once exactly one is not cached. A fence that
@@ -560,6 +561,30 @@ export interface NewRunClaim {
   readonly version?: string | undefined
   /** The number of the last claim that the caller has made. After a claim with a higher one the run is not claimed. */
   readonly number: number
+}
+
+/** The optional part of a {@link RunStore}. */
+export interface RunStoreExtras {
+  /**
+   * Frees an idempotency key before it expires. The run that was stored last with it is answered; if its key has not expired, `isFreed`, and the
+   * `expiresAt` of its key becomes its `createdAt`, or `now` if that is earlier. Nothing else of the run changes, and no older run
+   * of the key holds it. Once this is answered, no insert answers the holder for this key, also one with an earlier `now`. Without a run
+   * of the key: `undefined`.
+   *
+   * It is not asked for keys of a run's own scope. Absent: an engine can free none. Laws: `runs.freeKey/…`.
+   */
+  freeKey?(request: KeyFree): Awaitable<KeyFreed | undefined>
+}
+
+export interface KeyFree {
+  readonly key: Pick<KeyRecord, 'scope' | 'value'>
+  readonly now: number
+}
+
+export interface KeyFreed {
+  readonly runId: string
+  /** Whether this call freed the key. False: it had expired, or was freed before. */
+  readonly isFreed: boolean
 }
 
 /** The optional part of a {@link RunInsert}. */

@@ -136,6 +136,11 @@ export function pushedDraft(last: RunRecord, { record, push, now }: RunInsert): 
   return draft
 }
 
+/** When a key that is freed has expired: at the creation of its holder. The next call may have a clock that is behind. */
+export function freedAt({ createdAt }: Pick<RunRecord, 'createdAt'>, now: number): number {
+  return Math.min(createdAt, now)
+}
+
 /** The final record of an interrupted run that is not executed again; by its epoch the attempt knows that it is over. */
 export function endInstead(record: RunRecord, { now, maxInterruptions }: RunClaim): RunRecord | undefined {
   const epoch = record.epoch + 1

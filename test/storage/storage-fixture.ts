@@ -24,7 +24,8 @@ import {
 
 /** A storage that answers without promises. */
 export type Synchronous<Store> = {
-  readonly [Name in keyof Store]: Store[Name] extends (...parameters: infer Parameters) => infer Answer
+  readonly [Name in keyof Store]: Store[Name] extends
+    ((...parameters: infer Parameters) => infer Answer) | undefined
     ? (...parameters: Parameters) => Awaited<Answer>
     : Synchronous<Store[Name]>
 }

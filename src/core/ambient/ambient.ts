@@ -127,6 +127,8 @@ function runsOf(find: FindEngine): TaskRunsNamespace {
     cancel: (run) => askEngine((engine) => engine.runs.cancel(run), find),
     replay: (run) => askEngine((engine) => engine.runs.replay(run), find),
     addTags: (run, tags) => askEngine((engine) => engine.runs.addTags(run, tags), find),
+    resetIdempotencyKey: (taskId, key) =>
+      askEngine((engine) => engine.runs.resetIdempotencyKey(taskId, key), find),
     reschedule: (run, options) => askEngine((engine) => engine.runs.reschedule(run, options), find),
     subscribeToRun: (run) => currentEngine(find).runs.subscribeToRun(run),
   }

@@ -98,7 +98,7 @@ export function newRun(
         : requireName(options.concurrencyKey, 'concurrencyKey'),
     priorityMs: readPriority(options.priority),
     optionsJson: readOverrides(options, context.parent),
-    key: debounce?.key ?? userKey(options, `runs/${definition.id}`, now) ?? context.key,
+    key: debounce?.key ?? userKey(options, keyScope(definition.id), now) ?? context.key,
     createdAt: now,
     updatedAt: now,
   }
@@ -127,14 +127,23 @@ export function userKey(options: IdempotencyOptions, scope: string, now: number)
   const { idempotencyKey: value, idempotencyKeyTTL: ttl } = options
   const ttlMs = ttl === undefined ? DEFAULT_KEY_TTL_MS : parseDuration(ttl, 'idempotencyKeyTTL')
   if (value === undefined) return undefined
-  if (typeof value !== 'string' || value === '' || value.length > LONGEST_KEY) {
-    throw new RangeError(
-      `Cannot use idempotencyKey ${show(value)}: it must be a string of 1 to ${LONGEST_KEY} characters`,
-    )
-  }
+  requireKey(value)
   if (now + ttlMs > LAST_INSTANT)
     throw new RangeError(`Cannot use idempotencyKeyTTL ${JSON.stringify(ttl)}: no date is that far ahead`)
   return { scope, value, expiresAt: now + ttlMs }
+}
+
+/** @throws RangeError for an idempotency key that cannot be used. */
+export function requireKey(value: unknown): void {
+  if (typeof value === 'string' && value !== '' && value.length <= LONGEST_KEY) return
+  throw new RangeError(
+    `Cannot use idempotencyKey ${show(value)}: it must be a string of 1 to ${LONGEST_KEY} characters`,
+  )
+}
+
+/** The scope of the idempotency keys of a task. */
+export function keyScope(taskId: string): string {
+  return `runs/${taskId}`
 }
 
 /** Tags as a list, checked. */

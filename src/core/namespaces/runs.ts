@@ -10,6 +10,7 @@ import { executable } from '../execution/pending-versions.ts'
 import { runNotFound } from '../host/not-found.ts'
 import { CONTINUE_RUN, GET_RUN, INSERT_RUN, LIST_RUNS, RUN_WAITS } from '../host/storage-calls.ts'
 import { rescheduleRun } from './reschedule.ts'
+import { resetKey } from './reset-key.ts'
 import {
   runId,
   type ListRunsParams,
@@ -121,6 +122,10 @@ export class EngineRuns implements EngineRunsNamespace {
 
   async reschedule(run: RunReference, options: RescheduleOptions): Promise<RetrievedRun<never, never>> {
     return this.#view(await rescheduleRun(this.#kernel, runId(run), options))
+  }
+
+  async resetIdempotencyKey(taskId: string, key: string): Promise<string | undefined> {
+    return resetKey(this.#kernel, taskId, key)
   }
 
   async addTags(run: RunReference, tags: string | readonly string[]): Promise<readonly string[]> {

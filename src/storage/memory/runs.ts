@@ -1,6 +1,8 @@
 import type { RunRecord, TokenRecord, WaitRecord } from '../../contract/records.ts'
 import type {
   Inserted,
+  KeyFree,
+  KeyFreed,
   Page,
   PageRequest,
   RunAsked,
@@ -20,7 +22,7 @@ import { fencedRun, isStale, type MemoryState } from './state.ts'
 import { isOwnKey, listOwn } from './own-tokens.ts'
 import { statusGroup } from './run-ledger.ts'
 import { tokenOf } from './tokens.ts'
-import { changedDraft, draftOf, finalDraft, pushedDraft } from '../run-draft.ts'
+import { changedDraft, draftOf, finalDraft, freedAt, pushedDraft } from '../run-draft.ts'
 import { isAttempted, isFinal } from '../../contract/run-states.ts'
 
 const NONE: readonly WaitRecord[] = []
@@ -58,6 +60,7 @@ export function memoryRuns(state: MemoryState): RunStore {
       hints.flush()
       return resumed
     },
+    freeKey: (request) => freeKey(state, request),
   }
 }
 
@@ -83,6 +86,19 @@ function pushRun({ runs }: MemoryState, request: RunInsert): RunRecord | undefin
   const last = key && runs.table.latest(key)
   const draft = last && pushedDraft(last.record, request)
   return draft && runs.replace(last, draft, request)
+}
+
+function freeKey({ runs, ended }: MemoryState, { key, now }: KeyFree): KeyFreed | undefined {
+  const last = runs.table.latest(key)
+  if (last === undefined) return undefined
+  const { record } = last
+  const isFreed = now < (record.key?.expiresAt ?? Infinity)
+  if (isFreed) {
+    last.record = { ...record, key: { ...key, expiresAt: freedAt(record, now) } }
+    // It was kept for its key.
+    if (isFinal(record.status) && !record.slot) ended.add(last, now)
+  }
+  return { runId: last.id, isFreed }
 }
 
 function runAmong(record: RunRecord | undefined, among: RunsAmong | undefined): RunRecord | undefined {

@@ -46,7 +46,11 @@ const CHANGED: Readonly<Record<Exclude<keyof RunChange, 'tags' | 'slot' | 'retur
 export function keyLockColumns({ record, fence }: KeyedInsert): object {
   const { key } = record
   if (key === undefined || key.scope === fence?.runId) return NONE
-  return { key_lock: `${key.scope}\n${key.value}` }
+  return { key_lock: keyLock(key) }
+}
+
+export function keyLock({ scope, value }: Pick<KeyRecord, 'scope' | 'value'>): string {
+  return `${scope}\n${value}`
 }
 
 export function fenceColumns({ fence }: { readonly fence?: AttemptFence | undefined }): object {

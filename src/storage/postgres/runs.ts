@@ -1,5 +1,7 @@
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type {
+  KeyFree,
+  KeyFreed,
   Page,
   PageRequest,
   RunClaim,
@@ -22,6 +24,7 @@ import {
   endColumns,
   claimColumns,
   fenceColumns,
+  keyLock,
   keyLockColumns,
   locksKey,
   pushColumns,
@@ -58,6 +61,8 @@ type ClaimAnswers = readonly [answer: ClaimAnswer, isStirred: boolean, limited: 
 /** A token, or the run whose end it stands for. */
 type SourceAnswer = readonly [token: Row | null, run: RunAnswer | null]
 
+type FreedAnswer = readonly [runId: string, isFreed: boolean]
+
 type AskedAnswer = readonly [tokens: readonly Row[], runs: readonly RunAnswer[]]
 
 interface ResumeAnswer {
@@ -77,6 +82,7 @@ const END: CallKind = { name: 'end_runs', isRepeatable: true, lockOf }
 const CLAIM: CallKind = { name: 'claim_runs', isSingle: true }
 const PARK: CallKind = { name: 'park_runs', isRepeatable: true, lockOf }
 const RESUME: CallKind = { name: 'resume_runs', isRepeatable: true, lockOf }
+const FREE_KEY: CallKind = { name: 'free_keys', isRepeatable: true, locksKey }
 const LIST: CallKind = { name: 'list_runs', isRepeatable: true, isSingle: true }
 const LIST_LATE: CallKind = { ...LIST, mayLag: true }
 
@@ -103,6 +109,7 @@ export function postgresRuns(session: PostgresSession): RunStore {
     claim: (request) => claimRuns(session, request),
     park: (fence) => parkRun(session, fence),
     resume: (request) => resumeRun(session, request),
+    freeKey: (request) => freeKey(session, request),
   }
 }
 
@@ -232,6 +239,17 @@ async function resumeRun(
   if (isLimited) learnLimits([record.queue])
   hints.run(id, by, true)
   return { outcome: 'resumed', record, ...(answer.tokens && { tokens: answer.tokens.map(sourceOf) }) }
+}
+
+async function freeKey(
+  { ask }: PostgresSession,
+  { key: { scope, value }, now }: KeyFree,
+): Promise<KeyFreed | undefined> {
+  const request = { scope, value, now, key_lock: keyLock({ scope, value }) }
+  const answer = (await ask(FREE_KEY, request)) as FreedAnswer | undefined
+  if (answer === undefined) return undefined
+  const [runId, isFreed] = answer
+  return { runId, isFreed }
 }
 
 function isUnheld({ status, owner }: RunRecord): boolean {

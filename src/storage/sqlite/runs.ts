@@ -1,6 +1,8 @@
-import type { RunRecord, TokenRecord } from '../../contract/records.ts'
+import type { KeyRecord, RunRecord, TokenRecord } from '../../contract/records.ts'
 import type {
   Inserted,
+  KeyFree,
+  KeyFreed,
   RunAsked,
   RunFence,
   RunInsert,
@@ -9,7 +11,7 @@ import type {
   RunUpdate,
   RunUpdated,
 } from '../../contract/storage.ts'
-import { changedDraft, finalDraft, pushedDraft } from '../run-draft.ts'
+import { changedDraft, finalDraft, freedAt, pushedDraft } from '../run-draft.ts'
 import { laneOf, OLDEST_FIRST, runOfValues, orNull, RUN_COLUMNS, tokenOfRow } from '../sql-rows.ts'
 import { claimSqliteRuns } from './claims.ts'
 import { isTaken } from './errors.ts'
@@ -45,6 +47,7 @@ export function sqliteRuns(perform: Perform): RunStore {
     claim: (request) => perform((session) => claimSqliteRuns(session, request)),
     park: (request) => perform((session) => parkRun(session, request)),
     resume: (request) => perform((session) => resumeRun(session, request)),
+    freeKey: (request) => perform((session) => freeKey(session, request)),
   }
 }
 
@@ -65,13 +68,16 @@ function insertRun(session: SqliteSession, request: RunInsert): Inserted<RunReco
 
 /** The run that holds the key, unless it gives the key up. */
 function holderOf(session: SqliteSession, { record, instead, now }: RunInsert): RunRecord | undefined {
-  const holder = lastOfKey(session, record)?.record
+  const holder = lastOfKey(session, record.key)?.record
   if (holder === undefined || holder.id === instead) return undefined
   return now < (holder.key?.expiresAt ?? Infinity) ? holder : undefined
 }
 
-/** The run that was stored last with the key of a record, whether or not the key has expired. */
-function lastOfKey({ database }: SqliteSession, { key }: RunRecord): StoredRun | undefined {
+/** The run that was stored last with a key, whether or not the key has expired. */
+function lastOfKey(
+  { database }: SqliteSession,
+  key: Pick<KeyRecord, 'scope' | 'value'> | undefined,
+): StoredRun | undefined {
   if (key === undefined) return undefined
   const row = database.values(
     `SELECT ${STORED_RUN} FROM runs WHERE key_scope = ? AND key_value = ? ORDER BY seq DESC LIMIT 1`,
@@ -83,7 +89,7 @@ function lastOfKey({ database }: SqliteSession, { key }: RunRecord): StoredRun |
 
 /** Puts off the run that was stored last with the key, if it can be. */
 function pushRun(session: SqliteSession, request: RunInsert): RunRecord | undefined {
-  const last = lastOfKey(session, request.record)
+  const last = lastOfKey(session, request.record.key)
   if (last === undefined) return undefined
   const draft = pushedDraft(last.record, request)
   if (draft === undefined) return undefined
@@ -95,6 +101,16 @@ function pushRun(session: SqliteSession, request: RunInsert): RunRecord | undefi
     last.seq,
   )
   return replaceRun(session, last, { record: draft, act: request })
+}
+
+function freeKey(session: SqliteSession, { key, now }: KeyFree): KeyFreed | undefined {
+  const last = lastOfKey(session, key)
+  if (last === undefined) return undefined
+  const { seq, record } = last
+  const isFreed = now < (record.key?.expiresAt ?? Infinity)
+  if (isFreed)
+    session.database.run('UPDATE runs SET key_expires_at = ? WHERE seq = ?', freedAt(record, now), seq)
+  return { runId: record.id, isFreed }
 }
 
 function openWaits(session: SqliteSession, runId: string): readonly TokenRecord[] {

@@ -172,6 +172,8 @@ export class SurvivingEngine {
       counts: (params) => this.survive((engine) => engine.runs.counts(params)),
       explain: (run) => this.survive((engine) => engine.runs.explain(run)),
       addTags: (run, tags) => this.survive((engine) => engine.runs.addTags(run, tags)),
+      resetIdempotencyKey: (taskId, key) =>
+        this.survive((engine) => engine.runs.resetIdempotencyKey(taskId, key)),
       reschedule: (run, options) => this.survive((engine) => engine.runs.reschedule(run, options)),
       list: (params = {}) =>
         this.#list((engine, after) => engine.runs.list(after === undefined ? params : { ...params, after })),

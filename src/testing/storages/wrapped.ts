@@ -2,6 +2,7 @@ import type {
   Awaitable,
   ChunkStore,
   CountStore,
+  KeyFree,
   RunStore,
   QueueStore,
   ScheduleStore,
@@ -95,6 +96,9 @@ function wrapRuns(runs: RunStore, around: AroundOperation): RunStore {
     claim: around('runs.claim', (request) => runs.claim(request)),
     park: around('runs.park', (request) => runs.park(request)),
     resume: around('runs.resume', (request) => runs.resume(request)),
+    ...(runs.freeKey === undefined
+      ? {}
+      : { freeKey: around('runs.freeKey', (request: KeyFree) => runs.freeKey?.(request)) }),
   }
 }
 

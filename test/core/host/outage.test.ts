@@ -128,6 +128,13 @@ const runs: Steps<EngineRunsNamespace> = {
     step: async ({ runs: all }, t) => (await all.reschedule(t.delayed, { delay: '2d' })).status,
     output: 'DELAYED',
   },
+  resetIdempotencyKey: {
+    step: async ({ runs: all, tasks }) => {
+      const { id } = await tasks.trigger<ChildTask>('child', null, { idempotencyKey: 'reset' })
+      return (await all.resetIdempotencyKey('child', 'reset')) === id
+    },
+    output: true,
+  },
   addTags: {
     step: async ({ runs: all }, t) => (await all.addTags(t.delayed, 'late')).length,
     output: 1,

@@ -103,6 +103,31 @@ BEGIN
   RETURN $s.run_json(r);
 END $$;
 ${INSERT_RUNS}${NEW_RUN_FUNCTIONS}
+CREATE FUNCTION $s.free_keys(requests json) RETURNS json LANGUAGE plpgsql
+${BY_INDEX} AS $$
+DECLARE
+  q record;
+  r $s.runs;
+  is_freed boolean;
+  answers json[] := '{}';
+BEGIN
+  PERFORM $s.lock_keys(requests);
+  PERFORM 1 FROM $s.runs WHERE id = ANY (ARRAY(
+    SELECT (SELECT o.id FROM $s.runs o WHERE o.key_scope = x.scope AND o.key_value = x.value ORDER BY o.seq DESC LIMIT 1)
+    FROM json_to_recordset(requests) AS x(scope text, value text))) ORDER BY id FOR NO KEY UPDATE;
+  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(scope text, value text, now float8, again boolean) LOOP
+    SELECT * INTO r FROM $s.runs WHERE key_scope = q.scope AND key_value = q.value ORDER BY seq DESC LIMIT 1;
+    IF NOT FOUND THEN
+      answers := answers || 'null'::json;
+      CONTINUE;
+    END IF;
+    is_freed := q.now < coalesce(r.key_expires_at, 'Infinity');
+    IF is_freed THEN UPDATE $s.runs SET key_expires_at = least(created_at, q.now) WHERE id = r.id; END IF;
+    answers := answers || json_build_array(r.id, is_freed OR q.again IS TRUE AND r.key_expires_at <= r.created_at);
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+
 CREATE FUNCTION $s.get_runs(requests json) RETURNS json LANGUAGE plpgsql STABLE
 ${BY_INDEX} AS $$
 DECLARE

@@ -5,6 +5,7 @@ import { awaitLaws } from './await.ts'
 import { chunkLaws } from './chunk.ts'
 import { claimLaws } from './claim.ts'
 import { countLaws } from './count.ts'
+import { freeKeyLaws } from './free-key.ts'
 import { hintLaws } from './hint.ts'
 import { insertLaws } from './insert.ts'
 import { listLaws } from './list.ts'
@@ -28,6 +29,7 @@ export const exampleLaws: readonly Law[] = [
   ...awaitLaws,
   ...listLaws,
   ...pushLaws,
+  ...freeKeyLaws,
   ...runLaws,
   ...askedLaws,
   ...ownerLaws,

@@ -16,7 +16,7 @@ interface Meeting {
   readonly prepare: Act
   readonly acts: Readonly<Record<string, Act>>
   /** The ability of a storage that it is about. */
-  readonly needs?: 'debounces'
+  readonly needs?: 'debounces' | 'freeKey'
 }
 
 const HISTORY = { chunks: 100, bytes: 1_000_000 }
@@ -111,18 +111,41 @@ const firstOfKey: Meeting = {
   },
 }
 
-/** Laws of two calls at the same time: what they answer, and what is stored then, is that of one order of the two. */
-export const overlapLaws: readonly Law[] = [executing, parked, queued, putOff, firstOfKey].map((meeting) => ({
-  id: meeting.id,
-  law: `Two calls at the same time, of ${meeting.of}, answer and store what they would one after the other, in some order.`,
-  async check(s) {
-    if (meeting.needs !== undefined && s.storage[meeting.needs] !== true) return
-    await s.tick(B)
-    const names = Object.keys(meeting.acts)
-    const pairs = names.flatMap((first) => names.map((second) => [first, second] as const))
-    for (const [index, pair] of pairs.entries()) await checkPair(s, { meeting, pair, at: `${index}-` })
+/** A run that holds a key, triggers of that key, and calls that free it. */
+const keyed: Meeting = {
+  id: 'overlap/of-a-key-that-is-freed',
+  of: 'a key that is freed',
+  async prepare(s, at) {
+    await insertKeyed(s, at, 'r')
   },
-}))
+  needs: 'freeKey',
+  acts: {
+    trigger: (s, at) => insertKeyed(s, at, 's'),
+    'trigger, too': (s, at) => insertKeyed(s, at, 'u'),
+    free: (s, at) => freeKey(s, at),
+    'free, too': (s, at) => freeKey(s, at),
+  },
+}
+
+/** Laws of two calls at the same time: what they answer, and what is stored then, is that of one order of the two. */
+export const overlapLaws: readonly Law[] = [executing, parked, queued, putOff, firstOfKey, keyed].map(
+  (meeting) => ({
+    id: meeting.id,
+    law: `Two calls at the same time, of ${meeting.of}, answer and store what they would one after the other, in some order.`,
+    async check(s) {
+      if (!isAble(s, meeting)) return
+      await s.tick(B)
+      const names = Object.keys(meeting.acts)
+      const pairs = names.flatMap((first) => names.map((second) => [first, second] as const))
+      for (const [index, pair] of pairs.entries()) await checkPair(s, { meeting, pair, at: `${index}-` })
+    },
+  }),
+)
+
+function isAble({ storage }: Subject, { needs }: Meeting): boolean {
+  if (needs === 'freeKey') return storage.runs.freeKey !== undefined
+  return needs === undefined || storage[needs] === true
+}
 
 interface Pair {
   readonly meeting: Meeting
@@ -198,6 +221,18 @@ function push(s: Subject, at: string, { id, now }: Push): Promise<unknown> {
   const record = queuedRun(at + id, { createdAt: s.at(now), ...fields })
   const change = { payloadJson: record.payloadJson }
   return call(s.storage.runs.insert({ record, push: { wakeAt, change }, now: s.at(now), by: A }))
+}
+
+function insertKeyed(s: Subject, at: string, name: string): Promise<unknown> {
+  return s.insertRun(at + name, {
+    taskId: at,
+    queue: at,
+    key: { scope: at, value: 'v', expiresAt: s.at(100) },
+  })
+}
+
+function freeKey(s: Subject, at: string): Promise<unknown> {
+  return call(s.storage.runs.freeKey?.({ key: { scope: at, value: 'v' }, now: s.at(50) }))
 }
 
 async function start(s: Subject, at: string): Promise<void> {

@@ -4,6 +4,7 @@ import type { Break, BrokenStorage } from './broken-storage.ts'
 import { brokenChunks } from './chunks.ts'
 import { brokenClaims } from './claims.ts'
 import { brokenCounts } from './counts.ts'
+import { brokenFreedKeys } from './freed-keys.ts'
 import { brokenInserts } from './inserts.ts'
 import { brokenLists } from './lists.ts'
 import { brokenOwners, brokenTicks } from './owners.ts'
@@ -22,6 +23,7 @@ const breaks: Readonly<Record<string, Break>> = {
   ...brokenInserts,
   ...brokenClaims,
   ...brokenPushes,
+  ...brokenFreedKeys,
   ...brokenTokens,
   ...brokenLists,
   ...brokenRuns,
