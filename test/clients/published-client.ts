@@ -124,6 +124,10 @@ export interface PublishedClient {
     ): Promise<{ readonly data: readonly Schedule[]; hasNextPage(): boolean }> & AsyncIterable<Schedule>
     timezones(options?: Json): Promise<{ readonly timezones: readonly string[] }>
   }
+  readonly idempotencyKeys: {
+    create(key: string, options?: Json): Promise<string>
+    reset(task: string, key: string, options?: Json): Promise<{ readonly id: string }>
+  }
   readonly queues: {
     list(
       options?: Json,

@@ -120,6 +120,13 @@ export const ROUTES: readonly RouteRow[] = [
     may: ['admin', 'trigger:tasks:echo'],
     changes: true,
   },
+  {
+    route: 'POST /api/v1/idempotencyKeys/:key/reset',
+    path: '/api/v1/idempotencyKeys/keyed/reset',
+    body: { taskIdentifier: 'echo' },
+    may: KEYS_ONLY,
+    changes: true,
+  },
   { route: 'POST /api/v3/batches', path: '/api/v3/batches', body: { runCount: 2 }, may: KEYS_ONLY },
   {
     route: 'POST /api/v3/batches/:id/items',
@@ -330,7 +337,7 @@ export async function makeWorld(limits: HandlerLimits = LIMITS): Promise<World> 
   const token = await t.engine.wait.createToken({ timeout: '1d' })
   const pending = await t.engine.wait.createToken({ timeout: '1d' })
   const run = await t.engine.trigger(waits, pending.id, { tags: ['a'] })
-  const delayed = await t.engine.trigger(echo, null, { delay: '1h' })
+  const delayed = await t.engine.trigger(echo, null, { delay: '1h', idempotencyKey: 'keyed' })
   await t.clock.settle()
   const { presignedUrl } = (await ask(handler, 'PUT /api/v2/packets/x')).body as {
     readonly presignedUrl: string

@@ -88,6 +88,20 @@ const operations: readonly Operation[] = [
     refused: [404, 422],
   },
   {
+    id: 'resetIdempotencyKey',
+    method: 'post',
+    path: '/api/v1/idempotencyKeys/{key}/reset',
+    tag: 'Triggering',
+    summary: 'Free the idempotency key of a task',
+    description:
+      'The next trigger with the key stores a new run. The run that had it goes on as it is. 404 if no run has the key.',
+    allowed: 'secret key',
+    parameters: [{ name: 'key', in: 'path', description: 'The key, as a trigger sends it.' }],
+    body: { required: true, content: json(object({ taskIdentifier: TEXT })) },
+    answers: { 200: { description: '`id` is the key.', content: json(object({ id: TEXT })) } },
+    refused: [404, 422],
+  },
+  {
     id: 'retrieveBatch',
     method: 'get',
     path: '/api/v2/batches/{id}',

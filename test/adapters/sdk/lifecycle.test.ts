@@ -227,7 +227,28 @@ describe('idempotency keys', () => {
     expect(one[0]).toBe(one[1])
     expect(one.map((key, index) => key === two[index])).toEqual([false, false, false, true])
     expect(await idempotencyKeys.create('a')).toBe(one[3])
-    await expect(idempotencyKeys.reset('keys', 'a')).rejects.toMatchObject({ code: 'ERR_HOSTED_ONLY' })
+  })
+
+  it('of a run live for 30 days, unless the trigger says otherwise', async () => {
+    const child = task({ id: 'child', run: async () => null })
+    const parent = task({
+      id: 'parent',
+      run: async ({ days, ttl }: { days: number; ttl?: string }) => {
+        const options = { idempotencyKey: 'a', ...(ttl !== undefined && { idempotencyKeyTTL: ttl }) }
+        const first = await child.trigger(undefined, options)
+        await wait.for({ days })
+        const again = await child.trigger(undefined, options)
+        return first.id === again.id
+      },
+    })
+    await using t = await createTestEngine({ tasks: [child, parent], retention: { maxAge: '90d' } })
+    t.engine.makeDefault()
+    const found = async (payload: { days: number; ttl?: string }): Promise<unknown> =>
+      (await runs.poll(await parent.trigger(payload))).output
+    expect(await found({ days: 30 - 1 / 86_400 })).toBe(true)
+    expect(await found({ days: 30 })).toBe(false)
+    expect(await found({ days: 1, ttl: '2d' })).toBe(true)
+    expect(await found({ days: 2, ttl: '2d' })).toBe(false)
   })
 
   it('are free again when the run has failed', async () => {

@@ -71,7 +71,8 @@ export const calls: Record<string, () => unknown> = {
         byStatus: { '500-599': { strategy: 'backoff', bodyFilter: { code: ['busy'] }, maxAttempts: 2 } },
       },
     }),
-  'idempotencyKeys.reset': async () => sdk.idempotencyKeys.reset('measured', 'key', { scope: 'global' }),
 }
+
+export const freed = async () => sdk.idempotencyKeys.reset('measured', ['key', '1'], { scope: 'global' })
 
 export const byId = async () => tasks.triggerAndSubscribe<typeof measured>('measured', { text: 'a' })
