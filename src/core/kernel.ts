@@ -1,6 +1,7 @@
 import type { KeyRecord, TokenRecord } from '../contract/records.ts'
 import type { Awaitable, Unsubscribe } from '../contract/storage.ts'
-import { chain, isPromise, mayBeLeft } from '../primitives/awaitable.ts'
+import { asError } from '../primitives/as-error.ts'
+import { chain, isPromise } from '../primitives/awaitable.ts'
 import { KeyedTurns } from '../primitives/keyed-turns.ts'
 import { RunCanceledError, WaitpointError } from '../api/errors.ts'
 import type { Namespaces } from '../api/task.ts'
@@ -11,6 +12,7 @@ import {
   fenceOf,
   leftAtEnd,
   liveAttempt,
+  refuse,
   staleAttempt,
 } from './attempt/attempt.ts'
 import { namedKey } from './attempt/recall.ts'
@@ -182,8 +184,7 @@ export class Kernel {
       const answer = this.ask(serve)
       return isPromise(answer) ? leftAtEnd(attempt, answer) : Promise.resolve(answer)
     } catch (error) {
-      const refused = Promise.reject<T>(asError(error))
-      return attempt?.isEnded === true ? mayBeLeft(refused) : refused
+      return refuse(asError(error))
     }
   }
 
@@ -310,8 +311,4 @@ export class Kernel {
 /** Makes the inside of an engine. It does nothing before it is opened. */
 export function createKernel(host: Host, settings: EngineSettings): Kernel {
   return new Kernel(host, settings)
-}
-
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown))
 }

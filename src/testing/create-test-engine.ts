@@ -97,10 +97,14 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
   const random = seededRandom(`${seed} ${countUse(storage)} ${countUse(clock)}`)
   const witness = witnessOf(storage)
   const looseEnds = new LooseEnds(witness)
+  const mayTimeOut = isOwnClock && clockOption.onUnanswered === 'timeout'
   const standIns = new StandIns(options.tasks ?? [])
   const engine = createEngineOn(
     {
-      clock: answeringClock(rememberingClock(witnessedClock(clock, witness), options), () => t),
+      clock: answeringClock(rememberingClock(witnessedClock(clock, witness), options), () => ({
+        t,
+        unanswered: (runId) => (mayTimeOut ? undefined : witness.unanswered(runId)),
+      })),
       storage: looseEnds.watchStorage(wrapped({ storage, clock, witness }, options, () => engine)),
       random,
     },

@@ -98,6 +98,91 @@ describe('a token that was not awaited', () => {
   })
 })
 
+describe('a run that was not awaited', () => {
+  it('is named by a matcher', async () => {
+    const message = await messageAtEnd({ tasks: [asking] }, async (t) => {
+      const run: unknown = t.engine.trigger(asking, undefined)
+      await expect(run as RunHandle<string>).toBeStuck()
+    })
+    expect(message).toMatchInlineSnapshot(
+      `"Cannot use a promise that was not awaited as a run: \`await\` the call of \`trigger\` (\`const run = await t.engine.trigger(…)\`)"`,
+    )
+  })
+})
+
+describe('a tag that is misspelt', () => {
+  it('is told with the tokens that wait and those that have timed out', async () => {
+    const twice = task({
+      id: 'twice',
+      run: async () => {
+        await wait.forToken(await wait.createToken({ timeout: '1h', tags: ['first'] }))
+        await wait.forToken(await wait.createToken({ tags: ['second'] }))
+      },
+    })
+    const message = await messageAtEnd({ tasks: [twice] }, async (t) => {
+      await t.engine.trigger(twice, undefined)
+      await t.complete({ tag: 'secnod' }, 'yes')
+    })
+    expect(message.split('\n').slice(0, 3).join('\n')).toMatchInlineSnapshot(`
+      "Cannot find a waiting token with tag "secnod": there is none, and none will come. Create it with \`tags: ["secnod"]\`, trigger the task first, or complete its earlier waits first. The tokens there are:
+        waitpoint_… [second] waits until 2000-01-01T01:10:00.000Z
+        waitpoint_… [first] has timed out at 2000-01-01T01:00:00.000Z"
+    `)
+  })
+
+  it('is told where there are no tokens', async () => {
+    const message = await messageAtEnd({}, async (t) => t.waitingToken({ tag: 'ask' }))
+    expect(message).toContain('There are no tokens at all.')
+  })
+})
+
+describe('a run that is looked at with `not.toBeStuck()`', () => {
+  const asked = task({
+    id: 'asked',
+    run: async () => wait.forToken(await wait.createToken({ tags: ['ask'] })),
+  })
+  const parent = task({ id: 'parent', run: async () => asked.triggerAndWait(undefined) })
+  const nap = task({ id: 'nap', run: async () => wait.for({ hours: 1 }) })
+
+  it('leaves time where it is, so that an answer after it is not late', async () => {
+    const message = await messageAtEnd({ tasks: [asking, nap] }, async (t) => {
+      const before = t.clock.now()
+      const run = await t.engine.trigger(asking, undefined)
+      await expect(run).not.toBeStuck()
+      await expect(await t.engine.trigger(nap, undefined)).not.toBeStuck()
+      expect(t.clock.now()).toBe(before)
+      await t.complete({ tag: 'ask' }, 'yes')
+      expect(await run.result()).toBe('yes')
+      await expect(run).not.toBeStuck()
+    })
+    expect(message).toBe('nothing')
+  })
+
+  it('is told with the token that only the test can answer', async () => {
+    const options = { tasks: [asked, parent] }
+    const message = await messageAtEnd(options, async (t) => {
+      await expect(await t.engine.trigger(asked, undefined)).not.toBeStuck()
+    })
+    expect(message).toMatchInlineSnapshot(`
+      "Expected run "run_…" not to be stuck: only an answer that the test has to give can end it
+      run run_… of task "asked", triggered at typical-mistakes.test.ts:line
+        waits for waitpoint_… [ask], until 2000-01-01T00:10:00.000Z (the default), created at typical-mistakes.test.ts:line"
+    `)
+    const ofChild = await messageAtEnd(options, async (t) => {
+      await expect(await t.engine.trigger(parent, undefined)).not.toBeStuck()
+    })
+    expect(ofChild).toContain('waits for the end of')
+  })
+
+  it('is not stuck where the default time-out is an answer', async () => {
+    const clock = { onUnanswered: 'timeout' } as const
+    const message = await messageAtEnd({ tasks: [asked], clock }, async (t) => {
+      await expect(await t.engine.trigger(asked, undefined)).not.toBeStuck()
+    })
+    expect(message).toBe('nothing')
+  })
+})
+
 describe('a wait that a task did not await', () => {
   it('is named with its task and the line of its token', async () => {
     const message = await says(async () => {
@@ -276,6 +361,25 @@ describe('a loop of calls that take no time', () => {
     expect(message).toMatch(
       /^Cannot come to an end: run "run_…" of task "mistaken", triggered at typical-mistakes\.test\.ts:line, has called its engine more than 1500 times at one instant, the last of them at typical-mistakes\.test\.ts:line\. Give its loop a wait/,
     )
+  })
+
+  it('is reported so, and ends with its run, where the loop catches every error', async () => {
+    let rounds = 0
+    const message = await says(
+      async () => {
+        for (;;) {
+          rounds += 1
+          await wait.for({ seconds: 0 }).catch(() => undefined)
+        }
+      },
+      { clock },
+    )
+    expect(message).toMatch(
+      /^Cannot come to an end: run "run_…" of task "mistaken", .* at one instant, the last of them at typical-mistakes\.test\.ts:line\./,
+    )
+    const before = rounds
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(rounds).toBe(before)
   })
 
   it('is reported so by settle, too, and leaves the test engine to be closed', async () => {

@@ -1,7 +1,6 @@
 import type { Unsubscribe } from '../../contract/storage.ts'
-import { mayBeLeft } from '../../primitives/awaitable.ts'
 import { WaitpointError } from '../../api/errors.ts'
-import { currentAttempt, endError, type EngineNamespaces } from '../attempt/attempt.ts'
+import { currentAttempt, endError, refuse, type EngineNamespaces } from '../attempt/attempt.ts'
 import type { CursorPagePromise } from '../../api/cursor-page.ts'
 import { cursorPages } from '../../api/cursor-page.ts'
 import type { Unwrappable } from '../../api/token.ts'
@@ -66,7 +65,7 @@ export function askEngine<T>(
   find: FindEngine = findEngine,
 ): Promise<T> {
   const engine = find()
-  return engine instanceof Error ? refused(engine) : call(engine)
+  return engine instanceof Error ? refuse(engine) : call(engine)
 }
 
 /** Like `askEngine()` for waits, which can be unwrapped also where there is no engine. */
@@ -86,13 +85,7 @@ export function listOnEngine<Item>(
   const engine = find()
   if (!(engine instanceof Error)) return call(engine)
   return cursorPages(
-    () => refused(engine),
+    () => refuse(engine),
     () => ({}),
   )
-}
-
-/** A call that an ended attempt has left behind must not end the process. */
-function refused(error: Error): Promise<never> {
-  const rejected = Promise.reject(error)
-  return currentAttempt() === undefined ? rejected : mayBeLeft(rejected)
 }

@@ -136,6 +136,8 @@ export class Attempt {
   handed = 0
   /** So many calls were made of the storage. */
   calls = 0
+  /** Calls that were refused since it ended. */
+  refusals = 0
   /** The order of its answers, from the first one on. */
   answers: AnswerOrder | undefined = undefined
   /** The names of its waits so far. */
@@ -541,6 +543,20 @@ export function assertOpen(attempt: Attempt | undefined): void {
 /** The error for calls from an ended attempt. Made for a call only: most attempts end without one. */
 export function endError({ id, aborted }: Attempt): Error {
   return aborted ?? new WaitpointError('ERR_RUN_ENDED', `Cannot go on in run "${id}": this attempt has ended`)
+}
+
+/** Refused calls of one attempt after its end. */
+const MOST_REFUSALS = 10_000
+
+/**
+ * Rejects a call. Code of an ended attempt may have left the call behind, so the rejection must not end the process. Code that was
+ * refused very often is a loop that catches every error and would never let go of the event loop: it gets no answer any more.
+ */
+export function refuse<T>(error: Error): Promise<T> {
+  const attempt = currentAttempt()
+  if (attempt?.isEnded !== true) return Promise.reject(error)
+  attempt.refusals += 1
+  return attempt.refusals > MOST_REFUSALS ? new Promise(() => undefined) : mayBeLeft(Promise.reject(error))
 }
 
 /**

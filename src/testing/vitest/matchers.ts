@@ -44,7 +44,7 @@ declare module 'vitest' {
     readonly toFinishWithin: OfRun<T, [duration: number | string]>
     /** At rest, the stream of the run has exactly these chunks so far, in order. */
     readonly toHaveEmitted: OfRun<T, [stream: string | { readonly id: string }, chunks: readonly unknown[]]>
-    /** Moves time on, and expects that the run never ends for want of an answer. */
+    /** Moves time on, and expects that the run never ends for want of an answer. With `not` time does not move. */
     readonly toBeStuck: OfRun<T, []>
   }
 }

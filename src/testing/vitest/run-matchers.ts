@@ -1,9 +1,11 @@
 import { StuckError, VirtualTimeoutError } from '../../clock/virtual/errors.ts'
+import { renderWaitGraph } from '../../clock/virtual/wait-graph.ts'
 import { kernelOf } from '../../core/engine.ts'
 import type { Run } from '../../api/run.ts'
 import type { TokenReference } from '../../api/token.ts'
 import { parseDuration } from '../../primitives/duration.ts'
 import { idOf, show } from '../../primitives/require.ts'
+import { spell } from '../exploration/story.ts'
 import type { TestEngine } from '../fixture/test-engine.ts'
 import { runUnderTest } from '../fixture/under-test.ts'
 
@@ -18,6 +20,8 @@ export interface Matched {
 /** The interface that a test runner gives to matchers. */
 export interface MatcherContext {
   readonly equals: (one: unknown, other: unknown) => boolean
+  /** Whether the test expects the opposite. */
+  readonly isNot?: boolean
 }
 
 const MOST_CHUNKS = 100_000
@@ -50,11 +54,10 @@ export async function toTimeOutIn(subject: unknown, duration: number | string): 
   )
   const first = timeouts.length === 0 ? undefined : Math.min(...timeouts)
   const pass = first === ms
-  const found = first === undefined ? `it is ${status} and waits for no token` : `it does in ${first} ms`
+  const found = first === undefined ? `it is ${status} and waits for no token` : `it does in ${spell(first)}`
   return {
     pass,
-    message: () =>
-      `Expected run "${run.id}"${not(pass)} to time out in ${show(duration)} (${ms} ms): ${found}`,
+    message: () => `Expected run "${run.id}"${not(pass)} to time out in ${show(duration)}: ${found}`,
   }
 }
 
@@ -71,7 +74,7 @@ export async function toFinishWithin(subject: unknown, duration: number | string
     return {
       pass: true,
       message: () =>
-        `Expected run "${run.id}" not to finish within ${show(duration)}: it did after ${passedMs} ms`,
+        `Expected run "${run.id}" not to finish within ${show(duration)}: it did after ${spell(passedMs)}`,
     }
   } catch (error) {
     if (!(error instanceof VirtualTimeoutError || error instanceof StuckError)) throw error
@@ -107,9 +110,21 @@ export async function toHaveEmitted(
   }
 }
 
-/** `expect(run).toBeStuck()`: moves time on, and expects that the run never ends for want of an answer. */
-export async function toBeStuck(subject: unknown): Promise<Matched> {
-  const { run, t } = runUnderTest(subject)
+/**
+ * `expect(run).toBeStuck()`: moves time on, and expects that the run never ends for want of an answer. With `not` time does not
+ * move: at rest, the run has ended, or waits for time to pass or for a token that was given a time-out.
+ */
+export async function toBeStuck(this: MatcherContext, subject: unknown): Promise<Matched> {
+  const { run, t, unanswered } = runUnderTest(subject)
+  if (this.isNot === true) {
+    const waiting = await atRest(t, run.id, async () => unanswered(run.id))
+    const why = waiting === undefined ? '' : `\n${renderWaitGraph([waiting])}`
+    return {
+      pass: waiting !== undefined,
+      message: () =>
+        `Expected run "${run.id}" not to be stuck: only an answer that the test has to give can end it${why}`,
+    }
+  }
   try {
     const { status } = await untilEnded(t, run.id, Infinity)
     return {

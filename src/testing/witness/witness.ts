@@ -124,6 +124,12 @@ export class Witness {
     return this.#run(id, new Set())
   }
 
+  /** A run whose waits all need an answer that no time brings, but the default time-out; with its waits. */
+  unanswered(id: string): WaitingRun | undefined {
+    const run = this.run(id)
+    return run !== undefined && isUnanswered(run) ? run : undefined
+  }
+
   /** A token as the wait graph shows it, with its run if that is open. */
   token(id: string): WaitedToken {
     return this.#waited(id, new Set())
@@ -175,6 +181,15 @@ export class Witness {
     if (token.deadline !== undefined) this.#forgettable.cancel(token.deadline)
     token.deadline = undefined
   }
+}
+
+function isUnanswered({ waits }: WaitingRun): boolean {
+  return waits.length > 0 && waits.every(needsAnswer)
+}
+
+function needsAnswer({ kind, timeoutAt, isTimeoutDefault, isCircular, run }: WaitedToken): boolean {
+  if (kind === 'RUN') return isCircular === true || (run !== undefined && isUnanswered(run))
+  return kind === 'MANUAL' && (isTimeoutDefault || timeoutAt === undefined)
 }
 
 function waitedToken({ id, kind, tags, timeoutAt, isTimeoutDefault, origin }: KnownToken): WaitedToken {

@@ -1,7 +1,6 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect } from 'vitest'
 import { task } from 'waitpoint'
-import { taskTest, type TaskTestContext } from 'waitpoint/vitest'
-import { runTaskTest } from '../../../src/testing/vitest/task-test.ts'
+import { taskTest } from 'waitpoint/vitest'
 
 const START = Date.UTC(2000, 0, 1)
 
@@ -52,15 +51,44 @@ describe('taskTest', () => {
     afterAll(() => expect(passed.sort()).toEqual([1, 2, 3]))
   })
 
-  it('fails with what the test threw, or else with what is left of it', async () => {
-    const leave = ({ t }: TaskTestContext): unknown =>
+  describe('as the `test` of vitest, extended by an engine', () => {
+    const ran: string[] = []
+
+    reviewTest.for([1, 2])('has an engine for each case of `for`: %i', async (hours, { t }) => {
+      await t.clock.advance(`${hours}h`)
+      ran.push(`for ${t.clock.now() / 3_600_000}`)
+    })
+
+    reviewTest.each([[3, 4]])('takes the cases of `each` as vitest has it: %i', (one, other) => {
+      ran.push(`each ${one} ${other}`)
+    })
+
+    reviewTest.skip('is not run when it is skipped', () => void ran.push('skip'))
+    reviewTest.skipIf(true)('nor when a condition skips it', () => void ran.push('skipIf'))
+    reviewTest('nor by an option', { skip: true }, () => void ran.push('skip: true'))
+    reviewTest.todo('is still to be written')
+
+    taskTest.concurrent.skip('can be combined', { tasks: [review] }, () => void ran.push('combined'))
+
+    taskTest.sequential('takes options of the engine in every variant', { clock: { start: 7 } }, ({ t }) => {
+      ran.push(`start ${t.clock.now()}`)
+    })
+
+    taskTest(
+      'takes options of vitest beside those of the engine',
+      { fails: true, clock: { start: 8 } },
+      ({ t }) => {
+        ran.push(`start ${t.clock.now()}`)
+        throw new Error('as it is to')
+      },
+    )
+
+    taskTest.fails('fails with what is left of it', ({ t }) => {
       t.clock.setTimer(t.clock.now() + 5, () => undefined, { label: 'forgotten' })
-    await expect(runTaskTest({}, leave)).rejects.toThrow(/timer "forgotten"/)
-    await expect(
-      runTaskTest({}, (context) => {
-        leave(context)
-        throw new Error('the reason')
-      }),
-    ).rejects.toThrow('the reason')
+    })
+
+    taskTest.fails('refuses options that there are not', { taks: [] } as never, ({ t }) => t.clock.settle())
+
+    afterAll(() => expect(ran.sort()).toEqual(['each 3 4', 'for 1', 'for 2', 'start 7', 'start 8']))
   })
 })
