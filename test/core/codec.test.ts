@@ -139,6 +139,24 @@ describe('an engine with a codec', () => {
       expect(effects).toBe(1)
     }))
 
+  it('gives the payload to onCancel as it was, between two attempts too', async () => {
+    const seen: unknown[] = []
+    const failing = task({
+      id: 'failing',
+      retry: { maxAttempts: 2, minTimeoutInMs: 3_600_000 },
+      run: async (_: Values) => {
+        throw new Error('try later')
+      },
+      onCancel: ({ payload }) => void seen.push(payload),
+    })
+    await using t = await createTestEngine({ tasks: [failing], codec: superjson })
+    const run = await t.engine.trigger(failing, VALUES)
+    await t.clock.advance(0)
+    await t.engine.runs.cancel(run)
+    await t.clock.settle()
+    expect(seen).toStrictEqual([VALUES])
+  })
+
   it('checks payloads by a schema as they are', () =>
     onEngine(async ({ engine }) => {
       expect(await (await engine.trigger(dated, { at: VALUES.at })).result()).toStrictEqual(VALUES.at)

@@ -7,6 +7,7 @@ import { Attempt, type AttemptKernel, inBranch } from '../attempt/attempt.ts'
 import { fits, type TaskDefinition, type TaskRegistry, validatePayload } from '../attempt/task-definition.ts'
 import type { Host } from '../host/host.ts'
 import { fromJson } from '../host/serialize.ts'
+import { type Values, valuesFor } from '../host/values.ts'
 import { branchContent } from '../waits/key.ts'
 import { hookContext } from './task-call.ts'
 
@@ -20,6 +21,7 @@ export interface CompensationKernel extends AttemptKernel {
   readonly tasks: TaskRegistry
   readonly claimer: { readonly executes: boolean }
   readonly events: { error(error: unknown, runId?: string): void }
+  readonly values: Values
 }
 
 /**
@@ -87,14 +89,14 @@ export class Compensations {
     onCancel: NonNullable<TaskOptions<unknown, unknown>['onCancel']>,
     settled: Promise<void>,
   ): Promise<void> {
-    const { definition, record, clock } = attempt
+    const { definition, clock } = attempt
     const endTime = clock.setTimer(clock.now() + definition.maxCancelMs, () => this.#timedOut(attempt), {
       label: `maxCancelDuration of ${attempt.id}`,
     })
     try {
       // The run may have been canceled before its function was called.
       if (attempt.payload === undefined)
-        attempt.payload = await validatePayload(definition, fromJson(record.payloadJson))
+        attempt.payload = await validatePayload(definition, this.#payloadOf(attempt))
       await onCancel({ ...hookContext(attempt), settled })
       if (attempt.unsavedMetadata !== undefined) await attempt.kernel.namespaces.metadata.flush()
     } catch (error) {
@@ -104,6 +106,10 @@ export class Compensations {
       attempt.finish()
       this.#end(attempt)
     }
+  }
+
+  #payloadOf({ definition, record }: Attempt): unknown {
+    return valuesFor(definition, this.#kernel.values).decode(fromJson(record.payloadJson))
   }
 
   #timedOut(attempt: Attempt): void {
