@@ -65,7 +65,10 @@ function rowOf(property, owner) {
 
 /** A type as it is written. */
 function typeOf(declaration) {
-  const written = oneLine(declaration.type.getText()).replaceAll('readonly ', '').replaceAll(/^\| /g, '')
+  const declared = declaration.type.getText().replaceAll(/\/\*\*.*?\*\//gs, '')
+  // On one line the properties of a type are parted by semicolons.
+  const parted = declared.replaceAll(/(?<![{,(|&>\s])\s*\n\s*(?=readonly )/g, '; ')
+  const written = oneLine(parted).replaceAll('readonly ', '').replaceAll(/^\| /g, '')
   return written
     .replace(/ \| undefined$/, '')
     .replace(/^\((.*)\)$/, '$1')
