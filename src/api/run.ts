@@ -470,7 +470,7 @@ export interface TaskRunsNamespace extends RunsNamespace {
    *
    * @example
    * ```ts
-   * await engine.runs.resetIdempotencyKey('charge', `order-${order.id}`)
+   * await engine.runs.resetIdempotencyKey('charge', 'order-7')
    * ```
    */
   resetIdempotencyKey(taskId: string, key: string): Promise<string | undefined>
