@@ -7,6 +7,7 @@ import {
 } from '../../api/cursor-page.ts'
 import type { ListRunsParams, Run } from '../../api/run.ts'
 import type { RunStatus } from '../../contract/records.ts'
+import { requireFlag } from '../../primitives/require.ts'
 import { hostedOnly } from './hosted-only.ts'
 import { type HostedRun, type HostedRunStatus, OTHER_STATUSES, shown } from './hosted-run.ts'
 import { runsOfBatch } from './triggering.ts'
@@ -75,6 +76,7 @@ function pageOf(page: CursorPage<Run>): RunPage {
 
 function enginePages(params: HostedListRunsParams): CursorPagePromise<Run> {
   const { batch, isTest, ...filters } = params
+  requireFlag(isTest, 'isTest')
   const asked = engineParams(filters, isTest === true)
   const refused = REFUSED_NAMES.find((name) => params[name] !== undefined)
   if (refused !== undefined)

@@ -1,7 +1,7 @@
 import type { RunReference, SubscriptionPart } from '../../api/run.ts'
 import type { Duration } from '../../api/token.ts'
 import { streams } from '../../core/ambient/ambient.ts'
-import { type OptionNames, requireOptions, requireSignal } from '../../primitives/require.ts'
+import { type OptionNames, requireFlag, requireObject, requireOptions, requireSignal } from '../../primitives/require.ts'
 import { hostedOnly, refusing } from './hosted-only.ts'
 import { type HostedRun, shown } from './hosted-run.ts'
 import { type HostedListRunsParams, listHostedRuns, type RunPage } from './run-list.ts'
@@ -92,6 +92,7 @@ function subscribe<S>(run: RunReference, options: HostedSubscribeOptions = {}): 
   requireOptions(options, 'the options of runs.subscribeToRun', SUBSCRIBE_NAMES)
   const { stopOnCompletion = true, signal } = options
   requireSignal(signal, 'signal')
+  requireFlag(stopOnCompletion, 'stopOnCompletion')
   if (!stopOnCompletion)
     throw hostedOnly('runs.subscribeToRun without stopOnCompletion', 'retrieve the run again after its end')
   const subscription = runs.subscribeToRun(run)
@@ -144,6 +145,7 @@ export const hostedRuns: HostedRuns = {
     listHostedRuns(typeof first === 'string' ? second : first),
   cancel: (runId) => runs.cancel(runId),
   replay: async (runId, options = {}) => {
+    requireObject(options, 'the options of runs.replay')
     if (Object.keys(options).length > 0)
       throw hostedOnly('runs.replay with options', 'trigger the task with what is to change')
     const { id } = await runs.replay(runId)

@@ -98,12 +98,16 @@ export function engineTriggerOptions(options?: HostedTriggerOptions): TriggerOpt
     queue: queue === undefined ? undefined : { name: queue },
     ttl: ttl === 0 ? undefined : ttl,
     tags: tags === undefined ? undefined : [tags].flat().filter((tag) => tag !== ''),
-    maxAttempts: maxAttempts === undefined ? undefined : Math.max(maxAttempts, 1),
-    priority:
-      priority === undefined ? undefined : Math.min(Math.max(priority, -MOST_PRIORITY), MOST_PRIORITY),
+    maxAttempts: bounded(maxAttempts, 1, Number.POSITIVE_INFINITY),
+    priority: bounded(priority, -MOST_PRIORITY, MOST_PRIORITY),
   }
   const given = Object.entries({ ...kept, ...translated }).filter(([, value]) => value !== undefined)
   return Object.fromEntries(given)
+}
+
+/** What is no number is left to the engine, which refuses it. */
+function bounded(value: number | undefined, least: number, most: number): number | undefined {
+  return typeof value === 'number' ? Math.min(Math.max(value, least), most) : value
 }
 
 type GivenKey = HostedTriggerOptions['idempotencyKey']

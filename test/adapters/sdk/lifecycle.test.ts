@@ -456,6 +456,24 @@ describe('options of trigger', () => {
     })
   })
 
+  it.each([
+    [{ maxAttempts: '3' }, 'maxAttempts'],
+    [{ maxAttempts: null }, 'maxAttempts'],
+    [{ priority: '5' }, 'priority'],
+    [{ priority: true }, 'priority'],
+  ])('of another type are refused: %o', async (options, name) => {
+    await using _t = await engineOf(echo)
+    await expect(echo.trigger({ n: 1 }, options as object)).rejects.toThrow(name)
+  })
+
+  it('of runs that have another type are refused', async () => {
+    await using _t = await engineOf(echo)
+    const { id } = await echo.trigger({ n: 1 })
+    expect(() => runs.list({ isTest: 'yes' } as object)).toThrow('isTest')
+    expect(() => runs.subscribeToRun(id, { stopOnCompletion: 'yes' } as object)).toThrow('stopOnCompletion')
+    await expect(runs.replay(id, null as never)).rejects.toThrow('the options of runs.replay')
+  })
+
   it('debounce makes one run, and is refused where it cannot be kept', async () => {
     await using t = await engineOf(echo)
     const debounce = { key: 'a', delay: '1h', mode: 'trailing' } as const
