@@ -67,7 +67,7 @@ interface TaskExtras {
 
 const HOOKS = ['onStart', 'onSuccess', 'onFailure', 'onCancel', 'catchError'] as const
 
-/** How long `onCancel` may take: as long as in the hosted service. */
+/** How long `onCancel` may take by default. */
 const CANCEL_SECONDS = 30
 
 /** A task whose options and whose engine say nothing of retries. */

@@ -24,7 +24,7 @@ export interface ExecutorKernel extends AttemptKernel, EndingKernel, CallingKern
   readonly events: { error(error: unknown, runId?: string): void }
   readonly publisher: EndingKernel['publisher']
   readonly delayed: EndingKernel['delayed'] & { clear(): void }
-  readonly compensations: { begin(record: RunRecord, canceled: Attempt): void; left(attempt: Attempt): void }
+  readonly compensations: { begin(record: RunRecord, canceled?: Attempt): void; left(attempt: Attempt): void }
   readonly outage: AttemptKernel['outage'] & EndingKernel['outage']
   readonly waitpoints: AttemptKernel['waitpoints'] & { leave(attempt: Attempt): void }
   readonly slots: AttemptKernel['slots'] &
@@ -80,6 +80,8 @@ export class Executor {
 
   /** A run that was claimed was canceled before it started: it still has a slot in the storage. */
   claimedCanceled(record: RunRecord): void {
+    // An earlier attempt of it may have begun. The engine that canceled it leaves `onCancel` to the one that has claimed it.
+    if (record.attempt > 1) this.#kernel.compensations.begin(record)
     this.report(() => this.#giveSlotBack(record), record.id)
   }
 

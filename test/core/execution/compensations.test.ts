@@ -18,6 +18,7 @@ import { createDeferred } from '../../../src/primitives/deferred.ts'
 import { abandonable, projectStorage } from '../../support/abandon.ts'
 import { exploreAll } from '../../testing/exploration/bodies.ts'
 import { bodyTask, rejection } from '../../support/body-task.ts'
+import { steeredStorage } from '../../support/steered-storage.ts'
 import { turn, until } from '../../support/turn.ts'
 
 type OnCancel = NonNullable<TaskOptions<null, unknown>['onCancel']>
@@ -249,6 +250,43 @@ describe('onCancel', () => {
     expect(told).toEqual([[null, 1]])
   })
 
+  it('is called if the run is canceled while its next attempt is being claimed', async () => {
+    const told: unknown[] = []
+    let calls = 0
+    const flaky = bodyTask(
+      () => {
+        calls += 1
+        return Promise.reject(new Error('busy'))
+      },
+      {
+        retry: {
+          maxAttempts: 2,
+          minTimeoutInMs: 60_000,
+          maxTimeoutInMs: 60_000,
+          factor: 1,
+          randomize: false,
+        },
+        onCancel: ({ ctx }) => void told.push(ctx.run.id),
+      },
+    )
+    const steered = steeredStorage(projectStorage())
+    const clock = testClock({ mode: 'manual' })
+    await using engine = createEngine({ tasks: [flaky], storage: steered.storage, clock })
+    const run = await engine.trigger(flaky, null)
+    await clock.settle()
+    const answer = steered.holdAnswer('runs.claim')
+    const claims = (): number => steered.calls.filter((name) => name === 'runs.claim').length
+    const before = claims()
+    void clock.advance('1m')
+    await until(() => claims() > before)
+    while ((await engine.runs.retrieve(run)).status !== 'EXECUTING') await turn()
+    await engine.runs.cancel(run)
+    answer()
+    await until(() => told.length > 0)
+    await clock.settle()
+    expect([told, calls]).toEqual([[run.id], 1])
+  })
+
   it('that throws is an error event, and the run stays as it was canceled', async () => {
     const trip = journey(() => Promise.reject(new Error('no refund')))
     await using t = await createTestEngine({ tasks: [trip] })
@@ -352,6 +390,23 @@ describe('onCancel, with several engines on one storage,', () => {
     await two.runs.cancel(second.id)
     await clock.settle()
     expect(told).toEqual(['two', 'two'])
+  })
+})
+
+describe('onCancel, with an engine that has lost the run unawares,', () => {
+  it('is called by the engine that cancels alone', async () => {
+    const [clock, storage] = [testClock(), projectStorage()]
+    const told: string[] = []
+    const trip = (name: string): Task<null, unknown> => journey(() => void told.push(name), { version: '1' })
+    await using one = createEngine({ tasks: [trip('one')], clock, storage })
+    const id = await parked({ engine: one }, trip(''))
+    // As if its clock were ahead: the lease of the other is over.
+    const mistaken = { ...storage, leases: () => [] }
+    await using two = createEngine({ tasks: [trip('two')], clock, storage: mistaken })
+    await two.runs.cancel(id)
+    for await (const { isCompleted } of one.runs.subscribeToRun(id)) if (isCompleted) break
+    await clock.settle()
+    expect(told).toEqual(['two'])
   })
 })
 
