@@ -48,8 +48,16 @@ function lentStorage(shared: PostgresPool, lease: SchemaLease): Storage {
     return made
   }
   type Passed = Required<Pick<Storage, 'runs' | 'tokens' | 'chunks' | 'settings' | 'queues' | 'schedules'>>
+  // What wraps a storage asks which operations there are, before it is open.
   const passing = <Store extends keyof Passed>(store: Store): Passed[Store] =>
-    new Proxy({} as Passed[Store], { get: (_, name) => Reflect.get(current()[store] ?? {}, name) as unknown })
+    new Proxy({} as Passed[Store], {
+      get:
+        (_, name) =>
+        (...args: readonly unknown[]): unknown => {
+          const operation: unknown = Reflect.get(current()[store] ?? {}, name)
+          return Reflect.apply(operation as (...given: readonly unknown[]) => unknown, current()[store], args)
+        },
+    })
   return {
     joinsTransactions: true,
     runs: passing('runs'),
