@@ -22,9 +22,9 @@ const sides: Readonly<Record<TallySide, (clock?: Clock) => Approvals>> = {
   bare: () => new RecordedApprovals(),
 }
 /** The number of runs before counting, so that the compiler is finished with their code. */
-const WARM_UPS = 20
+const WARM_UPS = 40
 /** The number of rounds that check for other activity. */
-const ROUNDS = 5
+const ROUNDS = 10
 /** New objects stay in here until it is full, so the growth of the heap is the amount allocated. */
 const NEW_SPACE_MB = 256
 
