@@ -11,6 +11,9 @@ import { tellPark } from './attempt-messages.ts'
 /** While runs resume, the clock is asked after so many of them whether the event loop is due a turn. */
 const LOOK_EVERY = 16
 
+/** The lane of runs that storage has resumed: they have their slots of it, and wait for none of their queue. No other is called so. */
+const RESUMED = ''
+
 /** The parts of an engine that its slots use. */
 export interface SlotKernel {
   readonly host: Host
@@ -168,9 +171,10 @@ export class Slots {
 
   /** A parked run may go on, as soon as there is a slot. */
   resume(attempt: Attempt): void {
-    const lane = laneOf(attempt)
+    const lane = this.#offers.get(attempt)?.record === undefined ? laneOf(attempt) : RESUMED
     if (this.room === 0 || this.#waiting.has(lane) || this.#asking.has(lane) || this.#isTurnDue()) {
-      this.#enqueue(attempt)
+      attempt.queue()
+      this.#lineOf(lane).push(attempt)
       return
     }
     this.#askToResume(attempt)
@@ -195,8 +199,15 @@ export class Slots {
   /** Storage has answered the settle: `record` if that has resumed the run. A run that has gone on since is not resumed once more. */
   answered(offer: ResumeOffer, record: RunRecord | undefined): void {
     if (this.#offers.get(offer.attempt) !== offer) return
-    if (record === undefined) this.#offers.delete(offer.attempt)
-    else offer.record = record
+    if (record === undefined) {
+      this.#offers.delete(offer.attempt)
+      return
+    }
+    offer.record = record
+    if (!offer.attempt.is('queued')) return
+    // It stands in line for a slot of its queue, which it has by now. There it is passed over.
+    this.#lineOf(RESUMED).push(offer.attempt)
+    this.#resumeWaiting()
   }
 
   /** The token is published: a run that storage has resumed goes on, whether or not it was delivered an outcome. */
@@ -358,17 +369,16 @@ export class Slots {
       return
     }
     this.#giveBack(attempt)
-    if (answer.outcome === 'full') this.#enqueue(attempt, 'first')
-    else this.#kernel.reconciler.stale(attempt)
+    if (answer.outcome === 'full') {
+      attempt.queue()
+      this.#lineOf(laneOf(attempt)).unshift(attempt)
+    } else this.#kernel.reconciler.stale(attempt)
   }
 
-  #enqueue(attempt: Attempt, place: 'first' | 'last' = 'last'): void {
-    attempt.queue()
-    const lane = laneOf(attempt)
-    let waiting = this.#waiting.get(lane)
-    if (waiting === undefined) this.#waiting.set(lane, (waiting = new Deque()))
-    if (place === 'first') waiting.unshift(attempt)
-    else waiting.push(attempt)
+  #lineOf(lane: string): Deque<Attempt> {
+    let line = this.#waiting.get(lane)
+    if (line === undefined) this.#waiting.set(lane, (line = new Deque()))
+    return line
   }
 
   /** A run has given back its slot in storage: another one of its lane may have it. */

@@ -66,6 +66,10 @@ class Scene implements AsyncDisposable {
     return id
   }
 
+  isInLine(id: string): boolean {
+    return kernelOf(this.t.engine).executor.attempts.get(id)?.is('queued') === true
+  }
+
   complete(token: string, output: string = token): Promise<unknown> {
     return this.t.engine.wait.completeToken(token, output)
   }
@@ -213,6 +217,41 @@ describe('a parked run, on a storage that resumes it with its token,', () => {
     await until(() => s.t.engine.stats().attempts === 0)
     expect(await s.recordOf(id)).toMatchObject({ status: 'CANCELED' })
     expect([s.got, s.t.engine.stats().executing]).toEqual([[], 0])
+  })
+
+  it('goes on before a run that waits for its slot of a queue that was limited while the answer was out', async () => {
+    await using s = await Scene.open()
+    const [one, two] = [await s.token(), await s.token()]
+    await s.parked([one])
+    const other = await s.parked([two])
+    const answer = s.steering.holdAnswer('tokens.settle')
+    const completed = s.complete(one)
+    await until(() => s.countOf('tokens.settle') === 1)
+    await s.t.engine.queue('desk').setLimit(1)
+    await s.complete(two)
+    await until(() => s.isInLine(other))
+    answer()
+    await completed
+    await until(() => s.got.length === 2)
+    expect(s.got).toEqual([one, two])
+  })
+
+  it('goes on also if it was in line for a slot of its queue when the answer came', async () => {
+    await using s = await Scene.open()
+    const [one, two, three] = [await s.token(), await s.token(), await s.token()]
+    await s.parked([one, two])
+    const other = await s.parked([three])
+    const answer = s.steering.holdAnswer('tokens.settle')
+    const completed = s.complete(one)
+    await until(() => s.countOf('tokens.settle') === 1)
+    await s.t.engine.queue('desk').setLimit(1)
+    await s.complete(three)
+    await until(() => s.isInLine(other))
+    await s.complete(two)
+    answer()
+    await completed
+    await until(() => s.got.length === 2)
+    expect(s.got).toEqual([two, three])
   })
 
   it('of a paused queue stays where it is', async () => {
