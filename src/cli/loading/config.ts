@@ -43,7 +43,10 @@ export function foldersOfConfig(config: TriggerConfig, file: string): readonly s
 /** The folders that match a pattern, without those that lie below another one. */
 function foldersLike(root: string, pattern: string): readonly string[] {
   const expression = patternOf(pattern)
-  const matches = (folder: string): boolean => expression.test(relative(root, folder).split(sep).join('/'))
+  const matches = (folder: string): boolean => {
+    const path = relative(root, folder).split(sep).join('/')
+    return path !== '' && !path.startsWith('..') && expression.test(path)
+  }
   return foldersAt(root).filter((folder) => matches(folder) && !matches(dirname(folder)))
 }
 

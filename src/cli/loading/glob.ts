@@ -37,7 +37,7 @@ export function patternOf(pattern: string): RegExp {
       case ',':
         return depth > 0 ? '|' : ','
       default:
-        return token.length > 1 ? token.replace('[!', '[^') : token.replace(/[$()+.[\]^|]/, '\\$&')
+        return token.startsWith('[') && token.length > 1 ? token.replace('[!', '[^') : literal(token)
     }
   })
   try {
@@ -47,4 +47,9 @@ export function patternOf(pattern: string): RegExp {
       cause,
     })
   }
+}
+
+/** One character that stands for itself, with a backslash before it or without. */
+function literal(token: string): string {
+  return (token[1] ?? token).replace(/[$()*+.?[\\\]^{|}]/, '\\$&')
 }
