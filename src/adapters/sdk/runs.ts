@@ -1,7 +1,13 @@
 import type { RunReference, SubscriptionPart } from '../../api/run.ts'
 import type { Duration } from '../../api/token.ts'
 import { streams } from '../../core/ambient/ambient.ts'
-import { type OptionNames, requireFlag, requireObject, requireOptions, requireSignal } from '../../primitives/require.ts'
+import {
+  type OptionNames,
+  requireFlag,
+  requireObject,
+  requireOptions,
+  requireSignal,
+} from '../../primitives/require.ts'
 import { hostedOnly, refusing } from './hosted-only.ts'
 import { type HostedRun, shown } from './hosted-run.ts'
 import { type HostedListRunsParams, listHostedRuns, type RunPage } from './run-list.ts'
