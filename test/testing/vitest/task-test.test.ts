@@ -63,12 +63,7 @@ describe('taskTest', () => {
       ran.push(`each ${one} ${other}`)
     })
 
-    reviewTest.skip('is not run when it is skipped', () => void ran.push('skip'))
-    reviewTest.skipIf(true)('nor when a condition skips it', () => void ran.push('skipIf'))
     reviewTest('nor by an option', { skip: true }, () => void ran.push('skip: true'))
-    reviewTest.todo('is still to be written')
-
-    taskTest.concurrent.skip('can be combined', { tasks: [review] }, () => void ran.push('combined'))
 
     taskTest.sequential('takes options of the engine in every variant', { clock: { start: 7 } }, ({ t }) => {
       ran.push(`start ${t.clock.now()}`)
