@@ -63,8 +63,6 @@ describe('taskTest', () => {
       ran.push(`each ${one} ${other}`)
     })
 
-    reviewTest('nor by an option', { skip: true }, () => void ran.push('skip: true'))
-
     taskTest.sequential('takes options of the engine in every variant', { clock: { start: 7 } }, ({ t }) => {
       ran.push(`start ${t.clock.now()}`)
     })
