@@ -6,7 +6,7 @@ import { readOverrides } from './overrides.ts'
 
 /** Calls the function of an attempt as the subscribers to attempts want it called. To be called only if there are any. */
 export function callAsTold(attempt: Attempt, host: Host, call: () => unknown): unknown {
-  const { trace: carrier } = readOverrides(attempt)
+  const { trace: carrier } = readOverrides(attempt.record.optionsJson)
   const message = { ...detailsOf(attempt, host), phase: 'begin' as const, carrier, call }
   ATTEMPT.publish(message)
   return message.call()

@@ -6,8 +6,7 @@ import type { TaskOptions } from '../../api/task.ts'
 import { Attempt, type AttemptKernel, inBranch } from '../attempt/attempt.ts'
 import { fits, type TaskDefinition, type TaskRegistry, validatePayload } from '../attempt/task-definition.ts'
 import type { Host } from '../host/host.ts'
-import { fromJson } from '../host/serialize.ts'
-import { type Values, valuesFor } from '../host/values.ts'
+import { payloadOf, type Values } from '../host/values.ts'
 import { branchContent } from '../waits/key.ts'
 import { hookContext } from './task-call.ts'
 
@@ -96,7 +95,7 @@ export class Compensations {
     try {
       // The run may have been canceled before its function was called.
       if (attempt.payload === undefined)
-        attempt.payload = await validatePayload(definition, this.#payloadOf(attempt))
+        attempt.payload = await validatePayload(definition, payloadOf(attempt, this.#kernel.values))
       await onCancel({ ...hookContext(attempt), settled })
       if (attempt.unsavedMetadata !== undefined) await attempt.kernel.namespaces.metadata.flush()
     } catch (error) {
@@ -106,10 +105,6 @@ export class Compensations {
       attempt.finish()
       this.#end(attempt)
     }
-  }
-
-  #payloadOf({ definition, record }: Attempt): unknown {
-    return valuesFor(definition, this.#kernel.values).decode(fromJson(record.payloadJson))
   }
 
   #timedOut(attempt: Attempt): void {

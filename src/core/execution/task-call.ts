@@ -13,8 +13,8 @@ import { ATTEMPT } from '../diagnostics.ts'
 import type { Host } from '../host/host.ts'
 import { branchContent } from '../waits/key.ts'
 import { loggerOf } from '../host/log-line.ts'
-import { fromJson, toJson } from '../host/serialize.ts'
-import { type Values, valuesFor } from '../host/values.ts'
+import { toJson } from '../host/serialize.ts'
+import { payloadOf, type Values, valuesFor } from '../host/values.ts'
 import type { Logger } from '../../api/log.ts'
 import { callAsTold } from './attempt-messages.ts'
 import { readOverrides } from './overrides.ts'
@@ -98,7 +98,7 @@ export class TaskCaller {
   #runTask(attempt: Attempt, tools: RunTools): unknown {
     const { definition, record } = attempt
     const { schema, options } = definition
-    const payload = valuesFor(definition, this.#kernel.values).decode(fromJson(record.payloadJson))
+    const payload = payloadOf(attempt, this.#kernel.values)
     const isFirst = options.onStart !== undefined && record.attempt === 1
     // A call that the retry policy does not count follows an interruption.
     const isAgain = record.attempt > record.policyAttempt
@@ -173,7 +173,7 @@ export async function planRetry(
 ): Promise<RetryPlan> {
   if (end.isFinal) return { error: end.error }
   const { definition } = attempt
-  const policy = { ...definition.retry, ...readOverrides(attempt) }
+  const policy = { ...definition.retry, ...readOverrides(attempt.record.optionsJson) }
   const delayMs = retryDelayMs(policy, attempt.record.policyAttempt, fraction)
   const byPolicy: RetryPlan =
     delayMs === undefined
@@ -235,12 +235,12 @@ export function hookContext(attempt: Attempt): HookContext<unknown> {
 
 /** How many attempts a run may use up. */
 export function maxAttemptsOf({ retry }: TaskDefinition, record: RunRecord): number {
-  return readOverrides({ record }).maxAttempts ?? retry.maxAttempts ?? MAX_ATTEMPTS
+  return readOverrides(record.optionsJson).maxAttempts ?? retry.maxAttempts ?? MAX_ATTEMPTS
 }
 
 /** How long an attempt may execute, in milliseconds; none: as long as it likes. */
 export function maxDurationOf({ definition, record }: Attempt): number | undefined {
-  return readOverrides({ record }).maxDurationMs ?? definition.maxDurationMs
+  return readOverrides(record.optionsJson).maxDurationMs ?? definition.maxDurationMs
 }
 
 /** `ctx`: the run and the attempt, as the task sees them. */
@@ -258,7 +258,7 @@ function contextOf(attempt: Attempt): RunContext {
       queue: record.queue,
       maxAttempts: maxAttemptsOf(definition, record),
       ...(maxDurationMs === undefined ? {} : { maxDurationMs }),
-      isReplay: readOverrides(attempt).isReplay === true,
+      isReplay: readOverrides(record.optionsJson).isReplay === true,
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       ...(record.parentId === undefined ? {} : { parentId: record.parentId }),
       rootId: record.rootId,

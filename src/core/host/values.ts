@@ -2,7 +2,9 @@ import type { Codec } from '../../api/codec.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import { doesTakeNotes, notesOf, withNotes } from '../../api/noted-value.ts'
 import { messageOf } from '../../primitives/message.ts'
+import type { Attempt } from '../attempt/attempt.ts'
 import type { TaskDefinition } from '../attempt/task-definition.ts'
+import { fromJson } from './serialize.ts'
 
 /** How payloads, outputs and results become the JSON values that are stored, and back. */
 export interface Values {
@@ -30,6 +32,14 @@ export function valuesOf(codec: Codec | undefined): Values {
 /** Those of a task. One of `waitpoint/sdk` is given its values as they are stored. */
 export function valuesFor({ options }: Pick<TaskDefinition, 'options'>, values: Values): Values {
   return values !== STORED_VALUES && doesTakeNotes(options) ? STORED_VALUES : values
+}
+
+/** The payload of a run as it was triggered, before a schema has checked it. */
+export function payloadOf(
+  { definition, record }: Pick<Attempt, 'definition' | 'record'>,
+  values: Values,
+): unknown {
+  return valuesFor(definition, values).decode(fromJson(record.payloadJson))
 }
 
 class CodedValues implements Values {

@@ -2,8 +2,8 @@ import type { RunRecord } from '../../contract/records.ts'
 import type { TraceCarrier } from '../../api/diagnostics.ts'
 import type { RunOverrides } from '../attempt/task-definition.ts'
 import { RUN_TRIGGER } from '../diagnostics.ts'
+import { readOverrides } from '../execution/overrides.ts'
 import type { Host } from '../host/host.ts'
-import { fromJson } from '../host/serialize.ts'
 
 /** A longer one is not stored. */
 const LONGEST_CARRIER = 4_096
@@ -20,18 +20,13 @@ export function announced(record: RunRecord, { owner }: Pick<Host, 'owner'>): Ru
 
 /** The options of a run, for its replay: without the trace of the run itself. */
 export function optionsOfReplay(optionsJson: string | undefined): string {
-  const { trace: _before, ...overrides } = readOptions(optionsJson)
+  const { trace: _before, ...overrides } = readOverrides(optionsJson)
   const options: RunOverrides = { ...overrides, isReplay: true }
   return JSON.stringify(options)
 }
 
-function readOptions(optionsJson: string | undefined): RunOverrides {
-  // Only newRun and replays write these.
-  return fromJson(optionsJson) ?? {}
-}
-
 function optionsWith(optionsJson: string | undefined, carrier: TraceCarrier): string | undefined {
-  const { trace: _before, ...overrides } = readOptions(optionsJson)
+  const { trace: _before, ...overrides } = readOverrides(optionsJson)
   const isStored = Object.keys(carrier).length > 0 && JSON.stringify(carrier).length <= LONGEST_CARRIER
   const options: RunOverrides = isStored ? { ...overrides, trace: carrier } : overrides
   return Object.keys(options).length === 0 ? undefined : JSON.stringify(options)

@@ -97,7 +97,7 @@ export function newRun(
         ? undefined
         : requireName(options.concurrencyKey, 'concurrencyKey'),
     priorityMs: readPriority(options.priority),
-    optionsJson: readOverrides(options, context.parent),
+    optionsJson: overridesJson(options, context.parent),
     key: debounce?.key ?? userKey(options, keyScope(definition.id), now) ?? context.key,
     createdAt: now,
     updatedAt: now,
@@ -200,7 +200,7 @@ function readPriority(seconds: number | undefined): number | undefined {
   return ms === 0 ? undefined : ms
 }
 
-function readOverrides(
+function overridesJson(
   { maxAttempts, maxDuration, freeKeyOnFailure = false }: TriggerOptions,
   parent: RunRecord | undefined,
 ): string | undefined {

@@ -283,7 +283,7 @@ const FREEING: readonly RunStatus[] = ['FAILED', 'TIMED_OUT', 'EXPIRED', 'CRASHE
 function hasFailedBefore({ record, isCached }: Inserted<RunRecord>, attempt: Attempt | undefined): boolean {
   if (!isCached || !FREEING.includes(record.status)) return false
   if (attempt === undefined || record.parentId !== attempt.id) return true
-  return readOverrides({ record }).parentAttempt !== attempt.record.policyAttempt
+  return readOverrides(record.optionsJson).parentAttempt !== attempt.record.policyAttempt
 }
 
 interface NewChild {
