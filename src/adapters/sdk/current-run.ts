@@ -1,11 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { RunPlace } from '../../api/run-place.ts'
+import { callingRun, type RunPlace } from '../../api/run-place.ts'
+import { runs } from '../../core/ambient/ambient.ts'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
 import type { TaskRunContext } from './context.ts'
 import type { TaskWait } from './hooks.ts'
 
 /** What the functions of the module know of the attempt that calls them. */
 export interface CurrentRun {
+  readonly place: RunPlace
   readonly ctx: TaskRunContext
   readonly signal: AbortSignal
   /** Values by the id of their key. */
@@ -14,44 +16,54 @@ export interface CurrentRun {
   readonly waitUntil: Set<Promise<unknown>>
   /** A number that no other call of the attempt gets, for the name of a wait. */
   nextNumber(): number
-  /** Another run of the engine, if this process executes it. */
-  other(runId: string): RunPlace | undefined
   readonly hasWaitHooks: boolean
   /** Calls the hooks of a wait around it. */
   around<Result>(wait: TaskWait, started: Promise<Result>): Promise<Result>
 }
 
-const current = new AsyncLocalStorage<CurrentRun>()
+/**
+ * Attempts whose hooks are called: that may be outside of the flow of the run. A task without hooks does without it: Node
+ * below 24 hands each one that is used on to every promise.
+ */
+const inHooks = new AsyncLocalStorage<CurrentRun>()
 
-/** The runs that each engine executes in this process. An engine is known by an object that it hands to all its tasks. */
-const engines = new WeakMap<object, Map<string, RunPlace>>()
+/** The attempts that each engine executes in this process, by their runs. */
+const engines = new WeakMap<object, Map<string, CurrentRun>>()
 
-/** Notes that an engine executes a run, until {@link leaveRun}. */
-export function enterRun(engine: object, run: RunPlace): void {
-  const runs = engines.get(engine)
-  if (runs === undefined) engines.set(engine, new Map([[run.id, run]]))
-  else runs.set(run.id, run)
+/** Notes that an attempt executes, until {@link leaveRun}. */
+export function enterRun(run: CurrentRun): void {
+  const { kernel, id } = run.place
+  const executed = engines.get(kernel)
+  if (executed === undefined) engines.set(kernel, new Map([[id, run]]))
+  else executed.set(id, run)
 }
 
-/** The execution of the run is over. A later attempt of it may have begun. */
-export function leaveRun(engine: object, run: RunPlace): void {
-  const runs = engines.get(engine)
-  if (runs?.get(run.id) === run) runs.delete(run.id)
+/** The execution of the attempt is over. A later one of its run may have begun. */
+export function leaveRun(run: CurrentRun): void {
+  const { kernel, id } = run.place
+  const executed = engines.get(kernel)
+  if (executed?.get(id) === run) executed.delete(id)
 }
 
-/** The place of a run that an engine executes in this process. */
-export function executedRun(engine: object, runId: string): RunPlace | undefined {
-  return engines.get(engine)?.get(runId)
+/** The attempt that executes another run of the engine in this process. */
+export function executedRun(kernel: object, runId: string): CurrentRun | undefined {
+  return engines.get(kernel)?.get(runId)
 }
 
 /** The attempt that calls, if any. */
 export function currentRun(): CurrentRun | undefined {
-  return current.getStore()
+  return inHooks.getStore() ?? executingRun(callingRun(runs))
 }
 
-/** Calls `body` in an attempt. */
+/** The attempt that executes at a place. A function that goes on after its attempt is outside of it. */
+function executingRun(place: RunPlace | undefined): CurrentRun | undefined {
+  const run = place && executedRun(place.kernel, place.id)
+  return run?.place === place ? run : undefined
+}
+
+/** Calls `body`, which may be hooks, in an attempt. */
 export function inRun<Result>(run: CurrentRun, body: () => Result): Result {
-  return current.run(run, body)
+  return inHooks.run(run, body)
 }
 
 /**

@@ -250,19 +250,18 @@ function engineOptions(
     run: (stored: unknown, tools: RunTools) => {
       // A schema has read the stored payload.
       const payload = schema === undefined ? decodeValue(stored) : stored
-      const attempt = new LivingAttempt(living, payload, tools)
       // An engine makes the tools of its runs.
-      const { place } = tools as RunTools & HasRunPlace
-      const engine = tools.metadata
-      enterRun(engine, place)
-      if (attempt.isToldOfCancel) cancelable.set(place.id, attempt)
+      const attempt = new LivingAttempt(living, payload, tools as RunTools & HasRunPlace)
+      const { id: runId } = attempt.place
+      enterRun(attempt)
+      if (attempt.isToldOfCancel) cancelable.set(runId, attempt)
       const end = (): void => {
-        leaveRun(engine, place)
-        if (cancelable.get(place.id) === attempt) cancelable.delete(place.id)
+        leaveRun(attempt)
+        if (cancelable.get(runId) === attempt) cancelable.delete(runId)
         // The engine decides nothing about an attempt that was ended from outside.
-        if (attempt.hasFailed && !tools.signal.aborted) failed.set(place.id, attempt)
+        if (attempt.hasFailed && !tools.signal.aborted) failed.set(runId, attempt)
       }
-      return inRun(attempt, () => attempt.execute(end))
+      return attempt.execute(end)
     },
     // As in the hosted service, only while the run has an attempt.
     onCancel: async ({ ctx }) => {

@@ -1,11 +1,11 @@
 import { AbortTaskRunError } from '../../api/errors.ts'
-import type { RunPlace } from '../../api/run-place.ts'
+import type { HasRunPlace, RunPlace } from '../../api/run-place.ts'
 import type { RetryDecision, RunTools } from '../../api/task.ts'
 import type { Awaitable } from '../../contract/storage.ts'
 import { chain, rescue } from '../../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { hostedContext, type TaskPlace, type TaskRunContext } from './context.ts'
-import { type CurrentRun, executedRun } from './current-run.ts'
+import { type CurrentRun, inRun } from './current-run.ts'
 import {
   type AnyHook,
   type AnyTaskHooks,
@@ -57,6 +57,7 @@ interface Failure {
  * the engine, which knows the retry policy of the run.
  */
 export class LivingAttempt implements CurrentRun {
+  readonly place: RunPlace
   readonly #task: LivingTask
   readonly #payload: unknown
   readonly #tools: RunTools
@@ -72,7 +73,8 @@ export class LivingAttempt implements CurrentRun {
   #failure: Failure | undefined
   #middleware: Promise<void> | undefined
 
-  constructor(task: LivingTask, payload: unknown, tools: RunTools) {
+  constructor(task: LivingTask, payload: unknown, tools: RunTools & HasRunPlace) {
+    this.place = tools.place
     this.#task = task
     this.#payload = payload
     this.#tools = tools
@@ -97,10 +99,6 @@ export class LivingAttempt implements CurrentRun {
     return this.#tools.signal
   }
 
-  other(runId: string): RunPlace | undefined {
-    return executedRun(this.#tools.metadata, runId)
-  }
-
   nextNumber(): number {
     this.#numbers += 1
     return this.#numbers
@@ -112,9 +110,7 @@ export class LivingAttempt implements CurrentRun {
    * Hot: a task without hooks costs one promise beside that of its function.
    */
   execute(end: () => void): Promise<unknown> {
-    if (this.#isPlain) return this.#attempted(end)
-    const ended = this.#has('middleware') ? this.#inMiddleware() : this.#attempted()
-    return ended.finally(end)
+    return this.#isPlain ? this.#attempted(end) : inRun(this, () => this.#amongHooks().finally(end))
   }
 
   get isToldOfCancel(): boolean {
@@ -166,6 +162,10 @@ export class LivingAttempt implements CurrentRun {
     const result = await started
     await this.#call('onResume', { wait })
     return result
+  }
+
+  #amongHooks(): Promise<unknown> {
+    return this.#has('middleware') ? this.#inMiddleware() : this.#attempted()
   }
 
   /** The hooks before the run function, the function, and the hooks after it. */

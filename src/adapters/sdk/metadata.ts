@@ -1,6 +1,6 @@
 import { metadata, streams } from '../../core/ambient/ambient.ts'
 import type { StreamSource } from '../../api/stream.ts'
-import { currentRun } from './current-run.ts'
+import { currentRun, executedRun } from './current-run.ts'
 import { hostedOnly } from './hosted-only.ts'
 import type { RequestOptions } from './task-types.ts'
 import { tellOnce } from './told-once.ts'
@@ -73,10 +73,10 @@ function ofAnother(whose: 'parent' | 'root'): RunMetadataUpdater {
     // A run without a parent is changed itself, as in the hosted service.
     if (id === undefined) change()
     else {
-      const other = run?.other(id)
+      const other = run && executedRun(run.place.kernel, id)
       if (other === undefined)
         tellOnce(`metadata.${whose}`, `the ${whose} run is not executed in this process any more`)
-      else other.inside(change)
+      else other.place.inside(change)
     }
     return updater
   }

@@ -14,6 +14,7 @@ import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
 import type { SchedulesNamespace } from '../../api/schedule.ts'
 import type { MetadataNamespace, StreamsNamespace } from '../../api/stream.ts'
 import { STORED } from '../../api/noted-value.ts'
+import { CALLER } from '../../api/run-place.ts'
 import { defineStream } from '../namespaces/define-stream.ts'
 import type { Namespaces } from '../../api/task.ts'
 import type { WaitNamespace } from '../../api/token.ts'
@@ -28,7 +29,9 @@ export const wait: WaitNamespace = /* @__PURE__ */ withStored(waitOf)
 export const metadata: MetadataNamespace = /* @__PURE__ */ metadataOf(findEngine)
 
 /** Runs of the engine of the current run, or of the default engine. */
-export const runs: TaskRunsNamespace = /* @__PURE__ */ withStored(runsOf)
+export const runs: TaskRunsNamespace = /* @__PURE__ */ Object.defineProperty(withStored(runsOf), CALLER, {
+  value: currentAttempt,
+})
 
 /** Tasks by id, on the engine of the current run, or on the default engine. */
 export const tasks: TasksNamespace = /* @__PURE__ */ withStored(tasksOf)
