@@ -47,7 +47,7 @@ export interface PublicTokenPermissions {
 
 /** How long an access token is good for, and what it does not show. */
 interface PublicTokenLimits {
-  /** A duration, an instant, or seconds since 1970. 15 minutes if it is left out. */
+  /** A duration, an instant, or seconds since 1970. 15 minutes if it is left out or `null`. */
   expirationTime?: number | Date | string
   realtime?: { skipColumns?: string[] }
 }
@@ -138,11 +138,17 @@ async function createTriggerPublicToken(
 function engineLimits({ expirationTime, realtime }: PublicTokenLimits): AccessTokenOptions {
   if (realtime !== undefined) requireOptions(realtime, 'realtime', { skipColumns: true })
   const { skipColumns } = realtime ?? {}
-  const expiresIn = typeof expirationTime === 'number' ? new Date(expirationTime * 1_000) : expirationTime
+  const expiresIn = expiryOf(expirationTime ?? undefined)
   return {
     ...(expiresIn === undefined ? {} : { expiresIn }),
     ...(skipColumns === undefined ? {} : { skipColumns }),
   }
+}
+
+function expiryOf(expirationTime: PublicTokenLimits['expirationTime']): Date | string | undefined {
+  if (typeof expirationTime !== 'number') return expirationTime
+  if (Number.isFinite(expirationTime)) return new Date(expirationTime * 1_000)
+  throw new RangeError(`Cannot use expirationTime ${show(expirationTime)}: it must be seconds since 1970`)
 }
 
 /** `read: { runs: 'run_1' }` as `read:runs:run_1`, and `read: { runs: true }` as `read:runs`. */

@@ -1,7 +1,13 @@
 import type { StreamSource } from '../../api/stream.ts'
 import { streams } from '../../core/ambient/ambient.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
-import { type OptionNames, requireFunction, requireName, requireOptions } from '../../primitives/require.ts'
+import {
+  type OptionNames,
+  requireFunction,
+  requireName,
+  requireOptions,
+  show,
+} from '../../primitives/require.ts'
 import { hostedOnly } from './hosted-only.ts'
 import type { RequestOptions } from './task-types.ts'
 
@@ -24,7 +30,7 @@ export interface HostedReadOptions {
   startIndex?: number
   /** Without effect: reading ends with the stream. */
   timeoutInSeconds?: number
-  /** Only `beginning`. */
+  /** Where reading starts if there is no `startIndex`: only at the `beginning`. */
   from?: 'beginning' | 'latest'
 }
 
@@ -92,6 +98,7 @@ const WRITE_NAMES: OptionNames<WriteStreamOptions> = {
   spanName: true,
   collapsed: true,
 }
+const STARTS: readonly string[] = ['beginning', 'latest']
 const READ_NAMES: OptionNames<HostedReadOptions> = {
   signal: true,
   startIndex: true,
@@ -136,7 +143,10 @@ async function read<Chunk>(
 ): Promise<AsyncIterableStream<Chunk>> {
   requireOptions(given, 'the options of streams.read', READ_NAMES)
   const { signal, startIndex, from } = given
-  if (from === 'latest') throw hostedOnly('streams.read from "latest"', 'give it a startIndex')
+  if (from !== undefined && !STARTS.includes(from))
+    throw new RangeError(`Cannot read a stream from ${show(from)}: it must be "beginning" or "latest"`)
+  if (from === 'latest' && startIndex === undefined)
+    throw hostedOnly('streams.read from "latest"', 'give it a startIndex')
   const options = {
     ...(signal === undefined ? {} : { signal }),
     ...(startIndex === undefined ? {} : { startIndex }),

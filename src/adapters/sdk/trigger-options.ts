@@ -48,6 +48,7 @@ export type TriggerAndWaitOptions = Omit<HostedTriggerOptions, 'version'>
 export interface BatchTriggerOptions {
   /** With the number of the item, the key of each item that has none. */
   idempotencyKey?: IdempotencyKey | string | string[]
+  /** Of each item that has none. */
   idempotencyKeyTTL?: string
   /** Without effect: runs are always stored in the order of their items. */
   triggerSequentially?: boolean
@@ -93,7 +94,8 @@ export function engineTriggerOptions(options?: HostedTriggerOptions): TriggerOpt
   const kept = { concurrencyKey, delay, debounce, metadata: asJson(metadata), maxDuration }
   const translated = {
     idempotencyKey: isEmptyKey(idempotencyKey) ? undefined : triggerKey(idempotencyKey),
-    idempotencyKeyTTL: isEmptyKey(idempotencyKey) ? undefined : (idempotencyKeyTTL ?? KEY_TTL),
+    // Without a key it has no effect, and is checked all the same.
+    idempotencyKeyTTL: idempotencyKeyTTL ?? (isEmptyKey(idempotencyKey) ? undefined : KEY_TTL),
     freeKeyOnFailure: isEmptyKey(idempotencyKey) ? undefined : true,
     queue: queue === undefined ? undefined : { name: queue },
     ttl: ttl === 0 ? undefined : ttl,
@@ -122,12 +124,8 @@ export function itemOptions(
   { idempotencyKey, idempotencyKeyTTL }: BatchTriggerOptions,
   index: number,
 ): TriggerOptions {
-  if (options?.idempotencyKey !== undefined || isEmptyKey(idempotencyKey))
-    return engineTriggerOptions(options)
-  const ttl = idempotencyKeyTTL === undefined ? {} : { idempotencyKeyTTL }
-  return engineTriggerOptions({
-    ...ttl,
-    ...options,
-    idempotencyKey: [[idempotencyKey].flat(), String(index)].flat(),
-  })
+  const ttl = options?.idempotencyKeyTTL ?? idempotencyKeyTTL
+  const own = ttl === undefined ? options : { ...options, idempotencyKeyTTL: ttl }
+  if (options?.idempotencyKey !== undefined || isEmptyKey(idempotencyKey)) return engineTriggerOptions(own)
+  return engineTriggerOptions({ ...own, idempotencyKey: [[idempotencyKey].flat(), String(index)].flat() })
 }

@@ -36,9 +36,10 @@ export function signAccessToken(
 ): string {
   requireOptions(options, 'the options of createAccessToken', OPTION_NAMES)
   const now = host.now()
-  const expiresAt = parseInstant(options.expiresIn ?? DEFAULT_LIFE, { now, name: 'expiresIn' })
+  const { expiresIn = DEFAULT_LIFE } = options
+  const expiresAt = parseInstant(expiresIn, { now, name: 'expiresIn' })
   if (expiresAt <= now)
-    throw new RangeError(`Cannot use expiresIn ${show(options.expiresIn)}: it must be in the future`)
+    throw new RangeError(`Cannot use expiresIn ${show(expiresIn)}: it must be in the future`)
   return credentials.sign({
     scopes: scopesOf(grant),
     issuedAt: now,

@@ -116,6 +116,8 @@ describe('auth.createPublicToken', () => {
     [{ scopes: { read: { runs: ' ' } } }, 'give an id'],
     [{ scopes: { read: { runs: 'r' } }, expires: '1h' }, '"expires"'],
     [{ scopes: { read: { runs: 'r' } }, expirationTime: 1 }, 'it must be in the future'],
+    [{ scopes: { read: { runs: 'r' } }, expirationTime: NaN }, 'Cannot use expirationTime NaN'],
+    [{ scopes: { read: { runs: 'r' } }, expirationTime: 'soon' }, 'Cannot read expiresIn "soon"'],
     [{ scopes: { read: { runs: 'r' } }, realtime: { skipColumns: ['paylod'] } }, '"paylod"'],
     [{ scopes: { read: { runs: 'r' } }, realtime: { skipColumn: ['payload'] } }, '"skipColumn"'],
   ])('refuses options that cannot be used: %j', async (options, message) =>
@@ -123,6 +125,18 @@ describe('auth.createPublicToken', () => {
       await expect(file.tokenFor(options)).rejects.toThrow(message)
     }),
   )
+})
+
+describe('auth.createPublicToken with null as expirationTime', () => {
+  it('makes a token for 15 minutes', () =>
+    onBench(async ({ clock, statuses }) => {
+      const id = await ended(file.greet, { name: 'Ada' })
+      const credential = await file.tokenFor({ scopes: { read: { runs: id } }, expirationTime: null })
+      await clock.advance('14m')
+      expect(await statuses(credential, read(id))).toEqual([200])
+      await clock.advance('1m')
+      expect(await statuses(credential, read(id))).toEqual([401])
+    }))
 })
 
 describe('auth.createTriggerPublicToken', () => {

@@ -132,6 +132,12 @@ describe('what is misspelt', () => {
     ],
     ['an option of streams.define', async () => streams.define({ id: 's', key: 's' } as never), '"key"'],
     ['the id of streams.define', async () => streams.define({} as never), 'the id of a stream'],
+    [
+      'idempotencyKeyTTL without a key',
+      () => echo.trigger(1, { idempotencyKeyTTL: 'soon' }),
+      'idempotencyKeyTTL "soon"',
+    ],
+    ['from of streams.read', () => streams.read('run_x', 's', { from: 'end' as never }), '"end"'],
     ['an option of streams.read', () => streams.read('run_x', 's', { index: 1 } as never), '"index"'],
     [
       'an option of streams.pipe',

@@ -251,6 +251,19 @@ describe('idempotency keys', () => {
     expect(await found({ days: 2, ttl: '2d' })).toBe(false)
   })
 
+  it('of the items of a batch live as long as the batch says, unless the item does', async () => {
+    const child = task({ id: 'child', run: async () => null })
+    await using t = await createTestEngine({ tasks: [child], retention: { maxAge: '90d' } })
+    t.engine.makeDefault()
+    const keys = ['a', 'b'].map((key) => ({ idempotencyKey: key }))
+    const [own, longer] = [keys[0]!, { ...keys[1]!, idempotencyKeyTTL: '3d' }]
+    const batch = [own, longer].map((options) => ({ payload: undefined, options }))
+    await child.batchTrigger(batch, { idempotencyKeyTTL: '1d' })
+    await t.clock.advance('2d')
+    const { isCached } = await child.trigger(undefined, own)
+    expect([isCached, (await child.trigger(undefined, longer)).isCached]).toEqual([false, true])
+  })
+
   it('are free again when the run has failed', async () => {
     let calls = 0
     const flaky = task({
