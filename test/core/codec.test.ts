@@ -244,6 +244,16 @@ describe('engines with another codec, or none, on one storage', () => {
     expect(errors[0]).toMatchObject({ code: 'ERR_CANNOT_DECODE' })
   })
 
+  it('lists a run whose values its codec cannot read with their JSON, beside the others', async () => {
+    await using t = await createTestEngine({ tasks: [echo], codec: broken })
+    for (const payload of ['x', 'y']) await (await t.engine.trigger(echo, payload)).outcome()
+    const { data } = await t.engine.runs.list()
+    expect(data.map(({ payload, status }) => [payload, status])).toEqual([
+      ['y', 'COMPLETED'],
+      ['x', 'FAILED'],
+    ])
+  })
+
   it('rejects a wait for an output that its codec cannot read', async () => {
     await using t = await createTestEngine({ tasks: [asking], codec: broken })
     const token = await t.engine.wait.createToken()
@@ -288,6 +298,23 @@ describe('a codec and waitpoint/sdk', () => {
         expect((await hostedWait.retrieveToken(token.id)).output).toStrictEqual(value)
       }
     }))
+})
+
+describe('runs.list of waitpoint/sdk', () => {
+  it('shows the JSON of a value whose notes superjson does not know', async () => {
+    await using t = await createTestEngine({ tasks: [echo, hosted] })
+    using _default = { [Symbol.dispose]: t.engine.makeDefault() }
+    const unknown = { $superjson: { json: { at: 1 }, meta: { values: { at: ['no such note'] } } } }
+    const first = await t.engine.trigger(echo, unknown)
+    await first.result()
+    await hostedRuns.poll(await hosted.trigger(new Date(0)))
+    const payloads = (await hostedRuns.list()).data.map(({ payload }) => payload as unknown)
+    expect(payloads).toEqual([new Date(0), { at: 1 }])
+    const iterated: unknown[] = []
+    for await (const { output } of hostedRuns.list()) iterated.push(output)
+    expect(iterated).toEqual(payloads)
+    await expect(hostedRuns.retrieve(first.id)).rejects.toThrow('no such note')
+  })
 })
 
 describe('a codec over HTTP', () => {

@@ -2,7 +2,7 @@ import type { RetrievedRun, Run } from '../../api/run.ts'
 import type { RunStatus } from '../../contract/records.ts'
 import type { HostedRunHandle, HostedTask } from './task-types.ts'
 import type { Untyped } from './untyped.ts'
-import { decodeValue } from './values.ts'
+import { decodeValue, readableValue } from './values.ts'
 
 /** The payload and the output of a task, or of a run that was triggered. */
 type TypesOf<Subject> =
@@ -33,10 +33,19 @@ export type HostedRun<Subject = string> = Omit<
 
 /** A view of the engine as the hosted service would show it: the engine makes a new one, with its own metadata, for each caller. */
 export function shown<S>(run: Run | RetrievedRun): HostedRun<S> {
+  return shownWith(run, decodeValue)
+}
+
+/** A run of a list, with the JSON of a value that cannot be read. */
+export function listed(run: Run): HostedRun {
+  return shownWith(run, readableValue)
+}
+
+function shownWith<S>(run: Run | RetrievedRun, read: (stored: unknown) => unknown): HostedRun<S> {
   // The types are those that the caller knows of the task.
   const view = run as unknown as HostedRun<S>
   view.tags = [...run.tags]
-  view.payload = decodeValue(run.payload)
-  view.output = decodeValue(run.output)
+  view.payload = read(run.payload)
+  view.output = read(run.output)
   return view
 }

@@ -9,7 +9,7 @@ import type { ListRunsParams, Run } from '../../api/run.ts'
 import type { RunStatus } from '../../contract/records.ts'
 import { requireFlag } from '../../primitives/require.ts'
 import { hostedOnly } from './hosted-only.ts'
-import { type HostedRun, type HostedRunStatus, OTHER_STATUSES, shown } from './hosted-run.ts'
+import { type HostedRun, type HostedRunStatus, listed, OTHER_STATUSES } from './hosted-run.ts'
 import { runsOfBatch } from './triggering.ts'
 import type { Untyped } from './untyped.ts'
 import { storedRuns as runs } from './stored.ts'
@@ -55,13 +55,13 @@ export function listHostedRuns(
   page.catch(() => undefined)
   return Object.assign(page, {
     [Symbol.asyncIterator]: async function* () {
-      for await (const run of pages) yield shown<string>(run)
+      for await (const run of pages) yield listed(run)
     },
   })
 }
 
 function pageOf(page: CursorPage<Run>): RunPage {
-  const data = page.data.map((run) => shown<string>(run))
+  const data = page.data.map(listed)
   return {
     ...page,
     data,

@@ -1,5 +1,5 @@
 import { SuperJSON } from 'superjson'
-import { notesOf, withNotes } from '../../api/noted-value.ts'
+import { notesOf, plainValue, withNotes } from '../../api/noted-value.ts'
 import { measureJson } from '../../primitives/json.ts'
 
 /** With buffers, as the hosted service has them. */
@@ -32,6 +32,15 @@ export function decodeValue(stored: unknown): unknown {
   const noted = notesOf(stored)
   // Notes that are not those of superjson are an error of the payload.
   return noted === undefined ? stored : superjson.deserialize(noted as Noted)
+}
+
+/** For a list, which a value that cannot be read does not fail: its JSON stands for it. */
+export function readableValue(stored: unknown): unknown {
+  try {
+    return decodeValue(stored)
+  } catch {
+    return plainValue(stored)
+  }
 }
 
 /** Deeper values are left to superjson, which knows cycles. */

@@ -1,6 +1,6 @@
 import type { Codec } from '../../api/codec.ts'
 import { WaitpointError } from '../../api/errors.ts'
-import { doesTakeNotes, notesOf, withNotes } from '../../api/noted-value.ts'
+import { doesTakeNotes, notesOf, plainValue, withNotes } from '../../api/noted-value.ts'
 import { messageOf } from '../../primitives/message.ts'
 import type { Attempt } from '../attempt/attempt.ts'
 import type { TaskDefinition } from '../attempt/task-definition.ts'
@@ -17,6 +17,9 @@ export interface Values {
   /** The value that was stored. @throws WaitpointError `ERR_CANNOT_DECODE`. */
   decode(stored: unknown): unknown
 }
+
+/** As much of them as reading takes. */
+export type ReadValues = Pick<Values, 'decode'>
 
 /** Those of an engine without a codec, and of code that knows the notes itself: values are what is stored. */
 export const STORED_VALUES: Values = {
@@ -40,6 +43,19 @@ export function payloadOf(
   values: Values,
 ): unknown {
   return valuesFor(definition, values).decode(fromJson(record.payloadJson))
+}
+
+/** For a list, which one value that cannot be read does not fail: its JSON stands for it. */
+export function readableValues(values: Values): ReadValues {
+  return {
+    decode: (stored) => {
+      try {
+        return values.decode(stored)
+      } catch {
+        return plainValue(stored)
+      }
+    },
+  }
 }
 
 class CodedValues implements Values {

@@ -28,7 +28,7 @@ import { readRun } from '../reading/run-changes.ts'
 import { leaseOf, viewOwner } from '../reading/run-owner.ts'
 import { finalRecord } from '../reading/run-results.ts'
 import { fenceOf } from '../attempt/attempt.ts'
-import type { Values } from '../host/values.ts'
+import { readableValues, type Values } from '../host/values.ts'
 import { RUN_TRIGGER } from '../diagnostics.ts'
 import { announced, optionsOfReplay } from './announced.ts'
 import { isFinal, RUN_STATUSES } from '../../contract/run-states.ts'
@@ -56,6 +56,7 @@ export class EngineRuns implements EngineRunsNamespace {
 
   list(params: ListRunsParams = {}): CursorPagePromise<Run> {
     const { host } = this.#kernel
+    const values = readableValues(this.#values)
     return cursorPages(
       async ({ after, before }) => {
         const page = await this.#kernel.call(() => {
@@ -68,7 +69,7 @@ export class EngineRuns implements EngineRunsNamespace {
           const request = { filter, page: { limit: pageLimit(params.limit), after, before, mayLag: true } }
           return this.#kernel.asked(LIST_RUNS, request)
         })
-        return { ...page, data: page.records.map((record) => viewRun(record, this.#values)) }
+        return { ...page, data: page.records.map((record) => viewRun(record, values)) }
       },
       () => checkedList(params, 'runs.list', FILTERS),
     )

@@ -6,10 +6,10 @@ import { failureOf } from '../../api/errors.ts'
 import { statusFlags } from '../../contract/run-states.ts'
 import { errorFromJson, fromJson, storedError } from '../host/serialize.ts'
 import { type StoredAttempt, storedAttempts } from '../host/thrown-attempts.ts'
-import { STORED_VALUES, type Values } from '../host/values.ts'
+import { type ReadValues, STORED_VALUES, type Values } from '../host/values.ts'
 
 /** The public view of a run record. */
-export function viewRun(record: RunRecord, values: Values): Run {
+export function viewRun(record: RunRecord, values: ReadValues): Run {
   const { status, createdAt, updatedAt, startedAt, finishedAt } = record
   return {
     id: record.id,
