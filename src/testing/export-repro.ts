@@ -20,6 +20,12 @@ export interface ExportReproOptions {
    */
   readonly tasks?: string
   /**
+   * The module whose default export is the codec of the engine that executed the run, as the test file imports it.
+   *
+   * @default none
+   */
+  readonly codec?: string
+  /**
    * Answers what is written instead of a value: of a payload, an answer, an output, the message of an error, a tag, a name.
    *
    * @default values are written as they are
@@ -27,7 +33,7 @@ export interface ExportReproOptions {
   readonly redact?: Redact
 }
 
-const OPTION_NAMES: OptionNames<ExportReproOptions> = { tasks: true, redact: true }
+const OPTION_NAMES: OptionNames<ExportReproOptions> = { tasks: true, codec: true, redact: true }
 const READER = 'exportRepro'
 
 /**
@@ -50,14 +56,15 @@ export async function exportRepro(
   requireMethods(storage, 'storage', ['open'])
   requireName(runId, 'runId')
   requireOptions(options, 'the options of exportRepro', OPTION_NAMES)
-  const { tasks = './tasks.ts', redact } = options
+  const { tasks = './tasks.ts', codec, redact } = options
   requireName(tasks, 'tasks')
+  if (codec !== undefined) requireName(codec, 'codec')
   requireFunction(redact, 'redact')
   const now = systemClock().now()
   await storage.open()
   try {
     const history = await readHistory(storage, runId, { now, redaction: new Redaction(redact) })
-    return reproFile(history, tasks)
+    return reproFile(history, { tasks, codec })
   } finally {
     await storage.leave({ owner: READER, now })
   }

@@ -1,3 +1,4 @@
+import superjson from 'superjson'
 import { describe, expect, it } from 'vitest'
 import {
   type AnyTask,
@@ -101,6 +102,33 @@ const amount = (type: 'number' | 'string'): StandardSchemaV1<{ amount: number }>
   },
 })
 const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+describe('checkInFlight with a codec', () => {
+  it('reads payloads and the results of once as the engine does', async () => {
+    const dated = (step: string): AnyTask =>
+      task({
+        id: 'dated',
+        run: async (at: Date) => {
+          const seen = await once('seen', () => new Map([['at', at]]))
+          await named(`${step} ${at.getTime() + Number(seen.get('at')?.getTime())}`)
+        },
+      })
+    const [before, changed] = [dated('a'), dated('b')]
+    const storage = projectStorage()
+    const clock = testClock({ mode: 'manual' })
+    const engine = createEngine({ tasks: [before], storage, clock, codec: superjson })
+    await engine.tasks.trigger('dated', new Date(1) as never)
+    await engine.tasks.trigger('dated', new Date(2) as never, { delay: '1h' })
+    await clock.settle()
+    await engine.close()
+    const at = new Date(clock.now())
+    const check = (code: AnyTask, codec?: typeof superjson): Promise<InFlightReport> =>
+      checkInFlight(readOnly(storage), [code], codec === undefined ? { at } : { at, codec })
+    expect(reasons(await check(before, superjson))).toEqual([])
+    expect(reasons(await check(changed, superjson))).toHaveLength(1)
+    expect(reasons(await check(before))).toHaveLength(1)
+  })
+})
 
 describe('checkInFlight', () => {
   it.each<[string, AnyTask, AnyTask, string | undefined]>([

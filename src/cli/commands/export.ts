@@ -24,6 +24,10 @@ export const exportRun: CliCommand = {
       value: '<module>',
       says: 'the module of the tasks, as the test imports it (default: ./tasks.ts)',
     },
+    codec: {
+      value: '<module>',
+      says: 'the module whose default export is the codec of the engine, as the test imports it (default: none)',
+    },
     redact: {
       value: '<file>',
       says: 'a module whose default export replaces each value: (value, place) => value',
@@ -41,7 +45,10 @@ export const exportRun: CliCommand = {
     await using engine = await lookInto(place, terminal)
     const { storage } = kernelOf(engine).host
     const history = await readHistory(storage, id, { now: terminal.clock.now(), redaction })
-    const text = reproFile(history, given.option('tasks') ?? './tasks.ts')
+    const text = reproFile(history, {
+      tasks: given.option('tasks') ?? './tasks.ts',
+      codec: given.option('codec'),
+    })
     if (out !== undefined) writeFileSync(out, text, { flag: 'wx' })
     if (given.has('json')) terminal.printJson(out === undefined ? { id, text } : { id, out })
     else if (out === undefined) terminal.print(text.trimEnd())

@@ -1,19 +1,29 @@
 import { historyEnd } from './recorded-run.ts'
 import type { RunHistory } from './shape.ts'
 
-/** The text of a test file that replays a history. `tasks`: the module with the tasks, as the file imports it. */
-export function reproFile(history: RunHistory, tasks: string): string {
+/** The modules that a test file imports. */
+export interface ReproModules {
+  /** It exports the tasks. */
+  readonly tasks: string
+  /** Its default export is the codec. */
+  readonly codec?: string | undefined
+}
+
+/** The text of a test file that replays a history. */
+export function reproFile(history: RunHistory, { tasks, codec }: ReproModules): string {
   const { id, taskId } = history.run
+  const [importCodec, options] =
+    codec === undefined ? ['', ''] : [`\nimport codec from ${JSON.stringify(codec)}`, ', { codec }']
   return `// What happened to run ${id} of task ${JSON.stringify(taskId)}, as its storage had it at ${history.readAt}.
 import { expect, test } from 'vitest'
 import { replayHistory, type RunHistory } from 'waitpoint/testing'
-import * as tasks from ${JSON.stringify(tasks)}
+import * as tasks from ${JSON.stringify(tasks)}${importCodec}
 
 /** How the run ended. Is that the bug? Write here how it should end: the test fails until it does. */
 const end = ${literal(historyEnd(history))}
 
 test(${JSON.stringify(`run ${id} of task ${taskId}`)}, async () => {
-  const replayed = await replayHistory(history, tasks)
+  const replayed = await replayHistory(history, tasks${options})
   expect(replayed.departure?.message).toBeUndefined()
   expect(replayed.end).toEqual(end)
 })

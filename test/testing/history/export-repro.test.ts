@@ -1,4 +1,5 @@
 import { runInThisContext } from 'node:vm'
+import superjson from 'superjson'
 import { describe, expect, it } from 'vitest'
 import { task, wait } from 'waitpoint'
 import { createTestEngine, exportRepro, replayHistory, type RunHistory } from 'waitpoint/testing'
@@ -40,6 +41,23 @@ describe('exportRepro', () => {
     })
   })
 
+  it('writes the module of the codec that the values need', async () => {
+    const storage = projectStorage()
+    const later = task({ id: 'later', run: (at: Date) => new Date(at.getTime() + 1) })
+    await using t = await createTestEngine({ tasks: [later], storage, codec: superjson })
+    const run = await t.engine.trigger(later, new Date(0))
+    await run.result()
+
+    const text = await exportRepro(storage, run.id, { codec: 'superjson' })
+    expect(text).toContain(`import * as tasks from "./tasks.ts"\nimport codec from "superjson"\n`)
+    expect(text).toContain('await replayHistory(history, tasks, { codec })')
+    const history = historyIn(text)
+    const { end } = await replayHistory(history, [later], { codec: superjson })
+    expect(end).toEqual({ status: 'COMPLETED', output: history.run.output })
+    expect((await replayHistory(history, [later])).end).toMatchObject({ status: 'FAILED' })
+    expect(await exportRepro(storage, run.id)).not.toContain('codec')
+  })
+
   it('refuses a run that is unknown, or that has not begun, and wrong arguments', async () => {
     const storage = projectStorage()
     await using t = await createTestEngine({ tasks: [review], storage })
@@ -49,6 +67,7 @@ describe('exportRepro', () => {
     await expect(exportRepro(storage, '')).rejects.toThrow(TypeError)
     await expect(exportRepro(storage, id, { redact: 'all' as never })).rejects.toThrow(TypeError)
     await expect(exportRepro(storage, id, { task: 'x' } as never)).rejects.toThrow(/task/)
+    await expect(exportRepro(storage, id, { codec: superjson as never })).rejects.toThrow(/codec/)
     await t.engine.runs.cancel(id)
   })
 })

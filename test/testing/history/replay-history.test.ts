@@ -1,5 +1,6 @@
+import superjson from 'superjson'
 import { describe, expect, it } from 'vitest'
-import { type AnyTask, once, task, wait } from 'waitpoint'
+import { type AnyTask, type Codec, once, task, wait } from 'waitpoint'
 import { createTestEngine, replayHistory, type RunHistory, type TestEngine } from 'waitpoint/testing'
 import { readHistory } from '../../../src/testing/history/reading.ts'
 import { type Redact, Redaction } from '../../../src/testing/history/redaction.ts'
@@ -9,18 +10,20 @@ interface Lived {
   readonly tasks: readonly AnyTask[]
   readonly payload?: unknown
   readonly redact?: Redact
+  readonly codec?: Codec
   /** The outside world, until the run is exported. */
   readonly act?: (t: TestEngine, runId: string) => Promise<unknown>
 }
 
 /** The history of a run of the first of the tasks. */
-async function lived({ tasks, payload, redact, act }: Lived): Promise<RunHistory> {
+async function lived({ tasks, payload, redact, act, ...options }: Lived): Promise<RunHistory> {
   const storage = projectStorage()
   await using t = await createTestEngine({
     tasks,
     storage,
     fakeGlobals: true,
     clock: { onUnanswered: 'timeout' },
+    ...options,
   })
   const { id } = await t.engine.tasks.trigger(tasks[0]?.id ?? '', payload as never)
   if (act === undefined) await t.engine.runs.poll(id)
@@ -64,6 +67,30 @@ describe('a run that is replayed', () => {
     })
     const { end } = await replayHistory(history, { review, another: 'thing' })
     expect(end).toMatchObject({ status: 'FAILED', error: { name: 'WaitpointTimeoutError' } })
+  })
+
+  it('gets its values as the codec reads them', async () => {
+    const next = task({ id: 'next', run: (at: Date) => new Date(at.getTime() + 1) })
+    const dated = task({
+      id: 'dated',
+      run: async (at: Date) => {
+        const seen = await once('seen', () => new Map([['at', at]]))
+        const token = await wait.createToken({ timeout: '7d', tags: ['date'] })
+        const answer = await wait.forToken<Date>(token).unwrap()
+        const child = await next.triggerAndWait(answer).unwrap()
+        return [at, seen.get('at'), answer, child].map((date) => date?.getTime())
+      },
+    })
+    const history = await lived({
+      tasks: [dated, next],
+      payload: new Date(1),
+      codec: superjson,
+      act: (t) => t.complete({ tag: 'date' }, new Date(2), { at: '+1h' }),
+    })
+    const { end, departure } = await replayHistory(history, [dated], { codec: superjson })
+    expect(departure).toBeUndefined()
+    expect(end).toEqual({ status: 'COMPLETED', output: [1, 1, 2, 3] })
+    expect((await replayHistory(history, [dated])).end).not.toEqual(end)
   })
 
   it('gets the ends of its children, whose code is not executed', async () => {
