@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -28,6 +28,52 @@ const CALLER = `
 import { order } from './order.mjs'
 console.log(JSON.stringify(await order()))
 process.exit(0)
+`
+
+/** Another one, whose runs show what the configuration of the tasks says. Two share a queue with one place. */
+const SHOP = `
+import { runs, tasks } from '@trigger.dev/sdk'
+
+const often = { pollIntervalMs: 100 }
+const blocking = await tasks.trigger('blocks', null, { ttl: '1h' })
+const late = await runs.poll(await tasks.trigger('late', null), often)
+await runs.cancel(blocking.id)
+const flaky = await runs.poll(await tasks.trigger('flaky', null, { ttl: '1h' }), often)
+const blocked = await runs.poll(blocking, often)
+console.log(JSON.stringify({ late: late.status, flaky: flaky.output, blocked: blocked.status }))
+process.exit(0)
+`
+
+const SHOP_TASKS = `
+import { queue, task } from '@trigger.dev/sdk'
+
+const counter = queue({ name: 'counter', concurrencyLimit: 1 })
+export const blocks = task({
+  id: 'blocks',
+  queue: counter,
+  run: (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
+})
+export const late = task({ id: 'late', queue: counter, run: async () => 'too early' })
+export const flaky = task({
+  id: 'flaky',
+  run: async (_, { ctx }) => {
+    if (ctx.attempt.number < 3) throw new Error('again')
+    return { attempt: ctx.attempt.number, maxDuration: ctx.run.maxDuration }
+  },
+})
+`
+
+const SHOP_CONFIGURATION = `
+export default {
+  project: 'proj_shop',
+  dirs: ['./trigger'],
+  ttl: '1s',
+  maxDuration: 3600,
+  retries: {
+    enabledInDev: true,
+    default: { maxAttempts: 3, minTimeoutInMs: 1, maxTimeoutInMs: 1 },
+  },
+}
 `
 
 /** The app and its engine in one process, which \`waitpoint/register\` leads to this package. */
@@ -88,6 +134,7 @@ describe('an app that imports the published SDK', { timeout: 300_000 }, () => {
     folder = mkdtempSync(resolve('test/clients/node_modules/.app-'))
     writeFileSync(join(folder, 'order.mjs'), APP)
     writeFileSync(join(folder, 'caller.mjs'), CALLER)
+    writeFileSync(join(folder, 'shop.mjs'), SHOP)
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -97,6 +144,25 @@ describe('an app that imports the published SDK', { timeout: 300_000 }, () => {
     const env = { PATH, TRIGGER_API_URL: app.server.url, TRIGGER_SECRET_KEY: SECRET }
     expect(await outputOf(['caller.mjs'], { cwd: folder, env })).toEqual(ORDERED)
     expect((await app.engine.runs.list()).data).toHaveLength(1)
+  })
+
+  it('triggers the tasks that `npx waitpoint dev` has loaded, which follow their configuration', async () => {
+    using installed = await InstalledPackage.create()
+    const project = installed.project()
+    mkdirSync(join(project, 'trigger'))
+    writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
+    writeFileSync(join(project, 'trigger.config.js'), SHOP_CONFIGURATION)
+    writeFileSync(join(project, 'trigger/shop.js'), SHOP_TASKS)
+    await using dev = installed.start(['dev', '--json'], project)
+    const ready = await dev.says(/"event":"ready".*"url":"[^"]*".*"key":"[^"]*"/, /"event":"failed"/)
+    const [, url, key] = /"event":"ready".*"url":"([^"]*)".*"key":"([^"]*)"/.exec(ready) ?? []
+    const { PATH } = process.env
+    const env = { PATH, TRIGGER_API_URL: url, TRIGGER_SECRET_KEY: key }
+    expect(await outputOf(['shop.mjs'], { cwd: folder, env })).toEqual({
+      late: 'EXPIRED',
+      flaky: { attempt: 3, maxDuration: 3600 },
+      blocked: 'CANCELED',
+    })
   })
 
   it('runs unchanged in one process with its engine', async () => {
