@@ -1,5 +1,10 @@
 export { AbortTaskRunError, SubtaskUnwrapError, WaitpointTimeoutError } from './api/errors.ts'
-export { auth, configure, type ApiClientConfiguration } from './adapters/sdk/auth.ts'
+export {
+  auth,
+  configure,
+  type ApiClientConfiguration,
+  type GetOIDCTokenOptions,
+} from './adapters/sdk/auth.ts'
 export { batch } from './adapters/sdk/batch.ts'
 export type { BatchByIdItem, BatchByTaskItem, RetrievedBatch } from './adapters/sdk/batch.ts'
 export { createCache, InMemoryCache } from './adapters/sdk/cache.ts'
@@ -11,17 +16,38 @@ export type {
   Eventually,
 } from './adapters/sdk/cache.ts'
 export { allTasks } from './adapters/sdk/catalogue.ts'
-export { defineConfig, type TriggerConfig } from './adapters/sdk/config.ts'
+export { defineConfig } from './adapters/sdk/config.ts'
+export type {
+  ResolveEnvironmentVariablesFunction,
+  ResolveEnvironmentVariablesParams,
+  ResolveEnvironmentVariablesResult,
+  TriggerConfig,
+} from './adapters/sdk/config.ts'
 export type { MachineName, TaskRunContext, TaskRunContext as Context } from './adapters/sdk/context.ts'
 export { hostedTask as task, schemaTask } from './adapters/sdk/define-task.ts'
 export type {
   HostedScheduleOptions as ScheduleOptions,
   ScheduledTaskPayload,
 } from './adapters/sdk/define-task.ts'
-export { envvars, type EnvironmentVariable } from './adapters/sdk/envvars.ts'
+export { envvars } from './adapters/sdk/envvars.ts'
+export type { EnvironmentVariable, ImportEnvironmentVariablesParams } from './adapters/sdk/envvars.ts'
 export type {
   AddHook,
+  AnyOnCancelHookFunction,
+  AnyOnCatchErrorHookFunction,
+  AnyOnCatchErrorHookFunction as HandleErrorFunction,
+  AnyOnCleanupHookFunction,
+  AnyOnCompleteHookFunction,
+  AnyOnFailureHookFunction,
+  AnyOnInitHookFunction,
+  AnyOnMiddlewareHookFunction,
+  AnyOnStartAttemptHookFunction,
+  AnyOnStartHookFunction,
+  AnyOnSuccessHookFunction,
+  AnyOnWaitHookFunction,
+  AnyOnWaitHookFunction as AnyOnResumeHookFunction,
   CatchErrorDecision,
+  HandleErrorArgs,
   HookParams,
   InitOutput,
   OnCancelHookFunction,
@@ -46,9 +72,14 @@ export { hostedIdempotencyKeys as idempotencyKeys } from './adapters/sdk/idempot
 export type { IdempotencyKey, KeyScope } from './adapters/sdk/idempotency-keys.ts'
 export { CompleteTaskWithOutput } from './adapters/sdk/lifecycle.ts'
 export { locals, type Locals, type LocalsKey } from './adapters/sdk/locals.ts'
-export { hostedLogger as logger, type TaskLogger, type TraceSpan } from './adapters/sdk/logger.ts'
+export {
+  hostedLogger as logger,
+  type LoggerLevel as LogLevel,
+  type TaskLogger,
+  type TraceSpan,
+} from './adapters/sdk/logger.ts'
 export { hostedMetadata as metadata } from './adapters/sdk/metadata.ts'
-export type { HostedMetadata, RunMetadataUpdater } from './adapters/sdk/metadata.ts'
+export type { HostedMetadata, RunMetadata, RunMetadataUpdater } from './adapters/sdk/metadata.ts'
 export { heartbeats, otel, waitUntil } from './adapters/sdk/process-life.ts'
 export { queue, type Queue } from './adapters/sdk/queue.ts'
 export { hostedQueues as queues } from './adapters/sdk/queues.ts'
@@ -57,25 +88,30 @@ export type { QueueItem } from './api/queue-item.ts'
 export { retry } from './adapters/sdk/retry.ts'
 export type { FetchRetryOptions, FetchRetryStrategy, RetryFetchRequestInit } from './adapters/sdk/retry.ts'
 export type {
+  AnyRunShape,
   HostedRun,
   HostedRun as AnyRealtimeRun,
   HostedRun as AnyRetrieveRunResult,
   HostedRun as RealtimeRun,
   HostedRun as RetrieveRunResult,
+  HostedRun as TaskRunShape,
   HostedRunStatus,
+  HostedRunShape as RunShape,
 } from './adapters/sdk/hosted-run.ts'
 export type { HostedListRunsParams, RunPage } from './adapters/sdk/run-list.ts'
 export { hostedRuns as runs } from './adapters/sdk/runs.ts'
-export type { HostedRuns, HostedSubscription } from './adapters/sdk/runs.ts'
+export type { HostedRuns, HostedSubscription, ReplayRunOptions } from './adapters/sdk/runs.ts'
 export { hostedSchedules as schedules, type Schedules } from './adapters/sdk/schedules.ts'
-export type { SchemaIn, SchemaOut, TaskSchema } from './adapters/sdk/schema.ts'
+export type { JSONSchema, SchemaIn, SchemaOut, TaskSchema } from './adapters/sdk/schema.ts'
 export { hostedStreams as streams } from './adapters/sdk/streams.ts'
 export type {
   AsyncIterableStream,
   HostedStreams,
+  InferInputStreamType,
   InferStreamType,
   PipeStreamResult,
   RealtimeDefinedStream,
+  RealtimeDefineStreamOptions,
   WriterStreamOptions,
 } from './adapters/sdk/streams.ts'
 export {
@@ -151,7 +187,8 @@ export type {
   RunTags,
   TriggerAndWaitOptions,
 } from './adapters/sdk/trigger-options.ts'
-export { usage, type ComputeUsage, type Usage } from './adapters/sdk/usage.ts'
+export { usage, type ComputeUsage, type CurrentUsage, type Usage } from './adapters/sdk/usage.ts'
+export type { RetrievedToken as WaitpointRetrievedToken } from './api/token.ts'
 export { hostedWait as wait } from './adapters/sdk/wait.ts'
 export type {
   CommonWaitOptions,

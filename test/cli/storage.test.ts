@@ -159,6 +159,9 @@ describe('export', () => {
     expect(text).toContain('from "./greet.ts"')
     expect(text).not.toContain('Ada')
     expect(await cli.call(...exporting)).toMatchObject({ code: 2 })
+    expect((await cli.call('export', id, '--codec', 'superjson')).out).toContain(
+      'import codec from "superjson"',
+    )
     expect(await cli.json('export', id)).toMatchObject({ id, text: expect.stringContaining('Ada') as string })
     expect(await cli.call('export', 'run_00000000000000000000000000')).toMatchObject({ code: 3, out: '' })
   })

@@ -43,6 +43,7 @@ const compared: readonly (readonly [
   ['composed', 'checked', undefined, [{ value: 1 }, { value: -1 }]],
   ['typed-helpers', 'area', undefined, [{ width: 2 }, { width: 2, height: 3 }]],
   ['typed-helpers', 'helped', undefined, [{ area: 9 }]],
+  ['named-types', 'labels', undefined, [{ level: 'error' }, { level: 'none' }]],
   ['retrying', 'flaky', 'attempts', [{ succeedsAt: 1 }, { succeedsAt: 3 }, { succeedsAt: 9 }]],
   [
     'retrying',

@@ -13,8 +13,7 @@ export function typeProblems(
   paths: readonly string[],
   aliases: Readonly<Record<string, string>> = {},
 ): TypeProblem[] {
-  const settings = ts.readConfigFile('tsconfig.json', (path) => ts.sys.readFile(path)).config as unknown
-  const { options } = ts.parseJsonConfigFileContent(settings, ts.sys, '.')
+  const options = projectOptions()
   const program = ts.createProgram(paths, {
     ...options,
     paths: {
@@ -36,4 +35,20 @@ export function typeProblems(
         message: ts.flattenDiagnosticMessageText(messageText, '\n'),
       })),
   )
+}
+
+/** The names that each of the modules exports, types too. */
+export function exportedNames(paths: readonly string[]): readonly (readonly string[])[] {
+  const program = ts.createProgram(paths, projectOptions())
+  const checker = program.getTypeChecker()
+  return paths.map((path) => {
+    const file = program.getSourceFile(path)
+    const module = file && checker.getSymbolAtLocation(file)
+    return module === undefined ? [] : checker.getExportsOfModule(module).map(({ name }) => name)
+  })
+}
+
+function projectOptions(): ts.CompilerOptions {
+  const settings = ts.readConfigFile('tsconfig.json', (path) => ts.sys.readFile(path)).config as unknown
+  return ts.parseJsonConfigFileContent(settings, ts.sys, '.').options
 }

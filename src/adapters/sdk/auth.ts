@@ -63,6 +63,11 @@ export interface CreateTriggerTokenOptions extends PublicTokenLimits {
   multipleUse?: boolean
 }
 
+/** Options of `auth.getOIDCToken`. */
+export interface GetOIDCTokenOptions {
+  audience: string
+}
+
 /** Access to the engine over HTTP, for pages and for other processes: see docs/in-the-browser.md. */
 export interface Auth {
   configure(configuration: ApiClientConfiguration): void
@@ -89,7 +94,7 @@ export interface Auth {
     work: () => Promise<void>,
   ): Promise<void>
   /** Rejects with `ERR_HOSTED_ONLY`. */
-  getOIDCToken(options: { audience: string }): Promise<{ token: string; expiresAt: Date }>
+  getOIDCToken(options: GetOIDCTokenOptions): Promise<{ token: string; expiresAt: Date }>
 }
 
 /**

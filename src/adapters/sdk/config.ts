@@ -30,6 +30,28 @@ export interface TriggerConfig {
   [other: string]: unknown
 }
 
+/** For a build of the hosted service, which asks for the variables of an environment. */
+export interface ResolveEnvironmentVariablesParams {
+  projectRef: string
+  environment: string
+  env: Record<string, string>
+}
+
+/** The variables, or nothing. */
+interface ResolvedVariables {
+  variables: Record<string, string> | { name: string; value: string }[]
+  override?: boolean
+}
+
+/** The answer to a build of the hosted service. */
+export type ResolveEnvironmentVariablesResult =
+  ResolvedVariables | Promise<void | undefined | ResolvedVariables> | void | undefined
+
+/** Answers a build of the hosted service. It is not called here. */
+export type ResolveEnvironmentVariablesFunction = (
+  params: ResolveEnvironmentVariablesParams,
+) => ResolveEnvironmentVariablesResult
+
 /** The configuration as it is given: for its type. */
 export function defineConfig<Config extends TriggerConfig>(config: Config): Config {
   return config

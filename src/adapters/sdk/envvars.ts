@@ -7,6 +7,13 @@ export interface EnvironmentVariable {
   isSecret: boolean
 }
 
+/** Options of `envvars.upload`. */
+export interface ImportEnvironmentVariablesParams {
+  variables: Record<string, string>
+  override?: boolean
+  isSecret?: boolean
+}
+
 type Refusing = (...values: readonly unknown[]) => Promise<{ success: boolean }>
 
 /** Variables of the environment of this process. Names of projects and environments are ignored: there is one. */

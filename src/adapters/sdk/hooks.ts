@@ -97,6 +97,39 @@ export type OnCancelHookFunction<Payload, Output = Untyped, Init extends InitOut
   params: TaskStartHookParams<Payload, Init> & { runPromise: Promise<Output> },
 ) => Answer
 
+/** `init`, whatever the task. */
+export type AnyOnInitHookFunction = OnInitHookFunction<unknown, InitOutput>
+/** `onStart`, whatever the task. */
+export type AnyOnStartHookFunction = OnStartHookFunction<unknown>
+/** `onStartAttempt`, whatever the task. */
+export type AnyOnStartAttemptHookFunction = OnStartAttemptHookFunction<unknown>
+/** `onWait` and `onResume`, whatever the task. */
+export type AnyOnWaitHookFunction = OnWaitHookFunction<unknown>
+/** `onSuccess`, whatever the task. */
+export type AnyOnSuccessHookFunction = OnSuccessHookFunction<unknown, unknown>
+/** `onFailure`, whatever the task. */
+export type AnyOnFailureHookFunction = OnFailureHookFunction<unknown>
+/** `onComplete`, whatever the task. */
+export type AnyOnCompleteHookFunction = OnCompleteHookFunction<unknown, unknown>
+/** `catchError` and `handleError`, whatever the task. */
+export type AnyOnCatchErrorHookFunction = OnCatchErrorHookFunction<unknown>
+/** `middleware`, whatever the task. */
+export type AnyOnMiddlewareHookFunction = OnMiddlewareHookFunction<unknown>
+/** `cleanup`, whatever the task. */
+export type AnyOnCleanupHookFunction = OnCleanupHookFunction<unknown>
+/** `onCancel`, whatever the task. */
+export type AnyOnCancelHookFunction = OnCancelHookFunction<unknown, unknown>
+
+/** What an older `handleError` was told beside the payload and the error. */
+export interface HandleErrorArgs {
+  ctx: TaskRunContext
+  init?: Record<string, unknown>
+  retry?: RetryPolicy
+  retryAt?: Date
+  retryDelayInMs?: number
+  signal?: AbortSignal
+}
+
 /** The hooks of one task, as its options have them. */
 export interface TaskHooks<Payload, Output, Init extends InitOutput> {
   /** Called before the run function of each attempt; its answer is handed to the run function and to the other hooks. */

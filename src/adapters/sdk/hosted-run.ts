@@ -29,7 +29,37 @@ export type HostedRun<Subject = string> = Omit<
   payload?: TypesOf<Subject>['payload']
   output?: TypesOf<Subject>['output']
   metadata?: Record<string, Untyped>
+  /** No run is a test here. */
+  isTest: boolean
+  /** Nothing costs anything here. */
+  costInCents: number
+  baseCostInCents: number
+  /** Left out. */
+  ttl?: string
+  /** Left out. */
+  queuedAt?: Date
+  /** Left out. */
+  version?: string
+  /** Left out. */
+  region?: string
+  /** Left out. */
+  batchId?: string
 }
+
+/** What is known of the runs of a task, by their types. */
+interface RunTypes {
+  readonly taskIdentifier: string
+  readonly payload: Untyped
+  readonly output: Untyped
+}
+
+/** A run with these types. */
+export type HostedRunShape<Types extends RunTypes> = HostedRun<
+  HostedRunHandle<Types['taskIdentifier'], Types['payload'], Types['output']>
+>
+
+/** A run of any task. */
+export type AnyRunShape = HostedRunShape<RunTypes>
 
 /** A view of the engine as the hosted service would show it: the engine makes a new one, with its own metadata, for each caller. */
 export function shown<S>(run: Run | RetrievedRun): HostedRun<S> {
@@ -47,5 +77,8 @@ function shownWith<S>(run: Run | RetrievedRun, read: (stored: unknown) => unknow
   view.tags = [...run.tags]
   view.payload = read(run.payload)
   view.output = read(run.output)
+  view.isTest = false
+  view.costInCents = 0
+  view.baseCostInCents = 0
   return view
 }

@@ -1,6 +1,9 @@
 import { logger } from '../../core/ambient/logger.ts'
 import type { Untyped } from './untyped.ts'
 
+/** A level of `logLevel` in a configuration. */
+export type LoggerLevel = 'none' | 'error' | 'warn' | 'info' | 'debug' | 'log'
+
 /** A span of a trace. Nothing is traced here: its functions do nothing. */
 export interface TraceSpan {
   spanContext(): { traceId: string; spanId: string; traceFlags: number }

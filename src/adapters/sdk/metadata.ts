@@ -18,14 +18,17 @@ export interface RunMetadataUpdater {
   decrement(key: string, value?: number): this
 }
 
+/** Metadata of a run. */
+export type RunMetadata = Record<string, Json>
+
 /** The metadata of the current run. */
 export interface HostedMetadata extends RunMetadataUpdater {
   /** All of it; nothing outside of a run. */
-  current(): Record<string, Json> | undefined
+  current(): RunMetadata | undefined
   get(key: string): Json | undefined
-  replace(metadata: Record<string, Json>): void
+  replace(metadata: RunMetadata): void
   /** An older name of `replace`. */
-  save(metadata: Record<string, Json>): void
+  save(metadata: RunMetadata): void
   flush(requestOptions?: RequestOptions): Promise<void>
   /** Metadata that is changed from outside is there at once: this does nothing. */
   refresh(requestOptions?: RequestOptions): Promise<void>

@@ -12,6 +12,7 @@ import { hostedOnly, refusing } from './hosted-only.ts'
 import { type HostedRun, shown } from './hosted-run.ts'
 import { type HostedListRunsParams, listHostedRuns, type RunPage } from './run-list.ts'
 import type { AnyHostedTask, RequestOptions } from './task-types.ts'
+import type { HostedTriggerOptions } from './trigger-options.ts'
 import type { Untyped } from './untyped.ts'
 import { storedRuns as runs } from './stored.ts'
 
@@ -42,6 +43,25 @@ interface PollOptions {
   pollIntervalMs?: number
 }
 
+/** Options of `runs.replay` there, which rejects with `ERR_HOSTED_ONLY` for any of them. */
+export type ReplayRunOptions = Pick<
+  HostedTriggerOptions,
+  | 'metadata'
+  | 'tags'
+  | 'queue'
+  | 'concurrencyKey'
+  | 'machine'
+  | 'version'
+  | 'region'
+  | 'delay'
+  | 'ttl'
+  | 'idempotencyKey'
+  | 'idempotencyKeyTTL'
+  | 'maxAttempts'
+  | 'maxDuration'
+  | 'priority'
+> & { payload?: unknown }
+
 const SUBSCRIBE_NAMES: OptionNames<HostedSubscribeOptions> = {
   stopOnCompletion: true,
   skipColumns: true,
@@ -68,7 +88,7 @@ export interface HostedRuns {
   ): Promise<RunPage> & AsyncIterable<HostedRun>
   cancel(runId: string, requestOptions?: RequestOptions): Promise<{ id: string }>
   /** Rejects with `ERR_HOSTED_ONLY` if it is to change anything of the run. */
-  replay(runId: string, options?: object, requestOptions?: RequestOptions): Promise<{ id: string }>
+  replay(runId: string, options?: ReplayRunOptions, requestOptions?: RequestOptions): Promise<{ id: string }>
   reschedule(
     runId: string,
     options: { delay: Duration | Date },

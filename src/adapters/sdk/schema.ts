@@ -3,6 +3,11 @@ import { isLeftOut } from './unchecked.ts'
 import type { Untyped } from './untyped.ts'
 import { decodeValue } from './values.ts'
 
+/** A JSON Schema. */
+export interface JSONSchema {
+  [keyword: string]: Untyped
+}
+
 interface Zod<Input, Output> {
   readonly _input: Input
   readonly _output: Output
@@ -66,7 +71,7 @@ type Check = (value: unknown) => SchemaResult<unknown> | Promise<SchemaResult<un
  * @throws TypeError for a schema of a make that is not known.
  */
 export function storedSchema(schema: TaskSchema, taskId: string): StandardSchemaV1<Untyped, Untyped> {
-  const check = checkOf(schema)
+  const check = isSchemaLike(schema) ? checkOf(schema) : undefined
   if (check === undefined)
     throw new TypeError(
       `Cannot define task "${taskId}": its schema is no Standard Schema, no function, and has no parse, create, validateSync or assert`,
@@ -78,6 +83,10 @@ export function storedSchema(schema: TaskSchema, taskId: string): StandardSchema
       validate: (stored) => (isLeftOut(taskId) ? { value: stored } : check(decodeValue(stored))),
     },
   }
+}
+
+function isSchemaLike(schema: unknown): boolean {
+  return typeof schema === 'function' || (typeof schema === 'object' && schema !== null)
 }
 
 type Method = (value: unknown) => unknown

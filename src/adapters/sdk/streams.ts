@@ -74,6 +74,15 @@ export interface RealtimeDefinedInputStream<Data> {
   send(runId: string, data: Data, options?: object): Promise<void>
 }
 
+/** Options of `streams.define`. */
+export interface RealtimeDefineStreamOptions {
+  id: string
+}
+
+/** The type of the data of an input stream. */
+export type InferInputStreamType<Stream> =
+  Stream extends RealtimeDefinedInputStream<infer Data> ? Data : unknown
+
 /** Streams, as the hosted service has them. Without a key, the key is `default`. */
 export interface HostedStreams {
   pipe<Chunk>(key: string, source: StreamSource<Chunk>, options?: WriteStreamOptions): PipeStreamResult<Chunk>
@@ -84,7 +93,7 @@ export interface HostedStreams {
   append<Chunk>(chunk: Chunk, options?: WriteStreamOptions): Promise<void>
   writer<Chunk>(key: string, options: WriterStreamOptions<Chunk>): PipeStreamResult<Chunk>
   writer<Chunk>(options: WriterStreamOptions<Chunk>): PipeStreamResult<Chunk>
-  define<Chunk>(options: { id: string }): RealtimeDefinedStream<Chunk>
+  define<Chunk>(options: RealtimeDefineStreamOptions): RealtimeDefinedStream<Chunk>
   /** Throws `ERR_HOSTED_ONLY`: a run is told something by a token. */
   input<Data>(options: { id: string }): RealtimeDefinedInputStream<Data>
 }

@@ -1,6 +1,6 @@
 import type { TriggerOptions } from '../../api/run.ts'
 import { type OptionNames, requireOptions } from '../../primitives/require.ts'
-import type { MachineName } from './context.ts'
+import { type MachineName, machineName } from './context.ts'
 import { hostedOnly } from './hosted-only.ts'
 import { type IdempotencyKey, triggerKey } from './idempotency-keys.ts'
 import type { Untyped } from './untyped.ts'
@@ -91,6 +91,8 @@ export function engineTriggerOptions(options?: HostedTriggerOptions): TriggerOpt
   if (concurrency !== undefined)
     throw hostedOnly('trigger with concurrency', 'give the task a queue with a concurrencyLimit')
   const { concurrencyKey, delay, debounce, metadata, maxDuration, priority } = options
+  // Without effect, and checked all the same.
+  if (options.machine !== undefined) machineName(options.machine, 'trigger')
   const kept = { concurrencyKey, delay, debounce, metadata: asJson(metadata), maxDuration }
   const translated = {
     idempotencyKey: isEmptyKey(idempotencyKey) ? undefined : triggerKey(idempotencyKey),

@@ -162,11 +162,20 @@ async function* withId<Payload>(
   id: string,
   items: AsyncIterable<HostedBatchItem<Payload>> | ReadableStream<HostedBatchItem<Payload>>,
 ): AsyncGenerator<ItemById> {
+  requireItems(items)
   for await (const item of items) yield { id, ...item }
+}
+
+/** @throws TypeError for what cannot be iterated, and for a text. */
+function requireItems(items: unknown): void {
+  const isObject = typeof items === 'object' && items !== null
+  if (!isObject || !(Symbol.asyncIterator in items || Symbol.iterator in items))
+    requireList(items, 'the items of a batch')
 }
 
 async function listOf<Item>(items: Items<Item>): Promise<Item[]> {
   if (Array.isArray(items)) return items
+  requireItems(items)
   const list: Item[] = []
   for await (const item of items) list.push(item)
   return list

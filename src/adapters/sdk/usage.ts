@@ -6,14 +6,17 @@ export interface ComputeUsage {
   durationMs: number
 }
 
+/** What a run has used so far. */
+export interface CurrentUsage {
+  compute: { attempt: ComputeUsage; total: ComputeUsage }
+  baseCostInCents: number
+  totalCostInCents: number
+}
+
 /** Usage of a run. */
 export interface Usage {
   /** Nothing costs anything; durations are those of `runs.retrieve`, and 0 here. */
-  getCurrent(): {
-    compute: { attempt: ComputeUsage; total: ComputeUsage }
-    baseCostInCents: number
-    totalCostInCents: number
-  }
+  getCurrent(): CurrentUsage
   /** How long a piece of work takes, by the clock of the system. */
   measure<Result>(work: () => Promise<Result>): Promise<{ result: Result; compute: ComputeUsage }>
 }

@@ -3,6 +3,7 @@ import { createEngine, task as engineTask } from 'waitpoint'
 import { createTestEngine } from 'waitpoint/testing'
 import {
   auth,
+  batch,
   configure,
   idempotencyKeys,
   queue,
@@ -136,6 +137,14 @@ describe('what is misspelt', () => {
       'idempotencyKeyTTL without a key',
       () => echo.trigger(1, { idempotencyKeyTTL: 'soon' }),
       'idempotencyKeyTTL "soon"',
+    ],
+    ['the machine of a trigger', () => echo.trigger(1, { machine: 'huge' as never }), '"huge"'],
+    ['items that are no list', () => echo.batchTrigger('all' as never), 'the items of a batch'],
+    ['items of another type', () => batch.trigger({} as never), 'the items of a batch'],
+    [
+      'a schema that is none',
+      async () => schemaTask({ id: 'x', schema: 1 as never, run }),
+      'is no Standard Schema',
     ],
     ['from of streams.read', () => streams.read('run_x', 's', { from: 'end' as never }), '"end"'],
     ['an option of streams.read', () => streams.read('run_x', 's', { index: 1 } as never), '"index"'],

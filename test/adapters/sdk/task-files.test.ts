@@ -97,6 +97,13 @@ const ends: readonly (readonly [file: string, task: string, payload: unknown, en
   ['tracing-middleware', 'convert', { values: [0, 100] }, [32, 212]],
   ['two-kinds', 'describe', { url: 'u', words: 2 }, { small: 'u?w=10', text: '2 words about u' }],
   ['two-kinds', 'describe', { url: 'u', words: 0 }, { small: 'u?w=10', text: 'Error: no words' }],
+  [
+    'named-types',
+    'labels',
+    { level: 'error' },
+    { level: 'error', isLoud: true, started: 'labels', isPaid: false },
+  ],
+  ['named-types', 'labels', { level: 'none' }, new Error('nothing to label')],
   ['valibot-like', 'period1', { from: '2026-01-01', days: 2 }, new Date(Date.UTC(2026, 0, 3))],
   ['video', 'transcode', { frames: 50 }, { seconds: 2 }],
   ['whole-module', 'classified', { error: 'range' }, 2],
@@ -901,6 +908,19 @@ describe('the rest of the module', () => {
       'Cannot call runs.list with queue in this process: filter by the tasks of the queue',
     )
     await expect(runs.list({ batch, statuses: 'FAILED' } as object)).rejects.toThrow('statuses')
+  })
+
+  it('shows that no run is a test, and none costs anything', async () => {
+    interface Labels extends Record<string, unknown> {
+      readonly labels: AnyTask
+      summary(id: string): Promise<readonly string[]>
+    }
+    const file = await taskFile<Labels>('named-types')
+    await using _t = await defaultEngine(file)
+    const { id } = await file.labels.trigger({ level: 'warn' }, { tags: 'calm' })
+    await runs.poll(id)
+    expect(await file.summary(id)).toEqual(['false 0', `${id} calm 0`])
+    expect((await runs.list()).data).toMatchObject([{ isTest: false, costInCents: 0 }])
   })
 
   it('finds a run that was interrupted too often by its status', async () => {
