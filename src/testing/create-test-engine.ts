@@ -26,7 +26,7 @@ import type { TestEngine } from './fixture/test-engine.ts'
 import { TokenAnswers } from './fixture/token-answers.ts'
 import { tokenPost } from './fixture/token-post.ts'
 import { answeringClock } from './fixture/under-test.ts'
-import { noteDefaultTimeouts } from './witness/default-timeouts.ts'
+import { noteGivenTimeouts } from './witness/given-timeouts.ts'
 import { Witness } from './witness/witness.ts'
 import { witnessedClock } from './witness/witnessed-clock.ts'
 import { witnessedStorage } from './witness/witnessed-storage.ts'
@@ -111,7 +111,7 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
     { ...plainOptions(options), tasks: standIns.tasks },
   )
   const { stored } = kernelOf(engine).namespaces
-  for (const { wait } of [engine, ...(stored === undefined ? [] : [stored])]) noteDefaultTimeouts(wait)
+  for (const { wait } of [engine, ...(stored === undefined ? [] : [stored])]) noteGivenTimeouts(wait)
   looseEnds.readers.watch(kernelOf(engine).watchers, (runId) => looseEnds.seen([runId]))
   looseEnds.waits.watch(kernelOf(engine).waitpoints)
   const unwatch = watchRequests(engine, { clock, graceMs: requestGraceMs(clockOption) })

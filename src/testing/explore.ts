@@ -13,8 +13,10 @@ import { Coverage, type WaitCoverage } from './exploration/coverage.ts'
 import { type Decider, following, replay as replayOf } from './exploration/decider.ts'
 import { divergence } from './exploration/determinism.ts'
 import { enumerate } from './exploration/enumerate.ts'
-import { ExplorationError } from './exploration/error.ts'
+import { ExplorationError, type FailedSchedule } from './exploration/error.ts'
 import { missed } from './exploration/missed.ts'
+import { Names } from './exploration/names.ts'
+import { PassedSchedules } from './exploration/passed-schedules.ts'
 import { Progress } from './exploration/progress.ts'
 import { pct, random } from './exploration/random-decider.ts'
 import {
@@ -26,7 +28,8 @@ import {
 } from './exploration/schedule.ts'
 import { BODY_OPTION_NAMES, type BodyOptions, scheduleOptions } from './exploration/schedule-options.ts'
 import { shrinkSchedule, traceOf } from './exploration/shrink.ts'
-import { type Choose, parseTrace } from './exploration/trace.ts'
+import { type StoryKind, storyKind } from './exploration/story.ts'
+import { type Choose, parseTrace, type Trace } from './exploration/trace.ts'
 import { InvariantViolation } from './exploration/violation.ts'
 
 export interface ExploreOptions extends BodyOptions {
@@ -136,6 +139,8 @@ class Exploration {
   readonly #clock = systemClock()
   readonly #sometimes: Sometimes = new Map()
   readonly #coverage = new Coverage()
+  readonly #passed = new PassedSchedules()
+  readonly #story: StoryKind
   #runs = 0
   #deepest = 0
 
@@ -148,6 +153,7 @@ class Exploration {
     this.#body = body
     this.#options = scheduleOptions(others)
     this.#isReplay = replayed !== undefined
+    this.#story = storyKind(this.#options.adapter !== undefined)
     this.#decider =
       replayed === undefined ? deciderOf({ decider, seed, maxDeviations }) : replayOf(parseTrace(replayed))
     const runs = this.#decider.isExhaustive ? MOST_RUNS : RANDOM_RUNS
@@ -181,6 +187,7 @@ class Exploration {
       const report = await schedule.run(this.#body, this.#sometimes)
       if (report.failure !== undefined) throw await this.#failed(report, budget.rest())
       this.#checkReplay(report)
+      this.#passed.add(traceOf(report))
       if (isDetailed) await this.#runAgain(report)
       this.#decider.end?.(report.decisions)
       this.#coverage.add(report.outcomes)
@@ -194,12 +201,24 @@ class Exploration {
     const shrunk = this.#isReplay
       ? asItIs
       : await shrinkSchedule(report, (choose) => this.#rerun(choose), budget)
-    return new ExplorationError({
+    return this.#error({
       ...shrunk,
-      run: this.#runs,
       deviationsBefore: traceOf(report).length,
       seed: this.#decider.seed,
+      hasPassed: this.#passed.has(shrunk.trace) || (await this.#passesAgain(shrunk.trace, budget)),
     })
+  }
+
+  /** Code whose state outlives a schedule may fail only once. */
+  async #passesAgain(trace: Trace, budget: Budget): Promise<boolean> {
+    if (this.#isReplay || budget.isSpent) return false
+    budget.spend()
+    const { failure } = await this.#rerun(following(trace))
+    return failure === undefined
+  }
+
+  #error(failed: Omit<FailedSchedule, 'run' | 'story'>): ExplorationError {
+    return new ExplorationError({ ...failed, run: this.#runs, story: this.#story })
   }
 
   /** A replay that goes another way than it says would pass for ever, and test nothing. */
@@ -208,7 +227,7 @@ class Exploration {
     const error = missed(trace, report)
     if (error === undefined) return
     const failed = { trace, report: { ...report, failure: { error } } }
-    throw new ExplorationError({ ...failed, run: this.#runs, deviationsBefore: trace.length })
+    throw this.#error({ ...failed, deviationsBefore: trace.length })
   }
 
   #rerun(choose: Choose, isDetailed = false): Promise<ScheduleReport> {
@@ -224,7 +243,8 @@ class Exploration {
     if (error === undefined) return
     const failed = { trace, report: { ...again, failure: { error } } }
     const { seed } = this.#decider
-    throw new ExplorationError({ ...failed, run: this.#runs, deviationsBefore: trace.length, seed })
+    const hasPassed = again.failure !== undefined
+    throw this.#error({ ...failed, deviationsBefore: trace.length, seed, hasPassed })
   }
 
   #checkSometimes(): void {
@@ -232,8 +252,9 @@ class Exploration {
       if (wasTrue) continue
       const message = `"${name}" was true in none of ${this.#runs} schedules: the body never gets there, or it needs more deviations`
       const error = new InvariantViolation('what was to happen sometimes happens', message)
-      const report = { decisions: [], steps: [], durationMs: 0, outcomes: [], failure: { error } }
-      throw new ExplorationError({ trace: [], report, run: this.#runs, deviationsBefore: 0 })
+      const names = new Names()
+      const report = { decisions: [], steps: [], durationMs: 0, outcomes: [], names, failure: { error } }
+      throw this.#error({ trace: [], report, deviationsBefore: 0 })
     }
   }
 }

@@ -7,6 +7,7 @@ import { outcomeText, renderOutcomes } from './exploration/outcome-text.ts'
 import type { WaitingToken } from './exploration/question-desk.ts'
 import { Schedule } from './exploration/schedule.ts'
 import { BODY_OPTION_NAMES, type BodyOptions, scheduleOptions } from './exploration/schedule-options.ts'
+import { storyKind } from './exploration/story.ts'
 import { type OptionNames, requireOptions } from '../primitives/require.ts'
 
 /** The possible answers of the outside world, by the tag of the token. */
@@ -73,7 +74,13 @@ export async function outcomes<ATask extends AnyTask>(
     }
     const report = await schedule.run(body)
     if (report.failure !== undefined)
-      throw new ExplorationError({ trace: [], report, run: rows.length + 1, deviationsBefore: 0 })
+      throw new ExplorationError({
+        trace: [],
+        report,
+        run: rows.length + 1,
+        deviationsBefore: 0,
+        story: storyKind(false),
+      })
     if (row !== undefined) rows.push(row)
   }
   return { rows, text: renderOutcomes(rows) }

@@ -15,6 +15,7 @@ import { createHandler } from 'waitpoint/http'
 import { rejection } from '../support/body-task.ts'
 import { allAnswer, askAll, exploreAll } from './exploration/bodies.ts'
 import { checkThenAct } from './planted/check-then-act.ts'
+import { repeatedCharge } from './planted/repeated-charge.ts'
 
 async function failure(body: Body, options?: ExploreOptions): Promise<ExplorationError> {
   const error = await rejection(exploreAll(body, options))
@@ -122,12 +123,36 @@ describe('explore', () => {
     expect(COMPLETED + TIMED_OUT).toBe(runs)
   })
 
-  it('tells a failure as a short story, with the line that replays it', async () => {
+  it('tells a failure in the words of the test, with the line that replays it', async () => {
     const error = await failure(checkThenAct.body)
     expect(error.code).toBe('ERR_EXPLORATION_FAILED')
     expect(error.message).toMatchInlineSnapshot(`
-      "Schedule 9 fails: the body holds
-      Error: the order was shipped and refunded
+      "Schedule 9 fails: the order was shipped and refunded
+
+        0ms       the test triggers order
+        0ms       order starts
+        0ms       order creates its token [order], time-out 1h
+        0ms       order waits for its token [order]
+        59m       the test has slept 59m
+      ▶ 1h        the deadline of the token [order] of order passes, before the test looks at the token [order] of order
+        1h        the test looks at the token [order] of order: it is WAITING
+        1h        the test: ship
+        1h        order goes on
+        1h        the test completes the token [order] of order: too late, it is TIMED_OUT
+        1h        order: refund
+        1h        order ends
+
+      ▶ departs from the usual order, first in, first out (1 departure).
+      Replay: WAITPOINT_REPLAY='v1|next@body/tokens.get#1>time/deadline of token order.token#1'
+      Every storage call: WAITPOINT_STORY=storage"
+    `)
+    expect(error.cause).toMatchObject({ message: 'the order was shipped and refunded' })
+  })
+
+  it('tells every storage call when it is asked to', async () => {
+    vi.stubEnv('WAITPOINT_STORY', 'storage')
+    expect((await failure(checkThenAct.body)).message).toMatchInlineSnapshot(`
+      "Schedule 9 fails: the order was shipped and refunded
 
         0ms       body/runs.insert#1   (ready: engine/runs.claim#1)
         0ms       engine/runs.claim#1
@@ -136,7 +161,7 @@ describe('explore', () => {
         0ms       time/parking#1   (ready: time/body slept 59m#1)
         0ms       order/runs.park#1   (ready: time/body slept 59m#1)
         59m       time/body slept 59m#1
-      ▶ 1h        time/deadline of token order.token#1   (ready: body/tokens.get#1)
+      ▶ 1h        time/deadline of token order.token#1, before body/tokens.get#1   (ready: body/tokens.get#1)
         1h        body/tokens.get#1   (ready: engine/tick#1)
         1h        engine/tick#1   (ready: body/ship#1)
         1h        body/ship#1   (ready: order/runs.resume#1)
@@ -145,13 +170,63 @@ describe('explore', () => {
         1h        order/refund#1
         1h        order/runs.update#1
 
-      Deviations from FIFO (1):
-        time/deadline of token order.token#1 goes before body/tokens.get#1
-
-      Replay: explore(body, { replay: 'v1|next@body/tokens.get#1>time/deadline of token order.token#1' })
-      or set  WAITPOINT_REPLAY='v1|next@body/tokens.get#1>time/deadline of token order.token#1'"
+      ▶ departs from the usual order, first in, first out (1 departure).
+      Replay: WAITPOINT_REPLAY='v1|next@body/tokens.get#1>time/deadline of token order.token#1'"
     `)
-    expect(error.cause).toMatchObject({ message: 'the order was shipped and refunded' })
+    vi.stubEnv('WAITPOINT_STORY', 'words of wisdom')
+    expect(await rejection(exploreAll(checkThenAct.body))).toMatchObject({
+      message: 'Cannot use WAITPOINT_STORY "words of wisdom": use "words" or "storage"',
+    })
+  })
+
+  it('tells crashes, sleeps and tags', async () => {
+    const { body, options } = repeatedCharge
+    expect((await failure(body, options)).message).toMatchInlineSnapshot(`
+      "Schedule 9 fails: charged 2 times
+
+        0ms       the test triggers pay
+        0ms       pay starts
+      ▶ 0ms       pay: charge: the process dies of it
+        30s       pay (attempt 2) starts
+        30s       pay: charge
+        30s       pay creates its token [receipt], time-out 10m by default
+        30s       the test completes the token [receipt] of pay
+        30s       pay waits for its token [receipt]: it is COMPLETED
+        30s       pay ends
+
+      ▶ departs from the usual order, first in, first out (1 departure).
+      Replay: WAITPOINT_REPLAY='v1|crash@pay/charge#1>after'
+      Every storage call: WAITPOINT_STORY=storage"
+    `)
+  })
+
+  describe('with state outside of the body', () => {
+    const asksAda = allAnswer(['ada'])
+
+    it('says that the same schedule passed before', async () => {
+      let runs = 0
+      const body: Body = async (t) => {
+        await asksAda(t)
+        expect(runs++).toBeLessThan(4)
+      }
+      expect((await failure(body)).message).toMatch(
+        /expected \d+ to be less than 4\n\nThe same schedule passed before: state outside the body\?/,
+      )
+    })
+
+    it('says so when it passes the next time', async () => {
+      let runs = 0
+      const body: Body = async (t) => {
+        await asksAda(t)
+        if (runs++ === 4) throw new Error('once')
+      }
+      const error = await failure(body)
+      expect(error.message).toContain('The same schedule passed before')
+    })
+
+    it('does not say so of a failure in every execution', async () => {
+      expect((await failure(checkThenAct.body)).message).not.toContain('passed before')
+    })
   })
 
   it('replays one schedule, given as an option or by WAITPOINT_REPLAY', async () => {
@@ -220,7 +295,7 @@ describe('explore', () => {
       const error = await failure(checkThenAct.body, { decider })
       expect(error.seed).toBe('tuesday')
       expect(error.message).toMatch(
-        /\nSeed: +tuesday; run all schedules again with WAITPOINT_SEED='tuesday'$/,
+        /\nSeed: tuesday; run all schedules again with WAITPOINT_SEED='tuesday'\n/,
       )
     }
     const enumerated = await failure(checkThenAct.body)
@@ -349,13 +424,13 @@ describe('explore', () => {
       const error = await failure(body, { ...options, budget: { runs: 6, ms: Infinity } })
       expect(runs).toBe(6)
       expect(error.trace.length).toBeGreaterThan(100)
-      expect(error.message).toMatch(/\(\d+, shrunk from \d+, the budget for shrinking is spent\):/)
+      expect(error.message).toMatch(/\(\d+ departures, shrunk from \d+, the budget for shrinking is spent\)/)
     })
 
     it('tells it in a message of bounded size, which says what it leaves out', async () => {
       const error = await failure(body, { ...options, budget: { runs: 1 } })
       expect(error.message.length).toBeLessThan(30_000)
-      expect(error.message).toContain(`… ${error.trace.length - 20} lines left out`)
+      expect(error.message).toMatch(/… \d+ lines left out/)
       expect(error.message).toContain(`the line has ${error.replay.length} characters`)
       const again = await failure(body, { ...options, replay: error.replay })
       expect(again.trace).toEqual(error.trace)
@@ -365,7 +440,7 @@ describe('explore', () => {
       const long: Body = () => Promise.reject(new Error('x'.repeat(1_000_000)))
       const error = await failure(long)
       expect(error.message.length).toBeLessThan(30_000)
-      expect(error.message).toContain('xxx… and 992007 characters more; see the property `cause`')
+      expect(error.message).toContain('xxx… and 992000 characters more; see the property `cause`')
     })
   })
 

@@ -4,6 +4,7 @@ import { type Body, Schedule } from '../exploration/schedule.ts'
 import { BODY_OPTION_NAMES, type BodyOptions, scheduleOptions } from '../exploration/schedule-options.ts'
 import { requireOptions } from '../../primitives/require.ts'
 import { traceOf } from '../exploration/shrink.ts'
+import { storyKind } from '../exploration/story.ts'
 import { type Choose, formatTrace, parseTrace, type Trace } from '../exploration/trace.ts'
 
 /** One schedule of a property. It runs a body, and afterwards knows its deviations from FIFO. */
@@ -38,7 +39,8 @@ export class ExploredSchedule {
     const trace = traceOf(report)
     this.#trace = trace
     if (report.failure === undefined) return
-    throw new ExplorationError({ trace, report, run: 1, deviationsBefore: trace.length })
+    const story = storyKind(options.adapter !== undefined)
+    throw new ExplorationError({ trace, report, run: 1, deviationsBefore: trace.length, story })
   }
 
   /** The schedule as one line, for the option `replay` of `explore`. */

@@ -2,6 +2,7 @@ import type { Awaitable } from '../../contract/storage.ts'
 import { StorageUnavailableError } from '../../contract/storage-unavailable.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
 import type { Process } from './process.ts'
+import type { ToldCall } from './storage-call.ts'
 
 /** The passage of a boundary: `whole` or with a fault; `unanswered` when its process dies. */
 export type Passage = 'whole' | 'error' | 'lost' | 'late' | 'unanswered'
@@ -15,8 +16,8 @@ export interface Boundary {
   readonly isCommit: boolean
   /** Whether it can fail. A storage call can. */
   readonly mayFail: boolean
-  /** The arguments of the call. */
-  readonly args?: readonly unknown[]
+  /** The storage call, if it is one. */
+  readonly call?: ToldCall
   pass(passage: Passage): void
 }
 

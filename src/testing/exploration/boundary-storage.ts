@@ -1,11 +1,13 @@
 import { currentAttempt } from '../../core/attempt/attempt.ts'
 import type { Inserted, Storage } from '../../contract/storage.ts'
+import { isPromise } from '../../primitives/awaitable.ts'
 import { type StorageOperation, wrapStorage } from '../storages/wrapped.ts'
+import { writtenTimeout } from '../witness/given-timeouts.ts'
 import type { Boundaries } from './boundaries.ts'
 import type { Names } from './names.ts'
 import type { Observer } from './observer.ts'
 import type { Process } from './process.ts'
-import { isLook } from './storage-call.ts'
+import { isLook, type ToldCall } from './storage-call.ts'
 
 /** The name of the caller: the run whose code calls, or the body of the exploration. */
 export function callerName(names: Names): string {
@@ -28,10 +30,15 @@ export function boundaryStorage(storage: Storage, options: BoundaryStorageOption
     if (process.isDead) return new Promise<never>(() => undefined)
     if (!process.isObserved) return operation(...args)
     const answered = observer?.called(name, args, process)
-    const label = names.label(actorOf({ name, args, process }, names), name)
-    const about = { label, process, isCommit: isCommit(name), mayFail: true, args, answered }
-    return boundaries.call(about, () => {
+    const actor = actorOf({ name, args, process }, names)
+    const timeout = name === 'tokens.insert' ? writtenTimeout() : undefined
+    // wrapStorage calls every operation with its own arguments, and names it.
+    const call = { name, args, actor, timeout } as unknown as ToldCall
+    const about = { label: names.label(actor, name), process, isCommit: isCommit(name), mayFail: true }
+    return boundaries.call({ ...about, call, answered }, () => {
       const answer = operation(...args)
+      // Likewise, the answer belongs to this operation.
+      if (!isPromise(answer)) Object.assign(call, { answer })
       nameWhatIsNew(name, answer, names)
       return answer
     })

@@ -1,4 +1,4 @@
-import { renderStory, renderTrace } from './story.ts'
+import { renderStory, type StoryKind } from './story.ts'
 import type { ScheduleReport } from './schedule.ts'
 import { formatTrace, type Trace } from './trace.ts'
 import { type Invariant, InvariantViolation } from './violation.ts'
@@ -15,6 +15,9 @@ export interface FailedSchedule {
   readonly seed?: number | string | undefined
   /** Whether the budget ended the shrinking. */
   readonly isCut?: boolean
+  readonly story: StoryKind
+  /** Whether the same schedule has passed before. */
+  readonly hasPassed?: boolean
 }
 
 /** Characters of a replay line, and of the message of a cause, that a message shows. */
@@ -55,23 +58,49 @@ export function invariantOf(error: unknown): Invariant {
   return error instanceof InvariantViolation ? error.invariant : 'the body holds'
 }
 
-function describe({ trace, report, run, deviationsBefore, seed, isCut = false }: FailedSchedule): string {
+function describe({
+  trace,
+  report,
+  run,
+  deviationsBefore,
+  seed,
+  isCut,
+  story,
+  hasPassed,
+}: FailedSchedule): string {
   const cause = report.failure?.error
-  const replay = formatTrace(trace)
-  const shrunk = deviationsBefore > trace.length ? `, shrunk from ${deviationsBefore}` : ''
-  const cut = isCut ? ', the budget for shrinking is spent' : ''
+  const { steps, names } = report
+  const told = renderStory({ steps, trace, names }, story)
+  const departures = departuresText(trace.length, deviationsBefore, isCut === true)
   return [
-    `Schedule ${run} fails: ${invariantOf(cause)}`,
-    messageOf(cause),
-    '',
-    renderStory(report.steps, trace),
-    '',
-    `Deviations from FIFO (${trace.length}${shrunk}${cut}):`,
-    renderTrace(trace),
-    '',
-    ...howToReplay(replay),
-    ...(seed === undefined ? [] : [`Seed:   ${seed}; run all schedules again with WAITPOINT_SEED='${seed}'`]),
+    `Schedule ${run} ${failureText(cause)}`,
+    ...(hasPassed === true ? ['', HAS_PASSED] : []),
+    ...(told === '' ? [] : ['', told, '', departures, ...howToReplay(formatTrace(trace))]),
+    ...(seed === undefined ? [] : [`Seed: ${seed}; run all schedules again with WAITPOINT_SEED='${seed}'`]),
+    ...(told === '' || story === 'storage' ? [] : ['Every storage call: WAITPOINT_STORY=storage']),
   ].join('\n')
+}
+
+const HAS_PASSED =
+  'The same schedule passed before: state outside the body? A variable of the module, a cache or a file keeps what an ' +
+  'earlier schedule left there. Make it inside the body, or empty it at the start.'
+
+/** What the assertion said; an invariant is named before it. */
+function failureText(cause: unknown): string {
+  if (cause instanceof InvariantViolation) return `breaks "${cause.invariant}": ${bounded(cause.message)}`
+  if (!(cause instanceof Error)) return `fails: ${bounded(String(cause))}`
+  const name = PLAIN.has(cause.name) ? '' : `${cause.name}: `
+  return `fails: ${bounded(`${name}${cause.message}`)}`
+}
+
+/** Names of errors that say nothing. */
+const PLAIN: ReadonlySet<string> = new Set(['Error', 'AssertionError', 'NoTokenError'])
+
+function departuresText(count: number, countBefore: number, isCut: boolean): string {
+  if (count === 0) return 'It fails in the usual order: first in, first out.'
+  const shrunk = countBefore > count ? `, shrunk from ${countBefore}` : ''
+  const cut = isCut ? ', the budget for shrinking is spent' : ''
+  return `▶ departs from the usual order, first in, first out (${count} ${count === 1 ? 'departure' : 'departures'}${shrunk}${cut}).`
 }
 
 function howToReplay(replay: string): readonly string[] {
@@ -79,11 +108,10 @@ function howToReplay(replay: string): readonly string[] {
     return [
       `Replay: the line has ${replay.length} characters; take it from the property \`replay\` of this error`,
     ]
-  return [`Replay: explore(body, { replay: '${replay}' })`, `or set  WAITPOINT_REPLAY='${replay}'`]
+  return [`Replay: WAITPOINT_REPLAY='${replay}'`]
 }
 
-function messageOf(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+function bounded(text: string): string {
   const left = text.length - MOST_CAUSE
   if (left <= 0) return text
   return `${text.slice(0, MOST_CAUSE)}… and ${left} characters more; see the property \`cause\` of this error`

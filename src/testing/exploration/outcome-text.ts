@@ -1,6 +1,6 @@
 import type { RunOutcome } from '../../api/run.ts'
 import { spellJson } from './answer-walk.ts'
-import { spell } from './story.ts'
+import { spell } from './spell.ts'
 
 interface Row {
   readonly answers: readonly string[]

@@ -1,3 +1,4 @@
+import type { TokenStatus } from '../../contract/records.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import type { World } from './world.ts'
 
@@ -21,11 +22,22 @@ export interface WaitingToken {
 
 /** The awaited token does not exist, and nothing is left that could create it. */
 export class NoTokenError extends Error {
-  constructor({ tag }: TokenChoice) {
+  constructor({ tag }: TokenChoice, tokens: readonly string[]) {
     const which = tag === undefined ? '' : ` with tag "${tag}"`
-    super(`Cannot wait for a token${which}: there is none, and nothing is left that could create it`)
+    const others = tokens.length === 0 ? 'There are no tokens at all' : `There are ${tokens.join(', ')}`
+    super(
+      `Cannot wait for a token${which}: there is none, and nothing is left that could create it. ${others}`,
+    )
     this.name = 'NoTokenError'
   }
+}
+
+/** So many tokens are named in a message. */
+const NAMED_TOKENS = 10
+const STATUSES: Readonly<Record<TokenStatus, string>> = {
+  WAITING: 'waits',
+  COMPLETED: 'is completed',
+  TIMED_OUT: 'has timed out',
 }
 
 interface Question {
@@ -66,11 +78,21 @@ export class QuestionDesk {
       const isTooEarly = moment === 'busy' && question.filter.isAtRest === true
       const token = isTooEarly ? undefined : await this.#find(question.filter, isLate)
       if (token !== undefined) question.answer.resolve(token)
-      else if (isLate) question.answer.reject(new NoTokenError(question.filter))
+      else if (isLate) question.answer.reject(new NoTokenError(question.filter, await this.#tokens()))
       else open.push(question)
     }
     this.#questions = open
     return open.length < before
+  }
+
+  /** The newest tokens, each with its tags and what became of it: `[first] of order, which has timed out`. */
+  async #tokens(): Promise<readonly string[]> {
+    const { storage, names } = this.#world
+    const { records } = await storage.tokens.list({ kind: 'MANUAL' }, { limit: NAMED_TOKENS }, 0)
+    return records.map(({ id, tags, status }) => {
+      const [maker = 'body'] = names.of(id)?.split('.') ?? []
+      return `[${tags.join(', ')}] of ${maker === 'body' ? 'the test' : maker}, which ${STATUSES[status]}`
+    })
   }
 
   async #find({ tag, not = [] }: TokenChoice, isLate: boolean): Promise<WaitingToken | undefined> {

@@ -1,3 +1,4 @@
+import type { ToldCall } from './storage-call.ts'
 import type { Choice, Choose, Decision } from './trace.ts'
 
 /** An event in a schedule. */
@@ -8,12 +9,10 @@ export interface Step {
   readonly ready: readonly string[]
   /** The fault or crash, if there was one. */
   readonly event?: string | undefined
+  /** The storage call, if it was one. */
+  readonly call?: ToldCall | undefined
   /** The arguments as text; only when two executions are compared. */
   readonly asked?: string | undefined
-}
-
-interface NewStep extends Omit<Step, 'asked'> {
-  readonly args?: readonly unknown[] | undefined
 }
 
 /** The decisions and events of a schedule, enough to describe and to repeat it. */
@@ -34,9 +33,10 @@ export class ScheduleRecord {
     return index
   }
 
-  note({ args, ...step }: NewStep): void {
-    const isAsked = this.#isDetailed && args !== undefined
-    this.steps.push(isAsked ? { ...step, asked: JSON.stringify(args, withoutStacks) } : step)
+  note(step: Omit<Step, 'asked'>): void {
+    const { call } = step
+    const isAsked = this.#isDetailed && call !== undefined
+    this.steps.push(isAsked ? { ...step, asked: JSON.stringify(call.args, withoutStacks) } : step)
   }
 }
 

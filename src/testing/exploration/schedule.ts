@@ -4,6 +4,7 @@ import type { AnyTask } from '../../api/run.ts'
 import { StandIns } from '../fixture/stand-ins.ts'
 import { type ExplorationTools, bodyTools } from './body-tools.ts'
 import type { Boundary } from './boundaries.ts'
+import type { Names } from './names.ts'
 import type { ObservedWait } from './observer.ts'
 import type { Process } from './process.ts'
 import { QuestionDesk } from './question-desk.ts'
@@ -35,6 +36,8 @@ export interface ScheduleReport {
   /** In virtual milliseconds. */
   readonly durationMs: number
   readonly outcomes: readonly ObservedWait[]
+  /** Names of the ids in the steps. */
+  readonly names: Names
   readonly failure?: { readonly error: unknown }
 }
 
@@ -87,7 +90,8 @@ export class Schedule {
     const durationMs = this.#world.timers.now - FIRST_INSTANT
     const { outcomes } = this.#world.observer
     const { decisions, steps } = this.#record
-    const report = { decisions, steps, durationMs, outcomes }
+    const { names } = this.#world
+    const report = { decisions, steps, durationMs, outcomes, names }
     return failure === undefined ? report : { ...report, failure }
   }
 
@@ -158,7 +162,7 @@ export class Schedule {
     this.#upkeep = timer.background && timer.at > this.#world.timers.now ? this.#upkeep + 1 : this.#upkeep
     if (!timer.background) this.#upkeep = 0
     this.#world.timers.fire(timer)
-    this.#note(timer.label, ready)
+    this.#note({ label: timer.label, ready })
   }
 
   #pass(boundary: Boundary, ready: readonly string[]): void {
@@ -170,7 +174,8 @@ export class Schedule {
       if (moment > 0) {
         boundaries.take(boundary)
         if (moment === 2) boundary.pass('unanswered')
-        this.#note(label, ready, moment === 1 ? 'the process dies before it' : 'the process dies of it')
+        const event = moment === 1 ? 'the process dies before it' : 'the process dies of it'
+        this.#note({ label, ready, event, call: boundary.call })
         this.#world.crash()
         return
       }
@@ -181,7 +186,7 @@ export class Schedule {
     }
     boundaries.take(boundary)
     const event = fault === undefined ? undefined : FAULTS[fault]
-    this.#record.note({ now: this.#world.timers.now, label, ready, event, args: boundary.args })
+    this.#note({ label, ready, event, call: boundary.call })
     boundary.pass(fault ?? 'whole')
   }
 
@@ -189,8 +194,8 @@ export class Schedule {
     return process !== undefined && this.#world.life.process === process
   }
 
-  #note(label: string, ready: readonly string[], event?: string): void {
-    this.#record.note({ now: this.#world.timers.now, label, ready, event })
+  #note(step: Omit<Step, 'now' | 'asked'>): void {
+    this.#record.note({ now: this.#world.timers.now, ...step })
   }
 
   #isIdle(candidates: readonly Candidate[]): boolean {

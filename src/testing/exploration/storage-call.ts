@@ -33,6 +33,20 @@ export interface CallOf<Name extends StorageOperation> {
 /** A call of any operation. Its name determines the types of arguments and answer. */
 export type StorageCall = { [Name in StorageOperation]: CallOf<Name> }[StorageOperation]
 
+interface ToldCallOf<Name extends StorageOperation> {
+  readonly name: Name
+  readonly args: Arguments<Operation<Name>>
+  /** The caller by name: `body`, a run, or a process. */
+  readonly actor: string
+  /** The time-out of a new token, as it was written: `30 d`. */
+  readonly timeout: string | undefined
+  /** Missing until the call takes effect, and below an adapter that answers later. */
+  answer?: Answer<Operation<Name>>
+}
+
+/** A call of any operation, as a story tells it. Its name determines the types of arguments and answer. */
+export type ToldCall = { [Name in StorageOperation]: ToldCallOf<Name> }[StorageOperation]
+
 /** Whether the operation only reads. A read may time out a token past its deadline, which is always expected. */
 export function isLook(name: StorageOperation): boolean {
   return LOOKS.has(name)

@@ -6,6 +6,7 @@ import { createEngineOn, type Engine, kernelOf } from '../../core/engine.ts'
 import type { EngineOptions } from '../../core/engine-options.ts'
 import { memoryStorage } from '../../storage/memory/memory.ts'
 import { isForgetting } from '../fixture/kept-records.ts'
+import { noteGivenTimeouts } from '../witness/given-timeouts.ts'
 import { Boundaries } from './boundaries.ts'
 import { boundaryStorage, callerName } from './boundary-storage.ts'
 import { Names } from './names.ts'
@@ -150,6 +151,8 @@ export class World {
     const { storage, facing } = this.#storageOf(process)
     const random = seededRandom(this.#started.length + 1)
     const engine = createEngineOn({ clock: this.#clockOf(process), storage, random }, engineOptions)
+    const { stored } = kernelOf(engine).namespaces
+    for (const { wait } of [engine, ...(stored === undefined ? [] : [stored])]) noteGivenTimeouts(wait)
     // An opening error reaches every call of the body.
     engine.ready().catch(() => undefined)
     process.isObserved = true

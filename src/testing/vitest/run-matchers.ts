@@ -5,7 +5,7 @@ import type { Run } from '../../api/run.ts'
 import type { TokenReference } from '../../api/token.ts'
 import { parseDuration } from '../../primitives/duration.ts'
 import { idOf, show } from '../../primitives/require.ts'
-import { spell } from '../exploration/story.ts'
+import { spell } from '../exploration/spell.ts'
 import type { TestEngine } from '../fixture/test-engine.ts'
 import { runUnderTest } from '../fixture/under-test.ts'
 
