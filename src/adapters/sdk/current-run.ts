@@ -50,9 +50,9 @@ export function executedRun(kernel: object, runId: string): CurrentRun | undefin
   return engines.get(kernel)?.get(runId)
 }
 
-/** The attempt that calls, if any. */
+/** The attempt that calls, if any. An engine that was made in hooks keeps their flow: the run that it executes comes first. */
 export function currentRun(): CurrentRun | undefined {
-  return inHooks.getStore() ?? executingRun(callingRun(runs))
+  return executingRun(callingRun(runs)) ?? inHooks.getStore()
 }
 
 /** The attempt that executes at a place. A function that goes on after its attempt is outside of it. */

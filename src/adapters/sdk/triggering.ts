@@ -168,7 +168,7 @@ async function* withId<Payload>(
 
 /** @throws TypeError for what cannot be iterated, and for a text. */
 function requireItems(items: unknown): void {
-  const isObject = typeof items === 'object' && items !== null
+  const isObject = (typeof items === 'object' && items !== null) || typeof items === 'function'
   if (!isObject || !(Symbol.asyncIterator in items || Symbol.iterator in items))
     requireList(items, 'the items of a batch')
 }

@@ -15,6 +15,7 @@ import {
   type AnyTask,
 } from 'waitpoint/sdk'
 import { z } from 'zod'
+import { createEngine } from 'waitpoint'
 import { createTestEngine, type TestEngine } from 'waitpoint/testing'
 
 async function engineOf(...all: readonly AnyTask[]): Promise<TestEngine> {
@@ -184,6 +185,22 @@ describe('an attempt', () => {
     for (const { id } of both) expect((await runs.poll(id)).output).toBe(1)
     expect(locals.get(counter)).toBeUndefined()
     expect(() => locals.set(counter, 1)).toThrow('call it inside a task')
+  })
+
+  it('has locals of its own in an engine that a task with hooks has made', async () => {
+    const counter = locals.create<number>('counter')
+    const inner = task({ id: 'inner', run: async () => locals.get(counter) ?? 'none' })
+    const outer = task({
+      id: 'outer',
+      onStart: () => void locals.set(counter, 1),
+      run: async () => {
+        await using other = createEngine({ tasks: [inner] })
+        const run = await other.trigger(inner, undefined)
+        return await run.result()
+      },
+    })
+    await using t = await engineOf(outer)
+    expect(await (await t.engine.trigger(outer, undefined)).result()).toBe('none')
   })
 
   it('that was interrupted calls its hooks again, and its waits keep their answers', async () => {
