@@ -66,12 +66,30 @@ export class RecordedAnswers {
       this.#supposed,
       (id) => ({ kind: 'supposed', id, at: first?.at ?? 0 }) as const,
     )
-    const all = [...(first === undefined ? [] : this.#tiedWith(first, policyAttempt)), ...supposed]
+    const known = first === undefined ? [] : this.#candidates(first, policyAttempt)
+    const all = [...known, ...supposed]
     const next = all.length < 2 ? all[0] : all[this.#orders.choose(all.length)]
     if (next === undefined) return undefined
     this.#open.delete(next.id)
     this.#supposed.delete(next.id)
     return next
+  }
+
+  /** What may come next, the likely ones first. */
+  #candidates(first: RecordedAnswer, policyAttempt: number): readonly RecordedAnswer[] {
+    const tied = this.#tiedWith(first, policyAttempt)
+    return [...tied, ...this.#thrownWithout(first, policyAttempt).filter((other) => !tied.includes(other))]
+  }
+
+  /**
+   * Effects that threw in an attempt that began after the answer was there: the one before it was interrupted. Nothing that the
+   * run asked later tells that it has got the answer, so it may have thrown without it.
+   */
+  #thrownWithout(first: RecordedAnswer, policyAttempt: number): readonly RecordedAnswer[] {
+    const thrown = this.#run.thrown.get(policyAttempt)
+    if (thrown === undefined || thrown.startedAt < first.at) return []
+    if (this.#toldOf(policyAttempt).has(markOf(first))) return []
+    return [...this.#open.values()].filter(({ kind }) => kind === 'threw')
   }
 
   #tiedWith(first: RecordedAnswer, policyAttempt: number): readonly RecordedAnswer[] {

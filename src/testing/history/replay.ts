@@ -128,6 +128,7 @@ export class Replay {
         if (next !== undefined) await this.#clock.advanceTo(at, { signal })
         const answer = this.#answers.take(record.policyAttempt)
         if (answer === undefined) return
+        if (answer.at > this.#clock.now()) await this.#clock.advanceTo(answer.at, { signal })
         await this.#give(answer, engine)
         await this.#clock.settle({ signal })
         timers = 0

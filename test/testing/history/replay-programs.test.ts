@@ -5,30 +5,44 @@ import { Redaction } from '../../../src/testing/history/redaction.ts'
 import { historyEnd } from '../../../src/testing/history/recorded-run.ts'
 import { replayHistory } from '../../../src/testing/replay-history.ts'
 import { childTask, programTask } from '../../support/performance.ts'
-import { CASES, casesOf, PATIENCE } from '../../support/program-laws.ts'
+import { type Case, CASES, casesOf, PATIENCE } from '../../support/program-laws.ts'
 import { lives, ProgramWorld } from '../../support/program-world.ts'
-import { programs } from '../../support/programs.ts'
+import { type Program, programs } from '../../support/programs.ts'
 
 it.each([
   { what: 'without races', kinds: { races: false } },
   { what: 'with races', kinds: {} },
 ])('a random program $what, recorded and replayed, asks and ends as it did', PATIENCE, async ({ kinds }) => {
-  await fc.assert(
-    fc.asyncProperty(casesOf(programs(kinds), lives()), async ({ tree, lives: all, isCalm }) => {
-      const world = new ProgramWorld(tree, { isCalm })
-      const { status } = await world.live(all)
-      fc.pre(status === 'COMPLETED')
-      const { records } = await world.storage.runs.list({ taskIds: ['root'] }, { limit: 1 })
-      const read = { now: Date.UTC(2031, 0, 1), redaction: new Redaction(undefined) }
-      const history = await readHistory(world.storage, records[0]?.id ?? '', read)
-      const { seen } = world
-      const child = childTask(seen)
-      const code = programTask(tree, { seen, child, version: 'replayed', accepts: [] })
-      const { end, departure } = await replayHistory(history, [code, child])
-      expect(departure?.message).toBeUndefined()
-      expect(end).toEqual(historyEnd(history))
-      expect(seen.wrong).toEqual([])
-    }),
-    { numRuns: CASES },
-  )
+  await fc.assert(fc.asyncProperty(casesOf(programs(kinds), lives()), expectReplayed), { numRuns: CASES })
 })
+
+it('an effect that throws after an interruption may do so before an older answer of a child comes', async () => {
+  const source: Program = { kind: 'child', id: 5, payload: 'return', isNamed: false }
+  const body: Program = { kind: 'ask', id: 6, tag: 'a', timeout: '999d', isNamed: false, isTagged: false }
+  const tree: Program = {
+    kind: 'all',
+    id: 1,
+    parts: [
+      { kind: 'once', id: 2, inner: { kind: 'fail', id: 3 } },
+      { kind: 'generator', id: 4, times: 1, source, body },
+    ],
+  }
+  const crash = { call: 10, moment: 'after' } as const
+  await expectReplayed({ tree, lives: [{ pause: 'rest', steps: [], crash, edit: undefined }], isCalm: false })
+})
+
+async function expectReplayed({ tree, lives: all, isCalm }: Case): Promise<void> {
+  const world = new ProgramWorld(tree, { isCalm })
+  const { status } = await world.live(all)
+  fc.pre(status === 'COMPLETED')
+  const { records } = await world.storage.runs.list({ taskIds: ['root'] }, { limit: 1 })
+  const read = { now: Date.UTC(2031, 0, 1), redaction: new Redaction(undefined) }
+  const history = await readHistory(world.storage, records[0]?.id ?? '', read)
+  const { seen } = world
+  const child = childTask(seen)
+  const code = programTask(tree, { seen, child, version: 'replayed', accepts: [] })
+  const { end, departure } = await replayHistory(history, [code, child])
+  expect(departure?.message).toBeUndefined()
+  expect(end).toEqual(historyEnd(history))
+  expect(seen.wrong).toEqual([])
+}
