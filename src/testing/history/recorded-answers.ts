@@ -68,35 +68,22 @@ export class RecordedAnswers {
     )
     const known = first === undefined ? [] : this.#candidates(first, policyAttempt)
     const all = [...known, ...supposed]
-    const next = all.length < 2 ? all[0] : all[this.#orders.choose(all.length)]
+    const next = all.length === 0 ? undefined : all[this.#orders.choose(all.length)]
     if (next === undefined) return undefined
     this.#open.delete(next.id)
     this.#supposed.delete(next.id)
     return next
   }
 
-  /** What may come next, the likely ones first. */
-  #candidates(first: RecordedAnswer, policyAttempt: number): readonly RecordedAnswer[] {
-    const tied = this.#tiedWith(first, policyAttempt)
-    return [...tied, ...this.#thrownWithout(first, policyAttempt).filter((other) => !tied.includes(other))]
-  }
-
   /**
-   * Effects that threw in an attempt that began after the answer was there: the one before it was interrupted. Nothing that the
-   * run asked later tells that it has got the answer, so it may have thrown without it.
+   * What may come next, the likely ones first. The instant of an answer is when storage had it, and that of a throw when the
+   * attempt was over: the function may have got it later, or thrown earlier. Only a question that came after it tells.
    */
-  #thrownWithout(first: RecordedAnswer, policyAttempt: number): readonly RecordedAnswer[] {
-    const thrown = this.#run.thrown.get(policyAttempt)
-    if (thrown === undefined || thrown.startedAt < first.at) return []
-    if (this.#toldOf(policyAttempt).has(markOf(first))) return []
-    return [...this.#open.values()].filter(({ kind }) => kind === 'threw')
-  }
-
-  #tiedWith(first: RecordedAnswer, policyAttempt: number): readonly RecordedAnswer[] {
+  #candidates(first: RecordedAnswer, policyAttempt: number): readonly RecordedAnswer[] {
     const told = this.#toldOf(policyAttempt)
     if (told.has(markOf(first))) return [first]
     return [...this.#open.values()]
-      .filter((other) => other.at === first.at && !told.has(markOf(other)))
+      .filter((other) => !told.has(markOf(other)))
       .sort((one, other) => (isBefore(one, other, told) ? -1 : 1))
   }
 

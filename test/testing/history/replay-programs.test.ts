@@ -6,7 +6,7 @@ import { historyEnd } from '../../../src/testing/history/recorded-run.ts'
 import { replayHistory } from '../../../src/testing/replay-history.ts'
 import { childTask, programTask } from '../../support/performance.ts'
 import { type Case, CASES, casesOf, PATIENCE } from '../../support/program-laws.ts'
-import { lives, ProgramWorld } from '../../support/program-world.ts'
+import { type Life, lives, ProgramWorld } from '../../support/program-world.ts'
 import { type Program, programs } from '../../support/programs.ts'
 
 it.each([
@@ -29,6 +29,42 @@ it('an effect that throws after an interruption may do so before an older answer
   }
   const crash = { call: 10, moment: 'after' } as const
   await expectReplayed({ tree, lives: [{ pause: 'rest', steps: [], crash, edit: undefined }], isCalm: false })
+})
+
+it('an effect may throw before the answer of a child that storage had before the attempt was over', async () => {
+  const body: Program = { kind: 'child', id: 3, payload: 'return', isNamed: false }
+  const tree: Program = {
+    kind: 'all',
+    id: 1,
+    parts: [
+      { kind: 'loop', id: 2, times: 2, body },
+      { kind: 'once', id: 4, inner: { kind: 'fail', id: 5 } },
+    ],
+  }
+  const crash = { call: 9, moment: 'before' } as const
+  const second: Life = { pause: 'rest', steps: [], crash: undefined, edit: undefined }
+  await expectReplayed({ tree, lives: [{ ...second, crash }, second], isCalm: true })
+})
+
+it('a race may be won by a child whose end storage had after the result of an effect', async () => {
+  const asks = { tag: 'a', timeout: '999d', isNamed: false, isTagged: false } as const
+  const tree: Program = {
+    kind: 'any',
+    id: 1,
+    parts: [
+      {
+        kind: 'generator',
+        id: 2,
+        times: 1,
+        source: { kind: 'once', id: 3, inner: undefined },
+        body: { kind: 'ask', id: 4, ...asks },
+      },
+      { kind: 'child', id: 5, payload: 'return', isNamed: false },
+      { kind: 'ask', id: 6, ...asks },
+    ],
+  }
+  const life: Life = { pause: 'rest', steps: [], crash: undefined, edit: undefined }
+  await expectReplayed({ tree, lives: [life], isCalm: true })
 })
 
 async function expectReplayed({ tree, lives: all, isCalm }: Case): Promise<void> {
