@@ -255,7 +255,11 @@ export class Kernel {
   /** Before a wait whose key is the user's: stores which answers came before it, as the keys of other waits tell it. */
   tell(attempt: Attempt | undefined): Awaitable<unknown> {
     const told = attempt?.answers?.tell()
-    if (attempt === undefined || told === undefined) return undefined
+    return attempt === undefined || told === undefined ? undefined : this.writeTold(attempt, told)
+  }
+
+  /** Stores in a record of its own which answers came before a call. */
+  writeTold(attempt: Attempt, told: string): Awaitable<unknown> {
     const { host } = this
     const now = host.now()
     const record: TokenRecord = {

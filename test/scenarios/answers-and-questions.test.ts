@@ -107,6 +107,60 @@ describe('an engine that still opens', () => {
   })
 })
 
+describe('a race that is decided before an effect of an earlier attempt is called again', () => {
+  it.each([
+    ['fails', true],
+    ['has a result', false],
+  ])('has the same winner after a restart: the effect %s there', async (_what, hasFailed) => {
+    let calls = 0
+    const goOn = createDeferred<undefined>()
+    const pay = task({
+      id: 'pay',
+      retry: { maxAttempts: 2, minTimeoutInMs: 0, maxTimeoutInMs: 0 },
+      run: async (_: undefined) => {
+        const attempt = calls === 0 ? 'first' : 'second'
+        const question = async (tag: string): Promise<string> => {
+          await wait.forToken(await wait.createToken({ tags: [tag, attempt] }))
+          return tag
+        }
+        const first = question('a')
+        const winner = await Promise.race([first, question('b')])
+        await once('pay', () => {
+          calls += 1
+          if (calls === 1 && hasFailed) throw new Error('no connection')
+        })
+        if (attempt === 'first') throw new Error('no answer')
+        await Promise.all([first, goOn.promise])
+        await question('c')
+        return winner
+      },
+    })
+    const storage = memoryStorage()
+    let id = ''
+    for await (const engine of processes(storage, [pay], [pay])) {
+      const asked = async (...tags: string[]): Promise<string> => {
+        for (;;) {
+          const { data } = await engine.wait.listTokens({ tags, status: 'WAITING' })
+          const found = data.find((one) => tags.every((tag) => one.tags.includes(tag)))
+          if (found !== undefined) return found.id
+          await turn()
+        }
+      }
+      if (id === '') {
+        id = (await engine.trigger(pay, undefined)).id
+        await engine.wait.completeToken(await asked('b', 'first'), null)
+        await engine.wait.completeToken(await asked('b', 'second'), null)
+        await engine.wait.completeToken(await asked('a', 'second'), null)
+        goOn.resolve(undefined)
+        await asked('c')
+        continue
+      }
+      await engine.wait.completeToken(await asked('c'), null)
+      expect((await engine.runs.poll(id)).output).toBe('b')
+    }
+  })
+})
+
 describe('code that was changed while a run waits', () => {
   const manager = (options: object = {}): Promise<{ id: string }> =>
     wait.createToken({ timeout: '24h', tags: ['manager'], ...options })

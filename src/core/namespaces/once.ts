@@ -66,13 +66,13 @@ export class OnceEffects {
   /** The record of an effect: as an earlier execution has left it, or with what it results in now. */
   async #recorded({ attempt, key, effect, branch }: NewEffect): Promise<TokenRecord> {
     const { host } = this.#kernel
-    const request = {
-      record: this.#record(attempt, key),
-      fence: fenceOf(attempt),
-      now: host.now(),
-      by: host.owner,
-    }
+    const told = attempt.answers?.tell()
+    const record = this.#record(attempt, key, told)
+    const request = { record, fence: fenceOf(attempt), now: host.now(), by: host.owner }
     const stored = await this.#kernel.written(attempt, INSERT_TOKEN, request)
+    // Made by an earlier attempt, it tells what came before it there.
+    if (told !== undefined && !stored.record.tags.includes(toldText(attempt, told)))
+      await this.#kernel.writeTold(attempt, told)
     if (stored.record.status === 'COMPLETED') return stored.record
     assertOpen(attempt)
     return this.#kernel.effects.track(branch, async () => {
@@ -103,20 +103,23 @@ export class OnceEffects {
     )
   }
 
-  #record(attempt: Attempt, key: string): TokenRecord {
+  #record(attempt: Attempt, key: string, told: string | undefined): TokenRecord {
     const { host } = this.#kernel
-    const told = attempt.answers?.tell()
     return {
       id: host.newId('once'),
       kind: 'ONCE',
       status: 'WAITING',
       // All attempts share its key, so that is not where it tells what came before.
-      tags: told === undefined ? [] : [namedKey(attempt.record.policyAttempt, '', told)],
+      tags: told === undefined ? [] : [toldText(attempt, told)],
       key: { scope: attempt.id, value: `once/${key}` },
       runId: attempt.id,
       createdAt: host.now(),
     }
   }
+}
+
+function toldText({ record }: Attempt, told: string): string {
+  return namedKey(record.policyAttempt, '', told)
 }
 
 interface NewEffect {
