@@ -15,7 +15,6 @@ import {
   refuse,
   staleAttempt,
 } from './attempt/attempt.ts'
-import { namedKey } from './attempt/recall.ts'
 import { TaskRegistry } from './attempt/task-definition.ts'
 import { EventQueue } from './changes/events.ts'
 import { Logs } from './changes/logs.ts'
@@ -42,7 +41,7 @@ import { requireRates } from './host/rates.ts'
 import { INSERT_TOKEN, type RepeatableCall } from './host/storage-calls.ts'
 import { type Values, valuesOf } from './host/values.ts'
 import { RunStreams } from './streams/registry.ts'
-import { type AskedWait, PlaceMismatchError, waitKey } from './waits/key.ts'
+import { type AskedWait, PlaceMismatchError, toldKey, waitKey } from './waits/key.ts'
 import { Waitpoints } from './waits/waitpoints.ts'
 
 /** The schedules of an engine that executes. */
@@ -254,11 +253,11 @@ export class Kernel {
 
   /** Before a wait whose key is the user's: stores which answers came before it, as the keys of other waits tell it. */
   tell(attempt: Attempt | undefined): Awaitable<unknown> {
-    const told = attempt?.answers?.tell()
+    const told = attempt && toldKey(attempt)
     return attempt === undefined || told === undefined ? undefined : this.writeTold(attempt, told)
   }
 
-  /** Stores in a record of its own which answers came before a call. */
+  /** Stores in a record of its own which answers came before a call: see `toldKey`. */
   writeTold(attempt: Attempt, told: string): Awaitable<unknown> {
     const { host } = this
     const now = host.now()
@@ -267,7 +266,7 @@ export class Kernel {
       kind: 'ONCE',
       status: 'COMPLETED',
       tags: [],
-      key: { scope: attempt.id, value: namedKey(attempt.record.policyAttempt, '', told) },
+      key: { scope: attempt.id, value: told },
       runId: attempt.id,
       createdAt: now,
       completedAt: now,

@@ -6,12 +6,11 @@ import type { Kernel } from '../kernel.ts'
 import type { Attempt } from '../attempt/attempt.ts'
 import type { Place } from '../attempt/places.ts'
 import { assertOpen, fenceOf, inPlace, placeOfBranch } from '../attempt/attempt.ts'
-import { namedKey } from '../attempt/recall.ts'
 import { INSERT_TOKEN } from '../host/storage-calls.ts'
 import { isStuck } from '../execution/effects.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
 import type { Values } from '../host/values.ts'
-import { branchContent, passPlace } from '../waits/key.ts'
+import { branchContent, passPlace, toldKey } from '../waits/key.ts'
 
 /** The stored effects of the runs that execute here. */
 export class OnceEffects {
@@ -66,13 +65,12 @@ export class OnceEffects {
   /** The record of an effect: as an earlier execution has left it, or with what it results in now. */
   async #recorded({ attempt, key, effect, branch }: NewEffect): Promise<TokenRecord> {
     const { host } = this.#kernel
-    const told = attempt.answers?.tell()
+    const told = toldKey(attempt)
     const record = this.#record(attempt, key, told)
     const request = { record, fence: fenceOf(attempt), now: host.now(), by: host.owner }
     const stored = await this.#kernel.written(attempt, INSERT_TOKEN, request)
     // Made by an earlier attempt, it tells what came before it there.
-    if (told !== undefined && !stored.record.tags.includes(toldText(attempt, told)))
-      await this.#kernel.writeTold(attempt, told)
+    if (told !== undefined && !stored.record.tags.includes(told)) await this.#kernel.writeTold(attempt, told)
     if (stored.record.status === 'COMPLETED') return stored.record
     assertOpen(attempt)
     return this.#kernel.effects.track(branch, async () => {
@@ -110,16 +108,12 @@ export class OnceEffects {
       kind: 'ONCE',
       status: 'WAITING',
       // All attempts share its key, so that is not where it tells what came before.
-      tags: told === undefined ? [] : [toldText(attempt, told)],
+      tags: told === undefined ? [] : [told],
       key: { scope: attempt.id, value: `once/${key}` },
       runId: attempt.id,
       createdAt: host.now(),
     }
   }
-}
-
-function toldText({ record }: Attempt, told: string): string {
-  return namedKey(record.policyAttempt, '', told)
 }
 
 interface NewEffect {

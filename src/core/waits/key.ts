@@ -44,6 +44,12 @@ export function passPlace(kind: string, content?: unknown): void {
   enterPlace(hashValue(content, hashText(kind, START)))
 }
 
+/** The key that tells which answers came before a call whose own key cannot. */
+export function toldKey(attempt: Attempt): string | undefined {
+  const told = attempt.answers?.tell()
+  return told && namedKey(attempt.record.policyAttempt, '', told)
+}
+
 /** The content under which the effect of `once` has its own branch. */
 export function branchContent(key: string): number {
   return hashText(key, hashText('once', START))
