@@ -1,14 +1,15 @@
-/** A beginning of a try: all choices of an earlier one up to one that is made differently. */
+/** A beginning of a try: the choices of an earlier one up to one that is made differently. */
 interface Beginning {
+  /** All that the earlier try made before it departed. */
   readonly choices: readonly number[]
-  /** How many choices the earlier try made before it departed. */
-  readonly reached: number
+  readonly at: number
+  readonly other: number
   /** How far the choice is from the departure, and how unlikely. */
   readonly cost: number
 }
 
-/** Of one try, the choices that are further from its departure are not made differently. */
-const MOST_COST = 16
+/** So many of the last choices of a try are made differently, each in fewer ways than that. */
+const NEAREST = 16
 
 /**
  * What a storage does not tell of the order of answers: each choice of it is one of several, of which the first is the likely
@@ -23,7 +24,9 @@ export class OpenOrders {
 
   /** Which of so many comes next. */
   choose(count: number): number {
-    const choice = this.#begun[this.#chosen.length] ?? 0
+    const begun = this.#begun[this.#chosen.length] ?? 0
+    // Code outside of effects may do something else in each try.
+    const choice = begun < count ? begun : 0
     this.#chosen.push({ choice, count })
     return choice
   }
@@ -32,15 +35,15 @@ export class OpenOrders {
   again(): boolean {
     const choices = this.#chosen.map(({ choice }) => choice)
     const { length: reached } = choices
-    for (let at = reached - 1; at >= Math.max(this.#begun.length, reached - MOST_COST); at -= 1) {
+    for (let at = reached - 1; at >= Math.max(this.#begun.length, reached - NEAREST); at -= 1) {
       const { count = 0 } = this.#chosen[at] ?? {}
-      for (let other = 1; other < Math.min(count, MOST_COST); other += 1)
-        this.#later.push({ choices: [...choices.slice(0, at), other], reached, cost: reached - at + other })
+      for (let other = 1; other < Math.min(count, NEAREST); other += 1)
+        this.#later.push({ choices, at, other, cost: reached - at + other })
     }
-    this.#later.sort((one, other) => other.reached - one.reached || one.cost - other.cost)
+    this.#later.sort((one, other) => other.choices.length - one.choices.length || one.cost - other.cost)
     const next = this.#later.shift()
     if (next === undefined) return false
-    this.#begun = next.choices
+    this.#begun = [...next.choices.slice(0, next.at), next.other]
     this.#chosen.length = 0
     return true
   }

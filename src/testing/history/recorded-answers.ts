@@ -57,8 +57,8 @@ export class RecordedAnswers {
   }
 
   /**
-   * The next answer. Of several that were given in one millisecond, one that `orders` chooses if nothing tells their order. It
-   * may choose that an effect has thrown as well, if the history does not know when.
+   * The next answer. Of several whose order nothing tells, the one that `orders` chooses. It may choose that an effect has
+   * thrown as well, if the history does not know when.
    */
   take(policyAttempt: number): RecordedAnswer | undefined {
     const first = this.#first(policyAttempt)
