@@ -247,10 +247,10 @@ describe('code that was changed while a run waits', () => {
   it('does not matter to waits that have names', async () => {
     const named = { name: 'manager' }
     const { engine, id, errors } = await changed(first(named), withQuestionInFront('legal', named))
-    const asked = async (): Promise<string | undefined> =>
-      (await engine.wait.listTokens({ status: 'WAITING', tags: 'legal' })).data[0]?.id
-    while ((await asked()) === undefined) await turn()
-    await engine.wait.completeToken((await asked()) ?? '', 'NO')
+    while ((await engine.wait.listTokens({ tags: 'legal' })).data.length === 0) await turn()
+    const { data } = await engine.wait.listTokens({ status: 'WAITING' })
+    expect(data).toMatchObject([{ tags: ['legal'] }])
+    await engine.wait.completeToken(data[0]?.id ?? '', 'NO')
     expect((await engine.runs.poll(id)).output).toBe('legal said NO, manager said YES')
     expect(errors).toEqual([])
     await engine.close()
