@@ -12,7 +12,7 @@ import {
 } from '../primitives/require.ts'
 import type { HistoryDeparture } from './history/departure.ts'
 import { type RecordedRun, recordedRun } from './history/recorded-run.ts'
-import { Replay } from './history/replay.ts'
+import { Replay, type ReplayOptions } from './history/replay.ts'
 import { isSameEnd, type RunEnd } from './history/run-end.ts'
 import type { RunHistory } from './history/shape.ts'
 import { OpenOrders } from './history/open-orders.ts'
@@ -54,7 +54,9 @@ const OPTION_NAMES: OptionNames<ReplayHistoryOptions> = {
 }
 
 /** So many orders of answers are tried where the storage does not tell it. */
-const MOST_TRIES = 16
+const MOST_TRIES = 32
+/** So many tries may wait in vain for code outside of the engine, each for as long as it takes. */
+const MOST_UNREACHED = 3
 
 /** What became of a run on the present code. */
 export interface ReplayedHistory {
@@ -110,15 +112,26 @@ export async function replayHistory(
     fakeGlobals,
     patienceMs,
     isLenient: history.isRedacted === true,
-    orders: new OpenOrders(),
+    orders: undefined,
   }
-  const first = await new Replay(recorded, replayOptions).run()
-  let replayed = first
-  for (let tries = 1; !isAsRecorded(replayed, recorded) && tries < MOST_TRIES; tries += 1) {
-    if (!replayOptions.orders.again()) return first
-    replayed = await new Replay(recorded, replayOptions).run()
+  const likely = await new Replay(recorded, replayOptions).run()
+  return isAsRecorded(likely, recorded) ? likely : ((await otherOrder(recorded, replayOptions)) ?? likely)
+}
+
+/** The replay in another order of answers than the likely one that ends as the run ended, if it is found. */
+async function otherOrder(
+  recorded: RecordedRun,
+  options: ReplayOptions,
+): Promise<ReplayedHistory | undefined> {
+  const orders = new OpenOrders()
+  for (let tries = 0, unreached = 0; tries < MOST_TRIES && unreached < MOST_UNREACHED; tries += 1) {
+    const replay = new Replay(recorded, { ...options, orders })
+    const replayed = await replay.run()
+    if (isAsRecorded(replayed, recorded)) return replayed
+    if (replayed.departure?.reason === 'unreached') unreached += 1
+    if (!orders.again(replay.asked)) return undefined
   }
-  return isAsRecorded(replayed, recorded) ? replayed : first
+  return undefined
 }
 
 function isAsRecorded({ end, departure }: ReplayedHistory, recorded: RecordedRun): boolean {

@@ -2,6 +2,8 @@
 interface Beginning {
   /** All that the earlier try made before it departed. */
   readonly choices: readonly number[]
+  /** How far the earlier try went. */
+  readonly reached: number
   readonly at: number
   readonly other: number
   /** How far the choice is from the departure, and how unlikely. */
@@ -24,6 +26,7 @@ export class OpenOrders {
 
   /** Which of so many comes next. */
   choose(count: number): number {
+    if (count === 1) return 0
     const begun = this.#begun[this.#chosen.length] ?? 0
     // Code outside of effects may do something else in each try.
     const choice = begun < count ? begun : 0
@@ -31,16 +34,16 @@ export class OpenOrders {
     return choice
   }
 
-  /** Begins another try; false when there is none left. */
-  again(): boolean {
+  /** Begins another try, as this one has reached so many questions; false when there is none left. */
+  again(reached: number): boolean {
     const choices = this.#chosen.map(({ choice }) => choice)
-    const { length: reached } = choices
-    for (let at = reached - 1; at >= Math.max(this.#begun.length, reached - NEAREST); at -= 1) {
+    const { length } = choices
+    for (let at = length - 1; at >= Math.max(this.#begun.length, length - NEAREST); at -= 1) {
       const { count = 0 } = this.#chosen[at] ?? {}
       for (let other = 1; other < Math.min(count, NEAREST); other += 1)
-        this.#later.push({ choices, at, other, cost: reached - at + other })
+        this.#later.push({ choices, reached, at, other, cost: length - at + other })
     }
-    this.#later.sort((one, other) => other.choices.length - one.choices.length || one.cost - other.cost)
+    this.#later.sort((one, other) => other.reached - one.reached || one.cost - other.cost)
     const next = this.#later.shift()
     if (next === undefined) return false
     this.#begun = [...next.choices.slice(0, next.at), next.other]

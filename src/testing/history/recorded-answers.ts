@@ -3,11 +3,18 @@ import { isFinal, runTokenId } from '../../contract/run-states.ts'
 import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { ageOf, markOf, type ToldAnswers } from '../../core/attempt/answer-order.ts'
 import { toldBefore } from '../../core/attempt/recall.ts'
+import type { HeldCalls } from './held-calls.ts'
+import { questionParts } from './recorded-questions.ts'
 import type { RecordedRun } from './recorded-run.ts'
 import type { OpenOrders } from './open-orders.ts'
 
 /** An answer that the run got, and when. */
-export type RecordedAnswer = { readonly id: string; readonly at: number } & (
+export type RecordedAnswer = {
+  readonly id: string
+  readonly at: number
+  /** The attempt of the policy that asked, and that alone may await it; none: any. */
+  readonly askedIn?: number | undefined
+} & (
   | { readonly kind: 'token'; readonly record: TokenRecord }
   | { readonly kind: 'child'; readonly record: RunRecord }
   | { readonly kind: 'effect'; readonly outputJson: string | undefined }
@@ -21,39 +28,54 @@ export type RecordedAnswer = { readonly id: string; readonly at: number } & (
 export class RecordedAnswers {
   /** Asked, and not answered yet. */
   readonly #open = new Map<string, RecordedAnswer>()
-  /** The tokens of effects of which the history does not know how they ended. */
-  readonly #supposed = new Set<string>()
+  /** The tokens of effects of which the history does not know how they ended, and the attempt that called them. */
+  readonly #supposed = new Map<string, number>()
   readonly #run: RecordedRun
-  readonly #orders: OpenOrders
+  readonly #held: HeldCalls
+  readonly #orders: OpenOrders | undefined
   readonly #told = new Map<number, ToldAnswers>()
 
-  constructor(run: RecordedRun, orders: OpenOrders) {
+  constructor(
+    run: RecordedRun,
+    { held, orders }: { readonly held: HeldCalls; readonly orders: OpenOrders | undefined },
+  ) {
     this.#run = run
+    this.#held = held
     this.#orders = orders
   }
 
   /** A question of the history was asked again. */
   tokenAsked(record: TokenRecord): void {
     const { id, status, completedAt, createdAt } = record
-    if (status !== 'WAITING') this.#open.set(id, { kind: 'token', id, at: completedAt ?? createdAt, record })
+    const at = completedAt ?? createdAt
+    if (status !== 'WAITING')
+      this.#open.set(id, { kind: 'token', id, at, record, askedIn: this.#askedIn(record) })
   }
 
   childAsked(record: RunRecord): void {
     const id = runTokenId(record.id)
     const { status, finishedAt, createdAt } = record
-    if (isFinal(status)) this.#open.set(id, { kind: 'child', id, at: finishedAt ?? createdAt, record })
+    const at = finishedAt ?? createdAt
+    if (isFinal(status)) this.#open.set(id, { kind: 'child', id, at, record, askedIn: this.#askedIn(record) })
   }
 
   /** The effect of a token was called again, in an attempt of the policy. */
   effectCalled(token: TokenRecord, policyAttempt: number): void {
     const answer = this.#endOf(token, policyAttempt)
-    if (answer !== undefined) this.#open.set(token.id, answer)
-    else if (isFinal(this.#run.end.status)) this.#supposed.add(token.id)
+    if (answer !== undefined) this.#open.set(token.id, { ...answer, askedIn: policyAttempt })
+    else if (isFinal(this.#run.end.status)) this.#supposed.set(token.id, policyAttempt)
   }
 
   /** When the next answer comes to a question that was asked. */
   nextAt(policyAttempt: number): number | undefined {
     return this.#first(policyAttempt)?.at
+  }
+
+  /** Whether answers that the attempt may await come until an instant, perhaps only to calls that have not returned. */
+  areNear(policyAttempt: number, until: number, { ofHeld }: { readonly ofHeld: boolean }): boolean {
+    return [...this.#open.values()].some(
+      (answer) => answer.at <= until && isOf(policyAttempt, answer) && (ofHeld || !this.#held.has(answer.id)),
+    )
   }
 
   /**
@@ -62,13 +84,14 @@ export class RecordedAnswers {
    */
   take(policyAttempt: number): RecordedAnswer | undefined {
     const first = this.#first(policyAttempt)
+    const at = first?.at ?? 0
     const supposed = Array.from(
       this.#supposed,
-      (id) => ({ kind: 'supposed', id, at: first?.at ?? 0 }) as const,
+      ([id, askedIn]) => ({ kind: 'supposed', id, at, askedIn }) as const,
     )
     const known = first === undefined ? [] : this.#candidates(first, policyAttempt)
-    const all = [...known, ...supposed]
-    const next = all.length === 0 ? undefined : all[this.#orders.choose(all.length)]
+    const all = [...known, ...supposed.filter((one) => isOf(policyAttempt, one))]
+    const next = all.length === 0 ? undefined : all[this.#orders?.choose(all.length) ?? 0]
     if (next === undefined) return undefined
     this.#open.delete(next.id)
     this.#supposed.delete(next.id)
@@ -81,18 +104,26 @@ export class RecordedAnswers {
    */
   #candidates(first: RecordedAnswer, policyAttempt: number): readonly RecordedAnswer[] {
     const told = this.#toldOf(policyAttempt)
-    if (told.has(markOf(first))) return [first]
+    const isOpen = (answer: RecordedAnswer): boolean =>
+      isOf(policyAttempt, answer) && !told.has(markOf(answer))
+    if (this.#orders === undefined || !isOpen(first)) return [first]
     return [...this.#open.values()]
-      .filter((other) => !told.has(markOf(other)))
+      .filter((other) => isOpen(other) && !this.#held.has(other.id))
       .sort((one, other) => (isBefore(one, other, told) ? -1 : 1))
   }
 
   #first(policyAttempt: number): RecordedAnswer | undefined {
     const told = this.#toldOf(policyAttempt)
     let first: RecordedAnswer | undefined
-    for (const answer of this.#open.values())
+    for (const answer of this.#open.values()) {
+      if (this.#held.has(answer.id)) continue
       if (first === undefined || isBefore(answer, first, told)) first = answer
+    }
     return first
+  }
+
+  #askedIn({ key }: TokenRecord | RunRecord): number | undefined {
+    return questionParts(this.#run.record.id, key)?.policyAttempt
   }
 
   #endOf(token: TokenRecord, policyAttempt: number): RecordedAnswer | undefined {
@@ -114,6 +145,11 @@ export class RecordedAnswers {
     this.#told.set(policyAttempt, told)
     return told
   }
+}
+
+/** Whether an attempt of the policy may await an answer. */
+function isOf(policyAttempt: number, { askedIn }: RecordedAnswer): boolean {
+  return askedIn === undefined || askedIn === policyAttempt
 }
 
 /**

@@ -38,7 +38,7 @@ export class RecordedQuestions {
     this.#isLenient = isLenient
     const entry = <Record extends Known>(one: Record): Entry<Record> => ({
       record: one,
-      parts: this.#partsOf(one.key),
+      parts: questionParts(this.#runId, one.key),
       isTaken: false,
     })
     this.#tokens = tokens.filter(({ runId }) => runId === record.id).map(entry)
@@ -57,9 +57,14 @@ export class RecordedQuestions {
     return this.#take(ofTask, asked, () => true)
   }
 
+  /** How many were asked again. */
+  get taken(): number {
+    return this.#all().filter(({ isTaken }) => isTaken).length
+  }
+
   /** What the history has at the place of a question that it does not have, or else the first that was not asked yet. */
   insteadOf(key: KeyRecord | undefined): InFlightQuestion | undefined {
-    const parts = this.#partsOf(key)
+    const parts = questionParts(this.#runId, key)
     const here = this.#all().find(
       (one) => !one.isTaken && parts?.place !== undefined && one.parts?.place === parts.place,
     )
@@ -92,7 +97,7 @@ export class RecordedQuestions {
     isAlike: (record: Record) => boolean,
   ): Record | undefined {
     const open = entries.filter(({ isTaken }) => !isTaken)
-    const parts = this.#partsOf(asked.key)
+    const parts = questionParts(this.#runId, asked.key)
     const found =
       open.find(({ record: { key } }) => isSameKey(key, asked.key)) ??
       open.find((one) => parts !== undefined && one.parts?.identity === parts.identity) ??
@@ -110,21 +115,21 @@ export class RecordedQuestions {
     const ofKind = ofAttempt.filter((one) => one.parts?.kind === parts?.kind)
     return ofKind.find(({ record }) => isAlike(record)) ?? ofKind[0]
   }
+}
 
-  #partsOf(key: KeyRecord | undefined): QuestionParts | undefined {
-    // A key of users says nothing but itself.
-    if (key === undefined || key.scope !== this.#runId) return undefined
-    const named = readName(key.value)
-    if (named !== undefined) {
-      const { policyAttempt, name } = named
-      return { policyAttempt, identity: `${policyAttempt} ${name}`, place: undefined, kind: 'name' }
-    }
-    const question = readQuestionKey(key.value)
-    if (question === undefined) return undefined
-    const { policyAttempt, kind, place, content, index, position } = question
-    const identity = [policyAttempt, kind, place, content, index, position].join('/')
-    return { policyAttempt, identity, place, kind }
+/** What the key of a question of a run says; nothing if it is a key of users, which says nothing but itself. */
+export function questionParts(runId: string, key: KeyRecord | undefined): QuestionParts | undefined {
+  if (key === undefined || key.scope !== runId) return undefined
+  const named = readName(key.value)
+  if (named !== undefined) {
+    const { policyAttempt, name } = named
+    return { policyAttempt, identity: `${policyAttempt} ${name}`, place: undefined, kind: 'name' }
   }
+  const question = readQuestionKey(key.value)
+  if (question === undefined) return undefined
+  const { policyAttempt, kind, place, content, index, position } = question
+  const identity = [policyAttempt, kind, place, content, index, position].join('/')
+  return { policyAttempt, identity, place, kind }
 }
 
 function isSameKey(one: KeyRecord | undefined, other: KeyRecord | undefined): boolean {

@@ -1,5 +1,5 @@
 import type { KeyRecord, RunRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
-import { runIdOfToken } from '../../contract/run-states.ts'
+import { runIdOfToken, runTokenId } from '../../contract/run-states.ts'
 import type {
   Awaitable,
   Inserted,
@@ -32,6 +32,8 @@ export interface ReplayStorageOptions {
   readonly questions: RecordedQuestions
   readonly answers: RecordedAnswers
   readonly departed: (difference: Difference) => void
+  /** Before a call of the run returns that asked a question. */
+  readonly returns: (questionId: string) => Awaitable<unknown>
 }
 
 /**
@@ -45,6 +47,7 @@ export class ReplayStorage {
   readonly #questions: RecordedQuestions
   readonly #answers: RecordedAnswers
   readonly #departed: (difference: Difference) => void
+  readonly #returns: (questionId: string) => Awaitable<unknown>
   /** Deadlines as the history has them: they are shown, and do nothing. */
   readonly #deadlines = new Map<string, number>()
   /** Runs that were triggered and that the history does not have: most are never waited for. */
@@ -53,11 +56,12 @@ export class ReplayStorage {
   readonly #byKey = new Map<string, RunRecord>()
   #isOver = false
 
-  constructor({ recorded, questions, answers, departed }: ReplayStorageOptions) {
+  constructor({ recorded, questions, answers, departed, returns }: ReplayStorageOptions) {
     this.#recorded = recorded
     this.#questions = questions
     this.#answers = answers
     this.#departed = departed
+    this.#returns = returns
     this.storage = {
       ...this.#memory,
       // No run but the one is claimed, and it by a claim.
@@ -171,9 +175,13 @@ export class ReplayStorage {
     return chain(this.#memory.runs.insert({ ...rest, record: inert(made) }), (inserted) => {
       if (inserted === 'stale') return inserted
       if (record.key !== undefined) this.#byKey.set(keyText(record.key), made)
-      if (recorded === undefined) this.#strangers.set(made.id, made)
-      else this.#answers.childAsked(recorded)
-      return { record: made, isCached: false }
+      const answer = { record: made, isCached: false }
+      if (recorded === undefined) {
+        this.#strangers.set(made.id, made)
+        return answer
+      }
+      this.#answers.childAsked(recorded)
+      return chain(this.#returns(runTokenId(recorded.id)), () => answer)
     })
   }
 
@@ -190,8 +198,11 @@ export class ReplayStorage {
       const made = recorded === undefined ? record : this.#made(record, recorded)
       return chain(tokens.insert({ ...request, record: made }), (inserted) => {
         if (inserted === 'stale' || recorded === undefined) return inserted
+        const answer = { ...inserted, record: this.#shown(inserted.record) }
         if (kind === 'MANUAL' || kind === 'SLEEP') this.#answers.tokenAsked(recorded)
-        return { ...inserted, record: this.#shown(inserted.record) }
+        return kind === 'MANUAL' || kind === 'BINDING'
+          ? chain(this.#returns(recorded.id), () => answer)
+          : answer
       })
     })
   }

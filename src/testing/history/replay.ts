@@ -16,6 +16,7 @@ import { watchRequests } from '../fixture/run-requests.ts'
 import { newQuestion, tokenQuestion } from '../in-flight/question.ts'
 import { testClock } from '../test-clock.ts'
 import { historyDeparture, type Difference, type HistoryDeparture } from './departure.ts'
+import { HeldCalls, LONG } from './held-calls.ts'
 import { type RecordedAnswer, RecordedAnswers } from './recorded-answers.ts'
 import { RecordedQuestions } from './recorded-questions.ts'
 import type { RecordedRun } from './recorded-run.ts'
@@ -27,8 +28,8 @@ import type { OpenOrders } from './open-orders.ts'
 const ENDED_FROM_OUTSIDE: readonly RunStatus[] = ['CANCELED', 'TIMED_OUT', 'CRASHED', 'EXPIRED']
 /** So many timers may fire between two answers. */
 const MOST_TIMERS = 25_000
-/** Longer than any history: an effect that is replayed sleeps until its answer comes. */
-const LONG = '36500d'
+/** No call of a run is taken to last longer. */
+const LONGEST_CALL_MS = 1_000
 
 export interface ReplayOptions {
   readonly tasks: readonly AnyTask[]
@@ -37,7 +38,8 @@ export interface ReplayOptions {
   readonly fakeGlobals: boolean
   readonly patienceMs: number
   readonly isLenient: boolean
-  readonly orders: OpenOrders
+  /** None: the likely order. */
+  readonly orders: OpenOrders | undefined
 }
 
 /** An effect that was called and whose answer has not come. */
@@ -56,6 +58,7 @@ export class Replay {
   readonly #answers: RecordedAnswers
   /** By the id of its token. Those whose end the history does not know stay. */
   readonly #effects = new Map<string, OpenEffect>()
+  readonly #held: HeldCalls
   #departure: HistoryDeparture | undefined
   /** Ends the calls that wait for code to come to rest: it awaits an answer that does not come. */
   readonly #departed = new AbortController()
@@ -71,14 +74,21 @@ export class Replay {
       ioGraceMs: options.patienceMs,
       onUnanswered: 'timeout',
     })
+    this.#held = new HeldCalls(this.#clock)
     this.#questions = new RecordedQuestions(recorded, options)
-    this.#answers = new RecordedAnswers(recorded, options.orders)
+    this.#answers = new RecordedAnswers(recorded, { held: this.#held, orders: options.orders })
     this.#storage = new ReplayStorage({
       recorded,
       questions: this.#questions,
       answers: this.#answers,
       departed: (difference) => this.#depart(difference),
+      returns: (questionId) => (options.orders === undefined ? undefined : this.#held.hold(questionId)),
     })
+  }
+
+  /** How many questions of the history the present code has asked. */
+  get asked(): number {
+    return this.#questions.taken
   }
 
   async run(): Promise<{
@@ -116,7 +126,13 @@ export class Replay {
       for (let timers = 0; timers < MOST_TIMERS;) {
         const record = await this.#storage.run()
         if (this.#departure !== undefined || isFinal(record.status)) return
-        const next = this.#answers.nextAt(record.policyAttempt)
+        // What an attempt that has failed asked is awaited no more.
+        const attempt = record.policyAttempt + (record.status === 'DELAYED' ? 1 : 0)
+        const next = this.#answers.nextAt(attempt)
+        if (this.#letReturn(attempt)) {
+          await this.#clock.settle({ signal })
+          continue
+        }
         const at = Math.max(this.#clock.now(), next ?? this.#lastInstant)
         const timer = this.#nextTimer
         if (timer !== undefined && timer <= at) {
@@ -126,7 +142,7 @@ export class Replay {
           continue
         }
         if (next !== undefined) await this.#clock.advanceTo(at, { signal })
-        const answer = this.#answers.take(record.policyAttempt)
+        const answer = this.#answers.take(attempt)
         if (answer === undefined) return
         if (answer.at > this.#clock.now()) await this.#clock.advanceTo(answer.at, { signal })
         await this.#give(answer, engine)
@@ -139,6 +155,24 @@ export class Replay {
       const { policyAttempt } = await this.#storage.run()
       this.#depart({ reason: 'unreached', expected: this.#questions.left(policyAttempt)[0] })
     }
+  }
+
+  /**
+   * Lets calls return that are held: all at once, or one before the others, or none before the next answer. Answers whether
+   * any does.
+   */
+  #letReturn(policyAttempt: number): boolean {
+    const { count } = this.#held
+    if (count === 0) return false
+    const latest = this.#clock.now() + LONGEST_CALL_MS
+    const mayAnswer = this.#answers.areNear(policyAttempt, latest, { ofHeld: false })
+    const mayPart = count > 1 && this.#answers.areNear(policyAttempt, latest, { ofHeld: true })
+    const ways = 1 + (mayAnswer ? 1 : 0) + (mayPart ? count : 0)
+    const way = this.#options.orders?.choose(ways) ?? 0
+    if (mayAnswer && way === 1) return false
+    if (way === 0) this.#held.letAllReturn()
+    else this.#held.letReturn(way - (mayAnswer ? 2 : 1))
+    return true
   }
 
   /** A run that had ended goes on for as long as it takes; one that had not, until its storage was read. */
@@ -259,6 +293,7 @@ export class Replay {
       throw new Error('the replay is over')
     }
     for (const { answer } of [...this.#effects.values()]) answer(over)
+    this.#held.letAllReturn()
     await engine.close()
   }
 }

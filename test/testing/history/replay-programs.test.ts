@@ -67,6 +67,38 @@ it('a race may be won by a child whose end storage had after the result of an ef
   await expectReplayed({ tree, lives: [life], isCalm: true })
 })
 
+const ASKED = { tag: 'a', timeout: '999d', isNamed: false, isTagged: false } as const
+const REST: Life = { pause: 'rest', steps: [], crash: undefined, edit: undefined }
+
+it('a child may win a race against code that throws once createToken has returned', async () => {
+  const fail: Program = { kind: 'fail', id: 7 }
+  const body: Program = { kind: 'late', id: 5, ask: { kind: 'ask', id: 6, ...ASKED }, body: fail }
+  const tree: Program = {
+    kind: 'race',
+    id: 1,
+    parts: [
+      { kind: 'child', id: 2, payload: 'return', isNamed: false },
+      { kind: 'late', id: 3, ask: { kind: 'ask', id: 4, ...ASKED }, body },
+    ],
+  }
+  await expectReplayed({ tree, lives: [REST], isCalm: false })
+})
+
+it('a child that is triggered later may win that race too', async () => {
+  const body: Program = { kind: 'fail', id: 5 }
+  const source: Program = { kind: 'late', id: 3, ask: { kind: 'ask', id: 4, ...ASKED }, body }
+  const tree: Program = {
+    kind: 'race',
+    id: 1,
+    parts: [
+      { kind: 'generator', id: 2, times: 1, source, body: { kind: 'ask', id: 6, ...ASKED } },
+      { kind: 'child', id: 7, payload: 'return', isNamed: false },
+      { kind: 'ask', id: 8, ...ASKED },
+    ],
+  }
+  await expectReplayed({ tree, lives: [REST], isCalm: false })
+})
+
 async function expectReplayed({ tree, lives: all, isCalm }: Case): Promise<void> {
   const world = new ProgramWorld(tree, { isCalm })
   const { status } = await world.live(all)
