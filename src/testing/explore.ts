@@ -27,6 +27,7 @@ import {
   type Sometimes,
 } from './exploration/schedule.ts'
 import { BODY_OPTION_NAMES, type BodyOptions, scheduleOptions } from './exploration/schedule-options.ts'
+import { parseShard, type Shard } from './exploration/shard.ts'
 import { shrinkSchedule, traceOf } from './exploration/shrink.ts'
 import { type StoryKind, storyKind } from './exploration/story.ts'
 import { type Choose, parseTrace, type Trace } from './exploration/trace.ts'
@@ -72,7 +73,7 @@ export interface ExploreReport {
   readonly runs: number
   /**
    * Whether every schedule with at most `maxDeviations` deviations has run, without a cut by the budget and without
-   * randomness.
+   * randomness; of a part of them, `WAITPOINT_SHARD`, every one of that part.
    */
   readonly complete: boolean
   /** The largest number of deviations from FIFO in a schedule. */
@@ -141,6 +142,7 @@ class Exploration {
   readonly #coverage = new Coverage()
   readonly #passed = new PassedSchedules()
   readonly #story: StoryKind
+  readonly #shard: Shard
   #runs = 0
   #deepest = 0
 
@@ -154,8 +156,9 @@ class Exploration {
     this.#options = scheduleOptions(others)
     this.#isReplay = replayed !== undefined
     this.#story = storyKind(this.#options.adapter !== undefined)
-    this.#decider =
-      replayed === undefined ? deciderOf({ decider, seed, maxDeviations }) : replayOf(parseTrace(replayed))
+    this.#shard = parseShard(process.env['WAITPOINT_SHARD'])
+    const search = { decider, seed, maxDeviations, shard: this.#shard }
+    this.#decider = replayed === undefined ? deciderOf(search) : replayOf(parseTrace(replayed))
     const runs = this.#decider.isExhaustive ? MOST_RUNS : RANDOM_RUNS
     this.#budget = { runs: budget?.runs ?? runs, ms: budget?.ms ?? MOST_MS }
   }
@@ -166,7 +169,8 @@ class Exploration {
     try {
       const isCut = await this.#runAll(budget, (runs, deepest) => progress.ran(runs, deepest))
       const complete = this.#decider.isExhaustive && !isCut && !this.#isReplay
-      if (!this.#isReplay) this.#checkSometimes()
+      // What happens in no schedule of one part may happen in another.
+      if (!this.#isReplay && this.#shard.count === 1) this.#checkSometimes()
       return { runs: this.#runs, complete, deepest: this.#deepest, waits: this.#coverage.waits }
     } finally {
       progress.end()
@@ -283,13 +287,15 @@ function deciderOf({
   decider = 'enumerate',
   seed = 1,
   maxDeviations = 2,
+  shard,
 }: {
   readonly decider: ExploreOptions['decider']
   readonly seed: ExploreOptions['seed']
   readonly maxDeviations: ExploreOptions['maxDeviations']
+  readonly shard: Shard
 }): Decider {
   if (typeof decider !== 'string') return decider
-  if (decider === 'enumerate') return enumerate(maxDeviations)
+  if (decider === 'enumerate') return enumerate(maxDeviations, shard)
   const fixed = process.env['WAITPOINT_SEED'] ?? seed
-  return decider === 'random' ? random(fixed) : pct(fixed, maxDeviations + 1)
+  return decider === 'random' ? random(fixed, shard) : pct(fixed, maxDeviations + 1, shard)
 }

@@ -2,6 +2,7 @@ import type { Decider } from './decider.ts'
 import { following } from './decider.ts'
 import type { Choice, Decision, Deviation, Trace } from './trace.ts'
 import { deviationOf } from './trace.ts'
+import { isInShard, type Shard, WHOLE } from './shard.ts'
 
 /** A schedule to execute. The list shares its tail with its siblings. */
 interface Plan {
@@ -14,11 +15,12 @@ const FIFO: Plan = { parent: undefined, deviation: undefined, depth: 0 }
 
 /**
  * All schedules with a bounded number of deviations from FIFO, each exactly once, those with fewer deviations first.
- * Each executed schedule is followed by those with one more deviation after its last one.
+ * Each executed schedule is followed by those with one more deviation after its last one. Parts share FIFO alone, and the
+ * schedules with the same first deviation are of one part.
  *
  * After "Delay-bounded scheduling" (M. Emmi, S. Qadeer, Z. Rakamarić, 2011).
  */
-export function enumerate(maxDeviations: number): Decider {
+export function enumerate(maxDeviations: number, shard: Shard = WHOLE): Decider {
   let level: Plan[] = [FIFO]
   let next: Plan[] = []
   let current = FIFO
@@ -34,7 +36,10 @@ export function enumerate(maxDeviations: number): Decider {
       return following(traceOf(plan))
     },
     end(decisions) {
-      if (current.depth < maxDeviations) for (const plan of followers(current, decisions)) next.push(plan)
+      if (current.depth >= maxDeviations) return
+      const plans = [...followers(current, decisions)]
+      const isFirst = current.depth === 0
+      next.push(...(isFirst ? plans.filter((_plan, place) => isInShard(shard, place)) : plans))
     },
   }
 

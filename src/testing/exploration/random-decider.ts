@@ -1,5 +1,6 @@
 import { seededRandom } from '../../clock/seeded-random.ts'
 import type { Decider } from './decider.ts'
+import { type Shard, WHOLE } from './shard.ts'
 import type { Choice, Choose } from './trace.ts'
 
 /** The probability of rare choices. */
@@ -9,9 +10,9 @@ const STEPS = 64
 /** After so many choices priorities are not fair: a loop that waits for another flow would go first for ever. */
 const FAIR_FROM = 4 * STEPS
 
-/** Random schedules, as many as the budget allows. They depend on the seed only. */
-export function random(seed: number | string): Decider {
-  return endless(seed, (fraction) => (choice) => draw(choice, fraction))
+/** Random schedules, as many as the budget allows. They depend on the seed, and the part of them, only. */
+export function random(seed: number | string, shard: Shard = WHOLE): Decider {
+  return endless({ seed, shard }, (fraction) => (choice) => draw(choice, fraction))
 }
 
 /**
@@ -21,8 +22,8 @@ export function random(seed: number | string): Decider {
  *
  * After "A randomized scheduler with probabilistic guarantees of finding bugs" (S. Burckhardt et al., 2010).
  */
-export function pct(seed: number | string, depth: number): Decider {
-  return endless(seed, (fraction) => priorities(fraction, depth))
+export function pct(seed: number | string, depth: number, shard: Shard = WHOLE): Decider {
+  return endless({ seed, shard }, (fraction) => priorities(fraction, depth))
 }
 
 function priorities(fraction: () => number, depth: number): Choose {
@@ -108,14 +109,17 @@ function draw({ kind, options }: Choice, fraction: () => number): number {
   return fraction() < RARELY[kind] ? below(options.length, fraction) : 0
 }
 
-function endless(seed: number | string, begin: (fraction: () => number) => Choose): Decider {
-  let schedules = 0
+function endless(
+  { seed, shard }: { readonly seed: number | string; readonly shard: Shard },
+  begin: (fraction: () => number) => Choose,
+): Decider {
+  let place = shard.index - 1
   return {
     isExhaustive: false,
     seed,
     begin() {
-      const source = seededRandom(`${seed} ${schedules}`)
-      schedules += 1
+      const source = seededRandom(`${seed} ${place}`)
+      place += shard.count
       return begin(() => source.fraction())
     },
   }
