@@ -12,7 +12,7 @@ import {
 } from '../primitives/require.ts'
 import type { HistoryDeparture } from './history/departure.ts'
 import { type RecordedRun, recordedRun } from './history/recorded-run.ts'
-import { Replay, type ReplayOptions } from './history/replay.ts'
+import { endedAtOnce, Replay, type ReplayOptions } from './history/replay.ts'
 import { isSameEnd, type RunEnd } from './history/run-end.ts'
 import type { RunHistory } from './history/shape.ts'
 import { OpenOrders } from './history/open-orders.ts'
@@ -112,10 +112,21 @@ export async function replayHistory(
     fakeGlobals,
     patienceMs,
     isLenient: history.isRedacted === true,
+    isHasty: false,
     orders: undefined,
   }
-  const likely = await new Replay(recorded, replayOptions).run()
-  return isAsRecorded(likely, recorded) ? likely : ((await otherOrder(recorded, replayOptions)) ?? likely)
+  return tryOrders(recorded, replayOptions)
+}
+
+/** The replay in the likely order; if that does not end as the run ended, in one that does, if it is found. */
+async function tryOrders(recorded: RecordedRun, options: ReplayOptions): Promise<ReplayedHistory> {
+  const likely = await new Replay(recorded, options).run()
+  if (isAsRecorded(likely, recorded)) return likely
+  const hasty = { ...options, isHasty: true }
+  if (!recorded.children.some(endedAtOnce)) return (await otherOrder(recorded, options)) ?? likely
+  const replayed = await new Replay(recorded, hasty).run()
+  if (isAsRecorded(replayed, recorded)) return replayed
+  return (await otherOrder(recorded, options)) ?? (await otherOrder(recorded, hasty)) ?? likely
 }
 
 /** The replay in another order of answers than the likely one that ends as the run ended, if it is found. */

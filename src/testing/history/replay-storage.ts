@@ -8,6 +8,7 @@ import type {
   RunInsert,
   RunStore,
   RunUpdate,
+  RunUpdated,
   Storage,
   TokenAwait,
   TokenAwaited,
@@ -34,6 +35,8 @@ export interface ReplayStorageOptions {
   readonly departed: (difference: Difference) => void
   /** Before a call of the run returns that asked a question. */
   readonly returns: (questionId: string) => Awaitable<unknown>
+  /** Whether a child of the history ends before the call that triggers it returns. */
+  readonly endsAtOnce: (child: RunRecord) => boolean
 }
 
 /**
@@ -48,6 +51,7 @@ export class ReplayStorage {
   readonly #answers: RecordedAnswers
   readonly #departed: (difference: Difference) => void
   readonly #returns: (questionId: string) => Awaitable<unknown>
+  readonly #endsAtOnce: (child: RunRecord) => boolean
   /** Deadlines as the history has them: they are shown, and do nothing. */
   readonly #deadlines = new Map<string, number>()
   /** Runs that were triggered and that the history does not have: most are never waited for. */
@@ -56,12 +60,13 @@ export class ReplayStorage {
   readonly #byKey = new Map<string, RunRecord>()
   #isOver = false
 
-  constructor({ recorded, questions, answers, departed, returns }: ReplayStorageOptions) {
+  constructor({ recorded, questions, answers, departed, returns, endsAtOnce }: ReplayStorageOptions) {
     this.#recorded = recorded
     this.#questions = questions
     this.#answers = answers
     this.#departed = departed
     this.#returns = returns
+    this.#endsAtOnce = endsAtOnce
     this.storage = {
       ...this.#memory,
       // No run but the one is claimed, and it by a claim.
@@ -106,11 +111,8 @@ export class ReplayStorage {
   }
 
   /** Ends a child. */
-  async endChild(child: RunRecord, { by, now }: Act): Promise<RunRecord | undefined> {
-    const { id, status, outputJson, errorJson } = child
-    const expected = { status: ['PENDING_VERSION'] } as const
-    const change = { status, outputJson, errorJson, finishedAt: now }
-    return (await this.#memory.runs.update({ id, expected, change, by, now }))?.record
+  async endChild(child: RunRecord, act: Act): Promise<RunRecord | undefined> {
+    return (await this.#end(child, act))?.record
   }
 
   /** No call of the run is answered any more: it would go on. */
@@ -141,6 +143,13 @@ export class ReplayStorage {
       await: (request) => this.#answer(this.#await(request)),
       settle: (request) => this.#answer(chain(this.#ensure(request.id), () => memory.settle(request))),
     }
+  }
+
+  #end(child: RunRecord, { by, now }: Act): Awaitable<RunUpdated | undefined> {
+    const { id, status, outputJson, errorJson } = child
+    const expected = { status: ['PENDING_VERSION'] } as const
+    const change = { status, outputJson, errorJson, finishedAt: now }
+    return this.#memory.runs.update({ id, expected, change, by, now })
   }
 
   #answer<T>(answer: Awaitable<T>): Awaitable<T> {
@@ -180,6 +189,7 @@ export class ReplayStorage {
         this.#strangers.set(made.id, made)
         return answer
       }
+      if (this.#endsAtOnce(recorded)) return chain(this.#end(recorded, request), () => answer)
       this.#answers.childAsked(recorded)
       return chain(this.#returns(runTokenId(recorded.id)), () => answer)
     })

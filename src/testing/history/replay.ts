@@ -6,7 +6,7 @@ import { WaitpointError } from '../../api/errors.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import type { Codec } from '../../api/codec.ts'
 import { defined } from '../../primitives/defined.ts'
-import type { RunStatus, TokenRecord } from '../../contract/records.ts'
+import type { RunRecord, RunStatus, TokenRecord } from '../../contract/records.ts'
 import { currentAttempt } from '../../core/attempt/attempt.ts'
 import { createEngineOn, type Engine, kernelOf } from '../../core/engine.ts'
 import { errorFromJson, fromJson } from '../../core/host/serialize.ts'
@@ -38,6 +38,8 @@ export interface ReplayOptions {
   readonly fakeGlobals: boolean
   readonly patienceMs: number
   readonly isLenient: boolean
+  /** Whether each child that `endedAtOnce` does so before the call that triggers it returns. */
+  readonly isHasty: boolean
   /** None: the likely order. */
   readonly orders: OpenOrders | undefined
 }
@@ -83,6 +85,7 @@ export class Replay {
       answers: this.#answers,
       departed: (difference) => this.#depart(difference),
       returns: (questionId) => (options.orders === undefined ? undefined : this.#held.hold(questionId)),
+      endsAtOnce: (child) => options.isHasty && endedAtOnce(child),
     })
   }
 
@@ -296,6 +299,11 @@ export class Replay {
     this.#held.letAllReturn()
     await engine.close()
   }
+}
+
+/** In one process, a child may end before the call that triggers it returns. */
+export function endedAtOnce({ status, createdAt, finishedAt = Infinity }: RunRecord): boolean {
+  return isFinal(status) && finishedAt - createdAt < LONGEST_CALL_MS
 }
 
 function unknownEffect(key: string): Difference {

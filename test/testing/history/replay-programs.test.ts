@@ -99,6 +99,38 @@ it('a child that is triggered later may win that race too', async () => {
   await expectReplayed({ tree, lives: [REST], isCalm: false })
 })
 
+it('a child that ends before its trigger returns may win a race against code that throws at once', async () => {
+  const tree: Program = {
+    kind: 'race',
+    id: 1,
+    parts: [
+      { kind: 'child', id: 2, payload: 'return', isNamed: false },
+      { kind: 'all', id: 3, parts: [{ kind: 'fail', id: 4 }] },
+      { kind: 'ask', id: 5, ...ASKED },
+    ],
+  }
+  await expectReplayed({ tree, lives: [REST], isCalm: false })
+})
+
+it('it may win against code that also asks', async () => {
+  const tree: Program = {
+    kind: 'race',
+    id: 1,
+    parts: [
+      { kind: 'child', id: 2, payload: 'return', isNamed: false },
+      {
+        kind: 'all',
+        id: 3,
+        parts: [
+          { kind: 'fail', id: 4 },
+          { kind: 'ask', id: 5, ...ASKED },
+        ],
+      },
+    ],
+  }
+  await expectReplayed({ tree, lives: [REST], isCalm: true })
+})
+
 async function expectReplayed({ tree, lives: all, isCalm }: Case): Promise<void> {
   const world = new ProgramWorld(tree, { isCalm })
   const { status } = await world.live(all)
