@@ -102,8 +102,8 @@ export type TokenStatus = 'WAITING' | 'COMPLETED' | 'TIMED_OUT'
  * - `MANUAL`: a waitpoint token; its deadline makes it `TIMED_OUT`.
  * - `SLEEP`: `wait.for` and `wait.until`; its deadline makes it `COMPLETED`.
  * - `ONCE`: the stored result of `once`; no deadline.
- * - `BINDING`: a name bound to what its output says: an idempotency key of `forToken` to a token, a batch to its runs. Born
- *   `COMPLETED`.
+ * - `BINDING`: a name bound to what its output says: an idempotency key of `forToken` to a token, a batch to its runs, a place
+ *   of a run to a child that other triggers put off. Born `COMPLETED`.
  * - `RUN`: the end of a run. Its id is `run:<run id>`; a storage derives it from the run and may keep no record of it.
  */
 export type TokenKind = 'MANUAL' | 'SLEEP' | 'ONCE' | 'BINDING' | 'RUN'

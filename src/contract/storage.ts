@@ -132,6 +132,13 @@ export interface RunInsert extends InsertExtras {
    */
   readonly push?: RunPush | undefined
   /**
+   * Asked only with a `push` and a `fence`: binds a place of the run that inserts to the run that is answered. In the same step a
+   * token is stored, of kind `BINDING` and with a key of the run's own; its `outputJson` is the JSON text of the id of the
+   * answered run. If there is a token with this key, the run that it names is answered as it is (`isCached`), and nothing
+   * is stored or put off.
+   */
+  readonly bind?: RunBinding | undefined
+  /**
    * A transaction of the caller that this call joins; see `joinsTransactions`. The call takes effect when the caller
    * commits, or not at all. Hints are sent after the commit, and also to the caller, whose answer came before it. After an
    * error the caller decides what becomes of the transaction.
@@ -150,6 +157,9 @@ export interface RunPush {
   /** The fields that are replaced, in a run that is put off. A field that is not there stays as it is. */
   readonly change?: PushedChange | undefined
 }
+
+/** A token that binds a place of a run to another run; storage gives it the id of that run. */
+export type RunBinding = Omit<TokenRecord, 'outputJson'> & { readonly key: KeyRecord }
 
 /** The fields of a run that a push may replace. */
 export type PushedChange = Partial<Pick<RunRecord, 'payloadJson' | 'metadataJson' | 'tags' | 'optionsJson'>>
@@ -481,7 +491,7 @@ export interface PruneRequest {
   /**
    * Finished runs and settled tokens that ended before this instant are dropped, with everything that belongs to them.
    * These stay, whatever their age and number: what a key holds that has not expired; what a run that is not over created,
-   * asked for or has a wait for; what belongs to a root that is not over; and a completed `MANUAL` token that no run created,
+   * asked for, is bound to (see {@link RunInsert.bind}) or has a wait for; what belongs to a root that is not over; and a completed `MANUAL` token that no run created,
    * until its deadline, because the run that it was completed for may be yet to come.
    */
   readonly before: number
@@ -536,7 +546,7 @@ export interface StorageExtras {
   readonly queues?: QueueStore
   /** Whether a claim keeps to rates (`queueRates`, and those that are set of `queues`). Default: false. Laws: `rates/…`. */
   readonly rates?: boolean
-  /** Whether an insert may put off a run that has not begun (`push`). Default: false. Laws: `runs.insert/push…`. */
+  /** Whether an insert may put off a run that has not begun (`push`, `bind`). Default: false. Laws: `runs.insert/push…`, `prune/keeps-what-is-bound`. */
   readonly debounces?: boolean
   /** Schedules that are created while engines run. Absent: an engine can create none. Laws: `schedules/…`. */
   readonly schedules?: ScheduleStore

@@ -38,6 +38,8 @@ export class RunEntry implements Ordered {
   line: Line | undefined = undefined
   /** What has ended and is kept for it, and the tokens of no run that it has waited for. */
   kept: Few<EndedEntry> = undefined
+  /** The runs with a place that is bound to it. */
+  binders: Few<RunEntry> = undefined
   /** Its place in that line; once it is final, in the order of ending. */
   rank = 0
   at = 0

@@ -2,6 +2,7 @@ import type { KeyRecord } from '../../contract/records.ts'
 import { type EndedEntry, RunEntry, type TokenEntry } from './entries.ts'
 import { isOwnKey } from './own-tokens.ts'
 import { isFinal } from '../../contract/run-states.ts'
+import { findItem } from '../../primitives/few.ts'
 
 /*
  * Why an ended record stays: its idempotency key has not expired, a run that is not over can still see it, or it is an
@@ -24,7 +25,7 @@ export function answerableUntil({ record }: TokenEntry): number {
   return isAnswer ? (record.timeoutAt ?? -Infinity) : -Infinity
 }
 
-/** A run that is not over and may still need the entry: the one that created it or asked for it, or the root of that. */
+/** A run that is not over and may still need the entry: one that created it, asked for it or is bound to it, or the root of the first. */
 export function userOf(entry: EndedEntry, runOf: (id: string) => RunEntry | undefined): RunEntry | undefined {
   const creator = entry instanceof RunEntry ? entry : entry.creator
   if (creator === undefined) return undefined
@@ -33,8 +34,9 @@ export function userOf(entry: EndedEntry, runOf: (id: string) => RunEntry | unde
   // A child without a waiting parent outlives its root.
   const root = rootId === creator.id ? undefined : runOf(rootId)
   if (root !== undefined && isLive(root)) return root
-  const asker = entry instanceof RunEntry ? askerOf(entry, runOf) : undefined
-  return asker !== undefined && isLive(asker) ? asker : undefined
+  if (!(entry instanceof RunEntry)) return undefined
+  const asker = askerOf(entry, runOf)
+  return asker !== undefined && isLive(asker) ? asker : findItem(entry.binders, isLive)
 }
 
 function isLive(run: RunEntry): boolean {

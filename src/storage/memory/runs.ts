@@ -1,4 +1,5 @@
 import type { RunRecord, TokenRecord, WaitRecord } from '../../contract/records.ts'
+import { boundRunId, boundTo } from '../../contract/run-binding.ts'
 import type {
   Inserted,
   KeyFree,
@@ -6,6 +7,7 @@ import type {
   Page,
   PageRequest,
   RunAsked,
+  RunBinding,
   RunFence,
   RunFilter,
   RunInsert,
@@ -15,12 +17,12 @@ import type {
   RunUpdate,
   RunUpdated,
 } from '../../contract/storage.ts'
-import { itemsOf } from '../../primitives/few.ts'
+import { itemsOf, withItem } from '../../primitives/few.ts'
 import { claimRuns } from './claims.ts'
 import { isHeld, isSettled, type RunEntry } from './entries.ts'
 import { fencedRun, isStale, type MemoryState } from './state.ts'
 import { isOwnKey, listOwn } from './own-tokens.ts'
-import { statusGroup } from './run-ledger.ts'
+import { type RunLedger, statusGroup } from './run-ledger.ts'
 import { tokenOf } from './tokens.ts'
 import { changedDraft, draftOf, finalDraft, freedAt, pushedDraft } from '../run-draft.ts'
 import { isAttempted, isFinal } from '../../contract/run-states.ts'
@@ -66,11 +68,11 @@ export function memoryRuns(state: MemoryState): RunStore {
 
 function insertRun(state: MemoryState, request: RunInsert): Inserted<RunRecord> | 'stale' {
   if (isStale(state, request)) return 'stale'
-  const { runs } = state
   const { record, push } = request
-  const found = push === undefined ? holderOf(state, request) : pushRun(state, request)
+  const found =
+    push === undefined ? holderOf(state, request) : (boundRun(state, request) ?? pushRun(state, request))
   if (found !== undefined) return { record: found, isCached: true }
-  runs.add(record, request)
+  bind(state, request, state.runs.add(record, request))
   return { record, isCached: false }
 }
 
@@ -81,11 +83,36 @@ function holderOf({ runs }: MemoryState, { record, instead, now }: RunInsert): R
 }
 
 /** Puts off the run that was stored last with the key, if it can be. */
-function pushRun({ runs }: MemoryState, request: RunInsert): RunRecord | undefined {
+function pushRun(state: MemoryState, request: RunInsert): RunRecord | undefined {
+  const { runs } = state
   const { key } = request.record
   const last = key && runs.table.latest(key)
-  const draft = last && pushedDraft(last.record, request)
-  return draft && runs.replace(last, draft, request)
+  if (last === undefined) return undefined
+  const draft = pushedDraft(last.record, request)
+  if (draft === undefined) return undefined
+  bind(state, request, last)
+  return runs.replace(last, draft, request)
+}
+
+/** The run that the place of the insert is bound to. */
+function boundRun(
+  { runs, tokens }: MemoryState,
+  { bind: binding, now }: RunInsert,
+): RunRecord | undefined {
+  const token = binding && tokens.holder(binding.key, binderOf(runs, binding), now)
+  return token && runs.table.get(boundRunId(token.record))?.record
+}
+
+/** Binds the place of the insert, if it has one, to the run that is answered. */
+function bind({ runs, tokens }: MemoryState, { bind: binding, now }: RunInsert, run: RunEntry): void {
+  if (binding === undefined) return
+  const binder = binderOf(runs, binding)
+  tokens.add(boundTo(binding, run.id), binder, now)
+  if (binder !== undefined) run.binders = withItem(run.binders, binder)
+}
+
+function binderOf({ table }: RunLedger, { runId = '' }: RunBinding): RunEntry | undefined {
+  return table.get(runId)
 }
 
 function freeKey({ runs, ended }: MemoryState, { key, now }: KeyFree): KeyFreed | undefined {

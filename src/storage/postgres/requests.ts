@@ -1,4 +1,4 @@
-import type { KeyRecord, RunChange, RunRecord } from '../../contract/records.ts'
+import type { KeyRecord, RunChange, RunRecord, TokenRecord } from '../../contract/records.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import type {
   AttemptFence,
@@ -91,6 +91,24 @@ export function runColumns(record: RunRecord): object {
   }
   if (record.tags.length > 0) columns['tag_list'] = record.tags
   return columns
+}
+
+/** A token as an object of columns. */
+export function tokenColumns(record: TokenRecord): object {
+  return {
+    id: record.id,
+    kind: record.kind,
+    status: record.status,
+    output: record.outputJson,
+    timeout_at: record.timeoutAt,
+    ...(record.tags.length > 0 && { tags: textsColumn(record.tags), tag_list: record.tags }),
+    key_scope: record.key?.scope,
+    key_value: record.key?.value,
+    key_expires_at: record.key?.expiresAt,
+    run_id: record.runId,
+    created_at: record.createdAt,
+    completed_at: record.completedAt,
+  }
 }
 
 /** The column of every field that a push may replace, but for `tags`, which is two. */

@@ -30,6 +30,7 @@ import {
   pushColumns,
   runColumns,
   skewColumn,
+  tokenColumns,
 } from './requests.ts'
 import {
   type EndAnswer,
@@ -125,6 +126,7 @@ async function insertRun(
     ...keyLockColumns(request),
     instead: request.instead,
     push: request.push && pushColumns(request.push),
+    bind: request.bind && tokenColumns(request.bind),
     tries: request.transaction === undefined,
     skew: skewColumn('runs', record),
   }

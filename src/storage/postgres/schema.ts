@@ -14,6 +14,7 @@ import { RUN_FUNCTIONS } from './sql/run.ts'
 import { SCHEDULE_FUNCTIONS } from './sql/schedule.ts'
 import {
   ATTEMPTS_OF_RUNS,
+  BOUND_RUNS,
   DROPPED_FUNCTIONS,
   LONG_LIFE,
   NO_OPEN_WRITERS,
@@ -62,7 +63,8 @@ const STEPS: readonly string[] = [
   ONLY_FUNCTIONS,
   PRIORITY_OF_RUNS + QUEUES,
   RATES_OF_QUEUES + LONG_LIFE,
-  ONLY_FUNCTIONS + FUNCTIONS,
+  ONLY_FUNCTIONS,
+  BOUND_RUNS + FUNCTIONS,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */

@@ -159,6 +159,11 @@ ${BUSY.map(
 `,
 ).join('')}`
 
+/** By the run that it names, the token that binds a place of a run to another run. */
+export const BOUND_RUNS = `
+CREATE INDEX tokens_bound ON $s.tokens (output) WHERE kind = 'BINDING' AND key_scope = run_id;
+`
+
 /** Nothing but functions needs a function: no index, no column. */
 export const DROPPED_FUNCTIONS = `
 DO $do$

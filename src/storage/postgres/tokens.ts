@@ -13,12 +13,19 @@ import type {
   TokenStore,
 } from '../../contract/storage.ts'
 import { inTransaction } from './joined.ts'
-import { fenceColumns, keyLockColumns, locksKey, resumeColumns, skewColumn } from './requests.ts'
+import {
+  fenceColumns,
+  keyLockColumns,
+  locksKey,
+  resumeColumns,
+  skewColumn,
+  tokenColumns,
+} from './requests.ts'
 import { type PostgresSession, readyWaits, type ReadyAnswer, type RunAnswer, runOf } from './session.ts'
 import type { CallKind } from './turns.ts'
 import { tokenOfRun } from '../../contract/run-states.ts'
 import { readPostgresPage } from './pages.ts'
-import { orNull, type Row, textsColumn, tokenOfRow } from '../sql-rows.ts'
+import { orNull, type Row, tokenOfRow } from '../sql-rows.ts'
 
 /** A token, or the run whose end it stands for, as a function answers it. */
 interface TokenAnswer {
@@ -198,21 +205,4 @@ function tokenOf({ token, run }: TokenAnswer): TokenRecord {
   if (token !== undefined) return tokenOfRow(token)
   if (run === undefined) throw new Error('Cannot read a token: Postgres answered neither it nor a run')
   return tokenOfRun(runOf(run))
-}
-
-function tokenColumns(record: TokenRecord): object {
-  return {
-    id: record.id,
-    kind: record.kind,
-    status: record.status,
-    output: record.outputJson,
-    timeout_at: record.timeoutAt,
-    ...(record.tags.length > 0 && { tags: textsColumn(record.tags), tag_list: record.tags }),
-    key_scope: record.key?.scope,
-    key_value: record.key?.value,
-    key_expires_at: record.key?.expiresAt,
-    run_id: record.runId,
-    created_at: record.createdAt,
-    completed_at: record.completedAt,
-  }
 }

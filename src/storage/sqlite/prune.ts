@@ -20,6 +20,9 @@ const CHUNK_ROWS = 10
 /** The setting with the number of records above a limit, as of the last count, and that limit: `<keep> <surplus>`. */
 const SURPLUS = 'prune-surplus'
 
+/** As in the index `tokens_bound`. */
+const IS_RUN_BINDING = `kind = 'BINDING' AND key_scope = run_id`
+
 const IS_LIVE = `status IN (${textList(LIVE_STATUSES)})`
 
 /** `prune`: drops what ended first, until `limit` records are gone or nothing more may go. */
@@ -107,6 +110,8 @@ function endedBefore(
        AND NOT EXISTS (SELECT 1 FROM runs WHERE id = run.root_id AND ${IS_LIVE})
        AND NOT EXISTS (SELECT 1 FROM runs WHERE id = run.key_scope AND run.key_expires_at IS NULL AND ${IS_LIVE})
        AND NOT EXISTS (SELECT 1 FROM waits WHERE token_id = 'run:' || run.id)
+       AND NOT EXISTS (SELECT 1 FROM tokens AS bound WHERE output = json_quote(run.id) AND ${IS_RUN_BINDING}
+         AND EXISTS (SELECT 1 FROM runs WHERE id = bound.run_id AND ${IS_LIVE}))
      ORDER BY ended_at, seq LIMIT ?3`,
     ...parameters,
   )

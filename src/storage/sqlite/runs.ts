@@ -1,4 +1,5 @@
 import type { KeyRecord, RunRecord, TokenRecord } from '../../contract/records.ts'
+import { boundRunId, boundTo } from '../../contract/run-binding.ts'
 import type {
   Inserted,
   KeyFree,
@@ -29,7 +30,8 @@ import {
   interruptStreams,
 } from './run-rows.ts'
 import { type Perform, RefusedCall, type SqliteSession } from './session.ts'
-import { findSource } from './tokens.ts'
+import { insertTokenRow } from './token-rows.ts'
+import { findSource, keyHolder } from './tokens.ts'
 import { dropWaits, isStaleAttempt, settleWaits } from './waits.ts'
 import { limitInForce } from '../../contract/queue-limits.ts'
 import { isAttempted, isFinal, runTokenId } from '../../contract/run-states.ts'
@@ -54,7 +56,8 @@ export function sqliteRuns(perform: Perform): RunStore {
 function insertRun(session: SqliteSession, request: RunInsert): Inserted<RunRecord> | 'stale' {
   if (isStaleAttempt(session, request)) return 'stale'
   const { record, push } = request
-  const found = push === undefined ? holderOf(session, request) : pushRun(session, request)
+  const found =
+    push === undefined ? holderOf(session, request) : (boundRun(session, request) ?? pushRun(session, request))
   if (found !== undefined) return { record: found, isCached: true }
   try {
     insertRunRow(session, record, request)
@@ -62,6 +65,7 @@ function insertRun(session: SqliteSession, request: RunInsert): Inserted<RunReco
     if (!isTaken(cause)) throw cause
     throw new RefusedCall(`Cannot insert run "${record.id}": there is one of this id already`, { cause })
   }
+  bind(session, request, record.id)
   session.hints.queue(request.by)
   return { record, isCached: false }
 }
@@ -100,7 +104,19 @@ function pushRun(session: SqliteSession, request: RunInsert): RunRecord | undefi
     orNull(draft.expiresAt),
     last.seq,
   )
+  bind(session, request, draft.id)
   return replaceRun(session, last, { record: draft, act: request })
+}
+
+/** The run that the place of the insert is bound to. */
+function boundRun(session: SqliteSession, { bind: binding, now }: RunInsert): RunRecord | undefined {
+  const token = binding && keyHolder(session, binding.key, now)
+  return token && findRun(session, boundRunId(token))?.record
+}
+
+/** Binds the place of the insert, if it has one, to the run that is answered. */
+function bind(session: SqliteSession, { bind: binding }: RunInsert, runId: string): void {
+  if (binding !== undefined) insertTokenRow(session, boundTo(binding, runId))
 }
 
 function freeKey(session: SqliteSession, { key, now }: KeyFree): KeyFreed | undefined {

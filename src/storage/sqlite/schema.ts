@@ -163,6 +163,10 @@ const STEPS: readonly string[] = [
   ) WITHOUT ROWID;
   CREATE INDEX queue_starts_over ON queue_starts (over_at);
   `,
+  // By the run that it names, the token that binds a place of a run to another run.
+  `
+  CREATE INDEX tokens_bound ON tokens (output) WHERE kind = 'BINDING' AND key_scope = run_id;
+  `,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */

@@ -61,7 +61,8 @@ function insertToken(session: SqliteSession, request: TokenInsert): TokenInserte
   return { record, isCached: false }
 }
 
-function keyHolder(
+/** The token that holds a key. */
+export function keyHolder(
   { database }: SqliteSession,
   { scope, value }: KeyRecord,
   now: number,

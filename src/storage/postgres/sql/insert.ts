@@ -17,12 +17,16 @@ interface InsertedKind {
   readonly lock: string
   /** Whether a request that is alone takes these locks as well; one with a key does. */
   readonly locksFirst?: string
+  /** Lines before the search for the holder of the key. */
+  readonly first?: string
   /** Lines between the search for the `holder` of the key and the question whether it is answered. */
   readonly meetHolder?: string
   /** Answers with the `holder` of the key: lines that add to `answers`. */
   readonly answerHolder: string
   /** Fills the columns that storage keeps for itself. */
   readonly fillRow: string
+  /** Lines for a row that was inserted. */
+  readonly whenStored?: string
   /** The answer for a row that was inserted. */
   readonly answerNew: string
   /** The answer for the row `holder`, which this request has inserted before. */
@@ -45,9 +49,11 @@ export function insertFunction(kind: InsertedKind): string {
     members = '',
     lock,
     locksFirst = 'false',
+    first = '',
     meetHolder = '',
     answerHolder,
     fillRow,
+    whenStored = '',
     answerNew,
     answerAgain,
   } = kind
@@ -85,7 +91,7 @@ BEGIN
     END IF;
     ${row} := NULL; ${row}.id := '';
     ${row} := json_populate_record(${row}, q.${noun});
-    IF ${row}.key_scope IS NOT NULL THEN
+${first}    IF ${row}.key_scope IS NOT NULL THEN
       SELECT * INTO holder FROM $s.${table} WHERE key_scope = ${row}.key_scope AND key_value = ${row}.key_value
         ORDER BY seq DESC LIMIT 1;
 ${meetHolder}      IF FOUND AND q.now < coalesce(holder.key_expires_at, 'Infinity')
@@ -99,7 +105,7 @@ ${fillRow}    INSERT INTO $s.${table} SELECT ${row}.* ON CONFLICT (id) DO NOTHIN
         PERFORM $s.note_skew('${prefix}', coalesce(q.skew, $s.id_skew('${prefix}', ${row}.id, ${row}.created_at)));
       END IF;
       IF ${row}.tag_list IS NOT NULL THEN PERFORM $s.tag_${noun}(${row}.id, ${row}.tag_list); END IF;
-      answers := answers || ${answerNew};
+${whenStored}      answers := answers || ${answerNew};
     ELSIF q.again IS TRUE OR q.fence_run = ${row}.key_scope THEN
       SELECT * INTO holder FROM $s.${table} WHERE id = ${row}.id;
       answers := answers || ${answerAgain};

@@ -15,6 +15,8 @@ RETURNS TABLE (id text, ended_at float8, is_run boolean) LANGUAGE sql AS $$
     AND NOT EXISTS (SELECT 1 FROM $s.runs asker
       WHERE asker.id = r.key_scope AND r.key_expires_at IS NULL AND $s.is_live(asker.status))
     AND NOT EXISTS (SELECT 1 FROM $s.waits w WHERE w.token_id = 'run:' || r.id)
+    AND NOT EXISTS (SELECT 1 FROM $s.tokens b JOIN $s.runs binder ON binder.id = b.run_id
+      WHERE b.output = to_json(r.id)::text AND b.kind = 'BINDING' AND b.key_scope = b.run_id AND $s.is_live(binder.status))
     ORDER BY r.ended_at, r.seq LIMIT most)
   UNION ALL
   (SELECT t.id, t.ended_at, false FROM $s.tokens t WHERE t.ended_at < until

@@ -7,7 +7,7 @@ const INSERT_RUNS = insertFunction({
   table: 'runs',
   noun: 'run',
   row: 'r',
-  members: ', push json, claim_tasks text[], claim_version text, claim_number float8',
+  members: ', push json, bind json, claim_tasks text[], claim_version text, claim_number float8',
   lock: 'lock_inserted(requests, held)',
   locksFirst: 'q.push IS NOT NULL',
   variables: `  pushed json;
@@ -16,9 +16,20 @@ const INSERT_RUNS = insertFunction({
   is_free boolean;
   is_claimed boolean;
 `,
+  first: `    IF q.bind IS NOT NULL THEN
+      SELECT o.* INTO holder FROM $s.tokens b JOIN $s.runs o ON o.id = b.output::json #>> '{}'
+        WHERE b.key_scope = q.bind->>'key_scope' AND b.key_value = q.bind->>'key_value' ORDER BY b.seq DESC LIMIT 1;
+      IF FOUND THEN
+        answers := answers || json_build_array(CASE WHEN q.again IS TRUE AND holder.id = r.id THEN 0 ELSE 1 END,
+          $s.run_json(holder));
+        CONTINUE;
+      END IF;
+    END IF;
+`,
   meetHolder: `      IF FOUND AND q.push IS NOT NULL THEN
         pushed := CASE WHEN holder.id <> r.id THEN $s.push_run(holder, q.push, q.now) END;
         IF pushed IS NOT NULL THEN
+          IF q.bind IS NOT NULL THEN PERFORM $s.bind_run(q.bind, holder.id); END IF;
           answers := answers || json_build_array(1, pushed);
           CONTINUE;
         END IF;
@@ -46,6 +57,8 @@ const INSERT_RUNS = insertFunction({
       r := $s.place(r, q.now);
       is_free := is_free AND r.line IS NULL AND (r.look_at <= q.now) IS NOT TRUE;
     END IF;
+`,
+  whenStored: `      IF q.bind IS NOT NULL THEN PERFORM $s.bind_run(q.bind, r.id); END IF;
 `,
   answerNew: `CASE WHEN is_claimed THEN json_build_array(0, ${runAsJson('r')}, true) ELSE '[0]' END`,
   answerAgain:
@@ -101,6 +114,16 @@ BEGIN
   UPDATE $s.runs SET payload = r.payload, options = r.options, expires_at = r.expires_at WHERE id = r.id;
   PERFORM $s.put_run(r, at);
   RETURN $s.run_json(r);
+END $$;
+
+CREATE FUNCTION $s.bind_run(bind json, run text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  t $s.tokens;
+BEGIN
+  t.id := '';
+  t := json_populate_record(t, bind);
+  t.output := to_json(run)::text; t.seq := nextval('$s.places'); t.ended_at := t.completed_at;
+  INSERT INTO $s.tokens SELECT t.*;
 END $$;
 ${INSERT_RUNS}${NEW_RUN_FUNCTIONS}
 CREATE FUNCTION $s.free_keys(requests json) RETURNS json LANGUAGE plpgsql

@@ -1,5 +1,5 @@
 import type { WaitRecord } from '../../../contract/records.ts'
-import type { RunClaimed } from '../../../contract/storage.ts'
+import type { RunBinding, RunClaimed } from '../../../contract/storage.ts'
 import { memoryStorage } from '../../../storage/memory/memory.ts'
 import type { Law } from '../law.ts'
 import { queuedRun } from '../sample-records.ts'
@@ -111,6 +111,22 @@ const firstOfKey: Meeting = {
   },
 }
 
+/** A run that executes and triggers at one of its places, once more because an answer was late, beside a trigger from outside. */
+const bound: Meeting = {
+  id: 'overlap/of-a-place-that-is-bound',
+  of: 'a place that is bound',
+  async prepare(s, at) {
+    await start(s, at)
+  },
+  needs: 'debounces',
+  acts: {
+    trigger: (s, at) => push(s, at, { id: 's', now: 0, isBound: true }),
+    'trigger again': (s, at) => push(s, at, { id: 'u', now: 10, isBound: true }),
+    'trigger elsewhere': (s, at) => push(s, at, { id: 'w', now: 20 }),
+    cancel: (s, at) => s.update({ id: `${at}r` }, { status: 'CANCELED', epoch: 2, slot: false }),
+  },
+}
+
 /** A run that holds a key, triggers of that key, and calls that free it. */
 const keyed: Meeting = {
   id: 'overlap/of-a-key-that-is-freed',
@@ -128,7 +144,7 @@ const keyed: Meeting = {
 }
 
 /** Laws of two calls at the same time: what they answer, and what is stored then, is that of one order of the two. */
-export const overlapLaws: readonly Law[] = [executing, parked, queued, putOff, firstOfKey, keyed].map(
+export const overlapLaws: readonly Law[] = [executing, parked, queued, putOff, firstOfKey, bound, keyed].map(
   (meeting) => ({
     id: meeting.id,
     law: `Two calls at the same time, of ${meeting.of}, answer and store what they would one after the other, in some order.`,
@@ -212,15 +228,24 @@ function plain(answer: unknown): unknown {
 interface Push {
   readonly id: string
   readonly now: number
+  readonly isBound?: boolean
 }
 
-function push(s: Subject, at: string, { id, now }: Push): Promise<unknown> {
+function push(s: Subject, at: string, { id, now, isBound = false }: Push): Promise<unknown> {
   const wakeAt = s.at(now + 50)
   const key = { scope: at, value: 'v', expiresAt: s.at(now) }
   const fields = { taskId: at, queue: at, key, status: 'DELAYED', wakeAt, payloadJson: `"${id}"` } as const
   const record = queuedRun(at + id, { createdAt: s.at(now), ...fields })
   const change = { payloadJson: record.payloadJson }
-  return call(s.storage.runs.insert({ record, push: { wakeAt, change }, now: s.at(now), by: A }))
+  const request = { record, push: { wakeAt, change }, now: s.at(now), by: A }
+  const bind = { ...bindingOf(at), id: `${at}b${id}`, createdAt: s.at(now), completedAt: s.at(now) }
+  return call(s.storage.runs.insert(isBound ? { ...request, bind, fence: fence(at) } : request))
+}
+
+/** A place of the run that executes. */
+function bindingOf(at: string): Pick<RunBinding, 'kind' | 'status' | 'tags' | 'key' | 'runId'> {
+  const key = { scope: `${at}r`, value: 'place' }
+  return { kind: 'BINDING', status: 'COMPLETED', tags: [], key, runId: `${at}r` }
 }
 
 function insertKeyed(s: Subject, at: string, name: string): Promise<unknown> {

@@ -1,5 +1,5 @@
 import type { RunRecord } from '../../../contract/records.ts'
-import type { Inserted, RunPush } from '../../../contract/storage.ts'
+import type { Inserted, RunBinding, RunPush } from '../../../contract/storage.ts'
 import type { Law } from '../law.ts'
 import { queuedRun } from '../sample-records.ts'
 import { like, same } from '../sameness.ts'
@@ -11,11 +11,25 @@ interface Trigger {
   readonly wakeAt?: number
   readonly push?: Omit<RunPush, 'wakeAt'>
   readonly fields?: Partial<RunRecord>
+  /** The place that is bound, of a run that executes. */
+  readonly bind?: Place
+}
+
+interface Place {
+  readonly of: RunRecord
+  readonly value: string
+}
+
+/** The token of a place; its id is that of the run which is inserted with it, and so another one each time. */
+function bindingOf({ of, value }: Place, at: number, id: string): RunBinding {
+  const key = { scope: of.id, value }
+  const fields = { kind: 'BINDING', status: 'COMPLETED', tags: [], runId: of.id } as const
+  return { ...fields, id: `binding-${id}`, key, createdAt: at, completedAt: at }
 }
 
 /** Stores a run that is put off by the triggers of its key after it, or puts off one that is there. */
 async function trigger(s: Subject, id: string, given: Trigger = {}): Promise<Inserted<RunRecord> | 'stale'> {
-  const { now = 0, wakeAt = now + 50, push, fields } = given
+  const { now = 0, wakeAt = now + 50, push, fields, bind } = given
   const record = queuedRun(id, {
     createdAt: s.at(now),
     status: 'DELAYED',
@@ -24,7 +38,18 @@ async function trigger(s: Subject, id: string, given: Trigger = {}): Promise<Ins
     key: { scope: 's', value: 'v', expiresAt: s.at(now) },
     ...fields,
   })
-  return s.storage.runs.insert({ record, push: { wakeAt: s.at(wakeAt), ...push }, now: s.at(now), by: A })
+  const request = { record, push: { wakeAt: s.at(wakeAt), ...push }, now: s.at(now), by: A }
+  if (bind === undefined) return s.storage.runs.insert(request)
+  const { of } = bind
+  const fence = { runId: of.id, epoch: of.epoch }
+  return s.storage.runs.insert({ ...request, bind: bindingOf(bind, request.now, id), fence })
+}
+
+/** The runs that the places of a run are bound to, by the value of their key. */
+async function boundIn(s: Subject, runId: string): Promise<Readonly<Record<string, unknown>>> {
+  const { tokens } = await s.storage.runs.asked(runId)
+  const bound = tokens.filter(({ kind }) => kind === 'BINDING')
+  return Object.fromEntries(bound.map(({ key, outputJson }) => [key?.value, outputJson]))
 }
 
 async function claimedAt(s: Subject, now: number): Promise<readonly string[]> {
@@ -134,6 +159,89 @@ const laws: readonly Law[] = [
       // The id is taken, or the call is known again.
       await again.catch(() => undefined)
       like('the run', await s.storage.runs.get('first'), { wakeAt: s.at(50) })
+    },
+  },
+  {
+    id: 'runs.insert/push-binds',
+    law: 'A push with a binding stores its token in the same step, with the id of the run that is answered: a new one, or one that is put off.',
+    async check(s) {
+      const of = await s.start('parent')
+      const made = await trigger(s, 'first', { bind: { of, value: 'one' } })
+      like('the new run', made, { isCached: false, record: { id: 'first', wakeAt: s.at(50) } })
+      const pushed = await trigger(s, 'x', { now: 10, bind: { of, value: 'two' } })
+      like('the run that is put off', pushed, { isCached: true, record: { id: 'first', wakeAt: s.at(60) } })
+      const place = { of, value: 'two' }
+      const token = { ...bindingOf(place, s.at(10), 'x'), outputJson: '"first"' }
+      like('the token', await s.storage.tokens.get('binding-x', s.at(10)), { record: token })
+      same('what the places are bound to', await boundIn(s, 'parent'), { one: '"first"', two: '"first"' })
+    },
+  },
+  {
+    id: 'runs.insert/push-is-bound',
+    law: 'Where a place is bound, its run is answered as it is: leading or trailing, it is not put off again, whatever has become of it, and nothing is stored.',
+    async check(s) {
+      const place = { of: await s.start('parent'), value: 'one' }
+      const fields = { payloadJson: '1' }
+      await trigger(s, 'first', { bind: place, fields })
+      const again = async (now: number, id: string, push?: Trigger['push']): Promise<unknown> =>
+        trigger(s, id, { now, bind: place, ...(push && { push }) })
+      const before = await s.storage.runs.get('first')
+      same('leading', await again(10, 'a'), { isCached: true, record: before })
+      const change = { payloadJson: '2', tags: ['two'] }
+      same('trailing', await again(10, 'b', { change }), { isCached: true, record: before })
+      same('beyond', await again(10, 'c', { withinMs: 1 }), { isCached: true, record: before })
+      like('another place', await trigger(s, 'x', { now: 20, bind: { ...place, value: 'two' } }), {
+        record: { id: 'first', wakeAt: s.at(70) },
+      })
+      const [run] = (await s.claim({ now: 70 })).runs
+      like('one that executes', await again(71, 'd'), { record: { id: 'first', status: 'EXECUTING' } })
+      like('a trigger without a place', await trigger(s, 'second', { now: 72 }), { record: { id: 'second' } })
+      if (run !== undefined) await s.update(run, { status: 'COMPLETED', outputJson: '7' }, 73)
+      const ended = { id: 'first', status: 'COMPLETED', outputJson: '7' }
+      like('one that has ended', await again(74, 'e'), { isCached: true, record: ended })
+      same('the run that was put off since', (await s.storage.runs.get('second'))?.wakeAt, s.at(122))
+      same('what the places are bound to', await boundIn(s, 'parent'), { one: '"first"', two: '"first"' })
+      for (const id of ['a', 'b', 'c', 'd', 'e']) {
+        same(`the run "${id}"`, await s.storage.runs.get(id), undefined)
+        same(`the token "${id}"`, await s.storage.tokens.get(`binding-${id}`, s.at(74)), undefined)
+      }
+    },
+  },
+  {
+    id: 'runs.insert/push-binds-by-its-fence',
+    law: 'A push with a binding whose fence does not hold answers stale, and neither puts off nor binds.',
+    async check(s) {
+      const of = await s.start('parent')
+      await trigger(s, 'first')
+      const stale = { of: { ...of, epoch: of.epoch - 1 }, value: 'one' }
+      same('the answer', await trigger(s, 'x', { now: 10, bind: stale }), 'stale')
+      like('the run', await s.storage.runs.get('first'), { wakeAt: s.at(50), epoch: 0 })
+      same('what the places are bound to', await boundIn(s, 'parent'), {})
+    },
+  },
+  {
+    id: 'prune/keeps-what-is-bound',
+    law: 'A run that has ended stays as long as a run with a place that is bound to it is not over.',
+    async check(s) {
+      const one = await s.start('one')
+      const other = await s.start('other')
+      await trigger(s, 'first', { bind: { of: one, value: 'place' } })
+      await trigger(s, 'x', { now: 1, bind: { of: other, value: 'place' } })
+      const [run] = (await s.claim({ now: 51 })).runs
+      if (run !== undefined) await s.update(run, { status: 'COMPLETED' }, 52)
+      const isKept = async (now: number): Promise<boolean> => {
+        for (const keep of [undefined, 0])
+          await s.storage.prune({ before: s.at(now), now: s.at(now), limit: 100, keep })
+        return (await s.storage.runs.get('first')) !== undefined
+      }
+      same('while both execute', await isKept(90), true)
+      await s.update(one, { status: 'COMPLETED' }, 91)
+      same('while one does', await isKept(92), true)
+      like('its answer', await trigger(s, 'y', { now: 92, bind: { of: other, value: 'place' } }), {
+        record: { id: 'first', status: 'COMPLETED' },
+      })
+      await s.update(other, { status: 'COMPLETED' }, 93)
+      same('when both are over', await isKept(95), false)
     },
   },
 ]

@@ -1,4 +1,4 @@
-import type { RunRecord } from '../../../../src/contract/records.ts'
+import type { RunRecord, TokenRecord } from '../../../../src/contract/records.ts'
 import type { Inserted, RunInsert, RunPush } from '../../../../src/contract/storage.ts'
 import type { Break, Memory } from './broken-storage.ts'
 import { turn } from '../../../support/turn.ts'
@@ -28,6 +28,11 @@ function lastOf({ runs }: Memory, { record }: RunInsert): RunRecord | undefined 
     .list({}, { limit: 100 })
     .records.filter((one) => one.key?.scope === key?.scope && one.key?.value === key?.value)
     .sort((one, other) => other.createdAt - one.createdAt)[0]
+}
+
+/** The token by which the place of a request is bound. */
+function boundBy({ tokens }: Memory, { bind, now }: RunInsert): TokenRecord | undefined {
+  return bind && tokens.list({ kind: 'BINDING', key: bind.key }, { limit: 1 }, now).records[0]
 }
 
 function moved(memory: Memory, { id }: RunRecord, { push, by, now }: Pushing): RunRecord | undefined {
@@ -76,6 +81,38 @@ export const brokenPushes: Readonly<Record<string, Break>> = {
     const own = memory.runs.get(request.record.id)
     if (own === undefined) return memory.runs.insert(request)
     return { record: moved(memory, own, request) ?? own, isCached: true }
+  }),
+  'runs.insert/push-binds': pushing(
+    ({ runs }) =>
+      (request) =>
+        runs.insert({ ...request, bind: undefined }),
+  ),
+  // One that is trailing counts again.
+  'runs.insert/push-is-bound': pushing((memory) => (request) => {
+    const isAgain = boundBy(memory, request) !== undefined && request.push.change !== undefined
+    return memory.runs.insert(isAgain ? { ...request, bind: undefined } : request)
+  }),
+  'runs.insert/push-binds-by-its-fence': pushing(
+    ({ runs }) =>
+      (request) =>
+        runs.insert({ ...request, fence: undefined }),
+  ),
+  // Its token is there, and prune does not know what it means.
+  'prune/keeps-what-is-bound': pushing((memory) => (request) => {
+    const { bind, by, now } = request
+    if (bind === undefined || boundBy(memory, request) !== undefined) return memory.runs.insert(request)
+    const answer = memory.runs.insert({ ...request, bind: undefined })
+    if (answer === 'stale') return answer
+    const record = { ...bind, outputJson: JSON.stringify(answer.record.id) }
+    memory.tokens.insert({ record, by, now })
+    return answer
+  }),
+  // A place that was not bound a turn ago counts, whatever came in between.
+  'overlap/of-a-place-that-is-bound': pushing((memory) => async (request) => {
+    const before = boundBy(memory, request)
+    await turn()
+    const isLate = before === undefined && boundBy(memory, request) !== undefined
+    return memory.runs.insert(isLate ? { ...request, bind: undefined } : request)
   }),
   // What could be put off a turn ago is answered so, whatever came in between.
   'overlap/of-a-run-that-is-put-off': pushing((memory) => async (request) => {
