@@ -70,7 +70,7 @@ export interface TriggerOptions extends IdempotencyOptions, TransactionOptions {
   readonly delay?: Duration | Date
   /**
    * Puts off the run that an earlier trigger with the same key has made and that has not begun, instead of making another one. Not
-   * with an `idempotencyKey`, and not in `triggerAndWait`.
+   * with an `idempotencyKey`. `triggerAndWait` waits for the run that it puts off or makes.
    *
    * @default none
    */

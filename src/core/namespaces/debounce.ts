@@ -1,7 +1,7 @@
 import type { DebounceOptions, TriggerOptions } from '../../api/run.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { KeyRecord, RunRecord } from '../../contract/records.ts'
-import type { PushedChange, RunPush, Storage } from '../../contract/storage.ts'
+import type { PushedChange, RunBinding, RunPush, Storage } from '../../contract/storage.ts'
 import { LAST_INSTANT, parseDuration } from '../../primitives/duration.ts'
 import { type OptionNames, requireOptions, show } from '../../primitives/require.ts'
 import { DEBOUNCE_SCOPE } from '../views/run.ts'
@@ -67,6 +67,12 @@ export function pushOf(record: RunRecord, options: TriggerOptions): RunPush | un
   return options.debounce?.mode === 'trailing'
     ? { wakeAt, withinMs, change: changeOf(record, options) }
     : { wakeAt, withinMs }
+}
+
+/** Binds the place of a wait to the run that is answered: that is one of other triggers, too, and its key does not say so. */
+export function bindingOf(place: KeyRecord, id: string, now: number): RunBinding {
+  const binding = { id, kind: 'BINDING', status: 'COMPLETED', tags: [], key: place } as const
+  return { ...binding, runId: place.scope, createdAt: now, completedAt: now }
 }
 
 /** What the last trigger replaces: its payload, and what else it was given. */

@@ -6,7 +6,7 @@ import { requireList, requireOptions } from '../../primitives/require.ts'
 import { SubtaskUnwrapError, WaitpointError } from '../../api/errors.ts'
 import { requireJoining } from '../../api/token.ts'
 import type { Kernel } from '../kernel.ts'
-import { pushOf, requireDebouncing } from './debounce.ts'
+import { bindingOf, pushOf, readDebounce, requireDebouncing } from './debounce.ts'
 import { checkPlacement, newRun } from './new-run.ts'
 import type {
   BatchHandle,
@@ -124,19 +124,15 @@ export class EngineTasks implements TasksNamespace {
     return { payload: this.#values.encode(payload, 'the payload of task', id), options }
   }
 
-  #waitFor(
-    attempt: Attempt,
-    { freeKeyOnFailure = false }: TriggerOptions,
-    child: () => Awaitable<RunRecord>,
-  ): SubtaskPromise<never> {
+  #waitFor(attempt: Attempt, options: TriggerOptions, child: () => Awaitable<Child>): SubtaskPromise<never> {
     const waiter = new Waiter<SubtaskResult<never>, never>(attempt, (token) =>
       this.#readChild(attempt, token),
     )
     return this.#kernel.waitpoints.wait(waiter, () =>
-      chain(child(), (record) => {
+      chain(child(), ({ record, place }) => {
         // Checking the payload may have taken a while.
         assertOpen(attempt)
-        return chain(this.#insert(record, attempt, { call: INSERT_CHILD, freeKeyOnFailure }), (inserted) => {
+        return chain(this.#insert(record, attempt, { ...options, call: INSERT_CHILD, place }), (inserted) => {
           const tokenId = runTokenId(inserted.record.id)
           if (inserted.isCached) return chain(this.#assertNoCycle(attempt, inserted.record), () => tokenId)
           // Canceled while its child was being stored: no other engine knows yet that it waits for it.
@@ -163,27 +159,26 @@ export class EngineTasks implements TasksNamespace {
     return climb(awaited.id === id ? id : parentId)
   }
 
-  /** The record of a child run; its place among the waits of the run is taken at once, before it is checked. */
-  #child(attempt: Attempt, id: string, request: NewChild): Awaitable<RunRecord> {
+  /** A child run; its place among the waits of the run is taken at once, before it is checked. */
+  #child(attempt: Attempt, id: string, request: NewChild): Awaitable<Child> {
     this.#kernel.tasks.require(id)
     if (request.options.transaction !== undefined)
       throw new TypeError(
         `Cannot wait for a run of task "${id}" in a transaction: it would wait for its commit`,
       )
-    if (request.options.debounce !== undefined)
-      throw new TypeError(
-        `Cannot wait for a run of task "${id}" with debounce: the run is that of other triggers, too; trigger it, and wait for a token that it completes`,
-      )
     const payloadJson = toJson(request.payload, 'the payload of task', id)
-    const { name, idempotencyKey, queue, concurrencyKey, tags } = request.options
+    const { name, idempotencyKey, queue, concurrencyKey, tags, debounce } = request.options
     checkPlacement(request.options)
+    readDebounce(id, request.options, this.#kernel.host.now())
     if (idempotencyKey !== undefined) {
       passPlace('trigger', id)
-      return chain(this.#kernel.tell(attempt), () => this.#record(id, request, { attempt, key: undefined }))
+      return chain(this.#kernel.tell(attempt), () =>
+        chain(this.#record(id, request, { attempt, key: undefined }), (record) => ({ record })),
+      )
     }
-    const content = [id, payloadJson, queue && { name: queue.name }, concurrencyKey, tags]
-    const key = this.#kernel.place(attempt, { kind: 'trigger', name, content })
-    return this.#record(id, request, { attempt, key })
+    const content = [id, payloadJson, queue && { name: queue.name }, concurrencyKey, tags, debounce?.key]
+    const place = this.#kernel.place(attempt, { kind: 'trigger', name, content })
+    return chain(this.#record(id, request, { attempt, key: place }), (record) => ({ record, place }))
   }
 
   #readChild(attempt: Attempt, token: TokenRecord): Awaitable<Settlement<SubtaskResult<never>, never>> {
@@ -220,12 +215,14 @@ export class EngineTasks implements TasksNamespace {
     attempt: Attempt | undefined,
     options: InsertOptions = {},
   ): Awaitable<Inserted<RunRecord>> {
-    const { transaction, call = INSERT_RUN, freeKeyOnFailure = false, debounce } = options
+    const { transaction, call = INSERT_RUN, freeKeyOnFailure = false, debounce, place } = options
     const { host, publisher, claimer } = this.#kernel
     // Checking the payload may have taken a while.
     if (host.isClosed) throw host.closedError()
     const push = debounce && pushOf(record, options)
-    const request = { record, push, fence: fenceOf(attempt), transaction, now: host.now(), by: host.owner }
+    const now = host.now()
+    const bind = push && place && bindingOf(place, host.newId('binding', now), now)
+    const request = { record, push, bind, fence: fenceOf(attempt), transaction, now, by: host.owner }
     const freed = freeKeyOnFailure ? this.#insertFreeing({ attempt, call, request }) : undefined
     // It is not there yet, and may never be: the storage tells when it is.
     if (transaction !== undefined) return freed ?? this.#kernel.written(attempt, call, request)
@@ -275,6 +272,14 @@ interface WholeInsert {
 
 interface InsertOptions extends TriggerOptions {
   readonly call?: typeof INSERT_RUN
+  /** The place of a wait in the run that triggers. */
+  readonly place?: KeyRecord | undefined
+}
+
+interface Child {
+  readonly record: RunRecord
+  /** None for one with an idempotency key. */
+  readonly place?: KeyRecord
 }
 
 const FREEING: readonly RunStatus[] = ['FAILED', 'TIMED_OUT', 'EXPIRED', 'CRASHED']

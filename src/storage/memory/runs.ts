@@ -95,10 +95,7 @@ function pushRun(state: MemoryState, request: RunInsert): RunRecord | undefined 
 }
 
 /** The run that the place of the insert is bound to. */
-function boundRun(
-  { runs, tokens }: MemoryState,
-  { bind: binding, now }: RunInsert,
-): RunRecord | undefined {
+function boundRun({ runs, tokens }: MemoryState, { bind: binding, now }: RunInsert): RunRecord | undefined {
   const token = binding && tokens.holder(binding.key, binderOf(runs, binding), now)
   return token && runs.table.get(boundRunId(token.record))?.record
 }

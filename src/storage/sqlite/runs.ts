@@ -57,7 +57,9 @@ function insertRun(session: SqliteSession, request: RunInsert): Inserted<RunReco
   if (isStaleAttempt(session, request)) return 'stale'
   const { record, push } = request
   const found =
-    push === undefined ? holderOf(session, request) : (boundRun(session, request) ?? pushRun(session, request))
+    push === undefined
+      ? holderOf(session, request)
+      : (boundRun(session, request) ?? pushRun(session, request))
   if (found !== undefined) return { record: found, isCached: true }
   try {
     insertRunRow(session, record, request)

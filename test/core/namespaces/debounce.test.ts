@@ -238,16 +238,6 @@ describe('debounce', () => {
     await expect(t.engine.trigger(echo, 1, { ...FIVE, ...more })).rejects.toThrow(message)
   })
 
-  it('refuses to wait for a debounced run', async () => {
-    const parent = task({
-      id: 'parent',
-      run: () => echo.triggerAndWait(1, FIVE).then(String, (error: unknown) => String(error)),
-    })
-    await using t = await createTestEngine({ tasks: [parent, echo] })
-    const run = await t.engine.trigger(parent, undefined)
-    expect(await run.result()).toContain('Cannot wait for a run of task "echo" with debounce')
-  })
-
   it('refuses it on a storage that cannot put a run off', async () => {
     const { debounces: _, ...storage } = memoryStorage()
     await using t = await createTestEngine({ tasks: [echo], storage })

@@ -45,11 +45,11 @@ async function trigger(s: Subject, id: string, given: Trigger = {}): Promise<Ins
   return s.storage.runs.insert({ ...request, bind: bindingOf(bind, request.now, id), fence })
 }
 
-/** The runs that the places of a run are bound to, by the value of their key. */
-async function boundIn(s: Subject, runId: string): Promise<Readonly<Record<string, unknown>>> {
+/** The places of a run that are bound, and to which runs. */
+async function boundIn(s: Subject, runId: string): Promise<readonly unknown[]> {
   const { tokens } = await s.storage.runs.asked(runId)
   const bound = tokens.filter(({ kind }) => kind === 'BINDING')
-  return Object.fromEntries(bound.map(({ key, outputJson }) => [key?.value, outputJson]))
+  return bound.map(({ key, outputJson }) => [key?.value, outputJson])
 }
 
 async function claimedAt(s: Subject, now: number): Promise<readonly string[]> {
@@ -173,7 +173,10 @@ const laws: readonly Law[] = [
       const place = { of, value: 'two' }
       const token = { ...bindingOf(place, s.at(10), 'x'), outputJson: '"first"' }
       like('the token', await s.storage.tokens.get('binding-x', s.at(10)), { record: token })
-      same('what the places are bound to', await boundIn(s, 'parent'), { one: '"first"', two: '"first"' })
+      same('what the places are bound to', await boundIn(s, 'parent'), [
+        ['one', '"first"'],
+        ['two', '"first"'],
+      ])
     },
   },
   {
@@ -200,7 +203,10 @@ const laws: readonly Law[] = [
       const ended = { id: 'first', status: 'COMPLETED', outputJson: '7' }
       like('one that has ended', await again(74, 'e'), { isCached: true, record: ended })
       same('the run that was put off since', (await s.storage.runs.get('second'))?.wakeAt, s.at(122))
-      same('what the places are bound to', await boundIn(s, 'parent'), { one: '"first"', two: '"first"' })
+      same('what the places are bound to', await boundIn(s, 'parent'), [
+        ['one', '"first"'],
+        ['two', '"first"'],
+      ])
       for (const id of ['a', 'b', 'c', 'd', 'e']) {
         same(`the run "${id}"`, await s.storage.runs.get(id), undefined)
         same(`the token "${id}"`, await s.storage.tokens.get(`binding-${id}`, s.at(74)), undefined)
@@ -216,7 +222,7 @@ const laws: readonly Law[] = [
       const stale = { of: { ...of, epoch: of.epoch - 1 }, value: 'one' }
       same('the answer', await trigger(s, 'x', { now: 10, bind: stale }), 'stale')
       like('the run', await s.storage.runs.get('first'), { wakeAt: s.at(50), epoch: 0 })
-      same('what the places are bound to', await boundIn(s, 'parent'), {})
+      same('what the places are bound to', await boundIn(s, 'parent'), [])
     },
   },
   {

@@ -1,6 +1,8 @@
 import type { RunRecord, WaitRecord } from '../../../contract/records.ts'
 import type {
+  AttemptFence,
   QueueRate,
+  RunBinding,
   RunClaimed,
   RunInsert,
   RunUpdated,
@@ -187,7 +189,8 @@ export class ThreeEngines {
       ...(option % 4 === 0 && { priorityMs: ((option >> 2) % 13) * UNIT - 4 * UNIT - command.serial }),
       ...((option >> 4) % 5 === 0 && { expiresAt: this.#stage.now + ((option % 60) + 1) * UNIT }),
     })
-    const request = { ...this.#debounced(command, record), ...(await this.#writer(command)) }
+    const writer = await this.#writer(command)
+    const request = { ...this.#debounced(command, record, writer), ...writer }
     const answer = await this.#stage.both(`runs.insert ${describeValue(request)}`, (storage) =>
       storage.runs.insert(request),
     )
@@ -195,14 +198,19 @@ export class ThreeEngines {
   }
 
   /** The request for a run that is put off, of which there are a few keys, as one that may put off another. */
-  #debounced({ token, option, serial }: Command, record: RunRecord): Pick<RunInsert, 'record' | 'push'> {
+  #debounced(
+    { token, option, serial }: Command,
+    record: RunRecord,
+    { fence, now }: Writer,
+  ): Pick<RunInsert, 'record' | 'push' | 'bind'> {
     const { wakeAt } = record
     if (wakeAt === undefined || record.key !== undefined || this.#stage.storage.debounces !== true)
       return { record }
     const key = { scope: 'debounce', value: String(token % 3), expiresAt: record.createdAt }
     const withinMs = option % 3 === 0 ? 40 * UNIT : undefined
     const change = option % 2 === 0 ? { payloadJson: String(serial), tags: record.tags } : undefined
-    return { record: { ...record, key }, push: { wakeAt, withinMs, change } }
+    const pushed = { record: { ...record, key }, push: { wakeAt, withinMs, change } }
+    return fence === undefined ? pushed : { ...pushed, bind: bindingOf(fence, { serial, option, now }) }
   }
 
   async #insertToken(command: Command): Promise<void> {
@@ -402,6 +410,16 @@ interface Writer {
 /** A key of the run's own, of which there are a few. */
 function ownKey({ id }: RunRecord, { token }: Command): NonNullable<RunRecord['key']> {
   return { scope: id, value: String(token % 5) }
+}
+
+/** One of two places of a run. */
+function bindingOf(
+  { runId }: AttemptFence,
+  { serial, option, now }: { readonly serial: number; readonly option: number; readonly now: number },
+): RunBinding {
+  const key = { scope: runId, value: `place ${(option >> 6) % 2}` }
+  const fields = { kind: 'BINDING', status: 'COMPLETED', tags: [], runId } as const
+  return { ...fields, id: `binding-${serial}`, key, createdAt: now, completedAt: now }
 }
 
 /** The ended runs sorted by id, because their order is not specified. */
