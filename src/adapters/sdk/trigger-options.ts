@@ -25,7 +25,7 @@ export interface HostedTriggerOptions {
   tags?: RunTags
   metadata?: Record<string, Untyped>
   maxDuration?: number
-  /** Not with an `idempotencyKey`, and not in `triggerAndWait`. */
+  /** Not with an `idempotencyKey`. `triggerAndWait` waits for the run that it puts off or makes. */
   debounce?: { key: string; delay: string; mode?: 'leading' | 'trailing'; maxDelay?: string }
   /** The run stands in line as if it had been triggered so many seconds earlier. */
   priority?: number

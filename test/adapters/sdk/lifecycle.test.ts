@@ -516,4 +516,32 @@ describe('options of trigger', () => {
       'Cannot use debounce with an idempotencyKey',
     )
   })
+
+  it('debounce lets parents wait for one run, by every form of waiting for children', async () => {
+    const debounce = { key: 'a', delay: '5s', mode: 'trailing' } as const
+    const parent = task({
+      id: 'parent',
+      run: async ({ n }: { n: number }) => {
+        const item = { payload: { n }, options: { debounce } }
+        const results = await Promise.all([
+          echo.triggerAndWait({ n }, { debounce }),
+          tasks.triggerAndWait<typeof echo>('echo', { n }, { debounce }),
+          echo.batchTriggerAndWait([item, item]).then(({ runs: [, last] }) => last),
+          tasks.batchTriggerAndWait<typeof echo>('echo', [item]).then(({ runs: [first] }) => first),
+          batch.triggerAndWait<typeof echo>([{ id: 'echo', ...item }]).then(({ runs: [first] }) => first),
+          batch.triggerByTaskAndWait([{ task: echo, ...item }]).then(({ runs: [first] }) => first),
+        ])
+        return results.map((result) => (result?.ok === true ? [result.id, result.output] : result))
+      },
+    })
+    await using t = await engineOf(echo, parent)
+    const child = await echo.trigger({ n: 1 }, { debounce })
+    const first = await parent.trigger({ n: 2 })
+    const second = await parent.trigger({ n: 3 })
+    await t.clock.advance('1m')
+    const all = Array.from({ length: 6 }, () => [child.id, 3])
+    expect((await runs.poll(first.id)).output).toEqual(all)
+    expect((await runs.poll(second.id)).output).toEqual(all)
+    expect((await runs.list({ taskIdentifier: 'echo' })).data).toHaveLength(1)
+  })
 })
