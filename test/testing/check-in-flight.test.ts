@@ -332,6 +332,62 @@ describe('checkInFlight', () => {
     ])
   })
 
+  it('finds the debounced children that a run waits for or has waited for, also those of other parents', async () => {
+    const index = task({ id: 'index', run: async (step: string) => step })
+    const debounce = (key: string) => ({ debounce: { key, delay: '5s', mode: 'trailing' } }) as const
+    const parent = (keys: readonly string[]): AnyTask =>
+      task({
+        id: 'parent',
+        version: '1',
+        run: async () => {
+          for (const key of keys) await index.triggerAndWait(key, debounce(key))
+          return Promise.all(['last', 'other'].map((key) => index.triggerAndWait(key, debounce(key))))
+        },
+      })
+    const live = async ({ engine, clock }: Life): Promise<void> => {
+      const left = await engine.trigger(index, 'outside', debounce('first'))
+      const run = await engine.trigger(parent(['first', 'second']), undefined as never)
+      await clock.advance('11s')
+      expect((await engine.runs.retrieve(left)).output).toBe('first')
+      expect((await engine.runs.retrieve(run)).isWaiting).toBe(true)
+    }
+    const old = [parent(['first', 'second']), index]
+    const fitting = await deployed(old, old, { live })
+    // The parent and two children that are delayed.
+    expect(fitting).toMatchObject({ checked: 3, fits: 3 })
+    expect(fitting.hints).toMatchObject([{ taskId: 'parent', waits: [{ call: 'triggerAndWait' }, {}] }])
+    const other = await deployed(old, [parent(['first', 'third']), index], { live })
+    expect(other.departures).toMatchObject([
+      {
+        reason: 'question',
+        expected: { call: 'triggerAndWait' },
+        asked: { call: 'triggerAndWait', taskId: 'index' },
+      },
+    ])
+    const fewer = await deployed(old, [parent(['first']), index], { live })
+    expect(reasons(fewer)).toEqual(['question'])
+  })
+
+  it('finds a debounced child by the name of its wait, and says what a run asks anew', async () => {
+    const index = task({ id: 'index', run: async () => 'indexed' })
+    const parent = (name: string): AnyTask =>
+      pay(() => index.triggerAndWait(undefined, { name, debounce: { key: 'k', delay: '5s' } }), {
+        version: '1',
+      })
+    const live = async ({ engine }: Life): Promise<unknown> =>
+      engine.trigger(parent('one'), undefined as never)
+    const fitting = await deployed([parent('one'), index], [parent('one'), index], { live })
+    expect(fitting).toMatchObject({ checked: 2, fits: 2 })
+    const report = await deployed([parent('one'), index], [parent('two'), index], { live })
+    expect(report.departures).toMatchObject([
+      {
+        reason: 'new-question',
+        expected: { call: 'triggerAndWait', name: 'one' },
+        asked: { call: 'triggerAndWait', taskId: 'index', name: 'two' },
+      },
+    ])
+  })
+
   it('finds tokens and children that were given keys, and tokens from elsewhere', async () => {
     const keyed = task({
       id: 'keyed',

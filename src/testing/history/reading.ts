@@ -1,6 +1,7 @@
 import type { KeyRecord, RunRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
+import { boundRunId, isRunBinding } from '../../contract/run-binding.ts'
 import { isFinal } from '../../contract/run-states.ts'
-import type { Awaitable, Page, PageRequest, Storage } from '../../contract/storage.ts'
+import type { Awaitable, Page, PageRequest, RunAsked, Storage } from '../../contract/storage.ts'
 import { readName } from '../../core/attempt/recall.ts'
 import { runNotFound } from '../../core/host/not-found.ts'
 import { fromJson, storedError } from '../../core/host/serialize.ts'
@@ -65,7 +66,11 @@ async function readRecords(storage: Storage, runId: string, now: number): Promis
   for (const kind of KEYED_KINDS)
     keyed.push(...(await looked((page) => storage.tokens.list({ kind, ...time }, page, BEFORE_ALL))))
   const triggered = await looked((page) => storage.runs.list(time, page))
-  const children = byAge([...asked.runs, ...triggered.filter(({ parentId }) => parentId === runId)])
+  const children = byAge([
+    ...asked.runs,
+    ...(await boundRuns(storage, asked)),
+    ...triggered.filter(({ parentId }) => parentId === runId),
+  ])
   const own = byAge([...asked.tokens, ...keyed.filter((token) => token.runId === runId)])
   const waits = isFinal(run.status) ? [] : await storage.runs.waits(runId)
   const others = [
@@ -73,6 +78,17 @@ async function readRecords(storage: Storage, runId: string, now: number): Promis
     ...(await named(storage, { run, tokens: own, children })),
   ]
   return { run, tokens: byAge([...others, ...own]), children, waits }
+}
+
+/** The runs that places of a run are bound to: most have another parent. */
+async function boundRuns({ runs }: Storage, { tokens }: RunAsked): Promise<readonly RunRecord[]> {
+  const ids = new Set(tokens.filter(isRunBinding).map(boundRunId))
+  const found: RunRecord[] = []
+  for (const id of ids) {
+    const run = await runs.get(id)
+    if (run !== undefined) found.push(run)
+  }
+  return found
 }
 
 /** The first pages of a list. */
@@ -158,6 +174,7 @@ function historyToken(token: TokenRecord, reader: KeyReader): HistoryToken {
   const { id, kind, status, outputJson, runId } = token
   const isStored = outputJson?.startsWith(NOT_JSON) !== true
   const of = kind === 'ONCE' ? 'effect' : 'answer'
+  const output = fromJson(isStored ? outputJson : undefined)
   return {
     id,
     kind,
@@ -167,7 +184,8 @@ function historyToken(token: TokenRecord, reader: KeyReader): HistoryToken {
     ...defined({
       key: historyKey(token, reader),
       runId,
-      output: isStored ? redaction.value(fromJson(outputJson), { of, id }) : undefined,
+      // That of a binding is an id, by which its record is found.
+      output: kind === 'BINDING' ? output : redaction.value(output, { of, id }),
       notStored: isStored ? undefined : String(fromJson(outputJson)),
       timeoutAt: maybeInstant(token.timeoutAt),
     }),

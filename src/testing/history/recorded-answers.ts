@@ -1,6 +1,6 @@
 import type { StoredError } from '../../api/errors.ts'
 import { isFinal, runTokenId } from '../../contract/run-states.ts'
-import type { RunRecord, TokenRecord } from '../../contract/records.ts'
+import type { KeyRecord, RunRecord, TokenRecord } from '../../contract/records.ts'
 import { ageOf, markOf, type ToldAnswers } from '../../core/attempt/answer-order.ts'
 import { toldBefore } from '../../core/attempt/recall.ts'
 import type { HeldCalls } from './held-calls.ts'
@@ -49,14 +49,15 @@ export class RecordedAnswers {
     const { id, status, completedAt, createdAt } = record
     const at = completedAt ?? createdAt
     if (status !== 'WAITING')
-      this.#open.set(id, { kind: 'token', id, at, record, askedIn: this.#askedIn(record) })
+      this.#open.set(id, { kind: 'token', id, at, record, askedIn: this.#askedIn(record.key) })
   }
 
-  childAsked(record: RunRecord): void {
+  /** `key`: of the question, which that of a debounced child is not. */
+  childAsked(record: RunRecord, key: KeyRecord | undefined): void {
     const id = runTokenId(record.id)
     const { status, finishedAt, createdAt } = record
     const at = finishedAt ?? createdAt
-    if (isFinal(status)) this.#open.set(id, { kind: 'child', id, at, record, askedIn: this.#askedIn(record) })
+    if (isFinal(status)) this.#open.set(id, { kind: 'child', id, at, record, askedIn: this.#askedIn(key) })
   }
 
   /** The effect of a token was called again, in an attempt of the policy. */
@@ -122,7 +123,7 @@ export class RecordedAnswers {
     return first
   }
 
-  #askedIn({ key }: TokenRecord | RunRecord): number | undefined {
+  #askedIn(key: KeyRecord | undefined): number | undefined {
     return questionParts(this.#run.record.id, key)?.policyAttempt
   }
 

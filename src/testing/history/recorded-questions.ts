@@ -1,4 +1,5 @@
 import type { KeyRecord, RunRecord, TokenRecord } from '../../contract/records.ts'
+import { boundRunId, isRunBinding } from '../../contract/run-binding.ts'
 import { readName, readQuestionKey } from '../../core/attempt/recall.ts'
 import { childQuestion, type InFlightQuestion, tokenQuestion } from '../in-flight/question.ts'
 import type { RecordedRun } from './recorded-run.ts'
@@ -57,6 +58,14 @@ export class RecordedQuestions {
     return this.#take(ofTask, asked, () => true)
   }
 
+  /** The child of the history that the place of a binding is bound to. */
+  takeBound(asked: TokenRecord): RunRecord | undefined {
+    const token = this.takeToken(asked)
+    const child = token && this.#boundTo(token)
+    if (child !== undefined) child.isTaken = true
+    return child?.record
+  }
+
   /** How many were asked again. */
   get taken(): number {
     return this.#all().filter(({ isTaken }) => isTaken).length
@@ -68,7 +77,7 @@ export class RecordedQuestions {
     const here = this.#all().find(
       (one) => !one.isTaken && parts?.place !== undefined && one.parts?.place === parts.place,
     )
-    return here === undefined ? this.left(parts?.policyAttempt)[0] : questionOf(here.record)
+    return here === undefined ? this.left(parts?.policyAttempt)[0] : this.#questionOf(here.record)
   }
 
   /** The questions of an attempt of the policy, or of users' keys, that were not asked again, oldest first. */
@@ -79,7 +88,17 @@ export class RecordedQuestions {
         return !this.#effects.some((effect) => isDuring(record, effect))
       })
       .sort((one, other) => one.record.createdAt - other.record.createdAt)
-      .map(({ record }) => questionOf(record))
+      .map(({ record }) => this.#questionOf(record))
+  }
+
+  #questionOf(record: TokenRecord | RunRecord): InFlightQuestion {
+    if ('taskId' in record) return childQuestion(record)
+    const child = isRunBinding(record) ? this.#boundTo(record)?.record : undefined
+    return child === undefined ? tokenQuestion(record) : { ...tokenQuestion(record), taskId: child.taskId }
+  }
+
+  #boundTo(token: TokenRecord): Entry<RunRecord> | undefined {
+    return this.#children.find(({ record }) => record.id === boundRunId(token))
   }
 
   #all(): Entry<TokenRecord | RunRecord>[] {
@@ -138,8 +157,4 @@ function isSameKey(one: KeyRecord | undefined, other: KeyRecord | undefined): bo
 
 function isDuring({ createdAt }: { readonly createdAt: number }, effect: TokenRecord): boolean {
   return createdAt >= effect.createdAt && createdAt < (effect.completedAt ?? Infinity)
-}
-
-function questionOf(record: TokenRecord | RunRecord): InFlightQuestion {
-  return 'taskId' in record ? childQuestion(record) : tokenQuestion(record)
 }

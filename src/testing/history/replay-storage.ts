@@ -3,6 +3,7 @@ import { runIdOfToken, runTokenId } from '../../contract/run-states.ts'
 import type {
   Awaitable,
   Inserted,
+  RunBinding,
   RunClaim,
   RunClaimed,
   RunInsert,
@@ -174,23 +175,43 @@ export class ReplayStorage {
   }
 
   #insertRun(request: RunInsert): Awaitable<Inserted<RunRecord> | 'stale'> {
-    const { claim: _claim, push: _push, ...rest } = request
+    const { claim: _claim, push: _push, bind, ...rest } = request
+    if (bind !== undefined) return this.#insertBound(rest, bind)
     const { record } = rest
     const holder = record.key && this.#byKey.get(keyText(record.key))
     if (holder !== undefined) return { record: holder, isCached: true }
     const isOwn = record.parentId === this.#recorded.record.id
     const recorded = isOwn ? this.#questions.takeChild(record) : undefined
+    return this.#insertChild(rest, { recorded, key: record.key })
+  }
+
+  /** A child that other triggers put off, too, so that several places may be bound to it. */
+  #insertBound(request: RunInsert, bind: RunBinding): Awaitable<Inserted<RunRecord> | 'stale'> {
+    const recorded = this.#questions.takeBound(bind)
+    return chain(recorded && this.#memory.runs.get(recorded.id), (known) =>
+      known === undefined
+        ? this.#insertChild(request, { recorded, key: bind.key })
+        : chain(this.#returns(runTokenId(known.id)), () => ({ record: known, isCached: true })),
+    )
+  }
+
+  /** `recorded`: the child of the history, if it has one; `key`: of the question. */
+  #insertChild(
+    request: RunInsert,
+    { recorded, key }: { readonly recorded: RunRecord | undefined; readonly key: KeyRecord | undefined },
+  ): Awaitable<Inserted<RunRecord> | 'stale'> {
+    const { record } = request
     const made = { ...record, id: recorded?.id ?? record.id }
-    return chain(this.#memory.runs.insert({ ...rest, record: inert(made) }), (inserted) => {
+    return chain(this.#memory.runs.insert({ ...request, record: inert(made) }), (inserted) => {
       if (inserted === 'stale') return inserted
       if (record.key !== undefined) this.#byKey.set(keyText(record.key), made)
       const answer = { record: made, isCached: false }
       if (recorded === undefined) {
-        this.#strangers.set(made.id, made)
+        this.#strangers.set(made.id, { ...made, key })
         return answer
       }
       if (this.#endsAtOnce(recorded)) return chain(this.#end(recorded, request), () => answer)
-      this.#answers.childAsked(recorded)
+      this.#answers.childAsked(recorded, key)
       return chain(this.#returns(runTokenId(recorded.id)), () => answer)
     })
   }

@@ -1,4 +1,6 @@
 import type { TokenRecord } from '../../contract/records.ts'
+import { boundRunId, isRunBinding } from '../../contract/run-binding.ts'
+import { runTokenId } from '../../contract/run-states.ts'
 import { readQuestionKey } from '../../core/attempt/recall.ts'
 import type { RunInFlight } from './course.ts'
 import { childQuestion, type InFlightQuestion, tokenQuestion } from './question.ts'
@@ -35,6 +37,12 @@ function sideBySide({ asked, waits }: RunInFlight): readonly InFlightQuestion[] 
   const waited = new Set(waits.map(({ id }) => id))
   const isUnnamed = ({ key }: Pick<TokenRecord, 'key'>): boolean => readQuestionKey(key?.value) !== undefined
   const tokens = asked.tokens.filter((token) => token.kind === 'MANUAL' && waited.has(token.id))
-  const children = asked.runs.filter(({ id }) => waited.has(`run:${id}`))
-  return [...tokens.filter(isUnnamed).map(tokenQuestion), ...children.filter(isUnnamed).map(childQuestion)]
+  const bound = asked.tokens.filter(
+    (token) => isRunBinding(token) && waited.has(runTokenId(boundRunId(token))),
+  )
+  const children = asked.runs.filter(({ id }) => waited.has(runTokenId(id)))
+  return [
+    ...[...tokens, ...bound].filter(isUnnamed).map(tokenQuestion),
+    ...children.filter(isUnnamed).map(childQuestion),
+  ]
 }

@@ -1,4 +1,5 @@
 import type { RunRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
+import { boundRunId, isRunBinding } from '../../contract/run-binding.ts'
 import { CALLS, readName, readQuestionKey } from '../../core/attempt/recall.ts'
 import type { AskedWait } from '../../core/waits/key.ts'
 
@@ -30,8 +31,12 @@ const CALLS_BY_KIND: Readonly<Record<TokenKind, string>> = {
 }
 
 /** The question that a token stands for. */
-export function tokenQuestion({ id, kind, tags, key, createdAt }: TokenRecord): InFlightQuestion {
-  const { call = CALLS_BY_KIND[kind], ...rest } = keyParts(key?.value)
+export function tokenQuestion(token: TokenRecord): InFlightQuestion {
+  const { kind, tags, key, createdAt } = token
+  const [known, id] = isRunBinding(token)
+    ? [CALLS_BY_KIND.RUN, boundRunId(token)]
+    : [CALLS_BY_KIND[kind], token.id]
+  const { call = known, ...rest } = keyParts(key?.value)
   return { call, ...rest, ...(tags.length === 0 ? {} : { tags }), id, askedAt: new Date(createdAt) }
 }
 

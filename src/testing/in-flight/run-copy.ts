@@ -1,9 +1,11 @@
 import type { KeyRecord, RunRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
+import { boundRunId, isRunBinding } from '../../contract/run-binding.ts'
 import { isFinal, runIdOfToken, runTokenId } from '../../contract/run-states.ts'
 import type {
   Awaitable,
   ChunkStore,
   Inserted,
+  RunBinding,
   RunClaimed,
   RunInsert,
   RunStore,
@@ -166,6 +168,8 @@ export class RunCopy {
   #insertRun(request: RunInsert): Awaitable<Inserted<RunRecord> | 'stale'> {
     const { runs } = this.#memory
     const { key } = request.record
+    const { bind } = request
+    if (bind !== undefined) return this.#insertBound(request, bind)
     if (key === undefined) return runs.insert(request)
     const isOwn = this.#isOwn(key)
     return chain(isOwn ? undefined : this.#ensureKeyedRun(request.record), () =>
@@ -180,6 +184,24 @@ export class RunCopy {
         if (isOwn) this.#course.departs(question)
         else this.#course.mayDepart({ ...question, call: 'trigger' })
         return inserted
+      }),
+    )
+  }
+
+  /** A child that other triggers put off, too: the place of its wait is bound to it. */
+  #insertBound(request: RunInsert, { key }: RunBinding): Awaitable<Inserted<RunRecord> | 'stale'> {
+    const { tokens } = this.#stored.asked
+    const token = tokens.find((one) => isRunBinding(one) && one.key?.value === key.value)
+    return chain(token && this.#ensureRun(boundRunId(token)), () =>
+      chain(this.#memory.runs.insert(request), (inserted) => {
+        if (inserted === 'stale') return inserted
+        const { record, isCached } = inserted
+        if (token === undefined || !isCached) {
+          this.#course.departs(newQuestion(childQuestion({ ...record, key })))
+          return inserted
+        }
+        this.#course.askedAgain(token.id)
+        return { record: this.#others.get(record.id) ?? record, isCached }
       }),
     )
   }

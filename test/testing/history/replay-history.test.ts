@@ -121,6 +121,68 @@ describe('a run that is replayed', () => {
     expect(calls).toBe(before)
   })
 
+  it('gets the ends of debounced children, those of other parents too', async () => {
+    const executed: number[] = []
+    const index = task({ id: 'index', run: async (n: number) => `${n} is ${executed.push(n)}` })
+    const debounce = { key: 'k', delay: '5s', mode: 'trailing' } as const
+    const parent = task({
+      id: 'parent',
+      run: async (_: unknown, { ctx }) => {
+        const met = await index.triggerAndWait(1, { debounce, name: 'met' }).unwrap()
+        const both = await Promise.all([2, 3].map((n) => index.triggerAndWait(n, { debounce }).unwrap()))
+        if (ctx.attempt.number === 1) throw new Error('once more')
+        return [met, ...both]
+      },
+      retry: { maxAttempts: 2, minTimeoutInMs: 60_000, randomize: false },
+    })
+    const starter = task({
+      id: 'starter',
+      run: async () => (await index.trigger(0, { debounce })).id,
+    })
+    const history = await lived({
+      tasks: [parent, index, starter],
+      redact: (value, { of }) => (of === 'answer' ? 'secret' : value),
+      act: async (t, id) => {
+        await t.engine.runs.poll(await t.engine.trigger(starter, undefined))
+        await t.engine.runs.poll(id)
+      },
+    })
+    const before = [...executed]
+    const { end, departure } = await replayHistory(history, [parent])
+    expect(departure).toBeUndefined()
+    expect(end).toEqual({ status: 'COMPLETED', output: history.run.output })
+    expect(history.run.output).toEqual([
+      expect.stringContaining(' is 3'),
+      expect.stringContaining(' is 4'),
+      expect.stringContaining(' is 4'),
+    ])
+    expect(executed).toEqual(before)
+  })
+
+  it('departs where code waits for a debounced child that it did not wait for, or for none any more', async () => {
+    const index = task({ id: 'index', run: async (n: number) => n })
+    const parentOf = (keys: readonly string[]): AnyTask =>
+      task({
+        id: 'parent',
+        run: async () => {
+          const outputs: number[] = []
+          for (const key of keys)
+            outputs.push(await index.triggerAndWait(7, { debounce: { key, delay: '5s' } }).unwrap())
+          return outputs
+        },
+      })
+    const history = await lived({ tasks: [parentOf(['a', 'b']), index] })
+    expect((await replayHistory(history, [parentOf(['a', 'c'])])).departure).toMatchObject({
+      reason: 'new-question',
+      asked: { call: 'triggerAndWait', taskId: 'index' },
+      expected: { call: 'triggerAndWait', taskId: 'index' },
+    })
+    expect((await replayHistory(history, [parentOf(['a'])])).departure).toMatchObject({
+      reason: 'not-asked',
+      expected: { call: 'triggerAndWait', taskId: 'index' },
+    })
+  })
+
   it('fails and is retried as it was: also by an effect that threw', async () => {
     const charge = task({
       id: 'charge',
