@@ -144,10 +144,13 @@ class Performance {
     }
   }
 
-  async #begetOne({ payload, isNamed }: Child, path: string): Promise<void> {
+  async #begetOne({ payload, isNamed, isDebounced = false }: Child, path: string): Promise<void> {
     this.#begin(path)
-    const answer = await this.#child.triggerAndWait(payload, isNamed ? { name: path } : {})
-    this.#note(path, answer.id, isNamed ? path : `child ${payload}`)
+    const debounce = { key: this.#question(path), delay: '3s' } as const
+    const options = { ...(isNamed && { name: path }), ...(isDebounced && { debounce }) }
+    const answer = await this.#child.triggerAndWait(payload, options)
+    const content = isDebounced ? `child ${payload} ${debounce.key}` : `child ${payload}`
+    this.#note(path, answer.id, isNamed ? path : content)
     this.#seen.returned(this.#question(path), answer.id, answer.ok ? answer.output : answer.error)
   }
 

@@ -21,6 +21,8 @@ export interface Child {
   readonly id: number
   readonly payload: ChildPayload
   readonly isNamed: boolean
+  /** It begins later, and has a debounce key of its own. */
+  readonly isDebounced?: boolean
 }
 
 export interface Group {
@@ -92,6 +94,7 @@ export function programs({
       id,
       payload,
       isNamed: unequal ? fc.constant(true) : isNamed,
+      isDebounced: fc.boolean(),
     }),
     fc.record({ kind: fc.constant('fail' as const), id }),
     ...(named === true || unequal ? [] : [batches]),
