@@ -45,7 +45,7 @@ const flaky = [
 //   core/execution/{execution-limit,task-call,unknown-tasks}, core/streams/{pipe,registry}, testing/storages/resuming,
 //   testing/vitest/task-test.
 // - It abandons engines in the middle of a write, so that what a flaky storage has not taken yet is lost:
-//   scenarios/{interruption,random-programs,streams-over-attempts}.
+//   scenarios/{debounced-children,interruption,random-programs,streams-over-attempts}.
 // - It counts work or turns, or compares the answers of two engines side by side: core/execution/backlog,
 //   scenarios/{follow-from-another-engine,http-subscribers,slots,slow-subscriber,stream-longer-than-60s}, client/*.
 // - It drives no engine: core/{attempt,host}/* and others.

@@ -16,6 +16,7 @@ import { abandonable, projectStorage } from '../support/abandon.ts'
 import { bodyTask, rejection } from '../support/body-task.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
 import { until } from '../support/turn.ts'
+import { exploreAll } from '../testing/exploration/bodies.ts'
 
 const FIVE = { debounce: { key: 'k', delay: '5s' } } as const
 const LAST = { debounce: { ...FIVE.debounce, mode: 'trailing' } } as const
@@ -425,5 +426,41 @@ describe('a parent of a debounced run whose process dies', () => {
     await t.clock.advance('1m')
     expect([lost, await run.result(), executed]).toEqual([2, 'last 1', ['last']])
     expect((await t.engine.runs.retrieve(child)).startedAt).toEqual(new Date(from + 5_000))
+  })
+})
+
+describe('explore', () => {
+  it('finds each parent with the child that it has found first, whenever a process dies or a trigger comes', async () => {
+    const found: [string, string][] = []
+    const index = task({ id: 'index', run: (payload: string) => payload })
+    const parent = task({
+      id: 'parent',
+      run: async (name: string) => {
+        const { id } = await index.triggerAndWait(name, LAST)
+        found.push([name, id])
+        await wait.for({ seconds: 1 })
+        return id
+      },
+    })
+    const report = await exploreAll(
+      async (t) => {
+        found.length = 0
+        const runs = await Promise.all([
+          t.engine.trigger(parent, 'one', { idempotencyKey: 'one' }),
+          t.engine.trigger(parent, 'two', { idempotencyKey: 'two' }),
+        ])
+        const pushed = await t.engine.trigger(index, 'outside', LAST)
+        const results = await Promise.all(runs.map((run) => run.result()))
+        await t.engine.runs.poll(pushed.id)
+        for (const [name, id] of found) expect([name, id]).toEqual([name, results[name === 'one' ? 0 : 1]])
+        const { data } = await t.engine.runs.list({ taskIdentifier: 'index' })
+        // A trigger from outside is made again after a crash, and may make one run more.
+        expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining([...results, pushed.id]))
+        t.sometimes('one child', data.length === 1)
+        t.sometimes('a parent is executed again', found.length > 2)
+      },
+      { tasks: [parent, index], crashes: 'every-commit', maxDeviations: 1 },
+    )
+    expect(report).toMatchObject({ complete: true })
   })
 })

@@ -11,6 +11,7 @@ import type {
   TaskOutput,
   TaskPayload,
   TasksNamespace,
+  DebounceOptions,
   TriggerOptions,
 } from '../../api/run.ts'
 import { TriggeredRun } from '../../core/namespaces/triggered-run.ts'
@@ -31,6 +32,7 @@ export interface SurvivingEngineOptions {
 interface Keys {
   readonly idempotencyKey?: string
   readonly idempotencyKeyTTL?: Duration
+  readonly debounce?: DebounceOptions
 }
 
 const KEY_TTL = '1000 years'
@@ -111,10 +113,12 @@ export class SurvivingEngine {
 
   /**
    * Adds an idempotency key, as a careful client would, so that a repeated call creates nothing twice. The key lives as
-   * long as the schedule: any amount of time may pass before the call is repeated.
+   * long as the schedule: any amount of time may pass before the call is repeated. A trigger with `debounce` has no such key,
+   * and counts twice if it is repeated.
    */
   #keyed<Options extends Keys>(options?: Options): Options | undefined {
-    if (!this.#mayRepeat || options?.idempotencyKey !== undefined) return options
+    if (!this.#mayRepeat || options?.idempotencyKey !== undefined || options?.debounce !== undefined)
+      return options
     const caller = this.#isElsewhere ? 'elsewhere' : 'body'
     const idempotencyKey = `${caller} ${(this.#calls += 1)}`
     // All of these options are optional.
