@@ -70,7 +70,7 @@ export function pushOf(record: RunRecord, options: TriggerOptions): RunPush | un
 }
 
 /** Binds the place of a wait to the run that is answered: that is one of other triggers, too, and its key does not say so. */
-export function bindingOf(place: KeyRecord, id: string, now: number): RunBinding {
+export function runBinding(place: KeyRecord, id: string, now: number): RunBinding {
   const binding = { id, kind: 'BINDING', status: 'COMPLETED', tags: [], key: place } as const
   return { ...binding, runId: place.scope, createdAt: now, completedAt: now }
 }

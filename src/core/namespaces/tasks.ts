@@ -6,7 +6,7 @@ import { requireList, requireOptions } from '../../primitives/require.ts'
 import { SubtaskUnwrapError, WaitpointError } from '../../api/errors.ts'
 import { requireJoining } from '../../api/token.ts'
 import type { Kernel } from '../kernel.ts'
-import { bindingOf, pushOf, readDebounce, requireDebouncing } from './debounce.ts'
+import { runBinding, pushOf, readDebounce, requireDebouncing } from './debounce.ts'
 import { checkPlacement, newRun } from './new-run.ts'
 import type {
   BatchHandle,
@@ -221,7 +221,7 @@ export class EngineTasks implements TasksNamespace {
     if (host.isClosed) throw host.closedError()
     const push = debounce && pushOf(record, options)
     const now = host.now()
-    const bind = push && place && bindingOf(place, host.newId('binding', now), now)
+    const bind = push && place && runBinding(place, host.newId('binding', now), now)
     const request = { record, push, bind, fence: fenceOf(attempt), transaction, now, by: host.owner }
     const freed = freeKeyOnFailure ? this.#insertFreeing({ attempt, call, request }) : undefined
     // It is not there yet, and may never be: the storage tells when it is.
