@@ -24,6 +24,7 @@ import { StandIns } from './fixture/stand-ins.ts'
 import { testClock, type TestClockOptions } from './test-clock.ts'
 import type { TestEngine } from './fixture/test-engine.ts'
 import { TokenAnswers } from './fixture/token-answers.ts'
+import type { UnawaitedCalls } from './fixture/unawaited-calls.ts'
 import { tokenPost } from './fixture/token-post.ts'
 import { answeringClock } from './fixture/under-test.ts'
 import { noteGivenTimeouts } from './witness/given-timeouts.ts'
@@ -114,6 +115,7 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
   for (const { wait } of [engine, ...(stored === undefined ? [] : [stored])]) noteGivenTimeouts(wait)
   looseEnds.readers.watch(kernelOf(engine).watchers, (runId) => looseEnds.seen([runId]))
   looseEnds.waits.watch(kernelOf(engine).waitpoints)
+  looseEnds.calls.watch(kernelOf(engine))
   const unwatch = watchRequests(engine, { clock, graceMs: requestGraceMs(clockOption) })
   const unfake = options.fakeGlobals === true ? fakeGlobals(engine, { clock, random }) : undefined
 
@@ -133,21 +135,37 @@ export async function createTestEngine(options: TestEngineOptions = {}): Promise
   const answers = new TokenAnswers({ engine, clock, witness })
   const t: TestEngine = {
     engine,
-    clock,
+    clock: isOwnClock ? watchedClock(clock, looseEnds.calls) : clock,
     calls(task) {
       const calls = standIns.calls(task)
       looseEnds.seen(calls.map(({ runId }) => runId))
       return calls
     },
     mock: (task, mock) => standIns.mock(task, mock),
-    complete: (token, output, answerOptions) => answers.complete(token, output, answerOptions),
-    waitingToken: (token) => answers.waitingToken(token),
-    post: tokenPost(engine),
+    complete: looseEnds.calls.watched('t.complete', (token, output, answerOptions) =>
+      answers.complete(token, output, answerOptions),
+    ),
+    waitingToken: looseEnds.calls.watched('t.waitingToken', (token) => answers.waitingToken(token)),
+    post: looseEnds.calls.watched('t.post', tokenPost(engine)),
     close: closeOnce,
     [Symbol.asyncDispose]: closeOnce,
   }
   await engine.ready()
   return t
+}
+
+/** The clock as the test calls it. */
+function watchedClock(clock: TestClock, calls: UnawaitedCalls): TestClock {
+  return {
+    ...clock,
+    settle: calls.watched('t.clock.settle', (options) => clock.settle(options)),
+    advance: calls.watched('t.clock.advance', (duration, options) => clock.advance(duration, options)),
+    advanceTo: calls.watched('t.clock.advanceTo', (instant, options) => clock.advanceTo(instant, options)),
+    next: calls.watched('t.clock.next', (options) => clock.next(options)),
+    runAll: calls.watched('t.clock.runAll', (options) => clock.runAll(options)),
+    jump: calls.watched('t.clock.jump', (duration, options) => clock.jump(duration, options)),
+    setWall: calls.watched('t.clock.setWall', (instant, options) => clock.setWall(instant, options)),
+  }
 }
 
 function readOptions(options: TestEngineOptions): {

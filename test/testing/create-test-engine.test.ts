@@ -141,7 +141,7 @@ describe('createTestEngine', () => {
     await second.clock.advance('1h')
     await expect(second.engine.runs.poll(id)).rejects.toMatchObject({
       code: 'ERR_STUCK',
-      message: expect.stringContaining(`awaited ${id}`) as unknown,
+      message: expect.stringContaining(`\nrun ${id} of task "nap", `) as unknown,
     })
   })
 

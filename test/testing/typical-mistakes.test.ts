@@ -21,6 +21,11 @@ function plain(message: string): string {
     .replace(/(?:[A-Z]:)?[\w./\\-]*[/\\]([\w-]+\.test\.ts):\d+:\d+/g, '$1:line')
 }
 
+const LEFT =
+  'Cannot close the test engine: unfinished work is left. Await the calls, the matchers and the waits you began, ' +
+  'end the readers you opened (`break`, or `return()` of the iterator), and look at failed runs ' +
+  '(`await run.outcome()`).'
+
 /** What the task says that has this function, when a test awaits its result, or else when the engine is closed. */
 async function says(run: () => Promise<unknown>, options: TestEngineOptions = {}): Promise<string> {
   const mistaken = task({ id: 'mistaken', run })
@@ -263,6 +268,88 @@ describe('a wait that a task did not await', () => {
   })
 })
 
+describe('a call that was not awaited', () => {
+  const quick = task({ id: 'quick', run: async () => 'done' })
+
+  it.each<[string, string, () => Promise<unknown>]>([
+    ['createToken', 'createToken', async () => void wait.createToken({ tags: ['ask'] })],
+    ['trigger', 'trigger', async () => void quick.trigger(undefined)],
+    ['batchTrigger', 'batchTrigger', async () => void quick.batchTrigger([{ payload: undefined }])],
+    [
+      'completeToken',
+      'completeToken',
+      async () => {
+        const token = await wait.createToken({ timeout: '1d' })
+        void wait.completeToken(token, 'yes')
+      },
+    ],
+  ])('is named in a task, with its line: %s', async (_what, name, run) => {
+    expect(await says(run, { tasks: [quick] })).toBe(
+      `${LEFT}\nrun run_… of task "mistaken" has ended without awaiting its call of \`${name}\` at typical-mistakes.test.ts:line`,
+    )
+  })
+
+  it.each<[string, string, (t: TestEngine) => void]>([
+    ['createToken', 'createToken', (t) => void t.engine.wait.createToken()],
+    ['trigger', 'trigger', (t) => void t.engine.trigger(quick, undefined)],
+    ['completeToken', 'completeToken', (t) => void t.engine.wait.completeToken('waitpoint_1', 'yes')],
+  ])('is named in a test, with its line: %s', async (_what, name, call) => {
+    const message = await messageAtEnd({ tasks: [quick] }, async (t) => {
+      call(t)
+    })
+    expect(message).toBe(
+      `${LEFT}\nthe test did not await its call of \`${name}\` at typical-mistakes.test.ts:line`,
+    )
+  })
+
+  it.each<[string, (t: TestEngine) => void]>([
+    ['t.complete', (t) => void t.complete({ tag: 'ask' }, 'yes')],
+    ['t.waitingToken', (t) => void t.waitingToken({ tag: 'ask' })],
+    ['t.clock.advance', (t) => void t.clock.advance('1h')],
+  ])('is told once, though it is cut off by the end of the test: %s', async (name, call) => {
+    const message = await messageAtEnd({ tasks: [asking] }, async (t) => {
+      await t.engine.trigger(asking, undefined)
+      call(t)
+    })
+    expect(message).toBe(
+      `${LEFT}\nthe test did not await its call of \`${name}\` at typical-mistakes.test.ts:line`,
+    )
+  })
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['one that the task returns', async () => wait.createToken()],
+    [
+      'one of several',
+      async () => {
+        await Promise.all([quick.trigger(undefined), wait.createToken()])
+      },
+    ],
+    [
+      'one that is awaited later',
+      async () => {
+        const triggered = quick.trigger(undefined)
+        await wait.for({ hours: 1 })
+        await triggered
+      },
+    ],
+    ['one with a handler', async () => void quick.trigger(undefined).catch(() => undefined)],
+  ])('is not %s', async (_what, run) => {
+    expect(await says(run, { tasks: [quick] })).toBe('nothing')
+  })
+
+  it('is not one of a task that failed', async () => {
+    const message = await says(
+      async () => {
+        void quick.trigger(undefined)
+        throw new Error('broken')
+      },
+      { tasks: [quick] },
+    )
+    expect(message).toContain('broken')
+    expect(message).not.toContain('awaiting')
+  })
+})
+
 describe('a matcher that was not awaited', () => {
   it.each<[string, (t: TestEngine) => Promise<unknown>]>([
     [
@@ -278,11 +365,29 @@ describe('a matcher that was not awaited', () => {
     ['toBeStuck', async (t) => [expect(await t.engine.trigger(asking, undefined)).toBeStuck()]],
   ])('is named with the line of the test: %s', async (_name, begin) => {
     const message = await saysUnawaited(async (t) => (await begin(t)) as readonly Promise<unknown>[])
-    expect(message).toBe(
-      'Cannot close the test engine: unfinished work is left. Await the calls, the matchers and the waits you began, ' +
-        'end the readers you opened (`break`, or `return()` of the iterator), and look at failed runs ' +
-        '(`await run.outcome()`).\n"run_…" is still awaited or read at typical-mistakes.test.ts:line',
+    expect(message).toBe(`${LEFT}\n"run_…" is still awaited or read at typical-mistakes.test.ts:line`)
+  })
+})
+
+describe('an answer that the test forgot', () => {
+  const asked = task({
+    id: 'asked',
+    run: async () => wait.forToken(await wait.createToken({ tags: ['ask'] })),
+  })
+
+  it('is told with each run and each token once, and without upkeep', async () => {
+    const parent = task({ id: 'parent', run: async () => asked.triggerAndWait(undefined) })
+    const message = await messageAtEnd({ tasks: [asked, parent] }, async (t) =>
+      (await t.engine.trigger(parent, undefined)).result(),
     )
+    expect(message).toMatchInlineSnapshot(`
+      "Cannot go on waiting for "run_…": the token is never completed, and its timeout is only the default. Complete it in the test, give \`createToken\` a \`timeout\`, or set the clock's \`onUnanswered: 'timeout'\`.
+      run run_… of task "parent", triggered at typical-mistakes.test.ts:line
+        waits for the end of
+          run run_… of task "asked", triggered at typical-mistakes.test.ts:line
+            waits for waitpoint_… [ask], until 2000-01-01T00:10:00.000Z (the default), created at typical-mistakes.test.ts:line
+      2000-01-01T00:00:00.000Z now"
+    `)
   })
 })
 

@@ -1,7 +1,7 @@
 import type { ClockMode } from './mode.ts'
 import type { External } from './hold-ledger.ts'
 import type { EndlessRun } from './instant-calls.ts'
-import { type ClockView, renderTimeline } from './timeline.ts'
+import { type ClockView, renderBeside } from './timeline.ts'
 import type { PendingTimer } from './timers.ts'
 import {
   circleIn,
@@ -77,9 +77,9 @@ export class StuckError extends ClockError {
   readonly graph: readonly WaitingRun[]
 
   constructor({ awaited, view, graph, forgotten }: StuckOptions) {
-    const why = forgotten === undefined ? nothingLeft(graph) : forgottenAnswer(forgotten)
     const waits = graph.length === 0 ? '' : `${renderWaitGraph(graph)}\n`
-    super('ERR_STUCK', `Cannot go on waiting for ${awaited}: ${why}\n${waits}${renderTimeline(view)}`)
+    const why = forgotten === undefined ? nothingLeft(graph) : forgottenAnswer(forgotten, waits)
+    super('ERR_STUCK', `Cannot go on waiting for ${awaited}: ${why}\n${waits}${renderBeside(view, waits)}`)
     this.graph = graph
   }
 }
@@ -98,11 +98,11 @@ function nothingLeft(graph: readonly WaitingRun[]): string {
   )
 }
 
-function forgottenAnswer(token: WaitedToken): string {
+function forgottenAnswer(token: WaitedToken, graph: string): string {
+  const which = graph.includes(token.id) ? '' : ` It is ${renderWaitedToken(token)}`
   return (
     'the token is never completed, and its timeout is only the default. ' +
-    "Complete it in the test, give `createToken` a `timeout`, or set the clock's `onUnanswered: 'timeout'`. " +
-    `It is ${renderWaitedToken(token)}`
+    `Complete it in the test, give \`createToken\` a \`timeout\`, or set the clock's \`onUnanswered: 'timeout'\`.${which}`
   )
 }
 
@@ -129,7 +129,7 @@ export class StandstillError extends ClockError {
     const waits = graph.length === 0 ? '' : `${renderWaitGraph(graph)}\n`
     super(
       'ERR_STANDSTILL',
-      `Cannot go on waiting for ${whom}: ${still}, ${why}\n${waits}${renderTimeline(view)}`,
+      `Cannot go on waiting for ${whom}: ${still}, ${why}\n${waits}${renderBeside(view, waits)}`,
     )
   }
 }
@@ -212,7 +212,7 @@ export class VirtualTimeoutError extends ClockError {
     super(
       'ERR_VIRTUAL_TIMEOUT',
       `Cannot wait any longer: "${within}" of virtual time passed before it happened. ` +
-        `Raise \`within\`, or look at what is scheduled.\n${renderTimeline(view)}`,
+        `Raise \`within\`, or look at what is scheduled.\n${renderBeside(view, '')}`,
     )
   }
 }

@@ -32,6 +32,27 @@ export function renderTimeline({ now, fired, pending, occupations }: ClockView):
   ].join('\n')
 }
 
+/**
+ * What an error tells of a clock beside a wait graph, one line for each entry. Upkeep, and what the lines above tell of
+ * already, is left out.
+ *
+ * @param told The lines above.
+ */
+export function renderBeside(view: ClockView, told: string): string {
+  const isNews = (id: string): boolean => !told.includes(id)
+  return renderTimeline({
+    now: view.now,
+    fired: view.fired.filter(({ background }) => !background),
+    occupations: view.occupations.filter((occupation) => isNews(lastWord(occupation))),
+    pending: view.pending.filter(({ background, label }) => !background && isNews(lastWord(label))),
+  })
+}
+
+/** Labels and occupations end with the id of their object. */
+function lastWord(text: string): string {
+  return text.slice(text.lastIndexOf(' ') + 1)
+}
+
 function line(at: number, text: string, background: boolean): string {
   return `${new Date(at).toISOString()} ${text}${background ? ' (background)' : ''}`
 }

@@ -7,6 +7,7 @@ import { parseDuration } from '../../primitives/duration.ts'
 import { idOf, show } from '../../primitives/require.ts'
 import { spell } from '../exploration/spell.ts'
 import type { TestEngine } from '../fixture/test-engine.ts'
+import { toldOf } from '../fixture/on-await.ts'
 import { runUnderTest } from '../fixture/under-test.ts'
 
 /** The result of a matcher. Its message is read when the written expectation has failed. */
@@ -30,6 +31,7 @@ const MOST_CHUNKS = 100_000
 export async function toBeWaitingFor(subject: unknown, token: TokenReference): Promise<Matched> {
   const { run, t } = runUnderTest(subject)
   const tokenId = idOf(token)
+  toldOf(token)
   if (typeof tokenId !== 'string')
     throw new TypeError(
       `Cannot use ${show(token)} as a token: give its id, or the token that \`await t.waitingToken(…)\` returns`,
