@@ -14,6 +14,7 @@ import { type Decider, following, replay as replayOf } from './exploration/decid
 import { divergence } from './exploration/determinism.ts'
 import { enumerate } from './exploration/enumerate.ts'
 import { ExplorationError, type FailedSchedule } from './exploration/error.ts'
+import { keptPage } from './exploration/kept-page.ts'
 import { missed } from './exploration/missed.ts'
 import { Names } from './exploration/names.ts'
 import { PassedSchedules } from './exploration/passed-schedules.ts'
@@ -170,7 +171,7 @@ class Exploration {
       const isCut = await this.#runAll(budget, (runs, deepest) => progress.ran(runs, deepest))
       const complete = this.#decider.isExhaustive && !isCut && !this.#isReplay
       // What happens in no schedule of one part may happen in another.
-      if (!this.#isReplay && this.#shard.count === 1) this.#checkSometimes()
+      if (!this.#isReplay && this.#shard.count === 1) await this.#checkSometimes()
       return { runs: this.#runs, complete, deepest: this.#deepest, waits: this.#coverage.waits }
     } finally {
       progress.end()
@@ -190,7 +191,8 @@ class Exploration {
       const schedule = new Schedule(this.#options, choose, isDetailed)
       const report = await schedule.run(this.#body, this.#sometimes)
       if (report.failure !== undefined) throw await this.#failed(report, budget.rest())
-      this.#checkReplay(report)
+      const departed = missed(this.#decider.trace ?? [], report)
+      if (departed !== undefined) throw await this.#missed(departed, report)
       this.#passed.add(traceOf(report))
       if (isDetailed) await this.#runAgain(report)
       this.#decider.end?.(report.decisions)
@@ -221,17 +223,16 @@ class Exploration {
     return failure === undefined
   }
 
-  #error(failed: Omit<FailedSchedule, 'run' | 'story'>): ExplorationError {
-    return new ExplorationError({ ...failed, run: this.#runs, story: this.#story })
+  async #error(failed: Omit<FailedSchedule, 'run' | 'story' | 'page'>): Promise<ExplorationError> {
+    const whole = { ...failed, run: this.#runs, story: this.#story }
+    return new ExplorationError({ ...whole, page: await keptPage(whole) })
   }
 
   /** A replay that goes another way than it says would pass for ever, and test nothing. */
-  #checkReplay(report: ScheduleReport): void {
+  #missed(error: Error, report: ScheduleReport): Promise<ExplorationError> {
     const { trace = [] } = this.#decider
-    const error = missed(trace, report)
-    if (error === undefined) return
     const failed = { trace, report: { ...report, failure: { error } } }
-    throw this.#error({ ...failed, deviationsBefore: trace.length })
+    return this.#error({ ...failed, deviationsBefore: trace.length })
   }
 
   #rerun(choose: Choose, isDetailed = false): Promise<ScheduleReport> {
@@ -248,17 +249,17 @@ class Exploration {
     const failed = { trace, report: { ...again, failure: { error } } }
     const { seed } = this.#decider
     const hasPassed = again.failure !== undefined
-    throw this.#error({ ...failed, deviationsBefore: trace.length, seed, hasPassed })
+    throw await this.#error({ ...failed, deviationsBefore: trace.length, seed, hasPassed })
   }
 
-  #checkSometimes(): void {
+  async #checkSometimes(): Promise<void> {
     for (const [name, wasTrue] of this.#sometimes) {
       if (wasTrue) continue
       const message = `"${name}" was true in none of ${this.#runs} schedules: the body never gets there, or it needs more deviations`
       const error = new InvariantViolation('what was to happen sometimes happens', message)
       const names = new Names()
       const report = { decisions: [], steps: [], durationMs: 0, outcomes: [], names, failure: { error } }
-      throw this.#error({ trace: [], report, deviationsBefore: 0 })
+      throw await this.#error({ trace: [], report, deviationsBefore: 0 })
     }
   }
 }

@@ -3,6 +3,7 @@ import { type AnswerPath, AnswerWalk } from './exploration/answer-walk.ts'
 import type { ExplorationTools } from './exploration/body-tools.ts'
 import { fifo } from './exploration/decider.ts'
 import { ExplorationError } from './exploration/error.ts'
+import { keptPage } from './exploration/kept-page.ts'
 import { outcomeText, renderOutcomes } from './exploration/outcome-text.ts'
 import type { WaitingToken } from './exploration/question-desk.ts'
 import { Schedule } from './exploration/schedule.ts'
@@ -73,14 +74,11 @@ export async function outcomes<ATask extends AnyTask>(
       row = await walked(t, current, () => t.engine.trigger(task, payload))
     }
     const report = await schedule.run(body)
-    if (report.failure !== undefined)
-      throw new ExplorationError({
-        trace: [],
-        report,
-        run: rows.length + 1,
-        deviationsBefore: 0,
-        story: storyKind(false),
-      })
+    if (report.failure !== undefined) {
+      const story = storyKind(false)
+      const failed = { trace: [], report, run: rows.length + 1, deviationsBefore: 0, story }
+      throw new ExplorationError({ ...failed, page: await keptPage(failed) })
+    }
     if (row !== undefined) rows.push(row)
   }
   return { rows, text: renderOutcomes(rows) }

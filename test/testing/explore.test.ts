@@ -144,7 +144,8 @@ describe('explore', () => {
 
       ▶ departs from the usual order, first in, first out (1 departure).
       Replay: WAITPOINT_REPLAY='v1|next@body/tokens.get#1>time/deadline of token order.token#1'
-      Every storage call: WAITPOINT_STORY=storage"
+      Every storage call: WAITPOINT_STORY=storage
+      As a page: WAITPOINT_STORY_DIR=stories"
     `)
     expect(error.cause).toMatchObject({ message: 'the order was shipped and refunded' })
   })
@@ -171,7 +172,8 @@ describe('explore', () => {
         1h        order/runs.update#1
 
       ▶ departs from the usual order, first in, first out (1 departure).
-      Replay: WAITPOINT_REPLAY='v1|next@body/tokens.get#1>time/deadline of token order.token#1'"
+      Replay: WAITPOINT_REPLAY='v1|next@body/tokens.get#1>time/deadline of token order.token#1'
+      As a page: WAITPOINT_STORY_DIR=stories"
     `)
     vi.stubEnv('WAITPOINT_STORY', 'words of wisdom')
     expect(await rejection(exploreAll(checkThenAct.body))).toMatchObject({
@@ -196,7 +198,8 @@ describe('explore', () => {
 
       ▶ departs from the usual order, first in, first out (1 departure).
       Replay: WAITPOINT_REPLAY='v1|crash@pay/charge#1>after'
-      Every storage call: WAITPOINT_STORY=storage"
+      Every storage call: WAITPOINT_STORY=storage
+      As a page: WAITPOINT_STORY_DIR=stories"
     `)
   })
 

@@ -1,5 +1,6 @@
 import { renderStory, type StoryKind } from './story.ts'
 import type { ScheduleReport } from './schedule.ts'
+import type { StoryPage } from './story-page.ts'
 import { formatTrace, type Trace } from './trace.ts'
 import { type Invariant, InvariantViolation } from './violation.ts'
 
@@ -18,6 +19,8 @@ export interface FailedSchedule {
   readonly story: StoryKind
   /** Whether the same schedule has passed before. */
   readonly hasPassed?: boolean
+  /** Its page, where one can be written: the path, if it was. */
+  readonly page?: { readonly path: string | undefined }
 }
 
 /** Characters of a replay line, and of the message of a cause, that a message shows. */
@@ -39,6 +42,7 @@ export class ExplorationError extends Error {
   readonly run: number
   /** The seed of the schedules; `undefined` if they were enumerated or replayed. */
   readonly seed: number | string | undefined
+  readonly #failed: FailedSchedule
 
   constructor(failed: FailedSchedule) {
     const { trace, report, run, seed } = failed
@@ -50,6 +54,42 @@ export class ExplorationError extends Error {
     this.replay = formatTrace(trace)
     this.run = run
     this.seed = seed
+    this.#failed = failed
+  }
+
+  /**
+   * The story as a page in HTML, with a lane for the clock, the test, each run, each engine and the storage. It is whole in
+   * itself, so it can be kept and sent. `WAITPOINT_STORY_DIR` names a folder that such pages are written into.
+   */
+  async html(): Promise<string> {
+    const { storyPage } = await import('./story-page.ts')
+    return storyPage(pageOf(this.#failed))
+  }
+}
+
+/** What the page of a failed schedule shows. */
+export function pageOf({
+  trace,
+  report,
+  run,
+  deviationsBefore,
+  seed,
+  isCut,
+  hasPassed,
+}: FailedSchedule): StoryPage {
+  const { steps, names, failure } = report
+  return {
+    steps,
+    names,
+    trace,
+    failure: failureText(failure?.error).replace(/^fails: /, ''),
+    notes: [
+      `Schedule ${run}.`,
+      ...(hasPassed === true ? [HAS_PASSED] : []),
+      departuresText(trace.length, deviationsBefore, isCut === true),
+      ...(seed === undefined ? [] : [`Seed: ${seed}`]),
+    ],
+    replay: formatTrace(trace),
   }
 }
 
@@ -67,6 +107,7 @@ function describe({
   isCut,
   story,
   hasPassed,
+  page,
 }: FailedSchedule): string {
   const cause = report.failure?.error
   const { steps, names } = report
@@ -78,6 +119,9 @@ function describe({
     ...(told === '' ? [] : ['', told, '', departures, ...howToReplay(formatTrace(trace))]),
     ...(seed === undefined ? [] : [`Seed: ${seed}; run all schedules again with WAITPOINT_SEED='${seed}'`]),
     ...(told === '' || story === 'storage' ? [] : ['Every storage call: WAITPOINT_STORY=storage']),
+    ...(told === '' || page === undefined
+      ? []
+      : [`As a page: ${page.path ?? 'WAITPOINT_STORY_DIR=stories'}`]),
   ].join('\n')
 }
 

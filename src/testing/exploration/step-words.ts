@@ -1,4 +1,4 @@
-import { isFinal } from '../../contract/run-states.ts'
+import { isFinal, runIdOfToken } from '../../contract/run-states.ts'
 import type { TokenRecord } from '../../contract/records.ts'
 import type { Names } from './names.ts'
 import type { Step } from './schedule-record.ts'
@@ -55,7 +55,7 @@ export class Narrator {
       case 'runs.resume':
         return shown(`${person(actor)} goes on`)
       case 'runs.get':
-        return shown(`${person(actor)} looks at ${this.#nameOf(call.args[0])}`, after(call.answer?.status))
+        return this.#looked(call)
       case 'chunks.append':
         return shown(`${person(actor)} appends to the stream "${call.args[0].key}"`)
       default:
@@ -93,7 +93,13 @@ export class Narrator {
     )
     return runs.length === 0
       ? inside('the engine looks for runs to start')
-      : shown(`${runs.join(', ')} starts`)
+      : shown(`${runs.join(', ')} ${runs.length === 1 ? 'starts' : 'start'}`)
+  }
+
+  #looked({ actor, args: [id], answer }: CallNamed<'runs.get'>): StepWords {
+    const text = `${person(actor)} looks at ${this.#nameOf(id)}`
+    // The end of an attempt is read anew where its answer was lost.
+    return this.#nameOf(id) === actor ? inside(text) : shown(text, after(answer?.status))
   }
 
   #ended({ actor, args: [{ change }] }: CallNamed<'runs.update'>): StepWords {
@@ -106,8 +112,9 @@ export class Narrator {
     return shown(`${person(actor)} ${what}${why}`)
   }
 
-  #created({ actor, args: [{ record }], timeout }: CallNamed<'tokens.insert'>): StepWords {
+  #created({ actor, args: [{ record }], timeout, answer }: CallNamed<'tokens.insert'>): StepWords {
     const { kind, timeoutAt, createdAt, id } = record
+    if (typeof answer === 'object' && answer.isCached) return this.#found(actor, answer.record)
     const left = timeoutAt === undefined ? undefined : spell(timeoutAt - createdAt)
     if (kind === 'SLEEP') return shown(`${person(actor)} begins to wait ${left ?? ''}`.trimEnd())
     if (kind !== 'MANUAL') return inside(`${person(actor)} keeps a ${kind}`)
@@ -117,8 +124,17 @@ export class Narrator {
     )
   }
 
+  /** An attempt that begins anew asks again for what the run has. */
+  #found(actor: string, { kind, id, status }: TokenRecord): StepWords {
+    if (kind === 'SLEEP') return shown(`${person(actor)} finds its wait again`)
+    if (kind !== 'MANUAL') return inside(`${person(actor)} finds a ${kind} again`)
+    return shown(`${person(actor)} finds ${this.#token(id, actor)} again`, after(status))
+  }
+
   #awaited({ actor, args: [{ tokenId }], answer }: CallNamed<'tokens.await'>): StepWords {
     const record = this.#tokens.get(this.#nameOf(tokenId))
+    const childId = runIdOfToken(tokenId)
+    if (childId !== undefined) return shown(`${person(actor)} waits for the end of ${this.#nameOf(childId)}`)
     const text = `${person(actor)} waits for ${this.#token(tokenId, actor)}`
     if (record !== undefined && record.kind !== 'MANUAL') return inside(text)
     return shown(text, answer?.outcome === 'settled' ? after(answer.token.status) : '')

@@ -76,7 +76,7 @@ export function renderStory({ steps, trace, names }: Told, kind: StoryKind): str
 }
 
 /** The deviation that a step makes, by the index of the step. */
-function departuresIn(steps: readonly Step[], trace: Trace): ReadonlyMap<number, Deviation> {
+export function departuresIn(steps: readonly Step[], trace: Trace): ReadonlyMap<number, Deviation> {
   const taken = new Map(
     trace.map((deviation) => [deviation.kind === 'next' ? deviation.take : deviation.at, deviation]),
   )
@@ -88,7 +88,8 @@ function departuresIn(steps: readonly Step[], trace: Trace): ReadonlyMap<number,
   )
 }
 
-function before(
+/** What a step came before, if it departs from FIFO by that: `, before …`. */
+export function before(
   departure: Deviation | undefined,
   steps: readonly Step[],
   tell: (step: Step) => StepWords,
