@@ -6,6 +6,7 @@ import { isUserKey } from './run.ts'
 import { fromJson } from '../host/serialize.ts'
 import type { Values } from '../host/values.ts'
 import type { RetrievedToken, Token, WaitResult, CreatedToken } from '../../api/token.ts'
+import { withoutStack } from '../../primitives/without-stack.ts'
 import type { Settlement } from '../attempt/attempt.ts'
 
 /** A token as a list shows it: without its output. */
@@ -57,7 +58,8 @@ export function tokenSettlement<Output>(
 }
 
 function timeoutError({ id, timeoutAt = 0 }: TokenRecord): WaitpointTimeoutError {
-  return new WaitpointTimeoutError(`Waitpoint "${id}" timed out at ${new Date(timeoutAt).toISOString()}`)
+  const message = `Waitpoint "${id}" timed out at ${new Date(timeoutAt).toISOString()}`
+  return withoutStack(() => new WaitpointTimeoutError(message))
 }
 
 /**

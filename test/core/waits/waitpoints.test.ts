@@ -89,6 +89,17 @@ describe('forToken', () => {
     expect(thrown).toBe(result.error)
   })
 
+  it('gives the error of a time-out no stack, which would tell of the engine alone', async () => {
+    let error: unknown
+    const only = bodyTask(async ({ wait }) => {
+      error = await rejection(wait.forToken(await wait.createToken({ timeout: '1h' })).unwrap())
+    })
+    await using t = await createTestEngine({ tasks: [only] })
+    await (await t.engine.trigger(only, null)).result()
+    const { message, stack } = error as Error
+    expect(stack).toBe(`WaitpointTimeoutError: ${message}`)
+  })
+
   it('answers a native promise that can be unwrapped as often as one likes', async () => {
     let tokenId = ''
     const seen: unknown[] = []
