@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { task } from '../../src/core/ambient/define-task.ts'
 import type { Task } from '../../src/api/task.ts'
+import type { PendingTimer } from '../../src/clock/virtual/timers.ts'
 import { memoryStorage } from '../../src/storage/memory/memory.ts'
 import { createTestEngine, type TestEngineOptions } from '../../src/testing/create-test-engine.ts'
 import { testClock } from '../../src/testing/test-clock.ts'
@@ -288,6 +289,24 @@ describe('createTestEngine', () => {
         { at: START + DAY_MS, whom: expect.stringContaining(asking.id) as unknown, stack: here },
       ])
       expect(pending).toHaveLength(3)
+    })
+
+    it('says whom the timer of an engine is for, instead of where the engine has set it', async () => {
+      let pending: readonly PendingTimer[] = []
+      const limited = task({
+        id: 'limited',
+        maxDuration: 60,
+        run: async (_payload: null) => {
+          pending = t.clock.pending().filter(({ background }) => !background)
+        },
+      })
+      await using t = await createTestEngine({ tasks: [limited] })
+      const run = await t.engine.trigger(limited, null)
+      await run.result()
+      const whom = expect.stringMatching(
+        `^run ${run.id} of task "limited", triggered at .*test\\.ts:`,
+      ) as unknown
+      expect(pending).toMatchObject([{ label: `maxDuration of ${run.id}`, whom, stack: '' }])
     })
 
     it('shows in the timeline whom the next deadline is for', async () => {

@@ -162,7 +162,7 @@ export class AutoMode {
   /** Moves to the next timer, or reports that none can help. Returns false if no call awaits anything. */
   #move(): boolean {
     const { timers, ledger } = this.#time
-    const stuck = this.#time.stuckness(ledger.awaited.map(({ id }) => `"${id}"`).join(', '))
+    const stuck = this.#time.stuckness(() => ledger.awaited.map(({ id }) => `"${id}"`).join(', '))
     if (stuck !== undefined && ledger.failAwaited(stuck)) return true
     // A sleeping caller has named its duration, so time passes for it, whatever else times out meanwhile.
     if (!timers.hasForeground) return false

@@ -52,9 +52,10 @@ export class StillBusyError extends ClockError {
   }
 }
 
-function renderBusy({ kind, id, lastBoundary, run }: WitnessedHold): string {
-  const boundary = lastBoundary?.()
-  const known = run?.()
+function renderBusy(hold: WitnessedHold): string {
+  const { kind, id } = hold
+  const boundary = hold.lastBoundary?.()
+  const known = hold.run?.()
   const whose = known === undefined ? '' : ` of task "${known.taskId}", triggered at ${known.origin}`
   return `"${id}"${whose} (${kind}${boundary === undefined ? '' : `, last seen at ${boundary}`})`
 }

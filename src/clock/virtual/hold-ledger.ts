@@ -1,4 +1,5 @@
 import type { Hold, ReleaseHold } from '../../contract/clock.ts'
+import { type Few, itemsOf, withItem, withoutItem } from '../../primitives/few.ts'
 import type { Pulse } from './pulse.ts'
 import type { WaitingRun } from './wait-graph.ts'
 import type { WitnessedHold } from './witnessed.ts'
@@ -6,18 +7,18 @@ import type { WitnessedHold } from './witnessed.ts'
 /** The test clock's record of busy code, and of callers that wait for time to pass. */
 export class HoldLedger {
   readonly #pulse: Pulse
-  readonly #holds: Readonly<Record<Hold['kind'], Set<WitnessedHold>>> = {
-    executing: new Set(),
-    draining: new Set(),
-    parked: new Set(),
-    reading: new Set(),
-    awaited: new Set(),
-    watching: new Set(),
-    call: new Set(),
-    scheduled: new Set(),
+  readonly #held: Record<Hold['kind'], Few<Held>> = {
+    executing: undefined,
+    draining: undefined,
+    parked: undefined,
+    reading: undefined,
+    awaited: undefined,
+    watching: undefined,
+    call: undefined,
+    scheduled: undefined,
   }
-  readonly #failed = new WeakSet<WitnessedHold | Sleep>()
-  readonly #quiet = new WeakSet<WitnessedHold | Sleep>()
+  readonly #failed = new WeakSet<Held | Sleep>()
+  readonly #quiet = new WeakSet<Held | Sleep>()
   readonly #sleeps = new Set<Sleep>()
   readonly #externals = new Set<External>()
   #demands = 0
@@ -41,13 +42,12 @@ export class HoldLedger {
 
   /** Whether the source of a stream is being read and may be real I/O. */
   get isReading(): boolean {
-    for (const hold of this.#holds.reading) if (!this.#quiet.has(hold)) return true
-    return false
+    return itemsOf(this.#held.reading).some((held) => !this.#quiet.has(held))
   }
 
   /** Treats the sources being read as quiet, because they gave no sign of life for long. Time may move again. */
   losePatience(): void {
-    for (const hold of this.#holds.reading) this.#quiet.add(hold)
+    for (const held of itemsOf(this.#held.reading)) this.#quiet.add(held)
     this.loseHope()
   }
 
@@ -63,7 +63,7 @@ export class HoldLedger {
 
   /** Whether a caller outside of runs waits for time to pass. */
   get isDemanded(): boolean {
-    return this.#holds.awaited.size > 0 || this.#isTestAsleep
+    return this.#held.awaited !== undefined || this.#isTestAsleep
   }
 
   /** The number of demands so far. */
@@ -77,33 +77,36 @@ export class HoldLedger {
   }
 
   get awaited(): readonly WitnessedHold[] {
-    return [...this.#holds.awaited]
+    return this.#holds('awaited')
   }
 
   /** The awaited runs, or else all waiting runs, each with its waits, as far as they are known. */
   get graph(): readonly WaitingRun[] {
-    const awaited = runsOf(this.#holds.awaited)
-    return awaited.length > 0 ? awaited : runsOf(this.#holds.parked)
+    const awaited = runsOf(this.#holds('awaited'))
+    return awaited.length > 0 ? awaited : runsOf(this.#holds('parked'))
   }
 
   /** A run that executes, with all its waits, as far as it is known. */
   executing(runId: string): WaitingRun | undefined {
-    for (const hold of this.#holds.executing) if (hold.id === runId) return hold.run?.()
-    return undefined
+    return this.#holds('executing')
+      .find(({ id }) => id === runId)
+      ?.run?.()
   }
 
   /** All current activities, for reports. */
   get occupations(): readonly string[] {
     return [
-      ...Object.values(this.#holds).flatMap((holds) => Array.from(holds, ({ kind, id }) => `${kind} ${id}`)),
+      ...Object.values(this.#held).flatMap((few) =>
+        itemsOf(few).map(({ hold: { kind, id } }) => `${kind} ${id}`),
+      ),
       ...Array.from(this.#externals, ({ label }) => `external ${label}`),
       ...Array.from(this.#sleeps, ({ runId = 'test' }) => `asleep ${runId}`),
     ]
   }
 
   get isBusy(): boolean {
-    const { call, executing } = this.#holds
-    return call.size > 0 || (executing.size > 0 && this.busy.length > 0)
+    const { call, executing } = this.#held
+    return call !== undefined || (executing !== undefined && this.busy.length > 0)
   }
 
   /**
@@ -114,21 +117,23 @@ export class HoldLedger {
     const asleep = new Set<string | undefined>()
     for (const sleep of this.#sleeps)
       if (sleep.isSignal !== true || this.#quiet.has(sleep)) asleep.add(sleep.runId)
-    for (const { id } of this.#holds.watching) asleep.add(id)
-    const executing = [...this.#holds.executing].filter((hold) => !asleep.has(hold.id))
-    return [...executing, ...this.#holds.call]
+    for (const { id } of this.#holds('watching')) asleep.add(id)
+    const executing = this.#holds('executing').filter(({ id }) => !asleep.has(id))
+    return [...executing, ...this.#holds('call')]
   }
 
   hold(hold: WitnessedHold): ReleaseHold {
-    const holds = this.#holds[hold.kind]
-    // A separate object, because the caller may take the same hold twice.
-    const held = { ...hold }
-    holds.add(held)
-    if (held.kind === 'awaited') this.#demands += 1
-    if (held.kind === 'call') this.#calls += 1
+    const { kind } = hold
+    const held = new Held(hold)
+    this.#held[kind] = withItem(this.#held[kind], held)
+    if (kind === 'awaited') this.#demands += 1
+    if (kind === 'call') this.#calls += 1
     this.#pulse.beat()
     return () => {
-      if (holds.delete(held)) this.#pulse.beat()
+      if (held.isReleased) return
+      held.isReleased = true
+      this.#held[kind] = withoutItem(this.#held[kind], held)
+      this.#pulse.beat()
     }
   }
 
@@ -155,10 +160,12 @@ export class HoldLedger {
 
   /** Rejects every awaited call once. Returns whether there was any. */
   failAwaited(error: Error): boolean {
-    const open = this.awaited.filter((hold) => hold.fail !== undefined && !this.#failed.has(hold))
-    for (const hold of open) {
-      this.#failed.add(hold)
-      hold.fail?.(error)
+    const open = itemsOf(this.#held.awaited).filter(
+      (held) => held.hold.fail !== undefined && !this.#failed.has(held),
+    )
+    for (const held of open) {
+      this.#failed.add(held)
+      held.hold.fail?.(error)
     }
     return open.length > 0
   }
@@ -173,9 +180,23 @@ export class HoldLedger {
     return this.failAwaited(error) || sleeps.length > 0
   }
 
+  #holds(kind: Hold['kind']): readonly WitnessedHold[] {
+    return itemsOf(this.#held[kind]).map(({ hold }) => hold)
+  }
+
   get #isTestAsleep(): boolean {
     for (const sleep of this.#sleeps) if (sleep.runId === undefined) return true
     return false
+  }
+}
+
+/** A hold that was taken. The caller may take the same hold twice. */
+class Held {
+  readonly hold: WitnessedHold
+  isReleased = false
+
+  constructor(hold: WitnessedHold) {
+    this.hold = hold
   }
 }
 

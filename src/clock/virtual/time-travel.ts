@@ -60,7 +60,7 @@ export class TimeTravel {
       watched.ask()
       await this.#answered(watched, signal)
       if (isMet()) return read()
-      const stuck = this.#time.stuckness('the goal of `until`', limit)
+      const stuck = this.#time.stuckness(() => 'the goal of `until`', limit)
       if (stuck !== undefined) throw stuck
 
       budget.before(this.#time.ledger)

@@ -72,10 +72,10 @@ export class VirtualTime {
    * The reason why the passing of time up to `limit` cannot help: no timer is left, or the next one is the deadline of
    * a token whose answer was forgotten.
    */
-  stuckness(awaited: string, limit: number = Infinity): StuckError | undefined {
+  stuckness(awaited: () => string, limit: number = Infinity): StuckError | undefined {
     const forgotten = this.#failsUnanswered ? this.timers.forgottenBy(limit) : undefined
     if (forgotten === undefined && this.timers.hasForeground) return undefined
-    return new StuckError({ awaited, view: this.view, graph: this.ledger.graph, forgotten })
+    return new StuckError({ awaited: awaited(), view: this.view, graph: this.ledger.graph, forgotten })
   }
 
   /** The error of callers that wait although time stands still: for real I/O that was declared, or in this mode. */
@@ -87,10 +87,10 @@ export class VirtualTime {
   }
 
   newBudget(): StepBudget {
-    return new StepBudget(this.#maxSteps, () => this.#haltHere())
+    return new StepBudget(this.#maxSteps, this.#haltHere)
   }
 
-  #haltHere(): void {
+  readonly #haltHere = (): void => {
     this.#runaway = { at: this.timers.now, requests: this.ledger.requests }
   }
 

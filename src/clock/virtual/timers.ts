@@ -33,8 +33,8 @@ export interface PendingTimer {
   /** The waiting run or caller, with the place of its origin. Only under a fixture, and not for every timer. */
   readonly whom?: string
   /**
-   * The stack of the call that set the timer; empty for upkeep, and after the first 300 timers. For a token: the first line
-   * of user code.
+   * The stack of the call that set the timer; empty for upkeep, for timers with a `whom`, and after the first 300 timers. For
+   * a token: the first line of user code.
    */
   readonly stack: string
 }
@@ -90,10 +90,7 @@ export class VirtualTimers {
   }
 
   set(at: number, fire: () => void, about: WitnessedTimer = { label: 'timer' }): CancelTimer {
-    // Upkeep needs none, because the same line sets it over and over.
-    const isTraced = about.background !== true && this.#stacks < KEPT_STACKS
-    if (isTraced) this.#stacks += 1
-    const trace = isTraced ? new Error('set here') : undefined
+    const trace = this.#isTraced(about) ? new Error('set here') : undefined
     const deadline = this.#queue.add(at, {
       callback: new TimerCallback(fire),
       about,
@@ -101,11 +98,19 @@ export class VirtualTimers {
       trace,
     })
     this.#pending.add(deadline)
-    if (deadline.value.about.background !== true) this.#foreground += 1
+    if (about.background !== true) this.#foreground += 1
     this.#pulse.beat()
     return () => {
       if (this.#queue.cancel(deadline)) this.#forget(deadline)
     }
+  }
+
+  /** Upkeep needs no stack, because the same line sets it over and over; that of an engine tells whom it is for. */
+  #isTraced(about: WitnessedTimer): boolean {
+    const isTold = about.background === true || about.whom !== undefined
+    if (isTold || this.#stacks === KEPT_STACKS) return false
+    this.#stacks += 1
+    return true
   }
 
   /** Fires the earliest timer if it is due. */

@@ -4,14 +4,14 @@ import type { WaitedToken, WaitingRun } from './wait-graph.ts'
 /** Details of a timer that a fixture can tell. Requested only when needed. */
 export interface WitnessedTimer extends TimerAbout {
   /** The waiting run or caller, with the place of its origin, as text for people. */
-  readonly whom?: () => string | undefined
+  whom?(): string | undefined
   /**
    * Every deadline that the timer covers, in no order: an engine sets one timer for all its tokens, at the first
    * deadline.
    */
-  readonly deadlines?: () => Iterable<WitnessedDeadline>
+  deadlines?(): Iterable<WitnessedDeadline>
   /** The token that would time out with the timer although a run waits for it and its timeout is only the default. */
-  readonly forgotten?: () => WaitedToken | undefined
+  forgotten?(): WaitedToken | undefined
 }
 
 /** The deadline of a waiting token, or the end of a sleep. */
@@ -28,9 +28,9 @@ export interface WitnessedDeadline {
 /** Details of a hold that a fixture can tell. Requested only when needed. */
 export interface WitnessedHold extends Hold {
   /** The run of the hold, with all its waits. */
-  readonly run?: () => WaitingRun | undefined
+  run?(): WaitingRun | undefined
   /** The last storage call. */
-  readonly lastBoundary?: () => string | undefined
+  lastBoundary?(): string | undefined
   /** The first line of user code that led to it. */
-  readonly origin?: () => string
+  readonly origin?: (() => string) | undefined
 }

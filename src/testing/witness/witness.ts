@@ -3,6 +3,7 @@ import type { WaitedToken, WaitingRun } from '../../clock/virtual/wait-graph.ts'
 import type { WitnessedDeadline } from '../../clock/virtual/witnessed.ts'
 import { runIdOfToken, runTokenId } from '../../contract/run-states.ts'
 import { type Deadline, DeadlineQueue } from '../../primitives/deadline-queue.ts'
+import { addTo, type Few, FewMap, findItem, itemsOf, removeFrom } from '../../primitives/few.ts'
 import { type Origin, Origins } from './origin.ts'
 
 interface KnownRun {
@@ -22,6 +23,9 @@ interface KnownToken {
   deadline?: Deadline<string> | undefined
 }
 
+/** A run that waits for a token. */
+type KnownWait = Pick<WaitRecord, 'tokenId' | 'runId'>
+
 const UNKNOWN: Origin = () => 'an unknown place'
 
 /**
@@ -30,16 +34,17 @@ const UNKNOWN: Origin = () => 'an unknown place'
  */
 export class Witness {
   readonly origins: Origins = new Origins()
-  readonly #runs = new Map<string, KnownRun>()
-  readonly #tokens = new Map<string, KnownToken>()
-  readonly #waits = new Map<string, Set<string>>()
-  readonly #waiting = new Map<string, Set<string>>()
+  readonly #runs = new FewMap<KnownRun>()
+  readonly #tokens = new FewMap<KnownToken>()
+  /** The waits of each run, and those for each token. */
+  readonly #waits = new FewMap<Few<KnownWait>>()
+  readonly #waiting = new FewMap<Few<KnownWait>>()
   /** The runs whose result or changes the code of a run awaits, by that run. */
   readonly #watched = new Map<string, Set<string>>()
   /** Waiting tokens by tag. */
   readonly #tagged = new Map<string, Set<string>>()
   readonly #forgettable = new DeadlineQueue<string>()
-  readonly #boundaries = new Map<string, string>()
+  readonly #boundaries = new FewMap<string>()
 
   runCreated({ id, taskId }: RunRecord, origin: Origin): void {
     this.#runs.set(id, { taskId, origin })
@@ -62,26 +67,27 @@ export class Witness {
     if (token !== undefined) this.#answered(token)
     for (const tag of token?.tags ?? []) remove(this.#tagged, tag, id)
     this.#tokens.delete(id)
-    for (const runId of this.#waiting.get(id) ?? []) this.waitReleased({ tokenId: id, runId })
+    for (const wait of itemsOf(this.#waiting.get(id))) this.#released(wait)
   }
 
-  waitRegistered({ tokenId, runId }: Pick<WaitRecord, 'tokenId' | 'runId'>): void {
-    add(this.#waits, runId, tokenId)
-    add(this.#waiting, tokenId, runId)
+  waitRegistered({ tokenId, runId }: KnownWait): void {
+    if (this.#wait(tokenId, runId) === undefined) {
+      const wait = { tokenId, runId }
+      addTo(this.#waits, runId, wait)
+      addTo(this.#waiting, tokenId, wait)
+    }
     const token = this.#tokens.get(tokenId)
     if (token?.isTimeoutDefault !== true || token.timeoutAt === undefined) return
     token.deadline ??= this.#forgettable.add(token.timeoutAt, tokenId)
   }
 
-  waitReleased({ tokenId, runId }: Pick<WaitRecord, 'tokenId' | 'runId'>): void {
-    remove(this.#waits, runId, tokenId)
-    if (!remove(this.#waiting, tokenId, runId)) return
-    const token = this.#tokens.get(tokenId)
-    if (token !== undefined) this.#answered(token)
+  waitReleased({ tokenId, runId }: KnownWait): void {
+    const wait = this.#wait(tokenId, runId)
+    if (wait !== undefined) this.#released(wait)
   }
 
   waitsDropped(runId: string): void {
-    for (const tokenId of this.#waits.get(runId) ?? []) this.waitReleased({ tokenId, runId })
+    for (const wait of itemsOf(this.#waits.get(runId))) this.#released(wait)
   }
 
   /** Code of a run awaits another run. Returns the end of this wait. */
@@ -113,7 +119,7 @@ export class Witness {
 
   /** The deadlines of waiting tokens and the ends of sleeps, in order of creation. */
   *deadlines(): Generator<WitnessedDeadline> {
-    for (const { id, createdAt, timeoutAt, origin } of this.#tokens.values()) {
+    for (const [, { id, createdAt, timeoutAt, origin }] of this.#tokens.entries()) {
       if (timeoutAt === undefined) continue
       yield { tokenId: id, at: timeoutAt, createdAt, whom: this.whom(id) ?? '', origin: origin() }
     }
@@ -141,7 +147,7 @@ export class Witness {
     if (run !== undefined) return `run ${id} of task "${run.taskId}", triggered at ${run.origin()}`
     const token = this.#tokens.get(id)
     if (token === undefined) return undefined
-    const waiting = Array.from(this.#waiting.get(id) ?? [], (runId) => this.#nameOf(runId))
+    const waiting = itemsOf(this.#waiting.get(id)).map(({ runId }) => this.#nameOf(runId))
     return `${waiting.length === 0 ? 'no run yet' : waiting.join(', ')}, created at ${token.origin()}`
   }
 
@@ -154,9 +160,8 @@ export class Witness {
     const run = this.#runs.get(id)
     if (run === undefined || above.has(id)) return undefined
     const watched = Array.from(this.#watched.get(id) ?? [], runTokenId)
-    const waits = [...(this.#waits.get(id) ?? []), ...watched].map((tokenId) =>
-      this.#waited(tokenId, new Set([...above, id])),
-    )
+    const awaited = itemsOf(this.#waits.get(id)).map(({ tokenId }) => tokenId)
+    const waits = [...awaited, ...watched].map((tokenId) => this.#waited(tokenId, new Set([...above, id])))
     return { id, taskId: run.taskId, origin: run.origin(), waits }
   }
 
@@ -174,6 +179,17 @@ export class Witness {
     if (childId !== undefined && above.has(childId)) return { ...waitedToken(token), isCircular: true }
     const run = childId === undefined ? undefined : this.#run(childId, above)
     return run === undefined ? waitedToken(token) : { ...waitedToken(token), origin: run.origin, run }
+  }
+
+  #wait(tokenId: string, runId: string): KnownWait | undefined {
+    return findItem(this.#waits.get(runId), (wait) => wait.tokenId === tokenId)
+  }
+
+  #released(wait: KnownWait): void {
+    removeFrom(this.#waits, wait.runId, wait)
+    removeFrom(this.#waiting, wait.tokenId, wait)
+    const token = this.#waiting.get(wait.tokenId) === undefined ? this.#tokens.get(wait.tokenId) : undefined
+    if (token !== undefined) this.#answered(token)
   }
 
   /** The token no longer waits for an answer. */
