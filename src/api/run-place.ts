@@ -3,6 +3,8 @@ export interface RunPlace {
   readonly id: string
   /** The engine that executes it is known by this object, which all its runs have. */
   readonly kernel: object
+  /** That of the engine. */
+  readonly clock: { now(): number }
   /** Calls `body` as the function of the run would. */
   inside<Result>(body: () => Result): Result
 }

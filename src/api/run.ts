@@ -235,6 +235,8 @@ export interface Run<Payload = unknown, Output = unknown> {
   readonly idempotencyKey?: string
   /** The key of `debounce` that it was triggered with. */
   readonly debounceKey?: string
+  /** The batch that it was triggered in: over HTTP, or by `waitpoint/sdk`. */
+  readonly batchId?: string
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly startedAt?: Date

@@ -33,6 +33,8 @@ export interface RunContext {
     readonly maxDurationMs?: number
     /** Whether `runs.replay` has triggered it. */
     readonly isReplay: boolean
+    /** The batch that it was triggered in: over HTTP, or by `waitpoint/sdk`. */
+    readonly batchId?: string
     /** As it was given to the trigger. */
     readonly idempotencyKey?: string
     readonly parentId?: string

@@ -100,7 +100,11 @@ describe('the published client’s tasks', { timeout: TEST_MS }, () => {
     const { runs: ids, status } = await client.batch.retrieve(batch.batchId)
     expect(['PROCESSING', 'COMPLETED']).toContain(status)
     for (const [index, id] of (ids as readonly string[]).entries()) {
-      expect(await app.engine.runs.poll(id)).toMatchObject({ payload: index, tags: [`t${index}`] })
+      expect(await app.engine.runs.poll(id)).toMatchObject({
+        payload: index,
+        tags: [`t${index}`],
+        batchId: batch.batchId,
+      })
     }
     expect((await client.batch.retrieve(batch.batchId))['status']).toBe('COMPLETED')
   })

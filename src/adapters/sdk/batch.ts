@@ -9,7 +9,7 @@ import type {
   TaskRunResult,
 } from './task-types.ts'
 import type { BatchTriggerOptions, HostedTriggerOptions } from './trigger-options.ts'
-import { batchTrigger, batchTriggerAndWait, type ItemById, runsOfBatch } from './triggering.ts'
+import { batchTrigger, batchTriggerAndWait, type ItemById, keptBatch } from './triggering.ts'
 import { hostedOnly } from './hosted-only.ts'
 import { hostedRuns } from './runs.ts'
 import { unchecked } from './unchecked.ts'
@@ -41,10 +41,19 @@ type ResultsByTask<Tasks extends readonly AnyHostedTask[]> = { [Key in keyof Tas
 /** A batch as `batch.retrieve` shows it. */
 export interface RetrievedBatch {
   id: string
-  status: 'PENDING' | 'COMPLETED'
+  status: 'PENDING' | 'PROCESSING' | 'COMPLETED' | 'PARTIAL_FAILED' | 'ABORTED'
+  idempotencyKey?: string
+  createdAt: Date
+  /** The last change of one of its runs. */
+  updatedAt: Date
   runCount: number
   /** The ids of its runs, in the order of its items. */
   runs: string[]
+  processing: {
+    completedAt?: Date
+    /** Always empty: an item that cannot be triggered rejects the call. */
+    errors: { index: number; taskIdentifier: string; error: string; errorCode?: string }[]
+  }
 }
 
 /** Batches of several tasks. */
@@ -81,6 +90,11 @@ function byId<Tasks extends readonly AnyHostedTask[]>(items: ItemsByTask<Tasks>)
   return list.map(({ task, ...item }) => ({ id: task.id, ...item }))
 }
 
+/** 1970 for a batch without runs. */
+function latest(instants: readonly Date[]): Date {
+  return new Date(Math.max(0, ...instants.map((instant) => instant.getTime())))
+}
+
 /** `batch`. */
 export const batch: HostedBatch = {
   trigger: (items, options) => batchTrigger(items as Items<ItemById>, options, unchecked),
@@ -100,19 +114,27 @@ export const batch: HostedBatch = {
     return { id, runs: runs as ResultsByTask<Tasks> }
   },
   retrieve: async (batchId) => {
-    const ids = runsOfBatch(batchId)
-    if (ids === undefined)
+    const kept = keptBatch(batchId)
+    if (kept === undefined)
       throw hostedOnly(
         `batch.retrieve("${batchId}")`,
         'it knows the last thousand batches that were triggered in this process',
       )
+    const { runs: ids, idempotencyKey } = kept
     const runs = await Promise.all(ids.map(async (id) => hostedRuns.retrieve(id)))
     const isCompleted = runs.every((run) => run.isCompleted)
+    // Runs that idempotency keys have found are older.
+    const createdAt = latest(runs.map((run) => run.createdAt))
     return {
       id: batchId,
       status: isCompleted ? 'COMPLETED' : 'PENDING',
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      createdAt,
+      updatedAt: latest(runs.map((run) => run.updatedAt)),
       runCount: ids.length,
       runs: [...ids],
+      // An item that cannot be triggered rejects the call.
+      processing: { completedAt: createdAt, errors: [] },
     }
   },
 }

@@ -125,5 +125,6 @@ export function hostedContext(ctx: RunContext, { machine }: TaskPlace): TaskRunC
     organization: local,
     project: { ...local, ref: process.env['TRIGGER_PROJECT_REF'] ?? 'local' },
     machine: { name: machine, cpu, memory, centsPerMs: 0 },
+    ...(run.batchId === undefined ? {} : { batch: { id: run.batchId } }),
   }
 }

@@ -1,7 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { callingRun, type RunPlace } from '../../api/run-place.ts'
 import { runs } from '../../core/ambient/ambient.ts'
+import type { TriggerMarks } from '../../api/trigger-marks.ts'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
+import { createDeferred } from '../../primitives/deferred.ts'
 import type { TaskRunContext } from './context.ts'
 import type { TaskWait } from './hooks.ts'
 
@@ -17,8 +19,8 @@ export interface CurrentRun {
   /** A number that no other call of the attempt gets, for the name of a wait. */
   nextNumber(): number
   readonly hasWaitHooks: boolean
-  /** Calls the hooks of a wait around it. */
-  around<Result>(wait: TaskWait, started: Promise<Result>): Promise<Result>
+  /** Calls the hooks of a wait around it. A wait that is known later may reject as it does. */
+  around<Result>(wait: TaskWait | Promise<TaskWait>, started: Promise<Result>): Promise<Result>
 }
 
 /**
@@ -74,4 +76,16 @@ export function waiting<Result>(wait: () => TaskWait, start: () => Promise<Resul
   const started = start()
   const run = currentRun()
   return run?.hasWaitHooks === true ? mayBeLeft(run.around(wait(), started)) : started
+}
+
+/** Like `waiting`, for a child run: which one it waits for is known when that is stored. */
+export function waitingForRun<Result>(
+  start: (marks: TriggerMarks | undefined) => Promise<Result>,
+): Promise<Result> {
+  const run = currentRun()
+  if (run?.hasWaitHooks !== true) return start(undefined)
+  const child = createDeferred<TaskWait>()
+  const started = start({ stored: (runId) => child.resolve({ type: 'task', runId }) })
+  started.catch(child.reject)
+  return mayBeLeft(run.around(child.promise, started))
 }

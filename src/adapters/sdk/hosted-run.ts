@@ -42,8 +42,6 @@ export type HostedRun<Subject = string> = Omit<
   version?: string
   /** Left out. */
   region?: string
-  /** Left out. */
-  batchId?: string
 }
 
 /** What is known of the runs of a task, by their types. */

@@ -155,9 +155,10 @@ export class LivingAttempt implements CurrentRun {
     return !this.#isPlain && (this.#has('onWait') || this.#has('onResume'))
   }
 
-  async around<Result>(wait: TaskWait, started: Promise<Result>): Promise<Result> {
+  async around<Result>(told: TaskWait | Promise<TaskWait>, started: Promise<Result>): Promise<Result> {
     // The hook may throw before it is awaited.
     started.catch(() => undefined)
+    const wait = await told
     await this.#call('onWait', { wait })
     const result = await started
     await this.#call('onResume', { wait })

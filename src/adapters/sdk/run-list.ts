@@ -10,7 +10,7 @@ import type { RunStatus } from '../../contract/records.ts'
 import { requireFlag } from '../../primitives/require.ts'
 import { hostedOnly } from './hosted-only.ts'
 import { type HostedRun, type HostedRunStatus, listed, OTHER_STATUSES } from './hosted-run.ts'
-import { runsOfBatch } from './triggering.ts'
+import { keptBatch } from './triggering.ts'
 import type { Untyped } from './untyped.ts'
 import { storedRuns as runs } from './stored.ts'
 
@@ -97,7 +97,7 @@ function engineParams(params: HostedListRunsParams, isNone: boolean): ListRunsPa
 
 /** The runs of a batch, newest first, read when the first page is. */
 async function runsIn(batch: string, params: ListRunsParams): Promise<readonly Run[]> {
-  const ids = runsOfBatch(batch)
+  const { runs: ids } = keptBatch(batch) ?? {}
   if (ids === undefined)
     throw hostedOnly(
       `runs.list({ batch: "${batch}" })`,

@@ -1,9 +1,12 @@
 import { SubtaskUnwrapError } from '../../api/errors.ts'
 import type { BatchItem, RunHandle, SubtaskResult, TaskShape } from '../../api/run.ts'
+import { type BatchMark, type TriggerMarks, withMarks } from '../../api/trigger-marks.ts'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
 import { type OptionNames, requireList, requireOptions } from '../../primitives/require.ts'
-import { waiting } from './current-run.ts'
+import { sha256 } from '../../primitives/digest.ts'
+import { currentRun, waiting, waitingForRun } from './current-run.ts'
 import { hostedOnly } from './hosted-only.ts'
+import { triggerKey } from './idempotency-keys.ts'
 import type {
   BatchResult,
   BatchRunHandle,
@@ -67,16 +70,16 @@ export function triggerAndWait<Id extends string, Output>(
   { payload, options }: TriggerRequest<unknown>,
   triggers: Triggers = checked,
 ): TaskRunPromise<Id, Output> {
-  const start = (): Promise<SubtaskResult<unknown>> => {
+  const start = (marks: TriggerMarks | undefined): Promise<SubtaskResult<unknown>> => {
     try {
-      const request = [id, encodeValue(payload), engineTriggerOptions(options)] as const
+      const given = engineTriggerOptions(options)
+      const request = [id, encodeValue(payload), marks ? withMarks(given, marks) : given] as const
       return triggers(id, 1, () => tasks.triggerAndWait<Stored>(...request))
     } catch (error) {
       return Promise.reject(error instanceof Error ? error : new Error(String(error)))
     }
   }
-  const started = waiting(() => ({ type: 'task', runId: '' }), start)
-  const result = mayBeLeft(started.then(hostedResult<Id, Output>))
+  const result = mayBeLeft(waitingForRun(start).then(hostedResult<Id, Output>))
   return Object.assign(result, { unwrap: () => mayBeLeft(result.then(unwrapped)) })
 }
 
@@ -91,17 +94,19 @@ export async function batchTrigger<Id extends string, Payload, Output>(
   options: BatchTriggerOptions = {},
   triggers: Triggers = checked,
 ): Promise<BatchRunHandle<Id, Payload, Output>> {
-  const requests = engineItems(await listOf(items), options)
+  const list = await listOf(items)
+  const mark = batchMark(list, options)
+  const requests = engineItems(list, options, mark)
   const only = onlyTask(requests)
   if (only !== undefined) {
     const all = requests.map(({ item }) => item)
     const { runs } = await triggers(only, all.length, () => tasks.batchTrigger<Stored>(only, all))
-    return keepBatch(runs)
+    return keepBatch(runs, mark, options)
   }
   const handles: RunHandle<unknown>[] = []
   for (const { id, item } of requests)
     handles.push(await triggers(id, 1, () => tasks.trigger<Stored>(id, item.payload, item.options)))
-  return keepBatch(handles)
+  return keepBatch(handles, mark, options)
 }
 
 /** `batch.triggerAndWait`: child runs of several tasks. */
@@ -111,25 +116,49 @@ export function batchTriggerAndWait<Id extends string, Output>(
   triggers: Triggers = checked,
 ): Promise<BatchResult<Id, Output>> {
   if (!Array.isArray(items)) return listOf(items).then((list) => batchTriggerAndWait(list, options, triggers))
-  const wait = { type: 'batch', batchId: '', runCount: items.length } as const
-  return mayBeLeft(
-    waiting(
-      () => wait,
-      () => startAll<Id, Output>(items, options, triggers),
-    ),
-  )
+  const id = waitedBatchId()
+  const start = (): Promise<BatchResult<Id, Output>> => startAll<Id, Output>({ id, items, options }, triggers)
+  if (items.length === 0) return mayBeLeft(start())
+  return mayBeLeft(waiting(() => ({ type: 'batch', batchId: id, runCount: items.length }), start))
+}
+
+/** A batch with an idempotency key has its id again with the key, any other is named after its first run. */
+function batchMark([first]: readonly ItemById[], options: BatchTriggerOptions): BatchMark {
+  const key = batchKey(options)
+  return key === undefined ? {} : { id: batchId([key, first?.id]) }
+}
+
+function batchKey({ idempotencyKey: key }: BatchTriggerOptions): string | undefined {
+  return key === undefined || key.length === 0 ? undefined : triggerKey(key)
+}
+
+function batchId(parts: readonly unknown[]): string {
+  return `batch_${sha256(parts.join('/'), 'hex').slice(0, 26)}`
+}
+
+/** The id of a batch that a run waits for: an attempt that is executed again has it again. */
+function waitedBatchId(): string {
+  const run = currentRun()
+  // Outside of a run there is nothing to wait for.
+  if (run === undefined) return ''
+  const { ctx } = run
+  return batchId([ctx.run.id, ctx.attempt.number, run.nextNumber()])
+}
+
+interface WaitedBatch {
+  readonly id: string
+  readonly items: readonly ItemById[]
+  readonly options: BatchTriggerOptions
 }
 
 /** All children are started in one turn, so that each has its place. */
 async function startAll<Id extends string, Output>(
-  items: readonly ItemById[],
-  options: BatchTriggerOptions,
+  { id, items, options }: WaitedBatch,
   triggers: Triggers,
 ): Promise<BatchResult<Id, Output>> {
-  const requests = engineItems(items, options)
+  const requests = engineItems(items, options, { id })
   const results = await waitForAll(requests, triggers)
-  const runs = results.map(hostedResult<Id, Output>)
-  return { id: batchId(runs), runs }
+  return { id, runs: results.map(hostedResult<Id, Output>) }
 }
 
 async function waitForAll(
@@ -194,13 +223,18 @@ interface EngineItem {
 }
 
 /** All items are read before the first run is stored. */
-function engineItems(items: readonly ItemById[], options: BatchTriggerOptions): readonly EngineItem[] {
+function engineItems(
+  items: readonly ItemById[],
+  options: BatchTriggerOptions,
+  batch: BatchMark,
+): readonly EngineItem[] {
   requireList(items, 'the items of a batch')
   requireOptions(options, 'the options of a batch', BATCH_NAMES)
   return items.map((given, index) => {
     requireOptions(given, 'an item of a batch', ITEM_NAMES)
     const { id, options: own } = given
-    return { id, item: { payload: encodeValue(given.payload), options: itemOptions(own, options, index) } }
+    const marked = withMarks(itemOptions(own, options, index), { batch })
+    return { id, item: { payload: encodeValue(given.payload), options: marked } }
   })
 }
 
@@ -243,23 +277,28 @@ function unwrapped<Id extends string, Output>(result: TaskRunResult<Id, Output>)
   throw new SubtaskUnwrapError(result.taskIdentifier, result.id, result.error)
 }
 
+/** A batch that was triggered in this process. */
+export interface TriggeredBatch {
+  readonly runs: readonly string[]
+  readonly idempotencyKey: string | undefined
+}
+
 /** The last batches, by their ids. */
-const batches = new Map<string, readonly string[]>()
+const batches = new Map<string, TriggeredBatch>()
 const MOST_BATCHES = 1_000
 
-/** The runs of a batch that was triggered in this process. */
-export function runsOfBatch(id: string): readonly string[] | undefined {
+/** A batch that was triggered in this process, among the last thousand. */
+export function keptBatch(id: string): TriggeredBatch | undefined {
   return batches.get(id)
 }
 
 function keepBatch<Id extends string, Payload, Output>(
   handles: readonly RunHandle<unknown>[],
+  { id = 'batch_empty' }: BatchMark,
+  options: BatchTriggerOptions,
 ): BatchRunHandle<Id, Payload, Output> {
-  const id = batchId(handles)
-  batches.set(
-    id,
-    handles.map((handle) => handle.id),
-  )
+  const idempotencyKey = batchKey(options)
+  batches.set(id, { runs: handles.map((handle) => handle.id), idempotencyKey })
   for (const oldest of batches.keys()) {
     if (batches.size <= MOST_BATCHES) break
     batches.delete(oldest)
@@ -271,9 +310,4 @@ function keepBatch<Id extends string, Payload, Output>(
       return handles[0]?.publicAccessToken ?? ''
     },
   }
-}
-
-/** A batch has the name of its first run. */
-function batchId([first]: readonly { readonly id: string }[]): string {
-  return `batch_${first?.id ?? 'empty'}`
 }

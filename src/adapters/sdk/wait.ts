@@ -11,7 +11,7 @@ import type {
 } from '../../api/token.ts'
 import { systemClock } from '../../clock/system.ts'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
-import { waiting } from './current-run.ts'
+import { currentRun, waiting } from './current-run.ts'
 import type { RequestOptions } from './task-types.ts'
 import { decodeValue, encodeValue } from './values.ts'
 import { storedWait as wait } from './stored.ts'
@@ -93,26 +93,35 @@ function withOnePeriod(options: HostedWaitForOptions): WaitForOptions {
   return Object.fromEntries(Object.entries(given).filter(([name]) => !others.includes(name)))
 }
 
-/** When a sleep is over, for the hooks: by the system clock. */
-function endOf(options: WaitForOptions): Date {
-  const sum = Object.entries(options).map(([name, count]) => (PERIODS[name] ?? 0) * Number(count))
-  return new Date(systemClock().now() + sum.reduce((total, part) => total + part, 0))
+/** How long a sleep takes, in milliseconds. */
+function lengthOf(options: WaitForOptions): number {
+  const parts = Object.entries(options).map(([name, count]) => (PERIODS[name] ?? 0) * Number(count ?? 0))
+  return parts.reduce((total, part) => total + part, 0)
+}
+
+/** A shorter sleep, or one of this length, is none to the hooks, as in the hosted service. */
+const SHORTEST_TOLD_MS = 5_000
+
+function sleeping(end: number | Date, start: () => Promise<void>): Promise<void> {
+  // The engine refuses what is no instant.
+  const date = new Date(end)
+  const isTold = date.getTime() - now() > SHORTEST_TOLD_MS
+  return isTold ? waiting(() => ({ type: 'duration', date }), start) : start()
+}
+
+/** By the clock of the engine. */
+function now(): number {
+  return (currentRun()?.place.clock ?? systemClock()).now()
 }
 
 /** `wait`. */
 export const hostedWait: HostedWait = {
   for: (given) => {
     const options = withOnePeriod(given)
-    return waiting(
-      () => ({ type: 'duration', date: endOf(options) }),
-      () => wait.for(options),
-    )
+    const end = now() + lengthOf(options)
+    return sleeping(end, () => wait.for(options))
   },
-  until: (options) =>
-    waiting(
-      () => ({ type: 'duration', date: options.date }),
-      () => wait.until(options),
-    ),
+  until: (options) => sleeping(options.date, () => wait.until(options)),
   createToken: (options) => wait.createToken(options),
   forToken: <Output>(token: TokenReference) => {
     const id = typeof token === 'string' ? token : token.id

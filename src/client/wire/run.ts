@@ -108,6 +108,7 @@ function commonFields(
       priority: wire.number('priority'),
       idempotencyKey: wire.text('idempotencyKey'),
       debounceKey: wire.text('debounceKey'),
+      batchId: wire.text('batchId'),
     }),
     createdAt,
     updatedAt,

@@ -294,6 +294,8 @@ export interface RunOverrides {
   readonly parentAttempt?: number
   /** It was triggered by `runs.replay`; no option of the task. */
   readonly isReplay?: true
+  /** The batch that it was triggered in; no option of the task. */
+  readonly batchId?: string
   /** What a subscriber to `waitpoint:run.trigger` had stored; no option of the task. */
   readonly trace?: Readonly<TraceCarrier>
 }

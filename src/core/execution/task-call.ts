@@ -248,6 +248,7 @@ function contextOf(attempt: Attempt): RunContext {
   const { record, definition } = attempt
   const { idempotencyKey } = keyOf(record)
   const maxDurationMs = maxDurationOf(attempt)
+  const { isReplay = false, batchId } = readOverrides(record.optionsJson)
   return {
     run: {
       id: record.id,
@@ -258,7 +259,8 @@ function contextOf(attempt: Attempt): RunContext {
       queue: record.queue,
       maxAttempts: maxAttemptsOf(definition, record),
       ...(maxDurationMs === undefined ? {} : { maxDurationMs }),
-      isReplay: readOverrides(record.optionsJson).isReplay === true,
+      isReplay,
+      ...(batchId === undefined ? {} : { batchId }),
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       ...(record.parentId === undefined ? {} : { parentId: record.parentId }),
       rootId: record.rootId,

@@ -18,9 +18,9 @@ export function announced(record: RunRecord, { owner }: Pick<Host, 'owner'>): Ru
   return { ...record, optionsJson: optionsWith(record.optionsJson, carrier) }
 }
 
-/** The options of a run, for its replay: without the trace of the run itself. */
+/** The options of a run, for its replay: without the trace and the batch of the run itself. */
 export function optionsOfReplay(optionsJson: string | undefined): string {
-  const { trace: _before, ...overrides } = readOverrides(optionsJson)
+  const { trace: _before, batchId: _batch, ...overrides } = readOverrides(optionsJson)
   const options: RunOverrides = { ...overrides, isReplay: true }
   return JSON.stringify(options)
 }

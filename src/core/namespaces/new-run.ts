@@ -15,6 +15,7 @@ import type { Host } from '../host/host.ts'
 import { announced } from './announced.ts'
 import { readDebounce } from './debounce.ts'
 import type { TriggerOptions } from '../../api/run.ts'
+import { marksOf } from '../../api/trigger-marks.ts'
 import { toJson } from '../host/serialize.ts'
 import type { TaskDefinition } from '../attempt/task-definition.ts'
 import type { IdempotencyOptions } from '../../api/token.ts'
@@ -97,7 +98,7 @@ export function newRun(
         ? undefined
         : requireName(options.concurrencyKey, 'concurrencyKey'),
     priorityMs: readPriority(options.priority),
-    optionsJson: overridesJson(options, context.parent),
+    optionsJson: overridesJson(options, context.parent, id),
     key: debounce?.key ?? userKey(options, keyScope(definition.id), now) ?? context.key,
     createdAt: now,
     updatedAt: now,
@@ -201,17 +202,28 @@ function readPriority(seconds: number | undefined): number | undefined {
 }
 
 function overridesJson(
-  { maxAttempts, maxDuration, freeKeyOnFailure = false }: TriggerOptions,
+  options: TriggerOptions,
   parent: RunRecord | undefined,
+  id: string,
 ): string | undefined {
+  const { maxAttempts, maxDuration, freeKeyOnFailure = false } = options
   requireFlag(freeKeyOnFailure, 'freeKeyOnFailure')
   const parentAttempt = freeKeyOnFailure ? parent?.policyAttempt : undefined
-  if (maxAttempts === undefined && maxDuration === undefined && parentAttempt === undefined) return undefined
+  const batchId = batchIdOf(options, id)
+  const isTaskAsItIs = maxAttempts === undefined && maxDuration === undefined
+  if (isTaskAsItIs && parentAttempt === undefined && batchId === undefined) return undefined
   if (maxAttempts !== undefined) requireWhole(maxAttempts, 'maxAttempts', { from: 1 })
   const overrides: RunOverrides = {
     ...(maxAttempts === undefined ? {} : { maxAttempts }),
     ...(maxDuration === undefined ? {} : { maxDurationMs: parseSeconds(maxDuration, 'maxDuration') }),
     ...(parentAttempt === undefined ? {} : { parentAttempt }),
+    ...(batchId === undefined ? {} : { batchId }),
   }
   return JSON.stringify(overrides)
+}
+
+/** The batch of the run, which is named after the first one made for it. */
+function batchIdOf(options: TriggerOptions, id: string): string | undefined {
+  const batch = marksOf(options)?.batch
+  return batch && (batch.id ??= id.replace('run', 'batch'))
 }

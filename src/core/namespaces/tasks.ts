@@ -5,6 +5,7 @@ import type { OptionNames } from '../../primitives/require.ts'
 import { requireList, requireOptions } from '../../primitives/require.ts'
 import { SubtaskUnwrapError, WaitpointError } from '../../api/errors.ts'
 import { requireJoining } from '../../api/token.ts'
+import { marksOf } from '../../api/trigger-marks.ts'
 import type { Kernel } from '../kernel.ts'
 import { runBinding, pushOf, readDebounce, requireDebouncing } from './debounce.ts'
 import { checkPlacement, newRun } from './new-run.ts'
@@ -134,6 +135,7 @@ export class EngineTasks implements TasksNamespace {
         assertOpen(attempt)
         return chain(this.#insert(record, attempt, { ...options, call: INSERT_CHILD, place }), (inserted) => {
           const tokenId = runTokenId(inserted.record.id)
+          marksOf(options)?.stored?.(inserted.record.id)
           if (inserted.isCached) return chain(this.#assertNoCycle(attempt, inserted.record), () => tokenId)
           // Canceled while its child was being stored: no other engine knows yet that it waits for it.
           if (attempt.record.status === 'CANCELED')

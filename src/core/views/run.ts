@@ -4,6 +4,7 @@ import type { RetrievedRun, Run, RunAttempt, WaitingOn } from '../../api/run.ts'
 import type { RunOwner } from '../../api/run-owner.ts'
 import { failureOf } from '../../api/errors.ts'
 import { statusFlags } from '../../contract/run-states.ts'
+import type { RunOverrides } from '../attempt/task-definition.ts'
 import { errorFromJson, fromJson, storedError } from '../host/serialize.ts'
 import { type StoredAttempt, storedAttempts } from '../host/thrown-attempts.ts'
 import { type ReadValues, STORED_VALUES, type Values } from '../host/values.ts'
@@ -26,6 +27,7 @@ export function viewRun(record: RunRecord, values: ReadValues): Run {
     ...(record.concurrencyKey === undefined ? {} : { concurrencyKey: record.concurrencyKey }),
     ...(record.priorityMs === undefined ? {} : { priority: record.priorityMs / 1_000 }),
     ...keyOf(record),
+    ...batchOf(record),
     createdAt: new Date(createdAt),
     updatedAt: new Date(updatedAt),
     ...(startedAt === undefined ? {} : { startedAt: new Date(startedAt) }),
@@ -107,6 +109,13 @@ export function keyOf(record: RunRecord): Pick<Run, 'idempotencyKey' | 'debounce
   if (isUserKey(key.scope)) return { idempotencyKey: key.value }
   const debounceKey = debounceKeyOf(record)
   return debounceKey === undefined ? {} : { debounceKey }
+}
+
+function batchOf({ optionsJson }: RunRecord): Pick<Run, 'batchId'> {
+  if (optionsJson === undefined) return {}
+  // Only newRun and replays write these.
+  const { batchId } = fromJson(optionsJson) as RunOverrides
+  return batchId === undefined ? {} : { batchId }
 }
 
 /** The error of a run that ended without an output. */

@@ -68,7 +68,7 @@ function addSending(app: Hono, { gate, limits, kernel, batches }: RouteContext, 
           const { place, run } = readItem(line, batch)
           const added = await batch.add(
             place,
-            async () => (await trigger(caller, { ...run, isPublished })).id,
+            async () => (await trigger(caller, { ...run, isPublished, batchId: batch.id })).id,
           )
           if (added === undefined) known += 1
           else {
@@ -104,7 +104,7 @@ function readAnnouncement(
 
 interface SentItem {
   readonly place: number
-  readonly run: Omit<SentRun, 'isPublished'>
+  readonly run: Pick<SentRun, 'taskId' | 'body'>
 }
 
 function readItem(line: unknown, { runCount }: Batch): SentItem {

@@ -225,6 +225,7 @@ const SOMETIMES = {
   priority: { type: 'number' },
   idempotencyKey: TEXT,
   debounceKey: TEXT,
+  batchId: TEXT,
   startedAt: INSTANT,
   finishedAt: INSTANT,
   delayedUntil: INSTANT,

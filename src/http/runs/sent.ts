@@ -1,5 +1,6 @@
 import { doesTakeNotes, type NotedValue, notesOf, TAKES_NOTES, withNotes } from '../../api/noted-value.ts'
 import type { RunHandle } from '../../api/run.ts'
+import { withMarks } from '../../api/trigger-marks.ts'
 import { STORED_VALUES, type Values } from '../../core/host/values.ts'
 import type { Caller } from '../access/caller.ts'
 import type { JsonObject } from '../requests/json-body.ts'
@@ -16,6 +17,8 @@ export interface SentRun {
   readonly body: JsonObject
   /** The published client sent it, to which an idempotency key is free again once its run has failed. */
   readonly isPublished: boolean
+  /** The id of its batch. */
+  readonly batchId?: string
 }
 
 export type TriggerSent = (caller: Caller, run: SentRun) => Promise<RunHandle<unknown>>
@@ -25,14 +28,15 @@ export function triggerSent(
   { engine, stored, gate, kernel, limits }: RouteContext,
   packets: PacketStore,
 ): TriggerSent {
-  return async (caller, { taskId, body, isPublished }) => {
+  return async (caller, { taskId, body, isPublished, batchId }) => {
     const packetAt = (path: string): ReturnType<PacketStore['get']> => packets.get(caller.credential, path)
     const taskOptions = kernel.tasks.get(taskId)?.options
     const takesNotes = doesTakeNotes(taskOptions)
     const readNoted = takesNotes ? withNotes : (noted: NotedValue) => readByCodec(kernel.values, noted)
     const { payload, options, packetPath } = readTriggerBody(body, { limits, readNoted, packetAt })
     if (takesNotes) readingNotes(() => notesOf(payload) && taskOptions[TAKES_NOTES](payload))
-    const all = isPublished ? { freeKeyOnFailure: true, ...options } : options
+    const keyed = isPublished ? { freeKeyOnFailure: true, ...options } : options
+    const all = batchId === undefined ? keyed : withMarks(keyed, { batch: { id: batchId } })
     const run = await gate.spending(caller, () =>
       // The engine checks the payload against the task. One that notes its values itself is given them as they are.
       refusingWrongInput(() => (takesNotes ? stored : engine).tasks.trigger(taskId, payload as never, all)),

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest'
+import { createTestEngine, type TestEngine } from 'waitpoint/testing'
+import { type AnyTask, batch, runs, task, type TaskWait, tasks, wait } from 'waitpoint/sdk'
+
+async function engineOf(...all: AnyTask[]): Promise<TestEngine> {
+  const t = await createTestEngine({ tasks: all })
+  t.engine.makeDefault()
+  return t
+}
+
+describe('a batch', () => {
+  const told = task({ id: 'told', run: async (_payload: unknown, { ctx }) => ctx.batch ?? 'none' })
+  const other = task({ id: 'other', run: async (_payload: unknown, { ctx }) => ctx.batch ?? 'none' })
+
+  it('is told to its runs, whichever way it was triggered', async () => {
+    await using _t = await engineOf(told, other)
+    const items = [{ payload: 1 }, { payload: 2 }]
+    const handles = [
+      await told.batchTrigger(items),
+      await tasks.batchTrigger<typeof told>('told', items, { idempotencyKey: 'k' }),
+      await batch.trigger<typeof told | typeof other>([
+        { id: 'told', payload: 1 },
+        { id: 'other', payload: 2 },
+      ]),
+      await batch.triggerByTask([{ task: other, payload: 1 }]),
+    ]
+    expect(new Set(handles.map(({ batchId }) => batchId)).size).toBe(handles.length)
+    for (const { batchId, runCount } of handles) {
+      expect(batchId).toMatch(/^batch_\w+$/)
+      const retrieved = await batch.retrieve(batchId)
+      expect(retrieved.runs).toHaveLength(runCount)
+      for (const id of retrieved.runs)
+        expect(await runs.poll(id)).toMatchObject({ batchId, output: { id: batchId } })
+    }
+  })
+
+  it('is told to the runs of a run that waits for them, also when that is executed again', async () => {
+    const slow = task({
+      id: 'slow',
+      run: async (_payload: unknown, { ctx }) => {
+        await wait.for({ hours: 1 })
+        return ctx.batch?.id
+      },
+    })
+    const parent = task({
+      id: 'parent',
+      run: async () => {
+        const own = await slow.batchTriggerAndWait([{ payload: 1 }, { payload: 2 }])
+        const both = await batch.triggerByTaskAndWait([
+          { task: slow, payload: 1 },
+          { task: told, payload: 1 },
+        ])
+        return [own, both].map(({ id, runs: all }) => ({ id, told: all.map((one) => one.ok && one.output) }))
+      },
+    })
+    await using t = await createTestEngine({ tasks: [parent, slow, told], alwaysResume: true })
+    t.engine.makeDefault()
+    const { id } = await parent.trigger()
+    const { output } = await runs.poll<typeof parent>(id)
+    const [own, both] = output as { id: string; told: unknown[] }[]
+    expect(own?.told).toEqual([own?.id, own?.id])
+    expect(both?.told).toEqual([both?.id, { id: both?.id }])
+    expect(own?.id).not.toBe(both?.id)
+  })
+
+  it('is none of a run that was triggered alone, or again', async () => {
+    await using _t = await engineOf(told)
+    expect((await runs.poll(await told.trigger(1))).output).toBe('none')
+    const { batchId } = await told.batchTrigger([{ payload: 1 }])
+    const [first = ''] = (await batch.retrieve(batchId)).runs
+    const again = await runs.poll((await runs.replay(first)).id)
+    expect(again).toMatchObject({ output: 'none' })
+    expect(again).not.toHaveProperty('batchId')
+  })
+
+  it('is retrieved with the instants of its runs, and its key as it is stored', async () => {
+    await using t = await engineOf(told)
+    const { batchId } = await told.batchTrigger([{ payload: 1 }, { payload: 2 }], { idempotencyKey: 'key' })
+    const createdAt = new Date(t.clock.now())
+    const retrieved = await batch.retrieve(batchId)
+    expect(retrieved).toMatchObject({
+      createdAt,
+      runCount: 2,
+      processing: { completedAt: createdAt, errors: [] },
+    })
+    expect(retrieved.idempotencyKey).toMatch(/^[0-9a-f]{64}$/)
+    for (const id of retrieved.runs) await runs.poll(id)
+    expect(await batch.retrieve(batchId)).toMatchObject({
+      status: 'COMPLETED',
+      updatedAt: new Date(t.clock.now()),
+    })
+  })
+})
+
+describe('the hooks of a wait', () => {
+  it('are told of the run, the batch, the token and the instant that it waits for', async () => {
+    const child = task({ id: 'child', run: async (payload: number) => payload })
+    const told: [hook: string, wait: TaskWait][] = []
+    const parent = task({
+      id: 'parent',
+      onWait: ({ wait: what }) => void told.push(['onWait', what]),
+      onResume: ({ wait: what }) => void told.push(['onResume', what]),
+      run: async () => {
+        const { id } = await child.triggerAndWait(1)
+        const { id: byId } = await tasks.triggerAndWait<typeof child>('child', 1)
+        const { id: batchId } = await child.batchTriggerAndWait([{ payload: 1 }, { payload: 2 }])
+        const token = await wait.createToken({ timeout: '1h' })
+        await wait.forToken(token)
+        await wait.for({ seconds: 6 })
+        return [id, byId, batchId, token.id]
+      },
+    })
+    await using t = await engineOf(parent, child)
+    const { id } = await parent.trigger()
+    const { output = [] } = await runs.poll<typeof parent>(id)
+    const [runId = '', byId = '', batchId = '', token = ''] = output
+    const waits: TaskWait[] = [
+      { type: 'task', runId },
+      { type: 'task', runId: byId },
+      { type: 'batch', batchId, runCount: 2 },
+      { type: 'token', token },
+      { type: 'duration', date: new Date(t.clock.now()) },
+    ]
+    expect(told).toEqual(
+      waits.flatMap((what) => [
+        ['onWait', what],
+        ['onResume', what],
+      ]),
+    )
+  })
+
+  it('are not told of a sleep of five seconds or less, nor of an empty batch', async () => {
+    const told: TaskWait[] = []
+    const child = task({ id: 'child', run: async (payload: number) => payload })
+    const parent = task({
+      id: 'parent',
+      onWait: ({ wait: what }) => void told.push(what),
+      run: async (_payload: undefined, { ctx }) => {
+        await wait.for({ seconds: 5 })
+        await wait.for({ seconds: -1 })
+        await wait.until({ date: new Date(ctx.run.startedAt.getTime() + 9_000) })
+        await wait.until({ date: new Date(0) })
+        await child.batchTriggerAndWait([])
+      },
+    })
+    await using _t = await engineOf(parent, child)
+    expect(await runs.poll(await parent.trigger(undefined))).toMatchObject({ status: 'COMPLETED' })
+    expect(told).toEqual([])
+  })
+
+  it('are not told of a child that cannot be triggered', async () => {
+    const told: TaskWait[] = []
+    const parent = task({
+      id: 'parent',
+      onWait: ({ wait: what }) => void told.push(what),
+      run: async () => tasks.triggerAndWait('unknown', 1),
+    })
+    await using _t = await engineOf(parent)
+    const { error } = await runs.poll(await parent.trigger())
+    expect(error?.message).toContain('Cannot trigger task "unknown"')
+    expect(told).toEqual([])
+  })
+})
