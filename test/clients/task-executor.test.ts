@@ -264,7 +264,7 @@ const notCompared: Readonly<Record<string, string>> = {
   'progress-tree': `${ASKS}: its tasks wait for children, and add tags`,
   progress: `${ASKS}: its tasks wait for children, or flush their metadata`,
   questions: `${ASKS}: its task waits for tokens`,
-  'rate-limited': 'it asks a server of another party',
+  'rate-limited': 'it asks a server of another party; requests are compared apart, below',
   'service-names': 'it is about what only the service has',
   settings: `${ASKS}: its variables lie there`,
   signature: `${ASKS}: its task waits for a token`,
@@ -329,7 +329,12 @@ function taken(file: Readonly<Record<string, unknown>>, journal: string | undefi
 
 it('every task file is compared, or the table says why not', () => {
   const files = readdirSync('test/adapters/sdk/files').map((name) => name.replace(/\.ts$/, ''))
-  const named = new Set([...compared.map(([name]) => name), 'throwing-hooks', ...Object.keys(notCompared)])
+  const named = new Set([
+    ...compared.map(([name]) => name),
+    'throwing-hooks',
+    'requests',
+    ...Object.keys(notCompared),
+  ])
   expect([...named].toSorted()).toEqual(files.toSorted())
 })
 
@@ -357,5 +362,198 @@ describe('a task ends as under the executor of the published SDK, with the calls
     const expected = [withBareMessage(end), taken(theirs, 'journal')]
     const our = toldAs(await ourEnd(ours['throwing'] as AnyTask, { at }), end)
     expect([our, taken(ours, 'journal')]).toEqual(expected)
+  })
+})
+
+/** What a server of another party does. */
+type Answered =
+  readonly [status: number, body?: unknown, headers?: Record<string, string>] | 'refused' | 'silent' | 'odd'
+
+const once = { maxAttempts: 2, minTimeoutInMs: 1, maxTimeoutInMs: 1 }
+const backoff = { strategy: 'backoff', ...once }
+const inTheBody = (bodyFilter: object): object => ({
+  byStatus: { '4xx': { ...backoff, bodyFilter }, 409: backoff },
+})
+const told = {
+  error: { code: 'rate_limit', tries: 3, isFinal: false, hints: ['wait', 'later'], of: null },
+  list: [{ name: 'one' }, { name: 'two' }],
+}
+const content = (filter: object): object => ({ error: { code: [filter] } })
+const filters: readonly object[] = [
+  {},
+  { error: {} },
+  { error: { code: [] } },
+  { error: { code: ['rate_limit', 'busy'] } },
+  { error: { code: ['busy'] } },
+  { error: { tries: [1, 3] } },
+  { error: { isFinal: [true] } },
+  { error: { isFinal: [false] } },
+  { list: { name: ['two'] } },
+  { list: { name: ['three'] } },
+  { missing: {} },
+  { missing: { deeper: ['a'] } },
+  { missing: [{ $exists: false }] },
+  { error: { of: [{ $isNull: true }] } },
+  { error: { of: [{ $exists: true }] } },
+  { error: { of: [{ $not: 'a' }] } },
+  { error: { of: {} } },
+  { error: { hints: [{ $includes: 'later' }] } },
+  { error: { hints: [{ $not: 'later' }] } },
+  { error: { hints: [{ $anythingBut: 'later' }] } },
+  { error: { tries: [{ $gt: 3 }] } },
+  { error: { tries: [{ $gte: 3 }, { $lt: 4 }] } },
+  { error: { tries: [{ $lte: 2 }] } },
+  { error: { tries: [{ $between: [1, 3] }] } },
+  { error: { tries: [{ $anythingBut: [1, 3] }] } },
+  { error: { tries: [{ $startsWith: '3' }] } },
+  ...[
+    { $startsWith: 'rate' },
+    { $startsWith: 'limit' },
+    { $endsWith: 'limit' },
+    { $ignoreCaseEquals: 'RATE_Limit' },
+    { $ignoreCaseEquals: 'rate-limit' },
+    { $not: 'rate_limit' },
+    { $not: 'other' },
+    { $exists: false },
+    { $isNull: false },
+    { $gt: 1 },
+  ].map(content),
+]
+
+const requests: readonly (readonly [what: string, init: object | undefined, answers: readonly Answered[]])[] =
+  [
+    ['an answer', undefined, [[200, 'yes']]],
+    ['a status that is none of the usual', undefined, [[404], [200]]],
+    [
+      'headers and a method',
+      { method: 'PUT', headers: { 'X-Own': 'a' }, retry: inTheBody({}) },
+      [[409], [200]],
+    ],
+    [
+      'the last try',
+      { retry: { byStatus: { 503: { ...backoff, maxAttempts: 3 } } } },
+      [[503], [503], [503, 'last']],
+    ],
+    [
+      'at most ten requests',
+      { retry: { byStatus: { all: { ...backoff, maxAttempts: 99 } } } },
+      Array(11).fill([500]),
+    ],
+    [
+      'the first range that fits',
+      { retry: { byStatus: { '400-404, 50x': backoff, '5xx': { ...backoff, maxAttempts: 1 } } } },
+      [[502], [504]],
+    ],
+    ['no range that fits', { retry: { byStatus: { '501-503': backoff } } }, [[504], [200]]],
+    [
+      'a policy without delays',
+      { retry: { byStatus: { '5xx': { ...backoff, minTimeoutInMs: 0 } } } },
+      [[500], [200]],
+    ],
+    ['a connection', { retry: { connectionError: once } }, ['refused', [200]]],
+    ['a connection for the last time', { retry: { connectionError: once } }, ['refused', 'refused', [200]]],
+    ['a connection, with one try', { retry: { connectionError: { maxAttempts: 1 } } }, ['refused', [200]]],
+    [
+      'a connection without delays',
+      { retry: { connectionError: { ...once, minTimeoutInMs: 0 } } },
+      ['refused', [200]],
+    ],
+    ['an error that is none of the connection', { retry: { connectionError: once } }, ['odd', [200]]],
+    ['a time-out', { timeoutInMs: 1, retry: { timeout: once } }, ['silent', [200]]],
+    [
+      'a time-out for the last time',
+      { timeoutInMs: 1, retry: { timeout: once } },
+      ['silent', 'silent', [200]],
+    ],
+    ...[
+      'unix_timestamp',
+      'unix_timestamp_in_ms',
+      'iso_8601',
+      'iso_8601_duration_openai_variant',
+      undefined,
+    ].flatMap((resetFormat) =>
+      ['1', '1ms', '0.001s', '5s1m', 'in 1ms', '1970-01-01T00:00:01Z', 'soon', ''].map(
+        (reset): (typeof requests)[number] => [
+          `the header "${reset}" as ${resetFormat ?? 'the usual format'}`,
+          {
+            retry: {
+              byStatus: {
+                429: {
+                  strategy: 'headers',
+                  limitHeader: 'l',
+                  remainingHeader: 'r',
+                  resetHeader: 'x-reset',
+                  resetFormat,
+                },
+              },
+            },
+          },
+          [[429, 'wait', { 'x-reset': reset }], [200]],
+        ],
+      ),
+    ),
+    [
+      'no header',
+      {
+        retry: {
+          byStatus: {
+            429: { strategy: 'headers', limitHeader: 'l', remainingHeader: 'r', resetHeader: 'x' },
+          },
+        },
+      },
+      [[429], [200]],
+    ],
+    ...filters.map((filter): (typeof requests)[number] => [
+      `the filter ${JSON.stringify(filter)}`,
+      { retry: inTheBody(filter) },
+      [[400, told], [200]],
+    ]),
+    ...['', 'null', '0', 'no JSON', '""', '"text"', '[]'].map((body): (typeof requests)[number] => [
+      `the filter {} of the body ${body}`,
+      { retry: inTheBody({}) },
+      [[400, body], [200]],
+    ]),
+    [
+      'the next strategy where a filter does not fit',
+      { retry: inTheBody({ code: ['x'] }) },
+      [[409, told], [200]],
+    ],
+  ]
+
+/** A server, and what it was asked. */
+function serverOf(answers: readonly Answered[]): { asked: unknown[]; fetch: typeof fetch } {
+  const left = [...answers]
+  const asked: unknown[] = []
+  const answer = async (_url: unknown, init: RequestInit = {}): Promise<Response> => {
+    asked.push([init.method, init.headers])
+    const next = left.shift() ?? 'odd'
+    if (next === 'odd') throw new TypeError('an option of fetch')
+    if (next === 'refused') throw new TypeError('fetch failed', { cause: new Error('ECONNREFUSED') })
+    if (next === 'silent')
+      return new Promise((_resolve, reject) => {
+        init.signal?.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')))
+      })
+    const [status, body = 'no', headers = {}] = next
+    return new Response(typeof body === 'string' ? body : JSON.stringify(body), { status, headers })
+  }
+  return { asked, fetch: answer }
+}
+
+describe('retry.fetch asks as often as there, and ends as there', () => {
+  it.each(requests)('after %s', async (_what, init, answers) => {
+    using fetch = vi.spyOn(globalThis, 'fetch')
+    using _warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    await published.file('requests')
+    const ours = await ourFile('requests')
+    const payload = { url: 'http://example.invalid/', init }
+    const there = serverOf(answers)
+    fetch.mockImplementation(there.fetch)
+    const end = await published.execute('request', payload)
+    const here = serverOf(answers)
+    fetch.mockImplementation(here.fetch)
+    expect([toldAs(await ourEnd(ours['request'] as AnyTask, payload), end), here.asked]).toEqual([
+      end,
+      there.asked,
+    ])
   })
 })

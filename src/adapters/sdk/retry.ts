@@ -4,15 +4,12 @@ import { systemClock } from '../../clock/system.ts'
 import { wait } from '../../core/ambient/ambient.ts'
 import { LAST_INSTANT } from '../../primitives/duration.ts'
 import { type OptionNames, requireOptions, show } from '../../primitives/require.ts'
+import { type BodyFilter, bodyFits, requireBodyFilter } from './body-filter.ts'
 import { currentRun } from './current-run.ts'
 import type { RetryPolicy } from './hooks.ts'
-import { hostedOnly } from './hosted-only.ts'
 import { delayAfter } from './jitter.ts'
 
-/** Refused with `ERR_HOSTED_ONLY`: read the body of the response yourself. */
-export type BodyFilter = object
-
-/** How `retry.fetch` goes on after a response with one of these statuses. */
+/** How `retry.fetch` goes on after a response with one of these statuses, and with a body that the filter fits. */
 export type FetchRetryStrategy =
   | ({ strategy: 'backoff'; bodyFilter?: BodyFilter } & RetryOptions)
   | {
@@ -42,10 +39,15 @@ export interface RetryFetchRequestInit extends RequestInit {
 
 /** Retries inside of an attempt. Between the tries the run waits, and gives its slot back. */
 export interface Retry {
+  /** Calls a function until it does not throw, or throws an `AbortTaskRunError`. */
   onThrow<Result>(
     work: (options: { attempt: number; maxAttempts: number }) => Promise<Result>,
     options: RetryOptions,
   ): Promise<Result>
+  /**
+   * Requests with the header `x-retry-count`, until a response is not to be tried again. Rejects with an error that has the one
+   * of `fetch` as its cause.
+   */
   fetch(input: string | URL | Request, init?: RetryFetchRequestInit): Promise<Response>
 }
 
@@ -77,12 +79,11 @@ class Retries {
     return this.#tries
   }
 
+  /** Nothing after the last try, and for a policy without delays, as in the hosted service. */
   delay(policy: RetryOptions): number | undefined {
-    return delayAfter(
-      policy,
-      this.#tries,
-      `${this.#run?.ctx.run.id ?? ''}/${this.#call} ${this.#number ?? ''}`,
-    )
+    const seed = `${this.#run?.ctx.run.id ?? ''}/${this.#call} ${this.#number ?? ''}`
+    const delay = delayAfter(policy, this.#tries, seed)
+    return delay === 0 ? undefined : delay
   }
 
   /** Rejects with `ERR_NOT_IN_RUN` outside of a run, where it cannot wait. */
@@ -114,26 +115,62 @@ async function onThrow<Result>(
   }
 }
 
+/** The error of a request that is not tried again, by the name that it has in the hosted service. */
+class FetchError extends Error {
+  readonly originalError: unknown
+
+  constructor(originalError: unknown) {
+    super('Fetch error', { cause: originalError })
+    this.originalError = originalError
+  }
+}
+
 async function retryFetch(
   input: string | URL | Request,
   { retry = {}, timeoutInMs, ...init }: RetryFetchRequestInit = {},
 ): Promise<Response> {
   requireRetry(retry)
+  if (!(input instanceof Request)) requireUrl(input)
   const retries = new Retries('retry.fetch')
   for (;;) {
     const tries = retries.next()
-    const { response, error, isTimeout } = await ask(input, init, timeoutInMs)
+    const counted = { ...init, headers: { ...headersOf(input, init), 'x-retry-count': String(tries) } }
+    const answer = await ask(input, counted, timeoutInMs)
+    const { response, error } = answer
     if (response?.ok === true) return response
     const delay =
       response === undefined
-        ? retries.delay((isTimeout ? retry.timeout : retry.connectionError) ?? DEFAULTS)
-        : delayOf(response, retry.byStatus ?? DEFAULT_STATUSES, retries)
+        ? delayAfterError(answer, retry, retries)
+        : await delayOf(response, retry.byStatus ?? DEFAULT_STATUSES, retries)
     if (delay !== undefined && tries < MOST_REQUESTS) {
       await response?.body?.cancel()
       await retries.sleep(delay)
-    } else if (response === undefined) throw error
+    } else if (response === undefined) throw new FetchError(error)
     else return response
   }
+}
+
+/** @throws TypeError for what is no URL: to ask again would change nothing. */
+function requireUrl(url: string | URL): void {
+  new URL(url)
+}
+
+/** The headers of a request as a plain object, as tests of applications expect them. */
+function headersOf(input: string | URL | Request, { headers }: RequestInit): Record<string, string> {
+  const given = headers ?? (input instanceof Request ? input.headers : {})
+  const isPlain = !(given instanceof Headers || Array.isArray(given))
+  return isPlain ? (given as Record<string, string>) : Object.fromEntries(new Headers(given))
+}
+
+/** A time-out and a connection that fails have policies of their own; other errors are those of the call. */
+function delayAfterError(
+  { error, isTimeout }: Answer,
+  { timeout, connectionError }: FetchRetryOptions,
+  retries: Retries,
+): number | undefined {
+  if (isTimeout === true) return retries.delay(timeout ?? DEFAULTS)
+  const isOfConnection = error instanceof TypeError && error.cause instanceof Error
+  return isOfConnection ? retries.delay(connectionError ?? DEFAULTS) : undefined
 }
 
 const POLICY_NAMES: OptionNames<RetryPolicy> = {
@@ -162,13 +199,16 @@ function requirePolicy(policy: RetryOptions | undefined, what: string): void {
   if (policy !== undefined) requireOptions(policy, what, POLICY_NAMES)
 }
 
-/** @throws TypeError or RangeError for options that there are not; `ERR_HOSTED_ONLY` for a filter. */
+/** @throws TypeError or RangeError for options that there are not. */
 function requireRetry(retry: FetchRetryOptions): void {
   requireOptions(retry, 'retry of retry.fetch', RETRY_NAMES)
-  const { byStatus = {}, connectionError, timeout } = retry
+  const { connectionError, timeout } = retry
+  // One that is `undefined` is left out.
+  const byStatus: Readonly<Record<string, FetchRetryStrategy | undefined>> = retry.byStatus ?? {}
   requirePolicy(connectionError, 'retry.connectionError of retry.fetch')
   requirePolicy(timeout, 'retry.timeout of retry.fetch')
-  for (const [range, given] of Object.entries(byStatus)) requireStrategy(given, range)
+  for (const [range, given] of Object.entries(byStatus))
+    if (given !== undefined) requireStrategy(given, range)
 }
 
 function requireStrategy(given: FetchRetryStrategy, range: string): void {
@@ -178,11 +218,7 @@ function requireStrategy(given: FetchRetryStrategy, range: string): void {
       `Cannot use the strategy ${show(strategy)} of retry.fetch: it must be "backoff" or "headers"`,
     )
   requireOptions(given, `retry.byStatus["${range}"] of retry.fetch`, STRATEGY_NAMES[strategy])
-  if (bodyFilter !== undefined)
-    throw hostedOnly(
-      'retry.fetch with bodyFilter',
-      'use retry.onThrow, and read the body of the response in it',
-    )
+  if (bodyFilter !== undefined) requireBodyFilter(bodyFilter, `bodyFilter of retry.byStatus["${range}"]`)
 }
 
 interface Answer {
@@ -219,17 +255,42 @@ async function ask(
   }
 }
 
-/** The pause before the next request, by the first of the statuses that fits. */
-function delayOf(
+/** The pause before the next request. */
+async function delayOf(
   response: Response,
-  byStatus: Record<string, FetchRetryStrategy>,
+  byStatus: Record<string, FetchRetryStrategy | undefined>,
   retries: Retries,
-): Pause | undefined {
-  const [, strategy] = Object.entries(byStatus).find(([range]) => covers(range, response.status)) ?? []
+): Promise<Pause | undefined> {
+  const strategy = await strategyOf(response, byStatus)
   if (strategy === undefined) return undefined
   return strategy.strategy === 'backoff'
     ? retries.delay({ ...DEFAULTS, ...strategy })
     : resetPause(response, strategy)
+}
+
+/** The first one whose statuses and filter fit. */
+async function strategyOf(
+  response: Response,
+  byStatus: Record<string, FetchRetryStrategy | undefined>,
+): Promise<FetchRetryStrategy | undefined> {
+  for (const [range, strategy] of Object.entries(byStatus)) {
+    if (strategy === undefined || !covers(range, response.status)) continue
+    const { bodyFilter } = strategy
+    if (bodyFilter === undefined) return strategy
+    const body = await jsonOf(response)
+    if (body !== undefined && bodyFits(body, bodyFilter)) return strategy
+  }
+  return undefined
+}
+
+/** The body as JSON; it can be read again. No body is `null`, `0` or an empty text, as in the hosted service. */
+async function jsonOf(response: Response): Promise<unknown> {
+  try {
+    const body: unknown = await response.clone().json()
+    return body || undefined
+  } catch {
+    return undefined
+  }
 }
 
 function covers(ranges: string, status: number): boolean {
@@ -256,8 +317,8 @@ function resetPause(
     resetFormat === 'iso_8601'
       ? Date.parse(reset)
       : Number.parseInt(reset, 10) * (resetFormat === 'unix_timestamp' ? 1_000 : 1)
-  const date = new Date(at)
-  return Number.isNaN(date.getTime()) ? undefined : date
+  // As in the hosted service, 1970 is none either.
+  return new Date(at).getTime() ? new Date(at) : undefined
 }
 
 const UNITS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 }
@@ -265,8 +326,9 @@ const UNITS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m
 /** No engine waits longer, as no date is that far ahead. */
 const LONGEST_PAUSE = LAST_INSTANT / 2
 
-/** `1d2h3m4.5s6ms`, any parts of it. */
+/** `1d2h3m4.5s6ms`, any parts of it in this order. */
 function durationMs(text: string): number | undefined {
+  if (!/^(\d+d)?(\d+h)?(\d+m)?(\d+(\.\d+)?s)?(\d+ms)?$/.test(text)) return undefined
   const parts = [...text.matchAll(/([\d.]+)(ms|[dhms])/g)]
   if (parts.length === 0) return undefined
   const ms = parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0)

@@ -704,7 +704,7 @@ describe('retries', () => {
 
   it('of a request follow a connection that fails, then a status', async () => {
     const answers = [
-      async () => Promise.reject(new TypeError('fetch failed')),
+      async () => Promise.reject(new TypeError('fetch failed', { cause: new Error('ECONNREFUSED') })),
       async () => new Response('busy', { status: 502 }),
       async () => Response.json({ isTaken: true }),
     ]

@@ -65,12 +65,6 @@ export const calls: Record<string, () => unknown> = {
   SessionInputChannel: () => new sdk.SessionInputChannel('session_1'),
   SessionOutputChannel: () => new sdk.SessionOutputChannel('session_1'),
   triggerAndSubscribe: () => measured.triggerAndSubscribe({ text: 'a' }, { cancelOnAbort: true }),
-  'retry.fetch with bodyFilter': async () =>
-    retry.fetch('http://example.invalid', {
-      retry: {
-        byStatus: { '500-599': { strategy: 'backoff', bodyFilter: { code: ['busy'] }, maxAttempts: 2 } },
-      },
-    }),
 }
 
 export const freed = async () => sdk.idempotencyKeys.reset('measured', ['key', '1'], { scope: 'global' })
