@@ -63,12 +63,12 @@ export class ExplorationError extends Error {
    */
   async html(): Promise<string> {
     const { storyPage } = await import('./story-page.ts')
-    return storyPage(pageOf(this.#failed))
+    return storyPage(storyOf(this.#failed))
   }
 }
 
 /** What the page of a failed schedule shows. */
-export function pageOf({
+export function storyOf({
   trace,
   report,
   run,

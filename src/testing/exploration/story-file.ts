@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { messageOf } from '../../primitives/message.ts'
-import { type FailedSchedule, pageOf } from './error.ts'
+import { type FailedSchedule, storyOf } from './error.ts'
 import { storyPage } from './story-page.ts'
 
 const MOST_NAME = 60
@@ -13,7 +13,7 @@ const MOST_NAME = 60
  * @returns The path of the file, or why it could not be written: the test has failed already.
  */
 export function writePage(failed: FailedSchedule, folder: string): string {
-  const page = pageOf(failed)
+  const page = storyOf(failed)
   const words = page.failure.toLowerCase().replace(/[^a-z0-9]+/g, '-')
   const hash = createHash('sha256').update(`${page.failure}\n${page.replay}`).digest('hex').slice(0, 8)
   const name = `${words.slice(0, MOST_NAME).replace(/^-+|-+$/g, '')}-${hash}.html`

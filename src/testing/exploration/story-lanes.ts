@@ -7,7 +7,7 @@ import { Narrator } from './step-words.ts'
 import type { ToldCall } from './storage-call.ts'
 
 /** `body`: the test. `time`: the clock. Runs and engines have lanes of their own, by name. */
-export interface Lane {
+export interface StoryLane {
   readonly name: string
   readonly kind: 'time' | 'body' | 'run' | 'engine'
   /** Whether it has nothing but what the engine does for itself. */
@@ -39,7 +39,7 @@ export interface LaneEvent {
 }
 
 export interface StoryLanes {
-  readonly lanes: readonly Lane[]
+  readonly lanes: readonly StoryLane[]
   readonly events: readonly LaneEvent[]
 }
 
@@ -50,7 +50,7 @@ export function storyLanes(told: Told): StoryLanes {
   const departures = departuresIn(steps, trace)
   const runs = runNames(steps, names)
   const states = new Map<string, LaneState>()
-  const kinds = new Map<string, Lane['kind']>([
+  const kinds = new Map<string, StoryLane['kind']>([
     ['time', 'time'],
     ['body', 'body'],
     ...Array.from(runs, (name) => [name, 'run'] as const),
@@ -76,7 +76,7 @@ export function storyLanes(told: Told): StoryLanes {
       states: new Map(states),
     }
   })
-  const lanes = Array.from(kinds, ([name, kind]): Lane => {
+  const lanes = Array.from(kinds, ([name, kind]): StoryLane => {
     const isInside = kind === 'engine' && events.every((one) => one.lane !== name || one.isInside)
     return { name, kind, isInside }
   })

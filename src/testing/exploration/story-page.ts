@@ -1,5 +1,5 @@
 import { STORY_STYLE } from './story-style.ts'
-import { type Lane, type LaneEvent, type LaneState, storyLanes } from './story-lanes.ts'
+import { type StoryLane, type LaneEvent, type LaneState, storyLanes } from './story-lanes.ts'
 import { spell } from './spell.ts'
 import type { Told } from './story.ts'
 
@@ -51,7 +51,7 @@ ${left > 0 ? `<div class="gap">${left} more</div>` : ''}
 `
 }
 
-function laneTitle({ name, kind, isInside }: Lane, index: number): string {
+function laneTitle({ name, kind, isInside }: StoryLane, index: number): string {
   return `<b class="lane-${kind}${isInside ? ' hidden' : ''}" style="${column(index)}">${text(TITLES[name] ?? name)}</b>`
 }
 
@@ -62,7 +62,7 @@ function column(index: number): string {
 
 const TITLES: Readonly<Record<string, string>> = { time: 'clock', body: 'test' }
 
-function rows(lanes: readonly Lane[], events: readonly LaneEvent[]): string {
+function rows(lanes: readonly StoryLane[], events: readonly LaneEvent[]): string {
   let departures = 0
   let last: LaneEvent | undefined
   return events
@@ -78,12 +78,12 @@ function rows(lanes: readonly Lane[], events: readonly LaneEvent[]): string {
     .join('\n')
 }
 
-function gapRow(lanes: readonly Lane[], last: LaneEvent | undefined, words: string): string {
+function gapRow(lanes: readonly StoryLane[], last: LaneEvent | undefined, words: string): string {
   const cells = lanes.map((lane, index) => cell(lane, { index, state: stateIn(last, lane) }))
   return `<div class="row gap"><span class="time">${text(words)}</span>${cells.join('')}</div>`
 }
 
-function stateIn(event: LaneEvent | undefined, { name }: Lane): LaneState {
+function stateIn(event: LaneEvent | undefined, { name }: StoryLane): LaneState {
   return event?.states.get(name) ?? 'absent'
 }
 
@@ -93,7 +93,7 @@ interface Cell {
   readonly content?: string
 }
 
-function cell({ isInside }: Lane, { index, state, content = '' }: Cell): string {
+function cell({ isInside }: StoryLane, { index, state, content = '' }: Cell): string {
   return `<span class="lane ${state}${isInside ? ' hidden' : ''}" style="${column(index)}">${content}</span>`
 }
 
@@ -108,7 +108,7 @@ interface RowOptions {
   readonly last: LaneEvent | undefined
 }
 
-function row(lanes: readonly Lane[], event: LaneEvent, { id, time, last }: RowOptions): string {
+function row(lanes: readonly StoryLane[], event: LaneEvent, { id, time, last }: RowOptions): string {
   const kinds = ['row', event.isInside ? 'inside' : '', isDeparture(event) ? 'departs' : '']
   const cells = lanes.map((lane, index) => {
     const state = stateIn(event, lane)
@@ -128,7 +128,7 @@ function card({ text: words, event, departure }: LaneEvent): string {
 }
 
 /** From the lane of the actor to that of the run that the event is about. */
-function arrow(lanes: readonly Lane[], { lane, to }: LaneEvent): string {
+function arrow(lanes: readonly StoryLane[], { lane, to }: LaneEvent): string {
   const from = lanes.findIndex(({ name }) => name === lane)
   const at = lanes.findIndex(({ name }) => name === to)
   if (from < 0 || at < 0 || from === at) return ''
