@@ -1,10 +1,12 @@
+import type { Clock } from '../contract/clock.ts'
+
 /** A run that executes, and the way into it. */
 export interface RunPlace {
   readonly id: string
   /** The engine that executes it is known by this object, which all its runs have. */
   readonly kernel: object
   /** That of the engine. */
-  readonly clock: { now(): number }
+  readonly clock: Clock
   /** Calls `body` as the function of the run would. */
   inside<Result>(body: () => Result): Result
 }

@@ -4,10 +4,10 @@ import type {
   HostedTaskOutput,
   HostedTaskPayload,
   Items,
-  RequestOptions,
   TaskIdentifier,
   TaskRunResult,
 } from './task-types.ts'
+import { type RequestOptions, takingRequests } from './request-options.ts'
 import type { BatchTriggerOptions, HostedTriggerOptions } from './trigger-options.ts'
 import { batchTrigger, batchTriggerAndWait, type ItemById, keptBatch } from './triggering.ts'
 import { hostedOnly } from './hosted-only.ts'
@@ -96,45 +96,48 @@ function latest(instants: readonly Date[]): Date {
 }
 
 /** `batch`. */
-export const batch: HostedBatch = {
-  trigger: (items, options) => batchTrigger(items as Items<ItemById>, options, unchecked),
-  triggerAndWait: async <Task extends AnyHostedTask>(
-    items: Items<BatchByIdItem<Task>>,
-    options?: BatchTriggerOptions,
-  ) => {
-    const { id, runs } = await batchTriggerAndWait(items as Items<ItemById>, options, unchecked)
-    return { id, runs: runs as ResultOf<Task>[] }
+export const batch: HostedBatch = /* @__PURE__ */ takingRequests<HostedBatch>(
+  {
+    trigger: (items, options) => batchTrigger(items as Items<ItemById>, options, unchecked),
+    triggerAndWait: async <Task extends AnyHostedTask>(
+      items: Items<BatchByIdItem<Task>>,
+      options?: BatchTriggerOptions,
+    ) => {
+      const { id, runs } = await batchTriggerAndWait(items as Items<ItemById>, options, unchecked)
+      return { id, runs: runs as ResultOf<Task>[] }
+    },
+    triggerByTask: (items, options) => batchTrigger(byId(items), options, unchecked),
+    triggerByTaskAndWait: async <Tasks extends readonly AnyHostedTask[]>(
+      items: ItemsByTask<Tasks>,
+      options?: BatchTriggerOptions,
+    ) => {
+      const { id, runs } = await batchTriggerAndWait(byId<Tasks>(items), options, unchecked)
+      return { id, runs: runs as ResultsByTask<Tasks> }
+    },
+    retrieve: async (batchId) => {
+      const kept = keptBatch(batchId)
+      if (kept === undefined)
+        throw hostedOnly(
+          `batch.retrieve("${batchId}")`,
+          'it knows the last thousand batches that were triggered in this process',
+        )
+      const { runs: ids, idempotencyKey } = kept
+      const runs = await Promise.all(ids.map(async (id) => hostedRuns.retrieve(id)))
+      const isCompleted = runs.every((run) => run.isCompleted)
+      // Runs that idempotency keys have found are older.
+      const createdAt = latest(runs.map((run) => run.createdAt))
+      return {
+        id: batchId,
+        status: isCompleted ? 'COMPLETED' : 'PENDING',
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+        createdAt,
+        updatedAt: latest(runs.map((run) => run.updatedAt)),
+        runCount: ids.length,
+        runs: [...ids],
+        // An item that cannot be triggered rejects the call.
+        processing: { completedAt: createdAt, errors: [] },
+      }
+    },
   },
-  triggerByTask: (items, options) => batchTrigger(byId(items), options, unchecked),
-  triggerByTaskAndWait: async <Tasks extends readonly AnyHostedTask[]>(
-    items: ItemsByTask<Tasks>,
-    options?: BatchTriggerOptions,
-  ) => {
-    const { id, runs } = await batchTriggerAndWait(byId<Tasks>(items), options, unchecked)
-    return { id, runs: runs as ResultsByTask<Tasks> }
-  },
-  retrieve: async (batchId) => {
-    const kept = keptBatch(batchId)
-    if (kept === undefined)
-      throw hostedOnly(
-        `batch.retrieve("${batchId}")`,
-        'it knows the last thousand batches that were triggered in this process',
-      )
-    const { runs: ids, idempotencyKey } = kept
-    const runs = await Promise.all(ids.map(async (id) => hostedRuns.retrieve(id)))
-    const isCompleted = runs.every((run) => run.isCompleted)
-    // Runs that idempotency keys have found are older.
-    const createdAt = latest(runs.map((run) => run.createdAt))
-    return {
-      id: batchId,
-      status: isCompleted ? 'COMPLETED' : 'PENDING',
-      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-      createdAt,
-      updatedAt: latest(runs.map((run) => run.updatedAt)),
-      runCount: ids.length,
-      runs: [...ids],
-      // An item that cannot be triggered rejects the call.
-      processing: { completedAt: createdAt, errors: [] },
-    }
-  },
-}
+  { trigger: 2, triggerAndWait: 2, triggerByTask: 2, triggerByTaskAndWait: 2, retrieve: 1 },
+)

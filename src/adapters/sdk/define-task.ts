@@ -12,6 +12,7 @@ import { enterRun, inRun, leaveRun } from './current-run.ts'
 import type { AnyTaskHooks, HookName, InitOutput } from './hooks.ts'
 import { LivingAttempt, type LivingTask } from './lifecycle.ts'
 import { engineQueue } from './queue.ts'
+import { type RequestOptions, requireRequest } from './request-options.ts'
 import { storedSchema, type TaskSchema } from './schema.ts'
 import type {
   HostedBatchItem,
@@ -23,6 +24,7 @@ import type {
   TaskWithSchemaOptions,
 } from './task-types.ts'
 import { engineRetry } from './retry-policy.ts'
+import { requireTypes } from './option-types.ts'
 import { timeout } from './timeout.ts'
 import {
   batchTrigger,
@@ -173,6 +175,7 @@ function scheduleOf(
 ): TaskScheduleOptions {
   if (typeof cron === 'string') return { cron }
   requireOptions(cron, `cron of task "${id}"`, PATTERN_NAMES)
+  requireTypes(cron, `cron of task "${id}"`, { window: 'string' })
   const { pattern, timezone, environments } = cron
   const unknown = environments?.find((name) => !ENVIRONMENTS.includes(name))
   if (unknown !== undefined)
@@ -195,20 +198,28 @@ function defineTask<Id extends string, Payload, Output>(
 ): HostedTask<Id, Payload, Output> {
   const { id, description, jsonSchema } = options
   requireName(id, 'task id')
+  requireTypes(options, `task "${id}"`, { description: 'string', jsonSchema: 'object' })
   const shown = {
     ...(description === undefined ? {} : { description }),
     ...(jsonSchema === undefined ? {} : { jsonSchema }),
   }
   const defined = Object.assign(engineTask(engineOptions(options, extras)), shown, {
     id,
-    trigger: (payload: Payload, options?: object) => trigger<Id, Payload, Output>(id, { payload, options }),
-    batchTrigger: (items: Items<HostedBatchItem<Payload>>, given?: object) =>
-      batchTrigger<Id, Payload, Output>(itemsById(id, items), given),
-    triggerAndWait: (payload: Payload, options?: object) =>
-      triggerAndWait<Id, Output>(id, { payload, options }),
+    trigger: (payload: Payload, options?: object, request?: RequestOptions) => {
+      requireRequest(request)
+      return trigger<Id, Payload, Output>(id, { payload, options })
+    },
+    batchTrigger: (items: Items<HostedBatchItem<Payload>>, options?: object, request?: RequestOptions) => {
+      requireRequest(request)
+      return batchTrigger<Id, Payload, Output>(itemsById(id, items), options)
+    },
+    triggerAndWait: (payload: Payload, options?: object, request?: RequestOptions) => {
+      requireRequest(request)
+      return triggerAndWait<Id, Output>(id, { payload, options })
+    },
     triggerAndSubscribe,
-    batchTriggerAndWait: (items: Items<HostedBatchItem<Payload>>, given?: object) =>
-      batchTriggerAndWait<Id, Output>(itemsById(id, items), given),
+    batchTriggerAndWait: (items: Items<HostedBatchItem<Payload>>, options?: object) =>
+      batchTriggerAndWait<Id, Output>(itemsById(id, items), options),
   }) as HostedTask<Id, Payload, Output>
   noteTask(defined)
   return defined

@@ -1,5 +1,6 @@
 import type { RetrievedRun, Run } from '../../api/run.ts'
 import type { RunStatus } from '../../contract/records.ts'
+import { currentEnvironment } from './context.ts'
 import type { HostedRunHandle, HostedTask } from './task-types.ts'
 import type { Untyped } from './untyped.ts'
 import { decodeValue, readableValue } from './values.ts'
@@ -31,6 +32,8 @@ export type HostedRun<Subject = string> = Omit<
   metadata?: Record<string, Untyped>
   /** No run is a test here. */
   isTest: boolean
+  /** Of a run in a list. */
+  env?: { id: string; name: string }
   /** Nothing costs anything here. */
   costInCents: number
   baseCostInCents: number
@@ -42,6 +45,14 @@ export type HostedRun<Subject = string> = Omit<
   version?: string
   /** Left out. */
   region?: string
+}
+
+/** A run as it is retrieved. */
+export type RetrievedHostedRun<Subject = string> = HostedRun<Subject> & {
+  /** How many runs are above it. */
+  depth: number
+  /** The run above it, and the first one. `children` is left out. */
+  relatedRuns: { root?: HostedRun; parent?: HostedRun; children?: HostedRun[] }
 }
 
 /** What is known of the runs of a task, by their types. */
@@ -66,7 +77,9 @@ export function shown<S>(run: Run | RetrievedRun): HostedRun<S> {
 
 /** A run of a list, with the JSON of a value that cannot be read. */
 export function listed(run: Run): HostedRun {
-  return shownWith(run, readableValue)
+  const view = shownWith<string>(run, readableValue)
+  view.env = { id: 'local', name: currentEnvironment().slug }
+  return view
 }
 
 function shownWith<S>(run: Run | RetrievedRun, read: (stored: unknown) => unknown): HostedRun<S> {

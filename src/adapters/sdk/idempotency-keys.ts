@@ -3,6 +3,7 @@ import { runs } from '../../core/ambient/ambient.ts'
 import { sha256 } from '../../primitives/digest.ts'
 import { type OptionNames, requireOptions, show } from '../../primitives/require.ts'
 import { currentRun } from './current-run.ts'
+import { type RequestOptions, takingRequests } from './request-options.ts'
 
 declare const KEY: unique symbol
 
@@ -62,7 +63,7 @@ export interface ResetKeyOptions {
 const RESET_NAMES: OptionNames<ResetKeyOptions> = { scope: true, parentRunId: true, attemptNumber: true }
 
 /** Derives idempotency keys that belong to a run, to an attempt, or to all. */
-export const hostedIdempotencyKeys: {
+export interface IdempotencyKeys {
   create(key: string | string[], options?: { scope?: KeyScope }): Promise<IdempotencyKey>
   /**
    * Frees a key of a task: the next trigger with it starts a new run. Answers the key as it is stored. Rejects with `ERR_RUN_NOT_FOUND` if no
@@ -72,24 +73,30 @@ export const hostedIdempotencyKeys: {
     taskIdentifier: string,
     key: IdempotencyKey | string | string[],
     options?: ResetKeyOptions,
-    requestOptions?: object,
+    requestOptions?: RequestOptions,
   ): Promise<{ id: string }>
-} = {
-  create: async (key, options = {}) => {
-    requireOptions(options, 'the options of idempotencyKeys.create', { scope: true })
-    return deriveKey(key, placeOf(readScope(options)))
-  },
-  reset: async (taskIdentifier, key, options = {}) => {
-    requireOptions(options, 'the options of idempotencyKeys.reset', RESET_NAMES)
-    for (const id of keysToReset(key, options)) {
-      if ((await runs.resetIdempotencyKey(taskIdentifier, id)) !== undefined) return { id }
-    }
-    throw new WaitpointError(
-      'ERR_RUN_NOT_FOUND',
-      `Cannot reset idempotency key ${show(key)}: no run of task "${taskIdentifier}" has it in this scope`,
-    )
-  },
 }
+
+/** `idempotencyKeys`. */
+export const hostedIdempotencyKeys: IdempotencyKeys = /* @__PURE__ */ takingRequests<IdempotencyKeys>(
+  {
+    create: async (key, options = {}) => {
+      requireOptions(options, 'the options of idempotencyKeys.create', { scope: true })
+      return deriveKey(key, placeOf(readScope(options)))
+    },
+    reset: async (taskIdentifier, key, options = {}) => {
+      requireOptions(options, 'the options of idempotencyKeys.reset', RESET_NAMES)
+      for (const id of keysToReset(key, options)) {
+        if ((await runs.resetIdempotencyKey(taskIdentifier, id)) !== undefined) return { id }
+      }
+      throw new WaitpointError(
+        'ERR_RUN_NOT_FOUND',
+        `Cannot reset idempotency key ${show(key)}: no run of task "${taskIdentifier}" has it in this scope`,
+      )
+    },
+  },
+  { reset: 3 },
+)
 
 function readScope({ scope = 'run' }: { readonly scope?: KeyScope }): KeyScope {
   if (SCOPES.includes(scope)) return scope

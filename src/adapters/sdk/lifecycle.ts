@@ -35,6 +35,14 @@ export interface LivingTask extends TaskPlace {
 
 const NEVER_RETRIED: Exclude<RetryDecision, void> = { skipRetrying: true }
 
+/** What functions that the end of an attempt waits for are told, as in the hosted service: milliseconds. */
+const TOLD_LIMIT_MS = 60_000
+
+/** What the end of an attempt waits for: a function is called then. */
+async function promiseOf(given: unknown): Promise<unknown> {
+  return typeof given === 'function' ? (given as (timeoutInMs: number) => unknown)(TOLD_LIMIT_MS) : given
+}
+
 /** A task may be done before the rest of its function: this ends the run with an output. */
 export class CompleteTaskWithOutput extends Error {
   readonly output: unknown
@@ -68,7 +76,7 @@ export class LivingAttempt implements CurrentRun {
   #ctx: TaskRunContext | undefined
   #init: InitOutput = {}
   #locals: Map<symbol, unknown> | undefined
-  #waitUntil: Set<Promise<unknown>> | undefined
+  #waitUntil: Set<unknown> | undefined
   #numbers = 0
   #failure: Failure | undefined
   #middleware: Promise<void> | undefined
@@ -86,7 +94,7 @@ export class LivingAttempt implements CurrentRun {
     return (this.#locals ??= new Map())
   }
 
-  get waitUntil(): Set<Promise<unknown>> {
+  get waitUntil(): Set<unknown> {
     return (this.#waitUntil ??= new Set())
   }
 
@@ -318,7 +326,7 @@ export class LivingAttempt implements CurrentRun {
 
   async #cleanUp(): Promise<void> {
     await this.#call('cleanup')
-    if (this.#waitUntil !== undefined) await Promise.allSettled(this.#waitUntil)
+    if (this.#waitUntil !== undefined) await Promise.allSettled(Array.from(this.#waitUntil, promiseOf))
   }
 
   /** There is no hook: most tasks are called and nothing else. */

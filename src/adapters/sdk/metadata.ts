@@ -2,7 +2,7 @@ import { metadata, streams } from '../../core/ambient/ambient.ts'
 import type { StreamSource } from '../../api/stream.ts'
 import { currentRun, executedRun } from './current-run.ts'
 import { hostedOnly } from './hosted-only.ts'
-import type { RequestOptions } from './task-types.ts'
+import { type RequestOptions, requireRequest } from './request-options.ts'
 import { tellOnce } from './told-once.ts'
 import type { Json } from './untyped.ts'
 import { asJson } from './values.ts'
@@ -105,8 +105,11 @@ export const hostedMetadata: HostedMetadata = {
   get: (key) => (currentRun() === undefined ? undefined : (metadata.get(key) as Json | undefined)),
   replace,
   save: replace,
-  flush: () => metadata.flush(),
-  refresh: () => Promise.resolve(),
+  flush: async (requestOptions) => {
+    requireRequest(requestOptions)
+    await metadata.flush()
+  },
+  refresh: async (requestOptions) => requireRequest(requestOptions),
   stream: (key, source, signal) => metadata.stream(key, source, signal),
   fetchStream: async <Chunk>(key: string, signal?: AbortSignal) => {
     const run = currentRun()?.ctx.run

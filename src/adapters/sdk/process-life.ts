@@ -25,7 +25,10 @@ export const otel: {
   metrics: taskMetrics,
 }
 
-/** The attempt that calls does not end before the promise has settled. */
-export function waitUntil(promise: Promise<unknown>): void {
+/**
+ * The attempt that calls does not end before the promise has settled. A function is called at the end of the attempt, as in the hosted
+ * service; any other value has settled.
+ */
+export function waitUntil(promise: Promise<unknown> | ((timeoutInMs: number) => Promise<unknown>)): void {
   currentRun()?.waitUntil.add(promise)
 }

@@ -2,7 +2,7 @@ import { type HostedQueueName, type QueueItem, queueItem, queueNameOf } from '..
 import { knownQueues, namedQueue } from '../../core/ambient/ambient.ts'
 import { type OptionNames, requireName, requireOptions, show } from '../../primitives/require.ts'
 import { type OffsetOptions, type OffsetPagePromise, offsetPages } from './offset-page.ts'
-import type { RequestOptions } from './task-types.ts'
+import { type RequestOptions, takingRequests } from './request-options.ts'
 
 /** The queue of a task by the id of the task, a custom one by its name; or the id of a queue. */
 export type RetrieveQueueParam = string | { type: 'task' | 'custom'; name: string }
@@ -25,15 +25,18 @@ export interface Queues {
 
 const PARAM_NAMES: OptionNames<HostedQueueName> = { type: true, name: true }
 
-export const hostedQueues: Queues = {
-  list: (options) => offsetPages(async () => (await knownQueues()).map(queueItem), options),
-  retrieve: async (queue) => queueItem(await namedQueue(nameOf(queue)).retrieve()),
-  pause: async (queue) => queueItem(await namedQueue(nameOf(queue)).pause()),
-  resume: async (queue) => queueItem(await namedQueue(nameOf(queue)).resume()),
-  overrideConcurrencyLimit: async (queue, limit) =>
-    queueItem(await namedQueue(nameOf(queue)).setLimit(limit)),
-  resetConcurrencyLimit: async (queue) => queueItem(await namedQueue(nameOf(queue)).resetLimit()),
-}
+export const hostedQueues: Queues = /* @__PURE__ */ takingRequests<Queues>(
+  {
+    list: (options) => offsetPages(async () => (await knownQueues()).map(queueItem), options),
+    retrieve: async (queue) => queueItem(await namedQueue(nameOf(queue)).retrieve()),
+    pause: async (queue) => queueItem(await namedQueue(nameOf(queue)).pause()),
+    resume: async (queue) => queueItem(await namedQueue(nameOf(queue)).resume()),
+    overrideConcurrencyLimit: async (queue, limit) =>
+      queueItem(await namedQueue(nameOf(queue)).setLimit(limit)),
+    resetConcurrencyLimit: async (queue) => queueItem(await namedQueue(nameOf(queue)).resetLimit()),
+  },
+  { list: 1, retrieve: 1, pause: 1, resume: 1, overrideConcurrencyLimit: 2, resetConcurrencyLimit: 1 },
+)
 
 /** @throws TypeError or RangeError for what names no queue. */
 function nameOf(queue: RetrieveQueueParam): string {

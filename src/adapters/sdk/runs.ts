@@ -1,17 +1,21 @@
-import type { RunReference, SubscriptionPart } from '../../api/run.ts'
+import { WaitpointError } from '../../api/errors.ts'
+import type { Run, RunReference, SubscriptionPart } from '../../api/run.ts'
 import type { Duration } from '../../api/token.ts'
-import { streams } from '../../core/ambient/ambient.ts'
 import {
   type OptionNames,
   requireFlag,
+  requireList,
   requireObject,
   requireOptions,
   requireSignal,
 } from '../../primitives/require.ts'
+import { requireTypes } from './option-types.ts'
 import { hostedOnly, refusing } from './hosted-only.ts'
-import { type HostedRun, shown } from './hosted-run.ts'
+import { type HostedRun, type RetrievedHostedRun, shown } from './hosted-run.ts'
 import { type HostedListRunsParams, listHostedRuns, type RunPage } from './run-list.ts'
-import type { AnyHostedTask, RequestOptions } from './task-types.ts'
+import { type AsyncIterableStream, hostedStreams } from './streams.ts'
+import type { AnyHostedTask } from './task-types.ts'
+import { isRequest, type RequestOptions, requireRequest, takingRequests } from './request-options.ts'
 import type { HostedTriggerOptions } from './trigger-options.ts'
 import type { Untyped } from './untyped.ts'
 import { storedRuns as runs } from './stored.ts'
@@ -70,12 +74,12 @@ const SUBSCRIBE_NAMES: OptionNames<HostedSubscribeOptions> = {
 
 /** Runs, as the hosted service has them. */
 export interface HostedRuns {
-  retrieve<S extends Subject>(run: IdFor<S>, requestOptions?: RequestOptions): Promise<HostedRun<S>>
+  retrieve<S extends Subject>(run: IdFor<S>, requestOptions?: RequestOptions): Promise<RetrievedHostedRun<S>>
   poll<S extends Subject>(
     run: IdFor<S>,
     options?: PollOptions,
     requestOptions?: RequestOptions,
-  ): Promise<HostedRun<S>>
+  ): Promise<RetrievedHostedRun<S>>
   /** The name of a project is ignored: there is one. */
   list(
     params?: HostedListRunsParams,
@@ -89,17 +93,19 @@ export interface HostedRuns {
   cancel(runId: string, requestOptions?: RequestOptions): Promise<{ id: string }>
   /** Rejects with `ERR_HOSTED_ONLY` if it is to change anything of the run. */
   replay(runId: string, options?: ReplayRunOptions, requestOptions?: RequestOptions): Promise<{ id: string }>
+  replay(runId: string, requestOptions?: RequestOptions): Promise<{ id: string }>
   reschedule(
     runId: string,
     options: { delay: Duration | Date },
     requestOptions?: RequestOptions,
-  ): Promise<HostedRun>
+  ): Promise<RetrievedHostedRun>
   subscribeToRun<S extends Subject>(run: IdFor<S>, options?: HostedSubscribeOptions): HostedSubscription<S>
   /** Throws `ERR_HOSTED_ONLY`. */
   subscribeToRunsWithTag(tag: string | string[], ...options: readonly object[]): HostedSubscription<string>
   /** Throws `ERR_HOSTED_ONLY`. */
   subscribeToBatch(batchId: string): HostedSubscription<string>
-  fetchStream<Chunk>(runId: string, key: string): Promise<AsyncIterable<Chunk>>
+  /** Rejects with `ERR_RUN_NOT_FOUND`. */
+  fetchStream<Chunk>(runId: string, key: string): Promise<AsyncIterableStream<Chunk>>
   /** Rejects with `ERR_HOSTED_ONLY`. */
   readonly bulk: Readonly<
     Record<
@@ -118,6 +124,7 @@ function subscribe<S>(run: RunReference, options: HostedSubscribeOptions = {}): 
   requireOptions(options, 'the options of runs.subscribeToRun', SUBSCRIBE_NAMES)
   const { stopOnCompletion = true, signal } = options
   requireSignal(signal, 'signal')
+  if (options.skipColumns !== undefined) requireList(options.skipColumns, 'skipColumns')
   requireFlag(stopOnCompletion, 'stopOnCompletion')
   if (!stopOnCompletion)
     throw hostedOnly('runs.subscribeToRun without stopOnCompletion', 'retrieve the run again after its end')
@@ -154,47 +161,94 @@ function subscribe<S>(run: RunReference, options: HostedSubscribeOptions = {}): 
   }
 }
 
-async function pollWith<S>(run: RunReference, options: PollOptions): Promise<HostedRun<S>> {
+async function pollWith<S>(run: RunReference, options: PollOptions): Promise<RetrievedHostedRun<S>> {
   requireOptions(options, 'the options of runs.poll', { pollIntervalMs: true })
-  return shown(await runs.poll(run))
+  requireTypes(options, 'runs.poll', { pollIntervalMs: 'number' })
+  return retrieved(await runs.poll(run))
+}
+
+/** A run with those above it, which may be kept no longer. */
+function retrieved<S>(run: Run): RetrievedHostedRun<S> | Promise<RetrievedHostedRun<S>> {
+  const view = Object.assign(shown<S>(run), { depth: 0, relatedRuns: {} })
+  return run.parentId === undefined ? view : below(view, run)
+}
+
+async function below<S>(
+  view: RetrievedHostedRun<S>,
+  { parentId, rootId }: Run,
+): Promise<RetrievedHostedRun<S>> {
+  const above: Run[] = []
+  for (let id = parentId; id !== undefined; id = above.at(-1)?.parentId) {
+    view.depth += 1
+    try {
+      above.push(await runs.retrieve(id))
+    } catch (error) {
+      if (error instanceof WaitpointError && error.code === 'ERR_RUN_NOT_FOUND') break
+      throw error
+    }
+  }
+  const root = above.find(({ id }) => id === rootId)
+  const [parent] = above
+  if (parent !== undefined) view.relatedRuns.parent = shown(parent)
+  if (root === parent && view.relatedRuns.parent !== undefined)
+    view.relatedRuns.root = view.relatedRuns.parent
+  else if (root !== undefined) view.relatedRuns.root = shown(root)
+  return view
 }
 
 const BULK = 'call it for each run of runs.list'
 
 /** `runs`. */
-export const hostedRuns: HostedRuns = {
-  retrieve: (run) => runs.retrieve(reference(run)).then(shown),
-  // Hot: one promise beside that of the engine.
-  poll: (run, options) =>
-    options === undefined ? runs.poll(reference(run)).then(shown) : pollWith(reference(run), options),
-  list: (first?: HostedListRunsParams | string, second?: HostedListRunsParams | RequestOptions) =>
-    listHostedRuns(typeof first === 'string' ? second : first),
-  cancel: (runId) => runs.cancel(runId),
-  replay: async (runId, options = {}) => {
-    requireObject(options, 'the options of runs.replay')
-    if (Object.keys(options).length > 0)
-      throw hostedOnly('runs.replay with options', 'trigger the task with what is to change')
-    const { id } = await runs.replay(runId)
-    return { id }
+export const hostedRuns: HostedRuns = /* @__PURE__ */ takingRequests<HostedRuns>(
+  {
+    retrieve: (run) => runs.retrieve(reference(run)).then(retrieved),
+    // Hot: one promise beside that of the engine.
+    poll: (run, options) =>
+      options === undefined ? runs.poll(reference(run)).then(retrieved) : pollWith(reference(run), options),
+    list: (
+      first?: HostedListRunsParams | string,
+      second?: HostedListRunsParams | RequestOptions,
+      third?: RequestOptions,
+    ) => {
+      const isOfProject = typeof first === 'string'
+      const [params, request] = isOfProject && !isRequest(second) ? [second, third] : [first, second]
+      requireRequest(request as RequestOptions | undefined)
+      return listHostedRuns(isOfProject && params === first ? undefined : (params as HostedListRunsParams))
+    },
+    cancel: (runId) => runs.cancel(runId),
+    replay: async (runId, given: ReplayRunOptions | RequestOptions = {}, requestOptions?: RequestOptions) => {
+      const options = isRequest(given) ? {} : given
+      requireRequest(requestOptions)
+      requireObject(options, 'the options of runs.replay')
+      if (Object.keys(options).length > 0)
+        throw hostedOnly('runs.replay with options', 'trigger the task with what is to change')
+      const { id } = await runs.replay(runId)
+      return { id }
+    },
+    reschedule: async (runId, options) => {
+      requireOptions(options, 'the options of runs.reschedule', { delay: true })
+      return retrieved(await runs.reschedule(runId, { delay: options.delay }))
+    },
+    subscribeToRun: (run, options) => subscribe(reference(run), options),
+    subscribeToRunsWithTag: () => {
+      throw hostedOnly('runs.subscribeToRunsWithTag', 'list the runs with the tag and subscribe to each')
+    },
+    subscribeToBatch: () => {
+      throw hostedOnly('runs.subscribeToBatch', 'subscribe to each run of batch.retrieve')
+    },
+    fetchStream: async <Chunk>(runId: string, key: string) => {
+      // A run that there is not rejects at the call, as there.
+      await runs.retrieve(runId)
+      return hostedStreams.read<Chunk>(runId, key)
+    },
+    bulk: {
+      cancel: refusing('runs.bulk.cancel', BULK),
+      replay: refusing('runs.bulk.replay', BULK),
+      retrieve: refusing('runs.bulk.retrieve', BULK),
+      abort: refusing('runs.bulk.abort', BULK),
+      list: refusing('runs.bulk.list', BULK),
+      poll: refusing('runs.bulk.poll', BULK),
+    },
   },
-  reschedule: async (runId, options) => {
-    requireOptions(options, 'the options of runs.reschedule', { delay: true })
-    return shown(await runs.reschedule(runId, { delay: options.delay }))
-  },
-  subscribeToRun: (run, options) => subscribe(reference(run), options),
-  subscribeToRunsWithTag: () => {
-    throw hostedOnly('runs.subscribeToRunsWithTag', 'list the runs with the tag and subscribe to each')
-  },
-  subscribeToBatch: () => {
-    throw hostedOnly('runs.subscribeToBatch', 'subscribe to each run of batch.retrieve')
-  },
-  fetchStream: async <Chunk>(runId: string, key: string) => streams.read<Chunk>(runId, key),
-  bulk: {
-    cancel: refusing('runs.bulk.cancel', BULK),
-    replay: refusing('runs.bulk.replay', BULK),
-    retrieve: refusing('runs.bulk.retrieve', BULK),
-    abort: refusing('runs.bulk.abort', BULK),
-    list: refusing('runs.bulk.list', BULK),
-    poll: refusing('runs.bulk.poll', BULK),
-  },
-}
+  { retrieve: 1, poll: 2, cancel: 1, reschedule: 2 },
+)

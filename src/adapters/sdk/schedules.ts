@@ -4,8 +4,9 @@ import { type OptionNames, requireOptions } from '../../primitives/require.ts'
 import { timeZones } from '../../primitives/time-zones.ts'
 import { currentEnvironment } from './context.ts'
 import { scheduledTask } from './define-task.ts'
+import { requireTypes } from './option-types.ts'
 import { type OffsetOptions, type OffsetPagePromise, offsetPages } from './offset-page.ts'
-import type { RequestOptions } from './task-types.ts'
+import { type RequestOptions, takingRequests } from './request-options.ts'
 
 /** A schedule of the hosted service. */
 export interface ScheduleObject {
@@ -16,6 +17,8 @@ export interface ScheduleObject {
   generator: { type: 'CRON'; expression: string; description: string }
   timezone: string
   nextRun?: Date | null
+  /** As `nextRun`: there is no window. */
+  nextRunEffectiveAt?: Date | null
   externalId?: string | null
   deduplicationKey?: string | null
   environments: { id: string; type: string; userName?: string | null }[]
@@ -69,27 +72,30 @@ export interface Schedules {
 }
 
 /** `schedules`. */
-export const hostedSchedules: Schedules = {
-  task: scheduledTask,
-  create: async (options) => {
-    requireOptions(options, 'the options of schedules.create', CREATE_NAMES)
-    const { deduplicationKey } = options
-    return scheduleObject(await taskSchedules.create({ ...engineOptions(options), deduplicationKey }))
+export const hostedSchedules: Schedules = /* @__PURE__ */ takingRequests<Schedules>(
+  {
+    task: scheduledTask,
+    create: async (options) => {
+      requireOptions(options, 'the options of schedules.create', CREATE_NAMES)
+      const { deduplicationKey } = options
+      return scheduleObject(await taskSchedules.create({ ...engineOptions(options), deduplicationKey }))
+    },
+    retrieve: async (scheduleId) => scheduleObject(await taskSchedules.retrieve(scheduleId)),
+    update: async (scheduleId, options) => {
+      requireOptions(options, 'the options of schedules.update', UPDATE_NAMES)
+      return scheduleObject(await taskSchedules.update(scheduleId, engineOptions(options)))
+    },
+    del: (scheduleId) => taskSchedules.del(scheduleId),
+    activate: async (scheduleId) => scheduleObject(await taskSchedules.activate(scheduleId)),
+    deactivate: async (scheduleId) => scheduleObject(await taskSchedules.deactivate(scheduleId)),
+    list: (options) => offsetPages(async () => (await taskSchedules.list()).map(scheduleObject), options),
+    timezones: async (options = {}) => {
+      requireOptions(options, 'the options of schedules.timezones', { excludeUtc: true })
+      return { timezones: timeZones(options) }
+    },
   },
-  retrieve: async (scheduleId) => scheduleObject(await taskSchedules.retrieve(scheduleId)),
-  update: async (scheduleId, options) => {
-    requireOptions(options, 'the options of schedules.update', UPDATE_NAMES)
-    return scheduleObject(await taskSchedules.update(scheduleId, engineOptions(options)))
-  },
-  del: (scheduleId) => taskSchedules.del(scheduleId),
-  activate: async (scheduleId) => scheduleObject(await taskSchedules.activate(scheduleId)),
-  deactivate: async (scheduleId) => scheduleObject(await taskSchedules.deactivate(scheduleId)),
-  list: (options) => offsetPages(async () => (await taskSchedules.list()).map(scheduleObject), options),
-  timezones: async (options = {}) => {
-    requireOptions(options, 'the options of schedules.timezones', { excludeUtc: true })
-    return { timezones: timeZones(options) }
-  },
-}
+  { create: 1, retrieve: 1, update: 2, del: 1, activate: 1, deactivate: 1, list: 1 },
+)
 
 const UPDATE_NAMES: OptionNames<HostedUpdateScheduleOptions> = {
   task: true,
@@ -100,12 +106,11 @@ const UPDATE_NAMES: OptionNames<HostedUpdateScheduleOptions> = {
 }
 const CREATE_NAMES: OptionNames<HostedCreateScheduleOptions> = { ...UPDATE_NAMES, deduplicationKey: true }
 
-function engineOptions({
-  task,
-  cron,
-  timezone = 'UTC',
-  externalId,
-}: HostedUpdateScheduleOptions): Omit<CreateScheduleOptions, 'deduplicationKey'> {
+function engineOptions(
+  options: HostedUpdateScheduleOptions,
+): Omit<CreateScheduleOptions, 'deduplicationKey'> {
+  requireTypes(options, 'a schedule', { window: 'string' })
+  const { task, cron, timezone = 'UTC', externalId } = options
   return { task, cron, timezone, ...(externalId === undefined ? {} : { externalId }) }
 }
 
@@ -118,7 +123,7 @@ function scheduleObject(schedule: TaskSchedule): ScheduleObject {
     active: isActive,
     generator: { type: 'CRON', expression: cron, description: '' },
     timezone,
-    ...(nextAt === undefined ? {} : { nextRun: nextAt }),
+    ...(nextAt === undefined ? {} : { nextRun: nextAt, nextRunEffectiveAt: nextAt }),
     ...(externalId === undefined ? {} : { externalId }),
     ...(deduplicationKey === undefined ? {} : { deduplicationKey }),
     environments: [{ id: 'local', type: currentEnvironment().type }],

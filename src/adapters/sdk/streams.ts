@@ -9,7 +9,8 @@ import {
   show,
 } from '../../primitives/require.ts'
 import { hostedOnly } from './hosted-only.ts'
-import type { RequestOptions } from './task-types.ts'
+import { requireTypes } from './option-types.ts'
+import { type RequestOptions, requireRequest } from './request-options.ts'
 
 /** Chunks that can be iterated, and read as a web stream. */
 export type AsyncIterableStream<Chunk> = AsyncIterable<Chunk> & ReadableStream<Chunk>
@@ -118,6 +119,8 @@ const READ_NAMES: OptionNames<HostedReadOptions> = {
 /** @throws TypeError for options that there are not; `ERR_HOSTED_ONLY` for a stream of another run. */
 function requireWrite(options: WriteStreamOptions): void {
   requireOptions(options, 'the options of a stream', WRITE_NAMES)
+  requireTypes(options, 'a stream', { spanName: 'string', collapsed: 'boolean' })
+  requireRequest(options.requestOptions)
   const { target } = options
   if (target !== undefined && target !== 'self')
     throw hostedOnly(`streams with target "${target}"`, 'a run writes its own streams only')
@@ -151,6 +154,7 @@ async function read<Chunk>(
   given: HostedReadOptions = {},
 ): Promise<AsyncIterableStream<Chunk>> {
   requireOptions(given, 'the options of streams.read', READ_NAMES)
+  requireTypes(given, 'streams.read', { timeoutInSeconds: 'number' })
   const { signal, startIndex, from } = given
   if (from !== undefined && !STARTS.includes(from))
     throw new RangeError(`Cannot read a stream from ${show(from)}: it must be "beginning" or "latest"`)

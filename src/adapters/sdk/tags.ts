@@ -2,7 +2,7 @@ import { WaitpointError } from '../../api/errors.ts'
 import { runs } from '../../core/ambient/ambient.ts'
 import { currentRun } from './current-run.ts'
 import { hostedLogger } from './logger.ts'
-import type { RequestOptions } from './task-types.ts'
+import { type RequestOptions, requireRequest } from './request-options.ts'
 import type { RunTags } from './trigger-options.ts'
 
 /** Tags of the current run. */
@@ -11,7 +11,8 @@ export const tags: {
   add(tags: RunTags, requestOptions?: RequestOptions): Promise<void>
 } = { add: addToRun }
 
-async function addToRun(added: RunTags): Promise<void> {
+async function addToRun(added: RunTags, requestOptions?: RequestOptions): Promise<void> {
+  requireRequest(requestOptions)
   const run = currentRun()?.ctx.run
   if (run === undefined)
     throw new WaitpointError(

@@ -1,5 +1,6 @@
 import type { MachineOption, TaskRunContext } from './context.ts'
 import type { InitOutput, RetryPolicy, TaskHooks } from './hooks.ts'
+import type { RequestOptions } from './request-options.ts'
 import type { SchemaIn, SchemaOut, TaskSchema } from './schema.ts'
 import type { BatchTriggerOptions, HostedTriggerOptions, TriggerAndWaitOptions } from './trigger-options.ts'
 import type { Untyped } from './untyped.ts'
@@ -98,9 +99,6 @@ export interface HostedBatchItem<Payload> {
 
 /** Where the items of a batch come from. */
 export type Items<Item> = Item[] | AsyncIterable<Item> | ReadableStream<Item>
-
-/** Accepted where the hosted service takes options of its HTTP requests, and without effect. */
-export type RequestOptions = object
 
 /** Options of `triggerAndSubscribe`. */
 export interface TriggerAndSubscribeOptions extends TriggerAndWaitOptions {

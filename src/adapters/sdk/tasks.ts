@@ -8,11 +8,11 @@ import type {
   HostedTaskOutput,
   HostedTaskPayload,
   Items,
-  RequestOptions,
   TaskIdentifier,
   TaskRunPromise,
   TriggerAndSubscribeOptions,
 } from './task-types.ts'
+import { type RequestOptions, takingRequests } from './request-options.ts'
 import type { BatchTriggerOptions, HostedTriggerOptions, TriggerAndWaitOptions } from './trigger-options.ts'
 import {
   batchTrigger,
@@ -78,21 +78,25 @@ export interface HostedTasks {
 }
 
 /** `tasks`. */
-export const hostedTasks: HostedTasks = {
-  trigger: (id, payload, options) => trigger(id, { payload, options }, unchecked),
-  batchTrigger: (id, items, options) => batchTrigger(itemsById(id, items), options, unchecked),
-  triggerAndWait: (id, payload, options) => triggerAndWait(id, { payload, options }, unchecked),
-  triggerAndSubscribe,
-  batchTriggerAndWait: (id, items, options) => batchTriggerAndWait(itemsById(id, items), options, unchecked),
-  onStart: globalHook('onStart'),
-  onStartAttempt: globalHook('onStartAttempt'),
-  onSuccess: globalHook('onSuccess'),
-  onFailure: globalHook('onFailure'),
-  onComplete: globalHook('onComplete'),
-  onCancel: globalHook('onCancel'),
-  onWait: globalHook('onWait'),
-  onResume: globalHook('onResume'),
-  catchError: globalHook('catchError'),
-  handleError: globalHook('catchError'),
-  middleware: globalHook('middleware'),
-}
+export const hostedTasks: HostedTasks = /* @__PURE__ */ takingRequests<HostedTasks>(
+  {
+    trigger: (id, payload, options) => trigger(id, { payload, options }, unchecked),
+    batchTrigger: (id, items, options) => batchTrigger(itemsById(id, items), options, unchecked),
+    triggerAndWait: (id, payload, options) => triggerAndWait(id, { payload, options }, unchecked),
+    triggerAndSubscribe,
+    batchTriggerAndWait: (id, items, options) =>
+      batchTriggerAndWait(itemsById(id, items), options, unchecked),
+    onStart: globalHook('onStart'),
+    onStartAttempt: globalHook('onStartAttempt'),
+    onSuccess: globalHook('onSuccess'),
+    onFailure: globalHook('onFailure'),
+    onComplete: globalHook('onComplete'),
+    onCancel: globalHook('onCancel'),
+    onWait: globalHook('onWait'),
+    onResume: globalHook('onResume'),
+    catchError: globalHook('catchError'),
+    handleError: globalHook('catchError'),
+    middleware: globalHook('middleware'),
+  },
+  { trigger: 3, batchTrigger: 3, triggerAndWait: 3, batchTriggerAndWait: 3 },
+)

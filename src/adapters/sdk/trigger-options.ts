@@ -3,6 +3,7 @@ import { type OptionNames, requireOptions } from '../../primitives/require.ts'
 import { type MachineName, machineName } from './context.ts'
 import { hostedOnly } from './hosted-only.ts'
 import { type IdempotencyKey, triggerKey } from './idempotency-keys.ts'
+import { requireTypes } from './option-types.ts'
 import type { Untyped } from './untyped.ts'
 import { asJson } from './values.ts'
 
@@ -74,6 +75,8 @@ const NAMES: OptionNames<HostedTriggerOptions> = {
   concurrency: true,
 }
 
+const UNUSED = { version: 'string', externalDeploymentId: 'string', region: 'string' } as const
+
 /** A key of users lasts this long in the hosted service. */
 const KEY_TTL = '30d'
 /** A higher priority counts as this one there. */
@@ -92,6 +95,7 @@ export function engineTriggerOptions(options?: HostedTriggerOptions): TriggerOpt
     throw hostedOnly('trigger with concurrency', 'give the task a queue with a concurrencyLimit')
   const { concurrencyKey, delay, debounce, metadata, maxDuration, priority } = options
   // Without effect, and checked all the same.
+  requireTypes(options, 'trigger', UNUSED)
   if (options.machine !== undefined) machineName(options.machine, 'trigger')
   const kept = { concurrencyKey, delay, debounce, metadata: asJson(metadata), maxDuration }
   const translated = {

@@ -7,6 +7,7 @@ import { sha256 } from '../../primitives/digest.ts'
 import { currentRun, waiting, waitingForRun } from './current-run.ts'
 import { hostedOnly } from './hosted-only.ts'
 import { triggerKey } from './idempotency-keys.ts'
+import { requireTypes } from './option-types.ts'
 import type {
   BatchResult,
   BatchRunHandle,
@@ -230,6 +231,7 @@ function engineItems(
 ): readonly EngineItem[] {
   requireList(items, 'the items of a batch')
   requireOptions(options, 'the options of a batch', BATCH_NAMES)
+  requireTypes(options, 'a batch', { triggerSequentially: 'boolean' })
   return items.map((given, index) => {
     requireOptions(given, 'an item of a batch', ITEM_NAMES)
     const { id, options: own } = given

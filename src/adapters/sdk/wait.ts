@@ -12,7 +12,7 @@ import type {
 import { systemClock } from '../../clock/system.ts'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
 import { currentRun, waiting } from './current-run.ts'
-import type { RequestOptions } from './task-types.ts'
+import { type RequestOptions, takingRequests } from './request-options.ts'
 import { decodeValue, encodeValue } from './values.ts'
 import { storedWait as wait } from './stored.ts'
 
@@ -115,32 +115,35 @@ function now(): number {
 }
 
 /** `wait`. */
-export const hostedWait: HostedWait = {
-  for: (given) => {
-    const options = withOnePeriod(given)
-    const end = now() + lengthOf(options)
-    return sleeping(end, () => wait.for(options))
+export const hostedWait: HostedWait = /* @__PURE__ */ takingRequests<HostedWait>(
+  {
+    for: (given) => {
+      const options = withOnePeriod(given)
+      const end = now() + lengthOf(options)
+      return sleeping(end, () => wait.for(options))
+    },
+    until: (options) => sleeping(options.date, () => wait.until(options)),
+    createToken: (options) => wait.createToken(options),
+    forToken: <Output>(token: TokenReference) => {
+      const id = typeof token === 'string' ? token : token.id
+      const start = (): Promise<WaitResult<unknown>> => wait.forToken(token)
+      const result = mayBeLeft(waiting(() => ({ type: 'token', token: id }), start).then(read<Output>))
+      return Object.assign(result, { unwrap: () => mayBeLeft(result.then(unwrapped)) })
+    },
+    completeToken: async (token, data) => {
+      await wait.completeToken(token, encodeValue(data))
+      return { success: true }
+    },
+    retrieveToken: async <Output>(token: TokenReference) => {
+      const retrieved = await wait.retrieveToken(token)
+      const { output } = retrieved
+      // The type of the output is the caller's.
+      return { ...retrieved, url: retrieved.url, output: decodeValue(output) as Output }
+    },
+    listTokens: (params) => wait.listTokens(params),
   },
-  until: (options) => sleeping(options.date, () => wait.until(options)),
-  createToken: (options) => wait.createToken(options),
-  forToken: <Output>(token: TokenReference) => {
-    const id = typeof token === 'string' ? token : token.id
-    const start = (): Promise<WaitResult<unknown>> => wait.forToken(token)
-    const result = mayBeLeft(waiting(() => ({ type: 'token', token: id }), start).then(read<Output>))
-    return Object.assign(result, { unwrap: () => mayBeLeft(result.then(unwrapped)) })
-  },
-  completeToken: async (token, data) => {
-    await wait.completeToken(token, encodeValue(data))
-    return { success: true }
-  },
-  retrieveToken: async <Output>(token: TokenReference) => {
-    const retrieved = await wait.retrieveToken(token)
-    const { output } = retrieved
-    // The type of the output is the caller's.
-    return { ...retrieved, url: retrieved.url, output: decodeValue(output) as Output }
-  },
-  listTokens: (params) => wait.listTokens(params),
-}
+  { createToken: 1, completeToken: 2, retrieveToken: 1, listTokens: 1 },
+)
 
 function read<Output>(result: WaitResult<unknown>): TokenResult<Output> {
   return result.ok ? { ok: true, output: decodeValue(result.output) as Output } : result

@@ -151,6 +151,50 @@ describe('what is misspelt', () => {
       () => echo.trigger(1, { idempotencyKeyTTL: 'soon' }),
       'idempotencyKeyTTL "soon"',
     ],
+    ['the type of region', () => echo.trigger(1, { region: 5 as never }), 'region 5 of trigger'],
+    ['the type of version', () => echo.trigger(1, { version: 5 as never }), 'version 5 of trigger'],
+    [
+      'the type of externalDeploymentId',
+      () => echo.trigger(1, { externalDeploymentId: null as never }),
+      'externalDeploymentId',
+    ],
+    [
+      'the type of triggerSequentially',
+      () => echo.batchTrigger([], { triggerSequentially: 'yes' as never }),
+      'triggerSequentially',
+    ],
+    [
+      'the type of pollIntervalMs',
+      () => runs.poll('run_x', { pollIntervalMs: '1s' as never }),
+      'pollIntervalMs',
+    ],
+    [
+      'the type of timeoutInSeconds',
+      () => streams.read('run_x', 's', { timeoutInSeconds: '5' as never }),
+      'timeoutInSeconds',
+    ],
+    [
+      'the type of spanName',
+      async () => streams.pipe('s', new ReadableStream(), { spanName: 1 as never }),
+      'spanName',
+    ],
+    [
+      'the type of skipColumns',
+      async () => runs.subscribeToRun('run_x', { skipColumns: 'payload' as never }),
+      'skipColumns',
+    ],
+    ['the type of description', async () => task({ id: 'x', description: 1 as never, run }), 'description'],
+    ['the type of jsonSchema', async () => task({ id: 'x', jsonSchema: '{}' as never, run }), 'jsonSchema'],
+    [
+      'the type of window in a cron',
+      async () => schedules.task({ id: 'x', cron: { pattern: '@daily', window: 5 as never }, run }),
+      'window',
+    ],
+    [
+      'the type of window',
+      () => schedules.create({ task: 'echo', cron: '@daily', deduplicationKey: 'k', window: 5 as never }),
+      'window',
+    ],
     ['the machine of a trigger', () => echo.trigger(1, { machine: 'huge' as never }), '"huge"'],
     ['items that are no list', () => echo.batchTrigger('all' as never), 'the items of a batch'],
     ['items of another type', () => batch.trigger({} as never), 'the items of a batch'],
@@ -261,6 +305,7 @@ describe('schedules', () => {
       generator: { type: 'CRON', expression: '0 * * * *', description: '' },
       timezone: 'Europe/Vienna',
       nextRun: new Date('2000-01-01T01:00:00Z'),
+      nextRunEffectiveAt: new Date('2000-01-01T01:00:00Z'),
       externalId: 'ada',
       deduplicationKey: 'ada',
       environments: [{ id: 'local', type: 'DEVELOPMENT' }],
@@ -366,6 +411,7 @@ describe('schedules', () => {
       generator: { type: 'CRON', expression: '0 2 * * *', description: '' },
       timezone: 'UTC',
       nextRun: new Date('2000-01-01T02:00:00Z'),
+      nextRunEffectiveAt: new Date('2000-01-01T02:00:00Z'),
       environments: [{ id: 'local', type: 'DEVELOPMENT' }],
     }
     expect(await schedules.list()).toMatchObject({ data: [schedule], pagination: { count: 1 } })

@@ -142,6 +142,23 @@ describe('an attempt', () => {
     expect(t.clock.now() - startedAt).toBe(3_600_000)
   })
 
+  it('calls a function that it is to wait for at its end, and takes any other value', async () => {
+    const told: string[] = []
+    const patient = task({
+      id: 'patient',
+      cleanup: () => void told.push('cleanup'),
+      run: async () => {
+        waitUntil(1 as never)
+        waitUntil(undefined as never)
+        waitUntil(async (limit) => told.push(`called with ${limit}`))
+        waitUntil(async () => Promise.reject(new Error('it is late')))
+      },
+    })
+    await using _t = await engineOf(patient)
+    expect(await runs.poll(await patient.trigger())).toMatchObject({ status: 'COMPLETED' })
+    expect(told).toEqual(['cleanup', 'called with 60000'])
+  })
+
   it('is not failed by a hook that throws after the function has returned', async () => {
     const fine = task({
       id: 'fine',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createTestEngine, type TestEngine } from 'waitpoint/testing'
-import { type AnyTask, batch, runs, task, type TaskWait, tasks, wait } from 'waitpoint/sdk'
+import { type AnyTask, batch, runs, streams, task, type TaskWait, tasks, wait } from 'waitpoint/sdk'
 
 async function engineOf(...all: AnyTask[]): Promise<TestEngine> {
   const t = await createTestEngine({ tasks: all })
@@ -159,5 +159,42 @@ describe('the hooks of a wait', () => {
     const { error } = await runs.poll(await parent.trigger())
     expect(error?.message).toContain('Cannot trigger task "unknown"')
     expect(told).toEqual([])
+  })
+})
+
+describe('a run that is retrieved', () => {
+  it('has the runs above it, and how many they are', async () => {
+    const leaf = task({ id: 'leaf', run: async (_payload: undefined, { ctx }) => [ctx.run.id] })
+    const middle = task({
+      id: 'middle',
+      run: async (_payload: undefined, { ctx }): Promise<string[]> => [
+        ctx.run.id,
+        ...(await leaf.triggerAndWait(undefined).unwrap()),
+      ],
+    })
+    const top = task({ id: 'top', run: async () => middle.triggerAndWait(undefined).unwrap() })
+    await using _t = await engineOf(top, middle, leaf)
+    const root = await runs.poll<typeof top>((await top.trigger()).id)
+    expect(root).toMatchObject({ depth: 0, relatedRuns: {} })
+    const [middleId = '', leafId = ''] = root.output ?? []
+    const { relatedRuns, depth } = await runs.retrieve(middleId)
+    expect([depth, relatedRuns.parent?.id, relatedRuns.root?.id]).toEqual([1, root.id, root.id])
+    const lowest = await runs.poll(leafId)
+    expect(lowest.depth).toBe(2)
+    expect([lowest.relatedRuns.parent?.id, lowest.relatedRuns.root?.id]).toEqual([middleId, root.id])
+    expect((await runs.list()).data.map(({ env }) => env)).toContainEqual({ id: 'local', name: 'dev' })
+  })
+})
+
+describe('runs.fetchStream', () => {
+  it('rejects for a run that there is not, and answers a web stream of the others', async () => {
+    const writing = task({ id: 'writing', run: async () => streams.append('s', 'a') })
+    await using _t = await engineOf(writing)
+    await expect(runs.fetchStream('run_unknown', 's')).rejects.toMatchObject({ code: 'ERR_RUN_NOT_FOUND' })
+    const { id } = await runs.poll(await writing.trigger())
+    const stream = await runs.fetchStream<string>(id, 's')
+    const reader = stream.getReader()
+    expect(await reader.read()).toEqual({ done: false, value: 'a' })
+    expect(await reader.read()).toMatchObject({ done: true })
   })
 })
