@@ -21,6 +21,10 @@ const REASONS = [
     /property 'ctx' of 'undefined'/,
     'its hooks are those of an older version, which were given two arguments; there the executor itself throws',
   ],
+  [
+    /there: DataCloneError/,
+    'it sets a stub in its metadata, which the executor cannot clone; here metadata is what JSON leaves of it',
+  ],
   [/not iterable|of undefined|is not a function/, 'a stub has no parts'],
 ]
 
