@@ -80,6 +80,16 @@ const compared: readonly (readonly [
       'error',
     ].map((what) => ({ what })),
   ],
+  [
+    'api-errors',
+    'calling',
+    'asked',
+    [
+      ...[0, 1, 400, 401, 403, 404, 408, 409, 422, 429, 500, 503].map((status) => ({ status })),
+      { status: 429, resetAt: '32503680000000' },
+      { status: 429, resetAt: 'soon' },
+    ],
+  ],
   ['outputs', 'echo', undefined, ['a', 0, null, undefined, [], { at: new Date(5) }, new Map([[1, 2n]])]],
   ['outputs', 'synchronous', undefined, [undefined]],
   ['older-schemas', 'byYup', undefined, [{ name: 'Ada', age: '36' }]],

@@ -19,6 +19,7 @@ import {
   type TaskWait,
 } from './hooks.ts'
 import { delayAfter } from './jitter.ts'
+import type { RateLimitError } from './service-errors.ts'
 import type { Untyped } from './untyped.ts'
 import { encodeValue } from './values.ts'
 
@@ -131,9 +132,10 @@ export class LivingAttempt implements CurrentRun {
   }
 
   /** Asks `catchError` whether another attempt follows, and ends this one. An error of a hook fails the run. */
-  async decide(told: FailedAttempt): Promise<RetryDecision> {
+  async decide(decided: FailedAttempt): Promise<RetryDecision> {
     const failure = this.#failure
     if (failure === undefined) return undefined
+    const told = delayedByService(failure.error, decided)
     // All that is left to do for it is done here.
     this.#failure = undefined
     return this.#ending(async () => {
@@ -144,7 +146,7 @@ export class LivingAttempt implements CurrentRun {
         decision === undefined ? told.retryDelayInMs !== undefined : decision.skipRetrying !== true
       if (isRetried) {
         await this.#cleanUp()
-        return decision
+        return decision ?? (told === decided ? undefined : told)
       }
       const error = decision?.error ?? failure.error
       await this.#failed(error)
@@ -411,13 +413,34 @@ export interface FailedAttempt {
 /** Errors that the engine is to know, for those that are the hosted service's by their name only. */
 const byName = new WeakMap<Error, AbortTaskRunError>()
 
-/** The error as the engine gets it: one that is named `AbortTaskRunError` ends the run, whatever its class. */
+/** Whether an error ends its run, as in the hosted service: by its name, and one of the service's API by its status. */
+function endsRun(error: Error & { readonly status?: unknown; readonly skipRetrying?: unknown }): boolean {
+  const { name, status, skipRetrying } = error
+  if (name === 'AbortTaskRunError' || name === 'TaskPayloadParsedError') return true
+  if (name === 'TriggerInternalError') return skipRetrying === true
+  const isRefused = typeof status === 'number' && status >= 400 && status < 500
+  return name === 'TriggerApiError' && isRefused && status !== 408 && status !== 429
+}
+
+/** After a call of the service's API that came too early, the next attempt is when the service allows one. */
+function delayedByService(error: unknown, told: FailedAttempt): FailedAttempt {
+  const { name, status, millisecondsUntilReset } = (error ?? {}) as Partial<RateLimitError>
+  const { retryDelayInMs, retryAt } = told
+  const isTooEarly = name === 'TriggerApiError' && status === 429
+  if (!isTooEarly || !millisecondsUntilReset || !retryDelayInMs || retryAt === undefined) return told
+  return {
+    retryDelayInMs: millisecondsUntilReset,
+    retryAt: new Date(retryAt.getTime() - retryDelayInMs + millisecondsUntilReset),
+  }
+}
+
+/** The error as the engine gets it: one that ends the run is an `AbortTaskRunError` with its name. */
 function named(error: unknown): unknown {
-  if (!(error instanceof Error) || error.name !== 'AbortTaskRunError' || error instanceof AbortTaskRunError)
-    return error
+  if (!(error instanceof Error) || error instanceof AbortTaskRunError || !endsRun(error)) return error
   const known = byName.get(error)
   if (known !== undefined) return known
   const abort = new AbortTaskRunError(error.message, { cause: error })
+  abort.name = error.name
   byName.set(error, abort)
   return abort
 }

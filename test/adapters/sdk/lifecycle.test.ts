@@ -104,6 +104,22 @@ describe('an attempt', () => {
     expect(seen).toEqual([expect.any(OurAbort)])
   })
 
+  it('follows a refusal of the service that says when it is no more, by its own delay', async () => {
+    const early = task({
+      id: 'early',
+      retry: { maxAttempts: 2, minTimeoutInMs: 1_000, randomize: false },
+      run: async (_payload: undefined, { ctx }) => {
+        if (ctx.attempt.number > 1) return 'allowed'
+        const tooMany = { name: 'TriggerApiError', status: 429, millisecondsUntilReset: 3_600_000 }
+        throw Object.assign(new Error('too many'), tooMany)
+      },
+    })
+    await using t = await engineOf(early)
+    const startedAt = t.clock.now()
+    expect(await runs.poll(await early.trigger(undefined))).toMatchObject({ output: 'allowed' })
+    expect(t.clock.now() - startedAt).toBe(3_600_000)
+  })
+
   it('fails by the policy of the run when middleware throws, without the hooks of the function', async () => {
     const told: string[] = []
     const guarded = task({
