@@ -1,3 +1,4 @@
+import { idOf, type OptionNames, requireName, requireOptions } from '../../primitives/require.ts'
 import type {
   AnyHostedTask,
   BatchRunHandle,
@@ -9,7 +10,7 @@ import type {
 } from './task-types.ts'
 import { type RequestOptions, takingRequests } from './request-options.ts'
 import type { BatchTriggerOptions, HostedTriggerOptions } from './trigger-options.ts'
-import { batchTrigger, batchTriggerAndWait, type ItemById, keptBatch } from './triggering.ts'
+import { batchTrigger, batchTriggerAndWait, type ItemById, keptBatch, allItems } from './triggering.ts'
 import { hostedOnly } from './hosted-only.ts'
 import { hostedRuns } from './runs.ts'
 import { unchecked } from './unchecked.ts'
@@ -37,6 +38,9 @@ type ItemsByTask<Tasks extends readonly AnyHostedTask[]> = {
 }
 
 type ResultsByTask<Tasks extends readonly AnyHostedTask[]> = { [Key in keyof Tasks]: ResultOf<Tasks[Key]> }
+
+/** Items that come one after the other. */
+type Streamed<Item> = AsyncIterable<Item> | ReadableStream<Item>
 
 /** A batch as `batch.retrieve` shows it. */
 export interface RetrievedBatch {
@@ -69,12 +73,12 @@ export interface HostedBatch {
     requestOptions?: RequestOptions,
   ): Promise<{ id: string; runs: ResultOf<Task>[] }>
   triggerByTask<Tasks extends readonly AnyHostedTask[]>(
-    items: { [Key in keyof Tasks]: BatchByTaskItem<Tasks[Key]> },
+    items: { [Key in keyof Tasks]: BatchByTaskItem<Tasks[Key]> } | Streamed<BatchByTaskItem<Tasks[number]>>,
     options?: BatchTriggerOptions,
     requestOptions?: RequestOptions,
   ): Promise<BatchRunHandle<string, Untyped, Untyped>>
   triggerByTaskAndWait<Tasks extends readonly AnyHostedTask[]>(
-    items: { [Key in keyof Tasks]: BatchByTaskItem<Tasks[Key]> },
+    items: { [Key in keyof Tasks]: BatchByTaskItem<Tasks[Key]> } | Streamed<BatchByTaskItem<Tasks[number]>>,
     options?: BatchTriggerOptions,
     requestOptions?: RequestOptions,
   ): Promise<{ id: string; runs: ResultsByTask<Tasks> }>
@@ -82,12 +86,26 @@ export interface HostedBatch {
   retrieve(batchId: string, requestOptions?: RequestOptions): Promise<RetrievedBatch>
 }
 
-function byId<Tasks extends readonly AnyHostedTask[]>(items: ItemsByTask<Tasks>): ItemById[] {
-  // A mapped tuple is a list.
-  const list = items as readonly unknown[] as readonly (Omit<ItemById, 'id'> & {
-    readonly task: AnyHostedTask
-  })[]
-  return list.map(({ task, ...item }) => ({ id: task.id, ...item }))
+const BY_TASK_NAMES: OptionNames<BatchByTaskItem<AnyHostedTask>> = {
+  task: true,
+  payload: true,
+  options: true,
+}
+
+/** Items by their tasks as items by ids. At once for a list: its runs have the places of the call. */
+function byId(items: unknown): ItemById[] | AsyncIterable<ItemById> {
+  return Array.isArray(items) ? items.map(itemById) : streamedById(items)
+}
+
+async function* streamedById(items: unknown): AsyncGenerator<ItemById> {
+  yield* (await allItems(items as Streamed<unknown>)).map(itemById)
+}
+
+/** @throws TypeError for what is no item, and for one without a task. */
+function itemById(given: unknown): ItemById {
+  requireOptions(given, 'an item of a batch', BY_TASK_NAMES)
+  const { task, ...item } = given as BatchByTaskItem<AnyHostedTask>
+  return { id: requireName(idOf(task), 'the id of the task of an item'), ...item }
 }
 
 /** 1970 for a batch without runs. */
@@ -106,12 +124,12 @@ export const batch: HostedBatch = /* @__PURE__ */ takingRequests<HostedBatch>(
       const { id, runs } = await batchTriggerAndWait(items as Items<ItemById>, options, unchecked)
       return { id, runs: runs as ResultOf<Task>[] }
     },
-    triggerByTask: (items, options) => batchTrigger(byId(items), options, unchecked),
+    triggerByTask: async (items, options) => batchTrigger(byId(items), options, unchecked),
     triggerByTaskAndWait: async <Tasks extends readonly AnyHostedTask[]>(
-      items: ItemsByTask<Tasks>,
+      items: ItemsByTask<Tasks> | Streamed<BatchByTaskItem<Tasks[number]>>,
       options?: BatchTriggerOptions,
     ) => {
-      const { id, runs } = await batchTriggerAndWait(byId<Tasks>(items), options, unchecked)
+      const { id, runs } = await batchTriggerAndWait(byId(items), options, unchecked)
       return { id, runs: runs as ResultsByTask<Tasks> }
     },
     retrieve: async (batchId) => {

@@ -1,4 +1,5 @@
 import { systemClock } from '../../clock/system.ts'
+import { requireMethods } from '../../primitives/require.ts'
 import type { Untyped } from './untyped.ts'
 
 /** When a value was stored. */
@@ -51,8 +52,13 @@ export class InMemoryCache<Value = Untyped> {
   }
 }
 
-/** A cache on a store. A function that throws stores nothing. */
+/**
+ * A cache on a store. A function that throws stores nothing.
+ *
+ * @throws TypeError for what is no store.
+ */
 export function createCache(store: CacheStore): CacheFunction {
+  requireMethods(store, 'the store of createCache', ['get', 'set', 'delete'])
   return async <Value>(key: string, make: () => Promise<Value> | Value) => {
     const known = await store.get(key)
     // The store has what was made for the key before.

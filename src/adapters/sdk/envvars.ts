@@ -1,4 +1,5 @@
 import { refusing } from './hosted-only.ts'
+import { type RequestOptions, requireRequest } from './request-options.ts'
 
 /** A variable of the environment. */
 export interface EnvironmentVariable {
@@ -31,13 +32,22 @@ export interface EnvVars {
   readonly del: Refusing
 }
 
+/** @throws TypeError unless all but options of the request are texts: whose variables they are, and which. */
+function requireOnly(values: readonly unknown[]): void {
+  const others = values.filter((value) => typeof value !== 'string')
+  for (const other of others) requireRequest(other as RequestOptions | undefined)
+}
+
 const CURE = 'set the variable where the process is started'
 
 /** `envvars`. */
 export const envvars: EnvVars = {
-  list: async () =>
-    Object.entries(process.env).map(([name, value = '']) => ({ name, value, isSecret: false })),
+  list: async (...values) => {
+    requireOnly(values)
+    return Object.entries(process.env).map(([name, value = '']) => ({ name, value, isSecret: false }))
+  },
   retrieve: async (...values) => {
+    requireOnly(values)
     // The name is the last of the texts: those before it say whose it is.
     const name = values.filter((value) => typeof value === 'string').at(-1) ?? ''
     const value = process.env[name]

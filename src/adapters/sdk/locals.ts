@@ -1,3 +1,4 @@
+import { requireName } from '../../primitives/require.ts'
 import { currentRun } from './current-run.ts'
 import { WaitpointError } from '../../api/errors.ts'
 
@@ -25,7 +26,7 @@ function get<Value>(key: LocalsKey<Value>): Value | undefined {
 
 /** `locals`. Keys of one id are one key. */
 export const locals: Locals = {
-  create: (id) => ({ id, __type: Symbol.for(`waitpoint/locals/${id}`) }),
+  create: (id) => ({ id, __type: Symbol.for(`waitpoint/locals/${requireName(id, 'the id of a local')}`) }),
   get,
   getOrThrow: (key) => {
     const value = get(key)

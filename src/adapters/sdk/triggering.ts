@@ -95,7 +95,7 @@ export async function batchTrigger<Id extends string, Payload, Output>(
   options: BatchTriggerOptions = {},
   triggers: Triggers = checked,
 ): Promise<BatchRunHandle<Id, Payload, Output>> {
-  const list = await listOf(items)
+  const list = await allItems(items)
   const mark = batchMark(list, options)
   const requests = engineItems(list, options, mark)
   const only = onlyTask(requests)
@@ -116,7 +116,8 @@ export function batchTriggerAndWait<Id extends string, Output>(
   options: BatchTriggerOptions = {},
   triggers: Triggers = checked,
 ): Promise<BatchResult<Id, Output>> {
-  if (!Array.isArray(items)) return listOf(items).then((list) => batchTriggerAndWait(list, options, triggers))
+  if (!Array.isArray(items))
+    return allItems(items).then((list) => batchTriggerAndWait(list, options, triggers))
   const id = waitedBatchId()
   const start = (): Promise<BatchResult<Id, Output>> => startAll<Id, Output>({ id, items, options }, triggers)
   if (items.length === 0) return mayBeLeft(start())
@@ -203,7 +204,8 @@ function requireItems(items: unknown): void {
     requireList(items, 'the items of a batch')
 }
 
-async function listOf<Item>(items: Items<Item>): Promise<Item[]> {
+/** All items. Rejects with a TypeError for what are none. */
+export async function allItems<Item>(items: Items<Item>): Promise<Item[]> {
   if (Array.isArray(items)) return items
   requireItems(items)
   const list: Item[] = []

@@ -8,6 +8,19 @@ async function engineOf(...all: AnyTask[]): Promise<TestEngine> {
   return t
 }
 
+async function* streamed<Item>(items: readonly Item[]): AsyncGenerator<Item> {
+  yield* items
+}
+
+/** The items of a list in JSON, which comes in one piece. */
+function parsed(): TransformStream<Uint8Array, object> {
+  return new TransformStream({
+    transform: (bytes, controller) => {
+      for (const item of JSON.parse(Buffer.from(bytes).toString()) as object[]) controller.enqueue(item)
+    },
+  })
+}
+
 describe('a batch', () => {
   const told = task({ id: 'told', run: async (_payload: unknown, { ctx }) => ctx.batch ?? 'none' })
   const other = task({ id: 'other', run: async (_payload: unknown, { ctx }) => ctx.batch ?? 'none' })
@@ -61,6 +74,42 @@ describe('a batch', () => {
     expect(own?.told).toEqual([own?.id, own?.id])
     expect(both?.told).toEqual([both?.id, { id: both?.id }])
     expect(own?.id).not.toBe(both?.id)
+  })
+
+  it.each([
+    ['an async iterable', (items: readonly object[]) => streamed(items)],
+    [
+      'a web stream',
+      (items: readonly object[]) => new Response(JSON.stringify(items)).body!.pipeThrough(parsed()),
+    ],
+  ])('takes its items from %s, whichever way it is triggered', async (_what, make) => {
+    const parent = task({
+      id: 'parent',
+      run: async () => {
+        const results = [
+          await told.batchTriggerAndWait(make([{ payload: 1 }]) as never),
+          await tasks.batchTriggerAndWait<typeof told>('told', make([{ payload: 1 }]) as never),
+          await batch.triggerAndWait<typeof told>(make([{ id: 'told', payload: 1 }]) as never),
+          await batch.triggerByTaskAndWait(make([{ task: { id: 'told' }, payload: 1 }]) as never),
+        ]
+        return results.map(({ runs: all }) => (all as readonly { ok: boolean }[]).map(({ ok }) => ok))
+      },
+    })
+    await using _t = await engineOf(parent, told)
+    expect(await runs.poll(await parent.trigger())).toMatchObject({
+      output: [[true], [true], [true], [true]],
+    })
+    const handles = [
+      await told.batchTrigger(make([{ payload: 1 }]) as never),
+      await tasks.batchTrigger<typeof told>('told', make([{ payload: 1 }]) as never),
+      await batch.trigger<typeof told>(make([{ id: 'told', payload: 1 }]) as never),
+      await batch.triggerByTask(make([{ task: { id: 'told' }, payload: 1 }]) as never),
+    ]
+    for (const { batchId, runCount } of handles) {
+      const { runs: ids } = await batch.retrieve(batchId)
+      expect([runCount, ids.length]).toEqual([1, 1])
+      for (const id of ids) expect(await runs.poll(id)).toMatchObject({ output: { id: batchId } })
+    }
   })
 
   it('is none of a run that was triggered alone, or again', async () => {
