@@ -257,6 +257,22 @@ const compared: readonly (readonly [
   ['postponed', 'reminder', undefined, [{ text: 'a' }]],
   ['queues', 'letter', undefined, [{ to: 'ada' }]],
   ['spans', 'spans', undefined, [{ names: ['a', 'bcd'] }]],
+  ['gathered', 'digest', undefined, [{ changes: 2 }]],
+  [
+    'plans',
+    'report',
+    undefined,
+    [
+      {
+        scheduleId: 'sched_1',
+        type: 'IMPERATIVE',
+        timestamp: new Date(0),
+        timezone: 'UTC',
+        externalId: 'ada',
+        upcoming: [],
+      },
+    ],
+  ],
   ['admission', 'greet', undefined, [{ name: 'Ada' }]],
 ]
 
@@ -269,12 +285,14 @@ const notCompared: Readonly<Record<string, string>> = {
   deliver: 'it asks a server of another party',
   'global-hooks': `${ASKS}: its task waits`,
   maintenance: `${ASKS}: its task changes a queue`,
+  'older-calls': `${ASKS}: its streams are stored there`,
   patience: `${ASKS}: its task waits`,
   polling: `${ASKS}: its task waits`,
   'progress-tree': `${ASKS}: its tasks wait for children, and add tags`,
   progress: `${ASKS}: its tasks wait for children, or flush their metadata`,
   questions: `${ASKS}: its task waits for tokens`,
   'rate-limited': 'it asks a server of another party; requests are compared apart, below',
+  refusals: 'it is about what only the service has',
   'service-names': 'it is about what only the service has',
   settings: `${ASKS}: its variables lie there`,
   signature: `${ASKS}: its task waits for a token`,

@@ -12,6 +12,8 @@ interface Names extends Record<string, unknown> {
 }
 
 const names = await taskFile<Names>('service-names')
+const refusals = await taskFile<Pick<Names, 'calls'>>('refusals')
+const calls = { ...names.calls, ...refusals.calls }
 
 /** What a call throws or rejects with. */
 async function failure(call: () => unknown): Promise<unknown> {
@@ -24,8 +26,8 @@ async function failure(call: () => unknown): Promise<unknown> {
 }
 
 describe('an export that only the hosted service can serve', () => {
-  it.each(Object.keys(names.calls))('refuses %s by its path, and says what to do', async (path) => {
-    expect(await failure(names.calls[path]!)).toMatchObject({
+  it.each(Object.keys(calls))('refuses %s by its path, and says what to do', async (path) => {
+    expect(await failure(calls[path]!)).toMatchObject({
       code: 'ERR_HOSTED_ONLY',
       message: expect.stringMatching(
         new RegExp(`^Cannot call ${path.replaceAll('.', '\\.')} in this process: .{20}`),

@@ -539,6 +539,17 @@ describe('many children', () => {
     expect(await outputOf(file['mixed'])).toEqual(['scrape', 'resumed'])
   })
 
+  it('are gathered by a key, and batched by another one', async () => {
+    const file = await taskFile('gathered')
+    await using _t = await defaultEngine(file)
+    const output = await outputOf(file['onChange'], { pages: ['a', 'b'] })
+    expect(output).toMatchObject({ stored: 2, pages: ['a true', 'b true'] })
+    expect(output).toMatchObject({ first: { page: 'first', queue: 'urgent', isBatched: false } })
+    const { last } = output as { last: string }
+    expect((await runs.poll(last)).output).toBe(2)
+    expect((await runs.list({ taskIdentifier: 'digest' })).data).toHaveLength(1)
+  })
+
   it('are found again by the next attempt', async () => {
     const file = await taskFile('fan-out')
     await using _t = await defaultEngine(file)
@@ -650,6 +661,21 @@ describe('scheduled tasks', () => {
     await using t = await defaultEngine(file)
     await t.clock.advance('7h')
     expect(file.reports).toEqual(['start DECLARATIVE', '1 7 first'])
+  })
+
+  it('are given schedules that follow the plan of a customer', async () => {
+    const file = await taskFile('plans')
+    await using t = await defaultEngine(file)
+    const change = async (plan: string): Promise<unknown> =>
+      outputOf(file['changePlan'], { customer: 'ada', plan })
+    expect(await change('daily')).toEqual({ active: true, cron: '0 7 * * *' })
+    expect(await change('hourly')).toEqual({ active: true, cron: '0 * * * *' })
+    await t.clock.advance('90m')
+    expect(await change('paused')).toEqual({ active: false })
+    await t.clock.advance('2h')
+    const { data } = await runs.list({ taskIdentifier: 'report' })
+    expect(data.map(({ output }) => output as unknown)).toEqual([{ of: 'ada', hour: 1 }])
+    expect(await change('none')).toEqual({ id: expect.stringMatching(/^sched_/) as string })
   })
 
   it('are given schedules, which can be switched off', async () => {
@@ -815,6 +841,17 @@ describe('streams', () => {
 })
 
 describe('the rest of the module', () => {
+  it('has the older names of some calls', async () => {
+    const file = await taskFile<Record<string, AnyTask> & { readonly decided: string[] }>('older-calls')
+    const following = await taskFile<{ follow(runId: string): Promise<string[]> }>('refusals')
+    await using _t = await defaultEngine(file)
+    const run = await ended(file['olderCalls'], {})
+    expect(run.output).toEqual({ again: ['a', 'b'], metadata: { step: 2 }, isBeating: false })
+    expect(await following.follow(run.id)).toEqual(['a', 'b'])
+    expect((await ended(file['olderCalls'], { fails: true })).error).toMatchObject({ message: 'it failed' })
+    expect(file.decided).toEqual(['older-calls'])
+  })
+
   it('measures, traces, reads variables, and lets an attempt wait for promises', async () => {
     vi.stubEnv('TASK_FILE_VARIABLE', 'a value')
     const file = await taskFile<Record<string, AnyTask> & { readonly settled: string[] }>('around')
