@@ -180,13 +180,16 @@ export type {
 } from './api/schedule.ts'
 export type { StandardSchemaV1 } from './api/standard-schema.ts'
 export type {
+  AppendStreamOptions,
   DefinedStream,
   MetadataNamespace,
   PipedStream,
+  PipeStreamOptions,
   ReadStreamOptions,
   StreamOptions,
   StreamsNamespace,
   StreamSource,
+  StreamTarget,
 } from './api/stream.ts'
 export type {
   CancelContext,

@@ -38,6 +38,30 @@ export interface PipedStream<Chunk> {
   waitUntilComplete(): Promise<void>
 }
 
+/** Whose stream a run writes. */
+export type StreamTarget = 'self' | 'parent' | 'root' | (string & {})
+
+/** Options of writing to a stream. */
+export interface AppendStreamOptions {
+  /**
+   * Whose stream it is: that of this run (`self`), of the run that triggered it (`parent`), of the first run of its tree (`root`), or of the
+   * run with this id. A run without a parent is its own parent. See docs/streams.md.
+   *
+   * @default `'self'`
+   */
+  readonly target?: StreamTarget
+}
+
+/** Options of `streams.pipe`. */
+export interface PipeStreamOptions extends AppendStreamOptions {
+  /**
+   * Stops the source.
+   *
+   * @default none
+   */
+  readonly signal?: AbortSignal
+}
+
 /** Options of `streams.read`. */
 export interface ReadStreamOptions {
   /**
@@ -58,8 +82,8 @@ export interface ReadStreamOptions {
 /** A stream with a fixed key and chunk type, as `streams.define` answers it. Its functions are those of the namespace. */
 export interface DefinedStream<Chunk> {
   readonly id: string
-  pipe(source: StreamSource<Chunk>, options?: { readonly signal?: AbortSignal }): PipedStream<Chunk>
-  append(chunk: Chunk): Promise<void>
+  pipe(source: StreamSource<Chunk>, options?: PipeStreamOptions): PipedStream<Chunk>
+  append(chunk: Chunk, options?: AppendStreamOptions): Promise<void>
   read(run: RunReference, options?: ReadStreamOptions): AsyncIterable<Chunk>
 }
 
@@ -80,15 +104,15 @@ export interface StreamsNamespace {
   /**
    * Registers a source under a key and starts reading it at once (docs/streams.md). Only in a run.
    *
-   * @throws TypeError or RangeError for what is no source and no key; `ERR_NOT_IN_RUN`.
+   * @throws TypeError or RangeError for what is no source and no key; `ERR_NOT_IN_RUN`. With a `target`, `waitUntilComplete` rejects
+   *   with `ERR_CANNOT_WRITE_STREAM` if that run has ended, and `ERR_RUN_NOT_FOUND`.
    */
-  pipe<Chunk>(
-    key: string,
-    source: StreamSource<Chunk>,
-    options?: { readonly signal?: AbortSignal },
-  ): PipedStream<Chunk>
-  /** Adds one chunk, any JSON value; settles when it is stored. Only in a run. Rejects with `ERR_NOT_SERIALIZABLE`. */
-  append(key: string, chunk: unknown): Promise<void>
+  pipe<Chunk>(key: string, source: StreamSource<Chunk>, options?: PipeStreamOptions): PipedStream<Chunk>
+  /**
+   * Adds one chunk, any JSON value; settles when it is stored. Only in a run. Rejects with `ERR_NOT_SERIALIZABLE` and, with a
+   * `target`, with `ERR_CANNOT_WRITE_STREAM` if that run has ended, and `ERR_RUN_NOT_FOUND`.
+   */
+  append(key: string, chunk: unknown, options?: AppendStreamOptions): Promise<void>
   /**
    * The chunks of one stream, from `startIndex` on: of one attempt, to the first moment at which all of its sources have
    * ended, or to the end of the run. Chunks that come later under this key are for later reads: those of this attempt

@@ -366,7 +366,7 @@ export interface Page<Record> {
   readonly previous?: string | undefined
 }
 
-export interface ChunkStore {
+export interface ChunkStore extends ChunkStoreExtras {
   /**
    * Opens the segment of one attempt after the last chunk, and lists the key on the run. A second call for one attempt
    * answers the segment as it is; an append to it after its end opens it again. If the caller is not the attempt that holds
@@ -376,12 +376,13 @@ export interface ChunkStore {
   /**
    * Adds chunks from `first` on, without a gap, and ends the segment if `end` is given. A repeated call within one segment
    * changes nothing. Other values at the place of stored ones, or a gap, are an error. If the caller is not the attempt
-   * that holds the run, the answer is `stale`.
+   * that holds the run, the answer is `stale`. If other runs have added chunks from `first` on, nothing is appended, and the
+   * answer is where the next chunk goes: see {@link ChunkStoreExtras.add}.
    *
    * `written` is stored in the same step, for this attempt and later ones, and no number decreases. A storage in memory
    * may forget the writers that wrote longest ago, beyond `history.chunks`.
    */
-  append(request: ChunkAppend): Awaitable<'appended' | 'stale'>
+  append(request: ChunkAppend): Awaitable<'appended' | 'stale' | ChunksMoved>
   /** Exactly the chunks from `from` on, in order, with the stream as of the same instant. Unknown: `undefined`. */
   read(request: ChunkRead): Awaitable<ChunksRead | undefined>
 }
@@ -414,6 +415,11 @@ export interface WriterProgress {
   readonly writer: string
   /** The number of its last chunk, from 0. */
   readonly last: number
+}
+
+/** Other runs have added chunks since: an append of the run itself begins at `next`. */
+export interface ChunksMoved {
+  readonly next: number
 }
 
 export interface StreamHistory {
@@ -584,6 +590,35 @@ export interface RunStoreExtras {
    * It is not asked for keys of a run's own scope. Absent: an engine can free none. Laws: `runs.freeKey/…`.
    */
   freeKey?(request: KeyFree): Awaitable<KeyFreed | undefined>
+}
+
+/** The optional part of a {@link ChunkStore}. */
+export interface ChunkStoreExtras {
+  /**
+   * Adds chunks that an attempt of another run writes, after the last chunk, whatever the run that has the stream does meanwhile. They
+   * belong to its last attempt, whose segment is opened, and its key listed, as `open` does. Without chunks, that is all.
+   *
+   * If the `fence` does not hold, the answer is `stale`. If the run that has the stream is unknown, has not begun or has ended, the
+   * answer is `closed`. Then nothing is written. Chunks up to the number that is stored for the writer (`written`) are not
+   * added again: `written` has the number of the last of `chunks`.
+   *
+   * A segment that several runs write to ends when all of them have ended it, with the worst end. The run that has it is one of
+   * them from its own `open` on. Another run is one from its first `add` to that with an `end`; a later attempt of it takes the place of
+   * an earlier one. Worst is `failed`, then `interrupted`, then `isIntended`, and `done` is the best.
+   *
+   * Absent: no run writes to streams of another one. Laws: `chunks.add/…`.
+   */
+  add?(request: ChunkAdd): Awaitable<'added' | 'stale' | 'closed'>
+}
+
+export interface ChunkAdd extends Pick<ChunkAppend, 'key' | 'chunks' | 'end' | 'history' | 'by'> {
+  /** The run that has the stream. */
+  readonly runId: string
+  /** The attempt that writes: of another run. */
+  readonly fence: AttemptFence
+  /** The writer is this attempt; it counts its chunks from 0. Absent without chunks. */
+  readonly written?: WriterProgress | undefined
+  readonly now: number
 }
 
 export interface KeyFree {

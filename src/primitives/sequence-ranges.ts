@@ -65,6 +65,22 @@ export class SequenceRanges {
     return dropped
   }
 
+  /** Makes those from `from` on higher by so many. */
+  shift(from: number, by: number): void {
+    for (let at = this.#ranges.length - 1; at >= this.#head; at -= 1) {
+      const range = this.#ranges[at]
+      if (range === undefined || range.next <= from) return
+      const first = Math.max(range.first, from)
+      if (first > range.first) {
+        this.#ranges.splice(at + 1, 0, { first: first + by, next: range.next + by })
+        range.next = first
+      } else {
+        range.first += by
+        range.next += by
+      }
+    }
+  }
+
   #cutTaken(): void {
     this.#ranges = this.#ranges.slice(this.#head)
     this.#head = 0

@@ -55,6 +55,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'run-draft',
     'hint-board',
     'id-skew',
+    'stream-writers',
     'sql-rows',
     'inspection',
     'real-timer',

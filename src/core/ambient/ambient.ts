@@ -154,7 +154,7 @@ function streamsOf(find: FindEngine): StreamsNamespace {
     // A definition is made before there is an engine: it looks for one when it is used.
     define: (options) => defineStream(own, options),
     pipe: (key, source, options) => currentEngine(find).streams.pipe(key, source, options),
-    append: (key, chunk) => askEngine((engine) => engine.streams.append(key, chunk), find),
+    append: (key, chunk, options) => askEngine((engine) => engine.streams.append(key, chunk, options), find),
     read: (run, key, options) => currentEngine(find).streams.read(run, key, options),
   }
   return own

@@ -6,7 +6,6 @@ import type { Host } from '../host/host.ts'
 import type { Publisher } from '../changes/publisher.ts'
 import type { Watchers } from '../changes/watchers.ts'
 import { isFinal, runIdOfToken, tokenOfRun } from '../../contract/run-states.ts'
-import { streamsTopic, streamTopic } from '../streams/channel.ts'
 import type { Waitpoints } from '../waits/waitpoints.ts'
 
 const RETRY_MS = 1_000
@@ -18,6 +17,7 @@ export interface HintKernel {
   readonly events: { error(error: unknown): void }
   readonly publisher: Publisher
   readonly waitpoints: Waitpoints
+  readonly streams: { changed(runId: string, key: string): void; doubt(): void }
   readonly slots: { wake(attempt: Attempt): boolean; retry(): void }
   readonly executor: { readonly attempts: { get(runId: string): Attempt | undefined } }
   readonly claimer: { poke(): void; hintsLost(): void }
@@ -51,6 +51,7 @@ export class Hints {
     const { publisher, slots, claimer, reconciler } = this.#kernel
     // There are others on this storage, and a hint of theirs may be lost; or an answer was lost, which is not repeated.
     if ((leaseUntil !== undefined && isFull) || isBehind) {
+      this.#kernel.streams.doubt()
       publisher.wakeAll()
       reconciler.recheck(isBehind ? undefined : held)
       this.#kernel.schedules?.look()
@@ -79,8 +80,7 @@ export class Hints {
         publisher.wake(hint.runId, hint.goesOn === true ? 'goes on' : undefined)
         return reconciler.changedElsewhere(hint.runId)
       case 'stream':
-        watchers.wake(streamTopic(hint.runId, hint.key))
-        watchers.wakeStreams(streamsTopic(hint.runId), hint.key)
+        this.#kernel.streams.changed(hint.runId, hint.key)
         return watchers.wake(hint.runId)
     }
   }

@@ -20,7 +20,7 @@ export function defineStream<Chunk>(
   return {
     id,
     pipe: (source, pipeOptions) => streams.pipe(id, source, pipeOptions),
-    append: (chunk) => streams.append(id, chunk),
+    append: (chunk, appendOptions) => streams.append(id, chunk, appendOptions),
     read: (run, readOptions) => streams.read(run, id, readOptions),
   }
 }

@@ -1,25 +1,28 @@
 import type { OptionNames } from '../../primitives/require.ts'
-import { requireOptions, requireSignal } from '../../primitives/require.ts'
+import { requireName, requireOptions, requireSignal } from '../../primitives/require.ts'
 import type { Watcher } from '../changes/watchers.ts'
 import { defineStream } from './define-stream.ts'
 import type { Kernel } from '../kernel.ts'
 import { Reading } from '../reading/reading.ts'
 import { runId, type RunReference } from '../../api/run.ts'
 import type {
+  AppendStreamOptions,
   DefinedStream,
   PipedStream,
+  PipeStreamOptions,
   ReadStreamOptions,
   StreamsNamespace,
   StreamSource,
 } from '../../api/stream.ts'
-import { leftAtEnd } from '../attempt/attempt.ts'
+import { type Attempt, leftAtEnd } from '../attempt/attempt.ts'
 import { streamTopic } from '../streams/channel.ts'
 import { type PagedStream, pagesOf } from '../reading/stream-pages.ts'
 import { type ChunkPage, StreamReader } from '../reading/stream-reader.ts'
 import { checkKey, type StreamReading, streamReading } from '../../api/stream.ts'
 import { checkSource } from '../streams/source.ts'
 
-const PIPE_NAMES: OptionNames<{ readonly signal?: AbortSignal }> = { signal: true }
+const PIPE_NAMES: OptionNames<PipeStreamOptions> = { signal: true, target: true }
+const APPEND_NAMES: OptionNames<AppendStreamOptions> = { target: true }
 
 /** Streams of one engine. */
 export class EngineStreams implements StreamsNamespace {
@@ -33,18 +36,16 @@ export class EngineStreams implements StreamsNamespace {
     return defineStream(this, options)
   }
 
-  pipe<Chunk>(
-    key: string,
-    source: StreamSource<Chunk>,
-    options: { readonly signal?: AbortSignal } = {},
-  ): PipedStream<Chunk> {
+  pipe<Chunk>(key: string, source: StreamSource<Chunk>, options: PipeStreamOptions = {}): PipedStream<Chunk> {
     const attempt = this.#kernel.requireRunning('streams.pipe')
     checkKey(key)
     checkSource(source)
     requireOptions(options, 'the options of streams.pipe', PIPE_NAMES)
-    requireSignal(options.signal, 'signal')
+    const { signal } = options
+    requireSignal(signal, 'signal')
+    const to = otherRun(attempt, options)
     const { streams, events } = this.#kernel
-    const piped = this.#kernel.call(() => streams.pipe(attempt, key, { source, signal: options.signal }))
+    const piped = this.#kernel.call(() => streams.pipe(attempt, key, { source, signal, to }))
     const stream: AsyncIterable<Chunk> = {
       [Symbol.asyncIterator]: async function* (): AsyncGenerator<Chunk> {
         yield* (await piped).chunks
@@ -69,10 +70,12 @@ export class EngineStreams implements StreamsNamespace {
     }
   }
 
-  append(key: string, chunk: unknown): Promise<void> {
-    return this.#kernel.call(() =>
-      this.#kernel.streams.append(this.#kernel.requireRunning('streams.append'), key, chunk),
-    )
+  append(key: string, chunk: unknown, options?: AppendStreamOptions): Promise<void> {
+    return this.#kernel.call(() => {
+      const attempt = this.#kernel.requireRunning('streams.append')
+      if (options !== undefined) requireOptions(options, 'the options of streams.append', APPEND_NAMES)
+      return this.#kernel.streams.append(attempt, { key, to: otherRun(attempt, options) }, chunk)
+    })
   }
 
   read<Chunk = unknown>(
@@ -85,6 +88,19 @@ export class EngineStreams implements StreamsNamespace {
     // Chunks are of the type the writer and the reader agreed on.
     return { [Symbol.asyncIterator]: () => readStream(this.#kernel, id, reading) as Reading<Chunk> }
   }
+}
+
+/** The other run that a target names; none for the run itself. */
+function otherRun({ record }: Attempt, { target = 'self' }: AppendStreamOptions = {}): string | undefined {
+  const { id, parentId = id, rootId } = record
+  requireName(target, 'target')
+  const named = new Map([
+    ['self', id],
+    ['parent', parentId],
+    ['root', rootId],
+  ])
+  const runId = named.get(target) ?? target
+  return runId === id ? undefined : runId
 }
 
 function readStream(

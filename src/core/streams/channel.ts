@@ -1,5 +1,11 @@
-import type { ChunkRecord, SegmentEnd, SegmentRecord, StreamRecord } from '../../contract/records.ts'
-import type { ChunkAppend, ChunksRead, StreamHistory, WriterProgress } from '../../contract/storage.ts'
+import type {
+  ChunkRecord,
+  RunRecord,
+  SegmentEnd,
+  SegmentRecord,
+  StreamRecord,
+} from '../../contract/records.ts'
+import type { ChunksMoved, ChunksRead, StreamHistory, WriterProgress } from '../../contract/storage.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
 import type { Deferred } from '../../primitives/deferred.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
@@ -10,7 +16,9 @@ import { WaitpointError } from '../../api/errors.ts'
 import type { Host } from '../host/host.ts'
 import type { Outage } from '../host/outage.ts'
 import type { Attempt } from '../attempt/attempt.ts'
+import { runNotFound } from '../host/not-found.ts'
 import { notSerializable } from '../host/serialize.ts'
+import { GET_RUN } from '../host/storage-calls.ts'
 
 /** From here on a source is held back until storage has caught up. */
 const MOST_PENDING = 1_024
@@ -28,14 +36,41 @@ export interface ChannelOptions {
   readonly attempt: Attempt
   readonly key: string
   readonly history: StreamHistory
-  /** The stream as it was opened: its last segment is this attempt's. */
-  readonly stream: StreamRecord
+  /** The stream as it was opened: its last segment is this attempt's. Absent for a stream of another run. */
+  readonly stream?: StreamRecord
+  /** The stream is one of another run. */
+  readonly of?: OtherRun
+}
+
+/** Another run, to a stream of which an attempt writes. */
+export interface OtherRun {
+  readonly runId: string
+  /** Its readers here are told of chunks; `isNew`: also of the key. */
+  readonly changed: (isNew: boolean) => void
+}
+
+/** Is told what becomes of the chunks of a channel. */
+export interface ChannelListener {
+  /** Chunks of other runs came before those from `from` on, which have numbers that are higher by so many. */
+  moved(from: number, by: number): void
+  /** The other run takes no chunks. */
+  refused(error: Error): void
+}
+
+/** Chunks and an end that are one call. */
+interface Batch {
+  readonly chunks: readonly ChunkRecord[]
+  readonly end: SegmentEnd | undefined
+  readonly written: readonly WriterProgress[] | undefined
 }
 
 /**
  * The writing side of one stream in one attempt. Hot: an append is a check and a push; one microtask later all that was
  * appended meanwhile goes to storage in one call, followed by one wake-up of all readers. Readers see what storage has,
  * nothing earlier. The channel keeps the newest chunks for readers that are up to date; without one it keeps nothing.
+ *
+ * Other runs may add chunks to the stream of a run, in storage alone. From the first that is known on, all readers ask
+ * storage. The channel of such a writer numbers its own chunks, from 0: where they are in the stream only storage knows.
  */
 export class StreamChannel {
   readonly key: string
@@ -61,21 +96,34 @@ export class StreamChannel {
   /** How the segment ends, as far as storage knows. */
   #storedEnd: SegmentEnd | undefined
   #isLost = false
+  /** Others write to the stream as well: what they have added, and how it ends, storage knows. */
+  #isShared: boolean
+  /** A hint of that may have been lost. */
+  #isDoubted = false
+  /** The stream of another run is to be opened. */
+  #isOpening: boolean
+  /** Why the other run takes no chunks. */
+  #refusal: Error | undefined
+  #listener: ChannelListener | undefined
   #isFlushing = false
   /** Made for a caller that waits for the flush. */
   #flushed: Deferred<void> | undefined
 
   constructor(kernel: ChannelKernel, options: ChannelOptions) {
     this.#kernel = kernel
-    const { key, attempt, stream } = options
+    const { key, attempt, stream, of } = options
     this.#options = options
     this.key = key
-    this.#topics = [streamTopic(attempt.id, key), streamsTopic(attempt.id)]
-    const { segments, next } = stream
-    this.#earlier = segments.slice(0, -1)
-    this.#segment = segments.at(-1) ?? { attempt: attempt.record.attempt, first: next }
+    const runId = of?.runId ?? attempt.id
+    this.#topics = [streamTopic(runId, key), streamsTopic(runId)]
+    const next = stream?.next ?? 0
+    this.#earlier = stream?.segments.slice(0, -1) ?? []
+    this.#segment = stream?.segments.at(-1) ?? { attempt: attempt.record.attempt, first: next }
     this.#next = next
     this.#tail = next
+    this.#isShared = this.#segment.first < next
+    this.#isOpening = of !== undefined
+    if (this.#isOpening) this.#beginFlush()
   }
 
   /** The sequence number after the last chunk readers can see. */
@@ -93,6 +141,33 @@ export class StreamChannel {
     return this.#isLost
   }
 
+  /** Why the other run takes no chunks, if it does not. */
+  get refusal(): Error | undefined {
+    return this.#refusal
+  }
+
+  /** To be called once. */
+  listen(listener: ChannelListener): void {
+    this.#listener = listener
+  }
+
+  /** Others write to the stream as well. */
+  share(): void {
+    this.#isShared = true
+    this.#ring = undefined
+  }
+
+  /** Others may write to the stream: a hint may have been lost. */
+  doubt(): void {
+    this.#isDoubted = true
+  }
+
+  /** Storage has told a reader where the stream ends. */
+  told(next: number): void {
+    if (next > this.#tail) this.share()
+    else if (next === this.#next) this.#isDoubted = false
+  }
+
   /** The chunk that was appended last, in the turn in which it was. */
   get newest(): ChunkRecord | undefined {
     return this.#pending.at(-1)
@@ -107,6 +182,7 @@ export class StreamChannel {
   append(value: unknown, progress?: WriterProgress): void | Promise<void> {
     const bytes = isBytes(value) ? -1 : measureJson(value)
     if (bytes < 0) throw refusal(value, this.key)
+    if (this.#refusal !== undefined) throw this.#refusal
     if (progress !== undefined) (this.#written ??= new Map()).set(progress.writer, progress.last)
     this.#end = undefined
     this.#sizes.add(bytes)
@@ -134,6 +210,7 @@ export class StreamChannel {
 
   /** The chunks that readers can see from `from` on; `undefined` when storage has to be asked. */
   read(from: number, limit: number): ChunksRead | undefined {
+    if (this.#isShared || this.#isDoubted) return undefined
     const { chunks: capacity, bytes: maxBytes } = this.#options.history
     const ring = (this.#ring ??= new RingBuffer({ capacity, maxBytes, first: this.#next }))
     if (from < ring.first) return undefined
@@ -159,7 +236,7 @@ export class StreamChannel {
     return {
       runId: attempt.id,
       key,
-      first: stream.first,
+      first: stream?.first ?? 0,
       next: this.#next,
       segments: [...this.#earlier, segment],
     }
@@ -172,7 +249,7 @@ export class StreamChannel {
 
   /** Until nothing is left: in one go on a storage that answers at once. */
   #flushAll(): void {
-    while ((this.#pending.length > 0 || this.#isEndPending) && !this.#isLost) {
+    while ((this.#pending.length > 0 || this.#isEndPending || this.#isOpening) && !this.#isLost) {
       const stored = this.#store()
       if (!isPromise(stored)) continue
       stored.then(this.#flush, this.#fail)
@@ -197,30 +274,77 @@ export class StreamChannel {
       this.#isLost = true
       return
     }
-    const { attempt, key, history } = this.#options
-    const chunks = this.#pending
-    const end = this.#isEndPending ? this.#end : undefined
-    const written = this.#written && progressOf(this.#written)
+    const batch = {
+      chunks: this.#pending,
+      end: this.#isEndPending ? this.#end : undefined,
+      written: this.#written && progressOf(this.#written),
+    }
     this.#pending = []
     this.#written = undefined
     this.#isEndPending = false
-    const append: ChunkAppend = {
-      runId: attempt.id,
-      key,
-      epoch: attempt.record.epoch,
-      first: this.#next,
-      chunks,
-      end,
-      written,
-      history,
-      by: host.owner,
-    }
-    const stored = this.#kernel.outage.persist(attempt, () => host.storage.chunks.append(append))
-    return chain(stored, (answer) => this.#stored(chunks, end, answer))
+    return this.#options.of === undefined ? this.#append(batch) : this.#add(batch, this.#options.of)
   }
 
-  #stored(chunks: readonly ChunkRecord[], end: SegmentEnd | undefined, answer: 'appended' | 'stale'): void {
-    if (answer === 'stale') {
+  #append(batch: Batch): void | Promise<void> {
+    const { host, outage } = this.#kernel
+    const { attempt, key, history } = this.#options
+    const place = { runId: attempt.id, key, epoch: attempt.record.epoch, first: this.#next }
+    const append = { ...place, ...batch, history, by: host.owner }
+    const stored = outage.persist(attempt, () => host.storage.chunks.append(append))
+    return chain(stored, (answer) => this.#appended(batch, answer))
+  }
+
+  #appended(batch: Batch, answer: 'appended' | 'stale' | ChunksMoved): void | Promise<void> {
+    if (typeof answer === 'object') {
+      this.#move(answer.next)
+      return this.#append(batch)
+    }
+    this.#stored(batch, answer === 'stale')
+  }
+
+  /** Chunks of other runs come before those that are not stored yet. */
+  #move(next: number): void {
+    const from = this.#next
+    this.share()
+    this.#next = next
+    this.#tail += next - from
+    this.#listener?.moved(from, next - from)
+  }
+
+  #add(batch: Batch, of: OtherRun): void | Promise<void> {
+    const { host, outage } = this.#kernel
+    const { attempt, key, history } = this.#options
+    const { chunks, end } = batch
+    const { id, record } = attempt
+    const { epoch } = record
+    const last = this.#next + chunks.length - 1
+    const written = chunks.length === 0 ? undefined : { writer: `run ${id} ${epoch}`, last }
+    const place = { runId: of.runId, key, fence: { runId: id, epoch } }
+    const add = { ...place, chunks, end, written, history, by: host.owner, now: host.now() }
+    const isNew = this.#isOpening
+    this.#isOpening = false
+    const stored = outage.persist(attempt, () => host.storage.chunks.add?.(add))
+    return chain(stored, (answer) => {
+      if (answer === 'closed') return this.#refused(of)
+      this.#stored(batch, answer === 'stale')
+      if (answer === 'added') of.changed(isNew)
+    })
+  }
+
+  /** The other run takes no chunks: what is appended from now on is refused at once. */
+  #refused({ runId }: OtherRun): void | Promise<void> {
+    const { attempt, key } = this.#options
+    const read = this.#kernel.outage.ask({ attempt, call: GET_RUN, request: runId }, (record) => record)
+    return chain(read, (record) => {
+      const error = refusedBy(runId, key, record)
+      this.#isLost = true
+      this.#refusal = error
+      this.#listener?.refused(error)
+    })
+  }
+
+  #stored({ chunks, end }: Batch, isStale: boolean): void {
+    if (isStale) {
       this.#isLost = true
       this.#kernel.reconciler.stale(this.#options.attempt)
       return
@@ -250,6 +374,14 @@ const READY = Promise.resolve()
 
 function progressOf(written: ReadonlyMap<string, number>): readonly WriterProgress[] {
   return Array.from(written, ([writer, last]) => ({ writer, last }))
+}
+
+/** The error for chunks that a run does not take. */
+function refusedBy(runId: string, key: string, record: RunRecord | undefined): WaitpointError {
+  if (record === undefined) return runNotFound(runId)
+  const state = record.attempt === 0 ? 'has not begun' : 'has ended'
+  const message = `Cannot write to stream "${key}" of run "${runId}": it ${state}, and is ${record.status}`
+  return new WaitpointError('ERR_CANNOT_WRITE_STREAM', message)
 }
 
 /** A Buffer would pass: it has a `toJSON`, from which bytes cannot be made again without knowing. */

@@ -123,6 +123,18 @@ export class StreamPipe {
     this.#stop(error, false)
   }
 
+  /** Its chunks are not taken any more; the source is told, and the task gets `error` after the last chunk. */
+  refuse(error: unknown): void {
+    if (this.#end !== undefined) return
+    this.#finish({ kind: 'failed', error })
+    this.#options.source.stop()
+  }
+
+  /** The chunks from `from` on that are not stored got higher numbers. */
+  moved(from: number, by: number): void {
+    this.#own.shift(from, by)
+  }
+
   /** The task has returned: however far it has read, the source goes on. */
   release(): void {
     this.#isReleased = true
@@ -275,6 +287,9 @@ export class StreamPipe {
     const { channel } = this.#options
     const settle = (): void => {
       this.#isSettled = true
+      // The last chunks of a source that has ended are refused.
+      if (end.kind === 'done' && channel.refusal !== undefined)
+        this.#end = { kind: 'failed', error: channel.refusal }
       channel.wake()
       this.#ended.resolve()
     }

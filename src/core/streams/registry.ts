@@ -11,13 +11,13 @@ import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { requireSignal } from '../../primitives/require.ts'
 import type { Watcher, Watchers } from '../changes/watchers.ts'
-import { StreamInterruptedError } from '../../api/errors.ts'
+import { StreamInterruptedError, WaitpointError } from '../../api/errors.ts'
 import type { Attempt, AttemptStreams } from '../attempt/attempt.ts'
 import { assertOpen, staleAttempt } from '../attempt/attempt.ts'
 import { afterTurn } from '../host/fair-turns.ts'
 import { OPEN_STREAM, READ_CHUNKS } from '../host/storage-calls.ts'
-import { type ChannelKernel, StreamChannel, streamTopic } from './channel.ts'
-import { StreamPipe } from './pipe.ts'
+import { type ChannelKernel, StreamChannel, streamsTopic, streamTopic } from './channel.ts'
+import { type PipeOptions, StreamPipe } from './pipe.ts'
 import { checkKey } from '../../api/stream.ts'
 import type { SourceReader } from './source.ts'
 import { readSource } from './source.ts'
@@ -43,6 +43,20 @@ export interface Piped {
 interface PipedSource {
   readonly source: SourceReader
   readonly signal: AbortSignal | undefined
+  readonly to: string | undefined
+}
+
+/** A source, and the other run to a stream of which it is read. */
+export interface PipeRequest {
+  readonly source: StreamSource<unknown>
+  readonly signal?: AbortSignal | undefined
+  readonly to?: string | undefined
+}
+
+/** A stream of the run that writes, or of another one. */
+export interface WrittenStream {
+  readonly key: string
+  readonly to?: string | undefined
 }
 
 /** Whether the run that is read has ended, and the attempt that reads, if one does. */
@@ -68,17 +82,13 @@ export class RunStreams {
    *
    * @throws TypeError for a value that is no source; TypeError or RangeError for a wrong key.
    */
-  pipe(
-    attempt: Attempt,
-    key: string,
-    { source, signal }: { readonly source: StreamSource<unknown>; readonly signal?: AbortSignal | undefined },
-  ): Awaitable<Piped> {
+  pipe(attempt: Attempt, key: string, { source, signal, to }: PipeRequest): Awaitable<Piped> {
     checkKey(key)
     requireSignal(signal, 'signal')
     const reader = readSource(source)
     try {
-      const piped = chain(this.#open(attempt, key), (stream) =>
-        this.#start(attempt, stream, { source: reader, signal }),
+      const piped = chain(this.#open(attempt, key, to), (stream) =>
+        this.#start(attempt, stream, { source: reader, signal, to }),
       )
       if (isPromise(piped)) piped.catch(() => reader.stop())
       return piped
@@ -88,19 +98,23 @@ export class RunStreams {
     }
   }
 
-  #start(attempt: Attempt, stream: AttemptStream, { source, signal }: PipedSource): Piped {
+  #start(attempt: Attempt, stream: AttemptStream, { source, signal, to }: PipedSource): Piped {
     assertOpen(attempt)
     const { channel } = stream
     const { watchers, events, host } = this.kernel
     const { key } = channel
-    const watch = (): Watcher => watchers.watch(streamTopic(attempt.id, key))
-    const read = (from: number, limit: number): Awaitable<ChunksRead | undefined> =>
-      this.read({ runId: attempt.id, key, from, limit }, { isOver: false, attempt })
+    const watch = (): Watcher => watchers.watch(streamTopic(to ?? attempt.id, key))
+    // Where its chunks are in a stream of another run is not known: the task has those that are kept for it.
+    const read: PipeOptions['read'] =
+      to === undefined
+        ? (from, limit) => this.read({ runId: attempt.id, key, from, limit }, { isOver: false, attempt })
+        : () => ({ first: channel.next, chunks: [] })
     const { clock } = host
     const reading: Hold = { kind: 'reading', id: attempt.id }
     const hold = (): ReleaseHold | undefined => clock.hold?.(reading)
     const turn = (): Promise<void> => this.#turn(attempt)
-    const unread = host.storage.boundedHistory === true ? new UnreadChunks(this.history) : undefined
+    const isKept = to !== undefined || host.storage.boundedHistory === true
+    const unread = isKept ? new UnreadChunks(this.history) : undefined
     const pipe = new StreamPipe({ channel, source, signal, unread, watch, read, hold, turn })
     stream.add(pipe)
     // A failure is the readers' and the event's, never the run's.
@@ -128,10 +142,10 @@ export class RunStreams {
     return chain(this.#open(attempt, key), () => undefined)
   }
 
-  /** Adds one chunk; the stream ends with the attempt. */
-  append(attempt: Attempt, key: string, chunk: unknown): Awaitable<void> {
+  /** Adds one chunk, to a stream of the run or of another one; the stream ends with the attempt. */
+  append(attempt: Attempt, { key, to }: WrittenStream, chunk: unknown): Awaitable<void> {
     checkKey(key)
-    return chain(this.#open(attempt, key), ({ channel }) => {
+    return chain(this.#open(attempt, key, to), ({ channel }) => {
       assertOpen(attempt)
       const turn = this.kernel.outage.turnOfChunk(attempt)
       const stored = whenStored(attempt, channel, channel.append(chunk))
@@ -159,14 +173,34 @@ export class RunStreams {
   read(request: ChunkRead, { isOver, attempt }: ReadBy): Awaitable<ChunksRead | undefined> {
     const channel = this.#streams.get(streamTopic(request.runId, request.key))?.channel
     const kept = isOver ? undefined : channel?.read(request.from, request.limit)
-    return kept ?? this.kernel.outage.ask({ attempt, call: READ_CHUNKS, request }, (read) => read)
+    return (
+      kept ??
+      this.kernel.outage.ask({ attempt, call: READ_CHUNKS, request }, (read) => {
+        if (read !== undefined) channel?.told(read.stream.next)
+        return read
+      })
+    )
   }
 
-  #open(attempt: Attempt, key: string): Awaitable<AttemptStream> {
+  /** Another run, or another engine, has written to a stream. */
+  changed(runId: string, key: string): void {
+    const { watchers } = this.kernel
+    const topic = streamTopic(runId, key)
+    this.#streams.get(topic)?.channel.share()
+    watchers.wake(topic)
+    watchers.wakeStreams(streamsTopic(runId), key)
+  }
+
+  /** Other engines may have written to any stream: hints may have been lost. */
+  doubt(): void {
+    for (const { channel } of this.#streams.values()) channel.doubt()
+  }
+
+  #open(attempt: Attempt, key: string, to?: string): Awaitable<AttemptStream> {
     assertOpen(attempt)
     const streams = attempt.streams instanceof OpenStreams ? attempt.streams : new OpenStreams(this, attempt)
     attempt.streams = streams
-    return streams.open(key)
+    return to === undefined ? streams.open(key) : streams.openOf(to, key)
   }
 
   /** Readers here find what the attempt has just written. */
@@ -187,6 +221,8 @@ class OpenStreams implements AttemptStreams {
   readonly #attempt: Attempt
   /** By key; a promise while storage is asked. */
   readonly #streams = new Map<string, Awaitable<AttemptStream>>()
+  /** Those of other runs. */
+  #others: Map<string, AttemptStream> | undefined
 
   constructor(all: RunStreams, attempt: Attempt) {
     this.#all = all
@@ -210,6 +246,24 @@ class OpenStreams implements AttemptStreams {
     const settled = (stream: AttemptStream): unknown => this.#streams.set(key, stream)
     // A stream that could not be opened may be tried again.
     if (isPromise(opened)) opened.then(settled, () => this.#streams.delete(key))
+    return opened
+  }
+
+  /** A stream of another run. */
+  openOf(runId: string, key: string): AttemptStream {
+    const others = (this.#others ??= new Map<string, AttemptStream>())
+    const topic = streamTopic(runId, key)
+    const known = others.get(topic)
+    if (known !== undefined) return known
+    const { kernel, history } = this.#all
+    if (kernel.host.storage.chunks.add === undefined) throw unsupported(runId, key)
+    const changed = (isNew: boolean): void => {
+      this.#all.changed(runId, key)
+      if (isNew) kernel.publisher.wake(runId)
+    }
+    const of = { runId, changed }
+    const opened = new AttemptStream(new StreamChannel(kernel, { attempt: this.#attempt, key, history, of }))
+    others.set(topic, opened)
     return opened
   }
 
@@ -265,7 +319,8 @@ class OpenStreams implements AttemptStreams {
 
   async #settled(): Promise<readonly AttemptStream[]> {
     const settled = await Promise.allSettled([...this.#streams.values()])
-    return settled.flatMap((opened) => (opened.status === 'fulfilled' ? [opened.value] : []))
+    const own = settled.flatMap((opened) => (opened.status === 'fulfilled' ? [opened.value] : []))
+    return this.#others === undefined ? own : [...own, ...this.#others.values()]
   }
 }
 
@@ -279,12 +334,20 @@ function stopError(attempt: Attempt, { channel }: AttemptStream): unknown {
   return new StreamInterruptedError(channel.key, channel.next)
 }
 
+function unsupported(runId: string, key: string): WaitpointError {
+  return new WaitpointError(
+    'ERR_CANNOT_WRITE_STREAM',
+    `Cannot write to stream "${key}" of run "${runId}": the storage of this engine has streams for their own runs only`,
+  )
+}
+
 function whenStored(attempt: Attempt, channel: StreamChannel, appended: Awaitable<void>): Awaitable<void> {
   return chain(appended, () => channel.flushed().then(() => assertStored(attempt, channel)))
 }
 
 function assertStored(attempt: Attempt, channel: StreamChannel): void {
   if (!channel.isLost) return
+  if (channel.refusal !== undefined) throw channel.refusal
   assertOpen(attempt)
   throw staleAttempt(attempt.id)
 }
@@ -298,6 +361,14 @@ export class AttemptStream {
 
   constructor(channel: StreamChannel) {
     this.channel = channel
+    channel.listen({
+      moved: (from, by) => {
+        for (const pipe of this.#pipes) pipe.moved(from, by)
+      },
+      refused: (error) => {
+        for (const pipe of this.#pipes) pipe.refuse(error)
+      },
+    })
   }
 
   /** The sources that are still being read. */

@@ -1,16 +1,27 @@
 import type { ChunkRecord, SegmentEnd, SegmentRecord, StreamRecord } from '../../contract/records.ts'
 import type {
+  ChunkAdd,
   ChunkAppend,
   ChunkRead,
+  ChunksMoved,
   ChunksRead,
   ChunkStore,
+  StreamHistory,
   StreamOpen,
   WriterProgress,
 } from '../../contract/storage.ts'
 import { RingBuffer } from '../../primitives/ring-buffer.ts'
 import { type RunEntry, StreamEntry } from './entries.ts'
-import { fencedRun, type MemoryState } from './state.ts'
+import { fencedRun, isStale, type MemoryState } from './state.ts'
 import { draftOf } from '../run-draft.ts'
+import {
+  endOfAll,
+  hasOpenStreams,
+  notStored,
+  type SegmentWriters,
+  withOther,
+  withOwn,
+} from '../stream-writers.ts'
 
 /** The streams of a memory storage: the newest chunks of each, as many as their writer says. */
 export function memoryChunks(state: MemoryState): ChunkStore {
@@ -26,15 +37,31 @@ export function memoryChunks(state: MemoryState): ChunkStore {
       hints.flush()
       return outcome
     },
+    add(request) {
+      const outcome = addChunks(state, request)
+      hints.flush()
+      return outcome
+    },
     read: (request) => readChunks(state, request),
   }
 }
 
 function openStream(state: MemoryState, request: StreamOpen): StreamRecord | undefined {
-  const { runId, key, attempt, by, now } = request
   const run = writableRun(state, request)
   if (run === undefined) return undefined
+  const { stream } = lastSegment(state, run, request)
+  if (stream.shared !== undefined) share(stream, withOwn(stream.shared, nextOf(stream)))
+  return streamRecord(request, stream)
+}
 
+/** The segment of the last attempt, which is opened if it is not there yet. */
+function lastSegment(
+  state: MemoryState,
+  run: RunEntry,
+  request: Pick<StreamOpen, 'runId' | 'key' | 'by' | 'now'>,
+): { readonly stream: StreamEntry; readonly isNew: boolean } {
+  const { runId, key, by, now } = request
+  const { attempt } = run.record
   run.streams ??= new Map<string, StreamEntry>()
   let stream = run.streams.get(key)
   if (stream === undefined) {
@@ -43,38 +70,79 @@ function openStream(state: MemoryState, request: StreamOpen): StreamRecord | und
     draft.streams = [...draft.streams, key]
     state.runs.replace(run, draft, request)
   }
-  if (stream.segments.at(-1)?.attempt !== attempt) {
-    stream.segments = [...stream.segments, { attempt, first: stream.ring?.next ?? 0 }]
+  const isNew = stream.segments.at(-1)?.attempt !== attempt
+  if (isNew) {
+    stream.segments = [...stream.segments, { attempt, first: nextOf(stream) }]
+    stream.shared = undefined
     state.hints.stream(runId, key, by)
   }
-  return streamRecord(request, stream)
+  return { stream, isNew }
 }
 
-function appendChunks(state: MemoryState, request: ChunkAppend): 'appended' | 'stale' {
+function appendChunks(state: MemoryState, request: ChunkAppend): 'appended' | 'stale' | ChunksMoved {
   const { runId, key, first, chunks, end, written, history, by } = request
   const run = writableRun(state, request)
   if (run === undefined) return 'stale'
   const { stream, segment } = openSegment(run, request)
-  const next = stream.ring?.next ?? 0
-  const fresh = first === next ? chunks : chunks.slice(Math.max(0, next - first))
-  checkPlace(request, { segment, next })
-  checkRepeat(request, stream.ring)
+  const next = nextOf(stream)
+  const { shared } = stream
+  const own = shared?.own ?? next
+  if (first >= own && first < next) return { next }
+  const fresh = first === next ? chunks : chunks.slice(Math.max(0, own - first))
+  checkPlace(request, { segment, next, isAcross: first < own && own < next && fresh.length > 0 })
+  checkRepeat(request, stream.ring, own)
   // A segment that gets chunks after its end is open again, until it is ended anew.
-  const ended = fresh.length > 0 ? undefined : segment.end
+  const ended = fresh.length > 0 ? undefined : shared === undefined ? segment.end : shared.ownEnd
   checkEnd(request, ended)
 
-  if (fresh.length > 0) {
-    stream.ring ??= new RingBuffer<ChunkRecord>({ capacity: history.chunks, maxBytes: history.bytes })
-    for (const chunk of fresh) stream.ring.push(chunk, chunk.bytes)
-  }
-  if (ended === undefined && end !== segment.end) {
-    const written = { attempt: segment.attempt, first: segment.first }
-    stream.segments = [...stream.segments.slice(0, -1), end === undefined ? written : { ...written, end }]
-  }
+  push(stream, fresh, history)
+  const ownEnd = ended ?? end
+  if (shared === undefined) endSegment(stream, ownEnd)
+  else share(stream, { ...shared, own: fresh.length > 0 ? nextOf(stream) : own, ownEnd })
   if (written !== undefined)
     noteWriters((stream.writers ??= new Map<string, number>()), written, history.chunks)
   state.hints.stream(runId, key, by)
   return 'appended'
+}
+
+function addChunks(state: MemoryState, request: ChunkAdd): 'added' | 'stale' | 'closed' {
+  const { runId, key, fence, chunks, end, written, history, by } = request
+  if (isStale(state, request)) return 'stale'
+  const run = state.runs.table.get(runId)
+  if (run === undefined || !hasOpenStreams(run.record)) return 'closed'
+  const { stream, isNew } = lastSegment(state, run, request)
+  const shared = (stream.shared ??= isNew
+    ? { others: {} }
+    : { own: nextOf(stream), ownEnd: stream.segments.at(-1)?.end, others: {} })
+  push(stream, notStored(request, stream.writers?.get(written?.writer ?? '')), history)
+  share(stream, withOther(shared, fence.runId, end))
+  if (written !== undefined)
+    noteWriters((stream.writers ??= new Map<string, number>()), [written], history.chunks)
+  state.hints.stream(runId, key, by)
+  return 'added'
+}
+
+function push(stream: StreamEntry, chunks: readonly ChunkRecord[], history: StreamHistory): void {
+  if (chunks.length === 0) return
+  stream.ring ??= new RingBuffer<ChunkRecord>({ capacity: history.chunks, maxBytes: history.bytes })
+  for (const chunk of chunks) stream.ring.push(chunk, chunk.bytes)
+}
+
+function share(stream: StreamEntry, shared: SegmentWriters): void {
+  stream.shared = shared
+  endSegment(stream, endOfAll(shared))
+}
+
+function endSegment(stream: StreamEntry, end: SegmentEnd | undefined): void {
+  const last = stream.segments.at(-1)
+  if (last === undefined || last.end === end) return
+  const { attempt, first } = last
+  const segment = end === undefined ? { attempt, first } : { attempt, first, end }
+  stream.segments = [...stream.segments.slice(0, -1), segment]
+}
+
+function nextOf({ ring }: StreamEntry): number {
+  return ring?.next ?? 0
 }
 
 /** Notes how far writers have got, and forgets those that wrote longest ago. */
@@ -95,7 +163,8 @@ function openSegment(
 ): { readonly stream: StreamEntry; readonly segment: SegmentRecord } {
   const stream = streams?.get(request.key)
   const segment = stream?.segments.at(-1)
-  if (stream !== undefined && segment?.attempt === record.attempt) return { stream, segment }
+  const isOpened = stream?.shared === undefined || stream.shared.own !== undefined
+  if (stream !== undefined && segment?.attempt === record.attempt && isOpened) return { stream, segment }
   throw new Error(`${cannotAppend(request)}: attempt ${record.attempt} has not opened it`)
 }
 
@@ -127,21 +196,25 @@ function writableRun(
   return fencedRun(state, { id: runId, epoch, by })
 }
 
-function checkPlace(
-  request: ChunkAppend,
-  { segment, next }: { readonly segment: SegmentRecord; readonly next: number },
-): void {
-  if (request.first > next) throw new Error(`${cannotAppend(request)}: its next chunk is ${next}`)
+interface AppendPlace {
+  readonly segment: SegmentRecord
+  readonly next: number
+  /** Some of the chunks are stored, and those of other runs come after these. */
+  readonly isAcross: boolean
+}
+
+function checkPlace(request: ChunkAppend, { segment, next, isAcross }: AppendPlace): void {
+  if (request.first > next || isAcross) throw new Error(`${cannotAppend(request)}: its next chunk is ${next}`)
   if (request.first < segment.first) {
     throw new Error(`${cannotAppend(request)}: this attempt writes from ${segment.first}`)
   }
 }
 
 /** Checks that repeated chunks are equal to the kept ones; chunks that have left the history cannot be compared. */
-function checkRepeat(request: ChunkAppend, ring: RingBuffer<ChunkRecord> | undefined): void {
-  if (ring === undefined || request.first === ring.next) return
+function checkRepeat(request: ChunkAppend, ring: RingBuffer<ChunkRecord> | undefined, own: number): void {
+  if (ring === undefined || request.first >= own) return
   const from = Math.max(request.first, ring.first)
-  const stored = ring.read(from, request.chunks.length - (from - request.first))
+  const stored = ring.read(from, Math.max(0, Math.min(own, request.first + request.chunks.length) - from))
   stored.forEach((chunk, index) => {
     const said = request.chunks[from - request.first + index]
     if (said !== undefined && isSame(chunk, said)) return

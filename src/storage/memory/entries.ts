@@ -5,6 +5,7 @@ import type {
   TokenRecord,
   WaitRecord,
 } from '../../contract/records.ts'
+import type { SegmentWriters } from '../stream-writers.ts'
 import type { Deadline } from '../../primitives/deadline-queue.ts'
 import type { RingBuffer } from '../../primitives/ring-buffer.ts'
 import type { Few } from '../../primitives/few.ts'
@@ -189,6 +190,8 @@ export class StreamEntry {
   ring: RingBuffer<ChunkRecord> | undefined = undefined
   /** The number of the last chunk of each writer outside of the run. The writer that wrote longest ago comes first. */
   writers: Map<string, number> | undefined = undefined
+  /** The runs that write the last segment, once there is another one than that which has the stream. */
+  shared: SegmentWriters | undefined = undefined
 }
 
 /** Whether an engine that is alive, as far as other engines have noticed, holds the run. */

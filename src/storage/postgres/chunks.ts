@@ -1,7 +1,16 @@
 import type { ChunkRecord, SegmentEnd, SegmentRecord, StreamRecord } from '../../contract/records.ts'
-import type { ChunkAppend, ChunkRead, ChunksRead, ChunkStore, StreamOpen } from '../../contract/storage.ts'
+import type {
+  ChunkAdd,
+  ChunkAppend,
+  ChunkRead,
+  ChunksMoved,
+  ChunksRead,
+  ChunkStore,
+  StreamOpen,
+} from '../../contract/storage.ts'
 import { JsonText } from '../../primitives/json.ts'
 import { BREAK, onOneLine } from '../sql-rows.ts'
+import { fenceColumns } from './requests.ts'
 import type { PostgresSession } from './session.ts'
 import type { CallKind } from './turns.ts'
 
@@ -29,6 +38,10 @@ interface Refusal {
   readonly ended?: string
 }
 
+interface Moved {
+  readonly moved: number
+}
+
 interface StreamName {
   readonly runId: string
   readonly key: string
@@ -44,6 +57,7 @@ const APPEND: CallKind = {
   isRepeatable: true,
   lockOf: (request: { readonly run_id: string }) => request.run_id,
 }
+const ADD: CallKind = { name: 'add_chunks', isRepeatable: true }
 const READ: CallKind = { name: 'read_chunks', isRepeatable: true }
 
 /** The streams of a Postgres storage, from their first chunk on. */
@@ -51,6 +65,7 @@ export function postgresChunks(session: PostgresSession): ChunkStore {
   return {
     open: (request) => openStream(session, request),
     append: (request) => appendChunks(session, request),
+    add: (request) => addChunks(session, request),
     read: (request) => readChunks(session, request),
   }
 }
@@ -70,13 +85,27 @@ async function openStream(
 async function appendChunks(
   { ask, hints }: PostgresSession,
   request: ChunkAppend,
-): Promise<'appended' | 'stale'> {
+): Promise<'appended' | 'stale' | ChunksMoved> {
   const { runId, key, epoch, first, chunks, end, written, by } = request
   const texts = chunks.map(({ text }) => onOneLine(text))
   const columns = { run_id: runId, key, epoch, by_owner: by, first, texts, ending: end ?? null, written }
-  const answer = (await ask(APPEND, columns, runId)) as 'appended' | 'stale' | Refusal
+  const answer = (await ask(APPEND, columns, runId)) as 'appended' | 'stale' | Moved | Refusal
+  if (typeof answer !== 'string' && 'moved' in answer) return { next: answer.moved }
   if (typeof answer !== 'string') throw refused(request, reasonOf(answer))
   if (answer === 'appended') hints.stream(runId, key, by)
+  return answer
+}
+
+async function addChunks(
+  { ask, hints }: PostgresSession,
+  request: ChunkAdd,
+): Promise<'added' | 'stale' | 'closed'> {
+  const { runId, key, chunks, end, written, by, now } = request
+  const texts = chunks.map(({ text }) => onOneLine(text))
+  const stream = { run_id: runId, key, key_json: JSON.stringify(key), by_owner: by, now }
+  const columns = { ...stream, ...fenceColumns(request), texts, ending: end ?? null, ...written }
+  const answer = (await ask(ADD, columns, runId)) as 'added' | 'stale' | 'closed'
+  if (answer === 'added') hints.stream(runId, key, by)
   return answer
 }
 

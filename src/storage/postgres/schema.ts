@@ -23,6 +23,7 @@ import {
   PRIORITY_OF_RUNS,
   QUEUES,
   RATES_OF_QUEUES,
+  SHARED_STREAMS,
   TABLES,
   VERSION_OF_RUNS,
   WRITERS,
@@ -64,7 +65,8 @@ const STEPS: readonly string[] = [
   PRIORITY_OF_RUNS + QUEUES,
   RATES_OF_QUEUES + LONG_LIFE,
   ONLY_FUNCTIONS,
-  BOUND_RUNS + FUNCTIONS,
+  BOUND_RUNS,
+  SHARED_STREAMS + FUNCTIONS,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */

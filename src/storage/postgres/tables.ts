@@ -139,6 +139,11 @@ CREATE TABLE $s.queue_starts (
 ) WITH (fillfactor = 50);
 `
 
+/** The runs that write the last segment of a stream, once there are others than the one that has it: see `stream-writers.ts`. */
+export const SHARED_STREAMS = `
+ALTER TABLE $s.streams ADD COLUMN shared jsonb;
+`
+
 /** The tables whose rows are updated, or come and go. */
 const BUSY = ['runs', 'tokens', 'waits', 'streams', 'chunks', 'run_tags', 'token_tags']
 

@@ -6,8 +6,10 @@ import type {
   StreamRecord,
 } from '../../contract/records.ts'
 import type {
+  ChunkAdd,
   ChunkAppend,
   ChunkRead,
+  ChunksMoved,
   ChunksRead,
   ChunkStore,
   StreamOpen,
@@ -16,9 +18,11 @@ import type {
 import { draftOf } from '../run-draft.ts'
 import { readChunkRows, writeChunkRow } from './chunk-rows.ts'
 import { findRun, replaceRun, type StoredRun } from './run-rows.ts'
-import { segmentsOf, type StreamRow } from './segments.ts'
+import { segmentsOf, sharedSegment, shownSegment, type StoredSegment, type StreamRow } from './segments.ts'
 import { type Perform, RefusedCall, type SqliteSession } from './session.ts'
 import { isAttempted } from '../../contract/run-states.ts'
+import { hasOpenStreams, notStored, withOther, withOwn } from '../stream-writers.ts'
+import { isStaleAttempt } from './waits.ts'
 
 interface StreamName {
   readonly runId: string
@@ -30,58 +34,96 @@ export function sqliteChunks(perform: Perform): ChunkStore {
   return {
     open: (request) => perform((session) => openStream(session, request)),
     append: (request) => perform((session) => appendChunks(session, request)),
+    add: (request) => perform((session) => addChunks(session, request)),
     read: (request) => perform((session) => readChunks(session, request), 'read'),
   }
 }
 
 function openStream(session: SqliteSession, request: StreamOpen): StreamRecord | undefined {
-  const { runId, key, attempt, by, now } = request
+  const { runId, key } = request
   const run = writableRun(session, request)
   if (run === undefined) return undefined
+  const { next, segments, segment } = lastSegment(session, run, request)
+  const { shared } = segment
+  const opened = shared && sharedSegment(segment, withOwn(shared, next))
+  if (opened !== undefined) writeStream(session, request, { next, segments, segment: opened })
+  const last = shownSegment(opened ?? segment)
+  return { runId, key, first: 0, next, segments: [...segments.map(shownSegment), last] }
+}
 
+/** A stream: its last segment, and those before it. */
+interface OpenStream {
+  readonly next: number
+  readonly segments: readonly StoredSegment[]
+  readonly segment: StoredSegment
+}
+
+/** The segment of the last attempt, which is opened if it is not there yet. */
+function lastSegment(
+  session: SqliteSession,
+  run: StoredRun,
+  request: Pick<StreamOpen, 'runId' | 'key' | 'by' | 'now'>,
+): OpenStream & { readonly isNew: boolean } {
+  const { runId, key, by, now } = request
+  const { attempt } = run.record
   const stored = findStream(session, request)
   const segments = stored === undefined ? [] : segmentsOf(stored)
   const next = stored?.next ?? 0
-  if (stored !== undefined && segments.at(-1)?.attempt === attempt) {
-    return { runId, key, first: 0, next, segments }
-  }
+  const segment = segments.at(-1)
+  if (segment?.attempt === attempt) return { next, segments: segments.slice(0, -1), segment, isNew: false }
   if (stored === undefined) {
     const record = { ...draftOf(run.record, now), streams: [...run.record.streams, key] }
     replaceRun(session, run, { record, act: request })
   }
-  const opened = [...segments, { attempt, first: next }]
-  session.database.run(
+  const opened = { next, segments, segment: { attempt, first: next } }
+  writeStream(session, request, opened)
+  session.hints.stream(runId, key, by)
+  return { ...opened, isNew: true }
+}
+
+function writeStream(
+  { database }: SqliteSession,
+  { runId, key }: StreamName,
+  { next, segments, segment }: OpenStream,
+): void {
+  database.run(
     'INSERT OR REPLACE INTO streams (run_id, key, next, segments) VALUES (?, ?, ?, ?)',
     runId,
     key,
     next,
-    JSON.stringify(opened),
+    JSON.stringify([...segments, segment]),
   )
-  session.hints.stream(runId, key, by)
-  return { runId, key, first: 0, next, segments: opened }
 }
 
-function appendChunks(session: SqliteSession, request: ChunkAppend): 'appended' | 'stale' {
+function appendChunks(session: SqliteSession, request: ChunkAppend): 'appended' | 'stale' | ChunksMoved {
   const { runId, key, first, chunks, end, by } = request
   const run = writableRun(session, request)
   if (run === undefined) return 'stale'
   const stream = findStream(session, request)
   const { segments, segment } = openSegment(run.record, stream, request)
+  const { shared } = segment
   const next = stream?.next ?? 0
-  const fresh = first === next ? chunks : chunks.slice(Math.max(0, next - first))
-  checkPlace(request, { segment, next })
-  checkRepeat(session, request, next)
+  const own = shared?.own ?? next
+  if (first >= own && first < next) return { next }
+  const fresh = first === next ? chunks : chunks.slice(Math.max(0, own - first))
+  checkPlace(request, { segment, next, isAcross: first < own && own < next && fresh.length > 0 })
+  checkRepeat(session, request, own)
   // A segment that gets chunks after its end is open again, until it is ended anew.
-  const ended = fresh.length > 0 ? undefined : segment.end
+  const ended = fresh.length > 0 ? undefined : shared === undefined ? segment.end : shared.ownEnd
   checkEnd(request, ended)
 
   if (fresh.length > 0) writeChunkRow(session, { runId, key, first: next, chunks: fresh })
-  const last = ended ?? end
+  const ownEnd = ended ?? end
   const written = { attempt: segment.attempt, first: segment.first }
-  const changed = last === undefined ? written : { ...written, end: last }
+  const alone = ownEnd === undefined ? written : { ...written, end: ownEnd }
+  const after = next + fresh.length
+  const changed =
+    shared === undefined
+      ? alone
+      : sharedSegment(segment, { ...shared, own: fresh.length > 0 ? after : own, ownEnd })
   session.database.run(
     'UPDATE streams SET next = ?, segments = ? WHERE run_id = ? AND key = ?',
-    next + fresh.length,
+    after,
     JSON.stringify([...segments.slice(0, -1), changed]),
     runId,
     key,
@@ -89,6 +131,26 @@ function appendChunks(session: SqliteSession, request: ChunkAppend): 'appended' 
   for (const progress of request.written ?? []) noteWriter(session, request, progress)
   session.hints.stream(runId, key, by)
   return 'appended'
+}
+
+function addChunks(session: SqliteSession, request: ChunkAdd): 'added' | 'stale' | 'closed' {
+  const { runId, key, fence, end, written, by } = request
+  if (isStaleAttempt(session, request)) return 'stale'
+  const run = findRun(session, runId)
+  if (run === undefined || !hasOpenStreams(run.record)) return 'closed'
+  const { next, segments, segment, isNew } = lastSegment(session, run, request)
+  const alone = isNew ? {} : { own: next, ownEnd: segment.end }
+  const shared = withOther(segment.shared ?? { ...alone, others: {} }, fence.runId, end)
+  const fresh = notStored(request, written && findWriter(session, { runId, key, writer: written.writer }))
+  if (fresh.length > 0) writeChunkRow(session, { runId, key, first: next, chunks: fresh })
+  writeStream(session, request, {
+    next: next + fresh.length,
+    segments,
+    segment: sharedSegment(segment, shared),
+  })
+  if (written !== undefined) noteWriter(session, request, written)
+  session.hints.stream(runId, key, by)
+  return 'added'
 }
 
 function noteWriter(
@@ -112,13 +174,16 @@ function readChunks(session: SqliteSession, request: ChunkRead): ChunksRead | un
   const { runId, key } = request
   const from = Math.max(0, request.from)
   const chunks = from < stream.next ? readChunkRows(session, { ...request, from }) : []
-  const record = { runId, key, first: 0, next: stream.next, segments: segmentsOf(stream) }
+  const record = { runId, key, first: 0, next: stream.next, segments: segmentsOf(stream).map(shownSegment) }
   const read = { stream: record, first: from, chunks }
   return request.writer === undefined ? read : { ...read, written: findWriter(session, request) }
 }
 
 /** The number of the last chunk of a writer. */
-function findWriter({ database }: SqliteSession, { runId, key, writer = '' }: ChunkRead): number | undefined {
+function findWriter(
+  { database }: SqliteSession,
+  { runId, key, writer = '' }: StreamName & Pick<ChunkRead, 'writer'>,
+): number | undefined {
   const last = database.value(
     'SELECT last AS value FROM writers WHERE run_id = ? AND key = ? AND writer = ?',
     runId,
@@ -148,25 +213,30 @@ function openSegment(
   record: RunRecord,
   stream: StreamRow | undefined,
   request: ChunkAppend,
-): { readonly segments: readonly SegmentRecord[]; readonly segment: SegmentRecord } {
+): { readonly segments: readonly StoredSegment[]; readonly segment: StoredSegment } {
   const segments = stream === undefined ? [] : segmentsOf(stream)
   const segment = segments.at(-1)
-  if (segment?.attempt === record.attempt) return { segments, segment }
+  const isOpened = segment?.shared === undefined || segment.shared.own !== undefined
+  if (segment?.attempt === record.attempt && isOpened) return { segments, segment }
   throw refused(request, `attempt ${record.attempt} has not opened it`)
 }
 
-function checkPlace(
-  request: ChunkAppend,
-  { segment, next }: { readonly segment: SegmentRecord; readonly next: number },
-): void {
-  if (request.first > next) throw refused(request, `its next chunk is ${next}`)
+interface AppendPlace {
+  readonly segment: SegmentRecord
+  readonly next: number
+  /** Some of the chunks are stored, and those of other runs come after these. */
+  readonly isAcross: boolean
+}
+
+function checkPlace(request: ChunkAppend, { segment, next, isAcross }: AppendPlace): void {
+  if (request.first > next || isAcross) throw refused(request, `its next chunk is ${next}`)
   if (request.first < segment.first) throw refused(request, `this attempt writes from ${segment.first}`)
 }
 
 /** Checks that repeated chunks are equal to the stored ones. */
-function checkRepeat(session: SqliteSession, request: ChunkAppend, next: number): void {
+function checkRepeat(session: SqliteSession, request: ChunkAppend, own: number): void {
   const { runId, key, first, chunks } = request
-  const count = Math.min(chunks.length, next - first)
+  const count = Math.min(chunks.length, own - first)
   if (count <= 0) return
   const stored = readChunkRows(session, { runId, key, from: first, limit: count })
   stored.forEach((chunk, index) => {

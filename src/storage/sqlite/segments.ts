@@ -1,4 +1,5 @@
 import type { SegmentEnd, SegmentRecord } from '../../contract/records.ts'
+import { endOfAll, type SegmentWriters } from '../stream-writers.ts'
 
 /** A row of `streams`. */
 export interface StreamRow {
@@ -8,8 +9,24 @@ export interface StreamRow {
   readonly segments: string
 }
 
-export function segmentsOf({ segments }: Pick<StreamRow, 'segments'>): readonly SegmentRecord[] {
-  return JSON.parse(segments) as readonly SegmentRecord[]
+/** A segment as it is stored: with the runs that write it, if there are others than the one that has the stream. */
+export interface StoredSegment extends SegmentRecord {
+  readonly shared?: SegmentWriters | undefined
+}
+
+export function segmentsOf({ segments }: Pick<StreamRow, 'segments'>): readonly StoredSegment[] {
+  return JSON.parse(segments) as readonly StoredSegment[]
+}
+
+/** A segment as readers see it. */
+export function shownSegment({ shared: _, ...segment }: StoredSegment): SegmentRecord {
+  return segment
+}
+
+/** The segment with another list of those that write it, and the end that follows from it. */
+export function sharedSegment({ attempt, first }: SegmentRecord, shared: SegmentWriters): StoredSegment {
+  const end = endOfAll(shared)
+  return end === undefined ? { attempt, first, shared } : { attempt, first, end, shared }
 }
 
 /** The segments with the last one ended, as a column; `undefined` when it has ended already. */

@@ -1,5 +1,6 @@
 import type {
   Awaitable,
+  ChunkAdd,
   ChunkStore,
   CountStore,
   KeyFree,
@@ -114,10 +115,14 @@ function wrapTokens(tokens: TokenStore, around: AroundOperation): TokenStore {
 }
 
 function wrapChunks(chunks: ChunkStore, around: AroundOperation): ChunkStore {
+  const { add } = chunks
   return {
     open: around('chunks.open', (request) => chunks.open(request)),
     append: around('chunks.append', (request) => chunks.append(request)),
     read: around('chunks.read', (request) => chunks.read(request)),
+    ...(add === undefined
+      ? {}
+      : { add: around('chunks.add', (request: ChunkAdd) => add.call(chunks, request)) }),
   }
 }
 

@@ -17,7 +17,7 @@ interface Append extends Partial<ChunkAppend> {
   readonly values: readonly unknown[]
 }
 
-async function append(s: Subject, run: RunRecord, { values, ...fields }: Append): Promise<string> {
+async function append(s: Subject, run: RunRecord, { values, ...fields }: Append): Promise<unknown> {
   return s.storage.chunks.append({
     runId: run.id,
     key: KEY,

@@ -1,4 +1,5 @@
 import type { Law } from '../law.ts'
+import { addLaws } from './add.ts'
 import { askedLaws } from './asked.ts'
 import { attemptLaws } from './attempt.ts'
 import { awaitLaws } from './await.ts'
@@ -36,6 +37,7 @@ export const exampleLaws: readonly Law[] = [
   ...versionLaws,
   ...attemptLaws,
   ...chunkLaws,
+  ...addLaws,
   ...pruneLaws,
   ...pushLaws,
   ...hintLaws,
