@@ -1,6 +1,6 @@
 import type { ChunkRecord, RunRecord, SegmentEnd } from '../contract/records.ts'
 import { isFinal } from '../contract/run-states.ts'
-import type { ChunkAdd } from '../contract/storage.ts'
+import type { ChunkAdd, ChunkAppend } from '../contract/storage.ts'
 
 /**
  * The runs that write the last segment of a stream, from the first `add` of another run on. Until then the run that has the stream is
@@ -58,4 +58,53 @@ export function hasOpenStreams({ attempt, status }: RunRecord): boolean {
 export function notStored({ chunks, written }: ChunkAdd, last: number = -1): readonly ChunkRecord[] {
   if (written === undefined) return []
   return chunks.slice(Math.max(0, chunks.length - (written.last - last)))
+}
+
+/** An append of the run that has the stream, and what is stored. */
+interface OwnAppend {
+  readonly request: ChunkAppend
+  readonly next: number
+  readonly shared: SegmentWriters | undefined
+  /** How the segment has ended, for a run that is alone. */
+  readonly end: SegmentEnd | undefined
+}
+
+/** What an append of the run that has the stream does. */
+export interface AppendPlan {
+  /** Where its chunks end that were stored before. */
+  readonly own: number
+  /** Chunks of others are where it appends: it does nothing. */
+  readonly isMoved: boolean
+  /** Some of its chunks are stored, and those of others come after these: that is an error. */
+  readonly isAcross: boolean
+  readonly fresh: readonly ChunkRecord[]
+  /** How the run had ended the segment, which gets no chunks now. */
+  readonly ended: SegmentEnd | undefined
+  /** Those that write the segment from then on; none for a run that is alone. */
+  readonly shared: SegmentWriters | undefined
+  /** How the segment has ended then. */
+  readonly end: SegmentEnd | undefined
+}
+
+/** What an append of the run that has the stream does: it may be a repeated one, and others may have added chunks since. */
+export function planAppend({ request, next, shared, end }: OwnAppend): AppendPlan {
+  const { first, chunks } = request
+  const own = shared?.own ?? next
+  const isRepeated = first < own
+  const fresh = isRepeated ? chunks.slice(own - first) : chunks
+  const hasFresh = fresh.length > 0
+  const isAcross = isRepeated && own < next && hasFresh
+  // A segment that gets chunks after its end is open again, until it is ended anew.
+  const ended = hasFresh ? undefined : shared === undefined ? end : shared.ownEnd
+  const ownEnd = ended ?? request.end
+  const after = shared && { ...shared, own: hasFresh ? next + fresh.length : own, ownEnd }
+  return {
+    own,
+    isMoved: !isRepeated && first < next,
+    isAcross,
+    fresh,
+    ended,
+    shared: after,
+    end: after === undefined ? ownEnd : endOfAll(after),
+  }
 }

@@ -18,6 +18,7 @@ import {
   endOfAll,
   hasOpenStreams,
   notStored,
+  planAppend,
   type SegmentWriters,
   withOther,
   withOwn,
@@ -80,25 +81,20 @@ function lastSegment(
 }
 
 function appendChunks(state: MemoryState, request: ChunkAppend): 'appended' | 'stale' | ChunksMoved {
-  const { runId, key, first, chunks, end, written, history, by } = request
+  const { runId, key, written, history, by } = request
   const run = writableRun(state, request)
   if (run === undefined) return 'stale'
   const { stream, segment } = openSegment(run, request)
   const next = nextOf(stream)
-  const { shared } = stream
-  const own = shared?.own ?? next
-  if (first >= own && first < next) return { next }
-  const fresh = first === next ? chunks : chunks.slice(Math.max(0, own - first))
-  checkPlace(request, { segment, next, isAcross: first < own && own < next && fresh.length > 0 })
-  checkRepeat(request, stream.ring, own)
-  // A segment that gets chunks after its end is open again, until it is ended anew.
-  const ended = fresh.length > 0 ? undefined : shared === undefined ? segment.end : shared.ownEnd
-  checkEnd(request, ended)
+  const plan = planAppend({ request, next, shared: stream.shared, end: segment.end })
+  if (plan.isMoved) return { next }
+  checkPlace(request, { segment, next, isAcross: plan.isAcross })
+  checkRepeat(request, stream.ring, plan.own)
+  checkEnd(request, plan.ended)
 
-  push(stream, fresh, history)
-  const ownEnd = ended ?? end
-  if (shared === undefined) endSegment(stream, ownEnd)
-  else share(stream, { ...shared, own: fresh.length > 0 ? nextOf(stream) : own, ownEnd })
+  push(stream, plan.fresh, history)
+  stream.shared = plan.shared
+  endSegment(stream, plan.end)
   if (written !== undefined)
     noteWriters((stream.writers ??= new Map<string, number>()), written, history.chunks)
   state.hints.stream(runId, key, by)
@@ -106,7 +102,7 @@ function appendChunks(state: MemoryState, request: ChunkAppend): 'appended' | 's
 }
 
 function addChunks(state: MemoryState, request: ChunkAdd): 'added' | 'stale' | 'closed' {
-  const { runId, key, fence, chunks, end, written, history, by } = request
+  const { runId, key, fence, end, written, history, by } = request
   if (isStale(state, request)) return 'stale'
   const run = state.runs.table.get(runId)
   if (run === undefined || !hasOpenStreams(run.record)) return 'closed'

@@ -18,10 +18,18 @@ import type {
 import { draftOf } from '../run-draft.ts'
 import { readChunkRows, writeChunkRow } from './chunk-rows.ts'
 import { findRun, replaceRun, type StoredRun } from './run-rows.ts'
-import { segmentsOf, sharedSegment, shownSegment, type StoredSegment, type StreamRow } from './segments.ts'
+import { changedSegment, segmentsOf, shownSegment, type StoredSegment, type StreamRow } from './segments.ts'
 import { type Perform, RefusedCall, type SqliteSession } from './session.ts'
 import { isAttempted } from '../../contract/run-states.ts'
-import { hasOpenStreams, notStored, withOther, withOwn } from '../stream-writers.ts'
+import {
+  endOfAll,
+  hasOpenStreams,
+  notStored,
+  planAppend,
+  type SegmentWriters,
+  withOther,
+  withOwn,
+} from '../stream-writers.ts'
 import { isStaleAttempt } from './waits.ts'
 
 interface StreamName {
@@ -45,10 +53,14 @@ function openStream(session: SqliteSession, request: StreamOpen): StreamRecord |
   if (run === undefined) return undefined
   const { next, segments, segment } = lastSegment(session, run, request)
   const { shared } = segment
-  const opened = shared && sharedSegment(segment, withOwn(shared, next))
+  const opened = shared && shareSegment(segment, withOwn(shared, next))
   if (opened !== undefined) writeStream(session, request, { next, segments, segment: opened })
   const last = shownSegment(opened ?? segment)
   return { runId, key, first: 0, next, segments: [...segments.map(shownSegment), last] }
+}
+
+function shareSegment(segment: SegmentRecord, shared: SegmentWriters): StoredSegment {
+  return changedSegment(segment, { shared, end: endOfAll(shared) })
 }
 
 /** A stream: its last segment, and those before it. */
@@ -96,34 +108,24 @@ function writeStream(
 }
 
 function appendChunks(session: SqliteSession, request: ChunkAppend): 'appended' | 'stale' | ChunksMoved {
-  const { runId, key, first, chunks, end, by } = request
+  const { runId, key, by } = request
   const run = writableRun(session, request)
   if (run === undefined) return 'stale'
   const stream = findStream(session, request)
   const { segments, segment } = openSegment(run.record, stream, request)
-  const { shared } = segment
   const next = stream?.next ?? 0
-  const own = shared?.own ?? next
-  if (first >= own && first < next) return { next }
-  const fresh = first === next ? chunks : chunks.slice(Math.max(0, own - first))
-  checkPlace(request, { segment, next, isAcross: first < own && own < next && fresh.length > 0 })
-  checkRepeat(session, request, own)
-  // A segment that gets chunks after its end is open again, until it is ended anew.
-  const ended = fresh.length > 0 ? undefined : shared === undefined ? segment.end : shared.ownEnd
-  checkEnd(request, ended)
+  const plan = planAppend({ request, next, shared: segment.shared, end: segment.end })
+  if (plan.isMoved) return { next }
+  checkPlace(request, { segment, next, isAcross: plan.isAcross })
+  checkRepeat(session, request, plan.own)
+  checkEnd(request, plan.ended)
 
+  const { fresh } = plan
   if (fresh.length > 0) writeChunkRow(session, { runId, key, first: next, chunks: fresh })
-  const ownEnd = ended ?? end
-  const written = { attempt: segment.attempt, first: segment.first }
-  const alone = ownEnd === undefined ? written : { ...written, end: ownEnd }
-  const after = next + fresh.length
-  const changed =
-    shared === undefined
-      ? alone
-      : sharedSegment(segment, { ...shared, own: fresh.length > 0 ? after : own, ownEnd })
+  const changed = changedSegment(segment, plan)
   session.database.run(
     'UPDATE streams SET next = ?, segments = ? WHERE run_id = ? AND key = ?',
-    after,
+    next + fresh.length,
     JSON.stringify([...segments.slice(0, -1), changed]),
     runId,
     key,
@@ -146,7 +148,7 @@ function addChunks(session: SqliteSession, request: ChunkAdd): 'added' | 'stale'
   writeStream(session, request, {
     next: next + fresh.length,
     segments,
-    segment: sharedSegment(segment, shared),
+    segment: shareSegment(segment, shared),
   })
   if (written !== undefined) noteWriter(session, request, written)
   session.hints.stream(runId, key, by)

@@ -1,5 +1,5 @@
 import type { SegmentEnd, SegmentRecord } from '../../contract/records.ts'
-import { endOfAll, type SegmentWriters } from '../stream-writers.ts'
+import type { SegmentWriters } from '../stream-writers.ts'
 
 /** A row of `streams`. */
 export interface StreamRow {
@@ -23,10 +23,12 @@ export function shownSegment({ shared: _, ...segment }: StoredSegment): SegmentR
   return segment
 }
 
-/** The segment with another list of those that write it, and the end that follows from it. */
-export function sharedSegment({ attempt, first }: SegmentRecord, shared: SegmentWriters): StoredSegment {
-  const end = endOfAll(shared)
-  return end === undefined ? { attempt, first, shared } : { attempt, first, end, shared }
+/** The segment with another end, and another list of those that write it. */
+export function changedSegment(
+  { attempt, first }: SegmentRecord,
+  { end, shared }: Pick<StoredSegment, 'end' | 'shared'>,
+): StoredSegment {
+  return { attempt, first, ...(end && { end }), ...(shared && { shared }) }
 }
 
 /** The segments with the last one ended, as a column; `undefined` when it has ended already. */

@@ -11,16 +11,20 @@ const DONE: SegmentEnd = { reason: 'done' }
 const FAILED: SegmentEnd = { reason: 'failed', errorJson: '{"message":"no"}' }
 
 interface Add extends Partial<ChunkAdd> {
+  readonly values?: readonly unknown[]
   /** The number of the last chunk of the writer. Default: they are its first ones. */
   readonly last?: number
+}
+
+interface Append extends Partial<ChunkAppend> {
+  readonly values: readonly unknown[]
 }
 
 /** An attempt of `writer` adds to the stream of run `r`. */
 async function add(
   s: Subject,
   writer: RunRecord,
-  values: readonly unknown[] = [],
-  { last = values.length - 1, ...fields }: Add = {},
+  { values = [], last = values.length - 1, ...fields }: Add = {},
 ): Promise<string | undefined> {
   const { id, epoch, owner = A } = writer
   return s.storage.chunks.add?.({
@@ -41,12 +45,7 @@ async function open(s: Subject, run: RunRecord): Promise<unknown> {
   return s.storage.chunks.open({ runId: id, key: KEY, epoch, attempt, by: owner, now: s.at(0) })
 }
 
-async function append(
-  s: Subject,
-  run: RunRecord,
-  values: readonly unknown[],
-  fields: Partial<ChunkAppend> = {},
-): Promise<unknown> {
+async function append(s: Subject, run: RunRecord, { values, ...fields }: Append): Promise<unknown> {
   return s.storage.chunks.append({
     runId: run.id,
     key: KEY,
@@ -87,8 +86,8 @@ const laws: readonly Law[] = [
       await s.tick(B)
       const run = await s.startParked('r', 't')
       const child = await s.start('c', {}, B)
-      same('the answer', await add(s, child, ['a', 'b']), 'added')
-      same('more', await add(s, child, ['c'], { last: 2 }), 'added')
+      same('the answer', await add(s, child, { values: ['a', 'b'] }), 'added')
+      same('more', await add(s, child, { values: ['c'], last: 2 }), 'added')
       same('the stream', await seen(s), { values: ['a', 'b', 'c'], segments: [[1, 0, undefined]] })
       const { updatedAt: _, ...parked } = run
       like('the run', await s.storage.runs.get('r'), { ...parked, streams: [KEY] })
@@ -102,7 +101,7 @@ const laws: readonly Law[] = [
       await s.startParked('r', 't', B)
       const child = await s.start('c')
       same('the claim', (await s.claim({ now: 200 })).runs, [])
-      same('the answer', await add(s, child, ['a'], { now: s.at(200) }), 'added')
+      same('the answer', await add(s, child, { values: ['a'], now: s.at(200) }), 'added')
       same('the claim after it', (await s.claim({ now: 201 })).runs, [])
       like('the run', await s.storage.runs.get('r'), { status: 'WAITING', streams: [KEY] })
       like('the stream', await seen(s), { values: ['a'] })
@@ -114,10 +113,10 @@ const laws: readonly Law[] = [
     async check(s) {
       await s.start('r')
       const child = await s.start('c')
-      same('another owner', await add(s, child, ['a'], { by: B }), 'stale')
-      same('an earlier epoch', await add(s, { ...child, epoch: child.epoch - 1 }, ['a']), 'stale')
+      same('another owner', await add(s, child, { values: ['a'], by: B }), 'stale')
+      same('an earlier epoch', await add(s, { ...child, epoch: child.epoch - 1 }, { values: ['a'] }), 'stale')
       await s.update(child, { status: 'CANCELED' })
-      same('a run that is over', await add(s, child, ['a']), 'stale')
+      same('a run that is over', await add(s, child, { values: ['a'] }), 'stale')
       same('the stream', await seen(s), undefined)
       like('the run', await s.storage.runs.get('r'), { streams: [] })
     },
@@ -127,15 +126,15 @@ const laws: readonly Law[] = [
     law: 'A run that is unknown, has not begun or has ended takes no chunks: closed. Between two attempts it does.',
     async check(s) {
       const child = await s.start('c')
-      same('an unknown run', await add(s, child, ['a']), 'closed')
+      same('an unknown run', await add(s, child, { values: ['a'] }), 'closed')
       await s.insertRun('r')
-      same('before it begins', await add(s, child, ['a']), 'closed')
+      same('before it begins', await add(s, child, { values: ['a'] }), 'closed')
       const [run] = (await s.claim({ now: 1 })).runs
       if (run === undefined) return
       await s.update(run, { status: 'DELAYED', wakeAt: s.at(100), slot: false })
-      same('between two attempts', await add(s, child, ['a']), 'added')
+      same('between two attempts', await add(s, child, { values: ['a'] }), 'added')
       await s.update(run, { status: 'COMPLETED' })
-      same('after its end', await add(s, child, ['b'], { last: 1 }), 'closed')
+      same('after its end', await add(s, child, { values: ['b'], last: 1 }), 'closed')
       same('the stream', await seen(s), { values: ['a'], segments: [[1, 0, 'interrupted']] })
     },
   },
@@ -145,10 +144,10 @@ const laws: readonly Law[] = [
     async check(s) {
       await s.start('r')
       const [one, other] = [await s.start('c'), await s.start('d')]
-      await add(s, one, ['a', 'b'])
-      await add(s, other, ['x'])
-      same('the repetition', await add(s, one, ['a', 'b']), 'added')
-      same('some of them', await add(s, one, ['b', 'c'], { last: 2 }), 'added')
+      await add(s, one, { values: ['a', 'b'] })
+      await add(s, other, { values: ['x'] })
+      same('the repetition', await add(s, one, { values: ['a', 'b'] }), 'added')
+      same('some of them', await add(s, one, { values: ['b', 'c'], last: 2 }), 'added')
       like('the stream', await seen(s), { values: ['a', 'b', 'x', 'c'] })
     },
   },
@@ -159,10 +158,10 @@ const laws: readonly Law[] = [
       const run = await s.start('r')
       const child = await s.start('c')
       await open(s, run)
-      await append(s, run, ['a'])
-      await add(s, child, ['x', 'y'])
-      same('the append', await append(s, run, ['b'], { first: 1 }), { next: 3 })
-      same('the append at its place', await append(s, run, ['b'], { first: 3 }), 'appended')
+      await append(s, run, { values: ['a'] })
+      await add(s, child, { values: ['x', 'y'] })
+      same('the append', await append(s, run, { values: ['b'], first: 1 }), { next: 3 })
+      same('the append at its place', await append(s, run, { values: ['b'], first: 3 }), 'appended')
       like('the stream', await seen(s), { values: ['a', 'x', 'y', 'b'] })
     },
   },
@@ -172,12 +171,12 @@ const laws: readonly Law[] = [
     async check(s) {
       const run = await s.start('r')
       const child = await s.start('c')
-      await add(s, child, ['x'])
+      await add(s, child, { values: ['x'] })
       await open(s, run)
-      await append(s, run, ['a', 'b'], { first: 1 })
-      await add(s, child, ['y'], { last: 1 })
-      same('the repetition', await append(s, run, ['a', 'b'], { first: 1 }), 'appended')
-      await refused('other values', () => append(s, run, ['a', 'z'], { first: 1 }))
+      await append(s, run, { values: ['a', 'b'], first: 1 })
+      await add(s, child, { values: ['y'], last: 1 })
+      same('the repetition', await append(s, run, { values: ['a', 'b'], first: 1 }), 'appended')
+      await refused('other values', () => append(s, run, { values: ['a', 'z'], first: 1 }))
       like('the stream', await seen(s), { values: ['x', 'a', 'b', 'y'] })
     },
   },
@@ -186,10 +185,10 @@ const laws: readonly Law[] = [
     law: 'The run that has the stream opens a segment that others have begun before it appends.',
     async check(s) {
       const run = await s.start('r')
-      await add(s, await s.start('c'), ['x'])
-      await refused('without', () => append(s, run, ['a'], { first: 1 }))
+      await add(s, await s.start('c'), { values: ['x'] })
+      await refused('without', () => append(s, run, { values: ['a'], first: 1 }))
       like('the opened stream', await open(s, run), { next: 1, segments: [{ attempt: 1, first: 0 }] })
-      same('the append', await append(s, run, ['a'], { first: 1 }), 'appended')
+      same('the append', await append(s, run, { values: ['a'], first: 1 }), 'appended')
     },
   },
   {
@@ -198,15 +197,15 @@ const laws: readonly Law[] = [
     async check(s) {
       await s.start('r')
       const [one, other] = [await s.start('c'), await s.start('d')]
-      await add(s, one, ['a'])
+      await add(s, one, { values: ['a'] })
       await add(s, other)
-      await add(s, one, [], { end: FAILED })
+      await add(s, one, { end: FAILED })
       same('one has ended', await seen(s), { values: ['a'], segments: [[1, 0, undefined]] })
-      await add(s, other, ['b'], { end: DONE })
+      await add(s, other, { values: ['b'], end: DONE })
       same('both have', await seen(s), { values: ['a', 'b'], segments: [[1, 0, '{"message":"no"}']] })
-      await add(s, one, ['c'], { last: 1 })
+      await add(s, one, { values: ['c'], last: 1 })
       same('one goes on', await seen(s), { values: ['a', 'b', 'c'], segments: [[1, 0, undefined]] })
-      await add(s, one, [], { end: DONE })
+      await add(s, one, { end: DONE })
       like('it has ended again', await seen(s), { segments: [[1, 0, 'done']] })
     },
   },
@@ -216,14 +215,14 @@ const laws: readonly Law[] = [
     async check(s) {
       const run = await s.start('r')
       const child = await s.start('c')
-      await add(s, child, ['a'], { end: DONE })
+      await add(s, child, { values: ['a'], end: DONE })
       like('without it', await seen(s), { segments: [[1, 0, 'done']] })
       await open(s, run)
       like('opened by it', await seen(s), { segments: [[1, 0, undefined]] })
       await add(s, child)
-      await append(s, run, ['b'], { first: 1, end: DONE })
+      await append(s, run, { values: ['b'], first: 1, end: DONE })
       like('ended by it alone', await seen(s), { segments: [[1, 0, undefined]] })
-      await add(s, child, [], { end: DONE })
+      await add(s, child, { end: DONE })
       same('ended by all', await seen(s), { values: ['a', 'b'], segments: [[1, 0, 'done']] })
     },
   },
@@ -234,11 +233,11 @@ const laws: readonly Law[] = [
       await s.tick(B, 0, { leaseUntil: s.at(100) })
       await s.startParked('r', 't')
       const first = await s.start('c', {}, B)
-      await add(s, first, ['a'])
+      await add(s, first, { values: ['a'] })
       const [second] = (await s.claim({ now: 100 })).runs
       if (second === undefined) return
-      same('the first attempt', await add(s, first, ['x'], { last: 1 }), 'stale')
-      await add(s, second, ['a', 'b'], { end: DONE })
+      same('the first attempt', await add(s, first, { values: ['x'], last: 1 }), 'stale')
+      await add(s, second, { values: ['a', 'b'], end: DONE })
       same('the stream', await seen(s), { values: ['a', 'a', 'b'], segments: [[1, 0, 'done']] })
     },
   },
@@ -250,9 +249,9 @@ const laws: readonly Law[] = [
       const first = await s.start('r', {}, B)
       const [one, other] = [await s.start('c'), await s.start('d')]
       await open(s, first)
-      await add(s, one, ['a'])
+      await add(s, one, { values: ['a'] })
       await s.claim({ now: 100 })
-      await add(s, other, ['b'], { end: DONE })
+      await add(s, other, { values: ['b'], end: DONE })
       same('the stream', await seen(s), {
         values: ['a', 'b'],
         segments: [
@@ -268,10 +267,10 @@ const laws: readonly Law[] = [
     async check(s) {
       const run = await s.start('r')
       const child = await s.start('c')
-      await add(s, child, ['a'])
+      await add(s, child, { values: ['a'] })
       await s.update(run, { status: 'COMPLETED' })
       like('a stream that is written', await seen(s), { segments: [[1, 0, 'interrupted']] })
-      same('the writer', await add(s, child, ['b'], { last: 1 }), 'closed')
+      same('the writer', await add(s, child, { values: ['b'], last: 1 }), 'closed')
     },
   },
 ]
