@@ -73,6 +73,44 @@ export class StreamCalls {
     await this.#stage.both(`chunks.append ${describeValue(request)}`, call)
   }
 
+  /**
+   * Adds chunks to a stream of one run by the attempt of another one, new ones or again some that it has added. Without effect on
+   * a storage in which no run writes to streams of others.
+   */
+  async add(command: Command): Promise<void> {
+    const { storage, reference, now } = this.#stage
+    const { option } = command
+    if (storage.chunks.add === undefined || reference.chunks.add === undefined) return
+    const run = (await this.#writer(command)) ?? (await this.#stage.run(command.token))
+    const author = await this.#author(command)
+    if (run === undefined || author?.owner === undefined || author.id === run.id) return
+    const writer = `run ${author.id} ${author.epoch}`
+    const name = { runId: run.id, key: keyOf(command) }
+    const known = await reference.chunks.read({ ...name, from: 0, limit: 0, writer })
+    const last = (known?.written ?? -1) + (option % 3)
+    const chunks = Array.from({ length: Math.min(last + 1, option % 4) }, (_, at) =>
+      chunkOf({ of: author.id, at: last - at }),
+    )
+    const request = {
+      ...name,
+      fence: { runId: author.id, epoch: command.isStale ? author.epoch - 1 : author.epoch },
+      chunks,
+      end: pick(ENDS, option >> 2),
+      written: chunks.length === 0 ? undefined : { writer, last },
+      history: HISTORY,
+      by: author.owner,
+      now,
+    }
+    await this.#stage.both(`chunks.add ${describeValue(request)}`, (one) => one.chunks.add?.(request))
+  }
+
+  /** Any run that has an attempt. */
+  async #author({ option }: Command): Promise<RunRecord | undefined> {
+    const status = ['EXECUTING', 'WAITING'] as const
+    const { records } = await this.#stage.reference.runs.list({ status }, { limit: 1_000 })
+    return pick(records, option)
+  }
+
   /** Reads a part of a stream. */
   async read(command: Command): Promise<void> {
     const run = (await this.#writer(command)) ?? (await this.#stage.run(command.run))

@@ -162,7 +162,10 @@ export class ThreeEngines {
       await this.#lists.tokens(command)
     },
     openStream: (command) => this.#streams.open(command),
-    append: (command) => this.#streams.append(command),
+    append: async (command) => {
+      await this.#streams.append(command)
+      if (command.option % 4 === 3) await this.#streams.add(command)
+    },
     read: (command) => this.#streams.read(command),
     prune: (command) => this.#prune(command),
     setQueue: (command) => this.#setQueue(command),

@@ -1,3 +1,4 @@
+import { brokenAddedChunks } from './added-chunks.ts'
 import { brokenAsked } from './asked.ts'
 import { brokenAttempts } from './attempts.ts'
 import type { Break, BrokenStorage } from './broken-storage.ts'
@@ -33,6 +34,7 @@ const breaks: Readonly<Record<string, Break>> = {
   ...brokenOwners,
   ...brokenTicks,
   ...brokenChunks,
+  ...brokenAddedChunks,
   ...brokenPrunes,
   ...brokenHints,
   ...brokenPriorities,
