@@ -16,6 +16,8 @@ export interface RunMetadataUpdater {
   remove(key: string, value: Json): this
   increment(key: string, value?: number): this
   decrement(key: string, value?: number): this
+  /** Reads a source into a stream of the run; answers its chunks. */
+  stream<Chunk>(key: string, source: StreamSource<Chunk>, signal?: AbortSignal): Promise<AsyncIterable<Chunk>>
 }
 
 /** Metadata of a run. */
@@ -32,12 +34,11 @@ export interface HostedMetadata extends RunMetadataUpdater {
   flush(requestOptions?: RequestOptions): Promise<void>
   /** Metadata that is changed from outside is there at once: this does nothing. */
   refresh(requestOptions?: RequestOptions): Promise<void>
-  stream<Chunk>(key: string, source: StreamSource<Chunk>, signal?: AbortSignal): Promise<AsyncIterable<Chunk>>
   /** The chunks of a stream of this run. */
   fetchStream<Chunk>(key: string, signal?: AbortSignal): Promise<AsyncIterable<Chunk>>
-  /** Changes of the metadata of the parent run, while this process executes it. */
+  /** Changes of the metadata of the parent run, while this process executes it; and its streams, wherever it is. */
   readonly parent: RunMetadataUpdater
-  /** Changes of the metadata of the root run, while this process executes it. */
+  /** Those of the root run. */
   readonly root: RunMetadataUpdater
 }
 
@@ -56,6 +57,7 @@ const own: RunMetadataUpdater = {
     }),
   increment: (key, value) => chained(() => metadata.increment(key, value)),
   decrement: (key, value) => chained(() => metadata.decrement(key, value)),
+  stream: (key, source, signal) => metadata.stream(key, source, signal),
 }
 
 function chained(change: () => unknown): RunMetadataUpdater {
@@ -90,6 +92,9 @@ function ofAnother(whose: 'parent' | 'root'): RunMetadataUpdater {
     remove: (key, value) => changed(() => own.remove(key, value)),
     increment: (key, value) => changed(() => own.increment(key, value)),
     decrement: (key, value) => changed(() => own.decrement(key, value)),
+    // A stream of it is in the storage, wherever the run is executed.
+    stream: async (key, source, signal) =>
+      streams.pipe(key, source, { target: whose, ...(signal && { signal }) }).stream,
   }
   return updater
 }
@@ -110,7 +115,6 @@ export const hostedMetadata: HostedMetadata = {
     await metadata.flush()
   },
   refresh: async (requestOptions) => requireRequest(requestOptions),
-  stream: (key, source, signal) => metadata.stream(key, source, signal),
   fetchStream: async <Chunk>(key: string, signal?: AbortSignal) => {
     const run = currentRun()?.ctx.run
     if (run === undefined) throw hostedOnly('metadata.fetchStream outside of a run', 'use streams.read')

@@ -1,4 +1,4 @@
-import type { StreamSource } from '../../api/stream.ts'
+import type { PipeStreamOptions, StreamSource } from '../../api/stream.ts'
 import { streams } from '../../core/ambient/ambient.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import {
@@ -18,7 +18,7 @@ export type AsyncIterableStream<Chunk> = AsyncIterable<Chunk> & ReadableStream<C
 /** Options of writing to a stream. */
 export interface WriteStreamOptions {
   signal?: AbortSignal
-  /** Only `self`: a run writes its own streams. */
+  /** Whose stream it is: `self`, `parent`, `root` or the id of a run. */
   target?: string
   requestOptions?: RequestOptions
   spanName?: string
@@ -116,14 +116,13 @@ const READ_NAMES: OptionNames<HostedReadOptions> = {
   from: true,
 }
 
-/** @throws TypeError for options that there are not; `ERR_HOSTED_ONLY` for a stream of another run. */
-function requireWrite(options: WriteStreamOptions): void {
+/** The options of ours. An empty target is none, as there. */
+function written(options: WriteStreamOptions): PipeStreamOptions {
   requireOptions(options, 'the options of a stream', WRITE_NAMES)
   requireTypes(options, 'a stream', { spanName: 'string', collapsed: 'boolean' })
   requireRequest(options.requestOptions)
-  const { target } = options
-  if (target !== undefined && target !== 'self')
-    throw hostedOnly(`streams with target "${target}"`, 'a run writes its own streams only')
+  const { signal, target = '' } = options
+  return { ...(signal && { signal }), ...(target !== '' && { target }) }
 }
 
 function pipe<Chunk>(
@@ -131,9 +130,7 @@ function pipe<Chunk>(
   source: StreamSource<Chunk>,
   options: WriteStreamOptions = {},
 ): PipeStreamResult<Chunk> {
-  requireWrite(options)
-  const { signal } = options
-  const piped = streams.pipe(key, source, signal === undefined ? {} : { signal })
+  const piped = streams.pipe(key, source, written(options))
   return {
     stream: asStream(piped.stream),
     waitUntilComplete: async () => {
@@ -144,8 +141,8 @@ function pipe<Chunk>(
 }
 
 async function append<Chunk>(key: string, chunk: Chunk, options: WriteStreamOptions = {}): Promise<void> {
-  requireWrite(options)
-  await streams.append(key, chunk)
+  const { target } = written(options)
+  await streams.append(key, chunk, target === undefined ? {} : { target })
 }
 
 async function read<Chunk>(

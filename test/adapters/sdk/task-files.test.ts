@@ -826,6 +826,30 @@ describe('streams', () => {
     expect(notes).toEqual(['one', 'two'])
   })
 
+  it('of the runs above are written, while these wait', async () => {
+    interface Exports extends Record<string, unknown> {
+      readonly paper: AnyTask
+      readonly editor: AnyTask
+      readonly writer: AnyTask
+      readAll(runId: string, key: string): Promise<readonly unknown[]>
+    }
+    const file = await taskFile<Exports>('streams-above')
+    await using _t = await defaultEngine(file)
+    const { id, output } = await ended(file.paper, { topics: ['sea', 'sun'] })
+    expect(output).toBe(4)
+    const { data } = await runs.list()
+    const idOf = (task: AnyTask): string => data.find(({ taskIdentifier }) => taskIdentifier === task.id)!.id
+    expect(await file.readAll(id, 'all')).toEqual(['a run without a parent', 'all', 'sea', 'all', 'sun'])
+    expect(await file.readAll(id, 'notes')).toEqual(['note sea', 'more sea', 'note sun', 'more sun'])
+    expect(await file.readAll(id, 'last')).toEqual(['sea', 'sun'])
+    expect(await file.readAll(idOf(file.editor), 'thoughts')).toEqual([
+      { step: 'begin', by: 'sea' },
+      { step: 'begin', by: 'sun' },
+    ])
+    expect(await file.readAll(idOf(file.editor), 'draft-sun')).toEqual(['on', 'sun'])
+    expect(await file.readAll(idOf(file.writer), 'own')).toEqual(['above-writer'])
+  })
+
   it('without a key, written and merged, have the parts of an answer', async () => {
     using _log = silentLog()
     interface Exports extends Record<string, unknown> {
