@@ -1,5 +1,5 @@
 import { currentAttempt } from '../../core/attempt/attempt.ts'
-import type { Inserted, Storage } from '../../contract/storage.ts'
+import type { AttemptFence, Inserted, Storage } from '../../contract/storage.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
 import { type StorageOperation, wrapStorage } from '../storages/wrapped.ts'
 import { writtenTimeout } from '../witness/given-timeouts.ts'
@@ -60,6 +60,7 @@ const ABOUT_RUNS: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
   'tokens.await',
   'chunks.open',
   'chunks.append',
+  'chunks.add',
 ])
 /** Calls that are labelled with the engine, whichever code causes them. */
 const BY_ENGINES: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
@@ -77,6 +78,12 @@ function isCommit(name: StorageOperation): boolean {
   return !isLook(name) && !UPKEEP.has(name)
 }
 
+interface AboutRun {
+  readonly runId?: string
+  readonly id?: string
+  readonly fence?: AttemptFence
+}
+
 interface Asked {
   readonly name: StorageOperation
   readonly args: readonly unknown[]
@@ -86,8 +93,10 @@ interface Asked {
 function actorOf({ name, args: [request], process }: Asked, names: Names): string {
   if (BY_ENGINES.has(name)) return process.name
   if (!ABOUT_RUNS.has(name)) return process.isMain ? callerName(names) : process.name
-  const { runId, id } = request as { readonly runId?: string; readonly id?: string }
-  return names.of(runId ?? id ?? '') ?? callerName(names)
+  const { fence, runId, id } = request as AboutRun
+  // Chunks for a stream of another run are of the run that writes them.
+  const about = name === 'chunks.add' ? fence?.runId : (runId ?? id)
+  return names.of(about ?? '') ?? callerName(names)
 }
 
 function nameWhatIsNew(name: StorageOperation, answer: unknown, names: Names): void {

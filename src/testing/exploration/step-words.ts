@@ -58,6 +58,10 @@ export class Narrator {
         return this.#looked(call)
       case 'chunks.append':
         return shown(`${person(actor)} appends to the stream "${call.args[0].key}"`)
+      case 'chunks.add':
+        return shown(
+          `${person(actor)} appends to the stream "${call.args[0].key}" of ${this.#nameOf(call.args[0].runId)}`,
+        )
       default:
         return undefined
     }

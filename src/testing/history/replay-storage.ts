@@ -75,6 +75,8 @@ export class ReplayStorage {
       resumesWaiting: false,
       runs: this.#runs(this.#memory.runs),
       tokens: this.#tokens(this.#memory.tokens),
+      // Other runs are not in the storage, and take what this one writes to their streams.
+      chunks: { ...this.#memory.chunks, add: () => this.#answer('added' as const) },
     }
   }
 

@@ -148,6 +148,8 @@ export class RunCopy {
   #chunks(memory: ChunkStore): ChunkStore {
     return {
       ...memory,
+      // The copy has no other run.
+      add: () => this.#answer('added' as const),
       read: (request) =>
         this.#answer(
           chain(memory.read(request), (read) => read ?? this.#read(() => this.#source.chunks.read(request))),

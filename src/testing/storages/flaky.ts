@@ -36,6 +36,7 @@ const OWN: readonly StorageOperation[] = [
   'runs.park',
   'runs.resume',
   'chunks.append',
+  'chunks.add',
   'tokens.release',
 ]
 const READS: readonly StorageOperation[] = [

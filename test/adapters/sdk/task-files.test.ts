@@ -835,8 +835,9 @@ describe('streams', () => {
     }
     const file = await taskFile<Exports>('streams-above')
     await using _t = await defaultEngine(file)
-    const { id, output } = await ended(file.paper, { topics: ['sea', 'sun'] })
-    expect(output).toBe(4)
+    const told = await ended(file.paper, { topics: ['sea', 'sun'] })
+    expect(told.output).toBe(4)
+    const { id } = told
     const { data } = await runs.list()
     const idOf = (task: AnyTask): string => data.find(({ taskIdentifier }) => taskIdentifier === task.id)!.id
     expect(await file.readAll(id, 'all')).toEqual(['a run without a parent', 'all', 'sea', 'all', 'sun'])
