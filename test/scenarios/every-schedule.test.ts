@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type AnyTask, metadata, once, task, wait } from 'waitpoint'
+import { type AnyTask, metadata, once, streams, task, wait } from 'waitpoint'
 import { type Body, explore } from 'waitpoint/testing'
 
 const child = task({
@@ -49,6 +49,41 @@ const retry = task({
   },
 })
 
+async function* twice(text: string): AsyncGenerator<string> {
+  yield text
+  yield `${text}!`
+}
+
+const word = task({
+  id: 'word',
+  run: async (text: string) => {
+    await streams.append('words', `${text} begins`, { target: 'parent' })
+    await streams.pipe('words', twice(text), { target: 'parent' }).waitUntilComplete()
+    return text
+  },
+})
+const speech = task({
+  id: 'speech',
+  run: async (_: null) => {
+    const { runs } = await word.batchTriggerAndWait([{ payload: 'a' }, { payload: 'b' }])
+    return runs.map((run) => run.ok && run.output).join('')
+  },
+})
+
+/** A parent has all that its children wrote, each in order, and maybe twice if an attempt was lost. */
+const spoken: Body = async (t) => {
+  const run = await t.engine.trigger(speech, null)
+  if ((await run.result()) !== 'ab') throw new Error('came to another end')
+  const seen: string[] = []
+  for await (const part of t.engine.runs.subscribeToRun(run.id).withStreams<{ words: string }>())
+    if (part.type === 'words') seen.push(part.chunk)
+  for (const text of ['a', 'b']) {
+    const own = seen.filter((chunk) => chunk.startsWith(text))
+    const last = own.slice(own.lastIndexOf(`${text} begins`))
+    if (last.join() !== `${text} begins,${text},${text}!`) throw new Error(`saw ${own.join()}`)
+  }
+}
+
 /** One run of a task, whose tokens are completed at once. */
 function oneRun(aTask: AnyTask, expected: readonly unknown[]): Body {
   return async (t) => {
@@ -79,6 +114,7 @@ const laws: readonly (readonly [name: string, tasks: readonly AnyTask[], body: B
   ['a wait that loses a race', [race], oneRun(race, ['answered', 'timed out', 'slept'])],
   ['a run that is retried', [retry], oneRun(retry, ['third time lucky'])],
   ['a run that two processes answer', [child], answeredElsewhere],
+  ['a run whose children write to its stream', [speech, word], spoken],
 ]
 
 /** What ends what hangs: the number of schedules is the same on a machine that is slow. */

@@ -9,6 +9,7 @@ import {
   runs,
   type StandardSchemaV1,
   type Storage,
+  streams,
   task,
   tasks as taskCalls,
   wait,
@@ -386,6 +387,19 @@ describe('checkInFlight', () => {
         asked: { call: 'triggerAndWait', taskId: 'index', name: 'two' },
       },
     ])
+  })
+
+  it('does not mind that the run above, to whose streams it writes, is not in the copy', async () => {
+    const tells = task({
+      id: 'tells',
+      run: async () => {
+        await streams.append('log', 'begun', { target: 'parent' })
+        return named('told')
+      },
+    })
+    const above = task({ id: 'above', run: () => tells.triggerAndWait(undefined).unwrap() })
+    const live = ({ engine }: Life): Promise<unknown> => engine.trigger(above, undefined)
+    expect(await deployed([above, tells], [above, tells], { live })).toMatchObject({ checked: 2, fits: 2 })
   })
 
   it('finds tokens and children that were given keys, and tokens from elsewhere', async () => {

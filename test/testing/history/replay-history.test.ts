@@ -1,6 +1,6 @@
 import superjson from 'superjson'
 import { describe, expect, it } from 'vitest'
-import { type AnyTask, type Codec, once, task, wait } from 'waitpoint'
+import { type AnyTask, type Codec, once, streams, task, wait } from 'waitpoint'
 import { createTestEngine, replayHistory, type RunHistory, type TestEngine } from 'waitpoint/testing'
 import { readHistory } from '../../../src/testing/history/reading.ts'
 import { type Redact, Redaction } from '../../../src/testing/history/redaction.ts'
@@ -31,6 +31,10 @@ async function lived({ tasks, payload, redact, act, ...options }: Lived): Promis
   const { isFailed } = await t.engine.runs.retrieve(id)
   if (isFailed) for (const one of tasks) t.calls(one)
   return await readHistory(storage, id, { now: t.clock.now(), redaction: new Redaction(redact) })
+}
+
+async function* wordsOf(...words: readonly string[]): AsyncGenerator<string> {
+  yield* words
 }
 
 const ask = async (tag: string): Promise<string> =>
@@ -259,6 +263,34 @@ describe('a run that is replayed', () => {
     const read = { now: t.clock.now(), redaction: new Redaction(undefined) }
     const { end } = await replayHistory(await readHistory(storage, run.id, read), [waits])
     expect(end).toEqual({ status: 'COMPLETED', output: 'from elsewhere' })
+  })
+
+  it('writes to the streams of other runs, which its storage does not have', async () => {
+    const told = task({
+      id: 'told',
+      run: async (to: string) => {
+        await streams.append('log', 'begun', { target: to })
+        const words: string[] = []
+        const { stream } = streams.pipe('words', wordsOf('a', 'b'), { target: to })
+        for await (const word of stream) words.push(word)
+        return [...words, await ask('legal')]
+      },
+    })
+    const listens = task({ id: 'listens', run: () => ask('end') })
+    const history = await (async () => {
+      const storage = projectStorage()
+      await using t = await createTestEngine({ tasks: [told, listens], storage })
+      const other = await t.engine.trigger(listens, undefined)
+      const run = await t.engine.trigger(told, other.id)
+      await t.complete({ tag: 'legal' }, 'fine')
+      await run.result()
+      await t.complete({ tag: 'end' }, 'over')
+      await other.result()
+      return readHistory(storage, run.id, { now: t.clock.now(), redaction: new Redaction(undefined) })
+    })()
+    const { end, departure } = await replayHistory(history, [told])
+    expect(departure).toBeUndefined()
+    expect(end).toEqual({ status: 'COMPLETED', output: ['a', 'b', 'fine'] })
   })
 
   it('finds waits by the keys of users', async () => {
