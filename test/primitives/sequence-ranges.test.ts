@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { SequenceRanges } from '../../src/primitives/sequence-ranges.ts'
 
 describe('SequenceRanges', () => {
-  it('answers like a sorted list, whatever is added and dropped', () => {
+  it('answers like a sorted list, whatever is added, dropped and shifted', () => {
     const step = fc.oneof(
       fc.record({ add: fc.integer({ min: 1, max: 3 }) }),
       fc.record({ drop: fc.integer({ min: -2, max: 12 }) }),
+      fc.record({ shift: fc.integer({ min: 1, max: 3 }), last: fc.integer({ min: 0, max: 6 }) }),
     )
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
@@ -18,6 +19,11 @@ describe('SequenceRanges', () => {
             last += given.add
             list.push(last)
             ranges.add(last)
+          } else if ('shift' in given) {
+            const from = last + 1 - given.last
+            list = list.map((sequence) => (sequence < from ? sequence : sequence + given.shift))
+            ranges.shift(from, given.shift)
+            last += given.shift
           } else {
             const limit = (list[0] ?? last) + given.drop
             const kept = list.filter((sequence) => sequence >= limit)
