@@ -115,15 +115,17 @@ function wrapTokens(tokens: TokenStore, around: AroundOperation): TokenStore {
 }
 
 function wrapChunks(chunks: ChunkStore, around: AroundOperation): ChunkStore {
-  const { add } = chunks
   return {
     open: around('chunks.open', (request) => chunks.open(request)),
     append: around('chunks.append', (request) => chunks.append(request)),
     read: around('chunks.read', (request) => chunks.read(request)),
-    ...(add === undefined
-      ? {}
-      : { add: around('chunks.add', (request: ChunkAdd) => add.call(chunks, request)) }),
+    ...wrapAdd(chunks, around),
   }
+}
+
+function wrapAdd(chunks: ChunkStore, around: AroundOperation): Pick<ChunkStore, 'add'> {
+  const add = chunks.add?.bind(chunks)
+  return add === undefined ? {} : { add: around('chunks.add', (request: ChunkAdd) => add(request)) }
 }
 
 function wrapSettings(settings: SettingStore, around: AroundOperation): SettingStore {

@@ -286,7 +286,7 @@ describe('a run that is replayed', () => {
       await run.result()
       await t.complete({ tag: 'end' }, 'over')
       await other.result()
-      return readHistory(storage, run.id, { now: t.clock.now(), redaction: new Redaction(undefined) })
+      return await readHistory(storage, run.id, { now: t.clock.now(), redaction: new Redaction(undefined) })
     })()
     const { end, departure } = await replayHistory(history, [told])
     expect(departure).toBeUndefined()
