@@ -26,7 +26,7 @@ export function withOther(
 }
 
 /** The run that has the stream has opened its segment. */
-export function withOwn(writers: SegmentWriters, next: number): SegmentWriters {
+export function withOpened(writers: SegmentWriters, next: number): SegmentWriters {
   return writers.own === undefined ? { ...writers, own: next } : writers
 }
 

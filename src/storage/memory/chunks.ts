@@ -21,7 +21,7 @@ import {
   planAppend,
   type SegmentWriters,
   withOther,
-  withOwn,
+  withOpened,
 } from '../stream-writers.ts'
 
 /** The streams of a memory storage: the newest chunks of each, as many as their writer says. */
@@ -51,7 +51,7 @@ function openStream(state: MemoryState, request: StreamOpen): StreamRecord | und
   const run = writableRun(state, request)
   if (run === undefined) return undefined
   const { stream } = lastSegment(state, run, request)
-  if (stream.shared !== undefined) share(stream, withOwn(stream.shared, nextOf(stream)))
+  if (stream.shared !== undefined) share(stream, withOpened(stream.shared, nextOf(stream)))
   return streamRecord(request, stream)
 }
 

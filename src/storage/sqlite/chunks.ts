@@ -28,7 +28,7 @@ import {
   planAppend,
   type SegmentWriters,
   withOther,
-  withOwn,
+  withOpened,
 } from '../stream-writers.ts'
 import { isStaleAttempt } from './waits.ts'
 
@@ -53,7 +53,7 @@ function openStream(session: SqliteSession, request: StreamOpen): StreamRecord |
   if (run === undefined) return undefined
   const { next, segments, segment } = lastSegment(session, run, request)
   const { shared } = segment
-  const opened = shared && shareSegment(segment, withOwn(shared, next))
+  const opened = shared && shareSegment(segment, withOpened(shared, next))
   if (opened !== undefined) writeStream(session, request, { next, segments, segment: opened })
   const last = shownSegment(opened ?? segment)
   return { runId, key, first: 0, next, segments: [...segments.map(shownSegment), last] }
