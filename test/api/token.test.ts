@@ -45,7 +45,7 @@ class Pair {
   readonly wait: WaitNamespace
   readonly clock: TestClock
   readonly ids: string[] = []
-  #fired: Promise<void> = Promise.resolve()
+  fired: Promise<void> = Promise.resolve()
   model: Model = { now: START, tokens: [] }
 
   constructor(wait: WaitNamespace, clock: TestClock) {
@@ -124,9 +124,9 @@ class Pair {
   /** Moves the clock; the timers of deadlines may be late by a turn, and time may be read before they fire. */
   async advance(ms: number, isLate: boolean): Promise<void> {
     const target = this.model.now + ms
-    await this.#fired
+    await this.fired
     if (isLate) {
-      this.#fired = this.clock.jump(ms)
+      this.fired = this.clock.jump(ms)
       await microtasksUntil(() => this.clock.now() >= target)
     } else await this.clock.advance(ms)
     this.model = at(this.model, target)
@@ -176,6 +176,7 @@ describe('a token', () => {
         for (const step of plan) await step(pair)
         for (const index of pair.ids.keys()) await pair.retrieve(index)
         await pair.list(undefined, undefined)
+        await pair.fired
       }),
       { numRuns: cases(300) },
     )
@@ -191,7 +192,7 @@ describe('a token', () => {
         await using t = await createTestEngine({ clock: { mode: 'manual' } })
         const { wait } = t.engine
         const token = await wait.createToken({ timeout: 10 })
-        void t.clock.jump(10 + offset)
+        const jumped = t.clock.jump(10 + offset)
         await microtasksUntil(() => t.clock.now() >= START + 10 + offset)
         const calls = completions.flatMap((output) => [
           wait.completeToken(token, output).then(({ status, success }) => ({ status, success })),
@@ -202,6 +203,7 @@ describe('a token', () => {
         expect(answers.filter(({ success }) => success)).toHaveLength(isInTime ? 1 : 0)
         const final = isInTime ? 'COMPLETED' : 'TIMED_OUT'
         for (const { status } of answers) expect(status).toBe(final)
+        await jumped
         await t.clock.advance(100)
         expect(await wait.retrieveToken(token)).toMatchObject({ status: final })
       }),

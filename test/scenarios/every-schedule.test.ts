@@ -129,7 +129,10 @@ describe('in every schedule with one departure, with a crash before and after ev
 
   it.each(laws)('%s ends as it should, also in 200 schedules at random', async (_name, tasks, body) => {
     const budget = { runs: 200, ms: MOST_MS }
-    const options = { tasks, decider: 'random', crashes: 'every-commit', faults: ['late'], budget } as const
+    // A process may die more often than a run may be interrupted.
+    const maxInterruptions = 1_000
+    const crashing = { maxInterruptions, crashes: 'every-commit', faults: ['late'] } as const
+    const options = { tasks, decider: 'random', ...crashing, budget } as const
     expect(await explore(body, options)).toMatchObject({ runs: 200 })
   })
 })

@@ -177,6 +177,8 @@ export class Schedule {
         const event = moment === 1 ? 'the process dies before it' : 'the process dies of it'
         this.#note({ label, ready, event, call: boundary.call })
         this.#world.crash()
+        // The next process has a lease to wait for.
+        this.#upkeep = 0
         return
       }
     }
