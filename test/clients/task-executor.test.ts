@@ -294,6 +294,7 @@ const notCompared: Readonly<Record<string, string>> = {
   'rate-limited': 'it asks a server of another party; requests are compared apart, below',
   refusals: 'it is about what only the service has',
   'service-names': 'it is about what only the service has',
+  'streams-above': `${ASKS}: its streams are stored there`,
   settings: `${ASKS}: its variables lie there`,
   signature: `${ASKS}: its task waits for a token`,
   stopping: `${ASKS}: its tasks wait`,

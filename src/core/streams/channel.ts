@@ -288,8 +288,19 @@ export class StreamChannel {
   #append(batch: Batch): void | Promise<void> {
     const { host, outage } = this.#kernel
     const { attempt, key, history } = this.#options
-    const place = { runId: attempt.id, key, epoch: attempt.record.epoch, first: this.#next }
-    const append = { ...place, ...batch, history, by: host.owner }
+    const { chunks, end, written } = batch
+    // Field by field: with spreads a million chunks grow the process by up to 80 MB instead of 13.
+    const append = {
+      runId: attempt.id,
+      key,
+      epoch: attempt.record.epoch,
+      first: this.#next,
+      chunks,
+      end,
+      written,
+      history,
+      by: host.owner,
+    }
     const stored = outage.persist(attempt, () => host.storage.chunks.append(append))
     return chain(stored, (answer) => this.#appended(batch, answer))
   }
@@ -319,8 +330,17 @@ export class StreamChannel {
     const { epoch } = record
     const last = this.#next + chunks.length - 1
     const written = chunks.length === 0 ? undefined : { writer: `run ${id} ${epoch}`, last }
-    const place = { runId: of.runId, key, fence: { runId: id, epoch } }
-    const add = { ...place, chunks, end, written, history, by: host.owner, now: host.now() }
+    const add = {
+      runId: of.runId,
+      key,
+      fence: { runId: id, epoch },
+      chunks,
+      end,
+      written,
+      history,
+      by: host.owner,
+      now: host.now(),
+    }
     const isNew = this.#isOpening
     this.#isOpening = false
     const stored = outage.persist(attempt, () => host.storage.chunks.add?.(add))
