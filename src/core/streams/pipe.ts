@@ -144,6 +144,7 @@ export class StreamPipe {
 
   /** The chunks, for the task, each taken once: ends with the source, and throws what the source threw. */
   async *chunks(): AsyncGenerator {
+    const { channel } = this.#options
     this.#readers += 1
     const watcher = this.#options.watch()
     try {
@@ -158,7 +159,8 @@ export class StreamPipe {
         const { first, chunks } = isPromise(read) ? await read : read
         // Another iterator of the task may take some of them meanwhile.
         for (let next = this.#own.first; next !== undefined; next = this.#own.first) {
-          const chunk = chunks[next - first]
+          // Storage may have a chunk of another run where one that is not stored yet was to be.
+          const chunk = next < channel.next ? chunks[next - first] : undefined
           if (chunk === undefined) break
           this.#took(next)
           yield chunk.value

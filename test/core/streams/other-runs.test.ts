@@ -193,6 +193,51 @@ describe('a stream of another run', () => {
     expect(chunks).toHaveLength(170)
   })
 
+  it('gives the run that has it no chunk of a child in place of one that is still being stored', async () => {
+    const source = new PushSource<string>()
+    let gate: Promise<void> | undefined
+    const storage = wrapStorage(projectStorage(), (name, operation) =>
+      name !== 'chunks.append'
+        ? operation
+        : async (...args) => {
+            await gate
+            return operation(...args)
+          },
+    )
+    const child = childTask(async () => {
+      await streams.append('k', 'x', { target: 'parent' })
+    })
+    const open = createDeferred<void>()
+    const parent = bodyTask(
+      async () => {
+        const { stream } = streams.pipe('k', source)
+        source.push('a')
+        await until(() => source.pulls === 2)
+        await streams.append('k', 'b')
+        gate = open.promise
+        source.push('c')
+        await until(() => source.pulls === 3)
+        await child.triggerAndWait(1).unwrap()
+        const own: string[] = []
+        for await (const chunk of stream) {
+          own.push(chunk)
+          if (own.length === 2) break
+          open.resolve()
+          source.push('d')
+        }
+        source.end()
+        return own
+      },
+      { id: 'parent' },
+    )
+    // In memory the chunks for the task are kept apart from those of the stream.
+    const durable = { ...storage, boundedHistory: false }
+    await using t = await createTestEngine({ tasks: [parent, child], storage: durable })
+    const run = await t.engine.trigger(parent, null)
+    expect(await run.result()).toEqual(['a', 'c'])
+    expect(await collect(t.engine.streams.read(run, 'k'))).toEqual(['a', 'b', 'x', 'c', 'd'])
+  })
+
   it('ends for readers when all runs that write it have ended it, and fails with the source of any', async () => {
     const sources = [new PushSource<string>(), new PushSource<string>()] as const
     const child = childTask((at) =>
