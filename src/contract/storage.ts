@@ -616,7 +616,7 @@ export interface ChunkAdd extends Pick<ChunkAppend, 'key' | 'chunks' | 'end' | '
   readonly runId: string
   /** The attempt that writes: of another run. */
   readonly fence: AttemptFence
-  /** The writer is this attempt; it counts its chunks from 0. Absent without chunks. */
+  /** The writer is this attempt, or a part of it, such as its hooks; each counts its chunks from 0. Absent without chunks. */
   readonly written?: WriterProgress | undefined
   readonly now: number
 }

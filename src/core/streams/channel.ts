@@ -45,6 +45,8 @@ export interface ChannelOptions {
 /** Another run, to a stream of which an attempt writes. */
 export interface OtherRun {
   readonly runId: string
+  /** How often the attempt has closed its streams before, as at its return: its hooks write to new ones. */
+  readonly closed: number
   /** Its readers here are told of chunks; `isNew`: also of the key. */
   readonly changed: (isNew: boolean) => void
 }
@@ -329,7 +331,9 @@ export class StreamChannel {
     const { id, record } = attempt
     const { epoch } = record
     const last = this.#next + chunks.length - 1
-    const written = chunks.length === 0 ? undefined : { writer: `run ${id} ${epoch}`, last }
+    // A channel that comes after another one counts from 0, too.
+    const writer = of.closed === 0 ? `run ${id} ${epoch}` : `run ${id} ${epoch} ${of.closed}`
+    const written = chunks.length === 0 ? undefined : { writer, last }
     const add = {
       runId: of.runId,
       key,

@@ -367,6 +367,30 @@ describe('a stream of another run', () => {
     expect(await rejection(read.next())).toMatchObject({ code: 'ERR_STREAM_INTERRUPTED', next: 1 })
   })
 
+  it('has the chunks of the hooks of a child, after those of its function', async () => {
+    const child = task({
+      id: 'child',
+      retry: { maxAttempts: 2, minTimeoutInMs: 1_000, randomize: false },
+      run: async (_: number, { ctx }) => {
+        await streams.append('k', `begun ${ctx.attempt.number}`, { target: 'parent' })
+        throw new Error('the model is busy')
+      },
+      catchError: async () => {
+        await streams.append('k', 'caught', { target: 'parent' })
+      },
+      onFailure: async () => {
+        await streams.append('k', 'failed', { target: 'parent' })
+      },
+    })
+    const parent = bodyTask(async () => (await child.triggerAndWait(1)).ok, { id: 'parent' })
+    const storage = projectStorage()
+    await using t = await createTestEngine({ tasks: [parent, child], storage })
+    const run = await t.engine.trigger(parent, null)
+    expect(await run.result()).toBe(false)
+    const { chunks } = await stored(storage, run.id)
+    expect(chunks).toEqual(['begun 1', 'caught', 'begun 2', 'caught', 'failed'])
+  })
+
   it('has what every attempt of a child wrote, in order, and is whole if the last one was', async () => {
     const child = task({
       id: 'child',
