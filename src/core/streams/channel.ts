@@ -16,6 +16,7 @@ import { WaitpointError } from '../../api/errors.ts'
 import type { Host } from '../host/host.ts'
 import type { Outage } from '../host/outage.ts'
 import type { Attempt } from '../attempt/attempt.ts'
+import { isFinal } from '../../contract/run-states.ts'
 import { runNotFound } from '../host/not-found.ts'
 import { notSerializable } from '../host/serialize.ts'
 import { GET_RUN } from '../host/storage-calls.ts'
@@ -106,6 +107,8 @@ export class StreamChannel {
   #isOpening: boolean
   /** Why the other run takes no chunks. */
   #refusal: Error | undefined
+  /** It may take some later. */
+  #isEarly = false
   #listener: ChannelListener | undefined
   #isFlushing = false
   /** Made for a caller that waits for the flush. */
@@ -146,6 +149,11 @@ export class StreamChannel {
   /** Why the other run takes no chunks, if it does not. */
   get refusal(): Error | undefined {
     return this.#refusal
+  }
+
+  /** Whether the other run was not there, or had not begun: it may take chunks of another channel, later. */
+  get isEarly(): boolean {
+    return this.#isEarly
   }
 
   /** To be called once. */
@@ -349,18 +357,26 @@ export class StreamChannel {
     this.#isOpening = false
     const stored = outage.persist(attempt, () => host.storage.chunks.add?.(add))
     return chain(stored, (answer) => {
-      if (answer === 'closed') return this.#refused(of)
+      if (answer === 'closed') return this.#refused(batch, of)
       this.#stored(batch, answer === 'stale')
       if (answer === 'added') of.changed(isNew)
     })
   }
 
   /** The other run takes no chunks: what is appended from now on is refused at once. */
-  #refused({ runId }: OtherRun): void | Promise<void> {
+  #refused(batch: Batch, of: OtherRun): void | Promise<void> {
+    const { runId } = of
     const { attempt, key } = this.#options
     const read = this.#kernel.outage.ask({ attempt, call: GET_RUN, request: runId }, (record) => record)
     return chain(read, (record) => {
+      const isOver = record !== undefined && isFinal(record.status)
+      if (record !== undefined && record.attempt > 0 && !isOver) {
+        // It has begun meanwhile.
+        this.#isOpening = true
+        return this.#add(batch, of)
+      }
       const error = refusedBy(runId, key, record)
+      this.#isEarly = !isOver
       this.#isLost = true
       this.#refusal = error
       this.#listener?.refused(error)
@@ -403,7 +419,7 @@ function progressOf(written: ReadonlyMap<string, number>): readonly WriterProgre
 /** The error for chunks that a run does not take. */
 function refusedBy(runId: string, key: string, record: RunRecord | undefined): WaitpointError {
   if (record === undefined) return runNotFound(runId)
-  const state = record.attempt === 0 ? 'has not begun' : 'has ended'
+  const state = isFinal(record.status) ? 'has ended' : 'has not begun'
   const message = `Cannot write to stream "${key}" of run "${runId}": it ${state}, and is ${record.status}`
   return new WaitpointError('ERR_CANNOT_WRITE_STREAM', message)
 }

@@ -266,7 +266,7 @@ class OpenStreams implements AttemptStreams {
     const others = (this.#others ??= new Map<string, AttemptStream>())
     const topic = streamTopic(runId, key)
     const known = others.get(topic)
-    if (known !== undefined) return known
+    if (known !== undefined && !known.channel.isEarly) return known
     const { kernel, history } = this.#all
     if (kernel.host.storage.chunks.add === undefined) throw unsupported(runId, key)
     const changed = (isNew: boolean): void => {

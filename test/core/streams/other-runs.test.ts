@@ -349,6 +349,45 @@ describe('a stream of another run', () => {
     expect(errors[0]).toContain('the storage of this engine has streams for their own runs only')
   })
 
+  it('takes chunks once its run has begun, also those of an attempt that wrote too early', async () => {
+    const child = childTask(() => wait.for({ hours: 2 }))
+    const parent = bodyTask(
+      async () => {
+        const { id } = await child.trigger(1, { delay: '1h' })
+        const early = await rejection(streams.append('k', 'early', { target: id }))
+        await wait.for({ hours: 2 })
+        await streams.append('k', 'in time', { target: id })
+        return { id, early: String(early) }
+      },
+      { id: 'parent' },
+    )
+    const storage = projectStorage()
+    await using t = await createTestEngine({ tasks: [parent, child], storage })
+    const run = await t.engine.trigger(parent, null)
+    const { id, early } = (await run.result()) as { readonly id: string; readonly early: string }
+    expect(early).toContain('it has not begun')
+    expect(await stored(storage, id)).toMatchObject({ chunks: ['in time'] })
+  })
+
+  it('takes chunks also if its run begins between the refusal and the look at it', async () => {
+    let isEarly = true
+    const storage = wrapStorage(projectStorage(), (name, operation) => {
+      if (name !== 'chunks.add') return operation
+      return (...args) => {
+        if (!isEarly) return operation(...args)
+        isEarly = false
+        return 'closed' as never
+      }
+    })
+    const child = childTask(() => streams.append('k', 'a', { target: 'parent' }))
+    const parent = parentOf(child)
+    await using t = await createTestEngine({ tasks: [parent, child], storage })
+    const run = await t.engine.trigger(parent, null)
+    const parts = follow(t.engine, run)
+    await run.result()
+    expect(chunksOf(await parts, 'k')).toEqual(['a'])
+  })
+
   it('is interrupted at the end of its run, if a child was canceled while it wrote', async () => {
     const source = new PushSource<string>()
     const child = childTask(async () => {
