@@ -11,18 +11,49 @@ export interface SegmentWriters {
   readonly own?: number | undefined
   /** How the run that has the stream has ended the segment. */
   readonly ownEnd?: SegmentEnd | undefined
-  /** The other runs, by id: `null` for one that goes on. One that has written to the end is not among them. */
-  readonly others: Readonly<Record<string, SegmentEnd | null>>
+  readonly others: OtherWriters
 }
 
-/** Another run has written, and ended the segment or not. */
-export function withOther(
-  writers: SegmentWriters,
-  runId: string,
-  end: SegmentEnd | undefined,
-): SegmentWriters {
-  const { [runId]: _, ...rest } = writers.others
-  return { ...writers, others: end?.reason === 'done' ? rest : { ...rest, [runId]: end ?? null } }
+/**
+ * The other runs that write a segment. Thousands of children may write at once: a chunk looks at none of the others. One that has
+ * written to the end is not kept.
+ */
+export class OtherWriters {
+  readonly #open = new Set<string>()
+  readonly #ended = new Map<string, SegmentEnd>()
+
+  /** @param byId As `toJSON` answers it. */
+  constructor(byId: Readonly<Record<string, SegmentEnd | null>> = {}) {
+    for (const [runId, end] of Object.entries(byId)) this.note(runId, end ?? undefined)
+  }
+
+  /** Whether one of them goes on. */
+  get areOpen(): boolean {
+    return this.#open.size > 0
+  }
+
+  /** A run has written, and ended the segment or not. */
+  note(runId: string, end: SegmentEnd | undefined): void {
+    if (end === undefined) this.#open.add(runId)
+    else this.#open.delete(runId)
+    if (end === undefined || end.reason === 'done') this.#ended.delete(runId)
+    else this.#ended.set(runId, end)
+  }
+
+  /** The worst end; of several that are as bad, that of the first run by id. */
+  get worst(): SegmentEnd {
+    let worst: readonly [string, SegmentEnd] = ['', DONE]
+    for (const [runId, end] of this.#ended) {
+      const difference = badness(end) - badness(worst[1])
+      if (difference > 0 || (difference === 0 && runId < worst[0])) worst = [runId, end]
+    }
+    return worst[1]
+  }
+
+  /** By id: `null` for one that goes on. */
+  toJSON(): Readonly<Record<string, SegmentEnd | null>> {
+    return Object.fromEntries([...Array.from(this.#open, (runId) => [runId, null] as const), ...this.#ended])
+  }
 }
 
 /** The run that has the stream has opened its segment. */
@@ -32,14 +63,10 @@ export function withOpened(writers: SegmentWriters, next: number): SegmentWriter
 
 /** How the segment has ended: none of the runs that write it goes on. */
 export function endOfAll({ own, ownEnd, others }: SegmentWriters): SegmentEnd | undefined {
-  const byId = Object.keys(others).sort()
-  const ends = [own === undefined ? DONE : ownEnd, ...byId.map((id) => others[id])]
-  let worst: SegmentEnd = DONE
-  for (const end of ends) {
-    if (end === undefined || end === null) return undefined
-    if (badness(end) > badness(worst)) worst = end
-  }
-  return worst
+  const mine = own === undefined ? DONE : ownEnd
+  if (mine === undefined || others.areOpen) return undefined
+  const { worst } = others
+  return badness(worst) > badness(mine) ? worst : mine
 }
 
 const DONE: SegmentEnd = { reason: 'done' }

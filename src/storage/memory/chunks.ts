@@ -18,9 +18,9 @@ import {
   endOfAll,
   hasOpenStreams,
   notStored,
+  OtherWriters,
   planAppend,
   type SegmentWriters,
-  withOther,
   withOpened,
 } from '../stream-writers.ts'
 
@@ -107,11 +107,11 @@ function addChunks(state: MemoryState, request: ChunkAdd): 'added' | 'stale' | '
   const run = state.runs.table.get(runId)
   if (run === undefined || !hasOpenStreams(run.record)) return 'closed'
   const { stream, isNew } = lastSegment(state, run, request)
-  const shared = (stream.shared ??= isNew
-    ? { others: {} }
-    : { own: nextOf(stream), ownEnd: stream.segments.at(-1)?.end, others: {} })
+  const alone = isNew ? {} : { own: nextOf(stream), ownEnd: stream.segments.at(-1)?.end }
+  const shared = stream.shared ?? { ...alone, others: new OtherWriters() }
   push(stream, notStored(request, stream.writers?.get(written?.writer ?? '')), history)
-  share(stream, withOther(shared, fence.runId, end))
+  shared.others.note(fence.runId, end)
+  share(stream, shared)
   if (written !== undefined)
     noteWriters((stream.writers ??= new Map<string, number>()), [written], history.chunks)
   state.hints.stream(runId, key, by)

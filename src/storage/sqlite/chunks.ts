@@ -25,9 +25,9 @@ import {
   endOfAll,
   hasOpenStreams,
   notStored,
+  OtherWriters,
   planAppend,
   type SegmentWriters,
-  withOther,
   withOpened,
 } from '../stream-writers.ts'
 import { isStaleAttempt } from './waits.ts'
@@ -87,7 +87,7 @@ function lastSegment(
     const record = { ...draftOf(run.record, now), streams: [...run.record.streams, key] }
     replaceRun(session, run, { record, act: request })
   }
-  const opened = { next, segments, segment: { attempt, first: next } }
+  const opened = { next, segments: segments.map(shownSegment), segment: { attempt, first: next } }
   writeStream(session, request, opened)
   session.hints.stream(runId, key, by)
   return { ...opened, isNew: true }
@@ -142,7 +142,8 @@ function addChunks(session: SqliteSession, request: ChunkAdd): 'added' | 'stale'
   if (run === undefined || !hasOpenStreams(run.record)) return 'closed'
   const { next, segments, segment, isNew } = lastSegment(session, run, request)
   const alone = isNew ? {} : { own: next, ownEnd: segment.end }
-  const shared = withOther(segment.shared ?? { ...alone, others: {} }, fence.runId, end)
+  const shared = segment.shared ?? { ...alone, others: new OtherWriters() }
+  shared.others.note(fence.runId, end)
   const fresh = notStored(request, written && findWriter(session, { runId, key, writer: written.writer }))
   if (fresh.length > 0) writeChunkRow(session, { runId, key, first: next, chunks: fresh })
   writeStream(session, request, {

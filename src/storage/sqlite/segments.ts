@@ -1,5 +1,5 @@
 import type { SegmentEnd, SegmentRecord } from '../../contract/records.ts'
-import type { SegmentWriters } from '../stream-writers.ts'
+import { OtherWriters, type SegmentWriters } from '../stream-writers.ts'
 
 /** A row of `streams`. */
 export interface StreamRow {
@@ -15,7 +15,16 @@ export interface StoredSegment extends SegmentRecord {
 }
 
 export function segmentsOf({ segments }: Pick<StreamRow, 'segments'>): readonly StoredSegment[] {
-  return JSON.parse(segments) as readonly StoredSegment[]
+  const stored = JSON.parse(segments) as readonly (SegmentRecord | SharedSegment)[]
+  const last = stored.at(-1)
+  if (last === undefined || !('shared' in last)) return stored as readonly SegmentRecord[]
+  const { shared } = last
+  return [...stored.slice(0, -1), { ...last, shared: { ...shared, others: new OtherWriters(shared.others) } }]
+}
+
+/** The last segment as its text says it. */
+interface SharedSegment extends SegmentRecord {
+  readonly shared: Omit<SegmentWriters, 'others'> & { readonly others: ReturnType<OtherWriters['toJSON']> }
 }
 
 /** A segment as readers see it. */
