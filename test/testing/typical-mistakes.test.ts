@@ -337,6 +337,21 @@ describe('a call that was not awaited', () => {
     expect(await says(run, { tasks: [quick] })).toBe('nothing')
   })
 
+  it('is not one of a task that the test awaits after its run', async () => {
+    let triggered: Promise<unknown> | undefined
+    const handing = task({
+      id: 'handing',
+      run: async () => {
+        triggered = quick.trigger(undefined)
+      },
+    })
+    const message = await messageAtEnd({ tasks: [handing, quick] }, async (t) => {
+      await (await t.engine.trigger(handing, undefined)).result()
+      await triggered
+    })
+    expect(message).toBe('nothing')
+  })
+
   it('is not one of a task that failed', async () => {
     const message = await says(
       async () => {
