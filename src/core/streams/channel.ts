@@ -340,8 +340,7 @@ export class StreamChannel {
     const { epoch } = record
     const last = this.#next + chunks.length - 1
     // A channel that comes after another one counts from 0, too.
-    const writer = of.closed === 0 ? `run ${id} ${epoch}` : `run ${id} ${epoch} ${of.closed}`
-    const written = chunks.length === 0 ? undefined : { writer, last }
+    const written = chunks.length === 0 ? undefined : { writer: `run ${id} ${epoch} ${of.closed}`, last }
     const add = {
       runId: of.runId,
       key,
@@ -370,7 +369,7 @@ export class StreamChannel {
     const read = this.#kernel.outage.ask({ attempt, call: GET_RUN, request: runId }, (record) => record)
     return chain(read, (record) => {
       const isOver = record !== undefined && isFinal(record.status)
-      if (record !== undefined && record.attempt > 0 && !isOver) {
+      if (!isOver && record?.attempt) {
         // It has begun meanwhile.
         this.#isOpening = true
         return this.#add(batch, of)
@@ -419,8 +418,8 @@ function progressOf(written: ReadonlyMap<string, number>): readonly WriterProgre
 /** The error for chunks that a run does not take. */
 function refusedBy(runId: string, key: string, record: RunRecord | undefined): WaitpointError {
   if (record === undefined) return runNotFound(runId)
-  const state = isFinal(record.status) ? 'has ended' : 'has not begun'
-  const message = `Cannot write to stream "${key}" of run "${runId}": it ${state}, and is ${record.status}`
+  const state = isFinal(record.status) ? 'ended' : 'not begun'
+  const message = `Cannot write to stream "${key}" of run "${runId}": it has ${state}, and is ${record.status}`
   return new WaitpointError('ERR_CANNOT_WRITE_STREAM', message)
 }
 

@@ -72,7 +72,7 @@ export class RunStreams {
   /** By topic; a run that executes anew has streams of the latest attempt. */
   readonly #streams = new Map<string, AttemptStream>()
   /** How often attempts have closed streams of other runs. */
-  readonly #closed = new WeakMap<Attempt, number>()
+  readonly closed: WeakMap<Attempt, number> = new WeakMap()
 
   constructor(kernel: StreamKernel, history: StreamHistory) {
     this.kernel = kernel
@@ -205,16 +205,6 @@ export class RunStreams {
     return to === undefined ? streams.open(key) : streams.openOf(to, key)
   }
 
-  /** An attempt closes its streams of other runs. */
-  closedOthers(attempt: Attempt): void {
-    this.#closed.set(attempt, this.timesClosed(attempt) + 1)
-  }
-
-  /** How often an attempt has done so. */
-  timesClosed(attempt: Attempt): number {
-    return this.#closed.get(attempt) ?? 0
-  }
-
   /** Readers here find what the attempt has just written. */
   add(runId: string, stream: AttemptStream): void {
     this.#streams.set(streamTopic(runId, stream.channel.key), stream)
@@ -273,7 +263,7 @@ class OpenStreams implements AttemptStreams {
       this.#all.changed(runId, key)
       if (isNew) kernel.publisher.wake(runId)
     }
-    const of = { runId, closed: this.#all.timesClosed(this.#attempt), changed }
+    const of = { runId, closed: this.#all.closed.get(this.#attempt) ?? 0, changed }
     const opened = new AttemptStream(new StreamChannel(kernel, { attempt: this.#attempt, key, history, of }))
     others.set(topic, opened)
     return opened
@@ -322,7 +312,8 @@ class OpenStreams implements AttemptStreams {
     const streams = await this.#settled()
     // A key that is opened from now on begins anew.
     if (attempt.streams === this) attempt.streams = undefined
-    if (this.#others !== undefined) this.#all.closedOthers(attempt)
+    const { closed } = this.#all
+    if (this.#others !== undefined) closed.set(attempt, (closed.get(attempt) ?? 0) + 1)
     await Promise.all(streams.map((stream) => stream.close(reason, stopError(attempt, stream))))
     for (const stream of streams) {
       this.#all.remove(attempt.id, stream)
