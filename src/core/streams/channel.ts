@@ -77,6 +77,8 @@ interface Batch {
  */
 export class StreamChannel {
   readonly key: string
+  /** Whether the other run was not there, or had not begun: it may take chunks of another channel, later. */
+  isEarly = false
   readonly #kernel: ChannelKernel
   readonly #options: ChannelOptions
   readonly #topics: readonly [string, string]
@@ -107,8 +109,6 @@ export class StreamChannel {
   #isOpening: boolean
   /** Why the other run takes no chunks. */
   #refusal: Error | undefined
-  /** It may take some later. */
-  #isEarly = false
   #listener: ChannelListener | undefined
   #isFlushing = false
   /** Made for a caller that waits for the flush. */
@@ -149,11 +149,6 @@ export class StreamChannel {
   /** Why the other run takes no chunks, if it does not. */
   get refusal(): Error | undefined {
     return this.#refusal
-  }
-
-  /** Whether the other run was not there, or had not begun: it may take chunks of another channel, later. */
-  get isEarly(): boolean {
-    return this.#isEarly
   }
 
   /** To be called once. */
@@ -375,7 +370,7 @@ export class StreamChannel {
         return this.#add(batch, of)
       }
       const error = refusedBy(runId, key, record)
-      this.#isEarly = !isOver
+      this.isEarly = !isOver
       this.#isLost = true
       this.#refusal = error
       this.#listener?.refused(error)
