@@ -1,5 +1,6 @@
 import type { ChunkRecord, RunRecord, SegmentEnd } from '../contract/records.ts'
 import { isFinal } from '../contract/run-states.ts'
+import { badness, worseEnd } from '../contract/segment-ends.ts'
 import type { ChunkAdd, ChunkAppend } from '../contract/storage.ts'
 
 /**
@@ -65,16 +66,10 @@ export function withOpened(writers: SegmentWriters, next: number): SegmentWriter
 export function endOfAll({ own, ownEnd, others }: SegmentWriters): SegmentEnd | undefined {
   const mine = own === undefined ? DONE : ownEnd
   if (mine === undefined || others.areOpen) return undefined
-  const { worst } = others
-  return badness(worst) > badness(mine) ? worst : mine
+  return worseEnd(mine, others.worst)
 }
 
 const DONE: SegmentEnd = { reason: 'done' }
-
-function badness(end: SegmentEnd): number {
-  if (end.reason === 'interrupted') return end.isIntended === true ? 1 : 2
-  return end.reason === 'done' ? 0 : 3
-}
 
 /** Whether other runs may write to the streams of a run: it has begun and has not ended. */
 export function hasOpenStreams({ attempt, status }: RunRecord): boolean {

@@ -1,3 +1,4 @@
+import { mayBeLeft } from '../../primitives/awaitable.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireName, requireOptions, requireSignal } from '../../primitives/require.ts'
 import type { Watcher } from '../changes/watchers.ts'
@@ -71,11 +72,15 @@ export class EngineStreams implements StreamsNamespace {
   }
 
   append(key: string, chunk: unknown, options?: AppendStreamOptions): Promise<void> {
-    return this.#kernel.call(() => {
+    let to: string | undefined
+    const appended = this.#kernel.call(() => {
       const attempt = this.#kernel.requireRunning('streams.append')
       if (options !== undefined) requireOptions(options, 'the options of streams.append', APPEND_NAMES)
-      return this.#kernel.streams.append(attempt, { key, to: otherRun(attempt, options) }, chunk)
+      to = otherRun(attempt, options)
+      return this.#kernel.streams.append(attempt, { key, to }, chunk)
     })
+    // The event tells that another run has ended, too.
+    return to === undefined ? appended : mayBeLeft(appended)
   }
 
   read<Chunk = unknown>(

@@ -1,5 +1,6 @@
 import type { Hold, ReleaseHold } from '../../contract/clock.ts'
 import type { StreamRecord, SegmentEnd } from '../../contract/records.ts'
+import { worseEnd } from '../../contract/segment-ends.ts'
 import type {
   Awaitable,
   ChunkRead,
@@ -264,7 +265,8 @@ class OpenStreams implements AttemptStreams {
       if (isNew) kernel.publisher.wake(runId)
     }
     const of = { runId, closed: this.#all.closed.get(this.#attempt) ?? 0, changed }
-    const opened = new AttemptStream(new StreamChannel(kernel, { attempt: this.#attempt, key, history, of }))
+    const channel = new StreamChannel(kernel, { attempt: this.#attempt, key, history, of })
+    const opened = new AttemptStream(channel, (error) => kernel.events.error(error, this.#attempt.id))
     others.set(topic, opened)
     return opened
   }
@@ -363,13 +365,15 @@ export class AttemptStream {
   /** The worst end of the sources that have ended. */
   #end: SegmentEnd = { reason: 'done' }
 
-  constructor(channel: StreamChannel) {
+  /** @param refused Is told once if the other run takes no chunks, and no source is there to be told. */
+  constructor(channel: StreamChannel, refused?: (error: Error) => void) {
     this.channel = channel
     channel.listen({
       moved: (from, by) => {
         for (const pipe of this.#pipes) pipe.moved(from, by)
       },
       refused: (error) => {
+        if (this.#pipes.size === 0) refused?.(error)
         for (const pipe of this.#pipes) pipe.refuse(error)
       },
     })
@@ -389,27 +393,17 @@ export class AttemptStream {
   /** One source has ended; with the last one the stream does, until there is more. */
   async pipeEnded(pipe: StreamPipe): Promise<void> {
     this.#pipes.delete(pipe)
-    this.#end = worse(this.#end, pipe.segmentEnd)
+    this.#end = worseEnd(this.#end, pipe.segmentEnd)
     if (this.#pipes.size === 0) await this.channel.end(this.#end)
   }
 
   /** Stops what is still being read with `error`, and ends the stream for `reason` unless a source has a worse one. */
   async close(reason: 'done' | 'interrupted', error: unknown): Promise<void> {
-    let end = worse(this.#end, { reason })
+    let end = worseEnd(this.#end, { reason })
     for (const pipe of this.#pipes) {
       pipe.stop(error)
-      end = worse(end, pipe.segmentEnd)
+      end = worseEnd(end, pipe.segmentEnd)
     }
     await this.channel.end(end)
   }
-}
-
-/** A stream is no better than the worst of what was written to it. */
-function worse(one: SegmentEnd, other: SegmentEnd): SegmentEnd {
-  return badness(other) > badness(one) ? other : one
-}
-
-function badness(end: SegmentEnd): number {
-  if (end.reason === 'interrupted') return end.isIntended === true ? 1 : 2
-  return end.reason === 'done' ? 0 : 3
 }

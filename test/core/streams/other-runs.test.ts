@@ -303,6 +303,23 @@ describe('a stream of another run', () => {
     expect(errors).toMatchObject([refused])
   })
 
+  it('tells the engine once of chunks that are refused, also those of calls that are left behind', async () => {
+    const ended = createDeferred<void>()
+    const child = childTask(async () => {
+      await ended.promise
+      for (const chunk of [1, 2, 3]) void streams.append('k', chunk, { target: 'parent' })
+      await rejection(streams.append('k', 4, { target: 'parent' }))
+      void streams.append('k', 5, { target: 'parent' })
+    })
+    const parent = bodyTask(async () => (await child.trigger(1)).id, { id: 'parent' })
+    await using t = await createTestEngine({ tasks: [parent, child] })
+    const errors = reportedErrors(t.engine)
+    const id = await (await t.engine.trigger(parent, null)).result()
+    ended.resolve()
+    expect(await t.engine.runs.poll(id)).toMatchObject({ status: 'COMPLETED' })
+    expect(errors).toMatchObject([{ code: 'ERR_CANNOT_WRITE_STREAM' }])
+  })
+
   it('refuses the last chunks of a source, if its run has ended by then', async () => {
     const gate = createDeferred<void>()
     const child = childTask(async () => {
