@@ -578,6 +578,58 @@ describe('a loop whose condition never comes', () => {
   })
 })
 
+describe('the real time beside virtual time', () => {
+  const soon = (): Date => new Date(Date.now() + 3_600_000)
+  const sleeper = task({ id: 'sleeper', run: async () => wait.until({ date: soon() }) })
+  const answered = task({
+    id: 'answered',
+    run: async () => {
+      for (let n = 0; n < 3; n += 1) {
+        const token = await wait.createToken({ timeout: soon() })
+        await wait.completeToken(token.id, n)
+      }
+    },
+  })
+
+  async function warnings(
+    clock: NonNullable<TestEngineOptions['clock']>,
+    run: (t: TestEngine) => Promise<unknown>,
+  ) {
+    const given: string[] = []
+    const listener = ({ name, message }: Error): number => given.push(`${name}: ${plain(message)}`)
+    process.on('warning', listener)
+    await messageAtEnd({ tasks: [sleeper, answered, asking], clock }, run)
+    // A warning is emitted with the next tick.
+    await Promise.resolve().then(() => undefined)
+    process.off('warning', listener)
+    return given
+  }
+
+  it.each<[string, (t: TestEngine) => Promise<unknown>]>([
+    ['a sleep', async (t) => (await t.engine.trigger(sleeper, undefined)).result()],
+    ['a time-out, once for one place', async (t) => (await t.engine.trigger(answered, undefined)).result()],
+    ['a delay', async (t) => t.engine.trigger(asking, undefined, { delay: soon() })],
+  ])('is warned of, with the place, when it gives %s', async (_name, run) => {
+    expect(await warnings({}, run)).toEqual([
+      expect.stringMatching(
+        /^WaitpointWarning: A wait lasts until \d{4}-\S+Z, \d+ years from the virtual time, 2000-01-01T00:00:00\.000Z: it seems to be made from the real time \(Date\.now\(\), new Date\(\)\), at typical-mistakes\.test\.ts:line\. Give createTestEngine `fakeGlobals: true`, or start its time now: `clock: \{ start: Date\.now\(\) \}`$/,
+      ),
+    ])
+  })
+
+  it('is none of a clock that starts now, nor of an instant that was written down', async () => {
+    const far = task({ id: 'far', run: async () => wait.until({ date: new Date('2077-01-01T00:00:00Z') }) })
+    expect(
+      await warnings({ start: Date.now() }, async (t) =>
+        (await t.engine.trigger(sleeper, undefined)).result(),
+      ),
+    ).toEqual([])
+    const t = await createTestEngine({ tasks: [far] })
+    expect(await warnings({}, async () => (await t.engine.trigger(far, undefined)).result())).toEqual([])
+    await t.close()
+  })
+})
+
 describe('a result that is awaited while time stands still', () => {
   const nap = task({ id: 'nap', run: async () => wait.for({ hours: 1 }) })
   const STANDSTILL_MS = 20

@@ -3,6 +3,8 @@ import type { RunStore, RunUpdated, Storage, TokenStore } from '../../contract/s
 import { currentAttempt } from '../../core/attempt/attempt.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { isTimeoutDefault } from './given-timeouts.ts'
+import type { Origin } from './origin.ts'
+import { warnOfRealTime } from './real-time.ts'
 import { seen } from './seen-answer.ts'
 import type { Witness } from './witness.ts'
 import { wrapStorage } from '../storages/wrapped.ts'
@@ -31,7 +33,10 @@ function witnessedRuns(runs: RunStore, witness: Witness): Pick<RunStore, 'insert
     insert(request) {
       const origin = witness.origins.capture()
       return seen(runs.insert(request), (inserted) => {
-        if (inserted !== 'stale' && !inserted.isCached) witness.runCreated(inserted.record, origin)
+        if (inserted === 'stale' || inserted.isCached) return
+        const { record } = inserted
+        witness.runCreated(record, origin)
+        if (record.status === 'DELAYED') lookAtTime(record.wakeAt, record, origin)
       })
     },
     update: (request) =>
@@ -59,6 +64,7 @@ function witnessedTokens(
       return seen(tokens.insert(request), (inserted) => {
         if (inserted === 'stale') return
         const { record, isCached } = inserted
+        if (!isCached) lookAtTime(record.timeoutAt, record, origin)
         if (isCached) seeToken(witness, record)
         else if (record.status === 'WAITING') witness.tokenCreated(record, isTimeoutDefault(), origin)
       })
@@ -84,6 +90,14 @@ function witnessedTokens(
         for (const wait of waits) witness.waitReleased(wait)
       }),
   }
+}
+
+function lookAtTime(
+  at: number | undefined,
+  { createdAt }: { readonly createdAt: number },
+  origin: Origin,
+): void {
+  if (at !== undefined) warnOfRealTime({ at, now: createdAt, origin })
 }
 
 function seeToken(witness: Witness, { id, status }: TokenRecord): void {
