@@ -1,4 +1,5 @@
 import { requireSeed, seededRandom } from '../clock/seeded-random.ts'
+import { watchStalls } from '../clock/stall-watch.ts'
 import type { TestClock } from '../clock/test.ts'
 import type { Storage } from '../contract/storage.ts'
 import { createEngineOn, type Engine, kernelOf } from '../core/engine.ts'
@@ -92,6 +93,7 @@ const NAMES: OptionNames<TestEngineOptions> = {
  */
 export async function createTestEngine(options: TestEngineOptions = {}): Promise<TestEngine> {
   const { seed, clockOption, storage } = readOptions(options)
+  watchStalls()
   const isOwnClock = !isClock(clockOption)
   const clock = isOwnClock ? testClock(clockOption) : clockOption
   // Engines that share a storage or a clock must not create the same ids.

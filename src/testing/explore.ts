@@ -1,4 +1,5 @@
 import { requireSeed } from '../clock/seeded-random.ts'
+import { watchStalls } from '../clock/stall-watch.ts'
 import { systemClock } from '../clock/system.ts'
 import {
   type OptionNames,
@@ -165,6 +166,7 @@ class Exploration {
   }
 
   async run(): Promise<ExploreReport> {
+    watchStalls()
     const progress = new Progress({ clock: this.#clock, budget: this.#budget })
     const budget = new Budget({ clock: this.#clock, ...this.#budget })
     try {

@@ -45,6 +45,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'crypto-random',
     'seeded-random',
     'patience',
+    'stall-watch',
     'stopped',
     'plain',
     'system',
