@@ -219,6 +219,7 @@ const compared: readonly (readonly [
     ),
   ],
   ['nested-tries', 'upload', 'tried', [{ parts: ['a', 'b'] }, { parts: ['a', 'b'], fatal: 'b' }]],
+  ['one-by-id', 'both', 'told', [{ until: 1 }, { until: 2 }, { until: 9 }]],
   [
     'refined',
     'buckets',

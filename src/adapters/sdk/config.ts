@@ -117,6 +117,6 @@ export function applyConfig(config: TriggerConfig): void {
   for (const kind of HOOKS) {
     const hook = config[kind]
     // The name of the hook says which type it has; `globalHook` refuses what is no function.
-    if (hook !== undefined) globalHook(kind === 'handleError' ? 'catchError' : kind)(hook as never)
+    if (hook !== undefined) globalHook(kind === 'handleError' ? 'catchError' : kind)('config', hook as never)
   }
 }

@@ -169,15 +169,18 @@ export type HookName = keyof AnyTaskHooks
 /** Every hook function of a name, whatever its task. */
 export type HookOf<Name extends HookName> = NonNullable<TaskHooks<unknown, unknown, InitOutput>[Name]>
 
-/** The hooks that hold for all tasks, in the order in which they were added. */
-const globalHooks = new Map<HookName, AnyHook[]>()
+/** The hooks that hold for all tasks, by their ids, in the order in which they were added. */
+const globalHooks = new Map<HookName, Map<string, AnyHook>>()
 
 /** A hook of any name. */
 export type AnyHook = (params: Untyped) => unknown
 
 const NONE: readonly AnyHook[] = []
 
-/** Adds a hook for all tasks, with a name for people or without one. */
+/**
+ * Adds a hook for all tasks. As in the hosted service its id is the name that it is given, else that of the function, else the text
+ * of the function: a later hook of the same kind and id takes its place.
+ */
 export interface AddHook<Name extends HookName> {
   (name: string, hook: HookOf<Name>): void
   (hook: HookOf<Name>): void
@@ -188,14 +191,17 @@ export function globalHook<Name extends HookName>(kind: Name): AddHook<Name> {
   return (nameOrHook: string | HookOf<Name>, second?: HookOf<Name>): void => {
     const hook = typeof nameOrHook === 'string' ? second : nameOrHook
     if (typeof hook !== 'function') throw new TypeError(`Cannot add a hook ${kind}: it must be a function`)
-    globalHooks.set(kind, [...hooksOf(kind), hook as AnyHook])
+    const id = typeof nameOrHook === 'string' ? nameOrHook : hook.name || String(hook)
+    const others = globalHooks.get(kind)
+    if (others === undefined) globalHooks.set(kind, new Map([[id, hook as AnyHook]]))
+    else others.set(id, hook as AnyHook)
   }
 }
 
 /** All hooks of a name: the global ones, then that of the task. */
 export function hooksOf(kind: HookName, own?: AnyHook): readonly AnyHook[] {
-  const all = globalHooks.get(kind) ?? NONE
-  return own === undefined ? all : [...all, own]
+  const all = globalHooks.get(kind)?.values() ?? NONE
+  return own === undefined ? [...all] : [...all, own]
 }
 
 /** Whether there is a global hook of any name. */

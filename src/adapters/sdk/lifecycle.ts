@@ -19,6 +19,7 @@ import {
   type TaskWait,
 } from './hooks.ts'
 import { delayAfter } from './jitter.ts'
+import { DEFAULT_POLICY } from './retry-policy.ts'
 import type { RateLimitError } from './service-errors.ts'
 import type { Untyped } from './untyped.ts'
 import { encodeValue } from './values.ts'
@@ -169,9 +170,10 @@ export class LivingAttempt implements CurrentRun {
     // The hook may throw before it is awaited.
     started.catch(() => undefined)
     const wait = await told
-    await this.#call('onWait', { wait })
+    // As in the hosted service an error of these hooks changes nothing.
+    await this.#call('onWait', { wait }).catch(nothing)
     const result = await started
-    await this.#call('onResume', { wait })
+    await this.#call('onResume', { wait }).catch(nothing)
     return result
   }
 
@@ -197,7 +199,7 @@ export class LivingAttempt implements CurrentRun {
         failed,
       )
     const threw = (error: unknown): Awaitable<unknown> =>
-      error instanceof CompleteTaskWithOutput ? returned(error.output) : failed(error)
+      isCompletion(error) ? returned(error.output) : failed(error)
     // The function is called at once, and may be no async one.
     const run = (): Promise<unknown> => {
       try {
@@ -274,12 +276,12 @@ export class LivingAttempt implements CurrentRun {
     { retryDelayInMs, retryAt }: FailedAttempt,
   ): Promise<Exclude<RetryDecision, void> | undefined> {
     const { catchError, handleError } = this.#task.hooks
-    const own = catchError ?? handleError
+    const own = handleError ?? catchError
     const params = {
       ...this.#params,
       init: this.#init,
       error,
-      ...(this.#task.retry === undefined ? {} : { retry: this.#task.retry }),
+      ...(this.#task.retry === undefined ? {} : { retry: this.#policy(this.#task.retry) }),
       ...(retryDelayInMs === undefined ? {} : { retryDelayInMs }),
       ...(retryAt === undefined ? {} : { retryAt }),
     }
@@ -288,6 +290,12 @@ export class LivingAttempt implements CurrentRun {
       if (answer) return this.#decisionOf(answer, error)
     }
     return undefined
+  }
+
+  /** The whole policy, with the attempts that the trigger may have set. */
+  #policy(retry: RetryPolicy): RetryPolicy {
+    const { maxAttempts } = this.ctx.run
+    return { ...DEFAULT_POLICY, ...retry, ...(maxAttempts === undefined ? {} : { maxAttempts }) }
   }
 
   /** The engine has decided. An attempt that is ended from outside gets no decision. */
@@ -401,7 +409,12 @@ class RunParams {
 }
 
 function nothing(): void {
-  // The caller does what is to be done at the end.
+  // There is nothing to do.
+}
+
+/** By its name, as in the hosted service: its class may be that of another module. */
+function isCompletion(error: unknown): error is CompleteTaskWithOutput {
+  return error instanceof Error && error.name === 'CompleteTaskWithOutput'
 }
 
 /** What the engine tells of an attempt that failed. */

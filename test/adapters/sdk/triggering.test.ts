@@ -197,6 +197,23 @@ describe('the hooks of a wait', () => {
     expect(told).toEqual([])
   })
 
+  it('may throw, which changes nothing, as in the hosted service', async () => {
+    const told: string[] = []
+    const throwing = (hook: string) => () => {
+      told.push(hook)
+      throw new Error(hook)
+    }
+    const patient = task({
+      id: 'patient',
+      onWait: throwing('onWait'),
+      onResume: throwing('onResume'),
+      run: async () => wait.for({ hours: 1 }),
+    })
+    await using _t = await engineOf(patient)
+    expect(await runs.poll(await patient.trigger())).toMatchObject({ status: 'COMPLETED' })
+    expect(told).toEqual(['onWait', 'onResume'])
+  })
+
   it('are not told of a child that cannot be triggered', async () => {
     const told: TaskWait[] = []
     const parent = task({
