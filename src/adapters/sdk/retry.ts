@@ -8,6 +8,8 @@ import { type BodyFilter, bodyFits, requireBodyFilter } from './body-filter.ts'
 import { currentRun } from './current-run.ts'
 import type { RetryPolicy } from './hooks.ts'
 import { delayAfter } from './jitter.ts'
+import { requireTypes } from './option-types.ts'
+import { now, sleeping } from './wait.ts'
 
 /** How `retry.fetch` goes on after a response with one of these statuses, and with a body that the filter fits. */
 export type FetchRetryStrategy =
@@ -34,6 +36,7 @@ export interface FetchRetryOptions {
 /** Options of `retry.fetch`. */
 export interface RetryFetchRequestInit extends RequestInit {
   retry?: FetchRetryOptions
+  /** How long each request may take until its response has come. 0 is none. */
   timeoutInMs?: number
 }
 
@@ -46,7 +49,7 @@ export interface Retry {
   ): Promise<Result>
   /**
    * Requests with the header `x-retry-count`, until a response is not to be tried again. Rejects with an error that has the one
-   * of `fetch` as its cause.
+   * of `fetch` as its cause; with the reason of the signal once that is aborted, also between the requests.
    */
   fetch(input: string | URL | Request, init?: RetryFetchRequestInit): Promise<Response>
 }
@@ -87,11 +90,12 @@ class Retries {
   }
 
   /** Rejects with `ERR_NOT_IN_RUN` outside of a run, where it cannot wait. */
-  async sleep(pause: Pause): Promise<void> {
+  async sleep(pause: Pause, signal: AbortSignal | null = null): Promise<void> {
     const name = `${this.#call} ${this.#number ?? ''}, try ${this.#tries}`
+    const options = { name, ...(signal ? { signal } : {}) }
     await (typeof pause === 'number'
-      ? wait.for({ seconds: pause / 1_000, name })
-      : wait.until({ date: pause, name }))
+      ? sleeping(now() + pause, () => wait.for({ seconds: pause / 1_000, ...options }))
+      : sleeping(pause, () => wait.until({ date: pause, ...options })))
   }
 }
 
@@ -130,12 +134,14 @@ async function retryFetch(
   { retry = {}, timeoutInMs, ...init }: RetryFetchRequestInit = {},
 ): Promise<Response> {
   requireRetry(retry)
+  requireTypes({ timeoutInMs }, 'retry.fetch', { timeoutInMs: 'number' })
   if (!(input instanceof Request)) requireUrl(input)
+  const signal = signalOf(input, init)
   const retries = new Retries('retry.fetch')
   for (;;) {
     const tries = retries.next()
-    const counted = { ...init, headers: { ...headersOf(input, init), 'x-retry-count': String(tries) } }
-    const answer = await ask(input, counted, timeoutInMs)
+    const headers = { ...headersOf(input, init), 'x-retry-count': String(tries) }
+    const answer = await ask(input, { ...init, headers, signal }, timeoutInMs)
     const { response, error } = answer
     if (response?.ok === true) return response
     const delay =
@@ -144,7 +150,7 @@ async function retryFetch(
         : await delayOf(response, retry.byStatus ?? DEFAULT_STATUSES, retries)
     if (delay !== undefined && tries < MOST_REQUESTS) {
       await response?.body?.cancel()
-      await retries.sleep(delay)
+      await retries.sleep(delay, signal)
     } else if (response === undefined) throw new FetchError(error)
     else return response
   }
@@ -153,6 +159,11 @@ async function retryFetch(
 /** @throws TypeError for what is no URL: to ask again would change nothing. */
 function requireUrl(url: string | URL): void {
   new URL(url)
+}
+
+/** The signal of the options, else that of a request. */
+function signalOf(input: string | URL | Request, { signal }: RequestInit): AbortSignal | null {
+  return signal ?? (input instanceof Request ? input.signal : null)
 }
 
 /** The headers of a request as a plain object, as tests of applications expect them. */
@@ -237,20 +248,19 @@ async function ask(
   const controller = new AbortController()
   const clock = systemClock()
   const cancel =
-    timeoutInMs === undefined
-      ? undefined
-      : clock.setTimer(clock.now() + timeoutInMs, () => controller.abort(), { label: 'retry.fetch' })
-  const stop = (): void => controller.abort(signal?.reason)
-  signal?.addEventListener('abort', stop)
+    timeoutInMs && Number.isFinite(timeoutInMs)
+      ? clock.setTimer(clock.now() + timeoutInMs, () => controller.abort(), { label: 'retry.fetch' })
+      : undefined
+  // The signal is that of the body, too, which is read later.
+  const any = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal
   try {
     // A request with a body is sent again from a copy.
     const request = input instanceof Request ? input.clone() : input
-    return { response: await fetch(request, { ...init, signal: controller.signal }) }
+    return { response: await fetch(request, { ...init, signal: any }) }
   } catch (error) {
     signal?.throwIfAborted()
     return { error, isTimeout: controller.signal.aborted }
   } finally {
-    signal?.removeEventListener('abort', stop)
     cancel?.()
   }
 }

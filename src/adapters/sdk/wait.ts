@@ -102,7 +102,8 @@ function lengthOf(options: WaitForOptions): number {
 /** A shorter sleep, or one of this length, is none to the hooks, as in the hosted service. */
 const SHORTEST_TOLD_MS = 5_000
 
-function sleeping(end: number | Date, start: () => Promise<void>): Promise<void> {
+/** Starts a sleep, and calls the hooks around it if it is not short. */
+export function sleeping(end: number | Date, start: () => Promise<void>): Promise<void> {
   // The engine refuses what is no instant.
   const date = new Date(end)
   const isTold = date.getTime() - now() > SHORTEST_TOLD_MS
@@ -110,7 +111,7 @@ function sleeping(end: number | Date, start: () => Promise<void>): Promise<void>
 }
 
 /** By the clock of the engine. */
-function now(): number {
+export function now(): number {
   return (currentRun()?.place.clock ?? systemClock()).now()
 }
 
