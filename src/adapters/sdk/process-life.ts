@@ -31,4 +31,6 @@ export const otel: {
  */
 export function waitUntil(promise: Promise<unknown> | ((timeoutInMs: number) => Promise<unknown>)): void {
   currentRun()?.waitUntil.add(promise)
+  // It may reject before the end of the attempt, which is what waits for it.
+  if (promise instanceof Promise) promise.catch(() => undefined)
 }

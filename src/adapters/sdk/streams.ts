@@ -1,6 +1,5 @@
 import type { PipeStreamOptions, StreamSource } from '../../api/stream.ts'
 import { streams } from '../../core/ambient/ambient.ts'
-import { createDeferred } from '../../primitives/deferred.ts'
 import {
   type OptionNames,
   requireFunction,
@@ -9,6 +8,7 @@ import {
   show,
 } from '../../primitives/require.ts'
 import { hostedOnly } from './hosted-only.ts'
+import { hostedLogger } from './logger.ts'
 import { requireTypes } from './option-types.ts'
 import { type RequestOptions, requireRequest } from './request-options.ts'
 
@@ -45,7 +45,7 @@ export interface PipeStreamResult<Chunk> {
 export interface WriterStreamOptions<Chunk> extends WriteStreamOptions {
   execute: (options: {
     write: (chunk: Chunk) => void
-    merge(stream: ReadableStream<Chunk>): void
+    merge: (stream: ReadableStream<Chunk>) => void
   }) => Promise<void> | void
 }
 
@@ -170,35 +170,48 @@ function writer<Chunk>(
 ): PipeStreamResult<Chunk> {
   const given: unknown = execute
   requireFunction(given ?? null, 'execute of streams.writer')
-  return pipe(key, writtenBy(execute), options)
+  return pipe(key, writtenBy(key, execute), options)
 }
 
-/** The chunks that a function writes and merges, until it and the streams that it merged have ended. */
-function writtenBy<Chunk>(execute: WriterStreamOptions<Chunk>['execute']): ReadableStream<Chunk> {
+/**
+ * The chunks that a function writes and merges, until it and the streams that it merged have ended. As in the hosted service the
+ * function is called at once, and an error of it or of one of these streams is logged and ends only its own part.
+ */
+function writtenBy<Chunk>(
+  key: string,
+  execute: WriterStreamOptions<Chunk>['execute'],
+): ReadableStream<Chunk> {
   return new ReadableStream<Chunk>({
     start: (controller) => {
-      const merged: Promise<void>[] = []
-      const merge = async (stream: ReadableStream<Chunk>): Promise<void> => {
-        for await (const chunk of stream) controller.enqueue(chunk)
+      const parts: Promise<void>[] = []
+      const add = (part: () => Promise<void>): void => {
+        const log = (error: unknown): void =>
+          hostedLogger.error(`A writer of stream "${key}" has failed`, { error })
+        parts.push(part().catch(log))
       }
-      const begun = createDeferred<void>()
-      const work = begun.promise.then(() =>
-        execute({
-          write: (chunk) => controller.enqueue(chunk),
-          merge: (stream) => {
-            merged.push(merge(stream))
-          },
-        }),
+      const write = (chunk: Chunk): void => {
+        try {
+          controller.enqueue(chunk)
+        } catch {
+          // The stream has ended.
+        }
+      }
+      const merge = (stream: ReadableStream<Chunk>): void =>
+        add(async () => {
+          for await (const chunk of stream) write(chunk)
+        })
+      add(async () => execute({ write, merge }))
+      ended(parts).then(
+        () => controller.close(),
+        () => undefined,
       )
-      work
-        .then(() => Promise.all(merged))
-        .then(
-          () => controller.close(),
-          (error: unknown) => controller.error(error),
-        )
-      begun.resolve()
     },
   })
+}
+
+/** Also those that are added meanwhile. */
+async function ended(parts: readonly Promise<void>[]): Promise<void> {
+  for (const part of parts) await part
 }
 
 /** A web stream that reads an iterable as it is read itself. In Node it can be iterated. */
@@ -238,7 +251,7 @@ export const hostedStreams: HostedStreams = {
   append: (...values: readonly unknown[]) => {
     const [first, second, third] = values
     // With one text, or a text and options, the text is the chunk; with two chunks the first is the key.
-    return hasKey(first) && values.length > 1 && !isWriteOptions(second)
+    return hasKey(first) && second !== undefined && !isWriteOptions(second)
       ? append(first, second, third as WriteStreamOptions | undefined)
       : append(DEFAULT_KEY, first, second as WriteStreamOptions | undefined)
   },
@@ -265,6 +278,6 @@ export const hostedStreams: HostedStreams = {
 
 function isWriteOptions(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
-  const names = Object.keys(value)
-  return names.length > 0 && names.every((name) => name === 'target' || name === 'requestOptions')
+  const isOption = (name: string): boolean => Object.hasOwn(WRITE_NAMES, name)
+  return ('target' in value || 'requestOptions' in value) && Object.keys(value).every(isOption)
 }

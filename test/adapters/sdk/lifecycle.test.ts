@@ -17,6 +17,7 @@ import {
 import { z } from 'zod'
 import { createEngine } from 'waitpoint'
 import { createTestEngine, type TestEngine } from 'waitpoint/testing'
+import { turn } from '../../support/turn.ts'
 
 async function engineOf(...all: readonly AnyTask[]): Promise<TestEngine> {
   const t = await createTestEngine({ tasks: all })
@@ -173,6 +174,19 @@ describe('an attempt', () => {
     await using _t = await engineOf(patient)
     expect(await runs.poll(await patient.trigger())).toMatchObject({ status: 'COMPLETED' })
     expect(told).toEqual(['cleanup', 'called with 60000'])
+  })
+
+  it('takes a promise to wait for that rejects before its end', async () => {
+    const background = task({
+      id: 'background',
+      run: async () => {
+        waitUntil(Promise.reject(new Error('not sent')))
+        for (let turns = 0; turns < 10; turns += 1) await turn()
+        return 'done'
+      },
+    })
+    await using _t = await engineOf(background)
+    expect(await runs.poll(await background.trigger())).toMatchObject({ output: 'done' })
   })
 
   it('is not failed by a hook that throws after the function has returned', async () => {
