@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { metadata, streams } from '../../core/ambient/ambient.ts'
 import type { StreamSource } from '../../api/stream.ts'
 import { currentRun, executedRun } from './current-run.ts'
@@ -7,17 +8,27 @@ import { tellOnce } from './told-once.ts'
 import type { Json } from './untyped.ts'
 import { asJson } from './values.ts'
 
-/** Changes of the metadata of one run. */
+/**
+ * Changes of the metadata of one run. Unless a value is removed whole, its key may be a path: `$.steps.decide`, `$.list.0`. A path
+ * below something that is no object and no list changes nothing, as in the hosted service.
+ */
 export interface RunMetadataUpdater {
   set(key: string, value: Json): this
   del(key: string): this
   append(key: string, value: Json): this
   /** Takes a value out of a list. */
   remove(key: string, value: Json): this
+  /** Counts from 0 where there is no number. */
   increment(key: string, value?: number): this
   decrement(key: string, value?: number): this
   /** Reads a source into a stream of the run; answers its chunks. */
   stream<Chunk>(key: string, source: StreamSource<Chunk>, signal?: AbortSignal): Promise<AsyncIterable<Chunk>>
+}
+
+/** Changes of the metadata of a run above this one. */
+export interface OtherMetadataUpdater extends RunMetadataUpdater {
+  /** Replaces all of it. */
+  update(metadata: RunMetadata): this
 }
 
 /** Metadata of a run. */
@@ -37,32 +48,90 @@ export interface HostedMetadata extends RunMetadataUpdater {
   /** The chunks of a stream of this run. */
   fetchStream<Chunk>(key: string, signal?: AbortSignal): Promise<AsyncIterable<Chunk>>
   /** Changes of the metadata of the parent run, while this process executes it; and its streams, wherever it is. */
-  readonly parent: RunMetadataUpdater
+  readonly parent: OtherMetadataUpdater
   /** Those of the root run. */
-  readonly root: RunMetadataUpdater
+  readonly root: OtherMetadataUpdater
 }
 
 const own: RunMetadataUpdater = {
-  set: (key, value) => chained(() => metadata.set(key, asJson(value))),
-  del: (key) => chained(() => metadata.del(key)),
-  append: (key, value) => chained(() => metadata.append(key, asJson(value) ?? null)),
-  remove: (key, value) =>
-    chained(() => {
-      const list = metadata.get(key)
-      if (Array.isArray(list))
-        metadata.set(
-          key,
-          list.filter((item) => JSON.stringify(item) !== JSON.stringify(value)),
-        )
+  set: (key, value) =>
+    changed(key, { at: () => asJson(value), whole: () => metadata.set(key, asJson(value)) }),
+  del: (key) => changed(key, { whole: () => metadata.del(key) }),
+  append: (key, value) => {
+    const item = asJson(value) ?? null
+    return changed(key, {
+      at: (list = []) => (Array.isArray(list) ? [...(list as unknown[]), item] : [list, item]),
+      whole: () => metadata.append(key, item),
+    })
+  },
+  remove: (key, value) => {
+    const without = (list: unknown): unknown =>
+      Array.isArray(list) ? list.filter((item) => !isDeepStrictEqual(item, asJson(value))) : list
+    return changed(key, { at: without, whole: () => metadata.set(key, without(valueOf(key))) })
+  },
+  increment: (key, by = 1) =>
+    changed(key, {
+      at: (count) => (typeof count === 'number' ? count : 0) + by,
+      whole: () => {
+        try {
+          metadata.increment(key, by)
+        } catch (error) {
+          if (!(error instanceof TypeError)) throw error
+          metadata.set(key, by)
+        }
+      },
     }),
-  increment: (key, value) => chained(() => metadata.increment(key, value)),
-  decrement: (key, value) => chained(() => metadata.decrement(key, value)),
+  decrement: (key, by = 1) => own.increment(key, -by),
   stream: (key, source, signal) => metadata.stream(key, source, signal),
 }
 
-function chained(change: () => unknown): RunMetadataUpdater {
-  change()
+/** A change of a value: of one that has a key of its own, and of one at the end of a path. */
+interface Change {
+  readonly whole: () => unknown
+  readonly at?: (value: unknown) => unknown
+}
+
+function changed(key: string, { whole, at }: Change): RunMetadataUpdater {
+  if (at === undefined || typeof key !== 'string' || !key.startsWith('$.')) whole()
+  else changeAt(keysOf(key), at)
   return hostedMetadata
+}
+
+/** @throws RangeError for a path that names no key, or many at once. */
+function keysOf(path: string): readonly string[] {
+  const keys = path.slice(2).split('.').filter(Boolean)
+  const isOne = (key: string): boolean => key !== '*' && !/^\[\d*:/.test(key)
+  if (keys.length > 0 && keys.every(isOne)) return keys
+  throw new RangeError(`Cannot use the metadata path "${path}": name one key after the other`)
+}
+
+function changeAt([top = '', ...below]: readonly string[], next: (value: unknown) => unknown): void {
+  // A copy: the engine hands out no other.
+  const value = valueOf(top)
+  const last = below.pop()
+  if (last === undefined) metadata.set(top, next(value))
+  else {
+    const place = below.reduce(valueAt, value)
+    if (typeof place !== 'object' || place === null) return
+    Object.assign(place, { [last]: next(valueAt(place, last)) })
+    metadata.set(top, asJson(value))
+  }
+}
+
+function valueAt(place: unknown, key: string): unknown {
+  const isOwner = typeof place === 'object' && place !== null && Object.hasOwn(place, key)
+  return isOwner ? (place as Readonly<Record<string, unknown>>)[key] : undefined
+}
+
+/** Nothing of a run that was ended from outside: its changes have no effect. */
+function valueOf(key: string): unknown {
+  try {
+    return metadata.get(key)
+  } catch {
+    // It throws where there is no run.
+    metadata.del(key)
+    return undefined
+  }
 }
 
 function replace(values: Record<string, Json>): void {
@@ -71,8 +140,8 @@ function replace(values: Record<string, Json>): void {
 }
 
 /** Changes of a run above this one: made at its place, as it keeps its metadata in memory while it executes. */
-function ofAnother(whose: 'parent' | 'root'): RunMetadataUpdater {
-  const changed = (change: () => unknown): RunMetadataUpdater => {
+function ofAnother(whose: 'parent' | 'root'): OtherMetadataUpdater {
+  const inside = (change: () => unknown): OtherMetadataUpdater => {
     const run = currentRun()
     const id = run?.ctx.run[whose === 'parent' ? 'parentTaskRunId' : 'rootTaskRunId']
     // A run without a parent is changed itself, as in the hosted service.
@@ -85,13 +154,14 @@ function ofAnother(whose: 'parent' | 'root'): RunMetadataUpdater {
     }
     return updater
   }
-  const updater: RunMetadataUpdater = {
-    set: (key, value) => changed(() => own.set(key, value)),
-    del: (key) => changed(() => own.del(key)),
-    append: (key, value) => changed(() => own.append(key, value)),
-    remove: (key, value) => changed(() => own.remove(key, value)),
-    increment: (key, value) => changed(() => own.increment(key, value)),
-    decrement: (key, value) => changed(() => own.decrement(key, value)),
+  const updater: OtherMetadataUpdater = {
+    set: (key, value) => inside(() => own.set(key, value)),
+    del: (key) => inside(() => own.del(key)),
+    append: (key, value) => inside(() => own.append(key, value)),
+    remove: (key, value) => inside(() => own.remove(key, value)),
+    increment: (key, value) => inside(() => own.increment(key, value)),
+    decrement: (key, value) => inside(() => own.decrement(key, value)),
+    update: (values) => inside(() => replace(values)),
     // A stream of it is in the storage, wherever the run is executed.
     stream: async (key, source, signal) =>
       streams.pipe(key, source, { target: whose, ...(signal && { signal }) }).stream,

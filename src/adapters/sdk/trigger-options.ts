@@ -120,8 +120,9 @@ function bounded(value: number | undefined, least: number, most: number): number
 
 type GivenKey = HostedTriggerOptions['idempotencyKey']
 
-function isEmptyKey(key: GivenKey): key is undefined {
-  return key === undefined || key.length === 0
+/** Also `null`, which the types refuse. */
+function isEmptyKey(key: GivenKey | null): key is undefined {
+  return !key?.length
 }
 
 /** The options of an item of a batch, which may have its key from the batch. */

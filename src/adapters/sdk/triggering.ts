@@ -131,7 +131,7 @@ function batchMark([first]: readonly ItemById[], options: BatchTriggerOptions): 
 }
 
 function batchKey({ idempotencyKey: key }: BatchTriggerOptions): string | undefined {
-  return key === undefined || key.length === 0 ? undefined : triggerKey(key)
+  return key?.length ? triggerKey(key) : undefined
 }
 
 function batchId(parts: readonly unknown[]): string {

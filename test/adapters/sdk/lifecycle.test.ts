@@ -293,6 +293,17 @@ describe('idempotency keys', () => {
     expect(await idempotencyKeys.create('a')).toBe(one[3])
   })
 
+  it.each([undefined, null, '', []])('are none with %j', async (idempotencyKey) => {
+    const any = task({ id: 'any', run: async () => 1 })
+    await using _t = await engineOf(any)
+    // `null` is none of the types, and comes from untyped code.
+    const options = { idempotencyKey: idempotencyKey as string }
+    const { id } = await any.trigger(undefined, options)
+    expect((await any.trigger(undefined, options)).id).not.toBe(id)
+    const { batchId } = await any.batchTrigger([{ payload: undefined }], options)
+    expect((await any.batchTrigger([{ payload: undefined }], options)).batchId).not.toBe(batchId)
+  })
+
   it('of a run live for 30 days, unless the trigger says otherwise', async () => {
     const child = task({ id: 'child', run: async () => null })
     const parent = task({
