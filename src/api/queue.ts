@@ -3,6 +3,14 @@ import { parseDuration } from '../primitives/duration.ts'
 import { type OptionNames, requireOptions, requireWhole, show } from '../primitives/require.ts'
 import type { Duration } from './token.ts'
 
+/** In the options of a task: limits of queues that are declared apart from tasks, by their names, as they are when an engine is created. */
+export const DECLARED_LIMITS: unique symbol = Symbol('declared limits')
+
+/** The options of a task with such limits. */
+export interface DeclaresLimits {
+  readonly [DECLARED_LIMITS]?: ReadonlyMap<string, number | undefined>
+}
+
 /** The queue of a task. See docs/retries-queues-children.md. */
 export interface TaskQueueOptions {
   /**

@@ -1,3 +1,4 @@
+import { DECLARED_LIMITS, type DeclaresLimits } from '../../api/queue.ts'
 import type { HasRunPlace } from '../../api/run-place.ts'
 import type { TaskScheduleOptions } from '../../api/schedule.ts'
 import type { RunTools, TaskOptions } from '../../api/task.ts'
@@ -11,7 +12,7 @@ import { currentEnvironment, machineName } from './context.ts'
 import { enterRun, inRun, leaveRun } from './current-run.ts'
 import type { AnyTaskHooks, HookName, InitOutput } from './hooks.ts'
 import { LivingAttempt, type LivingTask } from './lifecycle.ts'
-import { engineQueue } from './queue.ts'
+import { declaredLimits, engineQueue } from './queue.ts'
 import { type RequestOptions, requireRequest } from './request-options.ts'
 import { storedSchema, type TaskSchema } from './schema.ts'
 import type {
@@ -230,7 +231,8 @@ function engineOptions(
   options: AnyOptions,
   { schema, schedule }: TaskExtras,
 ): TaskOptions<unknown, unknown> &
-  TakesNotes & {
+  TakesNotes &
+  DeclaresLimits & {
     schema?: ReturnType<typeof storedSchema>
     schedule?: TaskScheduleOptions
   } {
@@ -250,6 +252,7 @@ function engineOptions(
   }
   return {
     [TAKES_NOTES]: decodeValue,
+    [DECLARED_LIMITS]: declaredLimits,
     id,
     queue,
     version: digestOfCode(run),

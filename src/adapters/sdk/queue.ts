@@ -12,26 +12,26 @@ export interface Queue {
 
 const NAMES: OptionNames<Queue> = { name: true, concurrencyLimit: true }
 
-/** The limits of the queues that were declared, by their names. */
-const limits = new Map<string, number | undefined>()
+/** The limits of the queues that were declared, by their names. An engine of tasks of this module has all of them. */
+export const declaredLimits: Map<string, number | undefined> = new Map()
 
 /**
- * Declares a queue. A task takes it as its `queue`, or by its name if the queue was declared before the task.
+ * Declares a queue, before engines are created. A task takes it as its `queue`, or by its name; so does a trigger.
  *
  * @throws TypeError or RangeError for options that cannot be used.
  */
 export function queue(options: Queue): Queue {
   requireOptions(options, 'the options of queue', NAMES)
   const { name, concurrencyLimit } = options
-  requireLimit(concurrencyLimit)
-  limits.set(requireName(name, 'queue.name'), concurrencyLimit)
+  declaredLimits.set(requireName(name, 'queue.name'), limitOf(concurrencyLimit))
   return options
 }
 
 /** Unlike there, 0 is refused: to hold back the runs of a queue is to pause it. */
-function requireLimit(limit: number | null | undefined): void {
-  if (limit === undefined || limit === null) return
+function limitOf(limit: number | null | undefined): number | undefined {
+  if (limit === undefined || limit === null) return undefined
   requireWhole(limit, 'queue.concurrencyLimit', { from: 1, to: MOST_QUEUE_LIMIT })
+  return limit
 }
 
 /**
@@ -43,11 +43,10 @@ export function engineQueue(
   given: string | { readonly name?: string; readonly concurrencyLimit?: number } | undefined,
 ): { readonly name?: string; readonly concurrencyLimit?: number } {
   if (given === undefined) return {}
-  const options = typeof given === 'string' ? { name: given } : given
-  requireOptions(options, 'the queue of a task', NAMES)
-  const { name, concurrencyLimit } = options
-  requireLimit(concurrencyLimit)
-  const limit = concurrencyLimit ?? (name === undefined ? undefined : limits.get(name))
+  if (typeof given === 'string') return { name: given }
+  requireOptions(given, 'the queue of a task', NAMES)
+  const { name } = given
+  const limit = limitOf(given.concurrencyLimit)
   return {
     ...(name === undefined ? {} : { name }),
     ...(limit === undefined ? {} : { concurrencyLimit: limit }),

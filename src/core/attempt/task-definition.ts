@@ -15,7 +15,13 @@ import type { RunRecord } from '../../contract/records.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { RetryOptions } from '../../api/retry.ts'
 import { checkRetry } from '../../api/retry.ts'
-import { rateText, readRate, type TaskQueueOptions } from '../../api/queue.ts'
+import {
+  DECLARED_LIMITS,
+  type DeclaresLimits,
+  rateText,
+  readRate,
+  type TaskQueueOptions,
+} from '../../api/queue.ts'
 import type { AnyTask } from '../../api/run.ts'
 import type { StandardSchemaV1 } from '../../api/standard-schema.ts'
 import type { TaskScheduleOptions } from '../../api/schedule.ts'
@@ -149,14 +155,10 @@ function checkSchema(schema: unknown, id: string): void {
 }
 
 function isStandardSchema(schema: unknown): boolean {
-  if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null) return false
-  const standard: unknown = '~standard' in schema ? schema['~standard'] : undefined
-  return (
-    typeof standard === 'object' &&
-    standard !== null &&
-    'validate' in standard &&
-    typeof standard.validate === 'function'
-  )
+  const { '~standard': standard } = (schema ?? {}) as {
+    readonly '~standard'?: { readonly validate?: unknown } | null
+  }
+  return typeof standard?.validate === 'function'
 }
 
 /** Whether a value was made by `task()`. */
@@ -239,7 +241,7 @@ export class TaskRegistry {
   }
 
   #add(definition: TaskDefinition): void {
-    const { id, queueLimit, queueRate, version } = definition
+    const { id, options, queue, queueLimit, queueRate, version } = definition
     const others = this.#definitions.get(id)
     if (others?.some((other) => other.version === version) === true) {
       throw new WaitpointError(
@@ -250,24 +252,22 @@ export class TaskRegistry {
     this.#definitions.set(id, others === undefined ? [definition] : [...others, definition])
     if (others !== undefined) return
     this.#versions.set(id, version)
-    addToQueue(this.#queueLimits, definition, { value: queueLimit, noun: 'limits', text: String })
-    addToQueue(this.#queueRates, definition, { value: queueRate, noun: 'rates', text: rateText })
+    const { [DECLARED_LIMITS]: declared = [] } = options as DeclaresLimits
+    for (const limit of [[queue, queueLimit] as const, ...declared])
+      addToQueue(this.#queueLimits, limit, ['limits', String])
+    addToQueue(this.#queueRates, [queue, queueRate], ['rates', rateText])
   }
 }
 
 /** @throws RangeError if another task says otherwise of its queue. */
 function addToQueue<Value>(
   queues: Map<string, Value>,
-  { queue }: TaskDefinition,
-  {
-    value,
-    noun,
-    text,
-  }: { readonly value: Value | undefined; readonly noun: string; readonly text: (value: Value) => string },
+  [queue, value]: readonly [queue: string, value: Value | undefined],
+  [noun, text]: readonly [noun: string, text: (value: Value) => string],
 ): void {
   if (value === undefined) return
-  const other = queues.get(queue)
-  if (other !== undefined && text(other) !== text(value))
+  const other = queues.get(queue) ?? value
+  if (text(other) !== text(value))
     throw new RangeError(
       `Cannot create the engine: queue "${queue}" has two ${noun}, ${text(other)} and ${text(value)}`,
     )

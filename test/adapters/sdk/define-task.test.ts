@@ -22,6 +22,7 @@ import {
   type TaskOptions,
 } from 'waitpoint/sdk'
 import { z } from 'zod'
+import { turn } from '../../support/turn.ts'
 
 const noop = async (): Promise<void> => undefined
 
@@ -98,6 +99,30 @@ describe('task', () => {
     for (const { id } of handles) expect(await runs.poll(id)).toMatchObject({ status: 'COMPLETED' })
     expect(most).toBe(1)
   })
+
+  it.each(['of the task', 'of a trigger'])(
+    'has the limit of a queue %s that is declared after it',
+    async (whose) => {
+      let executing = 0
+      let most = 0
+      const name = `declared later, ${whose}`
+      const run = async (): Promise<void> => {
+        executing += 1
+        most = Math.max(most, executing)
+        for (let turns = 0; turns < 3; turns += 1) await turn()
+        executing -= 1
+      }
+      const paying = task({ id: 'paying', ...(whose === 'of the task' ? { queue: name } : {}), run })
+      queue({ name, concurrencyLimit: 2 })
+      await using t = await createTestEngine({ tasks: [paying] })
+      t.engine.makeDefault()
+      const options = whose === 'of a trigger' ? { queue: name } : {}
+      const handles = await Promise.all([1, 2, 3, 4].map(async () => paying.trigger(undefined, options)))
+      for (const { id } of handles) expect(await runs.poll(id)).toMatchObject({ status: 'COMPLETED' })
+      expect(most).toBe(2)
+      expect(await queues.retrieve({ type: 'custom', name })).toMatchObject({ concurrencyLimit: 2 })
+    },
+  )
 })
 
 describe('what is misspelt', () => {
