@@ -32,6 +32,11 @@ describe('the types of waitpoint/sdk', () => {
     expect(published.length).toBeGreaterThan(5)
     expect(found(path)).toEqual(published)
   })
+
+  it('take a configuration with hooks and steps of a build, as the published types do', () => {
+    for (const types of ['./test/clients/node_modules/@trigger.dev/sdk/dist/esm/v3/index.d.ts', path])
+      expect(typeProblems(['test/adapters/sdk/configured.ts'], { '@trigger.dev/sdk': types })).toEqual([])
+  })
 })
 
 /** Types that only exports have that are refused, as docs/hosted-task-files.md says, and functions that are exported as types. */

@@ -2,9 +2,18 @@ import { checkRetry } from '../../api/retry.ts'
 import { parseSeconds } from '../../primitives/duration.ts'
 import { requireFlag, requireOptions } from '../../primitives/require.ts'
 import { type MachineName, machineName } from './context.ts'
-import { globalHook, type HookName, type RetryPolicy } from './hooks.ts'
+import {
+  type AnyOnFailureHookFunction,
+  type AnyOnInitHookFunction,
+  type AnyOnStartHookFunction,
+  type AnyOnSuccessHookFunction,
+  globalHook,
+  type HookName,
+  type RetryPolicy,
+} from './hooks.ts'
 import { engineRetry } from './retry-policy.ts'
 import { timeout } from './timeout.ts'
+import type { Untyped } from './untyped.ts'
 
 /**
  * A `trigger.config.ts`. What `npx waitpoint dev` reads of it has its type here; the rest is for deployments of the hosted
@@ -27,6 +36,22 @@ export interface TriggerConfig {
   ttl?: number | string
   /** Shown by `ctx.machine` of tasks without one of their own. */
   machine?: MachineName
+  /** Hooks for all tasks. */
+  init?: AnyOnInitHookFunction
+  onStart?: AnyOnStartHookFunction
+  onSuccess?: AnyOnSuccessHookFunction
+  onFailure?: AnyOnFailureHookFunction
+  /** For deployments. */
+  build?: { extensions?: BuildExtension[]; [other: string]: unknown }
+  [other: string]: unknown
+}
+
+/** A step of a build of the hosted service. It is not called here. */
+interface BuildExtension {
+  name: string
+  externalsForTarget?: (target: Untyped) => string[] | undefined
+  onBuildStart?: (context: Untyped) => Promise<void> | void
+  onBuildComplete?: (context: Untyped, manifest: Untyped) => Promise<undefined | void> | undefined | void
   [other: string]: unknown
 }
 
