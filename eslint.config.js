@@ -67,7 +67,11 @@ export default defineConfig(
         'test/clients/.frameworks',
       ],
       // Task files of another SDK, which are compiled with its types.
-      ...['test/adapters/sdk/files', 'test/adapters/sdk/{wrong,configured}.ts', 'test/clients/{.task-files,.judge}'],
+      ...[
+        'test/adapters/sdk/files',
+        'test/adapters/sdk/{wrong,configured}.ts',
+        'test/clients/{.task-files,.judge}',
+      ],
     ],
   },
   js.configs.recommended,
