@@ -15,8 +15,14 @@ export function fromWire(text: string): unknown {
 }
 
 function escapeText(_name: string, value: unknown): unknown {
-  if (typeof value !== 'string' || !mustEscape(value)) return value
-  return ESCAPE + JSON.stringify(value)
+  if (typeof value === 'string') return escaped(value)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  // Limits and versions are objects by the names of queues and tasks.
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [escaped(name), each as unknown]))
+}
+
+function escaped(text: string): string {
+  return mustEscape(text) ? ESCAPE + JSON.stringify(text) : text
 }
 
 function restoreText(_name: string, value: unknown): unknown {

@@ -3,6 +3,7 @@ import type { QueueRate, QueueStart, RunClaim } from '../../contract/storage.ts'
 import type { Row } from '../sql-rows.ts'
 import { allowanceOf, startsOf, storeStarts } from './queues.ts'
 import type { SqliteSession } from './session.ts'
+import { storable } from './texts.ts'
 
 /** A run that could be claimed. */
 export interface Candidate {
@@ -108,7 +109,7 @@ export class ClaimLine {
       lane !== undefined &&
       lane.taken + (next.line === QUEUED ? lane.reserved : 0) >= (limit ?? Infinity)
     ) {
-      this.#full.add(`${next.line} ${next.lane}`)
+      this.#full.add(placeOf(next))
       return false
     }
     if (!this.#mayStart(next)) return false
@@ -120,7 +121,7 @@ export class ClaimLine {
   #mayStart({ line, lane, queue }: Candidate): boolean {
     const rate = line === QUEUED ? this.#rates?.get(queue) : undefined
     if (rate === undefined) return true
-    const place = `${line} ${lane}`
+    const place = placeOf({ line, lane })
     if (this.#late.has(place)) return false
     const { now } = this.#claim
     const starts = this.#starts.get(lane)?.starts ?? startsOf(this.#session.database, lane)
@@ -188,4 +189,9 @@ function candidateOf(row: Row): Candidate {
     isUnbound: row['unbound'] === 1,
     isPlanned: row['planned'] === 1,
   }
+}
+
+/** A line of a lane as the database compares it, where the name of a lane may be escaped. */
+function placeOf({ line, lane }: Pick<Candidate, 'line' | 'lane'>): string {
+  return `${line} ${String(storable(lane))}`
 }

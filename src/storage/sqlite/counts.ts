@@ -12,6 +12,7 @@ import { type IdRange, idRangeOf } from './id-times.ts'
 import { addBounds, addList, HAS_TAG, IN_LIST, runStrands, tokenStrands } from './lists.ts'
 import { boundsOf, type Conditions, type Strand } from './pages.ts'
 import type { Perform, SqliteSession } from './session.ts'
+import { listOfTexts } from './texts.ts'
 
 /** What is counted of one table. */
 interface CountQuery {
@@ -114,7 +115,7 @@ function countTagged(
     `SELECT status, count(*) AS found FROM ${table}
      WHERE id IN (SELECT ${id} FROM ${tagTable} WHERE tag ${IN_LIST}${isWithin}) AND ${where.texts.join(' AND ')}
      GROUP BY status`,
-    JSON.stringify(tags),
+    listOfTexts(tags),
     ...bounds.parameters,
     ...where.parameters,
   )

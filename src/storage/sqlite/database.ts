@@ -7,6 +7,7 @@ import {
   type SqlRow,
   type SqlValue,
 } from './handle.ts'
+import { restoredRow, restoredValues, storableValues } from './texts.ts'
 
 /** An open database with its prepared statements: each text is prepared once. */
 export class SqliteDatabase {
@@ -25,28 +26,29 @@ export class SqliteDatabase {
   }
 
   run(sql: string, ...parameters: readonly SqlValue[]): void {
-    this.#statement(sql).run(parameters)
+    this.#statement(sql).run(storableValues(parameters))
   }
 
   /** The first row. An `INSERT` or `UPDATE … RETURNING` is one as well. */
   get(sql: string, ...parameters: readonly SqlValue[]): SqlRow | undefined {
     // Some drivers answer null for no row. Rows are read by name: libsql adds a column of its own.
-    return (this.#statement(sql).get(parameters) as SqlRow | undefined | null) ?? undefined
+    const row = this.#statement(sql).get(storableValues(parameters)) as SqlRow | undefined | null
+    return row === undefined || row === null ? undefined : restoredRow(row)
   }
 
   all(sql: string, ...parameters: readonly SqlValue[]): readonly SqlRow[] {
-    return this.#statement(sql).all(parameters) as readonly SqlRow[]
+    return (this.#statement(sql).all(storableValues(parameters)) as readonly SqlRow[]).map(restoredRow)
   }
 
   /** The first row, by the order of its columns. */
   values(sql: string, ...parameters: readonly SqlValue[]): readonly SqlValue[] | undefined {
-    const row = this.#arrays(sql).get(parameters)
+    const row = this.#arrays(sql).get(storableValues(parameters))
     return row === undefined || row === null ? undefined : valuesOf(row)
   }
 
   /** All rows, each by the order of its columns. */
   allValues(sql: string, ...parameters: readonly SqlValue[]): readonly (readonly SqlValue[])[] {
-    return (this.#arrays(sql).all(parameters) as readonly unknown[]).map(valuesOf)
+    return (this.#arrays(sql).all(storableValues(parameters)) as readonly unknown[]).map(valuesOf)
   }
 
   /** The only column of the first row. */
@@ -83,7 +85,7 @@ export class SqliteDatabase {
 }
 
 function valuesOf(row: unknown): readonly SqlValue[] {
-  return (Array.isArray(row) ? row : Object.values(row as object)) as readonly SqlValue[]
+  return restoredValues((Array.isArray(row) ? row : Object.values(row as object)) as readonly SqlValue[])
 }
 
 /** A statement with plain parameters only, and which value each of them takes. */

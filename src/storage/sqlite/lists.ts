@@ -5,6 +5,7 @@ import { type Row, RUN_COLUMNS, runOfValues, tokenOfRow } from '../sql-rows.ts'
 import { idRangeOf } from './id-times.ts'
 import { type Conditions, readSqlitePage, type Strand } from './pages.ts'
 import type { SqliteSession } from './session.ts'
+import { listOfTexts } from './texts.ts'
 import { settleIfDue } from './token-rows.ts'
 
 export const IN_LIST = 'IN (SELECT value FROM json_each(?))'
@@ -134,7 +135,8 @@ export function addList(
 ): void {
   if (values === undefined) return
   texts.push(condition)
-  parameters.push(JSON.stringify(values))
+  // Tags of a record are compared in its own list of them, where nothing is escaped.
+  parameters.push(condition === HAS_TAG ? JSON.stringify(values) : listOfTexts(values))
 }
 
 export function addBounds(

@@ -7,6 +7,7 @@ import type { SqliteDatabase } from './database.ts'
 import type { SqlValue } from './handle.ts'
 import type { SqliteSession } from './session.ts'
 import { addTags, dropTags } from './tags.ts'
+import { listOfTexts } from './texts.ts'
 import { dropWaits, settleWaits, sleepOf } from './waits.ts'
 import { isFinal, placeInLine, runTokenId, startBy } from '../../contract/run-states.ts'
 import type { Act } from '../run-draft.ts'
@@ -73,9 +74,9 @@ function findValues(
 ): readonly SqlValue[] | undefined {
   const byId = `SELECT ${STORED_RUN} FROM runs WHERE id = ?`
   if (among === undefined) return database.values(byId, id)
-  const taskIds = JSON.stringify(among.taskIds)
+  const taskIds = listOfTexts(among.taskIds)
   if (among.tags === 'any') return database.values(`${byId} AND (${AMONG_TAGGED})`, id, taskIds)
-  return database.values(`${byId} AND (${AMONG})`, id, taskIds, JSON.stringify(among.tags))
+  return database.values(`${byId} AND (${AMONG})`, id, taskIds, listOfTexts(among.tags))
 }
 
 export function insertRunRow(session: SqliteSession, record: RunRecord, act: Act): void {

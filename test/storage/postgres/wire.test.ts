@@ -19,6 +19,13 @@ describe('toWire', () => {
     )
   })
 
+  it('escapes the names in an object as it does texts', () => {
+    const names = ['plain', 'a\0', '\ud800', '\u0001b']
+    const wire = toWire([Object.fromEntries(names.map((one) => [one, 1])), names])
+    const [asNames, asTexts] = JSON.parse(wire) as [object, string[]]
+    expect(Object.keys(asNames)).toEqual(asTexts)
+  })
+
   it('leaves plain texts as they are, so that they can be searched for', () => {
     expect(toWire(['plain', 'naïve 🎈'])).toBe('["plain","naïve 🎈"]')
   })
