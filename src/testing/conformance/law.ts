@@ -10,6 +10,8 @@ export interface Law {
   readonly law: string
   /** The law applies only to storages with this capability. */
   readonly capability?: Capability
+  /** The optional member of a storage that the law is about. A storage without it breaks no such law. */
+  readonly optional?: string
   /**
    * Checks the law on an empty storage with a live engine `A`; `another` opens further storages. Throws when the law
    * does not hold.

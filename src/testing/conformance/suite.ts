@@ -50,6 +50,8 @@ export interface StorageConformance {
   readonly skipped: readonly Capability[]
 }
 
+type Named = 'id' | 'law' | 'capability' | 'optional'
+
 /** A storage violates a law of its contract. */
 export class StorageLawError extends Error {
   readonly code = 'ERR_STORAGE_LAW'
@@ -58,15 +60,30 @@ export class StorageLawError extends Error {
   readonly expected: unknown
   readonly seen: unknown
 
-  constructor({ id, law }: Pick<Law, 'id' | 'law'>, { cause, year }: { cause: unknown; year: number }) {
+  constructor(broken: Pick<Law, Named>, { cause, year }: { cause: unknown; year: number }) {
+    const { id, law } = broken
     const story = cause instanceof Mismatch ? cause.message : `it threw ${describeValue(cause)}`
-    super(`Storage breaks "${id}" (in ${year}).\n  Law: ${law}\n  ${story}`, { cause })
+    super(`Storage breaks "${id}" (in ${year}).\n  Law: ${law}\n  ${story}${wayOut(broken)}`, { cause })
     this.name = 'StorageLawError'
     this.law = id
     if (!(cause instanceof Mismatch)) return
     this.expected = cause.expected
     this.seen = cause.seen
   }
+}
+
+/** What to do if the storage is not to have the ability that a law is about. */
+function wayOut({ capability, optional }: Pick<Law, Named>): string {
+  const ways = [
+    ...(capability === undefined ? [] : [declarationOf(capability)]),
+    ...(optional === undefined ? [] : [`leave out ${optional}`]),
+  ]
+  return ways.length === 0 ? '' : `\n  If the storage does not offer this: ${ways.join(', or ')}.`
+}
+
+function declarationOf(capability: Capability): string {
+  if (capability === 'crash') return 'leave out the option `crash` of storageConformance'
+  return `declare \`capabilities: { ${capability}: false }\``
 }
 
 /**

@@ -42,6 +42,25 @@ describe('the failure of a law', () => {
     expect(String(failure?.error)).toMatch(/Law: .*TIMED_OUT.*\n.*expected .*"won":false.*saw .*"won":true/s)
   })
 
+  it('says what to declare, or to leave out, where the storage need not be able to', async () => {
+    const saidOf = async (law: string): Promise<string> => String((await firstFailure(law))?.error)
+    const ending = / If the storage does not offer this: (.*)\.$/
+    expect((await saidOf('subscribe/tells-the-others')).match(ending)?.[1]).toBe(
+      'declare `capabilities: { hints: false }`',
+    )
+    expect((await saidOf('tick/endless-lease')).match(ending)?.[1]).toBe(
+      'declare `capabilities: { endlessLease: false }`',
+    )
+    expect((await saidOf('crash/claims-can-be-repeated')).match(ending)?.[1]).toBe(
+      'leave out the option `crash` of storageConformance',
+    )
+    expect((await saidOf('counts.runs/by-status')).match(ending)?.[1]).toBe('leave out `counts`')
+    expect((await saidOf('subscribe/tells-of-queues')).match(ending)?.[1]).toBe(
+      'declare `capabilities: { hints: false }`, or leave out `queues`',
+    )
+    expect(await saidOf('runs.claim/oldest-first-and-once')).not.toMatch(ending)
+  })
+
   it('tells the shortest program that still fails, when a program failed', async () => {
     const failure = await firstFailure('model/answers-like-memory')
     const steps = String(failure?.error).match(/^ +\d+\. /gm) ?? []

@@ -278,6 +278,7 @@ const laws: readonly Law[] = [
 /** Laws of a storage with `add`. */
 export const addLaws: readonly Law[] = laws.map((law) => ({
   ...law,
+  optional: '`add` of its chunks',
   async check(s, another) {
     if (s.storage.chunks.add !== undefined) await law.check(s, another)
   },

@@ -77,6 +77,7 @@ const laws: readonly Law[] = [
 /** Laws of `counts`. A storage that has none breaks none of them. */
 export const countLaws: readonly Law[] = laws.map((law) => ({
   ...law,
+  optional: '`counts`',
   async check(s, another) {
     if (s.storage.counts !== undefined) await law.check(s, another)
   },

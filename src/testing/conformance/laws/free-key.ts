@@ -87,6 +87,7 @@ const laws: readonly Law[] = [
 /** Laws of a storage with `freeKey`. */
 export const freeKeyLaws: readonly Law[] = laws.map((law) => ({
   ...law,
+  optional: '`freeKey` of its runs',
   async check(s, another) {
     if (s.storage.runs.freeKey !== undefined) await law.check(s, another)
   },

@@ -70,6 +70,7 @@ export const hintLaws: readonly Law[] = [
   {
     id: 'subscribe/names-runs-that-answer',
     law: 'A hint that names runs names those whose waits are ready, and resuming them answers the settled tokens.',
+    optional: '`runIds` of the hint',
     capability: 'hints',
     async check(s) {
       await s.tick(B)

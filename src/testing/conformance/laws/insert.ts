@@ -268,6 +268,7 @@ export const insertLaws: readonly Law[] = [
   {
     id: 'runs.insert/claims-nothing-of-a-set-queue',
     law: 'Of a storage that claimsNew and has queues, an insert claims nothing while something is set of the queue of its run.',
+    optional: '`claimsNew`',
     async check(s) {
       const { queues, claimsNew = false } = s.storage
       if (queues === undefined || !claimsNew) return
@@ -288,6 +289,7 @@ export const insertLaws: readonly Law[] = [
   {
     id: 'runs.insert/claims-for-its-caller',
     law: 'Of a storage that claimsNew, an insert with `claim` claims its run as a claim would, and no claim answers it.',
+    optional: '`claimsNew`',
     async check(s) {
       if (s.storage.claimsNew !== true) return
       await s.claim({ number: 7 })
@@ -314,6 +316,7 @@ export const insertLaws: readonly Law[] = [
   {
     id: 'runs.insert/claims-nothing-out-of-turn',
     law: 'Of a storage that claimsNew, an insert claims nothing without a live lease, before another run, or after a later claim.',
+    optional: '`claimsNew`',
     async check(s) {
       if (s.storage.claimsNew !== true) return
       const isClaimed = async (id: string, claiming: Claiming = {}): Promise<unknown> => {

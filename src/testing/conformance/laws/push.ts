@@ -255,6 +255,7 @@ const laws: readonly Law[] = [
 /** Laws of a storage that `debounces`. */
 export const pushLaws: readonly Law[] = laws.map((law) => ({
   ...law,
+  optional: '`debounces`',
   async check(s, another) {
     if (s.storage.debounces === true) await law.check(s, another)
   },

@@ -152,6 +152,7 @@ const ROUNDS = 5
 /** Laws of `queues`. A storage that has none breaks none of them. */
 export const queueLaws: readonly Law[] = laws.map((law) => ({
   ...law,
+  optional: '`queues`',
   async check(s) {
     if (s.storage.queues !== undefined) await law.check(s.storage.queues, s)
   },

@@ -174,6 +174,7 @@ const ROUNDS = 5
 /** Laws of a storage with `rates`. */
 export const rateLaws: readonly Law[] = laws.map((law) => ({
   ...law,
+  optional: '`rates`',
   async check(s, another) {
     if (s.storage.rates === true) await law.check(s, another)
   },

@@ -306,6 +306,7 @@ export const runLaws: readonly Law[] = [
   {
     id: 'runs.resume/says-what-is-settled',
     law: 'A hinted resume answers the settled tokens of the run, each as it is, or leaves all of them to a tick.',
+    optional: '`tokens` of what `runs.resume` answers',
     async check(s) {
       const run = await s.startParked('r', 't')
       const other = await s.start('other')

@@ -84,6 +84,7 @@ const laws: readonly ScheduleLaw[] = [
 /** Laws of `schedules`. A storage that has none breaks none of them. */
 export const scheduleLaws: readonly Law[] = laws.map((law) => ({
   ...law,
+  optional: '`schedules`',
   async check(s) {
     if (s.storage.schedules !== undefined) await law.check(s.storage.schedules, s)
   },

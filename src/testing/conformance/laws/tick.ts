@@ -118,6 +118,7 @@ export const tickLaws: readonly Law[] = [
   {
     id: 'due/lists-what-is-next',
     law: 'due lists deadlines of tokens and instants of runs, the earliest first, at most limit, without what is settled.',
+    optional: '`due`',
     async check(s) {
       const { due } = s.storage
       if (due === undefined) return
@@ -136,6 +137,7 @@ export const tickLaws: readonly Law[] = [
   {
     id: 'tick/census',
     law: 'A tick that is asked for a census, and answers one, counts the runs that its owner holds.',
+    optional: '`held` of what `tick` answers',
     async check(s) {
       const counted = async (): Promise<number | undefined> =>
         (await s.tick(A, 0, { leaseUntil: s.at(1_000), census: true })).held
@@ -151,6 +153,7 @@ export const tickLaws: readonly Law[] = [
   {
     id: 'leases/lists-engines',
     law: 'leases lists each engine that has not left, with the end of its lease and its last tick, as far as they are known.',
+    optional: '`leases`',
     async check(s) {
       const { leases } = s.storage
       if (leases === undefined) return

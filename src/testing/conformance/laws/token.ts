@@ -73,6 +73,7 @@ export const tokenLaws: readonly Law[] = [
   {
     id: 'tokens.settle/times-out-early',
     law: 'Of a storage that timesOut, such a settle wins before the deadline, makes now the deadline, and the token TIMED_OUT.',
+    optional: '`timesOut`',
     async check(s) {
       if (s.storage.timesOut !== true) return
       const run = await s.start('r')
@@ -177,6 +178,7 @@ export const tokenLaws: readonly Law[] = [
   {
     id: 'tokens.settle/resumes-the-run-that-waits',
     law: 'Of a storage that resumesWaiting, a settle with `resume` resumes the parked run whose wait it makes ready, and answers it.',
+    optional: '`resumesWaiting`',
     async check(s) {
       if (s.storage.resumesWaiting !== true) return
       const parked = await s.startParked('r', 't')
@@ -195,6 +197,7 @@ export const tokenLaws: readonly Law[] = [
   {
     id: 'tokens.settle/resumes-no-other-run',
     law: 'Of a storage that resumesWaiting, a settle resumes no run that does not wait for the token, or is not parked under this epoch and owner.',
+    optional: '`resumesWaiting`',
     async check(s) {
       if (s.storage.resumesWaiting !== true) return
       const parked = await s.startParked('r', 'own')
@@ -216,6 +219,7 @@ export const tokenLaws: readonly Law[] = [
   {
     id: 'tokens.settle/resumes-nothing-beyond-its-queue',
     law: 'Of a storage that resumesWaiting and has queues, a settle resumes no run of a queue that is paused or full.',
+    optional: '`resumesWaiting`',
     async check(s) {
       const { queues, resumesWaiting = false } = s.storage
       if (queues === undefined || !resumesWaiting) return
@@ -263,6 +267,7 @@ export const tokenLaws: readonly Law[] = [
   {
     id: 'tokens.get/lists-waiters',
     law: 'A get that is asked for waiters, and answers them, lists the runs that wait for the token, by id, at most so many.',
+    optional: '`waiters` of what `tokens.get` answers',
     async check(s) {
       await s.insertToken('t')
       const listed = async (most: number): Promise<readonly string[] | undefined> =>
