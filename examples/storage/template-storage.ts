@@ -4,6 +4,7 @@ import type {
   CountStore,
   Hint,
   LeaseRecord,
+  NextDue,
   Page,
   PageRequest,
   RunClaim,
@@ -30,9 +31,9 @@ replace the scans by queries. */
 
 /** One table. Texts keep the order of insertion. */
 class Table<Row extends object> {
-  readonly #texts = new Map<string, string>()
+  readonly #texts = new Map<string | undefined, string>()
 
-  get(id: string): Row | undefined {
+  get(id: string | undefined): Row | undefined {
     const text = this.#texts.get(id)
     return text === undefined ? undefined : (JSON.parse(text) as Row)
   }
@@ -46,12 +47,16 @@ class Table<Row extends object> {
     this.#texts.delete(id)
   }
 
+  deleteWhere(matches: (row: Row) => boolean): void {
+    for (const [id, text] of this.#texts) if (matches(JSON.parse(text) as Row)) this.#texts.delete(id)
+  }
+
   where(matches: (row: Row) => boolean): Row[] {
     return Array.from(this.#texts.values(), (text) => JSON.parse(text) as Row).filter(matches)
   }
 }
 
-type Wait = WaitRecord & { readonly isReady: boolean }
+type Wait = WaitRecord & { readonly isReady?: true }
 
 type Writer = WriterProgress & { readonly runId: string; readonly key: string }
 
@@ -60,8 +65,8 @@ interface Lease {
   readonly until: number
   readonly isLost: boolean
   /** The number of the last claim, and the runs it handed out. */
-  readonly claim: number
-  readonly claimed: readonly { readonly id: string; readonly epoch: number }[]
+  readonly claim?: number
+  readonly claimed?: readonly { readonly id: string; readonly epoch: number }[]
 }
 
 /** The data that outlives the process. */
@@ -73,7 +78,7 @@ export class TemplateDatabase {
   /** Parked runs that were refused a slot. */
   readonly refused: Table<{ readonly id: string }> = new Table()
   readonly streams: Table<StreamRecord> = new Table()
-  readonly chunks: Table<{ readonly text: string }> = new Table()
+  readonly chunks: Table<{ readonly runId: string; readonly text: string }> = new Table()
   /** How far writers outside of a run have got in a stream. */
   readonly writers: Table<Writer> = new Table()
   readonly settings: Table<{ readonly value: string }> = new Table()
@@ -151,19 +156,19 @@ export class TemplateStorage implements Storage {
         return { record: this.#write(run, { ...change, slot, slotUntil }, { by, now }), ready: [] }
       }
       if (!isAttempted({ status })) this.#dropWaits((wait) => wait.runId === id)
-      const free = { owner: undefined, slot: false, slotUntil: undefined }
+      const free = { owner: undefined, slot: false }
       return { record: this.#write(run, { ...change, ...free }, { by, now }), ready: [] }
     },
     claim: async (claim) => {
       const { by, now, number } = claim
       this.#expireLeases(now)
       const lease = this.#db.leases.get(by)
-      if (lease === undefined || lease.isLost || number < lease.claim) return { runs: [], ended: [] }
-      if (number === lease.claim) {
-        const found = lease.claimed.map(({ id, epoch }) => ({ run: this.#db.runs.get(id), epoch }))
-        const isHeld = ({ run, epoch }: (typeof found)[0]): boolean =>
-          run?.status === 'EXECUTING' && run.epoch === epoch && run.owner === by
-        return { runs: found.filter(isHeld).flatMap(({ run }) => run ?? []), ended: [] }
+      if (lease === undefined || lease.isLost) return { runs: [], ended: [] }
+      const { claim: last = 0, claimed = [] } = lease
+      if (number < last) return { runs: [], ended: [] }
+      if (number === last) {
+        const held = claimed.flatMap((one) => this.#fenced({ ...one, by }) ?? [])
+        return { runs: held.filter(({ status }) => status === 'EXECUTING'), ended: [] }
       }
       const ended = this.#sweep(Infinity, { by, now })
       const runs: RunRecord[] = []
@@ -200,7 +205,7 @@ export class TemplateStorage implements Storage {
       const run = this.#fenced(fence)
       if (run?.status !== 'WAITING') return { outcome: 'stale' }
       if (this.#slots(run) >= queueLimit) {
-        if (this.#isHeld(run)) this.#db.refused.put(run.id, { id: run.id })
+        this.#db.refused.put(run.id, { id: run.id })
         return { outcome: 'full' }
       }
       return { outcome: 'resumed', record: this.#write(run, { status: 'EXECUTING', slot: true }, fence) }
@@ -275,9 +280,8 @@ export class TemplateStorage implements Storage {
       const token = this.#token(tokenId)
       if (token === undefined) return { outcome: 'unknown' }
       if (token.status !== 'WAITING') return { outcome: 'settled', token, settledNow }
-      const wait = { tokenId, runId, owner: by, isReady: false }
-      if (this.#db.waits.get(idOf(runId, tokenId)) === undefined)
-        this.#db.waits.put(idOf(runId, tokenId), wait)
+      // A run that waits for it already keeps its place in the order of registration.
+      this.#db.waits.put(idOf(runId, tokenId), { tokenId, runId, owner: by })
       return { outcome: 'registered', token }
     },
     settle: async ({ id, outputJson, fence, by, now }) => {
@@ -330,7 +334,7 @@ export class TemplateStorage implements Storage {
         )
       const fresh = chunks.slice(known.length)
       for (const [at, { text }] of fresh.entries())
-        this.#db.chunks.put(idOf(runId, key, stream.next + at), { text })
+        this.#db.chunks.put(idOf(runId, key, stream.next + at), { runId, text })
       const last = { ...segment, end: end ?? (fresh.length > 0 ? undefined : segment.end) }
       const segments = [...stream.segments.slice(0, -1), last]
       this.#db.streams.put(idOf(runId, key), { ...stream, next: stream.next + fresh.length, segments })
@@ -341,10 +345,10 @@ export class TemplateStorage implements Storage {
     read: async ({ runId, key, from, limit, writer }) => {
       const stream = this.#db.streams.get(idOf(runId, key))
       if (stream === undefined) return undefined
-      const length = Math.max(0, Math.min(limit, stream.next - from))
+      const length = Math.min(limit, stream.next - from)
       const texts = Array.from({ length }, (_, at) => this.#chunk(stream, from + at))
       const chunks = texts.map((text) => ({ value: JSON.parse(text) as unknown, text, bytes: text.length }))
-      const written = writer === undefined ? undefined : this.#db.writers.get(idOf(runId, key, writer))?.last
+      const written = this.#db.writers.get(idOf(runId, key, writer ?? ''))?.last
       return { stream, first: from, chunks, written }
     },
   }
@@ -358,13 +362,13 @@ export class TemplateStorage implements Storage {
     this.#expireLeases(now)
     const lease = this.#db.leases.get(owner)
     if (lease?.isLost === true) return { alive: false, ready: [], settled: [], expired: [], claimable: false }
-    this.#db.leases.put(owner, { claim: 0, claimed: [], ...lease, owner, until: leaseUntil, isLost: false })
+    this.#db.leases.put(owner, { ...lease, owner, until: leaseUntil, isLost: false })
 
     const due = this.#db.tokens.where((token) => isDue(token, now)).slice(0, limit)
     for (const { id } of due) this.#settleIfDue(id, { now, by: owner })
     const expired = this.#sweep(limit - due.length, { by: owner, now })
     const isOurs = (id: string): boolean => this.#db.runs.get(id)?.owner === owner
-    const ready = this.#db.waits.where((wait) => wait.isReady && wait.owner === owner && isOurs(wait.runId))
+    const ready = this.#db.waits.where((wait) => wait.isReady === true && isOurs(wait.runId))
     return {
       alive: true,
       ready: ready.map(({ tokenId, runId }) => ({ tokenId, runId, owner })),
@@ -401,8 +405,7 @@ export class TemplateStorage implements Storage {
       if (dropped >= limit || (endOf(record) >= before && left <= keep)) break
       if (this.#isNeeded(record, now)) continue
       left -= 1
-      dropped += 'taskId' in record ? this.#dropRun(record, limit - dropped) : 1
-      if (!('taskId' in record)) this.#db.tokens.delete(record.id)
+      dropped += 'taskId' in record ? this.#dropRun(record, limit - dropped) : this.#dropToken(record)
     }
     return dropped
   }
@@ -422,18 +425,15 @@ export class TemplateStorage implements Storage {
   #startAt(run: RunRecord, { queueRates, now }: RunClaim): number {
     const rate = isAttempted(run) ? undefined : queueRates?.get(run.queue)
     if (rate === undefined) return now
-    const { limit, perMs } = rate
-    const counted = this.#starts(run).filter((at) => at + perMs > now)
     // Of the last so many starts the first has to be over.
-    return (counted.at(-limit) ?? -Infinity) + perMs
+    return (this.#starts(run).at(-rate.limit) ?? -Infinity) + rate.perMs
   }
 
   #countStart(run: RunRecord, { queueRates, now }: RunClaim): void {
     const rate = isAttempted(run) ? undefined : queueRates?.get(run.queue)
     if (rate === undefined) return
-    const starts = this.#starts(run)
-    // Never before the last one: the clock may have been set back.
-    const instants = [...starts.filter((at) => at + rate.perMs > now), Math.max(now, starts.at(-1) ?? now)]
+    // In the order of the claims. The last so many count, so that a clock that is set back makes no room.
+    const instants = [...this.#starts(run).filter((at) => at + rate.perMs > now), now]
     this.#db.starts.put(laneOf(run), { instants })
   }
 
@@ -476,11 +476,8 @@ export class TemplateStorage implements Storage {
 
   /** Expires runs that never started, and frees the slots of canceled runs. */
   #sweep(limit: number, act: Act): RunUpdated[] {
-    const isExpired = (run: RunRecord): boolean => (startBy(run) ?? Infinity) <= act.now
-    const expired = this.#db.runs.where(isExpired).slice(0, limit)
-    for (const run of this.#db.runs.where(
-      (one) => isFinal(one) && one.slot && (one.slotUntil ?? Infinity) <= act.now,
-    ))
+    const expired = this.#db.runs.where((run) => startBy(run) <= act.now).slice(0, limit)
+    for (const run of this.#db.runs.where(({ slotUntil = Infinity }) => slotUntil <= act.now))
       this.#write(run, { slot: false, slotUntil: undefined }, act)
     return expired.map((run) =>
       this.#finish(run, { change: { status: 'EXPIRED', finishedAt: run.expiresAt }, ...act }),
@@ -504,16 +501,16 @@ export class TemplateStorage implements Storage {
     )
     const rank = (run: RunRecord): number => (isAttempted(run) ? 0 : 1)
     const at = (run: RunRecord): number =>
-      ((run.status === 'DELAYED' ? run.wakeAt : undefined) ?? run.createdAt) - (run.priorityMs ?? 0)
+      (run.status === 'DELAYED' ? wakeAtOf(run) : run.createdAt) - (run.priorityMs ?? 0)
     return ready.filter(hasSlot).sort((one, other) => rank(one) - rank(other) || at(one) - at(other))
   }
 
   #isReady(run: RunRecord, now: number): boolean {
     if (run.status === 'QUEUED') return true
-    if (run.status === 'DELAYED') return (run.wakeAt ?? 0) <= now
+    if (run.status === 'DELAYED') return wakeAtOf(run) <= now
     if (!isAttempted(run) || this.#isHeld(run)) return false
     if (run.status === 'EXECUTING' || run.returned) return true
-    const wakes = ({ isReady, tokenId }: Wait): boolean => isReady || isDue(this.#token(tokenId), now)
+    const wakes = ({ isReady, tokenId }: Wait): boolean => isReady ?? isDue(this.#token(tokenId), now)
     return this.#db.waits.where((wait) => wait.runId === run.id).some(wakes)
   }
 
@@ -521,13 +518,14 @@ export class TemplateStorage implements Storage {
     return this.#db.runs.where((other) => other.slot && laneOf(other) === laneOf(run)).length
   }
 
-  #isHeld({ owner }: RunRecord): boolean {
-    return owner !== undefined && this.#db.leases.get(owner)?.isLost === false
+  #isHeld(run: RunRecord | undefined): boolean {
+    return this.#db.leases.get(run?.owner)?.isLost === false
   }
 
+  /** The run, if this is its attempt. Only runs that execute or wait have an owner. */
   #fenced({ id, epoch, by }: { id: string; epoch: number; by: string }): RunRecord | undefined {
     const run = this.#db.runs.get(id)
-    return run !== undefined && isAttempted(run) && run.epoch === epoch && run.owner === by ? run : undefined
+    return run?.epoch === epoch && run.owner === by ? run : undefined
   }
 
   #isStale(fence: AttemptFence | undefined, by: string): boolean {
@@ -535,11 +533,9 @@ export class TemplateStorage implements Storage {
   }
 
   #expireLeases(now: number): void {
-    for (const lease of this.#db.leases.where(({ until, isLost }) => !isLost && until <= now))
+    for (const lease of this.#db.leases.where(({ until }) => until <= now))
       this.#db.leases.put(lease.owner, { ...lease, isLost: true })
-    const isHeld = (run: RunRecord | undefined): boolean => run !== undefined && this.#isHeld(run)
-    for (const { id } of this.#db.refused.where((row) => !isHeld(this.#db.runs.get(row.id))))
-      this.#db.refused.delete(id)
+    this.#db.refused.deleteWhere(({ id }) => !this.#isHeld(this.#db.runs.get(id)))
   }
 
   #token(id: string): TokenRecord | undefined {
@@ -556,7 +552,7 @@ export class TemplateStorage implements Storage {
     { now, by }: Partial<Act> & { readonly now: number },
   ): readonly WaitRecord[] | undefined {
     const token = this.#db.tokens.get(id)
-    if (token === undefined || !isDue(token, now)) return undefined
+    if (!isDue(token, now)) return undefined
     const status = token.kind === 'SLEEP' ? 'COMPLETED' : 'TIMED_OUT'
     return this.#settle({ ...token, status, completedAt: token.timeoutAt }, by)
   }
@@ -567,7 +563,7 @@ export class TemplateStorage implements Storage {
   }
 
   #makeReady(token: string, by: string | undefined): readonly WaitRecord[] {
-    const waits = this.#db.waits.where(({ tokenId, isReady }) => tokenId === token && !isReady)
+    const waits = this.#db.waits.where(({ tokenId }) => tokenId === token)
     return waits.map(({ tokenId, runId, owner }) => {
       this.#db.waits.put(idOf(runId, tokenId), { tokenId, runId, owner, isReady: true })
       this.#hint(by, { topic: 'waits' })
@@ -576,17 +572,16 @@ export class TemplateStorage implements Storage {
   }
 
   #dropWaits(matches: (wait: Wait) => boolean): void {
-    for (const { runId, tokenId } of this.#db.waits.where(matches))
-      this.#db.waits.delete(idOf(runId, tokenId))
+    this.#db.waits.deleteWhere(matches)
   }
 
   #chunk({ runId, key }: StreamRecord, sequence: number): string {
-    return this.#db.chunks.get(idOf(runId, key, sequence))?.text ?? 'null'
+    return this.#db.chunks.get(idOf(runId, key, sequence))?.text ?? ''
   }
 
   #noteWriter(progress: Writer): void {
     const { runId, key, writer, last } = progress
-    const known = this.#db.writers.get(idOf(runId, key, writer))?.last ?? -1
+    const known = this.#db.writers.get(idOf(runId, key, writer))?.last ?? last
     this.#db.writers.put(idOf(runId, key, writer), { ...progress, last: Math.max(known, last) })
   }
 
@@ -604,10 +599,10 @@ export class TemplateStorage implements Storage {
     const tokens = this.#db.tokens.where(({ status }) => status === 'WAITING')
     const runs = this.#db.runs.where(() => true)
     return earliest([
-      ...tokens.map(({ id, timeoutAt }) => ({ at: timeoutAt, what: `token ${id}` })),
+      ...tokens.map(({ id, timeoutAt = Infinity }) => ({ at: timeoutAt, what: `token ${id}` })),
       ...runs.flatMap((run) => {
-        const wakeAt = run.status === 'DELAYED' && (run.wakeAt ?? 0) > now ? run.wakeAt : undefined
-        const instants = [wakeAt, startBy(run), isFinal(run) && run.slot ? run.slotUntil : undefined]
+        const wakeAt = run.status === 'DELAYED' && wakeAtOf(run) > now ? wakeAtOf(run) : Infinity
+        const instants = [wakeAt, startBy(run), run.slotUntil ?? Infinity]
         return instants.map((at) => ({ at, what: `run ${run.id}` }))
       }),
     ])
@@ -621,39 +616,41 @@ export class TemplateStorage implements Storage {
 
   /** Whether an ended record may still be needed. */
   #isNeeded(record: RunRecord | TokenRecord, now: number): boolean {
-    const isRun = 'taskId' in record
-    const creator = isRun ? record : record.runId === undefined ? undefined : this.#db.runs.get(record.runId)
-    const root = creator && this.#db.runs.get(creator.rootId)
-    // A run that is executed again asks again for the children that have a key of its own.
     const { key } = record
-    const asker =
-      isRun && key !== undefined && isOwnKey(key, key.scope) ? this.#db.runs.get(key.scope) : undefined
-    const isLive = [creator, root, asker].some((run) => run !== undefined && !isFinal(run))
+    const isRun = 'taskId' in record
     const tokenId = isRun ? `run:${record.id}` : record.id
+    const isWaitedFor = this.#db.waits.where((wait) => wait.tokenId === tokenId).length > 0
+    if (isWaitedFor || now < (key?.expiresAt ?? -Infinity)) return true
+    // A run that is executed again asks again for the children that have a key of its own.
+    if (isRun)
+      return (
+        this.#isLive(record.rootId) ||
+        (key !== undefined && isOwnKey(key, key.scope) && this.#isLive(key.scope))
+      )
     // The run that a completed token of no run was completed for may be yet to come.
-    const isAnswer = !isRun && record.runId === undefined && record.kind === 'MANUAL'
-    const answeredUntil = isAnswer && record.status === 'COMPLETED' ? record.timeoutAt : undefined
-    return (
-      isLive ||
-      now < Math.max(key?.expiresAt ?? -Infinity, answeredUntil ?? -Infinity) ||
-      this.#db.waits.where((wait) => wait.tokenId === tokenId).length > 0
-    )
+    if (record.runId === undefined) return record.kind === 'MANUAL' && now < (record.timeoutAt ?? -Infinity)
+    return this.#isLive(record.runId) || this.#isLive(this.#db.runs.get(record.runId)?.rootId)
+  }
+
+  #isLive(id: string | undefined): boolean {
+    const run = this.#db.runs.get(id)
+    return run !== undefined && !isFinal(run)
   }
 
   /** Drops a run after its own tokens, if the budget allows. Returns the number of dropped records. */
-  #dropRun({ id, streams }: RunRecord, budget: number): number {
+  #dropRun({ id }: RunRecord, budget: number): number {
     const own = this.#db.tokens.where(({ runId, kind }) => runId === id && kind !== 'MANUAL')
     for (const token of own.slice(0, budget)) this.#db.tokens.delete(token.id)
     if (own.length >= budget) return budget
-    for (const key of streams) {
-      const { next = 0 } = this.#db.streams.get(idOf(id, key)) ?? {}
-      for (let at = 0; at < next; at++) this.#db.chunks.delete(idOf(id, key, at))
-      for (const { writer } of this.#db.writers.where((one) => one.runId === id && one.key === key))
-        this.#db.writers.delete(idOf(id, key, writer))
-      this.#db.streams.delete(idOf(id, key))
-    }
+    const belongs = ({ runId }: { readonly runId: string }): boolean => runId === id
+    for (const table of [this.#db.streams, this.#db.chunks, this.#db.writers]) table.deleteWhere(belongs)
     this.#db.runs.delete(id)
     return own.length + 1
+  }
+
+  #dropToken({ id }: TokenRecord): number {
+    this.#db.tokens.delete(id)
+    return 1
   }
 
   #hint(by: string | undefined, hint: Hint): void {
@@ -703,18 +700,21 @@ function isFinal({ status }: Pick<RunRecord, 'status'>): boolean {
 }
 
 /** The instant at which a run that never started expires. */
-function startBy(run: RunRecord): number | undefined {
-  return (run.status === 'QUEUED' || run.status === 'DELAYED') && run.attempt === 0
-    ? run.expiresAt
-    : undefined
+function startBy({ status, attempt, expiresAt = Infinity }: RunRecord): number {
+  return (status === 'QUEUED' || status === 'DELAYED') && attempt === 0 ? expiresAt : Infinity
 }
 
-function isDue(token: TokenRecord | undefined, now: number): boolean {
-  return token?.status === 'WAITING' && token.timeoutAt !== undefined && token.timeoutAt <= now
+/** When a delayed run becomes due. */
+function wakeAtOf({ wakeAt = Infinity }: RunRecord): number {
+  return wakeAt
+}
+
+function isDue(token: TokenRecord | undefined, now: number): token is TokenRecord {
+  return token?.status === 'WAITING' && (token.timeoutAt ?? Infinity) <= now
 }
 
 function endOf(record: RunRecord | TokenRecord): number {
-  return ('taskId' in record ? record.finishedAt : record.completedAt) ?? 0
+  return ('taskId' in record ? record.finishedAt : record.completedAt) ?? Infinity
 }
 
 function laneOf(run: RunRecord | undefined): string {
@@ -753,9 +753,8 @@ function holderOf<Row extends RunRecord | TokenRecord>(
   return now < (holder?.key?.expiresAt ?? Infinity) ? holder : undefined
 }
 
-function earliest(dues: readonly { at: number | undefined; what: string }[]): TickResult['nextDue'] {
-  const known = dues.flatMap(({ at, what }) => (at === undefined ? [] : { at, what }))
-  return known.sort((one, other) => one.at - other.at)[0]
+function earliest(dues: readonly NextDue[]): NextDue | undefined {
+  return dues.filter(({ at }) => at < Infinity).sort((one, other) => one.at - other.at)[0]
 }
 
 /** One page of `rows`, newest first. */
