@@ -18,6 +18,7 @@ import { queueLaws } from './queue.ts'
 import { rateLaws } from './rate.ts'
 import { runLaws } from './run.ts'
 import { scheduleLaws } from './schedule.ts'
+import { textLaws } from './text.ts'
 import { tickLaws } from './tick.ts'
 import { tokenLaws } from './token.ts'
 import { versionLaws } from './version.ts'
@@ -46,4 +47,5 @@ export const exampleLaws: readonly Law[] = [
   ...scheduleLaws,
   ...queueLaws,
   ...rateLaws,
+  ...textLaws,
 ]

@@ -17,6 +17,7 @@ import { brokenPushes } from './pushes.ts'
 import { brokenRates } from './rates.ts'
 import { brokenRuns } from './runs.ts'
 import { brokenSchedules } from './schedules.ts'
+import { brokenTexts } from './texts.ts'
 import { brokenTokens } from './tokens.ts'
 import { brokenVersions } from './versions.ts'
 
@@ -42,6 +43,7 @@ const breaks: Readonly<Record<string, Break>> = {
   ...brokenSchedules,
   ...brokenQueues,
   ...brokenRates,
+  ...brokenTexts,
   ...brokenSkews,
   ...brokenHistories,
   ...brokenOverlaps,
