@@ -496,7 +496,7 @@ export type Hint =
 export interface PruneRequest {
   /**
    * Finished runs and settled tokens that ended before this instant are dropped, with everything that belongs to them.
-   * These stay, whatever their age and number: what a key holds that has not expired; what a run that is not over created,
+   * These stay, whatever their age and number: a run that has a slot; what a key holds that has not expired; what a run that is not over created,
    * asked for, is bound to (see {@link RunInsert.bind}) or has a wait for; what belongs to a root that is not over; and a completed `MANUAL` token that no run created,
    * until its deadline, because the run that it was completed for may be yet to come.
    */

@@ -96,6 +96,10 @@ export const chunkLaws: readonly Law[] = [
         chunks: pairs('a', { b: [1, null] }, 'é', 4),
         stream: { next: 4 },
       })
+      const { bytes = 0 } =
+        (await s.storage.chunks.read({ runId: 'r', key: KEY, from: 1, limit: 1 }))?.chunks[0] ?? {}
+      same('whether a chunk has bytes', bytes > 0, true)
+      like('after the end', await read(s, 9), { chunks: [], stream: { next: 4 } })
       like('the middle', await read(s, 1, 2), { first: 1, chunks: pairs({ b: [1, null] }, 'é') })
       like('the end', await read(s, 4), { first: 4, chunks: [], stream: { next: 4 } })
       same(
@@ -133,6 +137,16 @@ export const chunkLaws: readonly Law[] = [
       const run = await stream(s)
       await refused('a gap', () => append(s, run, { first: 1, values: ['b'] }))
       like('the chunks', await read(s), { chunks: [], stream: { next: 0 } })
+      await append(s, run, { values: ['a'] })
+      await refused('a stream that is not open', () => append(s, run, { values: ['a'], key: 'l' }))
+      await s.storage.leave({ owner: A, now: s.at(1) })
+      await s.tick(A, 1)
+      const [second] = (await s.claim({ now: 1 })).runs
+      if (second === undefined) return
+      await refused('before it is opened again', () => append(s, second, { first: 1, values: ['b'] }))
+      await open(s, second)
+      await refused('among the chunks of another attempt', () => append(s, second, { values: ['a', 'b'] }))
+      like('the chunks in the end', await read(s), { chunks: pairs('a'), stream: { next: 1 } })
     },
   },
   {
@@ -155,6 +169,7 @@ export const chunkLaws: readonly Law[] = [
       const end = { reason: 'failed', errorJson: '{"message":"no"}' } as const
       await append(s, run, { values: ['a'], end })
       same('the repetition', await append(s, run, { values: ['a'], end }), 'appended')
+      same('the repetition without its end', await append(s, run, { values: ['a'] }), 'appended')
       like('the stream', await read(s), { stream: { segments: [{ attempt: 1, first: 0, end }] } })
     },
   },

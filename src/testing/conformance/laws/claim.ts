@@ -97,6 +97,10 @@ export const claimLaws: readonly Law[] = [
       same('before it was moved to', idsOf((await s.claim({ now: 49 })).runs), [])
       same('when it was moved to', idsOf((await s.claim({ now: 50 })).runs), ['sooner'])
       same('put off until', idsOf((await s.claim({ now: 70 })).runs), ['put off'])
+      await s.insertRun('at once', { status: 'DELAYED', wakeAt: s.at(900) }, 80)
+      await s.insertRun('behind', {}, 81)
+      await s.update({ id: 'at once' }, { status: 'QUEUED' }, 82)
+      same('no longer delayed', idsOf((await s.claim({ now: 83 })).runs), ['at once', 'behind'])
     },
   },
   {

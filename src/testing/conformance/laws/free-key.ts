@@ -68,6 +68,17 @@ const laws: readonly Law[] = [
       await insert(s, 'second', { now: 60, until: 100 })
       await free(s, 40)
       like('a clock that was set back', await run(s, 'second'), { key: { ...KEY, expiresAt: s.at(40) } })
+      await insert(s, 'third', { now: 100, until: 200 })
+      const third = (await s.claim({ now: 110 })).runs.find(({ id }) => id === 'third')
+      if (third !== undefined) await s.update(third, { metadataJson: '1' }, 120)
+      const expired = await run(s, 'third')
+      await free(s, 200)
+      same('a run whose key has expired', await run(s, 'third'), expired)
+      await insert(s, 'fourth', { now: 200, until: 300 })
+      const fourth = (await s.claim({ now: 210 })).runs.find(({ id }) => id === 'fourth')
+      if (fourth !== undefined) await s.update(fourth, { metadataJson: '1' }, 220)
+      await free(s, 250)
+      like('a run that was changed', await run(s, 'fourth'), { key: { ...KEY, expiresAt: s.at(200) } })
     },
   },
   {

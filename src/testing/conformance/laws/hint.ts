@@ -1,6 +1,7 @@
 import type { Hint } from '../../../contract/storage.ts'
 import type { Law } from '../law.ts'
-import { like, Mismatch, same } from '../sameness.ts'
+import { chunkOf } from '../sample-records.ts'
+import { isSame, like, Mismatch, same } from '../sameness.ts'
 import { A, B, type Subject } from '../subject.ts'
 
 /** The number of calls a hint may take, because a storage that sends hints over a connection need not be immediate. */
@@ -27,6 +28,17 @@ export async function heard(
   throw new Mismatch(`hints to "${owner}"`, { expected: `one of topic ${expected ?? ''}`, seen: topics })
 }
 
+/** Waits until engine `B` hears this hint during `act`. */
+async function heardOf(s: Subject, expected: Hint, act: () => Promise<unknown>): Promise<void> {
+  const hints: Hint[] = []
+  const unsubscribe = s.storage.subscribe(B, (hint) => hints.push(hint))
+  const isHeard = (): boolean => hints.some((hint) => isSame(hint, expected, false))
+  await act()
+  for (let call = 0; call < PATIENCE && !isHeard(); call++) await s.storage.runs.get('nobody')
+  unsubscribe()
+  if (!isHeard()) throw new Mismatch(`hints to "${B}"`, { expected, seen: hints })
+}
+
 /** Laws of `subscribe`. Hints only improve latency, so they are one capability. */
 export const hintLaws: readonly Law[] = [
   {
@@ -40,8 +52,16 @@ export const hintLaws: readonly Law[] = [
       const [run] = runs
       if (run === undefined) return
       const open = { runId: 'r', key: 'k', epoch: run.epoch, attempt: 1, by: A, now: s.at(0) }
-      await heard(s, B, { act: async () => s.storage.chunks.open(open), expected: 'stream' })
-      await heard(s, B, { act: () => s.update(run, { status: 'COMPLETED' }), expected: 'run' })
+      const stream = { topic: 'stream', runId: 'r', key: 'k' } as const
+      await heardOf(s, stream, async () => s.storage.chunks.open(open))
+      const append = { ...open, first: 0, chunks: [chunkOf('a')], history: { chunks: 9, bytes: 9_000 } }
+      await heardOf(s, stream, async () => s.storage.chunks.append(append))
+      const back = { status: 'EXECUTING', owner: undefined } as const
+      await heardOf(s, { topic: 'queue' }, () => s.update(run, back))
+      const [again = run] = (await s.claim()).runs
+      await heardOf(s, { topic: 'run', runId: 'r' }, () => s.update(again, { status: 'COMPLETED' }))
+      await s.start('left')
+      await heardOf(s, { topic: 'queue' }, async () => s.storage.leave({ owner: A, now: s.at(1) }))
     },
   },
   {
@@ -107,7 +127,50 @@ export const hintLaws: readonly Law[] = [
     law: 'An owner receives no hint of its own changes.',
     capability: 'hints',
     async check(s) {
-      same('hints', await heard(s, A, { act: () => s.insertRun('r'), expected: undefined }), [])
+      const own = async (what: string, act: () => Promise<unknown>): Promise<void> =>
+        same(`hints of ${what}`, await heard(s, A, { act, expected: undefined }), [])
+      await own('an insert', () => s.insertRun('r'))
+      await own('a claim', () => s.claim())
+      const run = await s.storage.runs.get('r')
+      if (run === undefined) return
+      const { epoch } = run
+      const stream = { runId: 'r', key: 'k', epoch, by: A }
+      await own('a stream', async () => s.storage.chunks.open({ ...stream, attempt: 1, now: s.at(0) }))
+      const append = { ...stream, first: 0, chunks: [chunkOf('a')], history: { chunks: 9, bytes: 9_000 } }
+      await own('an append', async () => s.storage.chunks.append(append))
+      for (const id of ['settled', 'timed out', 'read']) {
+        await s.insertToken(id, id === 'settled' ? {} : { timeoutAt: s.at(id === 'read' ? 20 : 10) })
+        await s.wait(run, id)
+      }
+      await own('a park', async () => s.storage.runs.park(s.fenceOf(run)))
+      await own('a completion', () => s.settle('settled'))
+      await own('a resume', async () => s.storage.runs.resume(s.fenceOf(run)))
+      await own('a tick', () => s.tick(A, 10))
+      await own('a change', () => s.update(run, { metadataJson: '1' }))
+      const retry = { status: 'DELAYED', wakeAt: s.at(15) } as const
+      await own('a retry', () => s.update(run, retry))
+      await own('a claim of it', () => s.claim({ now: 15 }))
+      const back = { status: 'EXECUTING', owner: undefined } as const
+      await own('a run that is handed back', () => s.update(run, back))
+      await own('its claim', () => s.claim({ now: 15 }))
+      await s.insertToken('late', { timeoutAt: s.at(15) })
+      await s.wait({ ...run, epoch: run.epoch + 2 }, 'late', 14)
+      await own('a completion that is late', () => s.settle('late', 15))
+      const child = await s.start('child')
+      await s.wait({ ...run, epoch: run.epoch + 2 }, 'run:child', 15)
+      await own('the end of a child', () => s.update(child, { status: 'COMPLETED' }, 15))
+      await s.insertRun('expires', { expiresAt: s.at(16) })
+      await own('a run that expires', () => s.tick(A, 16))
+      await s.insertRun('expires at once', { expiresAt: s.at(17) })
+      await own('a claim that expires a run', () => s.claim({ now: 17 }))
+      await s.tick(B, 17, { leaseUntil: s.at(18) })
+      await s.start('crashed', {}, B)
+      await s.update(await s.start('returned', {}, B), { returned: true, slot: false })
+      await own('a claim that ends runs', () => s.claim({ now: 18, maxInterruptions: 0 }))
+      await own('its end', () => s.update(run, { status: 'CANCELED', slot: true, slotUntil: s.at(18) }))
+      await own('the end of its slot', () => s.tick(A, 18))
+      await s.start('held')
+      await own('a leave', async () => s.storage.leave({ owner: A, now: s.at(19) }))
     },
   },
   {

@@ -19,6 +19,8 @@ export const ownerLaws: readonly Law[] = [
       like('a claim at leaseUntil', (await s.claim({ now: 100 })).runs, [
         { id: 'r', attempt: 2, policyAttempt: 1, interruptions: 1, epoch: run.epoch + 1, owner: A },
       ])
+      await s.update(run, { status: 'DELAYED', wakeAt: s.at(110) }, 101)
+      like('a retry', (await s.claim({ now: 110 })).runs, [{ id: 'r', attempt: 3, policyAttempt: 2 }])
     },
   },
   {
@@ -32,6 +34,8 @@ export const ownerLaws: readonly Law[] = [
         alive: false,
         ready: [],
         settled: [],
+        expired: [],
+        claimable: false,
       })
       like('a later tick', await s.tick(B, 200), { alive: false })
     },
@@ -65,7 +69,7 @@ export const ownerLaws: readonly Law[] = [
     law: 'A run that was interrupted more than maxInterruptions times in a row becomes CRASHED, in a new epoch.',
     async check(s) {
       await arrive(s)
-      await s.start('r', {}, B)
+      await s.start('r', { epoch: 4 }, B)
       const { runs, ended } = await s.claim({ now: 100, maxInterruptions: 0 })
       same('the claim', idsOf(runs), [])
       like('what ended', ended, [
@@ -74,12 +78,21 @@ export const ownerLaws: readonly Law[] = [
             id: 'r',
             status: 'CRASHED',
             interruptions: 1,
-            epoch: 2,
+            epoch: 6,
             slot: false,
             finishedAt: s.at(100),
           },
         },
       ])
+      await s.tick(B, 100)
+      await s.tick('engine-c', 100, { leaseUntil: s.at(200) })
+      const again = await s.start('again', {}, 'engine-c')
+      await s.claim({ now: 200, maxInterruptions: 1 })
+      await s.update(again, { status: 'DELAYED', wakeAt: s.at(201) }, 200)
+      like('a retry of an interrupted run', await s.claim({ now: 201, maxInterruptions: 0 }), {
+        runs: [{ id: 'again', attempt: 3, interruptions: 1 }],
+        ended: [],
+      })
     },
   },
   {
@@ -89,7 +102,8 @@ export const ownerLaws: readonly Law[] = [
       await arrive(s)
       const run = await s.start('r', {}, B)
       await s.update(run, { returned: true, slot: false, outputJson: '42' })
-      const { runs, ended } = await s.claim({ now: 100 })
+      await s.start('beside')
+      const { runs, ended } = await s.claim({ now: 100, queueLimits: new Map([['queue', 1]]) })
       same('the claim', idsOf(runs), [])
       like('what ended', ended, [{ record: { id: 'r', status: 'COMPLETED', outputJson: '42', epoch: 2 } }])
     },
@@ -167,6 +181,10 @@ export const ownerLaws: readonly Law[] = [
       like('the run', await s.storage.runs.get('r'), { status: 'EXECUTING', owner: undefined })
       like('the claim', (await s.claim({ now: 5 })).runs, [{ id: 'r', attempt: 2, interruptions: 0 }])
       like('its tick when it returns', await s.tick(B, 6), { alive: true })
+      await s.startParked('parked', 't', B)
+      await s.storage.leave({ owner: B, now: s.at(7) })
+      await s.settle('t', 8)
+      like('its tick when it returns again', await s.tick(B, 9), { alive: true, ready: [] })
     },
   },
   {
@@ -179,6 +197,35 @@ export const ownerLaws: readonly Law[] = [
       await s.storage.tokens.release([{ tokenId: 't', runId: 'r', owner: B }])
       await s.settle('t', 6)
       same('the claim', idsOf((await s.claim({ now: 6 })).runs), ['r'])
+      await arrive(s)
+      const executing = await s.start('executing', {}, B)
+      await s.insertToken('open')
+      await s.wait(executing, 'open')
+      await s.storage.leave({ owner: B, now: s.at(7) })
+      await s.storage.tokens.release([{ tokenId: 'open', runId: 'executing', owner: B }])
+      same('waits of one that executed', idsOf(await s.storage.runs.waits('executing')), [])
+    },
+  },
+  {
+    id: 'owners/refused-runs-hold-nothing-back',
+    law: 'A refused run holds no run back that goes on, and no queued run once its owner is gone.',
+    async check(s) {
+      const queueLimits = new Map([['queue', 1]])
+      await s.tick('engine-c')
+      await s.startParked('orphan', 'ready', 'engine-c')
+      await s.storage.leave({ owner: 'engine-c', now: s.at(0) })
+      await arrive(s)
+      const run = await s.startParked('r', 't', B)
+      const other = await s.start('other')
+      await s.storage.runs.resume({ ...s.fenceOf(run), queueLimit: 1 })
+      await s.update(other, { status: 'COMPLETED' })
+      await s.insertRun('queued')
+      same('a claim while its owner lives', idsOf((await s.claim({ queueLimits, now: 98 })).runs), [])
+      await s.settle('ready')
+      same('a run that goes on', idsOf((await s.claim({ queueLimits, now: 99 })).runs), ['orphan'])
+      await s.update({ id: 'orphan' }, { status: 'COMPLETED' }, 99)
+      same('a claim after that', idsOf((await s.claim({ queueLimits, now: 99 })).runs), [])
+      same('when its owner is gone', idsOf((await s.claim({ queueLimits, now: 100 })).runs), ['queued'])
     },
   },
   {

@@ -24,6 +24,8 @@ export const runLaws: readonly Law[] = [
       same('any tag is named', await get('r', [], 'any'), run)
       same('a run without any', await get('untagged', ['other'], 'any'), undefined)
       like('one of a task that is named', await get('untagged', ['task'], 'any'), { id: 'untagged' })
+      await s.insertRun('x', { tags: ['x'] })
+      like('any tag is named, of one with one tag', await get('x', [], 'any'), { id: 'x' })
       await s.storage.runs.update({
         id: 'r',
         expected: { status: ['QUEUED'] },
@@ -48,6 +50,37 @@ export const runLaws: readonly Law[] = [
       same('the record', await s.storage.runs.get('r'), run)
       like('as expected', await update('EXECUTING', run.epoch), { record: change, ready: [] })
       same('an unknown run', await s.update({ id: 'nobody' }, change), undefined)
+    },
+  },
+  {
+    id: 'runs.update/epochs-are-not-attempts',
+    law: 'What an attempt writes goes by its epoch, and not by its number, also when they differ.',
+    async check(s) {
+      await s.insertRun('r', { epoch: 7 })
+      await s.insertRun('expires', { epoch: 7, taskId: 'other', expiresAt: s.at(5) })
+      const [run] = (await s.claim({ number: 5 })).runs
+      like('the claim', run, { id: 'r', epoch: 8, attempt: 1 })
+      if (run === undefined) return
+      same('the repeated claim', (await s.claim({ number: 5 })).runs, [run])
+      like('what expired', (await s.tick(A, 5)).expired, [{ record: { id: 'expires', status: 'EXPIRED' } }])
+      const expected = { status: ['EXECUTING'], epoch: 8 } as const
+      const update = { id: 'r', expected, change: { metadataJson: '1' }, by: A, now: s.at(0) }
+      like('an update', await s.storage.runs.update(update), { record: { metadataJson: '1' } })
+      await s.insertToken('t')
+      like('a wait', await s.wait(run, 't'), { outcome: 'registered' })
+      const opened = { runId: 'r', key: 'k', epoch: 8, by: A }
+      const history = { chunks: 9, bytes: 9_000 }
+      like('a stream', await s.storage.chunks.open({ ...opened, attempt: 1, now: s.at(0) }), { next: 0 })
+      same(
+        'an append',
+        await s.storage.chunks.append({ ...opened, first: 0, chunks: [], history }),
+        'appended',
+      )
+      like('a park', await s.storage.runs.park(s.fenceOf(run)), { status: 'WAITING' })
+      like('a completion', await s.settle('t', 0, { fence: { runId: 'r', epoch: 8 } }), { won: true })
+      like('a resume', await s.storage.runs.resume(s.fenceOf(run)), { outcome: 'resumed' })
+      const byAttempt = { ...s.fenceOf(run), epoch: 1 }
+      same('a park by the number of its attempt', await s.storage.runs.park(byAttempt), undefined)
     },
   },
   {
@@ -183,8 +216,11 @@ export const runLaws: readonly Law[] = [
     async check(s) {
       const queueLimits = new Map([['queue', 1]])
       const run = await s.start('r')
+      await s.insertToken('t')
+      await s.wait(run, 't')
       await s.insertRun('next', {}, 1)
       const updated = await s.update(run, { status: 'EXECUTING', owner: undefined }, 2)
+      same('what it waits for', idsOf(await s.storage.runs.waits('r')), ['t'])
       const free = { ...run, owner: undefined, slot: false, updatedAt: s.at(2) }
       same('the record', updated?.record, free)
       same('the run', await s.storage.runs.get('r'), free)
@@ -216,8 +252,31 @@ export const runLaws: readonly Law[] = [
       const change = { status: 'CANCELED', epoch: run.epoch + 1, slot: true, slotUntil: s.at(500) } as const
       await s.update(run, change)
       same('a claim while it has it', idsOf((await s.claim({ queueLimits })).runs), [])
-      await s.update(run, { slot: false })
-      same('a claim after it gave the slot back', idsOf((await s.claim({ queueLimits })).runs), ['next'])
+      await s.update(run, { metadataJson: '1' }, 1)
+      like('after a change', await s.storage.runs.get('r'), {
+        slot: true,
+        slotUntil: s.at(500),
+        status: 'CANCELED',
+      })
+      await s.update(run, { slotUntil: s.at(600) }, 2)
+      like('when it is to keep it longer', await s.storage.runs.get('r'), {
+        slot: true,
+        slotUntil: s.at(600),
+      })
+      await s.tick(A, 599)
+      same('a claim before that', idsOf((await s.claim({ queueLimits, now: 599 })).runs), [])
+      await s.update(run, { slot: false }, 599)
+      like('after it gave the slot back', await s.storage.runs.get('r'), {
+        slot: false,
+        slotUntil: undefined,
+      })
+      await s.update(run, { slot: true }, 599)
+      same('a claim after that', idsOf((await s.claim({ queueLimits, now: 599 })).runs), ['next'])
+      const next = (await s.storage.runs.get('next')) ?? run
+      await s.update(next, { status: 'CANCELED', slot: true }, 600)
+      await s.insertRun('last')
+      await s.tick(A, 100_000)
+      same('without slotUntil', idsOf((await s.claim({ queueLimits, now: 100_000 })).runs), [])
     },
   },
   {
@@ -300,7 +359,11 @@ export const runLaws: readonly Law[] = [
       await s.storage.runs.resume(request)
       await s.update(other, { status: 'COMPLETED' })
       same('a claim', idsOf((await s.claim({ queueLimits })).runs), [])
+      await s.update(run, { metadataJson: '1' })
+      same('a claim after a change of the run', idsOf((await s.claim({ queueLimits })).runs), [])
       like('the resume', await s.storage.runs.resume(request), { outcome: 'resumed' })
+      const wider = new Map([['queue', 2]])
+      same('a claim after that', idsOf((await s.claim({ queueLimits: wider })).runs), ['queued'])
     },
   },
   {

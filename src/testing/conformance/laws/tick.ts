@@ -39,8 +39,12 @@ export const tickLaws: readonly Law[] = [
       for (const id of ['a', 'b', 'c']) await s.insertToken(id, { timeoutAt: s.at(10) })
       const first = await s.tick(A, 20, { limit: 2 })
       same('the first tick', first.settled.length, 2)
+      for (const id of ['x', 'y', 'z']) await s.insertRun(id, { expiresAt: s.at(10) })
       const second = await s.tick(A, 20, { limit: 2 })
       same('both ticks', idsOf([...first.settled, ...second.settled]).sort(), ['a', 'b', 'c'])
+      same('tokens and runs of the second tick', second.settled.length + second.expired.length, 2)
+      const third = await s.tick(A, 20, { limit: 1 })
+      same('the third tick', third.expired.length, 1)
     },
   },
   {
@@ -96,11 +100,15 @@ export const tickLaws: readonly Law[] = [
     async check(s) {
       same('with nothing due', (await s.tick()).nextDue, undefined)
       await s.insertToken('t', { timeoutAt: s.at(30) })
-      same('with a token', (await s.tick()).nextDue?.at, s.at(30))
+      same('with a token', (await s.tick()).nextDue, { at: s.at(30), what: 'token t' })
       await s.insertRun('expiring', { expiresAt: s.at(20) })
       same('with a run that may expire', (await s.tick()).nextDue?.at, s.at(20))
       await s.insertRun('delayed', { status: 'DELAYED', wakeAt: s.at(10) })
-      same('with a delayed run', (await s.tick()).nextDue?.at, s.at(10))
+      same('with a delayed run', (await s.tick()).nextDue, { at: s.at(10), what: 'run delayed' })
+      same('when that run is due', (await s.tick(A, 10)).nextDue?.at, s.at(20))
+      const canceled = await s.start('canceled')
+      await s.update(canceled, { status: 'CANCELED', slot: true, slotUntil: s.at(15) })
+      same('with a slot that ends', (await s.tick(A, 10)).nextDue?.at, s.at(15))
     },
   },
   {
@@ -109,9 +117,11 @@ export const tickLaws: readonly Law[] = [
     async check(s) {
       await s.insertToken('t', { timeoutAt: s.at(30) })
       await s.insertRun('r', { expiresAt: s.at(20) })
+      await s.insertRun('soon', { status: 'DELAYED', wakeAt: s.at(40), taskId: 'other' })
       await s.tick()
       await s.claim()
       await s.settle('t')
+      await s.update({ id: 'soon' }, { status: 'QUEUED' })
       same('the next tick', (await s.tick()).nextDue, undefined)
     },
   },
@@ -170,6 +180,12 @@ export const tickLaws: readonly Law[] = [
       const [, { heardAt } = {}] = both
       if (heardAt !== undefined) same('the last tick', heardAt, s.at(7))
       await s.storage.leave({ owner: B, now: s.at(9) })
+      await s.tick('engine-c', 7, { leaseUntil: s.at(8) })
+      await s.start('held', {}, 'engine-c')
+      await s.tick(A, 8)
+      const lost = (await listed()).find(({ owner }) => owner === 'engine-c')
+      like('one that was lost', lost, { owner: 'engine-c', isLost: true })
+      await s.storage.leave({ owner: 'engine-c', now: s.at(9) })
       same(
         'after one has left',
         (await listed()).map(({ owner }) => owner),
@@ -184,7 +200,7 @@ export const tickLaws: readonly Law[] = [
       await s.tick(B, 0, { leaseUntil: s.at(100) })
       same('while it holds none', (await s.tick()).nextLease, undefined)
       await s.start('r', {}, B)
-      same('while it holds one', (await s.tick()).nextLease?.at, s.at(100))
+      same('while it holds one', (await s.tick()).nextLease, { at: s.at(100), what: `lease ${B}` })
       same('as that owner sees it', (await s.tick(B, 0, { leaseUntil: s.at(100) })).nextLease, undefined)
     },
   },

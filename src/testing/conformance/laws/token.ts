@@ -270,10 +270,17 @@ export const tokenLaws: readonly Law[] = [
     optional: '`waiters` of what `tokens.get` answers',
     async check(s) {
       await s.insertToken('t')
+      same('of an unknown token', await s.storage.tokens.get('unknown', s.at(0), { waiters: 1 }), undefined)
       const listed = async (most: number): Promise<readonly string[] | undefined> =>
         (await s.storage.tokens.get('t', s.at(0), { waiters: most }))?.waiters
       if ((await listed(10)) === undefined) return
       for (const id of ['b', 'a', 'c']) await s.wait(await s.start(id), 't')
+      await s.insertToken('other')
+      await s.wait(await s.start('aa'), 'other')
+      like('the read', await s.storage.tokens.get('t', s.at(0), { waiters: 1 }), {
+        record: { id: 't' },
+        settledNow: false,
+      })
       same('all', await listed(10), ['a', 'b', 'c'])
       same('at most two', await listed(2), ['a', 'b'])
       await s.storage.tokens.release([{ tokenId: 't', runId: 'b', owner: A }])

@@ -104,7 +104,7 @@ export const brokenChunks: Readonly<Record<string, Break>> = {
       chunks: {
         append(request) {
           const name = JSON.stringify([request.runId, request.key])
-          const isEnded = ended.has(name) && request.end === undefined
+          const isEnded = ended.has(name) && request.end === undefined && request.first > 0
           if (request.end !== undefined) ended.add(name)
           const end = isEnded ? ({ reason: 'done' } as const) : request.end
           return memory.chunks.append({ ...request, end })

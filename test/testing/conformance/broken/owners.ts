@@ -188,9 +188,11 @@ export const brokenTicks: Readonly<Record<string, Break>> = {
     tick: (request) => memory.tick({ ...request, limit: Infinity }),
   }),
   'tick/tells-once': ticksListWhatOthersSettled,
-  'tick/expires-what-never-started': tickLike(() => ({ expired: [] })),
+  'tick/expires-what-never-started': tickLike(({ expired }) => ({
+    expired: expired.map(({ record }) => ({ record, ready: [] })),
+  })),
   'tick/claimable': tickLike(() => ({ claimable: false })),
-  'tick/nothing-claimable': tickLike(() => ({ claimable: true })),
+  'tick/nothing-claimable': tickLike(({ alive }) => ({ claimable: alive })),
   'tick/next-due': tickLike(({ nextDue }) => ({
     nextDue: nextDue?.what.startsWith('run ') === true ? undefined : nextDue,
   })),

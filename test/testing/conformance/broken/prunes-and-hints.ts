@@ -1,4 +1,4 @@
-import type { Hint, PruneRequest } from '../../../../src/contract/storage.ts'
+import type { ChunksRead, Hint, PruneRequest } from '../../../../src/contract/storage.ts'
 import type { Break } from './broken-storage.ts'
 import { attempted } from './claims.ts'
 
@@ -53,10 +53,42 @@ const answersGoByTheirAge: Break = (memory) => {
   }
 }
 
+const chunksStay: Break = (memory) => {
+  const written = new Map<string, ChunksRead | undefined>()
+  const nameOf = ({ runId, key }: { readonly runId: string; readonly key: string }): string =>
+    JSON.stringify([runId, key])
+  return {
+    chunks: {
+      append(request) {
+        const answer = memory.chunks.append(request)
+        written.set(nameOf(request), memory.chunks.read({ ...request, from: 0, limit: 100 }))
+        return answer
+      },
+      read: (request) => memory.chunks.read(request) ?? written.get(nameOf(request)),
+    },
+  }
+}
+
+const slotsEndWithPruning: Break = (memory) => ({
+  prune(request) {
+    for (const { id } of memory.runs.list({ status: ['CANCELED'] }, { limit: 100 }).records)
+      memory.runs.update({
+        id,
+        expected: { status: ['CANCELED'] },
+        change: { slot: false },
+        by: 'prune',
+        now: request.now,
+      })
+    return memory.prune(request)
+  },
+})
+
 export const brokenPrunes: Readonly<Record<string, Break>> = {
   'prune/keeps-what-is-younger': pruningLike(({ before }) => ({ before: before + 1 })),
   'prune/drops-what-is-over': () => ({ prune: () => 0 }),
   'prune/small-batches': pruningLike(() => ({ limit: 1_000 })),
+  'prune/drops-streams': chunksStay,
+  'prune/keeps-what-has-a-slot': slotsEndWithPruning,
   'prune/keeps-what-a-key-holds': pruningLike(({ now }) => ({ now: now + 1_000 })),
   'prune/keeps-what-a-root-may-see': childrenGoBeforeTheirRoot,
   'prune/keeps-what-was-asked-for': childrenGoWithTheirRoot,
@@ -81,7 +113,7 @@ export const brokenHints: Readonly<Record<string, Break>> = {
     return {
       runs: {
         update(request) {
-          isGoingOn = request.change.status === 'EXECUTING'
+          isGoingOn = request.change.status === 'EXECUTING' && !('owner' in request.change)
           return memory.runs.update(request)
         },
       },

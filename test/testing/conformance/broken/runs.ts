@@ -50,11 +50,36 @@ const readyWaitsOutliveTheirRun: Break = (memory) => {
   }
 }
 
+/** Once a run was refused, nothing is claimed until it has its slot, whether its owner lives or not. */
+const refusedForEver: Break = (memory) => {
+  const refused = new Set<string>()
+  return {
+    runs: {
+      resume(request) {
+        const answer = memory.runs.resume(request)
+        if (answer.outcome === 'full') refused.add(request.id)
+        else refused.delete(request.id)
+        return answer
+      },
+      claim: (request) => memory.runs.claim(refused.size > 0 ? { ...request, taskIds: [] } : request),
+    },
+  }
+}
+
 export const brokenRuns: Readonly<Record<string, Break>> = {
   'runs.get/among': (memory) => ({ runs: { get: (id) => memory.runs.get(id) } }),
   'runs.update/applies-as-expected-only': updatingLike(({ expected }) => ({
     expected: { status: expected.status },
   })),
+  'runs.update/epochs-are-not-attempts': (memory) => ({
+    runs: {
+      park(fence) {
+        const isOfAttempt = memory.runs.get(fence.id)?.attempt === fence.epoch
+        return isOfAttempt ? memory.runs.park(fence) : undefined
+      },
+    },
+  }),
+  'owners/refused-runs-hold-nothing-back': refusedForEver,
   'runs.update/changes-and-clears': updatingLike(({ change }) => ({
     change: Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)),
   })),
@@ -81,9 +106,23 @@ export const brokenRuns: Readonly<Record<string, Break>> = {
   'runs.update/canceled-run-keeps-its-slot': updatingLike(({ change }) => ({
     change: change.status === 'CANCELED' ? { ...change, slot: false } : change,
   })),
-  'runs.update/slot-of-a-canceled-run-ends': updatingLike(({ change: { slotUntil: _, ...change } }) => ({
-    change,
-  })),
+  // It goes by the instant a claim later.
+  'runs.update/slot-of-a-canceled-run-ends': (memory) => {
+    let last = 0
+    return {
+      runs: {
+        claim(request) {
+          const before = { status: ['CANCELED'] } as const
+          const { records } = memory.runs.list(before, { limit: 100 })
+          const isOver = records.some(
+            ({ slotUntil = Infinity }) => slotUntil <= request.now && last < slotUntil,
+          )
+          last = request.now
+          return memory.runs.claim(isOver ? { ...request, limit: 0 } : request)
+        },
+      },
+    }
+  },
   'runs.park/gives-the-slot-back': (memory) => ({
     runs: {
       park(fence) {
