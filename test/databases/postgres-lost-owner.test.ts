@@ -35,7 +35,7 @@ const tick = async (storage: Storage, owner: string, now: number) =>
   storage.tick({ owner, now, leaseUntil: now + LEASE_MS, limit: 100 })
 
 let claims = 0
-const claim = async (storage: Storage, by: string, now: number) =>
+const claim = async (storage: Storage, by: string, now: number, maxInterruptions: number = 10) =>
   storage.runs.claim({
     by,
     now,
@@ -43,7 +43,7 @@ const claim = async (storage: Storage, by: string, now: number) =>
     taskIds: ['task'],
     limit: 10,
     queueLimits: new Map(),
-    maxInterruptions: 10,
+    maxInterruptions,
   })
 
 /** A run of `LOST` that has parked, with a wait for each of these tokens. */
@@ -57,7 +57,7 @@ async function parked(
   const epoch = run?.epoch ?? 0
   for (const [tokenId, timeoutAt] of Object.entries(tokens)) {
     const record = manualToken(tokenId, { createdAt: START, ...(timeoutAt !== undefined && { timeoutAt }) })
-    await storage.tokens.insert({ record, now: START, by: LOST })
+    if (!tokenId.startsWith('run:')) await storage.tokens.insert({ record, now: START, by: LOST })
     await storage.tokens.await({ tokenId, runId: id, epoch, by: LOST, now: START })
   }
   await storage.runs.park({ id, epoch, by: LOST, now: START })
@@ -133,5 +133,59 @@ describe('an owner that is lost while a transaction is open that has completed a
     expect(await tick(storage, OTHER, LATER)).toMatchObject({ alive: true, settled: [{ id: 'late' }] })
     await client.query('COMMIT')
     expect(await tick(storage, OTHER, LATER)).toMatchObject({ settled: [{ id: 'due' }], claimable: true })
+  })
+})
+
+describe('a run whose parent waits for a token that an open transaction has completed', () => {
+  /** A parent that no owner has any more, and the transaction that has completed its token. */
+  async function beginBesideParent(storage: Storage): Promise<PostgresClient> {
+    await parked(storage, 'parent', { t: undefined, 'run:child': undefined })
+    await storage.leave({ owner: LOST, now: START })
+    const client = await begun()
+    await storage.tokens.settle({ id: 't', outputJson: '1', by: OTHER, now: START, transaction: client })
+    return client
+  }
+
+  it('holds up no tick and no claim when it expires, and expires once the transaction is over', async () => {
+    const storage = await openStorage()
+    for (const owner of [LOST, OTHER]) await tick(storage, owner, START)
+    const expiresAt = START + 10
+    for (const id of ['child', 'other']) {
+      const record = queuedRun(id, { createdAt: START, expiresAt, taskId: 'another task' })
+      await storage.runs.insert({ record, now: START, by: LOST })
+    }
+    const client = await beginBesideParent(storage)
+    const { expired, nextDue } = await tick(storage, OTHER, expiresAt)
+    expect(expired.map(({ record }) => record.id)).toEqual(['other'])
+    expect(nextDue?.at).toBeGreaterThan(expiresAt)
+    await storage.runs.insert({
+      record: queuedRun('new', { createdAt: expiresAt }),
+      now: expiresAt,
+      by: OTHER,
+    })
+    const claimed = await claim(storage, OTHER, expiresAt)
+    expect(claimed.runs.map(({ id }) => id)).toEqual(['new'])
+    expect(claimed.ended).toEqual([])
+    await client.query('ROLLBACK')
+    const after = await tick(storage, OTHER, expiresAt)
+    expect(after.expired.map(({ record }) => record.id)).toEqual(['child'])
+    expect((await claim(storage, OTHER, expiresAt)).runs).toMatchObject([{ id: 'parent' }])
+  })
+
+  it('holds up no claim when it has been interrupted too often, and ends by a later one', async () => {
+    const storage = await openStorage()
+    for (const owner of [LOST, OTHER, THIRD]) await tick(storage, owner, START)
+    await storage.runs.insert({ record: queuedRun('child', { createdAt: START }), now: START, by: THIRD })
+    await claim(storage, THIRD, START)
+    const client = await beginBesideParent(storage)
+    await tick(storage, OTHER, START + LEASE_MS / 2)
+    await storage.runs.insert({ record: queuedRun('new', { createdAt: LATER }), now: LATER, by: OTHER })
+    const claimed = await claim(storage, OTHER, LATER, 0)
+    expect(claimed.runs.map(({ id }) => id)).toEqual(['new'])
+    expect(claimed.ended).toEqual([])
+    await client.query('ROLLBACK')
+    const { runs, ended } = await claim(storage, OTHER, LATER, 0)
+    expect(ended).toMatchObject([{ record: { id: 'child', status: 'CRASHED' } }])
+    expect(runs).toMatchObject([{ id: 'parent' }])
   })
 })

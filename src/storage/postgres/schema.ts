@@ -66,7 +66,8 @@ const STEPS: readonly string[] = [
   RATES_OF_QUEUES + LONG_LIFE,
   ONLY_FUNCTIONS,
   BOUND_RUNS,
-  SHARED_STREAMS + FUNCTIONS,
+  SHARED_STREAMS,
+  FUNCTIONS,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */

@@ -3,22 +3,26 @@ import { BY_INDEX, IS_IN_LINE, LOCK_PATIENCE_MS } from './plans.ts'
 /**
  * Claims. Runs are taken with `SKIP LOCKED`: the transaction that has one locked deals with it, or only
  * reads it to begin a wait for it: then a claim has passed over a run that no other takes. It waits for that one when it has nothing else
- * to give, and says so when it has. Claims and resumes of a limited queue lock it before they count its slots.
+ * to give, and says so when it has. A run whose end is due stays as it is while a run that waits for this end is locked. Claims and resumes of a limited queue lock it before they count its slots.
  */
 export const CLAIM_FUNCTIONS: string = `
 CREATE FUNCTION $s.sweep_runs(at float8, most int) RETURNS json[] LANGUAGE plpgsql AS $$
 DECLARE
   r $s.runs;
   expired json[] := '{}';
+  passed text[] := '{}';
   expires float8;
 BEGIN
   WHILE most IS NULL OR cardinality(expired) < most LOOP
-    SELECT * INTO r FROM $s.runs WHERE look_at <= at ORDER BY look_at, seq LIMIT 1 FOR UPDATE SKIP LOCKED;
+    SELECT * INTO r FROM $s.runs WHERE look_at <= at AND id <> ALL (passed)
+      ORDER BY look_at, seq LIMIT 1 FOR UPDATE SKIP LOCKED;
     EXIT WHEN NOT FOUND;
     expires := CASE WHEN r.attempt = 0 THEN r.expires_at END;
     IF $s.is_final(r.status) THEN
       r.slot := 0; r.slot_until := NULL; r.updated_at := greatest(r.updated_at, at);
       PERFORM $s.put_run(r, at);
+    ELSIF expires <= at AND NOT $s.try_parents(r.id) THEN
+      passed := passed || r.id;
     ELSIF expires <= at THEN
       r.finished_at := expires;
       expired := expired || $s.finish_run($s.final_run(r, 'EXPIRED', at), at);
@@ -133,6 +137,7 @@ BEGIN
       END IF;
       IF r.status IN ('EXECUTING', 'WAITING') OR r.returned = 1 THEN
         over := $s.end_instead(r, q);
+        CONTINUE WHEN over.id IS NOT NULL AND NOT $s.try_parents(r.id);
         IF over.id IS NOT NULL THEN
           ended := ended || $s.finish_run(over, q.now);
           full_lanes := '{}'; is_full := false;

@@ -77,6 +77,14 @@ BEGIN
   PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) AND held = 0 FOR NO KEY UPDATE NOWAIT;
 END $$;
 
+CREATE FUNCTION $s.try_parents(run text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM $s.lock_at_once($s.waiters_of(ARRAY['run:' || run]));
+  RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+  RETURN false;
+END $$;
+
 CREATE FUNCTION $s.lock_runs(taken text[], written text[], woken text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   one text;
