@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createEngine, type Engine, task, wait } from 'waitpoint'
-import { postgresStorage } from 'waitpoint/postgres'
+import { createEngine, type Engine, type Storage, task, wait } from 'waitpoint'
+import { type PostgresPool, postgresStorage } from 'waitpoint/postgres'
+import { manualToken } from '../../src/testing/conformance/sample-records.ts'
 import { connectPostgres, type PostgresClient, postgresUrl } from './postgres/client.ts'
 import { startPostgres } from './postgres/server.ts'
 import { freshSchema, patientPool, testPool } from './postgres-schemas.ts'
@@ -164,6 +165,68 @@ describe('a transaction that has joined a completion, while it is open', () => {
     await client.query('COMMIT')
     await canceled
     expect(await second.result()).toBe('yes')
+  })
+})
+
+describe('a transaction that has completed a token in time, while it is open after the deadline of that token', () => {
+  const START = Date.UTC(2026, 0, 1)
+  const DUE = START + 10
+  const BY = 'by'
+
+  /** A storage with a token that is completed in an open transaction, and others that are due. */
+  async function begin(): Promise<{
+    readonly storage: Storage
+    readonly client: PostgresClient
+    readonly others: readonly string[]
+    readonly asked: readonly string[]
+  }> {
+    const pool = testPool()
+    const schema = await freshSchema(pool)
+    const asked: string[] = []
+    const counted: PostgresPool = {
+      query: (text, values) => {
+        asked.push(text)
+        return pool.query(text, values)
+      },
+      connect: () => pool.connect(),
+    }
+    const storage = postgresStorage({ pool: counted, schema, listen: false, pollMs: 20 })
+    await storage.open()
+    onTestFinished(async () => {
+      await storage.leave({ owner: BY, now: DUE })
+      await pool.query(`DROP SCHEMA ${schema} CASCADE`)
+      await pool.end()
+    })
+    const others = Array.from({ length: OTHERS }, (_, at) => `other ${at}`)
+    for (const id of ['token', ...others]) {
+      const tags = [id === 'token' ? 'late' : 'other']
+      const record = manualToken(id, { createdAt: START, timeoutAt: DUE, tags })
+      await storage.tokens.insert({ record, now: START, by: BY })
+    }
+    const client = await begun()
+    await storage.tokens.settle({ id: 'token', outputJson: '1', by: BY, now: START, transaction: client })
+    return { storage, client, others, asked }
+  }
+
+  it('lets only reads of this token wait, and others of their turn be made once more at most', async () => {
+    const { storage, client, others, asked } = await begin()
+    const before = asked.length
+    const late = storage.tokens.get('token', DUE)
+    const read = await Promise.all(others.map(async (id) => storage.tokens.get(id, DUE)))
+    expect(asked.length - before).toBeLessThanOrEqual(2)
+    for (const one of read) expect(one?.record.status).toBe('TIMED_OUT')
+    await client.query('COMMIT')
+    expect((await late)?.record).toMatchObject({ status: 'COMPLETED', outputJson: '1' })
+  })
+
+  it('lets only lists that look at this token wait', async () => {
+    const { storage, client } = await begin()
+    const page = { limit: OTHERS }
+    const late = storage.tokens.list({ kind: 'MANUAL', tags: ['late'] }, page, DUE)
+    const { records } = await storage.tokens.list({ kind: 'MANUAL', tags: ['other'] }, page, DUE)
+    expect(new Set(records.map(({ status }) => status))).toEqual(new Set(['TIMED_OUT']))
+    await client.query('COMMIT')
+    expect((await late).records).toMatchObject([{ id: 'token', status: 'COMPLETED' }])
   })
 })
 

@@ -4,7 +4,7 @@ import { type FarHint, PostgresHints } from './hints.ts'
 import type { PostgresSource } from './options.ts'
 import { openPool, type OwnPool, type PostgresPool } from './pool.ts'
 import { channelOf, messagesOf, readMessage } from './messages.ts'
-import { functionSql, migratePostgres, patientSql, placeSql } from './schema.ts'
+import { apartSql, functionSql, migratePostgres, patientSql, placeSql } from './schema.ts'
 import type { Ask } from './session.ts'
 import { PostgresTurns, type Statement } from './turns.ts'
 import { afterReal, pauseReal } from '../real-timer.ts'
@@ -166,7 +166,7 @@ export class PostgresConnection {
     const { kind, requests } = statement
     if (kind.mayLag !== true || readPool === undefined) return this.#sendAgain(statement)
     try {
-      return await askPool(readPool, functionSql(schema, kind.name), requests)
+      return await askPool(readPool, functionSql(schema, kind.name), [requests])
     } catch {
       // A replica ends what is in the way of its catching up, and has a new function later.
       return this.#sendAgain(statement)
@@ -174,19 +174,18 @@ export class PostgresConnection {
   }
 
   /** Asks the server again if it was not there. An owner that has left may come back: then it is opened again. */
-  async #sendAgain({ kind, requests, patienceMs }: Statement): Promise<string> {
-    const { schema } = this.#source
-    const text =
-      patienceMs === undefined ? functionSql(schema, kind.name) : patientSql(schema, kind.name, patienceMs)
-    let values = requests
+  async #sendAgain(statement: Statement): Promise<string> {
+    const { kind, keys } = statement
+    const text = textOf(this.#source.schema, statement)
+    let { requests } = statement
     for (let retries = 0; ; retries += 1) {
       try {
         const { pool } = await this.#open()
-        return await askPool(pool, text, values)
+        return await askPool(pool, text, keys === undefined ? [requests] : [requests, keys])
       } catch (cause) {
         const isLost = isCut(cause) && kind.isRepeatable === true
         if ((!isLost && !isUnreachable(cause)) || retries >= MOST_RETRIES) throw cause
-        if (isLost) values = saidAgain(values)
+        if (isLost) requests = saidAgain(requests)
         if (isTooSlow(cause)) retries += MOST_RETRIES / 2
       }
       await pauseReal(RETRY_MS)
@@ -224,8 +223,13 @@ export class PostgresConnection {
   }
 }
 
-async function askPool(pool: Pick<PostgresPool, 'query'>, text: string, requests: string): Promise<string> {
-  const { rows } = await pool.query(text, [requests])
+function textOf(schema: string, { kind: { name }, patienceMs, keys }: Statement): string {
+  if (patienceMs === undefined) return functionSql(schema, name)
+  return keys === undefined ? patientSql(schema, name, patienceMs) : apartSql(schema, name, patienceMs)
+}
+
+async function askPool(pool: Pick<PostgresPool, 'query'>, text: string, values: unknown[]): Promise<string> {
+  const { rows } = await pool.query(text, values)
   return (rows as readonly { readonly answer: string }[])[0]?.answer ?? '[]'
 }
 

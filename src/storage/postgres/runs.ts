@@ -82,7 +82,8 @@ const UPDATE: CallKind = { name: 'update_runs', isRepeatable: true, lockOf }
 const END: CallKind = { name: 'end_runs', isRepeatable: true, lockOf }
 const CLAIM: CallKind = { name: 'claim_runs', isSingle: true }
 const PARK: CallKind = { name: 'park_runs', isRepeatable: true, lockOf }
-const RESUME: CallKind = { name: 'resume_runs', isRepeatable: true, lockOf }
+/** Busy processes that share a queue wait for each other: longer than other turns, and less than a server takes for a deadlock. */
+const RESUME: CallKind = { name: 'resume_runs', isRepeatable: true, lockOf, patienceMs: 500 }
 const FREE_KEY: CallKind = { name: 'free_keys', isRepeatable: true, locksKey }
 const LIST: CallKind = { name: 'list_runs', isRepeatable: true, isSingle: true }
 const LIST_LATE: CallKind = { ...LIST, mayLag: true }

@@ -151,6 +151,12 @@ export function patientSql(schema: string, name: string, patienceMs: number): st
   return `SELECT set_config('lock_timeout', '${patienceMs}', true), ${quoted(schema)}.${name}($1::json)::text AS answer`
 }
 
+/** Asks a function so that each request is undone by itself if it needs a lock for longer: see `try_each`. */
+export function apartSql(schema: string, name: string, patienceMs: number): string {
+  return `SELECT set_config('lock_timeout', '${patienceMs}', true),
+    ${quoted(schema)}.try_each('${name}', $1::json, $2::text[])::text AS answer`
+}
+
 /** Which schema of which database of which server, as long as all three are what they are now: the column `place`. */
 export function placeSql(schema: string): string {
   return `concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()),

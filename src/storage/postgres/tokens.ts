@@ -61,11 +61,11 @@ const AWAIT: CallKind = {
 const SETTLE: CallKind = {
   name: 'settle_tokens',
   isRepeatable: true,
-  tellsHeld: true,
   lockOf: (request: { readonly id: string }) => request.id,
 }
 const RELEASE: CallKind = { name: 'release_waits', isRepeatable: true }
-const LIST: CallKind = { name: 'list_tokens', isSingle: true }
+/** Due tokens that it looks at may be locked for long. */
+const LIST: CallKind = { name: 'list_tokens', isSingle: true, patienceMs: 50 }
 
 /** Waits of one run are registered by one process only: a count in this one is their order. */
 let places = 0

@@ -24,8 +24,10 @@ export interface CallKind {
   readonly mayLag?: boolean
   /** Requests that lock the same records lock them in this order. */
   readonly lockOf?: (request: never) => string
-  /** A request with `tries` is answered with `"held"` if another transaction has its lock; the others are done. */
+  /** A request is answered with `"held"` if another transaction has the lock of its key; the others are done. */
   readonly tellsHeld?: boolean
+  /** How long a turn waits for one lock, in milliseconds. Absent: 50, and for one request at a time as long as the server lets it. */
+  readonly patienceMs?: number
   /** Whether a request takes a lock that is no row's. The server has room for some thousands of these. */
   readonly locksKey?: (request: never) => boolean
 }
@@ -36,6 +38,11 @@ export interface Statement {
   readonly requests: string
   /** How long it may wait for one lock, in milliseconds; absent: as long as the server lets it. */
   readonly patienceMs: number | undefined
+  /**
+   * The keys of its requests. Then each request is undone by itself, and answered with `"held"`, if it needs a lock of another
+   * transaction, or is behind such a request by its key.
+   */
+  readonly keys?: readonly (string | undefined)[] | undefined
 }
 
 interface Call {
@@ -51,9 +58,9 @@ interface Call {
 interface Turn {
   readonly kind: CallKind
   readonly calls: readonly Call[]
-  readonly patienceMs: number
-  /** Whether it takes only locks that are free, and is told which calls need others. */
-  readonly tries?: boolean | undefined
+  readonly patienceMs: number | undefined
+  /** Whether it is told which calls need locks of other transactions, and does the others. */
+  readonly isApart?: boolean
 }
 
 interface TurnsOptions {
@@ -75,10 +82,8 @@ const MOST_CALLS = 500
 const MOST_KEYS = 200
 const MOST_RETRIES = 20
 
-/** How long a turn waits for one lock: longer than other turns take, and less than a server takes for a deadlock. */
-const TURN_PATIENCE_MS = 500
-/** How long a call that is made again alone waits for one lock. */
-const ALONE_PATIENCE_MS = 50
+/** How long a turn waits for one lock: longer than most other turns take. */
+const TURN_PATIENCE_MS = 50
 const FIRST_PAUSE_MS = 5
 /** A call that has waited for some time waits for this part of it once more. */
 const PAUSE_SHARE = 0.25
@@ -89,8 +94,8 @@ const HELD = 'held'
 /**
  * All calls of one kind in one turn are one statement, and one transaction. While it is under way those that come gather
  * for the next one: the busier, the fewer statements a call takes. A call that fails takes none of the others with it:
- * then each is made again alone. A call that needs a lock of a transaction that stays open waits by itself: it is made
- * again alone, with pauses, and holds up none but those of its own key.
+ * then each is made again alone. A call that needs a lock of a transaction that stays open is set apart: it is made
+ * again with pauses, and holds up none but those of its own key.
  */
 export class PostgresTurns {
   readonly #options: TurnsOptions
@@ -102,7 +107,7 @@ export class PostgresTurns {
   /** Calls that wait for a lock: they are made again, with pauses. */
   readonly #held = new Set<Call>()
   /** Of these, calls whose pause is over. */
-  readonly #due: Call[] = []
+  #due: Call[] = []
   #isAtHeld = false
 
   constructor(options: TurnsOptions) {
@@ -171,12 +176,27 @@ export class PostgresTurns {
     this.#underWay += 1
     this.#kinds.add(kind)
     for (const { key } of calls) if (key !== undefined) this.#keys.set(key, (this.#keys.get(key) ?? 0) + 1)
-    const held = await this.#perform({ kind, calls: inLockOrder(kind, calls), patienceMs: TURN_PATIENCE_MS })
+    const patienceMs = kind.patienceMs ?? (kind.isSingle === true ? undefined : TURN_PATIENCE_MS)
+    const held = await this.#perform({ kind, calls: inLockOrder(kind, calls), patienceMs })
     this.#underWay -= 1
     this.#kinds.delete(kind)
-    for (const call of held) this.#hold(call)
     for (const call of calls) if (held.length === 0 || !held.includes(call)) this.#release(call)
+    this.#setApart(held)
     this.#plan()
+  }
+
+  /** The first call of each key is made again with pauses; those behind it go once it is answered. */
+  #setApart(held: readonly Call[]): void {
+    const keys = new Set<string | undefined>()
+    const behind: Call[] = []
+    for (const call of held) {
+      const isBehind = call.key !== undefined && keys.has(call.key)
+      if (isBehind && this.#options.isInUse()) behind.push(call)
+      else this.#hold(call)
+      keys.add(call.key)
+    }
+    for (const call of behind) this.#release(call)
+    this.#waiting.unshift(...behind)
   }
 
   #release({ key }: Call): void {
@@ -188,15 +208,13 @@ export class PostgresTurns {
 
   /** Resolves with the calls that wait for a lock of another transaction; the others are answered. */
   async #perform(turn: Turn): Promise<readonly Call[]> {
-    const { kind, calls, tries = false } = turn
+    const { kind, calls, patienceMs, isApart = false } = turn
     try {
       return answered(turn, await this.#ask(turn))
     } catch (error) {
-      if (isLocked(error) && kind.isSingle !== true) {
-        if (calls.length === 1 || !this.#options.isInUse()) return calls
-        return kind.tellsHeld === true && !tries
-          ? this.#perform({ ...turn, tries: true })
-          : this.#performHalves(turn)
+      if (isLocked(error) && patienceMs !== undefined) {
+        if (calls.length === 1 || isApart || !this.#options.isInUse()) return calls
+        return this.#perform(apart(kind, calls))
       }
       // One of them may be wrong; not with a server that is not there, or that may have done it.
       if (calls.length > 1 && !isUnreachable(error) && !isCut(error)) return this.#performAlone(turn)
@@ -212,27 +230,16 @@ export class PostgresTurns {
     return held
   }
 
-  /** Finds the calls that need a lock of another transaction. Those behind them, by their keys, wait with them. */
-  async #performHalves(turn: Turn): Promise<readonly Call[]> {
-    const half = Math.ceil(turn.calls.length / 2)
-    const held = await this.#perform({ ...turn, calls: turn.calls.slice(0, half) })
-    const keys = new Set(held.map(({ key }) => key))
-    const isBehind = ({ key }: Call): boolean => key !== undefined && keys.has(key)
-    const rest = turn.calls.slice(half)
-    const calls = rest.filter((call) => !isBehind(call))
-    const late = calls.length === 0 ? NONE : await this.#perform({ ...turn, calls })
-    return [...held, ...rest.filter(isBehind), ...late]
-  }
-
-  async #ask({ kind, calls, patienceMs, tries = false }: Turn): Promise<readonly unknown[]> {
-    const isSingle = kind.isSingle === true
-    const requests = toWire(calls.map(({ request }) => (tries ? { ...(request as object), tries } : request)))
-    const statement = { kind, requests, patienceMs: isSingle ? undefined : patienceMs }
+  async #ask({ kind, calls, patienceMs, isApart = false }: Turn): Promise<readonly unknown[]> {
+    const requests = toWire(calls.map(({ request }) => request))
+    const keys = isApart ? calls.map(({ key }) => key) : undefined
+    const statement = { kind, requests, patienceMs, keys }
     for (let retries = 0; ; retries += 1) {
       try {
         return fromWire(await this.#options.send(statement)) as readonly unknown[]
       } catch (error) {
-        if (!isRolledBack(error) || retries === MOST_RETRIES || (isLocked(error) && !isSingle)) throw error
+        if (!isRolledBack(error) || retries === MOST_RETRIES) throw error
+        if (isLocked(error) && patienceMs !== undefined) throw error
       }
     }
   }
@@ -261,26 +268,38 @@ export class PostgresTurns {
     return mostMs > 0 && waitedMs >= mostMs ? lockTimeout('use the Postgres server') : undefined
   }
 
-  /** One call after the other: they take one connection, however many they are. */
+  /** One statement after the other: these calls take one connection, however many they are. */
   async #performHeld(): Promise<void> {
     if (this.#isAtHeld) return
     this.#isAtHeld = true
-    for (let call = this.#due.shift(); call !== undefined; call = this.#due.shift()) {
-      if (!this.#held.has(call)) continue
-      const { kind } = call
-      const held = await this.#perform({
-        kind,
-        calls: [call],
-        patienceMs: ALONE_PATIENCE_MS,
-        tries: kind.tellsHeld,
-      })
-      // It was given up meanwhile.
-      if (!this.#held.delete(call)) continue
-      if (held.length > 0) this.#hold(call)
-      else this.#release(call)
+    for (let due = this.#takeDue(); due !== undefined; due = this.#takeDue()) {
+      const { kind, calls } = due
+      const isOne = calls.length === 1
+      const again = isOne ? { kind, calls, patienceMs: TURN_PATIENCE_MS } : apart(kind, calls)
+      const held = await this.#perform(again)
+      for (const call of calls) {
+        // It may have been given up meanwhile.
+        if (!this.#held.delete(call)) continue
+        if (held.includes(call)) this.#hold(call)
+        else this.#release(call)
+      }
       this.#plan()
     }
     this.#isAtHeld = false
+  }
+
+  /** The calls of one kind whose pause is over. */
+  #takeDue(): { readonly kind: CallKind; readonly calls: readonly Call[] } | undefined {
+    const due = this.#due.filter((call) => this.#held.has(call))
+    const [first] = due
+    if (first === undefined) {
+      this.#due = []
+      return undefined
+    }
+    const { kind } = first
+    const calls = due.filter((call) => call.kind === kind).slice(0, kind.isSingle === true ? 1 : MOST_KEYS)
+    this.#due = due.filter((call) => !calls.includes(call))
+    return { kind, calls: inLockOrder(kind, calls) }
   }
 
   /** Calls that wait for a lock, and those behind them, wait no more: the last engine has left. */
@@ -297,11 +316,18 @@ export class PostgresTurns {
   }
 }
 
+/** A turn that does what it can, and waits for all locks together no longer than for one. */
+function apart(kind: CallKind, calls: readonly Call[]): Turn {
+  const patienceMs = Math.max(1, Math.floor(TURN_PATIENCE_MS / calls.length))
+  return { kind, calls, patienceMs, isApart: true }
+}
+
 /** Gives the calls their answers. Those that wait for a lock have none yet. */
-function answered({ kind, calls }: Turn, answers: readonly unknown[]): readonly Call[] {
+function answered({ kind, calls, isApart = false }: Turn, answers: readonly unknown[]): readonly Call[] {
+  const tellsHeld = isApart || kind.tellsHeld === true
   let held: Call[] | undefined
   for (const [at, call] of calls.entries()) {
-    if (kind.tellsHeld === true && answers[at] === HELD) (held ??= []).push(call)
+    if (tellsHeld && answers[at] === HELD) (held ??= []).push(call)
     else call.answer.resolve(answers[at] ?? undefined)
   }
   return held ?? NONE

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createDeferred } from '../../../src/primitives/deferred.ts'
-import { type CallKind, PostgresTurns } from '../../../src/storage/postgres/turns.ts'
+import { type CallKind, PostgresTurns, type Statement } from '../../../src/storage/postgres/turns.ts'
 
 const one: CallKind = { name: 'one' }
 const two: CallKind = { name: 'two' }
@@ -23,6 +23,31 @@ function echoing(most: number = 4): { readonly turns: PostgresTurns; readonly se
     },
   })
   return { turns, sent }
+}
+
+/** A server on which calls that say `held` need a lock of another transaction, until that is over. */
+function withHeld(): {
+  readonly turns: PostgresTurns
+  readonly sent: readonly Statement[]
+  readonly free: () => void
+} {
+  let isHeld = true
+  const sent: Statement[] = []
+  const turns = new PostgresTurns({
+    ...IN_USE,
+    most: 4,
+    async send(statement) {
+      sent.push(statement)
+      await new Promise(setImmediate)
+      const { requests, keys } = statement
+      if (!isHeld || !requests.includes('held')) return requests
+      if (keys === undefined) throw Object.assign(new Error('lock timeout'), { code: '55P03' })
+      const asked = JSON.parse(requests) as readonly string[]
+      const heldKeys = keys.filter((_, at) => asked[at]?.startsWith('held') === true)
+      return JSON.stringify(asked.map((id, at) => (heldKeys.includes(keys[at]) ? 'held' : id)))
+    },
+  })
+  return { turns, sent, free: () => (isHeld = false) }
 }
 
 describe('PostgresTurns', () => {
@@ -120,29 +145,62 @@ describe('PostgresTurns', () => {
   })
 
   it('holds up no other call by one that needs a lock of another transaction, and makes that one again', async () => {
-    let isHeld = true
-    const sent: string[] = []
-    const turns = new PostgresTurns({
-      ...IN_USE,
-      most: 4,
-      send({ requests }) {
-        sent.push(requests)
-        return isHeld && requests.includes('held')
-          ? Promise.reject(Object.assign(new Error('lock timeout'), { code: '55P03' }))
-          : Promise.resolve(requests)
-      },
-    })
-    const held = turns.call(one, 'held', 'key')
+    const { turns, sent, free } = withHeld()
+    const held = turns.call(one, 'held 1', 'key')
     const others = ['a', 'b', 'c', 'd'].map((request) => turns.call(one, request, request))
     expect(await Promise.all(others)).toEqual(['a', 'b', 'c', 'd'])
+    // The turn, and once more with each call for itself.
+    expect(sent.slice(0, 2).map(({ requests }) => requests)).toEqual(
+      Array(2).fill('["held 1","a","b","c","d"]'),
+    )
     const behind = turns.call(one, 'behind', 'key')
     expect(await turns.call(one, 'later', undefined)).toBe('later')
-    expect(sent.some((requests) => requests.includes('behind'))).toBe(false)
-    isHeld = false
-    expect(await Promise.all([held, behind])).toEqual(['held', 'behind'])
+    expect(sent.some(({ requests }) => requests.includes('behind'))).toBe(false)
+    free()
+    expect(await Promise.all([held, behind])).toEqual(['held 1', 'behind'])
   })
 
-  it('asks a kind that tells which calls need such a lock', async () => {
+  it('waits for one lock at a time, and for those of a turn together no longer than for one', async () => {
+    const { turns, sent, free } = withHeld()
+    const asked = ['held 1', 'a', 'b', 'c', 'd'].map((request) => turns.call(one, request, request))
+    await Promise.all(asked.slice(1))
+    const [first, second] = sent
+    expect((second?.patienceMs ?? Infinity) * asked.length).toBeLessThanOrEqual(first?.patienceMs ?? 0)
+    free()
+    await asked[0]
+  })
+
+  it('lets what is behind such a call in its turn wait, too', async () => {
+    const { turns, sent, free } = withHeld()
+    const calls = ['held 1', 'behind', 'last'].map((request) => turns.call(one, request, 'key'))
+    expect(await turns.call(one, 'other', 'other')).toBe('other')
+    expect(sent[1]?.keys).toEqual(['key', 'key', 'key', 'other'])
+    free()
+    expect(await Promise.all(calls)).toEqual(['held 1', 'behind', 'last'])
+    expect(sent.at(-1)?.requests).toBe('["behind","last"]')
+  })
+
+  it('makes all calls of a kind that wait for a lock again at once', async () => {
+    const { turns, sent, free } = withHeld()
+    const held = [1, 2, 3].map((at) => turns.call(one, `held ${at}`, `key ${at}`))
+    await turns.call(one, 'other', 'other')
+    const isAgain = ({ requests }: Statement): boolean =>
+      requests.includes('held 2","held 3') && !requests.includes('other')
+    while (!sent.some(isAgain)) await new Promise(setImmediate)
+    free()
+    expect(await Promise.all(held)).toEqual(['held 1', 'held 2', 'held 3'])
+  })
+
+  it('asks a kind that takes one call at a time for the next one', async () => {
+    const listing: CallKind = { name: 'listing', isSingle: true, patienceMs: 10 }
+    const { turns, free } = withHeld()
+    const held = turns.call(listing, 'held 1', undefined)
+    expect(await turns.call(listing, 'other', undefined)).toBe('other')
+    free()
+    expect(await held).toBe('held 1')
+  })
+
+  it('is told at once of keys that are held', async () => {
     const telling: CallKind = { name: 'telling', tellsHeld: true }
     let isHeld = true
     const sent: string[] = []
@@ -151,17 +209,14 @@ describe('PostgresTurns', () => {
       most: 4,
       send({ requests }) {
         sent.push(requests)
-        const asked = JSON.parse(requests) as readonly { readonly id: string; readonly tries?: boolean }[]
-        const waits = ({ id }: { readonly id: string }): boolean => isHeld && id === 'locked'
-        if (asked.some(waits) && !asked.every(({ tries }) => tries))
-          return Promise.reject(Object.assign(new Error('lock timeout'), { code: '55P03' }))
-        return Promise.resolve(JSON.stringify(asked.map((one) => (waits(one) ? 'held' : one.id))))
+        const asked = JSON.parse(requests) as readonly string[]
+        return Promise.resolve(JSON.stringify(asked.map((id) => (isHeld && id === 'locked' ? 'held' : id))))
       },
     })
-    const held = turns.call(telling, { id: 'locked' }, 'key')
-    const others = ['a', 'b', 'c', 'd'].map((id) => turns.call(telling, { id }, undefined))
+    const held = turns.call(telling, 'locked', 'key')
+    const others = ['a', 'b', 'c', 'd'].map((id) => turns.call(telling, id, undefined))
     expect(await Promise.all(others)).toEqual(['a', 'b', 'c', 'd'])
-    expect(sent).toHaveLength(2)
+    expect(sent).toHaveLength(1)
     isHeld = false
     expect(await held).toBe('locked')
   })

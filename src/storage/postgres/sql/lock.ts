@@ -13,10 +13,36 @@ import { isOfAttempt } from './plans.ts'
  * Rows that are not known in time, or come in another order, are locked only if they are free: `SKIP LOCKED` where
  * another row will do, `NOWAIT` where not. Then the transaction is rolled back and made again.
  *
- * A transaction of a user's may hold the lock of a key or of a token for long. A request with `tries` does not wait for it: it
- * is answered with `"held"`, and the others of its turn are done. `lock_keys` and `lock_settled` answer with what is held.
+ * A transaction of a user's may hold a lock for long. That of a key is only tried by a request with `tries`: it is answered with
+ * `"held"`, and the others of its turn are done; `lock_keys` answers with what is held. A turn that has waited in vain for
+ * another lock is made again by `try_each`: each request as if it were alone, without an order, so that none may wait long; one that needs a lock of
+ * another transaction is undone by itself, as are those behind it, of the same key.
  */
 export const LOCK_FUNCTIONS: string = `
+CREATE FUNCTION $s.try_each(kind text, requests json, keys text[]) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  one json;
+  at_place int := 0;
+  answer json;
+  answers json[] := '{}';
+  held_keys text[] := '{}';
+BEGIN
+  FOR one IN SELECT json_array_elements(requests) LOOP
+    at_place := at_place + 1;
+    answer := '"held"';
+    IF keys[at_place] IS NULL OR keys[at_place] <> ALL (held_keys) THEN
+      BEGIN
+        EXECUTE 'SELECT $s.' || kind || '($1)' INTO answer USING json_build_array(one);
+        answer := coalesce(answer->0, 'null');
+      EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+        held_keys := held_keys || keys[at_place];
+      END;
+    END IF;
+    answers := answers || answer;
+  END LOOP;
+  RETURN array_to_json(answers);
+END $$;
+
 CREATE FUNCTION $s.lock_queues(queues text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF cardinality(queues) = 0 THEN RETURN; END IF;
@@ -138,26 +164,16 @@ BEGIN
   PERFORM $s.lock_at_once($s.waiters_of(ARRAY[token_id]));
 END $$;
 
-CREATE FUNCTION $s.lock_settled(requests json) RETURNS text[] LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.lock_settled(requests json) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   ids text[];
   fences text[];
-  tries boolean;
-  free text[];
-  held text[];
 BEGIN
-  SELECT array_agg(x.id), array_agg(DISTINCT x.fence_run) FILTER (WHERE x.fence_run IS NOT NULL), bool_or(x.tries)
-    INTO ids, fences, tries FROM json_to_recordset(requests) AS x(id text, fence_run text, tries boolean);
-  IF tries IS TRUE THEN
-    free := ARRAY(SELECT id FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' FOR NO KEY UPDATE SKIP LOCKED);
-    held := ARRAY(SELECT id FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' AND id <> ALL (free));
-    ids := free;
-  ELSE
-    PERFORM 1 FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' ORDER BY id FOR NO KEY UPDATE;
-  END IF;
+  SELECT array_agg(x.id), array_agg(DISTINCT x.fence_run) FILTER (WHERE x.fence_run IS NOT NULL)
+    INTO ids, fences FROM json_to_recordset(requests) AS x(id text, fence_run text);
+  PERFORM 1 FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' ORDER BY id FOR NO KEY UPDATE;
   IF fences IS NULL THEN PERFORM $s.lock_waiters($s.waiters_of(ids));
   ELSE PERFORM $s.lock_runs('{}', fences, $s.waiters_of(ids)); END IF;
-  RETURN held;
 END $$;
 
 CREATE FUNCTION $s.lock_awaited(requests json) RETURNS void LANGUAGE plpgsql AS $$

@@ -188,20 +188,15 @@ CREATE FUNCTION $s.settle_tokens(requests json) RETURNS json LANGUAGE plpgsql
 ${BY_INDEX} AS $$
 DECLARE
   q record;
-  held text[];
   is_alone boolean := json_array_length(requests) = 1;
   answers json[] := '{}';
 BEGIN
-  IF NOT is_alone THEN held := $s.lock_settled(requests); END IF;
+  IF NOT is_alone THEN PERFORM $s.lock_settled(requests); END IF;
   FOR q IN SELECT * FROM json_to_recordset(requests)
     AS x(id text, output text, times_out boolean, fence_run text, fence_epoch int, by_owner text, now float8, call text,
-      again boolean, tries boolean, resume_run text, resume_epoch int)
+      again boolean, resume_run text, resume_epoch int)
   LOOP
-    IF is_alone AND (q.tries IS TRUE OR q.fence_run IS NOT NULL) THEN held := $s.lock_settled(requests); END IF;
-    IF q.id = ANY (held) THEN
-      answers := answers || '"held"'::json;
-      CONTINUE;
-    END IF;
+    IF is_alone AND q.fence_run IS NOT NULL THEN PERFORM $s.lock_settled(requests); END IF;
     answers := answers || $s.settle_token(q);
   END LOOP;
   RETURN array_to_json(answers);
