@@ -201,10 +201,11 @@ function writtenBy<Chunk>(
           for await (const chunk of stream) write(chunk)
         })
       add(async () => execute({ write, merge }))
-      ended(parts).then(
-        () => controller.close(),
-        () => undefined,
-      )
+      ended(parts)
+        .then(() => controller.close())
+        .catch(() => {
+          // The stream has ended.
+        })
     },
   })
 }

@@ -56,6 +56,33 @@ describe('streams.writer', () => {
     expect(String(log.mock.calls)).toContain('A writer of stream "default" has failed')
   })
 
+  it('ends without a word when its run was canceled before its function has ended', async () => {
+    let finish = (): void => undefined
+    const writing = task({
+      id: 'writing',
+      run: () =>
+        streams
+          .writer<string>('notes', {
+            execute: ({ write }) => {
+              write('one')
+              return new Promise<void>((resolve) => (finish = resolve))
+            },
+          })
+          .waitUntilComplete(),
+    })
+    await using t = await createTestEngine({ tasks: [writing] })
+    t.engine.makeDefault()
+    const run = await writing.trigger(undefined)
+    for await (const chunk of await streams.read(run.id, 'notes')) {
+      expect(chunk).toBe('one')
+      break
+    }
+    await runs.cancel(run.id)
+    expect((await runs.poll(run)).status).toBe('CANCELED')
+    finish()
+    for (let turns = 0; turns < 10; turns += 1) await turn()
+  })
+
   it('calls its function at once, and takes no chunk after its end', async () => {
     const writing = task({
       id: 'writing',
