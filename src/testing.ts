@@ -70,7 +70,7 @@ export {
   type Trace,
 } from './testing/exploration/trace.ts'
 export { type Invariant, InvariantViolation } from './testing/exploration/violation.ts'
-export type { Adapter, AdapterTools } from './testing/exploration/world.ts'
+export type { Adapter, AdapterTools, StartedEngineOptions } from './testing/exploration/world.ts'
 export { type FlakyOptions, flakyStorage } from './testing/storages/flaky.ts'
 export type { StorageOperation } from './testing/storages/wrapped.ts'
 export {

@@ -8,6 +8,8 @@ interface Claimed {
   readonly attempt: number
   readonly by: string
   readonly number: number
+  readonly calledAt: number
+  readonly answeredAt: number
 }
 
 /**
@@ -27,12 +29,10 @@ export class AttemptWatcher implements CallWatcher {
   answered(call: StorageCall): void {
     if (call.name !== 'runs.claim') return
     const { by, number } = call.args[0]
+    const { calledAt } = call
+    const answeredAt = call.reply?.answeredAt ?? calledAt
     for (const { id, taskId, attempt, policyAttempt, optionsJson } of call.reply?.answer.runs ?? []) {
-      const last = this.#claimed.get(id)
-      this.#claimed.set(id, { attempt, by, number })
-      const isRepeated = last?.by === by && last.number === number && last.attempt === attempt
-      if (last !== undefined && attempt <= last.attempt && !isRepeated)
-        throw this.#violation(id, `attempt ${attempt} was claimed after attempt ${last.attempt}`)
+      this.#claim(id, { attempt, by, number, calledAt, answeredAt })
       // The options of a trigger may allow more.
       const most = optionsJson === undefined ? this.#maxAttempts(taskId) : Infinity
       if (policyAttempt > most)
@@ -40,7 +40,22 @@ export class AttemptWatcher implements CallWatcher {
     }
   }
 
+  #claim(id: string, claimed: Claimed): void {
+    const last = this.#claimed.get(id)
+    // An answer that comes late: another engine has claimed the run since.
+    const isPassed =
+      last !== undefined && claimed.attempt < last.attempt && claimed.calledAt < last.answeredAt
+    if (isPassed) return
+    this.#claimed.set(id, claimed)
+    if (last === undefined || claimed.attempt > last.attempt || isRepeated(claimed, last)) return
+    throw this.#violation(id, `attempt ${claimed.attempt} was claimed after attempt ${last.attempt}`)
+  }
+
   #violation(id: string, what: string): InvariantViolation {
     return new InvariantViolation('attempts within policy', `run "${this.#names.of(id) ?? id}": ${what}`)
   }
+}
+
+function isRepeated(one: Claimed, other: Claimed): boolean {
+  return one.by === other.by && one.number === other.number && one.attempt === other.attempt
 }

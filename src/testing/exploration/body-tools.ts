@@ -1,7 +1,6 @@
 import type { Awaitable, Unsubscribe } from '../../contract/storage.ts'
 import type { Engine } from '../../core/engine.ts'
 import type { AnyTask, TaskOutput, TaskPayload } from '../../api/run.ts'
-import { currentAttempt } from '../../core/attempt/attempt.ts'
 import type { CompletedToken, TokenReference } from '../../api/token.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { parseDuration } from '../../primitives/duration.ts'
@@ -9,10 +8,9 @@ import { type AnswerInstant, readInstant } from '../fixture/answer-instant.ts'
 import type { StandIns, TaskCall, TaskMock } from '../fixture/stand-ins.ts'
 import { loadCreateHandler, postJson } from '../fixture/token-post.ts'
 import { callerName } from './boundary-storage.ts'
-import type { Process } from './process.ts'
 import { NoTokenError, type QuestionDesk, type TokenChoice, type WaitingToken } from './question-desk.ts'
 import { SurvivingEngine } from './surviving-engine.ts'
-import type { World } from './world.ts'
+import type { StartedEngineOptions, World } from './world.ts'
 
 /** Time in a schedule. It passes by itself; the order of events is explored. */
 export interface ScheduleClock {
@@ -35,6 +33,11 @@ export interface ExplorationTools {
    * elsewhere. Calls that a fault failed are repeated.
    */
   readonly elsewhere: Engine
+  /**
+   * Starts another engine on the same storage, in a process of its own, which may crash and stand still like that of `engine`. It
+   * has the tasks and options of the exploration, and yours: `t.startEngine('web', { execute: false })`. Stories name it.
+   */
+  startEngine(name: string, options?: StartedEngineOptions): Engine
   readonly clock: ScheduleClock
   /** Adds tasks defined in the body. Call it before any other use of the engine. */
   use(...tasks: readonly AnyTask[]): void
@@ -67,8 +70,13 @@ export interface ExplorationTools {
     output?: unknown,
     options?: { readonly at?: AnswerInstant | undefined },
   ): Promise<CompletedToken | undefined>
-  /** Crashes the process immediately, and starts another one on its storage. */
-  crash(): void
+  /** Crashes the process of an engine immediately, and starts another one on its storage. Without an engine: that of `engine`. */
+  crash(engine?: Engine): void
+  /**
+   * The process of an engine stands still: its calls are held, its timers do not fire, and time passes. Without a duration it is
+   * twice its lease, so that another engine takes its runs over.
+   */
+  pause(engine: Engine, duration?: number | string): void
   /** Declares real I/O: nothing else happens until the promise settles. Returns the promise. */
   external<T>(promise: Promise<T>): Promise<T>
 }
@@ -84,9 +92,18 @@ export interface BodyToolsOptions {
 /** Creates the tools of a body. */
 export function bodyTools(options: BodyToolsOptions): ExplorationTools {
   const { world, desk, standIns, mayRepeat, sometimes } = options
-  const surviving = new SurvivingEngine(world, { mayRepeat })
+  const surviving = new SurvivingEngine(world, { mayRepeat, name: 'engine' })
   const { engine } = surviving
-  const elsewhere = new SurvivingEngine(world, { mayRepeat, isElsewhere: true }).engine
+  const elsewhere = new SurvivingEngine(world, { mayRepeat, name: 'elsewhere' }).engine
+  const named = new Map<Engine, string>([[engine, 'engine']])
+  const nameOf = (given: Engine): string => {
+    const name = named.get(given)
+    if (name === undefined)
+      throw new TypeError(
+        'Cannot crash or pause this engine: give `t.engine` or an engine of `t.startEngine`',
+      )
+    return name
+  }
   const clock: ScheduleClock = {
     now: () => world.timers.now,
     sleep: (duration) => sleep(world, duration),
@@ -96,8 +113,17 @@ export function bodyTools(options: BodyToolsOptions): ExplorationTools {
     elsewhere,
     clock,
     sometimes,
+    startEngine(name, options = {}) {
+      world.startEngine(name, {
+        ...options,
+        ...(options.tasks === undefined ? {} : { tasks: standIns.of(options.tasks) }),
+      })
+      const started = new SurvivingEngine(world, { mayRepeat, name }).engine
+      named.set(started, name)
+      return started
+    },
     use(...added) {
-      if (world.processes.some(({ isMain }) => isMain))
+      if (world.processes.some(({ isMortal }) => isMortal))
         throw new Error('Cannot add a task: the engine was used before, call `t.use` first')
       standIns.add(added)
     },
@@ -113,14 +139,18 @@ export function bodyTools(options: BodyToolsOptions): ExplorationTools {
     },
     step: <T = void>(name: string, effect?: () => Awaitable<T>) =>
       // A step without an effect has no result.
-      world.step(name, effect ?? (() => undefined as T), callingProcess(world)),
+      world.step(name, effect ?? (() => undefined as T), world.process),
     waitingToken: (filter = {}) => desk.waitingToken(filter),
     async complete(token, output, { at } = {}) {
       if (at !== undefined) await clock.sleep(readInstant(at, clock.now()) - clock.now())
       const found = isReference(token) ? token : await ifAny(desk.waitingToken(token))
       return found === undefined ? undefined : engine.wait.completeToken(found, output)
     },
-    crash: () => world.crash(),
+    crash: (crashed = engine) => world.crash(nameOf(crashed)),
+    pause: (paused, duration) => {
+      const durationMs = duration === undefined ? undefined : parseDuration(duration, 'duration')
+      world.pause(nameOf(paused), durationMs)
+    },
     external: (promise) => world.boundaries.external(promise),
   }
 }
@@ -138,16 +168,10 @@ async function ifAny<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The process of the calling task code; `undefined` for the body. */
-function callingProcess(world: World): Process | undefined {
-  const attempt = currentAttempt()
-  return attempt === undefined ? undefined : world.processOf(attempt.kernel)
-}
-
 async function sleep(world: World, duration: number | string): Promise<void> {
   const { promise, resolve } = createDeferred<undefined>()
   const at = world.timers.now + parseDuration(duration, 'duration')
-  const process = callingProcess(world)
+  const { process } = world
   if (process?.isDead === true) return new Promise<never>(() => undefined)
   process?.fallAsleep()
   world.timers.set(() => resolve(undefined), {

@@ -51,6 +51,11 @@ export class Boundaries {
     return this.#pending
   }
 
+  /** Those that may go next: the calls of a process that stands still are held. */
+  get ready(): readonly Boundary[] {
+    return this.#pending.some(isHeld) ? this.#pending.filter((boundary) => !isHeld(boundary)) : this.#pending
+  }
+
   /** The number of effects in progress that take real time. */
   get underWay(): number {
     return this.#underWay
@@ -79,6 +84,12 @@ export class Boundaries {
   take(boundary: Boundary): void {
     const index = this.#pending.indexOf(boundary)
     this.#pending.splice(index, 1)
+  }
+
+  /** The process of a boundary stands still before it. A label of its own names it when it comes again, and nothing else happens to its process there. */
+  delay(boundary: Boundary): void {
+    const label = `${boundary.label}:again`
+    this.#pending = this.#pending.map((one) => (one === boundary ? { ...one, label, isCommit: false } : one))
   }
 
   /** Drops the boundaries of a dead process. They never take effect. */
@@ -123,6 +134,10 @@ export class Boundaries {
       this.#pending.push({ ...about, pass: answer })
     }
   }
+}
+
+function isHeld(boundary: Boundary): boolean {
+  return boundary.process?.isPaused === true
 }
 
 interface PassedCall<T> extends NewBoundary {

@@ -1,5 +1,5 @@
 import { currentAttempt } from '../../core/attempt/attempt.ts'
-import type { AttemptFence, Inserted, Storage } from '../../contract/storage.ts'
+import type { AttemptFence, Hint, Inserted, Storage } from '../../contract/storage.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
 import { type StorageOperation, wrapStorage } from '../storages/wrapped.ts'
 import { writtenTimeout } from '../witness/given-timeouts.ts'
@@ -21,11 +21,15 @@ export interface BoundaryStorageOptions {
   readonly process: Process
   /** The observer of the calls, if no adapter is between them and the engine. */
   readonly observer?: Observer | undefined
+  /** Whether a hint of another engine reaches the process. */
+  readonly arrives: (hint: Hint) => boolean
+  /** Called when the process has stored something. */
+  readonly stored: (name: StorageOperation) => void
 }
 
 /** The storage as one process sees it. Every call is a boundary. */
 export function boundaryStorage(storage: Storage, options: BoundaryStorageOptions): Storage {
-  const { boundaries, names, process, observer } = options
+  const { boundaries, names, process, observer, arrives, stored } = options
   const wrapped = wrapStorage(storage, (name, operation) => (...args) => {
     if (process.isDead) return new Promise<never>(() => undefined)
     if (!process.isObserved) return operation(...args)
@@ -40,15 +44,24 @@ export function boundaryStorage(storage: Storage, options: BoundaryStorageOption
       // Likewise, the answer belongs to this operation.
       if (!isPromise(answer)) Object.assign(call, { answer })
       nameWhatIsNew(name, answer, names)
+      stored(name)
       return answer
     })
   })
   return {
     ...wrapped,
-    subscribe: (owner, listener) =>
-      storage.subscribe(owner, (hint) => {
-        if (!process.isDead) listener(hint)
-      }),
+    subscribe: (owner, listener) => {
+      const unlisten = process.listen(listener)
+      const unsubscribe = storage.subscribe(owner, (hint) => {
+        // A process that stands still looks at everything when it goes on.
+        if (process.isDead || process.isPaused) return
+        if (!process.isObserved || arrives(hint)) listener(hint)
+      })
+      return () => {
+        unlisten()
+        unsubscribe()
+      }
+    },
   }
 }
 
@@ -92,14 +105,23 @@ interface Asked {
 
 function actorOf({ name, args: [request], process }: Asked, names: Names): string {
   if (BY_ENGINES.has(name)) return process.name
-  if (!ABOUT_RUNS.has(name)) return process.isMain ? callerName(names) : process.name
+  if (!ABOUT_RUNS.has(name)) return callerOf(process, names)
   const { fence, runId, id } = request as AboutRun
   // Chunks for a stream of another run are of the run that writes them.
   const about = name === 'chunks.add' ? fence?.runId : (runId ?? id)
-  return names.of(about ?? '') ?? callerName(names)
+  return names.of(about ?? '') ?? callerOf(process, names)
+}
+
+/** The run whose code calls, else the body. It uses other engines than its main one by their names. */
+function callerOf(process: Process, names: Names): string {
+  if (!process.isMortal) return process.name
+  const caller = callerName(names)
+  return caller === 'body' && !process.isMain ? process.name : caller
 }
 
 function nameWhatIsNew(name: StorageOperation, answer: unknown, names: Names): void {
+  // An attempt that has lost its run makes nothing.
+  if (answer === 'stale') return
   if (name === 'runs.insert') {
     const { record } = answer as Inserted<{ readonly id: string; readonly taskId: string }>
     names.run(record.id, record.taskId)

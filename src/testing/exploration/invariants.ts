@@ -1,6 +1,7 @@
 import { AttemptWatcher } from './attempt-watcher.ts'
 import { ChunkWatcher } from './chunk-watcher.ts'
 import { ContextWatcher } from './context-watcher.ts'
+import { FenceWatcher } from './fence-watcher.ts'
 import type { Names } from './names.ts'
 import type { CallWatcher } from './observer.ts'
 import { TokenWatcher } from './token-watcher.ts'
@@ -15,6 +16,7 @@ export function invariants(names: Names, maxAttempts: (taskId: string) => number
     new TokenWatcher(names),
     new WaitWatcher(names),
     new AttemptWatcher(names, maxAttempts),
+    new FenceWatcher(names),
     new ChunkWatcher(names),
     new ContextWatcher(names),
   ]

@@ -62,7 +62,14 @@ export class Observer {
     const attempt = currentAttempt()
     const runId = attempt === undefined || attempt.isEnded ? undefined : attempt.id
     // wrapStorage calls every operation with its own arguments, and names it.
-    const call = { name, args, calledAt: this.#events, now: this.#now(), process, runId } as StorageCall
+    const call = {
+      name,
+      args,
+      calledAt: this.#events,
+      now: this.#now() + process.clockSkewMs,
+      process,
+      runId,
+    } as StorageCall
     this.#tell('called', call)
     return (answer) => {
       this.#events += 1

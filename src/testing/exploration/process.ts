@@ -1,28 +1,58 @@
 import type { Hold, ReleaseHold } from '../../contract/clock.ts'
+import type { Hint, Unsubscribe } from '../../contract/storage.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
+
+export interface ProcessOptions {
+  /** `engine`, `elsewhere`, or the name that the body gave to its engine. */
+  readonly name: string
+  /** Whether it may crash and stand still. */
+  readonly isMortal: boolean
+  /** How far its clock is ahead. */
+  readonly clockSkewMs?: number
+}
 
 /** One life of an engine, from its start to its crash or to the end of the schedule. */
 export class Process {
-  /** `engine`, which executes tasks and may crash, or `elsewhere`. */
-  readonly name: 'engine' | 'elsewhere'
+  readonly name: string
+  readonly isMortal: boolean
+  readonly clockSkewMs: number
   /** Resolves when the process dies. */
   readonly died: Deferred<void> = createDeferred()
   readonly #holds = new Set<Hold>()
+  readonly #listeners = new Set<(hint: Hint) => void>()
   #isDead = false
   #isObserved = false
+  #isPaused = false
   #isAsleep = 0
 
-  constructor(name: 'engine' | 'elsewhere') {
+  constructor({ name, isMortal, clockSkewMs = 0 }: ProcessOptions) {
     this.name = name
+    this.isMortal = isMortal
+    this.clockSkewMs = clockSkewMs
   }
 
+  /** The engine that the body uses as `t.engine`. */
   get isMain(): boolean {
     return this.name === 'engine'
+  }
+
+  /** As a story names it: `the process`, while there is one only, or the engine by its name. */
+  get title(): string {
+    return this.isMain ? 'the process' : this.name
   }
 
   /** Whether the process is dead; its calls are then never answered. */
   get isDead(): boolean {
     return this.#isDead
+  }
+
+  /** Whether the process stands still: its calls are held, its timers do not fire, and time passes. */
+  get isPaused(): boolean {
+    return this.#isPaused
+  }
+
+  set isPaused(isPaused: boolean) {
+    this.#isPaused = isPaused
   }
 
   /** Whether storage calls are boundaries. While the engine opens and closes, they pass directly. */
@@ -39,6 +69,7 @@ export class Process {
    * being read. A run that awaits another run does neither.
    */
   get away(): readonly string[] {
+    if (this.#isPaused) return []
     const executing: string[] = []
     const called: string[] = []
     const watching = new Set<string>()
@@ -64,6 +95,18 @@ export class Process {
     return () => void this.#holds.delete(held)
   }
 
+  /** Subscribes its engine to hints. */
+  listen(listener: (hint: Hint) => void): Unsubscribe {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  /** Its engine learns that something has changed. */
+  hear(hint: Hint): void {
+    if (this.#isDead) return
+    for (const listener of this.#listeners) listener(hint)
+  }
+
   /** Code of one of its runs sleeps on the clock of the schedule. */
   fallAsleep(): void {
     this.#isAsleep += 1
@@ -75,6 +118,7 @@ export class Process {
 
   die(): void {
     this.#isDead = true
+    this.#isPaused = false
     this.#holds.clear()
     this.died.resolve()
   }

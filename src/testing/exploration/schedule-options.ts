@@ -20,6 +20,20 @@ export interface BodyOptions extends Omit<EngineOptions, 'storage' | 'clock'> {
    */
   readonly crashes?: 'never' | 'every-commit'
   /**
+   * Whether the process of an engine may stand still before a write for longer than its lease, as in a suspended machine. Another
+   * engine then takes its runs over, and what it writes when it goes on is refused.
+   *
+   * @default `'never'`
+   */
+  readonly pauses?: 'never' | 'every-commit'
+  /**
+   * How far the clock of an engine that the body starts may be ahead; behind, if negative. It may also be right.
+   *
+   * @unit milliseconds
+   * @default none: all clocks are right
+   */
+  readonly clockSkewsMs?: readonly number[]
+  /**
    * How a storage call may fail: `error`, before its effect; `lost`, after it; `late`, its answer comes after something
    * else. The first two are a storage that is away, as `StorageUnavailableError` says: calls of a run are made again.
    *
@@ -44,13 +58,17 @@ export interface BodyOptions extends Omit<EngineOptions, 'storage' | 'clock'> {
 /** The names of the options, for functions that refuse others. */
 export const BODY_OPTION_NAMES: OptionNames<BodyOptions> = {
   crashes: true,
+  pauses: true,
+  clockSkewsMs: true,
   faults: true,
   adapter: true,
   maxSteps: true,
   ...ENGINE_OPTION_NAMES,
 }
 
-const CRASHES: readonly string[] = ['never', 'every-commit'] satisfies readonly BodyOptions['crashes'][]
+/** A century. */
+const MOST_SKEW_MS = 3_155_760_000_000
+const MOMENTS: readonly string[] = ['never', 'every-commit'] satisfies readonly BodyOptions['crashes'][]
 const FAULTS: readonly string[] = ['error', 'lost', 'late'] satisfies readonly Fault[]
 
 /**
@@ -59,12 +77,16 @@ const FAULTS: readonly string[] = ['error', 'lost', 'late'] satisfies readonly F
  * @throws TypeError or RangeError for options that cannot be used.
  */
 export function scheduleOptions(options: BodyOptions): ScheduleOptions {
-  const { crashes = 'never', faults = [], tasks = [], maxSteps = 10_000, adapter, ...engine } = options
-  requireOneOf(crashes, 'crashes', CRASHES)
+  const { crashes = 'never', pauses = 'never', faults = [], clockSkewsMs = [], ...others } = options
+  const { tasks = [], maxSteps = 10_000, adapter, ...engine } = others
+  requireOneOf(crashes, 'crashes', MOMENTS)
+  requireOneOf(pauses, 'pauses', MOMENTS)
+  requireList(clockSkewsMs, 'clockSkewsMs')
+  for (const ms of clockSkewsMs) requireWhole(ms, 'clockSkewsMs', { from: -MOST_SKEW_MS, to: MOST_SKEW_MS })
   requireList(faults, 'faults')
   for (const fault of faults) requireOneOf(fault, 'fault', FAULTS)
   requireFunction(adapter, 'adapter')
   requireWhole(maxSteps, 'maxSteps', { from: 1 })
   readEngineOptions({ ...engine, tasks })
-  return { engine, tasks, adapter, crashes, faults, maxSteps }
+  return { engine, tasks, adapter, crashes, pauses, faults, clockSkewsMs, maxSteps }
 }

@@ -65,7 +65,7 @@ export class ScheduleTimers {
   /** The due timers in order of creation. */
   due(): ScheduledTimer[] {
     const due: ScheduledTimer[] = []
-    for (const timer of this.#timers) if (timer.at <= this.#now) due.push(timer)
+    for (const timer of this.#timers) if (timer.at <= this.#now && mayFire(timer)) due.push(timer)
     return due
   }
 
@@ -103,7 +103,7 @@ export class ScheduleTimers {
     let earliest = Infinity
     let found: ScheduledTimer[] = []
     for (const timer of this.#timers) {
-      if (timer.at > earliest || !isWanted(timer)) continue
+      if (timer.at > earliest || !mayFire(timer) || !isWanted(timer)) continue
       if (timer.at < earliest) found = []
       earliest = timer.at
       found.push(timer)
@@ -120,6 +120,11 @@ export class ScheduleTimers {
   of(process: Process): ScheduledTimer[] {
     return [...this.#timers].filter((timer) => timer.isEngines && timer.process === process)
   }
+}
+
+/** The timers of a process that stands still fire when it goes on. */
+function mayFire({ process }: ScheduledTimer): boolean {
+  return process?.isPaused !== true
 }
 
 interface NewTimer {

@@ -23,6 +23,7 @@ export type Fault = 'error' | 'lost' | 'late'
 export interface ScheduleOptions extends WorldOptions {
   readonly tasks: readonly AnyTask[]
   readonly crashes: 'never' | 'every-commit'
+  readonly pauses: 'never' | 'every-commit'
   readonly faults: readonly Fault[]
   readonly maxSteps: number
 }
@@ -66,7 +67,7 @@ export class Schedule {
     this.#options = options
     this.#standIns = new StandIns(options.tasks)
     const { tasks } = this.#standIns
-    this.#world = new World({ ...options, engine: { ...options.engine, tasks } })
+    this.#world = new World({ ...options, engine: { ...options.engine, tasks } }, this.#record)
     this.#desk = new QuestionDesk(this.#world)
   }
 
@@ -116,13 +117,14 @@ export class Schedule {
     if (violation !== undefined) throw violation.error
     if (this.#body.state === 'threw') return false
     if (this.#body.state === 'runs' || boundaries.underWay > 0) return true
+    this.#world.resumeAll()
     return boundaries.pending.length > 0 || timers.due().length > 0
   }
 
   #goOn(): Promise<void> | undefined {
     const { boundaries } = this.#world
     if (boundaries.underWay > 0) return this.#waitFor(() => boundaries.underWay > 0)
-    const ready = [...boundaries.pending, ...this.#world.timers.due()]
+    const ready = [...boundaries.ready, ...this.#world.timers.due()]
     return this.#desk.isEmpty ? this.#step(ready) : this.#serve(ready)
   }
 
@@ -167,21 +169,10 @@ export class Schedule {
 
   #pass(boundary: Boundary, ready: readonly string[]): void {
     const { label, process } = boundary
-    const { crashes, faults } = this.#options
+    const { faults } = this.#options
     const { boundaries } = this.#world
-    if (boundary.isCommit && crashes === 'every-commit' && this.#mayDie(process)) {
-      const moment = this.#record.decide({ kind: 'crash', at: label, options: ['lives', 'before', 'after'] })
-      if (moment > 0) {
-        boundaries.take(boundary)
-        if (moment === 2) boundary.pass('unanswered')
-        const event = moment === 1 ? 'the process dies before it' : 'the process dies of it'
-        this.#note({ label, ready, event, call: boundary.call })
-        this.#world.crash()
-        // The next process has a lease to wait for.
-        this.#upkeep = 0
-        return
-      }
-    }
+    const fate = boundary.isCommit && process !== undefined ? this.#fateOf(process, label) : 'lives'
+    if (fate !== 'lives' && process !== undefined) return this.#interrupt(boundary, fate, { process, ready })
     let fault: Fault | undefined
     if (boundary.mayFail && faults.length > 0) {
       fault = faults[this.#record.decide({ kind: 'fault', at: label, options: ['works', ...faults] }) - 1]
@@ -192,8 +183,37 @@ export class Schedule {
     boundary.pass(fault ?? 'whole')
   }
 
-  #mayDie(process: Process | undefined): boolean {
-    return process !== undefined && this.#world.life.process === process
+  /** What happens to the process that makes a call. */
+  #fateOf({ isMortal }: Process, label: string): Fate {
+    const { crashes, pauses } = this.#options
+    if (!isMortal || (crashes === 'never' && pauses === 'never')) return 'lives'
+    const options: readonly Fate[] = [
+      'lives',
+      ...(crashes === 'never' ? [] : (['before', 'after'] as const)),
+      ...(pauses === 'never' ? [] : (['pause'] as const)),
+    ]
+    return options[this.#record.decide({ kind: 'crash', at: label, options })] ?? 'lives'
+  }
+
+  /** The process dies of a call, or stands still before it. */
+  #interrupt(
+    boundary: Boundary,
+    fate: Exclude<Fate, 'lives'>,
+    { process, ready }: { readonly process: Process; readonly ready: readonly string[] },
+  ): void {
+    const { label, call } = boundary
+    const event = `${process.title} ${FATES[fate]}`
+    if (fate === 'pause') {
+      this.#world.boundaries.delay(boundary)
+      this.#note({ label, ready, event, call })
+      return this.#world.pause(process.name)
+    }
+    this.#world.boundaries.take(boundary)
+    if (fate === 'after') boundary.pass('unanswered')
+    this.#note({ label, ready, event, call })
+    this.#world.crash(process.name)
+    // The next process has a lease to wait for.
+    this.#upkeep = 0
   }
 
   #note(step: Omit<Step, 'now' | 'asked'>): void {
@@ -210,8 +230,7 @@ export class Schedule {
 
   #waitForRuns(): Promise<void> {
     const { boundaries, timers } = this.#world
-    const isAway = (): boolean =>
-      this.#isAway() && boundaries.pending.length === 0 && timers.due().length === 0
+    const isAway = (): boolean => this.#isAway() && boundaries.ready.length === 0 && timers.due().length === 0
     return this.#waitFor(isAway)
   }
 
@@ -240,7 +259,7 @@ export class Schedule {
   async #stuck(): Promise<void> {
     const { boundaries, timers } = this.#world
     const isAtRest = (): boolean =>
-      this.#body.state === 'runs' && boundaries.pending.length === 0 && !timers.hasForeground
+      this.#body.state === 'runs' && boundaries.ready.length === 0 && !timers.hasForeground
     await macrotaskTurn()
     if (!(await hasPassed(REST_MS, isAtRest))) return
     await this.#world.ended()
@@ -249,9 +268,10 @@ export class Schedule {
   }
 
   async #end(): Promise<void> {
-    if (this.#world.processes.length === 0) return
-    await this.#world.ended()
-    await this.#world.close()
+    if (this.#world.processes.length > 0) {
+      await this.#world.ended()
+      await this.#world.close()
+    }
     const { violation } = this.#world
     if (violation !== undefined) throw violation.error
   }
@@ -275,6 +295,15 @@ async function hasPassed(ms: number, isSo: () => boolean): Promise<boolean> {
 /** Turns a synchronous error of a body into a rejection. */
 async function startBody(body: Body, tools: ExplorationTools): Promise<unknown> {
   return body(tools)
+}
+
+/** What happens to a process at a call. `pause`: it stands still before it, for longer than its lease. */
+type Fate = 'lives' | 'before' | 'after' | 'pause'
+
+const FATES: Readonly<Record<Exclude<Fate, 'lives'>, string>> = {
+  before: 'dies before it',
+  after: 'dies of it',
+  pause: 'stands still before it, for longer than its lease',
 }
 
 const FAULTS: Readonly<Record<Fault, string>> = {

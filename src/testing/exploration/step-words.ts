@@ -37,7 +37,7 @@ export class Narrator {
 
   #call(call: ToldCall): StepWords {
     const { actor, name } = call
-    if (name === 'tick') return inside('the engine times out what is due')
+    if (name === 'tick') return inside(`${person(actor)} times out what is due`)
     return this.#aboutRun(call) ?? this.#aboutToken(call) ?? inside(`${person(actor)}: ${name}`)
   }
 
@@ -91,13 +91,14 @@ export class Narrator {
     return shown(`${person(actor)} triggers ${this.#names.of(id) ?? taskId}`)
   }
 
-  #claimed({ answer }: CallNamed<'runs.claim'>): StepWords {
+  #claimed({ actor, answer }: CallNamed<'runs.claim'>): StepWords {
+    const where = actor === 'engine' ? '' : ` on ${actor}`
     const runs = (answer?.runs ?? []).map(
       ({ id, attempt }) => this.#nameOf(id) + (attempt > 1 ? ` (attempt ${attempt})` : ''),
     )
     return runs.length === 0
-      ? inside('the engine looks for runs to start')
-      : shown(`${runs.join(', ')} ${runs.length === 1 ? 'starts' : 'start'}`)
+      ? inside(`${person(actor)} looks for runs to start`)
+      : shown(`${runs.join(', ')} ${runs.length === 1 ? 'starts' : 'start'}${where}`)
   }
 
   #looked({ actor, args: [id], answer }: CallNamed<'runs.get'>): StepWords {
@@ -163,6 +164,8 @@ export class Narrator {
       )
     if (kind === 'run') return shown(`the instant of ${name} has come`)
     const [, sleeper, duration = ''] = /^(.*) slept (.*)$/s.exec(what) ?? []
+    const [, paused] = /^pause of (.*)$/s.exec(what) ?? []
+    if (paused !== undefined) return shown(`${person(paused)} goes on`)
     if (sleeper === undefined) return inside(`the timer of the engine for ${what}`)
     return shown(
       `${person(sleeper)} has slept ${/^\d+$/.test(duration) ? spell(Number(duration)) : duration}`,
@@ -182,7 +185,8 @@ export class Narrator {
     const tags = this.#tokens.get(name)?.tags ?? []
     const tagged = tags.length === 0 ? '' : ` [${tags.join(', ')}]`
     const place = name.lastIndexOf('.')
-    if (place < 0) return `the token ${name}${tagged}`
+    // A token that was never stored has no name.
+    if (place < 0) return name.startsWith('waitpoint_') ? `a token${tagged}` : `the token ${name}${tagged}`
     const which = `${name.slice(place + 1)}${tagged}`
     return name.slice(0, place) === actor ? `its ${which}` : `the ${which} of ${makerOf(name)}`
   }

@@ -49,7 +49,7 @@ export function storyLanes(told: Told): StoryLanes {
   const narrator = new Narrator(steps, names)
   const departures = departuresIn(steps, trace)
   const runs = runNames(steps, names)
-  const states = new Map<string, LaneState>()
+  const states = new LaneStates(names)
   const kinds = new Map<string, StoryLane['kind']>([
     ['time', 'time'],
     ['body', 'body'],
@@ -61,8 +61,7 @@ export function storyLanes(told: Told): StoryLanes {
     const lane = laneOf(step, names)
     if (!kinds.has(lane)) kinds.set(lane, 'engine')
     const subject = subjectOf(step, names)
-    if (runs.has(lane) && step.call !== undefined && !STILL.has(step.call.name)) states.set(lane, 'executing')
-    change(states, step, names)
+    states.add(step, runs.has(lane) ? lane : undefined)
     return {
       at: step.now - FIRST_INSTANT,
       lane,
@@ -73,7 +72,7 @@ export function storyLanes(told: Told): StoryLanes {
       departure: departure && before(departure, steps, (one) => narrator.tell(one)).replace(/^, /, ''),
       label: step.label,
       call: step.call,
-      states: new Map(states),
+      states: states.now,
     }
   })
   const lanes = Array.from(kinds, ([name, kind]): StoryLane => {
@@ -135,39 +134,61 @@ function makerOf(name: string | undefined): string | undefined {
 /** Calls that a run makes although it goes on waiting. */
 const STILL: ReadonlySet<string> = new Set(['runs.park', 'tokens.release'])
 
-/** Keeps up what the runs do. */
-function change(states: Map<string, LaneState>, { call, event }: Step, names: Names): void {
-  if (call?.answer !== undefined) answered(states, call, names)
-  // A dead process executes nothing any more: its runs wait for the lease to end.
-  if (event?.startsWith('the process dies') === true)
-    for (const [run, state] of states) if (state === 'executing') states.set(run, 'queued')
-}
+/** What the runs do, event by event. */
+class LaneStates {
+  readonly #names: Names
+  readonly #states = new Map<string, LaneState>()
+  /** The engine that executes a run. */
+  readonly #engines = new Map<string, string>()
 
-function answered(states: Map<string, LaneState>, call: ToldCall, names: Names): void {
-  switch (call.name) {
-    case 'runs.insert': {
-      const name = names.of(insertedId(call)) ?? ''
-      if (!states.has(name)) states.set(name, 'queued')
-      return
-    }
-    case 'runs.claim':
-      for (const run of claimed(call, names)) states.set(run, 'executing')
-      return
-    case 'tokens.await':
-      if (call.answer?.outcome === 'registered') states.set(call.actor, 'waiting')
-      return
-    case 'runs.update':
-      return updated(states, call, names)
-    default:
+  constructor(names: Names) {
+    this.#names = names
   }
-}
 
-function updated(
-  states: Map<string, LaneState>,
-  { args: [{ id, change: to }] }: CallNamed<'runs.update'>,
-  names: Names,
-): void {
-  const { status } = to
-  if (status === undefined) return
-  states.set(names.of(id) ?? id, isFinal(status) ? 'absent' : 'queued')
+  get now(): ReadonlyMap<string, LaneState> {
+    return new Map(this.#states)
+  }
+
+  /** @param actor The run that makes the call, if one does. */
+  add({ call, event }: Step, actor: string | undefined): void {
+    if (actor !== undefined && call !== undefined && !STILL.has(call.name))
+      this.#states.set(actor, 'executing')
+    if (call?.answer !== undefined) this.#answered(call)
+    const dead = /^(.*) dies (?:before|of) it$/s.exec(event ?? '')?.[1]
+    if (dead !== undefined) this.#died(dead === 'the process' ? 'engine' : dead)
+  }
+
+  /** A dead process executes nothing any more: its runs wait for the lease to end. */
+  #died(engine: string): void {
+    for (const [run, state] of this.#states)
+      if (state === 'executing' && this.#engines.get(run) === engine) this.#states.set(run, 'queued')
+  }
+
+  #answered(call: ToldCall): void {
+    switch (call.name) {
+      case 'runs.insert': {
+        const name = this.#names.of(insertedId(call)) ?? ''
+        if (!this.#states.has(name)) this.#states.set(name, 'queued')
+        return
+      }
+      case 'runs.claim':
+        for (const run of claimed(call, this.#names)) {
+          this.#states.set(run, 'executing')
+          this.#engines.set(run, call.actor)
+        }
+        return
+      case 'tokens.await':
+        if (call.answer?.outcome === 'registered') this.#states.set(call.actor, 'waiting')
+        return
+      case 'runs.update':
+        return this.#updated(call)
+      default:
+    }
+  }
+
+  #updated({ args: [{ id, change }] }: CallNamed<'runs.update'>): void {
+    const { status } = change
+    if (status === undefined) return
+    this.#states.set(this.#names.of(id) ?? id, isFinal(status) ? 'absent' : 'queued')
+  }
 }

@@ -126,7 +126,8 @@ function clipped(text: string): string {
 /** A deviation by its labels: `body/ship#1 goes before engine/tick#1`. */
 export function deviationText({ kind, at, take }: Deviation): string {
   if (kind === 'next') return `${take} goes before ${at}`
-  if (kind === 'crash') return `the process dies ${take} ${at}`
+  if (kind === 'crash')
+    return take === 'pause' ? `the process stands still before ${at}` : `the process dies ${take} ${at}`
   return `${at} ${FAULTS[take] ?? take}`
 }
 

@@ -24,8 +24,8 @@ import type { Life, World } from './world.ts'
 export interface SurvivingEngineOptions {
   /** Whether calls may be repeated, so that created objects need a key. */
   readonly mayRepeat: boolean
-  /** Whether it is the engine in the other process, which never crashes. */
-  readonly isElsewhere?: boolean
+  /** The name of the engine. */
+  readonly name: string
 }
 
 /** The options of every call that creates something. */
@@ -44,17 +44,17 @@ const KEY_TTL = '1000 years'
 export class SurvivingEngine {
   readonly #world: World
   readonly #mayRepeat: boolean
-  readonly #isElsewhere: boolean
+  readonly #name: string
   #calls = 0
 
-  constructor(world: World, { mayRepeat, isElsewhere = false }: SurvivingEngineOptions) {
+  constructor(world: World, { mayRepeat, name }: SurvivingEngineOptions) {
     this.#world = world
     this.#mayRepeat = mayRepeat
-    this.#isElsewhere = isElsewhere
+    this.#name = name
   }
 
   get #life(): Life {
-    return this.#isElsewhere ? this.#world.elsewhere : this.#world.life
+    return this.#world.lifeOf(this.#name)
   }
 
   /** This object as an `Engine`. */
@@ -119,7 +119,7 @@ export class SurvivingEngine {
   #keyed<Options extends Keys>(options?: Options): Options | undefined {
     if (!this.#mayRepeat || options?.idempotencyKey !== undefined || options?.debounce !== undefined)
       return options
-    const caller = this.#isElsewhere ? 'elsewhere' : 'body'
+    const caller = this.#name === 'engine' ? 'body' : this.#name
     const idempotencyKey = `${caller} ${(this.#calls += 1)}`
     // All of these options are optional.
     return { ...options, idempotencyKey, idempotencyKeyTTL: KEY_TTL } as Options
@@ -243,7 +243,7 @@ export class SurvivingEngine {
   #on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe {
     let isOn = true
     let remove = this.#life.engine.on(name, listener)
-    this.#onRestart((engine) => {
+    this.#world.onRestart(this.#name, (engine) => {
       if (isOn) remove = engine.on(name, listener)
     })
     return () => {
@@ -252,14 +252,10 @@ export class SurvivingEngine {
     }
   }
 
-  #onRestart(listener: (engine: Engine) => void): void {
-    if (!this.#isElsewhere) this.#world.onRestart(listener)
-  }
-
   #makeDefault(): Unsubscribe {
     let isDefault = true
     let remove = this.#life.engine.makeDefault()
-    this.#onRestart((engine) => {
+    this.#world.onRestart(this.#name, (engine) => {
       if (!isDefault) return
       remove()
       remove = engine.makeDefault()

@@ -8,6 +8,7 @@ export type Invariant =
   | 'no delivery after cancel'
   | 'a run ends once its waits are answered'
   | 'attempts within policy'
+  | 'a run has one attempt that writes'
   | 'readers see a contiguous run of chunks'
   | 'timers never early, never twice'
   | 'context preserved'

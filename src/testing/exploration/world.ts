@@ -1,19 +1,25 @@
 import { macrotaskTurn } from '../../clock/macrotask-turn.ts'
 import { seededRandom } from '../../clock/seeded-random.ts'
 import type { Clock } from '../../contract/clock.ts'
-import type { Awaitable, Storage } from '../../contract/storage.ts'
+import type { Awaitable, Hint, Storage } from '../../contract/storage.ts'
 import { createEngineOn, type Engine, kernelOf } from '../../core/engine.ts'
+import { currentAttempt } from '../../core/attempt/attempt.ts'
 import type { EngineOptions } from '../../core/engine-options.ts'
+import { show } from '../../primitives/require.ts'
 import { memoryStorage } from '../../storage/memory/memory.ts'
 import { isForgetting } from '../fixture/kept-records.ts'
+import type { StorageOperation } from '../storages/wrapped.ts'
 import { noteGivenTimeouts } from '../witness/given-timeouts.ts'
 import { Boundaries } from './boundaries.ts'
 import { boundaryStorage, callerName } from './boundary-storage.ts'
 import { Names } from './names.ts'
 import { invariants } from './invariants.ts'
+import { KeptLease } from './kept-lease.ts'
 import { Observer } from './observer.ts'
 import { Process } from './process.ts'
 import { ScheduleTimers } from './schedule-timers.ts'
+import type { ScheduleRecord } from './schedule-record.ts'
+import { spell } from './spell.ts'
 import { InvariantViolation } from './violation.ts'
 
 /** Creates the storage under test on top of one whose every call is a boundary. Called for every process. */
@@ -29,7 +35,14 @@ export interface AdapterTools {
 export interface WorldOptions {
   readonly engine: Omit<EngineOptions, 'storage' | 'clock'>
   readonly adapter?: Adapter | undefined
+  /** How storage calls may fail. With `lost`, hints may be lost too. */
+  readonly faults?: readonly string[]
+  /** How far the clocks of started engines may be wrong. */
+  readonly clockSkewsMs?: readonly number[]
 }
+
+/** The options of an engine that a body starts. */
+export type StartedEngineOptions = Omit<EngineOptions, 'storage' | 'clock'>
 
 /** An engine and its process. */
 export interface Life {
@@ -37,9 +50,31 @@ export interface Life {
   readonly engine: Engine
   /** The storage as the engine sees it, unobserved. */
   readonly facing: Storage
+  readonly lease: KeptLease
+  /** When it looks at what hints have not told. */
+  looksAt: number
 }
 
-/** The state of one schedule: a storage, time, and one process at a time. */
+/** What is known of an engine by name, whichever of its lives is the current one. */
+interface Place {
+  readonly options: StartedEngineOptions
+  readonly isMortal: boolean
+  readonly clockSkewMs: number
+  readonly restarts: ((engine: Engine) => void)[]
+  life?: Life | undefined
+}
+
+const LEASE_MS = 30_000
+/** Calls after which a run or a token may be due later. */
+const WITHOUT_HINT: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
+  'runs.insert',
+  'runs.update',
+  'tokens.insert',
+])
+/** Names that labels use for something else. */
+const TAKEN_NAMES: readonly string[] = ['engine', 'elsewhere', 'body', 'time']
+
+/** The state of one schedule: a storage, time, and the processes of its engines. */
 export class World {
   readonly names: Names = new Names()
   readonly timers: ScheduleTimers = new ScheduleTimers(this.names)
@@ -47,30 +82,41 @@ export class World {
   readonly storage: Storage = memoryStorage()
   readonly observer: Observer
   readonly #options: WorldOptions
+  readonly #record: ScheduleRecord
   readonly #disk = new Map<string, unknown>()
-  readonly #restarts: ((engine: Engine) => void)[] = []
+  readonly #places = new Map<string, Place>()
   /** All lives so far, dead ones included. */
   readonly #started: Life[] = []
-  #life: Life | undefined
-  #elsewhere: Life | undefined
   #violation: { readonly error: unknown } | undefined
 
-  constructor(options: WorldOptions) {
+  constructor(options: WorldOptions, record: ScheduleRecord) {
     this.#options = options
+    this.#record = record
     const watchers = invariants(this.names, (taskId) => this.#maxAttempts(taskId))
     const now = (): number => this.timers.now
     this.observer = new Observer(watchers, now, (error) => (this.#violation ??= { error }))
+    this.#places.set('engine', placeOf(options.engine))
+    this.#places.set('elsewhere', { ...placeOf({ ...options.engine, tasks: [] }), isMortal: false })
   }
 
-  /** The current engine and its process, started on first use. */
-  get life(): Life {
-    return (this.#life ??= this.#start(new Process('engine'), this.#options.engine))
+  /** The current engine of a name and its process, started on first use. */
+  lifeOf(name: string): Life {
+    const place = this.#placeOf(name)
+    return (place.life ??= this.#start(name, place))
   }
 
-  /** An engine without tasks in another process on the same storage, which can answer from elsewhere. */
-  get elsewhere(): Life {
-    const options = { ...this.#options.engine, tasks: [] }
-    return (this.#elsewhere ??= this.#start(new Process('elsewhere'), options))
+  /**
+   * Starts another engine on the storage, with the options of the exploration and its own ones.
+   *
+   * @throws TypeError for a name that cannot be used, and for options that cannot.
+   */
+  startEngine(name: string, options: StartedEngineOptions): void {
+    requireName(name)
+    if (this.#places.has(name) || TAKEN_NAMES.includes(name))
+      throw new TypeError(`Cannot start an engine "${name}": there is one with this name, take another`)
+    const place = { ...placeOf({ ...this.#options.engine, ...options }), clockSkewMs: this.#skewOf(name) }
+    this.#places.set(name, place)
+    this.lifeOf(name)
   }
 
   /** The live processes. */
@@ -83,25 +129,54 @@ export class World {
     return this.#violation
   }
 
+  /** The process of the code that calls; `undefined` for the body. */
+  get process(): Process | undefined {
+    const attempt = currentAttempt()
+    return attempt === undefined ? undefined : this.processOf(attempt.kernel)
+  }
+
+  /** Tells in the story of something that happens at once. */
+  #note(label: string, event: string | undefined): void {
+    this.#record.note({ now: this.timers.now, label, ready: [label], event })
+  }
+
   /** The process an engine lives or lived in, by the kernel that its attempts carry. */
   processOf(kernel: object): Process | undefined {
     return this.#started.find(({ engine }) => kernelOf(engine) === kernel)?.process
   }
 
-  /** Adds a listener for every engine started after a crash. */
-  onRestart(listener: (engine: Engine) => void): void {
-    this.#restarts.push(listener)
+  /** Adds a listener for every engine of this name that is started after a crash. */
+  onRestart(name: string, listener: (engine: Engine) => void): void {
+    this.#placeOf(name).restarts.push(listener)
   }
 
-  /** Kills the process, and starts another one on its storage. */
-  crash(): void {
-    const { process } = this.life
+  /** Kills the process of an engine, and starts another one on its storage. */
+  crash(name = 'engine'): void {
+    const place = this.#placeOf(name)
+    const { process, lease } = this.lifeOf(name)
     process.die()
     this.boundaries.drop(process)
     this.timers.drop(process)
-    this.#life = undefined
-    const { engine } = this.life
-    for (const restarted of this.#restarts) restarted(engine)
+    if (this.#hasStartedEngines) this.#letGo(process, lease)
+    place.life = undefined
+    const { engine } = this.lifeOf(name)
+    for (const restarted of place.restarts) restarted(engine)
+  }
+
+  /** The process of an engine stands still: its calls are held and its timers do not fire, until the time is over. */
+  pause(name: string, durationMs?: number): void {
+    const { process, lease } = this.lifeOf(name)
+    if (process.isPaused) return
+    process.isPaused = true
+    const pausedMs = durationMs ?? 2 * this.#leaseMsOf(name)
+    const endsAt = this.timers.now + pausedMs
+    this.#letGo(process, lease)
+    this.timers.set(() => this.#goOn(process), { at: endsAt, label: `pause of ${name}` })
+  }
+
+  /** Processes that stand still go on. */
+  resumeAll(): void {
+    for (const { process } of this.#lives) if (process.isPaused) this.#goOn(process)
   }
 
   /** A boundary that is not a storage call. */
@@ -138,34 +213,126 @@ export class World {
 
   /** The number of attempts that the retry policy of a task allows. */
   #maxAttempts(taskId: string): number {
-    const { retry, options } = kernelOf(this.life.engine).tasks.require(taskId)
+    const [definition] = this.#started.flatMap(({ engine }) => kernelOf(engine).tasks.get(taskId) ?? [])
+    if (definition === undefined) return Infinity
+    const { retry, options } = definition
     return options.catchError === undefined ? (retry.maxAttempts ?? Infinity) : Infinity
   }
 
   /** The live engines with their processes. */
   get #lives(): readonly Life[] {
-    return [this.#life, this.#elsewhere].filter((life) => life !== undefined)
+    return [...this.#places.values()].flatMap(({ life }) => life ?? [])
   }
 
-  #start(process: Process, engineOptions: WorldOptions['engine']): Life {
-    const { storage, facing } = this.#storageOf(process)
+  /** Whether the body has started engines besides `engine` and `elsewhere`. */
+  get #hasStartedEngines(): boolean {
+    return this.#places.size > 2
+  }
+
+  #placeOf(name: string): Place {
+    const place = this.#places.get(name)
+    if (place === undefined) throw new TypeError(`Cannot find engine "${name}": it was not started`)
+    return place
+  }
+
+  #leaseMsOf(name: string): number {
+    return this.#placeOf(name).options.leaseMs ?? LEASE_MS
+  }
+
+  /** A process that is gone keeps its lease no longer. The others look when it has ended. */
+  #letGo(process: Process, lease: KeptLease): void {
+    const endsAt = lease.letGo(this.timers.now + process.clockSkewMs)
+    const others = this.#lives.filter((life) => life.process !== process)
+    if (endsAt === undefined || others.length === 0) return
+    const at = endsAt - process.clockSkewMs
+    for (const { process: other } of others) {
+      const label = `lease of ${process.name}, seen by ${other.name}`
+      const isOver = (): boolean => process.isDead || process.isPaused
+      const look = (): void => (isOver() ? other.hear({ topic: 'any' }) : undefined)
+      this.timers.set(look, { at, label, background: true, process: other })
+    }
+  }
+
+  #goOn(process: Process): void {
+    if (!process.isPaused) return
+    process.isPaused = false
+    this.#lookAt(process, this.timers.now)
+  }
+
+  /** As a renewal of its lease would, at this instant. */
+  #lookAt(process: Process, at: number): void {
+    const life = this.#started.find((one) => one.process === process)
+    if (life === undefined || life.looksAt <= at) return
+    life.looksAt = at
+    const look = (): void => {
+      life.looksAt = Infinity
+      life.lease.fallBehind()
+      process.hear({ topic: 'any' })
+    }
+    this.timers.set(look, { at, label: `lease of ${process.name}`, background: true, process })
+  }
+
+  #skewOf(name: string): number {
+    const { clockSkewsMs = [] } = this.#options
+    if (clockSkewsMs.length === 0) return 0
+    const options = ['right', ...clockSkewsMs.map((ms) => `${ms < 0 ? '' : '+'}${ms}ms`)]
+    const at = this.names.label(name, 'its clock')
+    const index = this.#record.decide({ kind: 'fault', at, options })
+    const skewMs = clockSkewsMs[index - 1]
+    if (skewMs === undefined) return 0
+    this.#note(at, `is ${spell(Math.abs(skewMs))} ${skewMs < 0 ? 'behind' : 'ahead'}`)
+    return skewMs
+  }
+
+  /** Whether a hint reaches a process. One that is lost is made up for by the next renewal of its lease. */
+  #arrives(hint: Hint, process: Process): boolean {
+    const isFaulty = this.#options.faults?.includes('lost') === true && this.#hasStartedEngines
+    if (!isFaulty || hint.topic === 'any') return true
+    const at = this.names.label(process.name, `hint of ${hint.topic}`)
+    if (this.#record.decide({ kind: 'fault', at, options: ['works', 'lost'] }) === 0) return true
+    this.#note(at, 'is lost')
+    this.#lookAt(process, this.#nextRenewal(process))
+    return false
+  }
+
+  /** Something that no hint tells, such as a run that is due later, is found by the next renewal of each lease. */
+  #stored(name: StorageOperation, by: Process): void {
+    if (!this.#hasStartedEngines || !WITHOUT_HINT.has(name)) return
+    for (const { process } of this.#lives)
+      if (process !== by) this.#lookAt(process, this.#nextRenewal(process))
+  }
+
+  #nextRenewal({ name }: Process): number {
+    return this.timers.now + this.#leaseMsOf(name) / 3
+  }
+
+  #start(name: string, place: Place): Life {
+    const { options, isMortal, clockSkewMs } = place
+    const process = new Process({ name, isMortal, clockSkewMs })
+    const lease = new KeptLease(this.storage, {
+      leaseMs: this.#leaseMsOf(name),
+      isKept: () => this.#hasStartedEngines,
+    })
+    const { storage, facing } = this.#storageOf(process, lease.storage)
     const random = seededRandom(this.#started.length + 1)
-    const engine = createEngineOn({ clock: this.#clockOf(process), storage, random }, engineOptions)
+    const engine = createEngineOn({ clock: this.#clockOf(process), storage, random }, options)
     const { stored } = kernelOf(engine).namespaces
     for (const { wait } of [engine, ...(stored === undefined ? [] : [stored])]) noteGivenTimeouts(wait)
     // An opening error reaches every call of the body.
     engine.ready().catch(() => undefined)
     process.isObserved = true
-    const life = { process, engine, facing }
+    const life = { process, engine, facing, lease, looksAt: Infinity }
     this.#started.push(life)
     return life
   }
 
-  #storageOf(process: Process): Pick<Life, 'facing'> & { readonly storage: Storage } {
+  #storageOf(process: Process, below: Storage): Pick<Life, 'facing'> & { readonly storage: Storage } {
     const { boundaries, names, observer } = this
     const { adapter } = this.#options
+    const arrives = (hint: Hint): boolean => this.#arrives(hint, process)
+    const stored = (name: StorageOperation): void => this.#stored(name, process)
     if (adapter === undefined) {
-      const storage = boundaryStorage(this.storage, { boundaries, names, process, observer })
+      const storage = boundaryStorage(below, { boundaries, names, process, observer, arrives, stored })
       return { storage, facing: storage }
     }
     const tools: AdapterTools = {
@@ -174,18 +341,29 @@ export class World {
         // A step without an effect has no result.
         this.step(`adapter.${name}`, effect ?? (() => undefined as T), process),
     }
-    const facing = adapter(boundaryStorage(this.storage, { boundaries, names, process }), tools)
+    const facing = adapter(boundaryStorage(below, { boundaries, names, process, arrives, stored }), tools)
     return { storage: observer.observe(facing, process), facing }
   }
 
   #clockOf(process: Process): Clock {
     return {
-      now: () => this.timers.now,
+      now: () => this.timers.now + process.clockSkewMs,
       setTimer: (at, fire, about = { label: 'timer' }) =>
         process.isDead || isForgetting(about, this.#options.engine)
           ? () => undefined
-          : this.timers.set(fire, { at, process, isEngines: true, ...about }),
+          : this.timers.set(fire, { at: at - process.clockSkewMs, process, isEngines: true, ...about }),
       hold: (hold) => process.hold(hold),
     }
   }
+}
+
+function placeOf(options: StartedEngineOptions): Place {
+  return { options, isMortal: true, clockSkewMs: 0, restarts: [] }
+}
+
+function requireName(name: unknown): void {
+  if (typeof name === 'string' && /^[\w-]+$/.test(name)) return
+  throw new TypeError(
+    `Cannot start an engine ${show(name)}: its name must be made of letters, digits, "-" and "_"`,
+  )
 }

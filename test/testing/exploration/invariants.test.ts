@@ -170,7 +170,7 @@ describe('invariants', () => {
     const request = { tokenId: 'waitpoint_x', runId: 'run_a', epoch: 1, by: 'engine', now: 0 }
     const watcher = new ContextWatcher(names)
     const awaitIn = (runId: string): void => {
-      const process = new Process('engine')
+      const process = new Process({ name: 'engine', isMortal: true })
       watcher.called({ name: 'tokens.await', args: [request], calledAt: 1, now: 0, process, runId })
     }
     awaitIn('run_a')
