@@ -2,6 +2,7 @@ import type { Awaitable, Unsubscribe } from '../../contract/storage.ts'
 import type { Engine } from '../../core/engine.ts'
 import type { AnyTask, TaskOutput, TaskPayload } from '../../api/run.ts'
 import type { CompletedToken, TokenReference } from '../../api/token.ts'
+import { chain } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { parseDuration } from '../../primitives/duration.ts'
 import { type AnswerInstant, readInstant } from '../fixture/answer-instant.ts'
@@ -9,6 +10,7 @@ import type { StandIns, TaskCall, TaskMock } from '../fixture/stand-ins.ts'
 import { loadCreateHandler, postJson } from '../fixture/token-post.ts'
 import { callerName } from './boundary-storage.ts'
 import { NoTokenError, type QuestionDesk, type TokenChoice, type WaitingToken } from './question-desk.ts'
+import { requireCode } from './require-code.ts'
 import { SurvivingEngine } from './surviving-engine.ts'
 import type { StartedEngineOptions, World } from './world.ts'
 
@@ -70,6 +72,11 @@ export interface ExplorationTools {
     output?: unknown,
     options?: { readonly at?: AnswerInstant | undefined },
   ): Promise<CompletedToken | undefined>
+  /**
+   * Calls `hook` after a crash, before the engine of that name is started anew: reset here what a process loses, such as
+   * variables of a module. Tasks that it answers, of a module that it imports again, replace those of the engine.
+   */
+  onRestart(hook: (engine: string) => Awaitable<readonly AnyTask[] | undefined | void>): void
   /** Crashes the process of an engine immediately, and starts another one on its storage. Without an engine: that of `engine`. */
   crash(engine?: Engine): void
   /**
@@ -131,11 +138,17 @@ export function bodyTools(options: BodyToolsOptions): ExplorationTools {
     mock: (task, mock) => standIns.mock(task, mock),
     async post(url, body) {
       // Loading takes real time.
-      const createHandler = await world.boundaries.external(loadCreateHandler())
+      const createHandler = await world.boundaries.load(loadCreateHandler())
       for (;;) {
         const response = await surviving.survive((of) => postJson(createHandler(of), url, body))
         if (response.status !== 500 || !mayRepeat) return response
       }
+    },
+    onRestart(hook) {
+      requireCode(hook, 'hook')
+      world.onCrash((name) =>
+        chain(hook(name), (tasks) => (tasks === undefined ? undefined : standIns.of(tasks))),
+      )
     },
     step: <T = void>(name: string, effect?: () => Awaitable<T>) =>
       // A step without an effect has no result.

@@ -46,6 +46,7 @@ export class InjectedFault extends StorageUnavailableError {
 export class Boundaries {
   #pending: Boundary[] = []
   #underWay = 0
+  #loading: Promise<void> | undefined
 
   get pending(): readonly Boundary[] {
     return this.#pending
@@ -78,6 +79,25 @@ export class Boundaries {
     const end = (): void => void (this.#underWay -= 1)
     promise.then(end, end)
     return promise
+  }
+
+  /** Suspends the schedule until modules are loaded, however long that takes. */
+  load<T>(modules: Promise<T>): Promise<T> {
+    const loading: Promise<void> = modules.then(
+      () => this.#loaded(loading),
+      () => this.#loaded(loading),
+    )
+    this.#loading = loading
+    return modules
+  }
+
+  #loaded(loading: Promise<void>): void {
+    if (this.#loading === loading) this.#loading = undefined
+  }
+
+  /** Settles when the modules are loaded that the schedule waits for. */
+  get loading(): Promise<void> | undefined {
+    return this.#loading
   }
 
   /** Removes a boundary, in order to pass it. */

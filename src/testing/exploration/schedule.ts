@@ -116,13 +116,15 @@ export class Schedule {
     const { boundaries, timers, violation } = this.#world
     if (violation !== undefined) throw violation.error
     if (this.#body.state === 'threw') return false
-    if (this.#body.state === 'runs' || boundaries.underWay > 0) return true
+    if (this.#body.state === 'runs' || boundaries.underWay > 0 || boundaries.loading !== undefined)
+      return true
     this.#world.resumeAll()
     return boundaries.pending.length > 0 || timers.due().length > 0
   }
 
   #goOn(): Promise<void> | undefined {
     const { boundaries } = this.#world
+    if (boundaries.loading !== undefined) return boundaries.loading
     if (boundaries.underWay > 0) return this.#waitFor(() => boundaries.underWay > 0)
     const ready = [...boundaries.ready, ...this.#world.timers.due()]
     return this.#desk.isEmpty ? this.#step(ready) : this.#serve(ready)

@@ -91,6 +91,8 @@ export class SurvivingEngine {
   /** Repeats a call until it is answered. */
   async survive<T>(call: (engine: Engine) => Promise<T>): Promise<T> {
     for (;;) {
+      const restarting = this.#world.restarted(this.#name)
+      if (restarting !== undefined) await restarting
       const { engine, process } = this.#life
       const cutOff = process.died.promise.then(() => undefined)
       try {

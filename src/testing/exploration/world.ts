@@ -3,8 +3,10 @@ import { seededRandom } from '../../clock/seeded-random.ts'
 import type { Clock } from '../../contract/clock.ts'
 import type { Awaitable, Hint, Storage } from '../../contract/storage.ts'
 import { createEngineOn, type Engine, kernelOf } from '../../core/engine.ts'
+import type { AnyTask } from '../../api/run.ts'
 import { currentAttempt } from '../../core/attempt/attempt.ts'
 import type { EngineOptions } from '../../core/engine-options.ts'
+import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { show } from '../../primitives/require.ts'
 import { memoryStorage } from '../../storage/memory/memory.ts'
 import { isForgetting } from '../fixture/kept-records.ts'
@@ -57,11 +59,13 @@ export interface Life {
 
 /** What is known of an engine by name, whichever of its lives is the current one. */
 interface Place {
-  readonly options: StartedEngineOptions
+  options: StartedEngineOptions
   readonly isMortal: boolean
   readonly clockSkewMs: number
   readonly restarts: ((engine: Engine) => void)[]
   life?: Life | undefined
+  /** Until its hooks are done, after a crash. */
+  restarting?: Promise<void> | undefined
 }
 
 const LEASE_MS = 30_000
@@ -83,6 +87,7 @@ export class World {
   readonly observer: Observer
   readonly #options: WorldOptions
   readonly #record: ScheduleRecord
+  readonly #crashed: ((name: string) => Awaitable<readonly AnyTask[] | undefined>)[] = []
   readonly #disk = new Map<string, unknown>()
   readonly #places = new Map<string, Place>()
   /** All lives so far, dead ones included. */
@@ -150,6 +155,11 @@ export class World {
     this.#placeOf(name).restarts.push(listener)
   }
 
+  /** Adds a hook that is called before an engine is started anew. Tasks that it answers replace those of the engine. */
+  onCrash(hook: (name: string) => Awaitable<readonly AnyTask[] | undefined>): void {
+    this.#crashed.push(hook)
+  }
+
   /** Kills the process of an engine, and starts another one on its storage. */
   crash(name = 'engine'): void {
     const place = this.#placeOf(name)
@@ -159,8 +169,32 @@ export class World {
     this.timers.drop(process)
     if (this.#hasStartedEngines) this.#letGo(process, lease)
     place.life = undefined
-    const { engine } = this.lifeOf(name)
-    for (const restarted of place.restarts) restarted(engine)
+    const restart = (): void => {
+      place.restarting = undefined
+      const { engine } = this.lifeOf(name)
+      for (const restarted of place.restarts) restarted(engine)
+    }
+    const prepared = this.#prepare(name, place)
+    if (!isPromise(prepared)) return restart()
+    place.restarting = this.boundaries.load(prepared.then(restart))
+    place.restarting.catch((error: unknown) => (this.#violation ??= { error }))
+  }
+
+  /** Resolves when the engine of a name is there again after a crash. */
+  restarted(name: string): Promise<void> | undefined {
+    return this.#placeOf(name).restarting
+  }
+
+  #prepare(name: string, place: Place): Awaitable<void> {
+    return this.#crashed.reduce<Awaitable<void>>(
+      (before, hook) =>
+        chain(before, () =>
+          chain(hook(name), (tasks) => {
+            if (tasks !== undefined) place.options = { ...place.options, tasks }
+          }),
+        ),
+      undefined,
+    )
   }
 
   /** The process of an engine stands still: its calls are held and its timers do not fire, until the time is over. */
