@@ -157,7 +157,9 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'clients-4.5',
           include: ['test/clients/*.test.ts'],
-          exclude: ['test/clients/{environment,express,frameworks,judge,task-executor,task-files}.test.ts'],
+          exclude: [
+            'test/clients/{environment,explored-express,express,frameworks,judge,task-executor,task-files}.test.ts',
+          ],
           env: { WAITPOINT_CLIENT: 'trigger-sdk-4.5' },
           globalSetup: 'test/clients/install.ts',
         },

@@ -57,6 +57,8 @@ export { ExplorationError } from './testing/exploration/error.ts'
 export { ProcessCrashedError } from './testing/exploration/mortal-iterable.ts'
 export { NoTokenError, type TokenChoice } from './testing/exploration/question-desk.ts'
 export { pct, random } from './testing/exploration/random-decider.ts'
+export type { NodeApp } from './testing/exploration/node-app.ts'
+export type { FetchApp, ServedFetch } from './testing/exploration/served-app.ts'
 export type { Shard } from './testing/exploration/shard.ts'
 export type { Body, Fault } from './testing/exploration/schedule.ts'
 export {

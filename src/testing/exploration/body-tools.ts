@@ -9,8 +9,10 @@ import { type AnswerInstant, readInstant } from '../fixture/answer-instant.ts'
 import type { StandIns, TaskCall, TaskMock } from '../fixture/stand-ins.ts'
 import { loadCreateHandler, postJson } from '../fixture/token-post.ts'
 import { callerName } from './boundary-storage.ts'
+import type { NodeApp } from './node-app.ts'
 import { NoTokenError, type QuestionDesk, type TokenChoice, type WaitingToken } from './question-desk.ts'
 import { requireCode } from './require-code.ts'
+import { type FetchApp, type ServedApp, serveApp, type ServedFetch } from './served-app.ts'
 import { SurvivingEngine } from './surviving-engine.ts'
 import type { StartedEngineOptions, World } from './world.ts'
 
@@ -72,6 +74,15 @@ export interface ExplorationTools {
     output?: unknown,
     options?: { readonly at?: AnswerInstant | undefined },
   ): Promise<CompletedToken | undefined>
+  /**
+   * Serves an HTTP application in the process of an engine, `engine` by default, without a port: `create` makes it, for each
+   * engine that is started. The returned `fetch` rejects as a real one if the process dies, or if the fault `lost-response` loses
+   * the response.
+   */
+  serve(create: (engine: Engine) => FetchApp, engine?: Engine): ServedFetch
+  /** Serves a listener of Node, such as an application of Express. Its response arrives whole. */
+  // eslint-disable-next-line @typescript-eslint/unified-signatures -- a union would leave the parameters of a handler without types
+  serve(create: (engine: Engine) => NodeApp, engine?: Engine): ServedFetch
   /**
    * Calls `hook` after a crash, before the engine of that name is started anew: reset here what a process loses, such as
    * variables of a module. Tasks that it answers, of a module that it imports again, replace those of the engine.
@@ -140,10 +151,13 @@ export function bodyTools(options: BodyToolsOptions): ExplorationTools {
       // Loading takes real time.
       const createHandler = await world.boundaries.load(loadCreateHandler())
       for (;;) {
-        const response = await surviving.survive((of) => postJson(createHandler(of), url, body))
-        if (response.status !== 500 || !mayRepeat) return response
+        const answered = await surviving.survive((of) => postJson(createHandler(of), url, body))
+        const response = await ifArrived(world.response('a POST to the URL of a token', answered))
+        if (response !== undefined && (response.status !== 500 || !mayRepeat)) return response
       }
     },
+    serve: (create: (engine: Engine) => ServedApp, served: Engine = engine) =>
+      serveApp(world, nameOf(served), create),
     onRestart(hook) {
       requireCode(hook, 'hook')
       world.onCrash((name) =>
@@ -170,6 +184,14 @@ export function bodyTools(options: BodyToolsOptions): ExplorationTools {
 
 function isReference(token: TokenReference | TokenChoice): token is TokenReference {
   return typeof token === 'string' || 'id' in token
+}
+
+async function ifArrived(response: Promise<Response>): Promise<Response | undefined> {
+  try {
+    return await response
+  } catch {
+    return undefined
+  }
 }
 
 async function ifAny<T>(answer: Promise<T>): Promise<T | undefined> {

@@ -5,7 +5,7 @@ import type { Process } from './process.ts'
 import type { ToldCall } from './storage-call.ts'
 
 /** The passage of a boundary: `whole` or with a fault; `unanswered` when its process dies. */
-export type Passage = 'whole' | 'error' | 'lost' | 'late' | 'unanswered'
+export type Passage = 'whole' | 'error' | 'lost' | 'late' | 'lost-response' | 'unanswered'
 
 /** A pending call to the outside. */
 export interface Boundary {
@@ -14,10 +14,12 @@ export interface Boundary {
   readonly process: Process | undefined
   /** Whether the call changes state, so that a crash before and after it is worth exploring. */
   readonly isCommit: boolean
-  /** Whether it can fail. A storage call can. */
-  readonly mayFail: boolean
+  /** Whether it can fail. A storage call can, and the response to a request. */
+  readonly mayFail: boolean | 'response'
   /** The storage call, if it is one. */
   readonly call?: ToldCall
+  /** Whether it must wait for others, such as for the transaction of the only connection. */
+  isBlocked?(): boolean
   pass(passage: Passage): void
 }
 
@@ -147,7 +149,7 @@ export class Boundaries {
       resolve(value)
     }
     if (passage === 'unanswered' || process?.isDead === true) return
-    if (passage === 'lost') reject(new InjectedFault(label, 'lost'))
+    if (passage === 'lost' || passage === 'lost-response') reject(new InjectedFault(label, 'lost'))
     else if (passage === 'whole') answer()
     else {
       const about = { label: `${label}:answer`, process, isCommit: false, mayFail: false }
@@ -157,7 +159,7 @@ export class Boundaries {
 }
 
 function isHeld(boundary: Boundary): boolean {
-  return boundary.process?.isPaused === true
+  return boundary.process?.isPaused === true || boundary.isBlocked?.() === true
 }
 
 interface PassedCall<T> extends NewBoundary {

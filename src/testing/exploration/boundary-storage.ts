@@ -3,6 +3,7 @@ import type { AttemptFence, Hint, Inserted, Storage } from '../../contract/stora
 import { isPromise } from '../../primitives/awaitable.ts'
 import { type StorageOperation, wrapStorage } from '../storages/wrapped.ts'
 import { writtenTimeout } from '../witness/given-timeouts.ts'
+import { applicationProcess } from './current-process.ts'
 import type { Boundaries } from './boundaries.ts'
 import type { Names } from './names.ts'
 import type { Observer } from './observer.ts'
@@ -112,11 +113,12 @@ function actorOf({ name, args: [request], process }: Asked, names: Names): strin
   return names.of(about ?? '') ?? callerOf(process, names)
 }
 
-/** The run whose code calls, else the body. It uses other engines than its main one by their names. */
+/** The run whose code calls, else the body. It uses other engines than its main one by their names, as an application does. */
 function callerOf(process: Process, names: Names): string {
   if (!process.isMortal) return process.name
   const caller = callerName(names)
-  return caller === 'body' && !process.isMain ? process.name : caller
+  const isApplication = !process.isMain || applicationProcess() === process
+  return caller === 'body' && isApplication ? process.name : caller
 }
 
 function nameWhatIsNew(name: StorageOperation, answer: unknown, names: Names): void {

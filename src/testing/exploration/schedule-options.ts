@@ -35,7 +35,7 @@ export interface BodyOptions extends Omit<EngineOptions, 'storage' | 'clock'> {
   readonly clockSkewsMs?: readonly number[]
   /**
    * How a storage call may fail: `error`, before its effect; `lost`, after it; `late`, its answer comes after something
-   * else. The first two are a storage that is away, as `StorageUnavailableError` says: calls of a run are made again.
+   * else. `lost-response`: a request over HTTP is carried out, and its response is lost. The first two are a storage that is away, as `StorageUnavailableError` says: calls of a run are made again.
    *
    * @default none
    */
@@ -69,7 +69,7 @@ export const BODY_OPTION_NAMES: OptionNames<BodyOptions> = {
 /** A century. */
 const MOST_SKEW_MS = 3_155_760_000_000
 const MOMENTS: readonly string[] = ['never', 'every-commit'] satisfies readonly BodyOptions['crashes'][]
-const FAULTS: readonly string[] = ['error', 'lost', 'late'] satisfies readonly Fault[]
+const FAULTS: readonly string[] = ['error', 'lost', 'late', 'lost-response'] satisfies readonly Fault[]
 
 /**
  * Checks the options of a body, those of the engine included, and applies the defaults. The caller checks the names.

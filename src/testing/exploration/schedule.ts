@@ -18,7 +18,7 @@ import { World, type WorldOptions } from './world.ts'
 /** The explored code: it uses the engine, and throws when it finds a fault. */
 export type Body = (t: ExplorationTools) => Promise<unknown>
 
-export type Fault = 'error' | 'lost' | 'late'
+export type Fault = 'error' | 'lost' | 'late' | 'lost-response'
 
 export interface ScheduleOptions extends WorldOptions {
   readonly tasks: readonly AnyTask[]
@@ -102,7 +102,7 @@ export class Schedule {
       world: this.#world,
       desk: this.#desk,
       standIns: this.#standIns,
-      mayRepeat: crashes !== 'never' || faults.some((fault) => fault !== 'late'),
+      mayRepeat: crashes !== 'never' || faults.some((fault) => fault === 'error' || fault === 'lost'),
       sometimes: (name, condition) => sometimes.set(name, condition || (sometimes.get(name) ?? false)),
     })
     startBody(body, tools).then(
@@ -171,18 +171,24 @@ export class Schedule {
 
   #pass(boundary: Boundary, ready: readonly string[]): void {
     const { label, process } = boundary
-    const { faults } = this.#options
+    const faults = this.#faultsOf(boundary)
     const { boundaries } = this.#world
     const fate = boundary.isCommit && process !== undefined ? this.#fateOf(process, label) : 'lives'
     if (fate !== 'lives' && process !== undefined) return this.#interrupt(boundary, fate, { process, ready })
     let fault: Fault | undefined
-    if (boundary.mayFail && faults.length > 0) {
+    if (faults.length > 0) {
       fault = faults[this.#record.decide({ kind: 'fault', at: label, options: ['works', ...faults] }) - 1]
     }
     boundaries.take(boundary)
     const event = fault === undefined ? undefined : FAULTS[fault]
     this.#note({ label, ready, event, call: boundary.call })
     boundary.pass(fault ?? 'whole')
+  }
+
+  #faultsOf({ mayFail }: Boundary): readonly Fault[] {
+    const { faults } = this.#options
+    if (mayFail === false || faults.length === 0) return NO_FAULTS
+    return faults.filter((fault) => (fault === 'lost-response') === (mayFail === 'response'))
   }
 
   /** What happens to the process that makes a call. */
@@ -308,8 +314,11 @@ const FATES: Readonly<Record<Exclude<Fate, 'lives'>, string>> = {
   pause: 'stands still before it, for longer than its lease',
 }
 
+const NO_FAULTS: readonly Fault[] = []
+
 const FAULTS: Readonly<Record<Fault, string>> = {
   error: 'fails without any effect',
   lost: 'takes effect and fails',
   late: 'takes effect, its answer comes later',
+  'lost-response': 'is lost on the way',
 }

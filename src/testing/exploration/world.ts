@@ -14,11 +14,13 @@ import type { StorageOperation } from '../storages/wrapped.ts'
 import { noteGivenTimeouts } from '../witness/given-timeouts.ts'
 import { Boundaries } from './boundaries.ts'
 import { boundaryStorage, callerName } from './boundary-storage.ts'
+import { applicationProcess } from './current-process.ts'
 import { Names } from './names.ts'
 import { invariants } from './invariants.ts'
 import { KeptLease } from './kept-lease.ts'
 import { Observer } from './observer.ts'
 import { Process } from './process.ts'
+import { networkError } from './network-error.ts'
 import { ScheduleTimers } from './schedule-timers.ts'
 import type { ScheduleRecord } from './schedule-record.ts'
 import { spell } from './spell.ts'
@@ -134,15 +136,34 @@ export class World {
     return this.#violation
   }
 
+  /** The process of the code that calls, and the label of its call. The body is in no process. */
+  calling(what: string): { readonly process: Process | undefined; readonly label: string } {
+    const { process } = this
+    const caller = currentAttempt() === undefined ? (process?.name ?? 'body') : callerName(this.names)
+    return { process, label: this.names.label(caller, this.names.readable(what)) }
+  }
+
   /** The process of the code that calls; `undefined` for the body. */
   get process(): Process | undefined {
     const attempt = currentAttempt()
-    return attempt === undefined ? undefined : this.processOf(attempt.kernel)
+    return attempt === undefined ? applicationProcess() : this.processOf(attempt.kernel)
   }
 
   /** Tells in the story of something that happens at once. */
   #note(label: string, event: string | undefined): void {
     this.#record.note({ now: this.timers.now, label, ready: [label], event })
+  }
+
+  /** The response to a request reaches its caller, or is lost. */
+  async response(what: string, response: Response): Promise<Response> {
+    if (this.#options.faults?.includes('lost-response') !== true) return response
+    const label = this.names.label('body', `response to ${what}`)
+    const about = { label, process: undefined, isCommit: false, mayFail: 'response' } as const
+    try {
+      return await this.boundaries.call(about, () => response)
+    } catch {
+      throw networkError('the connection broke')
+    }
   }
 
   /** The process an engine lives or lived in, by the kernel that its attempts carry. */
@@ -206,6 +227,11 @@ export class World {
     const endsAt = this.timers.now + pausedMs
     this.#letGo(process, lease)
     this.timers.set(() => this.#goOn(process), { at: endsAt, label: `pause of ${name}` })
+  }
+
+  /** Whether the process of an engine stands still. */
+  isPaused(name: string): boolean {
+    return this.#placeOf(name).life?.process.isPaused === true
   }
 
   /** Processes that stand still go on. */

@@ -206,7 +206,7 @@ describe('several engines on one storage', () => {
       [{ clockSkewsMs: 5 }, 'clockSkewsMs'],
       [{ clockSkewsMs: [0.5] }, 'clockSkewsMs'],
       // @ts-expect-error -- no such fault
-      [{ faults: ['response'] }, 'late'],
+      [{ faults: ['response'] }, 'lost-response'],
     ]
     for (const [options, named] of wrong)
       expect(String(await rejection(exploreAll(body, options)))).toContain(named)
