@@ -4,12 +4,14 @@ import type { AnyTask, TaskOutput, TaskPayload } from '../../api/run.ts'
 import type { CompletedToken, TokenReference } from '../../api/token.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
+import { requireFlag, requireName, requireObject, requireOptions } from '../../primitives/require.ts'
 import { parseDuration } from '../../primitives/duration.ts'
 import { type AnswerInstant, readInstant } from '../fixture/answer-instant.ts'
 import type { StandIns, TaskCall, TaskMock } from '../fixture/stand-ins.ts'
 import { loadCreateHandler, postJson } from '../fixture/token-post.ts'
 import { callerName } from './boundary-storage.ts'
 import type { NodeApp } from './node-app.ts'
+import { isSynchronous, OutsideClient } from './outside-client.ts'
 import { NoTokenError, type QuestionDesk, type TokenChoice, type WaitingToken } from './question-desk.ts'
 import { requireCode } from './require-code.ts'
 import { type FetchApp, type ServedApp, serveApp, type ServedFetch } from './served-app.ts'
@@ -83,6 +85,12 @@ export interface ExplorationTools {
   /** Serves a listener of Node, such as an application of Express. Its response arrives whole. */
   // eslint-disable-next-line @typescript-eslint/unified-signatures -- a union would leave the parameters of a handler without types
   serve(create: (engine: Engine) => NodeApp, engine?: Engine): ServedFetch
+  /**
+   * A client of something outside, such as a database, whose every call is a step of the code that makes it: other events come
+   * before and after, and a crash of its process. What a transaction has not committed is rolled back at a crash. The calls of a
+   * synchronous client, as SQLite has, take effect at once; a crash of one throws `ProcessCrashedError`.
+   */
+  outside<Client extends object>(name: string, client: Client, options?: { readonly sync?: boolean }): Client
   /**
    * Calls `hook` after a crash, before the engine of that name is started anew: reset here what a process loses, such as
    * variables of a module. Tasks that it answers, of a module that it imports again, replace those of the engine.
@@ -158,6 +166,13 @@ export function bodyTools(options: BodyToolsOptions): ExplorationTools {
     },
     serve: (create: (engine: Engine) => ServedApp, served: Engine = engine) =>
       serveApp(world, nameOf(served), create),
+    outside(name, client, options = {}) {
+      requireName(name, 'the name of a client')
+      requireObject(client, 'the client')
+      requireOptions(options, 'the options of the client', { sync: true })
+      requireFlag(options.sync, 'sync')
+      return new OutsideClient(world, { name, isSync: options.sync ?? isSynchronous(client) }).of(client)
+    },
     onRestart(hook) {
       requireCode(hook, 'hook')
       world.onCrash((name) =>

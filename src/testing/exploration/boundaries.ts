@@ -83,6 +83,16 @@ export class Boundaries {
     return promise
   }
 
+  /** An effect waits for code that has boundaries itself, such as that of a transaction. */
+  async meanwhile<T>(code: () => Promise<T>): Promise<T> {
+    this.#underWay -= 1
+    try {
+      return await code()
+    } finally {
+      this.#underWay += 1
+    }
+  }
+
   /** Suspends the schedule until modules are loaded, however long that takes. */
   load<T>(modules: Promise<T>): Promise<T> {
     const loading: Promise<void> = modules.then(

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { macrotaskTurn } from '../../clock/macrotask-turn.ts'
 import { seededRandom } from '../../clock/seeded-random.ts'
 import type { Clock } from '../../contract/clock.ts'
@@ -41,6 +42,7 @@ export interface WorldOptions {
   readonly adapter?: Adapter | undefined
   /** How storage calls may fail. With `lost`, hints may be lost too. */
   readonly faults?: readonly string[]
+  readonly crashes?: 'never' | 'every-commit'
   /** How far the clocks of started engines may be wrong. */
   readonly clockSkewsMs?: readonly number[]
 }
@@ -89,6 +91,8 @@ export class World {
   readonly observer: Observer
   readonly #options: WorldOptions
   readonly #record: ScheduleRecord
+  /** Engines start outside of the code that has crashed. */
+  readonly #outside = new AsyncResource('World')
   readonly #crashed: ((name: string) => Awaitable<readonly AnyTask[] | undefined>)[] = []
   readonly #disk = new Map<string, unknown>()
   readonly #places = new Map<string, Place>()
@@ -149,6 +153,20 @@ export class World {
     return attempt === undefined ? applicationProcess() : this.processOf(attempt.kernel)
   }
 
+  /** Whether the process dies of a call that takes effect at once. */
+  fateAt(label: string, { isMortal, title }: Process): 'lives' | 'before' | 'after' {
+    const options = ['lives', 'before', 'after'] as const
+    const isSafe = !isMortal || this.#options.crashes !== 'every-commit'
+    const fate = isSafe
+      ? 'lives'
+      : (options[this.#record.decide({ kind: 'crash', at: label, options })] ?? 'lives')
+    this.#note(
+      label,
+      fate === 'lives' ? undefined : `${title} dies ${fate === 'before' ? 'before' : 'of'} it`,
+    )
+    return fate
+  }
+
   /** Tells in the story of something that happens at once. */
   #note(label: string, event: string | undefined): void {
     this.#record.note({ now: this.timers.now, label, ready: [label], event })
@@ -183,6 +201,10 @@ export class World {
 
   /** Kills the process of an engine, and starts another one on its storage. */
   crash(name = 'engine'): void {
+    this.#outside.runInAsyncScope(() => this.#crash(name))
+  }
+
+  #crash(name: string): void {
     const place = this.#placeOf(name)
     const { process, lease } = this.lifeOf(name)
     process.die()
