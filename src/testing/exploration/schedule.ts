@@ -10,6 +10,7 @@ import type { Process } from './process.ts'
 import { QuestionDesk } from './question-desk.ts'
 import { FIRST_INSTANT, type ScheduledTimer } from './schedule-timers.ts'
 import { ScheduleRecord, type Step } from './schedule-record.ts'
+import { catchStray } from './stray-rejections.ts'
 import type { Choose, Decision } from './trace.ts'
 import { InvariantViolation } from './violation.ts'
 import { whoWaits } from './who-waits.ts'
@@ -72,7 +73,15 @@ export class Schedule {
   }
 
   /** @param sometimes Collects conditions that must be true in at least one schedule. */
-  async run(body: Body, sometimes: Sometimes = new Map()): Promise<ScheduleReport> {
+  run(body: Body, sometimes: Sometimes = new Map()): Promise<ScheduleReport> {
+    const stray = (reason: unknown): void => {
+      // A dead process cannot leave anything unhandled.
+      if (this.#world.process?.isDead !== true) this.#world.fail(strayRejection(reason))
+    }
+    return catchStray(stray, () => this.#run(body, sometimes))
+  }
+
+  async #run(body: Body, sometimes: Sometimes): Promise<ScheduleReport> {
     this.#start(body, sometimes)
     let failure: ScheduleReport['failure']
     try {
@@ -283,6 +292,11 @@ export class Schedule {
     const { violation } = this.#world
     if (violation !== undefined) throw violation.error
   }
+}
+
+function strayRejection(reason: unknown): InvariantViolation {
+  const message = `a promise was rejected that no code handles: ${reason instanceof Error ? reason.message : String(reason)}`
+  return new InvariantViolation('no rejection is left unhandled', message, { cause: reason })
 }
 
 /** Whether a condition held for a number of real milliseconds in which the event loop turned. */

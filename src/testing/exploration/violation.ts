@@ -14,6 +14,7 @@ export type Invariant =
   | 'context preserved'
   | 'nothing left at dispose'
   | 'the body comes to an end'
+  | 'no rejection is left unhandled'
   | 'the body holds'
   | 'what was to happen sometimes happens'
   | 'the same schedule twice is the same'

@@ -135,6 +135,11 @@ export class World {
     return this.#lives.map(({ process }) => process)
   }
 
+  /** Fails the schedule, unless it has failed before. */
+  fail(error: unknown): void {
+    this.#violation ??= { error }
+  }
+
   /** The first violation so far. */
   get violation(): { readonly error: unknown } | undefined {
     return this.#violation

@@ -217,3 +217,64 @@ describe('t.post', () => {
     expect(runs).toBeGreaterThan(1)
   })
 })
+
+describe('a rejection that is not handled', () => {
+  it('fails its schedule, with its story', async () => {
+    const order = task({
+      id: 'order',
+      run: async (_payload: null) => {
+        const token = await wait.createToken({ timeout: '1h', tags: ['order'] })
+        const answer = await wait.forToken(token)
+        // Not awaited: the mail of an order that has expired is refused.
+        if (!answer.ok) void Promise.reject(new Error('no mail for an expired order'))
+      },
+    })
+    const body: Body = async (t) => {
+      const run = await t.engine.trigger(order, null)
+      await t.complete({ tag: 'order' }, 'yes')
+      await run.outcome()
+    }
+    const error = await rejection(exploreAll(body, { tasks: [order] }))
+    expect(error).toMatchObject({ invariant: 'no rejection is left unhandled' })
+    expect(String(error)).toContain('no mail for an expired order')
+    expect(String(error)).toContain('the deadline of the token [order] of order passes')
+    expect(String(error)).toContain('Replay: ')
+  })
+
+  it('is none of code whose process is dead', async () => {
+    let isReached = false
+    const body: Body = async (t) => {
+      const lookUp = task({
+        id: 'lookUp',
+        run: async (_payload: null, { ctx }) => {
+          if (ctx.attempt.number > 1) return
+          const real = new Promise<void>((resolve) => setImmediate(resolve))
+          t.crash()
+          await real
+          isReached = true
+          void Promise.reject(new Error('of a dead process'))
+        },
+      })
+      t.use(lookUp)
+      const run = await t.engine.trigger(lookUp, null)
+      await run.result()
+    }
+    await exploreAll(body, { maxDeviations: 0 })
+    expect(isReached).toBe(true)
+  })
+
+  it('belongs to the exploration that it comes from', async () => {
+    const good: Body = async (t) => {
+      for (let n = 0; n < 20; n++) await t.step('work')
+    }
+    const bad: Body = async (t) => {
+      await t.step('work')
+      void Promise.reject(new Error('mine'))
+      await t.step('work')
+    }
+    const [fine, failed] = await Promise.allSettled([exploreAll(good), exploreAll(bad)])
+    expect(fine.status).toBe('fulfilled')
+    expect(failed).toMatchObject({ reason: { invariant: 'no rejection is left unhandled' } })
+    expect(process.listenerCount('unhandledRejection')).toBeGreaterThan(0)
+  })
+})
