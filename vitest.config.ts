@@ -8,7 +8,7 @@ const core = ['test/{core,http,client,testing,scenarios}/**/*.test.ts']
 
 /** Of these, what has a storage of its own, whatever is asked for, or none: once is enough. */
 const once = [
-  'test/testing/{arbitraries,explore,outcomes,planted}.test.ts',
+  'test/testing/{arbitraries,explore,outcomes,planted,planted-worlds}.test.ts',
   'test/testing/storages/{async,observed,process-end}.test.ts',
   'test/testing/witness/*.test.ts',
   'test/testing/{conformance,exploration}/**/*.test.ts',
