@@ -21,6 +21,26 @@ import { raceDecidedTwice } from './planted/race-decided-twice.ts'
 import { raceDecidedTwice as raceDecidedTwiceFixed } from './planted/race-decided-twice.fixed.ts'
 import { repeatedCharge } from './planted/repeated-charge.ts'
 import { repeatedCharge as repeatedChargeFixed } from './planted/repeated-charge.fixed.ts'
+import { loserActs } from './planted/loser-acts.ts'
+import { loserActs as loserActsFixed } from './planted/loser-acts.fixed.ts'
+import { lostUpdate } from './planted/lost-update.ts'
+import { lostUpdate as lostUpdateFixed } from './planted/lost-update.fixed.ts'
+import { oversold } from './planted/oversold.ts'
+import { oversold as oversoldFixed } from './planted/oversold.fixed.ts'
+import { refundAfterCancel } from './planted/refund-after-cancel.ts'
+import { refundAfterCancel as refundAfterCancelFixed } from './planted/refund-after-cancel.fixed.ts'
+import { remindedTwice } from './planted/reminded-twice.ts'
+import { remindedTwice as remindedTwiceFixed } from './planted/reminded-twice.fixed.ts'
+import { sameValueAgain } from './planted/same-value-again.ts'
+import { sameValueAgain as sameValueAgainFixed } from './planted/same-value-again.fixed.ts'
+import { sessionExpired } from './planted/session-expired.ts'
+import { sessionExpired as sessionExpiredFixed } from './planted/session-expired.fixed.ts'
+import { staleCache } from './planted/stale-cache.ts'
+import { staleCache as staleCacheFixed } from './planted/stale-cache.fixed.ts'
+import { statusOvertaken } from './planted/status-overtaken.ts'
+import { statusOvertaken as statusOvertakenFixed } from './planted/status-overtaken.fixed.ts'
+import { takenOffTooEarly } from './planted/taken-off-too-early.ts'
+import { takenOffTooEarly as takenOffTooEarlyFixed } from './planted/taken-off-too-early.fixed.ts'
 
 const SEEDS = 20
 
@@ -35,6 +55,16 @@ const bugs: readonly (readonly [what: string, buggy: Planted, fixed: Planted])[]
   // These two were written from the README alone.
   ['a race that is decided twice', raceDecidedTwice, raceDecidedTwiceFixed],
   ['a lock that expires before its holder is done', leaseOutlived, leaseOutlivedFixed],
+  ['an answer that is acted on although it lost', loserActs, loserActsFixed],
+  ['an update that is lost', lostUpdate, lostUpdateFixed],
+  ['a ticket that is sold twice', oversold, oversoldFixed],
+  ['a refund of what was shipped', refundAfterCancel, refundAfterCancelFixed],
+  ['a reminder that is sent twice after a crash', remindedTwice, remindedTwiceFixed],
+  ['a value that changes and changes back', sameValueAgain, sameValueAgainFixed],
+  ['a session that ends on the way', sessionExpired, sessionExpiredFixed],
+  ['a cache that keeps an old price', staleCache, staleCacheFixed],
+  ['a status that overtakes the next one', statusOvertaken, statusOvertakenFixed],
+  ['a job that is lost with its process', takenOffTooEarly, takenOffTooEarlyFixed],
 ]
 
 async function find({ body, options }: Planted, seed: number): Promise<ExplorationError> {
