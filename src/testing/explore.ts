@@ -74,8 +74,8 @@ export interface ExploreReport {
   /** The number of executed schedules. */
   readonly runs: number
   /**
-   * Whether every schedule with at most `maxDeviations` deviations has run, without a cut by the budget and without
-   * randomness; of a part of them, `WAITPOINT_SHARD`, every one of that part.
+   * Whether every schedule with at most `maxDeviations` deviations has run, or another one that no code can tell from it,
+   * without a cut by the budget and without randomness; of a part of them, `WAITPOINT_SHARD`, every one of that part.
    */
   readonly complete: boolean
   /** The largest number of deviations from FIFO in a schedule. */
@@ -197,7 +197,7 @@ class Exploration {
       if (departed !== undefined) throw await this.#missed(departed, report)
       this.#passed.add(traceOf(report))
       if (isDetailed) await this.#runAgain(report)
-      this.#decider.end?.(report.decisions)
+      this.#decider.end?.(report.decisions, report.steps)
       this.#coverage.add(report.outcomes)
       this.#deepest = Math.max(this.#deepest, this.#decider.depth ?? traceOf(report).length)
       ran(this.#runs, this.#deepest)

@@ -127,7 +127,7 @@ describe('explore', () => {
     const error = await failure(checkThenAct.body)
     expect(error.code).toBe('ERR_EXPLORATION_FAILED')
     expect(error.message).toMatchInlineSnapshot(`
-      "Schedule 9 fails: the order was shipped and refunded
+      "Schedule 2 fails: the order was shipped and refunded
 
         0ms       the test triggers order
         0ms       order starts
@@ -153,7 +153,7 @@ describe('explore', () => {
   it('tells every storage call when it is asked to', async () => {
     vi.stubEnv('WAITPOINT_STORY', 'storage')
     expect((await failure(checkThenAct.body)).message).toMatchInlineSnapshot(`
-      "Schedule 9 fails: the order was shipped and refunded
+      "Schedule 2 fails: the order was shipped and refunded
 
         0ms       body/runs.insert#1   (ready: engine/runs.claim#1)
         0ms       engine/runs.claim#1
@@ -184,7 +184,7 @@ describe('explore', () => {
   it('tells crashes, sleeps and tags', async () => {
     const { body, options } = repeatedCharge
     expect((await failure(body, options)).message).toMatchInlineSnapshot(`
-      "Schedule 9 fails: charged 2 times
+      "Schedule 4 fails: charged 2 times
 
         0ms       the test triggers pay
         0ms       pay starts

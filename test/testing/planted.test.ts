@@ -87,6 +87,12 @@ describe('explore', () => {
     expect(runs.sort((one, other) => one - other)[SEEDS / 2]).toBeLessThanOrEqual(50)
   })
 
+  it.each(bugs)('finds %s in order, within 50 schedules', async (_what, { body, options, breaks }) => {
+    expect(await rejection(exploreAll(body, { ...options, budget: { runs: 50 } }))).toMatchObject({
+      invariant: breaks,
+    })
+  })
+
   it.each(bugs)('finds nothing in 1,000 schedules without %s', async (_what, _buggy, { body, options }) => {
     const { runs } = await exploreAll(body, { ...options, decider: 'random', budget: { runs: 1_000 } })
     expect(runs).toBe(1_000)

@@ -5,11 +5,12 @@ import { ExploredSchedule } from './explored-schedule.ts'
 
 export interface SchedulesOptions {
   /**
-   * The kinds of choices that are left to chance; the rest is FIFO.
+   * The kinds of choices that are left to chance; the rest is FIFO. No call is `slow`, as choices of the next step hold
+   * calls, too.
    *
    * @default everything that the options of `run` allow
    */
-  readonly kinds?: readonly ChoiceKind[]
+  readonly kinds?: readonly Exclude<ChoiceKind, 'slow'>[]
 }
 
 /**
@@ -44,7 +45,7 @@ export function crashPoints(): Arbitrary<ExploredSchedule> {
 const SEEDS = 2 ** 31 - 1
 
 class ScheduleArbitrary extends Arbitrary<ExploredSchedule> {
-  readonly #kinds: readonly ChoiceKind[] | undefined
+  readonly #kinds: SchedulesOptions['kinds']
 
   constructor({ kinds }: SchedulesOptions) {
     super()
@@ -68,7 +69,9 @@ class ScheduleArbitrary extends Arbitrary<ExploredSchedule> {
   #decide(seed: number): Choose {
     const choose = random(seed).begin() ?? (() => 0)
     const kinds = this.#kinds
-    return kinds === undefined ? choose : (choice) => (kinds.includes(choice.kind) ? choose(choice) : 0)
+    return kinds === undefined
+      ? choose
+      : (choice) => (choice.kind !== 'slow' && kinds.includes(choice.kind) ? choose(choice) : 0)
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Step } from './schedule-record.ts'
 import type { Choose, Decision, Trace } from './trace.ts'
 
 /**
@@ -7,8 +8,8 @@ import type { Choose, Decision, Trace } from './trace.ts'
 export interface Decider {
   /** Begins the next schedule; `undefined` when none is left. */
   begin(): Choose | undefined
-  /** Called with the decisions of a schedule, in order. */
-  end?(decisions: readonly Decision[]): void
+  /** Called with the decisions and the steps of a schedule, in order. Without the steps `enumerate` skips none, and tries no slow calls. */
+  end?(decisions: readonly Decision[], steps?: readonly Step[]): void
   /** The minimum number of deviations in the current schedule. */
   readonly depth?: number
   /** The deviations that its schedule must have: the exploration fails if one of them did not happen. */

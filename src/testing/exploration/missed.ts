@@ -33,6 +33,7 @@ function instead({ kind, at }: Deviation, decisions: readonly Decision[]): strin
 }
 
 const NONE = {
+  slow: 'no call was out while anything else could happen',
   crash: "no crash was possible, it needs the option `crashes: 'every-commit'`",
   fault: 'no call could fail, it needs the option `faults`',
 }

@@ -106,6 +106,8 @@ function highest(flows: readonly Flow[]): number {
 }
 
 function draw({ kind, options }: Choice, fraction: () => number): number {
+  // Choices of the next step hold calls as well.
+  if (kind === 'slow') return 0
   return fraction() < RARELY[kind] ? below(options.length, fraction) : 0
 }
 

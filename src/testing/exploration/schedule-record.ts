@@ -11,12 +11,20 @@ export interface Step {
   readonly event?: string | undefined
   /** The storage call, if it was one. */
   readonly call?: ToldCall | undefined
+  /** Whether an adapter is under test. It hears of each call, and so may tell in what order they come. */
+  readonly isHeard?: boolean
   /** The arguments as text; only when two executions are compared. */
   readonly asked?: string | undefined
 }
 
+/** A schedule that was executed. */
+export interface Executed {
+  readonly decisions: readonly Decision[]
+  readonly steps: readonly Step[]
+}
+
 /** The decisions and events of a schedule, enough to describe and to repeat it. */
-export class ScheduleRecord {
+export class ScheduleRecord implements Executed {
   readonly decisions: Decision[] = []
   readonly steps: Step[] = []
   readonly #choose: Choose
@@ -29,7 +37,7 @@ export class ScheduleRecord {
 
   decide(choice: Choice): number {
     const index = this.#choose(choice)
-    this.decisions.push({ choice, index })
+    this.decisions.push({ choice, index, step: this.steps.length })
     return index
   }
 

@@ -10,6 +10,7 @@ import type { Process } from './process.ts'
 import { QuestionDesk } from './question-desk.ts'
 import { FIRST_INSTANT, type ScheduledTimer } from './schedule-timers.ts'
 import { ScheduleRecord, type Step } from './schedule-record.ts'
+import { SlowCall, SLOWNESS } from './slow-call.ts'
 import { catchStray } from './stray-rejections.ts'
 import type { Choose, Decision } from './trace.ts'
 import { InvariantViolation } from './violation.ts'
@@ -55,6 +56,7 @@ const IDLE_UPKEEP = 24
 export class Schedule {
   readonly #options: ScheduleOptions
   readonly #world: World
+  readonly #slow = new SlowCall()
   readonly #desk: QuestionDesk
   readonly #record: ScheduleRecord
   readonly #standIns: StandIns
@@ -147,7 +149,9 @@ export class Schedule {
   #step(ready: readonly Candidate[]): Promise<void> | undefined {
     const isLive = this.#body.state === 'runs'
     if (ready.length === 0 && isLive && this.#isAway()) return this.#waitForRuns()
-    return this.#pick(isLive ? [...ready, ...this.#upcoming(ready.length > 0)] : ready)
+    const upcoming = isLive ? this.#upcoming(ready.length > 0) : []
+    if (this.#slow.isHeld && ready.length === 1 && this.#isAwayBeside(ready[0]?.label)) this.#slow.letGo()
+    return this.#pick(this.#slow.candidates(ready, upcoming), upcoming)
   }
 
   /** Time may pass while calls are pending, up to the next foreground timer. */
@@ -156,7 +160,7 @@ export class Schedule {
     return isBusy ? timers.upcomingForeground() : timers.upcoming()
   }
 
-  #pick(candidates: readonly Candidate[]): Promise<void> | undefined {
+  #pick(candidates: readonly Candidate[], upcoming: readonly Candidate[]): Promise<void> | undefined {
     const first = candidates[0]
     if (first === undefined || this.#isIdle(candidates)) return this.#idle()
     if (this.#record.steps.length >= this.#options.maxSteps) {
@@ -166,12 +170,25 @@ export class Schedule {
     const options = candidates.map(({ label }) => label)
     const index = options.length > 1 ? this.#record.decide({ kind: 'next', at: first.label, options }) : 0
     const picked = candidates[index] ?? first
-    if ('pass' in picked) this.#pass(picked, options)
-    else this.#fire(picked, options)
+    if (!('pass' in picked)) this.#fire(picked, options)
+    else if (index > 0 || !this.#isSlow(picked, candidates.length - upcoming.length, upcoming.length))
+      this.#pass(picked, options)
     return undefined
   }
 
+  /** Whether the next call is slow: held while others are ready, or over timers that are ahead. */
+  #isSlow(boundary: Boundary, ready: number, ahead: number): boolean {
+    if (this.#slow.isHeld || ready + ahead === 1) return false
+    const others = SLOWNESS.filter((slowness) => (slowness === 'instant' ? ready > 1 : ahead > 0))
+    const options = ['on time', ...others]
+    const slowness = others[this.#record.decide({ kind: 'slow', at: boundary.label, options }) - 1]
+    if (slowness === undefined) return false
+    this.#slow.hold(boundary, slowness)
+    return true
+  }
+
   #fire(timer: ScheduledTimer, ready: readonly string[]): void {
+    if (!timer.background && timer.at > this.#world.timers.now) this.#slow.timeMoved()
     this.#upkeep = timer.background && timer.at > this.#world.timers.now ? this.#upkeep + 1 : this.#upkeep
     if (!timer.background) this.#upkeep = 0
     this.#world.timers.fire(timer)
@@ -233,8 +250,9 @@ export class Schedule {
     this.#upkeep = 0
   }
 
-  #note(step: Omit<Step, 'now' | 'asked'>): void {
-    this.#record.note({ now: this.#world.timers.now, ...step })
+  #note(step: Omit<Step, 'now' | 'asked' | 'isHeard'>): void {
+    const isHeard = this.#options.adapter !== undefined
+    this.#record.note({ now: this.#world.timers.now, isHeard, ...step })
   }
 
   #isIdle(candidates: readonly Candidate[]): boolean {
@@ -243,6 +261,13 @@ export class Schedule {
 
   #isAway(): boolean {
     return this.#world.processes.some(({ away }) => away.length > 0)
+  }
+
+  /** Whether a run that does not make this call is busy with real I/O, during which no time is to pass. */
+  #isAwayBeside(label = ''): boolean {
+    const { names, processes } = this.#world
+    const makesIt = (id: string): boolean => label.startsWith(`${names.of(id) ?? id}/`)
+    return processes.some(({ away }) => !away.every(makesIt))
   }
 
   #waitForRuns(): Promise<void> {

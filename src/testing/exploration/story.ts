@@ -88,16 +88,29 @@ export function departuresIn(steps: readonly Step[], trace: Trace): ReadonlyMap<
   )
 }
 
-/** What a step came before, if it departs from FIFO by that: `, before …`. */
+/** What a step came before, or was held for, if it departs from FIFO by that: `, before …`. */
 export function before(
   departure: Deviation | undefined,
   steps: readonly Step[],
   tell: (step: Step) => StepWords,
 ): string {
+  if (departure?.kind === 'slow') return `, slow: held until ${until(departure, steps, tell)}`
   if (departure?.kind !== 'next') return ''
   const passed = steps.find(({ label }) => label === departure.at)
   // A step that a crash has cut off is known by its label only.
   return `, before ${passed === undefined ? departure.at : tell(passed).text}`
+}
+
+/** The last timer that a slow call was held over, or all that was left to do. */
+function until({ at, take }: Deviation, steps: readonly Step[], tell: (step: Step) => StepWords): string {
+  const earlier = steps.slice(
+    0,
+    steps.findIndex(({ label }) => label === at),
+  )
+  const now = earlier.at(-1)?.now
+  const timers = earlier.filter((step) => step.now === now && step.label.startsWith('time/'))
+  const timer = timers.findLast((step) => !tell(step).isInside) ?? timers.at(-1)
+  return take === 'instant' || timer === undefined ? 'nothing else was left to do' : tell(timer).text
 }
 
 function ready({ label, ready: all }: Step): string {
@@ -128,7 +141,14 @@ export function deviationText({ kind, at, take }: Deviation): string {
   if (kind === 'next') return `${take} goes before ${at}`
   if (kind === 'crash')
     return take === 'pause' ? `the process stands still before ${at}` : `the process dies ${take} ${at}`
+  if (kind === 'slow') return `${at} is slow, held ${SLOW[take] ?? take}`
   return `${at} ${FAULTS[take] ?? take}`
+}
+
+const SLOW: Readonly<Record<string, string>> = {
+  instant: 'until nothing else was left to do at its instant',
+  timer: 'over the next timer',
+  end: 'to the end',
 }
 
 const FAULTS: Readonly<Record<string, string>> = {

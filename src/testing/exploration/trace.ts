@@ -2,9 +2,11 @@
  * - `next`: the next boundary or timer.
  * - `fault`: whether a storage call fails before its effect (`error`), takes effect and fails (`lost`), or takes effect
  *   and is answered later (`late`).
+ * - `slow`: whether a call is held, while other things go first: all that is left to do at its `instant`, that of the next
+ *   `timer` too, or all until the `end`.
  * - `crash`: whether the process dies `before` a commit, or `after` it and before its acknowledgement.
  */
-export type ChoiceKind = 'next' | 'fault' | 'crash'
+export type ChoiceKind = 'next' | 'slow' | 'fault' | 'crash'
 
 /** A point at which more than one thing can happen. */
 export interface Choice {
@@ -22,6 +24,8 @@ export type Choose = (choice: Choice) => number
 export interface Decision {
   readonly choice: Choice
   readonly index: number
+  /** The number of steps before it. */
+  readonly step: number
 }
 
 /** A deviation from FIFO: `take` happened where `at` was next, or happened to the call `at`. */
@@ -35,10 +39,10 @@ export interface Deviation {
 export type Trace = readonly Deviation[]
 
 const VERSION = 'v1'
-const KINDS: readonly string[] = ['next', 'fault', 'crash'] satisfies readonly ChoiceKind[]
+const KINDS: readonly string[] = ['next', 'slow', 'fault', 'crash'] satisfies readonly ChoiceKind[]
 
 /** The deviation that a decision makes; `undefined` if it follows FIFO. */
-export function deviationOf({ choice, index }: Decision): Deviation | undefined {
+export function deviationOf({ choice, index }: Pick<Decision, 'choice' | 'index'>): Deviation | undefined {
   const take = choice.options[index]
   return index === 0 || take === undefined ? undefined : { kind: choice.kind, at: choice.at, take }
 }
