@@ -16,6 +16,7 @@ import { divergence } from './exploration/determinism.ts'
 import { enumerate } from './exploration/enumerate.ts'
 import { ExplorationError, type FailedSchedule } from './exploration/error.ts'
 import { keptPage } from './exploration/kept-page.ts'
+import { type OrderCoverage, Orders, ordersText } from './exploration/orders.ts'
 import { missed } from './exploration/missed.ts'
 import { Names } from './exploration/names.ts'
 import { PassedSchedules } from './exploration/passed-schedules.ts'
@@ -85,6 +86,10 @@ export interface ExploreReport {
    * never reached are missing.
    */
   readonly waits: WaitCoverage
+  /** For each condition that `t.sometimes` was given, the number of schedules in which it was true. */
+  readonly sometimes: Readonly<Record<string, number>>
+  /** Which steps went first of two that were both ready, and what order was never seen. */
+  readonly orders: OrderCoverage
 }
 
 const BUDGET_NAMES: OptionNames<NonNullable<ExploreOptions['budget']>> = { runs: true, ms: true }
@@ -140,8 +145,10 @@ class Exploration {
   readonly #isReplay: boolean
   readonly #budget: { readonly runs: number; readonly ms: number }
   readonly #clock = systemClock()
-  readonly #sometimes: Sometimes = new Map()
+  /** The number of schedules in which each condition was true. */
+  readonly #sometimes = new Map<string, number>()
   readonly #coverage = new Coverage()
+  readonly #orders = new Orders()
   readonly #passed = new PassedSchedules()
   readonly #story: StoryKind
   readonly #shard: Shard
@@ -174,7 +181,14 @@ class Exploration {
       const complete = this.#decider.isExhaustive && !isCut && !this.#isReplay
       // What happens in no schedule of one part may happen in another.
       if (!this.#isReplay && this.#shard.count === 1) await this.#checkSometimes()
-      return { runs: this.#runs, complete, deepest: this.#deepest, waits: this.#coverage.waits }
+      return {
+        runs: this.#runs,
+        complete,
+        deepest: this.#deepest,
+        waits: this.#coverage.waits,
+        sometimes: Object.fromEntries(this.#sometimes),
+        orders: this.#orders.coverage,
+      }
     } finally {
       progress.end()
     }
@@ -191,7 +205,8 @@ class Exploration {
       this.#runs += 1
       const isDetailed = RUN_TWICE.has(this.#runs)
       const schedule = new Schedule(this.#options, choose, isDetailed)
-      const report = await schedule.run(this.#body, this.#sometimes)
+      const sometimes: Sometimes = new Map()
+      const report = await schedule.run(this.#body, sometimes)
       if (report.failure !== undefined) throw await this.#failed(report, budget.rest())
       const departed = missed(this.#decider.trace ?? [], report)
       if (departed !== undefined) throw await this.#missed(departed, report)
@@ -199,6 +214,9 @@ class Exploration {
       if (isDetailed) await this.#runAgain(report)
       this.#decider.end?.(report.decisions, report.steps)
       this.#coverage.add(report.outcomes)
+      this.#orders.add(report)
+      for (const [name, wasTrue] of sometimes)
+        this.#sometimes.set(name, (this.#sometimes.get(name) ?? 0) + Number(wasTrue))
       this.#deepest = Math.max(this.#deepest, this.#decider.depth ?? traceOf(report).length)
       ran(this.#runs, this.#deepest)
     }
@@ -255,9 +273,10 @@ class Exploration {
   }
 
   async #checkSometimes(): Promise<void> {
-    for (const [name, wasTrue] of this.#sometimes) {
-      if (wasTrue) continue
-      const message = `"${name}" was true in none of ${this.#runs} schedules: the body never gets there, or it needs more deviations`
+    for (const [name, schedules] of this.#sometimes) {
+      if (schedules > 0) continue
+      const { coverage } = this.#orders
+      const message = `"${name}" was true in none of ${this.#runs} schedules: the body never gets there, or it needs more deviations. ${ordersText(coverage)}`
       const error = new InvariantViolation('what was to happen sometimes happens', message)
       const names = new Names()
       const report = { decisions: [], steps: [], durationMs: 0, outcomes: [], names, failure: { error } }
