@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { metadata, task, wait } from 'waitpoint'
 import { type Adapter, type Body, type Invariant } from 'waitpoint/testing'
+import { AttemptWatcher } from '../../../src/testing/exploration/attempt-watcher.ts'
 import { ContextWatcher } from '../../../src/testing/exploration/context-watcher.ts'
 import { Names } from '../../../src/testing/exploration/names.ts'
 import { Process } from '../../../src/testing/exploration/process.ts'
 import { ScheduleTimers } from '../../../src/testing/exploration/schedule-timers.ts'
+import type { StorageCall } from '../../../src/testing/exploration/storage-call.ts'
 import { rejection } from '../../support/body-task.ts'
 import { askAll, exploreAll } from './bodies.ts'
 
@@ -162,6 +164,21 @@ describe('invariants', () => {
       expect(await rejection(exploreAll(body, { ...options, adapter }))).toMatchObject({ invariant })
     },
   )
+
+  it('attempts within policy: a claim may be answered when another engine has the run', () => {
+    const watcher = new AttemptWatcher(new Names(), () => 3)
+    const process = new Process({ name: 'worker', isMortal: true })
+    const claim = (attempt: number, calledAt: number, answeredAt: number): void => {
+      const answer = { runs: [{ id: 'run_a', taskId: 'a', attempt, policyAttempt: attempt }] }
+      const args = [{ by: `engine_${calledAt}`, number: 1 }]
+      const call = { name: 'runs.claim', args, calledAt, now: 0, process, reply: { answeredAt, answer } }
+      // As much of a claim as is looked at.
+      watcher.answered(call as unknown as StorageCall)
+    }
+    claim(2, 2, 3)
+    claim(1, 1, 4)
+    expect(() => claim(1, 5, 6)).toThrow('attempt 1 was claimed after attempt 2')
+  })
 
   it('context preserved: a wait in the context of another run is a violation', () => {
     const names = new Names()

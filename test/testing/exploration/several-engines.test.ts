@@ -170,26 +170,6 @@ describe('several engines on one storage', () => {
     expect(await exploreAll(body, { tasks: [late], maxDeviations: 1 })).toMatchObject({ complete: true })
   })
 
-  it('take a claim whose answer comes when another engine has the run', async () => {
-    const steps = task({
-      id: 'steps',
-      run: async (_payload: null) => {
-        await wait.for({ seconds: 1 })
-        await wait.for({ seconds: 1 })
-      },
-    })
-    const body: Body = async (t) => {
-      for (const name of ['worker-1', 'worker-2']) t.startEngine(name)
-      const run = await t.startEngine('web', { execute: false }).trigger(steps, null)
-      await run.result()
-    }
-    const options = { tasks: [steps], pauses: 'every-commit', faults: ['late'] } as const
-    for (const seed of [1, 2]) {
-      const { runs } = await exploreAll(body, { ...options, decider: 'random', seed, budget: { runs: 150 } })
-      expect(runs).toBe(150)
-    }
-  })
-
   it('refuses options that cannot be used', async () => {
     const body: Body = (t) => {
       // @ts-expect-error -- misspelt
