@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createEngine, type CreatedToken, task, wait } from 'waitpoint'
+import { createEngine, type CreatedToken, type Engine, task, wait } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
-import { freshSchema, testPool } from './postgres-schemas.ts'
+import { startPostgres } from './postgres/server.ts'
+import { freshSchema, type TestPool, testPool } from './postgres-schemas.ts'
 
 const HISTORY = 3_000
 const AT_ONCE = 500
@@ -51,6 +52,100 @@ describe('the steps of a run', () => {
     const read = await readByState(reader, schema, { byId: AT_ONCE })
     expect(read / AT_ONCE).toBeLessThan(MOST_READ_PER_RUN)
   })
+})
+
+describe('the plans of the steps of a run', () => {
+  const CROWD = 20
+  /** So that a session tells all its plans to its client, those of statements in functions too. */
+  const TELLING = {
+    session_preload_libraries: 'auto_explain',
+    'auto_explain.log_min_duration': '0',
+    'auto_explain.log_nested_statements': 'on',
+    'auto_explain.log_level': 'notice',
+  }
+
+  /** A scan of an index without a condition on it. */
+  const FROM_THE_BEGINNING =
+    /(using|Bitmap Index Scan on) (runs|tokens|waits)_.*\n(?!\s*(Disabled: true\n\s*)?Index Cond)/
+  /** The first entry of what stands in line, or is due. */
+  const FIRST_IN_ORDER = /Limit .*\n.*using (runs_in_line|runs_to_look_at|tokens_due) .*\n/g
+  const NAMES_ID = /(runs|tokens)( (AS )?\w)?\s+(SET [^;]+)?WHERE (\w\.)?id (=|IN)/
+
+  const states: readonly (readonly [
+    state: string,
+    prepare: (pool: TestPool, schema: string) => Promise<unknown>,
+  ])[] = [
+    ['is empty', () => Promise.resolve()],
+    ['has history', (pool, schema) => pool.query(RUNS.replaceAll('$s', schema))],
+    [
+      'has history and was analyzed at rest',
+      async (pool, schema) => {
+        await pool.query(RUNS.replaceAll('$s', schema))
+        for (const table of ['runs', 'tokens', 'waits']) await pool.query(`VACUUM ANALYZE ${schema}.${table}`)
+      },
+    ],
+  ]
+
+  it.each(states)(
+    'read no table from its beginning, and by ids where these are named, on a schema that %s',
+    async (_, prepare) => {
+      const server = await startPostgres(TELLING)
+      onTestFinished(() => server[Symbol.asyncDispose]())
+      const pool = testPool(6, { connectionString: server.url })
+      onTestFinished(() => pool.end())
+      const schema = 'plans'
+      const tokens: CreatedToken[] = []
+      const ask = task({
+        id: 'ask',
+        run: async () => {
+          const token = await wait.createToken({ timeout: '1h' })
+          tokens.push(token)
+          await wait.forToken(token)
+        },
+      })
+      const runAll = async (engine: Engine, count: number): Promise<void> => {
+        tokens.length = 0
+        const runs = await Promise.all(Array.from({ length: count }, () => engine.trigger(ask, undefined)))
+        while (tokens.length < count || engine.stats().executing > 0) await new Promise(setImmediate)
+        await Promise.all(tokens.map((token) => engine.wait.completeToken(token, null)))
+        await Promise.all(runs.map((run) => run.result()))
+      }
+      const before = createEngine({ tasks: [ask], storage: postgresStorage({ pool, schema }) })
+      await before.ready()
+      await before.close()
+      await prepare(pool, schema)
+
+      const plans: string[] = []
+      const watched = testPool(6, { connectionString: server.url })
+      onTestFinished(() => watched.end())
+      watched.on('connect', (client) =>
+        client.on('notice', ({ message }) => message !== undefined && plans.push(message)),
+      )
+      await using engine = createEngine({ tasks: [ask], storage: postgresStorage({ pool: watched, schema }) })
+      await runAll(engine, 1)
+      await runAll(engine, CROWD)
+      await runAll(engine, 1)
+
+      // Lists are no steps of a run: each has a plan of its own.
+      const read = plans.filter(
+        (plan) => /Scan/.test(plan) && /"plans"\.(runs|tokens|waits)/.test(plan) && !plan.includes('AS page'),
+      )
+      // The end of a run, a settled token and a tick are among them.
+      for (const step of [
+        'UPDATE "plans".runs AS r SET status',
+        'UPDATE "plans".tokens AS o SET',
+        'waits_ready',
+      ])
+        expect(read.some((plan) => plan.includes(step))).toBe(true)
+      for (const plan of read) {
+        expect(plan).not.toMatch(/Seq Scan on (runs|tokens|waits)/)
+        expect(plan.replaceAll(FIRST_IN_ORDER, '')).not.toMatch(FROM_THE_BEGINNING)
+        if (NAMES_ID.test(plan))
+          expect(plan).not.toMatch(/(using|Bitmap Index Scan on) (runs|tokens)_(?!pkey)/)
+      }
+      expect(read.filter((plan) => NAMES_ID.test(plan)).length).toBeGreaterThan(CROWD)
+    },
+  )
 })
 
 /** The entries that were read of indexes by the state of runs, once the reads by id are known as well. */

@@ -13,12 +13,18 @@ interface Driver {
   readonly Pool: new (options: PoolOptions) => TestPool
 }
 
+/** A connection that tells what the server says beside its answers. */
+interface NoticedClient {
+  on(event: 'notice', listener: (notice: { readonly message?: string }) => void): unknown
+}
+
 /** A pool of `pg` that tests close. */
 export interface TestPool extends PostgresPool {
   /** Those of `pg`. They count for the next connection that is asked for. */
   readonly options: { connectionTimeoutMillis?: number }
   end(): Promise<void>
   on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'connect', listener: (client: NoticedClient) => void): unknown
 }
 
 const { Pool } = createRequire(import.meta.url)('pg') as Driver

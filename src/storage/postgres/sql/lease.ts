@@ -1,5 +1,5 @@
 import { OLDEST_FIRST } from '../../sql-rows.ts'
-import { BY_INDEX, LOCK_PATIENCE_MS } from './plans.ts'
+import { BY_CONDITION, BY_INDEX, LOCK_PATIENCE_MS } from './plans.ts'
 
 /**
  * Leases and ticks. A lease that has ended is taken with `SKIP LOCKED`: the transaction that has it locked deals
@@ -145,6 +145,24 @@ BEGIN
   ) AS due ORDER BY at, place LIMIT 1);
 END $$;
 
+CREATE FUNCTION $s.ready_of(of_owner text) RETURNS json LANGUAGE plpgsql STABLE ${BY_CONDITION} AS $$
+BEGIN
+  RETURN (SELECT json_agg(json_build_array(w.token_id, w.run_id)) FROM $s.waits w WHERE w.owner = of_owner AND w.ready = 1
+    AND (SELECT r.held FROM $s.runs r WHERE r.id = w.run_id) = 1);
+END $$;
+
+CREATE FUNCTION $s.next_lease(but_of text) RETURNS json LANGUAGE plpgsql STABLE ${BY_CONDITION} AS $$
+BEGIN
+  RETURN (SELECT json_build_object('at', o.until, 'what', 'lease ' || o.owner) FROM $s.owners o
+    WHERE o.lost = 0 AND o.owner <> but_of AND o.until IS NOT NULL
+      AND (SELECT true FROM $s.runs r WHERE r.owner = o.owner AND r.held = 1 LIMIT 1) ORDER BY o.until LIMIT 1);
+END $$;
+
+CREATE FUNCTION $s.held_by(of_owner text) RETURNS bigint LANGUAGE plpgsql STABLE ${BY_CONDITION} AS $$
+BEGIN
+  RETURN (SELECT count(*) FROM $s.runs WHERE owner = of_owner AND held = 1);
+END $$;
+
 CREATE FUNCTION $s.get_due(requests json) RETURNS json LANGUAGE plpgsql STABLE
 ${BY_INDEX} AS $$
 DECLARE
@@ -194,15 +212,12 @@ BEGIN
   expired := $s.sweep_runs(q.now, q.most - cardinality(settled));
   RETURN json_build_object('alive', true, 'isStirred', is_stirred, 'told', lease.told,
     'settled', array_to_json(settled), 'expired', array_to_json(expired),
-    'ready', (SELECT json_agg(json_build_array(w.token_id, w.run_id)) FROM $s.waits w
-      WHERE w.owner = q.owner AND w.ready = 1 AND EXISTS (SELECT 1 FROM $s.runs WHERE id = w.run_id AND held = 1)),
+    'ready', $s.ready_of(q.owner),
     'claimable', (SELECT line FROM $s.runs WHERE line IS NOT NULL ORDER BY task_id, line, line_at, seq LIMIT 1) IS NOT NULL,
     'nextDue', $s.next_due(q.now, cardinality(settled) + cardinality(expired) < q.most),
-    'nextLease', (SELECT json_build_object('at', o.until, 'what', 'lease ' || o.owner) FROM $s.owners o
-      WHERE o.lost = 0 AND o.owner <> q.owner AND o.until IS NOT NULL
-        AND EXISTS (SELECT 1 FROM $s.runs r WHERE r.owner = o.owner AND r.held = 1) ORDER BY o.until LIMIT 1),
+    'nextLease', $s.next_lease(q.owner),
     'leaseUntil', lease.lease_until,
-    'held', CASE WHEN q.census THEN (SELECT count(*) FROM $s.runs WHERE owner = q.owner AND held = 1) END,
+    'held', CASE WHEN q.census THEN $s.held_by(q.owner) END,
     'time', $s.now_ms());
 END $$;
 

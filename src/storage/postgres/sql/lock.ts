@@ -1,4 +1,4 @@
-import { isOfAttempt } from './plans.ts'
+import { IS_DUE, isOfAttempt } from './plans.ts'
 
 /**
  * Locks, and their order, so that no two transactions wait for each other: first the advisory locks, of what is set of queues, of queues,
@@ -153,7 +153,7 @@ CREATE FUNCTION $s.lock_due(token_ids text[], at float8) RETURNS void LANGUAGE p
 DECLARE
   due_ids text[];
 BEGIN
-  due_ids := ARRAY(SELECT id FROM $s.tokens WHERE id = ANY (token_ids) AND due_at <= at
+  due_ids := ARRAY(SELECT id FROM $s.tokens WHERE id = ANY (token_ids) AND ${IS_DUE}
     ORDER BY id FOR NO KEY UPDATE);
   IF cardinality(due_ids) > 0 THEN PERFORM $s.lock_waiters($s.waiters_of(due_ids)); END IF;
 END $$;
@@ -185,17 +185,17 @@ DECLARE
 BEGIN
   SELECT array_agg(x.token_id), array_agg(x.run_id) || array_agg(substr(x.token_id, 5)), max(x.now)
     INTO ids, run_ids, at FROM json_to_recordset(requests) AS x(token_id text, run_id text, now float8);
-  IF NOT EXISTS (SELECT 1 FROM $s.tokens WHERE id = ANY (ids) AND due_at <= at) THEN
+  IF NOT EXISTS (SELECT 1 FROM $s.tokens WHERE id = ANY (ids) AND ${IS_DUE}) THEN
     PERFORM 1 FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' ORDER BY id FOR SHARE;
     PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) ORDER BY id FOR SHARE;
     RETURN;
   END IF;
   FOR one IN SELECT DISTINCT id FROM unnest(ids) AS id ORDER BY id LOOP
-    PERFORM 1 FROM $s.tokens WHERE id = one AND due_at <= at FOR NO KEY UPDATE;
+    PERFORM 1 FROM $s.tokens WHERE id = one AND ${IS_DUE} FOR NO KEY UPDATE;
     IF NOT FOUND THEN PERFORM 1 FROM $s.tokens WHERE id = one AND status = 'WAITING' FOR SHARE; END IF;
   END LOOP;
   PERFORM $s.lock_runs('{}', run_ids, $s.waiters_of(ARRAY(
-    SELECT id FROM $s.tokens WHERE id = ANY (ids) AND due_at <= at)));
+    SELECT id FROM $s.tokens WHERE id = ANY (ids) AND ${IS_DUE})));
 END $$;
 
 CREATE FUNCTION $s.lock_updated_alone(run text) RETURNS void LANGUAGE plpgsql AS $$

@@ -6,6 +6,12 @@ import { textList } from '../../sql-rows.ts'
  */
 export const BY_INDEX = 'SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off'
 
+/**
+ * Within such a function: along an index that has a condition of the statement. In a table that the server believes to be empty any
+ * index seems as good, read from its beginning.
+ */
+export const BY_CONDITION = 'SET enable_indexscan = off SET enable_indexonlyscan = off'
+
 /** As a list is planned: along an index, and no further than needed. Compiling it takes longer than the list. */
 export const IN_ORDER = `SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off SET enable_incremental_sort = off SET jit = off`
@@ -19,6 +25,12 @@ export const isOfAttempt = (epoch: string, owner: string, ...statuses: readonly 
 
 /** Beside the id of a run: it stands in line. */
 export const IS_IN_LINE = 'coalesce(line, -1) >= 0'
+
+/** Beside the token of a wait: it is ready. */
+export const IS_READY = 'coalesce(ready, 0) = 1'
+
+/** Beside the id of a token: it is due. */
+export const IS_DUE = `coalesce(due_at, 'Infinity') <= at`
 
 /** How long a tick or a claim waits for a lock of another transaction: less than a server takes for a deadlock. */
 export const LOCK_PATIENCE_MS = 250

@@ -1,5 +1,5 @@
 import { insertFunction } from './insert.ts'
-import { BY_INDEX, isOfAttempt } from './plans.ts'
+import { BY_INDEX, IS_READY, isOfAttempt } from './plans.ts'
 import { runAsJson, tokenAsJson } from './record.ts'
 
 const INSERT_TOKENS = insertFunction({
@@ -29,7 +29,7 @@ const INSERT_TOKENS = insertFunction({
 export const TOKEN_FUNCTIONS: string = `
 CREATE FUNCTION $s.ready_waits(token text) RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
-  RETURN (SELECT json_agg(json_build_array(run_id, owner)) FROM $s.waits WHERE token_id = token AND ready = 1);
+  RETURN (SELECT json_agg(json_build_array(run_id, owner)) FROM $s.waits WHERE token_id = token AND ${IS_READY});
 END $$;
 
 CREATE FUNCTION $s.settle_due(
@@ -151,7 +151,7 @@ BEGIN
   UPDATE $s.runs AS e SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(updated_at, q.now), look_at = NULL
     WHERE id = (SELECT r.id FROM $s.runs r
       WHERE r.id = q.resume_run AND ${isOfAttempt('q.resume_epoch', 'q.by_owner', 'WAITING')} AND r.held = 1
-        AND EXISTS (SELECT 1 FROM $s.waits w WHERE w.run_id = r.id AND w.token_id = q.id AND w.ready = 1)
+        AND EXISTS (SELECT 1 FROM $s.waits w WHERE w.run_id = r.id AND w.token_id = q.id AND ${IS_READY})
         AND NOT EXISTS (SELECT 1 FROM $s.queues WHERE name = r.queue)
       FOR NO KEY UPDATE OF r SKIP LOCKED)
     RETURNING ${runAsJson('e')} INTO resumed;
