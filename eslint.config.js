@@ -69,7 +69,7 @@ export default defineConfig(
       // Task files of another SDK, which are compiled with its types.
       ...[
         'test/adapters/sdk/files',
-        'test/adapters/sdk/{wrong,configured}.ts',
+        'test/adapters/sdk/{wrong,compiled}.ts',
         'test/clients/{.task-files,.judge}',
       ],
     ],

@@ -90,11 +90,11 @@ export type { FetchRetryOptions, FetchRetryStrategy, RetryFetchRequestInit } fro
 export type {
   AnyRunShape,
   HostedRun,
-  HostedRun as AnyRealtimeRun,
+  RealtimeHostedRun as AnyRealtimeRun,
   RetrievedHostedRun as AnyRetrieveRunResult,
-  HostedRun as RealtimeRun,
+  RealtimeHostedRun as RealtimeRun,
   RetrievedHostedRun as RetrieveRunResult,
-  HostedRun as TaskRunShape,
+  RealtimeHostedRun as TaskRunShape,
   HostedRunStatus,
   HostedRunShape as RunShape,
 } from './adapters/sdk/hosted-run.ts'

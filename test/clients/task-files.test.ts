@@ -33,9 +33,9 @@ describe('the types of waitpoint/sdk', () => {
     expect(found(path)).toEqual(published)
   })
 
-  it('take a configuration with hooks and steps of a build, as the published types do', () => {
+  it('take a configuration with hooks and steps of a build, and readers of runs, as the published types do', () => {
     for (const types of ['./test/clients/node_modules/@trigger.dev/sdk/dist/esm/v3/index.d.ts', path])
-      expect(typeProblems(['test/adapters/sdk/configured.ts'], { '@trigger.dev/sdk': types })).toEqual([])
+      expect(typeProblems(['test/adapters/sdk/compiled.ts'], { '@trigger.dev/sdk': types })).toEqual([])
   })
 })
 

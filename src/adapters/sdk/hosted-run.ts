@@ -45,6 +45,13 @@ export type HostedRun<Subject = string> = Omit<
   version?: string
   /** Left out. */
   region?: string
+  /** Left out. */
+  triggerFunction?: 'trigger' | 'triggerAndWait' | 'batchTrigger' | 'batchTriggerAndWait'
+}
+
+/** A run as a subscription shows it: with the payload that it has. */
+export type RealtimeHostedRun<Subject = string> = HostedRun<Subject> & {
+  payload: TypesOf<Subject>['payload']
 }
 
 /** A run as it is retrieved. */
@@ -53,6 +60,13 @@ export type RetrievedHostedRun<Subject = string> = HostedRun<Subject> & {
   depth: number
   /** The run above it, and the first one. `children` is left out. */
   relatedRuns: { root?: HostedRun; parent?: HostedRun; children?: HostedRun[] }
+  /** Left out. */
+  schedule?: {
+    id: string
+    externalId?: string
+    deduplicationKey?: string
+    generator: { type: 'CRON'; expression: string; description: string }
+  }
 }
 
 /** What is known of the runs of a task, by their types. */
@@ -63,7 +77,7 @@ interface RunTypes {
 }
 
 /** A run with these types. */
-export type HostedRunShape<Types extends RunTypes> = HostedRun<
+export type HostedRunShape<Types extends RunTypes> = RealtimeHostedRun<
   HostedRunHandle<Types['taskIdentifier'], Types['payload'], Types['output']>
 >
 
@@ -71,20 +85,20 @@ export type HostedRunShape<Types extends RunTypes> = HostedRun<
 export type AnyRunShape = HostedRunShape<RunTypes>
 
 /** A view of the engine as the hosted service would show it: the engine makes a new one, with its own metadata, for each caller. */
-export function shown<S>(run: Run | RetrievedRun): HostedRun<S> {
+export function shown<S>(run: Run | RetrievedRun): RealtimeHostedRun<S> {
   return shownWith(run, decodeValue)
 }
 
 /** A run of a list, with the JSON of a value that cannot be read. */
 export function listed(run: Run): HostedRun {
-  const view = shownWith<string>(run, readableValue)
+  const view: HostedRun = shownWith<string>(run, readableValue)
   view.env = { id: 'local', name: currentEnvironment().slug }
   return view
 }
 
-function shownWith<S>(run: Run | RetrievedRun, read: (stored: unknown) => unknown): HostedRun<S> {
+function shownWith<S>(run: Run | RetrievedRun, read: (stored: unknown) => unknown): RealtimeHostedRun<S> {
   // The types are those that the caller knows of the task.
-  const view = run as unknown as HostedRun<S>
+  const view = run as unknown as RealtimeHostedRun<S>
   view.tags = [...run.tags]
   view.payload = read(run.payload)
   view.output = read(run.output)

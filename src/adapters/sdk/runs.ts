@@ -11,7 +11,7 @@ import {
 } from '../../primitives/require.ts'
 import { requireTypes } from './option-types.ts'
 import { hostedOnly, refusing } from './hosted-only.ts'
-import { type HostedRun, type RetrievedHostedRun, shown } from './hosted-run.ts'
+import { type HostedRun, type RealtimeHostedRun, type RetrievedHostedRun, shown } from './hosted-run.ts'
 import { type HostedListRunsParams, listHostedRuns, type RunPage } from './run-list.ts'
 import { type AsyncIterableStream, hostedStreams } from './streams.ts'
 import type { AnyHostedTask } from './task-types.ts'
@@ -26,8 +26,10 @@ type Subject = AnyHostedTask | { id: string; taskIdentifier: string } | string
 type IdFor<S> = S extends AnyHostedTask ? string : S extends string ? string : S
 
 /** A subscription that can be ended. */
-export interface HostedSubscription<S> extends AsyncIterable<HostedRun<S>> {
-  withStreams<Streams = Record<string, Untyped>>(): AsyncIterable<SubscriptionPart<Streams, HostedRun<S>>>
+export interface HostedSubscription<S> extends AsyncIterable<RealtimeHostedRun<S>> {
+  withStreams<Streams = Record<string, Untyped>>(): AsyncIterable<
+    SubscriptionPart<Streams, RealtimeHostedRun<S>>
+  >
   unsubscribe(): void
 }
 
@@ -101,9 +103,12 @@ export interface HostedRuns {
   ): Promise<RetrievedHostedRun>
   subscribeToRun<S extends Subject>(run: IdFor<S>, options?: HostedSubscribeOptions): HostedSubscription<S>
   /** Throws `ERR_HOSTED_ONLY`. */
-  subscribeToRunsWithTag(tag: string | string[], ...options: readonly object[]): HostedSubscription<string>
+  subscribeToRunsWithTag<S extends AnyHostedTask = AnyHostedTask>(
+    tag: string | string[],
+    ...options: readonly object[]
+  ): HostedSubscription<S>
   /** Throws `ERR_HOSTED_ONLY`. */
-  subscribeToBatch(batchId: string): HostedSubscription<string>
+  subscribeToBatch<S extends AnyHostedTask = AnyHostedTask>(batchId: string): HostedSubscription<S>
   /** Rejects with `ERR_RUN_NOT_FOUND`. */
   fetchStream<Chunk>(runId: string, key: string): Promise<AsyncIterableStream<Chunk>>
   /** Rejects with `ERR_HOSTED_ONLY`. */
@@ -155,7 +160,7 @@ function subscribe<S>(run: RunReference, options: HostedSubscribeOptions = {}): 
     withStreams: <Streams>() =>
       following(
         subscription.withStreams<Streams>(),
-        (part) => ({ ...part, run: shown<S>(part.run) }) as SubscriptionPart<Streams, HostedRun<S>>,
+        (part) => ({ ...part, run: shown<S>(part.run) }) as SubscriptionPart<Streams, RealtimeHostedRun<S>>,
       ),
     unsubscribe,
   }

@@ -1,4 +1,4 @@
-import { defineConfig } from '@trigger.dev/sdk'
+import { defineConfig, runs, task } from '@trigger.dev/sdk'
 
 export default defineConfig({
   project: 'proj_example',
@@ -22,3 +22,16 @@ export default defineConfig({
     ],
   },
 })
+
+const upload = task({ id: 'upload', run: async ({ url }: { url: string }) => url.length })
+
+/** Reads what the published types say of runs. */
+export async function reads(runId: string): Promise<unknown[]> {
+  const run = await runs.retrieve<typeof upload>(runId)
+  const told: unknown[] = [run.schedule?.generator.expression, run.triggerFunction, run.payload?.url]
+  for await (const { payload, output } of runs.subscribeToRun<typeof upload>(runId))
+    told.push(payload.url, output?.toFixed())
+  for await (const { payload } of runs.subscribeToRunsWithTag<typeof upload>(['a'])) told.push(payload.url)
+  for await (const { output } of runs.subscribeToBatch<typeof upload>('batch_a')) told.push(output?.toFixed())
+  return told
+}
