@@ -140,6 +140,8 @@ describe('docs/hosted-task-files.md', () => {
     )
     expect(shown).toContainEqual(HOSTED_PACKAGE)
     expect(page).toContain("export * from 'waitpoint/sdk'")
+    // The compiler looks for it beside the file that is exported.
+    expect(page).toContain('index.d.ts')
   })
 })
 

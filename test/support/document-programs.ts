@@ -28,13 +28,12 @@ export const HOSTED_NAMES: Readonly<Record<string, string>> = {
   '@trigger.dev/sdk/v3': './src/sdk.ts',
 }
 
-/** The package of two lines on that page: one of the ways to do so. */
+/** The package of one line on that page: one of the ways to do so. */
 export const HOSTED_PACKAGE = {
   name: '@trigger.dev/sdk',
   version: '4.8.3',
   type: 'module',
   exports: { '.': './index.js', './v3': './index.js' },
-  types: './index.js',
 } as const
 
 /** The names of the package lead to its sources; none of this project's other settings apply. */
