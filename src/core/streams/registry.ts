@@ -147,23 +147,19 @@ export class RunStreams {
 
   /** Adds one chunk, to a stream of the run or of another one; the stream ends with the attempt. */
   append(attempt: Attempt, { key, to }: WrittenStream, chunk: unknown): Awaitable<void> {
-    checkKey(key)
-    return chain(this.#open(attempt, key, to), ({ channel }) => {
-      assertOpen(attempt)
-      const turn = this.kernel.outage.turnOfChunk(attempt)
-      const stored = whenStored(attempt, channel, channel.append(chunk))
-      return turn === undefined ? stored : afterTurn(turn, () => stored)
-    })
+    const stored = this.write({ attempt, key, to }, chunk)
+    const turn = this.kernel.outage.turnOfChunk(attempt)
+    return turn === undefined ? stored : afterTurn(turn, () => stored)
   }
 
-  /** Adds one chunk of a writer outside of the run, and how far that has got with it. */
-  appendOutside(
-    { attempt, key }: { readonly attempt: Attempt; readonly key: string },
+  /** Adds one chunk. A writer outside of the run says how far it has got with it. */
+  write(
+    { attempt, key, to }: WrittenStream & { readonly attempt: Attempt },
     chunk: unknown,
-    progress: WriterProgress | undefined,
+    progress?: WriterProgress,
   ): Awaitable<void> {
     checkKey(key)
-    return chain(this.#open(attempt, key), ({ channel }) => {
+    return chain(this.#open(attempt, key, to), ({ channel }) => {
       assertOpen(attempt)
       return whenStored(attempt, channel, channel.append(chunk, progress))
     })

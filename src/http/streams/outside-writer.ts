@@ -104,7 +104,7 @@ export class OutsideWriter {
   }
 
   #store(stream: OpenStream, chunk: unknown, progress?: WriterProgress): Promise<void> {
-    return this.#onAttempt(stream, () => this.#kernel.streams.appendOutside(stream, chunk, progress))
+    return this.#onAttempt(stream, () => this.#kernel.streams.write(stream, chunk, progress))
   }
 
   async #onAttempt({ attempt, key }: OpenStream, act: () => Awaitable<void>): Promise<void> {
