@@ -4,7 +4,13 @@ import type { AnyTask, TaskOutput, TaskPayload } from '../../api/run.ts'
 import type { CompletedToken, TokenReference } from '../../api/token.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
-import { requireFlag, requireName, requireObject, requireOptions } from '../../primitives/require.ts'
+import {
+  requireFlag,
+  requireFunction,
+  requireName,
+  requireObject,
+  requireOptions,
+} from '../../primitives/require.ts'
 import { parseDuration } from '../../primitives/duration.ts'
 import { type AnswerInstant, readInstant } from '../fixture/answer-instant.ts'
 import type { StandIns, TaskCall, TaskMock } from '../fixture/stand-ins.ts'
@@ -13,7 +19,6 @@ import { callerName } from './boundary-storage.ts'
 import type { NodeApp } from './node-app.ts'
 import { isSynchronous, OutsideClient } from './outside-client.ts'
 import { NoTokenError, type QuestionDesk, type TokenChoice, type WaitingToken } from './question-desk.ts'
-import { requireCode } from './require-code.ts'
 import { type FetchApp, type ServedApp, serveApp, type ServedFetch } from './served-app.ts'
 import { SurvivingEngine } from './surviving-engine.ts'
 import type { StartedEngineOptions, World } from './world.ts'
@@ -174,7 +179,8 @@ export function bodyTools(options: BodyToolsOptions): ExplorationTools {
       return new OutsideClient(world, { name, isSync: options.sync ?? isSynchronous(client) }).of(client)
     },
     onRestart(hook) {
-      requireCode(hook, 'hook')
+      const given: unknown = hook
+      requireFunction(given ?? null, 'hook')
       world.onCrash((name) =>
         chain(hook(name), (tasks) => (tasks === undefined ? undefined : standIns.of(tasks))),
       )

@@ -4,6 +4,7 @@ import type { AnyTask } from '../../api/run.ts'
 import { StandIns } from '../fixture/stand-ins.ts'
 import { type ExplorationTools, bodyTools } from './body-tools.ts'
 import type { Boundary } from './boundaries.ts'
+import { type Fate, FATES } from './fate.ts'
 import type { Names } from './names.ts'
 import type { ObservedWait } from './observer.ts'
 import type { Process } from './process.ts'
@@ -342,15 +343,6 @@ async function hasPassed(ms: number, isSo: () => boolean): Promise<boolean> {
 /** Turns a synchronous error of a body into a rejection. */
 async function startBody(body: Body, tools: ExplorationTools): Promise<unknown> {
   return body(tools)
-}
-
-/** What happens to a process at a call. `pause`: it stands still before it, for longer than its lease. */
-type Fate = 'lives' | 'before' | 'after' | 'pause'
-
-const FATES: Readonly<Record<Exclude<Fate, 'lives'>, string>> = {
-  before: 'dies before it',
-  after: 'dies of it',
-  pause: 'stands still before it, for longer than its lease',
 }
 
 const NO_FAULTS: readonly Fault[] = []

@@ -1,10 +1,9 @@
 import { createDeferred } from '../../primitives/deferred.ts'
-import { requireMethods } from '../../primitives/require.ts'
+import { requireFunction, requireMethods } from '../../primitives/require.ts'
 import type { Engine } from '../../core/engine.ts'
 import { runInProcess } from './current-process.ts'
 import { callNodeApp, type NodeApp } from './node-app.ts'
 import { networkError } from './network-error.ts'
-import { requireCode } from './require-code.ts'
 import type { World } from './world.ts'
 
 /** A handler of requests, such as `createHandler` makes, or an object with one, as of Hono. */
@@ -26,7 +25,8 @@ const ORIGIN = 'http://localhost'
  * @throws TypeError if `create` is no function.
  */
 export function serveApp(world: World, name: string, create: (engine: Engine) => ServedApp): ServedFetch {
-  requireCode(create, 'create')
+  const given: unknown = create
+  requireFunction(given ?? null, 'create')
   const apps = new WeakMap<Engine, ServedApp>()
   return async (input, init) => {
     const request = new Request(typeof input === 'string' ? new URL(input, ORIGIN) : input, init)

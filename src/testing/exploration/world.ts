@@ -16,6 +16,7 @@ import { noteGivenTimeouts } from '../witness/given-timeouts.ts'
 import { Boundaries } from './boundaries.ts'
 import { boundaryStorage, callerName } from './boundary-storage.ts'
 import { applicationProcess } from './current-process.ts'
+import { FATES } from './fate.ts'
 import { Names } from './names.ts'
 import { invariants } from './invariants.ts'
 import { KeptLease } from './kept-lease.ts'
@@ -105,7 +106,7 @@ export class World {
     this.#record = record
     const watchers = invariants(this.names, (taskId) => this.#maxAttempts(taskId))
     const now = (): number => this.timers.now
-    this.observer = new Observer(watchers, now, (error) => (this.#violation ??= { error }))
+    this.observer = new Observer(watchers, now, (error) => this.fail(error))
     this.#places.set('engine', placeOf(options.engine))
     this.#places.set('elsewhere', { ...placeOf({ ...options.engine, tasks: [] }), isMortal: false })
   }
@@ -165,10 +166,7 @@ export class World {
     const fate = isSafe
       ? 'lives'
       : (options[this.#record.decide({ kind: 'crash', at: label, options })] ?? 'lives')
-    this.#note(
-      label,
-      fate === 'lives' ? undefined : `${title} dies ${fate === 'before' ? 'before' : 'of'} it`,
-    )
+    this.#note(label, fate === 'lives' ? undefined : `${title} ${FATES[fate]}`)
     return fate
   }
 
@@ -225,7 +223,7 @@ export class World {
     const prepared = this.#prepare(name, place)
     if (!isPromise(prepared)) return restart()
     place.restarting = this.boundaries.load(prepared.then(restart))
-    place.restarting.catch((error: unknown) => (this.#violation ??= { error }))
+    place.restarting.catch((error: unknown) => this.fail(error))
   }
 
   /** Resolves when the engine of a name is there again after a crash. */
