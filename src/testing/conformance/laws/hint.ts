@@ -28,13 +28,18 @@ export async function heard(
   throw new Mismatch(`hints to "${owner}"`, { expected: `one of topic ${expected ?? ''}`, seen: topics })
 }
 
+/** Gives hints time to come, for as many calls as it takes, within reason. */
+async function patiently(s: Subject, isOver: () => boolean): Promise<void> {
+  for (let call = 0; call < PATIENCE && !isOver(); call++) await s.storage.runs.get('nobody')
+}
+
 /** Waits until engine `B` hears this hint during `act`. */
 async function heardOf(s: Subject, expected: Hint, act: () => Promise<unknown>): Promise<void> {
   const hints: Hint[] = []
   const unsubscribe = s.storage.subscribe(B, (hint) => hints.push(hint))
   const isHeard = (): boolean => hints.some((hint) => isSame(hint, expected, false))
   await act()
-  for (let call = 0; call < PATIENCE && !isHeard(); call++) await s.storage.runs.get('nobody')
+  await patiently(s, isHeard)
   unsubscribe()
   if (!isHeard()) throw new Mismatch(`hints to "${B}"`, { expected, seen: hints })
 }
@@ -117,7 +122,7 @@ export const hintLaws: readonly Law[] = [
       const unsubscribe = s.storage.subscribe(B, (hint) => told.push(hint))
       await s.update(run, { status: 'COMPLETED' })
       const isTold = (): boolean => told.some((hint) => hint.topic === 'run' && hint.goesOn !== true)
-      for (let call = 0; call < PATIENCE && !isTold(); call++) await s.storage.runs.get('nobody')
+      await patiently(s, isTold)
       unsubscribe()
       same('whether the end is told', isTold(), true)
     },
