@@ -200,7 +200,8 @@ export function globalHook<Name extends HookName>(kind: Name): AddHook<Name> {
 
 /** All hooks of a name: the global ones, then that of the task. */
 export function hooksOf(kind: HookName, own?: AnyHook): readonly AnyHook[] {
-  const all = globalHooks.get(kind)?.values() ?? NONE
+  const all = globalHooks.get(kind)?.values()
+  if (all === undefined) return own === undefined ? NONE : [own]
   return own === undefined ? [...all] : [...all, own]
 }
 

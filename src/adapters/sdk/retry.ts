@@ -252,11 +252,11 @@ async function ask(
       ? clock.setTimer(clock.now() + timeoutInMs, () => controller.abort(), { label: 'retry.fetch' })
       : undefined
   // The signal is that of the body, too, which is read later.
-  const any = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal
+  const either = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal
   try {
     // A request with a body is sent again from a copy.
     const request = input instanceof Request ? input.clone() : input
-    return { response: await fetch(request, { ...init, signal: any }) }
+    return { response: await fetch(request, { ...init, signal: either }) }
   } catch (error) {
     signal?.throwIfAborted()
     return { error, isTimeout: controller.signal.aborted }
