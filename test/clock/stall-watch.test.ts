@@ -1,12 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+import { bundledTest } from '../support/bundled-test.ts'
 
 /** A user's test, whose task awaits settled promises only. */
 const STALLED = `
@@ -48,17 +45,7 @@ describe('a loop that never lets go of the event loop', () => {
 
   it('is told with its line while it goes on', async () => {
     const file = join(folder, 'poll.mjs')
-    const bundle = await build({
-      stdin: { contents: STALLED, loader: 'ts', resolveDir: ROOT, sourcefile: 'poll.ts' },
-      bundle: true,
-      format: 'esm',
-      platform: 'node',
-      sourcemap: 'inline',
-      external: ['vitest', 'fast-check'],
-      write: false,
-      logLevel: 'silent',
-    })
-    await writeFile(file, bundle.outputFiles[0]?.text ?? '')
+    await bundledTest(STALLED, file, 'poll.ts')
     const { NODE_OPTIONS: _options, ...env } = process.env
     child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'ignore', 'pipe'] })
     let told = ''

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createEngine, type CreatedToken, type Engine, task, wait } from 'waitpoint'
+import { createEngine, type CreatedToken, type Engine, type Task, task, wait } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
 import { startPostgres } from './postgres/server.ts'
 import { freshSchema, type TestPool, testPool } from './postgres-schemas.ts'
@@ -14,6 +14,31 @@ const RUNS = `INSERT INTO $s.runs (id, seq, task_id, status, attempt, policy_att
     returned, root_id, queue, created_at, updated_at, lane, held, reserved, ended_at, owner)
   SELECT 'run_' || lpad(n::text, 8, '0'), -n, 'ask', 'COMPLETED', 1, 1, 0, 1, 0, 0, 'run', 'queue', n, n, 'lane', 0, 0, n,
     NULL FROM generate_series(1, ${HISTORY}) AS n`
+
+/** A task whose runs wait for a token, and a function that executes so many of them at once. */
+function asking(): {
+  readonly ask: Task<undefined, void>
+  readonly runAll: (engine: Engine, count: number) => Promise<void>
+} {
+  const tokens: CreatedToken[] = []
+  const ask = task({
+    id: 'ask',
+    run: async () => {
+      const token = await wait.createToken({ timeout: '1h' })
+      tokens.push(token)
+      await wait.forToken(token)
+    },
+  })
+  const runAll = async (engine: Engine, count: number): Promise<void> => {
+    tokens.length = 0
+    const runs = await Promise.all(Array.from({ length: count }, () => engine.trigger(ask, undefined)))
+    const results = Promise.all(runs.map((run) => run.result()))
+    while (tokens.length < count || engine.stats().executing > 0) await new Promise(setImmediate)
+    await Promise.all(tokens.map((token) => engine.wait.completeToken(token, null)))
+    await results
+  }
+  return { ask, runAll }
+}
 
 describe('the steps of a run', () => {
   it('go by its id, also where the server has counted a schema in which nothing was under way', async () => {
@@ -30,21 +55,9 @@ describe('the steps of a run', () => {
     await reader.query(RUNS.replaceAll('$s', schema))
     await reader.query(`VACUUM ANALYZE ${schema}.runs`)
 
-    const tokens: CreatedToken[] = []
-    const ask = task({
-      id: 'ask',
-      run: async () => {
-        const token = await wait.createToken({ timeout: '1h' })
-        tokens.push(token)
-        await wait.forToken(token)
-      },
-    })
+    const { ask, runAll } = asking()
     const engine = createEngine({ tasks: [ask], storage: postgresStorage({ pool, schema }) })
-    const runs = await Promise.all(Array.from({ length: AT_ONCE }, () => engine.trigger(ask, undefined)))
-    const results = Promise.all(runs.map((run) => run.result()))
-    while (tokens.length < AT_ONCE || engine.stats().executing > 0) await new Promise(setImmediate)
-    await Promise.all(tokens.map((token) => engine.wait.completeToken(token, null)))
-    await results
+    await runAll(engine, AT_ONCE)
     await engine.close()
     // A connection tells what it has read when it ends.
     await pool.end()
@@ -94,22 +107,7 @@ describe('the plans of the steps of a run', () => {
       const pool = testPool(6, { connectionString: server.url })
       onTestFinished(() => pool.end())
       const schema = 'plans'
-      const tokens: CreatedToken[] = []
-      const ask = task({
-        id: 'ask',
-        run: async () => {
-          const token = await wait.createToken({ timeout: '1h' })
-          tokens.push(token)
-          await wait.forToken(token)
-        },
-      })
-      const runAll = async (engine: Engine, count: number): Promise<void> => {
-        tokens.length = 0
-        const runs = await Promise.all(Array.from({ length: count }, () => engine.trigger(ask, undefined)))
-        while (tokens.length < count || engine.stats().executing > 0) await new Promise(setImmediate)
-        await Promise.all(tokens.map((token) => engine.wait.completeToken(token, null)))
-        await Promise.all(runs.map((run) => run.result()))
-      }
+      const { ask, runAll } = asking()
       const before = createEngine({ tasks: [ask], storage: postgresStorage({ pool, schema }) })
       await before.ready()
       await before.close()

@@ -1,13 +1,10 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+import { bundledTest } from '../support/bundled-test.ts'
 
 /** A user's test file, for the runner that comes with Node. */
 const TESTS = `
@@ -49,17 +46,7 @@ describe('waitpoint/testing under node:test, where nothing else is installed', (
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'waitpoint-node-test-'))
     file = join(folder, 'review.test.mjs')
-    const bundle = await build({
-      stdin: { contents: TESTS, loader: 'ts', resolveDir: ROOT },
-      bundle: true,
-      format: 'esm',
-      platform: 'node',
-      // Were they needed, they would have to be found, which they cannot be there.
-      external: ['vitest', 'fast-check'],
-      write: false,
-      logLevel: 'silent',
-    })
-    await writeFile(file, bundle.outputFiles[0]?.text ?? '')
+    await bundledTest(TESTS, file)
   })
 
   afterAll(() => rm(folder, { recursive: true, force: true }))
