@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Storage } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
 import { manualToken, queuedRun } from '../../src/testing/conformance/sample-records.ts'
+import { untilBlocked } from './postgres/blocked.ts'
 import { connectPostgres, type PostgresClient } from './postgres/client.ts'
 import { freshSchema, testPool } from './postgres-schemas.ts'
 
@@ -11,7 +12,7 @@ const LEASE_MS = 30_000
 const LATER = START + LEASE_MS + 10
 const [LOST, OTHER, THIRD] = ['lost', 'other', 'third']
 
-async function openStorage(): Promise<Storage> {
+async function openStorage(): Promise<Storage & { readonly schema: string }> {
   const pool = testPool()
   const schema = await freshSchema(pool)
   const storage = postgresStorage({ pool, schema, listen: false, pollMs: 60_000 })
@@ -21,7 +22,7 @@ async function openStorage(): Promise<Storage> {
     await pool.query(`DROP SCHEMA ${schema} CASCADE`)
     await pool.end()
   })
-  return storage
+  return { ...storage, schema }
 }
 
 async function begun(): Promise<PostgresClient & AsyncDisposable> {
@@ -187,5 +188,22 @@ describe('a run whose parent waits for a token that an open transaction has comp
     const { runs, ended } = await claim(storage, OTHER, LATER, 0)
     expect(ended).toMatchObject([{ record: { id: 'child', status: 'CRASHED' } }])
     expect(runs).toMatchObject([{ id: 'parent' }])
+  })
+})
+
+describe('a wait that is released while its run is handed back', () => {
+  it('wakes the run no more', async () => {
+    const storage = await openStorage()
+    await tick(storage, LOST, START)
+    await tick(storage, OTHER, START)
+    await parked(storage, 'r', { t: undefined, stays: undefined })
+    await storage.tokens.settle({ id: 't', outputJson: '1', by: OTHER, now: START + 5 })
+    const client = await begun()
+    await client.query(`DELETE FROM ${storage.schema}.waits WHERE token_id = 't'`)
+    const left = storage.leave({ owner: LOST, now: START + 10 })
+    await Promise.race([untilBlocked(storage.schema), left])
+    await client.query('COMMIT')
+    await left
+    expect((await claim(storage, OTHER, START + 10)).runs).toEqual([])
   })
 })

@@ -67,6 +67,7 @@ const STEPS: readonly string[] = [
   ONLY_FUNCTIONS,
   BOUND_RUNS,
   SHARED_STREAMS,
+  ONLY_FUNCTIONS,
   FUNCTIONS,
 ]
 

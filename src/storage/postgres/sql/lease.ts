@@ -8,12 +8,15 @@ import { BY_CONDITION, BY_INDEX, LOCK_PATIENCE_MS } from './plans.ts'
  * by a later tick then, with all its runs; of due tokens those with a run that is locked stay for a later tick. What is due and locked
  * is looked at again after that time, and not at once. An engine that cannot hand its runs back in that time hands back what it
  * executes, as far as that is free, and ends its lease as if it had died: others take the rest over once that is free.
+ *
+ * What a run that is handed back waits for is locked too: a release, which locks no run, would drop it between two looks at it.
  */
 export const LEASE_FUNCTIONS: string = `
 CREATE FUNCTION $s.abandon_runs(gone text, at float8) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE $s.runs SET held = 0, reserved = 0 WHERE owner = gone;
   IF NOT FOUND THEN RETURN; END IF;
+  PERFORM 1 FROM $s.waits WHERE run_id = ANY ($s.runs_of(ARRAY[gone])) FOR UPDATE;
   UPDATE $s.runs SET
       line = CASE WHEN sleep.is_over THEN 0 END,
       line_at = CASE WHEN sleep.is_over THEN ${OLDEST_FIRST} END,
