@@ -269,7 +269,10 @@ export interface TokenStore {
    * deadline stays as it is.
    */
   settle(request: TokenSettle): Awaitable<TokenSettled | 'stale' | undefined>
-  /** Drops waits, ready or not. A wait of a run that another owner holds by now stays: it is not the caller's. */
+  /**
+   * Drops waits, ready or not. A wait of a run that another owner holds by now stays: it is not the caller's. One that another call is
+   * at may stay too: once it is ready, each tick answers it.
+   */
   release(waits: readonly WaitRecord[]): Awaitable<void>
 }
 

@@ -14,7 +14,8 @@ describe('storageConformance', () => {
 
   it.each(promised.cases)('finds that a storage which answers with promises keeps $id', ({ run }) => run())
 
-  it('asks for no more than memoryStorage answers in less than a second', async () => {
+  // Most calls are those of the laws of overlaps, which bring each two calls together.
+  it('asks for no more than memoryStorage answers in two seconds', async () => {
     let calls = 0
     const counted = (): Storage =>
       wrapStorage(memoryStorage(), (_name, operation) => (...args) => {
@@ -23,7 +24,7 @@ describe('storageConformance', () => {
       })
     for (const { run } of storageConformance(counted, { crash }).cases) await run()
     expect(calls).toBeGreaterThan(5_000)
-    expect(calls).toBeLessThan(30_000)
+    expect(calls).toBeLessThan(55_000)
   })
 
   it('gives every case an id of its own, and one sentence', () => {

@@ -251,6 +251,9 @@ export const tokenLaws: readonly Law[] = [
       same('what the run waits for', idsOf(await s.storage.runs.waits('r')), [])
       like('waits of a completion', await s.settle('open'), { ready: [] })
       same('waits handed over', namesOf((await s.tick()).ready), [])
+      await s.startParked('parked', 't')
+      await s.storage.tokens.release([{ tokenId: 't', runId: 'parked', owner: A }])
+      same('what a parked run waits for', idsOf(await s.storage.runs.waits('parked')), [])
     },
   },
   {

@@ -94,6 +94,94 @@ export const brokenOverlaps: Readonly<Record<string, Break>> = {
       },
     },
   }),
+  // Tokens are read a turn after the waits for them.
+  'overlap/of-what-is-read': (memory) => ({
+    runs: {
+      async waits(id) {
+        const waits = memory.runs.waits(id)
+        await turn()
+        return waits.flatMap((token) => memory.tokens.get(token.id, 0)?.record ?? [])
+      },
+    },
+  }),
+  // A run that was parked is handed out, canceled or not.
+  'overlap/of-an-engine': (memory) => ({
+    runs: {
+      async claim(request) {
+        const isParked = { status: ['WAITING'], taskIds: request.taskIds } as const
+        const before = memory.runs.list(isParked, { limit: 9 }).records
+        await turn()
+        const claimed = memory.runs.claim(request)
+        const canceled = before.filter(({ id }) => memory.runs.get(id)?.status === 'CANCELED')
+        return { ...claimed, runs: [...claimed.runs, ...canceled] }
+      },
+    },
+  }),
+  // A run that is taken over is read a turn later.
+  'overlap/of-runs-that-are-taken-over': (memory) => ({
+    runs: {
+      async claim(request) {
+        const claimed = memory.runs.claim(request)
+        if (claimed.runs.every(({ attempt }) => attempt === 1)) return claimed
+        await turn()
+        return { ...claimed, runs: claimed.runs.map((run) => memory.runs.get(run.id) ?? run) }
+      },
+    },
+  }),
+  // Slots are counted a turn before one is taken.
+  'overlap/of-a-full-queue': (memory) => ({
+    runs: {
+      async resume({ queueLimit, ...fence }) {
+        const queue = memory.runs.get(fence.id)?.queue
+        const { records } = memory.runs.list({ status: ['EXECUTING'] }, { limit: 1_000 })
+        const taken = records.filter((run) => run.slot && run.queue === queue).length
+        await turn()
+        return memory.runs.resume(taken < (queueLimit ?? Infinity) ? fence : { ...fence, queueLimit })
+      },
+    },
+  }),
+  // That a run was refused is noted a turn later, also if it goes on by then. It then holds back what is in line.
+  'overlap/of-a-slot-that-is-freed': (memory) => {
+    const refused = new Set<string>()
+    const goesOn = (id: string): boolean => memory.runs.get(id)?.status === 'EXECUTING'
+    return {
+      runs: {
+        async resume(request) {
+          const answer = memory.runs.resume(request)
+          if (answer.outcome !== 'full') return answer
+          await turn()
+          if (goesOn(request.id)) refused.add(request.id)
+          return answer
+        },
+        claim: (request) =>
+          memory.runs.claim(Array.from(refused).some(goesOn) ? { ...request, limit: 0 } : request),
+      },
+    }
+  },
+  'overlap/of-inserts': () => {
+    const settings = new Map<string, string>()
+    return {
+      settings: {
+        async getOrInsert(name, candidate) {
+          const stored = settings.get(name)
+          await turn()
+          if (stored === undefined) settings.set(name, candidate)
+          return stored ?? candidate
+        },
+      },
+    }
+  },
+  // A token is settled, and read a turn later.
+  'overlap/of-what-is-pruned': (memory) => ({
+    tokens: {
+      async get(id, now, extras) {
+        const settledNow = memory.tokens.get(id, now)?.settledNow ?? false
+        await turn()
+        const read = memory.tokens.get(id, now, extras)
+        return read && { ...read, settledNow }
+      },
+    },
+  }),
 }
 
 export const brokenSkews: Readonly<Record<string, Break>> = {
