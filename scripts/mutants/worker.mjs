@@ -1,0 +1,86 @@
+// Judges mutants of the template: one process of `scripts/mutants.mjs`, which sends the numbers of mutants and receives verdicts.
+import { readFileSync } from 'node:fs'
+import { transform } from 'esbuild'
+import { mutantsOf, withSteps } from './mutations.mjs'
+
+/** A mutant does not end in a law if it makes so many times as many calls and turns of loops as the template does, and some more. */
+const PATIENCE = 4
+const SOME_STEPS = 1_000
+
+const [path, suite] = process.argv.slice(2)
+const template = readFileSync(path, 'utf8')
+const { storageConformance } = await import(suite)
+const mutants = mutantsOf(template)
+
+/** For each method the laws that have found a mutant of it, the last one first: they find most of the others too. */
+const killers = new Map()
+
+/** Calls and turns of loops, in one law. */
+let steps = 0
+let mostSteps = Infinity
+/** An error that no call answers, as that of a listener. */
+let lost
+process.on('uncaughtException', (error) => {
+  lost = error
+})
+
+/** How many steps each law may take. */
+const stepsOf = new Map()
+for (const { id, run } of await lawsOf(template)) {
+  steps = 0
+  await run()
+  stepsOf.set(id, PATIENCE * steps + SOME_STEPS)
+}
+
+process.on('message', async (number) => {
+  process.send({ law: await firstBroken(mutants[number]) })
+})
+process.send({})
+
+/** The first law that a mutant breaks; `undefined` for a survivor. */
+async function firstBroken({ name, text }) {
+  const laws = await lawsOf(text)
+  const member = name.split(': ')[0]
+  const known = killers.get(member) ?? []
+  const first = known.map((law) => laws.find(({ id }) => id === law))
+  for (const { id, run } of [...first, ...laws.filter(({ id }) => !known.includes(id))]) {
+    steps = 0
+    mostSteps = stepsOf.get(id)
+    lost = undefined
+    const isKept = await run().then(
+      () => steps <= mostSteps && lost === undefined,
+      () => false,
+    )
+    if (isKept) continue
+    killers.set(member, [id, ...known.filter((law) => law !== id)].slice(0, 8))
+    return id
+  }
+  return undefined
+}
+
+/** The laws, as cases on a storage with this text. */
+async function lawsOf(text) {
+  const { TemplateStorage, TemplateDatabase } = await loaded(text)
+  const databases = new WeakMap()
+  const open = (database) => {
+    const storage = new TemplateStorage(database)
+    databases.set(storage, database)
+    return storage
+  }
+  return storageConformance(() => open(new TemplateDatabase()), {
+    crash: (storage) => open(databases.get(storage)),
+    capabilities: { endlessLease: false, boundedHistory: false },
+  }).cases
+}
+
+async function loaded(text) {
+  const { code } = await transform(withSteps(text, 'step()'), { loader: 'ts', format: 'cjs' })
+  const module = { exports: {} }
+  new Function('module', 'exports', 'step', code)(module, module.exports, step)
+  return module.exports
+}
+
+function step() {
+  steps += 1
+  if (steps > mostSteps) throw new Error('Cannot judge the mutant: it does not end')
+}
