@@ -10,6 +10,8 @@ const EXPECTED =
   /^(dist\/[\w.-]+\.(js|d\.ts|js\.map)|dist\/cli\/main\.js(\.map)?|docs\/[\w./-]+\.(md|svg|json)|README\.md|llms\.txt|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md|package\.json)$/
 /** The peers of entries that are not named after them. */
 const PEERS = { './otel': '@opentelemetry/api' }
+/** It is not for the peer of its name: it takes what the caller has made of it, or of another driver. */
+const OF_NO_PEER = './postgres'
 /** A package registry shows no more of the README. */
 const README_LIMIT = 65_536
 
@@ -68,7 +70,7 @@ function runConsumer() {
 function importEntries() {
   const { name, exports, peerDependencies = {} } = JSON.parse(readFileSync('package.json', 'utf8'))
   const peerOf = (key) => PEERS[key] ?? key.slice('./'.length)
-  const isOfPeer = (key) => peerOf(key) in peerDependencies
+  const isOfPeer = (key) => key !== OF_NO_PEER && peerOf(key) in peerDependencies
   const keys = Object.keys(exports).filter((key) => key !== './package.json')
   for (const key of keys.filter(isOfPeer)) {
     const peer = peerOf(key)

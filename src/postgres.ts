@@ -7,3 +7,4 @@ export type {
   PostgresPoolClient,
   PostgresResult,
 } from './storage/postgres/pool.ts'
+export type { PostgresSql, PostgresSqlClient } from './storage/postgres/sql-pool.ts'

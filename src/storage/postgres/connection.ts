@@ -4,6 +4,7 @@ import { type FarHint, PostgresHints } from './hints.ts'
 import type { PostgresSource } from './options.ts'
 import { openPool, type OwnPool, type PostgresPool } from './pool.ts'
 import { channelOf, messagesOf, readMessage } from './messages.ts'
+import { SqlPool } from './sql-pool.ts'
 import { apartSql, functionSql, migratePostgres, patientSql, placeSql } from './schema.ts'
 import type { Ask } from './session.ts'
 import { PostgresTurns, type Statement } from './turns.ts'
@@ -18,10 +19,13 @@ const MOST_RETRIES = 100
 const SESSION = `SELECT gen_random_uuid()::text AS name,
   (SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout') AS lock_timeout`
 
+/** What is closed with the storage. */
+type Closable = Pick<OwnPool, 'end'>
+
 /** The parts that exist while the schema is in use. */
 interface Opened {
   readonly pool: PostgresPool
-  readonly own: readonly OwnPool[]
+  readonly own: readonly Closable[]
   readonly listener: PostgresListener | undefined
   /** Names this process in messages and calls. */
   readonly name: string
@@ -111,12 +115,12 @@ export class PostgresConnection {
 
   async #connect(): Promise<Opened> {
     const { connectionString, connections, schema, statementTimeoutMs } = this.#source
-    const own: OwnPool[] = []
+    const own: Closable[] = []
     let listener: PostgresListener | undefined
     try {
       const max = connections + MORE_CONNECTIONS
       const pool = this.#source.pool ?? openPool(connectionString ?? '', { max, statementTimeoutMs })
-      if (this.#source.pool === undefined) own.push(pool as OwnPool)
+      if (this.#source.pool === undefined || pool instanceof SqlPool) own.push(pool as OwnPool | SqlPool)
       await prepare(pool, schema)
       const { rows } = await pool.query(SESSION)
       const [session] = rows as readonly { readonly name: string; readonly lock_timeout: number }[]
@@ -131,7 +135,7 @@ export class PostgresConnection {
     }
   }
 
-  async #listen(pool: PostgresPool, own: OwnPool[]): Promise<PostgresListener | undefined> {
+  async #listen(pool: PostgresPool, own: Closable[]): Promise<PostgresListener | undefined> {
     const { listen, listenCheckMs: checkMs, schema } = this.#source
     if (listen === false) return undefined
     let listening = pool

@@ -60,8 +60,9 @@ export function isUnreachable(error: unknown): boolean {
   return UNREACHABLE.has(codeOf(error)) || isTooSlow(error)
 }
 
-/** Whether the wait for a connection took too long: `pg` has no code for that. */
+/** Whether the wait for a connection took too long: `postgres` has a code for that, and `pg` has none. */
 export function isTooSlow(error: unknown): boolean {
+  if (codeOf(error) === 'CONNECT_TIMEOUT') return true
   return codeOf(error) === undefined && error instanceof Error && TOO_SLOW.test(error.message)
 }
 

@@ -2,6 +2,7 @@ import { channelOf, messagesOf } from './messages.ts'
 import { isLocked, lockTimeout } from './errors.ts'
 import type { FarHint, HintCollector } from './hints.ts'
 import type { PostgresClient } from './pool.ts'
+import { isSql, sqlClient } from './sql-pool.ts'
 import { functionSql, placeSql, READS_COMMITTED } from './schema.ts'
 import type { Ask, PostgresSession } from './session.ts'
 import { fromWire, toWire } from './wire.ts'
@@ -97,7 +98,7 @@ async function requireTransaction(client: PostgresClient, { schema, isAt }: Post
   const { rows } = await client.query(`${STATE}, ${placeSql(schema)}`)
   const [state] = rows as readonly TransactionState[]
   if (state?.is_begun !== true)
-    throw new TypeError('Cannot use transaction: no transaction was begun on this client of pg')
+    throw new TypeError('Cannot use transaction: no transaction was begun on this client')
   if (!READS_COMMITTED.has(state.isolation))
     throw new RangeError(
       `Cannot use transaction: it is ${state.isolation.toUpperCase()}, and does not see who waits by now; begin it as ` +
@@ -110,9 +111,11 @@ async function requireTransaction(client: PostgresClient, { schema, isAt }: Post
 }
 
 function requireClient(transaction: object): PostgresClient {
+  if (isSql(transaction)) return sqlClient(transaction)
   if (typeof (transaction as Partial<PostgresClient>).query === 'function')
     return transaction as PostgresClient
   throw new TypeError(
-    'Cannot use transaction: it must be a client of pg on which a transaction was begun, with the method query',
+    'Cannot use transaction: it must be a client of pg on which a transaction was begun, with the method query, or what sql.begin of ' +
+      'postgres gives its function',
   )
 }

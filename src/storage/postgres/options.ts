@@ -1,5 +1,6 @@
 import { requireMethods, requireName, requireOptions, requireWhole, show } from '../../primitives/require.ts'
 import type { PostgresPool } from './pool.ts'
+import { isSql, type PostgresSql, SqlPool } from './sql-pool.ts'
 
 /** How a Postgres database is used. */
 export interface PostgresOptions {
@@ -10,11 +11,12 @@ export interface PostgresOptions {
    */
   readonly connectionString?: string
   /**
-   * A pool of `pg`, used together with the rest of the program and left open. Either this or `connectionString`.
+   * A pool of `pg`, or what `postgres(url)` of the package `postgres` answers, used together with the rest of the program and left
+   * open. Either this or `connectionString`. See `docs/postgres.md`.
    *
    * @default none
    */
-  readonly pool?: PostgresPool
+  readonly pool?: PostgresPool | PostgresSql
   /**
    * Where the tables are: a schema of its own, which is made when it is not there.
    *
@@ -57,12 +59,12 @@ export interface PostgresOptions {
    */
   readonly statementTimeoutMs?: number
   /**
-   * A pool of `pg` on a read replica, for what may lag: `runs.list`, and counts. When it cannot answer, the server of the storage
+   * A pool of `pg` or `postgres` on a read replica, for what may lag: `runs.list`, and counts. When it cannot answer, the server of the storage
    * does. It is left open. See `docs/postgres.md`.
    *
    * @default none
    */
-  readonly readPool?: Pick<PostgresPool, 'query'>
+  readonly readPool?: Pick<PostgresPool, 'query'> | PostgresSql
 }
 
 /** The checked options: a connection string or a pool. */
@@ -113,7 +115,13 @@ export function readPostgresOptions(given: string | PostgresOptions): PostgresSo
   requireWhole(pollMs, 'pollMs', { from: 10, to: 60_000 })
   requireWhole(connections, 'connections', { from: 1, to: 100 })
   const timing = { listen, listenCheckMs, pollMs, connections, statementTimeoutMs }
-  return { connectionString, pool, schema, ...timing, readPool }
+  return {
+    connectionString,
+    pool: isSql(pool) ? new SqlPool(pool) : pool,
+    schema,
+    ...timing,
+    readPool: isSql(readPool) ? new SqlPool(readPool) : readPool,
+  }
 }
 
 function requireDatabase({ connectionString, pool, readPool, statementTimeoutMs }: PostgresOptions): void {
@@ -121,13 +129,14 @@ function requireDatabase({ connectionString, pool, readPool, statementTimeoutMs 
     throw new TypeError('Cannot use the options of postgresStorage: give either connectionString or pool')
   }
   if (connectionString !== undefined) requireName(connectionString, 'connectionString')
-  if (pool !== undefined) requireMethods(pool, 'pool', ['query', 'connect'])
-  if (readPool !== undefined) requireMethods(readPool, 'readPool', ['query'])
+  if (pool !== undefined && !isSql(pool)) requireMethods(pool, 'pool', ['query', 'connect'])
+  if (readPool !== undefined && !isSql(readPool)) requireMethods(readPool, 'readPool', ['query'])
   if (statementTimeoutMs === undefined) return
   // Less would end statements that wait for a lock, as long as they may.
   requireWhole(statementTimeoutMs, 'statementTimeoutMs', { from: 1_000, to: 3_600_000 })
   if (pool === undefined) return
   throw new TypeError(
-    'Cannot use statementTimeoutMs together with pool: give the pool a `statement_timeout`, which is an option of pg',
+    'Cannot use statementTimeoutMs together with pool: give the pool a `statement_timeout`, which is an option of pg, and one of ' +
+      '`connection` of postgres',
   )
 }

@@ -64,7 +64,7 @@ interface OwnPoolOptions {
   readonly load?: LoadDriver
 }
 
-const loadHere: LoadDriver = (name): unknown => requireFrom(import.meta.url)(name)
+export const loadHere: LoadDriver = (name): unknown => requireFrom(import.meta.url)(name)
 
 /**
  * A pool of connections of its own. `pg` is loaded when this is called, and not before.
@@ -75,7 +75,7 @@ export function openPool(
   connectionString: string,
   { max, statementTimeoutMs, load = loadHere }: OwnPoolOptions,
 ): OwnPool {
-  const { Pool } = loadDriver(load)
+  const { Pool } = loadDriver(load, 'pg') as PostgresDriver
   const pool = new Pool({
     connectionString,
     max,
@@ -96,13 +96,16 @@ function ignore(): void {
   // The caller that asked something over the connection is told.
 }
 
-function loadDriver(load: LoadDriver): PostgresDriver {
+/** @throws Error that says what to install. */
+export function loadDriver(load: LoadDriver, name: string): unknown {
   try {
-    return load('pg') as PostgresDriver
+    return load(name)
   } catch (cause) {
     const { code, message } = cause as { readonly code?: unknown; readonly message?: unknown }
     const reason =
-      code === 'MODULE_NOT_FOUND' ? 'run `npm install pg`' : `pg cannot be loaded: ${String(message)}`
+      code === 'MODULE_NOT_FOUND'
+        ? `run \`npm install ${name}\``
+        : `${name} cannot be loaded: ${String(message)}`
     throw new Error(`there is no driver for it; ${reason}`, { cause })
   }
 }
