@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -16,6 +16,14 @@ export interface PostgresServer extends AsyncDisposable {
   readonly port: number
   /** Every connection is cut. `immediate`: as if the server had crashed; what was committed is there again. */
   restart(mode: 'fast' | 'immediate'): Promise<void>
+  /** Another one that follows it, and only reads. It is restarted for that. */
+  standby(): Promise<PostgresStandby>
+}
+
+export interface PostgresStandby extends AsyncDisposable {
+  readonly url: string
+  /** From now on it follows no other, and writes. */
+  promote(): Promise<void>
 }
 
 /** What is committed survives a killed server, not a power cut: enough for tests, and three times as fast. */
@@ -38,17 +46,56 @@ export async function startPostgres(
   const port = await freePort()
   const password = randomBytes(12).toString('hex')
   const place = preparePlace(password)
-  const options = Object.entries({ ...SETTINGS, ...settings, port: String(port) })
-    .map(([name, value]) => `-c ${name}=${value}`)
-    .join(' ')
-  const keeper = new Keeper(place, options)
+  const keeper = new Keeper(place, optionsOf(port, settings))
   await keeper.ready()
+  const url = urlOf(port, password)
   return {
     port,
-    url: `postgres://waitpoint:${password}@127.0.0.1:${port}/postgres`,
-    restart: (mode) => keeper.restart(mode),
+    url,
+    restart: (mode) => keeper.ask(mode),
+    async standby() {
+      await keeper.ask('copy')
+      return startStandby(place, { port, password, settings })
+    },
     [Symbol.asyncDispose]: () => keeper.end(),
   }
+}
+
+interface Primary {
+  readonly port: number
+  readonly password: string
+  readonly settings: Readonly<Record<string, string>>
+}
+
+async function startStandby(
+  primary: Place,
+  { port: from, password, settings }: Primary,
+): Promise<PostgresStandby> {
+  const port = await freePort()
+  const place = preparePlace(password)
+  const data = join(place.folder, 'data')
+  renameSync(join(primary.folder, 'copy'), data)
+  writeFileSync(join(data, 'standby.signal'), '')
+  const follows = `host=127.0.0.1 port=${from} user=waitpoint password=${password}`
+  appendFileSync(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${follows}'\n`)
+  giveTo(place)
+  const keeper = new Keeper(place, optionsOf(port, settings))
+  await keeper.ready()
+  return {
+    url: urlOf(port, password),
+    promote: () => keeper.ask('promote'),
+    [Symbol.asyncDispose]: () => keeper.end(),
+  }
+}
+
+function urlOf(port: number, password: string): string {
+  return `postgres://waitpoint:${password}@127.0.0.1:${port}/postgres`
+}
+
+function optionsOf(port: number, settings: Readonly<Record<string, string>>): string {
+  return Object.entries({ ...SETTINGS, ...settings, port: String(port) })
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ')
 }
 
 interface Place {
@@ -67,8 +114,13 @@ function preparePlace(password: string): Place {
   // Packages may be where only their owner may look.
   const copy = join(folder, 'server')
   if (root !== undefined) cpSync(root, copy, { recursive: true, verbatimSymlinks: true })
-  execFileSync('chown', ['-R', `${account.uid}:${account.gid}`, folder])
-  return { programs: root === undefined ? programs : join(copy, 'bin'), folder, account }
+  const place = { programs: root === undefined ? programs : join(copy, 'bin'), folder, account }
+  giveTo(place)
+  return place
+}
+
+function giveTo({ folder, account }: Place): void {
+  if (account !== undefined) execFileSync('chown', ['-R', `${account.uid}:${account.gid}`, folder])
 }
 
 /** The shell that starts the server, and stops it when its own input is closed. */
@@ -96,7 +148,7 @@ class Keeper {
     if (value !== 'ready') throw new Error('Cannot start Postgres: see above what it said')
   }
 
-  async restart(mode: string): Promise<void> {
+  async ask(mode: 'fast' | 'immediate' | 'copy' | 'promote'): Promise<void> {
     this.#child.stdin.write(`${mode}\n`)
     await this.ready()
   }

@@ -18,7 +18,7 @@ export interface WireOptions {
 /** What is between clients and the server: a port of its own, on which connections are cut at the worst moments. */
 export class Wire implements AsyncDisposable {
   readonly #server: Server
-  readonly #target: URL
+  #target: URL
   readonly #options: WireOptions
   readonly #pairs = new Set<() => void>()
   readonly #silent = new Set<() => void>()
@@ -49,6 +49,12 @@ export class Wire implements AsyncDisposable {
   /** Cuts every connection there is; new ones can be made. */
   cut(): void {
     for (const cut of [...this.#pairs]) cut()
+  }
+
+  /** Cuts every connection there is; new ones lead to another server, with the same users. */
+  lead(url: string): void {
+    this.#target = new URL(url)
+    this.cut()
   }
 
   /** From now on the open connections pass nothing on, and neither end is told. New connections can be made. */
