@@ -1,11 +1,21 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { createEngine, type Engine, task, wait } from 'waitpoint'
-import { postgresStorage } from 'waitpoint/postgres'
-import { connectPostgres } from './postgres/client.ts'
+import { type PostgresPool, postgresStorage } from 'waitpoint/postgres'
+import { pauseReal } from '../../src/storage/real-timer.ts'
+import { connectPostgres, postgresUrl } from './postgres/client.ts'
+import { FreshSchema } from './postgres/fresh-schema.ts'
+import { startPostgres } from './postgres/server.ts'
 import { freshSchema, testPool } from './postgres-schemas.ts'
 
 const greet = task({ id: 'greet', run: (name: string) => `hello ${name}` })
 const ask = task({ id: 'ask', run: (id: string) => wait.forToken<string>(id).unwrap() })
+
+/** A pool of one connection, which is closed when it is disposed of. */
+function onlyConnection(connectionString: string): { readonly pool: PostgresPool } & AsyncDisposable {
+  const pool = testPool(1, { connectionString })
+  pool.on('error', () => undefined)
+  return { pool, [Symbol.asyncDispose]: () => pool.end() }
+}
 
 describe('a call in a transaction of the caller', () => {
   const pool = testPool(10)
@@ -86,6 +96,40 @@ describe('a call in a transaction of the caller', () => {
     await client.query('ROLLBACK')
     expect(await engine.wait.completeToken(token, 'yes')).toEqual({ success: true, status: 'COMPLETED' })
     expect(await engine.wait.retrieveToken(token)).toMatchObject({ output: 'yes' })
+  })
+
+  it('may have the only connection of the pool', async () => {
+    await using schema = new FreshSchema()
+    await using one = onlyConnection(postgresUrl())
+    const storage = postgresStorage({ pool: one.pool, schema: schema.schema, listen: false, pollMs: 10 })
+    await using engine = createEngine({ tasks: [greet, ask], storage })
+    const token = await engine.wait.createToken()
+    const asked = await engine.trigger(ask, token.id)
+    while ((await engine.runs.retrieve(asked)).status !== 'WAITING') await pauseReal(5)
+    const client = await one.pool.connect()
+    await client.query('BEGIN')
+    const run = await engine.trigger(greet, 'ada', { transaction: client, idempotencyKey: 'k' })
+    await engine.wait.completeToken(token, 'yes', { transaction: client })
+    await client.query('COMMIT')
+    client.release()
+    expect(await Promise.all([run.result(), asked.result()])).toEqual(['hello ada', 'yes'])
+  })
+
+  it('is refused when it has the only connection of the pool, and the server was started again', async () => {
+    await using server = await startPostgres()
+    await using one = onlyConnection(server.url)
+    const storage = postgresStorage({ pool: one.pool, listen: false, pollMs: 10 })
+    await using engine = createEngine({ tasks: [greet], storage })
+    await engine.ready()
+    await server.restart('fast')
+    const client = await one.pool.connect()
+    await client.query('BEGIN')
+    await expect(engine.trigger(greet, 'ada', { transaction: client })).rejects.toThrow(
+      /let the pool have more than one/,
+    )
+    await client.query('ROLLBACK')
+    client.release()
+    expect(await (await engine.trigger(greet, 'ada')).result()).toBe('hello ada')
   })
 
   it('is refused for what is no client', async () => {

@@ -8,16 +8,24 @@ import { SqlPool } from './sql-pool.ts'
 import { apartSql, functionSql, migratePostgres, patientSql, placeSql } from './schema.ts'
 import type { Ask } from './session.ts'
 import { PostgresTurns, type Statement } from './turns.ts'
-import { afterReal, pauseReal } from '../real-timer.ts'
+import { afterReal, pauseReal, withinReal } from '../real-timer.ts'
 
 /** Beside the statements of engines there may be one to listen and one to tell. */
 const MORE_CONNECTIONS = 2
+/** How long a look where the schema is may wait for a connection. */
+const PLACE_MS = 5_000
 const RETRY_MS = 100
 /** How long a server that is not there is waited for. */
 const MOST_RETRIES = 100
 
-const SESSION = `SELECT gen_random_uuid()::text AS name,
-  (SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout') AS lock_timeout`
+const sessionSql = (schema: string): string => `SELECT gen_random_uuid()::text AS name,
+  (SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout') AS lock_timeout, ${placeSql(schema)}`
+
+interface Session {
+  readonly name: string
+  readonly lock_timeout: number
+  readonly place: string
+}
 
 /** What is closed with the storage. */
 type Closable = Pick<OwnPool, 'end'>
@@ -96,7 +104,8 @@ export class PostgresConnection {
   readonly isAt = async (place: string): Promise<boolean> => {
     if (this.#place === place) return true
     const { pool } = await this.#open()
-    const { rows } = await pool.query(`SELECT ${placeSql(this.#source.schema)}`)
+    // The transaction that asks may have the only connection of the pool.
+    const { rows } = await withinReal(PLACE_MS, pool.query(`SELECT ${placeSql(this.#source.schema)}`))
     this.#place = (rows as readonly { readonly place: string }[])[0]?.place ?? ''
     return this.#place === place
   }
@@ -122,10 +131,11 @@ export class PostgresConnection {
       const pool = this.#source.pool ?? openPool(connectionString ?? '', { max, statementTimeoutMs })
       if (this.#source.pool === undefined || pool instanceof SqlPool) own.push(pool as OwnPool | SqlPool)
       await prepare(pool, schema)
-      const { rows } = await pool.query(SESSION)
-      const [session] = rows as readonly { readonly name: string; readonly lock_timeout: number }[]
+      const { rows } = await pool.query(sessionSql(schema))
+      const [session] = rows as readonly Session[]
       this.#name = session?.name ?? ''
       this.#lockTimeoutMs = session?.lock_timeout ?? 0
+      this.#place = session?.place ?? ''
       listener = await this.#listen(pool, own)
       this.#poll()
       return { pool, own, listener, name: this.#name }

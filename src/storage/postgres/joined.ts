@@ -104,7 +104,14 @@ async function requireTransaction(client: PostgresClient, { schema, isAt }: Post
       `Cannot use transaction: it is ${state.isolation.toUpperCase()}, and does not see who waits by now; begin it as ` +
         'READ COMMITTED',
     )
-  if (!(await isAt(state.place)))
+  const isHere = await isAt(state.place).catch((cause: unknown) => {
+    throw new Error(
+      'Cannot use transaction: the server was started again since the storage has looked where it is, and it has no connection to look ' +
+        'once more; let the pool have more than one',
+      { cause },
+    )
+  })
+  if (!isHere)
     throw new TypeError(
       `Cannot use transaction: it is of another database than the storage's, where schema "${schema}" is`,
     )
