@@ -46,6 +46,20 @@ function freshSchema(): string {
   return schema.schema
 }
 
+/**
+ * A worker that another process has joined already. To the first one that joins it, and to no other, it tells that anything may have
+ * changed: that one looks once more, at any time.
+ */
+async function joinedWorker(schema: string, task: AnyTask): Promise<Process> {
+  const [worker, other] = [new Process(schema, [task]), new Process(schema, [task], false)]
+  for (const process of [other, worker]) onTestFinished(() => process[Symbol.asyncDispose]())
+  await worker.engine.ready()
+  const before = worker.answered.length
+  await other.engine.ready()
+  while (!worker.answered.slice(before).includes('pg_notify')) await pauseReal(5)
+  return worker
+}
+
 describe('a wake-up in another process', () => {
   it('is a completion, a notification, and a resume that says what came', async () => {
     const schema = freshSchema()
@@ -58,9 +72,8 @@ describe('a wake-up in another process', () => {
         return answer
       },
     })
+    const worker = await joinedWorker(schema, ask)
     await using web = new Process(schema, [ask], false)
-    await using worker = new Process(schema, [ask])
-    await worker.engine.ready()
     const token = await web.engine.wait.createToken()
     const run = await web.engine.trigger(ask, token.id)
     await web.untilWaiting(run.id)
@@ -130,13 +143,13 @@ describe('a new run', () => {
   it('is read once by who waits for its end', async () => {
     const schema = freshSchema()
     const ask = task({ id: 'ask', run: (tokenId: string) => wait.forToken<string>(tokenId).unwrap() })
+    const worker = await joinedWorker(schema, ask)
     await using web = new Process(schema, [ask], false)
-    await using worker = new Process(schema, [ask])
-    await worker.engine.ready()
     const token = await worker.engine.wait.createToken()
     const run = await web.engine.trigger(ask, token.id)
     const result = run.result()
     await worker.untilWaiting(run.id)
+    while (!web.answered.includes('get_runs')) await pauseReal(5)
     await worker.engine.wait.completeToken(token, 'yes')
     expect(await result).toBe('yes')
     expect(web.asked.filter((name) => name === 'get_runs')).toHaveLength(2)

@@ -5,7 +5,15 @@ import type { PostgresSource } from './options.ts'
 import { openPool, type OwnPool, type PostgresPool } from './pool.ts'
 import { channelOf, messagesOf, readMessage } from './messages.ts'
 import { SqlPool } from './sql-pool.ts'
-import { apartSql, functionSql, migratePostgres, patientSql, placeSql } from './schema.ts'
+import {
+  apartSql,
+  functionSql,
+  listeningSql,
+  migratePostgres,
+  othersSql,
+  patientSql,
+  placeSql,
+} from './schema.ts'
 import type { Ask } from './session.ts'
 import { PostgresTurns, type Statement } from './turns.ts'
 import { afterReal, pauseReal, withinReal } from '../real-timer.ts'
@@ -14,6 +22,8 @@ import { afterReal, pauseReal, withinReal } from '../real-timer.ts'
 const MORE_CONNECTIONS = 2
 /** How long a look where the schema is may wait for a connection. */
 const PLACE_MS = 5_000
+/** Anything may have changed, for all engines. */
+const ANYTHING: FarHint = ['any', null]
 const RETRY_MS = 100
 /** How long a server that is not there is waited for. */
 const MOST_RETRIES = 100
@@ -46,6 +56,7 @@ export class PostgresConnection {
   readonly #source: PostgresSource
   readonly #turns: PostgresTurns
   #opened: Promise<Opened> | undefined
+  #listener: PostgresListener | undefined
   #name = ''
   /** How long the server lets a statement wait for a lock; 0 for as long as it takes. */
   #lockTimeoutMs = 0
@@ -97,7 +108,15 @@ export class PostgresConnection {
     if (opened === undefined) return
     // Other processes are told of the runs that this one leaves to them.
     await this.#telling
+    await this.#sayGoodbye(await opened)
     await close(await opened)
+  }
+
+  /** A process may have begun to listen that this one has not heard of yet. */
+  async #sayGoodbye({ pool, listener }: Opened): Promise<void> {
+    if (listener?.isAlone !== true) return
+    // Not asked over the connection that listens: it does not keep the process alive until it is answered.
+    await this.#notify(pool, [ANYTHING]).catch(ignore)
   }
 
   /** The server may have been started again, or the schema made anew, since the last look. */
@@ -137,6 +156,7 @@ export class PostgresConnection {
       this.#lockTimeoutMs = session?.lock_timeout ?? 0
       this.#place = session?.place ?? ''
       listener = await this.#listen(pool, own)
+      this.#listener = listener
       this.#poll()
       return { pool, own, listener, name: this.#name }
     } catch (error) {
@@ -156,10 +176,13 @@ export class PostgresConnection {
     } else requireRoom(pool)
     const listener = new PostgresListener({
       channel: channelOf(schema),
+      markSql: listeningSql(schema),
+      others: () => ({ text: othersSql(schema), values: [this.hints.owners] }),
       listening,
       speaking: pool,
       checkMs,
       hear: (payload) => this.#hear(payload),
+      joined: () => this.#tell([ANYTHING]),
       missed: () => this.hints.stir(),
     })
     await listener.open()
@@ -213,6 +236,7 @@ export class PostgresConnection {
 
   /** Tells other processes, one message after the other. Hints that come meanwhile are sent together. */
   #tell(hints: readonly FarHint[]): void {
+    if (this.#listener?.isAlone === true) return
     this.#untold.push(...hints)
     if (this.#telling !== undefined || this.#opened === undefined) return
     this.#telling = this.#tellAll(this.#opened)
@@ -222,18 +246,22 @@ export class PostgresConnection {
     try {
       const { pool } = await opened
       while (this.#untold.length > 0) {
-        const messages = messagesOf(this.#name, this.#untold)
+        const untold = this.#untold
         this.#untold = []
-        await pool.query(
-          `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, message) FROM unnest($2::text[]) AS message`,
-          [channelOf(this.#source.schema), messages],
-        )
+        await this.#notify(pool, untold)
       }
     } catch {
       // An engine that is not told finds it by its next tick.
     } finally {
       this.#telling = undefined
     }
+  }
+
+  async #notify(pool: PostgresPool, hints: readonly FarHint[]): Promise<void> {
+    await pool.query(
+      `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, message) FROM unnest($2::text[]) AS message`,
+      [channelOf(this.#source.schema), messagesOf(this.#name, hints)],
+    )
   }
 }
 

@@ -142,6 +142,11 @@ export class PostgresHints implements HintCollector {
     this.#board.flush()
   }
 
+  /** The owners of this process. */
+  get owners(): string[] {
+    return [...this.#subscribers.keys()]
+  }
+
   /** Messages may have been lost: all engines here look at everything. */
   stir(): void {
     for (const owner of this.#subscribers.keys()) this.#board.any(owner)

@@ -1,10 +1,15 @@
 import { createDeferred } from '../../primitives/deferred.ts'
 import type { PostgresMessage, PostgresPool, PostgresPoolClient } from './pool.ts'
+import { isCut } from './errors.ts'
 import { quoted } from './schema.ts'
 import { afterReal, withinReal } from '../real-timer.ts'
 
 interface ListenerOptions {
   readonly channel: string
+  /** Marks a connection as one that listens, for as long as it lives. */
+  readonly markSql: string
+  /** Asks whether others listen: the column `others`. */
+  readonly others: () => { readonly text: string; readonly values: unknown[] }
   /** Lends the connection that listens, for as long as it lives. */
   readonly listening: PostgresPool
   /** Another way to the server, over which the first is tested. */
@@ -12,6 +17,8 @@ interface ListenerOptions {
   /** How often it is asked whether it is still there. */
   readonly checkMs: number
   readonly hear: (payload: string) => void
+  /** Others may listen that were not told of anything while none was known. */
+  readonly joined: () => void
   /** Messages may have been lost. */
   readonly missed: () => void
 }
@@ -22,6 +29,7 @@ const LONGEST_PAUSE_MS = 5_000
 const PATIENCE_MS = 3_000
 /** How long a connection that listens may take to answer. */
 const ANSWER_MS = 5_000
+/** With it a connection tries whether it hears, and all others learn that there is one more. */
 const TEST = 'test'
 
 /** The outcome of a message that a connection sent to itself. */
@@ -34,7 +42,11 @@ const REASONS: Readonly<Record<Exclude<TestOutcome, 'heard'>, string>> = {
   lost: 'the connection that listens was lost while it was tested',
 }
 
-/** A connection that listens to the messages of other processes, and is replaced when it breaks. */
+/**
+ * A connection that listens to the messages of other processes, and is replaced when it breaks. It knows whether it is alone: a
+ * process marks its connection before it listens, and greets all others after. A process that has been alone hears the greeting
+ * at once, and answers that anything may have changed.
+ */
 export class PostgresListener {
   readonly #options: ListenerOptions
   #client: PostgresPoolClient | undefined
@@ -43,9 +55,17 @@ export class PostgresListener {
   #pauseMs = FIRST_PAUSE_MS
   #tested: ((outcome: TestOutcome) => void) | undefined
   #isClosed = false
+  #isAlone = false
+  /** How many others have said that they listen. */
+  #greetings = 0
 
   constructor(options: ListenerOptions) {
     this.#options = options
+  }
+
+  /** Whether no other process listens: then none needs to be told. */
+  get isAlone(): boolean {
+    return this.#isAlone
   }
 
   /**
@@ -57,6 +77,7 @@ export class PostgresListener {
     try {
       await this.#connect()
       await this.#hearItself()
+      await this.look()
     } catch (error) {
       // A pool waits at its end for what it has lent, and nothing else knows of the connection.
       this.close()
@@ -79,7 +100,33 @@ export class PostgresListener {
       if (outcome !== 'heard') throw new Error(REASONS[outcome])
     } finally {
       cancel()
+      this.#tested = undefined
     }
+  }
+
+  /** Asks whether it is alone. An answer from before another has greeted it does not count. */
+  async look(): Promise<boolean> {
+    const client = this.#client
+    if (client === undefined) return false
+    const greetings = this.#greetings
+    const { text, values } = this.#options.others()
+    const rows = await withinReal(ANSWER_MS, client.query(text, values)).then(
+      (answer) => answer.rows,
+      (error: unknown) => {
+        if (isCut(error)) throw error
+        // The role may not ask, or the schema is gone: others may listen.
+        return []
+      },
+    )
+    if (this.#client === client && this.#greetings === greetings)
+      this.#setAlone((rows as readonly { readonly others: boolean }[])[0]?.others === false)
+    return this.#isAlone
+  }
+
+  #setAlone(isAlone: boolean): void {
+    const wasAlone = this.#isAlone
+    this.#isAlone = isAlone
+    if (wasAlone && !isAlone && !this.#isClosed) this.#options.joined()
   }
 
   close(): void {
@@ -89,7 +136,7 @@ export class PostgresListener {
   }
 
   async #connect(): Promise<void> {
-    const { channel, listening } = this.#options
+    const { channel, listening, markSql } = this.#options
     const client = await listening.connect()
     if (this.#isClosed) {
       client.release()
@@ -99,13 +146,18 @@ export class PostgresListener {
     client.on('notification', this.#notified)
     client.on('error', this.#broken)
     client.on('end', this.#broken)
+    await withinReal(ANSWER_MS, client.query(markSql))
     await withinReal(ANSWER_MS, client.query(`LISTEN ${quoted(channel)}`))
   }
 
   readonly #notified = ({ channel, payload = '' }: PostgresMessage): void => {
     if (channel !== this.#options.channel) return
-    if (payload === TEST) this.#tested?.('heard')
-    else this.#options.hear(payload)
+    if (payload !== TEST) return this.#options.hear(payload)
+    if (this.#tested !== undefined) this.#tested('heard')
+    else {
+      this.#greetings += 1
+      this.#setAlone(false)
+    }
   }
 
   readonly #broken = (): void => {
@@ -120,8 +172,15 @@ export class PostgresListener {
     this.#cancelRetry = afterReal(this.#pauseMs, () => {
       this.#cancelRetry = undefined
       this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS)
-      this.#connect().then(() => this.#connected(), this.#failed)
+      this.#connectAgain().then(() => this.#connected(), this.#failed)
     })
+  }
+
+  async #connectAgain(): Promise<void> {
+    await this.#connect()
+    const { channel } = this.#options
+    const greeting = this.#client?.query('SELECT pg_notify($1, $2)', [channel, TEST])
+    if (greeting !== undefined) await withinReal(ANSWER_MS, greeting)
   }
 
   #connected(): void {
@@ -141,9 +200,8 @@ export class PostgresListener {
     this.#cancelCheck = afterReal(this.#options.checkMs, () => {
       const client = this.#client
       if (client === undefined) return
-      const answer = withinReal(ANSWER_MS, client.query('SELECT 1'))
       const isCurrent = (): boolean => this.#client === client
-      answer.then(
+      this.look().then(
         () => isCurrent() && this.#check(),
         () => isCurrent() && this.#broken(),
       )
@@ -160,6 +218,7 @@ export class PostgresListener {
     const client = this.#client
     this.#client = undefined
     if (client === undefined) return
+    this.#setAlone(false)
     this.#tested?.('lost')
     client.removeListener('notification', this.#notified)
     client.removeListener('end', this.#broken)

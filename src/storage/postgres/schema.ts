@@ -75,6 +75,8 @@ const STEPS: readonly string[] = [
 export const POSTGRES_SCHEMA_VERSION: number = STEPS.length
 
 const OLDEST_SERVER = 140_000
+/** The advisory lock that connections share which listen. */
+const LISTENING = 2051
 const MOST_RETRIES = 10
 /** Isolation levels under which every statement sees what was committed before it: two names of one. */
 export const READS_COMMITTED: ReadonlySet<string> = new Set(['read committed', 'read uncommitted'])
@@ -156,6 +158,22 @@ export function patientSql(schema: string, name: string, patienceMs: number): st
 export function apartSql(schema: string, name: string, patienceMs: number): string {
   return `SELECT set_config('lock_timeout', '${patienceMs}', true),
     ${quoted(schema)}.try_each('${name}', $1::json, $2::text[])::text AS answer`
+}
+
+/** Marks a connection as one that listens to the messages of a schema, for as long as it lives. */
+export function listeningSql(schema: string): string {
+  return `SELECT pg_advisory_lock_shared(${spaceOf(schema)}, ${LISTENING})`
+}
+
+/**
+ * Whether others listen: connections marked so, and owners other than those in the first parameter, for processes that share a connection of a
+ * pooler to listen.
+ */
+export function othersSql(schema: string): string {
+  return `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = ${spaceOf(schema) >>> 0}::oid
+      AND objid = ${LISTENING} AND objsubid = 2 AND pid <> pg_backend_pid()
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+    OR EXISTS (SELECT 1 FROM ${quoted(schema)}.owners WHERE lost = 0 AND owner <> ALL ($1::text[])) AS others`
 }
 
 /** Which schema of which database of which server, as long as all three are what they are now: the column `place`. */

@@ -25,16 +25,23 @@ class Connection extends EventEmitter {
   }
 }
 
+const ASKING = {
+  channel: 'c',
+  markSql: 'SELECT mark',
+  others: () => ({ text: 'SELECT others', values: [] }),
+  joined: () => undefined,
+  hear: () => undefined,
+  missed: () => undefined,
+}
+
 function listenerOf(pool: object): PostgresListener {
   // It has what a listener uses of one.
   const both = pool as PostgresPool
   return new PostgresListener({
-    channel: 'c',
+    ...ASKING,
     listening: both,
     speaking: both,
     checkMs: 3_600_000,
-    hear: () => undefined,
-    missed: () => undefined,
   })
 }
 
@@ -56,11 +63,10 @@ describe('PostgresListener', () => {
     } as unknown as PostgresPool
     let missed = 0
     const listener = new PostgresListener({
-      channel: 'c',
+      ...ASKING,
       listening,
       speaking,
       checkMs: 10,
-      hear: () => undefined,
       missed: () => (missed += 1),
     })
     await listener.open()
@@ -122,5 +128,101 @@ describe('PostgresListener', () => {
     await listener.open()
     listener.close()
     expect(connection.isReleased).toBe(true)
+  })
+})
+
+describe('PostgresListener.isAlone', () => {
+  /** A listener whose server knows of others that listen, or of none, and answers when it is let. */
+  async function opened(): Promise<{
+    readonly server: { others: boolean; answer: Promise<void> }
+    readonly connection: Connection
+    readonly listener: PostgresListener
+    readonly joined: () => number
+    readonly greet: () => void
+    readonly asked: string[]
+  }> {
+    const asked: string[] = []
+    const server = { others: false, answer: Promise.resolve() }
+    let joined = 0
+    class AskedConnection extends Connection {
+      override async query(text?: string): ReturnType<Connection['query']> {
+        asked.push(text ?? '')
+        const { others, answer } = server
+        await answer
+        return { rows: text === 'SELECT others' ? [{ others }] : [] }
+      }
+    }
+    const connection = new AskedConnection(false)
+    const greet = (): void => void connection.emit('notification', { channel: 'c', payload: 'test' })
+    const pool = {
+      connect: () => Promise.resolve(connection),
+      query() {
+        greet()
+        return Promise.resolve({ rows: [] })
+      },
+    } as unknown as PostgresPool
+    const listener = new PostgresListener({
+      ...ASKING,
+      listening: pool,
+      speaking: pool,
+      checkMs: 3_600_000,
+      joined: () => (joined += 1),
+    })
+    await listener.open()
+    return { server, connection, listener, joined: () => joined, greet, asked }
+  }
+
+  it('is true while the server knows of no other, and no other has said that it listens', async () => {
+    const { server, listener, joined, greet } = await opened()
+    expect(listener.isAlone).toBe(true)
+    greet()
+    expect([listener.isAlone, joined()]).toEqual([false, 1])
+    greet()
+    server.others = true
+    await listener.look()
+    expect([listener.isAlone, joined()]).toEqual([false, 1])
+    server.others = false
+    await listener.look()
+    expect(listener.isAlone).toBe(true)
+    server.others = true
+    await listener.look()
+    expect([listener.isAlone, joined()]).toEqual([false, 2])
+    listener.close()
+  })
+
+  it('is not made true by an answer from before another said that it listens', async () => {
+    const { server, listener, greet } = await opened()
+    let give = (): void => undefined
+    server.answer = new Promise((resolve) => (give = resolve))
+    const looked = listener.look()
+    greet()
+    give()
+    await looked
+    expect(listener.isAlone).toBe(false)
+    listener.close()
+  })
+
+  it('is false once the connection is lost, and says so to those that were not heard', async () => {
+    const { connection, listener, joined } = await opened()
+    connection.emit('error', new Error('gone'))
+    expect([listener.isAlone, joined()]).toEqual([false, 1])
+    listener.close()
+    expect(joined()).toBe(1)
+  })
+
+  it('is made false by a connection that listens again: it marks itself, listens, and greets', async () => {
+    const { connection, listener, asked } = await opened()
+    asked.length = 0
+    connection.emit('error', new Error('gone'))
+    while (asked.length < 3) await pauseReal(5)
+    expect(asked).toEqual(['SELECT mark', 'LISTEN "c"', 'SELECT pg_notify($1, $2)'])
+    listener.close()
+  })
+
+  it('is false where the server does not say', async () => {
+    const { server, listener } = await opened()
+    server.answer = Promise.reject(Object.assign(new Error('permission denied'), { code: '42501' }))
+    expect(await listener.look()).toBe(false)
+    listener.close()
   })
 })

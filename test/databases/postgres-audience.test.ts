@@ -1,0 +1,205 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createEngine, type Engine, task, wait } from 'waitpoint'
+import { type PostgresPool, postgresStorage } from 'waitpoint/postgres'
+import { createDeferred } from '../../src/primitives/deferred.ts'
+import { runInChild } from '../clock/child-process.ts'
+import { postgresUrl } from './postgres/client.ts'
+import { FreshSchema } from './postgres/fresh-schema.ts'
+import { countedUrl } from './postgres/index-reads.ts'
+import { Wire } from './postgres/wire.ts'
+import { type TestPool, testPool } from './postgres-schemas.ts'
+
+const say = task({ id: 'say', run: (word: string) => word })
+const ask = task({ id: 'ask', run: (tokenId: string) => wait.forToken<string>(tokenId).unwrap() })
+
+interface ProcessOptions {
+  readonly execute?: boolean
+  readonly listenCheckMs?: number
+  /** Another way to the server, to listen over. */
+  readonly listen?: string
+}
+
+/** A process of its own, as far as the database can tell, that counts its notifications. No engine polls while a test runs. */
+class Process implements AsyncDisposable {
+  notified = 0
+  readonly engine: Engine
+  readonly name: string
+  readonly #pool: TestPool
+
+  constructor(schema: string, { execute = true, listenCheckMs = 3_600_000, listen }: ProcessOptions = {}) {
+    this.name = `${schema} ${execute ? 'executes' : 'looks'}`
+    this.#pool = testPool(6, { connectionString: countedUrl(this.name) })
+    const pool: PostgresPool = {
+      query: (text, values) => {
+        if (text.includes('pg_notify')) this.notified += 1
+        return this.#pool.query(text, values)
+      },
+      connect: () => this.#pool.connect(),
+    }
+    this.#pool.on('error', () => undefined)
+    const storage = postgresStorage({ pool, schema, listenCheckMs, ...(listen !== undefined && { listen }) })
+    this.engine = createEngine({ tasks: [say, ask], execute, leaseMs: 3_600_000, storage })
+  }
+
+  /** How many notifications a run takes. */
+  async notifiedFor(word: string): Promise<number> {
+    const before = this.notified
+    expect(await (await this.engine.trigger(say, word)).result()).toBe(word)
+    return this.notified - before
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.engine.close()
+    await this.#pool.end()
+  }
+}
+
+function freshSchema(): string {
+  const schema = new FreshSchema()
+  onTestFinished(() => schema[Symbol.asyncDispose]())
+  return schema.schema
+}
+
+/** Resolves with the end of a run that executes in another process, told by that process. */
+async function answered({ engine: here }: Process, { engine: there }: Process): Promise<string> {
+  const token = await here.wait.createToken()
+  const run = await there.trigger(ask, token.id)
+  const ended = await followed(here, run.id)
+  await there.wait.completeToken(token, 'yes')
+  return ended.output
+}
+
+/** Follows a run that waits: resolves once this engine knows that it does. */
+async function followed(engine: Engine, runId: string): Promise<{ readonly output: Promise<string> }> {
+  const waiting = createDeferred<undefined>()
+  const output = (async () => {
+    for await (const run of engine.runs.subscribeToRun(runId)) {
+      if (run.isWaiting) waiting.resolve(undefined)
+      if (run.output !== undefined) return run.output as string
+    }
+    return ''
+  })()
+  await waiting.promise
+  return { output }
+}
+
+describe('a process on Postgres', () => {
+  it('notifies of nothing while no other one listens', async () => {
+    await using alone = new Process(freshSchema())
+    await alone.engine.ready()
+    const before = alone.notified
+    for (const word of ['one', 'two']) expect(await alone.notifiedFor(word)).toBe(0)
+    expect(alone.notified - before).toBe(0)
+  })
+
+  it('tells another one from the moment it listens, and no longer once that has left', async () => {
+    const schema = freshSchema()
+    await using first = new Process(schema, { listenCheckMs: 10 })
+    await first.notifiedFor('alone')
+    {
+      await using second = new Process(schema, { execute: false })
+      const before = first.notified
+      await second.engine.ready()
+      // It may have missed what was changed before the first one heard of it.
+      while (first.notified === before) await new Promise(setImmediate)
+      expect(await answered(second, first)).toBe('yes')
+    }
+    while ((await first.notifiedFor('alone again')) > 0);
+  })
+
+  it('tells one that has lost its connection and listens again', async () => {
+    const schema = freshSchema()
+    await using first = new Process(schema, { listenCheckMs: 10 })
+    await using second = new Process(schema, { execute: false, listenCheckMs: 10 })
+    await Promise.all([first, second].map(({ engine }) => engine.ready()))
+    await using admin = { pool: testPool(1), [Symbol.asyncDispose]: () => admin.pool.end() }
+    for (let cut = 0; cut < 3; cut += 1) {
+      await admin.pool.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = ANY ($1)',
+        [cut === 0 ? [first.name, second.name] : [second.name]],
+      )
+      expect(await answered(second, first)).toBe('yes')
+    }
+  })
+
+  describe('whose connection does not hear that another one listens', () => {
+    /** The end of a run as another process is told of it, when all that this one could do was to say so later. */
+    async function toldLater(
+      options: ProcessOptions,
+      later: (first: Process) => Promise<unknown>,
+    ): Promise<string> {
+      let isDeaf = false
+      await using wire = await Wire.to(postgresUrl(), { isDeaf: () => isDeaf })
+      const schema = freshSchema()
+      await using first = new Process(schema, { ...options, listen: wire.url })
+      await first.engine.ready()
+      isDeaf = true
+      const token = await first.engine.wait.createToken()
+      const run = await first.engine.trigger(ask, token.id)
+      while ((await first.engine.runs.retrieve(run.id)).status !== 'WAITING');
+      await using second = new Process(schema, { execute: false })
+      const ended = await followed(second.engine, run.id)
+      await first.engine.wait.completeToken(token, 'yes')
+      await run.result()
+      await later(first)
+      return await ended.output
+    }
+
+    it('tells it once a check has found it', async () => {
+      expect(await toldLater({ listenCheckMs: 10 }, () => Promise.resolve())).toBe('yes')
+    })
+
+    it('tells it when it closes', async () => {
+      expect(await toldLater({}, ({ engine }) => engine.close())).toBe('yes')
+    })
+  })
+})
+
+describe('a process that is alone on Postgres', () => {
+  const PROGRAM = `
+    import { createRequire } from 'node:module'
+    import { createEngine, task, wait } from './src/index.ts'
+    import { postgresStorage } from './src/postgres.ts'
+
+    const { Pool } = createRequire(process.cwd() + '/test/databases/')('pg')
+    const ask = task({ id: 'ask', run: (tokenId) => wait.forToken(tokenId).unwrap() })
+    const open = (connectionString, schema) => {
+      // As the storage makes one of its own.
+      const pool = new Pool({ connectionString, allowExitOnIdle: true })
+      return createEngine({ tasks: [ask], storage: postgresStorage({ pool, schema }) })
+    }
+  `
+
+  it('ends by itself once its engine is closed, and not before', async () => {
+    const place = `${JSON.stringify(postgresUrl())}, ${JSON.stringify(freshSchema())}`
+    const printed = await runInChild(`
+      ${PROGRAM}
+      const engine = open(${place})
+      const token = await engine.wait.createToken()
+      const run = await engine.trigger(ask, token.id)
+      await engine.wait.completeToken(token, 'yes')
+      console.log(await run.result())
+      await engine.close()
+      console.log('closed')
+    `)
+    expect(printed).toBe('yes\nclosed\n')
+  })
+
+  it('stays while it awaits a run that waits for what another process is to do', async () => {
+    const schema = freshSchema()
+    const printed = runInChild(`
+      ${PROGRAM}
+      const engine = open(${JSON.stringify(postgresUrl())}, ${JSON.stringify(schema)})
+      const token = await engine.wait.createToken({ tags: ['to complete'] })
+      console.log(await (await engine.trigger(ask, token.id)).result())
+      await engine.close()
+    `)
+    await using other = new Process(schema, { execute: false })
+    const isWaiting = async (): Promise<boolean> =>
+      (await other.engine.runs.list({ status: 'WAITING' })).data.length > 0
+    while (!(await isWaiting()));
+    const { data } = await other.engine.wait.listTokens({ tags: ['to complete'] })
+    await other.engine.wait.completeToken(data[0]?.id ?? '', 'yes')
+    expect(await printed).toBe('yes\n')
+  })
+})
