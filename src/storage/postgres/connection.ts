@@ -4,6 +4,7 @@ import { type FarHint, PostgresHints } from './hints.ts'
 import type { PostgresSource } from './options.ts'
 import { openPool, type OwnPool, type PostgresPool } from './pool.ts'
 import { channelOf, messagesOf, readMessage } from './messages.ts'
+import { PreparedStatements } from './prepared-statements.ts'
 import { SqlPool } from './sql-pool.ts'
 import {
   apartSql,
@@ -43,6 +44,8 @@ type Closable = Pick<OwnPool, 'end'>
 /** The parts that exist while the schema is in use. */
 interface Opened {
   readonly pool: PostgresPool
+  /** For statements that are asked over and over. */
+  readonly frequent: Pick<PostgresPool, 'query'>
   readonly own: readonly Closable[]
   readonly listener: PostgresListener | undefined
   /** Names this process in messages and calls. */
@@ -144,11 +147,15 @@ export class PostgresConnection {
   async #connect(): Promise<Opened> {
     const { connectionString, connections, schema, statementTimeoutMs } = this.#source
     const own: Closable[] = []
+    let { pool } = this.#source
+    let made: OwnPool | undefined
     let listener: PostgresListener | undefined
     try {
-      const max = connections + MORE_CONNECTIONS
-      const pool = this.#source.pool ?? openPool(connectionString ?? '', { max, statementTimeoutMs })
-      if (this.#source.pool === undefined || pool instanceof SqlPool) own.push(pool as OwnPool | SqlPool)
+      if (pool === undefined) {
+        made = openPool(connectionString ?? '', { max: connections + MORE_CONNECTIONS, statementTimeoutMs })
+        own.push(made)
+        pool = made
+      } else if (pool instanceof SqlPool) own.push(pool)
       await prepare(pool, schema)
       const { rows } = await pool.query(sessionSql(schema))
       const [session] = rows as readonly Session[]
@@ -158,7 +165,10 @@ export class PostgresConnection {
       listener = await this.#listen(pool, own)
       this.#listener = listener
       this.#poll()
-      return { pool, own, listener, name: this.#name }
+      // Connections that a pooler shares between transactions hear nothing, and do not keep what they have prepared.
+      const isKept = this.#source.listen === true
+      const frequent = made !== undefined && isKept ? new PreparedStatements(made) : pool
+      return { pool, frequent, own, listener, name: this.#name }
     } catch (error) {
       await close({ own, listener })
       throw error
@@ -217,8 +227,9 @@ export class PostgresConnection {
     let { requests } = statement
     for (let retries = 0; ; retries += 1) {
       try {
-        const { pool } = await this.#open()
-        return await askPool(pool, text, keys === undefined ? [requests] : [requests, keys])
+        const { pool, frequent } = await this.#open()
+        if (keys !== undefined) return await askPool(pool, text, [requests, keys])
+        return await askPool(frequent, text, [requests])
       } catch (cause) {
         const isLost = isCut(cause) && kind.isRepeatable === true
         if ((!isLost && !isUnreachable(cause)) || retries >= MOST_RETRIES) throw cause
@@ -244,11 +255,11 @@ export class PostgresConnection {
 
   async #tellAll(opened: Promise<Opened>): Promise<void> {
     try {
-      const { pool } = await opened
+      const { frequent } = await opened
       while (this.#untold.length > 0) {
         const untold = this.#untold
         this.#untold = []
-        await this.#notify(pool, untold)
+        await this.#notify(frequent, untold)
       }
     } catch {
       // An engine that is not told finds it by its next tick.
@@ -257,7 +268,7 @@ export class PostgresConnection {
     }
   }
 
-  async #notify(pool: PostgresPool, hints: readonly FarHint[]): Promise<void> {
+  async #notify(pool: Pick<PostgresPool, 'query'>, hints: readonly FarHint[]): Promise<void> {
     await pool.query(
       `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, message) FROM unnest($2::text[]) AS message`,
       [channelOf(this.#source.schema), messagesOf(this.#name, hints)],

@@ -31,8 +31,17 @@ export interface PostgresPoolClient extends PostgresClient {
   unref?(): void
 }
 
+/** A statement that a connection prepares under a name, unless it has done so before. */
+interface NamedStatement {
+  readonly name: string
+  readonly text: string
+  readonly values: unknown[]
+}
+
 /** A pool made here, which is closed here. */
 export interface OwnPool extends PostgresPool {
+  query(text: string, values?: unknown[]): Promise<PostgresResult>
+  query(statement: NamedStatement): Promise<PostgresResult>
   end(): Promise<void>
   on(event: 'error', listener: (error: unknown) => void): unknown
   on(event: 'connect', listener: (client: Pick<PostgresPoolClient, 'on'>) => void): unknown
