@@ -2,7 +2,8 @@ import { pauseReal } from '../../src/storage/real-timer.ts'
 import { EngineApprovals } from '../engine-approvals.ts'
 import type { Figure, Lab } from '../lab.ts'
 import type { Measurement } from '../measurement.ts'
-import { PostgresBed, serveWhile, watchedPool } from '../postgres-bed.ts'
+import { PostgresBed, serveWhile, storageOfSchema, watchedPool } from '../postgres-bed.ts'
+import { serverCpuNs } from '../server-cpu.ts'
 import { inCrowds } from '../approval-loops.ts'
 
 const RUNS = 500
@@ -13,6 +14,8 @@ const SHOWN = 12
 const PATIENCE_MS = 50
 const LOOKS = 200
 const NOTIFY = 'pg_notify'
+/** One in so many runs comes before the CPU is counted: connections plan the statements of functions with their first calls. */
+const WARM_UP = 10
 
 /** One function of the schema: how often it was called, its own time and that of what it calls, in milliseconds. */
 interface FunctionCost {
@@ -59,6 +62,7 @@ async function measureTrips(lab: Lab, isParked: boolean): Promise<readonly Measu
     // A connection tells its numbers when it ends.
     await bed.pool.end()
     const costs = await functionCosts(reader, bed.schema)
+    const cpu = await serverCpuOfRun(count, isParked)
     const each = (ms: number): number => (ms * NS_PER_MS) / count
     const line = (what: string, unit: Measurement['unit'], value: number): Measurement => ({
       what,
@@ -73,6 +77,7 @@ async function measureTrips(lab: Lab, isParked: boolean): Promise<readonly Measu
         ...line('  time of its functions on the server', 'ns', each(sum(costs, ({ selfMs }) => selfMs))),
         goal: { kind: 'value', most: NS_PER_MS },
       },
+      ...(cpu === undefined ? [] : [line('  CPU of the server, over connections of the storage', 'ns', cpu)]),
       line(
         '  time in which it waits for one statement alone',
         'ns',
@@ -88,6 +93,26 @@ async function measureTrips(lab: Lab, isParked: boolean): Promise<readonly Measu
   } finally {
     await reader.drop(bed.schema)
     await reader.close()
+  }
+}
+
+/**
+ * The CPU time of the server for a run, in nanoseconds: of all its processes, parsing and planning included, with nothing else measured and a
+ * storage that opens its connections itself.
+ */
+async function serverCpuOfRun(count: number, isParked: boolean): Promise<number | undefined> {
+  const bed = new PostgresBed()
+  const approvals = new EngineApprovals(TIMEOUT_MS, storageOfSchema(bed.schema))
+  try {
+    await approvals.ready()
+    await inCrowds(approvals, { count: Math.ceil(count / WARM_UP), isParked, atOnce: 1 })
+    const before = await serverCpuNs(bed.pool)
+    await inCrowds(approvals, { count, isParked, atOnce: 1 })
+    const after = await serverCpuNs(bed.pool)
+    return before === undefined || after === undefined ? undefined : (after - before) / count
+  } finally {
+    await approvals.close()
+    await bed.close()
   }
 }
 
