@@ -25,6 +25,7 @@ class Process implements AsyncDisposable {
   readonly engine: Engine
   readonly name: string
   readonly #pool: TestPool
+  readonly #open: () => Engine
 
   constructor(schema: string, { execute = true, listenCheckMs = 3_600_000, listen }: ProcessOptions = {}) {
     this.name = `${schema} ${execute ? 'executes' : 'looks'}`
@@ -38,7 +39,22 @@ class Process implements AsyncDisposable {
     }
     this.#pool.on('error', () => undefined)
     const storage = postgresStorage({ pool, schema, listenCheckMs, ...(listen !== undefined && { listen }) })
-    this.engine = createEngine({ tasks: [say, ask], execute, leaseMs: 3_600_000, storage })
+    this.#open = () => createEngine({ tasks: [say, ask], execute, leaseMs: 3_600_000, storage })
+    this.engine = this.#open()
+  }
+
+  /** One more engine on its storage. */
+  another(): Engine {
+    return this.#open()
+  }
+
+  /** Resolves once it has asked the server whether others listen, from now on. */
+  async looked(): Promise<void> {
+    const { rows } = await this.#pool.query('SELECT clock_timestamp()::text AS now')
+    const [{ now } = { now: '' }] = rows as readonly { readonly now: string }[]
+    const look = `SELECT 1 FROM pg_stat_activity WHERE application_name = $1 AND query LIKE 'SELECT EXISTS%pg_locks%'
+      AND state = 'idle' AND query_start > $2::timestamptz`
+    while ((await this.#pool.query(look, [this.name, now])).rows.length === 0);
   }
 
   /** How many notifications a run takes. */
@@ -90,6 +106,15 @@ describe('a process on Postgres', () => {
     const before = alone.notified
     for (const word of ['one', 'two']) expect(await alone.notifiedFor(word)).toBe(0)
     expect(alone.notified - before).toBe(0)
+  })
+
+  it('counts all engines on its storage as one', async () => {
+    await using alone = new Process(freshSchema(), { listenCheckMs: 10 })
+    await using another = alone.another()
+    for (const engine of [alone.engine, another]) await engine.ready()
+    // The first may have been asked before the other engine was there; the last comes once the one before it was acted on.
+    for (let look = 0; look < 3; look += 1) await alone.looked()
+    for (let run = 0; run < 20; run += 1) expect(await alone.notifiedFor(`word ${run}`)).toBe(0)
   })
 
   it('tells another one from the moment it listens, and no longer once that has left', async () => {
