@@ -27,6 +27,12 @@ export type { DepartureReason, InFlightDeparture } from './testing/in-flight/dep
 export type { InFlightHint } from './testing/in-flight/name-hints.ts'
 export type { InFlightQuestion } from './testing/in-flight/question.ts'
 export type { InFlightReport } from './testing/in-flight/report.ts'
+export {
+  exploreHistory,
+  type ExploreHistoryOptions,
+  type ExploreHistoryReport,
+  type HistoryNeighbour,
+} from './testing/explore-history.ts'
 export { exportRepro, type ExportReproOptions } from './testing/export-repro.ts'
 export type { HistoryDeparture, HistoryDepartureReason } from './testing/history/departure.ts'
 export type { Redact, RedactedPlace } from './testing/history/redaction.ts'

@@ -138,6 +138,15 @@ export async function explore(body: Body, options: ExploreOptions = {}): Promise
   return new Exploration(body, options).run()
 }
 
+/** An exploration whose schedules begin with a setting. */
+export async function exploreIn(
+  setting: ScheduleOptions['setting'],
+  body: Body,
+  options: ExploreOptions,
+): Promise<ExploreReport> {
+  return new Exploration(body, options, setting).run()
+}
+
 class Exploration {
   readonly #body: Body
   readonly #options: ScheduleOptions
@@ -155,14 +164,14 @@ class Exploration {
   #runs = 0
   #deepest = 0
 
-  constructor(body: Body, options: ExploreOptions) {
+  constructor(body: Body, options: ExploreOptions, setting?: ScheduleOptions['setting']) {
     requireBody(body)
     requireOptions(options, 'the options of explore', NAMES)
     requireSearch(options)
     const { decider, budget, replay, seed, maxDeviations, ...others } = options
     const replayed = process.env['WAITPOINT_REPLAY'] ?? replay
     this.#body = body
-    this.#options = scheduleOptions(others)
+    this.#options = { ...scheduleOptions(others), setting }
     this.#isReplay = replayed !== undefined
     this.#story = storyKind(this.#options.adapter !== undefined)
     this.#shard = parseShard(process.env['WAITPOINT_SHARD'])

@@ -46,7 +46,8 @@ export interface ReplayHistoryOptions {
   readonly patienceMs?: number
 }
 
-const OPTION_NAMES: OptionNames<ReplayHistoryOptions> = {
+/** The names of the options, for functions that refuse others. */
+export const REPLAY_OPTION_NAMES: OptionNames<ReplayHistoryOptions> = {
   codec: true,
   effects: true,
   fakeGlobals: true,
@@ -87,13 +88,33 @@ export async function replayHistory(
   tasks: readonly AnyTask[] | Readonly<Record<string, unknown>>,
   options: ReplayHistoryOptions = {},
 ): Promise<ReplayedHistory> {
+  requireOptions(options, 'the options of replayHistory', REPLAY_OPTION_NAMES)
+  const { recorded, options: replayOptions } = readReplay(history, tasks, options)
+  return replayed(recorded, replayOptions)
+}
+
+/** A run that is to be replayed, and how. */
+export interface CheckedReplay {
+  readonly recorded: RecordedRun
+  readonly options: ReplayOptions
+}
+
+/**
+ * Checks the arguments of a replay, and applies the defaults. The caller checks the names of the options.
+ *
+ * @throws TypeError or RangeError for arguments that cannot be used.
+ */
+export function readReplay(
+  history: RunHistory,
+  tasks: readonly AnyTask[] | Readonly<Record<string, unknown>>,
+  options: ReplayHistoryOptions,
+): CheckedReplay {
   requireObject(history, 'history')
   if ((history.format as unknown) !== 1)
     throw new TypeError(
       `Cannot replay a history of format ${String(history.format)}: this version of waitpoint knows format 1, so export the run again`,
     )
   if (!Array.isArray(tasks)) requireObject(tasks, 'tasks')
-  requireOptions(options, 'the options of replayHistory', OPTION_NAMES)
   const { codec, effects = {}, fakeGlobals = true, patienceMs = 1_000 } = options
   if (codec !== undefined) requireCodec(codec)
   requireObject(effects, 'effects')
@@ -104,8 +125,7 @@ export async function replayHistory(
   const { taskId } = history.run
   if (!known.some(({ id }) => id === taskId))
     throw new TypeError(`Cannot replay run "${history.run.id}": its task "${taskId}" is not among the tasks`)
-  const recorded = recordedRun(history)
-  const replayOptions = {
+  const replayOptions: ReplayOptions = {
     tasks: [...known, ...childrenOf(history, known)],
     codec,
     effects,
@@ -115,17 +135,17 @@ export async function replayHistory(
     isHasty: false,
     orders: undefined,
   }
-  return tryOrders(recorded, replayOptions)
+  return { recorded: recordedRun(history), options: replayOptions }
 }
 
 /** The replay in the likely order; if that does not end as the run ended, in one that does, if it is found. */
-async function tryOrders(recorded: RecordedRun, options: ReplayOptions): Promise<ReplayedHistory> {
+export async function replayed(recorded: RecordedRun, options: ReplayOptions): Promise<ReplayedHistory> {
   const likely = await new Replay(recorded, options).run()
   if (isAsRecorded(likely, recorded)) return likely
   const hasty = { ...options, isHasty: true }
   if (!recorded.children.some(endedAtOnce)) return (await otherOrder(recorded, options)) ?? likely
-  const replayed = await new Replay(recorded, hasty).run()
-  if (isAsRecorded(replayed, recorded)) return replayed
+  const atOnce = await new Replay(recorded, hasty).run()
+  if (isAsRecorded(atOnce, recorded)) return atOnce
   return (await otherOrder(recorded, options)) ?? (await otherOrder(recorded, hasty)) ?? likely
 }
 
@@ -137,9 +157,9 @@ async function otherOrder(
   const orders = new OpenOrders()
   for (let tries = 0, unreached = 0; tries < MOST_TRIES && unreached < MOST_UNREACHED; tries += 1) {
     const replay = new Replay(recorded, { ...options, orders })
-    const replayed = await replay.run()
-    if (isAsRecorded(replayed, recorded)) return replayed
-    if (replayed.departure?.reason === 'unreached') unreached += 1
+    const tried = await replay.run()
+    if (isAsRecorded(tried, recorded)) return tried
+    if (tried.departure?.reason === 'unreached') unreached += 1
     if (!orders.again(replay.asked)) return undefined
   }
   return undefined

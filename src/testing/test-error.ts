@@ -7,6 +7,7 @@ export type TestErrorCode =
   | 'ERR_NO_POSTGRES'
   | 'ERR_LOOSE_ENDS'
   | 'ERR_NO_HISTORY'
+  | 'ERR_HISTORY_DEPARTS'
 
 /** An error of the fixture; every message says what to do. */
 export class TestError extends Error {

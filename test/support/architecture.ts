@@ -145,6 +145,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'check-in-flight',
     'history',
     'replay-history',
+    'explore-history',
     'export-repro',
     'arbitraries',
     'vitest',

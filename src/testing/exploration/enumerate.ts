@@ -25,11 +25,15 @@ const FIFO: Plan = { parent: undefined, deviation: undefined, depth: 0, cost: 0 
  * is back in order. Parts share FIFO alone, and the schedules with the same first deviation are of one part.
  *
  * Where more than one deviation is allowed, schedules with one slow call come in between: each stands for one
- * with many deviations, and no other follows it.
+ * with many deviations, and no other follows it. `hasSlowCalls` says otherwise.
  *
  * After "Delay-bounded scheduling" (M. Emmi, S. Qadeer, Z. Rakamarić, 2011).
  */
-export function enumerate(maxDeviations: number, shard: Shard = WHOLE): Decider {
+export function enumerate(
+  maxDeviations: number,
+  shard: Shard = WHOLE,
+  hasSlowCalls: boolean = maxDeviations > 1,
+): Decider {
   let level: Plan[] = [FIFO]
   let next: Plan[] = []
   let current = FIFO
@@ -54,7 +58,7 @@ export function enumerate(maxDeviations: number, shard: Shard = WHOLE): Decider 
     end(decisions, steps) {
       const executed = steps && { decisions, steps }
       if (current.depth === 0) fifo = executed
-      else if (current.depth === 1 && maxDeviations > 1) addSlower(executed)
+      else if (current.depth === 1 && hasSlowCalls) addSlower(executed)
       if (current.depth === maxDeviations || current.deviation?.kind === 'slow') return
       const plans = [...followers(current, decisions, placeInOrder(executed))]
       next.push(...(current.depth === 0 ? plans.filter((_plan, place) => isInShard(shard, place)) : plans))

@@ -99,6 +99,8 @@ export class Schedule {
       await this.#end()
     } catch (error) {
       failure = { error }
+    } finally {
+      this.#world.over()
     }
     const durationMs = this.#world.timers.now - FIRST_INSTANT
     const { outcomes } = this.#world.observer

@@ -24,8 +24,10 @@ export class Narrator {
   constructor(steps: readonly Step[], names: Names) {
     this.#names = names
     for (const { call } of steps) {
-      if (call?.name === 'tokens.insert')
-        this.#tokens.set(this.#nameOf(call.args[0].record.id), call.args[0].record)
+      if (call?.name === 'tokens.insert') {
+        const record = insertedToken(call)
+        this.#tokens.set(this.#nameOf(record.id), record)
+      }
     }
   }
 
@@ -117,8 +119,9 @@ export class Narrator {
     return shown(`${person(actor)} ${what}${why}`)
   }
 
-  #created({ actor, args: [{ record }], timeout, answer }: CallNamed<'tokens.insert'>): StepWords {
-    const { kind, timeoutAt, createdAt, id } = record
+  #created(call: CallNamed<'tokens.insert'>): StepWords {
+    const { actor, timeout, answer } = call
+    const { kind, timeoutAt, createdAt, id } = insertedToken(call)
     if (typeof answer === 'object' && answer.isCached) return this.#found(actor, answer.record)
     const left = timeoutAt === undefined ? undefined : spell(timeoutAt - createdAt)
     if (kind === 'SLEEP') return shown(`${person(actor)} begins to wait ${left ?? ''}`.trimEnd())
@@ -163,6 +166,8 @@ export class Narrator {
           : `the deadline of ${this.#named(name)} passes`,
       )
     if (kind === 'run') return shown(`the instant of ${name} has come`)
+    const [, happened] = /^outside: (.*)$/s.exec(what) ?? []
+    if (happened !== undefined) return shown(happened)
     const [, sleeper, duration = ''] = /^(.*) slept (.*)$/s.exec(what) ?? []
     const [, paused] = /^pause of (.*)$/s.exec(what) ?? []
     if (paused !== undefined) return shown(`${person(paused)} goes on`)
@@ -193,6 +198,11 @@ export class Narrator {
 }
 
 type CallNamed<Name> = Extract<ToldCall, { readonly name: Name }>
+
+/** The token that was made: a storage may give it another id, as that of a history does. */
+function insertedToken({ args: [{ record }], answer }: CallNamed<'tokens.insert'>): TokenRecord {
+  return typeof answer === 'object' && !answer.isCached ? answer.record : record
+}
 
 function makerOf(name: string): string {
   return person(name.slice(0, Math.max(0, name.lastIndexOf('.'))))

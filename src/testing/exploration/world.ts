@@ -25,6 +25,7 @@ import { Process } from './process.ts'
 import { networkError } from './network-error.ts'
 import { ScheduleTimers } from './schedule-timers.ts'
 import type { ScheduleRecord } from './schedule-record.ts'
+import type { Setting } from './setting.ts'
 import { spell } from './spell.ts'
 import { InvariantViolation } from './violation.ts'
 
@@ -46,6 +47,8 @@ export interface WorldOptions {
   readonly crashes?: 'never' | 'every-commit'
   /** How far the clocks of started engines may be wrong. */
   readonly clockSkewsMs?: readonly number[]
+  /** What a schedule begins with; nothing if it is missing. Called once for each schedule. */
+  readonly setting?: ((world: World) => Setting) | undefined
 }
 
 /** The options of an engine that a body starts. */
@@ -88,10 +91,11 @@ export class World {
   readonly names: Names = new Names()
   readonly timers: ScheduleTimers = new ScheduleTimers(this.names)
   readonly boundaries: Boundaries = new Boundaries()
-  readonly storage: Storage = memoryStorage()
+  readonly storage: Storage
   readonly observer: Observer
   readonly #options: WorldOptions
   readonly #record: ScheduleRecord
+  readonly #setting: Setting | undefined
   /** Engines start outside of the code that has crashed. */
   readonly #outside = new AsyncResource('World')
   readonly #crashed: ((name: string) => Awaitable<readonly AnyTask[] | undefined>)[] = []
@@ -107,8 +111,12 @@ export class World {
     const watchers = invariants(this.names, (taskId) => this.#maxAttempts(taskId))
     const now = (): number => this.timers.now
     this.observer = new Observer(watchers, now, (error) => this.fail(error))
-    this.#places.set('engine', placeOf(options.engine))
-    this.#places.set('elsewhere', { ...placeOf({ ...options.engine, tasks: [] }), isMortal: false })
+    this.#setting = options.setting?.(this)
+    this.storage = this.#setting?.storage ?? memoryStorage()
+    const { clockSkewMs = 0 } = this.#setting ?? {}
+    this.#places.set('engine', { ...placeOf(options.engine), clockSkewMs })
+    const elsewhere = placeOf({ ...options.engine, tasks: [] })
+    this.#places.set('elsewhere', { ...elsewhere, isMortal: false, clockSkewMs })
   }
 
   /** The current engine of a name and its process, started on first use. */
@@ -280,6 +288,11 @@ export class World {
     if (life !== undefined) await this.observer.ended(life.facing)
   }
 
+  /** The schedule is over, however it ended. */
+  over(): void {
+    this.#setting?.over()
+  }
+
   /** Closes the engines, and checks that they leave nothing behind. */
   async close(): Promise<void> {
     for (const { engine } of this.#lives) await engine.close()
@@ -403,6 +416,7 @@ export class World {
     const engine = createEngineOn({ clock: this.#clockOf(process), storage, random }, options)
     const { stored } = kernelOf(engine).namespaces
     for (const { wait } of [engine, ...(stored === undefined ? [] : [stored])]) noteGivenTimeouts(wait)
+    this.#setting?.started(engine, process)
     // An opening error reaches every call of the body.
     engine.ready().catch(() => undefined)
     process.isObserved = true

@@ -62,7 +62,7 @@ export class RecordedAnswers {
 
   /** The effect of a token was called again, in an attempt of the policy. */
   effectCalled(token: TokenRecord, policyAttempt: number): void {
-    const answer = this.#endOf(token, policyAttempt)
+    const answer = effectEnd(this.#run, token, policyAttempt)
     if (answer !== undefined) this.#open.set(token.id, { ...answer, askedIn: policyAttempt })
     else if (isFinal(this.#run.end.status)) this.#supposed.set(token.id, policyAttempt)
   }
@@ -127,16 +127,6 @@ export class RecordedAnswers {
     return questionParts(this.#run.record.id, key)?.policyAttempt
   }
 
-  #endOf(token: TokenRecord, policyAttempt: number): RecordedAnswer | undefined {
-    const { id, status, completedAt, createdAt, outputJson } = token
-    const thrown = this.#run.thrown.get(policyAttempt)
-    const at = completedAt ?? createdAt
-    if (status === 'COMPLETED' && (thrown === undefined || at <= thrown.endedAt))
-      return { kind: 'effect', id, at, outputJson }
-    if (thrown === undefined || createdAt > thrown.endedAt) return undefined
-    return { kind: 'threw', id, at: thrown.endedAt, error: thrown.error }
-  }
-
   #toldOf(policyAttempt: number): ToldAnswers {
     const known = this.#told.get(policyAttempt)
     if (known !== undefined) return known
@@ -146,6 +136,20 @@ export class RecordedAnswers {
     this.#told.set(policyAttempt, told)
     return told
   }
+}
+
+/** How the effect of a token ended that an attempt of the policy called, as far as the history knows. */
+export function effectEnd(
+  { thrown: all }: RecordedRun,
+  { id, status, completedAt, createdAt, outputJson }: TokenRecord,
+  policyAttempt: number,
+): Extract<RecordedAnswer, { readonly kind: 'effect' | 'threw' }> | undefined {
+  const thrown = all.get(policyAttempt)
+  const at = completedAt ?? createdAt
+  if (status === 'COMPLETED' && (thrown === undefined || at <= thrown.endedAt))
+    return { kind: 'effect', id, at, outputJson }
+  if (thrown === undefined || createdAt > thrown.endedAt) return undefined
+  return { kind: 'threw', id, at: thrown.endedAt, error: thrown.error }
 }
 
 /** Whether an attempt of the policy may await an answer. */

@@ -20,7 +20,6 @@ import type {
 import { chain } from '../../primitives/awaitable.ts'
 import { memoryStorage } from '../../storage/memory/memory.ts'
 import { childQuestion, type InFlightQuestion, newQuestion, tokenQuestion } from '../in-flight/question.ts'
-import type { RecordedAnswers } from './recorded-answers.ts'
 import type { RecordedQuestions } from './recorded-questions.ts'
 import type { RecordedRun } from './recorded-run.ts'
 import type { Difference } from './departure.ts'
@@ -29,11 +28,20 @@ const BEFORE_ALL = 0
 const WRITER = 'a history'
 const ONCE = 'once/'
 
+/** Hears of the questions of a history that the run asks again. */
+export interface QuestionListener {
+  tokenAsked(record: TokenRecord): void
+  /** `key`: of the question, which that of a debounced child is not. */
+  childAsked(record: RunRecord, key: KeyRecord | undefined): void
+}
+
 export interface ReplayStorageOptions {
   readonly recorded: RecordedRun
   readonly questions: RecordedQuestions
-  readonly answers: RecordedAnswers
+  readonly answers: QuestionListener
   readonly departed: (difference: Difference) => void
+  /** Whether tokens time out at the deadlines of the history, and a question that the history does not have is asked all the same. */
+  readonly isOpen?: boolean
   /** Before a call of the run returns that asked a question. */
   readonly returns: (questionId: string) => Awaitable<unknown>
   /** Whether a child of the history ends before the call that triggers it returns. */
@@ -42,17 +50,18 @@ export interface ReplayStorageOptions {
 
 /**
  * A storage in memory with one run. What the run asks for gets the ids that it has in the history; it is settled by who
- * replays, and by no deadline. Other runs are never executed.
+ * replays, and by no deadline unless it is open. Other runs are never executed.
  */
 export class ReplayStorage {
   readonly storage: Storage
   readonly #memory = memoryStorage()
   readonly #recorded: RecordedRun
   readonly #questions: RecordedQuestions
-  readonly #answers: RecordedAnswers
+  readonly #answers: QuestionListener
   readonly #departed: (difference: Difference) => void
   readonly #returns: (questionId: string) => Awaitable<unknown>
   readonly #endsAtOnce: (child: RunRecord) => boolean
+  readonly #isOpen: boolean
   /** Deadlines as the history has them: they are shown, and do nothing. */
   readonly #deadlines = new Map<string, number>()
   /** Runs that were triggered and that the history does not have: most are never waited for. */
@@ -61,13 +70,15 @@ export class ReplayStorage {
   readonly #byKey = new Map<string, RunRecord>()
   #isOver = false
 
-  constructor({ recorded, questions, answers, departed, returns, endsAtOnce }: ReplayStorageOptions) {
+  constructor(options: ReplayStorageOptions) {
+    const { recorded, questions, answers, departed, isOpen = false, returns, endsAtOnce } = options
     this.#recorded = recorded
     this.#questions = questions
     this.#answers = answers
     this.#departed = departed
     this.#returns = returns
     this.#endsAtOnce = endsAtOnce
+    this.#isOpen = isOpen
     this.storage = {
       ...this.#memory,
       // No run but the one is claimed, and it by a claim.
@@ -95,6 +106,11 @@ export class ReplayStorage {
   /** The tokens that the run waits for. */
   waits(): Awaitable<readonly TokenRecord[]> {
     return this.#memory.runs.waits(this.#recorded.record.id)
+  }
+
+  /** A token as it is now. */
+  token(id: string): Awaitable<TokenRecord | undefined> {
+    return chain(this.#memory.tokens.get(id, BEFORE_ALL), (read) => read?.record)
   }
 
   /** The effect of `once` under a key: its token, as the history has it. */
@@ -148,11 +164,8 @@ export class ReplayStorage {
     }
   }
 
-  #end(child: RunRecord, { by, now }: Act): Awaitable<RunUpdated | undefined> {
-    const { id, status, outputJson, errorJson } = child
-    const expected = { status: ['PENDING_VERSION'] } as const
-    const change = { status, outputJson, errorJson, finishedAt: now }
-    return this.#memory.runs.update({ id, expected, change, by, now })
+  #end(child: RunRecord, act: Act): Awaitable<RunUpdated | undefined> {
+    return this.#memory.runs.update(endOfChild(child, act))
   }
 
   #answer<T>(answer: Awaitable<T>): Awaitable<T> {
@@ -227,7 +240,7 @@ export class ReplayStorage {
       if (holder !== undefined) return { record: this.#shown(holder), isCached: true }
       const recorded = this.#questions.takeToken(record)
       if (recorded === undefined && (kind === 'MANUAL' || kind === 'SLEEP'))
-        return this.#newQuestion(tokenQuestion(record), record)
+        return this.#newQuestion(tokenQuestion(record), record, () => tokens.insert(request))
       const made = recorded === undefined ? record : this.#made(record, recorded)
       return chain(tokens.insert({ ...request, record: made }), (inserted) => {
         if (inserted === 'stale' || recorded === undefined) return inserted
@@ -251,6 +264,8 @@ export class ReplayStorage {
 
   #made(asked: TokenRecord, { id, kind, tags, timeoutAt, outputJson }: TokenRecord): TokenRecord {
     if (kind === 'BINDING') return { ...asked, id, outputJson }
+    if (this.#isOpen && kind !== 'ONCE')
+      return { ...asked, id, tags, timeoutAt: timeoutAt ?? asked.timeoutAt }
     if (timeoutAt !== undefined) this.#deadlines.set(id, timeoutAt)
     return { ...asked, id, tags: kind === 'ONCE' ? asked.tags : tags, timeoutAt: undefined }
   }
@@ -263,15 +278,20 @@ export class ReplayStorage {
   #await(request: TokenAwait): Awaitable<TokenAwaited> {
     const { tokenId } = request
     const stranger = this.#strangers.get(runIdOfToken(tokenId) ?? '')
-    if (stranger !== undefined) return this.#newQuestion(childQuestion(stranger), stranger)
+    if (stranger !== undefined)
+      return this.#newQuestion(childQuestion(stranger), stranger, () => this.#memory.tokens.await(request))
     return chain(this.#ensure(tokenId), () => this.#memory.tokens.await(request))
   }
 
   /** There is no answer to it: the replay is over. */
-  #newQuestion(question: InFlightQuestion, { key }: TokenRecord | RunRecord): Promise<never> {
+  #newQuestion<T>(
+    question: InFlightQuestion,
+    { key }: TokenRecord | RunRecord,
+    ask: () => Awaitable<T>,
+  ): Awaitable<T> {
     const expected = this.#questions.insteadOf(key)
     this.#departed({ reason: 'new-question', asked: newQuestion(question), expected })
-    return never()
+    return this.#isOpen ? ask() : never()
   }
 
   /** A token that another made: it is there once the run looks for it. */
@@ -281,11 +301,13 @@ export class ReplayStorage {
     if (foreign === undefined) return undefined
     return chain(this.#memory.tokens.get(id, BEFORE_ALL), (known) => {
       if (known !== undefined) return undefined
-      const { timeoutAt, completedAt = Infinity } = foreign
-      if (timeoutAt !== undefined) this.#deadlines.set(id, timeoutAt)
+      const { completedAt = Infinity } = foreign
+      const timeoutAt = this.#isOpen ? foreign.timeoutAt : undefined
+      if (timeoutAt === undefined && foreign.timeoutAt !== undefined)
+        this.#deadlines.set(id, foreign.timeoutAt)
       const isSettled = completedAt <= run.updatedAt
       const open = { ...foreign, status: 'WAITING', outputJson: undefined, completedAt: undefined } as const
-      const made = { ...(isSettled ? foreign : open), runId: undefined, key: undefined, timeoutAt: undefined }
+      const made = { ...(isSettled ? foreign : open), runId: undefined, key: undefined, timeoutAt }
       if (!isSettled) this.#answers.tokenAsked(foreign)
       return this.#memory.tokens.insert({ record: made, by: WRITER, now: run.updatedAt })
     })
@@ -297,13 +319,20 @@ interface Act {
   readonly now: number
 }
 
+/** The end of a child, which is not executed. */
+export function endOfChild({ id, status, outputJson, errorJson }: RunRecord, { by, now }: Act): RunUpdate {
+  const change = { status, outputJson, errorJson, finishedAt: now }
+  return { id, expected: { status: ['PENDING_VERSION'] }, change, by, now }
+}
+
 function keyText({ scope, value }: KeyRecord): string {
   return JSON.stringify([scope, value])
 }
 
-/** A run that no engine claims. */
+/** A run that no engine claims, and none takes up: it is of a version that no code is. */
 function inert(record: RunRecord): RunRecord {
-  return { ...record, status: 'PENDING_VERSION', owner: undefined, slot: false, expiresAt: undefined }
+  const still = { status: 'PENDING_VERSION', version: 'a history', owner: undefined } as const
+  return { ...record, ...still, slot: false, expiresAt: undefined }
 }
 
 function never<T>(): Promise<T> {

@@ -9,14 +9,16 @@ export interface ReproModules {
   readonly codec?: string | undefined
 }
 
-/** The text of a test file that replays a history. */
+/** The text of a test file that replays a history, and explores its neighbours. */
 export function reproFile(history: RunHistory, { tasks, codec }: ReproModules): string {
   const { id, taskId } = history.run
-  const [importCodec, options] =
-    codec === undefined ? ['', ''] : [`\nimport codec from ${JSON.stringify(codec)}`, ', { codec }']
+  const [importCodec, options, option] =
+    codec === undefined
+      ? ['', '', '']
+      : [`\nimport codec from ${JSON.stringify(codec)}`, ', { codec }', '\n    codec,']
   return `// What happened to run ${id} of task ${JSON.stringify(taskId)}, as its storage had it at ${history.readAt}.
 import { expect, test } from 'vitest'
-import { replayHistory, type RunHistory } from 'waitpoint/testing'
+import { exploreHistory, replayHistory, type RunHistory } from 'waitpoint/testing'
 import * as tasks from ${JSON.stringify(tasks)}${importCodec}
 
 /** How the run ended. Is that the bug? Write here how it should end: the test fails until it does. */
@@ -26,6 +28,12 @@ test(${JSON.stringify(`run ${id} of task ${taskId}`)}, async () => {
   const replayed = await replayHistory(history, tasks${options})
   expect(replayed.departure?.message).toBeUndefined()
   expect(replayed.end).toEqual(end)
+  // Then its neighbours, the schedules that depart once from this one: a run that is told the same must end the same.
+  await exploreHistory(history, tasks, {${option}
+    check: (neighbour) => {
+      if (neighbour.isAnsweredAlike) expect(neighbour.end).toEqual(end)
+    },
+  })
 })
 
 const history: RunHistory = ${literal(history)}

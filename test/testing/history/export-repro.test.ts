@@ -33,6 +33,13 @@ describe('exportRepro', () => {
     const text = await exportRepro(storage, run.id, { tasks: '../src/tasks.ts' })
     expect(text).toContain(`import * as tasks from "../src/tasks.ts"`)
     expect(text).toContain(`test("run ${run.id} of task review", async () => {`)
+    expect(text).toContain(`  await exploreHistory(history, tasks, {
+    check: (neighbour) => {
+      if (neighbour.isAnsweredAlike) expect(neighbour.end).toEqual(end)
+    },
+  })
+})
+`)
     const history = historyIn(text)
     expect(JSON.stringify(history.run.payload)).toBe(JSON.stringify(payload))
     expect((await replayHistory(history, [review])).end).toEqual({
@@ -51,6 +58,7 @@ describe('exportRepro', () => {
     const text = await exportRepro(storage, run.id, { codec: 'superjson' })
     expect(text).toContain(`import * as tasks from "./tasks.ts"\nimport codec from "superjson"\n`)
     expect(text).toContain('await replayHistory(history, tasks, { codec })')
+    expect(text).toContain('await exploreHistory(history, tasks, {\n    codec,\n    check:')
     const history = historyIn(text)
     const { end } = await replayHistory(history, [later], { codec: superjson })
     expect(end).toEqual({ status: 'COMPLETED', output: history.run.output })
