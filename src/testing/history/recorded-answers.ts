@@ -63,6 +63,8 @@ export class RecordedAnswers {
   /** The effect of a token was called again, in an attempt of the policy. */
   effectCalled(token: TokenRecord, policyAttempt: number): void {
     const answer = effectEnd(this.#run, token, policyAttempt)
+    // An earlier attempt may have called it, too.
+    this.#supposed.delete(token.id)
     if (answer !== undefined) this.#open.set(token.id, { ...answer, askedIn: policyAttempt })
     else if (isFinal(this.#run.end.status)) this.#supposed.set(token.id, policyAttempt)
   }

@@ -231,11 +231,19 @@ export class Replay {
     const { namespaces } = kernelOf(engine)
     const once = namespaces.once.bind(namespaces)
     namespaces.once = (key, effect) => {
-      if (currentAttempt() === undefined || typeof effect !== 'function') return once(key, effect)
+      const attempt = currentAttempt()
+      if (attempt === undefined || typeof effect !== 'function') return once(key, effect)
+      this.#joinEffect(key, attempt.record.policyAttempt)
       const given = Object.hasOwn(this.#options.effects, key) ? this.#options.effects[key] : undefined
       // The result is of the type of the effect under this key, as that of a stored effect is.
       return once(key, () => (given === undefined ? this.#effect(key) : given()) as never)
     }
+  }
+
+  /** The engine lets an attempt join an effect that an earlier one has begun: it ends as that of this attempt did. */
+  #joinEffect(key: string, policyAttempt: number): void {
+    const token = this.#storage.effect(key)
+    if (token !== undefined && this.#effects.has(token.id)) this.#answers.effectCalled(token, policyAttempt)
   }
 
   async #effect(key: string): Promise<unknown> {

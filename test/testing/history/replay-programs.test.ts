@@ -61,6 +61,27 @@ it('an effect may throw before the answer of a child that storage had before the
   await expectReplayed({ tree, lives: [{ ...second, crash }, second], isCalm: true })
 })
 
+it('an effect may be joined that an attempt has begun which failed, as no attempt did in the history', async () => {
+  const asks = { tag: 'a', timeout: '999d', isNamed: false, isTagged: false } as const
+  const tree: Program = {
+    kind: 'all',
+    id: 1,
+    parts: [
+      {
+        kind: 'generator',
+        id: 2,
+        times: 1,
+        source: { kind: 'ask', id: 3, ...asks },
+        body: { kind: 'loop', id: 4, times: 1, body: { kind: 'once', id: 5, inner: undefined } },
+      },
+      { kind: 'ask', id: 6, ...asks },
+      { kind: 'once', id: 7, inner: { kind: 'fail', id: 8 } },
+    ],
+  }
+  const crash = { call: 9, moment: 'after' } as const
+  await expectReplayed({ tree, lives: [{ pause: 'rest', steps: [], crash, edit: undefined }], isCalm: false })
+})
+
 it('a race may be won by a child whose end storage had after the result of an effect', async () => {
   const asks = { tag: 'a', timeout: '999d', isNamed: false, isTagged: false } as const
   const tree: Program = {
