@@ -8,7 +8,7 @@ import { scheduleOptions } from './exploration/schedule-options.ts'
 import { enumerate } from './exploration/enumerate.ts'
 import type { World } from './exploration/world.ts'
 import { exploreIn, type ExploreOptions, type ExploreReport } from './explore.ts'
-import type { Course } from './history/course.ts'
+import type { ToldOrder } from './history/told-order.ts'
 import { Neighbour } from './history/neighbour.ts'
 import { isSameEnd, type RunEnd } from './history/run-end.ts'
 import type { RunHistory } from './history/shape.ts'
@@ -113,11 +113,11 @@ export async function exploreHistory(
 
   const neighbourhood = new Neighbourhood({ recorded, options: replayOptions })
   const schedule = new Schedule({ ...world, setting: neighbourhood.setting }, () => 0)
-  /** The course of the recorded schedule; none if answers came in another order than that of their instants. */
-  let usual: Course | undefined
+  /** The order of answers in the recorded schedule; none if answers came in another order than that of their instants. */
+  let usual: ToldOrder | undefined
   await schedule.run(
     neighbourhood.body((neighbour, ended) => {
-      if (end !== undefined && ended !== undefined && isSameEnd(ended, end)) usual = neighbour.course
+      if (end !== undefined && ended !== undefined && isSameEnd(ended, end)) usual = neighbour.told
     }),
   )
   const checked = neighbourhood.body((neighbour, ended) => {

@@ -18,7 +18,7 @@ import type { Setting } from '../exploration/setting.ts'
 import { spell } from '../exploration/spell.ts'
 import type { World } from '../exploration/world.ts'
 import { type FakedPorts, fakeGlobals } from '../fixture/faked-globals.ts'
-import { Course } from './course.ts'
+import { ToldOrder } from './told-order.ts'
 import { effectEnd } from './recorded-answers.ts'
 import { RecordedQuestions } from './recorded-questions.ts'
 import type { RecordedRun } from './recorded-run.ts'
@@ -42,7 +42,7 @@ export interface NeighbourOptions {
 export class Neighbour implements Setting {
   readonly storage: Storage
   readonly clockSkewMs: number
-  readonly course: Course = new Course()
+  readonly told: ToldOrder = new ToldOrder()
   readonly #recorded: RecordedRun
   readonly #options: NeighbourOptions
   readonly #world: World
@@ -96,13 +96,13 @@ export class Neighbour implements Setting {
    * Whether the run was told what it was told in another schedule, in the order that mattered there, and each token ended as in the
    * history.
    */
-  isAnsweredAs(usual: Course): boolean {
+  isAnsweredAs(usual: ToldOrder): boolean {
     const { tokens } = this.#recorded
     const isAsRecorded = tokens.every(({ id, kind, status }) => {
-      const outcome = this.course.outcome(id)
+      const outcome = this.told.outcome(id)
       return outcome === undefined || outcome === status || kind === 'ONCE'
     })
-    return isAsRecorded && this.course.isInOrderOf(usual)
+    return isAsRecorded && this.told.isInOrderOf(usual)
   }
 
   /** Waits for the end of the run, or for the instant at which its history ends. `undefined`: it asked what has no answer. */
@@ -157,27 +157,27 @@ export class Neighbour implements Setting {
   /** Notes when the questions of the run are asked, and answered if that is known at once. */
   #watched(storage: Storage): Storage {
     const { tokens } = storage
-    const { course } = this
+    const { told } = this
     return {
       ...storage,
       tokens: {
         ...tokens,
         insert: (request) =>
           chain(tokens.insert(request), (inserted) => {
-            if (request.record.kind === 'ONCE' && inserted !== 'stale') course.asked(inserted.record.id)
+            if (request.record.kind === 'ONCE' && inserted !== 'stale') told.asked(inserted.record.id)
             return inserted
           }),
         await: (request) => {
-          course.asked(request.tokenId)
+          told.asked(request.tokenId)
           return chain(tokens.await(request), (awaited) => {
-            if (awaited.outcome === 'settled') course.answered(request.tokenId, awaited.token.status)
+            if (awaited.outcome === 'settled') told.answered(request.tokenId, awaited.token.status)
             return awaited
           })
         },
         settle: (request) =>
           chain(tokens.settle(request), (settled) => {
             const record = settled === undefined || settled === 'stale' ? undefined : settled.record
-            if (record?.kind === 'ONCE') course.answered(record.id, record.status)
+            if (record?.kind === 'ONCE') told.answered(record.id, record.status)
             return settled
           }),
       },
@@ -189,7 +189,7 @@ export class Neighbour implements Setting {
     const { waitpoints } = kernelOf(engine)
     const settled = waitpoints.settled.bind(waitpoints)
     waitpoints.settled = (token) => {
-      this.course.answered(token.id, token.status)
+      this.told.answered(token.id, token.status)
       settled(token)
     }
   }

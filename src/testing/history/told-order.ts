@@ -1,7 +1,7 @@
 import type { TokenStatus } from '../../contract/records.ts'
 
 /** When the questions of a run were asked and answered in one execution, in the order of events. */
-export class Course {
+export class ToldOrder {
   readonly #asked = new Map<string, number>()
   readonly #answered = new Map<string, { readonly at: number; readonly outcome: TokenStatus }>()
   #events = 0
@@ -24,7 +24,7 @@ export class Course {
    * Whether of two questions that were open at the same time, here or there, the same one was answered first: no race had another
    * winner.
    */
-  isInOrderOf(other: Course): boolean {
+  isInOrderOf(other: ToldOrder): boolean {
     const both = [...this.#asked.keys()].filter((id) => other.#asked.has(id))
     return both.every((one, place) =>
       both.slice(place + 1).every((two) => {
