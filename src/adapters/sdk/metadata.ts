@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { metadata, streams } from '../../core/ambient/ambient.ts'
 import type { StreamSource } from '../../api/stream.ts'
 import { currentRun, executedRun } from './current-run.ts'
+import { hasCode } from './error-code.ts'
 import { hostedOnly } from './hosted-only.ts'
 import { type RequestOptions, requireRequest } from './request-options.ts'
 import { tellOnce } from './told-once.ts'
@@ -92,9 +93,22 @@ interface Change {
 }
 
 function changed(key: string, { whole, at }: Change): RunMetadataUpdater {
-  if (at === undefined || typeof key !== 'string' || !key.startsWith('$.')) whole()
-  else changeAt(keysOf(key), at)
+  const isPath = at !== undefined && typeof key === 'string' && key.startsWith('$.')
+  make(isPath ? () => changeAt(keysOf(key), at) : whole)
   return hostedMetadata
+}
+
+function make(change: () => unknown): void {
+  try {
+    change()
+  } catch (error) {
+    passLate(error)
+  }
+}
+
+/** What comes after its run, as from a timer that was left behind, has no effect, as in the hosted service. */
+function passLate(error: unknown): void {
+  if (!hasCode(error, 'ERR_RUN_ENDED')) throw error
 }
 
 /** @throws RangeError for a path that names no key, or many at once. */
@@ -135,8 +149,10 @@ function valueOf(key: string): unknown {
 }
 
 function replace(values: Record<string, Json>): void {
-  for (const key of Object.keys(metadata.current())) if (!(key in values)) metadata.del(key)
-  for (const [key, value] of Object.entries(values)) metadata.set(key, asJson(value))
+  make(() => {
+    for (const key of Object.keys(metadata.current())) if (!(key in values)) metadata.del(key)
+    for (const [key, value] of Object.entries(values)) metadata.set(key, asJson(value))
+  })
 }
 
 /** Changes of a run above this one: made at its place, as it keeps its metadata in memory while it executes. */
@@ -182,7 +198,7 @@ export const hostedMetadata: HostedMetadata = {
   save: replace,
   flush: async (requestOptions) => {
     requireRequest(requestOptions)
-    await metadata.flush()
+    await metadata.flush().catch(passLate)
   },
   refresh: async (requestOptions) => requireRequest(requestOptions),
   fetchStream: async <Chunk>(key: string, signal?: AbortSignal) => {

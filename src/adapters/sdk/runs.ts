@@ -1,4 +1,3 @@
-import { WaitpointError } from '../../api/errors.ts'
 import type { Run, RunReference, SubscriptionPart } from '../../api/run.ts'
 import type { Duration } from '../../api/token.ts'
 import {
@@ -10,6 +9,7 @@ import {
   requireSignal,
 } from '../../primitives/require.ts'
 import { requireTypes } from './option-types.ts'
+import { hasCode } from './error-code.ts'
 import { hostedOnly, refusing } from './hosted-only.ts'
 import { type HostedRun, type RealtimeHostedRun, type RetrievedHostedRun, shown } from './hosted-run.ts'
 import { type HostedListRunsParams, listHostedRuns, type RunPage } from './run-list.ts'
@@ -188,7 +188,7 @@ async function below<S>(
     try {
       above.push(await runs.retrieve(id))
     } catch (error) {
-      if (error instanceof WaitpointError && error.code === 'ERR_RUN_NOT_FOUND') break
+      if (hasCode(error, 'ERR_RUN_NOT_FOUND')) break
       throw error
     }
   }

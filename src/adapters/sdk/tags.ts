@@ -1,6 +1,7 @@
 import { WaitpointError } from '../../api/errors.ts'
 import { runs } from '../../core/ambient/ambient.ts'
 import { currentRun } from './current-run.ts'
+import { hasCode } from './error-code.ts'
 import { hostedLogger } from './logger.ts'
 import { type RequestOptions, requireRequest } from './request-options.ts'
 import type { RunTags } from './trigger-options.ts'
@@ -24,7 +25,7 @@ async function addToRun(added: RunTags, requestOptions?: RequestOptions): Promis
   try {
     await runs.addTags(run.id, newTags)
   } catch (error) {
-    if (!(error instanceof WaitpointError) || error.code !== 'ERR_CANNOT_ADD_TAGS') throw error
+    if (!hasCode(error, 'ERR_CANNOT_ADD_TAGS')) throw error
     hostedLogger.error(error.message, { existingTags: run.tags, newTags })
   }
 }

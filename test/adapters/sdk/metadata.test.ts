@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { expect, describe, it } from 'vitest'
 import { metadata, runs, task, wait } from 'waitpoint/sdk'
 import { createTestEngine } from 'waitpoint/testing'
@@ -36,6 +37,30 @@ describe('metadata', () => {
     t.engine.makeDefault()
     const run = await runs.poll(await parent.trigger())
     expect(run.metadata).toEqual({ steps: { first: 'done', second: 'begun', all: ['second'] } })
+  })
+
+  it('takes changes that come after the run, without effect', async () => {
+    const late: (() => unknown)[] = []
+    const hasty = task({
+      id: 'hasty',
+      run: async () => {
+        metadata.set('list', [1])
+        const calls = [
+          () => metadata.set('a', 1).increment('n').append('list', 2).remove('list', 1).del('list'),
+          () => metadata.set('$.a.b', 1),
+          () => metadata.parent.set('a', 1),
+          () => metadata.replace({ a: 1 }),
+          () => metadata.flush(),
+        ]
+        // As a timer that is left behind would call them.
+        late.push(...calls.map((call) => AsyncResource.bind(call)))
+      },
+    })
+    await using t = await createTestEngine({ tasks: [hasty] })
+    t.engine.makeDefault()
+    const { id } = await runs.poll(await hasty.trigger())
+    for (const call of late) await call()
+    expect((await runs.retrieve(id)).metadata).toEqual({ list: [1] })
   })
 
   it('takes changes of a run that was canceled, without effect', async () => {
