@@ -183,7 +183,9 @@ function scheduleOf(
     throw new RangeError(
       `Cannot use the environment ${show(unknown)} in cron of task "${id}": it must be one of ${ENVIRONMENTS.join(', ')}`,
     )
-  if (environments?.includes(currentEnvironment().type) === false) return BY_CREATED
+  const isElsewhere = environments?.includes(currentEnvironment().type) === false
+  // An empty list names all, as in the hosted service.
+  if (isElsewhere && environments.length > 0) return BY_CREATED
   return { cron: pattern, ...(timezone === undefined ? {} : { timezone }) }
 }
 

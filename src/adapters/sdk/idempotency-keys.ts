@@ -17,10 +17,10 @@ const SCOPES: readonly KeyScope[] = ['run', 'attempt', 'global']
 
 type KeyParts = string | readonly string[]
 
-/** A key made of several, or an error for what is no key. */
+/** A key made of several, or an error for what is no key. Numbers, which the types refuse, count as texts, as in the hosted service. */
 function partsOf(key: KeyParts): readonly string[] {
-  const parts: unknown = typeof key === 'string' ? [key] : key
-  const isUsable = Array.isArray(parts) && parts.length > 0 && parts.every((part) => typeof part === 'string')
+  const parts = [key].flat()
+  const isUsable = parts.length > 0 && parts.every((part) => /^(string|number)$/.test(typeof part))
   if (!isUsable) throw new TypeError('Cannot use an idempotency key: give a string, or several strings')
   return parts
 }

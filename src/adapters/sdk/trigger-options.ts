@@ -97,13 +97,15 @@ export function engineTriggerOptions(options?: HostedTriggerOptions): TriggerOpt
   // Without effect, and checked all the same.
   requireTypes(options, 'trigger', UNUSED)
   if (options.machine !== undefined) machineName(options.machine, 'trigger')
-  const kept = { concurrencyKey, delay, debounce, metadata: asJson(metadata), maxDuration }
+  const kept = { delay, debounce, metadata: asJson(metadata), maxDuration }
   const translated = {
     idempotencyKey: isEmptyKey(idempotencyKey) ? undefined : triggerKey(idempotencyKey),
     // Without a key it has no effect, and is checked all the same.
     idempotencyKeyTTL: idempotencyKeyTTL ?? (isEmptyKey(idempotencyKey) ? undefined : KEY_TTL),
     freeKeyOnFailure: isEmptyKey(idempotencyKey) ? undefined : true,
-    queue: queue === undefined ? undefined : { name: queue },
+    // An empty name is none, as there.
+    queue: queue ? { name: queue } : undefined,
+    concurrencyKey: concurrencyKeyOf(concurrencyKey),
     ttl: ttl === 0 ? undefined : ttl,
     tags: tags === undefined ? undefined : [tags].flat().filter((tag) => tag !== ''),
     maxAttempts: bounded(maxAttempts, 1, Number.POSITIVE_INFINITY),
@@ -118,11 +120,16 @@ function bounded(value: number | undefined, least: number, most: number): number
   return typeof value === 'number' ? Math.min(Math.max(value, least), most) : value
 }
 
+/** A number, which the types refuse, is a text, and an empty text is none, as in the hosted service. */
+function concurrencyKeyOf(key: unknown): unknown {
+  return typeof key === 'number' ? String(key) : key || undefined
+}
+
 type GivenKey = HostedTriggerOptions['idempotencyKey']
 
 /** Also `null`, which the types refuse. */
-function isEmptyKey(key: GivenKey | null): key is undefined {
-  return !key?.length
+export function isEmptyKey(key: GivenKey | null): key is undefined {
+  return !key || key.length === 0
 }
 
 /** The options of an item of a batch, which may have its key from the batch. */
@@ -133,6 +140,6 @@ export function itemOptions(
 ): TriggerOptions {
   const ttl = options?.idempotencyKeyTTL ?? idempotencyKeyTTL
   const own = ttl === undefined ? options : { ...options, idempotencyKeyTTL: ttl }
-  if (options?.idempotencyKey !== undefined || isEmptyKey(idempotencyKey)) return engineTriggerOptions(own)
+  if (!isEmptyKey(options?.idempotencyKey) || isEmptyKey(idempotencyKey)) return engineTriggerOptions(own)
   return engineTriggerOptions({ ...own, idempotencyKey: [[idempotencyKey].flat(), String(index)].flat() })
 }

@@ -2,7 +2,7 @@ import { SubtaskUnwrapError } from '../../api/errors.ts'
 import type { BatchItem, RunHandle, SubtaskResult, TaskShape } from '../../api/run.ts'
 import { type BatchMark, type TriggerMarks, withMarks } from '../../api/trigger-marks.ts'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
-import { type OptionNames, requireList, requireOptions } from '../../primitives/require.ts'
+import { type OptionNames, requireList, requireObject, requireOptions } from '../../primitives/require.ts'
 import { sha256 } from '../../primitives/digest.ts'
 import { currentRun, waiting, waitingForRun } from './current-run.ts'
 import { hostedOnly } from './hosted-only.ts'
@@ -21,6 +21,7 @@ import {
   type BatchTriggerOptions,
   engineTriggerOptions,
   type HostedTriggerOptions,
+  isEmptyKey,
   itemOptions,
 } from './trigger-options.ts'
 import type { unchecked } from './unchecked.ts'
@@ -131,7 +132,7 @@ function batchMark([first]: readonly ItemById[], options: BatchTriggerOptions): 
 }
 
 function batchKey({ idempotencyKey: key }: BatchTriggerOptions): string | undefined {
-  return key?.length ? triggerKey(key) : undefined
+  return isEmptyKey(key) ? undefined : triggerKey(key)
 }
 
 function batchId(parts: readonly unknown[]): string {
@@ -186,15 +187,20 @@ function onlyTask([first, ...rest]: readonly EngineItem[]): string | undefined {
 
 /** The items of a batch of one task, as those of several. */
 export function itemsById<Payload>(id: string, items: Items<HostedBatchItem<Payload>>): Items<ItemById> {
-  return Array.isArray(items) ? items.map((item) => ({ id, ...item })) : withId(id, items)
+  return Array.isArray(items) ? items.map((item) => withId(id, item)) : allWithId(id, items)
 }
 
-async function* withId<Payload>(
+function withId(id: string, item: HostedBatchItem<unknown>): ItemById {
+  requireObject(item, 'an item of a batch')
+  return { id, ...item }
+}
+
+async function* allWithId<Payload>(
   id: string,
   items: AsyncIterable<HostedBatchItem<Payload>> | ReadableStream<HostedBatchItem<Payload>>,
 ): AsyncGenerator<ItemById> {
   requireItems(items)
-  for await (const item of items) yield { id, ...item }
+  for await (const item of items) yield withId(id, item)
 }
 
 /** @throws TypeError for what cannot be iterated, and for a text. */

@@ -438,6 +438,16 @@ describe('schedules', () => {
     expect(await t.engine.schedules.list()).toEqual([])
   })
 
+  it('has a schedule in all environments if its cron names none', async () => {
+    const nightly = schedules.task({
+      id: 'nightly',
+      cron: { pattern: '0 2 * * *', environments: [] },
+      run: async () => 1,
+    })
+    await using t = await createTestEngine({ tasks: [nightly] })
+    expect(await t.engine.schedules.list()).toMatchObject([{ taskId: 'nightly' }])
+  })
+
   it('lists and retrieves the schedules of its tasks', async () => {
     const nightly = schedules.task({ id: 'nightly', cron: '0 2 * * *', run: async () => 1 })
     await using t = await createTestEngine({ tasks: [nightly] })

@@ -228,6 +228,46 @@ describe('the hooks of a wait', () => {
   })
 })
 
+describe('options of a trigger that the types refuse, and empty ones', () => {
+  const told = task({ id: 'told', run: async (payload: unknown) => payload })
+
+  it('are taken as in the hosted service: a number is a text, and an empty name is none', async () => {
+    await using t = await engineOf(told)
+    const options = [{ concurrencyKey: 5 as never }, { concurrencyKey: '', queue: '' }]
+    const handles = await Promise.all(options.map((given) => told.trigger(1, given)))
+    const stored = await Promise.all(handles.map(({ id }) => t.engine.runs.retrieve(id)))
+    expect(stored.map(({ queue, concurrencyKey }) => [queue, concurrencyKey])).toEqual([
+      ['task/told', '5'],
+      ['task/told', undefined],
+    ])
+    await expect(told.trigger(1, { concurrencyKey: {} as never })).rejects.toThrow(
+      'Cannot use concurrencyKey',
+    )
+  })
+
+  it('are idempotency keys: a number is not dropped, and an empty one of an item gives way to that of the batch', async () => {
+    await using _t = await engineOf(told)
+    const idempotencyKey = 5 as never
+    const first = await told.trigger(1, { idempotencyKey })
+    expect(await told.trigger(2, { idempotencyKey })).toMatchObject({ id: first.id, isCached: true })
+    expect(await told.trigger(2, { idempotencyKey: ['5'] })).toMatchObject({ id: first.id })
+    const items = [{ payload: 1, options: { idempotencyKey: '' } }]
+    const one = await told.batchTrigger(items, { idempotencyKey: 'nightly' })
+    const other = await told.batchTrigger(items, { idempotencyKey: 'nightly' })
+    expect((await batch.retrieve(one.batchId)).runs).toEqual((await batch.retrieve(other.batchId)).runs)
+  })
+
+  it.each([null, false, 'text'])('are no items of a batch: %j', async (item) => {
+    await using _t = await engineOf(told)
+    const refused = {
+      name: 'TypeError',
+      message: expect.stringContaining('Cannot use an item of a batch') as string,
+    }
+    await expect(async () => told.batchTrigger([item as never])).rejects.toMatchObject(refused)
+    await expect(tasks.batchTrigger('told', streamed([item as never]))).rejects.toMatchObject(refused)
+  })
+})
+
 describe('a run that is retrieved', () => {
   it('has the runs above it, and how many they are', async () => {
     const leaf = task({ id: 'leaf', run: async (_payload: undefined, { ctx }) => [ctx.run.id] })
