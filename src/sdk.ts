@@ -188,11 +188,12 @@ export type {
   TriggerAndWaitOptions,
 } from './adapters/sdk/trigger-options.ts'
 export { usage, type ComputeUsage, type CurrentUsage, type Usage } from './adapters/sdk/usage.ts'
-export type { RetrievedToken as WaitpointRetrievedToken } from './api/token.ts'
 export { hostedWait as wait } from './adapters/sdk/wait.ts'
 export type {
   CommonWaitOptions,
   HostedWait,
   HostedWaitForOptions as WaitForOptions,
+  ListedToken,
   ManualWaitpointPromise,
+  RetrievedHostedToken as WaitpointRetrievedToken,
 } from './adapters/sdk/wait.ts'

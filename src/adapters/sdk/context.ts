@@ -35,6 +35,8 @@ export interface TaskRunContext {
     readonly slug: string
     readonly type: 'PRODUCTION' | 'STAGING' | 'DEVELOPMENT' | 'PREVIEW'
     readonly branchName?: string
+    /** Left out. */
+    readonly git?: GitMeta
   }
   readonly organization: { readonly id: string; readonly slug: string; readonly name: string }
   readonly project: {
@@ -56,7 +58,26 @@ export interface TaskRunContext {
     readonly version: string
     readonly runtime: string
     readonly runtimeVersion: string
+    readonly externalId?: string
+    readonly git?: GitMeta
   }
+}
+
+/** What the hosted service knows of the commit that was deployed. */
+interface GitMeta {
+  readonly provider?: string
+  readonly source?: 'trigger_github_app' | 'github_actions' | 'local'
+  readonly ghUsername?: string
+  readonly ghUserAvatarUrl?: string
+  readonly commitAuthorName?: string
+  readonly commitMessage?: string
+  readonly commitRef?: string
+  readonly commitSha?: string
+  readonly dirty?: boolean
+  readonly remoteUrl?: string
+  readonly pullRequestNumber?: number
+  readonly pullRequestTitle?: string
+  readonly pullRequestState?: 'open' | 'closed' | 'merged'
 }
 
 /** The machines of the hosted service. Here a task runs on the machine of its process. */

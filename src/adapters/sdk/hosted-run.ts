@@ -1,3 +1,4 @@
+import type { StoredError } from '../../api/errors.ts'
 import type { RetrievedRun, Run } from '../../api/run.ts'
 import type { RunStatus } from '../../contract/records.ts'
 import { currentEnvironment } from './context.ts'
@@ -20,11 +21,19 @@ export const OTHER_STATUSES: readonly unknown[] = ['DEQUEUED', 'SYSTEM_FAILURE']
 /** A status of the hosted service. */
 export type HostedRunStatus = RunStatus | OtherStatus
 
+/** The error of a run, with its stack under the name that it has there, too. */
+export interface HostedRunError extends StoredError {
+  readonly stackTrace?: string | undefined
+  /** Left out. */
+  readonly causes?: { message: string; name?: string; stackTrace?: string }[]
+}
+
 /** A run as it is shown: its payload and output as they were given. */
 export type HostedRun<Subject = string> = Omit<
   RetrievedRun,
-  'payload' | 'output' | 'metadata' | 'tags' | 'status'
+  'payload' | 'output' | 'metadata' | 'tags' | 'status' | 'error'
 > & {
+  error?: HostedRunError
   status: HostedRunStatus
   tags: string[]
   payload?: TypesOf<Subject>['payload']
@@ -32,8 +41,6 @@ export type HostedRun<Subject = string> = Omit<
   metadata?: Record<string, Untyped>
   /** No run is a test here. */
   isTest: boolean
-  /** Of a run in a list. */
-  env?: { id: string; name: string }
   /** Nothing costs anything here. */
   costInCents: number
   baseCostInCents: number
@@ -47,7 +54,19 @@ export type HostedRun<Subject = string> = Omit<
   region?: string
   /** Left out. */
   triggerFunction?: 'trigger' | 'triggerAndWait' | 'batchTrigger' | 'batchTriggerAndWait'
+  /** Left out. */
+  taskKind?: string
+  /** Left out: a payload is shown whole, however large it is. */
+  payloadPresignedUrl?: string
+  /** Left out: an output is shown whole, however large it is. */
+  outputPresignedUrl?: string
 }
+
+/** A run as it is listed. */
+export type ListedHostedRun = HostedRun & { env: { id: string; name: string; user?: string } }
+
+/** A run as it is related to another one. */
+export type RelatedHostedRun = HostedRun & { depth: number }
 
 /** A run as a subscription shows it: with the payload that it has. */
 export type RealtimeHostedRun<Subject = string> = HostedRun<Subject> & {
@@ -59,7 +78,7 @@ export type RetrievedHostedRun<Subject = string> = HostedRun<Subject> & {
   /** How many runs are above it. */
   depth: number
   /** The run above it, and the first one. `children` is left out. */
-  relatedRuns: { root?: HostedRun; parent?: HostedRun; children?: HostedRun[] }
+  relatedRuns: { root?: RelatedHostedRun; parent?: RelatedHostedRun; children?: RelatedHostedRun[] }
   /** Left out. */
   schedule?: {
     id: string
@@ -90,10 +109,9 @@ export function shown<S>(run: Run | RetrievedRun): RealtimeHostedRun<S> {
 }
 
 /** A run of a list, with the JSON of a value that cannot be read. */
-export function listed(run: Run): HostedRun {
-  const view: HostedRun = shownWith<string>(run, readableValue)
-  view.env = { id: 'local', name: currentEnvironment().slug }
-  return view
+export function listed(run: Run): ListedHostedRun {
+  const env = { id: 'local', name: currentEnvironment().slug }
+  return Object.assign(shownWith<string>(run, readableValue), { env })
 }
 
 function shownWith<S>(run: Run | RetrievedRun, read: (stored: unknown) => unknown): RealtimeHostedRun<S> {
@@ -102,6 +120,7 @@ function shownWith<S>(run: Run | RetrievedRun, read: (stored: unknown) => unknow
   view.tags = [...run.tags]
   view.payload = read(run.payload)
   view.output = read(run.output)
+  if (run.error !== undefined) view.error = { ...run.error, stackTrace: run.error.stack }
   view.isTest = false
   view.costInCents = 0
   view.baseCostInCents = 0

@@ -1,4 +1,5 @@
 import { type OptionNames, requireOptions, requireWhole } from '../../primitives/require.ts'
+import { iterable, Page, type Pages } from './page.ts'
 
 /** Which page of a list is asked for, and how long it is. */
 export interface OffsetOptions {
@@ -15,20 +16,17 @@ interface PageRead<Item> {
 }
 
 /** Some of a list. Iterated: these, and those of the pages after it. */
-export class OffsetPage<Item> implements AsyncIterable<Item> {
+export class OffsetPage<Item> extends Page<Item, OffsetPage<Item>> {
   readonly data: Item[]
   readonly pagination: { currentPage: number; totalPages: number; count: number }
   readonly #at: (page: number) => Promise<OffsetPage<Item>>
 
   constructor({ items, page, perPage, read }: PageRead<Item>) {
+    super()
     this.data = items.slice((page - 1) * perPage, page * perPage)
     const totalPages = Math.max(1, Math.ceil(items.length / perPage))
     this.pagination = { currentPage: page, totalPages, count: items.length }
     this.#at = (other) => read({ page: other, perPage })
-  }
-
-  getPaginatedItems(): Item[] {
-    return this.data
   }
 
   hasNextPage(): boolean {
@@ -50,19 +48,10 @@ export class OffsetPage<Item> implements AsyncIterable<Item> {
     if (!this.hasPreviousPage()) throw new Error('Cannot get the previous page: there is none')
     return this.#at(this.pagination.currentPage - 1)
   }
-
-  async *iterPages(): AsyncGenerator<OffsetPage<Item>, void, unknown> {
-    yield this
-    if (this.hasNextPage()) yield* (await this.getNextPage()).iterPages()
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, unknown> {
-    for await (const { data } of this.iterPages()) yield* data
-  }
 }
 
 /** A page that is awaited, or iterated as it is. */
-export type OffsetPagePromise<Item> = Promise<OffsetPage<Item>> & AsyncIterable<Item>
+export type OffsetPagePromise<Item> = Pages<Item, OffsetPage<Item>>
 
 const NAMES: OptionNames<OffsetOptions> = { page: true, perPage: true }
 
@@ -78,10 +67,5 @@ export function offsetPages<Item>(
     requireWhole(perPage, 'perPage', { from: 1 })
     return new OffsetPage({ items: await all(), page, perPage, read })
   }
-  const first = read(options)
-  return Object.assign(first, {
-    async *[Symbol.asyncIterator]() {
-      yield* await first
-    },
-  })
+  return iterable<Item, OffsetPage<Item>>(read(options))
 }

@@ -1,15 +1,10 @@
-import {
-  type Cursor,
-  type CursorPage,
-  type CursorPagePromise,
-  cursorPages,
-  type LoadedPage,
-} from '../../api/cursor-page.ts'
+import { type Cursor, type CursorPagePromise, cursorPages, type LoadedPage } from '../../api/cursor-page.ts'
 import type { ListRunsParams, Run } from '../../api/run.ts'
 import type { RunStatus } from '../../contract/records.ts'
 import { requireFlag } from '../../primitives/require.ts'
 import { hostedOnly } from './hosted-only.ts'
-import { type HostedRun, type HostedRunStatus, listed, OTHER_STATUSES } from './hosted-run.ts'
+import { type HostedRunStatus, type ListedHostedRun, listed, OTHER_STATUSES } from './hosted-run.ts'
+import { type Pages, type ShownPage, shownPages } from './page.ts'
 import { keptBatch } from './triggering.ts'
 import type { Untyped } from './untyped.ts'
 import { storedRuns as runs } from './stored.ts'
@@ -41,37 +36,11 @@ export type HostedListRunsParams = Omit<ListRunsParams, 'status'> & {
 }
 
 /** A page that can be iterated: its items, then those of all further pages. */
-export interface RunPage extends CursorPage<HostedRun>, AsyncIterable<HostedRun> {
-  getNextPage(): Promise<RunPage>
-  getPreviousPage(): Promise<RunPage>
-}
+export type RunPage = ShownPage<ListedHostedRun, Run>
 
 /** `runs.list`. */
-export function listHostedRuns(
-  params: HostedListRunsParams = {},
-): Promise<RunPage> & AsyncIterable<HostedRun> {
-  const pages = enginePages(params)
-  const page = pages.then(pageOf)
-  page.catch(() => undefined)
-  return Object.assign(page, {
-    [Symbol.asyncIterator]: async function* () {
-      for await (const run of pages) yield listed(run)
-    },
-  })
-}
-
-function pageOf(page: CursorPage<Run>): RunPage {
-  const data = page.data.map(listed)
-  return {
-    ...page,
-    data,
-    getNextPage: async () => pageOf(await page.getNextPage()),
-    getPreviousPage: async () => pageOf(await page.getPreviousPage()),
-    [Symbol.asyncIterator]: async function* () {
-      yield* data
-      if (page.hasNextPage()) yield* pageOf(await page.getNextPage())
-    },
-  }
+export function listHostedRuns(params: HostedListRunsParams = {}): Pages<ListedHostedRun, RunPage> {
+  return shownPages(enginePages(params), listed)
 }
 
 function enginePages(params: HostedListRunsParams): CursorPagePromise<Run> {

@@ -11,9 +11,15 @@ import {
 import { requireTypes } from './option-types.ts'
 import { hasCode } from './error-code.ts'
 import { hostedOnly, refusing } from './hosted-only.ts'
-import { type HostedRun, type RealtimeHostedRun, type RetrievedHostedRun, shown } from './hosted-run.ts'
+import {
+  type HostedRun,
+  type ListedHostedRun,
+  type RealtimeHostedRun,
+  type RetrievedHostedRun,
+  shown,
+} from './hosted-run.ts'
 import { type HostedListRunsParams, listHostedRuns, type RunPage } from './run-list.ts'
-import { type AsyncIterableStream, hostedStreams } from './streams.ts'
+import { asStream, type AsyncIterableStream, hostedStreams } from './streams.ts'
 import type { AnyHostedTask } from './task-types.ts'
 import { isRequest, type RequestOptions, requireRequest, takingRequests } from './request-options.ts'
 import type { HostedTriggerOptions } from './trigger-options.ts'
@@ -27,7 +33,7 @@ type IdFor<S> = S extends AnyHostedTask ? string : S extends string ? string : S
 
 /** A subscription that can be ended. */
 export interface HostedSubscription<S> extends AsyncIterable<RealtimeHostedRun<S>> {
-  withStreams<Streams = Record<string, Untyped>>(): AsyncIterable<
+  withStreams<Streams = Record<string, Untyped>>(): AsyncIterableStream<
     SubscriptionPart<Streams, RealtimeHostedRun<S>>
   >
   unsubscribe(): void
@@ -86,12 +92,12 @@ export interface HostedRuns {
   list(
     params?: HostedListRunsParams,
     requestOptions?: RequestOptions,
-  ): Promise<RunPage> & AsyncIterable<HostedRun>
+  ): Promise<RunPage> & AsyncIterable<ListedHostedRun>
   list(
     projectRef: string,
     params?: HostedListRunsParams,
     requestOptions?: RequestOptions,
-  ): Promise<RunPage> & AsyncIterable<HostedRun>
+  ): Promise<RunPage> & AsyncIterable<ListedHostedRun>
   cancel(runId: string, requestOptions?: RequestOptions): Promise<{ id: string }>
   /** Rejects with `ERR_HOSTED_ONLY` if it is to change anything of the run. */
   replay(runId: string, options?: ReplayRunOptions, requestOptions?: RequestOptions): Promise<{ id: string }>
@@ -135,14 +141,16 @@ function subscribe<S>(run: RunReference, options: HostedSubscribeOptions = {}): 
     throw hostedOnly('runs.subscribeToRun without stopOnCompletion', 'retrieve the run again after its end')
   const subscription = runs.subscribeToRun(run)
   const open = new Set<AsyncIterator<unknown>>()
+  let isOver = false
   const unsubscribe = (): void => {
+    isOver = true
     for (const iterator of open) iterator.return?.().catch(() => undefined)
   }
   const following = async function* <Item, Shown>(
     items: AsyncIterable<Item>,
     show: (item: Item) => Shown,
   ): AsyncGenerator<Shown> {
-    if (signal?.aborted === true) return
+    if (isOver || signal?.aborted === true) return
     const iterator = items[Symbol.asyncIterator]()
     open.add(iterator)
     signal?.addEventListener('abort', unsubscribe)
@@ -158,9 +166,11 @@ function subscribe<S>(run: RunReference, options: HostedSubscribeOptions = {}): 
   return {
     [Symbol.asyncIterator]: () => following(subscription, shown<S>),
     withStreams: <Streams>() =>
-      following(
-        subscription.withStreams<Streams>(),
-        (part) => ({ ...part, run: shown<S>(part.run) }) as SubscriptionPart<Streams, RealtimeHostedRun<S>>,
+      asStream(
+        following(
+          subscription.withStreams<Streams>(),
+          (part) => ({ ...part, run: shown<S>(part.run) }) as SubscriptionPart<Streams, RealtimeHostedRun<S>>,
+        ),
       ),
     unsubscribe,
   }
@@ -194,10 +204,10 @@ async function below<S>(
   }
   const root = above.find(({ id }) => id === rootId)
   const [parent] = above
-  if (parent !== undefined) view.relatedRuns.parent = shown(parent)
-  if (root === parent && view.relatedRuns.parent !== undefined)
-    view.relatedRuns.root = view.relatedRuns.parent
-  else if (root !== undefined) view.relatedRuns.root = shown(root)
+  const { relatedRuns, depth } = view
+  if (parent !== undefined) relatedRuns.parent = Object.assign(shown(parent), { depth: depth - 1 })
+  if (root === parent && relatedRuns.parent !== undefined) relatedRuns.root = relatedRuns.parent
+  else if (root !== undefined) relatedRuns.root = Object.assign(shown(root), { depth: 0 })
   return view
 }
 

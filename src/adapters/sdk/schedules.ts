@@ -21,6 +21,10 @@ export interface ScheduleObject {
   nextRunEffectiveAt?: Date | null
   externalId?: string | null
   deduplicationKey?: string | null
+  /** Left out: there is none. */
+  window?: string
+  /** Left out. */
+  appliedSchedulePolicy?: { minimumWindowSeconds: number; reason: 'free_schedule' }
   environments: { id: string; type: string; userName?: string | null }[]
 }
 

@@ -216,7 +216,7 @@ async function ended(parts: readonly Promise<void>[]): Promise<void> {
 }
 
 /** A web stream that reads an iterable as it is read itself. In Node it can be iterated. */
-function asStream<Chunk>(chunks: AsyncIterable<Chunk>): AsyncIterableStream<Chunk> {
+export function asStream<Chunk>(chunks: AsyncIterable<Chunk>): AsyncIterableStream<Chunk> {
   const iterator = chunks[Symbol.asyncIterator]()
   const stream = new ReadableStream<Chunk>(
     {

@@ -1,4 +1,3 @@
-import type { CursorPagePromise } from '../../api/cursor-page.ts'
 import type { WaitpointTimeoutError } from '../../api/errors.ts'
 import type {
   CreatedToken,
@@ -12,6 +11,7 @@ import type {
 import { systemClock } from '../../clock/system.ts'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
 import { currentRun, waiting } from './current-run.ts'
+import { type Pages, type ShownPage, shownPages } from './page.ts'
 import { type RequestOptions, takingRequests } from './request-options.ts'
 import { decodeValue, encodeValue } from './values.ts'
 import { storedWait as wait } from './stored.ts'
@@ -51,6 +51,12 @@ export interface HostedTokenOptions extends CommonWaitOptions {
 /** A token that was created. */
 export type HostedToken = Pick<CreatedToken, 'id' | 'isCached' | 'url' | 'publicAccessToken'>
 
+/** A token as it is listed, with tags of its own. */
+export type ListedToken = Omit<Token, 'tags'> & { tags: string[] }
+
+/** A token as it is retrieved. */
+export type RetrievedHostedToken<Output> = Omit<RetrievedToken<Output>, 'tags'> & { tags: string[] }
+
 /** Waits and tokens, as the hosted service has them. */
 export interface HostedWait {
   /** Sleeps. Only in a run. */
@@ -70,8 +76,11 @@ export interface HostedWait {
   retrieveToken<Output>(
     token: TokenReference,
     requestOptions?: RequestOptions,
-  ): Promise<RetrievedToken<Output>>
-  listTokens(params?: ListTokensParams, requestOptions?: RequestOptions): CursorPagePromise<Token>
+  ): Promise<RetrievedHostedToken<Output>>
+  listTokens(
+    params?: ListTokensParams,
+    requestOptions?: RequestOptions,
+  ): Pages<ListedToken, ShownPage<ListedToken, Token>>
 }
 
 const DAY_MS = 86_400_000
@@ -137,14 +146,18 @@ export const hostedWait: HostedWait = /* @__PURE__ */ takingRequests<HostedWait>
     },
     retrieveToken: async <Output>(token: TokenReference) => {
       const retrieved = await wait.retrieveToken(token)
-      const { output } = retrieved
       // The type of the output is the caller's.
-      return { ...retrieved, url: retrieved.url, output: decodeValue(output) as Output }
+      return Object.assign(withTags(retrieved), { output: decodeValue(retrieved.output) as Output })
     },
-    listTokens: (params) => wait.listTokens(params),
+    listTokens: (params) => shownPages(wait.listTokens(params), withTags),
   },
   { createToken: 1, completeToken: 2, retrieveToken: 1, listTokens: 1 },
 )
+
+/** A view of the engine, which makes a new one for each caller, with tags of its own. */
+function withTags<View extends Token>(token: View): View & { tags: string[] } {
+  return Object.assign(token, { tags: [...token.tags] })
+}
 
 function read<Output>(result: WaitResult<unknown>): TokenResult<Output> {
   return result.ok ? { ok: true, output: decodeValue(result.output) as Output } : result

@@ -285,10 +285,75 @@ describe('a run that is retrieved', () => {
     const [middleId = '', leafId = ''] = root.output ?? []
     const { relatedRuns, depth } = await runs.retrieve(middleId)
     expect([depth, relatedRuns.parent?.id, relatedRuns.root?.id]).toEqual([1, root.id, root.id])
+    expect(relatedRuns.root?.depth).toBe(0)
     const lowest = await runs.poll(leafId)
-    expect(lowest.depth).toBe(2)
+    expect([lowest.depth, lowest.relatedRuns.parent?.depth, lowest.relatedRuns.root?.depth]).toEqual([
+      2, 1, 0,
+    ])
     expect([lowest.relatedRuns.parent?.id, lowest.relatedRuns.root?.id]).toEqual([middleId, root.id])
     expect((await runs.list()).data.map(({ env }) => env)).toContainEqual({ id: 'local', name: 'dev' })
+  })
+})
+
+describe('the error of a run', () => {
+  it('has its stack under the name that it has there', async () => {
+    const failing = task({ id: 'failing', run: () => Promise.reject(new TypeError('no')) })
+    await using _t = await engineOf(failing)
+    const { id, error } = await runs.poll(await failing.trigger())
+    expect(error?.stackTrace).toMatch(/^TypeError: no\n/)
+    const [listed] = (await runs.list()).getPaginatedItems()
+    expect([listed?.id, listed?.error?.stackTrace]).toEqual([id, error?.stackTrace])
+  })
+})
+
+describe('pages of runs and of tokens', () => {
+  it('are walked page by page, and item by item', async () => {
+    const idle = task({ id: 'idle', run: async () => wait.createToken({ tags: ['of idle'] }) })
+    await using _t = await engineOf(idle)
+    for (let count = 0; count < 5; count += 1) await runs.poll(await idle.trigger())
+    const sizes: number[] = []
+    for await (const { data } of (await runs.list({ limit: 2 })).iterPages()) sizes.push(data.length)
+    for await (const { data } of (await wait.listTokens({ limit: 3 })).iterPages()) sizes.push(data.length)
+    expect(sizes).toEqual([2, 2, 1, 3, 2])
+    const tokens: string[] = []
+    for await (const token of await wait.listTokens({ limit: 2 })) tokens.push(token.id)
+    for await (const token of wait.listTokens({ limit: 2 })) tokens.push(token.id)
+    expect([tokens.length, new Set(tokens).size]).toEqual([10, 5])
+  })
+
+  it("have tags that are the caller's own", async () => {
+    const idle = task({ id: 'idle', run: async () => 1 })
+    await using _t = await engineOf(idle)
+    const { id } = await wait.createToken({ tags: ['a'] })
+    ;(await wait.retrieveToken(id)).tags.push('b')
+    ;(await wait.listTokens()).data[0]?.tags.push('c')
+    expect(await wait.retrieveToken(id)).toMatchObject({ tags: ['a'] })
+  })
+})
+
+describe('a subscription', () => {
+  const sleeping = task({ id: 'sleeping', run: async () => wait.for({ hours: 1 }) })
+
+  it('that was ended before it is iterated has no run', async () => {
+    await using _t = await engineOf(sleeping)
+    const { id } = await sleeping.trigger()
+    const controller = new AbortController()
+    const [ended, aborted] = [runs.subscribeToRun(id), runs.subscribeToRun(id, { signal: controller.signal })]
+    ended.unsubscribe()
+    controller.abort()
+    for (const subscription of [ended, ended.withStreams(), aborted])
+      for await (const told of subscription) expect(told).toBe('nothing')
+  })
+
+  it('with streams is a web stream, too', async () => {
+    const writing = task({ id: 'writing', run: async () => streams.append('s', 'a') })
+    await using _t = await engineOf(writing)
+    const { id } = await runs.poll(await writing.trigger())
+    const reader = runs.subscribeToRun(id).withStreams<{ s: string }>().getReader()
+    const told: unknown[] = []
+    for (let next = await reader.read(); !next.done; next = await reader.read())
+      told.push(next.value.type === 's' ? next.value.chunk : next.value.run.status)
+    expect(new Set(told)).toEqual(new Set(['COMPLETED', 'a']))
   })
 })
 
