@@ -32,6 +32,8 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Layers that use the engine as an application does: of these others they see what `src/index.ts` exports. */
 const PUBLIC_ONLY: Readonly<Record<string, readonly string[]>> = { adapters: ['core', 'clock'] }
+/** What they see besides: `Date` and `setTimeout`, which an application has without the package. */
+const SEEN_BESIDES = 'src/clock/plain.ts plainClock'
 
 /**
  * The rooms of a layer, folders and files alike, from the ground floor up: each may import only those before it. Every
@@ -173,6 +175,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/sdk': [
     'untyped',
     'hosted-only',
+    'error-code',
+    'page',
     'service-only',
     'service-errors',
     'option-types',
@@ -307,6 +311,7 @@ function layers({ path, layer, imports }: Module): string[] {
 function publicNames(modules: readonly Module[]): string[] {
   const entry = modules.find(({ path }) => path === 'src/index.ts')
   const exported = new Set(entry?.imported.map(({ target, name }) => `${target ?? ''} ${name}`))
+  exported.add(SEEN_BESIDES)
   return modules.flatMap(({ path, layer = '', imported }) =>
     imported
       .filter(({ target = '' }) => PUBLIC_ONLY[layer]?.some((other) => target.startsWith(`src/${other}/`)))

@@ -1,4 +1,4 @@
-import { systemClock } from '../../clock/system.ts'
+import { plainClock } from '../../clock/plain.ts'
 import { requireMethods } from '../../primitives/require.ts'
 import type { Untyped } from './untyped.ts'
 
@@ -64,7 +64,7 @@ export function createCache(store: CacheStore): CacheFunction {
     // The store has what was made for the key before.
     if (known) return known.value as Value
     const value = await make()
-    await store.set(key, { value, metadata: { createdTime: systemClock().now() } })
+    await store.set(key, { value, metadata: { createdTime: plainClock().now() } })
     return value
   }
 }

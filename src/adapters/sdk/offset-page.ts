@@ -1,5 +1,5 @@
 import { type OptionNames, requireOptions, requireWhole } from '../../primitives/require.ts'
-import { iterable, Page, type Pages } from './page.ts'
+import { HostedPage, iterable, type Pages } from './page.ts'
 
 /** Which page of a list is asked for, and how long it is. */
 export interface OffsetOptions {
@@ -16,7 +16,7 @@ interface PageRead<Item> {
 }
 
 /** Some of a list. Iterated: these, and those of the pages after it. */
-export class OffsetPage<Item> extends Page<Item, OffsetPage<Item>> {
+export class OffsetPage<Item> extends HostedPage<Item, OffsetPage<Item>> {
   readonly data: Item[]
   readonly pagination: { currentPage: number; totalPages: number; count: number }
   readonly #at: (page: number) => Promise<OffsetPage<Item>>

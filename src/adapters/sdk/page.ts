@@ -1,7 +1,7 @@
 import type { CursorPage, CursorPagePromise } from '../../api/cursor-page.ts'
 
 /** What every page of the hosted service has. Iterated: its items, and those of the pages after it. */
-export abstract class Page<Item, Same extends Page<Item, Same>> implements AsyncIterable<Item> {
+export abstract class HostedPage<Item, Same extends HostedPage<Item, Same>> implements AsyncIterable<Item> {
   abstract readonly data: Item[]
 
   abstract hasNextPage(): boolean
@@ -40,7 +40,7 @@ export function iterable<Item, First extends AsyncIterable<Item>>(first: Promise
 }
 
 /** A page of a list of the engine, with what `show` makes of its items. */
-export class ShownPage<Item, Stored = never> extends Page<Item, ShownPage<Item, Stored>> {
+export class CursoredPage<Item, Stored = never> extends HostedPage<Item, CursoredPage<Item, Stored>> {
   readonly data: Item[]
   readonly pagination: { next?: string; previous?: string }
   readonly #page: CursorPage<Stored>
@@ -63,13 +63,13 @@ export class ShownPage<Item, Stored = never> extends Page<Item, ShownPage<Item, 
   }
 
   /** Rejects when there is none. */
-  async getNextPage(): Promise<ShownPage<Item, Stored>> {
-    return new ShownPage(await this.#page.getNextPage(), this.#show)
+  async getNextPage(): Promise<CursoredPage<Item, Stored>> {
+    return new CursoredPage(await this.#page.getNextPage(), this.#show)
   }
 
   /** Rejects when there is none. */
-  async getPreviousPage(): Promise<ShownPage<Item, Stored>> {
-    return new ShownPage(await this.#page.getPreviousPage(), this.#show)
+  async getPreviousPage(): Promise<CursoredPage<Item, Stored>> {
+    return new CursoredPage(await this.#page.getPreviousPage(), this.#show)
   }
 }
 
@@ -77,6 +77,6 @@ export class ShownPage<Item, Stored = never> extends Page<Item, ShownPage<Item, 
 export function shownPages<Item, Stored>(
   pages: CursorPagePromise<Stored>,
   show: (item: Stored) => Item,
-): Pages<Item, ShownPage<Item, Stored>> {
-  return iterable<Item, ShownPage<Item, Stored>>(pages.then((page) => new ShownPage(page, show)))
+): Pages<Item, CursoredPage<Item, Stored>> {
+  return iterable<Item, CursoredPage<Item, Stored>>(pages.then((page) => new CursoredPage(page, show)))
 }

@@ -1,4 +1,4 @@
-import { systemClock } from '../../clock/system.ts'
+import { plainClock } from '../../clock/plain.ts'
 import { currentRun } from './current-run.ts'
 import { type TaskMetrics, taskMetrics } from './meter.ts'
 
@@ -8,7 +8,7 @@ export const heartbeats: {
   getLastHeartbeat(): Date | undefined
 } = {
   yield: () => {
-    const clock = systemClock()
+    const clock = plainClock()
     return new Promise((resolve) => {
       clock.setTimer(clock.now(), resolve, { label: 'heartbeats.yield' })
     })

@@ -1,6 +1,6 @@
 import { AbortTaskRunError } from '../../api/errors.ts'
 import type { RetryOptions } from '../../api/retry.ts'
-import { systemClock } from '../../clock/system.ts'
+import { plainClock } from '../../clock/plain.ts'
 import { wait } from '../../core/ambient/ambient.ts'
 import { LAST_INSTANT } from '../../primitives/duration.ts'
 import { type OptionNames, requireOptions, show } from '../../primitives/require.ts'
@@ -246,7 +246,7 @@ async function ask(
   const { signal } = init
   signal?.throwIfAborted()
   const controller = new AbortController()
-  const clock = systemClock()
+  const clock = plainClock()
   const cancel =
     timeoutInMs && Number.isFinite(timeoutInMs)
       ? clock.setTimer(clock.now() + timeoutInMs, () => controller.abort(), { label: 'retry.fetch' })

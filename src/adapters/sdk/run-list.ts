@@ -4,7 +4,7 @@ import type { RunStatus } from '../../contract/records.ts'
 import { requireFlag } from '../../primitives/require.ts'
 import { hostedOnly } from './hosted-only.ts'
 import { type HostedRunStatus, type ListedHostedRun, listed, OTHER_STATUSES } from './hosted-run.ts'
-import { type Pages, type ShownPage, shownPages } from './page.ts'
+import { type Pages, type CursoredPage, shownPages } from './page.ts'
 import { keptBatch } from './triggering.ts'
 import type { Untyped } from './untyped.ts'
 import { storedRuns as runs } from './stored.ts'
@@ -36,7 +36,7 @@ export type HostedListRunsParams = Omit<ListRunsParams, 'status'> & {
 }
 
 /** A page that can be iterated: its items, then those of all further pages. */
-export type RunPage = ShownPage<ListedHostedRun, Run>
+export type RunPage = CursoredPage<ListedHostedRun, Run>
 
 /** `runs.list`. */
 export function listHostedRuns(params: HostedListRunsParams = {}): Pages<ListedHostedRun, RunPage> {

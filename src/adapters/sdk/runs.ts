@@ -11,13 +11,7 @@ import {
 import { requireTypes } from './option-types.ts'
 import { hasCode } from './error-code.ts'
 import { hostedOnly, refusing } from './hosted-only.ts'
-import {
-  type HostedRun,
-  type ListedHostedRun,
-  type RealtimeHostedRun,
-  type RetrievedHostedRun,
-  shown,
-} from './hosted-run.ts'
+import { type ListedHostedRun, type RealtimeHostedRun, type RetrievedHostedRun, shown } from './hosted-run.ts'
 import { type HostedListRunsParams, listHostedRuns, type RunPage } from './run-list.ts'
 import { asStream, type AsyncIterableStream, hostedStreams } from './streams.ts'
 import type { AnyHostedTask } from './task-types.ts'

@@ -1,4 +1,4 @@
-import { systemClock } from '../../clock/system.ts'
+import { plainClock } from '../../clock/plain.ts'
 
 /** The headers of an answer of the hosted service. */
 type Headers = Readonly<Record<string, string | null | undefined>>
@@ -83,7 +83,7 @@ export class RateLimitError extends ServiceApiError {
   /** How long until a request is allowed again, if the answer said so. */
   get millisecondsUntilReset(): number | undefined {
     const resetAt = Number.parseInt(this.headers?.['x-ratelimit-reset'] ?? '', 10)
-    return Number.isNaN(resetAt) ? undefined : Math.max(resetAt - systemClock().now(), 0)
+    return Number.isNaN(resetAt) ? undefined : Math.max(resetAt - plainClock().now(), 0)
   }
 }
 

@@ -1,4 +1,4 @@
-import { systemClock } from '../../clock/system.ts'
+import { plainClock } from '../../clock/plain.ts'
 
 /** What a piece of work took. It costs nothing here. */
 export interface ComputeUsage {
@@ -32,7 +32,7 @@ export const usage: Usage = {
     totalCostInCents: 0,
   }),
   measure: async (work) => {
-    const clock = systemClock()
+    const clock = plainClock()
     const startedAt = clock.now()
     const result = await work()
     return { result, compute: { costInCents: 0, durationMs: clock.now() - startedAt } }

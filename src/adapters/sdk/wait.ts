@@ -8,10 +8,10 @@ import type {
   WaitForOptions,
   WaitResult,
 } from '../../api/token.ts'
-import { systemClock } from '../../clock/system.ts'
+import { plainClock } from '../../clock/plain.ts'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
 import { currentRun, waiting } from './current-run.ts'
-import { type Pages, type ShownPage, shownPages } from './page.ts'
+import { type Pages, type CursoredPage, shownPages } from './page.ts'
 import { type RequestOptions, takingRequests } from './request-options.ts'
 import { decodeValue, encodeValue } from './values.ts'
 import { storedWait as wait } from './stored.ts'
@@ -80,7 +80,7 @@ export interface HostedWait {
   listTokens(
     params?: ListTokensParams,
     requestOptions?: RequestOptions,
-  ): Pages<ListedToken, ShownPage<ListedToken, Token>>
+  ): Pages<ListedToken, CursoredPage<ListedToken, Token>>
 }
 
 const DAY_MS = 86_400_000
@@ -121,7 +121,7 @@ export function sleeping(end: number | Date, start: () => Promise<void>): Promis
 
 /** By the clock of the engine. */
 export function now(): number {
-  return (currentRun()?.place.clock ?? systemClock()).now()
+  return (currentRun()?.place.clock ?? plainClock()).now()
 }
 
 /** `wait`. */
