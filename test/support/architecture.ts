@@ -185,6 +185,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'cache',
     'told-once',
     'values',
+    'json-source',
     'stored',
     'unchecked',
     'schema',

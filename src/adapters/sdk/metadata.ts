@@ -4,6 +4,7 @@ import type { StreamSource } from '../../api/stream.ts'
 import { currentRun, executedRun } from './current-run.ts'
 import { hasCode } from './error-code.ts'
 import { hostedOnly } from './hosted-only.ts'
+import { jsonSource } from './json-source.ts'
 import { type RequestOptions, requireRequest } from './request-options.ts'
 import { tellOnce } from './told-once.ts'
 import type { Json } from './untyped.ts'
@@ -83,7 +84,7 @@ const own: RunMetadataUpdater = {
       },
     }),
   decrement: (key, by = 1) => own.increment(key, -by),
-  stream: (key, source, signal) => metadata.stream(key, source, signal),
+  stream: (key, source, signal) => metadata.stream(key, jsonSource(source), signal),
 }
 
 /** A change of a value: of one that has a key of its own, and of one at the end of a path. */
@@ -180,7 +181,7 @@ function ofAnother(whose: 'parent' | 'root'): OtherMetadataUpdater {
     update: (values) => inside(() => replace(values)),
     // A stream of it is in the storage, wherever the run is executed.
     stream: async (key, source, signal) =>
-      streams.pipe(key, source, { target: whose, ...(signal && { signal }) }).stream,
+      streams.pipe(key, jsonSource(source), { target: whose, ...(signal && { signal }) }).stream,
   }
   return updater
 }

@@ -8,6 +8,7 @@ import {
   show,
 } from '../../primitives/require.ts'
 import { hostedOnly } from './hosted-only.ts'
+import { jsonChunk, jsonSource } from './json-source.ts'
 import { hostedLogger } from './logger.ts'
 import { requireTypes } from './option-types.ts'
 import { type RequestOptions, requireRequest } from './request-options.ts'
@@ -130,7 +131,7 @@ function pipe<Chunk>(
   source: StreamSource<Chunk>,
   options: WriteStreamOptions = {},
 ): PipeStreamResult<Chunk> {
-  const piped = streams.pipe(key, source, written(options))
+  const piped = streams.pipe(key, jsonSource(source), written(options))
   return {
     stream: asStream(piped.stream),
     waitUntilComplete: async () => {
@@ -142,7 +143,7 @@ function pipe<Chunk>(
 
 async function append<Chunk>(key: string, chunk: Chunk, options: WriteStreamOptions = {}): Promise<void> {
   const { target } = written(options)
-  await streams.append(key, chunk, target === undefined ? {} : { target })
+  await streams.append(key, jsonChunk(chunk), target === undefined ? {} : { target })
 }
 
 async function read<Chunk>(

@@ -1,6 +1,7 @@
+import { Readable } from 'node:stream'
 import { describe, expect, it, vi } from 'vitest'
-import { runs, streams, task, type AnyTask } from 'waitpoint/sdk'
-import type { RetrievedRun } from 'waitpoint'
+import { metadata, runs, streams, task, type AnyTask } from 'waitpoint/sdk'
+import type { RetrievedRun, StreamSource } from 'waitpoint'
 import { createTestEngine } from 'waitpoint/testing'
 import { turn } from '../../support/turn.ts'
 
@@ -16,6 +17,97 @@ async function told(
     for await (const chunk of await streams.read(id, key)) chunks.push(chunk)
   return { output: error?.message ?? output, chunks }
 }
+
+/** What is no JSON, or other than its JSON. */
+const partOf = (id: number): object => ({
+  id,
+  error: new TypeError('no answer'),
+  at: new Date(0),
+  tool: { execute: () => 1, usage: Number.NaN, seen: new Map([[1, 2]]) },
+})
+const inJson = (id: number): object => ({
+  id,
+  error: {},
+  at: '1970-01-01T00:00:00.000Z',
+  tool: { usage: null, seen: {} },
+})
+
+describe('chunks', () => {
+  const sources: Record<string, () => StreamSource<object>> = {
+    'an async iterable': async function* () {
+      yield* [partOf(1), partOf(2)]
+    },
+    'a web stream': () =>
+      new ReadableStream({
+        start: (controller) => {
+          controller.enqueue(partOf(1))
+          controller.enqueue(partOf(2))
+          controller.close()
+        },
+      }),
+    'a Node stream': () => Readable.from([partOf(1), partOf(2)]),
+  }
+
+  it.each(Object.keys(sources))('of %s are what JSON leaves of them', async (kind) => {
+    const source = sources[kind] as () => StreamSource<object>
+    const writing = task({
+      id: 'writing',
+      run: async () => {
+        const own: unknown[] = []
+        for await (const part of await metadata.stream('notes', source())) own.push(part)
+        await streams.pipe(source()).waitUntilComplete()
+        await streams.append(partOf(3))
+        return own
+      },
+    })
+    const [one, two, three] = [inJson(1), inJson(2), inJson(3)]
+    expect(await told(writing)).toEqual({ output: [one, two], chunks: [one, two, one, two, three] })
+  })
+
+  it('that are bytes, or have no JSON, are refused', async () => {
+    const writing = task({
+      id: 'writing',
+      run: async () => {
+        const cycle: Record<string, unknown> = {}
+        cycle['self'] = cycle
+        const tries = [new Uint8Array([1]), 1n, cycle].map((chunk) => streams.append('notes', chunk))
+        return (await Promise.allSettled(tries)).map((tried) => String('reason' in tried && tried.reason))
+      },
+    })
+    const { output, chunks } = await told(writing)
+    expect(output).toEqual([
+      expect.stringContaining('raw bytes; pipe them through'),
+      expect.stringContaining('$ is not JSON: a bigint'),
+      expect.stringContaining('$.self is not JSON: a cycle'),
+    ])
+    expect(chunks).toEqual([])
+  })
+
+  it('are asked for no longer when the signal is aborted, even while one is out', async () => {
+    const canceled: string[] = []
+    const web = new ReadableStream({ cancel: () => void canceled.push('web') })
+    const node = new Readable({
+      objectMode: true,
+      read: () => undefined,
+      destroy: (_error, done) => {
+        canceled.push('node')
+        done(null)
+      },
+    })
+    const stopping = task({
+      id: 'stopping',
+      run: async () => {
+        const controller = new AbortController()
+        const piped = [web, node].map((source) => streams.pipe('own', source, { signal: controller.signal }))
+        await turn()
+        controller.abort()
+        await Promise.allSettled(piped.map(({ waitUntilComplete }) => waitUntilComplete()))
+        return canceled
+      },
+    })
+    expect((await told(stopping)).output).toEqual(['web', 'node'])
+  })
+})
 
 describe('streams.writer', () => {
   it('logs an error of its function, and ends with the chunks that it has written', async () => {
