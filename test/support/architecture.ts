@@ -176,6 +176,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'untyped',
     'hosted-only',
     'error-code',
+    'engine-pattern',
     'page',
     'service-only',
     'service-errors',

@@ -11,6 +11,7 @@ import { taskDefaults } from './config.ts'
 import { currentEnvironment, machineName } from './context.ts'
 import { enterRun, inRun, leaveRun } from './current-run.ts'
 import type { AnyTaskHooks, HookName, InitOutput } from './hooks.ts'
+import { enginePattern } from './engine-pattern.ts'
 import { LivingAttempt, type LivingTask } from './lifecycle.ts'
 import { declaredLimits, engineQueue } from './queue.ts'
 import { type RequestOptions, requireRequest } from './request-options.ts'
@@ -174,7 +175,7 @@ function scheduleOf(
   cron: NonNullable<HostedScheduleOptions<string, unknown, Untyped>['cron']>,
   id: string,
 ): TaskScheduleOptions {
-  if (typeof cron === 'string') return { cron }
+  if (typeof cron === 'string') return { cron: enginePattern(cron) }
   requireOptions(cron, `cron of task "${id}"`, PATTERN_NAMES)
   requireTypes(cron, `cron of task "${id}"`, { window: 'string' })
   const { pattern, timezone, environments } = cron
@@ -186,7 +187,7 @@ function scheduleOf(
   const isElsewhere = environments?.includes(currentEnvironment().type) === false
   // An empty list names all, as in the hosted service.
   if (isElsewhere && environments.length > 0) return BY_CREATED
-  return { cron: pattern, ...(timezone === undefined ? {} : { timezone }) }
+  return { cron: enginePattern(pattern), ...(timezone === undefined ? {} : { timezone }) }
 }
 
 /** What makes a task more than its options do. */

@@ -4,6 +4,7 @@ import { type OptionNames, requireOptions } from '../../primitives/require.ts'
 import { timeZones } from '../../primitives/time-zones.ts'
 import { currentEnvironment } from './context.ts'
 import { scheduledTask } from './define-task.ts'
+import { enginePattern } from './engine-pattern.ts'
 import { requireTypes } from './option-types.ts'
 import { type OffsetOptions, type OffsetPagePromise, offsetPages } from './offset-page.ts'
 import { type RequestOptions, takingRequests } from './request-options.ts'
@@ -115,7 +116,7 @@ function engineOptions(
 ): Omit<CreateScheduleOptions, 'deduplicationKey'> {
   requireTypes(options, 'a schedule', { window: 'string' })
   const { task, cron, timezone = 'UTC', externalId } = options
-  return { task, cron, timezone, ...(externalId === undefined ? {} : { externalId }) }
+  return { task, cron: enginePattern(cron), timezone, ...(externalId === undefined ? {} : { externalId }) }
 }
 
 function scheduleObject(schedule: TaskSchedule): ScheduleObject {

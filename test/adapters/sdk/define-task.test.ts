@@ -448,6 +448,20 @@ describe('schedules', () => {
     expect(await t.engine.schedules.list()).toMatchObject([{ taskId: 'nightly' }])
   })
 
+  it('has the patterns of the hosted service: the last Friday of a month, and any day', async () => {
+    const last = schedules.task({ id: 'last', cron: '0 9 ? * 5L', run: async () => 1 })
+    const made = schedules.task({ id: 'made', run: async () => 1 })
+    await using t = await createTestEngine({ tasks: [last, made] })
+    t.engine.makeDefault()
+    const { nextRun } = await schedules.retrieve('sched_last')
+    expect(nextRun).toEqual(new Date('2000-01-28T09:00:00Z'))
+    const created = await schedules.create({ task: 'made', cron: '0 0 * * 1L,3L', deduplicationKey: 'a' })
+    expect(created.nextRun).toEqual(new Date('2000-01-26T00:00:00Z'))
+    await expect(
+      schedules.create({ task: 'made', cron: '0 0 * * 9L', deduplicationKey: 'b' }),
+    ).rejects.toThrow('the day of the week "9L" is not one')
+  })
+
   it('lists and retrieves the schedules of its tasks', async () => {
     const nightly = schedules.task({ id: 'nightly', cron: '0 2 * * *', run: async () => 1 })
     await using t = await createTestEngine({ tasks: [nightly] })
