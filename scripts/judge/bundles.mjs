@@ -15,7 +15,7 @@ export const task = (options) => schemaTask({ schema: () => stub(), ...options }
 export const schedules = { ...sdk.schedules, task: (options) => triggeredWithTexts(sdk.schedules.task(taskOptions(options))) }
 export const queue = (options) => sdk.queue(withoutStubs(options))
 export const metadata = givenTexts(sdk.metadata)
-export const tasks = givenTexts(sdk.tasks)
+export const tasks = givenTexts(sdk.tasks, 1)
 `
 
 /** Writes the two modules that the bundles import into a folder. */

@@ -16,7 +16,7 @@ const REASONS = [
   [/does not know it/, 'a task that is triggered by its id is in a file that was not collected'],
   [/\[Function\]|NaN|is not JSON|given an empty text/, 'a stub where a text or a number is needed'],
   [/Cannot unwrap/, 'a task that it waits for has failed because of a stub'],
-  [/does not come to an end/, 'a loop asks a stub, which is always true'],
+  [/does not come to an end/, 'a loop waits for an answer that a stub never gives'],
   [
     /property 'ctx' of 'undefined'/,
     'its hooks are those of an older version, which were given two arguments; there the executor itself throws',
@@ -25,6 +25,7 @@ const REASONS = [
     /there: DataCloneError/,
     'it sets a stub in its metadata, which the executor cannot clone; here metadata is what JSON leaves of it',
   ],
+  [/\bError: (\[Function: any\])?(;|$)/, 'a stub stands for the error of a call, which the task throws'],
   [/not iterable|of undefined|is not a function/, 'a stub has no parts'],
 ]
 

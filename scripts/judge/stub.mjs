@@ -47,15 +47,22 @@ export function withoutStubs(value) {
   return Object.fromEntries(entries.map(([name, each]) => [name, withoutStubs(each)]))
 }
 
-/** An object whose methods are given empty texts for stubs, also within what they are given. */
-export function givenTexts(object) {
+/**
+ * An object whose methods are given empty texts for stubs, also within what they are given. What it calls a batch is given its
+ * items, at the place `itemsAt`: of a stub, none.
+ */
+export function givenTexts(object, itemsAt) {
   const given = new Proxy(object, {
     get: (_, name) => {
       const value = object[name]
       if (typeof value === 'object' && value !== null) return givenTexts(value)
       if (typeof value !== 'function') return value
+      const isBatch = itemsAt !== undefined && /batch|byTask/i.test(String(name))
       return (...values) => {
-        const result = value.apply(object, values.map(withTexts))
+        const texts = values.map((each, place) =>
+          isBatch && place === itemsAt && stubs.has(each) ? [] : withTexts(each),
+        )
+        const result = value.apply(object, texts)
         return result === object ? given : result
       }
     },
@@ -65,7 +72,7 @@ export function givenTexts(object) {
 
 /** A task whose methods are given empty texts for stubs. */
 export function triggeredWithTexts(task) {
-  const given = givenTexts(task)
+  const given = givenTexts(task, 0)
   const names = ['trigger', 'batchTrigger', 'triggerAndWait', 'batchTriggerAndWait']
   return Object.assign(task, Object.fromEntries(names.map((name) => [name, given[name]])))
 }

@@ -26,7 +26,7 @@ export const refused = task({ id: 'refused', run: async () => auth.createBatchTr
 `,
   // What tasks and their options take from a package is nothing, and a request goes nowhere.
   'empty.ts': `
-import { metadata, queue, task } from '@trigger.dev/sdk/v3'
+import { metadata, queue, task, tasks } from '@trigger.dev/sdk/v3'
 import { settings } from 'a-library'
 const { limit } = JSON.parse(process.env.NO_SUCH_VARIABLE!)
 export const slow = queue({ name: 'slow', concurrencyLimit: settings.limit })
@@ -44,6 +44,14 @@ export const limited = task({
   },
 })
 export const parent = task({ id: 'parent', run: async ({ url }: { url: string }) => limited.trigger({ url }) })
+export const all = task({
+  id: 'all',
+  run: async ({ urls }: { urls: string[] }) => {
+    const items = urls.map((url) => ({ payload: { url } }))
+    await limited.batchTrigger(items)
+    await tasks.batchTrigger<typeof limited>('limited', items)
+  },
+})
 export const thrower = task({
   id: 'thrower',
   retry: { maxAttempts: 2 },
@@ -123,6 +131,6 @@ it('writes a page about folders that are named after repositories', () => {
   expect(lines).toContain('| someone/an-app | 0123456 | empty.ts | ok | ok | ok | alone |')
   expect(lines).toContain('| someone/an-app | 0123456 | differing.ts | ok | ok | ok | note 1 |')
   expect(lines).toContain('| Tasks that end as under the published executor | 2 of 3 (66.7 %) |')
-  expect(lines).toContain('| Tasks that ask the service there, and complete here | 1 of 1 (100.0 %) |')
+  expect(lines).toContain('| Tasks that ask the service there, and complete here | 2 of 2 (100.0 %) |')
   expect(lines.join('\n')).toMatch(/^- 1: `someone\/an-app` `differing\.ts` \(run\): .*DEVELOPMENT/m)
 })
