@@ -30,11 +30,12 @@ function changing<Given extends object>(
   names: readonly (string | symbol)[],
   change: (answer: unknown) => unknown,
 ): Given {
-  return new Proxy(given, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(target, name)
+  // An object of its own: of one that is frozen a proxy has to answer what it has.
+  return new Proxy(Object.create(given) as Given, {
+    get: (_, name) => {
+      const value: unknown = Reflect.get(given, name)
       if (typeof value !== 'function') return value
-      return names.includes(name) ? () => change(value.call(target)) : (value.bind(target) as unknown)
+      return names.includes(name) ? () => change(value.call(given)) : (value.bind(given) as unknown)
     },
   })
 }

@@ -37,6 +37,12 @@ describe('chunks', () => {
     'an async iterable': async function* () {
       yield* [partOf(1), partOf(2)]
     },
+    'a frozen iterable': () =>
+      Object.freeze({
+        [Symbol.asyncIterator]: async function* () {
+          yield* [partOf(1), partOf(2)]
+        },
+      }),
     'a web stream': () =>
       new ReadableStream({
         start: (controller) => {
