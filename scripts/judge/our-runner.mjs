@@ -20,8 +20,8 @@ async function end(id) {
     if (error !== undefined) return { attempts, name: error.name, message: error.message }
     return status === 'COMPLETED' ? { attempts } : { attempts, message: status }
   } catch (error) {
-    // A promise of the run is never settled.
-    if (error.code === 'ERR_STILL_BUSY') return { problem: ENDLESS }
+    // A promise of the run is never settled, or it sets timers for ever.
+    if (error.code === 'ERR_STILL_BUSY' || error.code === 'ERR_RUNAWAY') return { problem: ENDLESS }
     return { attempts: 0, name: error.code ?? error.name, message: error.message }
   } finally {
     // It tells what the run has left behind, which is not asked here.
