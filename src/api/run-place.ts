@@ -1,10 +1,13 @@
 import type { Clock } from '../contract/clock.ts'
+import type { Awaitable } from '../contract/storage.ts'
 
 /** A run that executes, and the way into it. */
 export interface RunPlace {
   readonly id: string
-  /** The engine that executes it is known by this object, which all its runs have. */
-  readonly kernel: object
+  /** The engine that executes it, with all runs that it executes. */
+  readonly kernel: { readonly executor: { readonly attempts: { get(runId: string): RunPlace | undefined } } }
+  /** What the function was called with. Its adapter may keep something else here while it executes. */
+  payload: unknown
   /** That of the engine. */
   readonly clock: Clock
   /** Calls `body` as the function of the run would. */
@@ -23,4 +26,19 @@ export function callingRun(runs: object): RunPlace | undefined {
 /** Tools that tell the place of their run, for adapters that act for it from outside of its function. */
 export interface HasRunPlace {
   readonly place: RunPlace
+}
+
+/** In the options of a task of an adapter: what it makes of the end of each call. */
+export const CALL_END: unique symbol = Symbol('call')
+
+/** How a call of the function has ended: with an output, or with an error. */
+export interface CallEnd {
+  readonly ok: boolean
+  readonly value: unknown
+}
+
+/** The options of a task of an adapter. */
+export interface SettlesCalls {
+  /** Answers the output as it is stored, or the error that the engine has to decide about. It never throws or rejects. */
+  readonly [CALL_END]?: (end: CallEnd, run: RunPlace) => Awaitable<CallEnd>
 }

@@ -4,6 +4,8 @@ export interface TriggerMarks {
   readonly batch?: BatchMark
   /** Called with the id of the run that is waited for, once it is stored. */
   readonly stored?: (runId: string) => void
+  /** `trigger` answers a handle with the id of the task, and without the result. */
+  readonly named?: true
 }
 
 /** A batch of runs. */

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { callingRun, type RunPlace } from '../../api/run-place.ts'
+import { type CallEnd, callingRun, type RunPlace } from '../../api/run-place.ts'
 import { runs } from '../../core/ambient/ambient.ts'
+import type { Awaitable } from '../../contract/storage.ts'
 import type { TriggerMarks } from '../../api/trigger-marks.ts'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
@@ -10,6 +11,7 @@ import type { TaskWait } from './hooks.ts'
 /** What the functions of the module know of the attempt that calls them. */
 export interface CurrentRun {
   readonly place: RunPlace
+  readonly payload: unknown
   readonly ctx: TaskRunContext
   readonly signal: AbortSignal
   /** Values by the id of their key. */
@@ -19,6 +21,8 @@ export interface CurrentRun {
   /** A number that no other call of the attempt gets, for the name of a wait. */
   nextNumber(): number
   readonly hasWaitHooks: boolean
+  /** What becomes of the end of its function, in an attempt without hooks. */
+  ended(end: CallEnd): Awaitable<CallEnd>
   /** Calls the hooks of a wait around it. A wait that is known later may reject as it does. */
   around<Result>(wait: TaskWait | Promise<TaskWait>, started: Promise<Result>): Promise<Result>
 }
@@ -29,27 +33,14 @@ export interface CurrentRun {
  */
 const inHooks = new AsyncLocalStorage<CurrentRun>()
 
-/** The attempts that each engine executes in this process, by their runs. */
-const engines = new WeakMap<object, Map<string, CurrentRun>>()
-
 /** Notes that an attempt executes, until {@link leaveRun}. */
 export function enterRun(run: CurrentRun): void {
-  const { kernel, id } = run.place
-  const executed = engines.get(kernel)
-  if (executed === undefined) engines.set(kernel, new Map([[id, run]]))
-  else executed.set(id, run)
+  run.place.payload = run
 }
 
-/** The execution of the attempt is over. A later one of its run may have begun. */
+/** The execution of the attempt is over. */
 export function leaveRun(run: CurrentRun): void {
-  const { kernel, id } = run.place
-  const executed = engines.get(kernel)
-  if (executed?.get(id) === run) executed.delete(id)
-}
-
-/** The attempt that executes another run of the engine in this process. */
-export function executedRun(kernel: object, runId: string): CurrentRun | undefined {
-  return engines.get(kernel)?.get(runId)
+  run.place.payload = run.payload
 }
 
 /** The attempt that calls, if any. An engine that was made in hooks keeps their flow: the run that it executes comes first. */
@@ -58,9 +49,10 @@ export function currentRun(): CurrentRun | undefined {
 }
 
 /** The attempt that executes at a place. A function that goes on after its attempt is outside of it. */
-function executingRun(place: RunPlace | undefined): CurrentRun | undefined {
-  const run = place && executedRun(place.kernel, place.id)
-  return run?.place === place ? run : undefined
+export function executingRun(place: RunPlace | undefined): CurrentRun | undefined {
+  // A task that was defined otherwise has its payload there.
+  const run = place?.payload as CurrentRun | null | undefined
+  return run?.place === place ? (run ?? undefined) : undefined
 }
 
 /** Calls `body`, which may be hooks, in an attempt. */

@@ -1,5 +1,5 @@
 import { DECLARED_LIMITS, type DeclaresLimits } from '../../api/queue.ts'
-import type { HasRunPlace } from '../../api/run-place.ts'
+import { CALL_END, type HasRunPlace, type SettlesCalls } from '../../api/run-place.ts'
 import type { TaskScheduleOptions } from '../../api/schedule.ts'
 import type { RunTools, TaskOptions } from '../../api/task.ts'
 import { task as engineTask } from '../../core/ambient/define-task.ts'
@@ -9,7 +9,7 @@ import { type OptionNames, requireName, requireOptions, show } from '../../primi
 import { noteTask } from './catalogue.ts'
 import { taskDefaults } from './config.ts'
 import { currentEnvironment, machineName } from './context.ts'
-import { enterRun, inRun, leaveRun } from './current-run.ts'
+import { enterRun, executingRun, inRun, leaveRun } from './current-run.ts'
 import type { AnyTaskHooks, HookName, InitOutput } from './hooks.ts'
 import { enginePattern } from './engine-pattern.ts'
 import { LivingAttempt, type LivingTask } from './lifecycle.ts'
@@ -235,6 +235,7 @@ function engineOptions(
   { schema, schedule }: TaskExtras,
 ): TaskOptions<unknown, unknown> &
   TakesNotes &
+  SettlesCalls &
   DeclaresLimits & {
     schema?: ReturnType<typeof storedSchema>
     schedule?: TaskScheduleOptions
@@ -243,7 +244,6 @@ function engineOptions(
   const { retry, maxDuration, ttl } = withDefaults(options)
   if (typeof run !== 'function') throw new TypeError(`Cannot define task "${id}": run must be a function`)
   const queue = engineQueue(options.queue)
-  const living = livingTask(options)
   /** Attempts whose function is called, and that have `onCancel`, by their runs. */
   const cancelable = new Map<string, LivingAttempt>()
   /** Attempts whose function has failed, until the engine has decided about them, by their runs. */
@@ -253,6 +253,13 @@ function engineOptions(
     failed.delete(runId)
     return attempt
   }
+  const living = livingTask(options, (attempt) => {
+    const { id: runId } = attempt.place
+    leaveRun(attempt)
+    if (cancelable.get(runId) === attempt) cancelable.delete(runId)
+    // The engine decides nothing about an attempt that was ended from outside.
+    if (attempt.hasFailed && !attempt.signal.aborted) failed.set(runId, attempt)
+  })
   return {
     [TAKES_NOTES]: decodeValue,
     [DECLARED_LIMITS]: declaredLimits,
@@ -269,17 +276,11 @@ function engineOptions(
       const payload = schema === undefined ? decodeValue(stored) : stored
       // An engine makes the tools of its runs.
       const attempt = new LivingAttempt(living, payload, tools as RunTools & HasRunPlace)
-      const { id: runId } = attempt.place
       enterRun(attempt)
-      if (attempt.isToldOfCancel) cancelable.set(runId, attempt)
-      const end = (): void => {
-        leaveRun(attempt)
-        if (cancelable.get(runId) === attempt) cancelable.delete(runId)
-        // The engine decides nothing about an attempt that was ended from outside.
-        if (attempt.hasFailed && !tools.signal.aborted) failed.set(runId, attempt)
-      }
-      return attempt.execute(end)
+      if (attempt.isToldOfCancel) cancelable.set(attempt.place.id, attempt)
+      return attempt.execute()
     },
+    [CALL_END]: (end, place) => executingRun(place)?.ended(end) ?? end,
     // As in the hosted service, only while the run has an attempt.
     onCancel: async ({ ctx }) => {
       const attempt = cancelable.get(ctx.run.id)
@@ -309,7 +310,7 @@ function withDefaults(options: AnyOptions): Pick<AnyOptions, 'retry' | 'maxDurat
   }
 }
 
-function livingTask(options: AnyOptions): LivingTask {
+function livingTask(options: AnyOptions, over: LivingTask['over']): LivingTask {
   const { id, run } = options
   const { retry, machine } = withDefaults(options)
   const hooks: AnyTaskHooks = options
@@ -325,5 +326,6 @@ function livingTask(options: AnyOptions): LivingTask {
     retry,
     isNeverRetried: taskDefaults().isNeverRetried === true,
     machine: machineName(machine, `task "${id}"`),
+    over,
   }
 }

@@ -1,5 +1,5 @@
 import { AbortTaskRunError } from '../../api/errors.ts'
-import type { HasRunPlace, RunPlace } from '../../api/run-place.ts'
+import type { CallEnd, HasRunPlace, RunPlace } from '../../api/run-place.ts'
 import type { RetryDecision, RunTools } from '../../api/task.ts'
 import type { Awaitable } from '../../contract/storage.ts'
 import { chain, rescue } from '../../primitives/awaitable.ts'
@@ -33,6 +33,8 @@ export interface LivingTask extends TaskPlace {
   readonly retry: RetryPolicy | undefined
   /** By the configuration: `catchError` is not asked, as in the hosted service. */
   readonly isNeverRetried: boolean
+  /** Called when the execution of an attempt is over. */
+  readonly over: (attempt: LivingAttempt) => void
 }
 
 const NEVER_RETRIED: Exclude<RetryDecision, void> = { skipRetrying: true }
@@ -69,7 +71,7 @@ interface Failure {
 export class LivingAttempt implements CurrentRun {
   readonly place: RunPlace
   readonly #task: LivingTask
-  readonly #payload: unknown
+  readonly payload: unknown
   readonly #tools: RunTools
   /** The result of the run function, for `onCancel`; none without such a hook. */
   readonly #returned: Deferred<unknown> | undefined
@@ -86,7 +88,7 @@ export class LivingAttempt implements CurrentRun {
   constructor(task: LivingTask, payload: unknown, tools: RunTools & HasRunPlace) {
     this.place = tools.place
     this.#task = task
-    this.#payload = payload
+    this.payload = payload
     this.#tools = tools
     this.#returned = !this.#isPlain && this.#has('onCancel') ? createDeferred() : undefined
     this.#returned?.promise.catch(() => undefined)
@@ -115,12 +117,29 @@ export class LivingAttempt implements CurrentRun {
   }
 
   /**
-   * The output as it is stored; rejects with the error that the engine has to decide about. Before that it calls `end`.
-   *
-   * Hot: a task without hooks costs one promise beside that of its function.
+   * Calls the function, among its hooks. Without any the answer is that of the function, and the engine tells its end to
+   * {@link ended}: such a task costs no promise of its own. Else it is the output as it is stored; rejects with the error that
+   * the engine has to decide about.
    */
-  execute(end: () => void): Promise<unknown> {
-    return this.#isPlain ? this.#attempted(end) : inRun(this, () => this.#amongHooks().finally(end))
+  execute(): unknown {
+    if (this.#isPlain) return this.#callTask()
+    return inRun(this, () => this.#amongHooks().finally(() => this.#task.over(this)))
+  }
+
+  /** The function has ended: the output as it is stored, or the error that the engine has to decide about. */
+  ended({ ok, value }: CallEnd): Awaitable<CallEnd> {
+    const settled = rescue(
+      () =>
+        chain(ok ? this.#returnedWith(value) : this.#threw(value), (stored): CallEnd => ({
+          ok: true,
+          value: stored,
+        })),
+      (error) => ({ ok: false, value: error }),
+    )
+    return chain(settled, (end) => {
+      this.#task.over(this)
+      return end
+    })
   }
 
   get isToldOfCancel(): boolean {
@@ -182,34 +201,38 @@ export class LivingAttempt implements CurrentRun {
   }
 
   /** The hooks before the run function, the function, and the hooks after it. */
-  #attempted(end: () => void = nothing): Promise<unknown> {
-    const failed = (error: unknown): never => {
-      this.#failure = { error }
-      this.#returned?.reject(error)
-      end()
-      throw named(error)
-    }
-    const returned = (output: unknown): Awaitable<unknown> =>
-      rescue(
-        () =>
-          chain(this.#finish(output), (stored) => {
-            end()
-            return stored
-          }),
-        failed,
-      )
-    const threw = (error: unknown): Awaitable<unknown> =>
-      isCompletion(error) ? returned(error.output) : failed(error)
-    // The function is called at once, and may be no async one.
-    const run = (): Promise<unknown> => {
+  #attempted(): Promise<unknown> {
+    const run = async (): Promise<unknown> => {
+      let output: unknown
       try {
-        const called = this.#task.run(this.#payload, new RunParams(this, this.#init))
-        return Promise.resolve(called).then(returned, threw)
+        output = await this.#callTask()
       } catch (error) {
-        return Promise.resolve().then(() => threw(error))
+        return this.#threw(error)
       }
+      return this.#returnedWith(output)
     }
-    return this.#isPlain ? run() : this.#prepare().then(run, failed)
+    return this.#prepare().then(run, (error: unknown) => this.#failedWith(error))
+  }
+
+  #callTask(): Promise<unknown> {
+    return this.#task.run(this.payload, new RunParams(this, this.#init))
+  }
+
+  #returnedWith(output: unknown): Awaitable<unknown> {
+    return rescue(
+      () => this.#finish(output),
+      (error) => this.#failedWith(error),
+    )
+  }
+
+  #threw(error: unknown): Awaitable<unknown> {
+    return isCompletion(error) ? this.#returnedWith(error.output) : this.#failedWith(error)
+  }
+
+  #failedWith(error: unknown): never {
+    this.#failure = { error }
+    this.#returned?.reject(error)
+    throw named(error)
   }
 
   /** After a failure the middleware waits for the decision of the engine, which gets the error at once. */
@@ -372,7 +395,7 @@ export class LivingAttempt implements CurrentRun {
 
   get #params(): HookParams<Untyped> {
     const { ctx, signal } = this
-    return { payload: this.#payload, ctx, signal, task: this.#task.id }
+    return { payload: this.payload, ctx, signal, task: this.#task.id }
   }
 }
 

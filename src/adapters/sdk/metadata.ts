@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { metadata, streams } from '../../core/ambient/ambient.ts'
 import type { StreamSource } from '../../api/stream.ts'
-import { currentRun, executedRun } from './current-run.ts'
+import { currentRun, executingRun } from './current-run.ts'
 import { hasCode } from './error-code.ts'
 import { hostedOnly } from './hosted-only.ts'
 import { jsonSource } from './json-source.ts'
@@ -164,7 +164,7 @@ function ofAnother(whose: 'parent' | 'root'): OtherMetadataUpdater {
     // A run without a parent is changed itself, as in the hosted service.
     if (id === undefined) change()
     else {
-      const other = run && executedRun(run.place.kernel, id)
+      const other = executingRun(run?.place.kernel.executor.attempts.get(id))
       if (other === undefined)
         tellOnce(`metadata.${whose}`, `the ${whose} run is not executed in this process any more`)
       else other.place.inside(change)

@@ -173,12 +173,14 @@ function subscribe<S>(run: RunReference, options: HostedSubscribeOptions = {}): 
 async function pollWith<S>(run: RunReference, options: PollOptions): Promise<RetrievedHostedRun<S>> {
   requireOptions(options, 'the options of runs.poll', { pollIntervalMs: true })
   requireTypes(options, 'runs.poll', { pollIntervalMs: 'number' })
-  return retrieved(await runs.poll(run))
+  return runs.pollAs(run, retrieved)
 }
 
 /** A run with those above it, which may be kept no longer. */
 function retrieved<S>(run: Run): RetrievedHostedRun<S> | Promise<RetrievedHostedRun<S>> {
-  const view = Object.assign(shown<S>(run), { depth: 0, relatedRuns: {} })
+  const view = shown<S>(run) as RetrievedHostedRun<S>
+  view.depth = 0
+  view.relatedRuns = {}
   return run.parentId === undefined ? view : below(view, run)
 }
 
@@ -211,9 +213,11 @@ const BULK = 'call it for each run of runs.list'
 export const hostedRuns: HostedRuns = /* @__PURE__ */ takingRequests<HostedRuns>(
   {
     retrieve: (run) => runs.retrieve(reference(run)).then(retrieved),
-    // Hot: one promise beside that of the engine.
-    poll: (run, options) =>
-      options === undefined ? runs.poll(reference(run)).then(retrieved) : pollWith(reference(run), options),
+    // Hot: the promise is that of the engine.
+    poll: (run, options) => {
+      if (options !== undefined) return pollWith(reference(run), options)
+      return runs.pollAs(reference(run), retrieved)
+    },
     list: (
       first?: HostedListRunsParams | string,
       second?: HostedListRunsParams | RequestOptions,

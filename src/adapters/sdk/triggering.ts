@@ -49,18 +49,24 @@ export interface ItemById<Id extends string = string, Payload = Untyped> {
   options?: HostedTriggerOptions
 }
 
-/** `task.trigger` and `tasks.trigger`. Hot: one promise beside that of the engine. */
+const NAMED = /* @__PURE__ */ withMarks({}, { named: true })
+
+/** `task.trigger` and `tasks.trigger`. Hot: the promise is that of the engine. */
 export function trigger<Id extends string, Payload, Output>(
   id: Id,
   { payload, options }: TriggerRequest<Payload>,
   triggers: Triggers = checked,
 ): Promise<HostedRunHandle<Id, Payload, Output>> {
   try {
-    const request = [id, encodeValue(payload), engineTriggerOptions(options)] as const
-    return triggers(id, 1, () => tasks.trigger<Stored>(...request)).then(
-      // The hosted service says of idempotency keys alone that their run was there.
-      (handle) => new TriggeredHandle(id, handle, handle.isCached && options?.debounce === undefined),
-    )
+    const value = encodeValue(payload)
+    const marked = options === undefined ? NAMED : withMarks(engineTriggerOptions(options), { named: true })
+    // The engine answers what the mark asks for.
+    const triggered = triggers(id, 1, () =>
+      tasks.trigger<Stored>(id, value, marked),
+    ) as Promise<unknown> as Promise<HostedRunHandle<Id, Payload, Output>>
+    if (options?.debounce === undefined) return triggered
+    // The hosted service says of idempotency keys alone that their run was there.
+    return triggered.then((handle) => Object.assign(handle, { isCached: false }))
   } catch (error) {
     return Promise.reject(error instanceof Error ? error : new Error(String(error)))
   }
@@ -246,30 +252,6 @@ function engineItems(
     const marked = withMarks(itemOptions(own, options, index), { batch })
     return { id, item: { payload: encodeValue(given.payload), options: marked } }
   })
-}
-
-/** Hot, with a getter that all share, as the handle of the engine has it. */
-class TriggeredHandle<Id extends string> {
-  readonly id: string
-  readonly taskIdentifier: Id
-  readonly isCached: boolean
-  declare readonly publicAccessToken: string
-  readonly #handle: RunHandle<unknown>
-
-  constructor(taskIdentifier: Id, handle: RunHandle<unknown>, isCached: boolean) {
-    this.id = handle.id
-    this.taskIdentifier = taskIdentifier
-    this.isCached = isCached
-    this.#handle = handle
-    Object.defineProperty(this, 'publicAccessToken', TriggeredHandle.#accessToken)
-  }
-
-  static readonly #accessToken: TypedPropertyDescriptor<string> & ThisType<TriggeredHandle<string>> = {
-    enumerable: true,
-    get() {
-      return this.#handle.publicAccessToken
-    },
-  }
 }
 
 /** The error of a child is what its task threw. */

@@ -14,6 +14,7 @@ import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
 import type { SchedulesNamespace } from '../../api/schedule.ts'
 import type { MetadataNamespace, StreamsNamespace } from '../../api/stream.ts'
 import { STORED } from '../../api/noted-value.ts'
+import type { PollsAs } from '../../api/shown-run.ts'
 import { CALLER } from '../../api/run-place.ts'
 import { defineStream } from '../namespaces/define-stream.ts'
 import type { Namespaces } from '../../api/task.ts'
@@ -122,11 +123,12 @@ function metadataOf(find: FindEngine): MetadataNamespace {
   return own
 }
 
-function runsOf(find: FindEngine): TaskRunsNamespace {
+function runsOf(find: FindEngine): TaskRunsNamespace & PollsAs {
   return {
     retrieve: (run) => askEngine((engine) => engine.runs.retrieve(run), find),
     list: (params) => listOnEngine((engine) => engine.runs.list(params), find),
     poll: (run) => askEngine((engine) => engine.runs.poll(run), find),
+    pollAs: (run, show) => askEngine((engine) => engine.runs.pollAs(run, show), find),
     cancel: (run) => askEngine((engine) => engine.runs.cancel(run), find),
     replay: (run) => askEngine((engine) => engine.runs.replay(run), find),
     addTags: (run, tags) => askEngine((engine) => engine.runs.addTags(run, tags), find),

@@ -10,6 +10,7 @@ import { countOf, type Few, itemsOf } from '../../primitives/few.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { EngineRunsNamespace } from '../../api/run.ts'
 import type { EngineWaitNamespace } from '../../api/token.ts'
+import type { PollsAs } from '../../api/shown-run.ts'
 import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
 import type { SchedulesNamespace } from '../../api/schedule.ts'
 import type { Namespaces } from '../../api/task.ts'
@@ -58,7 +59,7 @@ export interface AttemptStreams {
 
 /** The namespaces of one engine, as its tasks and the module's functions use them. */
 export interface EngineNamespaces extends Namespaces {
-  readonly runs: EngineRunsNamespace
+  readonly runs: EngineRunsNamespace & PollsAs
   readonly wait: EngineWaitNamespace
   readonly schedules: SchedulesNamespace
   queue(name: string): QueueHandle
@@ -84,7 +85,11 @@ export interface AttemptKernel {
   }
   readonly logs: { write(entry: LogEntry, attempt: Attempt): void }
   readonly outage: { isResting(attempt: Attempt): boolean }
-  readonly executor: { timedOut(attempt: Attempt): void; leave(attempt: Attempt): void }
+  readonly executor: {
+    readonly attempts: { get(runId: string): Attempt | undefined }
+    timedOut(attempt: Attempt): void
+    leave(attempt: Attempt): void
+  }
 }
 
 /**

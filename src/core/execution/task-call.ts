@@ -1,3 +1,4 @@
+import { chain } from '../../primitives/awaitable.ts'
 import { LAST_INSTANT } from '../../primitives/duration.ts'
 import { AbortTaskRunError, WaitpointError } from '../../api/errors.ts'
 import { MAX_ATTEMPTS, retryDelayMs } from '../../api/retry.ts'
@@ -20,15 +21,19 @@ import { callAsTold } from './attempt-messages.ts'
 import { readOverrides } from './overrides.ts'
 import { keyOf } from '../views/run.ts'
 import type { HookContext, RunContext, RunTools } from '../../api/task.ts'
-import type { HasRunPlace, RunPlace } from '../../api/run-place.ts'
+import {
+  CALL_END,
+  type CallEnd,
+  type HasRunPlace,
+  type RunPlace,
+  type SettlesCalls,
+} from '../../api/run-place.ts'
 import type { TaskRunsNamespace, TasksNamespace } from '../../api/run.ts'
 import type { MetadataNamespace, StreamsNamespace } from '../../api/stream.ts'
 import type { WaitNamespace } from '../../api/token.ts'
 import type { RunRecord } from '../../contract/records.ts'
 import type { TaskDefinition } from '../attempt/task-definition.ts'
 import { validatePayload } from '../attempt/task-definition.ts'
-
-const SETTLED = Promise.resolve()
 
 /** How a call of the function ended. */
 export type AttemptEnd = ReturnedAttempt | ThrownAttempt
@@ -66,12 +71,21 @@ export class TaskCaller {
   constructor(kernel: CallingKernel, tell: (attempt: Attempt, end: AttemptEnd) => void, recall: Recall) {
     this.#kernel = kernel
     this.#recall = recall
-    const ended = (read: (attempt: Attempt, value: unknown) => AttemptEnd) => (value: unknown) => {
+    const ended = (ok: boolean) => (value: unknown) => {
       const attempt = currentAttempt()
-      if (attempt !== undefined) tell(attempt, read(attempt, value))
+      if (attempt === undefined) return
+      const { [CALL_END]: settle = (end: CallEnd) => end } = attempt.definition.options as SettlesCalls
+      void chain(settle({ ok, value }, attempt), ({ ok: isOutput, value: end }) =>
+        tell(
+          attempt,
+          isOutput
+            ? readOutput(attempt, end, kernel.values)
+            : { kind: 'threw', error: end, isFinal: isHopeless(end) },
+        ),
+      )
     }
-    this.#returned = ended((attempt, output) => readOutput(attempt, output, kernel.values))
-    this.#threw = ended((_, error) => ({ kind: 'threw', error, isFinal: isHopeless(error) }))
+    this.#returned = ended(true)
+    this.#threw = ended(false)
   }
 
   /**
@@ -83,8 +97,8 @@ export class TaskCaller {
       try {
         Promise.resolve(this.#run(attempt, tools)).then(this.#returned, this.#threw)
       } catch (error) {
-        // The function is not an async one, or its result cannot even be awaited.
-        SETTLED.then(() => this.#threw(error), this.#threw)
+        // The function is not an async one, or its result cannot even be awaited. Anything may be thrown.
+        Promise.reject(error as Error).catch(this.#threw)
       }
     })
   }

@@ -1,4 +1,4 @@
-import type { RunRecord, RunStatus } from '../../contract/records.ts'
+import type { RunRecord } from '../../contract/records.ts'
 import type { Inserted } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import type { OptionNames } from '../../primitives/require.ts'
@@ -10,7 +10,6 @@ import { executable } from '../execution/pending-versions.ts'
 import { runNotFound } from '../host/not-found.ts'
 import { CONTINUE_RUN, GET_RUN, INSERT_RUN, LIST_RUNS, RUN_WAITS } from '../host/storage-calls.ts'
 import { rescheduleRun } from './reschedule.ts'
-import { resetKey } from './reset-key.ts'
 import {
   runId,
   type ListRunsParams,
@@ -23,6 +22,7 @@ import {
   type RunSubscription,
 } from '../../api/run.ts'
 import type { CountRunsParams, RunCounts } from '../../api/counts.ts'
+import type { PollsAs } from '../../api/shown-run.ts'
 import type { RunExplanation } from '../../api/explanation.ts'
 import { readRun } from '../reading/run-changes.ts'
 import { leaseOf, viewOwner } from '../reading/run-owner.ts'
@@ -41,7 +41,7 @@ import { TriggeredRun } from './triggered-run.ts'
 const FILTERS: OptionNames<ListRunsParams> = { ...LIST_NAMES, taskIdentifier: true, tag: true }
 
 /** Runs of one engine. Payloads and outputs are typed where the task is known; here they are unknown. */
-export class EngineRuns implements EngineRunsNamespace {
+export class EngineRuns implements EngineRunsNamespace, PollsAs {
   readonly #kernel: Kernel
   readonly #values: Values
 
@@ -75,8 +75,18 @@ export class EngineRuns implements EngineRunsNamespace {
     )
   }
 
-  async poll(run: RunReference): Promise<RetrievedRun<never, never>> {
-    return finalRecord(this.#kernel, runId(run), (record) => this.#view(record))
+  poll(run: RunReference): Promise<RetrievedRun<never, never>> {
+    return this.pollAs(run, (view) => view)
+  }
+
+  /** Hot: a run that has ended has nothing around it. */
+  pollAs<Shown>(
+    run: RunReference,
+    show: (view: RetrievedRun<never, never>) => Shown | Promise<Shown>,
+  ): Promise<Shown> {
+    const shown = finalRecord(this.#kernel, run, (record) => show(this.#viewed(record)))
+    // It resolves with what a promise of `show` resolves with.
+    return shown as Promise<Shown>
   }
 
   async cancel(run: RunReference): Promise<{ readonly id: string }> {
@@ -89,7 +99,7 @@ export class EngineRuns implements EngineRunsNamespace {
     const original = await readRun(this.#kernel, runId(run))
     this.#kernel.tasks.require(original.taskId)
     const { record } = await storeReplay(this.#kernel, original)
-    return new TriggeredRun(this.#kernel, record, false)
+    return new TriggeredRun(this.#kernel, { record, isCached: false })
   }
 
   async continueWith(run: RunReference): Promise<RetrievedRun<never, never>> {
@@ -99,7 +109,11 @@ export class EngineRuns implements EngineRunsNamespace {
       chain(this.#kernel.asked(GET_RUN, id), (record) => {
         if (record === undefined) throw runNotFound(id)
         tasks.require(record.taskId)
-        if (record.status !== 'PENDING_VERSION') throw notPending(id, record.status)
+        if (record.status !== 'PENDING_VERSION')
+          throw new WaitpointError(
+            'ERR_CANNOT_CONTINUE',
+            `Cannot continue run "${id}": it is ${record.status}, not PENDING_VERSION`,
+          )
         return this.#kernel.asked(CONTINUE_RUN, executable(record, { host, isDecided: true }))
       }),
     )
@@ -111,10 +125,9 @@ export class EngineRuns implements EngineRunsNamespace {
 
   async explain(run: RunReference): Promise<RunExplanation> {
     const record = await readRun(this.#kernel, runId(run))
-    return this.#kernel.call(async () => {
-      const { explainRun } = await import('../reading/explanation.ts')
-      return explainRun(this.#kernel, record)
-    })
+    return this.#kernel.call(async () =>
+      (await import('../reading/explanation.ts')).explainRun(this.#kernel, record),
+    )
   }
 
   counts(params: CountRunsParams = {}): Promise<RunCounts> {
@@ -125,8 +138,8 @@ export class EngineRuns implements EngineRunsNamespace {
     return this.#view(await rescheduleRun(this.#kernel, runId(run), options))
   }
 
-  async resetIdempotencyKey(taskId: string, key: string): Promise<string | undefined> {
-    return resetKey(this.#kernel, taskId, key)
+  resetIdempotencyKey(taskId: string, key: string): Promise<string | undefined> {
+    return this.#kernel.call(async () => (await import('./reset-key.ts')).resetKey(this.#kernel, taskId, key))
   }
 
   async addTags(run: RunReference, tags: string | readonly string[]): Promise<readonly string[]> {
@@ -138,18 +151,17 @@ export class EngineRuns implements EngineRunsNamespace {
   }
 
   async #view(record: RunRecord): Promise<RetrievedRun<never, never>> {
-    const around = await this.#surroundings(record)
-    // Payload and output are of the types of the task, which the caller names.
-    return viewRetrievedRun(record, around, this.#values) as RetrievedRun<never, never>
-  }
-
-  async #surroundings(record: RunRecord): Promise<RunSurroundings | undefined> {
-    if (isFinal(record.status)) return undefined
+    if (isFinal(record.status)) return this.#viewed(record)
     const [waits, lease] = await Promise.all([
       this.#kernel.call(() => this.#kernel.asked(RUN_WAITS, record.id)),
       leaseOf(this.#kernel, record),
     ])
-    return { waits, owner: viewOwner(this.#kernel, record, lease) }
+    return this.#viewed(record, { waits, owner: viewOwner(this.#kernel, record, lease) })
+  }
+
+  #viewed(record: RunRecord, around?: RunSurroundings): RetrievedRun<never, never> {
+    // Payload and output are of the types of the task, which the caller names.
+    return viewRetrievedRun(record, around, this.#values) as RetrievedRun<never, never>
   }
 }
 
@@ -198,11 +210,4 @@ function replayOf(original: RunRecord, id: string, now: number): RunRecord {
     createdAt: now,
     updatedAt: now,
   }
-}
-
-function notPending(id: string, status: RunStatus): WaitpointError {
-  return new WaitpointError(
-    'ERR_CANNOT_CONTINUE',
-    `Cannot continue run "${id}": it is ${status}, not PENDING_VERSION`,
-  )
 }

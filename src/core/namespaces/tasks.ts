@@ -47,7 +47,10 @@ export class EngineTasks implements TasksNamespace {
   trigger(id: string, payload: unknown, options: TriggerOptions = {}): Promise<RunHandle<never>> {
     return this.#kernel.call(() =>
       chain(this.#record(id, this.#request(id, payload, options)), (record) =>
-        chain(this.#insert(record, this.#kernel.attempt(), options), (inserted) => this.#handle(inserted)),
+        chain(
+          this.#insert(record, this.#kernel.attempt(), options),
+          (inserted) => new TriggeredRun(this.#kernel, inserted, marksOf(options)?.named),
+        ),
       ),
     )
   }
@@ -61,7 +64,9 @@ export class EngineTasks implements TasksNamespace {
       const handles: RunHandle<never>[] = []
       const attempt = this.#kernel.attempt()
       for (const [at, record] of records.entries())
-        handles.push(this.#handle(await this.#insert(record, attempt, requests[at]?.options)))
+        handles.push(
+          new TriggeredRun(this.#kernel, await this.#insert(record, attempt, requests[at]?.options)),
+        )
       return handles
     })
     return { runs }
@@ -259,10 +264,6 @@ export class EngineTasks implements TasksNamespace {
     if (status === 'QUEUED' || status === 'DELAYED') {
       if (expiresAt !== undefined) ticker.dueAt(expiresAt, `run ${id}`)
     }
-  }
-
-  #handle({ record, isCached }: Inserted<RunRecord>): RunHandle<never> {
-    return new TriggeredRun(this.#kernel, record, isCached)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { RunRecord } from '../../contract/records.ts'
+import type { Inserted } from '../../contract/storage.ts'
 import type { Kernel } from '../kernel.ts'
 import type { RunHandle, RunOutcome } from '../../api/run.ts'
 import { leftAtEnd, liveAttempt } from '../attempt/attempt.ts'
@@ -10,14 +11,16 @@ export class TriggeredRun<Output> implements RunHandle<Output> {
   readonly isCached: boolean
   declare readonly publicAccessToken: string
   /** Properties, not methods: they may be taken out of the handle. */
-  readonly result: () => Promise<Output>
-  readonly outcome: () => Promise<RunOutcome<Output>>
+  declare readonly result: () => Promise<Output>
+  declare readonly outcome: () => Promise<RunOutcome<Output>>
+  declare readonly taskIdentifier?: string
   readonly #kernel: Kernel
   /** The instant from which its access token is good for a day. */
   readonly #accessFrom: number
   #accessToken: string | undefined
 
-  constructor(kernel: Kernel, record: RunRecord, isCached: boolean) {
+  /** @param named It tells the id of the task instead of the result. */
+  constructor(kernel: Kernel, { record, isCached }: Inserted<RunRecord>, named?: boolean) {
     const { id, createdAt } = record
     this.id = id
     this.isCached = isCached
@@ -25,9 +28,12 @@ export class TriggeredRun<Output> implements RunHandle<Output> {
     // A run that was there before may be older than its access tokens last.
     this.#accessFrom = isCached ? kernel.host.now() : createdAt
     Object.defineProperty(this, 'publicAccessToken', TriggeredRun.#accessTokenProperty)
-    this.result = () => leftAtEnd(liveAttempt(), finalRecord(kernel, id, outputOf<Output>))
-    this.outcome = () =>
-      finalRecord(kernel, id, outcomeOf<Output>).catch((error: unknown) => lostOutcome(record, error))
+    if (named === true) this.taskIdentifier = record.taskId
+    else {
+      this.result = () => leftAtEnd(liveAttempt(), finalRecord(kernel, id, outputOf<Output>))
+      this.outcome = () =>
+        finalRecord(kernel, id, outcomeOf<Output>).catch((error: unknown) => lostOutcome(record, error))
+    }
   }
 
   static readonly #accessTokenProperty: TypedPropertyDescriptor<string> & ThisType<TriggeredRun<unknown>> = {

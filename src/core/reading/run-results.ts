@@ -6,7 +6,7 @@ import { messageOf } from '../../primitives/message.ts'
 import type { Watcher } from '../changes/watchers.ts'
 import { RunFailedError, WaitpointError } from '../../api/errors.ts'
 import type { Kernel } from '../kernel.ts'
-import type { RunOutcome } from '../../api/run.ts'
+import { runId, type RunOutcome, type RunReference } from '../../api/run.ts'
 import { liveAttempt } from '../attempt/attempt.ts'
 import { runNotFound } from '../host/not-found.ts'
 import { GET_RUN } from '../host/storage-calls.ts'
@@ -20,23 +20,24 @@ import { fromJson } from '../host/serialize.ts'
  */
 export async function finalRecord<Result>(
   kernel: Kernel,
-  runId: string,
+  run: RunReference,
   read: (record: RunRecord, kernel: Kernel) => Result,
 ): Promise<Result> {
-  const watcher = kernel.watchers.watchEnd(runId)
+  const id = runId(run)
+  const watcher = kernel.watchers.watchEnd(id)
   const told = (): RunRecord | undefined => watcher.ended
   const attempt = liveAttempt()
-  const release = holdCaller(kernel, runId, watcher)
+  const release = holdCaller(kernel, id, watcher)
   // Only an error is ever the reason why an attempt is aborted.
   const removeAbort = onAbort(attempt?.signal, (reason) => watcher.fail(reason as Error))
   try {
     // Asked before the engine began to close, it is answered while that takes its time.
-    let asked = kernel.ask(() => executed(kernel, runId) ?? kernel.asked(GET_RUN, runId))
-    for (; ; asked = told() ?? kernel.asked(GET_RUN, runId)) {
+    let asked = kernel.ask(() => executed(kernel, id) ?? kernel.asked(GET_RUN, id))
+    for (; ; asked = told() ?? kernel.asked(GET_RUN, id)) {
       const answer = isPromise(asked) ? await asked : asked
       // An end that was published while storage was asked counts: the answer may be older, or the run forgotten since.
       const record = told() ?? answer
-      if (record === undefined) throw runNotFound(runId)
+      if (record === undefined) throw runNotFound(id)
       if (isFinal(record.status)) return read(record, kernel)
       await watcher.changed()
     }

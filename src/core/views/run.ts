@@ -62,10 +62,9 @@ export interface RunSurroundings {
 /** The view of a run with the engine that holds it, what it waits for and what its attempts have thrown. */
 export function viewRetrievedRun(
   record: RunRecord,
-  around?: RunSurroundings,
+  { waits = [], owner }: Partial<RunSurroundings> = {},
   values: Values = STORED_VALUES,
 ): RetrievedRun {
-  const { waits = [], owner } = around ?? {}
   // Not spread: a copy of so many members costs as much as making them.
   return Object.assign(viewRun(record, values), owner && { owner }, {
     waitingOn: waits.map(viewWait),

@@ -134,7 +134,7 @@ export class SurvivingEngine {
       const record = await this.#world.storage.runs.get(handle.id)
       if (record === undefined) return handle
       // It is the same run, so the output has the same type.
-      return new TriggeredRun<Output>(kernelOf(engine), record, handle.isCached)
+      return new TriggeredRun<Output>(kernelOf(engine), { record, isCached: handle.isCached })
     }
     return {
       id: handle.id,
