@@ -33,7 +33,7 @@ const rows = await Promise.all(
       external: Object.keys(peerDependencies),
       logLevel: 'error',
     })
-    const loaded = loadedAtOnce(metafile.outputs)
+    const loaded = loadedAtOnce(metafile.outputs, relative('', target.default))
     const isLoaded = ({ path }) => loaded.has(relative('', path))
     const code = Buffer.concat(outputFiles.filter(isLoaded).map(({ contents }) => contents))
     const later = Buffer.concat(outputFiles.filter((file) => !isLoaded(file)).map(({ contents }) => contents))
@@ -51,8 +51,9 @@ for (const { entry, gzipped, limit } of rows.filter(({ ok }) => !ok)) {
 }
 
 /** The files that an entry imports, not those that it may load later. */
-function loadedAtOnce(outputs) {
-  const [entry] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint !== undefined)
+function loadedAtOnce(outputs, source) {
+  // What is loaded later has an entry point too.
+  const [entry] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === source)
   const loaded = new Set([entry])
   for (const path of loaded)
     for (const { path: imported, kind, external } of outputs[path].imports)
