@@ -19,7 +19,7 @@ export function viewToken(record: TokenRecord, credentials: Credentials): Token 
     get url(): string {
       return (url ??= credentials.tokenUrl(id))
     },
-    tags,
+    tags: [...tags],
     createdAt: new Date(createdAt),
     timeoutAt: new Date(timeoutAt),
     ...(completedAt === undefined ? {} : { completedAt: new Date(completedAt) }),

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { streams } from 'waitpoint'
 import { createTestEngine, testClock } from 'waitpoint/testing'
 import { projectStorage } from '../../support/abandon.ts'
 import { bodyTask } from '../../support/body-task.ts'
@@ -132,5 +133,20 @@ describe('a token in an event', () => {
       { id: late.id, status: 'TIMED_OUT' },
     ])
     expect([seen[3], seen[1]]).toEqual(listed)
+  })
+})
+
+describe('the lists of a view', () => {
+  it('are its own: what is done to them changes no record', async () => {
+    const write = bodyTask(async () => streams.append('draft', 'a'))
+    await using t = await createTestEngine({ tasks: [write] })
+    const { wait, runs } = t.engine
+    const token = await wait.createToken({ tags: ['a'] })
+    const run = await t.engine.trigger(write, null, { tags: ['a'] })
+    await run.result()
+    const [readToken, readRun] = [await wait.retrieveToken(token), await runs.retrieve(run)]
+    for (const list of [readToken.tags, readRun.tags, readRun.realtimeStreams]) (list as string[]).push('b')
+    expect((await wait.retrieveToken(token)).tags).toEqual(['a'])
+    expect(await runs.retrieve(run)).toMatchObject({ tags: ['a'], realtimeStreams: ['draft'] })
   })
 })
