@@ -46,44 +46,51 @@ export type AroundOperation = <Args extends readonly unknown[], Answer>(
  */
 export function wrapStorage(storage: Storage, around: AroundOperation): Storage {
   const { time, endedBytes, counts, leases, due, queues, schedules } = storage
-  return {
-    ...(storage.retention === undefined ? {} : { retention: storage.retention }),
-    ...(storage.pruneLimit === undefined ? {} : { pruneLimit: storage.pruneLimit }),
-    ...(storage.boundedHistory === undefined ? {} : { boundedHistory: storage.boundedHistory }),
-    ...(endedBytes === undefined ? {} : { endedBytes: () => endedBytes() }),
-    ...abilitiesOf(storage),
+  const wrapped: Mutable<Storage> = {
     runs: wrapRuns(storage.runs, around),
     tokens: wrapTokens(storage.tokens, around),
     chunks: wrapChunks(storage.chunks, around),
     settings: wrapSettings(storage.settings, around),
-    ...(counts === undefined ? {} : { counts: wrapCounts(counts, around) }),
-    ...(queues === undefined ? {} : { queues: wrapQueues(queues, around) }),
-    ...(schedules === undefined ? {} : { schedules: wrapSchedules(schedules, around) }),
     open: around('open', () => storage.open()),
-    ...(time === undefined ? {} : { time: around('time', () => time()) }),
-    ...(leases === undefined ? {} : { leases: around('leases', () => leases()) }),
-    ...(due === undefined ? {} : { due: around('due', (limit) => due(limit)) }),
     tick: around('tick', (request) => storage.tick(request)),
     subscribe: (owner, listener) => storage.subscribe(owner, listener),
     leave: around('leave', (request) => storage.leave(request)),
     prune: around('prune', (request) => storage.prune(request)),
   }
+  // Assigned, because spreads are slow, and an exploration wraps a storage for every schedule.
+  if (endedBytes !== undefined) wrapped.endedBytes = () => endedBytes()
+  if (counts !== undefined) wrapped.counts = wrapCounts(counts, around)
+  if (queues !== undefined) wrapped.queues = wrapQueues(queues, around)
+  if (schedules !== undefined) wrapped.schedules = wrapSchedules(schedules, around)
+  if (time !== undefined) wrapped.time = around('time', () => time())
+  if (leases !== undefined) wrapped.leases = around('leases', () => leases())
+  if (due !== undefined) wrapped.due = around('due', (limit) => due(limit))
+  for (const name of STATEMENTS) copyStatement(wrapped, storage, name)
+  return wrapped
 }
 
-type Ability = 'timesOut' | 'rates' | 'debounces' | 'claimsNew' | 'resumesWaiting' | 'joinsTransactions'
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-/** What the storage says of itself, as far as it says it. */
-function abilitiesOf({
-  timesOut,
-  rates,
-  debounces,
-  claimsNew,
-  resumesWaiting,
-  joinsTransactions,
-}: Storage): Pick<Storage, Ability> {
-  const abilities = { timesOut, rates, debounces, claimsNew, resumesWaiting, joinsTransactions }
-  const said = Object.entries(abilities).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(said)
+/** What a storage says of itself, if it says it. */
+const STATEMENTS = [
+  'retention',
+  'pruneLimit',
+  'boundedHistory',
+  'timesOut',
+  'rates',
+  'debounces',
+  'claimsNew',
+  'resumesWaiting',
+  'joinsTransactions',
+] as const
+
+function copyStatement<Name extends (typeof STATEMENTS)[number]>(
+  wrapped: Mutable<Pick<Storage, Name>>,
+  storage: Storage,
+  name: Name,
+): void {
+  const statement = storage[name]
+  if (statement !== undefined) wrapped[name] = statement
 }
 
 function wrapRuns(runs: RunStore, around: AroundOperation): RunStore {
