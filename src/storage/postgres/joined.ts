@@ -1,5 +1,5 @@
 import { channelOf, messagesOf } from './messages.ts'
-import { isLocked, lockTimeout } from './errors.ts'
+import { isLocked, lockTimeout, postgresMessage } from './errors.ts'
 import type { FarHint, HintCollector } from './hints.ts'
 import type { PostgresClient } from './pool.ts'
 import { isSql, sqlClient } from './sql-pool.ts'
@@ -106,8 +106,8 @@ async function requireTransaction(client: PostgresClient, { schema, isAt }: Post
     )
   const isHere = await isAt(state.place).catch((cause: unknown) => {
     throw new Error(
-      'Cannot use transaction: the server was started again since the storage has looked where it is, and it has no connection to look ' +
-        'once more; let the pool have more than one',
+      `Cannot use transaction: whether it is of the database of the storage could not be asked (${postgresMessage(cause)}); if it has ` +
+        'the only connection of the pool, let the pool have more than one',
       { cause },
     )
   })
