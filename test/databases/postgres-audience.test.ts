@@ -1,10 +1,10 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createEngine, type Engine, task, wait } from 'waitpoint'
 import { type PostgresPool, postgresStorage } from 'waitpoint/postgres'
 import { createDeferred } from '../../src/primitives/deferred.ts'
 import { runInChild } from '../clock/child-process.ts'
 import { postgresUrl } from './postgres/client.ts'
-import { FreshSchema } from './postgres/fresh-schema.ts'
+import { schemaOfTest } from './postgres/fresh-schema.ts'
 import { countedUrl } from './postgres/index-reads.ts'
 import { Wire } from './postgres/wire.ts'
 import { type TestPool, testPool } from './postgres-schemas.ts'
@@ -70,12 +70,6 @@ class Process implements AsyncDisposable {
   }
 }
 
-function freshSchema(): string {
-  const schema = new FreshSchema()
-  onTestFinished(() => schema[Symbol.asyncDispose]())
-  return schema.schema
-}
-
 /** Resolves with the end of a run that executes in another process, told by that process. */
 async function answered({ engine: here }: Process, { engine: there }: Process): Promise<string> {
   const token = await here.wait.createToken()
@@ -101,7 +95,7 @@ async function followed(engine: Engine, runId: string): Promise<{ readonly outpu
 
 describe('a process on Postgres', () => {
   it('notifies of nothing while no other one listens', async () => {
-    await using alone = new Process(freshSchema())
+    await using alone = new Process(schemaOfTest())
     await alone.engine.ready()
     const before = alone.notified
     for (const word of ['one', 'two']) expect(await alone.notifiedFor(word)).toBe(0)
@@ -109,7 +103,7 @@ describe('a process on Postgres', () => {
   })
 
   it('counts all engines on its storage as one', async () => {
-    await using alone = new Process(freshSchema(), { listenCheckMs: 10 })
+    await using alone = new Process(schemaOfTest(), { listenCheckMs: 10 })
     await using another = alone.another()
     for (const engine of [alone.engine, another]) await engine.ready()
     // The first may have been asked before the other engine was there; the last comes once the one before it was acted on.
@@ -118,7 +112,7 @@ describe('a process on Postgres', () => {
   })
 
   it('tells another one from the moment it listens, and no longer once that has left', async () => {
-    const schema = freshSchema()
+    const schema = schemaOfTest()
     await using first = new Process(schema, { listenCheckMs: 10 })
     await first.notifiedFor('alone')
     {
@@ -133,7 +127,7 @@ describe('a process on Postgres', () => {
   })
 
   it('tells one that has lost its connection and listens again', async () => {
-    const schema = freshSchema()
+    const schema = schemaOfTest()
     await using first = new Process(schema, { listenCheckMs: 10 })
     await using second = new Process(schema, { execute: false, listenCheckMs: 10 })
     await Promise.all([first, second].map(({ engine }) => engine.ready()))
@@ -155,7 +149,7 @@ describe('a process on Postgres', () => {
     ): Promise<string> {
       let isDeaf = false
       await using wire = await Wire.to(postgresUrl(), { isDeaf: () => isDeaf })
-      const schema = freshSchema()
+      const schema = schemaOfTest()
       await using first = new Process(schema, { ...options, listen: wire.url })
       await first.engine.ready()
       isDeaf = true
@@ -196,7 +190,7 @@ describe('a process that is alone on Postgres', () => {
   `
 
   it('ends by itself once its engine is closed, and not before', async () => {
-    const place = `${JSON.stringify(postgresUrl())}, ${JSON.stringify(freshSchema())}`
+    const place = `${JSON.stringify(postgresUrl())}, ${JSON.stringify(schemaOfTest())}`
     const printed = await runInChild(`
       ${PROGRAM}
       const engine = open(${place})
@@ -211,7 +205,7 @@ describe('a process that is alone on Postgres', () => {
   })
 
   it('stays while it awaits a run that waits for what another process is to do', async () => {
-    const schema = freshSchema()
+    const schema = schemaOfTest()
     const printed = runInChild(`
       ${PROGRAM}
       const engine = open(${JSON.stringify(postgresUrl())}, ${JSON.stringify(schema)})

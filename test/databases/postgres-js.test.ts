@@ -6,7 +6,7 @@ import { storageConformance } from 'waitpoint/testing'
 import { pauseReal } from '../../src/storage/real-timer.ts'
 import { emptySchema } from '../../src/testing/storages/schema-lender.ts'
 import { connectPostgres, postgresUrl } from './postgres/client.ts'
-import { FreshSchema } from './postgres/fresh-schema.ts'
+import { schemaOfTest } from './postgres/fresh-schema.ts'
 import { freshSchema, testPool } from './postgres-schemas.ts'
 
 /** A program of a hundred steps takes some thousand statements. */
@@ -19,12 +19,6 @@ function openSql(options: postgres.Options<Record<string, never>> = {}): postgre
   const sql = postgres(postgresUrl(), { max: 6, onnotice: () => undefined, ...options })
   onTestFinished(() => sql.end({ timeout: 0 }))
   return sql
-}
-
-function newSchema(): string {
-  const schema = new FreshSchema()
-  onTestFinished(() => schema[Symbol.asyncDispose]())
-  return schema.schema
 }
 
 async function openEngine(sql: postgres.Sql, schema: string): Promise<Engine> {
@@ -56,7 +50,7 @@ describe('a storage on a connection pool of `postgres`', () => {
 
 describe('engines on `postgres`', () => {
   it('hear of each other at once', async () => {
-    const schema = newSchema()
+    const schema = schemaOfTest()
     await using worker = await openEngine(openSql(), schema)
     await using server = await openEngine(openSql(), schema)
     const token = await server.wait.createToken()
@@ -67,7 +61,7 @@ describe('engines on `postgres`', () => {
   })
 
   it('hear of each other again after all of their connections were cut', async () => {
-    const schema = newSchema()
+    const schema = schemaOfTest()
     await using worker = await openEngine(openSql(), schema)
     await using server = await openEngine(openSql(), schema)
     const token = await server.wait.createToken()
@@ -82,14 +76,14 @@ describe('engines on `postgres`', () => {
 
   it('share a pool of one connection', async () => {
     const sql = openSql({ max: 1 })
-    await using engine = await openEngine(sql, newSchema())
+    await using engine = await openEngine(sql, schemaOfTest())
     const runs = await Promise.all(['ada', 'bob'].map((name) => engine.trigger(greet, name)))
     expect(await Promise.all(runs.map((run) => run.result()))).toEqual(['hello ada', 'hello bob'])
   })
 
   it('close what they have opened, and leave the pool open', async () => {
     const sql = openSql({ connection: { application_name: 'closes' } })
-    const engine = await openEngine(sql, newSchema())
+    const engine = await openEngine(sql, schemaOfTest())
     await engine.close()
     await sql.end()
     await using client = await connectPostgres()
@@ -102,7 +96,7 @@ describe('engines on `postgres`', () => {
 describe('a call in a transaction of `postgres`', () => {
   it('takes effect with the commit, and not before', async () => {
     const sql = openSql()
-    await using engine = await openEngine(sql, newSchema())
+    await using engine = await openEngine(sql, schemaOfTest())
     const run = await sql.begin(async (transaction) => {
       const triggered = await engine.trigger(greet, 'ada', { transaction })
       await expect(engine.runs.retrieve(triggered.id)).rejects.toMatchObject({ code: 'ERR_RUN_NOT_FOUND' })
@@ -113,7 +107,7 @@ describe('a call in a transaction of `postgres`', () => {
 
   it('has never been made after a rollback', async () => {
     const sql = openSql()
-    await using engine = await openEngine(sql, newSchema())
+    await using engine = await openEngine(sql, schemaOfTest())
     const token = await engine.wait.createToken()
     const rolledBack = sql.begin(async (transaction) => {
       await engine.wait.completeToken(token, 'yes', { transaction })
@@ -125,7 +119,7 @@ describe('a call in a transaction of `postgres`', () => {
 
   it('is refused where none was begun', async () => {
     const sql = openSql()
-    await using engine = await openEngine(sql, newSchema())
+    await using engine = await openEngine(sql, schemaOfTest())
     await expect(engine.trigger(greet, 'ada', { transaction: sql })).rejects.toThrow(
       'Cannot use transaction: no transaction was begun on this client',
     )
@@ -142,7 +136,7 @@ describe('a `postgres` that changes what it reads', () => {
 
   it('may change what it sends', async () => {
     const sql = openSql({ transform: { undefined: null } })
-    await using engine = await openEngine(sql, newSchema())
+    await using engine = await openEngine(sql, schemaOfTest())
     expect(await (await engine.trigger(greet, 'ada')).result()).toBe('hello ada')
   })
 })

@@ -3,7 +3,7 @@ import { type AnyTask, createEngine, type Engine, task, wait } from 'waitpoint'
 import { type PostgresPool, postgresStorage } from 'waitpoint/postgres'
 import { createDeferred } from '../../src/primitives/deferred.ts'
 import { pauseReal } from '../../src/storage/real-timer.ts'
-import { FreshSchema } from './postgres/fresh-schema.ts'
+import { schemaOfTest } from './postgres/fresh-schema.ts'
 import { testPool } from './postgres-schemas.ts'
 
 /** So long that no engine polls while a test runs. */
@@ -40,12 +40,6 @@ class Process implements AsyncDisposable {
   }
 }
 
-function freshSchema(): string {
-  const schema = new FreshSchema()
-  onTestFinished(() => schema[Symbol.asyncDispose]())
-  return schema.schema
-}
-
 /**
  * A worker that another process has joined already. To the first one that joins it, and to no other, it tells that anything may have
  * changed: that one looks once more, at any time.
@@ -62,7 +56,7 @@ async function joinedWorker(schema: string, task: AnyTask): Promise<Process> {
 
 describe('a wake-up in another process', () => {
   it('is a completion, a notification, and a resume that says what came', async () => {
-    const schema = freshSchema()
+    const schema = schemaOfTest()
     let until: readonly string[] = []
     const ask = task({
       id: 'ask',
@@ -85,7 +79,7 @@ describe('a wake-up in another process', () => {
   })
 
   it('of many runs takes no tick either', async () => {
-    const schema = freshSchema()
+    const schema = schemaOfTest()
     const ask = task({ id: 'ask', run: (tokenId: string) => wait.forToken<number>(tokenId).unwrap() })
     await using web = new Process(schema, [ask], false)
     await using worker = new Process(schema, [ask])
@@ -106,7 +100,7 @@ describe('a new run', () => {
   const RUNS = 24
 
   it('is asked for by one process, and not by all that hear of it', async () => {
-    const schema = freshSchema()
+    const schema = schemaOfTest()
     const say = task({ id: 'say', run: (word: string) => word })
     await using web = new Process(schema, [say], false)
     const workers = Array.from({ length: WORKERS }, () => new Process(schema, [say]))
@@ -125,7 +119,7 @@ describe('a new run', () => {
   })
 
   it('is claimed by another process if the one that is to come first does not', async () => {
-    const schema = freshSchema()
+    const schema = schemaOfTest()
     const say = task({ id: 'say', run: (word: string) => word })
     const other = task({ id: 'other', run: () => 'done' })
     await using web = new Process(schema, [say, other], false)
@@ -141,7 +135,7 @@ describe('a new run', () => {
   })
 
   it('is read once by who waits for its end', async () => {
-    const schema = freshSchema()
+    const schema = schemaOfTest()
     const ask = task({ id: 'ask', run: (tokenId: string) => wait.forToken<string>(tokenId).unwrap() })
     const worker = await joinedWorker(schema, ask)
     await using web = new Process(schema, [ask], false)
@@ -158,7 +152,7 @@ describe('a new run', () => {
 
 describe('a slot of a queue whose limit was set while engines ran', () => {
   it('goes to a run of another process at once, also if it was held in a process that came later', async () => {
-    const schema = freshSchema()
+    const schema = schemaOfTest()
     const goOn = createDeferred<void>()
     const held = task({ id: 'held', queue: { name: 'desk' }, run: () => goOn.promise })
     const next = task({ id: 'next', queue: { name: 'desk' }, run: () => 'done' })

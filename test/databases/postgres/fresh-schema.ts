@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest'
 import { connectPostgres, postgresUrl } from './client.ts'
 import { type Place, writePlace } from './place.ts'
 
@@ -21,4 +22,11 @@ export class FreshSchema implements Place, AsyncDisposable {
     await using client = await connectPostgres(this.connectionString)
     await client.query(`DROP SCHEMA IF EXISTS "${this.schema}" CASCADE`)
   }
+}
+
+/** The name of a schema of the test's own, which is gone when the test has finished. */
+export function schemaOfTest(): string {
+  const schema = new FreshSchema()
+  onTestFinished(() => schema[Symbol.asyncDispose]())
+  return schema.schema
 }
