@@ -5,6 +5,7 @@ import { dashboard } from './figures/dashboard.ts'
 import { deadlines } from './figures/deadlines.ts'
 import { disk } from './figures/disk.ts'
 import { createGrowthFigure } from './figures/growth.ts'
+import { history } from './figures/history.ts'
 import { lists } from './figures/lists.ts'
 import { http } from './figures/http.ts'
 import { parked } from './figures/parked.ts'
@@ -53,6 +54,7 @@ const figures: readonly Figure[] = [
   postgres,
   trips,
   bloat,
+  history,
   workers,
   http,
   sdk,

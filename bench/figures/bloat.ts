@@ -1,4 +1,5 @@
 import { createEngine, task, wait } from 'waitpoint'
+import { benchRuns } from '../bench-runs.ts'
 import { Mailbox } from '../bare/mailbox.ts'
 import type { Figure, Lab } from '../lab.ts'
 import type { Measurement } from '../measurement.ts'
@@ -26,7 +27,7 @@ export const bloat: Figure = {
 }
 
 async function measureBloat(lab: Lab, vacuum: Vacuum): Promise<readonly Measurement[]> {
-  const many = lab.count(RUNS)
+  const many = lab.count(benchRuns(RUNS))
   const few = Math.min(many, FIRST)
   const reader = new PostgresBed()
   const bed = new BusyBed()
@@ -42,6 +43,8 @@ async function measureBloat(lab: Lab, vacuum: Vacuum): Promise<readonly Measurem
     await bed.runCrowds(Math.max(0, many - 2 * few))
     const lastMs = await bed.runCrowds(few)
     const late = await bed.explainClaim()
+    const tick = await bed.explainTick()
+    const slots = await bed.explainSlots()
     await bed.close()
     const { updates, hotUpdates, tableBytes, indexBytes } = await readTables(reader, bed.schema)
     const line = (what: string, unit: Measurement['unit'], value: number): Measurement => ({
@@ -55,6 +58,8 @@ async function measureBloat(lab: Lab, vacuum: Vacuum): Promise<readonly Measurem
       line('  the last as many', 'ns', (lastMs * NS_PER_MS) / few),
       line('  blocks that a claim reads, early', 'count', early),
       line('  blocks that a claim reads, late', 'count', late),
+      line('  blocks that a tick reads, late', 'count', tick),
+      line('  blocks that a count of the slots of a queue reads, late', 'count', slots),
       line('  updates of rows, for each run', 'count', updates / many),
       line('  of these without its indexes', 'count', hotUpdates / many),
       line('  tables, for each run', 'bytes', tableBytes / many),
@@ -81,12 +86,14 @@ class BusyBed {
     },
   })
   #claim: readonly [text: string, requests: string] = ['', '']
+  #tick: readonly [text: string, requests: string] = ['', '']
   readonly engine = createEngine({
     tasks: [this.#ask],
     concurrency: CONCURRENCY,
     storage: this.#bed.storage(
       watchedPool(this.#bed.pool, (text, [requests]) => {
         if (text.includes('.claim_runs(')) this.#claim = [text, String(requests)]
+        if (text.includes('.tick(')) this.#tick = [text, String(requests)]
       }),
     ),
   })
@@ -113,12 +120,28 @@ class BusyBed {
   async explainClaim(): Promise<number> {
     const [text, requests] = this.#claim
     const [request] = JSON.parse(requests) as readonly [{ readonly number: number }]
+    return this.#explain(text, [JSON.stringify([{ ...request, number: request.number + 1 }])])
+  }
+
+  /** The blocks of the last tick, when it is asked again. */
+  async explainTick(): Promise<number> {
+    const [text, requests] = this.#tick
+    return this.#explain(text, [requests])
+  }
+
+  /** The blocks of what a claim asks for each run of a queue with a limit. */
+  async explainSlots(): Promise<number> {
+    return this.#explain(`SELECT count(*) FROM ${this.schema}.runs WHERE slot = 1 AND lane = $1`, [
+      this.#ask.id,
+    ])
+  }
+
+  async #explain(text: string, values: readonly string[]): Promise<number> {
     const client = await this.#bed.pool.connect()
     try {
       await client.query('BEGIN')
-      const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, [
-        JSON.stringify([{ ...request, number: request.number + 1 }]),
-      ])
+      await client.query('SET LOCAL enable_seqscan = off')
+      const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, [...values])
       await client.query('ROLLBACK')
       // The form of EXPLAIN is documented.
       const [explained] = rows as readonly [Explained]

@@ -6,6 +6,7 @@ import { dashboard } from '../../bench/figures/dashboard.ts'
 import { deadlines } from '../../bench/figures/deadlines.ts'
 import { disk } from '../../bench/figures/disk.ts'
 import { createGrowthFigure } from '../../bench/figures/growth.ts'
+import { history } from '../../bench/figures/history.ts'
 import { lists } from '../../bench/figures/lists.ts'
 import { http } from '../../bench/figures/http.ts'
 import { parked } from '../../bench/figures/parked.ts'
@@ -81,6 +82,7 @@ const all = [
   postgres,
   trips,
   bloat,
+  history,
   workers,
   http,
   sdk,
