@@ -11,9 +11,13 @@ const AT_ONCE = 1_000
 /** Fewer than runs that come at once, so that most stand in line and are claimed. */
 const CONCURRENCY = 50
 const NS_PER_MS = 1e6
+const TABLES = ['runs', 'tokens', 'waits']
 
-/** Whether another transaction keeps its snapshot for all the time, so that no vacuum can remove what was updated. */
-type Vacuum = 'as usual' | 'held up'
+/**
+ * `off`: as long before the next vacuum of a large table, which comes at 2 % of its rows. `held up`: another transaction keeps its snapshot for all
+ * the time, so that no vacuum can remove what was updated.
+ */
+type Vacuum = 'as usual' | 'off' | 'held up'
 
 /** What a claim reads, and what lies in the tables, when runs have come and gone: also where nothing can be vacuumed. */
 export const bloat: Figure = {
@@ -22,6 +26,7 @@ export const bloat: Figure = {
   measure: (lab) =>
     serveWhile(async () => [
       ...(await measureBloat(lab, 'as usual')),
+      ...(await measureBloat(lab, 'off')),
       ...(await measureBloat(lab, 'held up')),
     ]),
 }
@@ -34,6 +39,10 @@ async function measureBloat(lab: Lab, vacuum: Vacuum): Promise<readonly Measurem
   const holder = await reader.pool.connect()
   try {
     await bed.engine.ready()
+    if (vacuum === 'off') {
+      for (const table of TABLES)
+        await reader.pool.query(`ALTER TABLE ${bed.schema}.${table} SET (autovacuum_enabled = false)`)
+    }
     if (vacuum === 'held up') {
       await holder.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
       await holder.query('SELECT count(*) FROM pg_class')
@@ -181,8 +190,8 @@ async function readTables({ pool }: PostgresBed, schema: string): Promise<Tables
   const { rows } = await pool.query(
     `SELECT sum(n_tup_upd)::float8 AS "updates", sum(n_tup_hot_upd)::float8 AS "hotUpdates",
        sum(pg_table_size(relid))::float8 AS "tableBytes", sum(pg_indexes_size(relid))::float8 AS "indexBytes"
-     FROM pg_stat_user_tables WHERE schemaname = $1 AND relname IN ('runs', 'tokens', 'waits')`,
-    [schema],
+     FROM pg_stat_user_tables WHERE schemaname = $1 AND relname = ANY ($2)`,
+    [schema, TABLES],
   )
   const [tables] = rows as readonly [Tables]
   return tables
