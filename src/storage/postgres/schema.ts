@@ -68,6 +68,7 @@ const STEPS: readonly string[] = [
   BOUND_RUNS,
   SHARED_STREAMS,
   ONLY_FUNCTIONS,
+  ONLY_FUNCTIONS,
   FUNCTIONS,
 ]
 

@@ -1,5 +1,5 @@
 import { OLDEST_FIRST } from '../../sql-rows.ts'
-import { BY_CONDITION, BY_INDEX, LOCK_PATIENCE_MS } from './plans.ts'
+import { ALONG_INDEX, BY_CONDITION, BY_INDEX, LOCK_PATIENCE_MS } from './plans.ts'
 
 /**
  * Leases and ticks. A lease that has ended is taken with `SKIP LOCKED`: the transaction that has it locked deals
@@ -154,16 +154,18 @@ BEGIN
     AND (SELECT r.held FROM $s.runs r WHERE r.id = w.run_id) = 1);
 END $$;
 
-CREATE FUNCTION $s.next_lease(but_of text) RETURNS json LANGUAGE plpgsql STABLE ${BY_CONDITION} AS $$
+CREATE FUNCTION $s.next_lease(but_of text) RETURNS json LANGUAGE plpgsql STABLE ${ALONG_INDEX} AS $$
 BEGIN
   RETURN (SELECT json_build_object('at', o.until, 'what', 'lease ' || o.owner) FROM $s.owners o
     WHERE o.lost = 0 AND o.owner <> but_of AND o.until IS NOT NULL
-      AND (SELECT true FROM $s.runs r WHERE r.owner = o.owner AND r.held = 1 LIMIT 1) ORDER BY o.until LIMIT 1);
+      AND (SELECT true FROM $s.runs r WHERE r.owner >= o.owner AND r.owner <= o.owner AND r.held = 1 ORDER BY r.owner LIMIT 1)
+    ORDER BY o.until LIMIT 1);
 END $$;
 
-CREATE FUNCTION $s.held_by(of_owner text) RETURNS bigint LANGUAGE plpgsql STABLE ${BY_CONDITION} AS $$
+CREATE FUNCTION $s.held_by(of_owner text) RETURNS bigint LANGUAGE plpgsql STABLE ${ALONG_INDEX} AS $$
 BEGIN
-  RETURN (SELECT count(*) FROM $s.runs WHERE owner = of_owner AND held = 1);
+  RETURN (SELECT count(*) FROM (
+    SELECT 1 FROM $s.runs WHERE owner >= of_owner AND owner <= of_owner AND held = 1 ORDER BY owner OFFSET 0) AS mine);
 END $$;
 
 CREATE FUNCTION $s.get_due(requests json) RETURNS json LANGUAGE plpgsql STABLE

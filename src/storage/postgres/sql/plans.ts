@@ -12,6 +12,12 @@ export const BY_INDEX = 'SET plan_cache_mode = force_generic_plan SET enable_seq
  */
 export const BY_CONDITION = 'SET enable_indexscan = off SET enable_indexonlyscan = off'
 
+/**
+ * Within such a function: along the index of what the statement orders by, with a range of one value, because a single value has no order. Such a scan
+ * marks entries of rows that are gone, and later ones pass over them. A bitmap scan reads them all until they are vacuumed, which in a large table comes late.
+ */
+export const ALONG_INDEX = 'SET enable_bitmapscan = off SET enable_sort = off'
+
 /** As a list is planned: along an index, and no further than needed. Compiling it takes longer than the list. */
 export const IN_ORDER = `SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off SET enable_incremental_sort = off SET jit = off`
