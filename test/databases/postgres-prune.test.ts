@@ -1,6 +1,8 @@
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { Storage } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
 import { manualToken, queuedRun } from '../../src/testing/conformance/sample-records.ts'
+import { functionSql } from '../../src/storage/postgres/schema.ts'
 import { freshSchema, testPool } from './postgres-schemas.ts'
 
 const MINUTE = 60_000
@@ -44,15 +46,75 @@ describe('pruning on Postgres', () => {
   })
 
   it('drops the writers of a run with its streams', async () => {
+    const { schema, storage } = await withEndedRun()
+    await pool.query(`INSERT INTO ${schema}.streams VALUES ('r', 'k', 0, '[]', 1, 0)`)
+    await pool.query(`INSERT INTO ${schema}.writers VALUES ('r', 'k', 'client', 249)`)
+    expect(await storage.prune({ before: 4, limit: 10, now: 5 })).toBe(1)
+    expect((await pool.query(`SELECT 1 FROM ${schema}.writers`)).rows).toEqual([])
+  })
+
+  it('drops what a run has asked for before the run, where that is more than a batch', async () => {
+    const { schema, storage } = await withEndedRun()
+    await pool.query(`INSERT INTO ${schema}.tokens (id, seq, kind, status, run_id, created_at, completed_at, ended_at)
+      SELECT 'once_' || n, n, 'SLEEP', 'COMPLETED', 'r', 1, 9, 9 FROM generate_series(1, 25) AS n`)
+    const drop = (): unknown => storage.prune({ before: 4, limit: 10, now: 5 })
+    const rows = async (table: string): Promise<number> =>
+      (await pool.query(`SELECT 1 FROM ${schema}.${table}`)).rows.length
+    expect([await drop(), await drop(), await rows('runs'), await rows('tokens')]).toEqual([10, 10, 1, 5])
+    expect([await drop(), await drop(), await rows('runs'), await rows('tokens')]).toEqual([6, 0, 0, 0])
+  })
+
+  it('drops a run with very many chunks in several batches', async () => {
+    const { schema, storage } = await withEndedRun()
+    await pool.query(`INSERT INTO ${schema}.streams VALUES ('r', 'k', 0, '[]', 1, 0)`)
+    await pool.query(
+      `INSERT INTO ${schema}.chunks SELECT 'r', 'k', n, 1, '"a"' FROM generate_series(0, 10000) AS n`,
+    )
+    // A whole batch, so that the engine goes on at once.
+    expect(await storage.prune({ before: 4, limit: 10, now: 5 })).toBe(10)
+    expect((await pool.query(`SELECT 1 FROM ${schema}.runs`)).rows).toHaveLength(1)
+    expect(await storage.prune({ before: 4, limit: 10, now: 5 })).toBe(1)
+    expect((await pool.query(`SELECT 1 FROM ${schema}.chunks`)).rows).toEqual([])
+  })
+
+  it('asks a few statements for a batch, however many records it drops', async () => {
+    const { schema, storage } = await withEndedRun()
+    await pool.query(`INSERT INTO ${schema}.runs (id, seq, task_id, status, attempt, policy_attempt, interruptions, epoch,
+        slot, returned, root_id, queue, created_at, updated_at, lane, held, reserved, ended_at, tags, tag_list)
+      SELECT 'run_' || n, n, 'task', 'COMPLETED', 1, 1, 0, 1, 0, 0, 'run_' || n, 'queue', 1, 2, 'lane', 0, 0, 2, '["a"]', ARRAY['a']
+      FROM generate_series(1, 100) AS n`)
+    await pool.query(
+      `INSERT INTO ${schema}.run_tags SELECT 'a', id FROM ${schema}.runs WHERE id LIKE 'run_%'`,
+    )
+    const client = await pool.connect()
+    onTestFinished(() => client.release())
+    await client.query(`SET track_functions = 'all'`)
+    await client.query('BEGIN')
+    const request = JSON.stringify([{ before: 4, most: 200, now: 5 }])
+    const { rows } = await client.query(functionSql(schema, 'prune'), [request])
+    expect(rows).toEqual([{ answer: '[101]' }])
+    // Of this transaction: a function that is called for each record would be there a hundred times.
+    const calls = await client.query(
+      `SELECT proname AS name, pg_stat_get_xact_function_calls(oid)::int AS calls FROM pg_proc
+       WHERE pronamespace = to_regnamespace($1) AND proname NOT LIKE 'is_%'`,
+      [schema],
+    )
+    await client.query('ROLLBACK')
+    const most = Math.max(...(calls.rows as readonly { readonly calls: number }[]).map((row) => row.calls))
+    expect(most).toBeLessThan(5)
+    await storage.prune({ before: 4, limit: 200, now: 5 })
+    for (const table of ['runs', 'run_tags'])
+      expect((await pool.query(`SELECT 1 FROM ${schema}.${table}`)).rows).toEqual([])
+  })
+
+  /** A schema with one completed run, `r`. */
+  async function withEndedRun(): Promise<{ readonly schema: string; readonly storage: Storage }> {
     const schema = await freshSchema(pool)
     const storage = postgresStorage({ pool, schema })
     await storage.open()
     onTestFinished(() => storage.leave({ owner: 'a', now: 0 }))
     const record = { ...queuedRun('r', { createdAt: 1 }), status: 'COMPLETED', finishedAt: 2 } as const
     await storage.runs.insert({ record, now: 2, by: 'a' })
-    await pool.query(`INSERT INTO ${schema}.streams VALUES ('r', 'k', 0, '[]', 1, 0)`)
-    await pool.query(`INSERT INTO ${schema}.writers VALUES ('r', 'k', 'client', 249)`)
-    expect(await storage.prune({ before: 4, limit: 10, now: 5 })).toBe(1)
-    expect((await pool.query(`SELECT 1 FROM ${schema}.writers`)).rows).toEqual([])
-  })
+    return { schema, storage }
+  }
 })

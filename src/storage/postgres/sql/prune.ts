@@ -1,3 +1,7 @@
+import { BY_INDEX } from './plans.ts'
+
+/** A batch drops no more rows of chunks: more are left to the next. */
+const MOST_CHUNKS = 10_000
 /** Ends are stored within this time, but for those of tokens that time out while no engine is there. */
 const SETTLING_MS = 60_000
 
@@ -5,6 +9,9 @@ const SETTLING_MS = 60_000
  * `prune`: drops what ended first, until `most` records are gone or nothing more may go. `count_ended`: how many have ended.
  * The setting `prune-count` says how many of them ended before an instant, so that a batch counts only those that ended
  * later. All are counted again once batches have counted as many as that; then ends that were stored late are counted too.
+ *
+ * `batch_to_prune`: the records of a batch. What ended first comes first, and a run after the tokens that go with it (`part_ids`), so that a run with
+ * more than a batch of these stays until they are gone (`last_of`). All go in one statement for each table: one for each record costs the server twice as much.
  */
 export const PRUNE_FUNCTIONS: string = `
 CREATE FUNCTION $s.ended_before(until float8, at float8, most int)
@@ -58,50 +65,56 @@ BEGIN
   IF since > '-Infinity' THEN counted := counted + newly_counted; END IF;
 END $$;
 
-CREATE FUNCTION $s.drop_run(run text, most int, settled_at float8, OUT records int, OUT ended int, OUT settled int)
+CREATE FUNCTION $s.batch_to_prune(
+  q record, surplus bigint, OUT run_ids text[], OUT token_ids text[], OUT part_ids text[], OUT last_of text)
 LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT array_agg(one.id) FILTER (WHERE one.is_run),
+      array_agg(one.id) FILTER (WHERE NOT one.is_run AND one.of_run IS NULL),
+      array_agg(one.id) FILTER (WHERE one.of_run IS NOT NULL),
+      (array_agg(one.of_run ORDER BY one.place DESC, one.is_run DESC))[1]
+    INTO run_ids, token_ids, part_ids, last_of FROM (
+    SELECT record.*, count(record.ended_at)
+      OVER (ORDER BY record.place GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS ahead FROM (
+      SELECT DISTINCT ON (taken.is_run, taken.id) taken.* FROM (
+        WITH ended AS (
+          SELECT e.*, row_number() OVER (ORDER BY e.ended_at) AS place
+          FROM $s.ended_before(CASE WHEN surplus > 0 THEN 'Infinity' ELSE q.before END, q.now, q.most) e)
+        SELECT e.id, e.ended_at, e.is_run, NULL AS of_run, e.place, e.ended_at AS reached FROM ended e
+        UNION ALL
+        SELECT t.id, t.ended_at, false, e.id, e.place, e.ended_at FROM ended e JOIN $s.tokens t ON t.run_id = e.id
+          WHERE e.is_run AND t.kind <> 'MANUAL' AND NOT EXISTS (SELECT 1 FROM $s.waits w WHERE w.token_id = t.id)
+      ) AS taken ORDER BY taken.is_run, taken.id, taken.place) AS record
+    ORDER BY record.place, record.is_run LIMIT q.most) AS one
+  WHERE one.reached < q.before OR one.ahead < surplus;
+END $$;
+
+CREATE FUNCTION $s.drop_streams(INOUT run_ids text[], OUT is_rest boolean) LANGUAGE plpgsql AS $$
 DECLARE
   gone int;
-  old_tags text[];
-  run_ended_at float8;
 BEGIN
-  records := 0; ended := 0; settled := 0;
-  SELECT tag_list INTO old_tags FROM $s.runs WHERE id = run FOR UPDATE SKIP LOCKED;
-  IF NOT FOUND THEN RETURN; END IF;
-  IF EXISTS (SELECT 1 FROM $s.streams WHERE run_id = run) THEN
-    DELETE FROM $s.chunks c WHERE (c.run_id, c.key, c.first) IN
-      (SELECT o.run_id, o.key, o.first FROM $s.chunks o WHERE o.run_id = run LIMIT 1000);
-    GET DIAGNOSTICS gone = ROW_COUNT;
-    IF gone = 1000 THEN
-      records := most;
-      RETURN;
-    END IF;
-    DELETE FROM $s.writers WHERE run_id = run;
-    DELETE FROM $s.streams WHERE run_id = run;
+  is_rest := false;
+  IF NOT EXISTS (SELECT 1 FROM $s.streams WHERE run_id = ANY (run_ids)) THEN RETURN; END IF;
+  DELETE FROM $s.chunks c WHERE (c.run_id, c.key, c.first) IN (
+    SELECT o.run_id, o.key, o.first FROM $s.chunks o WHERE o.run_id = ANY (run_ids) LIMIT ${MOST_CHUNKS});
+  GET DIAGNOSTICS gone = ROW_COUNT;
+  is_rest := gone = ${MOST_CHUNKS};
+  IF is_rest THEN
+    run_ids := ARRAY(SELECT id FROM unnest(run_ids) AS id WHERE NOT EXISTS (SELECT 1 FROM $s.chunks WHERE run_id = id));
   END IF;
-  WITH dropped AS (
-    DELETE FROM $s.tokens WHERE id IN (
-      SELECT t.id FROM $s.tokens t WHERE t.run_id = run AND t.kind <> 'MANUAL'
-        AND NOT EXISTS (SELECT 1 FROM $s.waits w WHERE w.token_id = t.id) LIMIT most FOR UPDATE SKIP LOCKED) RETURNING ended_at)
-    SELECT count(*), count(ended_at), count(*) FILTER (WHERE ended_at < settled_at) INTO records, ended, settled
-      FROM dropped;
-  IF records >= most THEN RETURN; END IF;
-  DELETE FROM $s.run_tags WHERE run_id = run AND tag = ANY (old_tags);
-  DELETE FROM $s.runs r WHERE id = run RETURNING r.ended_at INTO run_ended_at;
-  records := records + 1; ended := ended + 1;
-  IF run_ended_at < settled_at THEN settled := settled + 1; END IF;
+  DELETE FROM $s.writers WHERE run_id = ANY (run_ids);
+  DELETE FROM $s.streams WHERE run_id = ANY (run_ids);
 END $$;
 
 CREATE FUNCTION $s.prune_one(q record) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
-  one record;
+  batch record;
   part record;
   known record;
   surplus bigint := 0;
   dropped bigint := 0;
   settled bigint := 0;
-  budget int := q.most;
-  old_tags text[];
+  is_rest boolean;
 BEGIN
   DELETE FROM $s.owners o WHERE o.lost = 1 AND o.until < q.before
     AND NOT EXISTS (SELECT 1 FROM $s.runs r WHERE r.owner = o.owner);
@@ -112,32 +125,32 @@ BEGIN
     SELECT * INTO known FROM $s.count_ended(q.now, known.settled_at, known.settled, known.counted);
     surplus := known.total - q.keep;
   END IF;
-  FOR one IN SELECT * FROM $s.ended_before(CASE WHEN surplus > 0 THEN 'Infinity' ELSE q.before END, q.now, q.most)
-    ORDER BY 2
-  LOOP
-    EXIT WHEN budget <= 0 OR (one.ended_at >= q.before AND dropped >= surplus);
-    IF one.is_run THEN
-      SELECT * INTO part FROM $s.drop_run(one.id, budget, known.settled_at);
-      budget := budget - part.records;
-      dropped := dropped + part.ended;
-      settled := settled + part.settled;
-    ELSE
-      DELETE FROM $s.tokens WHERE id IN (SELECT id FROM $s.tokens WHERE id = one.id FOR UPDATE SKIP LOCKED)
-        RETURNING tag_list INTO old_tags;
-      IF FOUND THEN
-        budget := budget - 1; dropped := dropped + 1;
-        IF one.ended_at < known.settled_at THEN settled := settled + 1; END IF;
-      END IF;
-      DELETE FROM $s.token_tags WHERE token_id = one.id AND tag = ANY (old_tags);
-    END IF;
-  END LOOP;
+  SELECT * INTO batch FROM $s.batch_to_prune(q, surplus);
+  batch.run_ids := ARRAY(SELECT $s.lock_free(batch.run_ids));
+  batch.token_ids := batch.token_ids || ARRAY(SELECT t.id FROM $s.tokens t WHERE t.id = ANY (batch.part_ids)
+    AND t.run_id = ANY (batch.run_ids || ARRAY(SELECT $s.lock_free(ARRAY[batch.last_of]))));
+  WITH gone AS (
+    DELETE FROM $s.tokens WHERE id IN (
+      SELECT t.id FROM $s.tokens t WHERE t.id = ANY (batch.token_ids)
+        AND NOT EXISTS (SELECT 1 FROM $s.waits w WHERE w.token_id = t.id) FOR UPDATE OF t SKIP LOCKED)
+    RETURNING id, tag_list, ended_at),
+  untagged AS (
+    DELETE FROM $s.token_tags x USING gone, unnest(gone.tag_list) AS own(tag) WHERE x.token_id = gone.id AND x.tag = own.tag)
+  SELECT count(*), count(*) FILTER (WHERE ended_at < known.settled_at) INTO dropped, settled FROM gone;
+  SELECT * INTO batch.run_ids, is_rest FROM $s.drop_streams(batch.run_ids);
+  WITH gone AS (
+    DELETE FROM $s.runs WHERE id = ANY (batch.run_ids) RETURNING id, tag_list, ended_at),
+  untagged AS (
+    DELETE FROM $s.run_tags x USING gone, unnest(gone.tag_list) AS own(tag) WHERE x.run_id = gone.id AND x.tag = own.tag)
+  SELECT dropped + count(*), settled + count(*) FILTER (WHERE ended_at < known.settled_at) INTO dropped, settled FROM gone;
   IF q.keep IS NOT NULL OR settled > 0 THEN
     PERFORM $s.note_count(known.settled_at, known.settled - settled, known.counted);
   END IF;
-  RETURN q.most - greatest(budget, 0);
+  RETURN CASE WHEN is_rest THEN q.most ELSE dropped END;
 END $$;
 
-CREATE FUNCTION $s.prune(requests json) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.prune(requests json) RETURNS json LANGUAGE plpgsql
+${BY_INDEX} SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   q record;
 BEGIN
