@@ -82,6 +82,16 @@ export class EndedRuns {
     return found?.ended_at ?? Date.now()
   }
 
+  /** The size of the tables with the runs, and of their indexes. */
+  async bytes(): Promise<number> {
+    const { rows } = await this.bed.pool.query(
+      'SELECT sum(pg_total_relation_size(name::regclass))::float8 AS bytes FROM unnest($1::text[]) AS name',
+      [FILLED.map((table) => `${this.bed.schema}.${table}`)],
+    )
+    const [found] = rows as readonly { readonly bytes: number }[]
+    return found?.bytes ?? NaN
+  }
+
   /** Removes what deleted rows have left, as the server does by itself in time. */
   async vacuum(): Promise<void> {
     const { pool, schema } = this.bed

@@ -40,6 +40,14 @@ async function measureHistory(lab: Lab): Promise<readonly Measurement[]> {
   try {
     const lines: Measurement[] = []
     for (const step of STEPS) lines.push(await measureStep(lab, step, sides))
+    const [ours, bare] = [await sides[0].runs.bytes(), await sides[1].runs.bytes()]
+    lines.push({
+      what: 'tables and indexes, for each ended run',
+      unit: 'bytes',
+      count: many,
+      ours: { values: [ours / many] },
+      bare: { values: [bare / few] },
+    })
     return [...lines, ...(await measurePruning(lab, sides))]
   } finally {
     for (const side of sides) await side.close()
