@@ -8,6 +8,10 @@ import { freshSchema, testPool } from './postgres-schemas.ts'
 const MINUTE = 60_000
 const KEEP = 60
 
+interface Blocks {
+  readonly 'Shared Hit Blocks': number
+}
+
 describe('pruning on Postgres', () => {
   const pool = testPool()
   afterAll(() => pool.end())
@@ -105,6 +109,30 @@ describe('pruning on Postgres', () => {
     await storage.prune({ before: 4, limit: 200, now: 5 })
     for (const table of ['runs', 'run_tags'])
       expect((await pool.query(`SELECT 1 FROM ${schema}.${table}`)).rows).toEqual([])
+  })
+
+  it('finds tags by their index, also where the server has planned for a table that was empty', async () => {
+    const { schema } = await withEndedRun()
+    await pool.query(`ALTER TABLE ${schema}.token_tags SET (autovacuum_enabled = false)`)
+    const client = await pool.connect()
+    onTestFinished(() => client.release())
+    const prune = [
+      functionSql(schema, 'prune'),
+      [JSON.stringify([{ before: 4, most: 200, now: 5 }])],
+    ] as const
+    await client.query(prune[0], [...prune[1]])
+    await client.query(`INSERT INTO ${schema}.tokens (id, seq, kind, status, created_at, completed_at, ended_at, tags, tag_list)
+      SELECT 'token_' || n, n, 'MANUAL', 'COMPLETED', 1, 2, 2, '["a"]', ARRAY['a'] FROM generate_series(1, 50) AS n`)
+    await client.query(
+      `INSERT INTO ${schema}.token_tags SELECT 'a', 'token_' || n FROM generate_series(1, 20000) AS n`,
+    )
+    const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${prune[0]}`, [...prune[1]])
+    const [explained] = rows as readonly { readonly 'QUERY PLAN': readonly [{ readonly Plan: Blocks }] }[]
+    // The index has some hundred pages. Each record is found in a few pages of each index.
+    expect(explained?.['QUERY PLAN'][0].Plan['Shared Hit Blocks']).toBeLessThan(50 * 50)
+    expect((await client.query(`SELECT count(*)::int AS count FROM ${schema}.token_tags`)).rows).toEqual([
+      { count: 19_950 },
+    ])
   })
 
   /** A schema with one completed run, `r`. */

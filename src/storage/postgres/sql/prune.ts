@@ -2,6 +2,14 @@ import { BY_INDEX } from './plans.ts'
 
 /** A batch drops no more rows of chunks: more are left to the next. */
 const MOST_CHUNKS = 10_000
+/**
+ * Drops the tags of the records in `gone`, each by its place in the index: where the server takes the table for empty, it would read the whole of it for each
+ * record.
+ */
+const untag = (table: string, id: string): string => `DELETE FROM $s.${table} WHERE ctid = ANY (ARRAY(
+      SELECT tagged.place FROM (SELECT gone.id, unnest(gone.tag_list) AS tag FROM gone) AS own CROSS JOIN LATERAL (
+        SELECT x.ctid AS place FROM $s.${table} x WHERE x.tag = own.tag AND x.${id} = own.id OFFSET 0) AS tagged))`
+
 /** Ends are stored within this time, but for those of tokens that time out while no engine is there. */
 const SETTLING_MS = 60_000
 
@@ -82,8 +90,10 @@ BEGIN
           FROM $s.ended_before(CASE WHEN surplus > 0 THEN 'Infinity' ELSE q.before END, q.now, q.most) e)
         SELECT e.id, e.ended_at, e.is_run, NULL AS of_run, e.place, e.ended_at AS reached FROM ended e
         UNION ALL
-        SELECT t.id, t.ended_at, false, e.id, e.place, e.ended_at FROM ended e JOIN $s.tokens t ON t.run_id = e.id
-          WHERE e.is_run AND t.kind <> 'MANUAL' AND NOT EXISTS (SELECT 1 FROM $s.waits w WHERE w.token_id = t.id)
+        SELECT part.id, part.ended_at, false, e.id, e.place, e.ended_at FROM ended e CROSS JOIN LATERAL (
+          SELECT t.id, t.ended_at FROM $s.tokens t WHERE t.run_id = e.id AND t.kind <> 'MANUAL'
+            AND NOT EXISTS (SELECT 1 FROM $s.waits w WHERE w.token_id = t.id) OFFSET 0) AS part
+          WHERE e.is_run
       ) AS taken ORDER BY taken.is_run, taken.id, taken.place) AS record
     ORDER BY record.place, record.is_run LIMIT q.most) AS one
   WHERE one.reached < q.before OR one.ahead < surplus;
@@ -135,13 +145,13 @@ BEGIN
         AND NOT EXISTS (SELECT 1 FROM $s.waits w WHERE w.token_id = t.id) FOR UPDATE OF t SKIP LOCKED)
     RETURNING id, tag_list, ended_at),
   untagged AS (
-    DELETE FROM $s.token_tags x USING gone, unnest(gone.tag_list) AS own(tag) WHERE x.token_id = gone.id AND x.tag = own.tag)
+    ${untag('token_tags', 'token_id')})
   SELECT count(*), count(*) FILTER (WHERE ended_at < known.settled_at) INTO dropped, settled FROM gone;
   SELECT * INTO batch.run_ids, is_rest FROM $s.drop_streams(batch.run_ids);
   WITH gone AS (
     DELETE FROM $s.runs WHERE id = ANY (batch.run_ids) RETURNING id, tag_list, ended_at),
   untagged AS (
-    DELETE FROM $s.run_tags x USING gone, unnest(gone.tag_list) AS own(tag) WHERE x.run_id = gone.id AND x.tag = own.tag)
+    ${untag('run_tags', 'run_id')})
   SELECT dropped + count(*), settled + count(*) FILTER (WHERE ended_at < known.settled_at) INTO dropped, settled FROM gone;
   IF q.keep IS NOT NULL OR settled > 0 THEN
     PERFORM $s.note_count(known.settled_at, known.settled - settled, known.counted);
