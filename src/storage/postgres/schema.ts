@@ -1,3 +1,4 @@
+import { BATCH_FUNCTIONS } from './sql/batch.ts'
 import { CHUNK_FUNCTIONS } from './sql/chunk.ts'
 import { CLAIM_FUNCTIONS } from './sql/claim.ts'
 import { COUNT_FUNCTIONS } from './sql/count.ts'
@@ -38,6 +39,7 @@ const FUNCTIONS: string = [
   RECORD_FUNCTIONS,
   RUN_FUNCTIONS,
   TOKEN_FUNCTIONS,
+  BATCH_FUNCTIONS,
   LEASE_FUNCTIONS,
   CLAIM_FUNCTIONS,
   LIST_FUNCTIONS,

@@ -9,7 +9,7 @@ END $$;
 
 CREATE FUNCTION $s.writable_run(run text, at_epoch int, by_owner text) RETURNS $s.runs LANGUAGE sql AS $$
   SELECT * FROM $s.runs WHERE id = run
-    AND ${isOfAttempt('at_epoch', 'by_owner', 'EXECUTING', 'WAITING')} FOR UPDATE
+    AND ${isOfAttempt('runs', ['at_epoch', 'by_owner'], 'EXECUTING', 'WAITING')} FOR UPDATE
 $$;
 
 CREATE FUNCTION $s.badness(ending jsonb) RETURNS int LANGUAGE sql IMMUTABLE AS $$
@@ -84,7 +84,7 @@ DECLARE
   fresh text[] := q.texts;
 BEGIN
   SELECT attempt INTO run_attempt FROM $s.runs
-    WHERE id = q.run_id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'EXECUTING', 'WAITING')} FOR SHARE;
+    WHERE id = q.run_id AND ${isOfAttempt('runs', ['q.epoch', 'q.by_owner'], 'EXECUTING', 'WAITING')} FOR SHARE;
   IF NOT FOUND THEN RETURN '"stale"'; END IF;
   SELECT * INTO st FROM $s.streams WHERE run_id = q.run_id AND key = q.key FOR UPDATE;
   IF st.attempt IS DISTINCT FROM run_attempt OR st.shared IS NOT NULL AND NOT st.shared ? 'own' THEN

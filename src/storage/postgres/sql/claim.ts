@@ -1,4 +1,8 @@
-import { BY_INDEX, IS_IN_LINE, LOCK_PATIENCE_MS } from './plans.ts'
+import { BY_INDEX, IS_IN_LINE, LOCK_PATIENCE_MS, ONE_BY_ONE } from './plans.ts'
+import { runAsJson } from './record.ts'
+
+/** The run `r` starts an attempt of its own: it does not go on with one that was interrupted, nor end what has returned. */
+const IS_PLANNED = `r.returned = 0 AND r.status IN ('QUEUED', 'DELAYED')`
 
 /**
  * Claims. Runs are taken with `SKIP LOCKED`: the transaction that has one locked deals with it, or only
@@ -33,21 +37,22 @@ BEGIN
   RETURN expired;
 END $$;
 
-CREATE FUNCTION $s.start_run(r $s.runs, q record, at_place int) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.start_runs(run_ids text[], q record, first_place int) RETURNS json[] LANGUAGE plpgsql
+${ONE_BY_ONE} AS $$
 DECLARE
-  is_planned boolean := r.returned = 0 AND r.status IN ('QUEUED', 'DELAYED');
-  started $s.runs;
+  answers json[];
 BEGIN
-  IF NOT is_planned THEN DELETE FROM $s.waits WHERE run_id = r.id; END IF;
-  IF r.streams IS NOT NULL THEN PERFORM $s.interrupt_streams(r.id); END IF;
-  UPDATE $s.runs SET interruptions = interruptions + (status = 'EXECUTING' AND owner IS NOT NULL)::int,
-      status = 'EXECUTING', attempt = attempt + 1, policy_attempt = policy_attempt + is_planned::int, owner = q.by_owner,
-      held = 1, reserved = 0, epoch = epoch + 1, slot = 1, wake_at = NULL, started_at = coalesce(started_at, q.now),
-      updated_at = greatest(updated_at, q.now), line = NULL, line_at = NULL, look_at = NULL,
-      claim_number = q.number, claim_place = at_place,
-      version = CASE WHEN is_planned THEN q.versions->>task_id ELSE version END
-    WHERE id = r.id RETURNING * INTO started;
-  RETURN $s.run_json(started);
+  WITH started AS (
+    UPDATE $s.runs AS r SET interruptions = interruptions + (status = 'EXECUTING' AND owner IS NOT NULL)::int,
+        status = 'EXECUTING', attempt = attempt + 1, policy_attempt = policy_attempt + (${IS_PLANNED})::int,
+        owner = q.by_owner, held = 1, reserved = 0, epoch = epoch + 1, slot = 1, wake_at = NULL,
+        started_at = coalesce(started_at, q.now), updated_at = greatest(updated_at, q.now),
+        line = NULL, line_at = NULL, look_at = NULL, claim_number = q.number, claim_place = first_place + one.place - 1,
+        version = CASE WHEN ${IS_PLANNED} THEN q.versions->>task_id ELSE version END
+      FROM unnest(run_ids) WITH ORDINALITY AS one(run_id, place) WHERE r.id = one.run_id
+      RETURNING one.place, ${runAsJson('r')} AS run)
+    SELECT array_agg(run ORDER BY place) INTO answers FROM started;
+  RETURN answers;
 END $$;
 
 CREATE FUNCTION $s.end_instead(r $s.runs, q record) RETURNS $s.runs LANGUAGE plpgsql AS $$
@@ -92,6 +97,8 @@ DECLARE
   last_seq bigint := 0;
   over $s.runs;
   taken json[] := '{}';
+  starting text[] := '{}';
+  place int := 0;
   ended json[] := $s.sweep_runs(q.now, NULL);
   full_lanes text[] := '{}';
   locked text[] := '{}';
@@ -102,7 +109,7 @@ DECLARE
   next_start_at float8;
 BEGIN
   <<scan>>
-  WHILE cardinality(taken) < q.most LOOP
+  WHILE place < q.most LOOP
     is_any := false;
     FOR c IN
       SELECT one.* FROM unnest(q.task_ids) AS task(id) CROSS JOIN LATERAL (
@@ -110,8 +117,8 @@ BEGIN
         WHERE o.task_id = task.id AND o.line IS NOT NULL
           AND (o.line, o.line_at, o.seq) > (last_line, last_at, last_seq)
           AND (o.slot = 1 OR o.returned = 1 OR (o.line || ' ' || o.lane) <> ALL (full_lanes))
-        ORDER BY o.line, o.line_at, o.seq LIMIT least(q.most - cardinality(taken), 200)) AS one
-      ORDER BY one.line, one.line_at, one.seq LIMIT least(q.most - cardinality(taken), 200)
+        ORDER BY o.line, o.line_at, o.seq LIMIT least(q.most - place, 200)) AS one
+      ORDER BY one.line, one.line_at, one.seq LIMIT least(q.most - place, 200)
     LOOP
       is_any := true;
       last_line := c.line; last_at := c.line_at; last_seq := c.seq;
@@ -139,21 +146,32 @@ BEGIN
         over := $s.end_instead(r, q);
         CONTINUE WHEN over.id IS NOT NULL AND NOT $s.try_parents(r.id);
         IF over.id IS NOT NULL THEN
+          taken := taken || $s.start_runs(starting, q, cardinality(taken));
+          starting := '{}';
           ended := ended || $s.finish_run(over, q.now);
           full_lanes := '{}'; is_full := false;
           last_line := -1; last_at := 0; last_seq := 0;
           CONTINUE scan;
         END IF;
       END IF;
-      taken := taken || $s.start_run(r, q, cardinality(taken));
+      IF NOT (${IS_PLANNED}) THEN DELETE FROM $s.waits WHERE run_id = r.id; END IF;
+      IF r.streams IS NOT NULL THEN PERFORM $s.interrupt_streams(r.id); END IF;
+      starting := starting || r.id;
+      place := place + 1;
+      -- Before the slots of its lane are counted again.
+      IF q.limits IS NOT NULL THEN
+        taken := taken || $s.start_runs(starting, q, cardinality(taken));
+        starting := '{}';
+      END IF;
     END LOOP;
     CONTINUE WHEN is_any;
-    EXIT WHEN has_waited OR cardinality(locked) = 0 OR cardinality(taken) + cardinality(ended) > 0;
+    EXIT WHEN has_waited OR cardinality(locked) = 0 OR place + cardinality(ended) > 0;
     PERFORM $s.wait_for_lock(locked);
     has_waited := true;
     locked := '{}'; full_lanes := '{}'; is_full := false;
     last_line := -1; last_at := 0; last_seq := 0;
   END LOOP;
+  IF cardinality(starting) > 0 THEN taken := taken || $s.start_runs(starting, q, cardinality(taken)); END IF;
   RETURN json_build_object('runs', array_to_json(taken), 'ended', array_to_json(ended),
     'isPassedOver', cardinality(locked) > 0 AND cardinality(taken) < q.most, 'isHeldBack', nullif(is_full, false),
     'nextStartAt', next_start_at);

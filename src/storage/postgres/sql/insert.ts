@@ -1,6 +1,10 @@
 import { LISTED_PREFIXES } from '../../id-skew.ts'
 import { IS_DATED } from './id-time.ts'
-import { BY_INDEX } from './plans.ts'
+import { BY_INDEX, inOrder } from './plans.ts'
+
+/** The members of each insert, but for the record. */
+export const INSERT_MEMBERS = `fence_run text, fence_epoch int, by_owner text, now float8, again boolean, skew float8,
+    key_lock text, bucket int, instead text`
 
 /** How the insert of one kind of record differs from the other. The row is the variable `r` or `t` of the function. */
 interface InsertedKind {
@@ -17,11 +21,13 @@ interface InsertedKind {
   readonly lock: string
   /** Whether a request that is alone takes these locks as well; one with a key does. */
   readonly locksFirst?: string
+  /** Lines that answer usual requests of a turn together, and set `answers` of them. */
+  readonly inBatch?: string
   /** Lines before the search for the holder of the key. */
   readonly first?: string
   /** Lines between the search for the `holder` of the key and the question whether it is answered. */
   readonly meetHolder?: string
-  /** Answers with the `holder` of the key: lines that add to `answers`. */
+  /** Answers with the `holder` of the key: lines that set it in `answers`. */
   readonly answerHolder: string
   /** Fills the columns that storage keeps for itself. */
   readonly fillRow: string
@@ -49,6 +55,7 @@ export function insertFunction(kind: InsertedKind): string {
     members = '',
     lock,
     locksFirst = 'false',
+    inBatch = '',
     first = '',
     meetHolder = '',
     answerHolder,
@@ -72,21 +79,19 @@ BEGIN
   IF NOT is_alone THEN
     held := $s.lock_keys(requests);
     PERFORM $s.${lock};
-  END IF;
-  FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(${noun} json, fence_run text, fence_epoch int, by_owner text, now float8, again boolean, skew float8,
-      key_lock text, bucket int, instead text${members})
-  LOOP
+${inBatch}  END IF;
+  FOR q IN SELECT * FROM ${inOrder(`${INSERT_MEMBERS}, ${noun} json${members}`)} LOOP
+    CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
     IF is_alone AND (q.key_lock IS NOT NULL OR q.bucket IS NOT NULL OR ${locksFirst}) THEN
       held := $s.lock_keys(requests);
       PERFORM $s.${lock};
     END IF;
     IF held IS NOT NULL AND $s.lock_of_key(q.key_lock, q.bucket, q.${noun}) = ANY (held) THEN
-      answers := answers || '"held"'::json;
+      answers[q.ordinality] := '"held"';
       CONTINUE;
     END IF;
     IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN
-      answers := answers || '"stale"'::json;
+      answers[q.ordinality] := '"stale"';
       CONTINUE;
     END IF;
     ${row} := NULL; ${row}.id := '';
@@ -105,12 +110,12 @@ ${fillRow}    INSERT INTO $s.${table} SELECT ${row}.* ON CONFLICT (id) DO NOTHIN
         PERFORM $s.note_skew('${prefix}', coalesce(q.skew, $s.id_skew('${prefix}', ${row}.id, ${row}.created_at)));
       END IF;
       IF ${row}.tag_list IS NOT NULL THEN PERFORM $s.tag_${noun}(${row}.id, ${row}.tag_list); END IF;
-${whenStored}      answers := answers || ${answerNew};
+${whenStored}      answers[q.ordinality] := ${answerNew};
     ELSIF q.again IS TRUE OR q.fence_run = ${row}.key_scope THEN
       SELECT * INTO holder FROM $s.${table} WHERE id = ${row}.id;
-      answers := answers || ${answerAgain};
+      answers[q.ordinality] := ${answerAgain};
     ELSE
-      answers := answers || '"taken"'::json;
+      answers[q.ordinality] := '"taken"';
     END IF;
   END LOOP;
   RETURN array_to_json(answers);

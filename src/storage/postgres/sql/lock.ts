@@ -68,7 +68,7 @@ END $$;
 CREATE FUNCTION $s.holds(run text, at_epoch int, by_owner text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM $s.runs WHERE id = run
-    AND ${isOfAttempt('at_epoch', 'by_owner', 'EXECUTING', 'WAITING')} FOR SHARE;
+    AND ${isOfAttempt('runs', ['at_epoch', 'by_owner'], 'EXECUTING', 'WAITING')} FOR SHARE;
   RETURN FOUND;
 END $$;
 
@@ -111,7 +111,7 @@ EXCEPTION WHEN lock_not_available THEN
   RETURN false;
 END $$;
 
-CREATE FUNCTION $s.lock_runs(taken text[], written text[], woken text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.lock_runs(taken text[], written text[], woken text[]) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   one text;
 BEGIN
@@ -122,7 +122,7 @@ BEGIN
     ELSE PERFORM 1 FROM $s.runs WHERE id = one FOR KEY SHARE;
     END IF;
   END LOOP;
-  PERFORM $s.lock_waiters(woken);
+  RETURN $s.lock_waiters(woken);
 END $$;
 
 CREATE FUNCTION $s.lock_fences(requests json) RETURNS void LANGUAGE plpgsql AS $$
@@ -164,7 +164,7 @@ BEGIN
   PERFORM $s.lock_at_once($s.waiters_of(ARRAY[token_id]));
 END $$;
 
-CREATE FUNCTION $s.lock_settled(requests json) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.lock_settled(requests json) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   ids text[];
   fences text[];
@@ -172,8 +172,8 @@ BEGIN
   SELECT array_agg(x.id), array_agg(DISTINCT x.fence_run) FILTER (WHERE x.fence_run IS NOT NULL)
     INTO ids, fences FROM json_to_recordset(requests) AS x(id text, fence_run text);
   PERFORM 1 FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' ORDER BY id FOR NO KEY UPDATE;
-  IF fences IS NULL THEN PERFORM $s.lock_waiters($s.waiters_of(ids));
-  ELSE PERFORM $s.lock_runs('{}', fences, $s.waiters_of(ids)); END IF;
+  IF fences IS NULL THEN RETURN $s.lock_waiters($s.waiters_of(ids)); END IF;
+  RETURN $s.lock_runs('{}', fences, $s.waiters_of(ids));
 END $$;
 
 CREATE FUNCTION $s.lock_awaited(requests json) RETURNS void LANGUAGE plpgsql AS $$

@@ -18,6 +18,9 @@ export const BY_CONDITION = 'SET enable_indexscan = off SET enable_indexonlyscan
  */
 export const ALONG_INDEX = 'SET enable_bitmapscan = off SET enable_sort = off'
 
+/** Many rows, each by its id: whatever the server believes of how many there are. */
+export const ONE_BY_ONE: string = `${BY_CONDITION} SET enable_hashjoin = off SET enable_mergejoin = off`
+
 /** As a list is planned: along an index, and no further than needed. Compiling it takes longer than the list. */
 export const IN_ORDER = `SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off SET enable_incremental_sort = off SET jit = off`
@@ -26,8 +29,12 @@ SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off SET e
  * Beside the id of a run: it is the attempt of this epoch and owner, in one of these states. Written so that no other index
  * than that of the ids will do: a server that has counted an idle schema believes that its owners and states are rare.
  */
-export const isOfAttempt = (epoch: string, owner: string, ...statuses: readonly string[]): string =>
-  `(epoch, owner) IS NOT DISTINCT FROM (${epoch}, ${owner}) AND (status || '') IN (${textList(statuses)})`
+export const isOfAttempt = (
+  row: string,
+  [epoch, owner]: readonly [epoch: string, owner: string],
+  ...statuses: readonly string[]
+): string =>
+  `(${row}.epoch, ${row}.owner) IS NOT DISTINCT FROM (${epoch}, ${owner}) AND (${row}.status || '') IN (${textList(statuses)})`
 
 /** Beside the id of a run: it stands in line. */
 export const IS_IN_LINE = 'coalesce(line, -1) >= 0'
@@ -40,3 +47,7 @@ export const IS_DUE = `coalesce(due_at, 'Infinity') <= at`
 
 /** How long a tick or a claim waits for a lock of another transaction: less than a server takes for a deadlock. */
 export const LOCK_PATIENCE_MS = 250
+
+/** The requests of a function in order, each with its place among them: `ordinality`. */
+export const inOrder = (members: string): string =>
+  `ROWS FROM (json_to_recordset(requests) AS (${members})) WITH ORDINALITY AS q`

@@ -11,7 +11,7 @@ export const runAsJson = (row: string): string =>
 export const tokenAsJson = (row: string): string =>
   `json_build_object(${TOKEN_COLUMNS.map((name) => `'${name}', ${row}.${name}`).join(', ')})`
 
-const TOKEN_COLUMNS: readonly string[] = [
+export const TOKEN_COLUMNS: readonly string[] = [
   'id',
   'kind',
   'status',

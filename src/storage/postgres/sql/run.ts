@@ -1,6 +1,6 @@
 import { OLDEST_FIRST } from '../../sql-rows.ts'
 import { insertFunction } from './insert.ts'
-import { BY_INDEX, isOfAttempt } from './plans.ts'
+import { BY_INDEX, inOrder, isOfAttempt } from './plans.ts'
 import { runAsJson } from './record.ts'
 
 const INSERT_RUNS = insertFunction({
@@ -20,7 +20,7 @@ const INSERT_RUNS = insertFunction({
       SELECT o.* INTO holder FROM $s.tokens b JOIN $s.runs o ON o.id = b.output::json #>> '{}'
         WHERE b.key_scope = q.bind->>'key_scope' AND b.key_value = q.bind->>'key_value' ORDER BY b.seq DESC LIMIT 1;
       IF FOUND THEN
-        answers := answers || json_build_array(CASE WHEN q.again IS TRUE AND holder.id = r.id THEN 0 ELSE 1 END,
+        answers[q.ordinality] := json_build_array(CASE WHEN q.again IS TRUE AND holder.id = r.id THEN 0 ELSE 1 END,
           $s.run_json(holder));
         CONTINUE;
       END IF;
@@ -30,13 +30,13 @@ const INSERT_RUNS = insertFunction({
         pushed := CASE WHEN holder.id <> r.id THEN $s.push_run(holder, q.push, q.now) END;
         IF pushed IS NOT NULL THEN
           IF q.bind IS NOT NULL THEN PERFORM $s.bind_run(q.bind, holder.id); END IF;
-          answers := answers || json_build_array(1, pushed);
+          answers[q.ordinality] := json_build_array(1, pushed);
           CONTINUE;
         END IF;
         holder.key_expires_at := '-Infinity';
       END IF;
 `,
-  answerHolder: `        answers := answers || json_build_array(1, $s.run_json(holder));
+  answerHolder: `        answers[q.ordinality] := json_build_array(1, $s.run_json(holder));
 `,
   fillRow: `    r.seq := nextval('$s.places'); r.held := 0; r.reserved := 0;
     IF q.claim_tasks IS DISTINCT FROM asked_tasks OR q.now > asked_at THEN
@@ -91,7 +91,30 @@ END $$;
 `
 
 /** No run has finished before it started. */
-const FINISHED_AT = 'greatest(q.finished_at, coalesce(started_at, created_at))'
+const FINISHED_AT = 'greatest(q.finished_at, coalesce(r.started_at, r.created_at))'
+
+/** What the end `q` changes of the run `r`. */
+export const END: string = `status = q.status, output = q.output, error = q.error, owner = NULL, slot = 0, slot_until = NULL,
+      wake_at = NULL, held = 0, reserved = 0, line = NULL, line_at = NULL, look_at = NULL,
+      finished_at = ${FINISHED_AT}, ended_at = ${FINISHED_AT},
+      updated_at = greatest(r.updated_at, q.now, ${FINISHED_AT}), changed_by = q.call`
+
+/** Beside the id of the run `r`: the end `q` is allowed. */
+export const MAY_END: string = `r.epoch = coalesce(q.epoch, r.epoch) AND (r.status || '') = ANY (q.statuses)`
+
+/** The members of an end. */
+export const END_MEMBERS = `id text, statuses text[], epoch int, status text, output text,
+    error text, finished_at float8, now float8, call text, again boolean`
+
+/** What the park `q` changes of a run. */
+export const PARK = `status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0,
+        updated_at = greatest(r.updated_at, q.now)`
+
+/** Beside the id of a run: the park `q` is of its attempt, and its owner has it. */
+export const MAY_PARK: string = `${isOfAttempt('r', ['q.epoch', 'q.by_owner'], 'EXECUTING')} AND r.held = 1`
+
+/** The members of a park. */
+export const PARK_MEMBERS = 'id text, epoch int, by_owner text, now float8, again boolean'
 
 /** The functions for runs. Each takes the requests of a turn and answers them in order; each run is in one of them. */
 export const RUN_FUNCTIONS: string = `
@@ -269,11 +292,8 @@ DECLARE
   ended_streams text;
 BEGIN
   PERFORM 1 FROM $s.runs WHERE id = q.id FOR UPDATE;
-  UPDATE $s.runs AS r SET status = q.status, output = q.output, error = q.error, owner = NULL, slot = 0, slot_until = NULL,
-      wake_at = NULL, held = 0, reserved = 0, line = NULL, line_at = NULL, look_at = NULL,
-      finished_at = ${FINISHED_AT}, ended_at = ${FINISHED_AT},
-      updated_at = greatest(updated_at, q.now, ${FINISHED_AT}), changed_by = q.call
-    WHERE id = q.id AND epoch = coalesce(q.epoch, epoch) AND (status || '') = ANY (q.statuses)
+  UPDATE $s.runs AS r SET ${END}
+    WHERE r.id = q.id AND ${MAY_END}
     RETURNING ${runAsJson('r')}, streams INTO ended, ended_streams;
   IF FOUND THEN RETURN json_build_array(ended, $s.settle_end(q.id, ended_streams)); END IF;
   IF q.again IS TRUE THEN RETURN $s.changed_before(q.id, q.call); END IF;
@@ -286,13 +306,17 @@ DECLARE
   q record;
   answers json[] := '{}';
   is_alone boolean := json_array_length(requests) = 1;
+  is_done boolean;
 BEGIN
-  IF NOT is_alone THEN PERFORM $s.lock_updated(requests); END IF;
-  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(id text, statuses text[], epoch int, status text, output text,
-    error text, finished_at float8, now float8, call text, again boolean)
-  LOOP
+  IF NOT is_alone THEN
+    PERFORM $s.lock_updated(requests);
+    SELECT * INTO answers, is_done FROM $s.end_batch(requests);
+    IF is_done THEN RETURN array_to_json(answers); END IF;
+  END IF;
+  FOR q IN SELECT * FROM ${inOrder(END_MEMBERS)} LOOP
+    CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
     IF is_alone THEN PERFORM $s.lock_updated_alone(q.id); END IF;
-    answers := answers || $s.end_run(q);
+    answers[q.ordinality] := $s.end_run(q);
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
@@ -301,7 +325,7 @@ CREATE FUNCTION $s.park_orphan(q record) RETURNS $s.runs LANGUAGE plpgsql AS $$
 DECLARE
   r $s.runs;
 BEGIN
-  SELECT * INTO r FROM $s.runs WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'EXECUTING')}
+  SELECT * INTO r FROM $s.runs WHERE id = q.id AND ${isOfAttempt('runs', ['q.epoch', 'q.by_owner'], 'EXECUTING')}
     FOR UPDATE;
   IF NOT FOUND THEN RETURN NULL; END IF;
   r.status := 'WAITING'; r.slot := 0; r.slot_until := NULL; r.interruptions := 0;
@@ -310,33 +334,34 @@ BEGIN
   RETURN r;
 END $$;
 
+CREATE FUNCTION $s.park_run(q record) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  parked json;
+  known $s.runs;
+BEGIN
+  UPDATE $s.runs AS r SET ${PARK} WHERE r.id = q.id AND ${MAY_PARK} RETURNING ${runAsJson('r')} INTO parked;
+  IF FOUND THEN RETURN parked; END IF;
+  known := $s.park_orphan(q);
+  IF known.id IS NULL AND q.again IS TRUE THEN
+    SELECT * INTO known FROM $s.runs WHERE id = q.id AND ${isOfAttempt('runs', ['q.epoch', 'q.by_owner'], 'WAITING')};
+  END IF;
+  RETURN CASE WHEN known.id IS NOT NULL THEN $s.run_json(known) END;
+END $$;
+
 CREATE FUNCTION $s.park_runs(requests json) RETURNS json LANGUAGE plpgsql
 ${BY_INDEX} AS $$
 DECLARE
   q record;
-  r $s.runs;
-  parked json;
   answers json[] := '{}';
+  is_done boolean;
 BEGIN
-  FOR q IN SELECT * FROM json_to_recordset(requests) AS x(id text, epoch int, by_owner text, now float8, again boolean)
-  LOOP
-    UPDATE $s.runs AS p SET status = 'WAITING', slot = 0, slot_until = NULL, interruptions = 0,
-        updated_at = greatest(updated_at, q.now)
-      WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'EXECUTING')} AND held = 1
-      RETURNING ${runAsJson('p')} INTO parked;
-    IF FOUND THEN
-      answers := answers || parked;
-      CONTINUE;
-    END IF;
-    r := $s.park_orphan(q);
-    IF r.id IS NULL AND q.again IS TRUE THEN
-      SELECT * INTO r FROM $s.runs WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'WAITING')};
-    END IF;
-    IF r.id IS NULL THEN
-      answers := answers || 'null'::json;
-      CONTINUE;
-    END IF;
-    answers := answers || $s.run_json(r);
+  IF json_array_length(requests) > 1 THEN
+    SELECT * INTO answers, is_done FROM $s.park_batch(requests);
+    IF is_done THEN RETURN array_to_json(answers); END IF;
+  END IF;
+  FOR q IN SELECT * FROM ${inOrder(PARK_MEMBERS)} LOOP
+    CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
+    answers[q.ordinality] := $s.park_run(q);
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
@@ -353,7 +378,7 @@ DECLARE
   resumed json;
 BEGIN
   IF q.again IS TRUE THEN
-    SELECT * INTO r FROM $s.runs WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'EXECUTING')};
+    SELECT * INTO r FROM $s.runs WHERE id = q.id AND ${isOfAttempt('runs', ['q.epoch', 'q.by_owner'], 'EXECUTING')};
     IF FOUND THEN RETURN $s.resumed(r.id, $s.run_json(r), q.is_hinted); END IF;
   END IF;
   IF q.queue_limit IS NOT NULL THEN
@@ -368,7 +393,7 @@ BEGIN
   END IF;
   UPDATE $s.runs AS e SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(updated_at, q.now),
       line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN ${OLDEST_FIRST} END, look_at = NULL
-    WHERE id = q.id AND ${isOfAttempt('q.epoch', 'q.by_owner', 'WAITING')} RETURNING ${runAsJson('e')} INTO resumed;
+    WHERE id = q.id AND ${isOfAttempt('e', ['q.epoch', 'q.by_owner'], 'WAITING')} RETURNING ${runAsJson('e')} INTO resumed;
   IF NOT FOUND THEN RETURN '"stale"'; END IF;
   RETURN $s.resumed(q.id, resumed, q.is_hinted);
 END $$;

@@ -1,5 +1,5 @@
 import { insertFunction } from './insert.ts'
-import { BY_INDEX, IS_READY, isOfAttempt } from './plans.ts'
+import { BY_INDEX, inOrder, IS_READY, isOfAttempt } from './plans.ts'
 import { runAsJson, tokenAsJson } from './record.ts'
 
 const INSERT_TOKENS = insertFunction({
@@ -8,10 +8,14 @@ const INSERT_TOKENS = insertFunction({
   row: 't',
   lock: 'lock_fences(requests)',
   variables: `  due record;
+  is_done boolean;
+`,
+  inBatch: `    SELECT * INTO answers, is_done FROM $s.insert_token_batch(requests);
+    IF is_done THEN RETURN array_to_json(answers); END IF;
 `,
   answerHolder: `        IF holder.due_at <= q.now THEN PERFORM $s.lock_due_at_once(holder.id); END IF;
         SELECT * INTO due FROM $s.settle_due(holder, q.now, t.id, q.again);
-        answers := answers || json_build_array(1, $s.token_json(due.t), due.now_settled, due.ready);
+        answers[q.ordinality] := json_build_array(1, $s.token_json(due.t), due.now_settled, due.ready);
 `,
   fillRow: `    t.seq := nextval('$s.places');
     IF t.status = 'WAITING' THEN t.due_at := t.timeout_at; ELSE t.ended_at := coalesce(t.completed_at, 0); END IF;
@@ -19,6 +23,26 @@ const INSERT_TOKENS = insertFunction({
   answerNew: `'[0]'::json`,
   answerAgain: 'json_build_array(0, $s.token_json(holder))',
 })
+
+/** What the completion `q` changes of the token `o`. */
+export const SETTLE = `status = CASE WHEN q.times_out THEN 'TIMED_OUT' ELSE 'COMPLETED' END, output = q.output,
+      timeout_at = CASE WHEN q.times_out THEN q.now ELSE o.timeout_at END,
+      completed_at = q.now, due_at = NULL, ended_at = q.now, settled_by = q.call`
+
+/** Beside the id of the token `o`: it is open when the request `q` comes. */
+export const IS_OPEN = `o.status = 'WAITING' AND (o.timeout_at IS NULL OR q.now < o.timeout_at)`
+
+/** The members of a wait. */
+export const AWAIT_MEMBERS = `token_id text, run_id text, epoch int, by_owner text, now float8, place bigint, call text,
+    again boolean`
+
+/** The members of a completion. */
+export const SETTLE_MEMBERS = `id text, output text, times_out boolean, fence_run text, fence_epoch int, by_owner text,
+    now float8, call text, again boolean, resume_run text, resume_epoch int`
+
+/** What a settled token changes of a run that it resumes, at the instant `at`. */
+export const resume = (at: string): string =>
+  `status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(e.updated_at, ${at}), look_at = NULL`
 
 /**
  * The functions for tokens and waits. A wait that is being made ready is not released: a tick says so once more.
@@ -110,8 +134,7 @@ DECLARE
   open json;
   due record;
 BEGIN
-  SELECT ${tokenAsJson('o')} INTO open FROM $s.tokens o WHERE id = q.token_id AND status = 'WAITING'
-    AND (timeout_at IS NULL OR q.now < timeout_at) FOR SHARE;
+  SELECT ${tokenAsJson('o')} INTO open FROM $s.tokens o WHERE o.id = q.token_id AND ${IS_OPEN} FOR SHARE;
   IF open IS NULL THEN
     SELECT * INTO t FROM $s.tokens WHERE id = q.token_id;
     IF t.due_at <= q.now THEN PERFORM $s.lock_due(ARRAY[q.token_id], q.now); END IF;
@@ -133,12 +156,16 @@ ${BY_INDEX} AS $$
 DECLARE
   q record;
   answers json[] := '{}';
+  is_done boolean;
 BEGIN
-  IF json_array_length(requests) > 1 THEN PERFORM $s.lock_awaited(requests); END IF;
-  FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(token_id text, run_id text, epoch int, by_owner text, now float8, place bigint, call text, again boolean)
-  LOOP
-    answers := answers || CASE WHEN q.token_id LIKE 'run:%' THEN $s.await_run(q) ELSE $s.await_token(q) END;
+  IF json_array_length(requests) > 1 THEN
+    PERFORM $s.lock_awaited(requests);
+    SELECT * INTO answers, is_done FROM $s.await_batch(requests);
+    IF is_done THEN RETURN array_to_json(answers); END IF;
+  END IF;
+  FOR q IN SELECT * FROM ${inOrder(AWAIT_MEMBERS)} LOOP
+    CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
+    answers[q.ordinality] := CASE WHEN q.token_id LIKE 'run:%' THEN $s.await_run(q) ELSE $s.await_token(q) END;
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
@@ -148,9 +175,9 @@ DECLARE
   resumed json;
 BEGIN
   IF NOT pg_try_advisory_xact_lock_shared($space, 2050) THEN RETURN NULL; END IF;
-  UPDATE $s.runs AS e SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(updated_at, q.now), look_at = NULL
+  UPDATE $s.runs AS e SET ${resume('q.now')}
     WHERE id = (SELECT r.id FROM $s.runs r
-      WHERE r.id = q.resume_run AND ${isOfAttempt('q.resume_epoch', 'q.by_owner', 'WAITING')} AND r.held = 1
+      WHERE r.id = q.resume_run AND ${isOfAttempt('r', ['q.resume_epoch', 'q.by_owner'], 'WAITING')} AND r.held = 1
         AND EXISTS (SELECT 1 FROM $s.waits w WHERE w.run_id = r.id AND w.token_id = q.id AND ${IS_READY})
         AND NOT EXISTS (SELECT 1 FROM $s.queues WHERE name = r.queue)
       FOR NO KEY UPDATE OF r SKIP LOCKED)
@@ -167,10 +194,7 @@ DECLARE
   due record;
 BEGIN
   IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN RETURN '"stale"'; END IF;
-  UPDATE $s.tokens AS o SET status = CASE WHEN q.times_out THEN 'TIMED_OUT' ELSE 'COMPLETED' END, output = q.output,
-      timeout_at = CASE WHEN q.times_out THEN q.now ELSE timeout_at END,
-      completed_at = q.now, due_at = NULL, ended_at = q.now, settled_by = q.call
-    WHERE id = q.id AND status = 'WAITING' AND (timeout_at IS NULL OR q.now < timeout_at)
+  UPDATE $s.tokens AS o SET ${SETTLE} WHERE o.id = q.id AND ${IS_OPEN}
     RETURNING ${tokenAsJson('o')} INTO won;
   IF FOUND THEN
     ready := $s.settle_waits(q.id);
@@ -190,14 +214,16 @@ DECLARE
   q record;
   is_alone boolean := json_array_length(requests) = 1;
   answers json[] := '{}';
+  is_done boolean;
 BEGIN
-  IF NOT is_alone THEN PERFORM $s.lock_settled(requests); END IF;
-  FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(id text, output text, times_out boolean, fence_run text, fence_epoch int, by_owner text, now float8, call text,
-      again boolean, resume_run text, resume_epoch int)
-  LOOP
+  IF NOT is_alone AND NOT $s.lock_settled(requests) THEN
+    SELECT * INTO answers, is_done FROM $s.settle_batch(requests);
+    IF is_done THEN RETURN array_to_json(answers); END IF;
+  END IF;
+  FOR q IN SELECT * FROM ${inOrder(SETTLE_MEMBERS)} LOOP
+    CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
     IF is_alone AND q.fence_run IS NOT NULL THEN PERFORM $s.lock_settled(requests); END IF;
-    answers := answers || $s.settle_token(q);
+    answers[q.ordinality] := $s.settle_token(q);
   END LOOP;
   RETURN array_to_json(answers);
 END $$;

@@ -1,0 +1,144 @@
+import { inOrder, isOfAttempt, ONE_BY_ONE } from './plans.ts'
+import { INSERT_MEMBERS } from './insert.ts'
+import { runAsJson, TOKEN_COLUMNS, tokenAsJson } from './record.ts'
+import { END, END_MEMBERS, MAY_END, MAY_PARK, PARK, PARK_MEMBERS } from './run.ts'
+import { AWAIT_MEMBERS, IS_OPEN, resume, SETTLE, SETTLE_MEMBERS } from './token.ts'
+
+const NOTHING = 'array_fill(NULL::json, ARRAY[json_array_length(requests)])'
+
+/** What a batch function answers: one answer for each request it has done, and whether these are all. */
+const ANSWERS = 'requests json, OUT answers json[], OUT is_done boolean'
+
+/**
+ * The usual requests of a turn, in one statement for all: half of what a call costs a busy server is to begin and to end statements. What
+ * such a statement does not do is left, without an answer, to the function for one request. Rows are locked before, as for that one.
+ */
+export const BATCH_FUNCTIONS: string = `
+CREATE FUNCTION $s.park_batch(${ANSWERS}) LANGUAGE plpgsql
+${ONE_BY_ONE} AS $$
+DECLARE
+  one record;
+  undone int := json_array_length(requests);
+BEGIN
+  answers := ${NOTHING};
+  FOR one IN
+    UPDATE $s.runs AS r SET ${PARK} FROM ${inOrder(PARK_MEMBERS)} WHERE r.id = q.id AND ${MAY_PARK}
+      RETURNING q.ordinality AS place, ${runAsJson('r')} AS run
+  LOOP
+    answers[one.place] := one.run;
+    undone := undone - 1;
+  END LOOP;
+  is_done := undone = 0;
+END $$;
+
+CREATE FUNCTION $s.end_batch(${ANSWERS}) LANGUAGE plpgsql
+${ONE_BY_ONE} AS $$
+DECLARE
+  one record;
+  undone int := json_array_length(requests);
+  run_ids text[] := '{}';
+  parents text[];
+BEGIN
+  answers := ${NOTHING};
+  FOR one IN
+    WITH first AS MATERIALIZED (SELECT DISTINCT ON (q.id) * FROM ${inOrder(END_MEMBERS)} ORDER BY q.id, q.ordinality),
+    ended AS (UPDATE $s.runs AS r SET ${END} FROM first AS q WHERE r.id = q.id AND ${MAY_END}
+      RETURNING q.ordinality AS place, r.id, r.streams, ${runAsJson('r')} AS run),
+    released AS (DELETE FROM $s.waits AS w USING ended WHERE w.run_id = ended.id)
+    SELECT * FROM ended
+  LOOP
+    IF one.streams IS NOT NULL THEN PERFORM $s.interrupt_streams(one.id); END IF;
+    answers[one.place] := json_build_array(one.run, NULL);
+    run_ids[one.place] := one.id;
+    undone := undone - 1;
+  END LOOP;
+  FOR one IN
+    SELECT DISTINCT asked.id, asked.place FROM unnest(run_ids) WITH ORDINALITY AS asked(id, place)
+      JOIN $s.waits AS w ON w.token_id = 'run:' || asked.id AND w.ready = 0
+  LOOP
+    answers[one.place] := json_build_array(answers[one.place]->0, $s.settle_end(one.id, NULL));
+  END LOOP;
+  is_done := undone = 0;
+END $$;
+
+CREATE FUNCTION $s.insert_token_batch(${ANSWERS}) LANGUAGE plpgsql
+${ONE_BY_ONE} AS $$
+DECLARE
+  one record;
+  undone int := json_array_length(requests);
+BEGIN
+  answers := ${NOTHING};
+  FOR one IN
+    WITH asked AS MATERIALIZED (
+      SELECT q.ordinality, t.* FROM ${inOrder(`${INSERT_MEMBERS}, token json`)}
+        CROSS JOIN LATERAL json_populate_record(NULL::$s.tokens, q.token) AS t
+        LEFT JOIN $s.runs AS r ON r.id = q.fence_run AND ${isOfAttempt('r', ['q.fence_epoch', 'q.by_owner'], 'EXECUTING', 'WAITING')}
+      WHERE q.again IS NOT TRUE AND q.skew = 0 AND t.tag_list IS NULL AND (q.fence_run IS NULL OR r.id IS NOT NULL)
+        AND (t.key_scope IS NULL OR t.key_scope = q.fence_run)
+        AND NOT EXISTS (SELECT 1 FROM $s.tokens AS o WHERE o.key_scope = t.key_scope AND o.key_value = t.key_value)),
+    made AS (INSERT INTO $s.tokens (${TOKEN_COLUMNS.join(', ')}, seq, due_at, ended_at)
+      SELECT ${TOKEN_COLUMNS.join(', ')}, nextval('$s.places'), CASE WHEN status = 'WAITING' THEN timeout_at END,
+        CASE WHEN status <> 'WAITING' THEN coalesce(completed_at, 0) END FROM asked)
+    SELECT ordinality AS place FROM asked
+  LOOP
+    answers[one.place] := '[0]';
+    undone := undone - 1;
+  END LOOP;
+  is_done := undone = 0;
+END $$;
+
+CREATE FUNCTION $s.await_batch(${ANSWERS}) LANGUAGE plpgsql
+${ONE_BY_ONE} AS $$
+DECLARE
+  one record;
+  undone int := json_array_length(requests);
+BEGIN
+  answers := ${NOTHING};
+  FOR one IN
+    WITH open AS MATERIALIZED (SELECT q.*, ${tokenAsJson('o')} AS token FROM ${inOrder(AWAIT_MEMBERS)}
+      JOIN $s.tokens AS o ON o.id = q.token_id AND ${IS_OPEN}
+      JOIN $s.runs AS r ON r.id = q.run_id AND ${isOfAttempt('r', ['q.epoch', 'q.by_owner'], 'EXECUTING', 'WAITING')}),
+    made AS (INSERT INTO $s.waits (run_id, token_id, owner, ready, place)
+      SELECT run_id, token_id, by_owner, 0, place FROM open ON CONFLICT DO NOTHING)
+    SELECT ordinality AS place, token FROM open
+  LOOP
+    answers[one.place] := json_build_object('outcome', 'registered', 'token', one.token);
+    undone := undone - 1;
+  END LOOP;
+  is_done := undone = 0;
+END $$;
+
+CREATE FUNCTION $s.settle_batch(${ANSWERS}) LANGUAGE plpgsql
+${ONE_BY_ONE} AS $$
+DECLARE
+  one record;
+  undone int := json_array_length(requests);
+  may_resume boolean := pg_try_advisory_xact_lock_shared($space, 2050);
+BEGIN
+  answers := ${NOTHING};
+  FOR one IN
+    WITH first AS MATERIALIZED (SELECT DISTINCT ON (q.id) * FROM ${inOrder(SETTLE_MEMBERS)} ORDER BY q.id, q.ordinality),
+    won AS (UPDATE $s.tokens AS o SET ${SETTLE} FROM first AS q WHERE o.id = q.id AND q.fence_run IS NULL AND ${IS_OPEN}
+      RETURNING q.*, ${tokenAsJson('o')} AS token),
+    made AS (UPDATE $s.waits AS w SET ready = 1 FROM won AS q WHERE w.token_id = q.id AND w.ready = 0
+      RETURNING w.run_id, w.owner AS wait_owner, q.*),
+    resumable AS (SELECT r.id, q.ordinality, q.now FROM made AS q JOIN $s.runs AS r ON r.id = q.run_id
+      WHERE q.run_id = q.resume_run AND may_resume AND ${isOfAttempt('r', ['q.resume_epoch', 'q.by_owner'], 'WAITING')}
+        AND r.held = 1 AND NOT EXISTS (SELECT 1 FROM $s.queues WHERE name = r.queue)
+      FOR NO KEY UPDATE OF r SKIP LOCKED),
+    resumed AS (UPDATE $s.runs AS e SET ${resume('q.now')} FROM resumable AS q WHERE e.id = q.id
+      RETURNING q.ordinality, ${runAsJson('e')} AS run)
+    SELECT ordinality AS place, json_agg(token) FILTER (WHERE token IS NOT NULL) AS tokens,
+      json_agg(wait) FILTER (WHERE wait IS NOT NULL) AS waits, json_agg(run) FILTER (WHERE run IS NOT NULL) AS runs FROM (
+      SELECT ordinality, token, NULL::json AS wait, NULL::json AS run FROM won
+      UNION ALL SELECT ordinality, NULL, json_build_array(run_id, wait_owner), NULL FROM made
+      UNION ALL SELECT ordinality, NULL, NULL, run FROM resumed) AS parts
+    GROUP BY ordinality
+  LOOP
+    answers[one.place] := json_build_object('token', one.tokens->0, 'won', true, 'settledNow', true, 'ready', one.waits,
+      'resumed', one.runs->0);
+    undone := undone - 1;
+  END LOOP;
+  is_done := undone = 0;
+END $$;
+`
