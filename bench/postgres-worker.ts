@@ -48,6 +48,8 @@ export interface WorkerOptions extends ApprovalOptions {
 
 /** A remote executor of runs that can be closed. */
 export interface Elsewhere {
+  /** Its process, unless it is this one. */
+  readonly pid?: number | undefined
   close(): Promise<void>
 }
 
@@ -77,6 +79,7 @@ export async function startWorker(schema: string, options: WorkerOptions = {}): 
   // `serveWorker` sends tokens from the other end.
   child.on('message', (tokenId) => asked?.(tokenId as string))
   return {
+    pid: child.pid,
     async close() {
       const exit = once(child, 'exit')
       child.disconnect()

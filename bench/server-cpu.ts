@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { BenchPool } from './postgres-bed.ts'
+import { processCpuNs } from './process-cpu.ts'
 
 /** Ticks in which Linux counts the time of processes. */
 const TICKS_PER_SECOND = 100
@@ -21,7 +22,8 @@ export async function serverCpuNs(pool: BenchPool): Promise<number | undefined> 
     const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && isOf(name, server))
     const stat = statOf(server)
     const ended = Number(stat[CHILDREN_IN_USER]) + Number(stat[CHILDREN_IN_KERNEL])
-    return processes.reduce((sum, one) => sum + runningNs(one), (ended * NS_PER_SECOND) / TICKS_PER_SECOND)
+    const endedNs = (ended * NS_PER_SECOND) / TICKS_PER_SECOND
+    return processes.reduce((sum, one) => sum + (processCpuNs(one) ?? 0), endedNs)
   } catch {
     return undefined
   }
@@ -40,9 +42,4 @@ function isOf(pid: string, server: number): boolean {
 function statOf(pid: number | string): readonly string[] {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
   return text.slice(text.lastIndexOf(')') + 2).split(' ')
-}
-
-function runningNs(pid: string): number {
-  const [ns = '0'] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')
-  return Number(ns)
 }

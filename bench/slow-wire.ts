@@ -7,6 +7,8 @@ export const WIRE_FLAG = '--wire'
 
 /** Another way to a server, on which everything takes longer. */
 export interface SlowWire {
+  /** Its process, unless it is none. */
+  readonly pid?: number | undefined
   readonly url: string
   close(): Promise<void>
 }
@@ -20,6 +22,7 @@ export async function laySlowWire(target: string, lagMs: number): Promise<SlowWi
   const url = new URL(target)
   url.port = String(port)
   return {
+    pid: child.pid,
     url: String(url),
     async close() {
       const exit = once(child, 'exit')

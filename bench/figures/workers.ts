@@ -1,25 +1,28 @@
-import { createEngine, type Engine, type Task } from 'waitpoint'
-import { createDeferred } from '../../src/primitives/deferred.ts'
+import { createEngine } from 'waitpoint'
 import { pauseReal } from '../../src/storage/real-timer.ts'
 import type { Figure, Lab } from '../lab.ts'
-import type { Goal, Measurement, Omission } from '../measurement.ts'
+import { type Goal, type Measurement, type Omission, spreadOf } from '../measurement.ts'
 import { type BenchPool, PostgresBed, serveWhile, storageOfSchema } from '../postgres-bed.ts'
-import { approvalTask, type Elsewhere, machineTimeNs, type WorkerOptions } from '../postgres-worker.ts'
+import { approvalTask, machineTimeNs, type WorkerOptions } from '../postgres-worker.ts'
 import { serverCpuNs } from '../server-cpu.ts'
-import { WaitProfile } from '../wait-profile.ts'
+import type { SlowWire } from '../slow-wire.ts'
+import { onOneMachine } from '../worker-model.ts'
+import { holdTeams, WorkerTeam } from '../worker-team.ts'
 
 const LAG_MS = 2
 const WORK_MS = 250
-const WARM_UPS = 3
 /** The waits that are shown, the most frequent first. */
 const SHOWN = 4
-const AT_ONCE = 4
+/** Runs that a worker executes at once over the wire. */
+const SLOTS = 4
 const IDLE = 64
 /** Until engines that have nothing to do are at rest. */
 const SETTLE_MS = 15_000
 /** Several times a third of their lease. */
 const REST_MS = 40_000
 const LEAST_SHARE = 0.01
+const NS_PER_MS = 1e6
+const NS_PER_SECOND = 1e9
 
 /** So many workers share the work. `times`: at least so many times as fast as one. */
 interface Size {
@@ -32,31 +35,56 @@ interface Course {
   readonly name: string
   /** Runs of one pass. */
   readonly runs: (workers: number) => number
+  /** So many are under way at once. */
+  readonly atOnce: (workers: number) => number
+  /** Each run that ends is followed by the next one. Otherwise all wait before the first is completed. */
+  readonly isFlow?: boolean
+  /** Runs of each worker that do not count: until its machine code is made. */
+  readonly warmUps: number
   readonly rounds: number
   readonly sizes: readonly Size[]
   readonly options: WorkerOptions
+  /** How long a run has its slot without a CPU. */
+  readonly waitMs: number
+  readonly wire?: SlowWire
 }
 
 /**
  * Runs with a wait that one process triggers and completes and others execute: what one worker more is worth, what the
- * statements wait for, and how much CPU the server needs for a run. At last what workers at rest cost the server.
+ * statements wait for, how much CPU a run needs, and what a queueing network says to that. At last what workers at rest cost
+ * the server.
  */
 export const workers: Figure = {
   name: 'workers',
   contests: [],
   measure: (lab) =>
     serveWhile(async () => {
-      const near = await measureCourse(lab, {
+      const near = { warmUps: lab.count(5_000), options: {}, waitMs: 0 }
+      const crowd = await measureCourse(lab, {
+        ...near,
         name: 'run with a wait, 1,000 at once',
         runs: () => lab.count(1_000),
+        atOnce: () => lab.count(1_000),
         rounds: lab.rounds(8),
         sizes: [{ workers: 1 }, { workers: 2 }, { workers: 3, times: 0.9 }, { workers: 4 }],
-        options: {},
+      })
+      const flow = await measureCourse(lab, {
+        ...near,
+        name: 'run with a wait, 250 under way all the time',
+        runs: () => lab.count(2_000),
+        atOnce: () => lab.count(250),
+        isFlow: true,
+        rounds: lab.rounds(4),
+        sizes: [{ workers: 1 }, { workers: 2 }, { workers: 3 }, { workers: 4 }],
       })
       const wire = await lab.layWire(process.env['WAITPOINT_POSTGRES_URL'] ?? '', LAG_MS)
+      const slotMs = await measureSlot(lab, wire)
+      const workMs = lab.count(WORK_MS)
       const far = await measureCourse(lab, {
-        name: `run of ${WORK_MS} ms with a wait, ${AT_ONCE} at once in each worker, ${LAG_MS} ms each way`,
+        name: `run of ${WORK_MS} ms with a wait, ${SLOTS} at once in each worker, ${LAG_MS} ms each way`,
         runs: (count) => lab.count(40) * count,
+        atOnce: (count) => SLOTS * count,
+        warmUps: lab.count(120),
         rounds: lab.rounds(4),
         sizes: [
           { workers: 1 },
@@ -65,114 +93,112 @@ export const workers: Figure = {
           { workers: 4 },
           { workers: 8, times: 6 },
         ],
-        options: { url: wire.url, concurrency: AT_ONCE, workMs: lab.count(WORK_MS) },
+        options: { url: wire.url, concurrency: SLOTS, workMs },
+        waitMs: workMs + slotMs,
+        wire,
       })
       await wire.close()
-      return [...near, ...far, await atRest(lab)]
+      return [...crowd, ...flow, ...far, await atRest(lab)]
     }),
 }
 
-/** All teams are there all the time, so that none is cold, and take turns. */
 async function measureCourse(lab: Lab, course: Course): Promise<readonly Measurement[]> {
-  const teams: Team[] = []
+  const teams: WorkerTeam[] = []
   try {
-    for (const size of course.sizes) teams.push(await Team.open(lab, size, course))
-    for (let round = 0; round < WARM_UPS; round++) for (const team of teams) await team.pass()
-    for (const team of teams) team.forget()
-    for (let round = 0; round < course.rounds; round++) for (const team of teams) await team.pass()
+    for (const size of course.sizes) teams.push(await openTeam(lab, size.workers, course))
+    for (const team of teams) await warmUp(team, course.warmUps)
+    await holdTeams(teams, course.rounds)
     const [one] = teams
-    return teams.flatMap((team) => team.lines(course.name, one))
+    return teams.flatMap((team, place) => linesOf(team, { course, one, times: course.sizes[place]?.times }))
   } finally {
     for (const team of teams) await team.close()
   }
 }
 
-/** One process that triggers and completes, this one, and its workers, on a schema of their own. */
-class Team {
-  readonly #size: Size
-  readonly #count: number
-  readonly #bed: PostgresBed
-  readonly #approval: Task<string, boolean>
-  readonly #web: Engine
-  #workers: readonly Elsewhere[] = []
-  #tokens: string[] = []
-  #allAsked = createDeferred<void>()
-  #profile: WaitProfile
-  #values: number[] = []
-  #cpu: number[] = []
+function openTeam(
+  lab: Lab,
+  size: number,
+  course: Omit<Course, 'name' | 'warmUps' | 'rounds' | 'sizes' | 'waitMs'>,
+): Promise<WorkerTeam> {
+  const { runs, atOnce, isFlow, options, wire } = course
+  return WorkerTeam.open({
+    workers: size,
+    count: runs(size),
+    start: (schema, given) => lab.startWorker(schema, given),
+    options,
+    wire: wire?.pid,
+    ...(isFlow === true && { atOnce: atOnce(size) }),
+  })
+}
 
-  static async open(lab: Lab, size: Size, course: Course): Promise<Team> {
-    const team = new Team(size, course)
-    await team.#web.ready()
-    const asked = (tokenId: string): void => {
-      team.#tokens.push(tokenId)
-      if (team.#tokens.length === team.#count) team.#allAsked.resolve()
-    }
-    const start = (): Promise<Elsewhere> => lab.startWorker(team.#bed.schema, { ...course.options, asked })
-    team.#workers = await Promise.all(Array.from({ length: size.workers }, start))
-    return team
-  }
+async function warmUp(team: WorkerTeam, runs: number): Promise<void> {
+  for (let done = 0; done < runs; done += team.count / team.workers) await team.pass()
+  team.forget()
+}
 
-  private constructor(size: Size, { runs, options }: Course) {
-    this.#size = size
-    this.#count = runs(size.workers)
-    this.#bed = new PostgresBed()
-    this.#profile = new WaitProfile(this.#bed.pool)
-    this.#approval = approvalTask()
-    const storage = storageOfSchema(this.#bed.schema, options.url)
-    this.#web = createEngine({ tasks: [this.#approval], storage, execute: false })
+/** How long a run without work of its own has its slot, in milliseconds, less the time in which it has a CPU. */
+async function measureSlot(lab: Lab, wire: SlowWire): Promise<number> {
+  const options = { url: wire.url, concurrency: 1 }
+  const team = await openTeam(lab, 1, { runs: () => lab.count(40), atOnce: () => 1, options, wire })
+  try {
+    await warmUp(team, lab.count(200))
+    await holdTeams([team], lab.rounds(8))
+    const waits = team.passes.map(({ ns, serverNs = 0, workersNs }) => ns - serverNs - workersNs)
+    return Math.max(0, spreadOf(waits).median / NS_PER_MS)
+  } finally {
+    await team.close()
   }
+}
 
-  /** All runs wait before the first is completed. */
-  async pass(): Promise<void> {
-    this.#tokens = []
-    this.#allAsked = createDeferred<void>()
-    const count = this.#count
-    const before = await serverCpuNs(this.#bed.pool)
-    this.#profile.start()
-    const start = machineTimeNs()
-    const trigger = () => this.#web.trigger(this.#approval, 'chapter 1')
-    const handles = await Promise.all(Array.from({ length: count }, trigger))
-    await this.#allAsked.promise
-    await Promise.all(this.#tokens.map((tokenId) => this.#web.wait.completeToken(tokenId, true)))
-    await Promise.all(handles.map((handle) => handle.result()))
-    this.#values.push((machineTimeNs() - start) / count)
-    await this.#profile.stop()
-    const after = await serverCpuNs(this.#bed.pool)
-    if (before !== undefined && after !== undefined) this.#cpu.push((after - before) / count)
-  }
+interface Shown {
+  readonly course: Course
+  readonly one: WorkerTeam | undefined
+  readonly times: number | undefined
+}
 
-  /** What was measured so far does not count. */
-  forget(): void {
-    this.#values = []
-    this.#cpu = []
-    this.#profile = new WaitProfile(this.#bed.pool)
-  }
+function linesOf(team: WorkerTeam, { course, one, times }: Shown): readonly Measurement[] {
+  const { workers: size, count, passes } = team
+  const goal: Goal | undefined = times === undefined ? undefined : { kind: 'ratio', most: 1 / times }
+  const line = (what: string, values: readonly number[], unit: Measurement['unit'] = 'ns'): Measurement => ({
+    what,
+    unit,
+    count,
+    ours: { values },
+  })
+  const measured = passes.map(({ ns }) => ns)
+  const time = line(size === 1 ? `${course.name}, one worker` : `  ${size} workers`, measured)
+  const bare = one !== team && one && { values: one.passes.map(({ ns }) => ns) }
+  const seen = passes.flatMap(({ serverNs }) => serverNs ?? [])
+  return [
+    { ...time, ...(bare && { bare }), ...(goal && { goal }) },
+    ...(seen.length > 0 ? [predictionOf(team, course), line('    CPU of the server', seen)] : []),
+    line(
+      '    CPU of the workers',
+      passes.map(({ workersNs }) => workersNs),
+    ),
+    line(
+      '    CPU of the others',
+      passes.map(({ triggeringNs, wireNs }) => triggeringNs + wireNs),
+    ),
+    ...team.shares
+      .slice(0, SHOWN)
+      .map(({ what, average }) => line(`    statements under way, ${what}`, [average], 'count')),
+  ]
+}
 
-  lines(name: string, one: Team | undefined): readonly Measurement[] {
-    const { workers: size, times } = this.#size
-    const goal: Goal | undefined = times === undefined ? undefined : { kind: 'ratio', most: 1 / times }
-    const line = (what: string, unit: Measurement['unit'], values: readonly number[]): Measurement => ({
-      what,
-      unit,
-      count: this.#count,
-      ours: { values },
-    })
-    const time = line(size === 1 ? `${name}, one worker` : `  ${size} workers`, 'ns', this.#values)
-    return [
-      { ...time, ...(one !== this && one && { bare: { values: one.#values } }), ...(goal && { goal }) },
-      ...(this.#cpu.length > 0 ? [line('    CPU of the server', 'ns', this.#cpu)] : []),
-      ...this.#profile.shares
-        .slice(0, SHOWN)
-        .map(({ what, average }) => line(`    statements under way, ${what}`, 'count', [average])),
-    ]
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#workers.map((worker) => worker.close()))
-    await this.#web.close()
-    await this.#bed.close()
-  }
+/** What the model says to the costs of each pass, beside its time. */
+function predictionOf({ workers: size, count, passes }: WorkerTeam, { atOnce, waitMs }: Course): Measurement {
+  const predicted = passes.map(({ serverNs = 0, workersNs, triggeringNs, wireNs, cpus }) => {
+    const [serverMs, workersMs] = [serverNs / NS_PER_MS, workersNs / NS_PER_MS]
+    const othersMs = (triggeringNs + wireNs) / NS_PER_MS
+    const { perSecond } = onOneMachine(
+      { serverMs, workersMs, othersMs, waitMs },
+      { cpus, runs: atOnce(size) },
+    )
+    return NS_PER_SECOND / perSecond
+  })
+  const bare = { values: passes.map(({ ns }) => ns) }
+  return { what: '    predicted, beside measured', unit: 'ns', count, ours: { values: predicted }, bare }
 }
 
 /** The share of a CPU that the server needs for workers that have nothing to do, beyond what it needs without them. */
