@@ -4,6 +4,7 @@ import { counts } from './figures/counts.ts'
 import { dashboard } from './figures/dashboard.ts'
 import { deadlines } from './figures/deadlines.ts'
 import { disk } from './figures/disk.ts'
+import { fleets } from './figures/fleets.ts'
 import { createGrowthFigure } from './figures/growth.ts'
 import { history } from './figures/history.ts'
 import { lists } from './figures/lists.ts'
@@ -56,6 +57,7 @@ const figures: readonly Figure[] = [
   bloat,
   history,
   workers,
+  fleets,
   http,
   sdk,
   startUp,

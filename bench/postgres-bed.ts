@@ -79,8 +79,9 @@ function newPool(options?: string): BenchPool {
 }
 
 /** A storage on the schema of that name, for another process, or over another way to the server. */
-export function storageOfSchema(schema: string, url?: string): Storage {
-  return postgresStorage({ connectionString: url ?? process.env['WAITPOINT_POSTGRES_URL'] ?? '', schema })
+export function storageOfSchema(schema: string, url?: string, connections?: number): Storage {
+  const connectionString = url ?? process.env['WAITPOINT_POSTGRES_URL'] ?? ''
+  return postgresStorage({ connectionString, schema, ...(connections !== undefined && { connections }) })
 }
 
 /** The pool with its statements reported to `note`, which may also observe their answers. */

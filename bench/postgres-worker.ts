@@ -44,6 +44,8 @@ export interface WorkerOptions extends ApprovalOptions {
   readonly concurrency?: number
   /** The server, over another way than that of this process. */
   readonly url?: string
+  /** Statements that it may have under way at once. Default: that of the storage. */
+  readonly connections?: number
 }
 
 /** A remote executor of runs that can be closed. */
@@ -60,10 +62,10 @@ export function machineTimeNs(): number {
 
 /** Opens an engine that executes `goOn` and `approvalTask`. */
 export async function openWorker(schema: string, options: WorkerOptions = {}): Promise<Engine> {
-  const { concurrency, url } = options
+  const { concurrency, url, connections } = options
   const engine = createEngine({
     tasks: [goOn, approvalTask(options)],
-    storage: storageOfSchema(schema, url),
+    storage: storageOfSchema(schema, url, connections),
     ...(concurrency !== undefined && { concurrency }),
   })
   await engine.ready()

@@ -1,10 +1,13 @@
 import { cpus } from 'node:os'
 import { createEngine, type Engine, type RunHandle, type Task } from 'waitpoint'
 import { createDeferred } from '../src/primitives/deferred.ts'
+import type { Lab } from './lab.ts'
+import { spreadOf } from './measurement.ts'
 import { PostgresBed, storageOfSchema } from './postgres-bed.ts'
 import { approvalTask, type Elsewhere, machineTimeNs, type WorkerOptions } from './postgres-worker.ts'
 import { processCpuNs } from './process-cpu.ts'
 import { serverCpuNs } from './server-cpu.ts'
+import type { SlowWire } from './slow-wire.ts'
 import { WaitProfile, type WaitShare } from './wait-profile.ts'
 
 /** Which work a team does. */
@@ -179,7 +182,32 @@ function cpuNs(pid: number | undefined): number {
   return pid === undefined ? 0 : (processCpuNs(pid) ?? 0)
 }
 
+/** So many runs of each worker, until its machine code is made. They do not count. */
+export async function warmUp(team: WorkerTeam, runs: number): Promise<void> {
+  for (let done = 0; done < runs; done += team.count / team.workers) await team.pass()
+  team.forget()
+}
+
 /** All teams are there all the time, so that none is cold, and take turns. */
 export async function holdTeams(teams: readonly WorkerTeam[], rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) for (const team of teams) await team.pass()
+}
+
+/** How long a run without work of its own has its slot over a wire, in milliseconds, less the time in which it has a CPU. */
+export async function measureSlotMs(lab: Lab, wire: SlowWire): Promise<number> {
+  const team = await WorkerTeam.open({
+    workers: 1,
+    count: lab.count(40),
+    start: (schema, options) => lab.startWorker(schema, options),
+    options: { url: wire.url, concurrency: 1 },
+    wire: wire.pid,
+  })
+  try {
+    await warmUp(team, lab.count(200))
+    await holdTeams([team], lab.rounds(8))
+    const waits = team.passes.map(({ ns, serverNs = 0, workersNs }) => ns - serverNs - workersNs)
+    return Math.max(0, spreadOf(waits).median / NS_PER_MS)
+  } finally {
+    await team.close()
+  }
 }

@@ -1,13 +1,13 @@
 import { createEngine } from 'waitpoint'
 import { pauseReal } from '../../src/storage/real-timer.ts'
 import type { Figure, Lab } from '../lab.ts'
-import { type Goal, type Measurement, type Omission, spreadOf } from '../measurement.ts'
+import type { Goal, Measurement, Omission } from '../measurement.ts'
 import { type BenchPool, PostgresBed, serveWhile, storageOfSchema } from '../postgres-bed.ts'
 import { approvalTask, machineTimeNs, type WorkerOptions } from '../postgres-worker.ts'
 import { serverCpuNs } from '../server-cpu.ts'
 import type { SlowWire } from '../slow-wire.ts'
 import { onOneMachine } from '../worker-model.ts'
-import { holdTeams, WorkerTeam } from '../worker-team.ts'
+import { holdTeams, measureSlotMs, warmUp, WorkerTeam } from '../worker-team.ts'
 
 const LAG_MS = 2
 const WORK_MS = 250
@@ -78,7 +78,7 @@ export const workers: Figure = {
         sizes: [{ workers: 1 }, { workers: 2 }, { workers: 3 }, { workers: 4 }],
       })
       const wire = await lab.layWire(process.env['WAITPOINT_POSTGRES_URL'] ?? '', LAG_MS)
-      const slotMs = await measureSlot(lab, wire)
+      const slotMs = await measureSlotMs(lab, wire)
       const workMs = lab.count(WORK_MS)
       const far = await measureCourse(lab, {
         name: `run of ${WORK_MS} ms with a wait, ${SLOTS} at once in each worker, ${LAG_MS} ms each way`,
@@ -115,11 +115,7 @@ async function measureCourse(lab: Lab, course: Course): Promise<readonly Measure
   }
 }
 
-function openTeam(
-  lab: Lab,
-  size: number,
-  course: Omit<Course, 'name' | 'warmUps' | 'rounds' | 'sizes' | 'waitMs'>,
-): Promise<WorkerTeam> {
+function openTeam(lab: Lab, size: number, course: Course): Promise<WorkerTeam> {
   const { runs, atOnce, isFlow, options, wire } = course
   return WorkerTeam.open({
     workers: size,
@@ -129,25 +125,6 @@ function openTeam(
     wire: wire?.pid,
     ...(isFlow === true && { atOnce: atOnce(size) }),
   })
-}
-
-async function warmUp(team: WorkerTeam, runs: number): Promise<void> {
-  for (let done = 0; done < runs; done += team.count / team.workers) await team.pass()
-  team.forget()
-}
-
-/** How long a run without work of its own has its slot, in milliseconds, less the time in which it has a CPU. */
-async function measureSlot(lab: Lab, wire: SlowWire): Promise<number> {
-  const options = { url: wire.url, concurrency: 1 }
-  const team = await openTeam(lab, 1, { runs: () => lab.count(40), atOnce: () => 1, options, wire })
-  try {
-    await warmUp(team, lab.count(200))
-    await holdTeams([team], lab.rounds(8))
-    const waits = team.passes.map(({ ns, serverNs = 0, workersNs }) => ns - serverNs - workersNs)
-    return Math.max(0, spreadOf(waits).median / NS_PER_MS)
-  } finally {
-    await team.close()
-  }
 }
 
 interface Shown {

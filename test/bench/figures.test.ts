@@ -5,6 +5,7 @@ import { counts } from '../../bench/figures/counts.ts'
 import { dashboard } from '../../bench/figures/dashboard.ts'
 import { deadlines } from '../../bench/figures/deadlines.ts'
 import { disk } from '../../bench/figures/disk.ts'
+import { fleets } from '../../bench/figures/fleets.ts'
 import { createGrowthFigure } from '../../bench/figures/growth.ts'
 import { history } from '../../bench/figures/history.ts'
 import { lists } from '../../bench/figures/lists.ts'
@@ -84,6 +85,7 @@ const all = [
   bloat,
   history,
   workers,
+  fleets,
   http,
   sdk,
   startUp,
