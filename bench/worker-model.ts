@@ -1,5 +1,7 @@
 import { solveNetwork, type Solution, type Station } from './queueing-network.ts'
 
+const MS_PER_SECOND = 1_000
+
 /** What one run with a wait needs, in milliseconds. */
 export interface RunCost {
   /** CPU of the server, with all its processes. */
@@ -8,17 +10,38 @@ export interface RunCost {
   readonly workersMs: number
   /** CPU of whatever else is on the machine: the process that triggers and completes, the wire. */
   readonly othersMs: number
-  /** How long it has its slot, or its place in the crowd, without a CPU: its own work, and the way to the server and back. */
-  readonly waitMs: number
+  /** How long it executes without a CPU before it waits. */
+  readonly workMs: number
+  /** How long it has its slot besides, without a CPU: the way to the server and back. */
+  readonly slotMs: number
 }
 
-/** So many runs at once on one machine, with the server, the workers and all else. */
-export function onOneMachine(
-  cost: RunCost,
-  { cpus, runs }: { readonly cpus: number; readonly runs: number },
-): Solution {
+interface Machine {
+  readonly cpus: number
+  /** Runs that are under way at once. */
+  readonly runs: number
+}
+
+/** Milliseconds a run, of runs that follow each other on one machine with the server, the workers and all else. */
+export function inFlow(cost: RunCost, { cpus, runs }: Machine): number {
   const demandMs = cost.serverMs + cost.workersMs + cost.othersMs
-  return solveNetwork([{ name: 'CPUs', demandMs, servers: cpus }, waiting(cost)], runs)
+  const waitMs = cost.workMs + cost.slotMs
+  return (
+    MS_PER_SECOND /
+    solveNetwork([{ name: 'CPUs', demandMs, servers: cpus }, waiting({ waitMs })], runs).perSecond
+  )
+}
+
+/** Milliseconds a run, if all runs wait before the first is completed: its work comes first, and half of all else. */
+export function inCrowd(cost: RunCost, machine: Machine): number {
+  const { serverMs, workersMs, othersMs, slotMs } = cost
+  const half = {
+    serverMs: serverMs / 2,
+    workersMs: workersMs / 2,
+    othersMs: othersMs / 2,
+    slotMs: slotMs / 2,
+  }
+  return inFlow({ ...half, workMs: cost.workMs }, machine) + inFlow({ ...half, workMs: 0 }, machine)
 }
 
 /** A cost that grows by so much with each worker. */

@@ -6,7 +6,7 @@ import { type BenchPool, PostgresBed, serveWhile, storageOfSchema } from '../pos
 import { approvalTask, machineTimeNs, type WorkerOptions } from '../postgres-worker.ts'
 import { serverCpuNs } from '../server-cpu.ts'
 import type { SlowWire } from '../slow-wire.ts'
-import { onOneMachine } from '../worker-model.ts'
+import { inCrowd, inFlow } from '../worker-model.ts'
 import { holdTeams, measureSlotMs, warmUp, WorkerTeam } from '../worker-team.ts'
 
 const LAG_MS = 2
@@ -22,7 +22,6 @@ const SETTLE_MS = 15_000
 const REST_MS = 40_000
 const LEAST_SHARE = 0.01
 const NS_PER_MS = 1e6
-const NS_PER_SECOND = 1e9
 
 /** So many workers share the work. `times`: at least so many times as fast as one. */
 interface Size {
@@ -44,8 +43,8 @@ interface Course {
   readonly rounds: number
   readonly sizes: readonly Size[]
   readonly options: WorkerOptions
-  /** How long a run has its slot without a CPU. */
-  readonly waitMs: number
+  /** How long a run has its slot without a CPU, besides its work. */
+  readonly slotMs: number
   readonly wire?: SlowWire
 }
 
@@ -59,7 +58,7 @@ export const workers: Figure = {
   contests: [],
   measure: (lab) =>
     serveWhile(async () => {
-      const near = { warmUps: lab.count(5_000), options: {}, waitMs: 0 }
+      const near = { warmUps: lab.count(5_000), options: {}, slotMs: 0 }
       const crowd = await measureCourse(lab, {
         ...near,
         name: 'run with a wait, 1,000 at once',
@@ -94,7 +93,7 @@ export const workers: Figure = {
           { workers: 8, times: 6 },
         ],
         options: { url: wire.url, concurrency: SLOTS, workMs },
-        waitMs: workMs + slotMs,
+        slotMs,
         wire,
       })
       await wire.close()
@@ -164,15 +163,16 @@ function linesOf(team: WorkerTeam, { course, one, times }: Shown): readonly Meas
 }
 
 /** What the model says to the costs of each pass, beside its time. */
-function predictionOf({ workers: size, count, passes }: WorkerTeam, { atOnce, waitMs }: Course): Measurement {
+function predictionOf(
+  { workers: size, count, passes }: WorkerTeam,
+  { atOnce, isFlow, options, slotMs }: Course,
+): Measurement {
+  const predict = isFlow === true ? inFlow : inCrowd
   const predicted = passes.map(({ serverNs = 0, workersNs, triggeringNs, wireNs, cpus }) => {
     const [serverMs, workersMs] = [serverNs / NS_PER_MS, workersNs / NS_PER_MS]
     const othersMs = (triggeringNs + wireNs) / NS_PER_MS
-    const { perSecond } = onOneMachine(
-      { serverMs, workersMs, othersMs, waitMs },
-      { cpus, runs: atOnce(size) },
-    )
-    return NS_PER_SECOND / perSecond
+    const cost = { serverMs, workersMs, othersMs, workMs: options.workMs ?? 0, slotMs }
+    return predict(cost, { cpus, runs: atOnce(size) }) * NS_PER_MS
   })
   const bare = { values: passes.map(({ ns }) => ns) }
   return { what: '    predicted, beside measured', unit: 'ns', count, ours: { values: predicted }, bare }

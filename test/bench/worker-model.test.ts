@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type FleetCost, growthOf, inFleet, onOneMachine } from '../../bench/worker-model.ts'
+import { type FleetCost, growthOf, inCrowd, inFleet, inFlow } from '../../bench/worker-model.ts'
 
 const cost: FleetCost = {
   server: { baseMs: 2, perWorkerMs: 0.03 },
@@ -8,11 +8,23 @@ const cost: FleetCost = {
   waitMs: 280,
 }
 
-describe('onOneMachine', () => {
+const run = { serverMs: 0.4, workersMs: 0.1, othersMs: 0.1, workMs: 0, slotMs: 0 }
+
+describe('inFlow', () => {
   it('is limited by the CPUs when there are many runs, and by the waiting when there are few', () => {
-    const run = { serverMs: 0.4, workersMs: 0.1, othersMs: 0.1, waitMs: 0 }
-    expect(onOneMachine(run, { cpus: 2, runs: 1_000 }).perSecond).toBeCloseTo(2_000 / 0.6, 0)
-    expect(onOneMachine({ ...run, waitMs: 299.4 }, { cpus: 2, runs: 4 }).perSecond).toBeCloseTo(4 / 0.3, 1)
+    expect(inFlow(run, { cpus: 2, runs: 1_000 })).toBeCloseTo(0.3, 3)
+    expect(inFlow({ ...run, workMs: 250, slotMs: 49.4 }, { cpus: 2, runs: 4 })).toBeCloseTo(300 / 4, 1)
+  })
+})
+
+describe('inCrowd', () => {
+  it('is a half with the work, then one without', () => {
+    expect(inCrowd(run, { cpus: 2, runs: 1_000 })).toBeCloseTo(0.3, 3)
+    const far = { serverMs: 8, workersMs: 2, othersMs: 2, workMs: 250, slotMs: 28 }
+    expect(inCrowd(far, { cpus: 2, runs: 1 })).toBeCloseTo(264 + 6 + 14 + 6, 9)
+    // There is room for the work of 40 runs at once, but not for what comes after it.
+    expect(inCrowd(far, { cpus: 2, runs: 40 })).toBeGreaterThan(270 / 40 + 6 / 2)
+    expect(inFlow(far, { cpus: 2, runs: 40 })).toBeLessThan(270 / 40 + 6 / 2)
   })
 })
 
