@@ -68,9 +68,9 @@ export interface Fleet {
 }
 
 /** The names of what a fleet can be limited by. */
-export const SERVER = 'CPUs of the server'
-export const WORKERS = 'CPUs of the workers'
-export const LOCK = 'lock of NOTIFY'
+const SERVER = 'CPUs of the server'
+const WORKERS = 'CPUs of the workers'
+const LOCK = 'lock of NOTIFY'
 
 /** A fleet with all its slots taken, each worker on a machine of its own with one CPU. */
 export function inFleet(cost: FleetCost, { workers, slots, serverCpus }: Fleet): Solution {

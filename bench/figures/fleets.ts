@@ -57,10 +57,10 @@ export const fleets: Figure = {
     serveWhile(async () => {
       const wire = await lab.layWire(process.env['WAITPOINT_POSTGRES_URL'] ?? '', LAG_MS)
       const slotMs = await measureSlotMs(lab, wire)
-      await wire.close()
       const message = await measureMessage(lab)
-      const atEase = await measureFleets(lab, EASE_MS)
-      const crowded = await measureFleets(lab, 0)
+      const atEase = await measureFleets(lab, { easeMs: EASE_MS, url: wire.url })
+      const crowded = await measureFleets(lab, { easeMs: 0, url: wire.url })
+      await wire.close()
       const line = lineOf(lab.count(RUNS))
       if (message === undefined || atEase === undefined || crowded === undefined)
         return [{ what: 'CPU of the server', why: 'its processes are not to be seen here' }]
@@ -83,14 +83,17 @@ function lineOf(count: number): Line {
 }
 
 /** One fleet after the other, each in this process. `undefined` if the CPU of the server cannot be seen. */
-async function measureFleets(lab: Lab, easeMs: number): Promise<readonly FleetPoint[] | undefined> {
+async function measureFleets(
+  lab: Lab,
+  { easeMs, url }: { readonly easeMs: number; readonly url: string },
+): Promise<readonly FleetPoint[] | undefined> {
   const points: FleetPoint[] = []
   for (const size of MEASURED.map((full) => Math.min(full, lab.count(full)))) {
     const team = await WorkerTeam.open({
       workers: size,
       count: Math.max(lab.count(RUNS), TURNS * SLOTS * size),
       start: openWorker,
-      options: { concurrency: SLOTS, workMs: easeMs * size, connections: CONNECTIONS },
+      options: { concurrency: SLOTS, workMs: easeMs * size, connections: CONNECTIONS, url },
     })
     try {
       await warmUp(team, 1)
