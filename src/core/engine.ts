@@ -145,18 +145,23 @@ export interface Engine extends AsyncDisposable {
 
 const CLOSE_NAMES: OptionNames<CloseOptions> = { drainMs: true }
 
-const kernels = new WeakMap<Engine, () => Kernel>()
+/** What is inside, hidden. A `WeakMap` would keep engines of which nothing is left until a full collection. */
+const KERNEL: unique symbol = Symbol('kernel')
+
+interface HasKernel {
+  readonly [KERNEL]?: () => Kernel
+}
 
 /** The inside of an engine, for the entries that extend it. */
 export function kernelOf(engine: Engine): Kernel {
-  const kernel = kernels.get(engine)?.()
+  const kernel = (Object(engine) as HasKernel)[KERNEL]?.()
   if (kernel === undefined) throw new TypeError('Cannot use this engine: it was not made by createEngine()')
   return kernel
 }
 
 /** Lets an object that stands in front of engines pass for the one it stands in front of at the time. */
 export function passFor(facade: Engine, engine: () => Engine): void {
-  kernels.set(facade, () => kernelOf(engine()))
+  Object.defineProperty(facade, KERNEL, { value: () => kernelOf(engine()) })
 }
 
 /** Creates an engine on given ports. */
@@ -165,9 +170,7 @@ export function createEngineOn(ports: EnginePorts, options: EngineOptions): Engi
   const kernel = createKernel(new Host(ports), settings)
   const namespaces = namespacesOf(kernel)
   kernel.attach(namespaces, toolsOf(namespaces), settings.execute ? namespaces.schedules : undefined)
-  const engine = new TaskEngine(kernel)
-  kernels.set(engine, () => kernel)
-  return engine
+  return new TaskEngine(kernel)
 }
 
 type OwnNamespaces = EngineNamespaces & { readonly schedules: EngineSchedules }
@@ -206,13 +209,17 @@ function valueNamespaces(
   }
 }
 
-class TaskEngine implements Engine {
+class TaskEngine implements Engine, HasKernel {
   readonly #kernel: Kernel
   #removeDefault: Unsubscribe | undefined
   #closed: Promise<void> | undefined
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel
+  }
+
+  [KERNEL](): Kernel {
+    return this.#kernel
   }
 
   get wait(): EngineWaitNamespace {

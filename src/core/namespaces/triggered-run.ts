@@ -30,9 +30,13 @@ export class TriggeredRun<Output> implements RunHandle<Output> {
     Object.defineProperty(this, 'publicAccessToken', TriggeredRun.#accessTokenProperty)
     if (named === true) this.taskIdentifier = record.taskId
     else {
-      this.result = () => leftAtEnd(liveAttempt(), finalRecord(kernel, id, outputOf<Output>))
-      this.outcome = () =>
+      // Not written at the assignment: V8 puts such a function, with what it captures, among the long-lived objects.
+      const result = (): Promise<Output> =>
+        leftAtEnd(liveAttempt(), finalRecord(kernel, id, outputOf<Output>))
+      const outcome = (): Promise<RunOutcome<Output>> =>
         finalRecord(kernel, id, outcomeOf<Output>).catch((error: unknown) => lostOutcome(record, error))
+      this.result = result
+      this.outcome = outcome
     }
   }
 
