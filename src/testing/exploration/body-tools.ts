@@ -123,9 +123,8 @@ export interface BodyToolsOptions {
 /** Creates the tools of a body. */
 export function bodyTools(options: BodyToolsOptions): ExplorationTools {
   const { world, desk, standIns, mayRepeat, sometimes } = options
-  const surviving = new SurvivingEngine(world, { mayRepeat, name: 'engine' })
-  const { engine } = surviving
-  const elsewhere = new SurvivingEngine(world, { mayRepeat, name: 'elsewhere' }).engine
+  const engine = new SurvivingEngine(world, { mayRepeat, name: 'engine' })
+  const elsewhere = new SurvivingEngine(world, { mayRepeat, name: 'elsewhere' })
   const named = new Map<Engine, string>([[engine, 'engine']])
   const nameOf = (given: Engine): string => {
     const name = named.get(given)
@@ -149,7 +148,7 @@ export function bodyTools(options: BodyToolsOptions): ExplorationTools {
         ...options,
         ...(options.tasks === undefined ? {} : { tasks: standIns.of(options.tasks) }),
       })
-      const started = new SurvivingEngine(world, { mayRepeat, name }).engine
+      const started = new SurvivingEngine(world, { mayRepeat, name })
       named.set(started, name)
       return started
     },
@@ -164,7 +163,7 @@ export function bodyTools(options: BodyToolsOptions): ExplorationTools {
       // Loading takes real time.
       const createHandler = await world.boundaries.load(loadCreateHandler())
       for (;;) {
-        const answered = await surviving.survive((of) => postJson(createHandler(of), url, body))
+        const answered = await engine.survive((of) => postJson(createHandler(of), url, body))
         const response = await ifArrived(world.response('a POST to the URL of a token', answered))
         if (response !== undefined && (response.status !== 500 || !mayRepeat)) return response
       }

@@ -1,6 +1,10 @@
 import type { Unsubscribe } from '../../contract/storage.ts'
 import type { CursorPage, CursorPagePromise } from '../../api/cursor-page.ts'
-import { type Engine, kernelOf, passFor } from '../../core/engine.ts'
+import type { AccessGrant, AccessTokenOptions } from '../../api/access.ts'
+import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
+import type { SchedulesNamespace } from '../../api/schedule.ts'
+import type { TimelineEntry, TimelineOptions } from '../../api/timeline.ts'
+import { type CloseOptions, type Engine, type EngineStats, kernelOf, passFor } from '../../core/engine.ts'
 import type { EngineEvents } from '../../core/changes/events.ts'
 import type {
   AnyTask,
@@ -15,7 +19,7 @@ import type {
   TriggerOptions,
 } from '../../api/run.ts'
 import { TriggeredRun } from '../../core/namespaces/triggered-run.ts'
-import type { ReadStreamOptions, StreamsNamespace } from '../../api/stream.ts'
+import type { MetadataNamespace, ReadStreamOptions, StreamsNamespace } from '../../api/stream.ts'
 import type { Duration, EngineWaitNamespace } from '../../api/token.ts'
 import { InjectedFault } from './boundaries.ts'
 import { mortal } from './mortal-iterable.ts'
@@ -40,8 +44,15 @@ const KEY_TTL = '1000 years'
 /**
  * The engine of an exploration as its body sees it: a client that retries. A call that a crash cut off, or that a fault
  * failed, is repeated on the current engine. Handles continue on a new engine.
+ *
+ * A class with getters, as an object with getters of its own would keep the whole schedule until a full collection: V8 makes a
+ * shape for each of them.
  */
-export class SurvivingEngine {
+export class SurvivingEngine implements Engine {
+  readonly wait: EngineWaitNamespace
+  readonly runs: EngineRunsNamespace
+  readonly tasks: TasksNamespace
+  readonly streams: StreamsNamespace
   readonly #world: World
   readonly #mayRepeat: boolean
   readonly #name: string
@@ -51,41 +62,68 @@ export class SurvivingEngine {
     this.#world = world
     this.#mayRepeat = mayRepeat
     this.#name = name
+    this.wait = this.#wait()
+    this.runs = this.#runs()
+    this.tasks = this.#tasks()
+    this.streams = this.#streams()
+    passFor(this, () => this.#current)
   }
 
   get #life(): Life {
     return this.#world.lifeOf(this.#name)
   }
 
-  /** This object as an `Engine`. */
-  get engine(): Engine {
-    const current = (): Engine => this.#life.engine
-    const facade: Engine = {
-      wait: this.#wait(),
-      runs: this.#runs(),
-      tasks: this.#tasks(),
-      get metadata() {
-        return current().metadata
-      },
-      streams: this.#streams(),
-      get schedules() {
-        return current().schedules
-      },
-      queue: (name) => current().queue(name),
-      queues: () => this.survive((engine) => engine.queues()),
-      trigger: (task, payload, options) => this.#trigger(task, payload, options),
-      on: (name, listener) => this.#on(name, listener),
-      createAccessToken: (grant, options) =>
-        this.survive((engine) => engine.createAccessToken(grant, options)),
-      ready: () => this.survive((engine) => engine.ready()),
-      makeDefault: () => this.#makeDefault(),
-      stats: () => current().stats(),
-      timeline: (options) => this.survive((engine) => engine.timeline(options)),
-      close: (options) => current().close(options),
-      [Symbol.asyncDispose]: () => current().close(),
-    }
-    passFor(facade, current)
-    return facade
+  get #current(): Engine {
+    return this.#life.engine
+  }
+
+  get metadata(): MetadataNamespace {
+    return this.#current.metadata
+  }
+
+  get schedules(): SchedulesNamespace {
+    return this.#current.schedules
+  }
+
+  queue(name: string): QueueHandle {
+    return this.#current.queue(name)
+  }
+
+  queues(): Promise<readonly RetrievedQueue[]> {
+    return this.survive((engine) => engine.queues())
+  }
+
+  async trigger<Task extends AnyTask>(
+    task: Task,
+    payload: TaskPayload<Task>,
+    options?: TriggerOptions,
+  ): Promise<RunHandle<TaskOutput<Task>>> {
+    const keyed = this.#keyed(options)
+    return this.#handle(await this.survive((engine) => engine.trigger(task, payload, keyed)))
+  }
+
+  createAccessToken(grant: AccessGrant, options?: AccessTokenOptions): Promise<string> {
+    return this.survive((engine) => engine.createAccessToken(grant, options))
+  }
+
+  ready(): Promise<void> {
+    return this.survive((engine) => engine.ready())
+  }
+
+  stats(): EngineStats {
+    return this.#current.stats()
+  }
+
+  timeline(options?: TimelineOptions): Promise<readonly TimelineEntry[]> {
+    return this.survive((engine) => engine.timeline(options))
+  }
+
+  close(options?: CloseOptions): Promise<void> {
+    return this.#current.close(options)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#current.close()
   }
 
   /** Repeats a call until it is answered. */
@@ -102,15 +140,6 @@ export class SurvivingEngine {
         if (!(error instanceof InjectedFault)) throw error
       }
     }
-  }
-
-  async #trigger<Task extends AnyTask>(
-    task: Task,
-    payload: TaskPayload<Task>,
-    options?: TriggerOptions,
-  ): Promise<RunHandle<TaskOutput<Task>>> {
-    const keyed = this.#keyed(options)
-    return this.#handle(await this.survive((engine) => engine.trigger(task, payload, keyed)))
   }
 
   /**
@@ -136,15 +165,10 @@ export class SurvivingEngine {
       // It is the same run, so the output has the same type.
       return new TriggeredRun<Output>(kernelOf(engine), { record, isCached: handle.isCached })
     }
-    return {
-      id: handle.id,
-      isCached: handle.isCached,
-      get publicAccessToken() {
-        return handle.publicAccessToken
-      },
+    return new SurvivingHandle(handle, {
       result: () => this.survive(async (engine) => (await now(engine)).result()),
       outcome: () => this.survive(async (engine) => assertKnown(await (await now(engine)).outcome())),
-    }
+    })
   }
 
   #wait(): EngineWaitNamespace {
@@ -242,7 +266,7 @@ export class SurvivingEngine {
     })
   }
 
-  #on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe {
+  on<Name extends keyof EngineEvents>(name: Name, listener: EngineEvents[Name]): Unsubscribe {
     let isOn = true
     let remove = this.#life.engine.on(name, listener)
     this.#world.onRestart(this.#name, (engine) => {
@@ -254,7 +278,7 @@ export class SurvivingEngine {
     }
   }
 
-  #makeDefault(): Unsubscribe {
+  makeDefault(): Unsubscribe {
     let isDefault = true
     let remove = this.#life.engine.makeDefault()
     this.#world.onRestart(this.#name, (engine) => {
@@ -267,6 +291,33 @@ export class SurvivingEngine {
       remove()
     }
   }
+}
+
+/** The handle of a run that continues on a new engine. */
+class SurvivingHandle<Output> implements RunHandle<Output> {
+  readonly id: string
+  readonly isCached: boolean
+  declare readonly publicAccessToken: string
+  readonly result: () => Promise<Output>
+  readonly outcome: () => Promise<RunOutcome<Output>>
+  readonly #handle: RunHandle<Output>
+
+  constructor(handle: RunHandle<Output>, { result, outcome }: Pick<RunHandle<Output>, 'result' | 'outcome'>) {
+    this.id = handle.id
+    this.isCached = handle.isCached
+    this.#handle = handle
+    this.result = result
+    this.outcome = outcome
+    Object.defineProperty(this, 'publicAccessToken', SurvivingHandle.#accessTokenProperty)
+  }
+
+  static readonly #accessTokenProperty: TypedPropertyDescriptor<string> & ThisType<SurvivingHandle<unknown>> =
+    {
+      enumerable: true,
+      get() {
+        return this.#handle.publicAccessToken
+      },
+    }
 }
 
 /** An outcome that a fault has hidden is asked for again, as a result is. */

@@ -58,7 +58,7 @@ export function wrapStorage(storage: Storage, around: AroundOperation): Storage 
     prune: around('prune', (request) => storage.prune(request)),
   }
   // Assigned, because spreads are slow, and an exploration wraps a storage for every schedule.
-  if (endedBytes !== undefined) wrapped.endedBytes = () => endedBytes()
+  if (endedBytes !== undefined) wrapped.endedBytes = endedBytes
   if (counts !== undefined) wrapped.counts = wrapCounts(counts, around)
   if (queues !== undefined) wrapped.queues = wrapQueues(queues, around)
   if (schedules !== undefined) wrapped.schedules = wrapSchedules(schedules, around)

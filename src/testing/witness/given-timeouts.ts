@@ -11,7 +11,9 @@ const underWay = new AsyncLocalStorage<{ readonly timeout: unknown }>()
  */
 export function noteGivenTimeouts(wait: WaitNamespace): void {
   const createToken = wait.createToken.bind(wait)
-  wait.createToken = (options) => underWay.run({ timeout: options?.timeout }, () => createToken(options))
+  const noted: WaitNamespace['createToken'] = (options) =>
+    underWay.run({ timeout: options?.timeout }, () => createToken(options))
+  wait.createToken = noted
 }
 
 /** Whether the token that is being stored got the engine's default time-out. */
