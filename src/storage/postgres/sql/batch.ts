@@ -1,4 +1,4 @@
-import { inOrder, isOfAttempt, ONE_BY_ONE } from './plans.ts'
+import { requestsInOrder, isOfAttempt, ONE_BY_ONE } from './plans.ts'
 import { INSERT_MEMBERS } from './insert.ts'
 import { runAsJson, TOKEN_COLUMNS, tokenAsJson } from './record.ts'
 import { END, END_MEMBERS, MAY_END, MAY_PARK, PARK, PARK_MEMBERS } from './run.ts'
@@ -22,7 +22,7 @@ DECLARE
 BEGIN
   answers := ${NOTHING};
   FOR one IN
-    UPDATE $s.runs AS r SET ${PARK} FROM ${inOrder(PARK_MEMBERS)} WHERE r.id = q.id AND ${MAY_PARK}
+    UPDATE $s.runs AS r SET ${PARK} FROM ${requestsInOrder(PARK_MEMBERS)} WHERE r.id = q.id AND ${MAY_PARK}
       RETURNING q.ordinality AS place, ${runAsJson('r')} AS run
   LOOP
     answers[one.place] := one.run;
@@ -41,7 +41,7 @@ DECLARE
 BEGIN
   answers := ${NOTHING};
   FOR one IN
-    WITH first AS MATERIALIZED (SELECT DISTINCT ON (q.id) * FROM ${inOrder(END_MEMBERS)} ORDER BY q.id, q.ordinality),
+    WITH first AS MATERIALIZED (SELECT DISTINCT ON (q.id) * FROM ${requestsInOrder(END_MEMBERS)} ORDER BY q.id, q.ordinality),
     ended AS (UPDATE $s.runs AS r SET ${END} FROM first AS q WHERE r.id = q.id AND ${MAY_END}
       RETURNING q.ordinality AS place, r.id, r.streams, ${runAsJson('r')} AS run),
     released AS (DELETE FROM $s.waits AS w USING ended WHERE w.run_id = ended.id)
@@ -70,7 +70,7 @@ BEGIN
   answers := ${NOTHING};
   FOR one IN
     WITH asked AS MATERIALIZED (
-      SELECT q.ordinality, t.* FROM ${inOrder(`${INSERT_MEMBERS}, token json`)}
+      SELECT q.ordinality, t.* FROM ${requestsInOrder(`${INSERT_MEMBERS}, token json`)}
         CROSS JOIN LATERAL json_populate_record(NULL::$s.tokens, q.token) AS t
         LEFT JOIN $s.runs AS r ON r.id = q.fence_run AND ${isOfAttempt('r', ['q.fence_epoch', 'q.by_owner'], 'EXECUTING', 'WAITING')}
       WHERE q.again IS NOT TRUE AND q.skew = 0 AND t.tag_list IS NULL AND (q.fence_run IS NULL OR r.id IS NOT NULL)
@@ -95,7 +95,7 @@ DECLARE
 BEGIN
   answers := ${NOTHING};
   FOR one IN
-    WITH open AS MATERIALIZED (SELECT q.*, ${tokenAsJson('o')} AS token FROM ${inOrder(AWAIT_MEMBERS)}
+    WITH open AS MATERIALIZED (SELECT q.*, ${tokenAsJson('o')} AS token FROM ${requestsInOrder(AWAIT_MEMBERS)}
       JOIN $s.tokens AS o ON o.id = q.token_id AND ${IS_OPEN}
       JOIN $s.runs AS r ON r.id = q.run_id AND ${isOfAttempt('r', ['q.epoch', 'q.by_owner'], 'EXECUTING', 'WAITING')}),
     made AS (INSERT INTO $s.waits (run_id, token_id, owner, ready, place)
@@ -117,7 +117,7 @@ DECLARE
 BEGIN
   answers := ${NOTHING};
   FOR one IN
-    WITH first AS MATERIALIZED (SELECT DISTINCT ON (q.id) * FROM ${inOrder(SETTLE_MEMBERS)} ORDER BY q.id, q.ordinality),
+    WITH first AS MATERIALIZED (SELECT DISTINCT ON (q.id) * FROM ${requestsInOrder(SETTLE_MEMBERS)} ORDER BY q.id, q.ordinality),
     won AS (UPDATE $s.tokens AS o SET ${SETTLE} FROM first AS q WHERE o.id = q.id AND q.fence_run IS NULL AND ${IS_OPEN}
       RETURNING q.*, ${tokenAsJson('o')} AS token),
     made AS (UPDATE $s.waits AS w SET ready = 1 FROM won AS q WHERE w.token_id = q.id AND w.ready = 0

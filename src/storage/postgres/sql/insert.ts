@@ -1,6 +1,6 @@
 import { LISTED_PREFIXES } from '../../id-skew.ts'
 import { IS_DATED } from './id-time.ts'
-import { BY_INDEX, inOrder } from './plans.ts'
+import { BY_INDEX, requestsInOrder } from './plans.ts'
 
 /** The members of each insert, but for the record. */
 export const INSERT_MEMBERS = `fence_run text, fence_epoch int, by_owner text, now float8, again boolean, skew float8,
@@ -80,7 +80,7 @@ BEGIN
     held := $s.lock_keys(requests);
     PERFORM $s.${lock};
 ${inBatch}  END IF;
-  FOR q IN SELECT * FROM ${inOrder(`${INSERT_MEMBERS}, ${noun} json${members}`)} LOOP
+  FOR q IN SELECT * FROM ${requestsInOrder(`${INSERT_MEMBERS}, ${noun} json${members}`)} LOOP
     CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
     IF is_alone AND (q.key_lock IS NOT NULL OR q.bucket IS NOT NULL OR ${locksFirst}) THEN
       held := $s.lock_keys(requests);

@@ -49,5 +49,5 @@ export const IS_DUE = `coalesce(due_at, 'Infinity') <= at`
 export const LOCK_PATIENCE_MS = 250
 
 /** The requests of a function in order, each with its place among them: `ordinality`. */
-export const inOrder = (members: string): string =>
+export const requestsInOrder = (members: string): string =>
   `ROWS FROM (json_to_recordset(requests) AS (${members})) WITH ORDINALITY AS q`

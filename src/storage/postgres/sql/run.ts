@@ -1,6 +1,6 @@
 import { OLDEST_FIRST } from '../../sql-rows.ts'
 import { insertFunction } from './insert.ts'
-import { BY_INDEX, inOrder, isOfAttempt } from './plans.ts'
+import { BY_INDEX, requestsInOrder, isOfAttempt } from './plans.ts'
 import { runAsJson } from './record.ts'
 
 const INSERT_RUNS = insertFunction({
@@ -313,7 +313,7 @@ BEGIN
     SELECT * INTO answers, is_done FROM $s.end_batch(requests);
     IF is_done THEN RETURN array_to_json(answers); END IF;
   END IF;
-  FOR q IN SELECT * FROM ${inOrder(END_MEMBERS)} LOOP
+  FOR q IN SELECT * FROM ${requestsInOrder(END_MEMBERS)} LOOP
     CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
     IF is_alone THEN PERFORM $s.lock_updated_alone(q.id); END IF;
     answers[q.ordinality] := $s.end_run(q);
@@ -359,7 +359,7 @@ BEGIN
     SELECT * INTO answers, is_done FROM $s.park_batch(requests);
     IF is_done THEN RETURN array_to_json(answers); END IF;
   END IF;
-  FOR q IN SELECT * FROM ${inOrder(PARK_MEMBERS)} LOOP
+  FOR q IN SELECT * FROM ${requestsInOrder(PARK_MEMBERS)} LOOP
     CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
     answers[q.ordinality] := $s.park_run(q);
   END LOOP;

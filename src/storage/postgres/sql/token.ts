@@ -1,5 +1,5 @@
 import { insertFunction } from './insert.ts'
-import { BY_INDEX, inOrder, IS_READY, isOfAttempt } from './plans.ts'
+import { BY_INDEX, requestsInOrder, IS_READY, isOfAttempt } from './plans.ts'
 import { runAsJson, tokenAsJson } from './record.ts'
 
 const INSERT_TOKENS = insertFunction({
@@ -163,7 +163,7 @@ BEGIN
     SELECT * INTO answers, is_done FROM $s.await_batch(requests);
     IF is_done THEN RETURN array_to_json(answers); END IF;
   END IF;
-  FOR q IN SELECT * FROM ${inOrder(AWAIT_MEMBERS)} LOOP
+  FOR q IN SELECT * FROM ${requestsInOrder(AWAIT_MEMBERS)} LOOP
     CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
     answers[q.ordinality] := CASE WHEN q.token_id LIKE 'run:%' THEN $s.await_run(q) ELSE $s.await_token(q) END;
   END LOOP;
@@ -220,7 +220,7 @@ BEGIN
     SELECT * INTO answers, is_done FROM $s.settle_batch(requests);
     IF is_done THEN RETURN array_to_json(answers); END IF;
   END IF;
-  FOR q IN SELECT * FROM ${inOrder(SETTLE_MEMBERS)} LOOP
+  FOR q IN SELECT * FROM ${requestsInOrder(SETTLE_MEMBERS)} LOOP
     CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
     IF is_alone AND q.fence_run IS NOT NULL THEN PERFORM $s.lock_settled(requests); END IF;
     answers[q.ordinality] := $s.settle_token(q);
