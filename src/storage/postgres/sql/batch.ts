@@ -36,8 +36,7 @@ ${ONE_BY_ONE} AS $$
 DECLARE
   one record;
   undone int := json_array_length(requests);
-  run_ids text[] := '{}';
-  parents text[];
+  run_ids text[] := array_fill(NULL::text, ARRAY[undone]);
 BEGIN
   answers := ${NOTHING};
   FOR one IN
