@@ -1,7 +1,7 @@
 import { afterAll, expect, it, onTestFinished } from 'vitest'
 import type { Storage } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
-import { queuedRun } from '../../src/testing/conformance/sample-records.ts'
+import { manualToken, queuedRun } from '../../src/testing/conformance/sample-records.ts'
 import { postgresUrl } from './postgres/client.ts'
 import { freshSchema, patientPool, testPool } from './postgres-schemas.ts'
 
@@ -49,5 +49,18 @@ it('the end of a run is told to the run that waits for it, beside an end that co
   expect(await Promise.all([end(storage, 'a', 0), end(storage, 'child')])).toMatchObject([
     undefined,
     { record: { id: 'child' }, ready: [{ runId: 'parent', tokenId: 'run:child', owner: by }] },
+  ])
+})
+
+it('of two inserts in a turn with a key of the run itself, the second is answered with the first', async () => {
+  const { storage } = await executing('r')
+  const insert = async (id: string): Promise<unknown> => {
+    const key = { scope: 'r', value: 'first' }
+    const record = manualToken(id, { kind: 'SLEEP', createdAt: now, runId: 'r', key })
+    return storage.tokens.insert({ record, fence: fenceOf('r'), now, by })
+  }
+  expect(await Promise.all([insert('t'), insert('u')])).toMatchObject([
+    { record: { id: 't' }, isCached: false },
+    { record: { id: 't' }, isCached: true },
   ])
 })
