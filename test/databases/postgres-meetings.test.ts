@@ -2,7 +2,9 @@ import { afterAll, expect, it, onTestFinished } from 'vitest'
 import type { Storage } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
 import { manualToken, queuedRun } from '../../src/testing/conformance/sample-records.ts'
-import { postgresUrl } from './postgres/client.ts'
+import { pauseReal } from '../../src/storage/real-timer.ts'
+import { functionSql } from '../../src/storage/postgres/schema.ts'
+import { connectPostgres, type PostgresClient, postgresUrl } from './postgres/client.ts'
 import { freshSchema, patientPool, testPool } from './postgres-schemas.ts'
 
 const now = 1_000
@@ -43,6 +45,51 @@ async function end(storage: Storage, id: string, epoch: number = 1): Promise<unk
   })
 }
 
+const settle = async (storage: Storage, id: string): Promise<unknown> =>
+  storage.tokens.settle({ id, outputJson: '1', by, now })
+
+const create = async (storage: Storage, id: string): Promise<unknown> =>
+  storage.tokens.insert({ record: manualToken(id, { createdAt: now }), now, by })
+
+/** A transaction that is open until it is committed. */
+class OpenTransaction {
+  readonly #client: PostgresClient
+
+  constructor(client: PostgresClient) {
+    this.#client = client
+  }
+
+  /** Resolves with the number of the process that waits for it, once there is one. */
+  async untilWaitedFor(): Promise<number> {
+    const { rows } = await this.#client.query<{ readonly pid: number }>('SELECT pg_backend_pid() AS pid')
+    return untilBlockedBy(rows[0]?.pid ?? 0)
+  }
+
+  async commit(): Promise<void> {
+    await this.#client.query('COMMIT')
+  }
+}
+
+async function untilBlockedBy(pid: number): Promise<number> {
+  for (;;) {
+    const sql = `SELECT pid FROM pg_stat_activity WHERE ${pid} = ANY (pg_blocking_pids(pid))`
+    const [waiter] = (await pool.query(sql)).rows as readonly { readonly pid: number }[]
+    if (waiter !== undefined) return waiter.pid
+    await pauseReal(5)
+  }
+}
+
+async function begun(text: string, values: readonly unknown[] = []): Promise<OpenTransaction> {
+  const client = await connectPostgres()
+  onTestFinished(() => client.end())
+  await client.query('BEGIN')
+  await client.query(text, values)
+  return new OpenTransaction(client)
+}
+
+const locked = async (schema: string, token: string): Promise<OpenTransaction> =>
+  begun(`SELECT 1 FROM ${schema}.tokens WHERE id = $1 FOR UPDATE`, [token])
+
 it('the end of a run is told to the run that waits for it, beside an end that comes too late', async () => {
   const { storage } = await executing('a', 'child', 'parent')
   await storage.tokens.await({ tokenId: 'run:child', ...fenceOf('parent'), by, now })
@@ -63,4 +110,44 @@ it('of two inserts in a turn with a key of the run itself, the second is answere
     { record: { id: 't' }, isCached: false },
     { record: { id: 't' }, isCached: true },
   ])
+})
+
+it('a token that is created while a turn takes its locks is completed with the waits for it', async () => {
+  const { schema, storage } = await executing('r')
+  await create(storage, 'a')
+  const first = await locked(schema, 'a')
+  const settled = Promise.all([settle(storage, 'a'), settle(storage, 'b')])
+  await first.untilWaitedFor()
+  await create(storage, 'b')
+  const request = { token_id: 'b', run_id: 'r', epoch: 1, by_owner: by, now, place: 1, call: 'other' }
+  const wait = await begun(functionSql(schema, 'await_tokens'), [JSON.stringify([request])])
+  await first.commit()
+  await wait.untilWaitedFor()
+  await wait.commit()
+  expect(await settled).toMatchObject([{ won: true }, { won: true, ready: [{ runId: 'r' }] }])
+})
+
+it('a token that is created while a turn takes its locks is locked by the wait for it', async () => {
+  const { schema, storage } = await executing('r')
+  await create(storage, 'a')
+  const first = await locked(schema, 'a')
+  const awaited = Promise.all(
+    ['a', 'b', 'c'].map(async (tokenId) => storage.tokens.await({ tokenId, ...fenceOf('r'), by, now })),
+  )
+  await first.untilWaitedFor()
+  await create(storage, 'b')
+  await storage.tokens.insert({ record: manualToken('c', { createdAt: now, timeoutAt: now }), now, by })
+  const last = await locked(schema, 'c')
+  await first.commit()
+  const turn = await last.untilWaitedFor()
+  // The wait for b is not committed yet.
+  const settled = settle(storage, 'b')
+  await Promise.race([settled, untilBlockedBy(turn)])
+  await last.commit()
+  expect(await awaited).toMatchObject([
+    { outcome: 'registered' },
+    { outcome: 'registered' },
+    { outcome: 'settled' },
+  ])
+  expect(await settled).toMatchObject({ won: true, ready: [{ runId: 'r' }] })
 })

@@ -12,6 +12,9 @@ const ANSWERS = 'requests json, OUT answers json[], OUT is_done boolean'
 /**
  * The usual requests of a turn, in one statement for all: half of what a call costs a busy server is to begin and to end statements. What
  * such a statement does not do is left, without an answer, to the function for one request. Rows are locked before, as for that one.
+ *
+ * A token that was not there when they were locked is not locked: others may begin to wait for it while a statement completes it, and complete it
+ * while one registers a wait.
  */
 export const BATCH_FUNCTIONS: string = `
 CREATE FUNCTION $s.park_batch(${ANSWERS}) LANGUAGE plpgsql
@@ -101,7 +104,8 @@ BEGIN
   FOR one IN
     WITH open AS MATERIALIZED (SELECT q.*, ${tokenAsJson('o')} AS token FROM ${requestsInOrder(AWAIT_MEMBERS)}
       JOIN $s.tokens AS o ON o.id = q.token_id AND ${IS_OPEN}
-      JOIN $s.runs AS r ON r.id = q.run_id AND ${isOfAttempt('r', ['q.epoch', 'q.by_owner'], 'EXECUTING', 'WAITING')}),
+      JOIN $s.runs AS r ON r.id = q.run_id AND ${isOfAttempt('r', ['q.epoch', 'q.by_owner'], 'EXECUTING', 'WAITING')}
+      FOR SHARE OF o SKIP LOCKED),
     made AS (INSERT INTO $s.waits (run_id, token_id, owner, ready, place)
       SELECT run_id, token_id, by_owner, 0, place FROM open ON CONFLICT DO NOTHING)
     SELECT ordinality AS place, token FROM open
@@ -112,7 +116,7 @@ BEGIN
   is_done := undone = 0;
 END $$;
 
-CREATE FUNCTION $s.settle_batch(${ANSWERS}) LANGUAGE plpgsql
+CREATE FUNCTION $s.settle_batch(locked text[], ${ANSWERS}) LANGUAGE plpgsql
 ${ONE_BY_ONE} AS $$
 DECLARE
   one record;
@@ -123,6 +127,7 @@ BEGIN
   FOR one IN
     WITH first AS MATERIALIZED (SELECT DISTINCT ON (q.id) * FROM ${requestsInOrder(SETTLE_MEMBERS)} ORDER BY q.id, q.ordinality),
     won AS (UPDATE $s.tokens AS o SET ${SETTLE} FROM first AS q WHERE o.id = q.id AND q.fence_run IS NULL AND ${IS_OPEN}
+        AND (q.id IN (SELECT unnest(locked))) IS TRUE
       RETURNING q.*, ${tokenAsJson('o')} AS token),
     made AS (UPDATE $s.waits AS w SET ready = 1 FROM won AS q WHERE w.token_id = q.id AND w.ready = 0
       RETURNING w.run_id, w.owner AS wait_owner, q.*),

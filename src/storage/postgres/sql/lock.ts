@@ -164,16 +164,16 @@ BEGIN
   PERFORM $s.lock_at_once($s.waiters_of(ARRAY[token_id]));
 END $$;
 
-CREATE FUNCTION $s.lock_settled(requests json) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.lock_settled(requests json, OUT token_ids text[], OUT has_orphans boolean) LANGUAGE plpgsql AS $$
 DECLARE
   ids text[];
   fences text[];
 BEGIN
   SELECT array_agg(x.id), array_agg(DISTINCT x.fence_run) FILTER (WHERE x.fence_run IS NOT NULL)
     INTO ids, fences FROM json_to_recordset(requests) AS x(id text, fence_run text);
-  PERFORM 1 FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' ORDER BY id FOR NO KEY UPDATE;
-  IF fences IS NULL THEN RETURN $s.lock_waiters($s.waiters_of(ids)); END IF;
-  RETURN $s.lock_runs('{}', fences, $s.waiters_of(ids));
+  token_ids := ARRAY(SELECT id FROM $s.tokens WHERE id = ANY (ids) AND status = 'WAITING' ORDER BY id FOR NO KEY UPDATE);
+  IF fences IS NULL THEN has_orphans := $s.lock_waiters($s.waiters_of(ids));
+  ELSE has_orphans := $s.lock_runs('{}', fences, $s.waiters_of(ids)); END IF;
 END $$;
 
 CREATE FUNCTION $s.lock_awaited(requests json) RETURNS void LANGUAGE plpgsql AS $$

@@ -213,12 +213,16 @@ ${BY_INDEX} AS $$
 DECLARE
   q record;
   is_alone boolean := json_array_length(requests) = 1;
+  locked record;
   answers json[] := '{}';
   is_done boolean;
 BEGIN
-  IF NOT is_alone AND NOT $s.lock_settled(requests) THEN
-    SELECT * INTO answers, is_done FROM $s.settle_batch(requests);
-    IF is_done THEN RETURN array_to_json(answers); END IF;
+  IF NOT is_alone THEN
+    SELECT * INTO locked FROM $s.lock_settled(requests);
+    IF NOT locked.has_orphans THEN
+      SELECT * INTO answers, is_done FROM $s.settle_batch(locked.token_ids, requests);
+      IF is_done THEN RETURN array_to_json(answers); END IF;
+    END IF;
   END IF;
   FOR q IN SELECT * FROM ${requestsInOrder(SETTLE_MEMBERS)} LOOP
     CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
