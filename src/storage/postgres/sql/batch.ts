@@ -1,77 +1,80 @@
-import { isOfAttempt, ONE_BY_ONE, requestsInOrder } from './plans.ts'
 import { INSERT_MEMBERS } from './insert.ts'
+import { isOfAttempt, ONE_BY_ONE, requestsInOrder } from './plans.ts'
 import { runAsJson, TOKEN_COLUMNS, tokenAsJson } from './record.ts'
 import { END, END_MEMBERS, MAY_END, MAY_PARK, PARK, PARK_MEMBERS } from './run.ts'
 import { AWAIT_MEMBERS, IS_OPEN, resume, SETTLE, SETTLE_MEMBERS } from './token.ts'
 
-const NOTHING = 'array_fill(NULL::json, ARRAY[json_array_length(requests)])'
+/** A function that does the usual requests of a turn. */
+interface Batch {
+  readonly name: string
+  /** Parameters before the requests, each with a comma behind it. */
+  readonly parameters?: string
+  /** More variables, a line each. */
+  readonly variables?: string
+  /** Does what is usual. Returns a row for each request that it has done, with its `place`. */
+  readonly statement: string
+  /** The answer to the request of the row `one`. */
+  readonly answer: string
+  /** Lines for such a row. */
+  readonly forEach?: string
+  /** Lines for all of them. */
+  readonly last?: string
+}
 
-/** What a batch function answers: one answer for each request it has done, and whether these are all. */
-const ANSWERS = 'requests json, OUT answers json[], OUT is_done boolean'
-
-/**
- * The usual requests of a turn, in one statement for all: to begin and to end one for each takes a fifth of the time of a busy server. What
- * such a statement does not do is left, without an answer, to the function for one request. Rows are locked before, as for that one.
- *
- * A token that was not there when they were locked is not locked: others may begin to wait for it while a statement completes it, and complete it
- * while one registers a wait.
- */
-export const BATCH_FUNCTIONS: string = `
-CREATE FUNCTION $s.park_batch(${ANSWERS}) LANGUAGE plpgsql
+/** Answers an answer for each request that it has done, and whether these are all. */
+function batchFunction(batch: Batch): string {
+  const { name, parameters = '', variables = '', statement, answer, forEach = '', last = '' } = batch
+  return `
+CREATE FUNCTION $s.${name}(${parameters}requests json, OUT answers json[], OUT is_done boolean) LANGUAGE plpgsql
 ${ONE_BY_ONE} AS $$
 DECLARE
   one record;
   undone int := json_array_length(requests);
-BEGIN
-  answers := ${NOTHING};
+${variables}BEGIN
+  answers := array_fill(NULL::json, ARRAY[undone]);
   FOR one IN
-    UPDATE $s.runs AS r SET ${PARK} FROM ${requestsInOrder(PARK_MEMBERS)} WHERE r.id = q.id AND ${MAY_PARK}
-      RETURNING q.ordinality AS place, ${runAsJson('r')} AS run
+${statement}
   LOOP
-    answers[one.place] := one.run;
+    answers[one.place] := ${answer};
     undone := undone - 1;
-  END LOOP;
-  is_done := undone = 0;
+${forEach}  END LOOP;
+${last}  is_done := undone = 0;
 END $$;
+`
+}
 
-CREATE FUNCTION $s.end_batch(${ANSWERS}) LANGUAGE plpgsql
-${ONE_BY_ONE} AS $$
-DECLARE
-  one record;
-  undone int := json_array_length(requests);
-  run_ids text[] := array_fill(NULL::text, ARRAY[undone]);
-BEGIN
-  answers := ${NOTHING};
-  FOR one IN
-    WITH first AS MATERIALIZED (SELECT DISTINCT ON (q.id) * FROM ${requestsInOrder(END_MEMBERS)} ORDER BY q.id, q.ordinality),
+const PARKS: Batch = {
+  name: 'park_batch',
+  statement: `    UPDATE $s.runs AS r SET ${PARK} FROM ${requestsInOrder(PARK_MEMBERS)} WHERE r.id = q.id AND ${MAY_PARK}
+      RETURNING q.ordinality AS place, ${runAsJson('r')} AS run`,
+  answer: 'one.run',
+}
+
+const ENDS: Batch = {
+  name: 'end_batch',
+  variables: `  run_ids text[] := array_fill(NULL::text, ARRAY[undone]);
+`,
+  statement: `    WITH first AS MATERIALIZED (SELECT DISTINCT ON (q.id) * FROM ${requestsInOrder(END_MEMBERS)} ORDER BY q.id, q.ordinality),
     ended AS (UPDATE $s.runs AS r SET ${END} FROM first AS q WHERE r.id = q.id AND ${MAY_END}
       RETURNING q.ordinality AS place, r.id, r.streams, ${runAsJson('r')} AS run),
     released AS (DELETE FROM $s.waits AS w USING ended WHERE w.run_id = ended.id)
-    SELECT * FROM ended
-  LOOP
-    IF one.streams IS NOT NULL THEN PERFORM $s.interrupt_streams(one.id); END IF;
-    answers[one.place] := json_build_array(one.run, NULL);
+    SELECT * FROM ended`,
+  answer: 'json_build_array(one.run, NULL)',
+  forEach: `    IF one.streams IS NOT NULL THEN PERFORM $s.interrupt_streams(one.id); END IF;
     run_ids[one.place] := one.id;
-    undone := undone - 1;
-  END LOOP;
-  FOR one IN
+`,
+  last: `  FOR one IN
     SELECT DISTINCT asked.id, asked.place FROM unnest(run_ids) WITH ORDINALITY AS asked(id, place)
       JOIN $s.waits AS w ON w.token_id = 'run:' || asked.id AND w.ready = 0
   LOOP
     answers[one.place] := json_build_array(answers[one.place]->0, $s.settle_end(one.id, NULL));
   END LOOP;
-  is_done := undone = 0;
-END $$;
+`,
+}
 
-CREATE FUNCTION $s.insert_token_batch(${ANSWERS}) LANGUAGE plpgsql
-${ONE_BY_ONE} AS $$
-DECLARE
-  one record;
-  undone int := json_array_length(requests);
-BEGIN
-  answers := ${NOTHING};
-  FOR one IN
-    WITH first AS MATERIALIZED (
+const TOKENS: Batch = {
+  name: 'insert_token_batch',
+  statement: `    WITH first AS MATERIALIZED (
       SELECT DISTINCT ON (t.key_scope, coalesce(t.key_value, q.ordinality::text))
         q.ordinality, q.fence_run, q.fence_epoch, q.by_owner, q.again, q.skew, t.*
       FROM ${requestsInOrder(`${INSERT_MEMBERS}, token json`)}
@@ -86,46 +89,28 @@ BEGIN
     made AS (INSERT INTO $s.tokens (${TOKEN_COLUMNS.join(', ')}, seq, due_at, ended_at)
       SELECT ${TOKEN_COLUMNS.join(', ')}, nextval('$s.places'), CASE WHEN status = 'WAITING' THEN timeout_at END,
         CASE WHEN status <> 'WAITING' THEN coalesce(completed_at, 0) END FROM asked ORDER BY ordinality)
-    SELECT ordinality AS place FROM asked
-  LOOP
-    answers[one.place] := '[0]';
-    undone := undone - 1;
-  END LOOP;
-  is_done := undone = 0;
-END $$;
+    SELECT ordinality AS place FROM asked`,
+  answer: `'[0]'`,
+}
 
-CREATE FUNCTION $s.await_batch(${ANSWERS}) LANGUAGE plpgsql
-${ONE_BY_ONE} AS $$
-DECLARE
-  one record;
-  undone int := json_array_length(requests);
-BEGIN
-  answers := ${NOTHING};
-  FOR one IN
-    WITH open AS MATERIALIZED (SELECT q.*, ${tokenAsJson('o')} AS token FROM ${requestsInOrder(AWAIT_MEMBERS)}
+const AWAITS: Batch = {
+  name: 'await_batch',
+  statement: `    WITH open AS MATERIALIZED (SELECT q.*, ${tokenAsJson('o')} AS token FROM ${requestsInOrder(AWAIT_MEMBERS)}
       JOIN $s.tokens AS o ON o.id = q.token_id AND ${IS_OPEN}
       JOIN $s.runs AS r ON r.id = q.run_id AND ${isOfAttempt('r', ['q.epoch', 'q.by_owner'], 'EXECUTING', 'WAITING')}
       FOR SHARE OF o SKIP LOCKED),
     made AS (INSERT INTO $s.waits (run_id, token_id, owner, ready, place)
       SELECT run_id, token_id, by_owner, 0, place FROM open ON CONFLICT DO NOTHING)
-    SELECT ordinality AS place, token FROM open
-  LOOP
-    answers[one.place] := json_build_object('outcome', 'registered', 'token', one.token);
-    undone := undone - 1;
-  END LOOP;
-  is_done := undone = 0;
-END $$;
+    SELECT ordinality AS place, token FROM open`,
+  answer: `json_build_object('outcome', 'registered', 'token', one.token)`,
+}
 
-CREATE FUNCTION $s.settle_batch(locked text[], ${ANSWERS}) LANGUAGE plpgsql
-${ONE_BY_ONE} AS $$
-DECLARE
-  one record;
-  undone int := json_array_length(requests);
-  may_resume boolean := pg_try_advisory_xact_lock_shared($space, 2050);
-BEGIN
-  answers := ${NOTHING};
-  FOR one IN
-    WITH first AS MATERIALIZED (SELECT DISTINCT ON (q.id) * FROM ${requestsInOrder(SETTLE_MEMBERS)} ORDER BY q.id, q.ordinality),
+const SETTLES: Batch = {
+  name: 'settle_batch',
+  parameters: 'locked text[], ',
+  variables: `  may_resume boolean := pg_try_advisory_xact_lock_shared($space, 2050);
+`,
+  statement: `    WITH first AS MATERIALIZED (SELECT DISTINCT ON (q.id) * FROM ${requestsInOrder(SETTLE_MEMBERS)} ORDER BY q.id, q.ordinality),
     won AS (UPDATE $s.tokens AS o SET ${SETTLE} FROM first AS q WHERE o.id = q.id AND q.fence_run IS NULL AND ${IS_OPEN}
         AND (q.id IN (SELECT unnest(locked))) IS TRUE
       RETURNING q.*, ${tokenAsJson('o')} AS token),
@@ -142,12 +127,15 @@ BEGIN
       SELECT ordinality, token, NULL::json AS wait, NULL::json AS run FROM won
       UNION ALL SELECT ordinality, NULL, json_build_array(run_id, wait_owner), NULL FROM made
       UNION ALL SELECT ordinality, NULL, NULL, run FROM resumed) AS parts
-    GROUP BY ordinality
-  LOOP
-    answers[one.place] := json_build_object('token', one.tokens->0, 'won', true, 'settledNow', true, 'ready', one.waits,
-      'resumed', one.runs->0);
-    undone := undone - 1;
-  END LOOP;
-  is_done := undone = 0;
-END $$;
-`
+    GROUP BY ordinality`,
+  answer: `json_build_object('token', one.tokens->0, 'won', true, 'settledNow', true, 'ready', one.waits, 'resumed', one.runs->0)`,
+}
+
+/**
+ * The usual requests of a turn, in one statement for all: to begin and to end one for each takes a fifth of the time of a busy server. What
+ * such a statement does not do is left, without an answer, to the function for one request. Rows are locked before, as for that one.
+ *
+ * A token that was not there when they were locked is not locked: others may begin to wait for it while a statement completes it, and complete it
+ * while one registers a wait.
+ */
+export const BATCH_FUNCTIONS: string = [PARKS, ENDS, TOKENS, AWAITS, SETTLES].map(batchFunction).join('')
