@@ -9,6 +9,7 @@ import { freshSchema, patientPool, testPool } from './postgres-schemas.ts'
 
 const now = 1_000
 const by = 'one'
+const CLAIM = { taskIds: ['task'], limit: 10, queueLimits: new Map<string, number>(), maxInterruptions: 3 }
 
 const pool = testPool(10)
 afterAll(() => pool.end())
@@ -26,8 +27,7 @@ async function executing(...ids: readonly string[]): Promise<{ schema: string; s
   })
   await storage.tick({ owner: by, now, leaseUntil: now + 60_000, limit: 10 })
   for (const id of ids) await storage.runs.insert({ record: queuedRun(id, { createdAt: now }), now, by })
-  const claim = { taskIds: ['task'], limit: 10, queueLimits: new Map<string, number>(), maxInterruptions: 3 }
-  await storage.runs.claim({ ...claim, number: 1, by, now })
+  await storage.runs.claim({ ...CLAIM, number: 1, by, now })
   return { schema, storage }
 }
 
@@ -150,4 +150,19 @@ it('a token that is created while a turn takes its locks is locked by the wait f
     { outcome: 'settled' },
   ])
   expect(await settled).toMatchObject({ won: true, ready: [{ runId: 'r' }] })
+})
+
+it('a run without a living owner that is locked keeps no others of its turn from being parked', async () => {
+  const { schema, storage } = await executing('c')
+  await storage.tick({ owner: 'two', now, leaseUntil: now + 10, limit: 10 })
+  await storage.runs.insert({ record: queuedRun('b', { createdAt: now }), now, by })
+  await storage.runs.claim({ ...CLAIM, number: 1, by: 'two', now })
+  await storage.tick({ owner: by, now: now + 20, leaseUntil: now + 60_000, limit: 10 })
+  const holder = await begun(`SELECT 1 FROM ${schema}.runs WHERE id = 'b' FOR UPDATE`)
+  const orphan = storage.runs.park({ id: 'b', epoch: 1, by: 'two', now })
+  const other = storage.runs.park({ id: 'c', epoch: 1, by, now })
+  // It comes first in the order of locks: a turn that has locked the other one may not wait for it.
+  expect(await other).toMatchObject({ status: 'WAITING' })
+  await holder.commit()
+  expect(await orphan).toMatchObject({ status: 'WAITING' })
 })

@@ -353,14 +353,19 @@ ${BY_INDEX} AS $$
 DECLARE
   q record;
   answers json[] := '{}';
+  is_alone boolean := json_array_length(requests) = 1;
   is_done boolean;
 BEGIN
-  IF json_array_length(requests) > 1 THEN
+  IF NOT is_alone THEN
     SELECT * INTO answers, is_done FROM $s.park_batch(requests);
     IF is_done THEN RETURN array_to_json(answers); END IF;
   END IF;
   FOR q IN SELECT * FROM ${requestsInOrder(PARK_MEMBERS)} LOOP
     CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
+    -- Those that are parked by now came after it in the order of locks.
+    IF NOT is_alone THEN
+      PERFORM 1 FROM $s.runs WHERE id = q.id AND ${isOfAttempt('runs', ['q.epoch', 'q.by_owner'], 'EXECUTING')} FOR UPDATE NOWAIT;
+    END IF;
     answers[q.ordinality] := $s.park_run(q);
   END LOOP;
   RETURN array_to_json(answers);
