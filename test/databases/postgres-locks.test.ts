@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RunRecord, Storage } from 'waitpoint'
+import type { RunUpdate } from '../../src/contract/storage.ts'
 import type { RandomSource } from '../../src/contract/random.ts'
 import { type PostgresPool, postgresStorage } from 'waitpoint/postgres'
 import { seededRandom } from '../../src/clock/seeded-random.ts'
@@ -99,11 +100,17 @@ class Hustler {
     const by = this.#owner
     const timeoutAt = this.#random.fraction() < 0.5 ? now + 20 : undefined
     const id = `${this.#name} ${now}`
-    await this.#storage.tokens.insert({
-      record: manualToken(`t ${id}`, { createdAt: now, timeoutAt }),
-      now,
-      by,
+    const run = this.#pick([...this.#held.values()])
+    const fence = run && { runId: run.id, epoch: run.epoch }
+    const key = run && { scope: run.id, value: `key ${now % 3}` }
+    const record = manualToken(`t ${id}`, {
+      kind: run ? 'SLEEP' : 'MANUAL',
+      createdAt: now,
+      timeoutAt,
+      key,
+      runId: run?.id,
     })
+    await this.#storage.tokens.insert({ record, now, by, fence })
     await this.#storage.runs.insert({ record: queuedRun(`r ${id}`, { createdAt: now }), now, by })
     tokens.push(`t ${id}`)
     runs.push(`r ${id}`)
@@ -141,12 +148,14 @@ class Hustler {
   async #settle(): Promise<void> {
     const id = this.#pick(this.#field.tokens)
     const run = this.#random.fraction() < 0.4 ? this.#pick([...this.#held.values()]) : undefined
-    const fence = run && { runId: run.id, epoch: run.epoch }
+    const attempt = run && { runId: run.id, epoch: run.epoch }
+    const isFenced = this.#random.fraction() < 0.5
     if (id === undefined) return
     await this.#storage.tokens.settle({
       id,
       outputJson: '1',
-      fence,
+      fence: isFenced ? attempt : undefined,
+      resume: isFenced ? undefined : attempt,
       by: this.#owner,
       now: this.#field.next(),
     })
@@ -165,12 +174,13 @@ class Hustler {
     const run = this.#pick([...this.#held.values()])
     if (run === undefined) return
     this.#held.delete(run.id)
+    const now = this.#field.next()
     await this.#storage.runs.update({
       id: run.id,
       expected: { status: ['EXECUTING', 'WAITING'], epoch: run.epoch },
-      change: { status: 'COMPLETED' },
+      change: this.#random.fraction() < 0.5 ? { status: 'COMPLETED' } : wholeEnd(now),
       by: this.#owner,
-      now: this.#field.next(),
+      now,
     })
   }
 
@@ -197,6 +207,11 @@ class Hustler {
     await this.#storage.tokens.list({ kind: 'MANUAL' }, { limit: 5 }, now)
     await this.#storage.prune({ before: now - 40, limit: 20, now })
   }
+}
+
+/** The change by which an attempt ends its run, which has a function of its own. */
+function wholeEnd(finishedAt: number): RunUpdate['change'] {
+  return { status: 'COMPLETED', outputJson: '1', errorJson: undefined, finishedAt, slot: false }
 }
 
 /**
