@@ -231,7 +231,7 @@ class Engines {
     const fresh = Array.from({ length: 2 + Math.floor(this.#random.fraction() * most) }, request)
     const lost = (this.#asked.get(kind) ?? []).filter(() => this.#is(0.1))
     this.#asked.set(kind, fresh)
-    const requests = [...fresh, ...lost.map((each) => ({ ...each, again: true }))]
+    const requests: Request[] = [...fresh, ...lost.map((each) => ({ ...each, again: true }))]
     if (lockOf !== undefined)
       requests.sort((one, other) =>
         String(one[lockOf]) < String(other[lockOf]) ? -1 : Number(one[lockOf] !== other[lockOf]),
