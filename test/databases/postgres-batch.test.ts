@@ -42,7 +42,7 @@ it('does the usual requests of a turn together, and only the others one by one',
   })
   await ofEach((id) => {
     const key = { scope: id, value: 'first' }
-    const record = manualToken(`token ${id}`, { createdAt: now, runId: id, key })
+    const record = manualToken(`token ${id}`, { kind: 'SLEEP', createdAt: now, runId: id, key })
     return storage.tokens.insert({ record, now, by, fence: fenceOf(id) })
   })
   const awaited = await Promise.all([
@@ -89,6 +89,8 @@ it('does the usual requests of a turn together, and only the others one by one',
     park_run: 1,
     settle_token: 1,
     end_run: 1,
+    // Of the wait. An insert that is done by itself asks for it too.
+    holds: 1,
     insert_token_batch: 1,
     await_batch: 1,
     park_batch: 1,
@@ -104,7 +106,7 @@ async function callsOf(reader: TestPool, schema: string): Promise<Readonly<Recor
     const { rows } = await reader.query(
       `SELECT (SELECT count(*)::int FROM pg_stat_activity WHERE application_name = $1) AS open,
          (SELECT json_object_agg(funcname, calls) FROM pg_stat_user_functions WHERE schemaname = $1 AND
-           (funcname ~ '_batch$' OR funcname IN ('start_runs', 'await_token', 'park_run', 'settle_token', 'end_run'))) AS calls`,
+           (funcname ~ '_batch$' OR funcname IN ('start_runs', 'await_token', 'park_run', 'settle_token', 'end_run', 'holds'))) AS calls`,
       [schema],
     )
     const [found] = rows as readonly { readonly open: number; readonly calls: Record<string, number> }[]
