@@ -16,6 +16,7 @@ async function bench(figure: string): Promise<string> {
     bundle: true,
     platform: 'node',
     format: 'esm',
+    target: 'node20',
     packages: 'external',
   })
   return execFileSync(process.execPath, ['--expose-gc', outfile, figure], { encoding: 'utf8' })
