@@ -1,5 +1,4 @@
 import { fileURLToPath } from 'node:url'
-import { type Attempt, currentAttempt } from '../../core/attempt/attempt.ts'
 
 /** Deep enough to reach user code below the engine and the wrappers of a fixture. */
 const STACK_DEPTH = 24
@@ -31,27 +30,9 @@ const NOT_KEPT: Origin = () => `a place that is not kept (only the first ${KEPT_
 /** The places of calls in one test, as many as are kept. */
 export class Origins {
   #left = KEPT_PLACES
-  #underWay: { readonly attempt: Attempt | undefined; readonly origin: Origin } | undefined
 
-  /** Like `captureOrigin`, for the first calls only. Within `during` it is the place of the whole call. */
+  /** Like `captureOrigin`, for the first calls only. */
   capture(): Origin {
-    const { attempt, origin } = this.#underWay ?? {}
-    return origin !== undefined && attempt === currentAttempt() ? origin : this.#capture()
-  }
-
-  /** Makes a call of the engine, and captures its place once for all that is asked within. */
-  during<Answer>(call: () => Answer): { readonly answer: Answer; readonly origin: Origin } {
-    const before = this.#underWay
-    const origin = this.#capture()
-    this.#underWay = { attempt: currentAttempt(), origin }
-    try {
-      return { answer: call(), origin }
-    } finally {
-      this.#underWay = before
-    }
-  }
-
-  #capture(): Origin {
     if (this.#left === 0) return NOT_KEPT
     this.#left -= 1
     return captureOrigin()

@@ -10,23 +10,6 @@ describe('Origins', () => {
     expect(places[399]).toMatch(/origin\.test\.ts:\d+:\d+$/)
     expect(places[400]).toBe('a place that is not kept (only the first 400 of a test engine are)')
   })
-
-  it('captures one place for a call and all that is asked within', () => {
-    const origins = new Origins()
-    const { answer: within, origin } = origins.during(() => origins.capture())
-    expect(within).toBe(origin)
-    expect(origins.capture()).not.toBe(origin)
-    const kept = Array.from({ length: 399 }, () => origins.capture()())
-    expect(kept[397]).toMatch(/origin\.test\.ts:\d+:\d+$/)
-    expect(kept[398]).toMatch(/^a place that is not kept/)
-  })
-
-  it('tells a call within another one by a place of its own', () => {
-    const origins = new Origins()
-    const outer = origins.during(() => origins.during(() => origins.capture()))
-    expect(outer.answer.answer).toBe(outer.answer.origin)
-    expect(outer.answer.origin).not.toBe(outer.origin)
-  })
 })
 
 describe('captureOrigin', () => {
