@@ -2,7 +2,7 @@ import { INSERT_MEMBERS } from './insert.ts'
 import { isOfAttempt, ONE_BY_ONE, requestsInOrder } from './plans.ts'
 import { runAsJson, TOKEN_COLUMNS, tokenAsJson } from './record.ts'
 import { END, END_MEMBERS, MAY_END, MAY_PARK, PARK, PARK_MEMBERS } from './run.ts'
-import { AWAIT_MEMBERS, IS_OPEN, resume, SETTLE, SETTLE_MEMBERS } from './token.ts'
+import { AWAIT_MEMBERS, IS_OPEN, RESUME, SETTLE, SETTLE_MEMBERS } from './token.ts'
 
 /** A function that does the usual requests of a turn. */
 interface Batch {
@@ -21,7 +21,7 @@ interface Batch {
   readonly last?: string
 }
 
-/** Answers an answer for each request that it has done, and whether these are all. */
+/** The function: it returns an answer for each request that it has done, and whether these are all. */
 function batchFunction(batch: Batch): string {
   const { name, parameters = '', variables = '', statement, answer, forEach = '', last = '' } = batch
   return `
@@ -120,7 +120,7 @@ const SETTLES: Batch = {
       WHERE q.run_id = q.resume_run AND may_resume AND ${isOfAttempt('r', ['q.resume_epoch', 'q.by_owner'], 'WAITING')}
         AND r.held = 1 AND NOT EXISTS (SELECT 1 FROM $s.queues WHERE name = r.queue)
       FOR NO KEY UPDATE OF r SKIP LOCKED),
-    resumed AS (UPDATE $s.runs AS e SET ${resume('q.now')} FROM resumable AS q WHERE e.id = q.id
+    resumed AS (UPDATE $s.runs AS e SET ${RESUME} FROM resumable AS q WHERE e.id = q.id
       RETURNING q.ordinality, ${runAsJson('e')} AS run)
     SELECT ordinality AS place, json_agg(token) FILTER (WHERE token IS NOT NULL) AS tokens,
       json_agg(wait) FILTER (WHERE wait IS NOT NULL) AS waits, json_agg(run) FILTER (WHERE run IS NOT NULL) AS runs FROM (

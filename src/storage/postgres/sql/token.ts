@@ -1,5 +1,5 @@
 import { insertFunction } from './insert.ts'
-import { BY_INDEX, requestsInOrder, IS_READY, isOfAttempt } from './plans.ts'
+import { BY_INDEX, IS_READY, isOfAttempt, requestsInOrder } from './plans.ts'
 import { runAsJson, tokenAsJson } from './record.ts'
 
 const INSERT_TOKENS = insertFunction({
@@ -40,9 +40,8 @@ export const AWAIT_MEMBERS = `token_id text, run_id text, epoch int, by_owner te
 export const SETTLE_MEMBERS = `id text, output text, times_out boolean, fence_run text, fence_epoch int, by_owner text,
     now float8, call text, again boolean, resume_run text, resume_epoch int`
 
-/** What a settled token changes of a run that it resumes, at the instant `at`. */
-export const resume = (at: string): string =>
-  `status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(e.updated_at, ${at}), look_at = NULL`
+/** What the completion `q` changes of the run `e` that it resumes. */
+export const RESUME = `status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(e.updated_at, q.now), look_at = NULL`
 
 /**
  * The functions for tokens and waits. A wait that is being made ready is not released: a tick says so once more.
@@ -175,7 +174,7 @@ DECLARE
   resumed json;
 BEGIN
   IF NOT pg_try_advisory_xact_lock_shared($space, 2050) THEN RETURN NULL; END IF;
-  UPDATE $s.runs AS e SET ${resume('q.now')}
+  UPDATE $s.runs AS e SET ${RESUME}
     WHERE id = (SELECT r.id FROM $s.runs r
       WHERE r.id = q.resume_run AND ${isOfAttempt('r', ['q.resume_epoch', 'q.by_owner'], 'WAITING')} AND r.held = 1
         AND EXISTS (SELECT 1 FROM $s.waits w WHERE w.run_id = r.id AND w.token_id = q.id AND ${IS_READY})
