@@ -5,6 +5,7 @@ import { oversold } from '../planted/oversold.fixed.ts'
 import { staleCache } from '../planted/stale-cache.fixed.ts'
 import { allAnswer, exploreAll } from './bodies.ts'
 import { bruteForce } from './brute-force.ts'
+import { each } from './each-schedule.ts'
 
 /** A sleep beside a step in the outside world, in a run and in its body. */
 const nap: Body = async (t) => {
@@ -37,18 +38,6 @@ const bodies: readonly (readonly [name: string, body: Body, options: ExploreOpti
 ]
 
 type Steps = NonNullable<Parameters<NonNullable<Decider['end']>>[1]>
-
-/** Each schedule, without slow calls and the skipping of what is known. */
-function each(decider: Decider): Decider {
-  return {
-    isExhaustive: decider.isExhaustive,
-    begin() {
-      const choose = decider.begin()
-      return choose && ((choice) => (choice.kind === 'slow' ? 0 : choose(choice)))
-    },
-    end: (decisions) => decider.end?.(decisions.filter(({ choice }) => choice.kind !== 'slow')),
-  }
-}
 
 /** All that code outside of the engine could tell of a schedule: the steps in order, with their answers. */
 function observed(steps: Steps): string {

@@ -5,6 +5,7 @@ import { type Body, type Decider, enumerate, type ExploreOptions } from 'waitpoi
 import { cases } from '../../support/cases.ts'
 import { exploreAll } from './bodies.ts'
 import { bruteForce } from './brute-force.ts'
+import { each } from './each-schedule.ts'
 
 /** What a flow does, one after the other. */
 type Act = 'step' | 'sleep' | 'ask' | 'child' | 'retrieve' | 'side by side'
@@ -80,18 +81,6 @@ async function toldBy(decider: Decider, program: Program) {
   const body = bodyOf(program, (one) => all.add(one))
   const { runs, complete } = await exploreAll(body, options)
   return { all, runs, complete }
-}
-
-/** Without slow calls and without what is skipped. */
-function each(decider: Decider): Decider {
-  return {
-    isExhaustive: decider.isExhaustive,
-    begin() {
-      const choose = decider.begin()
-      return choose && ((choice) => (choice.kind === 'slow' ? 0 : choose(choice)))
-    },
-    end: (decisions) => decider.end?.(decisions.filter(({ choice }) => choice.kind !== 'slow')),
-  }
 }
 
 describe('enumerate', () => {
