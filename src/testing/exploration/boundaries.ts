@@ -17,9 +17,9 @@ export interface Boundary {
   /** Whether it can fail. A storage call can, and the response to a request. */
   readonly mayFail: boolean | 'response'
   /** The storage call, if it is one. */
-  readonly call?: ToldCall
+  readonly call?: ToldCall | undefined
   /** Whether it must wait for others, such as for the transaction of the only connection. */
-  isBlocked?(): boolean
+  readonly isBlocked?: (() => boolean) | undefined
   pass(passage: Passage): void
 }
 
@@ -66,12 +66,14 @@ export class Boundaries {
 
   /** Waits for its turn, takes effect, and answers. If its process dies first, the answer never comes. */
   call<T>(about: NewBoundary, effect: () => Awaitable<T>): Promise<T> {
+    const { label, process, isCommit, mayFail, call, isBlocked } = about
     return new Promise<T>((resolve, reject) => {
       const pass = (passage: Passage): void => {
-        if (passage === 'error') reject(new InjectedFault(about.label, 'error'))
-        else this.#perform(effect, { ...about, passage, resolve, reject })
+        if (passage === 'error') reject(new InjectedFault(label, 'error'))
+        else this.#perform(effect, { about, passage, resolve, reject })
       }
-      this.#pending.push({ ...about, pass })
+      // Each named, as spreads are slow.
+      this.#pending.push({ label, process, isCommit, mayFail, call, isBlocked, pass })
     })
   }
 
@@ -153,7 +155,8 @@ export class Boundaries {
     )
   }
 
-  #answer<T>(value: T, { label, process, passage, answered, resolve, reject }: PassedCall<T>): void {
+  #answer<T>(value: T, { about, passage, resolve, reject }: PassedCall<T>): void {
+    const { label, process, answered } = about
     const answer = (): void => {
       answered?.(value)
       resolve(value)
@@ -162,8 +165,15 @@ export class Boundaries {
     if (passage === 'lost' || passage === 'lost-response') reject(new InjectedFault(label, 'lost'))
     else if (passage === 'whole') answer()
     else {
-      const about = { label: `${label}:answer`, process, isCommit: false, mayFail: false }
-      this.#pending.push({ ...about, pass: answer })
+      this.#pending.push({
+        label: `${label}:answer`,
+        process,
+        isCommit: false,
+        mayFail: false,
+        call: undefined,
+        isBlocked: undefined,
+        pass: answer,
+      })
     }
   }
 }
@@ -172,7 +182,8 @@ function isHeld(boundary: Boundary): boolean {
   return boundary.process?.isPaused === true || boundary.isBlocked?.() === true
 }
 
-interface PassedCall<T> extends NewBoundary {
+interface PassedCall<T> {
+  readonly about: NewBoundary
   readonly passage: Passage
   readonly resolve: (value: T) => void
   readonly reject: (error: unknown) => void

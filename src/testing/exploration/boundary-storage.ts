@@ -37,13 +37,13 @@ export function boundaryStorage(storage: Storage, options: BoundaryStorageOption
     const answered = observer?.called(name, args, process)
     const actor = actorOf({ name, args, process }, names)
     const timeout = name === 'tokens.insert' ? writtenTimeout() : undefined
-    // wrapStorage calls every operation with its own arguments, and names it.
-    const call = { name, args, actor, timeout } as unknown as ToldCall
-    const about = { label: names.label(actor, name), process, isCommit: isCommit(name), mayFail: true }
-    return boundaries.call({ ...about, call, answered }, () => {
+    const told = { name, args, actor, timeout, answer: undefined as unknown }
+    // wrapStorage calls every operation with its own arguments, and names it. The answer belongs to this operation, too.
+    const call = told as unknown as ToldCall
+    const label = names.label(actor, name)
+    return boundaries.call({ label, process, isCommit: isCommit(name), mayFail: true, call, answered }, () => {
       const answer = operation(...args)
-      // Likewise, the answer belongs to this operation.
-      if (!isPromise(answer)) Object.assign(call, { answer })
+      if (!isPromise(answer)) told.answer = answer
       nameWhatIsNew(name, answer, names)
       stored(name)
       return answer

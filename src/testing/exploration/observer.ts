@@ -61,20 +61,21 @@ export class Observer {
     this.#events += 1
     const attempt = currentAttempt()
     const runId = attempt === undefined || attempt.isEnded ? undefined : attempt.id
-    // wrapStorage calls every operation with its own arguments, and names it.
-    const call = {
+    const told = {
       name,
       args,
       calledAt: this.#events,
       now: this.#now() + process.clockSkewMs,
       process,
       runId,
-    } as StorageCall
+      reply: undefined as { readonly answeredAt: number; readonly answer: unknown } | undefined,
+    }
+    // wrapStorage calls every operation with its own arguments, and names it. The answer belongs to this operation, too.
+    const call = told as StorageCall
     this.#tell('called', call)
     return (answer) => {
       this.#events += 1
-      // Likewise, the answer belongs to this operation.
-      Object.assign(call, { reply: { answeredAt: this.#events, answer } })
+      told.reply = { answeredAt: this.#events, answer }
       this.#tell('answered', call)
     }
   }

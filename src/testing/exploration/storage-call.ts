@@ -27,7 +27,7 @@ export interface CallOf<Name extends StorageOperation> {
   /** The run whose code made the call. */
   readonly runId: string | undefined
   /** Missing while the call is pending, or if its effect is unknown. */
-  reply?: { readonly answeredAt: number; readonly answer: Answer<Operation<Name>> }
+  reply?: { readonly answeredAt: number; readonly answer: Answer<Operation<Name>> } | undefined
 }
 
 /** A call of any operation. Its name determines the types of arguments and answer. */
