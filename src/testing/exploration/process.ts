@@ -20,6 +20,8 @@ export class Process {
   readonly died: Deferred<void> = createDeferred()
   readonly #holds = new Set<Hold>()
   readonly #listeners = new Set<(hint: Hint) => void>()
+  /** The callers that wait for answers, and are told when none will come. */
+  readonly #callers = new Set<() => void>()
   #isDead = false
   #isObserved = false
   #isPaused = false
@@ -116,10 +118,31 @@ export class Process {
     this.#isAsleep -= 1
   }
 
+  /** The answer to a call, or `undefined` if the process dies before. */
+  answerTo<T>(call: Promise<T>): Promise<{ readonly value: T } | undefined> {
+    const { promise, resolve, reject } = createDeferred<{ readonly value: T } | undefined>()
+    const giveUp = (): void => resolve(undefined)
+    this.#callers.add(giveUp)
+    // A race would take five promises.
+    call.then(
+      (value) => {
+        this.#callers.delete(giveUp)
+        resolve({ value })
+      },
+      (error: unknown) => {
+        this.#callers.delete(giveUp)
+        reject(error)
+      },
+    )
+    return promise
+  }
+
   die(): void {
     this.#isDead = true
     this.#isPaused = false
     this.#holds.clear()
     this.died.resolve()
+    for (const giveUp of this.#callers) giveUp()
+    this.#callers.clear()
   }
 }

@@ -132,9 +132,8 @@ export class SurvivingEngine implements Engine {
       const restarting = this.#world.restarted(this.#name)
       if (restarting !== undefined) await restarting
       const { engine, process } = this.#life
-      const cutOff = process.died.promise.then(() => undefined)
       try {
-        const answer = await Promise.race([call(engine).then((value) => ({ value })), cutOff])
+        const answer = await process.answerTo(call(engine))
         if (answer !== undefined) return answer.value
       } catch (error) {
         if (!(error instanceof InjectedFault)) throw error
