@@ -7,7 +7,10 @@ import { setImmediate } from 'node:timers'
  * A `MessageChannel` would not do: Node handles up to a thousand messages before it runs immediates and I/O.
  */
 export function macrotaskTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
+  return new Promise(afterTurn)
+}
+
+/** Calls `goOn` after such a turn. */
+export function afterTurn(goOn: () => void): void {
+  setImmediate(goOn)
 }

@@ -1,4 +1,6 @@
 import type { TokenStatus } from '../../contract/records.ts'
+import type { Awaitable } from '../../contract/storage.ts'
+import { chain } from '../../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import type { World } from './world.ts'
 
@@ -70,38 +72,50 @@ export class QuestionDesk {
    * @param moment `too late`: nothing is left that could create a token. A settled token is accepted then, because its
    * deadline may have passed unnoticed.
    */
-  async serve(moment: Moment): Promise<boolean> {
-    const before = this.#questions.length
-    const isLate = moment === 'too late'
-    const open: Question[] = []
-    for (const question of this.#questions) {
-      const isTooEarly = moment === 'busy' && question.filter.isAtRest === true
-      const token = isTooEarly ? undefined : await this.#find(question.filter, isLate)
-      if (token !== undefined) question.answer.resolve(token)
-      else if (isLate) question.answer.reject(new NoTokenError(question.filter, await this.#tokens()))
-      else open.push(question)
-    }
-    this.#questions = open
-    return open.length < before
+  serve(moment: Moment): Awaitable<boolean> {
+    let served: Awaitable<boolean> = false
+    for (const question of this.#questions)
+      served = chain(served, (before) => chain(this.#answer(question, moment), (isNow) => before || isNow))
+    return served
   }
 
-  /** The newest tokens, each with its tags and what became of it: `[first] of order, which has timed out`. */
-  async #tokens(): Promise<readonly string[]> {
-    const { storage, names } = this.#world
-    const { records } = await storage.tokens.list({ kind: 'MANUAL' }, { limit: NAMED_TOKENS }, 0)
-    return records.map(({ id, tags, status }) => {
-      const [maker = 'body'] = names.of(id)?.split('.') ?? []
-      return `[${tags.join(', ')}] of ${maker === 'body' ? 'the test' : maker}, which ${STATUSES[status]}`
+  /** Answers a question if it can be answered. */
+  #answer(question: Question, moment: Moment): Awaitable<boolean> {
+    const { filter, answer } = question
+    if (moment === 'busy' && filter.isAtRest === true) return false
+    const isLate = moment === 'too late'
+    return chain(this.#find(filter, isLate), (token) => {
+      if (token === undefined && !isLate) return false
+      this.#questions = this.#questions.filter((other) => other !== question)
+      if (token === undefined)
+        return chain(this.#tokens(), (tokens) => {
+          answer.reject(new NoTokenError(filter, tokens))
+          return true
+        })
+      answer.resolve(token)
+      return true
     })
   }
 
-  async #find({ tag, not = [] }: TokenChoice, isLate: boolean): Promise<WaitingToken | undefined> {
+  /** The newest tokens, each with its tags and what became of it: `[first] of order, which has timed out`. */
+  #tokens(): Awaitable<readonly string[]> {
+    const { storage, names } = this.#world
+    return chain(storage.tokens.list({ kind: 'MANUAL' }, { limit: NAMED_TOKENS }, 0), ({ records }) =>
+      records.map(({ id, tags, status }) => {
+        const [maker = 'body'] = names.of(id)?.split('.') ?? []
+        return `[${tags.join(', ')}] of ${maker === 'body' ? 'the test' : maker}, which ${STATUSES[status]}`
+      }),
+    )
+  }
+
+  #find({ tag, not = [] }: TokenChoice, isLate: boolean): Awaitable<WaitingToken | undefined> {
     const { storage } = this.#world
     const status = isLate ? undefined : (['WAITING'] as const)
     const filter = { kind: 'MANUAL', status, tags: tag === undefined ? undefined : [tag] } as const
     // With the instant 0, because this look from outside must not settle a token.
-    const { records } = await storage.tokens.list(filter, { limit: 100 }, 0)
-    const wanted = not.length === 0 ? records : records.filter(({ id }) => !not.includes(id))
-    return wanted.at(isLate ? 0 : -1)
+    return chain(storage.tokens.list(filter, { limit: 100 }, 0), ({ records }) => {
+      const wanted = not.length === 0 ? records : records.filter(({ id }) => !not.includes(id))
+      return wanted.at(isLate ? 0 : -1)
+    })
   }
 }

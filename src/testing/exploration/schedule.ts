@@ -1,6 +1,9 @@
-import { macrotaskTurn } from '../../clock/macrotask-turn.ts'
+import { afterTurn, macrotaskTurn } from '../../clock/macrotask-turn.ts'
 import { losePatience } from '../../clock/patience.ts'
 import type { AnyTask } from '../../api/run.ts'
+import type { Awaitable } from '../../contract/storage.ts'
+import { chain, isPromise } from '../../primitives/awaitable.ts'
+import { createDeferred } from '../../primitives/deferred.ts'
 import { StandIns } from '../fixture/stand-ins.ts'
 import { type ExplorationTools, bodyTools } from './body-tools.ts'
 import type { Boundary } from './boundaries.ts'
@@ -88,13 +91,7 @@ export class Schedule {
     this.#start(body, sometimes)
     let failure: ScheduleReport['failure']
     try {
-      await macrotaskTurn()
-      while (this.#goesOn()) {
-        // Most steps are synchronous. A promise for each would take a tenth of a schedule's time.
-        const step = this.#goOn()
-        if (step !== undefined) await step
-        await macrotaskTurn()
-      }
+      await this.#steps()
       if (this.#body.state === 'threw') throw this.#body.error
       await this.#end()
     } catch (error) {
@@ -125,6 +122,25 @@ export class Schedule {
     )
   }
 
+  /** Takes one step in each turn of the event loop, until nothing is left to do. */
+  #steps(): Promise<void> {
+    const { promise, resolve, reject } = createDeferred<void>()
+    const next = (): void => afterTurn(turn)
+    const turn = (): void => {
+      try {
+        if (!this.#goesOn()) return resolve()
+        // Most steps are synchronous. Promises for each, and for its turn, would take a fifth of a schedule's time.
+        const step = this.#goOn()
+        if (isPromise(step)) step.then(next, reject)
+        else next()
+      } catch (error) {
+        reject(error)
+      }
+    }
+    next()
+    return promise
+  }
+
   /** All code is at rest. Returns whether anything is left to do. */
   #goesOn(): boolean {
     const { boundaries, timers, violation } = this.#world
@@ -136,7 +152,7 @@ export class Schedule {
     return boundaries.pending.length > 0 || timers.due().length > 0
   }
 
-  #goOn(): Promise<void> | undefined {
+  #goOn(): Awaitable<void> {
     const { boundaries } = this.#world
     if (boundaries.loading !== undefined) return boundaries.loading
     if (boundaries.underWay > 0) return this.#waitFor(() => boundaries.underWay > 0)
@@ -144,12 +160,13 @@ export class Schedule {
     return this.#desk.isEmpty ? this.#step(ready) : this.#serve(ready)
   }
 
-  async #serve(ready: readonly Candidate[]): Promise<void> {
-    if (await this.#desk.serve(ready.length > 0 ? 'busy' : 'at rest')) return
-    await this.#step(ready)
+  #serve(ready: readonly Candidate[]): Awaitable<void> {
+    return chain(this.#desk.serve(ready.length > 0 ? 'busy' : 'at rest'), (isServed) =>
+      isServed ? undefined : this.#step(ready),
+    )
   }
 
-  #step(ready: readonly Candidate[]): Promise<void> | undefined {
+  #step(ready: readonly Candidate[]): Awaitable<void> {
     const isLive = this.#body.state === 'runs'
     if (ready.length === 0 && isLive && this.#isAway()) return this.#waitForRuns()
     const upcoming = isLive ? this.#upcoming(ready.length > 0) : []
@@ -163,7 +180,7 @@ export class Schedule {
     return isBusy ? timers.upcomingForeground() : timers.upcoming()
   }
 
-  #pick(candidates: readonly Candidate[], upcoming: readonly Candidate[]): Promise<void> | undefined {
+  #pick(candidates: readonly Candidate[], upcoming: readonly Candidate[]): Awaitable<void> {
     const first = candidates[0]
     if (first === undefined || this.#isIdle(candidates)) return this.#idle()
     if (this.#record.steps.length >= this.#options.maxSteps) {
