@@ -41,13 +41,16 @@ export function boundaryStorage(storage: Storage, options: BoundaryStorageOption
     // wrapStorage calls every operation with its own arguments, and names it. The answer belongs to this operation, too.
     const call = told as unknown as ToldCall
     const label = names.label(actor, name)
-    return boundaries.call({ label, process, isCommit: isCommit(name), mayFail: true, call, answered }, () => {
-      const answer = operation(...args)
-      if (!isPromise(answer)) told.answer = answer
-      nameWhatIsNew(name, answer, names)
-      stored(name)
-      return answer
-    })
+    return boundaries.call(
+      { label, process, isCommit: isCommit(name), mayFail: true, call, answered },
+      () => {
+        const answer = operation(...args)
+        if (!isPromise(answer)) told.answer = answer
+        nameWhatIsNew(name, answer, names)
+        stored(name)
+        return answer
+      },
+    )
   })
   return {
     ...wrapped,
