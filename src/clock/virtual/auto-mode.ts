@@ -1,5 +1,7 @@
 import { RunawayError, StillBusyError } from './errors.ts'
-import { macrotaskTurn } from '../macrotask-turn.ts'
+import type { Awaitable } from '../../contract/storage.ts'
+import { chain, unawaited } from '../../primitives/awaitable.ts'
+import { afterTurn } from '../macrotask-turn.ts'
 import type { ClockMode } from './mode.ts'
 import type { StepBudget } from './step-budget.ts'
 import type { VirtualTime } from './time.ts'
@@ -43,7 +45,7 @@ export class AutoMode {
 
   /** Continues if there is work. Called after every change. */
   wake(): void {
-    if (!this.#isRunning && this.#isWanted) void this.#run()
+    if (!this.#isRunning && this.#isWanted) this.#takeTurn()
   }
 
   /** A call of the test has ended: it may have moved time. */
@@ -65,19 +67,24 @@ export class AutoMode {
     return timers.isDue && !isHalted
   }
 
-  /**
-   * Takes one turn after the other until only a sign of life can change anything. The decision to stop and the end of
-   * this function are one synchronous step; otherwise a sign of life in between would be missed.
-   */
-  async #run(): Promise<void> {
-    const { ledger, pulse } = this.#time
+  /** Takes one turn after the other until only a sign of life can change anything. */
+  #takeTurn(): void {
     this.#isRunning = true
+    const { beats } = this.#time.pulse
+    // Without promises, which would be a third of those of a lone wait.
+    afterTurn(() => unawaited(() => chain(this.#step(beats), this.#stepped), this.#failed))
+  }
+
+  /** The decision to stop and the end of the turns are one synchronous step; otherwise a sign of life in between would be missed. */
+  readonly #stepped = (mayGoOn: boolean): void => {
+    // A sign of life may have come since the step has ended.
+    if (this.#isWanted && (mayGoOn || this.#time.pulse.beats !== this.#beats)) this.#takeTurn()
+    else this.#isRunning = false
+  }
+
+  readonly #failed = (error: unknown): void => {
+    const { ledger } = this.#time
     try {
-      while (this.#isWanted) {
-        // A sign of life may have come since the step has ended.
-        if (!(await this.#step()) && pulse.beats === this.#beats) break
-      }
-    } catch (error) {
       // A runaway loop has no caller of its own, so the error goes to the awaiting calls.
       if (!(error instanceof RunawayError)) throw error
       this.#failedAt = ledger.requests
@@ -87,13 +94,22 @@ export class AutoMode {
     }
   }
 
-  /** Returns false if nothing is left to do and no call awaits anything. */
-  async #step(): Promise<boolean> {
+  /**
+   * A turn has passed.
+   *
+   * @param beats how many signs of life there were before it.
+   * @returns false if nothing is left to do and no call awaits anything.
+   */
+  #step(beats: number): Awaitable<boolean> {
     const { pulse, ledger } = this.#time
-    const { beats } = pulse
-    await macrotaskTurn()
     if (this.#isCalled() || this.#fireDue() || pulse.beats !== beats || !this.#isDemanded) return true
-    if (ledger.hasExternals) return (await this.#hasMoved()) || this.#failWaiting()
+    const isAtRest = !ledger.hasExternals && !this.#time.hasIo() && !this.#isHeldUp
+    return isAtRest && this.#mode === 'auto' ? this.#goOn() : this.#wait()
+  }
+
+  /** Waits in real time for a sign of life. Returns false if nothing is left to do and no call awaits anything. */
+  async #wait(): Promise<boolean> {
+    if (this.#time.ledger.hasExternals) return (await this.#hasMoved()) || this.#failWaiting()
     if (this.#time.hasIo()) {
       await this.#time.ioEnded()
       return true
