@@ -294,7 +294,9 @@ export class Slots {
     const queueLimit = this.#kernel.tasks.queueLimits.get(attempt.record.queue)
     return this.#kernel.outage.persist<RunResumed>(attempt, () => {
       if (!attempt.is('resuming')) return { outcome: 'stale' }
-      return chain(runs.resume({ ...this.#fence(attempt), queueLimit, isHinted }), (answer) => {
+      const { id, epoch, by, now } = this.#fence(attempt)
+      // Each named, as a spread takes a tenth of a resume.
+      return chain(runs.resume({ id, epoch, by, now, queueLimit, isHinted }), (answer) => {
         if (answer.outcome !== 'stale') return answer
         return chain(this.#ownRecord(attempt, 'EXECUTING'), (record) =>
           record === undefined ? answer : { outcome: 'resumed' as const, record },
