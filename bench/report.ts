@@ -87,7 +87,9 @@ function spellSpread({ values }: Series, unit: Unit): string {
 
 function spellRatio(ours: readonly number[] | undefined, bare: readonly number[] | undefined): string {
   if (ours === undefined || bare === undefined) return NONE
-  return spellTimes(ratioOf(ours, bare))
+  const ratio = ratioOf(ours, bare)
+  // Nothing beside nothing.
+  return Number.isNaN(ratio) ? NONE : spellTimes(ratio)
 }
 
 /** A small part of the other side, as a fraction: `1/40`. */
