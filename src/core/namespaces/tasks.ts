@@ -138,7 +138,7 @@ export class EngineTasks implements TasksNamespace {
       chain(child(), ({ record, place }) => {
         // Checking the payload may have taken a while.
         assertOpen(attempt)
-        return chain(this.#insert(record, attempt, { ...options, call: INSERT_CHILD, place }), (inserted) => {
+        return chain(this.#insert(record, attempt, { call: INSERT_CHILD, place, ...options }), (inserted) => {
           const tokenId = runTokenId(inserted.record.id)
           marksOf(options)?.stored?.(inserted.record.id)
           if (inserted.isCached) return chain(this.#assertNoCycle(attempt, inserted.record), () => tokenId)
@@ -236,7 +236,7 @@ export class EngineTasks implements TasksNamespace {
     const answer =
       freed ??
       claimer.insert(record, (claim) =>
-        this.#kernel.written(attempt, call, claim === undefined ? request : { ...request, claim }),
+        this.#kernel.written(attempt, call, claim === undefined ? request : { claim, ...request }),
       )
     return chain(publisher.created(record, answer), (inserted) => {
       claimer.inserted(record.id, inserted)

@@ -361,8 +361,8 @@ function tokenWait({ name, timeout }: CreateTokenOptions, tags: readonly string[
 }
 
 /** Storage has made a token, and its flow goes on. */
-function madeAt({ record: { id, createdAt } }: Inserted<TokenRecord>): Omit<GivenAnswer, 'since'> {
-  return { id, at: createdAt, isOfStorage: true }
+function madeAt({ record: { id, createdAt } }: Inserted<TokenRecord>, since: number): GivenAnswer {
+  return { at: createdAt, id, since, isOfStorage: true }
 }
 
 function hasKey({ idempotencyKey, idempotencyKeyTTL }: IdempotencyOptions): boolean {
