@@ -180,19 +180,21 @@ export class Kernel {
   call<T>(serve: (attempt: Attempt | undefined) => Awaitable<T>): Promise<T> {
     const caller = currentAttempt()
     try {
-      const answer = this.ask(serve, caller)
+      const answer = this.#ask(caller, serve)
       return isPromise(answer) ? leftAtEnd(caller, answer) : Promise.resolve(answer)
     } catch (error) {
       return refuse(asError(error))
     }
   }
 
-  /** Like `call()`, but may return or throw synchronously, as storage does. Hot: `serve` is told the attempt of its caller. */
-  ask<T>(
-    serve: (attempt: Attempt | undefined) => Awaitable<T>,
-    caller: Attempt | undefined = currentAttempt(),
-  ): Awaitable<T> {
-    const attempt = this.attempt(caller)
+  /** Like `call()`, but may return or throw synchronously, as storage does. */
+  ask<T>(serve: () => Awaitable<T>): Awaitable<T> {
+    return this.#ask(currentAttempt(), serve)
+  }
+
+  /** Hot: `serve` is told the attempt, so that it need not look for it again. */
+  #ask<T>(caller: Attempt | undefined, serve: (attempt: Attempt | undefined) => Awaitable<T>): Awaitable<T> {
+    const attempt = this.#own(caller)
     assertOpen(attempt)
     const opening = this.open()
     // An attempt may execute while its engine opens. Its calls are served at once: their place is that of their caller.
@@ -202,7 +204,11 @@ export class Kernel {
   }
 
   /** The attempt of this engine the caller runs in, if any. Code that outlives its run is outside of it. */
-  attempt(caller: Attempt | undefined = currentAttempt()): Attempt | undefined {
+  attempt(): Attempt | undefined {
+    return this.#own(currentAttempt())
+  }
+
+  #own(caller: Attempt | undefined): Attempt | undefined {
     return caller?.kernel === this && !caller.isOver ? caller : undefined
   }
 
