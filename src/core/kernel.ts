@@ -177,11 +177,11 @@ export class Kernel {
   }
 
   /** Serves a public call: always a promise, on an open engine, and never for an attempt that was aborted. */
-  call<T>(serve: () => Awaitable<T>): Promise<T> {
-    const attempt = currentAttempt()
+  call<T>(serve: (attempt: Attempt | undefined) => Awaitable<T>): Promise<T> {
+    const caller = currentAttempt()
     try {
-      const answer = this.ask(serve)
-      return isPromise(answer) ? leftAtEnd(attempt, answer) : Promise.resolve(answer)
+      const answer = this.#ask(caller, serve)
+      return isPromise(answer) ? leftAtEnd(caller, answer) : Promise.resolve(answer)
     } catch (error) {
       return refuse(asError(error))
     }
@@ -189,18 +189,27 @@ export class Kernel {
 
   /** Like `call()`, but may return or throw synchronously, as storage does. */
   ask<T>(serve: () => Awaitable<T>): Awaitable<T> {
-    const attempt = this.attempt()
+    return this.#ask(currentAttempt(), serve)
+  }
+
+  /** Hot: `serve` is told the attempt, so that it need not look for it again. */
+  #ask<T>(caller: Attempt | undefined, serve: (attempt: Attempt | undefined) => Awaitable<T>): Awaitable<T> {
+    const attempt = this.#own(caller)
     assertOpen(attempt)
     const opening = this.open()
     // An attempt may execute while its engine opens. Its calls are served at once: their place is that of their caller.
-    const answer = attempt === undefined ? chain(opening, serve) : serve()
+    const answer =
+      attempt === undefined && isPromise(opening) ? opening.then(() => serve(undefined)) : serve(attempt)
     return isPromise(answer) ? this.#held(answer) : answer
   }
 
   /** The attempt of this engine the caller runs in, if any. Code that outlives its run is outside of it. */
   attempt(): Attempt | undefined {
-    const attempt = liveAttempt()
-    return attempt?.kernel === this ? attempt : undefined
+    return this.#own(currentAttempt())
+  }
+
+  #own(caller: Attempt | undefined): Attempt | undefined {
+    return caller?.kernel === this && !caller.isOver ? caller : undefined
   }
 
   /**

@@ -28,14 +28,10 @@ export class OrderedHeap<T extends Ordered> {
 
   /** Takes `item` out; it must be in this heap. */
   remove(item: T): void {
-    const index = item.place
     const last = this.#items.pop()
+    const hole = item.place
     item.place = NOWHERE
-    if (last === undefined || last === item) return
-
-    const parent = this.#items[(index - 1) >> 1]
-    if (index > 0 && parent !== undefined && isBefore(last, parent)) this.#rise(last, index)
-    else this.#sink(last, index)
+    if (last !== undefined && last !== item) this.#rise(last, this.#sink(hole))
   }
 
   #rise(item: T, index: number): void {
@@ -50,18 +46,18 @@ export class OrderedHeap<T extends Ordered> {
     this.#put(item, hole)
   }
 
-  #sink(item: T, index: number): void {
+  /** Moves a hole to the bottom, where the last item, which comes to fill it, belongs as a rule: half of the comparisons. */
+  #sink(index: number): number {
     let hole = index
     for (;;) {
       const left = this.#items[hole * 2 + 1]
       const right = this.#items[hole * 2 + 2]
       const child = left !== undefined && right !== undefined && isBefore(right, left) ? right : left
-      if (child === undefined || !isBefore(child, item)) break
+      if (child === undefined) return hole
       const childIndex = child.place
       this.#put(child, hole)
       hole = childIndex
     }
-    this.#put(item, hole)
   }
 
   #put(item: T, index: number): void {

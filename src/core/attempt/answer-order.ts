@@ -97,7 +97,7 @@ export class AnswerOrder {
   /** An answer is handed over. `isAlone`: nothing else was open since the wait for it began. */
   note(answer: GivenAnswer, isAlone: boolean): void {
     if (!isAlone) this.#areSideBySide = true
-    const recent = this.joins(answer) ? { ...answer, isJoined: true } : answer
+    const recent = this.joins(answer) ? { isJoined: true, ...answer } : answer
     if (answer.isOfStorage === true && !isAlone) this.#join()
     else this.#isJoining = false
     if (this.#recent === undefined || this.#areRecentTold) {

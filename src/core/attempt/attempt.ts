@@ -380,7 +380,7 @@ export class Attempt {
   }
 
   #holdFor(wait: AttemptWait, answer: GivenAnswer, outcome: WaitOutcome): void {
-    this.#hold({ ...answer, handOver: () => this.#handOver(answer, wait, outcome) })
+    this.#hold({ handOver: () => this.#handOver(answer, wait, outcome), ...answer })
   }
 
   #handOver(answer: GivenAnswer, wait: AttemptWait, outcome: WaitOutcome): void {
@@ -402,7 +402,7 @@ export class Attempt {
    * A flow goes on with an answer that is no wait, such as the result of `once`. It has its turn among those to waits: until
    * then no other flow of the attempt is alone.
    */
-  async inTurn<T>(asked: Promise<T>, read: (answer: T) => Omit<GivenAnswer, 'since'>): Promise<T> {
+  async inTurn<T>(asked: Promise<T>, read: (answer: T, since: number) => GivenAnswer): Promise<T> {
     // It is never executed again.
     if (this.#state === 'compensating') return asked
     const since = this.handed
@@ -414,7 +414,7 @@ export class Attempt {
     }
     try {
       const value = await asked
-      if (!this.isEnded) await this.#turnOf({ ...read(value), since }, noted)
+      if (!this.isEnded) await this.#turnOf(read(value, since), noted)
       return value
     } catch (error) {
       order.callsOut -= 1
@@ -433,7 +433,7 @@ export class Attempt {
       noted(answer)
       resolve()
     }
-    this.#hold({ ...answer, handOver, ended })
+    this.#hold({ handOver, ended, ...answer })
     return promise
   }
 

@@ -143,7 +143,7 @@ export class AttemptEnding {
       host.storage.runs.update({
         id,
         expected: { status: ACTIVE_STATUSES, epoch: attempt.record.epoch },
-        change: metadataJson === undefined ? change : { ...change, metadataJson },
+        change: metadataJson === undefined ? change : { metadataJson, ...change },
         by: host.owner,
         now: host.now(),
       }),

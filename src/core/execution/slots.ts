@@ -1,6 +1,6 @@
 import type { RunRecord, RunStatus, TokenRecord } from '../../contract/records.ts'
 import type { Awaitable, RunResumed, RunToResume } from '../../contract/storage.ts'
-import { chain } from '../../primitives/awaitable.ts'
+import { chain, unawaited } from '../../primitives/awaitable.ts'
 import { type Few, itemsOf, withItem, withoutItem } from '../../primitives/few.ts'
 import { Deque } from '../../primitives/deque.ts'
 import type { Host } from '../host/host.ts'
@@ -294,9 +294,7 @@ export class Slots {
     const queueLimit = this.#kernel.tasks.queueLimits.get(attempt.record.queue)
     return this.#kernel.outage.persist<RunResumed>(attempt, () => {
       if (!attempt.is('resuming')) return { outcome: 'stale' }
-      const { id, epoch, by, now } = this.#fence(attempt)
-      // Each named, as a spread takes a tenth of a resume.
-      return chain(runs.resume({ id, epoch, by, now, queueLimit, isHinted }), (answer) => {
+      return chain(runs.resume({ queueLimit, isHinted, ...this.#fence(attempt) }), (answer) => {
         if (answer.outcome !== 'stale') return answer
         return chain(this.#ownRecord(attempt, 'EXECUTING'), (record) =>
           record === undefined ? answer : { outcome: 'resumed' as const, record },
@@ -444,16 +442,10 @@ export class Slots {
   }
 
   #ask(attempt: Attempt, question: () => unknown): void {
-    try {
-      const answer = question()
-      if (answer instanceof Promise) answer.catch((error: unknown) => this.#failed(error, attempt))
-    } catch (error) {
-      this.#failed(error, attempt)
-    }
-  }
-
-  #failed(error: unknown, attempt: Attempt): void {
-    if (!this.#kernel.host.isClosed) this.#kernel.events.error(error, attempt.id)
+    const { host, events } = this.#kernel
+    unawaited(question, (error) => {
+      if (!host.isClosed) events.error(error, attempt.id)
+    })
   }
 }
 

@@ -74,8 +74,9 @@ export class TaskCaller {
     const ended = (ok: boolean) => (value: unknown) => {
       const attempt = currentAttempt()
       if (attempt === undefined) return
-      const { [CALL_END]: settle = (end: CallEnd) => end } = attempt.definition.options as SettlesCalls
-      void chain(settle({ ok, value }, attempt), ({ ok: isOutput, value: end }) =>
+      const { [CALL_END]: settle } = attempt.definition.options as SettlesCalls
+      const call: CallEnd = { ok, value }
+      void chain(settle?.(call, attempt) ?? call, ({ ok: isOutput, value: end }) =>
         tell(
           attempt,
           isOutput

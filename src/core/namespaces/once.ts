@@ -3,6 +3,7 @@ import { requireName } from '../../primitives/require.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { WaitpointError } from '../../api/errors.ts'
 import type { Kernel } from '../kernel.ts'
+import type { GivenAnswer } from '../attempt/answer-order.ts'
 import type { Attempt } from '../attempt/attempt.ts'
 import type { Place } from '../attempt/places.ts'
 import { assertOpen, fenceOf, inPlace, placeOfBranch } from '../attempt/attempt.ts'
@@ -92,7 +93,7 @@ export class OnceEffects {
     const { host } = this.#kernel
     if (host.isClosed) throw host.closedError()
     const settled = await this.#kernel.outage.persist(attempt, () =>
-      host.storage.tokens.settle({ ...effect, by: host.owner, now: host.now() }),
+      host.storage.tokens.settle({ by: host.owner, now: host.now(), ...effect }),
     )
     if (settled !== undefined && settled !== 'stale') return settled.record
     throw new WaitpointError(
@@ -142,8 +143,8 @@ function effectText(result: unknown, key: string, values: Values): string | unde
   }
 }
 
-function resultOf({ id, completedAt, createdAt }: TokenRecord): { readonly id: string; readonly at: number } {
-  return { id, at: completedAt ?? createdAt }
+function resultOf({ id, completedAt, createdAt }: TokenRecord, since: number): GivenAnswer {
+  return { at: completedAt ?? createdAt, id, since }
 }
 
 function readEffect({ outputJson }: TokenRecord, values: Values): unknown {

@@ -179,9 +179,8 @@ export async function storeReplay(kernel: Kernel, original: RunRecord): Promise<
 /** Stores a run that no check stands in front of. */
 export function storeRun(kernel: Kernel, create: () => RunRecord): Promise<Inserted<RunRecord>> {
   const { host, publisher } = kernel
-  return kernel.call(() => {
+  return kernel.call((attempt) => {
     const record = create()
-    const attempt = kernel.attempt()
     const request = { record, fence: fenceOf(attempt), now: host.now(), by: host.owner }
     return publisher.created(record, kernel.written(attempt, INSERT_RUN, request))
   })

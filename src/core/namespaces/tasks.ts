@@ -45,10 +45,10 @@ export class EngineTasks implements TasksNamespace {
   }
 
   trigger(id: string, payload: unknown, options: TriggerOptions = {}): Promise<RunHandle<never>> {
-    return this.#kernel.call(() =>
-      chain(this.#record(id, this.#request(id, payload, options)), (record) =>
+    return this.#kernel.call((attempt) =>
+      chain(this.#record(attempt, id, this.#request(id, payload, options)), (record) =>
         chain(
-          this.#insert(record, this.#kernel.attempt(), options),
+          this.#insert(record, attempt, options),
           (inserted) => new TriggeredRun(this.#kernel, inserted, marksOf(options)?.named),
         ),
       ),
@@ -57,12 +57,11 @@ export class EngineTasks implements TasksNamespace {
 
   /** All payloads and options are checked before the first run is stored. */
   async batchTrigger(id: string, items: readonly BatchItem<never>[]): Promise<BatchHandle<never>> {
-    const runs = await this.#kernel.call(async () => {
+    const runs = await this.#kernel.call(async (attempt) => {
       const records: RunRecord[] = []
       const requests = this.#items(id, items)
-      for (const item of requests) records.push(await this.#record(id, item))
+      for (const item of requests) records.push(await this.#record(attempt, id, item))
       const handles: RunHandle<never>[] = []
-      const attempt = this.#kernel.attempt()
       for (const [at, record] of records.entries())
         handles.push(
           new TriggeredRun(this.#kernel, await this.#insert(record, attempt, requests[at]?.options)),
@@ -138,7 +137,7 @@ export class EngineTasks implements TasksNamespace {
       chain(child(), ({ record, place }) => {
         // Checking the payload may have taken a while.
         assertOpen(attempt)
-        return chain(this.#insert(record, attempt, { ...options, call: INSERT_CHILD, place }), (inserted) => {
+        return chain(this.#insert(record, attempt, { call: INSERT_CHILD, place, ...options }), (inserted) => {
           const tokenId = runTokenId(inserted.record.id)
           marksOf(options)?.stored?.(inserted.record.id)
           if (inserted.isCached) return chain(this.#assertNoCycle(attempt, inserted.record), () => tokenId)
@@ -180,12 +179,12 @@ export class EngineTasks implements TasksNamespace {
     if (idempotencyKey !== undefined) {
       passPlace('trigger', id)
       return chain(this.#kernel.tell(attempt), () =>
-        chain(this.#record(id, request, { attempt, key: undefined }), (record) => ({ record })),
+        chain(this.#record(attempt, id, request), (record) => ({ record })),
       )
     }
     const content = [id, payloadJson, queue && { name: queue.name }, concurrencyKey, tags, debounce?.key]
     const place = this.#kernel.place(attempt, { kind: 'trigger', name, content })
-    return chain(this.#record(id, request, { attempt, key: place }), (record) => ({ record, place }))
+    return chain(this.#record(attempt, id, { key: place, ...request }), (record) => ({ record, place }))
   }
 
   #readChild(attempt: Attempt, token: TokenRecord): Awaitable<Settlement<SubtaskResult<never>, never>> {
@@ -197,16 +196,15 @@ export class EngineTasks implements TasksNamespace {
   }
 
   #record(
+    attempt: Attempt | undefined,
     id: string,
-    { payload, options }: NewChild,
-    child?: { readonly attempt: Attempt; readonly key: RunRecord['key'] },
+    { payload, options, key }: NewChild,
   ): Awaitable<RunRecord> {
     const { host, tasks } = this.#kernel
     const definition = tasks.require(id)
     requireJoining(host.storage, options, `trigger task "${id}"`)
     requireDebouncing(host.storage, options, `trigger task "${id}"`)
-    const attempt = child?.attempt ?? this.#kernel.attempt()
-    const context = { parent: attempt?.record, key: child?.key }
+    const context = { parent: attempt?.record, key }
     const create = (): RunRecord => newRun(host, definition, { payload, options, context })
     if (definition.schema === undefined) return create()
     const read = valuesFor(definition, this.#kernel.values).decode(payload)
@@ -236,7 +234,7 @@ export class EngineTasks implements TasksNamespace {
     const answer =
       freed ??
       claimer.insert(record, (claim) =>
-        this.#kernel.written(attempt, call, claim === undefined ? request : { ...request, claim }),
+        this.#kernel.written(attempt, call, claim === undefined ? request : { claim, ...request }),
       )
     return chain(publisher.created(record, answer), (inserted) => {
       claimer.inserted(record.id, inserted)
@@ -298,6 +296,8 @@ interface NewChild {
   /** As it is stored. */
   readonly payload: unknown
   readonly options: TriggerOptions
+  /** Given by its place in the run that waits for it. */
+  readonly key?: KeyRecord | undefined
 }
 
 function childSettlement(record: RunRecord, values: Values): Settlement<SubtaskResult<never>, never> {

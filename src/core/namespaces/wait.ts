@@ -44,7 +44,7 @@ import { rejectedWait, Waiter } from '../waits/waiter.ts'
 import { tokenNotFound } from '../host/not-found.ts'
 import { GET_TOKEN, INSERT_TOKEN, LIST_TOKENS, SETTLE_TOKEN } from '../host/storage-calls.ts'
 
-const DEFAULT_TIMEOUT = '10m'
+const DEFAULT_TIMEOUT_MS = 600_000
 const TOKEN_PREFIX = 'waitpoint_'
 const MOST_WAITERS = 100
 
@@ -86,10 +86,9 @@ export class EngineWait implements EngineWaitNamespace {
 
   createToken(options: CreateTokenOptions = {}): Promise<CreatedToken> {
     const { credentials } = this.#kernel
-    return this.#kernel.call(() => {
+    return this.#kernel.call((scope) => {
       requireOptions(options, 'the options of wait.createToken', CREATE_NAMES)
-      const { timeout = DEFAULT_TIMEOUT } = options
-      const scope = this.#kernel.attempt()
+      const { timeout = DEFAULT_TIMEOUT_MS } = options
       const now = this.#kernel.host.now()
       const { timeoutAt, past } = readTimeout(timeout, now)
       const tags = readTags(options.tags)
@@ -127,8 +126,7 @@ export class EngineWait implements EngineWaitNamespace {
     output?: unknown,
     options: TransactionOptions = {},
   ): Promise<CompletedToken> {
-    return this.#kernel.call(() => {
-      const scope = this.#kernel.attempt()
+    return this.#kernel.call((scope) => {
       const completion = { token, output, options }
       const turn = scope && this.#kernel.outage.turn(scope)
       return turn === undefined
@@ -361,8 +359,8 @@ function tokenWait({ name, timeout }: CreateTokenOptions, tags: readonly string[
 }
 
 /** Storage has made a token, and its flow goes on. */
-function madeAt({ record: { id, createdAt } }: Inserted<TokenRecord>): Omit<GivenAnswer, 'since'> {
-  return { id, at: createdAt, isOfStorage: true }
+function madeAt({ record: { id, createdAt } }: Inserted<TokenRecord>, since: number): GivenAnswer {
+  return { at: createdAt, id, since, isOfStorage: true }
 }
 
 function hasKey({ idempotencyKey, idempotencyKeyTTL }: IdempotencyOptions): boolean {

@@ -112,8 +112,7 @@ function hashValue(value: unknown, hash: number): number {
   if (value instanceof Date) return hashText(String(value.getTime()), mix(hash, DATE))
   let mixed = hash
   if (Array.isArray(value)) {
-    for (const [index, part] of (value as readonly unknown[]).entries())
-      mixed = hashPart(String(index), part, mixed)
+    for (let index = 0; index < value.length; index += 1) mixed = hashPart(String(index), value[index], mixed)
     return mix(mixed, LIST_END)
   }
   for (const [name, part] of Object.entries(value)) mixed = hashPart(name, part, mixed)

@@ -35,7 +35,7 @@ export function memoryTokens(state: MemoryState): TokenStore {
       return { ...token, waiters: state.waits.waiters(source, most) }
     },
     list(filter, page, now) {
-      const listed = listTokens(state, filter, { ...page, now })
+      const listed = listTokens(state, filter, { now, ...page })
       hints.flush()
       return listed
     },

@@ -18,6 +18,16 @@ describe('Place', () => {
     )
   })
 
+  it('is named by its two halves in base 36, as the keys of stored waits have them', () => {
+    const half = fc.oneof(fc.integer(), fc.nat(36))
+    fc.assert(
+      fc.property(half, half, (high, low) => {
+        const [first, second] = [high >>> 0, low >>> 0].map((number) => number.toString(36))
+        expect(new Place('attempt', high, low).name).toBe(`${first}-${second}`)
+      }),
+    )
+  })
+
   it('has different names for different paths', () => {
     const different = fc.uniqueArray(paths, { minLength: 2, maxLength: 30, selector: String })
     fc.assert(
