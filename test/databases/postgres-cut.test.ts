@@ -8,6 +8,7 @@ import { buildProgram, killNow, startProgram } from './kill/killed-process.ts'
 import { acknowledged, settleAccounts, untilSeen } from './kill/lives.ts'
 import { connectPostgres } from './postgres/client.ts'
 import { FreshSchema } from './postgres/fresh-schema.ts'
+import { writePlace } from './postgres/place.ts'
 import { startPostgres } from './postgres/server.ts'
 import { Wire } from './postgres/wire.ts'
 
@@ -23,6 +24,35 @@ async function terminateSome(url: string): Promise<void> {
      WHERE pid <> pg_backend_pid() AND backend_type = 'client backend' AND random() < 0.5`,
   )
 }
+
+describe('workers whose connections fall silent in the middle of everything', () => {
+  let program = ''
+  beforeAll(async () => void (program = await buildProgram('worker')))
+  afterAll(() => rmSync(program, { force: true }))
+
+  it(
+    `lose nothing that was acknowledged, and do nothing twice (seed ${SEED})`,
+    async () => {
+      using folder = temporaryFolder()
+      await using schema = new FreshSchema()
+      const random = seededRandom(SEED)
+      await using wire = await Wire.to(schema.connectionString, {
+        fate: () => (random.fraction() < 0.01 ? 'falls silent' : 'passes'),
+      })
+      const file = folder.file('observations')
+      const options = { leaseMs: 120_000 }
+      const place = writePlace({ ...schema, connectionString: wire.url, listenCheckMs: 150 })
+      const workers = [1, 2].map(() => startProgram([program, place, file, 'load'], options))
+      while (wire.silences <= ROUNDS) {
+        await pauseReal(ROUND_MS)
+      }
+      await untilSeen(file, () => acknowledged(file) > ROUNDS)
+      await Promise.all(workers.map((child) => killNow(child, file)))
+      await settleAccounts({ program, place: schema.place(), file, ...options })
+    },
+    ROUNDS * 20_000 + 600_000,
+  )
+})
 
 describe('workers whose connections are cut in the middle of everything', () => {
   let program = ''
