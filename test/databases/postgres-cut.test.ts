@@ -8,13 +8,14 @@ import { buildProgram, killNow, startProgram } from './kill/killed-process.ts'
 import { acknowledged, settleAccounts, untilSeen } from './kill/lives.ts'
 import { connectPostgres } from './postgres/client.ts'
 import { FreshSchema } from './postgres/fresh-schema.ts'
-import { writePlace } from './postgres/place.ts'
 import { startPostgres } from './postgres/server.ts'
 import { Wire } from './postgres/wire.ts'
 
 const SEED = Number(process.env['WAITPOINT_SEED'] ?? randomInt(2 ** 31))
 const ROUNDS = Number(process.env['WAITPOINT_CUTS'] ?? 12)
 const ROUND_MS = 400
+/** How long connections are silent before the server is asked. */
+const CHECK_MS = 150
 
 /** Ends about half of the connections that others have, whatever they are in the middle of. */
 async function terminateSome(url: string): Promise<void> {
@@ -41,7 +42,7 @@ describe('workers whose connections fall silent in the middle of everything', ()
       })
       const file = folder.file('observations')
       const options = { leaseMs: 120_000 }
-      const place = writePlace({ ...schema, connectionString: wire.url, listenCheckMs: 150 })
+      const place = schema.place(wire.url, CHECK_MS)
       const workers = [1, 2].map(() => startProgram([program, place, file, 'load'], options))
       while (wire.silences <= ROUNDS) {
         await pauseReal(ROUND_MS)
