@@ -5,6 +5,8 @@ import { seededRandom } from '../../src/clock/seeded-random.ts'
 import { pauseReal } from '../../src/storage/real-timer.ts'
 import { temporaryFolder } from './drivers.ts'
 import { buildProgram, killNow, startProgram } from './kill/killed-process.ts'
+import { observations } from './kill/observer.ts'
+import { pick } from './kill/verdict.ts'
 import { acknowledged, settleAccounts, untilSeen } from './kill/lives.ts'
 import { connectPostgres } from './postgres/client.ts'
 import { FreshSchema } from './postgres/fresh-schema.ts'
@@ -44,10 +46,15 @@ describe('workers whose connections fall silent in the middle of everything', ()
       const options = { leaseMs: 120_000 }
       const place = schema.place(wire.url, CHECK_MS)
       const workers = [1, 2].map(() => startProgram([program, place, file, 'load'], options))
-      while (wire.silences <= ROUNDS) {
-        await pauseReal(ROUND_MS)
-      }
+      while (wire.silences <= ROUNDS) await pauseReal(ROUND_MS)
       await untilSeen(file, () => acknowledged(file) > ROUNDS)
+      // Each of them goes on after all that it has, too.
+      wire.silence()
+      const before = observations(file).length
+      await untilSeen(file, (all) => {
+        const since = pick(all.slice(before), 'triggered')
+        return workers.every((child) => since.some(({ pid }) => pid === child.pid))
+      })
       await Promise.all(workers.map((child) => killNow(child, file)))
       await settleAccounts({ program, place: schema.place(), file, ...options })
     },
