@@ -13,6 +13,7 @@ import { connectPostgres, type PostgresClient, postgresUrl } from './postgres/cl
 import { FreshSchema } from './postgres/fresh-schema.ts'
 import { liveOwners } from './postgres/leases.ts'
 import { type Fate, Wire } from './postgres/wire.ts'
+import { testPool } from './postgres-schemas.ts'
 
 const ask = task({
   id: 'ask',
@@ -82,7 +83,7 @@ describe('connections that fall silent', () => {
   })
 
   it.each(['question', 'answer'] as const)(
-    'lose a %s, and the call is made again with one effect',
+    'lose one %s, and the call is made again with one effect',
     async (lost) => {
       await using schema = new FreshSchema()
       let fate: Fate = 'passes'
@@ -195,6 +196,26 @@ describe('close', () => {
     // A new owner begins anew.
     await using again = createEngine({ tasks: [ask], storage: postgresStorage(schema), leaseMs })
     expect((await again.runs.list()).data).toEqual([])
+  })
+
+  it('ends although a pool of the caller says nothing any more', async () => {
+    await using schema = new FreshSchema()
+    await using wire = await Wire.to(postgresUrl())
+    const pool = testPool(6, { connectionString: wire.url })
+    pool.on('error', () => undefined)
+    const source = readPostgresOptions({ pool, schema: schema.schema })
+    const engine = createEngine({
+      tasks: [ask],
+      storage: postgresStorageOf({ ...source, leaveMs: 200 }),
+      leaseMs,
+    })
+    await engine.ready()
+    wire.silence({ isForAll: true })
+    const asked = rejection(engine.trigger(ask, 'token'))
+    await engine.close()
+    expect(await asked).toMatchObject({ code: 'ERR_STORAGE_UNAVAILABLE' })
+    wire.cut()
+    await pool.end()
   })
 
   it('leaves a storage that another engine may open later', async () => {
