@@ -75,6 +75,8 @@ export class SilenceWatch {
     if (backend === undefined || backend.started === null || backend.pid !== client.processID) return
     this.#watched.set(client, { backend, bytes: undefined, isDeadlocked: false })
     client.on('end', () => void this.#watched.delete(client))
+    // It was lent before it was asked.
+    this.lent()
   }
 
   /** Something may be asked now. Hot: one timer for all that is asked meanwhile. */
