@@ -28,6 +28,18 @@ export async function withinReal<Answer>(ms: number, answer: Promise<Answer>): P
   }
 }
 
+/** Resolves once `work` has, with `true`, or once so many real milliseconds have passed, with `false`. */
+export async function isDoneWithinReal(ms: number, work: Promise<unknown>): Promise<boolean> {
+  const { promise, resolve, reject } = createDeferred<boolean>()
+  const cancel = afterReal(ms, () => resolve(false))
+  work.then(() => resolve(true), reject)
+  try {
+    return await promise
+  } finally {
+    cancel()
+  }
+}
+
 /** Resolves after so many real milliseconds, and keeps the process alive. */
 export function pauseReal(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms))

@@ -17,6 +17,7 @@ declare module 'pg' {
     readonly connectionString: string
     readonly max?: number
     readonly connectionTimeoutMillis?: number
+    readonly query_timeout?: number
   }
   export class Pool {
     constructor(options: PoolOptions)

@@ -1,6 +1,7 @@
 import { isCut, isTooSlow, isUnreachable, postgresMessage } from './errors.ts'
 import { PostgresListener } from './listener.ts'
 import { type FarHint, PostgresHints } from './hints.ts'
+import { OpenSockets } from './open-sockets.ts'
 import type { PostgresSource } from './options.ts'
 import { openPool, type OwnPool, type PostgresPool } from './pool.ts'
 import { channelOf, messagesOf, readMessage } from './messages.ts'
@@ -16,13 +17,18 @@ import {
   placeSql,
 } from './schema.ts'
 import type { Ask } from './session.ts'
+import { SilenceWatch } from './silence-watch.ts'
 import { PostgresTurns, type Statement } from './turns.ts'
-import { afterReal, pauseReal, withinReal } from '../real-timer.ts'
+import { afterReal, isDoneWithinReal, pauseReal, withinReal } from '../real-timer.ts'
 
 /** Beside the statements of engines there may be one to listen and one to tell. */
 const MORE_CONNECTIONS = 2
 /** How long a look where the schema is may wait for a connection. */
 const PLACE_MS = 5_000
+/** How long the server may take to answer a question that is no work. */
+const ANSWER_MS = 5_000
+/** How long it may take to end the connections, once the lease is given back. */
+const END_MS = 5_000
 /** Anything may have changed, for all engines. */
 const ANYTHING: FarHint = ['any', null]
 const RETRY_MS = 100
@@ -41,13 +47,19 @@ interface Session {
 /** What is closed with the storage. */
 type Closable = Pick<OwnPool, 'end'>
 
+/** What is opened here, and closed here. */
+interface Own {
+  readonly pools: Closable[]
+  readonly sockets: OpenSockets
+  watch: SilenceWatch | undefined
+  listener: PostgresListener | undefined
+}
+
 /** The parts that exist while the schema is in use. */
 interface Opened {
   readonly pool: PostgresPool
   /** For statements that are asked over and over. */
   readonly frequent: Pick<PostgresPool, 'query'>
-  readonly own: readonly Closable[]
-  readonly listener: PostgresListener | undefined
   /** Names this process in messages and calls. */
   readonly name: string
 }
@@ -57,9 +69,9 @@ export class PostgresConnection {
   readonly hints: PostgresHints
   readonly ask: Ask
   readonly #source: PostgresSource
-  readonly #turns: PostgresTurns
+  #turns: PostgresTurns
   #opened: Promise<Opened> | undefined
-  #listener: PostgresListener | undefined
+  #own: Own | undefined
   #name = ''
   /** How long the server lets a statement wait for a lock; 0 for as long as it takes. */
   #lockTimeoutMs = 0
@@ -78,14 +90,20 @@ export class PostgresConnection {
       (hints) => this.#tell(hints),
       () => Number.parseInt(this.#name.slice(0, 2), 16) / 256,
     )
-    this.#turns = new PostgresTurns({
-      send: (statement) => this.#send(statement),
-      isInUse: () => this.#users > 0,
-      lockTimeoutMs: () => this.#lockTimeoutMs,
-      most: source.connections,
-      mostPauseMs: source.pollMs,
-    })
+    this.#turns = this.#newTurns()
     this.ask = (kind, request, key) => this.#turns.call(kind, request, key)
+  }
+
+  #newTurns(): PostgresTurns {
+    const { connections, pollMs } = this.#source
+    const turns: PostgresTurns = new PostgresTurns({
+      send: (statement) => this.#send(statement, turns),
+      isInUse: () => this.#users > 0 && this.#turns === turns,
+      lockTimeoutMs: () => this.#lockTimeoutMs,
+      most: connections,
+      mostPauseMs: pollMs,
+    })
+    return turns
   }
 
   /** Opens it for one more user. */
@@ -99,24 +117,52 @@ export class PostgresConnection {
     }
   }
 
-  /** One user less; the last one closes it. */
-  async leave(): Promise<void> {
-    this.#users = Math.max(0, this.#users - 1)
-    if (this.#users > 0) return
-    const opened = this.#opened
+  /**
+   * One user less, which gives back its lease; the last one closes it. A network that swallows everything says nothing of that: after
+   * some seconds a lease is left to lapse, and the connections are closed as they are.
+   */
+  async leave(giveBack: () => Promise<void>): Promise<void> {
+    let isLate = false
+    try {
+      isLate = !(await isDoneWithinReal(this.#source.leaveMs, giveBack()))
+    } finally {
+      this.#users = Math.max(0, this.#users - 1)
+      if (this.#users === 0) await this.#close(isLate)
+    }
+  }
+
+  async #close(isLate: boolean): Promise<void> {
+    const [opened, own] = [this.#opened, this.#own]
     this.#opened = undefined
+    this.#own = undefined
     this.#cancelPoll?.()
     this.#cancelPoll = undefined
     this.#turns.giveUp()
-    if (opened === undefined) return
+    if (opened === undefined || own === undefined) return
+    if (isLate || !(await isDoneWithinReal(END_MS, this.#part(opened, own)))) this.#abandon(own)
+  }
+
+  async #part(opened: Promise<Opened>, own: Own): Promise<void> {
+    const { pool } = await opened
     // Other processes are told of the runs that this one leaves to them.
     await this.#telling
-    await this.#sayGoodbye(await opened)
-    await close(await opened)
+    await this.#sayGoodbye(pool, own.listener)
+    await close(own)
+  }
+
+  /** Nothing that was asked is answered, and nothing is asked again. */
+  #abandon(own: Own): void {
+    const turns = this.#turns
+    this.#turns = this.#newTurns()
+    turns.abandon()
+    this.#untold = []
+    this.#telling = undefined
+    close(own).catch(ignore)
+    own.sockets.destroy()
   }
 
   /** A process may have begun to listen that this one has not heard of yet. */
-  async #sayGoodbye({ pool, listener }: Opened): Promise<void> {
+  async #sayGoodbye(pool: PostgresPool, listener: PostgresListener | undefined): Promise<void> {
     if (listener?.isAlone !== true) return
     // Not asked over the connection that listens: it does not keep the process alive until it is answered.
     await this.#notify(pool, [ANYTHING]).catch(ignore)
@@ -145,43 +191,59 @@ export class PostgresConnection {
   }
 
   async #connect(): Promise<Opened> {
-    const { connectionString, connections, schema, statementTimeoutMs } = this.#source
-    const own: Closable[] = []
-    let { pool } = this.#source
-    let made: OwnPool | undefined
-    let listener: PostgresListener | undefined
+    const { schema } = this.#source
+    const own: Own = { pools: [], sockets: new OpenSockets(), watch: undefined, listener: undefined }
+    this.#own = own
     try {
-      if (pool === undefined) {
-        made = openPool(connectionString ?? '', { max: connections + MORE_CONNECTIONS, statementTimeoutMs })
-        own.push(made)
-        pool = made
-      } else if (pool instanceof SqlPool) own.push(pool)
+      const { pool, frequent } = this.#pools(own)
       await prepare(pool, schema)
       const { rows } = await pool.query(sessionSql(schema))
       const [session] = rows as readonly Session[]
       this.#name = session?.name ?? ''
       this.#lockTimeoutMs = session?.lock_timeout ?? 0
       this.#place = session?.place ?? ''
-      listener = await this.#listen(pool, own)
-      this.#listener = listener
+      own.listener = await this.#listen(pool, own)
       this.#poll()
-      // Connections that a pooler shares between transactions hear nothing, and do not keep what they have prepared.
-      const isKept = this.#source.listen === true
-      const frequent = made !== undefined && isKept ? new PreparedStatements(made) : pool
-      return { pool, frequent, own, listener, name: this.#name }
+      return { pool, frequent, name: this.#name }
     } catch (error) {
-      await close({ own, listener })
+      await close(own)
       throw error
     }
   }
 
-  async #listen(pool: PostgresPool, own: Closable[]): Promise<PostgresListener | undefined> {
+  /** Connections that a pooler shares between transactions hear nothing, and do not keep what they have prepared. */
+  get #isKept(): boolean {
+    return this.#source.listen === true
+  }
+
+  #pools(own: Own): Pick<Opened, 'pool' | 'frequent'> {
+    const { pools, sockets } = own
+    const { pool: given, connectionString = '', connections, statementTimeoutMs, silentMs } = this.#source
+    if (given !== undefined) {
+      if (given instanceof SqlPool) pools.push(given)
+      return { pool: given, frequent: given }
+    }
+    // It opens a connection when it is asked for the first time.
+    const elsewhere = openPool(connectionString, { max: 1, answerMs: ANSWER_MS, sockets })
+    const watch = this.#isKept ? new SilenceWatch({ silentMs, elsewhere }) : undefined
+    own.watch = watch
+    const pool = openPool(connectionString, {
+      max: connections + MORE_CONNECTIONS,
+      statementTimeoutMs,
+      sockets,
+      watch,
+    })
+    pools.push(pool, elsewhere)
+    return { pool, frequent: this.#isKept ? new PreparedStatements(pool) : pool }
+  }
+
+  async #listen(pool: PostgresPool, { pools, sockets }: Own): Promise<PostgresListener | undefined> {
     const { listen, listenCheckMs: checkMs, schema } = this.#source
     if (listen === false) return undefined
     let listening = pool
     if (typeof listen === 'string') {
-      const apart = openPool(listen, { max: 1 })
-      own.push(apart)
+      const apart = openPool(listen, { max: 1, sockets })
+      pools.push(apart)
       listening = apart
     } else requireRoom(pool)
     const listener = new PostgresListener({
@@ -208,20 +270,20 @@ export class PostgresConnection {
     })
   }
 
-  async #send(statement: Statement): Promise<string> {
+  async #send(statement: Statement, by: PostgresTurns): Promise<string> {
     const { schema, readPool } = this.#source
     const { kind, requests } = statement
-    if (kind.mayLag !== true || readPool === undefined) return this.#sendAgain(statement)
+    if (kind.mayLag !== true || readPool === undefined) return this.#sendAgain(statement, by)
     try {
       return await askPool(readPool, functionSql(schema, kind.name), [requests])
     } catch {
       // A replica ends what is in the way of its catching up, and has a new function later.
-      return this.#sendAgain(statement)
+      return this.#sendAgain(statement, by)
     }
   }
 
   /** Asks the server again if it was not there. An owner that has left may come back: then it is opened again. */
-  async #sendAgain(statement: Statement): Promise<string> {
+  async #sendAgain(statement: Statement, by: PostgresTurns): Promise<string> {
     const { kind, keys } = statement
     const text = textOf(this.#source.schema, statement)
     let { requests } = statement
@@ -235,8 +297,9 @@ export class PostgresConnection {
         if ((!isLost && !isUnreachable(cause)) || retries >= MOST_RETRIES) throw cause
         if (isLost) requests = saidAgain(requests)
         if (isTooSlow(cause)) retries += MOST_RETRIES / 2
+        if (this.#turns === by) await pauseReal(RETRY_MS)
+        if (this.#turns !== by) throw cause
       }
-      await pauseReal(RETRY_MS)
     }
   }
 
@@ -247,7 +310,7 @@ export class PostgresConnection {
 
   /** Tells other processes, one message after the other. Hints that come meanwhile are sent together. */
   #tell(hints: readonly FarHint[]): void {
-    if (this.#listener?.isAlone === true) return
+    if (this.#own?.listener?.isAlone === true) return
     this.#untold.push(...hints)
     if (this.#telling !== undefined || this.#opened === undefined) return
     this.#telling = this.#tellAll(this.#opened)
@@ -298,9 +361,12 @@ async function prepare(pool: PostgresPool, schema: string): Promise<void> {
   }
 }
 
-async function close({ own, listener }: Pick<Opened, 'own' | 'listener'>): Promise<void> {
+async function close({ pools, sockets, watch, listener }: Own): Promise<void> {
   listener?.close()
-  await Promise.all(own.map((pool) => pool.end()))
+  watch?.close()
+  await Promise.all(pools.map((pool) => pool.end()))
+  // A server that is silent by now does not say that it has closed the other end.
+  sockets.unref()
 }
 
 function requireRoom(pool: PostgresPool): void {

@@ -74,6 +74,10 @@ export interface PostgresSource {
   readonly schema: string
   readonly listen: boolean | string
   readonly listenCheckMs: number
+  /** How long a connection may be silent before the server is asked whether it works on a statement. */
+  readonly silentMs: number
+  /** How long an engine that closes waits for the server. */
+  readonly leaveMs: number
   readonly pollMs: number
   readonly connections: number
   readonly statementTimeoutMs: number | undefined
@@ -94,6 +98,8 @@ const NAMES = {
 /** At most 48 characters: the rest of the 63 bytes of a name is for the channel of its messages. */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,47}$/
 const LISTEN_CHECK_MS = 15_000
+const SILENT_MS = 3_000
+const LEAVE_MS = 10_000
 const POLL_MS = 1_000
 const CONNECTIONS = 4
 
@@ -120,6 +126,8 @@ export function readPostgresOptions(given: string | PostgresOptions): PostgresSo
     pool: isSql(pool) ? new SqlPool(pool) : pool,
     schema,
     ...timing,
+    silentMs: Math.min(SILENT_MS, listenCheckMs),
+    leaveMs: LEAVE_MS,
     readPool: isSql(readPool) ? new SqlPool(readPool) : readPool,
   }
 }

@@ -1,5 +1,7 @@
 // Under another name: many bundles have a `createRequire` in their banner.
 import { createRequire as requireFrom } from 'node:module'
+import type { Socket } from 'node:net'
+import type { OpenSockets } from './open-sockets.ts'
 
 /** The part of a pool of connections that the storage uses; a `Pool` of `pg` has it. */
 export interface PostgresPool {
@@ -31,6 +33,16 @@ export interface PostgresPoolClient extends PostgresClient {
   unref?(): void
 }
 
+/** A connection of a pool made here: what `pg` knows of it. */
+export interface OwnClient extends PostgresClient {
+  /** The backend that works for it, as the server said when it let it in; another number if something is in between. */
+  readonly processID?: number | null
+  /** Whether all that was asked over it is answered. */
+  readonly readyForQuery?: boolean
+  readonly connection?: { readonly stream?: Pick<Socket, 'bytesRead' | 'writableLength' | 'destroy'> }
+  on(event: 'end' | 'error', listener: () => void): unknown
+}
+
 /** A statement that a connection prepares under a name, unless it has done so before. */
 interface NamedStatement {
   readonly name: string
@@ -44,7 +56,7 @@ export interface OwnPool extends PostgresPool {
   query(statement: NamedStatement): Promise<PostgresResult>
   end(): Promise<void>
   on(event: 'error', listener: (error: unknown) => void): unknown
-  on(event: 'connect', listener: (client: Pick<PostgresPoolClient, 'on'>) => void): unknown
+  on(event: 'connect' | 'acquire', listener: (client: OwnClient) => void): unknown
 }
 
 interface PostgresDriver {
@@ -56,6 +68,9 @@ interface PostgresDriver {
     readonly keepAliveInitialDelayMillis: number
     readonly connectionTimeoutMillis: number
     readonly statement_timeout?: number
+    readonly query_timeout?: number
+    readonly stream?: () => Socket
+    readonly verify?: (client: OwnClient, done: (error?: unknown) => void) => void
   }) => OwnPool
 }
 
@@ -70,7 +85,21 @@ interface OwnPoolOptions {
   readonly max: number
   /** How long the server may work on a statement; absent: as long as it is set for the role. */
   readonly statementTimeoutMs?: number | undefined
+  /** How long an answer may take; absent: as long as it takes. The connection is given up with the statement. */
+  readonly answerMs?: number | undefined
+  /** Has the sockets of all connections. */
+  readonly sockets?: OpenSockets | undefined
+  /** Watches the connections. */
+  readonly watch?: PoolWatch | undefined
   readonly load?: LoadDriver
+}
+
+/** Is told of the connections of a pool. */
+interface PoolWatch {
+  /** Gets to know a new connection before it is used. */
+  meet(client: OwnClient): Promise<void>
+  /** A connection is lent. */
+  lent(): void
 }
 
 export const loadHere: LoadDriver = (name): unknown => requireFrom(import.meta.url)(name)
@@ -82,7 +111,7 @@ export const loadHere: LoadDriver = (name): unknown => requireFrom(import.meta.u
  */
 export function openPool(
   connectionString: string,
-  { max, statementTimeoutMs, load = loadHere }: OwnPoolOptions,
+  { max, statementTimeoutMs, answerMs, sockets, watch, load = loadHere }: OwnPoolOptions,
 ): OwnPool {
   const { Pool } = loadDriver(load, 'pg') as PostgresDriver
   const pool = new Pool({
@@ -93,7 +122,13 @@ export function openPool(
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     connectionTimeoutMillis: CONNECT_MS,
     ...(statementTimeoutMs !== undefined && { statement_timeout: statementTimeoutMs }),
+    ...(answerMs !== undefined && { query_timeout: answerMs }),
+    ...(sockets !== undefined && { stream: sockets.make }),
+    ...(watch !== undefined && {
+      verify: (client, done) => void watch.meet(client).then(() => done(), done),
+    }),
   })
+  if (watch !== undefined) pool.on('acquire', () => watch.lent())
   // An idle connection that breaks is replaced by the next query.
   pool.on('error', ignore)
   // The server may end a connection with what lets it in: that is read before the caller can listen.

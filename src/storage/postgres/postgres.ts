@@ -10,7 +10,7 @@ import {
   prunePostgres,
   tickPostgres,
 } from './leases.ts'
-import { type PostgresOptions, readPostgresOptions } from './options.ts'
+import { type PostgresOptions, type PostgresSource, readPostgresOptions } from './options.ts'
 import { postgresRuns } from './runs.ts'
 import { postgresQueues } from './queues.ts'
 import { postgresSchedules } from './schedules.ts'
@@ -38,7 +38,11 @@ const SETTINGS: CallKind = { name: 'get_settings', isRepeatable: true }
  * @throws TypeError or RangeError for options that cannot be used.
  */
 export function postgresStorage(given: string | PostgresOptions): Storage {
-  const source = readPostgresOptions(given)
+  return postgresStorageOf(readPostgresOptions(given))
+}
+
+/** Of checked options. */
+export function postgresStorageOf(source: PostgresSource): Storage {
   const connection = new PostgresConnection(source)
   const { ask, isAt, hints, newCall } = connection
   const learnLimits = (queues: Iterable<string>): void => hints.learnLimits(queues)
@@ -68,10 +72,7 @@ export function postgresStorage(given: string | PostgresOptions): Storage {
     time: () => postgresTime(session),
     tick: (request) => tickPostgres(session, request),
     subscribe: (owner, listener) => hints.subscribe(owner, listener),
-    async leave(request) {
-      await endPostgresLease(session, request)
-      await connection.leave()
-    },
+    leave: (request) => connection.leave(() => endPostgresLease(session, request)),
     prune: (request) => prunePostgres(session, request),
   }
 }

@@ -109,6 +109,8 @@ export class PostgresTurns {
   /** Of these, calls whose pause is over. */
   #due: Call[] = []
   #isAtHeld = false
+  /** The calls of statements that are under way. */
+  readonly #sent = new Set<readonly Call[]>()
 
   constructor(options: TurnsOptions) {
     this.#options = options
@@ -230,7 +232,16 @@ export class PostgresTurns {
     return held
   }
 
-  async #ask({ kind, calls, patienceMs, isApart = false }: Turn): Promise<readonly unknown[]> {
+  async #ask(turn: Turn): Promise<readonly unknown[]> {
+    this.#sent.add(turn.calls)
+    try {
+      return await this.#askUntilDone(turn)
+    } finally {
+      this.#sent.delete(turn.calls)
+    }
+  }
+
+  async #askUntilDone({ kind, calls, patienceMs, isApart = false }: Turn): Promise<readonly unknown[]> {
     const requests = toWire(calls.map(({ request }) => request))
     const keys = isApart ? calls.map(({ key }) => key) : undefined
     const statement = { kind, requests, patienceMs, keys }
@@ -314,6 +325,15 @@ export class PostgresTurns {
     const error = leftError()
     for (const { answer } of [...held, ...behind]) answer.reject(error)
   }
+
+  /** No call is waited for any more, not even for one whose statement is under way. */
+  abandon(): void {
+    const notSent = [...this.#waiting, ...this.#held]
+    this.#waiting = []
+    this.#held.clear()
+    for (const { answer } of notSent) answer.reject(abandonedError(false))
+    for (const { answer } of [...this.#sent].flat()) answer.reject(abandonedError(true))
+  }
 }
 
 /** A turn that does what it can, and waits for all locks together no longer than for one. */
@@ -336,6 +356,11 @@ function answered({ kind, calls, isApart = false }: Turn, answers: readonly unkn
 function leftError(): Error {
   const message = 'Cannot use the Postgres server: the last engine closed while a call waited for a lock'
   return new StorageUnavailableError(message, { mayBeDone: false })
+}
+
+function abandonedError(mayBeDone: boolean): Error {
+  const message = 'Cannot use the Postgres server: it did not answer, and the last engine has closed'
+  return new StorageUnavailableError(message, { mayBeDone })
 }
 
 /** The error of a call, which says whether the server cannot be used now. */

@@ -9,7 +9,9 @@ const here = fileURLToPath(new URL('..', import.meta.url))
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
 /** Builds a program of this folder, once for all its lives; next to the drivers it loads. */
-export async function buildProgram(name: 'worker' | 'witness' | 'traced' | 'scheduled'): Promise<string> {
+export async function buildProgram(
+  name: 'worker' | 'witness' | 'traced' | 'scheduled' | 'closing',
+): Promise<string> {
   const outfile = `${here}node_modules/.cache/${name}-${process.pid}.mjs`
   await build({
     entryPoints: [`${here}kill/${name}.ts`],

@@ -14,8 +14,9 @@ export class FreshSchema implements Place, AsyncDisposable {
   }
 
   /** As an argument of a program; `url` for another way to the same server. */
-  place(url: string = this.connectionString): string {
-    return writePlace({ connectionString: url, schema: this.schema })
+  place(url: string = this.connectionString, listenCheckMs?: number): string {
+    const place = { connectionString: url, schema: this.schema }
+    return writePlace(listenCheckMs === undefined ? place : { ...place, listenCheckMs })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

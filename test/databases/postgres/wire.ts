@@ -4,10 +4,10 @@ import { pauseReal } from '../../../src/storage/real-timer.ts'
 import { withoutNotifications } from './messages.ts'
 
 /** What a wire does with the next thing that is sent over it: a question of a client, an answer of the server. */
-export type Fate = 'passes' | 'is lost'
+export type Fate = 'passes' | 'is lost' | 'falls silent'
 
 export interface WireOptions {
-  /** Asked for everything that is sent once a client is let in. It is lost with the connection. */
+  /** Asked for everything that is sent once a client is let in. What is lost is lost with the connection, or in its silence. */
   readonly fate?: (sent: 'question' | 'answer') => Fate
   /** Swallows what others notify of. */
   readonly isDeaf?: () => boolean
@@ -22,7 +22,10 @@ export class Wire implements AsyncDisposable {
   readonly #options: WireOptions
   readonly #pairs = new Set<() => void>()
   readonly #silent = new Set<() => void>()
+  #isSilent = false
   cuts = 0
+  /** How many connections have fallen silent. */
+  silences = 0
 
   /** Lays a wire to the server of this URL. */
   static async to(url: string, options: WireOptions = {}): Promise<Wire> {
@@ -35,7 +38,8 @@ export class Wire implements AsyncDisposable {
   private constructor(target: URL, options: WireOptions) {
     this.#target = target
     this.#options = options
-    this.#server = createServer((client) => this.#join(client))
+    // Silence is deep: neither end learns that the other one has closed.
+    this.#server = createServer({ allowHalfOpen: true }, (client) => this.#join(client))
   }
 
   /** The server, over this wire. */
@@ -57,9 +61,15 @@ export class Wire implements AsyncDisposable {
     this.cut()
   }
 
-  /** From now on the open connections pass nothing on, and neither end is told. New connections can be made. */
-  silence(): void {
-    for (const pair of this.#pairs) this.#silent.add(pair)
+  /** From now on the open connections pass nothing on, and neither end is told. New ones can be made, and do, unless it is for all. */
+  silence({ isForAll = false }: { readonly isForAll?: boolean } = {}): void {
+    this.#isSilent = isForAll
+    for (const pair of this.#pairs) this.#fallSilent(pair)
+  }
+
+  #fallSilent(pair: () => void): void {
+    if (!this.#silent.has(pair)) this.silences += 1
+    this.#silent.add(pair)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -71,29 +81,38 @@ export class Wire implements AsyncDisposable {
 
   #join(client: Socket): void {
     const { fate = () => 'passes', isDeaf = () => false, lagMs } = this.#options
-    const server = connect(Number(this.#target.port), this.#target.hostname)
+    const { port, hostname: host } = this.#target
+    const server = connect({ port: Number(port), host, allowHalfOpen: true })
     const cut = (): void => {
       if (this.#pairs.delete(cut)) this.cuts += 1
       client.destroy()
       server.destroy()
     }
     this.#pairs.add(cut)
+    if (this.#isSilent) this.#fallSilent(cut)
     const [ask, answered] = [sender(server, lagMs), sender(client, lagMs)]
     let isLetIn = false
     const hear = withoutNotifications(isDeaf)
+    const isLost = (sent: 'question' | 'answer'): boolean => {
+      if (this.#silent.has(cut)) return true
+      const end = isLetIn ? fate(sent) : 'passes'
+      if (end === 'is lost') cut()
+      else if (end === 'falls silent') this.#fallSilent(cut)
+      return end !== 'passes'
+    }
     client.on('data', (question) => {
-      if (this.#silent.has(cut)) return
-      if (isLetIn && fate('question') === 'is lost') cut()
-      else ask(question)
+      if (!isLost('question')) ask(question)
     })
     server.on('data', (answer) => {
-      if (this.#silent.has(cut)) return
-      if (isLetIn && fate('answer') === 'is lost') return cut()
+      if (isLost('answer')) return
       const heard = hear(answer)
       isLetIn ||= heard.isReady
       if (heard.bytes.length > 0) answered(heard.bytes)
     })
-    for (const end of [client, server]) end.on('error', cut).on('close', cut).setNoDelay()
+    const over = (): void => {
+      if (!this.#silent.has(cut)) cut()
+    }
+    for (const end of [client, server]) end.on('error', over).on('end', over).on('close', over).setNoDelay()
   }
 }
 

@@ -12,6 +12,8 @@ describe('readPostgresOptions', () => {
       schema: 'waitpoint',
       listen: true,
       listenCheckMs: 15_000,
+      silentMs: 3_000,
+      leaveMs: 10_000,
       pollMs: 1_000,
       connections: 4,
       statementTimeoutMs: undefined,
