@@ -7,10 +7,10 @@ import { setImmediate } from 'node:timers'
  * A `MessageChannel` would not do: Node handles up to a thousand messages before it runs immediates and I/O.
  */
 export function macrotaskTurn(): Promise<void> {
-  return new Promise(afterTurn)
+  return new Promise(inNextTurn)
 }
 
 /** Calls `goOn` after such a turn. */
-export function afterTurn(goOn: () => void): void {
+export function inNextTurn(goOn: () => void): void {
   setImmediate(goOn)
 }

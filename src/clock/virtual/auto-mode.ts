@@ -1,7 +1,7 @@
 import { RunawayError, StillBusyError } from './errors.ts'
 import type { Awaitable } from '../../contract/storage.ts'
 import { chain, unawaited } from '../../primitives/awaitable.ts'
-import { afterTurn } from '../macrotask-turn.ts'
+import { inNextTurn } from '../macrotask-turn.ts'
 import type { ClockMode } from './mode.ts'
 import type { StepBudget } from './step-budget.ts'
 import type { VirtualTime } from './time.ts'
@@ -72,7 +72,7 @@ export class AutoMode {
     this.#isRunning = true
     const { beats } = this.#time.pulse
     // Without promises, which would be a third of those of a lone wait.
-    afterTurn(() => unawaited(() => chain(this.#step(beats), this.#stepped), this.#failed))
+    inNextTurn(() => unawaited(() => chain(this.#step(beats), this.#stepped), this.#failed))
   }
 
   /** The decision to stop and the end of the turns are one synchronous step; otherwise a sign of life in between would be missed. */

@@ -86,10 +86,9 @@ export const SETTLE_TOKEN: RepeatableCall<TokenSettle, TokenSettled | 'stale' | 
   },
 }
 
-/** A wait is registered once, by its run and its token. Its caller has waited for a turn before. */
+/** A wait is registered once, by its run and its token. */
 export const AWAIT_TOKEN: RepeatableCall<TokenAwait, TokenAwaited> = {
   ask: (storage, request) => storage.tokens.await(request),
-  isTold: true,
 }
 
 /**

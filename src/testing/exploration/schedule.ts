@@ -1,4 +1,4 @@
-import { afterTurn, macrotaskTurn } from '../../clock/macrotask-turn.ts'
+import { inNextTurn, macrotaskTurn } from '../../clock/macrotask-turn.ts'
 import { losePatience } from '../../clock/patience.ts'
 import type { AnyTask } from '../../api/run.ts'
 import type { Awaitable } from '../../contract/storage.ts'
@@ -125,7 +125,7 @@ export class Schedule {
   /** Takes one step in each turn of the event loop, until nothing is left to do. */
   #steps(): Promise<void> {
     const { promise, resolve, reject } = createDeferred<void>()
-    const next = (): void => afterTurn(turn)
+    const next = (): void => inNextTurn(turn)
     const turn = (): void => {
       try {
         if (!this.#goesOn()) return resolve()
