@@ -28,11 +28,11 @@ async function terminateSome(url: string): Promise<void> {
   )
 }
 
-describe('workers whose connections fall silent in the middle of everything', () => {
-  let program = ''
-  beforeAll(async () => void (program = await buildProgram('worker')))
-  afterAll(() => rmSync(program, { force: true }))
+let program = ''
+beforeAll(async () => void (program = await buildProgram('worker')))
+afterAll(() => rmSync(program, { force: true }))
 
+describe('workers whose connections fall silent in the middle of everything', () => {
   it(
     `lose nothing that was acknowledged, and do nothing twice (seed ${SEED})`,
     async () => {
@@ -63,10 +63,6 @@ describe('workers whose connections fall silent in the middle of everything', ()
 })
 
 describe('workers whose connections are cut in the middle of everything', () => {
-  let program = ''
-  beforeAll(async () => void (program = await buildProgram('worker')))
-  afterAll(() => rmSync(program, { force: true }))
-
   it(
     `lose nothing that was acknowledged, and do nothing twice (seed ${SEED})`,
     async () => {
