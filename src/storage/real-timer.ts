@@ -18,14 +18,8 @@ export function afterReal(ms: number, fire: () => void): () => void {
  * @throws Error that says that it took too long.
  */
 export async function withinReal<Answer>(ms: number, answer: Promise<Answer>): Promise<Answer> {
-  const { promise, resolve, reject } = createDeferred<Answer>()
-  const cancel = afterReal(ms, () => reject(new Error(`there was no answer within ${ms} ms`)))
-  answer.then(resolve, reject)
-  try {
-    return await promise
-  } finally {
-    cancel()
-  }
+  if (await isDoneWithinReal(ms, answer)) return answer
+  throw new Error(`there was no answer within ${ms} ms`)
 }
 
 /** Resolves once `work` has, with `true`, or once so many real milliseconds have passed, with `false`. */
