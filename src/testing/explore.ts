@@ -31,9 +31,10 @@ import {
 } from './exploration/schedule.ts'
 import { BODY_OPTION_NAMES, type BodyOptions, scheduleOptions } from './exploration/schedule-options.ts'
 import { parseShard, type Shard } from './exploration/shard.ts'
-import { shrinkSchedule, traceOf } from './exploration/shrink.ts'
+import { shrinkSchedule } from './exploration/shrink.ts'
 import { type StoryKind, storyKind } from './exploration/story.ts'
-import { type Choose, parseTrace, type Trace } from './exploration/trace.ts'
+import { hearStray } from './exploration/stray-rejections.ts'
+import { type Choose, parseTrace, type Trace, traceOf } from './exploration/trace.ts'
 import { InvariantViolation } from './exploration/violation.ts'
 
 export interface ExploreOptions extends BodyOptions {
@@ -185,6 +186,7 @@ class Exploration {
     watchStalls()
     const progress = new Progress({ clock: this.#clock, budget: this.#budget })
     const budget = new Budget({ clock: this.#clock, ...this.#budget })
+    const release = hearStray()
     try {
       const isCut = await this.#runAll(budget, (runs, deepest) => progress.ran(runs, deepest))
       const complete = this.#decider.isExhaustive && !isCut && !this.#isReplay
@@ -200,6 +202,7 @@ class Exploration {
       }
     } finally {
       progress.end()
+      release()
     }
   }
 
@@ -219,14 +222,15 @@ class Exploration {
       if (report.failure !== undefined) throw await this.#failed(report, budget.rest())
       const departed = missed(this.#decider.trace ?? [], report)
       if (departed !== undefined) throw await this.#missed(departed, report)
-      this.#passed.add(traceOf(report))
+      const trace = traceOf(report)
+      this.#passed.add(trace)
       if (isDetailed) await this.#runAgain(report)
       this.#decider.end?.(report.decisions, report.steps)
       this.#coverage.add(report.outcomes)
       this.#orders.add(report)
       for (const [name, wasTrue] of sometimes)
         this.#sometimes.set(name, (this.#sometimes.get(name) ?? 0) + Number(wasTrue))
-      this.#deepest = Math.max(this.#deepest, this.#decider.depth ?? traceOf(report).length)
+      this.#deepest = Math.max(this.#deepest, this.#decider.depth ?? trace.length)
       ran(this.#runs, this.#deepest)
     }
   }

@@ -126,6 +126,15 @@ export function attachDefinition<Payload, Output>(
   return Object.defineProperty(task, DEFINITION, { value: definition })
 }
 
+/** A task like another one with its own function. All else, the version too, has been checked and stays. */
+export function taskLike(
+  definition: TaskDefinition,
+  run: TaskOptions<unknown, unknown>['run'],
+): AnyTask & Defined {
+  const { id, options } = definition
+  return { id, [DEFINITION]: { ...definition, options: { ...options, run } } }
+}
+
 function readQueue(
   queue: TaskQueueOptions,
   id: string,

@@ -3,7 +3,7 @@ import { ExplorationError } from '../exploration/error.ts'
 import { type Body, Schedule } from '../exploration/schedule.ts'
 import { BODY_OPTION_NAMES, type BodyOptions, scheduleOptions } from '../exploration/schedule-options.ts'
 import { requireOptions } from '../../primitives/require.ts'
-import { traceOf } from '../exploration/shrink.ts'
+import { traceOf } from '../exploration/trace.ts'
 import { storyKind } from '../exploration/story.ts'
 import { type Choose, formatTrace, parseTrace, type Trace } from '../exploration/trace.ts'
 

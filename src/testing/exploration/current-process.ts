@@ -1,8 +1,7 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { ContextValue } from '../witness/context-value.ts'
 import type { Process } from './process.ts'
 
-/** One for all schedules: each of them would go on to cost every later promise a little. */
-const processes = new AsyncLocalStorage<Process>()
+const processes = new ContextValue<Process>()
 
 /** Runs code that is no task as code of a process, such as that of a served application. */
 export function runInProcess(process: Process, code: () => void): void {
@@ -11,5 +10,5 @@ export function runInProcess(process: Process, code: () => void): void {
 
 /** The process of the application code that calls; `undefined` for the body. */
 export function applicationProcess(): Process | undefined {
-  return processes.getStore()
+  return processes.get()
 }

@@ -1,14 +1,15 @@
 import type { ScheduleReport } from './schedule.ts'
 import { deviationText } from './story.ts'
-import { type Decision, type Deviation, deviationOf, type Trace } from './trace.ts'
+import { type Decision, type Deviation, type Trace, traceOf } from './trace.ts'
 import { InvariantViolation } from './violation.ts'
 
 const SHOWN = 6
 
 /** The violation of a replay that could not take all of its deviations; `undefined` if it took them all. */
 export function missed(trace: Trace, { decisions }: ScheduleReport): InvariantViolation | undefined {
+  if (trace.length === 0) return undefined
   const left = [...trace]
-  for (const taken of decisions.flatMap((decision) => deviationOf(decision) ?? [])) {
+  for (const taken of traceOf({ decisions })) {
     const place = left.findIndex(
       ({ kind, at, take }) => kind === taken.kind && at === taken.at && take === taken.take,
     )

@@ -27,6 +27,8 @@ export class Names {
 
   /** Replaces the ids in a text by their names. */
   readable(text: string): string {
+    // Asked for every timer and every step. A pattern takes much longer than this.
+    if (!text.includes('_')) return text
     return text.replace(ID, (id) => this.#names.get(id) ?? id.slice(0, id.indexOf('_')))
   }
 

@@ -22,6 +22,8 @@ export interface CallWatcher {
   readonly outcomes?: readonly ObservedWait[]
 }
 
+const NONE: readonly ObservedWait[] = []
+
 /** Connects watchers between the engines of a schedule and their storage. */
 export class Observer {
   readonly #watchers: readonly CallWatcher[]
@@ -37,7 +39,7 @@ export class Observer {
 
   /** The outcomes of all waits. */
   get outcomes(): readonly ObservedWait[] {
-    return this.#watchers.flatMap(({ outcomes = [] }) => outcomes)
+    return this.#watchers.flatMap(({ outcomes }) => outcomes ?? NONE)
   }
 
   /** The storage with its calls observed. */
@@ -83,7 +85,8 @@ export class Observer {
   /** Checks the final state when nothing more happens. */
   async ended(storage: Storage): Promise<void> {
     for (const watcher of this.#watchers) {
-      if (watcher.ended !== undefined) await watcher.ended(storage, this.#now())
+      const checked = watcher.ended?.(storage, this.#now())
+      if (checked !== undefined) await checked
     }
   }
 

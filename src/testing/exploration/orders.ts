@@ -1,6 +1,6 @@
 import { costOf } from './likely.ts'
 import type { ScheduleReport } from './schedule.ts'
-import { deviationOf, formatTrace, type Trace } from './trace.ts'
+import { formatTrace, type Trace, traceOf } from './trace.ts'
 
 /** An order of two steps that no schedule had, although both were ready at once. */
 export interface UnmetOrder {
@@ -48,7 +48,7 @@ export class Orders {
       if (ready.length < 2) continue
       for (const then of ready.slice(0, MOST_BESIDE)) {
         if (then === first || this.#isKnown(first, then)) continue
-        const before = decisions.filter(({ step }) => step < place).flatMap((one) => deviationOf(one) ?? [])
+        const before = traceOf({ decisions: decisions.filter(({ step }) => step < place) })
         const at = ready[0] ?? first
         this.#add({
           first,

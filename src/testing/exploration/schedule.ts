@@ -14,7 +14,7 @@ import type { Process } from './process.ts'
 import { QuestionDesk } from './question-desk.ts'
 import { FIRST_INSTANT, type ScheduledTimer } from './schedule-timers.ts'
 import { ScheduleRecord, type Step } from './schedule-record.ts'
-import { SlowCall, SLOWNESS } from './slow-call.ts'
+import { paces, SlowCall } from './slow-call.ts'
 import { catchStray } from './stray-rejections.ts'
 import type { Choose, Decision } from './trace.ts'
 import { InvariantViolation } from './violation.ts'
@@ -199,10 +199,9 @@ export class Schedule {
   /** Whether the next call is slow: held while others are ready, or over timers that are ahead. */
   #isSlow(boundary: Boundary, ready: number, ahead: number): boolean {
     if (this.#slow.isHeld || ready + ahead === 1) return false
-    const others = SLOWNESS.filter((slowness) => (slowness === 'instant' ? ready > 1 : ahead > 0))
-    const options = ['on time', ...others]
-    const slowness = others[this.#record.decide({ kind: 'slow', at: boundary.label, options }) - 1]
-    if (slowness === undefined) return false
+    const options = paces({ isBesideOthers: ready > 1, isBeforeTimers: ahead > 0 })
+    const slowness = options[this.#record.decide({ kind: 'slow', at: boundary.label, options })]
+    if (slowness === undefined || slowness === 'on time') return false
     this.#slow.hold(boundary, slowness)
     return true
   }

@@ -3,7 +3,7 @@ import { following } from './decider.ts'
 import { enumerate } from './enumerate.ts'
 import { invariantOf } from './error.ts'
 import type { ScheduleReport } from './schedule.ts'
-import { type Choose, deviationOf, type Trace } from './trace.ts'
+import { type Choose, type Trace, traceOf } from './trace.ts'
 
 const MOST_RUNS = 300
 /** The maximum number of schedules tried with fewer deviations. */
@@ -17,11 +17,6 @@ export interface Shrunk {
   readonly report: ScheduleReport
   /** Whether the budget ended the search for a smaller one. */
   readonly isCut?: boolean
-}
-
-/** The deviations that a schedule actually had. */
-export function traceOf({ decisions }: ScheduleReport): Trace {
-  return decisions.flatMap((decision) => deviationOf(decision) ?? [])
 }
 
 /**

@@ -9,6 +9,23 @@ export type Slowness = 'instant' | 'timer' | 'end'
 /** Those that are longer come later. */
 export const SLOWNESS: readonly Slowness[] = ['instant', 'timer', 'end']
 
+type Pace = 'on time' | Slowness
+
+const ANY_PACE: readonly Pace[] = ['on time', ...SLOWNESS]
+const BESIDE_OTHERS: readonly Pace[] = ['on time', 'instant']
+const BEFORE_TIMERS: readonly Pace[] = ['on time', 'timer', 'end']
+
+/** How a call may go that others are ready beside, or timers are ahead of. */
+export function paces({ isBesideOthers, isBeforeTimers }: Surroundings): readonly Pace[] {
+  if (!isBeforeTimers) return BESIDE_OTHERS
+  return isBesideOthers ? ANY_PACE : BEFORE_TIMERS
+}
+
+interface Surroundings {
+  readonly isBesideOthers: boolean
+  readonly isBeforeTimers: boolean
+}
+
 /** A call that is held to the end goes on after so many instants: a loop that waits for its effect may look again and again. */
 const MOST_INSTANTS = 10
 const INSTANTS: Readonly<Record<Slowness, number>> = { instant: 0, timer: 1, end: MOST_INSTANTS }

@@ -49,23 +49,20 @@ const KEY_TTL = '1000 years'
  * shape for each of them.
  */
 export class SurvivingEngine implements Engine {
-  readonly wait: EngineWaitNamespace
-  readonly runs: EngineRunsNamespace
-  readonly tasks: TasksNamespace
-  readonly streams: StreamsNamespace
   readonly #world: World
   readonly #mayRepeat: boolean
   readonly #name: string
+  /** Made when they are asked for: most bodies need one of them, in a thousand schedules. */
+  #wait: EngineWaitNamespace | undefined
+  #runs: EngineRunsNamespace | undefined
+  #tasks: TasksNamespace | undefined
+  #streams: StreamsNamespace | undefined
   #calls = 0
 
   constructor(world: World, { mayRepeat, name }: SurvivingEngineOptions) {
     this.#world = world
     this.#mayRepeat = mayRepeat
     this.#name = name
-    this.wait = this.#wait()
-    this.runs = this.#runs()
-    this.tasks = this.#tasks()
-    this.streams = this.#streams()
     passFor(this, () => this.#current)
   }
 
@@ -75,6 +72,22 @@ export class SurvivingEngine implements Engine {
 
   get #current(): Engine {
     return this.#life.engine
+  }
+
+  get wait(): EngineWaitNamespace {
+    return (this.#wait ??= this.#survivingWait())
+  }
+
+  get runs(): EngineRunsNamespace {
+    return (this.#runs ??= this.#survivingRuns())
+  }
+
+  get tasks(): TasksNamespace {
+    return (this.#tasks ??= this.#survivingTasks())
+  }
+
+  get streams(): StreamsNamespace {
+    return (this.#streams ??= this.#survivingStreams())
   }
 
   get metadata(): MetadataNamespace {
@@ -170,7 +183,7 @@ export class SurvivingEngine implements Engine {
     })
   }
 
-  #wait(): EngineWaitNamespace {
+  #survivingWait(): EngineWaitNamespace {
     const current = (): EngineWaitNamespace => this.#life.engine.wait
     return {
       createToken: (options) => {
@@ -191,7 +204,7 @@ export class SurvivingEngine implements Engine {
     }
   }
 
-  #runs(): EngineRunsNamespace {
+  #survivingRuns(): EngineRunsNamespace {
     return {
       retrieve: (run) => this.survive((engine) => engine.runs.retrieve(run)),
       poll: (run) => this.survive((engine) => engine.runs.poll(run)),
@@ -218,7 +231,7 @@ export class SurvivingEngine implements Engine {
     }
   }
 
-  #tasks(): TasksNamespace {
+  #survivingTasks(): TasksNamespace {
     const current = (): TasksNamespace => this.#life.engine.tasks
     return {
       trigger: async (id, payload, options) => {
@@ -235,7 +248,7 @@ export class SurvivingEngine implements Engine {
     }
   }
 
-  #streams(): StreamsNamespace {
+  #survivingStreams(): StreamsNamespace {
     const current = (): StreamsNamespace => this.#life.engine.streams
     const read: StreamsNamespace['read'] = <Chunk>(...args: Parameters<StreamsNamespace['read']>) =>
       mortal(current().read<Chunk>(...args), this.#life.process)

@@ -47,6 +47,16 @@ export function deviationOf({ choice, index }: Pick<Decision, 'choice' | 'index'
   return index === 0 || take === undefined ? undefined : { kind: choice.kind, at: choice.at, take }
 }
 
+/** The deviations that a schedule actually had. */
+export function traceOf({ decisions }: { readonly decisions: readonly Decision[] }): Trace {
+  const trace: Deviation[] = []
+  for (const decision of decisions) {
+    const deviation = deviationOf(decision)
+    if (deviation !== undefined) trace.push(deviation)
+  }
+  return trace
+}
+
 /** The trace as one line of text, for replay: `v1|next@body/tokens.settle#1>time/parking#1`. */
 export function formatTrace(trace: Trace): string {
   const parts = trace.map(({ kind, at, take }) => `${kind}@${escaped(at)}>${escaped(take)}`)

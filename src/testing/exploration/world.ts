@@ -319,7 +319,9 @@ export class World {
 
   /** The live engines with their processes. */
   get #lives(): readonly Life[] {
-    return [...this.#places.values()].flatMap(({ life }) => life ?? [])
+    const lives: Life[] = []
+    for (const { life } of this.#places.values()) if (life !== undefined) lives.push(life)
+    return lives
   }
 
   /** Whether the body has started engines besides `engine` and `elsewhere`. */

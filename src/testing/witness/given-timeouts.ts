@@ -1,9 +1,9 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { WaitNamespace } from '../../api/token.ts'
 import { show } from '../../primitives/require.ts'
+import { ContextValue } from './context-value.ts'
 
 /** The `createToken` that is under way, with the time-out that it was given. */
-const underWay = new AsyncLocalStorage<{ readonly timeout: unknown }>()
+const underWay = new ContextValue<{ readonly timeout: unknown }>()
 
 /**
  * Keeps the time-outs that calls of `createToken` were given, as the test or the task wrote them. The namespace is the one
@@ -18,13 +18,13 @@ export function noteGivenTimeouts(wait: WaitNamespace): void {
 
 /** Whether the token that is being stored got the engine's default time-out. */
 export function isTimeoutDefault(): boolean {
-  const call = underWay.getStore()
+  const call = underWay.get()
   return call !== undefined && call.timeout === undefined
 }
 
 /** The time-out of the token that is being stored, as it was written: `30 d`; `undefined` if none was given. */
 export function writtenTimeout(): string | undefined {
-  const timeout = underWay.getStore()?.timeout
+  const timeout = underWay.get()?.timeout
   if (timeout === undefined) return undefined
   return typeof timeout === 'string' ? timeout : show(timeout)
 }
