@@ -37,11 +37,10 @@ export function createIdSource({ now, random }: IdSourceOptions): (prefix: strin
   let head = ''
 
   function startAt(at: number): void {
-    const { buffer, byteOffset } = random.bytes(10)
-    const bits = new DataView(buffer, byteOffset, 10)
+    const bytes = random.bytes(10)
     millisecond = at
-    upper = readHalf(bits, 0)
-    lower = readHalf(bits, 5)
+    upper = readHalf(bytes, 0)
+    lower = readHalf(bytes, 5)
     head = spellTime(millisecond) + spellHalf(upper)
   }
 
@@ -83,8 +82,10 @@ function toMillisecond(instant: number): number {
   return instant > 0 ? Math.min(Math.floor(instant), LAST_MILLISECOND) : 0
 }
 
-function readHalf(bits: DataView, offset: number): number {
-  return bits.getUint8(offset) * 2 ** 32 + bits.getUint32(offset + 1)
+function readHalf(bytes: Uint8Array, from: number): number {
+  let half = 0
+  for (let at = from; at < from + 5; at++) half = half * 256 + (bytes[at] ?? 0)
+  return half
 }
 
 function spellTime(millisecond: number): string {
