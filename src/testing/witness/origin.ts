@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 const STACK_DEPTH = 24
 
 /** A stack is dear: so many places are kept, and a test that makes thousands of runs pays for these only. */
-const KEPT_PLACES = 400
+const KEPT_PLACES = 200
 
 /** The folder of this library: its sources, or its build. */
 const LIBRARY = fileURLToPath(import.meta.url).replace(/^(.*[\\/](?:src|dist)[\\/]).*$/s, '$1')
@@ -30,12 +30,32 @@ const NOT_KEPT: Origin = () => `a place that is not kept (only the first ${KEPT_
 /** The places of calls in one test, as many as are kept. */
 export class Origins {
   #left = KEPT_PLACES
+  /** The place of the call that is being made, until its first record asks for it. */
+  #begun: Origin | undefined
 
   /** Like `captureOrigin`, for the first calls only. */
   capture(): Origin {
     if (this.#left === 0) return NOT_KEPT
     this.#left -= 1
     return captureOrigin()
+  }
+
+  /** Makes a call whose place is known. The first record that it stores at once is from there: one stack does for both. */
+  within<Answer>(origin: Origin, call: () => Answer): Answer {
+    this.#begun = origin
+    try {
+      return call()
+    } finally {
+      this.#begun = undefined
+    }
+  }
+
+  /** The place of a record that is being stored. */
+  ofRecord(): Origin {
+    const begun = this.#begun
+    // What comes next may be stored by other code, such as that of the run that has begun.
+    this.#begun = undefined
+    return begun ?? this.capture()
   }
 }
 

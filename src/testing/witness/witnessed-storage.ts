@@ -31,7 +31,7 @@ export function witnessedStorage(storage: Storage, witness: Witness): Storage {
 function witnessedRuns(runs: RunStore, witness: Witness): Pick<RunStore, 'insert' | 'update' | 'claim'> {
   return {
     insert(request) {
-      const origin = witness.origins.capture()
+      const origin = witness.origins.ofRecord()
       return seen(runs.insert(request), (inserted) => {
         if (inserted === 'stale' || inserted.isCached) return
         const { record } = inserted
@@ -60,7 +60,7 @@ function witnessedTokens(
 ): Pick<TokenStore, 'insert' | 'get' | 'list' | 'await' | 'settle' | 'release'> {
   return {
     insert(request) {
-      const origin = witness.origins.capture()
+      const origin = witness.origins.ofRecord()
       return seen(tokens.insert(request), (inserted) => {
         if (inserted === 'stale') return
         const { record, isCached } = inserted

@@ -1,14 +1,45 @@
 import { describe, expect, it } from 'vitest'
-import { captureOrigin, firstUserFrame, Origins } from '../../../src/testing/witness/origin.ts'
+import { captureOrigin, firstUserFrame, type Origin, Origins } from '../../../src/testing/witness/origin.ts'
 
 const library = new URL('../../../src/', import.meta.url)
 
 describe('Origins', () => {
   it('keeps the places of the first calls, and says so for later ones', () => {
     const origins = new Origins()
-    const places = Array.from({ length: 401 }, () => origins.capture()())
-    expect(places[399]).toMatch(/origin\.test\.ts:\d+:\d+$/)
-    expect(places[400]).toBe('a place that is not kept (only the first 400 of a test engine are)')
+    const places = Array.from({ length: 201 }, () => origins.capture()())
+    expect(places[199]).toMatch(/origin\.test\.ts:\d+:\d+$/)
+    expect(places[200]).toBe('a place that is not kept (only the first 200 of a test engine are)')
+  })
+})
+
+describe('Origins.within', () => {
+  it('answers the place of the call for its first record, and that of the others for them', () => {
+    const origins = new Origins()
+    const call: Origin = () => 'the call'
+    const [first, second] = origins.within(call, () => [origins.ofRecord(), origins.ofRecord()])
+    expect(first()).toBe('the call')
+    expect(second()).toMatch(/origin\.test\.ts:\d+:\d+$/)
+  })
+
+  it('leaves its place to nothing that is stored later', () => {
+    const origins = new Origins()
+    const call: Origin = () => 'the call'
+    origins.within(call, () => undefined)
+    expect(origins.ofRecord()()).toMatch(/origin\.test\.ts:\d+:\d+$/)
+    expect(() => origins.within(call, () => refuse())).toThrow('refused')
+    expect(origins.ofRecord()()).toMatch(/origin\.test\.ts:\d+:\d+$/)
+  })
+
+  it('has no place of its own for a call that is made within another one', () => {
+    const origins = new Origins()
+    const inner: Origin = () => 'the inner call'
+    const outer: Origin = () => 'the outer call'
+    const places = origins.within(outer, () => [
+      origins.within(inner, () => origins.ofRecord()()),
+      origins.ofRecord()(),
+    ])
+    expect(places[0]).toBe('the inner call')
+    expect(places[1]).toMatch(/origin\.test\.ts:\d+:\d+$/)
   })
 })
 
@@ -57,3 +88,7 @@ describe('firstUserFrame', () => {
     expect(firstUserFrame('Error: called here')).toBe('an unknown place')
   })
 })
+
+function refuse(): never {
+  throw new Error('refused')
+}
