@@ -1,7 +1,9 @@
 import { fileURLToPath } from 'node:url'
 
-/** Deep enough to reach user code below the engine and the wrappers of a fixture. */
-const STACK_DEPTH = 24
+/** Deep enough to reach user code below the wrappers of a fixture, and of packages. */
+const CALL_DEPTH = 24
+/** Deep enough to reach it below the whole engine too. */
+const RECORD_DEPTH = 40
 
 /** A stack is dear: so many places are kept, and a test that makes thousands of runs pays for these only. */
 const KEPT_PLACES = 200
@@ -17,11 +19,11 @@ export type Origin = () => string
  *
  * @returns Computes its first line of user code: `/app/review.ts:12:30`.
  */
-export function captureOrigin(): Origin {
-  const depth = Error.stackTraceLimit
-  Error.stackTraceLimit = STACK_DEPTH
-  const trace = new Error('called here')
+export function captureOrigin(depth: number = CALL_DEPTH): Origin {
+  const before = Error.stackTraceLimit
   Error.stackTraceLimit = depth
+  const trace = new Error('called here')
+  Error.stackTraceLimit = before
   return () => firstUserFrame(trace.stack ?? '')
 }
 
@@ -34,10 +36,10 @@ export class Origins {
   #begun: Origin | undefined
 
   /** Like `captureOrigin`, for the first calls only. */
-  capture(): Origin {
+  capture(depth?: number): Origin {
     if (this.#left === 0) return NOT_KEPT
     this.#left -= 1
-    return captureOrigin()
+    return captureOrigin(depth)
   }
 
   /** Makes a call whose place is known. The first record that it stores at once is from there: one stack does for both. */
@@ -55,7 +57,7 @@ export class Origins {
     const begun = this.#begun
     // What comes next may be stored by other code, such as that of the run that has begun.
     this.#begun = undefined
-    return begun ?? this.capture()
+    return begun ?? this.capture(RECORD_DEPTH)
   }
 }
 

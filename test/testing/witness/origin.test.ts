@@ -1,3 +1,4 @@
+import { Script } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { captureOrigin, firstUserFrame, type Origin, Origins } from '../../../src/testing/witness/origin.ts'
 
@@ -28,6 +29,17 @@ describe('Origins.within', () => {
     expect(origins.ofRecord()()).toMatch(/origin\.test\.ts:\d+:\d+$/)
     expect(() => origins.within(call, () => refuse())).toThrow('refused')
     expect(origins.ofRecord()()).toMatch(/origin\.test\.ts:\d+:\d+$/)
+  })
+
+  it('reaches the place of a record below many calls', () => {
+    const origins = new Origins()
+    const filename = `${library.pathname}core/deep.ts`
+    const script = new Script(
+      '(function below(calls, end) { return calls === 0 ? end() : below(calls - 1, end) })',
+      { filename },
+    )
+    const below = script.runInThisContext() as (calls: number, end: () => Origin) => Origin
+    expect(below(30, origins.ofRecord.bind(origins))()).toMatch(/origin\.test\.ts:\d+:\d+$/)
   })
 
   it('has no place of its own for a call that is made within another one', () => {
