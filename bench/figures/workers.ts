@@ -70,7 +70,8 @@ export const workers: Figure = {
       const flow = await measureCourse(lab, {
         ...near,
         name: 'run with a wait, 250 under way all the time',
-        runs: () => lab.count(2_000),
+        // Long enough that a team is not busy with finding the caches that the others have filled.
+        runs: () => lab.count(8_000),
         atOnce: () => lab.count(250),
         isFlow: true,
         rounds: lab.rounds(4),
