@@ -1,5 +1,7 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
+import { LongestFirst } from './test/support/longest-first.ts'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
@@ -56,6 +58,13 @@ const inOneProcess = { isolate: false }
 /** What runs against the published client, with packages of its own: each folder is a project. */
 const apart = ['test/{clients,browser}/**']
 
+/**
+ * So many at once of the files that wait for processes, disks and servers for half of their time: while some wait others work. They
+ * are groups of their own, after the others, which compute.
+ */
+const maxWaiting = 2 * availableParallelism()
+const waiting = { maxWorkers: maxWaiting, sequence: { groupOrder: 2 } }
+
 /** From here on Node has SQLite built in, and the engine is driven on it too. */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const hasSqlite = major > 22 || (major === 22 && minor >= 13)
@@ -84,8 +93,7 @@ const onPostgres = {
     globalSetup: 'test/databases/postgres/setup.ts',
     // A statement that was planned once is planned for all files of a process.
     ...inOneProcess,
-    // While one waits for the server another one works. In a group of its own: the others have as many as are usual.
-    maxWorkers: 2,
+    maxWorkers: maxWaiting,
     sequence: { groupOrder: 1 },
   },
 }
@@ -108,8 +116,8 @@ const config: ViteUserConfig = defineConfig({
     teardownTimeout: PATIENCE_MS,
     allowOnly: false,
     setupFiles: here('test/support/property-seed.ts'),
-    // Half of the time of many is spent on waiting for processes, disks and servers.
     maxWorkers: '100%',
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
@@ -138,6 +146,7 @@ const config: ViteUserConfig = defineConfig({
         resolve: { alias: [{ find: /^@trigger\.dev\/sdk(\/v3)?$/, replacement: here('src/sdk.ts') }] },
         test: {
           name: 'rest',
+          ...waiting,
           include: ['test/**/*.test.ts'],
           exclude: [...core, ...apart, 'test/.documents/**', '**/node_modules/**'],
           globalSetup: ['test/databases/install.ts', 'test/databases/postgres/setup.ts'],
@@ -147,6 +156,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'clients',
+          ...waiting,
           include: ['test/clients/*.test.ts'],
           env: { WAITPOINT_CLIENT: '@trigger.dev/sdk' },
           globalSetup: 'test/clients/install.ts',
@@ -156,6 +166,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'clients-4.5',
+          ...waiting,
           include: ['test/clients/*.test.ts'],
           exclude: [
             'test/clients/{environment,explored-express,express,frameworks,judge,task-executor,task-files}.test.ts',
@@ -168,6 +179,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'browser',
+          ...waiting,
           include: ['test/browser/*.test.ts'],
           globalSetup: 'test/browser/install.ts',
         },
