@@ -90,7 +90,6 @@ it('does the usual requests of a turn together, and only the others one by one',
     settle_token: 1,
     end_run: 1,
     // Of the wait. An insert that is done by itself asks for it too.
-    holds: 1,
     insert_token_batch: 1,
     await_batch: 1,
     park_batch: 1,

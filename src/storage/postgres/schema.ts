@@ -31,7 +31,7 @@ import {
 } from './tables.ts'
 import { TOKEN_FUNCTIONS } from './sql/token.ts'
 
-/** All functions of the schema, in place of those that an older version has made. */
+/** All functions of the schema and the types of their requests, in place of those that an older version has made. */
 const FUNCTIONS: string = [
   DROPPED_FUNCTIONS,
   ID_TIME_FUNCTIONS,
@@ -69,6 +69,7 @@ const STEPS: readonly string[] = [
   ONLY_FUNCTIONS,
   BOUND_RUNS,
   SHARED_STREAMS,
+  ONLY_FUNCTIONS,
   ONLY_FUNCTIONS,
   ONLY_FUNCTIONS,
   FUNCTIONS,

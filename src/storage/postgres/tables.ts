@@ -169,15 +169,18 @@ export const BOUND_RUNS = `
 CREATE INDEX tokens_bound ON $s.tokens (output) WHERE kind = 'BINDING' AND key_scope = run_id;
 `
 
-/** Nothing but functions needs a function: no index, no column. */
+/** Nothing but functions needs a function or the type of a request: no index, no column. */
 export const DROPPED_FUNCTIONS = `
 DO $do$
 DECLARE
-  one regprocedure;
+  space oid := (SELECT relnamespace FROM pg_class WHERE oid = '$s.version'::regclass);
+  one text;
 BEGIN
-  FOR one IN SELECT oid FROM pg_proc WHERE pronamespace =
-    (SELECT relnamespace FROM pg_class WHERE oid = '$s.version'::regclass) LOOP
+  FOR one IN SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = space LOOP
     EXECUTE 'DROP FUNCTION ' || one;
+  END LOOP;
+  FOR one IN SELECT reltype::regtype FROM pg_class WHERE relnamespace = space AND relkind = 'c' LOOP
+    EXECUTE 'DROP TYPE ' || one;
   END LOOP;
 END $do$;
 `

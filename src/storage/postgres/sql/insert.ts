@@ -1,6 +1,6 @@
 import { LISTED_PREFIXES } from '../../id-skew.ts'
 import { IS_DATED } from './id-time.ts'
-import { BY_INDEX, requestsInOrder } from './plans.ts'
+import { allRequests, BY_INDEX, holdAttempt, onlyRequest, requestType } from './plans.ts'
 
 /** The members of each insert, but for the record. */
 export const INSERT_MEMBERS = `fence_run text, fence_epoch int, by_owner text, now float8, again boolean, skew float8,
@@ -41,7 +41,7 @@ interface InsertedKind {
 
 /**
  * `insert_runs` or `insert_tokens`: for each request the fence, then the key, then the row. All locks are taken before the
- * first request is looked at; a request that is alone takes its own. The row is filled from one that has an id only: then
+ * first request is looked at; a request that is alone takes its own, and is read without a cursor. The row is filled from one that has an id only: then
  * columns that are not sent cost the server nothing. A request that is made again (`again`) finds its own row, which is no holder of its key. So does
  * one whose key is of its own attempt: such a key needs no lock, as the attempt asks for it once at a time. Requests
  * of an older version have no `skew`, and `bucket` instead of `key_lock`.
@@ -64,35 +64,44 @@ export function insertFunction(kind: InsertedKind): string {
     answerNew,
     answerAgain,
   } = kind
+  const type = `insert_${noun}_request`
   const prefix = LISTED_PREFIXES[table]
   return `
+${requestType(type, `${INSERT_MEMBERS}, ${noun} json${members}`)}
 CREATE FUNCTION $s.insert_${table}(requests json) RETURNS json LANGUAGE plpgsql
 ${BY_INDEX} AS $$
 DECLARE
-  q record;
+  q $s.${type};
   ${row} $s.${table};
   holder $s.${table};
   held bigint[];
-${variables}  is_alone boolean := json_array_length(requests) = 1;
+${variables}  total int := json_array_length(requests);
+  is_alone boolean := total = 1;
   answers json[] := '{}';
+  each CURSOR FOR ${allRequests(type)};
 BEGIN
   IF NOT is_alone THEN
     held := $s.lock_keys(requests);
     PERFORM $s.${lock};
-${inBatch}  END IF;
-  FOR q IN SELECT * FROM ${requestsInOrder(`${INSERT_MEMBERS}, ${noun} json${members}`)} LOOP
-    CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
+${inBatch}    OPEN each;
+  END IF;
+  FOR place IN 1..total LOOP
+    IF is_alone THEN q := ${onlyRequest(type)}; ELSE FETCH each INTO q; END IF;
+    CONTINUE WHEN answers[place] IS NOT NULL;
     IF is_alone AND (q.key_lock IS NOT NULL OR q.bucket IS NOT NULL OR ${locksFirst}) THEN
       held := $s.lock_keys(requests);
       PERFORM $s.${lock};
     END IF;
     IF held IS NOT NULL AND $s.lock_of_key(q.key_lock, q.bucket, q.${noun}) = ANY (held) THEN
-      answers[q.ordinality] := '"held"';
+      answers[place] := '"held"';
       CONTINUE;
     END IF;
-    IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN
-      answers[q.ordinality] := '"stale"';
-      CONTINUE;
+    IF q.fence_run IS NOT NULL THEN
+      ${holdAttempt('q.fence_run', ['q.fence_epoch', 'q.by_owner'])};
+      IF NOT FOUND THEN
+        answers[place] := '"stale"';
+        CONTINUE;
+      END IF;
     END IF;
     ${row} := NULL; ${row}.id := '';
     ${row} := json_populate_record(${row}, q.${noun});
@@ -110,14 +119,15 @@ ${fillRow}    INSERT INTO $s.${table} SELECT ${row}.* ON CONFLICT (id) DO NOTHIN
         PERFORM $s.note_skew('${prefix}', coalesce(q.skew, $s.id_skew('${prefix}', ${row}.id, ${row}.created_at)));
       END IF;
       IF ${row}.tag_list IS NOT NULL THEN PERFORM $s.tag_${noun}(${row}.id, ${row}.tag_list); END IF;
-${whenStored}      answers[q.ordinality] := ${answerNew};
+${whenStored}      answers[place] := ${answerNew};
     ELSIF q.again IS TRUE OR q.fence_run = ${row}.key_scope THEN
       SELECT * INTO holder FROM $s.${table} WHERE id = ${row}.id;
-      answers[q.ordinality] := ${answerAgain};
+      answers[place] := ${answerAgain};
     ELSE
-      answers[q.ordinality] := '"taken"';
+      answers[place] := '"taken"';
     END IF;
   END LOOP;
+  IF NOT is_alone THEN CLOSE each; END IF;
   RETURN array_to_json(answers);
 END $$;
 `

@@ -1,4 +1,4 @@
-import { IS_DUE, isOfAttempt } from './plans.ts'
+import { holdAttempt, IS_DUE } from './plans.ts'
 
 /**
  * Locks, and their order, so that no two transactions wait for each other: first the advisory locks, of what is set of queues, of queues,
@@ -67,8 +67,7 @@ END $$;
 
 CREATE FUNCTION $s.holds(run text, at_epoch int, by_owner text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM 1 FROM $s.runs WHERE id = run
-    AND ${isOfAttempt('runs', ['at_epoch', 'by_owner'], 'EXECUTING', 'WAITING')} FOR SHARE;
+  ${holdAttempt('run', ['at_epoch', 'by_owner'])};
   RETURN FOUND;
 END $$;
 

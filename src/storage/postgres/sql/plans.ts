@@ -36,6 +36,10 @@ export const isOfAttempt = (
 ): string =>
   `(${row}.epoch, ${row}.owner) IS NOT DISTINCT FROM (${epoch}, ${owner}) AND (${row}.status || '') IN (${textList(statuses)})`
 
+/** Locks a run to write as its attempt, and finds it only if it is of this attempt. */
+export const holdAttempt = (run: string, attempt: readonly [epoch: string, owner: string]): string =>
+  `PERFORM 1 FROM $s.runs WHERE id = ${run} AND ${isOfAttempt('runs', attempt, 'EXECUTING', 'WAITING')} FOR SHARE`
+
 /** Beside the id of a run: it stands in line. */
 export const IS_IN_LINE = 'coalesce(line, -1) >= 0'
 
@@ -51,3 +55,21 @@ export const LOCK_PATIENCE_MS = 250
 /** The requests of a function in order, each with its place among them: `ordinality`. */
 export const requestsInOrder = (members: string): string =>
   `ROWS FROM (json_to_recordset(requests) AS (${members})) WITH ORDINALITY AS q`
+
+/**
+ * A kind of request as a type of the schema. A function reads one of it from JSON in an expression, which takes less than a
+ * statement. The type is made anew with the functions.
+ */
+export const requestType = (type: string, members: string): string =>
+  `CREATE TYPE $s.${type} AS (${members});\n`
+
+/** The request of a function that has only one. */
+export const onlyRequest = (type: string): string => `json_populate_record(NULL::$s.${type}, requests->0)`
+
+/** A query for all requests of a function, in order. */
+export const allRequests = (type: string): string =>
+  `SELECT * FROM json_populate_recordset(NULL::$s.${type}, requests)`
+
+/** The runs that wait for a token, in an expression: to call `waiters_of` costs half as much again. */
+export const runsWaitingFor = (token: string): string =>
+  `ARRAY(SELECT w.run_id FROM $s.waits w WHERE w.token_id = ${token} AND w.ready = 0)`

@@ -1,4 +1,5 @@
 import { LIVE_STATUSES } from '../../../contract/run-states.ts'
+import { runsWaitingFor } from './plans.ts'
 import { OLDEST_FIRST, RUN_COLUMNS, textList } from '../../sql-rows.ts'
 
 /** A run as JSON, in a statement that has it. `run_json` is for a row that a function has: it is given a copy of all columns. */
@@ -103,14 +104,12 @@ BEGIN
   WHERE id = r.id;
 END $$;
 
-CREATE FUNCTION $s.settle_waits(token text) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.settle_waits(token text, run_ids text[]) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  run_ids text[];
   answer json;
   woken text[];
   has_orphans boolean;
 BEGIN
-  run_ids := $s.waiters_of(ARRAY[token]);
   IF cardinality(run_ids) = 0 THEN RETURN NULL; END IF;
   has_orphans := $s.lock_waiters(run_ids);
   WITH made AS (UPDATE $s.waits SET ready = 1 WHERE token_id = token AND ready = 0 RETURNING run_id, owner)
@@ -136,10 +135,10 @@ DECLARE
 BEGIN
   DELETE FROM $s.waits WHERE run_id = run;
   IF streams IS NOT NULL THEN PERFORM $s.interrupt_streams(run); END IF;
-  parents := $s.waiters_of(ARRAY['run:' || run]);
+  parents := ${runsWaitingFor("'run:' || run")};
   IF cardinality(parents) = 0 THEN RETURN NULL; END IF;
   PERFORM $s.lock_at_once(parents);
-  RETURN $s.settle_waits('run:' || run);
+  RETURN $s.settle_waits('run:' || run, parents);
 END $$;
 
 CREATE FUNCTION $s.finish_run(r $s.runs, at float8) RETURNS json LANGUAGE plpgsql AS $$

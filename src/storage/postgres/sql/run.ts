@@ -1,8 +1,15 @@
 import { OLDEST_FIRST } from '../../sql-rows.ts'
 import { insertFunction } from './insert.ts'
-import { BY_INDEX, requestsInOrder, isOfAttempt } from './plans.ts'
+import { allRequests, BY_INDEX, isOfAttempt, onlyRequest, requestType, runsWaitingFor } from './plans.ts'
 import { runAsJson } from './record.ts'
 
+/**
+ * A new run that its insert claims. It is if its owner would claim it next: if no run stands in line for it, or would if a tick
+ * or a claim looked, if nothing is set of its queue nor being changed, and its lease is live. Its claim_number stays NULL: no claim is
+ * to answer it. A claim of the owner with a higher number makes sure that no insert before claims any more; it waits for the row of the
+ * owner, which the insert takes only if it is free. All but the queue is asked once for a turn, as long as it is for one owner: where a snapshot is
+ * open, that reads past all runs that have left the line.
+ */
 const INSERT_RUNS = insertFunction({
   table: 'runs',
   noun: 'run',
@@ -12,7 +19,10 @@ const INSERT_RUNS = insertFunction({
   locksFirst: 'q.push IS NOT NULL',
   variables: `  pushed json;
   asked_tasks text[];
+  asked_owner text;
+  asked_number float8;
   asked_at float8;
+  set_queues text[];
   is_free boolean;
   is_claimed boolean;
 `,
@@ -20,7 +30,7 @@ const INSERT_RUNS = insertFunction({
       SELECT o.* INTO holder FROM $s.tokens b JOIN $s.runs o ON o.id = b.output::json #>> '{}'
         WHERE b.key_scope = q.bind->>'key_scope' AND b.key_value = q.bind->>'key_value' ORDER BY b.seq DESC LIMIT 1;
       IF FOUND THEN
-        answers[q.ordinality] := json_build_array(CASE WHEN q.again IS TRUE AND holder.id = r.id THEN 0 ELSE 1 END,
+        answers[place] := json_build_array(CASE WHEN q.again IS TRUE AND holder.id = r.id THEN 0 ELSE 1 END,
           $s.run_json(holder));
         CONTINUE;
       END IF;
@@ -30,24 +40,31 @@ const INSERT_RUNS = insertFunction({
         pushed := CASE WHEN holder.id <> r.id THEN $s.push_run(holder, q.push, q.now) END;
         IF pushed IS NOT NULL THEN
           IF q.bind IS NOT NULL THEN PERFORM $s.bind_run(q.bind, holder.id); END IF;
-          answers[q.ordinality] := json_build_array(1, pushed);
+          answers[place] := json_build_array(1, pushed);
           CONTINUE;
         END IF;
         holder.key_expires_at := '-Infinity';
       END IF;
 `,
-  answerHolder: `        answers[q.ordinality] := json_build_array(1, $s.run_json(holder));
+  answerHolder: `        answers[place] := json_build_array(1, $s.run_json(holder));
 `,
   fillRow: `    r.seq := nextval('$s.places'); r.held := 0; r.reserved := 0;
-    IF q.claim_tasks IS DISTINCT FROM asked_tasks OR q.now > asked_at THEN
-      asked_tasks := q.claim_tasks;
-      asked_at := q.now;
-      is_free := asked_tasks IS NOT NULL AND NOT EXISTS (SELECT 1 FROM $s.runs WHERE look_at <= q.now)
-        AND NOT EXISTS (SELECT 1 FROM unnest(asked_tasks) AS task(id) CROSS JOIN LATERAL (
-          SELECT 1 FROM $s.runs o WHERE o.task_id = task.id AND o.line IS NOT NULL LIMIT 1) AS one);
+    IF asked_at IS NULL OR q.now > asked_at
+      OR (q.claim_tasks, q.by_owner, q.claim_number) IS DISTINCT FROM (asked_tasks, asked_owner, asked_number) THEN
+      asked_at := q.now; asked_tasks := q.claim_tasks; asked_owner := q.by_owner; asked_number := q.claim_number;
+      is_free := asked_tasks IS NOT NULL AND pg_try_advisory_xact_lock_shared($space, 2050);
+      IF is_free THEN
+        SELECT ARRAY(SELECT name FROM $s.queues) INTO set_queues FROM $s.owners
+          WHERE owner = q.by_owner AND lost = 0 AND claim <= q.claim_number
+            AND NOT EXISTS (SELECT 1 FROM $s.owners WHERE lost = 0 AND until <= q.now)
+            AND NOT EXISTS (SELECT 1 FROM $s.runs WHERE look_at <= q.now)
+            AND NOT EXISTS (SELECT 1 FROM $s.runs WHERE task_id = ANY (asked_tasks) AND line IS NOT NULL)
+          FOR KEY SHARE SKIP LOCKED;
+        is_free := FOUND;
+      END IF;
     END IF;
     is_claimed := is_free AND r.status = 'QUEUED' AND (r.expires_at > q.now) IS NOT FALSE
-      AND $s.is_next(r.queue, q.claim_number, q.by_owner, q.now);
+      AND r.queue <> ALL (set_queues);
     IF is_claimed THEN
       r.status := 'EXECUTING'; r.owner := q.by_owner; r.held := 1; r.slot := 1; r.wake_at := NULL;
       r.attempt := r.attempt + 1; r.policy_attempt := r.policy_attempt + 1; r.epoch := r.epoch + 1;
@@ -65,26 +82,8 @@ const INSERT_RUNS = insertFunction({
     'json_build_array(0, $s.run_json(holder), q.claim_tasks IS NOT NULL AND $s.has_begun(holder, q))',
 })
 
-/**
- * A new run that its insert claims. It is if its owner would claim it next: if no run stands in line for it, or would if a tick
- * or a claim looked, if nothing is set of its queue nor being changed, and its lease is live. Its claim_number stays NULL: no claim is
- * to answer it. A claim of the owner with a higher number makes sure that no insert before claims any more; it waits for the row of the
- * owner, which the insert takes only if it is free. Whether the line is free is asked once for a turn: where a snapshot is open, that
- * reads past all runs that have left it.
- */
 const NEW_RUN_FUNCTIONS = `
-CREATE FUNCTION $s.is_next(of_queue text, claim_number float8, by_owner text, at float8)
-RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-  IF NOT pg_try_advisory_xact_lock_shared($space, 2050) THEN RETURN false; END IF;
-  PERFORM 1 FROM $s.owners WHERE owner = by_owner AND lost = 0 AND claim <= claim_number
-    AND NOT EXISTS (SELECT 1 FROM $s.queues WHERE name = of_queue)
-    AND NOT EXISTS (SELECT 1 FROM $s.owners WHERE lost = 0 AND until <= at)
-    FOR KEY SHARE SKIP LOCKED;
-  RETURN FOUND;
-END $$;
-
-CREATE FUNCTION $s.has_begun(r $s.runs, q record) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.has_begun(r $s.runs, q $s.insert_run_request) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   RETURN coalesce(r.status = 'EXECUTING' AND r.owner = q.by_owner AND r.held = 1 AND r.attempt = 1 AND r.claim_number IS NULL, false);
 END $$;
@@ -117,7 +116,7 @@ export const MAY_PARK: string = `${isOfAttempt('r', ['q.epoch', 'q.by_owner'], '
 export const PARK_MEMBERS = 'id text, epoch int, by_owner text, now float8, again boolean'
 
 /** The functions for runs. Each takes the requests of a turn and answers them in order; each run is in one of them. */
-export const RUN_FUNCTIONS: string = `
+export const RUN_FUNCTIONS: string = `${requestType('park_request', PARK_MEMBERS)}${requestType('end_request', END_MEMBERS)}
 CREATE FUNCTION $s.push_run(old $s.runs, push json, at float8) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   r $s.runs;
@@ -286,16 +285,22 @@ BEGIN
   RETURN array_to_json(answers);
 END $$;
 
-CREATE FUNCTION $s.end_run(q record) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.end_run(q $s.end_request) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   ended json;
   ended_streams text;
+  parents text[];
 BEGIN
   PERFORM 1 FROM $s.runs WHERE id = q.id FOR UPDATE;
   UPDATE $s.runs AS r SET ${END}
     WHERE r.id = q.id AND ${MAY_END}
     RETURNING ${runAsJson('r')}, streams INTO ended, ended_streams;
-  IF FOUND THEN RETURN json_build_array(ended, $s.settle_end(q.id, ended_streams)); END IF;
+  IF FOUND THEN
+    DELETE FROM $s.waits WHERE run_id = q.id;
+    parents := ${runsWaitingFor("'run:' || q.id")};
+    IF ended_streams IS NULL AND cardinality(parents) = 0 THEN RETURN json_build_array(ended, NULL); END IF;
+    RETURN json_build_array(ended, $s.settle_end(q.id, ended_streams));
+  END IF;
   IF q.again IS TRUE THEN RETURN $s.changed_before(q.id, q.call); END IF;
   RETURN NULL;
 END $$;
@@ -303,25 +308,30 @@ END $$;
 CREATE FUNCTION $s.end_runs(requests json) RETURNS json LANGUAGE plpgsql
 ${BY_INDEX} AS $$
 DECLARE
-  q record;
-  answers json[] := '{}';
-  is_alone boolean := json_array_length(requests) = 1;
+  q $s.end_request;
+  place int := 0;
+  parents text[];
+  answers json[];
   is_done boolean;
 BEGIN
-  IF NOT is_alone THEN
-    PERFORM $s.lock_updated(requests);
-    SELECT * INTO answers, is_done FROM $s.end_batch(requests);
-    IF is_done THEN RETURN array_to_json(answers); END IF;
+  IF json_array_length(requests) = 1 THEN
+    q := ${onlyRequest('end_request')};
+    parents := ${runsWaitingFor("'run:' || q.id")};
+    IF cardinality(parents) > 0 THEN PERFORM $s.lock_runs(ARRAY[q.id], '{}', parents); END IF;
+    RETURN json_build_array($s.end_run(q));
   END IF;
-  FOR q IN SELECT * FROM ${requestsInOrder(END_MEMBERS)} LOOP
-    CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
-    IF is_alone THEN PERFORM $s.lock_updated_alone(q.id); END IF;
-    answers[q.ordinality] := $s.end_run(q);
+  PERFORM $s.lock_updated(requests);
+  SELECT * INTO answers, is_done FROM $s.end_batch(requests);
+  IF is_done THEN RETURN array_to_json(answers); END IF;
+  FOR q IN ${allRequests('end_request')} LOOP
+    place := place + 1;
+    CONTINUE WHEN answers[place] IS NOT NULL;
+    answers[place] := $s.end_run(q);
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
 
-CREATE FUNCTION $s.park_orphan(q record) RETURNS $s.runs LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.park_orphan(q $s.park_request) RETURNS $s.runs LANGUAGE plpgsql AS $$
 DECLARE
   r $s.runs;
 BEGIN
@@ -334,7 +344,7 @@ BEGIN
   RETURN r;
 END $$;
 
-CREATE FUNCTION $s.park_run(q record) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.park_run(q $s.park_request) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   parked json;
   known $s.runs;
@@ -351,22 +361,23 @@ END $$;
 CREATE FUNCTION $s.park_runs(requests json) RETURNS json LANGUAGE plpgsql
 ${BY_INDEX} AS $$
 DECLARE
-  q record;
-  answers json[] := '{}';
-  is_alone boolean := json_array_length(requests) = 1;
+  q $s.park_request;
+  place int := 0;
+  answers json[];
   is_done boolean;
 BEGIN
-  IF NOT is_alone THEN
-    SELECT * INTO answers, is_done FROM $s.park_batch(requests);
-    IF is_done THEN RETURN array_to_json(answers); END IF;
+  IF json_array_length(requests) = 1 THEN
+    q := ${onlyRequest('park_request')};
+    RETURN json_build_array($s.park_run(q));
   END IF;
-  FOR q IN SELECT * FROM ${requestsInOrder(PARK_MEMBERS)} LOOP
-    CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
+  SELECT * INTO answers, is_done FROM $s.park_batch(requests);
+  IF is_done THEN RETURN array_to_json(answers); END IF;
+  FOR q IN ${allRequests('park_request')} LOOP
+    place := place + 1;
+    CONTINUE WHEN answers[place] IS NOT NULL;
     -- Those that are parked by now came after it in the order of locks.
-    IF NOT is_alone THEN
-      PERFORM 1 FROM $s.runs WHERE id = q.id AND ${isOfAttempt('runs', ['q.epoch', 'q.by_owner'], 'EXECUTING')} FOR UPDATE NOWAIT;
-    END IF;
-    answers[q.ordinality] := $s.park_run(q);
+    PERFORM 1 FROM $s.runs WHERE id = q.id AND ${isOfAttempt('runs', ['q.epoch', 'q.by_owner'], 'EXECUTING')} FOR UPDATE NOWAIT;
+    answers[place] := $s.park_run(q);
   END LOOP;
   RETURN array_to_json(answers);
 END $$;

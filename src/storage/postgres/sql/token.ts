@@ -1,5 +1,14 @@
 import { insertFunction } from './insert.ts'
-import { BY_INDEX, IS_READY, isOfAttempt, requestsInOrder } from './plans.ts'
+import {
+  allRequests,
+  BY_INDEX,
+  holdAttempt,
+  IS_READY,
+  isOfAttempt,
+  onlyRequest,
+  requestType,
+  runsWaitingFor,
+} from './plans.ts'
 import { runAsJson, tokenAsJson } from './record.ts'
 
 const INSERT_TOKENS = insertFunction({
@@ -15,7 +24,7 @@ const INSERT_TOKENS = insertFunction({
 `,
   answerHolder: `        IF holder.due_at <= q.now THEN PERFORM $s.lock_due_at_once(holder.id); END IF;
         SELECT * INTO due FROM $s.settle_due(holder, q.now, t.id, q.again);
-        answers[q.ordinality] := json_build_array(1, $s.token_json(due.t), due.now_settled, due.ready);
+        answers[place] := json_build_array(1, $s.token_json(due.t), due.now_settled, due.ready);
 `,
   fillRow: `    t.seq := nextval('$s.places');
     IF t.status = 'WAITING' THEN t.due_at := t.timeout_at; ELSE t.ended_at := coalesce(t.completed_at, 0); END IF;
@@ -49,7 +58,7 @@ export const RESUME = `status = 'EXECUTING', slot = 1, reserved = 0, updated_at 
  * A run is resumed with a token that it waits for only if nothing else is at it, nothing is set of its queue, and nothing is being set.
  * The settle waits for none of these: it has locked the run weakly, and another call may wait for that.
  */
-export const TOKEN_FUNCTIONS: string = `
+export const TOKEN_FUNCTIONS: string = `${requestType('await_request', AWAIT_MEMBERS)}${requestType('settle_request', SETTLE_MEMBERS)}
 CREATE FUNCTION $s.ready_waits(token text) RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN (SELECT json_agg(json_build_array(run_id, owner)) FROM $s.waits WHERE token_id = token AND ${IS_READY});
@@ -67,7 +76,7 @@ BEGIN
       WHERE id = token AND status = 'WAITING' RETURNING * INTO t;
     now_settled := FOUND;
     IF now_settled THEN
-      ready := $s.settle_waits(token);
+      ready := $s.settle_waits(token, ${runsWaitingFor('token')});
       RETURN;
     END IF;
     SELECT * INTO t FROM $s.tokens WHERE id = token;
@@ -113,7 +122,7 @@ BEGIN
   RETURN array_to_json(answers);
 END $$;
 
-CREATE FUNCTION $s.await_run(q record) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.await_run(q $s.await_request) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   r $s.runs;
 BEGIN
@@ -127,7 +136,7 @@ BEGIN
   RETURN json_build_object('outcome', 'registered', 'run', $s.run_json(r));
 END $$;
 
-CREATE FUNCTION $s.await_token(q record) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.await_token(q $s.await_request) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   t $s.tokens;
   open json;
@@ -138,7 +147,8 @@ BEGIN
     SELECT * INTO t FROM $s.tokens WHERE id = q.token_id;
     IF t.due_at <= q.now THEN PERFORM $s.lock_due(ARRAY[q.token_id], q.now); END IF;
   END IF;
-  IF NOT $s.holds(q.run_id, q.epoch, q.by_owner) THEN RETURN '{"outcome":"stale"}'; END IF;
+  ${holdAttempt('q.run_id', ['q.epoch', 'q.by_owner'])};
+  IF NOT FOUND THEN RETURN '{"outcome":"stale"}'; END IF;
   IF open IS NOT NULL THEN
     INSERT INTO $s.waits (run_id, token_id, owner, ready, place)
       VALUES (q.run_id, q.token_id, q.by_owner, 0, q.place) ON CONFLICT DO NOTHING;
@@ -153,42 +163,32 @@ END $$;
 CREATE FUNCTION $s.await_tokens(requests json) RETURNS json LANGUAGE plpgsql
 ${BY_INDEX} AS $$
 DECLARE
-  q record;
-  answers json[] := '{}';
+  q $s.await_request;
+  place int := 0;
+  answers json[];
   is_done boolean;
 BEGIN
-  IF json_array_length(requests) > 1 THEN
-    PERFORM $s.lock_awaited(requests);
-    SELECT * INTO answers, is_done FROM $s.await_batch(requests);
-    IF is_done THEN RETURN array_to_json(answers); END IF;
+  IF json_array_length(requests) = 1 THEN
+    q := ${onlyRequest('await_request')};
+    RETURN json_build_array(CASE WHEN q.token_id LIKE 'run:%' THEN $s.await_run(q) ELSE $s.await_token(q) END);
   END IF;
-  FOR q IN SELECT * FROM ${requestsInOrder(AWAIT_MEMBERS)} LOOP
-    CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
-    answers[q.ordinality] := CASE WHEN q.token_id LIKE 'run:%' THEN $s.await_run(q) ELSE $s.await_token(q) END;
+  PERFORM $s.lock_awaited(requests);
+  SELECT * INTO answers, is_done FROM $s.await_batch(requests);
+  IF is_done THEN RETURN array_to_json(answers); END IF;
+  FOR q IN ${allRequests('await_request')} LOOP
+    place := place + 1;
+    CONTINUE WHEN answers[place] IS NOT NULL;
+    answers[place] := CASE WHEN q.token_id LIKE 'run:%' THEN $s.await_run(q) ELSE $s.await_token(q) END;
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
 
-CREATE FUNCTION $s.resume_waiter(q record) RETURNS json LANGUAGE plpgsql AS $$
-DECLARE
-  resumed json;
-BEGIN
-  IF NOT pg_try_advisory_xact_lock_shared($space, 2050) THEN RETURN NULL; END IF;
-  UPDATE $s.runs AS e SET ${RESUME}
-    WHERE id = (SELECT r.id FROM $s.runs r
-      WHERE r.id = q.resume_run AND ${isOfAttempt('r', ['q.resume_epoch', 'q.by_owner'], 'WAITING')} AND r.held = 1
-        AND EXISTS (SELECT 1 FROM $s.waits w WHERE w.run_id = r.id AND w.token_id = q.id AND ${IS_READY})
-        AND NOT EXISTS (SELECT 1 FROM $s.queues WHERE name = r.queue)
-      FOR NO KEY UPDATE OF r SKIP LOCKED)
-    RETURNING ${runAsJson('e')} INTO resumed;
-  RETURN resumed;
-END $$;
-
-CREATE FUNCTION $s.settle_token(q record) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.settle_token(q $s.settle_request) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   t $s.tokens;
   won json;
-  ready json;
+  run_ids text[];
+  ready_waits json;
   resumed json;
   due record;
 BEGIN
@@ -196,9 +196,18 @@ BEGIN
   UPDATE $s.tokens AS o SET ${SETTLE} WHERE o.id = q.id AND ${IS_OPEN}
     RETURNING ${tokenAsJson('o')} INTO won;
   IF FOUND THEN
-    ready := $s.settle_waits(q.id);
-    IF q.resume_run IS NOT NULL AND ready IS NOT NULL THEN resumed := $s.resume_waiter(q); END IF;
-    RETURN json_build_object('token', won, 'won', true, 'settledNow', true, 'ready', ready, 'resumed', resumed);
+    run_ids := ${runsWaitingFor('q.id')};
+    IF cardinality(run_ids) > 0 THEN ready_waits := $s.settle_waits(q.id, run_ids); END IF;
+    IF q.resume_run = ANY (run_ids) AND pg_try_advisory_xact_lock_shared($space, 2050) THEN
+      UPDATE $s.runs AS e SET ${RESUME}
+        WHERE id = (SELECT r.id FROM $s.runs r
+          WHERE r.id = q.resume_run AND ${isOfAttempt('r', ['q.resume_epoch', 'q.by_owner'], 'WAITING')} AND r.held = 1
+            AND EXISTS (SELECT 1 FROM $s.waits w WHERE w.run_id = r.id AND w.token_id = q.id AND ${IS_READY})
+            AND NOT EXISTS (SELECT 1 FROM $s.queues WHERE name = r.queue)
+          FOR NO KEY UPDATE OF r SKIP LOCKED)
+        RETURNING ${runAsJson('e')} INTO resumed;
+    END IF;
+    RETURN json_build_object('token', won, 'won', true, 'settledNow', true, 'ready', ready_waits, 'resumed', resumed);
   END IF;
   SELECT * INTO t FROM $s.tokens WHERE id = q.id;
   IF NOT FOUND THEN RETURN NULL; END IF;
@@ -210,23 +219,26 @@ END $$;
 CREATE FUNCTION $s.settle_tokens(requests json) RETURNS json LANGUAGE plpgsql
 ${BY_INDEX} AS $$
 DECLARE
-  q record;
-  is_alone boolean := json_array_length(requests) = 1;
+  q $s.settle_request;
+  place int := 0;
   locked record;
   answers json[] := '{}';
   is_done boolean;
 BEGIN
-  IF NOT is_alone THEN
-    SELECT * INTO locked FROM $s.lock_settled(requests);
-    IF NOT locked.has_orphans THEN
-      SELECT * INTO answers, is_done FROM $s.settle_batch(locked.token_ids, requests);
-      IF is_done THEN RETURN array_to_json(answers); END IF;
-    END IF;
+  IF json_array_length(requests) = 1 THEN
+    q := ${onlyRequest('settle_request')};
+    IF q.fence_run IS NOT NULL THEN PERFORM $s.lock_settled(requests); END IF;
+    RETURN json_build_array($s.settle_token(q));
   END IF;
-  FOR q IN SELECT * FROM ${requestsInOrder(SETTLE_MEMBERS)} LOOP
-    CONTINUE WHEN answers[q.ordinality] IS NOT NULL;
-    IF is_alone AND q.fence_run IS NOT NULL THEN PERFORM $s.lock_settled(requests); END IF;
-    answers[q.ordinality] := $s.settle_token(q);
+  SELECT * INTO locked FROM $s.lock_settled(requests);
+  IF NOT locked.has_orphans THEN
+    SELECT * INTO answers, is_done FROM $s.settle_batch(locked.token_ids, requests);
+    IF is_done THEN RETURN array_to_json(answers); END IF;
+  END IF;
+  FOR q IN ${allRequests('settle_request')} LOOP
+    place := place + 1;
+    CONTINUE WHEN answers[place] IS NOT NULL;
+    answers[place] := $s.settle_token(q);
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
