@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { createEngine, task } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
+import { queuedRun } from '../../src/testing/conformance/sample-records.ts'
 import { connectPostgres } from './postgres/client.ts'
 import { freshSchema, testPool } from './postgres-schemas.ts'
 import { untilBlocked } from './postgres/blocked.ts'
@@ -40,5 +41,53 @@ describe('a run that a transaction reads while it is claimed', () => {
     expect(await other.result()).toBe('hello grace')
     await reader.query('COMMIT')
     expect(await run.result()).toBe('hello ada')
+  })
+})
+
+describe('the new runs of one turn', () => {
+  const pool = testPool(2)
+  afterAll(() => pool.end())
+  const now = 1_000
+
+  /** Inserts all of them in one turn. Returns whether each was claimed. */
+  async function insertAll(
+    storage: ReturnType<typeof postgresStorage>,
+    runs: readonly { readonly id: string; readonly by: string; readonly queue?: string }[],
+  ): Promise<readonly boolean[]> {
+    const inserted = await Promise.all(
+      runs.map(async ({ id, by, queue = 'greetings' }) => {
+        const claim = { taskIds: ['task'], version: 'v', number: 0 }
+        return storage.runs.insert({ record: queuedRun(id, { createdAt: now, queue }), claim, now, by })
+      }),
+    )
+    return inserted.map((answer) => answer !== 'stale' && answer.isClaimed === true)
+  }
+
+  it('are claimed for the engines that have a lease, of queues of which nothing is set', async () => {
+    const storage = postgresStorage({ pool, schema: await freshSchema(pool), listen: false })
+    await storage.open()
+    await storage.tick({ owner: 'one', now, leaseUntil: now + 60_000, limit: 10 })
+    await storage.tick({ owner: 'two', now, leaseUntil: now + 60_000, limit: 10 })
+    await storage.queues?.set({ name: 'mail', limit: 5, now, by: 'one' })
+    const first = [
+      { id: 'a', by: 'one' },
+      { id: 'b', by: 'two' },
+      { id: 'c', by: 'one' },
+      { id: 'd', by: 'one', queue: 'mail' },
+    ]
+    expect(await insertAll(storage, first)).toEqual([true, true, true, false])
+    const { runs } = await storage.runs.claim({
+      ...{ taskIds: ['task'], limit: 10, queueLimits: new Map(), maxInterruptions: 3, number: 1 },
+      ...{ by: 'two', now },
+    })
+    expect(runs.map(({ id }) => id)).toEqual(['d'])
+    const second = [
+      { id: 'e', by: 'one' },
+      { id: 'f', by: 'three' },
+      { id: 'g', by: 'one' },
+    ]
+    expect(await insertAll(storage, second)).toEqual([true, false, false])
+    await storage.leave({ owner: 'one', now })
+    await storage.leave({ owner: 'two', now })
   })
 })

@@ -92,9 +92,11 @@ ${inBatch}    OPEN each;
       held := $s.lock_keys(requests);
       PERFORM $s.${lock};
     END IF;
-    IF held IS NOT NULL AND $s.lock_of_key(q.key_lock, q.bucket, q.${noun}) = ANY (held) THEN
-      answers[place] := '"held"';
-      CONTINUE;
+    IF held IS NOT NULL THEN
+      IF $s.lock_of_key(q.key_lock, q.bucket, q.${noun}) = ANY (held) THEN
+        answers[place] := '"held"';
+        CONTINUE;
+      END IF;
     END IF;
     IF q.fence_run IS NOT NULL THEN
       ${holdAttempt('q.fence_run', ['q.fence_epoch', 'q.by_owner'])};

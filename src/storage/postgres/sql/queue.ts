@@ -15,7 +15,7 @@ BEGIN
     INTO limits, rates FROM $s.queues one;
   IF limits IS NOT NULL THEN queues := queues || ARRAY(SELECT jsonb_object_keys(limits)); END IF;
   IF rates IS NOT NULL THEN queues := queues || ARRAY(SELECT jsonb_object_keys(rates)); END IF;
-  PERFORM $s.lock_queues(queues);
+  IF cardinality(queues) > 0 THEN PERFORM $s.lock_queues(queues); END IF;
 END $$;
 
 CREATE FUNCTION $s.late_start(r $s.runs, rate json, at float8) RETURNS float8 LANGUAGE plpgsql AS $$

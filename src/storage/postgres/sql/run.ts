@@ -18,10 +18,7 @@ const INSERT_RUNS = insertFunction({
   lock: 'lock_inserted(requests, held)',
   locksFirst: 'q.push IS NOT NULL',
   variables: `  pushed json;
-  asked_tasks text[];
-  asked_owner text;
-  asked_number float8;
-  asked_at float8;
+  asked $s.insert_run_request;
   set_queues text[];
   is_free boolean;
   is_claimed boolean;
@@ -49,16 +46,16 @@ const INSERT_RUNS = insertFunction({
   answerHolder: `        answers[place] := json_build_array(1, $s.run_json(holder));
 `,
   fillRow: `    r.seq := nextval('$s.places'); r.held := 0; r.reserved := 0;
-    IF asked_at IS NULL OR q.now > asked_at
-      OR (q.claim_tasks, q.by_owner, q.claim_number) IS DISTINCT FROM (asked_tasks, asked_owner, asked_number) THEN
-      asked_at := q.now; asked_tasks := q.claim_tasks; asked_owner := q.by_owner; asked_number := q.claim_number;
-      is_free := asked_tasks IS NOT NULL AND pg_try_advisory_xact_lock_shared($space, 2050);
+    IF q.now > asked.now
+      OR (q.claim_tasks, q.by_owner, q.claim_number) IS DISTINCT FROM (asked.claim_tasks, asked.by_owner, asked.claim_number) THEN
+      asked := q;
+      is_free := q.claim_tasks IS NOT NULL AND pg_try_advisory_xact_lock_shared($space, 2050);
       IF is_free THEN
-        SELECT ARRAY(SELECT name FROM $s.queues) INTO set_queues FROM $s.owners
+        SELECT ARRAY(SELECT name FROM $s.queues ORDER BY name) INTO set_queues FROM $s.owners
           WHERE owner = q.by_owner AND lost = 0 AND claim <= q.claim_number
             AND NOT EXISTS (SELECT 1 FROM $s.owners WHERE lost = 0 AND until <= q.now)
             AND NOT EXISTS (SELECT 1 FROM $s.runs WHERE look_at <= q.now)
-            AND NOT EXISTS (SELECT 1 FROM $s.runs WHERE task_id = ANY (asked_tasks) AND line IS NOT NULL)
+            AND NOT EXISTS (SELECT 1 FROM $s.runs WHERE task_id = ANY (q.claim_tasks) AND line IS NOT NULL)
           FOR KEY SHARE SKIP LOCKED;
         is_free := FOUND;
       END IF;

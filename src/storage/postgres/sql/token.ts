@@ -170,7 +170,8 @@ DECLARE
 BEGIN
   IF json_array_length(requests) = 1 THEN
     q := ${onlyRequest('await_request')};
-    RETURN json_build_array(CASE WHEN q.token_id LIKE 'run:%' THEN $s.await_run(q) ELSE $s.await_token(q) END);
+    IF q.token_id LIKE 'run:%' THEN RETURN json_build_array($s.await_run(q)); END IF;
+    RETURN json_build_array($s.await_token(q));
   END IF;
   PERFORM $s.lock_awaited(requests);
   SELECT * INTO answers, is_done FROM $s.await_batch(requests);
@@ -192,7 +193,10 @@ DECLARE
   resumed json;
   due record;
 BEGIN
-  IF q.fence_run IS NOT NULL AND NOT $s.holds(q.fence_run, q.fence_epoch, q.by_owner) THEN RETURN '"stale"'; END IF;
+  IF q.fence_run IS NOT NULL THEN
+    ${holdAttempt('q.fence_run', ['q.fence_epoch', 'q.by_owner'])};
+    IF NOT FOUND THEN RETURN '"stale"'; END IF;
+  END IF;
   UPDATE $s.tokens AS o SET ${SETTLE} WHERE o.id = q.id AND ${IS_OPEN}
     RETURNING ${tokenAsJson('o')} INTO won;
   IF FOUND THEN
