@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { migratePostgres } from '../../src/storage/postgres/schema.ts'
+import { migratePostgres, missingSql, POSTGRES_SCHEMA_VERSION } from '../../src/storage/postgres/schema.ts'
 import type { PostgresClient } from '../../src/storage/postgres/pool.ts'
 import { freshSchema, testPool } from './postgres-schemas.ts'
 
@@ -71,6 +71,28 @@ describe('migrate', () => {
     ]
     expect(seen.at(-1)).toEqual(after)
     for (const names of seen) expect([before, after]).toContainEqual(names)
+  })
+
+  it('makes the functions and the types of their requests anew with its last step', async () => {
+    const schema = await freshSchema(pool)
+    await onConnection((client) => migratePostgres(client, schema))
+    const names = await namesIn(schema)
+    expect(names).toContain('park_request')
+    // As the step of a later version does, whose requests have other members.
+    await pool.query(`ALTER TYPE ${schema}.park_request ADD ATTRIBUTE later int`)
+    await pool.query(missingSql(schema, POSTGRES_SCHEMA_VERSION - 1))
+    expect(await namesIn(schema)).toEqual(names)
+    const { rows } = await pool.query(
+      `SELECT attname FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 ORDER BY attnum`,
+      [`${schema}.park_request`],
+    )
+    expect(rows.map((row) => (row as { readonly attname: string }).attname)).toEqual([
+      'id',
+      'epoch',
+      'by_owner',
+      'now',
+      'again',
+    ])
   })
 
   it('changes nothing in a schema of a newer version', async () => {

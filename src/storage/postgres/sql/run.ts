@@ -295,6 +295,7 @@ BEGIN
   IF FOUND THEN
     DELETE FROM $s.waits WHERE run_id = q.id;
     parents := ${runsWaitingFor("'run:' || q.id")};
+    -- Most runs have no streams, and no run waits for them.
     IF ended_streams IS NULL AND cardinality(parents) = 0 THEN RETURN json_build_array(ended, NULL); END IF;
     RETURN json_build_array(ended, $s.settle_end(q.id, ended_streams));
   END IF;
