@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/longest-first.ts'
@@ -58,13 +57,6 @@ const inOneProcess = { isolate: false }
 /** What runs against the published client, with packages of its own: each folder is a project. */
 const apart = ['test/{clients,browser}/**']
 
-/**
- * So many at once of the files that wait for processes, disks and servers for half of their time: while some wait others work. They
- * are groups of their own, after the others, which compute.
- */
-const maxWaiting = 2 * availableParallelism()
-const waiting = { maxWorkers: maxWaiting, sequence: { groupOrder: 2 } }
-
 /** From here on Node has SQLite built in, and the engine is driven on it too. */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const hasSqlite = major > 22 || (major === 22 && minor >= 13)
@@ -93,7 +85,8 @@ const onPostgres = {
     globalSetup: 'test/databases/postgres/setup.ts',
     // A statement that was planned once is planned for all files of a process.
     ...inOneProcess,
-    maxWorkers: maxWaiting,
+    // While one waits for the server another one works. In a group of its own: the others have as many as are usual.
+    maxWorkers: 2,
     sequence: { groupOrder: 1 },
   },
 }
@@ -116,6 +109,7 @@ const config: ViteUserConfig = defineConfig({
     teardownTimeout: PATIENCE_MS,
     allowOnly: false,
     setupFiles: here('test/support/property-seed.ts'),
+    // Half of the time of many is spent on waiting for processes, disks and servers.
     maxWorkers: '100%',
     sequence: { sequencer: LongestFirst },
     projects: [
@@ -146,7 +140,6 @@ const config: ViteUserConfig = defineConfig({
         resolve: { alias: [{ find: /^@trigger\.dev\/sdk(\/v3)?$/, replacement: here('src/sdk.ts') }] },
         test: {
           name: 'rest',
-          ...waiting,
           include: ['test/**/*.test.ts'],
           exclude: [...core, ...apart, 'test/.documents/**', '**/node_modules/**'],
           globalSetup: ['test/databases/install.ts', 'test/databases/postgres/setup.ts'],
@@ -156,7 +149,6 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'clients',
-          ...waiting,
           include: ['test/clients/*.test.ts'],
           env: { WAITPOINT_CLIENT: '@trigger.dev/sdk' },
           globalSetup: 'test/clients/install.ts',
@@ -166,7 +158,6 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'clients-4.5',
-          ...waiting,
           include: ['test/clients/*.test.ts'],
           exclude: [
             'test/clients/{environment,explored-express,express,frameworks,judge,task-executor,task-files}.test.ts',
@@ -179,7 +170,6 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'browser',
-          ...waiting,
           include: ['test/browser/*.test.ts'],
           globalSetup: 'test/browser/install.ts',
         },

@@ -30,6 +30,7 @@ export function observe(file: string, observation: Observation & { readonly pid?
 
 export function observations(file: string): readonly Observed[] {
   if (!existsSync(file)) return []
-  const lines = readFileSync(file, 'utf8').split('\n')
+  // What is behind the last end of a line is still being written.
+  const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1)
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Observed)
 }
