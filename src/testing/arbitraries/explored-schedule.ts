@@ -3,9 +3,8 @@ import { ExplorationError } from '../exploration/error.ts'
 import { type Body, Schedule } from '../exploration/schedule.ts'
 import { BODY_OPTION_NAMES, type BodyOptions, scheduleOptions } from '../exploration/schedule-options.ts'
 import { requireOptions } from '../../primitives/require.ts'
-import { traceOf } from '../exploration/trace.ts'
 import { storyKind } from '../exploration/story.ts'
-import { type Choose, formatTrace, parseTrace, type Trace } from '../exploration/trace.ts'
+import { type Choose, formatTrace, parseTrace, type Trace, traceOf } from '../exploration/trace.ts'
 
 /** One schedule of a property. It runs a body, and afterwards knows its deviations from FIFO. */
 export class ExploredSchedule {

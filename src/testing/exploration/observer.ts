@@ -22,8 +22,6 @@ export interface CallWatcher {
   readonly outcomes?: readonly ObservedWait[]
 }
 
-const NONE: readonly ObservedWait[] = []
-
 /** Connects watchers between the engines of a schedule and their storage. */
 export class Observer {
   readonly #watchers: readonly CallWatcher[]
@@ -39,7 +37,7 @@ export class Observer {
 
   /** The outcomes of all waits. */
   get outcomes(): readonly ObservedWait[] {
-    return this.#watchers.flatMap(({ outcomes }) => outcomes ?? NONE)
+    return this.#watchers.flatMap(({ outcomes = [] }) => outcomes)
   }
 
   /** The storage with its calls observed. */

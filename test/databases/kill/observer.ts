@@ -32,5 +32,5 @@ export function observations(file: string): readonly Observed[] {
   if (!existsSync(file)) return []
   // What is behind the last end of a line is still being written.
   const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1)
-  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Observed)
+  return lines.map((line) => JSON.parse(line) as Observed)
 }
