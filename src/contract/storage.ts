@@ -41,7 +41,7 @@ export interface Storage extends StorageExtras {
   subscribe(owner: string, listener: (hint: Hint) => void): Unsubscribe
   /** A graceful end: the lease of the owner ends, and its runs may be claimed at once, without an interruption. */
   leave(request: { readonly owner: string; readonly now: number }): Awaitable<void>
-  /** Drops old records in one small batch. Answers how many were dropped. */
+  /** Drops old records in one small batch. Answers how many were dropped. What another call is at may be left to the next one. */
   prune(request: PruneRequest): Awaitable<number>
 }
 

@@ -173,6 +173,19 @@ export async function claimAll(s: Subject, at: string, fields: Partial<RunClaim>
   return new Claimed(runs, ours)
 }
 
+/** The answer to a prune. */
+export class Pruned {
+  readonly count: number
+
+  constructor(count: number) {
+    this.count = count
+  }
+}
+
+export async function prune(s: Subject): Promise<Pruned> {
+  return new Pruned(await s.storage.prune({ before: s.at(200), now: s.at(200), limit: 100 }))
+}
+
 /** An engine of one meeting. */
 export function ownerOf(at: string): string {
   return `${at}engine`

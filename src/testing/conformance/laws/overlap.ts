@@ -4,7 +4,7 @@ import { memoryStorage } from '../../../storage/memory/memory.ts'
 import type { Law } from '../law.ts'
 import { isSame, Mismatch } from '../sameness.ts'
 import { A, B, namesOf, Subject } from '../subject.ts'
-import { claimAll, Claimed, release, type Release, storedOf } from './calls.ts'
+import { claimAll, Claimed, prune, Pruned, release, type Release, storedOf } from './calls.ts'
 import { type Meeting, type MeetingAct, type MeetingCall, MEETINGS } from './meetings.ts'
 
 /** A storage that scans its records takes its time where there are many. */
@@ -110,7 +110,8 @@ async function seenOf(
   s: Subject,
   { meeting, at, answers }: { readonly meeting: Meeting; readonly at: string; readonly answers: unknown[][] },
 ): Promise<unknown> {
-  const { slotsAfter } = meeting
+  const { slotsAfter, isPrunedAfter = false } = meeting
+  if (isPrunedAfter) return seenAfterPrune(s, at, answers)
   if (slotsAfter === undefined) return { answers, stored: await storedOf(s, at) }
   const last = await claimAll(s, at, { by: A, now: s.at(100), queueLimits: new Map([[at, slotsAfter]]) })
   const rest = answers.map((each) => each.filter((answer) => !(answer instanceof Claimed)))
@@ -118,6 +119,14 @@ async function seenOf(
   const claimed = claims.flatMap(({ runs }) => runs).sort((one, other) => (one.id < other.id ? -1 : 1))
   const ended = claims.flatMap((claim) => claim.ended).sort((one, other) => (one.id < other.id ? -1 : 1))
   return { answers: rest, claimed, ended, stored: await storedOf(s, at) }
+}
+
+async function seenAfterPrune(s: Subject, at: string, answers: unknown[][]): Promise<unknown> {
+  const last = await prune(s)
+  const rest = answers.map((each) => each.filter((answer) => !(answer instanceof Pruned)))
+  const prunes = [...answers.flat(), last].filter((answer) => answer instanceof Pruned)
+  const pruned = prunes.reduce((sum, { count }) => sum + count, 0)
+  return { answers: rest, pruned, stored: await storedOf(s, at) }
 }
 
 type Steps = readonly MeetingCall[]
@@ -154,18 +163,34 @@ function ordersOf(one: number, other: number): readonly Order[] {
   ]
 }
 
-/** An error is an answer like any other, whatever its text. */
-async function outcome(act: () => Promise<unknown> | undefined): Promise<unknown> {
-  try {
-    return await act()
-  } catch {
-    return 'an error'
+/** An error is an answer like any other, whatever its text, which is only told. */
+class Failed {
+  readonly #error: unknown
+
+  constructor(error: unknown) {
+    this.#error = error
+  }
+
+  toJSON(): string {
+    return `an error: ${String(this.#error)}`
   }
 }
 
+async function outcome(act: () => Promise<unknown> | undefined): Promise<unknown> {
+  try {
+    return await act()
+  } catch (error) {
+    return new Failed(error)
+  }
+}
+
+/** Answers that have nothing in an order of their own. */
+const KEPT = [Claimed, Failed, Pruned]
+
 /** An answer without what has no order. */
 function plain(answer: unknown): unknown {
-  if (typeof answer !== 'object' || answer === null || answer instanceof Claimed) return answer
+  if (typeof answer !== 'object' || answer === null || KEPT.some((one) => answer instanceof one))
+    return answer
   // The calls of this file answer such objects.
   const { ready, ended } = answer as { readonly ready?: readonly WaitRecord[] } & Partial<RunClaimed>
   return {
