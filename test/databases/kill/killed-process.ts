@@ -37,17 +37,20 @@ export interface ProgramOptions {
   readonly leaseMs?: number
   /** How far its wall clock is ahead of the others'. Default: not at all. */
   readonly aheadMs?: number
+  /** How long it rests between two rounds of its load. Default: not at all. */
+  readonly roundPauseMs?: number
 }
 
 /** Starts a program with its arguments. It ends with this process, whose end it sees on its standard input. */
 export function startProgram(
   command: readonly string[],
-  { leaseMs, aheadMs }: ProgramOptions = {},
+  { leaseMs, aheadMs, roundPauseMs }: ProgramOptions = {},
 ): ChildProcess {
   const env = {
     ...process.env,
     ...(leaseMs !== undefined && { WAITPOINT_LEASE_MS: String(leaseMs) }),
     ...(aheadMs !== undefined && { WAITPOINT_AHEAD_MS: String(aheadMs) }),
+    ...(roundPauseMs !== undefined && { WAITPOINT_ROUND_PAUSE_MS: String(roundPauseMs) }),
   }
   return spawn(process.execPath, command, { env, stdio: ['pipe', 'pipe', 'inherit'] })
 }

@@ -1,6 +1,9 @@
 /** How long this process may be silent before the others count it as dead. */
 export const leaseMs: number = Number(process.env['WAITPOINT_LEASE_MS'] ?? 30_000)
 
+/** How long this process rests between two rounds of its load. */
+export const roundPauseMs: number = Number(process.env['WAITPOINT_ROUND_PAUSE_MS'] ?? 0)
+
 /** How far the wall clock of this process is ahead of those of the others. */
 const aheadMs = Number(process.env['WAITPOINT_AHEAD_MS'] ?? 0)
 if (aheadMs !== 0) {

@@ -6,7 +6,7 @@
 import { createEngine, type Engine, type RunHandle, task, wait } from 'waitpoint'
 import { pauseReal } from '../../../src/storage/real-timer.ts'
 import { APPROVE_TAG, approveTask, NEVER } from '../approve-task.ts'
-import { endWithParent, leaseMs } from './life.ts'
+import { endWithParent, leaseMs, roundPauseMs } from './life.ts'
 import { machineTime, NARROW } from './narrow-place.ts'
 import { observe, type RunAtEnd } from './observer.ts'
 import { announceBegin, announceEnd, type Phase } from './phases.ts'
@@ -75,8 +75,7 @@ async function load(engine: Engine): Promise<never> {
     const done = await Promise.allSettled([...triggered, answer(engine)])
     const failures = done.filter((one) => one.status === 'rejected')
     for (const { reason } of failures) failed(reason)
-    if (failures.length > 0) await pauseReal(PAUSE_MS)
-    else await new Promise((resolve) => setImmediate(resolve))
+    await pauseReal(failures.length > 0 ? PAUSE_MS : roundPauseMs)
   }
 }
 
