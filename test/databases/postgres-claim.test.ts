@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { createEngine, task } from 'waitpoint'
+import { createEngine, type Storage, task } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
 import { queuedRun } from '../../src/testing/conformance/sample-records.ts'
-import { connectPostgres } from './postgres/client.ts'
+import { connectPostgres, type PostgresClient } from './postgres/client.ts'
 import { freshSchema, testPool } from './postgres-schemas.ts'
 import { untilBlocked } from './postgres/blocked.ts'
 
@@ -89,5 +89,87 @@ describe('the new runs of one turn', () => {
     expect(await insertAll(storage, second)).toEqual([true, false, false])
     await storage.leave({ owner: 'one', now })
     await storage.leave({ owner: 'two', now })
+  })
+})
+
+describe('a claim beside another one that is under way', () => {
+  const pool = testPool(4)
+  afterAll(() => pool.end())
+  const now = 1_000
+
+  interface Line extends AsyncDisposable {
+    readonly storage: Storage
+    readonly schema: string
+  }
+
+  /** A storage with so many runs in line. */
+  async function lineOf(runs: number): Promise<Line> {
+    const schema = await freshSchema(pool)
+    const storage = postgresStorage({ pool, schema, listen: false })
+    await storage.open()
+    const owners = ['one', 'two']
+    for (const owner of owners) await storage.tick({ owner, now, leaseUntil: now + 60_000, limit: 10 })
+    const records = Array.from({ length: runs }, (_, at) => queuedRun(`run ${at}`, { createdAt: now }))
+    await Promise.all(records.map(async (record) => storage.runs.insert({ record, now, by: 'web' })))
+    return {
+      ...{ storage, schema },
+      async [Symbol.asyncDispose]() {
+        for (const owner of owners) await storage.leave({ owner, now })
+      },
+    }
+  }
+
+  async function claim(storage: Storage, limit: number): Promise<number> {
+    const { runs } = await storage.runs.claim({
+      ...{ taskIds: ['task'], limit, queueLimits: new Map(), maxInterruptions: 3, number: 1 },
+      ...{ by: 'two', now },
+    })
+    return runs.length
+  }
+
+  /** Another claim, which is not committed. */
+  async function claimElsewhere(client: PostgresClient, schema: string, most: number): Promise<void> {
+    const request = { by_owner: 'one', now, number: 1, task_ids: ['task'], most, max_interruptions: 3 }
+    await client.query('BEGIN')
+    await client.query(`SELECT ${schema}.claim_runs($1)`, [JSON.stringify([request])])
+  }
+
+  /** Claims of this schema wait for their turn as long as it takes. */
+  async function makePatient(client: PostgresClient, schema: string): Promise<void> {
+    const { rows } = await client.query<{ readonly sql: string }>(
+      `SELECT pg_get_functiondef('${schema}.wait_for_turn'::regproc) AS sql`,
+    )
+    await client.query((rows[0]?.sql ?? '').replace(/'lock_timeout', '\d+'/, "'lock_timeout', '0'"))
+  }
+
+  it('waits for its turn if it has room for many, instead of looking at each run that the other one has locked', async () => {
+    await using line = await lineOf(40)
+    const { storage, schema } = line
+    await using other = await connectPostgres()
+    await makePatient(other, schema)
+    await claimElsewhere(other, schema, 30)
+    const claimed = claim(storage, 100)
+    await Promise.race([untilBlocked(schema), claimed])
+    await other.query('ROLLBACK')
+    expect(await claimed).toBe(40)
+  })
+
+  it('takes what is free at once if it has room for few', async () => {
+    await using line = await lineOf(40)
+    const { storage, schema } = line
+    await using other = await connectPostgres()
+    await makePatient(other, schema)
+    await claimElsewhere(other, schema, 30)
+    expect(await claim(storage, 16)).toBe(10)
+    await other.query('ROLLBACK')
+  })
+
+  it('takes what is free if the other one does not end', async () => {
+    await using line = await lineOf(40)
+    const { storage, schema } = line
+    await using other = await connectPostgres()
+    await claimElsewhere(other, schema, 30)
+    expect(await claim(storage, 100)).toBe(10)
+    await other.query('ROLLBACK')
   })
 })

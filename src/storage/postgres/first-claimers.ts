@@ -2,6 +2,8 @@
 export interface ClaimableRun {
   readonly id: string
   readonly taskId: string
+  /** So much ahead of others it stands in line. */
+  readonly priorityMs?: number | undefined
 }
 
 /** Owners of a task that are known. Of more the one that is known longest is forgotten. */

@@ -6,15 +6,25 @@ import { LateClaims } from './late-claims.ts'
 /**
  * A hint for other processes. `queue`, `run`, `stream` and `any` name the owner that need not be told; `waits` names an owner,
  * followed by the runs of the waits, if they are known. `queue` may go on with a run and the owner that is to claim it
- * first, or with a queue that has got a limit; `run` with what is known of the change, and with the task of a run that was claimed.
+ * first, alone or as the last of many, or with a queue that has got a limit; `run` with what is known of the change, and with the task of a run
+ * that was claimed.
  */
 export type FarHint = readonly [topic: Hint['topic'], ...rest: readonly (string | null)[]]
 
 /** What a hint may say of the change of a run: it goes on, claimed by an owner or otherwise. */
 const CLAIMED = 'claimed'
 const GOES_ON = 'goes on'
+/** What `queue` may say of its run: there are more before it. */
+const LAST = 'last'
 /** So many new runs of one turn are called for one by one. */
 const FEW = 16
+/** So many are for one owner together, those of each task: an engine claims no more at once. More are for all. */
+const MANY = 256
+
+interface NewRun {
+  readonly run: ClaimableRun
+  readonly by: string | undefined
+}
 
 /** Collects hints. Those of a change made by `by` go to all other owners. */
 export interface HintCollector {
@@ -24,6 +34,8 @@ export interface HintCollector {
   claimed(run: ClaimableRun, by: string): void
   /** A claim of `owner` has left something to claim. */
   left(owner: string): void
+  /** A claim of `owner` is answered. `isFull`: it has taken as many runs as there was room for. */
+  answered(owner: string, isFull: boolean): void
   run(runId: string, by: string | undefined, goesOn?: boolean): void
   stream(runId: string, key: string, by: string | undefined): void
   /** Waits of `owner` became ready: of this run, or else it is to look for itself. */
@@ -43,7 +55,9 @@ export class PostgresHints implements HintCollector {
   readonly #limited = new Set<string>()
   #far = new Map<string, FarHint>()
   /** Runs of this turn that can be claimed. */
-  #newRuns: { readonly run: ClaimableRun; readonly by: string | undefined }[] = []
+  #newRuns: NewRun[] = []
+  /** Owners of this process that are to claim many runs, before others do. */
+  readonly #called = new Set<string>()
   #hasClaimed = false
   #isPlanned = false
   #subscribers = new Map<string, number>()
@@ -95,6 +109,11 @@ export class PostgresHints implements HintCollector {
   left(owner: string): void {
     this.#board.left(owner)
     this.#plan()
+  }
+
+  answered(owner: string, isFull: boolean): void {
+    // There may be more of those runs, for others.
+    if (this.#called.delete(owner) && isFull) this.queue(owner)
   }
 
   run(runId: string, by: string | undefined, goesOn = false): void {
@@ -170,9 +189,10 @@ export class PostgresHints implements HintCollector {
     }
   }
 
-  #hearQueue([, by, runId, first, limited]: FarHint): void {
+  #hearQueue([, by, runId, first, limited, place]: FarHint): void {
     if (typeof limited === 'string') this.#limited.add(limited)
     if (typeof runId !== 'string' || typeof first !== 'string') return this.#board.queue(by ?? undefined)
+    if (place === LAST && this.#subscribers.has(first)) this.#called.add(first)
     this.#board.left(first)
     this.#late.await(runId)
   }
@@ -196,13 +216,15 @@ export class PostgresHints implements HintCollector {
     this.#plan()
   }
 
-  /** Each of a few runs is for one owner first; many are for all. */
+  /** Each of a few runs is for one owner first. More are for one owner together, and many are for all. */
   #callClaimers(): void {
     const newRuns = this.#newRuns
     this.#newRuns = []
-    for (const { run, by = null } of newRuns) {
-      const first = newRuns.length > FEW ? undefined : this.#claimers.callFor(run, by)
-      const hint: FarHint = first === undefined ? ['queue', by] : ['queue', by, run.id, first]
+    const isFew = newRuns.length <= FEW
+    for (const { run, by = null } of isFew ? newRuns : lastOfEachTask(newRuns)) {
+      const first = newRuns.length > MANY ? undefined : this.#claimers.callFor(run, by)
+      const place = isFew ? [] : [null, LAST]
+      const hint: FarHint = first === undefined ? ['queue', by] : ['queue', by, run.id, first, ...place]
       this.#far.set(hint.join('\n'), hint)
     }
   }
@@ -219,4 +241,15 @@ export class PostgresHints implements HintCollector {
       this.#board.flush()
     })
   }
+}
+
+/** Of the runs of each task that an owner has made, the one that is claimed last. */
+function lastOfEachTask(newRuns: readonly NewRun[]): Iterable<NewRun> {
+  const last = new Map<string, NewRun>()
+  for (const one of newRuns) {
+    const task = JSON.stringify([one.by, one.run.taskId])
+    const other = last.get(task)
+    if (other === undefined || (one.run.priorityMs ?? 0) <= (other.run.priorityMs ?? 0)) last.set(task, one)
+  }
+  return last.values()
 }

@@ -48,6 +48,10 @@ class CommitHints implements HintCollector {
     // Nothing is claimed in a transaction of the caller's.
   }
 
+  answered(): void {
+    // Nothing is claimed in a transaction of the caller's.
+  }
+
   claimed(): void {
     // Nothing is claimed in a transaction of the caller's.
   }

@@ -212,6 +212,7 @@ async function claimRuns({ ask, hints, learnLimits }: PostgresSession, claim: Ru
   if (answer.isPassedOver === true) hints.left(by)
   const runs = answer.runs.map(runOf)
   for (const run of runs) hints.claimed(run, by)
+  hints.answered(by, runs.length === limit)
   const ended = answer.ended.map((end) => endedRun(hints, end, by))
   const { isHeldBack, nextStartAt } = answer
   return { runs, ended, isHeldBack: isHeldBack ?? undefined, nextStartAt: nextStartAt ?? undefined }

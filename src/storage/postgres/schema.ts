@@ -72,6 +72,7 @@ const STEPS: readonly string[] = [
   ONLY_FUNCTIONS,
   ONLY_FUNCTIONS,
   ONLY_FUNCTIONS,
+  ONLY_FUNCTIONS,
   FUNCTIONS,
 ]
 

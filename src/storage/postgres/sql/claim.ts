@@ -4,10 +4,16 @@ import { runAsJson } from './record.ts'
 /** The run `r` starts an attempt of its own: it does not go on with one that was interrupted, nor end what has returned. */
 const IS_PLANNED = `r.returned = 0 AND r.status IN ('QUEUED', 'DELAYED')`
 
+/** A claim of no more runs than this does not wait for its turn. */
+const FEW = 16
+/** How long a claim waits for its turn: longer than most claims take. */
+const TURN_PATIENCE_MS = 50
+
 /**
  * Claims. Runs are taken with `SKIP LOCKED`: the transaction that has one locked deals with it, or only
  * reads it to begin a wait for it: then a claim has passed over a run that no other takes. It waits for that one when it has nothing else
- * to give, and says so when it has. A run whose end is due stays as it is while a run that waits for this end is locked. Claims and resumes of a limited queue lock it before they count its slots.
+ * to give, and says so when it has. Claims that have room for many runs take turns, lock 2052: else each would look at every run
+ * that another one has just locked. A run whose end is due stays as it is while a run that waits for this end is locked. Claims and resumes of a limited queue lock it before they count its slots.
  */
 export const CLAIM_FUNCTIONS: string = `
 CREATE FUNCTION $s.sweep_runs(at float8, most int) RETURNS json[] LANGUAGE plpgsql AS $$
@@ -88,6 +94,17 @@ EXCEPTION WHEN lock_not_available THEN
   RETURN;
 END $$;
 
+CREATE FUNCTION $s.wait_for_turn() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  usual text := current_setting('lock_timeout');
+BEGIN
+  PERFORM set_config('lock_timeout', '${TURN_PATIENCE_MS}', true);
+  PERFORM pg_advisory_xact_lock($space, 2052);
+  PERFORM set_config('lock_timeout', usual, true);
+EXCEPTION WHEN lock_not_available THEN
+  RETURN;
+END $$;
+
 CREATE FUNCTION $s.take_runs(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   c record;
@@ -108,6 +125,7 @@ DECLARE
   start_at float8;
   next_start_at float8;
 BEGIN
+  IF q.most > ${FEW} AND NOT pg_try_advisory_xact_lock($space, 2052) THEN PERFORM $s.wait_for_turn(); END IF;
   <<scan>>
   WHILE place < q.most LOOP
     is_any := false;
