@@ -69,6 +69,20 @@ it('does the usual requests of a turn together, and only the others one by one',
     [false, undefined],
   ])
 
+  await ofEach((id) => storage.runs.park({ id, epoch: 1, by, now }))
+  const resumed = await Promise.all([
+    ...RUNS.map(async (id) => storage.runs.resume({ id, epoch: 1, by, now, isHinted: id === 'a' })),
+    storage.runs.resume({ id: 'd', epoch: 1, by, now }),
+  ])
+  expect(resumed).toEqual([
+    ...RUNS.map((id) => ({
+      outcome: 'resumed',
+      record: expect.objectContaining({ id, status: 'EXECUTING' }) as unknown,
+      ...(id === 'a' && { tokens: [expect.objectContaining({ id: 'token a', outputJson: '1' })] }),
+    })),
+    { outcome: 'stale' },
+  ])
+
   const ended = await Promise.all(
     [...RUNS, 'd'].map(async (id) =>
       storage.runs.update({
@@ -87,12 +101,14 @@ it('does the usual requests of a turn together, and only the others one by one',
   expect(await callsOf(reader, schema)).toEqual({
     await_token: 1,
     park_run: 1,
+    resume_run: 1,
     settle_token: 1,
     end_run: 1,
     // Of the wait. An insert that is done by itself asks for it too.
     insert_token_batch: 1,
     await_batch: 1,
-    park_batch: 1,
+    park_batch: 2,
+    resume_batch: 1,
     settle_batch: 1,
     end_batch: 1,
     start_runs: 1,
@@ -105,7 +121,7 @@ async function callsOf(reader: TestPool, schema: string): Promise<Readonly<Recor
     const { rows } = await reader.query(
       `SELECT (SELECT count(*)::int FROM pg_stat_activity WHERE application_name = $1) AS open,
          (SELECT json_object_agg(funcname, calls) FROM pg_stat_user_functions WHERE schemaname = $1 AND
-           (funcname ~ '_batch$' OR funcname IN ('start_runs', 'await_token', 'park_run', 'settle_token', 'end_run', 'holds'))) AS calls`,
+           (funcname ~ '_batch$' OR funcname IN ('start_runs', 'await_token', 'park_run', 'resume_run', 'settle_token', 'end_run', 'holds'))) AS calls`,
       [schema],
     )
     const [found] = rows as readonly { readonly open: number; readonly calls: Record<string, number> }[]

@@ -1,7 +1,17 @@
 import { INSERT_MEMBERS } from './insert.ts'
 import { isOfAttempt, ONE_BY_ONE, requestsInOrder } from './plans.ts'
 import { runAsJson, TOKEN_COLUMNS, tokenAsJson } from './record.ts'
-import { END, END_MEMBERS, MAY_END, MAY_PARK, PARK, PARK_MEMBERS } from './run.ts'
+import {
+  END,
+  END_MEMBERS,
+  MAY_END,
+  MAY_PARK,
+  MAY_RESUME,
+  PARK,
+  PARK_MEMBERS,
+  RESUME_MEMBERS,
+  RESUME_RUN,
+} from './run.ts'
 import { AWAIT_MEMBERS, IS_OPEN, RESUME, SETTLE, SETTLE_MEMBERS } from './token.ts'
 
 /** A function that does the usual requests of a turn. */
@@ -48,6 +58,13 @@ const PARKS: Batch = {
   statement: `    UPDATE $s.runs AS r SET ${PARK} FROM ${requestsInOrder(PARK_MEMBERS)} WHERE r.id = q.id AND ${MAY_PARK}
       RETURNING q.ordinality AS place, ${runAsJson('r')} AS run`,
   answer: 'one.run',
+}
+
+const RESUMES: Batch = {
+  name: 'resume_batch',
+  statement: `    UPDATE $s.runs AS e SET ${RESUME_RUN} FROM ${requestsInOrder(RESUME_MEMBERS)} WHERE e.id = q.id AND ${MAY_RESUME}
+      RETURNING q.ordinality AS place, e.id, q.is_hinted, ${runAsJson('e')} AS run`,
+  answer: '$s.resumed(one.id, one.run, one.is_hinted)',
 }
 
 const ENDS: Batch = {
@@ -138,4 +155,6 @@ const SETTLES: Batch = {
  * A token that was not there when they were locked is not locked: others may begin to wait for it while a statement completes it, and complete it
  * while one registers a wait.
  */
-export const BATCH_FUNCTIONS: string = [PARKS, ENDS, TOKENS, AWAITS, SETTLES].map(batchFunction).join('')
+export const BATCH_FUNCTIONS: string = [PARKS, RESUMES, ENDS, TOKENS, AWAITS, SETTLES]
+  .map(batchFunction)
+  .join('')

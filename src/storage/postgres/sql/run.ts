@@ -112,8 +112,19 @@ export const MAY_PARK: string = `${isOfAttempt('r', ['q.epoch', 'q.by_owner'], '
 /** The members of a park. */
 export const PARK_MEMBERS = 'id text, epoch int, by_owner text, now float8, again boolean'
 
+/** What the resume `q` changes of a run. */
+export const RESUME_RUN: string = `status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(e.updated_at, q.now),
+        line = CASE WHEN e.held = 0 THEN 0 END, line_at = CASE WHEN e.held = 0 THEN ${OLDEST_FIRST} END, look_at = NULL`
+
+/** Beside the id of the run `e`: the resume `q` is of its attempt. */
+export const MAY_RESUME: string = isOfAttempt('e', ['q.epoch', 'q.by_owner'], 'WAITING')
+
+/** The members of a resume. */
+export const RESUME_MEMBERS =
+  'id text, epoch int, by_owner text, now float8, queue_limit float8, is_hinted boolean, again boolean'
+
 /** The functions for runs. Each takes the requests of a turn and answers them in order; each run is in one of them. */
-export const RUN_FUNCTIONS: string = `${requestType('park_request', PARK_MEMBERS)}${requestType('end_request', END_MEMBERS)}
+export const RUN_FUNCTIONS: string = `${requestType('park_request', PARK_MEMBERS)}${requestType('end_request', END_MEMBERS)}${requestType('resume_request', RESUME_MEMBERS)}
 CREATE FUNCTION $s.push_run(old $s.runs, push json, at float8) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   r $s.runs;
@@ -386,7 +397,7 @@ BEGIN
   RETURN json_build_object('run', record, 'tokens', $s.awaited_by(run, 1));
 END $$;
 
-CREATE FUNCTION $s.resume_run(q record) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION $s.resume_run(q $s.resume_request) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   r $s.runs;
   resumed json;
@@ -405,37 +416,50 @@ BEGIN
       RETURN '"full"';
     END IF;
   END IF;
-  UPDATE $s.runs AS e SET status = 'EXECUTING', slot = 1, reserved = 0, updated_at = greatest(updated_at, q.now),
-      line = CASE WHEN held = 0 THEN 0 END, line_at = CASE WHEN held = 0 THEN ${OLDEST_FIRST} END, look_at = NULL
-    WHERE id = q.id AND ${isOfAttempt('e', ['q.epoch', 'q.by_owner'], 'WAITING')} RETURNING ${runAsJson('e')} INTO resumed;
+  UPDATE $s.runs AS e SET ${RESUME_RUN} WHERE e.id = q.id AND ${MAY_RESUME} RETURNING ${runAsJson('e')} INTO resumed;
   IF NOT FOUND THEN RETURN '"stale"'; END IF;
   RETURN $s.resumed(q.id, resumed, q.is_hinted);
+END $$;
+
+CREATE FUNCTION $s.resume_limited(q $s.resume_request, limits jsonb) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  IF limits IS NOT NULL THEN
+    q.queue_limit := coalesce((limits->>(SELECT queue FROM $s.runs WHERE id = q.id))::float8, q.queue_limit);
+  END IF;
+  RETURN $s.resume_run(q);
 END $$;
 
 CREATE FUNCTION $s.resume_runs(requests json) RETURNS json LANGUAGE plpgsql
 ${BY_INDEX} AS $$
 DECLARE
-  q record;
-  answers json[] := '{}';
+  q $s.resume_request;
+  queues text[] := '{}';
   limits_set jsonb;
-  is_alone boolean := json_array_length(requests) = 1;
+  place int := 0;
+  answers json[];
+  is_done boolean;
 BEGIN
-  IF NOT is_alone THEN
-    limits_set := ($s.lock_limits(ARRAY(
-      SELECT r.queue FROM json_to_recordset(requests) AS x(id text, queue_limit float8)
-      JOIN $s.runs r ON r.id = x.id WHERE x.queue_limit IS NOT NULL), false)).limits;
+  IF json_array_length(requests) = 1 THEN
+    q := ${onlyRequest('resume_request')};
+    IF q.queue_limit IS NOT NULL THEN queues := ARRAY(SELECT queue FROM $s.runs WHERE id = q.id); END IF;
+    limits_set := ($s.lock_limits(queues, false)).limits;
+    RETURN json_build_array($s.resume_limited(q, limits_set));
   END IF;
-  FOR q IN SELECT * FROM json_to_recordset(requests)
-    AS x(id text, epoch int, by_owner text, now float8, queue_limit float8, is_hinted boolean, again boolean)
-  LOOP
-    IF is_alone THEN
-      limits_set := ($s.lock_limits(CASE WHEN q.queue_limit IS NULL THEN '{}'
-        ELSE ARRAY(SELECT queue FROM $s.runs WHERE id = q.id) END, false)).limits;
+  queues := ARRAY(SELECT r.queue FROM (${allRequests('resume_request')}) AS x
+    JOIN $s.runs r ON r.id = x.id WHERE x.queue_limit IS NOT NULL);
+  limits_set := ($s.lock_limits(queues, false)).limits;
+  IF limits_set IS NULL AND cardinality(queues) = 0 THEN
+    SELECT * INTO answers, is_done FROM $s.resume_batch(requests);
+    IF is_done THEN RETURN array_to_json(answers); END IF;
+  END IF;
+  FOR q IN ${allRequests('resume_request')} LOOP
+    place := place + 1;
+    CONTINUE WHEN answers[place] IS NOT NULL;
+    IF is_done IS NOT NULL THEN
+      -- Those that wait by now came after it in the order of locks.
+      PERFORM 1 FROM $s.runs AS e WHERE e.id = q.id AND ${MAY_RESUME} FOR NO KEY UPDATE NOWAIT;
     END IF;
-    IF limits_set IS NOT NULL THEN
-      q.queue_limit := coalesce((limits_set->>(SELECT queue FROM $s.runs WHERE id = q.id))::float8, q.queue_limit);
-    END IF;
-    answers := answers || $s.resume_run(q);
+    answers[place] := $s.resume_limited(q, limits_set);
   END LOOP;
   RETURN array_to_json(answers);
 END $$;
