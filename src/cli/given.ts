@@ -2,7 +2,14 @@ import { parseArgs } from 'node:util'
 import { parseDuration } from '../primitives/duration.ts'
 import { messageOf } from '../primitives/message.ts'
 import { UsageError } from './exit.ts'
-import { COMMON, type OptionSpec, type Signature, type WordSpec } from './signature.ts'
+import { COMMON, type OptionSpec, type Signature } from './signature.ts'
+
+/** Options that name a place, and what looks like one of their values. */
+const PLACES = [
+  { option: 'postgres', value: '<url>', of: /^postgres(ql)?:/ },
+  { option: 'url', value: '<url>', of: /^https?:/ },
+  { option: 'db', value: '<file>', of: /\.(db|sqlite3?)$/ },
+]
 
 /** The arguments of a command, checked by its signature. */
 export class Given {
@@ -30,7 +37,7 @@ export class Given {
       if (token.kind === 'option') this.#add(token, options)
     }
     // Help is for those that do not know the words yet.
-    if (!this.has('help')) this.#name(words, signature.words ?? [])
+    if (!this.has('help')) this.#name(words, signature)
   }
 
   /** Whether an option was given. */
@@ -102,14 +109,19 @@ export class Given {
     this.#options.set(name, [...(before ?? []), value ?? ''])
   }
 
-  #name(words: readonly string[], specs: readonly WordSpec[]): void {
+  #name(words: readonly string[], { words: specs = [], options }: Signature): void {
     for (const [at, { name, isOptional }] of specs.entries()) {
       const word = words[at]
       if (word !== undefined && word !== '') this.#words.set(name, word)
       else if (isOptional !== true) throw new UsageError(`<${name}> is missing`)
     }
     const [more] = words.slice(specs.length)
-    if (more !== undefined) throw new UsageError(`there is nothing that ${quote(more)} could be`)
+    if (more === undefined) return
+    const place = PLACES.find(({ option, of }) => Object.hasOwn(options, option) && of.test(more))
+    // An address may have a password in it.
+    if (place !== undefined)
+      throw new UsageError(`a place is named by an option: --${place.option} ${place.value}`)
+    throw new UsageError(`there is nothing that ${quote(more)} could be`)
   }
 }
 
