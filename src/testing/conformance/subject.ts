@@ -57,7 +57,6 @@ export class Subject {
   /** Opens the storage, and makes engine {@link A} live. */
   static async open(open: OpenStorage, origin: number): Promise<Subject> {
     const subject = new Subject(await open(), origin)
-    await subject.storage.open()
     await subject.tick(A)
     return subject
   }
@@ -79,10 +78,18 @@ export class Subject {
     return this.origin + ms
   }
 
+  /** An engine opens the storage before its first tick. */
   async tick(owner: string = A, now = 0, fields: Partial<TickRequest> = {}): Promise<TickResult> {
+    if (!this.#owners.has(owner)) await this.storage.open()
     this.#owners.add(owner)
     const request = { owner, now: this.at(now), leaseUntil: this.at(LEASE_MS), limit: 1_000, ...fields }
     return this.storage.tick(request)
+  }
+
+  /** An engine leaves, and another one opens the storage in its place: it stays open for the rest of the law. */
+  async leave(owner: string, now: number): Promise<void> {
+    await this.storage.leave({ owner, now: this.at(now) })
+    await this.storage.open()
   }
 
   async insertRun(

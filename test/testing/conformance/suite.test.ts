@@ -75,6 +75,26 @@ describe('storageConformance', () => {
     expect([...owners]).toEqual([])
   })
 
+  it('keeps a storage open for as long as it calls it', async () => {
+    const closed = new Set<string>()
+    let asked = ''
+    // As adapters do that close with the last engine.
+    const counted = (): Storage => {
+      let engines = 0
+      return wrapStorage(memoryStorage(), (name, operation) => (...args) => {
+        if (name === 'open') engines += 1
+        else if (name === 'leave') engines -= 1
+        else if (engines <= 0) closed.add(`${asked} calls ${name}`)
+        return operation(...args)
+      })
+    }
+    for (const { id, run } of storageConformance(counted, { crash }).cases) {
+      asked = id
+      await run()
+    }
+    expect([...closed]).toEqual([])
+  })
+
   it('says what an adapter threw', async () => {
     const broken = (): Storage => ({
       ...memoryStorage(),

@@ -139,7 +139,7 @@ export const chunkLaws: readonly Law[] = [
       like('the chunks', await read(s), { chunks: [], stream: { next: 0 } })
       await append(s, run, { values: ['a'] })
       await refused('a stream that is not open', () => append(s, run, { values: ['a'], key: 'l' }))
-      await s.storage.leave({ owner: A, now: s.at(1) })
+      await s.leave(A, 1)
       await s.tick(A, 1)
       const [second] = (await s.claim({ now: 1 })).runs
       if (second === undefined) return

@@ -66,7 +66,7 @@ export const hintLaws: readonly Law[] = [
       const [again = run] = (await s.claim()).runs
       await heardOf(s, { topic: 'run', runId: 'r' }, () => s.update(again, { status: 'COMPLETED' }))
       await s.start('left')
-      await heardOf(s, { topic: 'queue' }, async () => s.storage.leave({ owner: A, now: s.at(1) }))
+      await heardOf(s, { topic: 'queue' }, async () => s.leave(A, 1))
     },
   },
   {
@@ -175,7 +175,7 @@ export const hintLaws: readonly Law[] = [
       await own('its end', () => s.update(run, { status: 'CANCELED', slot: true, slotUntil: s.at(18) }))
       await own('the end of its slot', () => s.tick(A, 18))
       await s.start('held')
-      await own('a leave', async () => s.storage.leave({ owner: A, now: s.at(19) }))
+      await own('a leave', async () => s.leave(A, 19))
     },
   },
   {

@@ -223,7 +223,7 @@ const WAITS = [
   ['s', 't'],
   ['s', 'v'],
 ] as const
-const leave: MeetingCall = (s, at) => call(s.storage.leave({ owner: ownerOf(at), now: s.at(50) }))
+const leave: MeetingCall = (s, at) => s.leave(ownerOf(at), 50)
 const tickInTime: MeetingCall = (s, at) => tick(s, at, { owner: ownerOf(at), now: 50 })
 const park: MeetingCall = (s, at) =>
   call(s.storage.runs.park({ ...firstFence(at), by: ownerOf(at), now: s.at(50) }))

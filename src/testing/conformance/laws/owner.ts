@@ -177,12 +177,12 @@ export const ownerLaws: readonly Law[] = [
     async check(s) {
       await arrive(s)
       await s.start('r', {}, B)
-      await s.storage.leave({ owner: B, now: s.at(5) })
+      await s.leave(B, 5)
       like('the run', await s.storage.runs.get('r'), { status: 'EXECUTING', owner: undefined })
       like('the claim', (await s.claim({ now: 5 })).runs, [{ id: 'r', attempt: 2, interruptions: 0 }])
       like('its tick when it returns', await s.tick(B, 6), { alive: true })
       await s.startParked('parked', 't', B)
-      await s.storage.leave({ owner: B, now: s.at(7) })
+      await s.leave(B, 7)
       await s.settle('t', 8)
       like('its tick when it returns again', await s.tick(B, 9), { alive: true, ready: [] })
     },
@@ -193,7 +193,7 @@ export const ownerLaws: readonly Law[] = [
     async check(s) {
       await arrive(s)
       await s.startParked('r', 't', B)
-      await s.storage.leave({ owner: B, now: s.at(5) })
+      await s.leave(B, 5)
       await s.storage.tokens.release([{ tokenId: 't', runId: 'r', owner: B }])
       await s.settle('t', 6)
       same('the claim', idsOf((await s.claim({ now: 6 })).runs), ['r'])
@@ -201,7 +201,7 @@ export const ownerLaws: readonly Law[] = [
       const executing = await s.start('executing', {}, B)
       await s.insertToken('open')
       await s.wait(executing, 'open')
-      await s.storage.leave({ owner: B, now: s.at(7) })
+      await s.leave(B, 7)
       await s.storage.tokens.release([{ tokenId: 'open', runId: 'executing', owner: B }])
       same('waits of one that executed', idsOf(await s.storage.runs.waits('executing')), [])
     },
@@ -213,7 +213,7 @@ export const ownerLaws: readonly Law[] = [
       const queueLimits = new Map([['queue', 1]])
       await s.tick('engine-c')
       await s.startParked('orphan', 'ready', 'engine-c')
-      await s.storage.leave({ owner: 'engine-c', now: s.at(0) })
+      await s.leave('engine-c', 0)
       await arrive(s)
       const run = await s.startParked('r', 't', B)
       const other = await s.start('other')
@@ -233,7 +233,7 @@ export const ownerLaws: readonly Law[] = [
     law: 'An endless lease lasts while its owner is alone, and ends at the leaseUntil of the first tick of another owner.',
     capability: 'endlessLease',
     async check(s) {
-      await s.storage.leave({ owner: A, now: s.at(0) })
+      await s.leave(A, 0)
       same('the answer', (await s.tick(B, 0, { leaseUntil: s.at(100), endless: true })).leaseUntil, undefined)
       await s.insertRun('r')
       same('its claim after leaseUntil', idsOf((await s.claim({ by: B, now: 5_000 })).runs), ['r'])

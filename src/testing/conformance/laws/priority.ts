@@ -37,7 +37,7 @@ export const priorityLaws: readonly Law[] = [
         await s.wait(run, 't', 61)
         await s.storage.runs.park(s.fenceOf(run, 61))
       }
-      await s.storage.leave({ owner: B, now: s.at(62) })
+      await s.leave(B, 62)
       await s.settle('t', 63)
       const order = ['returned', 'ahead', 'parked', 'executed']
       same('after an owner', idsOf((await s.claim({ now: 64 })).runs), order)
@@ -50,7 +50,7 @@ export const priorityLaws: readonly Law[] = [
       await s.tick(B)
       await s.start('goes on', {}, B)
       await s.insertRun('starts', { priorityMs: 1_000 }, 1)
-      await s.storage.leave({ owner: B, now: s.at(2) })
+      await s.leave(B, 2)
       same('the claim', idsOf((await s.claim({ now: 3 })).runs), ['goes on', 'starts'])
     },
   },

@@ -53,7 +53,7 @@ const laws: readonly QueueLaw[] = [
       like('the update of one that holds a slot', await s.update(held, { metadataJson: '{}' }, 6), {
         record: { status: 'EXECUTING', slot: true },
       })
-      await s.storage.leave({ owner: B, now: s.at(7) })
+      await s.leave(B, 7)
       same('a claim after its owner', idsOf((await s.claim({ now: 8 })).runs), ['held'])
       await set(s, { name: 'queue', isPaused: false }, 9)
       same('when it is resumed', idsOf((await s.claim({ now: 9 })).runs), ['parked', 'queued', 'delayed'])

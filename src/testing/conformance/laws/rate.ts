@@ -49,7 +49,7 @@ const laws: readonly Law[] = [
       await s.wait(parked, 't', 1)
       await s.storage.runs.park(s.fenceOf(parked, 1))
       await s.settle('t', 2)
-      await s.storage.leave({ owner: B, now: s.at(3) })
+      await s.leave(B, 3)
       await insert(s, ['new'], 4)
       same('those that go on', await claim(5), { runs: ['interrupted', 'parked'], nextStartAt: s.at(100) })
       const retried = (await s.storage.runs.get('interrupted')) as RunRecord

@@ -140,7 +140,7 @@ export const textLaws: readonly Law[] = [
         const settled = await s.settle(`t${text}`)
         like(`the waits for token ${what}`, settled, { won: true, ready: [{ tokenId: `t${text}` }] })
       }
-      for (const owner of TEXTS.slice(1)) await s.storage.leave({ owner, now: s.at(2) })
+      for (const owner of TEXTS.slice(1)) await s.leave(owner, 2)
       like('a run of the owner that stays', await runs.get('r0'), { owner: 'a' })
       like('a run of one that left', await runs.get('r1'), { owner: undefined })
     },

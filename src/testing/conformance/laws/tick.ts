@@ -179,13 +179,13 @@ export const tickLaws: readonly Law[] = [
       ])
       const [, { heardAt } = {}] = both
       if (heardAt !== undefined) same('the last tick', heardAt, s.at(7))
-      await s.storage.leave({ owner: B, now: s.at(9) })
+      await s.leave(B, 9)
       await s.tick('engine-c', 7, { leaseUntil: s.at(8) })
       await s.start('held', {}, 'engine-c')
       await s.tick(A, 8)
       const lost = (await listed()).find(({ owner }) => owner === 'engine-c')
       like('one that was lost', lost, { owner: 'engine-c', isLost: true })
-      await s.storage.leave({ owner: 'engine-c', now: s.at(9) })
+      await s.leave('engine-c', 9)
       same(
         'after one has left',
         (await listed()).map(({ owner }) => owner),

@@ -85,7 +85,7 @@ export const versionLaws: readonly Law[] = [
         await s.storage.runs.park(s.fenceOf(parked, 1))
       }
       await s.settle('t', 2)
-      await s.storage.leave({ owner: B, now: s.at(3) })
+      await s.leave(B, 3)
       same('the versions', await versionsOf(s, { versions: V2, now: 4 }), [
         ['interrupted', '1'],
         ['parked', '1'],

@@ -51,6 +51,8 @@ export class ThreeEngines {
   /** The current names of the engines. An engine that lost its lease takes a new name. */
   readonly #owners = ['engine-a', 'engine-b', 'engine-c']
   readonly #lost: string[] = []
+  /** Those that have opened the storage. */
+  readonly #opened = new Set<string>()
   #claims = 0
 
   constructor(options: StageOptions) {
@@ -172,6 +174,8 @@ export class ThreeEngines {
     leave: async ({ owner }) => {
       const request = { owner: this.#owner(owner), now: this.#stage.now }
       await this.#stage.both(`leave ${describeValue(request)}`, (storage) => storage.leave(request))
+      // Another engine opens it in the place of that one.
+      await this.#stage.storage.open()
     },
   }
 
@@ -256,6 +260,8 @@ export class ThreeEngines {
 
   async #tick({ owner, option }: Command): Promise<void> {
     const name = this.#owner(owner)
+    if (!this.#opened.has(name)) await this.#stage.storage.open()
+    this.#opened.add(name)
     const leaseMs = LEASES_MS[option % LEASES_MS.length] ?? 40
     const request = {
       owner: name,
