@@ -51,6 +51,19 @@ describe('migrate', () => {
     expect(await namesIn(schema)).toEqual(['one', 'three', 'two', 'version'])
   })
 
+  it('has the server end it when nothing is heard of the process in the middle', async () => {
+    const schema = await freshSchema(pool)
+    const step = `CREATE TABLE $s.settings AS SELECT setting::int FROM pg_settings
+      WHERE name = 'idle_in_transaction_session_timeout';`
+    await onConnection(async (client) => {
+      await migratePostgres(client, schema, [step])
+      const { rows } = await client.query(`SELECT setting FROM ${schema}.settings`)
+      expect(rows).toEqual([{ setting: 30_000 }])
+      const after = await client.query('SHOW idle_in_transaction_session_timeout')
+      expect(after.rows).toEqual([{ idle_in_transaction_session_timeout: '0' }])
+    })
+  })
+
   it('shows no other process the schema between two steps', async () => {
     const schema = await freshSchema(pool)
     await onConnection((client) => migratePostgres(client, schema, steps.slice(0, 1)))

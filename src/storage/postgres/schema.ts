@@ -83,6 +83,8 @@ const OLDEST_SERVER = 140_000
 /** The advisory lock that connections share which listen. */
 const LISTENING = 2051
 const MOST_RETRIES = 10
+/** How long the server hears nothing in the middle of a migration: then the network is away, and others wait for the lock. */
+const IDLE_MS = 30_000
 /** Isolation levels under which every statement sees what was committed before it: two names of one. */
 export const READS_COMMITTED: ReadonlySet<string> = new Set(['read committed', 'read uncommitted'])
 
@@ -104,7 +106,9 @@ export async function migratePostgres(
     await client.query('BEGIN')
     try {
       // An index of all that is kept takes longer than any statement of an engine may.
-      await client.query('SET LOCAL statement_timeout = 0')
+      await client.query(
+        `SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`,
+      )
       await client.query('SELECT pg_advisory_xact_lock($1, 0)', [spaceOf(schema)])
       for (let done = await versionOf(client, { schema, known }); done < known; done += 1)
         await client.query(stepSql({ schema, done, steps }))
