@@ -537,6 +537,11 @@ export interface StorageExtras {
   readonly joinsTransactions?: boolean
   /** The time at the storage, for a storage that several machines share. Absent: all engines have one clock. */
   readonly time?: () => Awaitable<number>
+  /**
+   * Waits for an engine that leaves: `left` resolves when the opening that was under way has ended, and then `leave`. For a storage whose answers may
+   * never come: it gives up what is still asked, and waits no more. Absent: the engine waits for `left`.
+   */
+  readonly untilLeft?: (left: Promise<void>) => Awaitable<void>
   /** How many records there are of each status. Absent: the engine lists them. Laws: `counts/…`. */
   readonly counts?: CountStore
   /** The leases of engines, for people. They are few. Law: `leases/lists-engines`. */

@@ -68,8 +68,13 @@ export class Host {
     return this.#isClosed
   }
 
-  /** Gives the storage back, if it was opened; after an opening that is under way. */
-  async leaveStorage(): Promise<void> {
+  /** Gives the storage back, if it was opened; after an opening that is under way. The storage may know when to wait no more. */
+  leaveStorage(): Awaitable<void> {
+    const left = this.#leaveStorage()
+    return this.#storage.untilLeft?.(left) ?? left
+  }
+
+  async #leaveStorage(): Promise<void> {
     try {
       await this.#opening?.done
     } catch {

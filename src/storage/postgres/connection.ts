@@ -1,3 +1,4 @@
+import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { isCut, isTooSlow, isUnreachable, postgresMessage } from './errors.ts'
 import { PostgresListener } from './listener.ts'
 import { type FarHint, PostgresHints } from './hints.ts'
@@ -18,7 +19,7 @@ import {
 } from './schema.ts'
 import type { Ask } from './session.ts'
 import { SilenceWatch } from './silence-watch.ts'
-import { PostgresTurns, type Statement } from './turns.ts'
+import { abandonedError, PostgresTurns, type Statement } from './turns.ts'
 import { afterReal, isDoneWithinReal, pauseReal, withinReal } from '../real-timer.ts'
 
 /** Beside the statements of engines there may be one to listen and one to tell. */
@@ -53,6 +54,9 @@ interface Own {
   readonly sockets: OpenSockets
   watch: SilenceWatch | undefined
   listener: PostgresListener | undefined
+  /** Rejects once all of it is given up: an opening that is under way waits for no answer any more. */
+  readonly givenUp: Deferred<never>
+  closed: Promise<void> | undefined
 }
 
 /** The parts that exist while the schema is in use. */
@@ -78,6 +82,11 @@ export class PostgresConnection {
   /** Where the schema was at the last look. */
   #place = ''
   #users = 0
+  #leaving = 0
+  /** How many users that leave are not waited for any more. */
+  #late = 0
+  /** Those that are late have no lease to give back: nothing that they asked is answered. */
+  #isGivenUp = false
   #calls = 0
   #cancelPoll: (() => void) | undefined
   /** Hints for other processes that wait until the current message is sent. */
@@ -109,6 +118,7 @@ export class PostgresConnection {
   /** Opens it for one more user. */
   async open(): Promise<void> {
     this.#users += 1
+    this.#isGivenUp = false
     try {
       await this.#open()
     } catch (error) {
@@ -123,12 +133,35 @@ export class PostgresConnection {
    */
   async leave(giveBack: () => Promise<void>): Promise<void> {
     let isLate = false
+    this.#leaving += 1
     try {
-      isLate = !(await isDoneWithinReal(this.#source.leaveMs, giveBack()))
+      if (!this.#isGivenUp) isLate = !(await isDoneWithinReal(this.#source.leaveMs, giveBack()))
     } finally {
       this.#users = Math.max(0, this.#users - 1)
       if (this.#users === 0) await this.#close(isLate)
+      this.#leaving -= 1
     }
+  }
+
+  /** Waits for a user that leaves. One that still opens leaves after that, which a silent network may put off for ever. */
+  readonly untilLeft = async (left: Promise<void>): Promise<void> => {
+    if (await isDoneWithinReal(this.#source.leaveMs, left)) return this.#giveUpLate()
+    // The last one that leaves has limits of its own.
+    if (this.#users < 2 && this.#leaving > 0) return left
+    this.#late += 1
+    const isOver = (): void => {
+      this.#late -= 1
+      void this.#giveUpLate()
+    }
+    left.then(isOver, isOver)
+    return this.#giveUpLate()
+  }
+
+  /** Once all that use it are late, their openings are given up with all that is open. */
+  async #giveUpLate(): Promise<void> {
+    if (this.#users === 0 || this.#leaving > 0 || this.#late < this.#users) return
+    this.#isGivenUp = true
+    await this.#close(true)
   }
 
   async #close(isLate: boolean): Promise<void> {
@@ -157,8 +190,8 @@ export class PostgresConnection {
     turns.abandon()
     this.#untold = []
     this.#telling = undefined
-    close(own).catch(ignore)
-    own.sockets.destroy()
+    own.givenUp.reject(abandonedError(true))
+    closeAtOnce(own)
   }
 
   /** A process may have begun to listen that this one has not heard of yet. */
@@ -181,32 +214,37 @@ export class PostgresConnection {
   readonly newCall = (): string => `${this.#name} ${(this.#calls += 1)}`
 
   #open(): Promise<Opened> {
-    this.#opened ??= this.#connect().catch((cause: unknown) => {
-      this.#opened = undefined
+    if (this.#opened !== undefined) return this.#opened
+    const opened = this.#connect().catch((cause: unknown) => {
+      // It may have been given up, and opened again.
+      if (this.#opened === opened) this.#opened = undefined
       throw new Error(`Cannot open Postgres schema "${this.#source.schema}": ${postgresMessage(cause)}`, {
         cause,
       })
     })
-    return this.#opened
+    this.#opened = opened
+    return opened
   }
 
   async #connect(): Promise<Opened> {
     const { schema } = this.#source
-    const own: Own = { pools: [], sockets: new OpenSockets(), watch: undefined, listener: undefined }
+    const own = newOwn()
     this.#own = own
+    const answered = <Answer>(asked: Promise<Answer>): Promise<Answer> =>
+      Promise.race([own.givenUp.promise, asked])
     try {
       const { pool, frequent } = this.#pools(own)
-      await prepare(pool, schema)
-      const { rows } = await pool.query(sessionSql(schema))
+      await answered(prepare(pool, schema, own))
+      const { rows } = await answered(pool.query(sessionSql(schema)))
       const [session] = rows as readonly Session[]
       this.#name = session?.name ?? ''
       this.#lockTimeoutMs = session?.lock_timeout ?? 0
       this.#place = session?.place ?? ''
-      own.listener = await this.#listen(pool, own)
+      await answered(this.#listen(pool, own))
       this.#poll()
       return { pool, frequent, name: this.#name }
     } catch (error) {
-      await close(own)
+      if (!(await isDoneWithinReal(END_MS, close(own)))) closeAtOnce(own)
       throw error
     }
   }
@@ -237,9 +275,10 @@ export class PostgresConnection {
     return { pool, frequent: this.#isKept ? new PreparedStatements(pool) : pool }
   }
 
-  async #listen(pool: PostgresPool, { pools, sockets }: Own): Promise<PostgresListener | undefined> {
+  async #listen(pool: PostgresPool, own: Own): Promise<void> {
+    const { pools, sockets } = own
     const { listen, listenCheckMs: checkMs, schema } = this.#source
-    if (listen === false) return undefined
+    if (listen === false) return
     let listening = pool
     if (typeof listen === 'string') {
       const apart = openPool(listen, { max: 1, sockets })
@@ -257,8 +296,8 @@ export class PostgresConnection {
       joined: () => this.#tell([ANYTHING]),
       missed: () => this.hints.stir(),
     })
+    own.listener = listener
     await listener.open()
-    return listener
   }
 
   #poll(): void {
@@ -349,24 +388,51 @@ async function askPool(pool: Pick<PostgresPool, 'query'>, text: string, values: 
   return (rows as readonly { readonly answer: string }[])[0]?.answer ?? '[]'
 }
 
-async function prepare(pool: PostgresPool, schema: string): Promise<void> {
+async function prepare(pool: PostgresPool, schema: string, { givenUp }: Own): Promise<void> {
   const client = await pool.connect()
   // A connection that breaks between two questions tells its user; the next question is told, too.
   client.on('error', ignore)
   try {
-    await migratePostgres(client, schema)
-  } finally {
-    client.removeListener('error', ignore)
-    client.release()
+    await Promise.race([givenUp.promise, migratePostgres(client, schema)])
+  } catch (error) {
+    // It may be in the middle of a migration. It still tells how it ended.
+    client.release(true)
+    throw error
+  }
+  client.removeListener('error', ignore)
+  client.release()
+}
+
+function newOwn(): Own {
+  const givenUp = createDeferred<never>()
+  givenUp.promise.catch(ignore)
+  return {
+    pools: [],
+    sockets: new OpenSockets(),
+    watch: undefined,
+    listener: undefined,
+    givenUp,
+    closed: undefined,
   }
 }
 
-async function close({ pools, sockets, watch, listener }: Own): Promise<void> {
+/** A pool is ended once. */
+function close(own: Own): Promise<void> {
+  return (own.closed ??= end(own))
+}
+
+async function end({ pools, sockets, watch, listener }: Own): Promise<void> {
   listener?.close()
   watch?.close()
   await Promise.all(pools.map((pool) => pool.end()))
   // A server that is silent by now does not say that it has closed the other end.
   sockets.unref()
+}
+
+/** Without a word to the server. */
+function closeAtOnce(own: Own): void {
+  close(own).catch(ignore)
+  own.sockets.destroy()
 }
 
 function requireRoom(pool: PostgresPool): void {

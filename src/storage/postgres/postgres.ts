@@ -72,6 +72,7 @@ export function postgresStorageOf(source: PostgresSource): Storage {
     time: () => postgresTime(session),
     tick: (request) => tickPostgres(session, request),
     subscribe: (owner, listener) => hints.subscribe(owner, listener),
+    untilLeft: connection.untilLeft,
     leave: (request) => connection.leave(() => endPostgresLease(session, request)),
     prune: (request) => prunePostgres(session, request),
   }

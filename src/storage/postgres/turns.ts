@@ -358,7 +358,7 @@ function leftError(): Error {
   return new StorageUnavailableError(message, { mayBeDone: false })
 }
 
-function abandonedError(mayBeDone: boolean): Error {
+export function abandonedError(mayBeDone: boolean): Error {
   const message = 'Cannot use the Postgres server: it did not answer, and the last engine has closed'
   return new StorageUnavailableError(message, { mayBeDone })
 }

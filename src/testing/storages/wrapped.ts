@@ -24,6 +24,7 @@ export type StorageOperation =
       | 'queues'
       | 'schedules'
       | 'subscribe'
+      | 'untilLeft'
       | 'endedBytes'
     >
   | `runs.${keyof RunStore}`
