@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { createEngine, type Storage, task } from 'waitpoint'
+import { createEngine, type Engine, type Storage, task } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
+import { createDeferred } from '../../src/primitives/deferred.ts'
 import { queuedRun } from '../../src/testing/conformance/sample-records.ts'
 import { connectPostgres, type PostgresClient } from './postgres/client.ts'
 import { freshSchema, testPool } from './postgres-schemas.ts'
@@ -41,6 +42,46 @@ describe('a run that a transaction reads while it is claimed', () => {
     expect(await other.result()).toBe('hello grace')
     await reader.query('COMMIT')
     expect(await run.result()).toBe('hello ada')
+  })
+})
+
+describe('the new runs of one turn that one engine is to claim', () => {
+  const pool = testPool(12)
+  afterAll(() => pool.end())
+
+  it('are for others too if it leaves some for later, though it has claimed the last one', async ({
+    signal: over,
+  }) => {
+    const schema = await freshSchema(pool)
+    let started = 0
+    const allStarted = createDeferred<void>()
+    const hold = task({
+      id: 'hold',
+      queue: { rate: { limit: 18, per: '1s' } },
+      run: async (isHeld: boolean, { signal }) => {
+        if (!isHeld) return
+        started += 1
+        if (started === 32) allStarted.resolve()
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      },
+    })
+    const open = (execute = true): Engine =>
+      createEngine({
+        ...{ tasks: [hold], execute, concurrency: 20, leaseMs: 3_600_000 },
+        storage: postgresStorage({ pool, schema }),
+      })
+    await using web = open(false)
+    await using called = open()
+    await called.ready()
+    await (await web.trigger(hold, false)).result()
+    await using other = open()
+    await other.ready()
+    // Of the first key 18 may start at once. The others may when there is only one slot left where the first were claimed.
+    const keys = Array.from({ length: 32 }, (_, at) => (at === 31 ? 'b' : 'a'))
+    await Promise.all(keys.map((concurrencyKey) => web.trigger(hold, true, { concurrencyKey })))
+    over.addEventListener('abort', () => allStarted.resolve())
+    await allStarted.promise
+    expect(started).toBe(32)
   })
 })
 

@@ -2,6 +2,7 @@
 export interface ClaimableRun {
   readonly id: string
   readonly taskId: string
+  readonly createdAt?: number
   /** So much ahead of others it stands in line. */
   readonly priorityMs?: number | undefined
 }

@@ -34,8 +34,8 @@ export interface HintCollector {
   claimed(run: ClaimableRun, by: string): void
   /** A claim of `owner` has left something to claim. */
   left(owner: string): void
-  /** A claim of `owner` is answered. `isFull`: it has taken as many runs as there was room for. */
-  answered(owner: string, isFull: boolean): void
+  /** A claim of `owner` is asked. What is to be called when it is answered: `mayHaveMore` if there may be runs that it has left. */
+  asking(owner: string): (mayHaveMore: boolean) => void
   run(runId: string, by: string | undefined, goesOn?: boolean): void
   stream(runId: string, key: string, by: string | undefined): void
   /** Waits of `owner` became ready: of this run, or else it is to look for itself. */
@@ -85,8 +85,12 @@ export class PostgresHints implements HintCollector {
       if (isOver) return
       isOver = true
       const left = (this.#subscribers.get(owner) ?? 0) - 1
-      if (left > 0) this.#subscribers.set(owner, left)
-      else this.#subscribers.delete(owner)
+      if (left > 0) {
+        this.#subscribers.set(owner, left)
+        return
+      }
+      this.#subscribers.delete(owner)
+      this.#called.delete(owner)
     }
   }
 
@@ -111,9 +115,15 @@ export class PostgresHints implements HintCollector {
     this.#plan()
   }
 
-  answered(owner: string, isFull: boolean): void {
-    // There may be more of those runs, for others.
-    if (this.#called.delete(owner) && isFull) this.queue(owner)
+  asking(owner: string): (mayHaveMore: boolean) => void {
+    // A claim that is out when its owner is called has not seen those runs.
+    const isCalled = this.#called.has(owner)
+    return (mayHaveMore) => {
+      if (!isCalled) return
+      this.#called.delete(owner)
+      // They are for others.
+      if (mayHaveMore) this.queue(owner)
+    }
   }
 
   run(runId: string, by: string | undefined, goesOn = false): void {
@@ -216,15 +226,19 @@ export class PostgresHints implements HintCollector {
     this.#plan()
   }
 
-  /** Each of a few runs is for one owner first. More are for one owner together, and many are for all. */
+  /**
+   * Each of a few runs is for one owner first. More are for one owner together, and many are for all. Of more the owner that has made them
+   * has claimed those that it has room for with their inserts: it would keep the others waiting.
+   */
   #callClaimers(): void {
     const newRuns = this.#newRuns
     this.#newRuns = []
     const isFew = newRuns.length <= FEW
     for (const { run, by = null } of isFew ? newRuns : lastOfEachTask(newRuns)) {
-      const first = newRuns.length > MANY ? undefined : this.#claimers.callFor(run, by)
+      const first = newRuns.length > MANY ? undefined : this.#claimers.callFor(run, isFew ? by : null)
       const place = isFew ? [] : [null, LAST]
-      const hint: FarHint = first === undefined ? ['queue', by] : ['queue', by, run.id, first, ...place]
+      const isForAll = first === undefined || (!isFew && first === by)
+      const hint: FarHint = isForAll ? ['queue', by] : ['queue', by, run.id, first, ...place]
       this.#far.set(hint.join('\n'), hint)
     }
   }
@@ -249,7 +263,11 @@ function lastOfEachTask(newRuns: readonly NewRun[]): Iterable<NewRun> {
   for (const one of newRuns) {
     const task = JSON.stringify([one.by, one.run.taskId])
     const other = last.get(task)
-    if (other === undefined || (one.run.priorityMs ?? 0) <= (other.run.priorityMs ?? 0)) last.set(task, one)
+    if (other === undefined || placeInLine(one) >= placeInLine(other)) last.set(task, one)
   }
   return last.values()
+}
+
+function placeInLine({ run: { createdAt = 0, priorityMs = 0 } }: NewRun): number {
+  return createdAt - priorityMs
 }

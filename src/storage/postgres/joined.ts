@@ -48,8 +48,9 @@ class CommitHints implements HintCollector {
     // Nothing is claimed in a transaction of the caller's.
   }
 
-  answered(): void {
+  asking(): () => void {
     // Nothing is claimed in a transaction of the caller's.
+    return () => undefined
   }
 
   claimed(): void {

@@ -205,6 +205,7 @@ async function claimRuns({ ask, hints, learnLimits }: PostgresSession, claim: Ru
   const known = versions && Object.fromEntries(versions)
   const rates = queueRates && Object.fromEntries(queueRates)
   const request = { ...columns, max_interruptions: maxInterruptions, versions: known, rates }
+  const answered = hints.asking(by)
   const [answer, isStirred, limited] = (await ask(CLAIM, request, by)) as ClaimAnswers
   // A process that came later has not heard of it when the limit was set.
   if (limited !== null) learnLimits(limited)
@@ -212,9 +213,9 @@ async function claimRuns({ ask, hints, learnLimits }: PostgresSession, claim: Ru
   if (answer.isPassedOver === true) hints.left(by)
   const runs = answer.runs.map(runOf)
   for (const run of runs) hints.claimed(run, by)
-  hints.answered(by, runs.length === limit)
   const ended = answer.ended.map((end) => endedRun(hints, end, by))
-  const { isHeldBack, nextStartAt } = answer
+  const { isHeldBack, nextStartAt, isPassedOver = false } = answer
+  answered(runs.length === limit || isPassedOver || isHeldBack === true || typeof nextStartAt === 'number')
   return { runs, ended, isHeldBack: isHeldBack ?? undefined, nextStartAt: nextStartAt ?? undefined }
 }
 

@@ -39,6 +39,23 @@ describe('new runs of one turn', () => {
     expect(told).toEqual([['queue', 'web', 'run 2', 'worker', null, 'last']])
   })
 
+  it('are awaited until the youngest one is claimed, however little it stands ahead', async () => {
+    const { hints, told } = withWorker()
+    hints.queue('web', { id: 'young', taskId: 'task', createdAt: 1_010, priorityMs: 5 })
+    for (let at = 0; at < 20; at += 1)
+      hints.queue('web', { id: `run ${at}`, taskId: 'task', createdAt: 1_000 })
+    await Promise.resolve()
+    expect(told).toEqual([['queue', 'web', 'young', 'worker', null, 'last']])
+  })
+
+  it('are not for the owner that has made them, which has no room for more', async () => {
+    const { hints, told } = withWorker()
+    hints.claimed({ id: 'claimed with its insert', taskId: 'task' }, 'web')
+    for (let turn = 0; turn < 6; turn += 1) await insertAll(hints, 40)
+    const first = new Set(told.filter(([topic]) => topic === 'queue').map(([, , , owner]) => owner))
+    expect(first).toEqual(new Set(['worker', undefined]))
+  })
+
   it('are for one owner each if there are few', async () => {
     const { hints, told } = withWorker()
     await insertAll(hints, 2)
@@ -62,8 +79,8 @@ describe('an owner that is called for many runs', () => {
     hints.subscribe('worker', (hint) => heard.push(hint))
     for (const isFull of [false, true]) {
       hints.hear([['queue', 'web', 'run 39', 'worker', null, 'last']])
-      hints.answered('worker', isFull)
-      hints.answered('worker', true)
+      hints.asking('worker')(isFull)
+      hints.asking('worker')(true)
       await Promise.resolve()
       expect(told).toEqual(isFull ? [['queue', 'worker']] : [])
     }
@@ -75,8 +92,29 @@ describe('an owner that is called for many runs', () => {
     hints.subscribe('worker', () => undefined)
     hints.hear([['queue', 'web', 'run 1', 'worker']])
     hints.hear([['queue', 'web', 'run 39', 'other', null, 'last']])
-    hints.answered('worker', true)
-    hints.answered('other', true)
+    hints.asking('worker')(true)
+    hints.asking('other')(true)
+    await Promise.resolve()
+    expect(told).toEqual([])
+  })
+
+  it('tells all others after the claim that it makes when it is called, not after one that was out', async () => {
+    const { hints, told } = withWorker()
+    hints.subscribe('worker', () => undefined)
+    const before = hints.asking('worker')
+    hints.hear([['queue', 'web', 'run 39', 'worker', null, 'last']])
+    before(false)
+    hints.asking('worker')(true)
+    await Promise.resolve()
+    expect(told).toEqual([['queue', 'worker']])
+  })
+
+  it('is forgotten when it is gone', async () => {
+    const { hints, told } = withWorker()
+    const unsubscribe = hints.subscribe('worker', () => undefined)
+    hints.hear([['queue', 'web', 'run 39', 'worker', null, 'last']])
+    unsubscribe()
+    hints.asking('worker')(true)
     await Promise.resolve()
     expect(told).toEqual([])
   })
