@@ -45,6 +45,27 @@ describe('a run that a transaction reads while it is claimed', () => {
   })
 })
 
+describe('a claim that finds nothing but a run that is locked', () => {
+  const pool = testPool(3)
+  afterAll(() => pool.end())
+
+  it('does not keep its engine from new runs for long', async () => {
+    const schema = await freshSchema(pool)
+    await using web = createEngine({
+      tasks: [greet],
+      execute: false,
+      storage: postgresStorage({ pool, schema }),
+    })
+    const run = await web.trigger(greet, 'ada')
+    await using reader = await connectPostgres()
+    await reader.query(`BEGIN; SELECT 1 FROM ${schema}.runs FOR SHARE`)
+    await using claimer = await connectPostgres()
+    await claimer.query('SET statement_timeout = 200')
+    await claimer.query(`SELECT ${schema}.wait_for_lock($1)`, [[run.id]])
+    await reader.query('ROLLBACK')
+  })
+})
+
 describe('the new runs of one turn that one engine is to claim', () => {
   const pool = testPool(12)
   afterAll(() => pool.end())
@@ -193,6 +214,18 @@ describe('a claim beside another one that is under way', () => {
     await Promise.race([untilBlocked(schema), claimed])
     await other.query('ROLLBACK')
     expect(await claimed).toBe(40)
+  })
+
+  it('takes what is free at once if the other one has few', async () => {
+    await using line = await lineOf(10)
+    const { storage, schema } = line
+    await using other = await connectPostgres()
+    await makePatient(other, schema)
+    await claimElsewhere(other, schema, 30)
+    await storage.runs.insert({ record: queuedRun('a new one', { createdAt: now }), now, by: 'web' })
+    const claimed = await Promise.race([claim(storage, 100), untilBlocked(schema)])
+    await other.query('ROLLBACK')
+    expect(claimed).toBe(1)
   })
 
   it('takes what is free at once if it has room for few', async () => {

@@ -1,19 +1,20 @@
-import { BY_INDEX, IS_IN_LINE, LOCK_PATIENCE_MS, ONE_BY_ONE } from './plans.ts'
+import { BY_INDEX, IS_IN_LINE, ONE_BY_ONE } from './plans.ts'
 import { runAsJson } from './record.ts'
 
 /** The run `r` starts an attempt of its own: it does not go on with one that was interrupted, nor end what has returned. */
 const IS_PLANNED = `r.returned = 0 AND r.status IN ('QUEUED', 'DELAYED')`
 
-/** A claim of no more runs than this does not wait for its turn. */
+/** A claim that may take more runs than this waits for its turn once it has met more than so many that another one has locked. */
 const FEW = 16
-/** How long a claim waits for its turn: longer than most claims take. */
-const TURN_PATIENCE_MS = 50
+/** How long a claim waits for its turn, or for a run that is locked: longer than most claims take. Meanwhile its engine claims nothing else. */
+const PATIENCE_MS = 50
 
 /**
  * Claims. Runs are taken with `SKIP LOCKED`: the transaction that has one locked deals with it, or only
  * reads it to begin a wait for it: then a claim has passed over a run that no other takes. It waits for that one when it has nothing else
  * to give, and says so when it has. Claims that have room for many runs take turns, lock 2052: else each would look at every run
- * that another one has just locked. A run whose end is due stays as it is while a run that waits for this end is locked. Claims and resumes of a limited queue lock it before they count its slots.
+ * that another one has just locked. They wait only where there are many such runs, and while they hold none: a turn is as long as its commit,
+ * or as the wait for a lock that it holds. A run whose end is due stays as it is while a run that waits for this end is locked. Claims and resumes of a limited queue lock it before they count its slots.
  */
 export const CLAIM_FUNCTIONS: string = `
 CREATE FUNCTION $s.sweep_runs(at float8, most int) RETURNS json[] LANGUAGE plpgsql AS $$
@@ -87,7 +88,7 @@ CREATE FUNCTION $s.wait_for_lock(run_ids text[]) RETURNS void LANGUAGE plpgsql A
 DECLARE
   usual text := current_setting('lock_timeout');
 BEGIN
-  PERFORM set_config('lock_timeout', '${LOCK_PATIENCE_MS}', true);
+  PERFORM set_config('lock_timeout', '${PATIENCE_MS}', true);
   PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) AND ${IS_IN_LINE} LIMIT 1 FOR UPDATE;
   PERFORM set_config('lock_timeout', usual, true);
 EXCEPTION WHEN lock_not_available THEN
@@ -98,7 +99,7 @@ CREATE FUNCTION $s.wait_for_turn() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   usual text := current_setting('lock_timeout');
 BEGIN
-  PERFORM set_config('lock_timeout', '${TURN_PATIENCE_MS}', true);
+  PERFORM set_config('lock_timeout', '${PATIENCE_MS}', true);
   PERFORM pg_advisory_xact_lock($space, 2052);
   PERFORM set_config('lock_timeout', usual, true);
 EXCEPTION WHEN lock_not_available THEN
@@ -120,12 +121,12 @@ DECLARE
   full_lanes text[] := '{}';
   locked text[] := '{}';
   has_waited boolean := false;
+  has_turn boolean := q.most <= ${FEW} OR pg_try_advisory_xact_lock($space, 2052);
   is_any boolean;
   is_full boolean := false;
   start_at float8;
   next_start_at float8;
 BEGIN
-  IF q.most > ${FEW} AND NOT pg_try_advisory_xact_lock($space, 2052) THEN PERFORM $s.wait_for_turn(); END IF;
   <<scan>>
   WHILE place < q.most LOOP
     is_any := false;
@@ -143,7 +144,12 @@ BEGIN
       SELECT * INTO r FROM $s.runs WHERE id = c.id AND ${IS_IN_LINE} FOR UPDATE SKIP LOCKED;
       IF NOT FOUND THEN
         locked := locked || c.id;
-        CONTINUE;
+        CONTINUE WHEN has_turn OR cardinality(locked) <= ${FEW} OR place + cardinality(ended) > 0;
+        PERFORM $s.wait_for_turn();
+        has_turn := true;
+        locked := '{}'; full_lanes := '{}'; is_full := false;
+        last_line := -1; last_at := 0; last_seq := 0;
+        CONTINUE scan;
       END IF;
       IF q.limits IS NOT NULL AND NOT $s.has_slot(r, q.limits) THEN
         full_lanes := full_lanes || (r.line || ' ' || r.lane);
