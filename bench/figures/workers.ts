@@ -75,7 +75,7 @@ export const workers: Figure = {
         atOnce: () => lab.count(250),
         isFlow: true,
         rounds: lab.rounds(4),
-        sizes: [{ workers: 1 }, { workers: 2 }, { workers: 3 }, { workers: 4 }],
+        sizes: [{ workers: 1 }, { workers: 2 }, { workers: 3, times: 0.9 }, { workers: 4 }],
       })
       const wire = await lab.layWire(process.env['WAITPOINT_POSTGRES_URL'] ?? '', LAG_MS)
       const slotMs = await measureSlotMs(lab, wire)
