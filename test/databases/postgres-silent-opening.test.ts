@@ -21,7 +21,7 @@ const leaseMs = 3_600_000
 /** How long an engine that closes waits, in tests. */
 const leaveMs = 200
 /** A `close` that waits until TCP gives up is a failure long before that. */
-const LIMIT_MS = 60_000
+const LIMIT_MS = 300_000
 /** An opening that makes its tables asks more than so many questions, and is answered. */
 const FEWEST = 60
 /** A thing that is sent in the middle of that. What comes before has a limit of its own: a connection is made. */
