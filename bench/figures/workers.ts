@@ -1,7 +1,7 @@
 import { createEngine } from 'waitpoint'
 import { pauseReal } from '../../src/storage/real-timer.ts'
 import type { Figure, Lab } from '../lab.ts'
-import type { Goal, Measurement, Omission } from '../measurement.ts'
+import { type Curve, type Goal, type Measurement, type Omission, spreadOf } from '../measurement.ts'
 import { type BenchPool, PostgresBed, serveWhile, storageOfSchema } from '../postgres-bed.ts'
 import { approvalTask, machineTimeNs, type WorkerOptions } from '../postgres-worker.ts'
 import { serverCpuNs } from '../server-cpu.ts'
@@ -109,7 +109,10 @@ async function measureCourse(lab: Lab, course: Course): Promise<readonly Measure
     for (const team of teams) await warmUp(team, course.warmUps)
     await holdTeams(teams, course.rounds)
     const [one] = teams
-    return teams.flatMap((team, place) => linesOf(team, { course, one, times: course.sizes[place]?.times }))
+    const lines = teams.flatMap((team, place) =>
+      linesOf(team, { course, one, times: course.sizes[place]?.times }),
+    )
+    return lines.map((line, place) => (place === 0 ? { ...line, curve: curveOf(teams, course.name) } : line))
   } finally {
     for (const team of teams) await team.close()
   }
@@ -161,6 +164,15 @@ function linesOf(team: WorkerTeam, { course, one, times }: Shown): readonly Meas
       .slice(0, SHOWN)
       .map(({ what, average }) => line(`    statements under way, ${what}`, [average], 'count')),
   ]
+}
+
+/** The time of a run with each number of workers. */
+function curveOf(teams: readonly WorkerTeam[], what: string): Curve {
+  const points = teams.map(({ workers: size, passes }) => ({
+    size,
+    cost: spreadOf(passes.map(({ ns }) => ns)).median,
+  }))
+  return { what, unit: 'ns', sizes: 'worker processes', lines: [{ name: 'waitpoint', points }] }
 }
 
 /** What the model says to the costs of each pass, beside its time. */

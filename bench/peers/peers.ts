@@ -1,5 +1,6 @@
 import { dbos } from './dbos.ts'
 import { effect } from './effect.ts'
+import { graphileWorker } from './graphile-worker.ts'
 import { openWorkflowInMemory, openWorkflowOnFile, openWorkflowOnPostgres } from './openworkflow.ts'
 import type { Peer } from './peer.ts'
 import { pgBoss } from './pg-boss.ts'
@@ -17,4 +18,5 @@ export const allPeers: readonly Peer[] = [
   openWorkflowOnPostgres,
   dbos,
   pgBoss,
+  graphileWorker,
 ]
