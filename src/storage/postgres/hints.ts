@@ -222,24 +222,29 @@ export class PostgresHints implements HintCollector {
   }
 
   #tellFar(hint: FarHint): void {
-    this.#far.set(hint.join('\n'), hint)
+    this.#note(hint)
     this.#plan()
   }
 
-  /**
-   * Each of a few runs is for one owner first. More are for one owner together, and many are for all. Of more the owner that has made them
-   * has claimed those that it has room for with their inserts: it would keep the others waiting.
-   */
+  #note(hint: FarHint): void {
+    this.#far.set(hint.join('\n'), hint)
+  }
+
   #callClaimers(): void {
     const newRuns = this.#newRuns
     this.#newRuns = []
-    const isFew = newRuns.length <= FEW
-    for (const { run, by = null } of isFew ? newRuns : lastOfEachTask(newRuns)) {
-      const first = newRuns.length > MANY ? undefined : this.#claimers.callFor(run, isFew ? by : null)
-      const place = isFew ? [] : [null, LAST]
-      const isForAll = first === undefined || (!isFew && first === by)
-      const hint: FarHint = isForAll ? ['queue', by] : ['queue', by, run.id, first, ...place]
-      this.#far.set(hint.join('\n'), hint)
+    if (newRuns.length > FEW) this.#callTogether(newRuns)
+    else for (const one of newRuns) this.#note(hintOf(one, this.#claimers.callFor(one.run, one.by ?? null)))
+  }
+
+  /**
+   * Many are for all, and others for one owner of their task together. It is not the one that has made them: that one has claimed those that it
+   * has room for with their inserts, and would keep the others waiting.
+   */
+  #callTogether(newRuns: readonly NewRun[]): void {
+    for (const one of lastOfEachTask(newRuns)) {
+      const first = newRuns.length > MANY ? undefined : this.#claimers.callFor(one.run, null)
+      this.#note(hintOf(one, first === one.by ? undefined : first, null, LAST))
     }
   }
 
@@ -255,6 +260,15 @@ export class PostgresHints implements HintCollector {
       this.#board.flush()
     })
   }
+}
+
+/** `first`: the owner that is to claim the run before others do. */
+function hintOf(
+  { run, by }: NewRun,
+  first: string | undefined,
+  ...place: readonly (string | null)[]
+): FarHint {
+  return first === undefined ? ['queue', by ?? null] : ['queue', by ?? null, run.id, first, ...place]
 }
 
 /** Of the runs of each task that an owner has made, the one that is claimed last. */
