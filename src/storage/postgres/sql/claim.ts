@@ -9,6 +9,21 @@ const FEW = 16
 /** How long a claim waits for its turn, or for a run that is locked: longer than most claims take. Meanwhile its engine claims nothing else. */
 const PATIENCE_MS = 50
 
+/** A function that takes a lock, or gives up after some time. */
+function waitFunction(signature: string, lock: string): string {
+  return `CREATE FUNCTION $s.${signature} RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  usual text := current_setting('lock_timeout');
+BEGIN
+  PERFORM set_config('lock_timeout', '${PATIENCE_MS}', true);
+  ${lock};
+  PERFORM set_config('lock_timeout', usual, true);
+EXCEPTION WHEN lock_not_available THEN
+  RETURN;
+END $$;
+`
+}
+
 /**
  * Claims. Runs are taken with `SKIP LOCKED`: the transaction that has one locked deals with it, or only
  * reads it to begin a wait for it: then a claim has passed over a run that no other takes. It waits for that one when it has nothing else
@@ -84,28 +99,8 @@ BEGIN
   RETURN taken < most;
 END $$;
 
-CREATE FUNCTION $s.wait_for_lock(run_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  usual text := current_setting('lock_timeout');
-BEGIN
-  PERFORM set_config('lock_timeout', '${PATIENCE_MS}', true);
-  PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) AND ${IS_IN_LINE} LIMIT 1 FOR UPDATE;
-  PERFORM set_config('lock_timeout', usual, true);
-EXCEPTION WHEN lock_not_available THEN
-  RETURN;
-END $$;
-
-CREATE FUNCTION $s.wait_for_turn() RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  usual text := current_setting('lock_timeout');
-BEGIN
-  PERFORM set_config('lock_timeout', '${PATIENCE_MS}', true);
-  PERFORM pg_advisory_xact_lock($space, 2052);
-  PERFORM set_config('lock_timeout', usual, true);
-EXCEPTION WHEN lock_not_available THEN
-  RETURN;
-END $$;
-
+${waitFunction('wait_for_lock(run_ids text[])', `PERFORM 1 FROM $s.runs WHERE id = ANY (run_ids) AND ${IS_IN_LINE} LIMIT 1 FOR UPDATE`)}
+${waitFunction('wait_for_turn()', 'PERFORM pg_advisory_xact_lock($space, 2052)')}
 CREATE FUNCTION $s.take_runs(q record) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   c record;
