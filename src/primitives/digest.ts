@@ -1,6 +1,5 @@
-// Under another name: many bundles have a `createRequire` in their banner.
-import { createRequire as requireFrom } from 'node:module'
 import type { createHash, createHmac } from 'node:crypto'
+import { loadBuiltIn } from './load-module.ts'
 
 type Encoding = 'hex' | 'base64url'
 
@@ -13,8 +12,7 @@ let loaded: NodeCrypto | undefined
 
 /** Loaded with the first digest, which most programs never ask for: importing it costs 3 ms at every start. */
 function nodeCrypto(): NodeCrypto {
-  // A built-in module is what its name says.
-  return (loaded ??= requireFrom(import.meta.url)('node:crypto') as NodeCrypto)
+  return (loaded ??= loadBuiltIn('node:crypto') as NodeCrypto)
 }
 
 /** The HMAC-SHA256 of a text. */

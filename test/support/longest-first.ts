@@ -18,6 +18,7 @@ const LONGEST: readonly string[] = [
   'test/databases/sqlite-conformance.test.ts',
   'test/databases/postgres-cut.test.ts',
   'test/cli/dev.test.ts',
+  'test/bundles.test.ts',
   'test/databases/postgres-frozen.test.ts',
   'test/cli/storage.test.ts',
   'test/databases/sqlite-kill.test.ts',

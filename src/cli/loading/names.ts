@@ -1,5 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { ownFile } from '../../primitives/own-file.ts'
 
 /** The files that names of packages lead to, as addresses. */
 export type PackageNames = Readonly<Record<string, string>>
@@ -30,16 +32,22 @@ export function ownVersion(): string {
 interface OwnPackage {
   readonly url: URL
   readonly about: {
+    readonly name: string
     readonly version: string
     readonly exports: Readonly<Record<string, string | { readonly default: string }>>
   }
 }
 
-/** Found by its place, and not by its name: a loader may lead names to other files, as `paths` of a tsconfig.json say. */
+/**
+ * Found by its place, and not by its name: a loader may lead names to other files, as `paths` of a tsconfig.json say. In a
+ * bundle it is the package that is installed there.
+ */
 function ownPackage(): OwnPackage {
-  for (let url = new URL('package.json', import.meta.url); ; url = new URL('../package.json', url)) {
-    if (existsSync(fileURLToPath(url)))
-      return { url, about: JSON.parse(readFileSync(url, 'utf8')) as OwnPackage['about'] }
-    if (url.pathname === '/package.json') throw new Error('Cannot find the package.json of waitpoint')
+  for (let folder = dirname(ownFile()); ; folder = dirname(folder)) {
+    for (const file of [join(folder, 'package.json'), join(folder, 'node_modules/waitpoint/package.json')]) {
+      const about = existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as OwnPackage['about'])
+      if (about && about.name === 'waitpoint') return { url: pathToFileURL(file), about }
+    }
+    if (folder === dirname(folder)) throw new Error('Cannot find the package.json of waitpoint')
   }
 }

@@ -1,6 +1,5 @@
-// Under another name: many bundles have a `createRequire` in their banner.
-import { createRequire as requireFrom } from 'node:module'
 import type { Socket } from 'node:net'
+import { loadPackage } from '../../primitives/load-module.ts'
 import type { OpenSockets } from './open-sockets.ts'
 
 /** The part of a pool of connections that the storage uses; a `Pool` of `pg` has it. */
@@ -102,8 +101,6 @@ interface PoolWatch {
   lent(): void
 }
 
-export const loadHere: LoadDriver = (name): unknown => requireFrom(import.meta.url)(name)
-
 /**
  * A pool of connections of its own. `pg` is loaded when this is called, and not before.
  *
@@ -111,7 +108,7 @@ export const loadHere: LoadDriver = (name): unknown => requireFrom(import.meta.u
  */
 export function openPool(
   connectionString: string,
-  { max, statementTimeoutMs, answerMs, sockets, watch, load = loadHere }: OwnPoolOptions,
+  { max, statementTimeoutMs, answerMs, sockets, watch, load = loadPackage }: OwnPoolOptions,
 ): OwnPool {
   const { Pool } = loadDriver(load, 'pg') as PostgresDriver
   const pool = new Pool({

@@ -1,4 +1,5 @@
-import { loadDriver, type LoadDriver, loadHere } from './pool.ts'
+import { loadPackage } from '../../primitives/load-module.ts'
+import { loadDriver, type LoadDriver } from './pool.ts'
 import type { PostgresClient, PostgresMessage, PostgresPool, PostgresPoolClient } from './pool.ts'
 
 /** The part of a transaction of `postgres` that the storage uses: the `sql` that `sql.begin` gives its function. */
@@ -49,7 +50,7 @@ export class SqlPool implements PostgresPool {
   readonly #lent = new Set<Promise<void>>()
 
   /** @throws TypeError if it changes what it reads. */
-  constructor(sql: PostgresSql, load: LoadDriver = loadHere) {
+  constructor(sql: PostgresSql, load: LoadDriver = loadPackage) {
     const { transform = {} } = sql.options as SqlOptions
     for (const name of TRANSFORMS) {
       if (transform[name]?.from === undefined || transform[name].from === null) continue

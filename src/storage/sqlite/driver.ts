@@ -1,5 +1,4 @@
-// Under another name: many bundles have a `createRequire` in their banner.
-import { createRequire as requireFrom } from 'node:module'
+import { loadBuiltIn, loadPackage } from '../../primitives/load-module.ts'
 import type { Binding, SqliteHandle } from './handle.ts'
 
 /** A driver that can be loaded here, and how a file is opened with it. */
@@ -26,7 +25,7 @@ const HARMLESS_SINCE = [22, 14] as const
 
 const HERE: DriverPlace = {
   node: process.versions.node,
-  load: (name): unknown => requireFrom(import.meta.url)(name),
+  load: (name) => (name.startsWith('node:') ? loadBuiltIn(name) : loadPackage(name)),
 }
 
 /**

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { ownFile } from '../../primitives/own-file.ts'
 
 /** Deep enough to reach user code below the wrappers of a fixture, and of packages. */
 const CALL_DEPTH = 24
@@ -9,7 +10,7 @@ const RECORD_DEPTH = 40
 const KEPT_PLACES = 200
 
 /** The folder of this library: its sources, or its build. */
-const LIBRARY = fileURLToPath(import.meta.url).replace(/^(.*[\\/](?:src|dist)[\\/]).*$/s, '$1')
+const LIBRARY = ownFile().replace(/^(.*[\\/](?:src|dist)[\\/]).*$/s, '$1')
 
 /** The place of a call in user code, computed on demand. */
 export type Origin = () => string
