@@ -151,7 +151,7 @@ const config: ViteUserConfig = defineConfig({
           name: 'clients',
           include: ['test/clients/*.test.ts'],
           env: { WAITPOINT_CLIENT: '@trigger.dev/sdk' },
-          globalSetup: 'test/clients/install.ts',
+          globalSetup: ['test/clients/install.ts', 'test/databases/install.ts'],
         },
       },
       {
@@ -160,7 +160,7 @@ const config: ViteUserConfig = defineConfig({
           name: 'clients-4.5',
           include: ['test/clients/*.test.ts'],
           exclude: [
-            'test/clients/{environment,explored-express,express,frameworks,judge,task-executor,task-files}.test.ts',
+            'test/clients/{environment,explored-express,express,frameworks,judge,task-executor,task-files,webpack}.test.ts',
           ],
           env: { WAITPOINT_CLIENT: 'trigger-sdk-4.5' },
           globalSetup: 'test/clients/install.ts',

@@ -1,45 +1,20 @@
 import { execFile } from 'node:child_process'
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { build, type Format } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresUrl } from './databases/postgres/client.ts'
+import { BuiltPackage, manifest } from './support/built-package.ts'
 
 const run = promisify(execFile)
 
-interface Manifest {
-  readonly exports: Readonly<Record<string, string | { readonly default: string }>>
-  readonly peerDependencies: Readonly<Record<string, string>>
-}
-const { exports, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest
-
-/** The package as it is published, and a folder for bundles in which it and the drivers of databases are installed. */
-let folder = ''
-const dist = (file: string): string => join(folder, 'waitpoint/dist', file)
-
+let built: BuiltPackage
 beforeAll(async () => {
-  mkdirSync('test/.bundles', { recursive: true })
-  folder = mkdtempSync(resolve('test/.bundles/package-'))
-  const tsup = resolve('node_modules/tsup/dist/cli-default.js')
-  await run(process.execPath, [tsup, '--silent', '--no-dts', '--out-dir', join(folder, 'waitpoint/dist')])
-  cpSync('package.json', join(folder, 'waitpoint/package.json'))
-  mkdirSync(join(folder, 'node_modules'))
-  symlinkSync(join(folder, 'waitpoint'), join(folder, 'node_modules/waitpoint'))
-  symlinkSync(resolve('test/databases/node_modules/libsql'), join(folder, 'node_modules/libsql'))
+  built = await BuiltPackage.create()
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => built[Symbol.dispose]())
 
 /** An engine with a task, for each program. */
 const APP = `
@@ -213,12 +188,7 @@ async function bundle(
   contents: string,
   format: Format,
 ): Promise<readonly [string, readonly string[]]> {
-  const outfile = join(folder, `${name}.${format === 'cjs' ? 'cjs' : 'mjs'}`)
-  const alias = Object.entries(exports).flatMap(([key, target]) =>
-    typeof target === 'string'
-      ? []
-      : [[`waitpoint${key.slice(1)}`, join(folder, 'waitpoint', target.default)]],
-  )
+  const outfile = join(built.folder, `${name}.${format === 'cjs' ? 'cjs' : 'mjs'}`)
   const { warnings } = await build({
     stdin: { contents, resolveDir: resolve('.'), sourcefile: 'program.mjs' },
     outfile,
@@ -227,9 +197,8 @@ async function bundle(
     format,
     platform: 'node',
     target: 'node20',
-    // Longer names first: an alias is good for what is below it too.
-    alias: Object.fromEntries(alias.reverse()) as Record<string, string>,
-    external: [...Object.keys(peerDependencies), '@trigger.dev/sdk'],
+    alias: built.entries,
+    external: [...Object.keys(manifest.peerDependencies), '@trigger.dev/sdk'],
     logLevel: 'silent',
   })
   return [outfile, warnings.map(({ text }) => text)]
@@ -241,7 +210,7 @@ describe('one file of an application and the package', () => {
   )
 
   it('is tried with every entry', () => {
-    const names = Object.keys(exports).filter((name) => name !== './package.json')
+    const names = Object.keys(manifest.exports).filter((name) => name !== './package.json')
     expect([...Object.keys(ENTRIES), './vitest'].sort()).toEqual(names.sort())
   })
 
@@ -253,37 +222,27 @@ describe('one file of an application and the package', () => {
     const [file, warnings] = await bundle(`${name.slice(2)}-program`, program, format)
     expect(warnings).toEqual([])
     // From elsewhere: what is installed is found from the place of the bundle.
-    const env = {
-      ...process.env,
-      WAITPOINT_POSTGRES_URL: postgresUrl(),
-      SCHEMA: `bundle_${format}`,
-      NODE_OPTIONS: '',
-    }
-    const cwd = mkdtempSync(join(tmpdir(), 'waitpoint-bundles-'))
-    try {
-      const { stdout } = await run(process.execPath, [file], { cwd, env })
-      expect(JSON.parse(stdout)).toEqual(says)
-    } finally {
-      rmSync(cwd, { recursive: true })
-    }
+    const env = { WAITPOINT_POSTGRES_URL: postgresUrl(), SCHEMA: `bundle_${format}` }
+    expect(JSON.parse(await built.run(file, env))).toEqual(says)
   })
 
   it('is a file of tests for vitest', async () => {
     const [file, warnings] = await bundle('vitest.test', APP + TESTS, 'esm')
     expect(warnings).toEqual([])
-    writeFileSync(join(folder, 'vitest.config.mjs'), 'export default {}')
+    writeFileSync(join(built.folder, 'vitest.config.mjs'), 'export default {}')
     const vitest = resolve('node_modules/vitest/vitest.mjs')
-    const { stdout } = await run(process.execPath, [vitest, 'run', '--root', folder, file])
+    const { stdout } = await run(process.execPath, [vitest, 'run', '--root', built.folder, file])
     expect(stdout).toContain('1 passed')
   })
 })
 
 describe('the package', () => {
   it('names the modules of Node by their whole names', () => {
-    const names = readdirSync(join(folder, 'waitpoint/dist'))
+    const dist = join(built.folder, 'waitpoint/dist')
+    const names = readdirSync(dist)
       .filter((file) => file.endsWith('.js'))
       .flatMap((file) => [
-        ...readFileSync(dist(file), 'utf8').matchAll(/^(?:import|\}|export).* from "([^"]+)";$/gm),
+        ...readFileSync(join(dist, file), 'utf8').matchAll(/^(?:import|\}|export).* from "([^"]+)";$/gm),
       ])
       .map(([, name]) => name as string)
     expect(names).toContain('node:async_hooks')

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
  */
 export function ownFile(): string {
   const { stackTraceLimit } = Error
-  const prepare = Reflect.get(Error, 'prepareStackTrace') as typeof Error.prepareStackTrace
+  const prepare: unknown = Reflect.get(Error, 'prepareStackTrace')
   try {
     Error.stackTraceLimit = 1
     Error.prepareStackTrace = (_, [caller]) => caller?.getFileName()
@@ -15,7 +15,7 @@ export function ownFile(): string {
     if (file.startsWith('file:')) return fileURLToPath(file)
     return /^([\\/]|[a-z]:)/i.test(file) ? file : join(process.cwd(), 'code')
   } finally {
-    Error.prepareStackTrace = prepare
+    Reflect.set(Error, 'prepareStackTrace', prepare)
     Error.stackTraceLimit = stackTraceLimit
   }
 }
