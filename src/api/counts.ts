@@ -1,20 +1,15 @@
 import type { RunStatus, TokenStatus } from '../contract/records.ts'
 import type { StatusCount } from '../contract/storage.ts'
+import type { TagFilter } from './tag-filter.ts'
 
 /** Filters of `runs.counts`. */
-export interface CountRunsParams {
+export interface CountRunsParams extends TagFilter {
   /**
    * Runs of any of these tasks.
    *
    * @default all
    */
   readonly taskIdentifier?: string | readonly string[]
-  /**
-   * Runs with any of these tags.
-   *
-   * @default all
-   */
-  readonly tag?: string | readonly string[]
   /**
    * Runs of this queue.
    *
@@ -51,13 +46,7 @@ export interface CountRunsParams {
 }
 
 /** Filters of `wait.countTokens`. */
-export interface CountTokensParams {
-  /**
-   * Tokens with any of these tags.
-   *
-   * @default all
-   */
-  readonly tags?: string | readonly string[]
+export interface CountTokensParams extends TagFilter {
   /**
    * Created within this time until now: a duration such as `1d`, or milliseconds.
    *

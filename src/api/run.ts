@@ -5,6 +5,7 @@ import type { CursorPagePromise } from './cursor-page.ts'
 import type { RunFailedError, StoredError } from './errors.ts'
 import type { RunExplanation } from './explanation.ts'
 import type { RunOwner } from './run-owner.ts'
+import type { TagFilter } from './tag-filter.ts'
 import { idOf, show } from '../primitives/require.ts'
 
 /** A task by its name, with the types of its payload and its output. */
@@ -19,6 +20,18 @@ export type AnyTask = TaskShape
 
 /** The payload that triggering this task takes. */
 export type TaskPayload<Task> = Task extends TaskShape<infer Payload> ? Payload : never
+
+/** A task of which only the id is known: any payload is taken, and nothing is known of the output. */
+export type UnknownTask = TaskShape<unknown>
+
+/** How the engine calls itself by the id of a task: its caller knows the types. */
+export type ForwardedTask = TaskShape<unknown, never>
+
+/** What a trigger takes after the task: its payload, which may be left out where it may be `undefined`, and options. */
+export type TriggerArguments<Task, Options = TriggerOptions> =
+  undefined extends TaskPayload<Task>
+    ? [payload?: TaskPayload<Task>, options?: Options]
+    : [payload: TaskPayload<Task>, options?: Options]
 
 /** The output of a run of this task. */
 export type TaskOutput<Task> = Task extends { readonly '~types'?: (payload: never) => infer Output }
@@ -252,6 +265,8 @@ export interface Run<Payload = unknown, Output = unknown> {
   readonly isCompleted: boolean
   readonly isSuccess: boolean
   readonly isFailed: boolean
+  readonly isCanceled: boolean
+  /** The name of `isCanceled` in the API of the service. */
   readonly isCancelled: boolean
   readonly parentId?: string
   readonly rootId: string
@@ -271,7 +286,7 @@ export interface RetrievedRun<Payload = unknown, Output = unknown> extends Run<P
 }
 
 /** Filters of `runs.list`. */
-export interface ListRunsParams {
+export interface ListRunsParams extends TagFilter {
   /**
    * Any of these statuses.
    *
@@ -284,12 +299,6 @@ export interface ListRunsParams {
    * @default all
    */
   readonly taskIdentifier?: string | readonly string[]
-  /**
-   * Runs with any of these tags.
-   *
-   * @default all
-   */
-  readonly tag?: string | readonly string[]
   /**
    * Created within this time until now.
    *
@@ -370,24 +379,33 @@ export interface RunSubscription<ARun = Run> extends AsyncIterable<ARun> {
 /** The payload as it is read: unknown for a task that is not known. */
 export type StoredPayload<Task> = [TaskPayload<Task>] extends [never] ? unknown : TaskPayload<Task>
 
-/** The run record that belongs to a task. */
-export type RunOf<Task> = Task extends AnyTask ? Run<StoredPayload<Task>, TaskOutput<Task>> : Run
+/** The output of a run: a handle knows it, for any other reference the task that the caller names. */
+export type ReferencedOutput<Task, Reference> =
+  Reference extends RunHandle<infer Output> ? Output : TaskOutput<Task>
+
+/** The run record that belongs to a task, or to a handle. */
+export type RunOf<Task, Reference = RunReference> = Task extends AnyTask
+  ? Run<StoredPayload<Task>, ReferencedOutput<Task, Reference>>
+  : Run
 
 /** Runs, from anywhere. */
 export interface RunsNamespace {
-  /** The run as it is, and its waits. Rejects with `ERR_RUN_NOT_FOUND`. */
-  retrieve<Task extends AnyTask = AnyTask>(
-    run: RunReference,
-  ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
+  /**
+   * The run as it is, and its waits. Rejects with `ERR_RUN_NOT_FOUND`. The types are those of the task that is named, or of the
+   * output of the handle that is given; `poll` and `subscribeToRun` know them in the same two ways.
+   */
+  retrieve<Task extends AnyTask = AnyTask, Reference extends RunReference = RunReference>(
+    run: Reference,
+  ): Promise<RetrievedRun<StoredPayload<Task>, ReferencedOutput<Task, Reference>>>
   /**
    * Newest first. Awaited: one page; iterated: all of them. Rejects with a TypeError or RangeError for filters that
    * cannot be used.
    */
   list(params?: ListRunsParams): CursorPagePromise<Run>
   /** The run, as soon as it has ended. Rejects with `ERR_RUN_NOT_FOUND`. */
-  poll<Task extends AnyTask = AnyTask>(
-    run: RunReference,
-  ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
+  poll<Task extends AnyTask = AnyTask, Reference extends RunReference = RunReference>(
+    run: Reference,
+  ): Promise<RetrievedRun<StoredPayload<Task>, ReferencedOutput<Task, Reference>>>
   /** Cancels a run and the children it waits for. One that has ended stays as it is. Rejects with `ERR_RUN_NOT_FOUND`. */
   cancel(run: RunReference): Promise<{ readonly id: string }>
   /**
@@ -414,7 +432,9 @@ export interface RunsNamespace {
    * }
    * ```
    */
-  subscribeToRun<Task extends AnyTask = AnyTask>(run: RunReference): RunSubscription<RunOf<Task>>
+  subscribeToRun<Task extends AnyTask = AnyTask, Reference extends RunReference = RunReference>(
+    run: Reference,
+  ): RunSubscription<RunOf<Task, Reference>>
 }
 
 /** Tasks by id, for code that must not import them. */
@@ -428,24 +448,22 @@ export interface TasksNamespace {
    * const run = await tasks.trigger<typeof review>('review', { doc: 'd1' })
    * ```
    */
-  trigger<Task extends AnyTask>(
+  trigger<Task extends AnyTask = UnknownTask>(
     id: Task['id'],
-    payload: TaskPayload<Task>,
-    options?: TriggerOptions,
+    ...given: TriggerArguments<Task>
   ): Promise<RunHandle<TaskOutput<Task>>>
   /** Stores one run for each item, in order. All payloads and options are checked before the first one is stored. */
-  batchTrigger<Task extends AnyTask>(
+  batchTrigger<Task extends AnyTask = UnknownTask>(
     id: Task['id'],
     items: readonly BatchItem<TaskPayload<Task>>[],
   ): Promise<BatchHandle<TaskOutput<Task>>>
   /** Starts a child run and pauses until it has ended; its failure is a result, with `ok: false`. Only in a run. */
-  triggerAndWait<Task extends AnyTask>(
+  triggerAndWait<Task extends AnyTask = UnknownTask>(
     id: Task['id'],
-    payload: TaskPayload<Task>,
-    options?: TriggerOptions,
+    ...given: TriggerArguments<Task>
   ): SubtaskPromise<TaskOutput<Task>>
   /** Like `triggerAndWait()` for several children; the results are in the order of the items. Only in a run. */
-  batchTriggerAndWait<Task extends AnyTask>(
+  batchTriggerAndWait<Task extends AnyTask = UnknownTask>(
     id: Task['id'],
     items: readonly BatchItem<TaskPayload<Task>>[],
   ): Promise<{ readonly runs: readonly SubtaskResult<TaskOutput<Task>>[] }>

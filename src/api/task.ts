@@ -199,10 +199,14 @@ export interface SchemaTaskOptions<Schema extends StandardSchemaV1, Output> exte
 export interface Task<in Payload, out Output> extends TaskShape<Payload, Output> {
   /** Stores a run, on the engine of the current run or on the default engine. Rejects as `tasks.trigger` does. */
   trigger(payload: Payload, options?: TriggerOptions): Promise<RunHandle<Output>>
+  /** Where the payload may be `undefined`, it may be left out. */
+  trigger(this: TaskShape<undefined>): Promise<RunHandle<Output>>
   /** Stores one run for each item, in order. All payloads and options are checked before the first one is stored. */
   batchTrigger(items: readonly BatchItem<Payload>[]): Promise<BatchHandle<Output>>
   /** Starts a child run and pauses until it has ended; its failure is a result, with `ok: false`. Only in a run. */
   triggerAndWait(payload: Payload, options?: TriggerOptions): SubtaskPromise<Output>
+  /** Where the payload may be `undefined`, it may be left out. */
+  triggerAndWait(this: TaskShape<undefined>): SubtaskPromise<Output>
   /** Like `triggerAndWait()` for several children; the results are in the order of the items. Only in a run. */
   batchTriggerAndWait(
     items: readonly BatchItem<Payload>[],

@@ -4,6 +4,7 @@ import type { CursorPagePromise } from './cursor-page.ts'
 import type { WaitpointTimeoutError } from './errors.ts'
 import type { Storage } from '../contract/storage.ts'
 import { WaitpointError } from './errors.ts'
+import type { TagFilter } from './tag-filter.ts'
 
 /** A duration: milliseconds, or a string such as `10m`, `1.5h`, `2 days`, `1h30m`. */
 export type Duration = number | string
@@ -103,19 +104,13 @@ export interface CompletedToken {
 }
 
 /** Filters of `wait.listTokens` (docs/waitpoints.md). */
-export interface ListTokensParams {
+export interface ListTokensParams extends TagFilter {
   /**
    * Any of these statuses.
    *
    * @default all
    */
   readonly status?: TokenStatus | readonly TokenStatus[]
-  /**
-   * Tokens with any of these tags.
-   *
-   * @default all
-   */
-  readonly tags?: string | readonly string[]
   /**
    * Tokens with this key.
    *
@@ -359,13 +354,7 @@ export interface EngineWaitNamespace extends WaitNamespace {
 }
 
 /** Options of `wait.subscribeToTokens`. */
-export interface SubscribeToTokensParams {
-  /**
-   * Tokens with any of these tags.
-   *
-   * @default all
-   */
-  readonly tags?: string | readonly string[]
+export interface SubscribeToTokensParams extends TagFilter {
   /**
    * Tokens of a list, 1 to 100.
    *

@@ -21,6 +21,7 @@ import type {
   RetrievedRun,
   Run,
   RunHandle,
+  ReferencedOutput,
   RunOf,
   RunReference,
   RunsNamespace,
@@ -29,7 +30,9 @@ import type {
   TaskOutput,
   TaskPayload,
   TasksNamespace,
+  TriggerArguments,
   TriggerOptions,
+  UnknownTask,
 } from '../api/run.ts'
 import type { DefinedStream, StreamsNamespace } from '../api/stream.ts'
 
@@ -67,15 +70,15 @@ export interface RemoteRunHandle<Output> extends RunHandle<Output> {
 
 /** Runs of a service. */
 export interface ClientRuns extends RunsNamespace {
-  retrieve<Task extends AnyTask = AnyTask>(
-    run: RunReference,
+  retrieve<Task extends AnyTask = AnyTask, Reference extends RunReference = RunReference>(
+    run: Reference,
     options?: CallOptions,
-  ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
+  ): Promise<RetrievedRun<StoredPayload<Task>, ReferencedOutput<Task, Reference>>>
   list(params?: ListRunsParams & CallOptions): CursorPagePromise<Run>
-  poll<Task extends AnyTask = AnyTask>(
-    run: RunReference,
+  poll<Task extends AnyTask = AnyTask, Reference extends RunReference = RunReference>(
+    run: Reference,
     options?: CallOptions,
-  ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
+  ): Promise<RetrievedRun<StoredPayload<Task>, ReferencedOutput<Task, Reference>>>
   cancel(run: RunReference, options?: CallOptions): Promise<{ readonly id: string }>
   replay(run: RunReference, options?: CallOptions): Promise<RemoteRunHandle<unknown>>
   /**
@@ -95,21 +98,20 @@ export interface ClientRuns extends RunsNamespace {
     run: RunReference,
     options: RescheduleOptions & CallOptions,
   ): Promise<RetrievedRun<StoredPayload<Task>, TaskOutput<Task>>>
-  subscribeToRun<Task extends AnyTask = AnyTask>(
-    run: RunReference,
+  subscribeToRun<Task extends AnyTask = AnyTask, Reference extends RunReference = RunReference>(
+    run: Reference,
     options?: CallOptions,
-  ): RunSubscription<RunOf<Task>>
+  ): RunSubscription<RunOf<Task, Reference>>
 }
 
 /** Tasks of a service, by id. Calls that wait for a child run reject with `ERR_NOT_IN_RUN`. */
 export interface ClientTasks extends TasksNamespace {
-  trigger<Task extends AnyTask>(
+  trigger<Task extends AnyTask = UnknownTask>(
     id: Task['id'],
-    payload: TaskPayload<Task>,
-    options?: TriggerOptions & CallOptions,
+    ...given: TriggerArguments<Task, TriggerOptions & CallOptions>
   ): Promise<RemoteRunHandle<TaskOutput<Task>>>
   /** Stores one run for each item, in order. All items are checked locally before the first run is stored. */
-  batchTrigger<Task extends AnyTask>(
+  batchTrigger<Task extends AnyTask = UnknownTask>(
     id: Task['id'],
     items: readonly BatchItem<TaskPayload<Task>>[],
     options?: CallOptions,

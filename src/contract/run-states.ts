@@ -52,11 +52,13 @@ export interface StatusFlags {
   readonly isCompleted: boolean
   readonly isSuccess: boolean
   readonly isFailed: boolean
+  readonly isCanceled: boolean
   readonly isCancelled: boolean
 }
 
 /** A status as flags: exactly one of queued, executing, waiting and completed holds. */
 export function statusFlags(status: RunStatus): StatusFlags {
+  const isCanceled = status === 'CANCELED'
   return {
     isQueued: status === 'QUEUED' || status === 'DELAYED' || status === 'PENDING_VERSION',
     isExecuting: status === 'EXECUTING',
@@ -64,7 +66,8 @@ export function statusFlags(status: RunStatus): StatusFlags {
     isCompleted: isFinal(status),
     isSuccess: status === 'COMPLETED',
     isFailed: isFinal(status) && status !== 'COMPLETED',
-    isCancelled: status === 'CANCELED',
+    isCanceled,
+    isCancelled: isCanceled,
   }
 }
 

@@ -24,8 +24,9 @@ import type {
   AnyTask,
   RunHandle,
   EngineRunsNamespace,
+  ForwardedTask,
   TaskOutput,
-  TaskPayload,
+  TriggerArguments,
   TasksNamespace,
   TriggerOptions,
 } from '../api/run.ts'
@@ -97,8 +98,7 @@ export interface Engine extends AsyncDisposable {
    */
   trigger<Task extends AnyTask>(
     task: Task,
-    payload: TaskPayload<Task>,
-    options?: TriggerOptions,
+    ...given: TriggerArguments<Task>
   ): Promise<RunHandle<TaskOutput<Task>>>
   /**
    * An access token for a page or another process: it may do what is granted, on objects that there need not be yet, for 15
@@ -256,11 +256,11 @@ class TaskEngine implements Engine, HasKernel {
 
   trigger<Task extends AnyTask>(
     task: Task,
-    payload: TaskPayload<Task>,
-    options?: TriggerOptions,
-  ): Promise<RunHandle<TaskOutput<Task>>> {
+    ...given: TriggerArguments<Task>
+  ): Promise<RunHandle<TaskOutput<Task>>>
+  trigger(task: ForwardedTask, payload?: unknown, options?: TriggerOptions): Promise<RunHandle<never>> {
     // A value that is no task is refused where it is looked up: this answers a promise.
-    return this.#kernel.namespaces.tasks.trigger<Task>(idOf(task) as string, payload, options)
+    return this.#kernel.namespaces.tasks.trigger<ForwardedTask>(idOf(task) as string, payload, options)
   }
 
   createAccessToken(grant: AccessGrant, options?: AccessTokenOptions): Promise<string> {

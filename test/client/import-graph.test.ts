@@ -20,6 +20,7 @@ describe('what a client needs', () => {
       'src/api/retry.ts',
       'src/api/run.ts',
       'src/api/stream.ts',
+      'src/api/tag-filter.ts',
     ])
   })
 

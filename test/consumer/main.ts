@@ -1,4 +1,5 @@
 // A user's first program. scripts/packed.mjs type-checks and runs it against the packed package.
+import { inspect } from 'node:util'
 import { createEngine, task, type Engine } from 'waitpoint'
 import { createHandler } from 'waitpoint/http'
 import { runs, task as hostedTask } from 'waitpoint/sdk'
@@ -9,6 +10,8 @@ const greet = task({ id: 'greet', run: async (payload: { name: string }) => `Hel
 const engine: Engine = createEngine({ tasks: [greet] })
 const run = await engine.trigger(greet, { name: 'Ada' })
 const output: string = await run.result()
+const handles = [run, await engine.wait.createToken()]
+const printed = handles.map((handle) => inspect(handle).split(' ', 1)[0])
 // @ts-expect-error -- the payload is inferred from the task
 const misspelt = (): unknown => engine.trigger(greet, { nmae: 'Ada' })
 
@@ -22,4 +25,7 @@ const { id } = await later.trigger({ at: new Date(1) })
 const { output: instant } = await runs.poll<typeof later>(id)
 await fixture.close()
 await engine.close()
-console.log(output, status, typeof misspelt, instant?.toFixed())
+// A bundler puts an underscore in front of a class that names itself.
+if (printed.some((name) => name?.startsWith('_')))
+  throw new Error(`Cannot print handles as ${printed.join(' and ')}`)
+console.log(printed.join(), output, status, typeof misspelt, instant?.toFixed())

@@ -69,7 +69,7 @@ const hostedParent = hostedTask({
 })
 const hostsParent = task({
   id: 'hosts-parent',
-  run: (payload: unknown) => tasks.triggerAndWait<typeof echo>('hosted', payload).unwrap(),
+  run: (payload: unknown) => tasks.triggerAndWait('hosted', payload).unwrap(),
 })
 const all = [echo, parent, asking, effect, dated, hosted, hostedParent, hostsParent]
 
@@ -286,12 +286,12 @@ describe('a codec and waitpoint/sdk', () => {
       using _default = { [Symbol.dispose]: engine.makeDefault() }
       for (const value of [VALUES, LOOKALIKE]) {
         // From waitpoint to a task of waitpoint/sdk, and the other way round.
-        expect(await (await engine.tasks.trigger<typeof echo>('hosted', value)).result()).toStrictEqual(value)
+        expect(await (await engine.tasks.trigger('hosted', value)).result()).toStrictEqual(value)
         const { id } = await hostedTasks.trigger('echo', value)
         expect((await hostedRuns.poll(id)).output).toStrictEqual(value)
         expect(received.at(-1)).toStrictEqual(value)
         for (const id of ['hosted-parent', 'hosts-parent'])
-          expect(await (await engine.tasks.trigger<typeof echo>(id, value)).result()).toStrictEqual(value)
+          expect(await (await engine.tasks.trigger(id, value)).result()).toStrictEqual(value)
         const token = await engine.wait.createToken()
         await hostedWait.completeToken(token.id, value)
         expect((await engine.wait.retrieveToken(token)).output).toStrictEqual(value)

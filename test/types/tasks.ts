@@ -23,6 +23,7 @@ interface Doc {
 const review = task({ id: 'review', run: async (payload: Doc) => ({ title: payload.doc, words: 7 }) })
 const quiet = task({ id: 'quiet', run: () => undefined })
 const nothing = task({ id: 'nothing', run: async (_payload: null) => undefined })
+const optional = task({ id: 'optional', run: (payload?: Doc) => payload?.doc })
 const sync = task({ id: 'sync', run: (count: number) => count > 1 })
 
 const engine = createEngine({ tasks: [review, quiet, nothing, sync] })
@@ -53,6 +54,18 @@ export async function triggering(): Promise<void> {
   await engine.trigger(review, { doc: 'd1', page: 1 })
   // @ts-expect-error A payload is missing.
   await engine.trigger(review)
+  // It may be left out where it may be undefined.
+  await engine.trigger(quiet)
+  await engine.trigger(optional)
+  await optional.trigger()
+  await optional.triggerAndWait()
+  await tasks.trigger<typeof optional>('optional')
+  // @ts-expect-error A payload is missing.
+  await review.trigger()
+  // @ts-expect-error A payload is missing.
+  await tasks.trigger<typeof review>('review')
+  // @ts-expect-error It is null, not undefined.
+  await engine.trigger(nothing)
   // @ts-expect-error There is no such option.
   await engine.trigger(review, { doc: 'd1' }, { delayed: '1h' })
   // @ts-expect-error The payload is a number.
@@ -83,8 +96,18 @@ export async function triggeringById(): Promise<void> {
   const retrieved = await runs.retrieve<typeof review>(run)
   exactly<RetrievedRun<Doc, { title: string; words: number }>>()(retrieved)
   retrieved.payload.doc satisfies string
-  const untyped = await runs.retrieve(run)
+  const untyped = await runs.retrieve(run.id)
   exactly<RetrievedRun>()(untyped)
+  // A handle knows the output.
+  exactly<RetrievedRun<unknown, { title: string; words: number }>>()(await runs.retrieve(run))
+  exactly<RetrievedRun<unknown, { title: string; words: number }>>()(await engine.runs.poll(run))
+  for await (const { output } of runs.subscribeToRun(run)) output?.words satisfies number | undefined
+  // Without its task an id takes any payload, and its output is not known.
+  const unknown = await engine.tasks.trigger('review', { doc: 'd1' })
+  exactly<RunHandle<unknown>>()(unknown)
+  await tasks.batchTrigger('review', [{ payload: { doc: 'd1' } }])
+  // @ts-expect-error That is the id of another task.
+  await tasks.trigger<typeof review>('reviews', { doc: 'd1' })
   exactly<unknown>()(untyped.payload)
   // @ts-expect-error A property is of another type.
   await tasks.trigger<typeof review>('review', { doc: 1 })

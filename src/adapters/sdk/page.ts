@@ -64,13 +64,20 @@ export class CursoredPage<Item, Stored = never> extends HostedPage<Item, Cursore
 
   /** Rejects when there is none. */
   async getNextPage(): Promise<CursoredPage<Item, Stored>> {
-    return new CursoredPage(await this.#page.getNextPage(), this.#show)
+    return cursored(await this.#page.getNextPage(), this.#show)
   }
 
   /** Rejects when there is none. */
   async getPreviousPage(): Promise<CursoredPage<Item, Stored>> {
-    return new CursoredPage(await this.#page.getPreviousPage(), this.#show)
+    return cursored(await this.#page.getPreviousPage(), this.#show)
   }
+}
+
+function cursored<Item, Stored>(
+  page: CursorPage<Stored>,
+  show: (item: Stored) => Item,
+): CursoredPage<Item, Stored> {
+  return new CursoredPage(page, show)
 }
 
 /** A list of the engine, with what `show` makes of its items. */
@@ -78,5 +85,5 @@ export function shownPages<Item, Stored>(
   pages: CursorPagePromise<Stored>,
   show: (item: Stored) => Item,
 ): Pages<Item, CursoredPage<Item, Stored>> {
-  return iterable<Item, CursoredPage<Item, Stored>>(pages.then((page) => new CursoredPage(page, show)))
+  return iterable<Item, CursoredPage<Item, Stored>>(pages.then((page) => cursored(page, show)))
 }

@@ -22,6 +22,7 @@ import { RemoteRun } from './remote-run.ts'
 import type { WatchedRun } from '../following/run-updates.ts'
 import type { ApiAnswer, Transport } from '../connection/transport.ts'
 import { checkCallOptions, checkedFilters } from './wait.ts'
+import { TAG_NAMES, tagsOf } from '../../api/tag-filter.ts'
 import { readExplanation } from '../wire/explanation.ts'
 import { wireDeadline } from '../wire/durations.ts'
 import { WireRecord } from '../wire/record.ts'
@@ -30,7 +31,7 @@ import { readListedRun, readRetrievedRun } from '../wire/run.ts'
 const LIST_NAMES: OptionNames<ListRunsParams & CallOptions> = {
   status: true,
   taskIdentifier: true,
-  tag: true,
+  ...TAG_NAMES,
   period: true,
   from: true,
   to: true,
@@ -66,7 +67,7 @@ export class RunsCalls implements ClientRuns {
         const query = {
           ...listQuery(params, cursor),
           'filter[taskIdentifier]': joined(params.taskIdentifier, 'taskIdentifier'),
-          'filter[tag]': joined(params.tag, 'tag'),
+          'filter[tag]': joined(tagsOf(params), 'tags'),
         }
         const request = { path: '/api/v1/runs', query, subject: { kind: 'run', id: '' } } as const
         return decodePage(await this.#transport.call(request, params.signal), readListedRun)

@@ -40,7 +40,7 @@ export class TasksCalls implements ClientTasks {
 
   async trigger(
     id: string,
-    payload: unknown,
+    payload?: unknown,
     options: TriggerOptions & CallOptions = {},
   ): Promise<RemoteRunHandle<never>> {
     const request = triggerRequest(id, payload, options)

@@ -19,6 +19,7 @@ import {
   show,
 } from '../../primitives/require.ts'
 import type { CallOptions, ClientWait } from '../namespaces.ts'
+import { TAG_NAMES, tagsOf } from '../../api/tag-filter.ts'
 import { jsonText } from '../wire/json-text.ts'
 import { notFound, notInRun } from '../connection/known-error.ts'
 import { joined, listQuery } from './list-query.ts'
@@ -40,7 +41,7 @@ const CREATE_NAMES: OptionNames<Omit<CreateTokenOptions, 'name'> & CallOptions> 
 }
 const LIST_NAMES: OptionNames<ListTokensParams & CallOptions> = {
   status: true,
-  tags: true,
+  ...TAG_NAMES,
   idempotencyKey: true,
   period: true,
   from: true,
@@ -117,7 +118,7 @@ export class WaitCalls implements ClientWait {
       async (cursor) => {
         const query = {
           ...listQuery(params, cursor),
-          'filter[tags]': joined(params.tags, 'tags'),
+          'filter[tags]': joined(tagsOf(params), 'tags'),
           'filter[idempotencyKey]': params.idempotencyKey,
         }
         const request = { path: PATH, query, subject: { kind: 'token', id: '' } } as const

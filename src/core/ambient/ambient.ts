@@ -9,7 +9,14 @@ import {
   waitOnEngine,
 } from './current-engine.ts'
 import type { AccessGrant, AccessTokenOptions } from '../../api/access.ts'
-import type { TaskRunsNamespace, TasksNamespace } from '../../api/run.ts'
+import type {
+  AnyTask,
+  ForwardedTask,
+  RunReference,
+  TaskRunsNamespace,
+  TasksNamespace,
+  TriggerOptions,
+} from '../../api/run.ts'
 import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
 import type { SchedulesNamespace } from '../../api/schedule.ts'
 import type { MetadataNamespace, StreamsNamespace } from '../../api/stream.ts'
@@ -125,9 +132,11 @@ function metadataOf(find: FindEngine): MetadataNamespace {
 
 function runsOf(find: FindEngine): TaskRunsNamespace & PollsAs {
   return {
-    retrieve: (run) => askEngine((engine) => engine.runs.retrieve(run), find),
+    retrieve: <Task extends AnyTask, Reference extends RunReference>(run: Reference) =>
+      askEngine((engine) => engine.runs.retrieve<Task, Reference>(run), find),
     list: (params) => listOnEngine((engine) => engine.runs.list(params), find),
-    poll: (run) => askEngine((engine) => engine.runs.poll(run), find),
+    poll: <Task extends AnyTask, Reference extends RunReference>(run: Reference) =>
+      askEngine((engine) => engine.runs.poll<Task, Reference>(run), find),
     pollAs: (run, show) => askEngine((engine) => engine.runs.pollAs(run, show), find),
     cancel: (run) => askEngine((engine) => engine.runs.cancel(run), find),
     replay: (run) => askEngine((engine) => engine.runs.replay(run), find),
@@ -135,17 +144,18 @@ function runsOf(find: FindEngine): TaskRunsNamespace & PollsAs {
     resetIdempotencyKey: (taskId, key) =>
       askEngine((engine) => engine.runs.resetIdempotencyKey(taskId, key), find),
     reschedule: (run, options) => askEngine((engine) => engine.runs.reschedule(run, options), find),
-    subscribeToRun: (run) => currentEngine(find).runs.subscribeToRun(run),
+    subscribeToRun: <Task extends AnyTask, Reference extends RunReference>(run: Reference) =>
+      currentEngine(find).runs.subscribeToRun<Task, Reference>(run),
   }
 }
 
 function tasksOf(find: FindEngine): TasksNamespace {
   return {
-    trigger: (id, payload, options) =>
-      askEngine((engine) => engine.tasks.trigger(id, payload, options), find),
+    trigger: (id: string, payload?: unknown, options?: TriggerOptions) =>
+      askEngine((engine) => engine.tasks.trigger<ForwardedTask>(id, payload, options), find),
     batchTrigger: (id, items) => askEngine((engine) => engine.tasks.batchTrigger(id, items), find),
-    triggerAndWait: (id, payload, options) =>
-      waitOnEngine((engine) => engine.tasks.triggerAndWait(id, payload, options), find),
+    triggerAndWait: (id: string, payload?: unknown, options?: TriggerOptions) =>
+      waitOnEngine((engine) => engine.tasks.triggerAndWait<ForwardedTask>(id, payload, options), find),
     batchTriggerAndWait: (id, items) =>
       askEngine((engine) => engine.tasks.batchTriggerAndWait(id, items), find),
   }

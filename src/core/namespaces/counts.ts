@@ -9,6 +9,7 @@ import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { RUN_STATUSES, TOKEN_STATUSES } from '../../contract/run-states.ts'
 import { type OptionNames, requireName, requireOptions, requireWhole } from '../../primitives/require.ts'
 import type { CountRunsParams, CountTokensParams, RunCounts, TokenCounts } from '../../api/counts.ts'
+import { TAG_NAMES, tagsOf } from '../../api/tag-filter.ts'
 import type { RepeatableCall } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
 import { createdBounds, listOf } from './token-list.ts'
@@ -17,10 +18,10 @@ const COMMON_NAMES = { period: true, from: true, to: true, atMost: true } as con
 const RUN_NAMES: OptionNames<CountRunsParams> = {
   ...COMMON_NAMES,
   taskIdentifier: true,
-  tag: true,
+  ...TAG_NAMES,
   queue: true,
 }
-const TOKEN_NAMES: OptionNames<CountTokensParams> = { ...COMMON_NAMES, tags: true }
+const TOKEN_NAMES: OptionNames<CountTokensParams> = { ...COMMON_NAMES, ...TAG_NAMES }
 const DEFAULT_AT_MOST = 10_000
 const MOST = 1_000_000
 const PAGE_SIZE = 100
@@ -59,11 +60,11 @@ const COUNT_TOKENS: RepeatableCall<
 /** `runs.counts`. */
 export async function countRuns(kernel: Kernel, params: CountRunsParams): Promise<RunCounts> {
   requireOptions(params, 'the filters of runs.counts', RUN_NAMES)
-  const { taskIdentifier, tag, queue } = params
+  const { taskIdentifier, queue } = params
   const counts = await kernel.call(() => {
     const filter = {
       taskIds: listOf(taskIdentifier, 'taskIdentifier'),
-      tags: listOf(tag, 'tag'),
+      tags: listOf(tagsOf(params), 'tags'),
       queue: queue === undefined ? undefined : requireName(queue, 'queue'),
       ...createdBounds(params, kernel.host.now()),
     }
@@ -77,7 +78,7 @@ export async function countTokens(kernel: Kernel, params: CountTokensParams): Pr
   requireOptions(params, 'the filters of wait.countTokens', TOKEN_NAMES)
   const counts = await kernel.call(() => {
     const now = kernel.host.now()
-    const filter = { tags: listOf(params.tags, 'tags'), ...createdBounds(params, now) }
+    const filter = { tags: listOf(tagsOf(params), 'tags'), ...createdBounds(params, now) }
     return kernel.asked(COUNT_TOKENS, { filter, atMost: mostOf(params), now })
   })
   return ofAll(TOKEN_STATUSES, counts)

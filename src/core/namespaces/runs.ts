@@ -21,6 +21,7 @@ import {
   type EngineRunsNamespace,
   type RunSubscription,
 } from '../../api/run.ts'
+import { TAG_NAMES, tagsOf } from '../../api/tag-filter.ts'
 import type { CountRunsParams, RunCounts } from '../../api/counts.ts'
 import type { PollsAs } from '../../api/shown-run.ts'
 import type { RunExplanation } from '../../api/explanation.ts'
@@ -38,7 +39,7 @@ import { checkedList, createdBounds, LIST_NAMES, listOf, pageLimit, statusesOf }
 import { tagRun } from './tag-run.ts'
 import { TriggeredRun } from './triggered-run.ts'
 
-const FILTERS: OptionNames<ListRunsParams> = { ...LIST_NAMES, taskIdentifier: true, tag: true }
+const FILTERS: OptionNames<ListRunsParams> = { ...LIST_NAMES, ...TAG_NAMES, taskIdentifier: true }
 
 /** Runs of one engine. Payloads and outputs are typed where the task is known; here they are unknown. */
 export class EngineRuns implements EngineRunsNamespace, PollsAs {
@@ -63,7 +64,7 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
           const filter = {
             status: statusesOf(params.status, RUN_STATUSES),
             taskIds: listOf(params.taskIdentifier, 'taskIdentifier'),
-            tags: listOf(params.tag, 'tag'),
+            tags: listOf(tagsOf(params), 'tags'),
             ...createdBounds(params, host.now()),
           }
           const request = { filter, page: { limit: pageLimit(params.limit), after, before, mayLag: true } }

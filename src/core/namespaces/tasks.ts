@@ -44,7 +44,7 @@ export class EngineTasks implements TasksNamespace {
     this.#values = values
   }
 
-  trigger(id: string, payload: unknown, options: TriggerOptions = {}): Promise<RunHandle<never>> {
+  trigger(id: string, payload?: unknown, options: TriggerOptions = {}): Promise<RunHandle<never>> {
     return this.#kernel.call((attempt) =>
       chain(this.#record(attempt, id, this.#request(id, payload, options)), (record) =>
         chain(
@@ -81,7 +81,7 @@ export class EngineTasks implements TasksNamespace {
     return this.#insert(record, undefined)
   }
 
-  triggerAndWait(id: string, payload: unknown, options: TriggerOptions = {}): SubtaskPromise<never> {
+  triggerAndWait(id: string, payload?: unknown, options: TriggerOptions = {}): SubtaskPromise<never> {
     try {
       const attempt = this.#kernel.requireRunning('triggerAndWait')
       return this.#waitFor(attempt, options, () =>

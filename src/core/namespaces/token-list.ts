@@ -4,6 +4,7 @@ import { parseDuration } from '../../primitives/duration.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireList, requireName, requireOptions, requireWhole, show } from '../../primitives/require.ts'
 import type { Cursor, CursorPagePromise } from '../../api/cursor-page.ts'
+import { TAG_NAMES, tagsOf } from '../../api/tag-filter.ts'
 import { cursorPages } from '../../api/cursor-page.ts'
 import { LIST_TOKENS } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
@@ -20,7 +21,7 @@ export const LIST_NAMES = {
   after: true,
   before: true,
 } as const
-const NAMES: OptionNames<ListTokensParams> = { ...LIST_NAMES, tags: true, idempotencyKey: true }
+const NAMES: OptionNames<ListTokensParams> = { ...LIST_NAMES, ...TAG_NAMES, idempotencyKey: true }
 const DEFAULT_LIMIT = 25
 const MOST_A_PAGE = 100
 
@@ -50,7 +51,7 @@ function tokenFilter(params: ListTokensParams, now: number): TokenFilter {
   return {
     kind: 'MANUAL',
     status: statusesOf(params.status, TOKEN_STATUSES),
-    tags: listOf(params.tags, 'tags'),
+    tags: listOf(tagsOf(params), 'tags'),
     key:
       idempotencyKey === undefined
         ? undefined

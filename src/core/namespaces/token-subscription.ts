@@ -2,6 +2,7 @@ import type { CancelTimer } from '../../contract/clock.ts'
 import type { Unsubscribe } from '../../contract/storage.ts'
 import { defined } from '../../primitives/defined.ts'
 import { type OptionNames, requireOptions } from '../../primitives/require.ts'
+import { TAG_NAMES, tagsOf } from '../../api/tag-filter.ts'
 import type { SubscribeToTokensParams, Token } from '../../api/token.ts'
 import { Watcher } from '../changes/watchers.ts'
 import type { Kernel } from '../kernel.ts'
@@ -9,7 +10,7 @@ import { alone, Reading } from '../reading/reading.ts'
 import { nextChange } from '../reading/run-changes.ts'
 import { listOf, listTokens } from './token-list.ts'
 
-const NAMES: OptionNames<SubscribeToTokensParams> = { tags: true, limit: true }
+const NAMES: OptionNames<SubscribeToTokensParams> = { ...TAG_NAMES, limit: true }
 const TOPIC = 'tokens'
 /** What other processes do is found this late: no storage tells of it. */
 const LOOK_MS = 10_000
@@ -31,13 +32,16 @@ export function subscribeToTokens(
 
 async function* waitingTokens(
   kernel: Kernel,
-  { tags, limit }: SubscribeToTokensParams,
+  { limit, ...filter }: SubscribeToTokensParams,
   watcher: Watcher,
 ): AsyncGenerator<readonly Token[]> {
   let shown: string | undefined
   try {
     for (;;) {
-      const { data } = await listTokens(kernel, { status: 'WAITING', ...defined({ tags, limit }) })
+      const { data } = await listTokens(kernel, {
+        status: 'WAITING',
+        ...defined({ tags: tagsOf(filter), limit }),
+      })
       const ids = data.map(({ id }) => id).join()
       if (ids !== shown) yield data
       shown = ids
@@ -57,7 +61,7 @@ class TokenWatcher extends Watcher {
   constructor(kernel: Kernel, params: SubscribeToTokensParams) {
     super(kernel.watchers, [TOPIC])
     requireOptions(params, 'the options of wait.subscribeToTokens', NAMES)
-    const wanted = listOf(params.tags, 'tags')
+    const wanted = listOf(tagsOf(params), 'tags')
     this.#kernel = kernel
     this.#unsubscribe = kernel.events.on('token', ({ tags }) => {
       if (wanted?.some((tag) => tags.includes(tag)) ?? true) this.wake(TOPIC)

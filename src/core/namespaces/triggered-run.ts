@@ -5,6 +5,8 @@ import type { RunHandle, RunOutcome } from '../../api/run.ts'
 import { leftAtEnd, liveAttempt } from '../attempt/attempt.ts'
 import { finalRecord, lostOutcome, outcomeOf, outputOf } from '../reading/run-results.ts'
 
+let accessTokenProperty: PropertyDescriptor
+
 /** The handle that `trigger` answers. Hot, with a getter of its own as {@link CreatedTokenView} has. */
 export class TriggeredRun<Output> implements RunHandle<Output> {
   readonly id: string
@@ -27,7 +29,7 @@ export class TriggeredRun<Output> implements RunHandle<Output> {
     this.#kernel = kernel
     // A run that was there before may be older than its access tokens last.
     this.#accessFrom = isCached ? kernel.host.now() : createdAt
-    Object.defineProperty(this, 'publicAccessToken', TriggeredRun.#accessTokenProperty)
+    Object.defineProperty(this, 'publicAccessToken', accessTokenProperty)
     if (named === true) this.taskIdentifier = record.taskId
     else {
       // Not written at the assignment: V8 puts such a function, with what it captures, among the long-lived objects.
@@ -40,13 +42,15 @@ export class TriggeredRun<Output> implements RunHandle<Output> {
     }
   }
 
-  static readonly #accessTokenProperty: TypedPropertyDescriptor<string> & ThisType<TriggeredRun<unknown>> = {
-    enumerable: true,
-    get() {
-      const { credentials } = this.#kernel
-      return (this.#accessToken ??= credentials.publicAccessToken([`read:runs:${this.id}`], {
-        from: this.#accessFrom,
-      }))
-    },
+  static {
+    accessTokenProperty = {
+      enumerable: true,
+      get(this: TriggeredRun<unknown>) {
+        const { credentials } = this.#kernel
+        return (this.#accessToken ??= credentials.publicAccessToken([`read:runs:${this.id}`], {
+          from: this.#accessFrom,
+        }))
+      },
+    }
   }
 }

@@ -62,11 +62,15 @@ function timeoutError({ id, timeoutAt = 0 }: TokenRecord): WaitpointTimeoutError
   return withoutStack(() => new WaitpointTimeoutError(message))
 }
 
+let urlProperty: PropertyDescriptor
+let accessTokenProperty: PropertyDescriptor
+
 /**
  * The answer of `createToken`: address and access token are computed when first read.
  *
  * Hot: every token has one. The getters are properties of the object itself, so that they are seen when it is copied,
- * lists or prints it; but they are the same two functions for all, which is half the time and memory of two closures.
+ * lists or prints it; but they are the same two functions for all, which is half the time and memory of two closures. A class that names
+ * itself would print with an underscore, which bundlers put in front of its name.
  */
 export class CreatedTokenView implements CreatedToken {
   readonly id: string
@@ -83,24 +87,25 @@ export class CreatedTokenView implements CreatedToken {
     this.isCached = isCached
     this.#record = record
     this.#credentials = credentials
-    Object.defineProperty(this, 'url', CreatedTokenView.#urlProperty)
-    Object.defineProperty(this, 'publicAccessToken', CreatedTokenView.#accessTokenProperty)
+    Object.defineProperty(this, 'url', urlProperty)
+    Object.defineProperty(this, 'publicAccessToken', accessTokenProperty)
   }
 
-  static readonly #urlProperty: TypedPropertyDescriptor<string> & ThisType<CreatedTokenView> = {
-    enumerable: true,
-    get() {
-      return (this.#url ??= this.#credentials.tokenUrl(this.id))
-    },
-  }
-
-  static readonly #accessTokenProperty: TypedPropertyDescriptor<string> & ThisType<CreatedTokenView> = {
-    enumerable: true,
-    get() {
-      return (this.#accessToken ??= this.#credentials.publicAccessToken([`write:waitpoints:${this.id}`], {
-        from: this.#record.createdAt,
-        until: this.#record.timeoutAt,
-      }))
-    },
+  static {
+    urlProperty = {
+      enumerable: true,
+      get(this: CreatedTokenView) {
+        return (this.#url ??= this.#credentials.tokenUrl(this.id))
+      },
+    }
+    accessTokenProperty = {
+      enumerable: true,
+      get(this: CreatedTokenView) {
+        return (this.#accessToken ??= this.#credentials.publicAccessToken([`write:waitpoints:${this.id}`], {
+          from: this.#record.createdAt,
+          until: this.#record.timeoutAt,
+        }))
+      },
+    }
   }
 }

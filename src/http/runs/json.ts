@@ -15,7 +15,7 @@ const API_VERSION = '2025-07-16'
 
 /** A run in a list, without payload, output and error; `retrieve` returns those. */
 export function runJson(run: Run, apiVersion?: string): object {
-  const { payload: _payload, output: _output, error: _error, ...listed } = run
+  const { payload: _payload, output: _output, error: _error, isCanceled: _alias, ...listed } = run
   return {
     ...listed,
     ...statusName(run, apiVersion),
@@ -28,7 +28,7 @@ export function runJson(run: Run, apiVersion?: string): object {
 
 /** A run with all its fields. */
 export function retrievedRunJson(run: RetrievedRun, apiVersion?: string): object {
-  const { error, attempts, ...rest } = withPlainValues(run)
+  const { error, attempts, isCanceled: _alias, ...rest } = withPlainValues(run)
   return {
     ...rest,
     ...statusName(run, apiVersion),

@@ -12,8 +12,9 @@ import type {
   RunOutcome,
   RunReference,
   EngineRunsNamespace,
+  ForwardedTask,
   TaskOutput,
-  TaskPayload,
+  TriggerArguments,
   TasksNamespace,
   DebounceOptions,
   TriggerOptions,
@@ -106,11 +107,11 @@ export class SurvivingEngine implements Engine {
     return this.survive((engine) => engine.queues())
   }
 
-  async trigger<Task extends AnyTask>(
+  trigger<Task extends AnyTask>(
     task: Task,
-    payload: TaskPayload<Task>,
-    options?: TriggerOptions,
-  ): Promise<RunHandle<TaskOutput<Task>>> {
+    ...given: TriggerArguments<Task>
+  ): Promise<RunHandle<TaskOutput<Task>>>
+  async trigger(task: ForwardedTask, payload?: unknown, options?: TriggerOptions): Promise<RunHandle<never>> {
     const keyed = this.#keyed(options)
     return this.#handle(await this.survive((engine) => engine.trigger(task, payload, keyed)))
   }
@@ -206,8 +207,10 @@ export class SurvivingEngine implements Engine {
 
   #survivingRuns(): EngineRunsNamespace {
     return {
-      retrieve: (run) => this.survive((engine) => engine.runs.retrieve(run)),
-      poll: (run) => this.survive((engine) => engine.runs.poll(run)),
+      retrieve: <Task extends AnyTask, Reference extends RunReference>(run: Reference) =>
+        this.survive((engine) => engine.runs.retrieve<Task, Reference>(run)),
+      poll: <Task extends AnyTask, Reference extends RunReference>(run: Reference) =>
+        this.survive((engine) => engine.runs.poll<Task, Reference>(run)),
       cancel: (run) => this.survive((engine) => engine.runs.cancel(run)),
       replay: async (run) => this.#handle(await this.survive((engine) => engine.runs.replay(run))),
       continueWith: (run) => this.survive((engine) => engine.runs.continueWith(run)),
@@ -219,9 +222,9 @@ export class SurvivingEngine implements Engine {
       reschedule: (run, options) => this.survive((engine) => engine.runs.reschedule(run, options)),
       list: (params = {}) =>
         this.#list((engine, after) => engine.runs.list(after === undefined ? params : { ...params, after })),
-      subscribeToRun: <Task extends AnyTask = AnyTask>(run: Parameters<EngineRunsNamespace['poll']>[0]) => {
+      subscribeToRun: <Task extends AnyTask, Reference extends RunReference>(run: Reference) => {
         const { engine, process } = this.#life
-        const subscription = engine.runs.subscribeToRun<Task>(run)
+        const subscription = engine.runs.subscribeToRun<Task, Reference>(run)
         return {
           ...mortal(subscription, process),
           withStreams: <Streams = Readonly<Record<string, unknown>>>() =>
@@ -234,16 +237,19 @@ export class SurvivingEngine implements Engine {
   #survivingTasks(): TasksNamespace {
     const current = (): TasksNamespace => this.#life.engine.tasks
     return {
-      trigger: async (id, payload, options) => {
+      trigger: async (id: string, payload?: unknown, options?: TriggerOptions) => {
         const keyed = this.#keyed(options)
-        return this.#handle(await this.survive((engine) => engine.tasks.trigger(id, payload, keyed)))
+        return this.#handle(
+          await this.survive((engine) => engine.tasks.trigger<ForwardedTask>(id, payload, keyed)),
+        )
       },
       batchTrigger: async (id, items) => {
         const keyed = items.map((item) => ({ ...item, ...optional(this.#keyed(item.options)) }))
         const { runs } = await this.survive((engine) => engine.tasks.batchTrigger(id, keyed))
         return { runs: runs.map((run) => this.#handle(run)) }
       },
-      triggerAndWait: (id, payload, options) => current().triggerAndWait(id, payload, options),
+      triggerAndWait: (id: string, payload?: unknown, options?: TriggerOptions) =>
+        current().triggerAndWait<ForwardedTask>(id, payload, options),
       batchTriggerAndWait: (id, items) => current().batchTriggerAndWait(id, items),
     }
   }
@@ -305,6 +311,8 @@ export class SurvivingEngine implements Engine {
   }
 }
 
+let accessTokenProperty: PropertyDescriptor
+
 /** The handle of a run that continues on a new engine. */
 class SurvivingHandle<Output> implements RunHandle<Output> {
   readonly id: string
@@ -320,16 +328,17 @@ class SurvivingHandle<Output> implements RunHandle<Output> {
     this.#handle = handle
     this.result = result
     this.outcome = outcome
-    Object.defineProperty(this, 'publicAccessToken', SurvivingHandle.#accessTokenProperty)
+    Object.defineProperty(this, 'publicAccessToken', accessTokenProperty)
   }
 
-  static readonly #accessTokenProperty: TypedPropertyDescriptor<string> & ThisType<SurvivingHandle<unknown>> =
-    {
+  static {
+    accessTokenProperty = {
       enumerable: true,
-      get() {
+      get(this: SurvivingHandle<unknown>) {
         return this.#handle.publicAccessToken
       },
     }
+  }
 }
 
 /** An outcome that a fault has hidden is asked for again, as a result is. */

@@ -67,7 +67,8 @@ describe.each(storages)('wait.countTokens of a storage %s', (_name, open) => {
       COMPLETED: { count: 1, isMore: false },
       TIMED_OUT: { count: 1, isMore: false },
     })
-    expect(shown(await tokens.countTokens({ tags: ['a', 'b'] }))).toEqual({ WAITING: '1', COMPLETED: '1' })
+    for (const filter of [{ tags: ['a', 'b'] }, { tag: ['a', 'b'] }])
+      expect(shown(await tokens.countTokens(filter))).toEqual({ WAITING: '1', COMPLETED: '1' })
     expect(shown(await tokens.countTokens({ period: '1m' }))).toEqual({})
   })
 })
@@ -78,6 +79,7 @@ describe('counts', () => {
     [{ atMost: 1.5 }, RangeError, /atMost/],
     [{ atMost: 1_000_001 }, RangeError, /atMost/],
     [{ status: 'WAITING' }, TypeError, /status/],
+    [{ tag: 'a', tags: 'a' }, TypeError, /two names/],
     [{ period: '-1h' }, RangeError, /-1h/],
   ])('refuse %j', async (filter, type, message) => {
     await using t = await createTestEngine(manual)

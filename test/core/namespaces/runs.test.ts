@@ -33,7 +33,7 @@ describe('runs.retrieve', () => {
       concurrencyKey: 'Ada',
     })
     const flags = { isQueued: false, isExecuting: false, isWaiting: false, isCompleted: false }
-    const ends = { isSuccess: false, isFailed: false, isCancelled: false }
+    const ends = { isSuccess: false, isFailed: false, isCanceled: false, isCancelled: false }
     const common = {
       id,
       taskIdentifier: 'stages',
@@ -105,7 +105,7 @@ describe('runs.retrieve', () => {
     const tasks = [bodyTask(async ({ wait }) => wait.for({ minutes: 1 }), { id: 'a' })]
     await using looks = await createTestEngine({ tasks, clock, storage, execute: false, leaseMs: 30_000 })
     await using works = await createTestEngine({ tasks, clock, storage, leaseMs: 30_000 })
-    const run = await looks.engine.tasks.trigger('a', null as never, { delay: '1m' })
+    const run = await looks.engine.tasks.trigger('a', null, { delay: '1m' })
     expect(await looks.engine.runs.retrieve(run)).not.toHaveProperty('owner')
     await clock.advance('1m')
     const there = (await looks.engine.runs.retrieve(run)).owner
@@ -237,6 +237,7 @@ describe('runs.list', () => {
     expect(await idsOf({ taskIdentifier: ['nap', 'other'] })).toEqual([waiting.id])
     expect(await idsOf({ tag: 'both' })).toEqual([young.id, old.id])
     expect(await idsOf({ tag: ['old', 'young'] })).toEqual([young.id, old.id])
+    expect(await idsOf({ tags: ['old', 'young'] })).toEqual([young.id, old.id])
     expect(await idsOf({ tag: 'none' })).toEqual([])
     expect(await idsOf({ period: '30m' })).toEqual([waiting.id, young.id])
     expect(await idsOf({ to: new Date(start) })).toEqual([old.id])
@@ -308,7 +309,12 @@ describe('runs.cancel', () => {
     expect((await t.engine.runs.retrieve(run.id)).status).toBe(status)
     expect(await t.engine.runs.cancel(run)).toEqual({ id: run.id })
     const canceled = await t.engine.runs.retrieve(run.id)
-    expect(canceled).toMatchObject({ status: 'CANCELED', isCancelled: true, isCompleted: true })
+    expect(canceled).toMatchObject({
+      status: 'CANCELED',
+      isCanceled: true,
+      isCancelled: true,
+      isCompleted: true,
+    })
     expect(canceled.finishedAt).toEqual(new Date(t.clock.now()))
     await expect(run.result()).rejects.toMatchObject({ code: 'ERR_RUN_CANCELED', runId: run.id })
     await t.clock.advance('2h')

@@ -40,6 +40,18 @@ describe('trigger', () => {
     expect(await run.outcome()).toEqual({ ok: true, id: run.id, taskIdentifier: 'double', output: 42 })
   })
 
+  it('takes no payload where the payload may be undefined', async () => {
+    const hello = task({ id: 'hello', run: (name?: string) => name ?? 'nameless' })
+    const parent = task({ id: 'parent', run: () => hello.triggerAndWait().unwrap() })
+    await using t = await createTestEngine({ tasks: [hello, parent] })
+    const runs = [
+      await t.engine.trigger(hello),
+      await t.engine.trigger(parent),
+      await t.engine.tasks.trigger('hello'),
+    ]
+    expect(await Promise.all(runs.map((run) => run.result()))).toEqual(['nameless', 'nameless', 'nameless'])
+  })
+
   it('is told before the execution, also of a run that executes before storage has acknowledged it', async () => {
     const steered = steeredStorage(projectStorage())
     await using t = await createTestEngine({ tasks: [double], storage: steered.storage })
@@ -357,11 +369,11 @@ describe('triggerAndWait', () => {
     const note = (error: unknown): void => void codes.push(codeOf(error))
     const self = task({
       id: 'self',
-      run: () => tasks.triggerAndWait('self', null as never, { idempotencyKey: 'self' }).catch(note),
+      run: () => tasks.triggerAndWait('self', null, { idempotencyKey: 'self' }).catch(note),
     })
     const inner = task({
       id: 'inner',
-      run: () => tasks.triggerAndWait('outer', null as never, { idempotencyKey: 'outer' }).catch(note),
+      run: () => tasks.triggerAndWait('outer', null, { idempotencyKey: 'outer' }).catch(note),
     })
     const outer = task({ id: 'outer', run: () => inner.triggerAndWait(undefined).unwrap() })
     await using t = await createTestEngine({ tasks: [self, inner, outer] })

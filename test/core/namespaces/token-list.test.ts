@@ -151,6 +151,7 @@ describe('a filter of listTokens', () => {
     [{ status: ['COMPLETED', 'TIMED_OUT'] }, [1, 0]],
     [{ status: [] }, [2, 1, 0]],
     [{ tags: 'b' }, [1, 0]],
+    [{ tag: 'b' }, [1, 0]],
     [{ tags: ['a', 'c'] }, [2, 0]],
     [{ tags: ['a', 'b'] }, [1, 0]],
     [{ tags: 'unused' }, []],

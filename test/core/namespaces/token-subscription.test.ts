@@ -107,7 +107,7 @@ describe('subscribeToTokens', () => {
 
   it('refuses options that cannot be used', async () => {
     await using t = await createTestEngine(manual)
-    for (const params of [{ tag: 'review' }, { limit: 0 }, { tags: [1] }]) {
+    for (const params of [{ tagged: 'review' }, { limit: 0 }, { tags: [1] }]) {
       const error = await rejection(subscriber(t, params).next())
       expect(error instanceof TypeError || error instanceof RangeError, String(error)).toBe(true)
     }
