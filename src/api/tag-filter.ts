@@ -21,7 +21,7 @@ export const TAG_NAMES = { tags: true, tag: true } as const
  *
  * @throws TypeError for both names.
  */
-export function tagsOf({ tags, tag }: TagFilter): string | readonly string[] | undefined {
+export function wantedTags({ tags, tag }: TagFilter): string | readonly string[] | undefined {
   if (tags !== undefined && tag !== undefined)
     throw new TypeError('Cannot filter by `tags` and by `tag`: they are two names of one filter')
   return tags === undefined ? tag : tags

@@ -22,7 +22,7 @@ import { RemoteRun } from './remote-run.ts'
 import type { WatchedRun } from '../following/run-updates.ts'
 import type { ApiAnswer, Transport } from '../connection/transport.ts'
 import { checkCallOptions, checkedFilters } from './wait.ts'
-import { TAG_NAMES, tagsOf } from '../../api/tag-filter.ts'
+import { TAG_NAMES, wantedTags } from '../../api/tag-filter.ts'
 import { readExplanation } from '../wire/explanation.ts'
 import { wireDeadline } from '../wire/durations.ts'
 import { WireRecord } from '../wire/record.ts'
@@ -67,7 +67,7 @@ export class RunsCalls implements ClientRuns {
         const query = {
           ...listQuery(params, cursor),
           'filter[taskIdentifier]': joined(params.taskIdentifier, 'taskIdentifier'),
-          'filter[tag]': joined(tagsOf(params), 'tags'),
+          'filter[tag]': joined(wantedTags(params), 'tags'),
         }
         const request = { path: '/api/v1/runs', query, subject: { kind: 'run', id: '' } } as const
         return decodePage(await this.#transport.call(request, params.signal), readListedRun)

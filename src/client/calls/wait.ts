@@ -19,7 +19,7 @@ import {
   show,
 } from '../../primitives/require.ts'
 import type { CallOptions, ClientWait } from '../namespaces.ts'
-import { TAG_NAMES, tagsOf } from '../../api/tag-filter.ts'
+import { TAG_NAMES, wantedTags } from '../../api/tag-filter.ts'
 import { jsonText } from '../wire/json-text.ts'
 import { notFound, notInRun } from '../connection/known-error.ts'
 import { joined, listQuery } from './list-query.ts'
@@ -118,7 +118,7 @@ export class WaitCalls implements ClientWait {
       async (cursor) => {
         const query = {
           ...listQuery(params, cursor),
-          'filter[tags]': joined(tagsOf(params), 'tags'),
+          'filter[tags]': joined(wantedTags(params), 'tags'),
           'filter[idempotencyKey]': params.idempotencyKey,
         }
         const request = { path: PATH, query, subject: { kind: 'token', id: '' } } as const

@@ -9,7 +9,7 @@ import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import { RUN_STATUSES, TOKEN_STATUSES } from '../../contract/run-states.ts'
 import { type OptionNames, requireName, requireOptions, requireWhole } from '../../primitives/require.ts'
 import type { CountRunsParams, CountTokensParams, RunCounts, TokenCounts } from '../../api/counts.ts'
-import { TAG_NAMES, tagsOf } from '../../api/tag-filter.ts'
+import { TAG_NAMES, wantedTags } from '../../api/tag-filter.ts'
 import type { RepeatableCall } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
 import { createdBounds, listOf } from './token-list.ts'
@@ -64,7 +64,7 @@ export async function countRuns(kernel: Kernel, params: CountRunsParams): Promis
   const counts = await kernel.call(() => {
     const filter = {
       taskIds: listOf(taskIdentifier, 'taskIdentifier'),
-      tags: listOf(tagsOf(params), 'tags'),
+      tags: listOf(wantedTags(params), 'tags'),
       queue: queue === undefined ? undefined : requireName(queue, 'queue'),
       ...createdBounds(params, kernel.host.now()),
     }
@@ -78,7 +78,7 @@ export async function countTokens(kernel: Kernel, params: CountTokensParams): Pr
   requireOptions(params, 'the filters of wait.countTokens', TOKEN_NAMES)
   const counts = await kernel.call(() => {
     const now = kernel.host.now()
-    const filter = { tags: listOf(tagsOf(params), 'tags'), ...createdBounds(params, now) }
+    const filter = { tags: listOf(wantedTags(params), 'tags'), ...createdBounds(params, now) }
     return kernel.asked(COUNT_TOKENS, { filter, atMost: mostOf(params), now })
   })
   return ofAll(TOKEN_STATUSES, counts)

@@ -21,7 +21,7 @@ import {
   type EngineRunsNamespace,
   type RunSubscription,
 } from '../../api/run.ts'
-import { TAG_NAMES, tagsOf } from '../../api/tag-filter.ts'
+import { TAG_NAMES, wantedTags } from '../../api/tag-filter.ts'
 import type { CountRunsParams, RunCounts } from '../../api/counts.ts'
 import type { PollsAs } from '../../api/shown-run.ts'
 import type { RunExplanation } from '../../api/explanation.ts'
@@ -64,7 +64,7 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
           const filter = {
             status: statusesOf(params.status, RUN_STATUSES),
             taskIds: listOf(params.taskIdentifier, 'taskIdentifier'),
-            tags: listOf(tagsOf(params), 'tags'),
+            tags: listOf(wantedTags(params), 'tags'),
             ...createdBounds(params, host.now()),
           }
           const request = { filter, page: { limit: pageLimit(params.limit), after, before, mayLag: true } }

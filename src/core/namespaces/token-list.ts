@@ -4,7 +4,7 @@ import { parseDuration } from '../../primitives/duration.ts'
 import type { OptionNames } from '../../primitives/require.ts'
 import { requireList, requireName, requireOptions, requireWhole, show } from '../../primitives/require.ts'
 import type { Cursor, CursorPagePromise } from '../../api/cursor-page.ts'
-import { TAG_NAMES, tagsOf } from '../../api/tag-filter.ts'
+import { TAG_NAMES, wantedTags } from '../../api/tag-filter.ts'
 import { cursorPages } from '../../api/cursor-page.ts'
 import { LIST_TOKENS } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
@@ -51,7 +51,7 @@ function tokenFilter(params: ListTokensParams, now: number): TokenFilter {
   return {
     kind: 'MANUAL',
     status: statusesOf(params.status, TOKEN_STATUSES),
-    tags: listOf(tagsOf(params), 'tags'),
+    tags: listOf(wantedTags(params), 'tags'),
     key:
       idempotencyKey === undefined
         ? undefined

@@ -2,7 +2,7 @@ import type { CancelTimer } from '../../contract/clock.ts'
 import type { Unsubscribe } from '../../contract/storage.ts'
 import { defined } from '../../primitives/defined.ts'
 import { type OptionNames, requireOptions } from '../../primitives/require.ts'
-import { TAG_NAMES, tagsOf } from '../../api/tag-filter.ts'
+import { TAG_NAMES, wantedTags } from '../../api/tag-filter.ts'
 import type { SubscribeToTokensParams, Token } from '../../api/token.ts'
 import { Watcher } from '../changes/watchers.ts'
 import type { Kernel } from '../kernel.ts'
@@ -40,7 +40,7 @@ async function* waitingTokens(
     for (;;) {
       const { data } = await listTokens(kernel, {
         status: 'WAITING',
-        ...defined({ tags: tagsOf(filter), limit }),
+        ...defined({ tags: wantedTags(filter), limit }),
       })
       const ids = data.map(({ id }) => id).join()
       if (ids !== shown) yield data
@@ -61,7 +61,7 @@ class TokenWatcher extends Watcher {
   constructor(kernel: Kernel, params: SubscribeToTokensParams) {
     super(kernel.watchers, [TOPIC])
     requireOptions(params, 'the options of wait.subscribeToTokens', NAMES)
-    const wanted = listOf(tagsOf(params), 'tags')
+    const wanted = listOf(wantedTags(params), 'tags')
     this.#kernel = kernel
     this.#unsubscribe = kernel.events.on('token', ({ tags }) => {
       if (wanted?.some((tag) => tags.includes(tag)) ?? true) this.wake(TOPIC)
