@@ -143,6 +143,7 @@ export {
   concurrencyLimits,
   defineWebhookEndpoint,
   deployments,
+  markChatAgentRunForStreamsWarning,
   normalizeKeyString,
   prompts,
   providerProducers,

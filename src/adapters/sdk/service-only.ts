@@ -24,10 +24,16 @@ function serviceOnly<Export extends object>(path: string, cure: string): Export 
     construct: refuse,
     // Awaited, printed or compared it is a plain object.
     get: (_target, name): object | undefined =>
-      typeof name === 'symbol' || name === 'then' ? undefined : serviceOnly(`${path}.${name}`, cure),
+      isMember(name) ? serviceOnly(`${path}.${name}`, cure) : undefined,
+    has: (_target, name) => isMember(name),
   }
   // A function that can be constructed, hence no arrow function. It has whatever members the published types name.
   return new Proxy<object>(function refused() {}, handler) as Export
+}
+
+/** Whether a service has such a member: any name may be one. */
+function isMember(name: string | symbol): name is string {
+  return typeof name === 'string' && name !== 'then'
 }
 
 const SESSIONS = 'give a run input with a waitpoint token, and let it write streams'
@@ -206,3 +212,6 @@ export const providerProducers: Service<Provider> = /* @__PURE__ */ serviceOnly(
 export const webhooks: Service<Source | Provider | 'constructEvent', 'endpoint' | 'waiter'> & {
   readonly SIGNATURE_HEADER_NAME: string
 } = /* @__PURE__ */ serviceOnly('webhooks', WEBHOOKS)
+
+/** `markChatAgentRunForStreamsWarning`. There is nothing to warn of: a page follows the streams of its run, in a chat as well. */
+export function markChatAgentRunForStreamsWarning(): void {}

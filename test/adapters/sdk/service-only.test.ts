@@ -43,6 +43,12 @@ describe('an export that only the hosted service can serve', () => {
     // A module namespace, and its members, are awaited and compared by those that load it.
     expect(await Promise.resolve(sdk.query)).toBe(sdk.query)
     expect(Object.keys(sdk.sessions)).toEqual([])
+    expect(['open' in sdk.sessions, 'endpoint' in sdk.webhooks, 'then' in sdk.query]).toEqual([
+      true,
+      true,
+      false,
+    ])
+    expect(sdk.markChatAgentRunForStreamsWarning).not.toThrow()
     expect(new Error('not one') instanceof sdk.SessionHandle).toBe(false)
   })
 })
