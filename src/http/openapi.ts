@@ -59,6 +59,7 @@ export function openApiDocument(version: string): Part {
     info: {
       title: 'waitpoint',
       version,
+      license: { name: 'MIT', identifier: 'MIT' },
       description:
         'The HTTP API of an engine, as `createHandler` and `serve` answer it. Paths are below the base path of the handler. A method that a path does not have is answered with 405.',
     },

@@ -87,7 +87,7 @@ export const FLAG: Schema = { type: 'boolean' }
 export const COUNT: Schema = { type: 'integer', minimum: 0 }
 export const INSTANT: Schema = { type: 'string', format: 'date-time' }
 export const JSON_OBJECT: Schema = { type: 'object', additionalProperties: true }
-export const ANYTHING: Schema = true
+export const ANYTHING: Schema = {}
 
 /** A JSON body, or answer. */
 export function json(schema: Schema): Content {

@@ -142,7 +142,7 @@ export const TOKEN_OPERATIONS: OperationGroup = {
       ...(object({}, { output: ANYTHING, data: ANYTHING }) as object),
       description:
         'Either `output` or `data`, which is what the published client calls it: any JSON value. `{}` completes without an output.',
-      not: { required: ['output', 'data'] },
+      not: { required: ['output', 'data'], properties: { output: ANYTHING, data: ANYTHING } },
     },
     Completed: object({ success: FLAG, status: named('TokenStatus') }),
     Token: object({ ...TOKEN, ...INSTANTS }, LATER),
