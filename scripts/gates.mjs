@@ -6,7 +6,10 @@ import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
 
 /** In each lane one after the other: the last three are about what `build` makes. */
-const LANES = [['lint'], ['typecheck', 'format:check', 'knip', 'openapi:lint', 'build', 'package:lint', 'size', 'packed']]
+const LANES = [
+  ['lint'],
+  ['typecheck', 'format:check', 'knip', 'openapi:lint', 'build', 'package:lint', 'size', 'packed'],
+]
 
 const failed = []
 
