@@ -205,8 +205,8 @@ describe('a run that returns while it waits', () => {
     const race = task({
       id: 'race',
       run: async (_: null, { metadata }) => {
-        await metadata.stream('s', endless())
         await Promise.race([wait.forToken(await wait.createToken({ timeout: '30d' })), go.promise])
+        await metadata.stream('s', endless())
       },
     })
     let [now, most] = [0, 0]

@@ -51,6 +51,8 @@ export interface AttemptWait {
 /** The streams that an attempt writes. */
 export interface AttemptStreams {
   readonly keys: readonly string[]
+  /** A source is being read that goes on by itself. */
+  readonly isWorking: boolean
   /** Resolves when every source has ended, or was stopped after 60 s; see docs/streams.md. */
   drain(): Promise<void>
   /** Stops every source at once. */
@@ -83,6 +85,7 @@ export interface AttemptKernel {
     parkAfterTurn(attempt: Attempt): void
     answerAfterTurn(attempt: Attempt): void
   }
+  readonly effects: { areOf(attempt: Attempt): boolean }
   readonly logs: { write(entry: LogEntry, attempt: Attempt): void }
   readonly outage: { isResting(attempt: Attempt): boolean }
   readonly executor: {
@@ -261,6 +264,21 @@ export class Attempt {
     this.hold('executing')
   }
 
+  /** The run does more than wait: it has a source that goes on, or an effect of `once`. */
+  get isWorking(): boolean {
+    return this.streams?.isWorking === true || this.kernel.effects.areOf(this)
+  }
+
+  /** Its function waits while a source of its goes on: the clock is told of sources by themselves. */
+  waitBeside(): void {
+    if (!this.kernel.effects.areOf(this)) this.hold('parked')
+  }
+
+  /** Such work has come to its end: if all that is left are waits, the run parks. */
+  rested(): void {
+    if (this.registeredWaits > 0) this.kernel.slots.parkAfterTurn(this)
+  }
+
   /** How long it has waited without a slot, until `now`. */
   waitedMs(now: number): number {
     const isAway = this.#state === 'parked' || this.#state === 'queued' || this.#state === 'resuming'
@@ -368,6 +386,7 @@ export class Attempt {
   }
 
   #deliverNow(wait: AttemptWait, outcome: WaitOutcome): void {
+    if (this.#occupation === 'parked') this.hold('executing')
     if (outcome.kind !== 'settled') {
       this.hasGoneOn = true
       this.kernel.waitpoints.handOver(wait, outcome)

@@ -28,6 +28,12 @@ export class Effects {
     return false
   }
 
+  /** Whether an effect of this attempt is at work. One that has waits of its own may do nothing but wait. */
+  areOf(attempt: Attempt): boolean {
+    for (const branch of this.#underWay) if (branch.attempt === attempt && !branch.hasCalls) return true
+    return false
+  }
+
   /** Calls `effect`, which ends when it is recorded. */
   async track<Result>(branch: Place<Attempt>, effect: () => Promise<Result>): Promise<Result> {
     this.#underWay.add(branch)
@@ -35,6 +41,7 @@ export class Effects {
       return await effect()
     } finally {
       this.#underWay.delete(branch)
+      branch.attempt.rested()
       if (!this.has(branch.attempt)) this.#listener?.(branch.attempt)
     }
   }

@@ -248,6 +248,7 @@ export class Slots {
       if (attempt.isReplaying) continue
       if (!attempt.is('executing') || attempt.registeredWaits === 0) continue
       if (attempt.hasGoneOn) this.#turn = withItem(this.#turn, attempt)
+      else if (attempt.isWorking) attempt.waitBeside()
       else this.#park(attempt)
       attempt.hasGoneOn = false
     }

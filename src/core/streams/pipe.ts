@@ -49,6 +49,8 @@ export interface PipeOptions {
   readonly hold: () => ReleaseHold | undefined
   /** Resolves when one turn of the event loop has passed. */
   readonly turn: () => Promise<void>
+  /** Is told when the source waits for the task to read on. */
+  readonly rested: () => void
 }
 
 /**
@@ -91,6 +93,11 @@ export class StreamPipe {
   /** Resolves when the source has ended, failed, or was stopped. */
   get ended(): Promise<void> {
     return this.#ended.promise
+  }
+
+  /** The source goes on by itself; false for one that waits for the task to read. */
+  get isWorking(): boolean {
+    return this.#end === undefined && this.#ahead === undefined
   }
 
   /** The error of the source, if it failed. */
@@ -275,6 +282,7 @@ export class StreamPipe {
   async #holdBack(): Promise<void> {
     while (this.#isAhead && this.#end === undefined) {
       this.#ahead = createDeferred<void>()
+      this.#options.rested()
       await this.#ahead.promise
     }
     this.#ahead = undefined

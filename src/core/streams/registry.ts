@@ -27,6 +27,7 @@ import { UnreadChunks } from './unread-chunks.ts'
 
 /** How long a run that has returned waits for its streams; see docs/streams.md. */
 const DRAIN_MS = 60_000
+const NONE: readonly AttemptStream[] = []
 
 /** The parts of an engine that the streams of its attempts use. */
 export interface StreamKernel extends ChannelKernel {
@@ -118,11 +119,13 @@ export class RunStreams {
     const turn = (): Promise<void> => this.#turn(attempt)
     const isKept = to !== undefined || host.storage.boundedHistory === true
     const unread = isKept ? new UnreadChunks(this.history) : undefined
-    const pipe = new StreamPipe({ channel, source, signal, unread, watch, read, hold, turn })
+    const rested = (): void => attempt.rested()
+    const pipe = new StreamPipe({ channel, source, signal, unread, watch, read, hold, turn, rested })
     stream.add(pipe)
     // A failure is the readers' and the event's, never the run's.
     pipe.ended
       .then(() => {
+        attempt.rested()
         if (pipe.failure !== undefined) events.error(pipe.failure.error, attempt.id)
         return stream.pipeEnded(pipe)
       })
@@ -230,6 +233,12 @@ class OpenStreams implements AttemptStreams {
 
   get keys(): readonly string[] {
     return [...this.#streams.keys()]
+  }
+
+  get isWorking(): boolean {
+    for (const stream of this.#streams.values()) if (!isPromise(stream) && stream.isWorking) return true
+    for (const stream of this.#others?.values() ?? NONE) if (stream.isWorking) return true
+    return false
   }
 
   open(key: string): Awaitable<AttemptStream> {
@@ -378,6 +387,12 @@ export class AttemptStream {
   /** The sources that are still being read. */
   get pipes(): readonly StreamPipe[] {
     return [...this.#pipes]
+  }
+
+  /** A source is being read that goes on by itself. */
+  get isWorking(): boolean {
+    for (const pipe of this.#pipes) if (pipe.isWorking) return true
+    return false
   }
 
   /** Starts reading one more source. */
