@@ -6,6 +6,7 @@ import type {
   TokenRecord,
   TokenStatus,
 } from '../contract/records.ts'
+import { sha256 } from '../primitives/digest.ts'
 
 /** A row as a SQL driver answers it: numbers, strings and null. */
 export type Row = Readonly<Record<string, Value>>
@@ -123,11 +124,15 @@ export function runValues(record: RunRecord): readonly Value[] {
   ]
 }
 
-/** The scope in which a limit of a queue counts: the queue, or one concurrency key of it. */
+/** An entry of an index in Postgres has at most 2,704 bytes, and a character up to three. */
+const LONGEST_LANE = 800
+
+/** The scope in which a limit of a queue counts: the queue, or one concurrency key of it. A long one is told apart by its digest. */
 export function laneOf({ queue, concurrencyKey }: Pick<RunRecord, 'queue' | 'concurrencyKey'>): string {
-  if (concurrencyKey !== undefined) return JSON.stringify([queue, concurrencyKey])
+  const lane = JSON.stringify(concurrencyKey === undefined ? [queue] : [queue, concurrencyKey])
+  if (lane.length > LONGEST_LANE) return `[${sha256(lane, 'hex')}]`
   // A name that looks like a list must not be the lane of another queue.
-  return queue.startsWith('[') ? JSON.stringify([queue]) : queue
+  return concurrencyKey === undefined && !queue.startsWith('[') ? queue : lane
 }
 
 /** A field as a column. */
