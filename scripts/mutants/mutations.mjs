@@ -1,6 +1,8 @@
 // Mutants of a TypeScript file: its text with one small mistake. `mutantsOf` lists them in the order of the text, each with a name
 // that stays while the text around it changes: the member that it is in, the kind of the mistake, and what became of what.
+import { readFileSync } from 'node:fs'
 import ts from 'typescript'
+import { changesOf } from './values.mjs'
 
 /** Gives control away, as a storage does that reads and writes without a transaction. */
 const TURN = 'await new Promise((resolve) => setImmediate(resolve));'
@@ -33,7 +35,10 @@ const TEXTS = [
   ['SLEEP', 'MANUAL'],
 ]
 
-/** Every mutant of a file: `{ name, text }`. `isGap`: it only gives control away between two statements of an asynchronous method. */
+/**
+ * Every mutant of a file: `{ name, text }`. `isGap`: it only gives control away between two statements of an asynchronous method.
+ * `value`: it only changes a value, and how.
+ */
 export function mutantsOf(source) {
   const file = ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest, true)
   const counts = new Map()
@@ -56,7 +61,81 @@ export function mutantsOf(source) {
     ts.forEachChild(node, visit)
   }
   visit(file)
-  return mutants
+  return [...mutants, ...valueMutants(file)]
+}
+
+/** The tables of records that calls are given or answer. What the others have follows from these, or is counted. */
+const RECORDS = ['runs', 'tokens', 'streams', 'chunks', 'writers', 'settings']
+
+/** Of some tables no more than this is answered: the rest names the row. */
+const ANSWERED = { chunks: ['text'], writers: ['last'] }
+/** Of these there are lists. */
+const LISTED = ['runs', 'tokens']
+
+/** Those that change a field of a record in a table, as it is stored or as it is read: `readonly runs: Table<RunRecord> = new Table()`. */
+function valueMutants(file) {
+  const source = file.text
+  const contract = ['records', 'storage'].map((name) => {
+    const text = readFileSync(new URL(`../../src/contract/${name}.ts`, import.meta.url), 'utf8')
+    return ts.createSourceFile(`${name}.ts`, text, ts.ScriptTarget.Latest, true)
+  })
+  const types = new Map(
+    [...contract, file]
+      .flatMap(({ statements }) => statements)
+      .filter((one) => ts.isInterfaceDeclaration(one) || ts.isTypeAliasDeclaration(one))
+      .map((one) => [one.name.text, one]),
+  )
+  const database = file.statements.find((one) => one.name?.text === 'TemplateDatabase')
+  const tables = database.members.filter(({ name }) => RECORDS.includes(name?.getText()))
+  return tables.flatMap(({ name, type, initializer }) => {
+    const table = name.getText()
+    const isUsed = (method) => new RegExp(`#db\\.${table}(\\.${method}\\(|[,\\]])`).test(source)
+    const methods = ['put', 'get', ...(LISTED.includes(table) ? ['where'] : [])].filter(isUsed)
+    const isAnswered = ({ path }) => ANSWERED[table]?.includes(path[0]) ?? true
+    return fieldsOf(type.typeArguments[0], types)
+      .filter(isAnswered)
+      .flatMap((field) =>
+        methods.flatMap((method) =>
+          changesOf(field, method).map((value) => {
+            const change = JSON.stringify({ path: field.path, name: value })
+            const becomes = `changed(${initializer.getText()}, '${method}', ${change})`
+            const text =
+              source.slice(0, initializer.getStart()) + becomes + source.slice(initializer.getEnd())
+            return {
+              name: `${table}: ${method} ${field.path.join('.')}: ${value}`,
+              text,
+              isGap: false,
+              value,
+            }
+          }),
+        ),
+      )
+  })
+}
+
+/** The texts, numbers and lists in a type: `{ path, kind, isOptional }`. A status is none: it is one of a few. */
+function fieldsOf(type, types, { path = [], isOptional = false } = {}) {
+  const inside = (node, more = {}) => fieldsOf(node, types, { path, isOptional, ...more })
+  if (type === undefined) return []
+  if (type.kind === ts.SyntaxKind.StringKeyword) return [{ path, kind: 'text', isOptional }]
+  if (type.kind === ts.SyntaxKind.NumberKeyword) return [{ path, kind: 'number', isOptional }]
+  if (ts.isTypeOperatorNode(type)) return inside(type.type)
+  if (ts.isArrayTypeNode(type)) {
+    const items = inside(type.elementType, { path: [...path, '[]'], isOptional: false })
+    return [{ path, kind: items[0]?.kind === 'text' ? 'names' : 'list', isOptional }, ...items]
+  }
+  if (ts.isUnionTypeNode(type) || ts.isIntersectionTypeNode(type))
+    return type.types.flatMap((one) => inside(one))
+  if (ts.isTypeReferenceNode(type)) {
+    const found = types.get(type.typeName.getText())
+    return found === undefined ? [] : inside(found.type ?? found)
+  }
+  return (type.members ?? []).flatMap((member) =>
+    inside(member.type, {
+      path: [...path, member.name.getText()],
+      isOptional: member.questionToken !== undefined,
+    }),
+  )
 }
 
 /** Adds a call of `step` to each turn of a loop, and to each method, so that what does not end can be stopped. */
@@ -95,6 +174,7 @@ const MUTATIONS = [
     const operator = operatorToken.getText()
     const other = OPERATORS[operator]
     if (other !== undefined) found('operator', { becomes: `${left.getText()} ${other} ${right.getText()}` })
+    if (isOfIds(node)) found('order', { becomes: node.getText().replaceAll('.id', '.createdAt') })
     if (operator === '&&' || operator === '||' || operator === '??') {
       if (operator !== '??' || !isNone(right)) found('drop right', { becomes: left.getText() })
       found('drop left', { becomes: right.getText() })
@@ -211,6 +291,11 @@ function isSign({ parent }) {
     ts.isConditionalExpression(parent) ||
     (ts.isPrefixUnaryExpression(parent) && ts.isConditionalExpression(parent.parent))
   )
+}
+
+/** Whether two records are compared by their ids. */
+function isOfIds({ left, right }) {
+  return [left, right].every((side) => ts.isPropertyAccessExpression(side) && side.name.text === 'id')
 }
 
 /** Whether an argument can be taken for another one. */

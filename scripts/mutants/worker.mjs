@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { transform } from 'esbuild'
 import { mutantsOf, withSteps } from './mutations.mjs'
+import { changed } from './values.mjs'
 
 /** A mutant does not end in a law if it makes so many times as many calls and turns of loops as the template does, and some more. */
 const PATIENCE = 4
@@ -12,7 +13,7 @@ const template = readFileSync(path, 'utf8')
 const { storageConformance } = await import(suite)
 const mutants = mutantsOf(template)
 
-/** For each method the laws that have found a mutant of it, the last one first: they find most of the others too. */
+/** For each method, or change of a value, the laws that have found a mutant of it, the last one first: they find most of the others too. */
 const killers = new Map()
 
 /** Calls and turns of loops, in one law. */
@@ -38,9 +39,11 @@ process.on('message', async (number) => {
 process.send({})
 
 /** The first law that a mutant breaks; `undefined` for a survivor. */
-async function firstBroken({ name, text }) {
-  const laws = await lawsOf(text)
-  const member = name.split(': ')[0]
+async function firstBroken({ name, text, value }) {
+  const all = await lawsOf(text)
+  const isOfValues = ({ id }) => value !== undefined && /^(values|texts)/.test(id)
+  const laws = [...all.filter(isOfValues), ...all.filter((law) => !isOfValues(law))]
+  const member = value ?? name.split(': ')[0]
   const known = killers.get(member) ?? []
   const first = known.map((law) => laws.find(({ id }) => id === law))
   for (const { id, run } of [...first, ...laws.filter(({ id }) => !known.includes(id))]) {
@@ -76,7 +79,7 @@ async function lawsOf(text) {
 async function loaded(text) {
   const { code } = await transform(withSteps(text, 'step()'), { loader: 'ts', format: 'cjs' })
   const module = { exports: {} }
-  new Function('module', 'exports', 'step', code)(module, module.exports, step)
+  new Function('module', 'exports', 'step', 'changed', code)(module, module.exports, step, changed)
   return module.exports
 }
 

@@ -1,3 +1,4 @@
+import { seededRandom } from '../../clock/seeded-random.ts'
 import type { ChunkRecord, RunRecord, TokenRecord } from '../../contract/records.ts'
 
 /** A run that waits to be claimed. */
@@ -35,4 +36,10 @@ export function manualToken(
 export function chunkOf(value: unknown): ChunkRecord {
   const text = JSON.stringify(value)
   return { value, text, bytes: text.length + 8 }
+}
+
+/** A name that a database cannot make shorter. */
+export function longName(length: number): string {
+  const bytes = seededRandom('a long name').bytes(length)
+  return String.fromCharCode(...Array.from(bytes, (byte) => 48 + (byte % 75)))
 }

@@ -9,7 +9,7 @@ import { countLaws } from './count.ts'
 import { freeKeyLaws } from './free-key.ts'
 import { hintLaws } from './hint.ts'
 import { insertLaws } from './insert.ts'
-import { listLaws } from './list.ts'
+import { listLaws, orderLaws } from './list.ts'
 import { ownerLaws } from './owner.ts'
 import { priorityLaws } from './priority.ts'
 import { pruneLaws } from './prune.ts'
@@ -21,6 +21,7 @@ import { scheduleLaws } from './schedule.ts'
 import { textLaws } from './text.ts'
 import { tickLaws } from './tick.ts'
 import { tokenLaws } from './token.ts'
+import { valueLaws } from './value.ts'
 import { versionLaws } from './version.ts'
 
 /** Every law that one example can show. The fundamental laws come first. */
@@ -48,4 +49,6 @@ export const exampleLaws: readonly Law[] = [
   ...queueLaws,
   ...rateLaws,
   ...textLaws,
+  ...orderLaws,
+  ...valueLaws,
 ]

@@ -1,4 +1,4 @@
-import type { Page, PageRequest, RunFilter, TokenFilter } from '../../../contract/storage.ts'
+import type { Awaitable, Page, PageRequest, RunFilter, TokenFilter } from '../../../contract/storage.ts'
 import { createIdSource } from '../../../primitives/id.ts'
 import type { Law } from '../law.ts'
 import { like, same } from '../sameness.ts'
@@ -89,6 +89,9 @@ export const listLaws: readonly Law[] = [
   boundsOnCreation('runs'),
 ]
 
+/** The order of lists whose records were not made in the order of their ids. */
+export const orderLaws: readonly Law[] = [orderOfIds('tokens'), orderOfIds('runs')]
+
 async function tokenIds(s: Subject, filter: TokenFilter): Promise<string[]> {
   return idsOf((await s.storage.tokens.list(filter, { limit: 50 }, s.at(0))).records)
 }
@@ -97,6 +100,7 @@ async function runIds(s: Subject, filter: RunFilter): Promise<string[]> {
   return idsOf((await s.storage.runs.list(filter, { limit: 50 })).records)
 }
 
+type CommonFilter = Pick<RunFilter, 'tags' | 'from' | 'to'> & { readonly status?: undefined }
 type Insert = (s: Subject, id: string) => Promise<unknown>
 type List = (s: Subject, page: PageRequest) => Promise<Page<{ readonly id: string }>>
 
@@ -137,6 +141,43 @@ function pageLaws(store: 'tokens' | 'runs'): readonly Law[] {
     },
     stablePages(store, { insert, list }),
   ]
+}
+
+/** In a millisecond, and where a clock was set back: ids say which record is newer, and instants do not. */
+function orderOfIds(store: 'tokens' | 'runs'): Law {
+  return {
+    id: `${store}.list/by-id-not-by-creation`,
+    law: 'Every list is ordered by id, within a millisecond and where createdAt says otherwise, and so are its pages.',
+    async check(s) {
+      const created = { a: 5, b: 5, c: 1, d: 9, e: 1, f: 1, g: 0 }
+      for (const id of ['d', 'a', 'f', 'c', 'g', 'b', 'e'] as const) {
+        const fields = { tags: ['x'], createdAt: s.at(created[id]) }
+        if (store === 'tokens') await s.insertToken(id, fields)
+        else await s.insertRun(id, fields)
+      }
+      const { runs, tokens } = s.storage
+      const list = (filter: CommonFilter, page: PageRequest): Awaitable<Page<{ readonly id: string }>> =>
+        store === 'tokens'
+          ? tokens.list({ kind: 'MANUAL', status: ['WAITING'], ...filter }, page, s.at(9))
+          : runs.list({ status: ['QUEUED'], ...filter }, page)
+      const newest = ['g', 'f', 'e', 'd', 'c', 'b', 'a']
+      for (const filter of [
+        {},
+        { tags: ['x'] },
+        { tags: ['x', 'y'] },
+        { from: s.at(0), to: s.at(9) },
+        { status: undefined },
+      ]) {
+        same('a list', idsOf((await list(filter, { limit: 9 })).records), newest)
+        const older = await list(filter, { limit: 2, after: 'e' })
+        same('a page', [idsOf(older.records), older.next, older.previous], [['d', 'c'], 'c', 'd'])
+        const newer = await list(filter, { limit: 2, before: 'd' })
+        same('the page before', [idsOf(newer.records), newer.next, newer.previous], [['f', 'e'], 'e', 'f'])
+      }
+      const some = await list({ from: s.at(1), to: s.at(5) }, { limit: 9 })
+      same('some of it', idsOf(some.records), ['f', 'e', 'c', 'b', 'a'])
+    },
+  }
 }
 
 /** A storage may go by the instants in ids, as far as it knows how far they are from `createdAt`. */

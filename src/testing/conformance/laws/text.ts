@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../../contract/records.ts'
 import type { Law } from '../law.ts'
-import { chunkOf, manualToken, queuedRun } from '../sample-records.ts'
+import { chunkOf, longName, manualToken, queuedRun } from '../sample-records.ts'
 import { describeValue, like, same } from '../sameness.ts'
 import { A, B, idsOf, type Subject } from '../subject.ts'
 
@@ -17,7 +17,21 @@ const WORDS = `a A aa á a\u0301 ß ss ı I % _ a% a_ a* a' a" a\\ $1 / a/ a/b a
  */
 const TEXTS: readonly string[] = [
   ...WORDS.split(' '),
-  ...[' a', 'a ', 'a\n', 'a\0', 'a\0b', '\u0001a', '😀', '😁', '\ud83d', '\ude00', `${LONG}1`, `${LONG}2`],
+  ...[
+    ' a',
+    'a ',
+    'a\n',
+    'a\0',
+    'a\0b',
+    'a\r\n\u2028b',
+    '\u0001a',
+    '😀',
+    '😁',
+    '\ud83d',
+    '\ude00',
+    `${LONG}1`,
+    `${LONG}2`,
+  ],
 ]
 
 /** Pairs that are equal once their parts are joined, by a separator or by none. */
@@ -27,9 +41,7 @@ const PAIRS: readonly (readonly [string, string])[] = ['', ':', '/', '","', '\0'
 ])
 
 /** Keys of the greatest length that an engine takes. */
-const LONGEST_KEYS: readonly string[] = ['1', '2'].map(
-  (end) => `${'0123456789abcdef'.repeat(128).slice(1)}${end}`,
-)
+const LONGEST_KEYS: readonly string[] = ['1', '2'].map((end) => `${longName(2_047)}${end}`)
 
 /** Laws of texts: none is changed, and none is taken for another one. */
 export const textLaws: readonly Law[] = [
@@ -137,6 +149,7 @@ export const textLaws: readonly Law[] = [
           like(`runs counted by tag ${what}`, await counts.runs({ tags }, 9), { QUEUED: { count: 1 } })
         const claimed = await s.claim({ by: text, number: 1, taskIds })
         like(`the claim of task and owner ${what}`, claimed.runs, [{ id: `r${at}`, owner: text }])
+        like(`the run of owner ${what}`, await runs.get(`r${at}`), { owner: text })
         const settled = await s.settle(`t${text}`)
         like(`the waits for token ${what}`, settled, { won: true, ready: [{ tokenId: `t${text}` }] })
       }
@@ -199,6 +212,15 @@ export const textLaws: readonly Law[] = [
         )
       }
       same('the keys', (await s.storage.runs.get('r'))?.streams, TEXTS)
+      same('the keys, in a list', (await s.storage.runs.list({}, { limit: 1 })).records[0]?.streams, TEXTS)
+      for (const text of TEXTS) {
+        const run = await s.start(`r${text}`)
+        const stream = { runId: run.id, key: 'k', epoch: run.epoch, by: A }
+        await chunks.open({ ...stream, attempt: 1, now: s.at(0) })
+        like(`the stream of run ${quoted(text)}`, await chunks.read({ ...stream, from: 0, limit: 1 }), {
+          stream: { runId: run.id },
+        })
+      }
     },
   },
   {

@@ -19,6 +19,7 @@ import { brokenRuns } from './runs.ts'
 import { brokenSchedules } from './schedules.ts'
 import { brokenTexts } from './texts.ts'
 import { brokenTokens } from './tokens.ts'
+import { brokenValues } from './values.ts'
 import { brokenVersions } from './versions.ts'
 
 const breaks: Readonly<Record<string, Break>> = {
@@ -44,6 +45,7 @@ const breaks: Readonly<Record<string, Break>> = {
   ...brokenQueues,
   ...brokenRates,
   ...brokenTexts,
+  ...brokenValues,
   ...brokenSkews,
   ...brokenHistories,
   ...brokenOverlaps,

@@ -42,6 +42,10 @@ function pagedByOffset(): (list: List, page: PageRequest) => ReturnType<List> {
   }
 }
 
+function byCreation(one: RunRecord | TokenRecord, other: RunRecord | TokenRecord): number {
+  return other.createdAt - one.createdAt
+}
+
 function pagesOf(store: 'tokens' | 'runs'): Readonly<Record<string, Break>> {
   return {
     [`${store}.list/newest-first`]: pagedLike(store, (list, page) => {
@@ -50,6 +54,10 @@ function pagesOf(store: 'tokens' | 'runs'): Readonly<Record<string, Break>> {
     }),
     [`${store}.list/pages-back`]: pagedLike(store, (list, page) => list({ ...page, before: undefined })),
     [`${store}.list/pages-are-stable`]: (memory) => pagedLike(store, pagedByOffset())(memory),
+    [`${store}.list/by-id-not-by-creation`]: pagedLike(store, (list, page) => {
+      const { records, next, previous } = list(page)
+      return { records: [...records].sort(byCreation), next, previous }
+    }),
   }
 }
 
