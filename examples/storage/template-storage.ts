@@ -82,6 +82,8 @@ export class TemplateDatabase {
   /** How far writers outside of a run have got in a stream. */
   readonly writers: Table<Writer> = new Table()
   readonly settings: Table<{ readonly value: string }> = new Table()
+  /** How far schedules have got, by the scopes of their keys. */
+  readonly marks: Table<{ readonly mark: number }> = new Table()
   /** When runs of a queue with a rate have started, by lane. */
   readonly starts: Table<{ readonly instants: readonly number[] }> = new Table()
 }
@@ -99,15 +101,18 @@ export class TemplateStorage implements Storage {
   }
 
   readonly runs: RunStore = {
-    insert: async ({ record, fence, instead, now, by }) => {
+    insert: async ({ record, fence, instead, mark, now, by }) => {
       if (this.#isStale(fence, by)) return 'stale'
-      const holder = holderOf(this.#db.runs, record, now)
+      if (mark !== undefined && record.key !== undefined) this.#raiseMark(record.key.scope, mark)
+      // A key with a mark holds for as long as its run is kept.
+      const holder = holderOf(this.#db.runs, record, mark === undefined ? now : -Infinity)
       if (holder !== undefined && holder.id !== instead) return { record: holder, isCached: true }
       if (this.#db.runs.get(record.id) !== undefined)
         throw new Error(`Cannot insert run "${record.id}": its id is taken`)
       this.#hint(by, { topic: 'queue' })
       return { record: this.#db.runs.put(record.id, record), isCached: false }
     },
+    marks: async (scopes) => scopes.map((scope) => this.#db.marks.get(scope)?.mark),
     // Under the lock of the key, which inserts of the key take too.
     freeKey: async ({ key, now }) => {
       const run = this.#db.runs.where((row) => isSameKey(key, row.key)).at(-1)
@@ -412,6 +417,10 @@ export class TemplateStorage implements Storage {
 
   async [Symbol.asyncDispose](): Promise<void> {
     // Release the connection here.
+  }
+
+  #raiseMark(scope: string, mark: number): void {
+    this.#db.marks.put(scope, { mark: Math.max(mark, this.#db.marks.get(scope)?.mark ?? mark) })
   }
 
   #write(run: RunRecord, change: Partial<RunRecord>, { by, now }: Act): RunRecord {

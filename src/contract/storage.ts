@@ -106,6 +106,8 @@ export interface RunStore extends RunStoreExtras {
    * of that queue is claimed before this run gets its slot. Not as expected: `stale`.
    */
   resume(request: RunResume): Awaitable<RunResumed>
+  /** The mark of each scope, in order; see {@link RunInsert.mark}. `undefined` for a scope that has none. */
+  marks(scopes: readonly string[]): Awaitable<readonly (number | undefined)[]>
 }
 
 /**
@@ -124,6 +126,12 @@ export interface RunInsert extends InsertExtras {
   readonly fence?: AttemptFence | undefined
   /** A holder of the key with this id gives it up, as if the key had expired. Any other holder is answered. */
   readonly instead?: string | undefined
+  /**
+   * The run is that of an instant of a schedule. The highest `mark` of all inserts with keys of one scope is stored as the
+   * mark of the scope, in the same step, also if the key has a holder. It is kept whatever becomes of runs. The key holds for as
+   * long as its run is kept, also when it has expired.
+   */
+  readonly mark?: number | undefined
   /**
    * Asked only of a storage that `debounces`. The run that was stored last with the key is put off and answered
    * (`isCached`), whether or not the key has expired. If it cannot be put off, the new run is stored: it is another one than
@@ -750,7 +758,7 @@ export interface ScheduleStore {
   list(known?: string): Awaitable<ScheduleList | undefined>
   /**
    * Puts a text in the place of the one that is expected. Answers whether it did: if another text is there, nothing changes.
-   * A change is hinted to all other engines as `any`.
+   * A change is hinted to all other engines as `any`. With a text that is taken away goes the mark of the scope `schedule/<id>`.
    */
   put(request: SchedulePut): Awaitable<boolean>
 }

@@ -74,11 +74,11 @@ export class EngineTasks implements TasksNamespace {
   /** Stores a run that is not triggered by a caller, unless its key has a run already. */
   store(
     id: string,
-    { payload, key }: { readonly payload: unknown; readonly key: KeyRecord },
+    { payload, key, mark }: { readonly payload: unknown; readonly key: KeyRecord; readonly mark: number },
   ): Awaitable<unknown> {
     const { host, tasks } = this.#kernel
     const record = newRun(host, tasks.require(id), { payload, options: {}, context: { key } })
-    return this.#insert(record, undefined)
+    return this.#insert(record, undefined, { mark })
   }
 
   triggerAndWait(id: string, payload?: unknown, options: TriggerOptions = {}): SubtaskPromise<never> {
@@ -220,14 +220,14 @@ export class EngineTasks implements TasksNamespace {
     attempt: Attempt | undefined,
     options: InsertOptions = {},
   ): Awaitable<Inserted<RunRecord>> {
-    const { transaction, call = INSERT_RUN, freeKeyOnFailure = false, debounce, place } = options
+    const { transaction, call = INSERT_RUN, freeKeyOnFailure = false, debounce, place, mark } = options
     const { host, publisher, claimer } = this.#kernel
     // Checking the payload may have taken a while.
     if (host.isClosed) throw host.closedError()
     const push = debounce && pushOf(record, options)
     const now = host.now()
     const bind = push && place && runBinding(place, host.newId('binding', now), now)
-    const request = { record, push, bind, fence: fenceOf(attempt), transaction, now, by: host.owner }
+    const request = { record, push, bind, mark, fence: fenceOf(attempt), transaction, now, by: host.owner }
     const freed = freeKeyOnFailure ? this.#insertFreeing({ attempt, call, request }) : undefined
     // It is not there yet, and may never be: the storage tells when it is.
     if (transaction !== undefined) return freed ?? this.#kernel.written(attempt, call, request)
@@ -275,6 +275,7 @@ interface InsertOptions extends TriggerOptions {
   readonly call?: typeof INSERT_RUN
   /** The place of a wait in the run that triggers. */
   readonly place?: KeyRecord | undefined
+  readonly mark?: number | undefined
 }
 
 interface Child {

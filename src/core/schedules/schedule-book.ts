@@ -7,7 +7,6 @@ import type { ScheduledDefinition } from '../attempt/task-definition.ts'
 import type { RepeatableCall } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
 import { changed, type CreatedSchedule, inForce, readCreated, replaced } from './created-schedule.ts'
-import { LastRuns } from './last-runs.ts'
 import { ScheduleTimer, type StoreScheduled, type TimedSchedule, type TimerTools } from './schedule-timer.ts'
 
 const GET: RepeatableCall<string, string | undefined> = {
@@ -50,17 +49,23 @@ export class ScheduleBook {
 
   constructor(kernel: Kernel, store: StoreScheduled) {
     this.#kernel = kernel
-    this.#tools = { kernel, store, lastRuns: new LastRuns(kernel.host) }
+    this.#tools = { kernel, store }
     this.#declared = kernel.tasks.scheduled.flatMap((task) => this.#declaredBy(task))
   }
 
   /** Triggers runs from now on, and those that were missed. It may be called again after it has failed. */
   async start(): Promise<void> {
-    for (const timer of this.#declared) await timer.start()
     await this.look()
     // What is created meanwhile is begun with.
     this.#isStarted = true
-    for (const entry of this.#created.values()) if (this.#triggers(entry)) await entry.timer.start()
+    const created = Array.from(this.#created.values()).filter((entry) => this.#triggers(entry))
+    const timers = [...this.#declared, ...created.map(({ timer }) => timer)]
+    const marks = await this.#kernel.host.storage.runs.marks(timers.map(({ schedule: { scope } }) => scope))
+    const sinces: number[] = []
+    for (const timer of this.#declared) sinces.push(await this.#firstSeen(timer))
+    for (const entry of created) sinces.push(entry.created.since)
+    for (const [at, timer] of timers.entries()) timer.start(sinces[at] ?? 0, marks[at])
+    for (const timer of timers) await timer.work()
   }
 
   stop(): void {
@@ -205,28 +210,28 @@ export class ScheduleBook {
   #declaredBy({ id: taskId, schedule }: ScheduledDefinition): ScheduleTimer[] {
     const { id, cron, timezone, catchUp } = schedule
     if (cron === undefined) return []
-    const { host } = this.#kernel
     const timed: TimedSchedule = {
       ...{ id, type: 'DECLARATIVE', taskId, cron, timezone, catchUp, isActive: true, createdAt: 0 },
       scope: `schedules/${taskId}`,
-      // What was due before the schedule was there was not missed.
-      since: async () => {
-        const name = `schedule ${taskId} ${cron} ${timezone}`
-        return Number(await host.storage.settings.getOrInsert(name, String(host.now())))
-      },
     }
     return [new ScheduleTimer(this.#tools, timed)]
   }
 
+  /** When storage has first seen the pattern of a declared schedule. */
+  async #firstSeen({ schedule: { taskId, cron, timezone } }: ScheduleTimer): Promise<number> {
+    const { host } = this.#kernel
+    const name = `schedule ${taskId} ${cron} ${timezone}`
+    return Number(await host.storage.settings.getOrInsert(name, String(host.now())))
+  }
+
   #timer(created: CreatedSchedule): ScheduleTimer {
-    const { id, taskId, since } = created
+    const { id, taskId } = created
     const catchUp = this.#kernel.tasks.get(taskId)?.schedule?.catchUp ?? 'none'
     return new ScheduleTimer(this.#tools, {
       ...created,
       type: 'IMPERATIVE',
       catchUp,
       scope: `schedule/${id}`,
-      since: () => since,
       look: () => this.#look(created),
     })
   }

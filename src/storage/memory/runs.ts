@@ -62,13 +62,15 @@ export function memoryRuns(state: MemoryState): RunStore {
       hints.flush()
       return resumed
     },
+    marks: (scopes) => scopes.map((scope) => state.marks.get(scope)),
     freeKey: (request) => freeKey(state, request),
   }
 }
 
 function insertRun(state: MemoryState, request: RunInsert): Inserted<RunRecord> | 'stale' {
   if (isStale(state, request)) return 'stale'
-  const { record, push } = request
+  const { record, push, mark } = request
+  if (mark !== undefined && record.key !== undefined) raiseMark(state, record.key.scope, mark)
   const found =
     push === undefined ? holderOf(state, request) : (boundRun(state, request) ?? pushRun(state, request))
   if (found !== undefined) return { record: found, isCached: true }
@@ -76,9 +78,16 @@ function insertRun(state: MemoryState, request: RunInsert): Inserted<RunRecord> 
   return { record, isCached: false }
 }
 
+function raiseMark({ marks }: MemoryState, scope: string, mark: number): void {
+  marks.set(scope, Math.max(mark, marks.get(scope) ?? mark))
+}
+
 /** The run that holds the key, unless it gives the key up. */
-function holderOf({ runs }: MemoryState, { record, instead, now }: RunInsert): RunRecord | undefined {
-  const holder = record.key && runs.table.holder(record.key, now)
+function holderOf(
+  { runs: { table } }: MemoryState,
+  { record: { key }, instead, mark, now }: RunInsert,
+): RunRecord | undefined {
+  const holder = key && (mark === undefined ? table.holder(key, now) : table.latest(key))
   return holder?.record.id === instead ? undefined : holder?.record
 }
 

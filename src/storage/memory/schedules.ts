@@ -2,7 +2,7 @@ import type { ScheduleStore } from '../../contract/storage.ts'
 import type { MemoryState } from './state.ts'
 
 /** The schedules that were created. */
-export function memorySchedules({ hints }: MemoryState): ScheduleStore {
+export function memorySchedules({ hints, marks }: MemoryState): ScheduleStore {
   const texts = new Map<string, string>()
   let revision = 0
   return {
@@ -14,8 +14,10 @@ export function memorySchedules({ hints }: MemoryState): ScheduleStore {
     },
     put({ id, expected, text, by }) {
       if (texts.get(id) !== expected) return false
-      if (text === undefined) texts.delete(id)
-      else texts.set(id, text)
+      if (text === undefined) {
+        texts.delete(id)
+        marks.delete(`schedule/${id}`)
+      } else texts.set(id, text)
       revision += 1
       hints.all(by)
       hints.flush()

@@ -23,6 +23,8 @@ export interface MemoryState {
   readonly ended: EndedEntries
   readonly hints: HintBoard
   readonly queues: QueueBook
+  /** How far schedules have got, by the scopes of their keys. */
+  readonly marks: Map<string, number>
 }
 
 export function memoryState(): MemoryState {
@@ -34,7 +36,7 @@ export function memoryState(): MemoryState {
   const waits = new WaitBook({ schedule, hints })
   const runs: RunLedger = new RunLedger({ lanes, schedule, waits, ended, hints })
   const tokens = new TokenLedger({ waits, ended })
-  return { runs, tokens, waits, lanes, schedule, leases, ended, hints, queues: new QueueBook() }
+  return { runs, tokens, waits, lanes, schedule, leases, ended, hints, queues: new QueueBook(), marks: new Map() }
 }
 
 /** Finds the token of an id; for `run:<id>` that run. */

@@ -21,6 +21,7 @@ export function locksKey({ key_lock: keyLock }: { readonly key_lock?: string }):
 interface KeyedInsert {
   readonly record: { readonly key?: KeyRecord | undefined }
   readonly fence?: AttemptFence | undefined
+  readonly mark?: number | undefined
 }
 
 const NONE: object = {}
@@ -42,11 +43,14 @@ const CHANGED: Readonly<Record<Exclude<keyof RunChange, 'tags' | 'slot' | 'retur
   finishedAt: 'finished_at',
 }
 
-/** What an idempotency key is locked by. A key that only an attempt asks for is under the lock of its run. */
-export function keyLockColumns({ record, fence }: KeyedInsert): object {
+/**
+ * What an idempotency key is locked by. A key that only an attempt asks for is under the lock of its run. Inserts with a mark are under
+ * one lock for each scope, which is that of the mark too: those of two turns come to the marks of several schedules in any order.
+ */
+export function keyLockColumns({ record, fence, mark }: KeyedInsert): object {
   const { key } = record
   if (key === undefined || key.scope === fence?.runId) return NONE
-  return { key_lock: keyLock(key) }
+  return { key_lock: mark === undefined ? keyLock(key) : key.scope }
 }
 
 export function keyLock({ scope, value }: Pick<KeyRecord, 'scope' | 'value'>): string {

@@ -85,6 +85,7 @@ const PARK: CallKind = { name: 'park_runs', isRepeatable: true, lockOf }
 /** Busy processes that share a queue wait for each other: longer than other turns, and less than a server takes for a deadlock. */
 const RESUME: CallKind = { name: 'resume_runs', isRepeatable: true, lockOf, patienceMs: 500 }
 const FREE_KEY: CallKind = { name: 'free_keys', isRepeatable: true, locksKey }
+const MARKS: CallKind = { name: 'get_marks', isRepeatable: true }
 const LIST: CallKind = { name: 'list_runs', isRepeatable: true, isSingle: true }
 const LIST_LATE: CallKind = { ...LIST, mayLag: true }
 
@@ -111,6 +112,10 @@ export function postgresRuns(session: PostgresSession): RunStore {
     claim: (request) => claimRuns(session, request),
     park: (fence) => parkRun(session, fence),
     resume: (request) => resumeRun(session, request),
+    async marks(scopes) {
+      const answer = (await ask(MARKS, scopes)) as readonly (number | null)[] | null
+      return (answer ?? []).map((mark) => mark ?? undefined)
+    },
     freeKey: (request) => freeKey(session, request),
   }
 }
@@ -126,6 +131,7 @@ async function insertRun(
     now,
     ...keyLockColumns(request),
     instead: request.instead,
+    mark: request.mark,
     push: request.push && pushColumns(request.push),
     bind: request.bind && tokenColumns(request.bind),
     tries: request.transaction === undefined,

@@ -18,6 +18,7 @@ import {
   BOUND_RUNS,
   DROPPED_FUNCTIONS,
   LONG_LIFE,
+  MARKS,
   NO_OPEN_WRITERS,
   ONLY_FUNCTIONS,
   PLACES_OF_OWNERS,
@@ -73,7 +74,8 @@ const STEPS: readonly string[] = [
   ONLY_FUNCTIONS,
   ONLY_FUNCTIONS,
   ONLY_FUNCTIONS,
-  FUNCTIONS,
+  ONLY_FUNCTIONS,
+  MARKS + FUNCTIONS,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */

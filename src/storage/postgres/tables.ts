@@ -169,6 +169,14 @@ export const BOUND_RUNS = `
 CREATE INDEX tokens_bound ON $s.tokens (output) WHERE kind = 'BINDING' AND key_scope = run_id;
 `
 
+/** How far schedules have got: the keys of their runs are instants. */
+export const MARKS = `
+INSERT INTO $s.settings (name, value)
+SELECT 'mark ' || key_scope, max(key_value::float8)::text FROM $s.runs
+WHERE key_scope >= 'schedule' AND (key_scope LIKE 'schedule/%' OR key_scope LIKE 'schedules/%') GROUP BY key_scope
+ON CONFLICT (name) DO NOTHING;
+`
+
 /** Nothing but functions needs a function or the type of a request: no index, no column. */
 export const DROPPED_FUNCTIONS = `
 DO $do$

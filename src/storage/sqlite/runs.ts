@@ -16,6 +16,7 @@ import { changedDraft, finalDraft, freedAt, pushedDraft } from '../run-draft.ts'
 import { laneOf, OLDEST_FIRST, runOfValues, orNull, RUN_COLUMNS, tokenOfRow } from '../sql-rows.ts'
 import { claimSqliteRuns } from './claims.ts'
 import { isTaken } from './errors.ts'
+import { marksOf, raiseMark } from './marks.ts'
 import { queueSettings } from './queues.ts'
 import { listSqliteRuns } from './lists.ts'
 import {
@@ -49,13 +50,15 @@ export function sqliteRuns(perform: Perform): RunStore {
     claim: (request) => perform((session) => claimSqliteRuns(session, request)),
     park: (request) => perform((session) => parkRun(session, request)),
     resume: (request) => perform((session) => resumeRun(session, request)),
+    marks: (scopes) => perform(({ database }) => marksOf(database, scopes), 'read'),
     freeKey: (request) => perform((session) => freeKey(session, request)),
   }
 }
 
 function insertRun(session: SqliteSession, request: RunInsert): Inserted<RunRecord> | 'stale' {
   if (isStaleAttempt(session, request)) return 'stale'
-  const { record, push } = request
+  const { record, push, mark } = request
+  if (mark !== undefined && record.key !== undefined) raiseMark(session.database, record.key.scope, mark)
   const found =
     push === undefined
       ? holderOf(session, request)
@@ -73,10 +76,10 @@ function insertRun(session: SqliteSession, request: RunInsert): Inserted<RunReco
 }
 
 /** The run that holds the key, unless it gives the key up. */
-function holderOf(session: SqliteSession, { record, instead, now }: RunInsert): RunRecord | undefined {
+function holderOf(session: SqliteSession, { record, instead, mark, now }: RunInsert): RunRecord | undefined {
   const holder = lastOfKey(session, record.key)?.record
   if (holder === undefined || holder.id === instead) return undefined
-  return now < (holder.key?.expiresAt ?? Infinity) ? holder : undefined
+  return mark !== undefined || now < (holder.key?.expiresAt ?? Infinity) ? holder : undefined
 }
 
 /** The run that was stored last with a key, whether or not the key has expired. */

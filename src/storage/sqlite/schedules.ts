@@ -1,5 +1,6 @@
 import type { ScheduleStore } from '../../contract/storage.ts'
 import type { SqliteDatabase } from './database.ts'
+import { markName } from './marks.ts'
 import type { Perform } from './session.ts'
 
 /** The setting with the number of changes. Those of the schedules have its name, a slash, and their ids. */
@@ -27,7 +28,8 @@ export function sqliteSchedules(perform: Perform): ScheduleStore {
       perform(({ database, hints }) => {
         const name = PREFIX + id
         if (textOf(database, name) !== expected) return false
-        if (text === undefined) database.run('DELETE FROM settings WHERE name = ?', name)
+        if (text === undefined)
+          database.run('DELETE FROM settings WHERE name IN (?, ?)', name, markName(`schedule/${id}`))
         else setTo(database, name, text)
         setTo(database, REVISION, String(Number(revisionOf(database)) + 1))
         hints.all(by)

@@ -167,6 +167,12 @@ const STEPS: readonly string[] = [
   `
   CREATE INDEX tokens_bound ON tokens (output) WHERE kind = 'BINDING' AND key_scope = run_id;
   `,
+  // How far schedules have got: the keys of their runs are instants.
+  `
+  INSERT OR IGNORE INTO settings (name, value)
+  SELECT 'mark ' || key_scope, CAST(max(CAST(key_value AS INTEGER)) AS TEXT) FROM runs
+  WHERE key_scope >= 'schedule' AND (key_scope LIKE 'schedule/%' OR key_scope LIKE 'schedules/%') GROUP BY key_scope;
+  `,
 ]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */

@@ -56,6 +56,7 @@ const LOOKS: ReadonlySet<StorageOperation> = new Set<StorageOperation>([
   'runs.get',
   'runs.list',
   'runs.waits',
+  'runs.marks',
   'tokens.get',
   'tokens.list',
   'chunks.read',

@@ -44,6 +44,7 @@ const READS: readonly StorageOperation[] = [
   'runs.list',
   'runs.waits',
   'runs.asked',
+  'runs.marks',
   'chunks.read',
   'queues.get',
   'queues.list',

@@ -105,6 +105,7 @@ function wrapRuns(runs: RunStore, around: AroundOperation): RunStore {
     claim: around('runs.claim', (request) => runs.claim(request)),
     park: around('runs.park', (request) => runs.park(request)),
     resume: around('runs.resume', (request) => runs.resume(request)),
+    marks: around('runs.marks', (scopes) => runs.marks(scopes)),
     ...(runs.freeKey === undefined
       ? {}
       : { freeKey: around('runs.freeKey', (request: KeyFree) => runs.freeKey?.(request)) }),

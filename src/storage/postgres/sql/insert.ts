@@ -25,6 +25,8 @@ interface InsertedKind {
   readonly inBatch?: string
   /** Lines before the search for the holder of the key. */
   readonly first?: string
+  /** Whether the `holder` of the key holds it, however long ago it has expired. */
+  readonly holdsOn?: string
   /** Lines between the search for the `holder` of the key and the question whether it is answered. */
   readonly meetHolder?: string
   /** Answers with the `holder` of the key: lines that set it in `answers`. */
@@ -57,6 +59,7 @@ export function insertFunction(kind: InsertedKind): string {
     locksFirst = 'false',
     inBatch = '',
     first = '',
+    holdsOn = 'false',
     meetHolder = '',
     answerHolder,
     fillRow,
@@ -110,7 +113,7 @@ ${inBatch}    OPEN each;
 ${first}    IF ${row}.key_scope IS NOT NULL THEN
       SELECT * INTO holder FROM $s.${table} WHERE key_scope = ${row}.key_scope AND key_value = ${row}.key_value
         ORDER BY seq DESC LIMIT 1;
-${meetHolder}      IF FOUND AND q.now < coalesce(holder.key_expires_at, 'Infinity')
+${meetHolder}      IF FOUND AND (${holdsOn} OR q.now < coalesce(holder.key_expires_at, 'Infinity'))
         AND holder.id IS DISTINCT FROM q.instead AND NOT (q.again IS TRUE AND holder.id = ${row}.id) THEN
 ${answerHolder}        CONTINUE;
       END IF;

@@ -14,7 +14,7 @@ const INSERT_RUNS = insertFunction({
   table: 'runs',
   noun: 'run',
   row: 'r',
-  members: ', push json, bind json, claim_tasks text[], claim_version text, claim_number float8',
+  members: ', push json, bind json, claim_tasks text[], claim_version text, claim_number float8, mark float8',
   lock: 'lock_inserted(requests, held)',
   locksFirst: 'q.push IS NOT NULL',
   variables: `  pushed json;
@@ -23,7 +23,11 @@ const INSERT_RUNS = insertFunction({
   is_free boolean;
   is_claimed boolean;
 `,
-  first: `    IF q.bind IS NOT NULL THEN
+  first: `    IF q.mark IS NOT NULL THEN
+      INSERT INTO $s.settings AS s (name, value) VALUES ('mark ' || r.key_scope, q.mark::text)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE s.value::float8 < q.mark;
+    END IF;
+    IF q.bind IS NOT NULL THEN
       SELECT o.* INTO holder FROM $s.tokens b JOIN $s.runs o ON o.id = b.output::json #>> '{}'
         WHERE b.key_scope = q.bind->>'key_scope' AND b.key_value = q.bind->>'key_value' ORDER BY b.seq DESC LIMIT 1;
       IF FOUND THEN
@@ -33,6 +37,7 @@ const INSERT_RUNS = insertFunction({
       END IF;
     END IF;
 `,
+  holdsOn: 'q.mark IS NOT NULL',
   meetHolder: `      IF FOUND AND q.push IS NOT NULL THEN
         pushed := CASE WHEN holder.id <> r.id THEN $s.push_run(holder, q.push, q.now) END;
         IF pushed IS NOT NULL THEN
@@ -179,6 +184,15 @@ BEGIN
     answers := answers || json_build_array(r.id, is_freed OR q.again IS TRUE AND r.key_expires_at <= r.created_at);
   END LOOP;
   RETURN array_to_json(answers);
+END $$;
+
+CREATE FUNCTION $s.get_marks(requests json) RETURNS json LANGUAGE plpgsql STABLE
+${BY_INDEX} AS $$
+BEGIN
+  RETURN (SELECT json_agg((
+      SELECT json_agg((SELECT value::float8 FROM $s.settings WHERE name = 'mark ' || one.scope) ORDER BY one.place)
+      FROM json_array_elements_text(asked.scopes) WITH ORDINALITY AS one(scope, place)) ORDER BY asked.place)
+    FROM json_array_elements(requests) WITH ORDINALITY AS asked(scopes, place));
 END $$;
 
 CREATE FUNCTION $s.get_runs(requests json) RETURNS json LANGUAGE plpgsql STABLE

@@ -27,7 +27,7 @@ BEGIN
   PERFORM 1 FROM $s.settings WHERE name = 'schedules' FOR UPDATE;
   SELECT value INTO before FROM $s.settings WHERE name = setting;
   IF before IS DISTINCT FROM q->>'expected' THEN RETURN '[false]'; END IF;
-  IF q->>'text' IS NULL THEN DELETE FROM $s.settings WHERE name = setting;
+  IF q->>'text' IS NULL THEN DELETE FROM $s.settings WHERE name IN (setting, 'mark schedule/' || (q->>'id'));
   ELSE INSERT INTO $s.settings AS s (name, value) VALUES (setting, q->>'text')
     ON CONFLICT (name) DO UPDATE SET value = excluded.value;
   END IF;

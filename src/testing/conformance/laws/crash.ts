@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../../contract/storage.ts'
 import type { Law } from '../law.ts'
-import { chunkOf } from '../sample-records.ts'
+import { chunkOf, queuedRun } from '../sample-records.ts'
 import { like, same } from '../sameness.ts'
 import { A, B, idsOf, namesOf, type Subject, type TestedStorage } from '../subject.ts'
 
@@ -21,7 +21,7 @@ function acknowledgedLaws(die: Die): readonly Law[] {
   return [
     {
       id: 'crash/acknowledged-is-there',
-      law: 'Everything answered before a crash is there after it: records, waits, chunks, settings.',
+      law: 'Everything answered before a crash is there after it: records, waits, chunks, settings, marks.',
       capability: 'crash',
       async check(s) {
         const run = await s.startParked('r', 'open')
@@ -33,6 +33,9 @@ function acknowledgedLaws(die: Die): readonly Law[] {
         const history = { chunks: 9, bytes: 9_000 }
         await s.storage.chunks.append({ ...stream, first: 0, chunks: [chunkOf('a')], history })
         await s.storage.settings.getOrInsert('secret', 'one')
+        const key = { scope: 's', value: '5' }
+        const record = queuedRun('marked', { createdAt: s.at(0), key })
+        await s.storage.runs.insert({ record, mark: s.at(5), now: s.at(0), by: A })
         await die(s)
         same('the run', await s.storage.runs.get('r'), run)
         same('its waits', idsOf(await s.storage.runs.waits('r')), ['open'])
@@ -44,6 +47,7 @@ function acknowledgedLaws(die: Die): readonly Law[] {
           ['a'],
         )
         same('the setting', await s.storage.settings.getOrInsert('secret', 'two'), 'one')
+        same('the mark', await s.storage.runs.marks(['s']), [s.at(5)])
       },
     },
   ]

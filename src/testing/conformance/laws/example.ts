@@ -10,6 +10,7 @@ import { freeKeyLaws } from './free-key.ts'
 import { hintLaws } from './hint.ts'
 import { insertLaws } from './insert.ts'
 import { listLaws, orderLaws } from './list.ts'
+import { markLaws } from './mark.ts'
 import { ownerLaws } from './owner.ts'
 import { priorityLaws } from './priority.ts'
 import { pruneLaws } from './prune.ts'
@@ -32,6 +33,7 @@ export const exampleLaws: readonly Law[] = [
   ...awaitLaws,
   ...listLaws,
   ...freeKeyLaws,
+  ...markLaws,
   ...runLaws,
   ...askedLaws,
   ...ownerLaws,

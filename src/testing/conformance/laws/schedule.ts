@@ -1,6 +1,7 @@
 import type { ScheduleList, SchedulePut, ScheduleStore } from '../../../contract/storage.ts'
 import type { Law } from '../law.ts'
 import { Mismatch, same } from '../sameness.ts'
+import { queuedRun } from '../sample-records.ts'
 import { A, B, type Subject } from '../subject.ts'
 import { heard } from './hint.ts'
 
@@ -56,6 +57,22 @@ const laws: readonly ScheduleLaw[] = [
       const { revision: two } = await listed(schedules, one)
       await puts(schedules, [{ expected: 'two' }])
       await listed(schedules, two)
+    },
+  },
+  {
+    id: 'schedules.put/mark-goes-with-its-schedule',
+    law: 'When a schedule is taken away, the mark of its scope goes with it, and no other; a change leaves it.',
+    async check(schedules, s) {
+      for (const id of ['a', 'b']) {
+        const key = { scope: `schedule/${id}`, value: '5' }
+        const record = queuedRun(id, { createdAt: s.at(0), key })
+        await s.storage.runs.insert({ record, mark: s.at(5), now: s.at(0), by: A })
+      }
+      const marks = async (): Promise<unknown> => s.storage.runs.marks(['schedule/a', 'schedule/b'])
+      await puts(schedules, [{ text: 'one' }, { expected: 'one', text: 'two' }, { expected: 'one' }])
+      same('before', await marks(), [s.at(5), s.at(5)])
+      await puts(schedules, [{ expected: 'two' }])
+      same('after', await marks(), [undefined, s.at(5)])
     },
   },
   {

@@ -225,8 +225,18 @@ export const textLaws: readonly Law[] = [
   },
   {
     id: 'texts/settings',
-    law: 'Settings and schedules are stored under exactly their name, as given.',
-    async check({ storage: { settings, schedules } }) {
+    law: 'Settings, marks and schedules are stored under exactly their name, as given.',
+    async check(s) {
+      const { runs, settings, schedules } = s.storage
+      for (const [at, scope] of TEXTS.entries()) {
+        const record = queuedRun(`${at}`, { createdAt: s.at(0), key: { scope, value: 'value' } })
+        await runs.insert({ record, mark: s.at(at), now: s.at(0), by: A })
+      }
+      same(
+        'marks',
+        await runs.marks(TEXTS),
+        TEXTS.map((_, at) => s.at(at)),
+      )
       for (const text of TEXTS) await settings.getOrInsert(text, text)
       for (const text of TEXTS)
         same(`setting ${quoted(text)}`, await settings.getOrInsert(text, 'other'), text)

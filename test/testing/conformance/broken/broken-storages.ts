@@ -8,6 +8,7 @@ import { brokenCounts } from './counts.ts'
 import { brokenFreedKeys } from './freed-keys.ts'
 import { brokenInserts } from './inserts.ts'
 import { brokenLists } from './lists.ts'
+import { brokenMarks } from './marks.ts'
 import { brokenOwners, brokenTicks } from './owners.ts'
 import { brokenPriorities } from './priorities.ts'
 import { brokenHints, brokenPrunes } from './prunes-and-hints.ts'
@@ -27,6 +28,7 @@ const breaks: Readonly<Record<string, Break>> = {
   ...brokenClaims,
   ...brokenPushes,
   ...brokenFreedKeys,
+  ...brokenMarks,
   ...brokenTokens,
   ...brokenLists,
   ...brokenRuns,

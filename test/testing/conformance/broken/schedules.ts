@@ -1,4 +1,5 @@
 import type { ScheduleStore, Storage } from '../../../../src/contract/storage.ts'
+import { queuedRun } from '../../../../src/testing/conformance/sample-records.ts'
 import type { Break } from './broken-storage.ts'
 
 /** With schedules that are kept otherwise. */
@@ -38,6 +39,20 @@ export const brokenSchedules: Readonly<Record<string, Break>> = {
       return list === undefined || revision === known ? undefined : { ...list, revision }
     },
   })),
+  // The mark is stored anew.
+  'schedules.put/mark-goes-with-its-schedule': (memory) => {
+    const change = schedulesLike((schedules) => ({
+      async put(request) {
+        const key = { scope: `schedule/${request.id}`, value: 'again' }
+        const [mark] = memory.runs.marks([key.scope])
+        const isPut = await schedules.put(request)
+        const record = queuedRun(`again ${request.id}`, { createdAt: 0, key })
+        if (mark !== undefined) memory.runs.insert({ record, mark, now: 0, by: 'x' })
+        return isPut
+      },
+    }))
+    return change(memory)
+  },
   'schedules.put/one-of-two-at-once': schedulesLike((schedules) => ({
     async put(request) {
       if ((await schedules.get(request.id)) !== request.expected) return false
