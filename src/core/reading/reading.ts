@@ -19,8 +19,13 @@ interface Pass<Page> {
 
 const DONE = { done: true, value: undefined } as const
 
-/** Closes the watcher of a reader that was dropped without `return()`: its run may go on for months. */
-const dropped = /* @__PURE__ */ new FinalizationRegistry<Watcher>((watcher) => watcher.close())
+/**
+ * Closes the watcher of a reader that was dropped without `return()`: its run may go on for months. While it is open, the
+ * engine has it. What a registry holds lives for as long as the reader, and an error of the watcher may reach its reader.
+ */
+const dropped = /* @__PURE__ */ new FinalizationRegistry<WeakRef<Watcher>>((watcher) =>
+  watcher.deref()?.close(),
+)
 
 /**
  * The iterator of a reader: it watches nothing before the first `next()`, can be left while a `next()` is out, and goes on
@@ -104,7 +109,7 @@ export class Reading<T, Page = unknown> implements AsyncIterableIterator<T> {
 
   #begin(): Pass<Page> {
     const watcher = this.#options.watch()
-    dropped.register(this, watcher)
+    dropped.register(this, new WeakRef(watcher))
     return { watcher, pages: this.#options.read(watcher) }
   }
 }

@@ -61,10 +61,19 @@ function pagesOf(sizes: readonly number[], signal?: AbortSignal): Reading<number
   })
 }
 
+/** Collects garbage, for a while at most, until this holds. */
+async function collectGarbage(until: () => boolean): Promise<void> {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as () => void
+  for (let turns = 0; turns < 100 && !until(); turns += 1) {
+    // What was dereferenced in this turn is kept for as long as it lasts.
+    await turn()
+    gc()
+  }
+}
+
 describe('Reading', () => {
   it('stops watching when it is dropped without return()', async () => {
-    setFlagsFromString('--expose-gc')
-    const gc = runInNewContext('gc') as () => void
     const begin = async (): Promise<Watchers> => {
       const { watchers, reading } = readingOf(async function* () {
         yield 'first'
@@ -75,11 +84,35 @@ describe('Reading', () => {
     }
     const watchers = await begin()
     expect(watchers.size).toBe(1)
-    for (let turns = 0; turns < 100 && watchers.size > 0; turns += 1) {
-      gc()
-      await turn()
-    }
+    await collectGarbage(() => watchers.size === 0)
     expect(watchers.size).toBe(0)
+  })
+
+  it('is kept by nothing once it was left, or its watcher failed', async () => {
+    const endless = (): ReturnType<typeof readingOf<string>> =>
+      readingOf(async function* (watcher) {
+        yield 'first'
+        await watcher.changed()
+      })
+    const left = async (): Promise<WeakRef<object>> => {
+      const { reading } = endless()
+      await reading.next()
+      await reading.return()
+      return new WeakRef(reading)
+    }
+    /** The error knows the calls that it was made in, and what they were made on. */
+    const failed = async (): Promise<WeakRef<object>> => {
+      const { reading, watchers } = endless()
+      const reader = { reading, close: () => watchers.close(() => new Error('closed')) }
+      await reading.next()
+      reader.close()
+      return new WeakRef(reading)
+    }
+    for (const end of [left, failed]) {
+      const reader = await end()
+      await collectGarbage(() => reader.deref() === undefined)
+      expect(reader.deref(), end.name).toBeUndefined()
+    }
   })
 
   it('hands out pages item by item, in order and each once, however many are asked for at once', async () => {
