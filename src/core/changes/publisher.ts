@@ -10,6 +10,9 @@ import { ChangedRuns, type RunNews, type Watchers } from './watchers.ts'
 /** The topic that a reader of all runs watches. */
 export const RUNS_TOPIC = 'runs'
 
+/** The topic that a reader watches which only has to know that another engine has changed some run. */
+export const OTHERS_TOPIC = 'others'
+
 /** The parts of an engine that hear of stored changes. */
 export interface PublisherKernel {
   readonly host: Pick<Host, 'owner' | 'now'>

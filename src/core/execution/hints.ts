@@ -3,7 +3,7 @@ import type { Hint, TickResult } from '../../contract/storage.ts'
 import { chain, unawaited } from '../../primitives/awaitable.ts'
 import type { Attempt } from '../attempt/attempt.ts'
 import type { Host } from '../host/host.ts'
-import type { Publisher } from '../changes/publisher.ts'
+import { OTHERS_TOPIC, type Publisher } from '../changes/publisher.ts'
 import type { Watchers } from '../changes/watchers.ts'
 import { isFinal, runIdOfToken, tokenOfRun } from '../../contract/run-states.ts'
 import type { Waitpoints } from '../waits/waitpoints.ts'
@@ -78,6 +78,7 @@ export class Hints {
         return claimer.poke()
       case 'run':
         publisher.wake(hint.runId, hint.goesOn === true ? 'goes on' : undefined)
+        watchers.wake(OTHERS_TOPIC)
         return reconciler.changedElsewhere(hint.runId)
       case 'stream':
         this.#kernel.streams.changed(hint.runId, hint.key)

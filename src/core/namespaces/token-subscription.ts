@@ -4,6 +4,7 @@ import { defined } from '../../primitives/defined.ts'
 import { type OptionNames, requireOptions } from '../../primitives/require.ts'
 import { TAG_NAMES, wantedTags } from '../../api/tag-filter.ts'
 import type { SubscribeToTokensParams, Token } from '../../api/token.ts'
+import { OTHERS_TOPIC } from '../changes/publisher.ts'
 import { Watcher } from '../changes/watchers.ts'
 import type { Kernel } from '../kernel.ts'
 import { alone, Reading } from '../reading/reading.ts'
@@ -12,8 +13,10 @@ import { listOf, listTokens } from './token-list.ts'
 
 const NAMES: OptionNames<SubscribeToTokensParams> = { ...TAG_NAMES, limit: true }
 const TOPIC = 'tokens'
-/** What other processes do is found this late: no storage tells of it. */
+/** No storage tells what other processes do to a token that no run waits for: that is found this late. */
 const LOOK_MS = 10_000
+/** A run of another process has changed: it may wait for a new token, or for one no longer. Many of them are one look. */
+const SOON_MS = 100
 
 /** `wait.subscribeToTokens`. */
 export function subscribeToTokens(
@@ -57,9 +60,10 @@ class TokenWatcher extends Watcher {
   readonly #kernel: Kernel
   readonly #unsubscribe: Unsubscribe
   #cancelLook: CancelTimer | undefined
+  #isSoon = false
 
   constructor(kernel: Kernel, params: SubscribeToTokensParams) {
-    super(kernel.watchers, [TOPIC])
+    super(kernel.watchers, [TOPIC, OTHERS_TOPIC])
     requireOptions(params, 'the options of wait.subscribeToTokens', NAMES)
     const wanted = listOf(wantedTags(params), 'tags')
     this.#kernel = kernel
@@ -69,11 +73,27 @@ class TokenWatcher extends Watcher {
   }
 
   override changed(): Promise<void> {
+    if (!this.#isSoon) this.#lookIn(LOOK_MS)
+    return super.changed()
+  }
+
+  override wake(topic: string): void {
+    if (topic !== OTHERS_TOPIC) super.wake(topic)
+    else if (!this.#isSoon) {
+      this.#isSoon = true
+      this.#lookIn(SOON_MS)
+    }
+  }
+
+  #lookIn(ms: number): void {
     const { clock } = this.#kernel.host
+    const look = (): void => {
+      this.#isSoon = false
+      this.wake(TOPIC)
+    }
     this.#cancelLook?.()
     const about = { label: 'a list of tokens', background: true }
-    this.#cancelLook = clock.setTimer(clock.now() + LOOK_MS, () => this.wake(TOPIC), about)
-    return super.changed()
+    this.#cancelLook = clock.setTimer(clock.now() + ms, look, about)
   }
 
   override close(): void {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { Token } from 'waitpoint'
+import { type Token, wait } from 'waitpoint'
 import { createTestEngine, testClock, type TestEngine } from 'waitpoint/testing'
 import { kernelOf } from '../../../src/core/engine.ts'
 import { projectStorage } from '../../support/abandon.ts'
-import { rejection } from '../../support/body-task.ts'
+import { bodyTask, rejection } from '../../support/body-task.ts'
 
 const manual = { clock: { mode: 'manual' } } as const
 
@@ -25,16 +25,16 @@ function subscriber(
 describe('subscribeToTokens', () => {
   it('lists what waits, and lists it anew whenever that is something else', async () => {
     await using t = await createTestEngine(manual)
-    const { wait } = t.engine
-    const first = await wait.createToken({ tags: ['review'] })
+    const tokens = t.engine.wait
+    const first = await tokens.createToken({ tags: ['review'] })
     const { next, leave } = subscriber(t, { tags: ['review', 'urgent'] })
     expect(await next()).toEqual([first.id])
-    await wait.createToken({ tags: ['other'] })
+    await tokens.createToken({ tags: ['other'] })
     const created = next()
-    const second = await wait.createToken({ tags: ['urgent'], timeout: '1m' })
+    const second = await tokens.createToken({ tags: ['urgent'], timeout: '1m' })
     expect(await created).toEqual([second.id, first.id])
     const completed = next()
-    await wait.completeToken(first)
+    await tokens.completeToken(first)
     expect(await completed).toEqual([second.id])
     const timedOut = next()
     await t.clock.advance('2m')
@@ -53,7 +53,27 @@ describe('subscribeToTokens', () => {
     await leave()
   })
 
-  it('finds what another process does within ten seconds', async () => {
+  it('finds what runs of another process wait for within a fifth of a second', async () => {
+    const [clock, storage] = [testClock({ mode: 'manual' }), projectStorage()]
+    const ask = bodyTask(async () => wait.forToken(await wait.createToken({ timeout: '1h' })))
+    await using t = await createTestEngine({ tasks: [], clock, storage })
+    await using worker = await createTestEngine({ tasks: [ask], clock, storage })
+    const { next, leave } = subscriber(t)
+    expect(await next()).toEqual([])
+    for (const wanted of [1, 2, 3]) {
+      const found = next()
+      await worker.engine.trigger(ask, null)
+      await clock.advance('200ms')
+      expect(await found).toHaveLength(wanted)
+    }
+    const answered = next()
+    await worker.complete((await worker.engine.wait.listTokens()).data[0]!)
+    await clock.advance('200ms')
+    expect(await answered).toHaveLength(2)
+    await leave()
+  })
+
+  it('finds what another process does to tokens of no run within ten seconds', async () => {
     const [clock, storage] = [testClock({ mode: 'manual' }), projectStorage()]
     await using t = await createTestEngine({ clock, storage })
     await using other = await createTestEngine({ clock, storage })
