@@ -211,7 +211,7 @@ class World {
     })
     test.engine.on('error', () => undefined)
     await test.engine.ready()
-    return { away, test, abandon: ports.abandon }
+    return { away, test, abandon: () => ports.abandon() }
   }
 
   async #step(one: Step): Promise<void> {
@@ -245,7 +245,7 @@ class World {
     const timestamp = new Date(this.#clock.now())
     const given = { type: 'DECLARATIVE', scheduleId: 'x', timestamp, timezone: 'UTC', upcoming: [] } as const
     for (const id of ['report', 'remind'])
-      await this.#engine.tasks.trigger(id, { ...given, externalId: 'by hand' } as never)
+      await this.#engine.tasks.trigger(id, { ...given, externalId: 'by hand' })
     await this.#pass(1)
   }
 

@@ -244,7 +244,7 @@ export class ScheduleTimer {
 
   /** Owes what was missed and is to be triggered all the same. */
   async #fillGaps(isFresh: boolean): Promise<void> {
-    if (this.#gaps.length === 0 || this.#isOver) return
+    if (this.#gaps.length === 0) return
     // Another engine may have been there.
     if (!isFresh) this.#last = await this.#readMark()
     for (let gap = this.#gaps[0]; gap !== undefined && !this.#isOver; gap = this.#gaps[0]) {

@@ -36,7 +36,18 @@ export function memoryState(): MemoryState {
   const waits = new WaitBook({ schedule, hints })
   const runs: RunLedger = new RunLedger({ lanes, schedule, waits, ended, hints })
   const tokens = new TokenLedger({ waits, ended })
-  return { runs, tokens, waits, lanes, schedule, leases, ended, hints, queues: new QueueBook(), marks: new Map() }
+  return {
+    runs,
+    tokens,
+    waits,
+    lanes,
+    schedule,
+    leases,
+    ended,
+    hints,
+    queues: new QueueBook(),
+    marks: new Map(),
+  }
 }
 
 /** Finds the token of an id; for `run:<id>` that run. */

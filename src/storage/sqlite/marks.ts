@@ -14,7 +14,7 @@ export function raiseMark(database: SqliteDatabase, scope: string, mark: number)
   )
 }
 
-export function marksOf(database: SqliteDatabase, scopes: readonly string[]): (number | undefined)[] {
+export function readMarks(database: SqliteDatabase, scopes: readonly string[]): (number | undefined)[] {
   return scopes.map((scope) => {
     const value = database.value('SELECT value FROM settings WHERE name = ?', markName(scope))
     return value === undefined ? undefined : Number(value)

@@ -16,7 +16,7 @@ import { changedDraft, finalDraft, freedAt, pushedDraft } from '../run-draft.ts'
 import { laneOf, OLDEST_FIRST, runOfValues, orNull, RUN_COLUMNS, tokenOfRow } from '../sql-rows.ts'
 import { claimSqliteRuns } from './claims.ts'
 import { isTaken } from './errors.ts'
-import { marksOf, raiseMark } from './marks.ts'
+import { readMarks, raiseMark } from './marks.ts'
 import { queueSettings } from './queues.ts'
 import { listSqliteRuns } from './lists.ts'
 import {
@@ -50,7 +50,7 @@ export function sqliteRuns(perform: Perform): RunStore {
     claim: (request) => perform((session) => claimSqliteRuns(session, request)),
     park: (request) => perform((session) => parkRun(session, request)),
     resume: (request) => perform((session) => resumeRun(session, request)),
-    marks: (scopes) => perform(({ database }) => marksOf(database, scopes), 'read'),
+    marks: (scopes) => perform(({ database }) => readMarks(database, scopes), 'read'),
     freeKey: (request) => perform((session) => freeKey(session, request)),
   }
 }

@@ -10,7 +10,8 @@ import {
 import { createTestEngine, testClock } from 'waitpoint/testing'
 import { chain } from '../../../src/primitives/awaitable.ts'
 import { wrapStorage } from '../../../src/testing/storages/wrapped.ts'
-import { projectStorage, steadyStorage } from '../../support/abandon.ts'
+import { memoryOfProject, projectStorage, steadyStorage } from '../../support/abandon.ts'
+import { awayStorage } from '../../support/away-storage.ts'
 import { steeredStorage } from '../../support/steered-storage.ts'
 
 const HOUR = 3_600_000
@@ -351,6 +352,89 @@ describe('schedules that were created, on several engines', () => {
     await t.clock.advance('2h')
     expect(await hoursOf(t.engine)).toEqual([1, 2])
     expect(errors).toContain(away)
+  })
+})
+
+describe('an outage of the storage', () => {
+  it.each(['none', 'last', 'all'] as const)('%s: is no missed time', async (catchUp) => {
+    const away = awayStorage(steadyStorage())
+    const seen: ScheduledPayload[] = []
+    const tasks = [reminder(seen, catchUp)]
+    await using t = await createTestEngine({ tasks, storage: away.storage, retention: KEPT })
+    t.engine.on('error', () => undefined)
+    await t.engine.schedules.create({ ...HOURLY, cron: '*/10 * * * *' })
+    away.goAway()
+    await t.clock.advance('35m')
+    away.comeBack()
+    await t.clock.advance('1m')
+    const minutes = seen.map(({ timestamp }) => timestamp.getUTCMinutes())
+    expect(minutes.sort((one, other) => one - other)).toEqual([10, 20, 30])
+  })
+
+  it('leaves a thousand instants of a schedule at most, and says so once', async () => {
+    const away = awayStorage(memoryOfProject())
+    await using t = await createTestEngine({ tasks: [reminder()], storage: away.storage, retention: KEPT })
+    const errors: string[] = []
+    t.engine.on('error', ({ error }) => errors.push((error as Error).message))
+    await t.engine.schedules.create({ ...HOURLY, cron: '* * * * * *' })
+    away.goAway()
+    await t.clock.advance('1100s')
+    away.comeBack()
+    await t.clock.advance('1s')
+    expect(await hoursOf(t.engine)).toHaveLength(1_000)
+    expect(errors.filter((message) => message.includes('the last 1000 instants'))).toHaveLength(1)
+  })
+
+  it('is not longer for a schedule that is changed when it ends', async () => {
+    const away = awayStorage(steadyStorage())
+    await using t = await createTestEngine({ tasks: [reminder()], storage: away.storage, retention: KEPT })
+    t.engine.on('error', () => undefined)
+    const { id } = await t.engine.schedules.create(HOURLY)
+    away.goAway()
+    await t.clock.advance('61m')
+    away.comeBack()
+    await t.engine.schedules.update(id, { cron: '0 */2 * * *' })
+    await t.clock.advance('3h')
+    expect(await hoursOf(t.engine)).toEqual([1, 2, 4])
+  })
+})
+
+describe('the last instant of a schedule', () => {
+  it('is known whatever else was triggered since, so that nothing is caught up on twice', async () => {
+    const storage = memoryOfProject()
+    await using clock = testClock()
+    const seen: ScheduledPayload[] = []
+    const remind = reminder(seen, 'all')
+    const before = await createTestEngine({ tasks: [remind], storage, clock, retention: KEPT })
+    await before.engine.schedules.create(HOURLY)
+    await clock.advance('3h')
+    const byHand = { ...seen[0]!, externalId: 'by hand' }
+    for (let left = 1_100; left > 0; left -= 1) await before.engine.trigger(remind, byHand)
+    await clock.settle()
+    await before.close()
+    seen.length = 0
+    await using after = await createTestEngine({ tasks: [remind], storage, clock, seed: 2, retention: KEPT })
+    await after.engine.ready()
+    await clock.advance('1h')
+    expect(seen).toMatchObject([
+      { timestamp: new Date('2000-01-01T04:00:00Z'), lastTimestamp: new Date('2000-01-01T03:00:00Z') },
+    ])
+  })
+
+  it('is in the payload of a schedule that is active again', async () => {
+    const seen: ScheduledPayload[] = []
+    await using t = await createTestEngine({
+      tasks: [reminder(seen)],
+      storage: steadyStorage(),
+      retention: KEPT,
+    })
+    const { id } = await t.engine.schedules.create(HOURLY)
+    await t.clock.advance('1h')
+    await t.engine.schedules.deactivate(id)
+    await t.clock.advance('2h')
+    await t.engine.schedules.activate(id)
+    await t.clock.advance('1h')
+    expect(seen[1]?.lastTimestamp).toEqual(seen[0]?.timestamp)
   })
 })
 
