@@ -1,3 +1,4 @@
+import type { TokenKind } from '../../contract/records.ts'
 import type { RunAsked } from '../../contract/storage.ts'
 import { ageOf, readTold, type ToldAnswers } from './answer-order.ts'
 import type { CallCounts } from './places.ts'
@@ -17,12 +18,20 @@ interface Recalled extends Question {
   takenBy: number | undefined
 }
 
-/** Why a question cannot be recalled: the two do not fit, or several fit alike. */
+/** A question of an earlier execution that is known by its name, or an effect, which is known by its key. */
+interface Named {
+  readonly key: string
+  readonly kinds: readonly string[]
+  readonly description: string
+  isTaken: boolean
+}
+
+/** Why a question cannot be recalled: another call was made at its place or under its name, or several fit alike. */
 export interface RecallMismatch {
   readonly asked: string
   /** The key of the question of the earlier execution. */
   readonly key: string
-  readonly reason: 'other' | 'ambiguous'
+  readonly reason: 'place' | 'name' | 'ambiguous'
 }
 
 /**
@@ -40,26 +49,52 @@ export function questionKey(
   return `${key}/${order}/${told}`
 }
 
-/** The key of a wait with a name. */
-export function namedKey(policyAttempt: number, name: string, told?: string): string {
-  return `${policyAttempt}/${told === undefined ? NAME : `${NAME},${told}`}/${name}`
+/** The key of a wait with a name, such as `1/name,for,abcdef/lunch`. Without a kind there is no wait: it only tells. */
+export function namedKey(
+  policyAttempt: number,
+  { kind, name, told }: { readonly kind?: string; readonly name: string; readonly told?: string | undefined },
+): string {
+  const parts = [NAME, kind, told].filter((part) => part !== undefined)
+  return `${policyAttempt}/${parts.join(',')}/${name}`
 }
 
 const NAME = 'name'
+
+/** The kind in the second part of the key of a named wait, and what that tells. Keys of older versions have no kind. */
+function nameParts(part: string): { readonly kind: string | undefined; readonly told: string | undefined } {
+  const [, ...rest] = part.split(',')
+  const kind = KINDS.find((one) => one === rest[0])
+  return { kind, told: rest.slice(kind === undefined ? 0 : 1).join(',') || undefined }
+}
 
 /** What keys of both kinds tell of the answers before them, those of this attempt of the policy. */
 function toldIn(value: string, policyAttempt: number): string | undefined {
   const [attempt, kind, , , , told] = value.split('/', 6)
   if (Number(attempt) !== policyAttempt || kind === undefined) return undefined
-  return isNamed(kind) ? kind.slice(NAME.length + 1) || undefined : told
+  return isNamed(kind) ? nameParts(kind).told : told
 }
 
 /** The name in a key made by {@link namedKey}. */
-export function readName(value = ''): { readonly policyAttempt: number; readonly name: string } | undefined {
-  const [attempt = '', kind = ''] = value.split('/', 2)
-  if (!isNamed(kind)) return undefined
-  return { policyAttempt: Number(attempt), name: value.slice(`${attempt}/${kind}/`.length) }
+export function readName(
+  value = '',
+): { readonly policyAttempt: number; readonly name: string; readonly kind: string | undefined } | undefined {
+  const [attempt = '', part = ''] = value.split('/', 2)
+  if (!isNamed(part)) return undefined
+  const name = value.slice(`${attempt}/${part}/`.length)
+  return { policyAttempt: Number(attempt), name, kind: nameParts(part).kind }
 }
+
+/** The key of `once` in the key of its record. */
+export function readEffect(value = ''): string | undefined {
+  return value.startsWith(EFFECT) ? value.slice(EFFECT.length) : undefined
+}
+
+/** The key of the record of an effect: of all attempts of the policy. */
+export function effectKey(name: string): string {
+  return EFFECT + name
+}
+
+const EFFECT = 'once/'
 
 function isNamed(kind: string): boolean {
   return kind === NAME || kind.startsWith(`${NAME},`)
@@ -83,6 +118,9 @@ export function readQuestionKey(
   }
 }
 
+/** The name of the error of a run that stands still and is left to the code that it began on: that may take it up. */
+export const OTHER_VERSION = 'VersionMismatchError'
+
 /** Equal sleeps are one question: whichever of them comes first, no answer is told apart from another. */
 const SLEEPS: readonly string[] = ['for', 'until']
 
@@ -92,26 +130,73 @@ const SLEEPS: readonly string[] = ['for', 'until']
  */
 export class Recall {
   readonly #byPlace = new Map<string, Recalled[]>()
-  /** The keys of waits with names. */
-  readonly #byName = new Map<string, string>()
+  readonly #byName = new Map<string, Named[]>()
   /** By kind, how many questions had no place that is known. */
   readonly #calls = new Map<string, number>()
   /** Asks anew what does not fit, as `runs.continueWith` has decided. */
   readonly #isLenient: boolean
 
-  constructor(asked: RunAsked, { policyAttempt, isLenient }: { policyAttempt: number; isLenient: boolean }) {
-    this.#isLenient = isLenient
-    for (const { key, tags, createdAt } of asked.tokens)
-      this.#add(policyAttempt, key?.value, (kind) => describe(kind, tags, createdAt))
+  /** Of the code that earlier executions were of. */
+  readonly version: string | undefined
+  /** Something was asked without a name that no earlier execution has: only the code of this one knows it. */
+  hasNew = false
+
+  /** @param since When this attempt of the policy began. */
+  constructor(
+    asked: RunAsked,
+    {
+      policyAttempt,
+      version,
+      since = 0,
+    }: {
+      readonly policyAttempt: number
+      readonly version?: string | undefined
+      readonly since?: number
+    },
+  ) {
+    this.version = version
+    this.#isLenient = version === undefined
+    for (const { key, kind: tokenKind, tags, createdAt } of asked.tokens) {
+      const effect = readEffect(key?.value)
+      if (effect !== undefined)
+        this.#addNamed(effect, {
+          key: effectKey(effect),
+          kinds: ['once'],
+          description: describe('once', [], createdAt),
+          // That of an earlier attempt has a result for this one, which need not ask for it.
+          isTaken: createdAt < since,
+        })
+      else
+        this.#add(policyAttempt, key?.value, {
+          kinds: KINDS_OF[tokenKind],
+          description: (kind) => describe(kind, tags, createdAt),
+        })
+    }
     for (const { key, taskId, createdAt } of asked.runs)
-      this.#add(policyAttempt, key?.value, () =>
-        describe(`triggerAndWait of task "${taskId}"`, [], createdAt),
-      )
+      this.#add(policyAttempt, key?.value, {
+        kinds: KINDS_OF.RUN,
+        description: () => describe(`triggerAndWait of task "${taskId}"`, [], createdAt),
+      })
   }
 
-  /** The key of the wait with a name in an earlier execution. */
-  named(name: string): string | undefined {
-    return this.#byName.get(name)
+  /** The key of the wait with a name in an earlier execution. The name is that of one kind of wait. */
+  named(name: string, kind: string): string | RecallMismatch | undefined {
+    const known = this.#byName.get(name) ?? []
+    const found = known.find(({ kinds }) => kinds.includes(kind))
+    if (found !== undefined) {
+      found.isTaken = true
+      return found.key
+    }
+    const other = this.#isLenient ? undefined : known.find(({ isTaken }) => !isTaken)
+    return other && { asked: other.description, key: other.key, reason: 'name' }
+  }
+
+  /** The question without a name that stands at the place of another call, and was not asked again. */
+  at(place: string, position: number): RecallMismatch | undefined {
+    if (this.#isLenient) return undefined
+    const here = this.#byPlace.get(place) ?? []
+    const open = here.find((one) => one.takenBy === undefined && one.position === position)
+    return open && { asked: open.description, key: open.key, reason: 'place' }
   }
 
   /** The number of places with questions. */
@@ -124,13 +209,10 @@ export class Recall {
     const { kind, place, content, continuation, index, position } = question
     const here = this.#byPlace.get(place) ?? []
     const equal = here.filter((one) => one.kind === kind && one.content === content)
+    // Of several calls that one piece of code makes at a place, a crash may have kept any.
+    const open = equal.length === 0 ? this.at(place, position) : undefined
+    if (open !== undefined) return open
     if (!this.#isLenient) {
-      // Of several calls that one piece of code makes at a place, a crash may have kept any.
-      const open =
-        equal.length === 0
-          ? here.find((one) => one.takenBy === undefined && one.position === position)
-          : undefined
-      if (open !== undefined) return { asked: open.description, key: open.key, reason: 'other' }
       const ambiguous = SLEEPS.includes(kind)
         ? undefined
         : equal.find((one) => isShared(one, equal, continuation))
@@ -138,7 +220,8 @@ export class Recall {
         return { asked: ambiguous.description, key: ambiguous.key, reason: 'ambiguous' }
     }
     const found = equal.find((one) => one.index === index) ?? this.#byOrder(kind)
-    if (found !== undefined) found.takenBy = continuation
+    if (found === undefined) this.hasNew = true
+    else found.takenBy = continuation
     return found?.key
   }
 
@@ -150,10 +233,30 @@ export class Recall {
     return this.#byPlace.get(String(order))?.find((one) => one.kind === kind)
   }
 
-  #add(policyAttempt: number, value: string | undefined, description: (kind: string) => string): void {
+  #addNamed(name: string, named: Named): void {
+    this.#byName.set(name, [...(this.#byName.get(name) ?? []), named])
+  }
+
+  #add(
+    policyAttempt: number,
+    value: string | undefined,
+    {
+      kinds,
+      description,
+    }: { readonly kinds: readonly string[]; readonly description: (kind: string) => string },
+  ): void {
     const question = readQuestionKey(value)
     const named = readName(value)
-    if (value !== undefined && named?.policyAttempt === policyAttempt) this.#byName.set(named.name, value)
+    if (value !== undefined && named?.policyAttempt === policyAttempt) {
+      const known = named.kind === undefined ? kinds : [named.kind]
+      const calls = known.map((kind) => CALLS[kind]).join(' or ')
+      this.#addNamed(named.name, {
+        key: value,
+        kinds: known,
+        description: description(calls),
+        isTaken: false,
+      })
+    }
     if (value === undefined || question?.policyAttempt !== policyAttempt) return
     const { kind, place } = question
     const recalled: Recalled = {
@@ -178,6 +281,17 @@ export const CALLS: Readonly<Record<string, string>> = {
   for: 'wait.for',
   until: 'wait.until',
   trigger: 'triggerAndWait',
+  once: 'once',
+}
+const KINDS: readonly string[] = Object.keys(CALLS)
+
+/** The kinds of the waits that records can be of, where their key does not say it. */
+const KINDS_OF: Readonly<Record<TokenKind, readonly string[]>> = {
+  MANUAL: ['token'],
+  SLEEP: SLEEPS,
+  ONCE: [],
+  BINDING: ['trigger'],
+  RUN: ['trigger'],
 }
 
 /** The answers that the questions of an attempt have told. */
@@ -186,7 +300,7 @@ export function toldBefore({ tokens, runs }: RunAsked, policyAttempt: number): T
   const told = asked.flatMap(({ key, tags }) => {
     const value = key?.value ?? ''
     // The tags of others are those of users.
-    const texts = value.startsWith('once/') ? tags : [value]
+    const texts = readEffect(value) === undefined ? [value] : tags
     return texts.flatMap((text) => toldIn(text, policyAttempt) ?? [])
   })
   return readTold(told)

@@ -6,6 +6,7 @@ import { hookContext, planRetry } from './task-call.ts'
 import type { Host } from '../host/host.ts'
 import type { Outage } from '../host/outage.ts'
 import { learn, type Attempt } from '../attempt/attempt.ts'
+import { OTHER_VERSION } from '../attempt/recall.ts'
 import { ACTIVE_STATUSES } from '../../contract/run-states.ts'
 import { errorToJson } from '../host/serialize.ts'
 import { withAttempt } from '../host/thrown-attempts.ts'
@@ -119,7 +120,9 @@ export class AttemptEnding {
 
   /** The run waits for code that fits; its questions, and the answers to them, stay as they are. */
   standStill(attempt: Attempt, error: Error): Awaitable<unknown> {
-    return this.#update(attempt, { status: 'PENDING_VERSION', errorJson: errorToJson(error), slot: false })
+    const { version } = (error.name === OTHER_VERSION ? attempt.recall : undefined) ?? attempt.record
+    const errorJson = errorToJson(error)
+    return this.#update(attempt, { status: 'PENDING_VERSION', version, errorJson, slot: false })
   }
 
   /** Hot, with every field by its name: a spread costs a quarter of a short run. */

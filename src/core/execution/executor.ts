@@ -11,6 +11,7 @@ import { Recall, toldBefore } from '../attempt/recall.ts'
 import { fits, type TaskRegistry } from '../attempt/task-definition.ts'
 import { ATTEMPT } from '../diagnostics.ts'
 import type { Host } from '../host/host.ts'
+import { storedAttempts } from '../host/thrown-attempts.ts'
 import { AttemptEnding, type EndingKernel } from './attempt-ending.ts'
 import { tellEnd } from './attempt-messages.ts'
 import type { AttemptEnd } from './task-call.ts'
@@ -92,7 +93,8 @@ export class Executor {
     const asked = await this.#kernel.outage.persist(attempt, () => host.storage.runs.asked(id))
     assertOpen(attempt)
     const { policyAttempt, version } = record
-    const recall = new Recall(asked, { policyAttempt, isLenient: version === undefined })
+    const since = storedAttempts(record.attemptsJson).at(-1)?.endedAt ?? 0
+    const recall = new Recall(asked, { policyAttempt, version, since })
     // Also without unnamed questions: the answers to all other waits keep their order, too.
     attempt.recall = recall
     attempt.answers = new AnswerOrder(toldBefore(asked, policyAttempt))

@@ -2,6 +2,7 @@ import type { RunChange, RunRecord } from '../../contract/records.ts'
 import type { Awaitable, Page, RunUpdate } from '../../contract/storage.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import { WaitpointError } from '../../api/errors.ts'
+import { OTHER_VERSION } from '../attempt/recall.ts'
 import { fits, type TaskRegistry } from '../attempt/task-definition.ts'
 import type { Host } from '../host/host.ts'
 import { storedError } from '../host/serialize.ts'
@@ -15,7 +16,7 @@ export class VersionMismatchError extends WaitpointError {
       'ERR_PENDING_VERSION',
       `Cannot go on with run "${runId}": it waits in version "${begunOn}" of its task, and this code is version "${version}"; keep the old version beside the new one, list it in \`accepts\`, name the waits, or decide with runs.continueWith("${runId}")`,
     )
-    this.name = 'VersionMismatchError'
+    this.name = OTHER_VERSION
   }
 }
 
@@ -58,7 +59,7 @@ export function takeUpPending(host: Host, tasks: TaskRegistry): Awaitable<void> 
 function isFitting(record: RunRecord, tasks: TaskRegistry): boolean {
   const definition = tasks.codeFor(record)
   if (!fits(definition, record.version)) return false
-  const isOtherVersion = storedError(record.errorJson ?? '{}').name === 'VersionMismatchError'
+  const isOtherVersion = storedError(record.errorJson ?? '{}').name === OTHER_VERSION
   return isOtherVersion || definition.version !== record.version
 }
 

@@ -1,4 +1,4 @@
-import type { TokenRecord } from '../../contract/records.ts'
+import type { KeyRecord, TokenRecord } from '../../contract/records.ts'
 import { requireName } from '../../primitives/require.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { WaitpointError } from '../../api/errors.ts'
@@ -11,7 +11,7 @@ import { INSERT_TOKEN } from '../host/storage-calls.ts'
 import { isStuck } from '../execution/effects.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
 import type { Values } from '../host/values.ts'
-import { branchContent, passPlace, toldKey } from '../waits/key.ts'
+import { branchContent, toldKey } from '../waits/key.ts'
 
 /** The stored effects of the runs that execute here. */
 export class OnceEffects {
@@ -30,11 +30,11 @@ export class OnceEffects {
       requireName(key, 'once key')
       if (typeof effect !== 'function')
         throw new TypeError(`Cannot run once "${key}": its effect must be a function`)
-      passPlace('once', key)
+      const stored = this.#kernel.place(attempt, { kind: 'once', name: key, content: undefined })
       const name = `${attempt.id} ${key}`
       const branch = placeOfBranch(attempt, branchContent(key))
       // The result is of the type of the effect under this key, which is the caller's to keep the same.
-      return this.#joined(name, { attempt, key, effect, branch }) as Promise<Result>
+      return this.#joined(name, { attempt, key, stored, effect, branch }) as Promise<Result>
     })
   }
 
@@ -64,10 +64,10 @@ export class OnceEffects {
   }
 
   /** The record of an effect: as an earlier execution has left it, or with what it results in now. */
-  async #recorded({ attempt, key, effect, branch }: NewEffect): Promise<TokenRecord> {
+  async #recorded({ attempt, key, stored: asked, effect, branch }: NewEffect): Promise<TokenRecord> {
     const { host } = this.#kernel
     const told = toldKey(attempt)
-    const record = this.#record(attempt, key, told)
+    const record = this.#record(attempt, asked, told)
     const request = { record, fence: fenceOf(attempt), now: host.now(), by: host.owner }
     const stored = await this.#kernel.written(attempt, INSERT_TOKEN, request)
     // Made by an earlier attempt, it tells what came before it there.
@@ -102,7 +102,7 @@ export class OnceEffects {
     )
   }
 
-  #record(attempt: Attempt, key: string, told: string | undefined): TokenRecord {
+  #record(attempt: Attempt, key: KeyRecord, told: string | undefined): TokenRecord {
     const { host } = this.#kernel
     return {
       id: host.newId('once'),
@@ -110,7 +110,7 @@ export class OnceEffects {
       status: 'WAITING',
       // All attempts share its key, so that is not where it tells what came before.
       tags: told === undefined ? [] : [told],
-      key: { scope: attempt.id, value: `once/${key}` },
+      key,
       runId: attempt.id,
       createdAt: host.now(),
     }
@@ -120,6 +120,8 @@ export class OnceEffects {
 interface NewEffect {
   readonly attempt: Attempt
   readonly key: string
+  /** That of its record. */
+  readonly stored: KeyRecord
   readonly effect: () => unknown
   /** The place where the flow of the effect begins. */
   readonly branch: Place<Attempt>

@@ -3,26 +3,35 @@ import { WaitpointError } from '../../api/errors.ts'
 import { requireName } from '../../primitives/require.ts'
 import { enterPlace, type Attempt } from '../attempt/attempt.ts'
 import { NONE_BEFORE } from '../attempt/places.ts'
-import { type RecallMismatch, namedKey, type Question, questionKey } from '../attempt/recall.ts'
+import {
+  CALLS,
+  effectKey,
+  namedKey,
+  OTHER_VERSION,
+  type Question,
+  questionKey,
+  type RecallMismatch,
+} from '../attempt/recall.ts'
 
-/** A wait of a run, as far as it says which one it is. */
+/** A wait of a run or an effect, as far as it says which one it is. */
 export interface AskedWait {
-  /** `token`, `for`, `until` or `trigger`. */
+  /** `token`, `for`, `until`, `trigger` or `once`. */
   readonly kind: string
+  /** That of an effect is its key. */
   readonly name?: string | undefined
   /** The options that tell it from others: no instants, which move with the clock. */
   readonly content: unknown
 }
 
 /**
- * The key of a wait without an idempotency key: its name, or its place in the flow of the run. An execution that comes
+ * The key of an effect, or of a wait without an idempotency key: its name, or its place in the flow of the run. An execution that comes
  * after an interruption makes the key anew and finds the token; the next attempt of the policy asks anew.
  *
  * @throws WaitpointError `ERR_WAIT_NAMED_TWICE`; PlaceMismatchError when an earlier execution asked something else here.
  */
 export function waitKey(attempt: Attempt, { kind, name, content }: AskedWait): KeyRecord {
   // A key of users has a scope of another name: see `userKey`.
-  if (name !== undefined) return { scope: attempt.id, value: namedValue(attempt, name) }
+  if (name !== undefined) return { scope: attempt.id, value: namedValue(attempt, { kind, name, content }) }
   const hash = hashValue(content, hashText(kind, START))
   const at = enterPlace(hash)
   const { policyAttempt } = attempt.record
@@ -31,8 +40,7 @@ export function waitKey(attempt: Attempt, { kind, name, content }: AskedWait): K
   const { index, continuation, position } = at?.latest ?? NONE_BEFORE
   const question: Question = { kind, place, content: hash, index, continuation, position }
   const recalled = attempt.recall?.find(question)
-  if (typeof recalled === 'object')
-    throw new PlaceMismatchError(attempt.id, { kind, name, content }, recalled)
+  if (typeof recalled === 'object') throw new PlaceMismatchError(attempt, { kind, name, content }, recalled)
   return {
     scope: attempt.id,
     value: shared(recalled ?? questionKey(policyAttempt, question, attempt.answers?.tell())),
@@ -47,7 +55,7 @@ export function passPlace(kind: string, content?: unknown): void {
 /** The key that tells which answers came before a call whose own key cannot. */
 export function toldKey(attempt: Attempt): string | undefined {
   const told = attempt.answers?.tell()
-  return told && namedKey(attempt.record.policyAttempt, '', told)
+  return told && namedKey(attempt.record.policyAttempt, { name: '', told })
 }
 
 /** The content under which the effect of `once` has its own branch. */
@@ -55,7 +63,21 @@ export function branchContent(key: string): number {
   return hashText(key, hashText('once', START))
 }
 
-function namedValue(attempt: Attempt, name: string): string {
+/** A wait with a name and an effect are found over any change of code, if they are of the kind that they were. */
+function namedValue(attempt: Attempt, wait: AskedWait & { readonly name: string }): string {
+  const { kind, name } = wait
+  const isEffect = kind === 'once'
+  if (!isEffect) takeName(attempt, name)
+  const at = enterPlace(hashValue(name, hashText(isEffect ? kind : 'name', START)))
+  const { recall } = attempt
+  const recalled = recall?.named(name, kind) ?? (at && recall?.at(at.name, at.latest.position))
+  if (typeof recalled === 'object') throw new PlaceMismatchError(attempt, wait, recalled)
+  if (recalled !== undefined) return recalled
+  if (isEffect) return effectKey(name)
+  return namedKey(attempt.record.policyAttempt, { kind, name, told: attempt.answers?.tell() })
+}
+
+function takeName(attempt: Attempt, name: string): void {
   requireName(name, 'name')
   const names = (attempt.names ??= new Set())
   if (names.has(name))
@@ -64,31 +86,39 @@ function namedValue(attempt: Attempt, name: string): string {
       `Cannot wait as "${name}" in run "${attempt.id}": another wait of the run has this name; in a loop, make the counter part of it`,
     )
   names.add(name)
-  passPlace('name', name)
-  return attempt.recall?.named(name) ?? namedKey(attempt.record.policyAttempt, name, attempt.answers?.tell())
 }
 
-/** The question an execution asks is not the one an earlier execution asked at this place, or may be one of several. */
+/** The question an execution asks is not the one an earlier execution asked at this place or as this name, or may be one of several. */
 export class PlaceMismatchError extends WaitpointError {
   /** The call of this execution. */
   readonly asked: AskedWait
   /** The key of the question of the earlier execution. */
   readonly expectedKey: string
 
-  constructor(runId: string, wait: AskedWait, { asked, key, reason }: RecallMismatch) {
-    const why =
-      reason === 'other'
-        ? `an earlier execution made another call at this place (${asked})`
-        : `an earlier execution made several equal calls at this place (${asked}), and which is which cannot be known`
+  constructor({ id: runId, definition, recall }: Attempt, wait: AskedWait, mismatch: RecallMismatch) {
+    const { asked, key, reason } = mismatch
+    const { kind, name } = wait
+    const named = name === undefined ? '' : ` with the name "${name}"`
+    const { why, cure } = REASONS[reason]
     super(
       'ERR_PENDING_VERSION',
-      `Cannot go on with run "${runId}": ${wait.kind} was called, but ${why}; give its waits names, or decide with runs.continueWith("${runId}")`,
+      `Cannot go on with run "${runId}": ${CALLS[kind] ?? kind} was called${named}, but an earlier execution ${why.replace('…', () => asked)}; ${cure}, or decide with runs.continueWith("${runId}")`,
     )
+    // Code that has asked nothing new leaves the run to the version that it was of.
+    if (recall?.hasNew === false && recall.version !== definition.version) this.name = OTHER_VERSION
     this.asked = wait
     this.expectedKey = key
   }
 }
 
+const REASONS: Readonly<Record<RecallMismatch['reason'], { readonly why: string; readonly cure: string }>> = {
+  place: { why: 'made another call at this place (…)', cure: 'give its waits names' },
+  name: { why: 'made another call with this name (…)', cure: 'give the new call another name' },
+  ambiguous: {
+    why: 'made several equal calls at this place (…), and which is which cannot be known',
+    cure: 'give its waits names',
+  },
+}
 const START = 0x811c9dc5
 
 let latest = ''

@@ -2,7 +2,7 @@ import type { KeyRecord, RunRecord, TokenKind, TokenRecord } from '../../contrac
 import { boundRunId, isRunBinding } from '../../contract/run-binding.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import type { Awaitable, Page, PageRequest, RunAsked, Storage } from '../../contract/storage.ts'
-import { readName } from '../../core/attempt/recall.ts'
+import { readEffect, readName } from '../../core/attempt/recall.ts'
 import { runNotFound } from '../../core/host/not-found.ts'
 import { fromJson, storedError } from '../../core/host/serialize.ts'
 import { storedAttempts } from '../../core/host/thrown-attempts.ts'
@@ -225,12 +225,10 @@ function historyKey(
   const redact = (name: string): string => redaction.text(name, { of: 'name', id })
   // The key of a user.
   if (scope !== runId) return { scope, value: redact(value) }
-  const name = value.startsWith(ONCE) ? value.slice(ONCE.length) : (readName(value)?.name ?? '')
+  const name = readEffect(value) ?? readName(value)?.name ?? ''
   // The kind of the key and the number of the attempt stand in front of the name.
   return { scope, value: name === '' ? value : value.slice(0, value.length - name.length) + redact(name) }
 }
-
-const ONCE = 'once/'
 
 interface KeyReader {
   /** The run whose keys are the engine's. */

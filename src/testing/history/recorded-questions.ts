@@ -23,7 +23,8 @@ interface QuestionParts {
   /** The name, or the place and the content. */
   readonly identity: string
   readonly place: string | undefined
-  readonly kind: string
+  /** That of a name is not known in histories of older versions. */
+  readonly kind: string | undefined
 }
 
 /** The questions of a history, as the run asks them again. Each is found once. */
@@ -119,7 +120,7 @@ export class RecordedQuestions {
     const parts = questionParts(this.#runId, asked.key)
     const found =
       open.find(({ record: { key } }) => isSameKey(key, asked.key)) ??
-      open.find((one) => parts !== undefined && one.parts?.identity === parts.identity) ??
+      open.find((one) => parts !== undefined && isSameQuestion(one.parts, parts)) ??
       (this.#isLenient ? this.#nextAlike(open, parts, isAlike) : undefined)
     if (found !== undefined) found.isTaken = true
     return found?.record
@@ -141,14 +142,19 @@ export function questionParts(runId: string, key: KeyRecord | undefined): Questi
   if (key === undefined || key.scope !== runId) return undefined
   const named = readName(key.value)
   if (named !== undefined) {
-    const { policyAttempt, name } = named
-    return { policyAttempt, identity: `${policyAttempt} ${name}`, place: undefined, kind: 'name' }
+    const { policyAttempt, name, kind } = named
+    return { policyAttempt, identity: `${policyAttempt} ${name}`, place: undefined, kind }
   }
   const question = readQuestionKey(key.value)
   if (question === undefined) return undefined
   const { policyAttempt, kind, place, content, index, position } = question
   const identity = [policyAttempt, kind, place, content, index, position].join('/')
   return { policyAttempt, identity, place, kind }
+}
+
+function isSameQuestion(one: QuestionParts | undefined, other: QuestionParts): boolean {
+  if (one?.identity !== other.identity) return false
+  return one.kind === undefined || other.kind === undefined || one.kind === other.kind
 }
 
 function isSameKey(one: KeyRecord | undefined, other: KeyRecord | undefined): boolean {

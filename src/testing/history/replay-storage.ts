@@ -17,6 +17,7 @@ import type {
   TokenInserted,
   TokenStore,
 } from '../../contract/storage.ts'
+import { effectKey } from '../../core/attempt/recall.ts'
 import { chain } from '../../primitives/awaitable.ts'
 import { memoryStorage } from '../../storage/memory/memory.ts'
 import { childQuestion, type InFlightQuestion, newQuestion, tokenQuestion } from '../in-flight/question.ts'
@@ -26,7 +27,6 @@ import type { Difference } from './departure.ts'
 
 const BEFORE_ALL = 0
 const WRITER = 'a history'
-const ONCE = 'once/'
 
 /** Hears of the questions of a history that the run asks again. */
 export interface QuestionListener {
@@ -117,7 +117,7 @@ export class ReplayStorage {
   effect(key: string): TokenRecord | undefined {
     return this.#recorded.tokens.find(
       ({ kind, runId, key: own }) =>
-        kind === 'ONCE' && runId === this.#recorded.record.id && own?.value === ONCE + key,
+        kind === 'ONCE' && runId === this.#recorded.record.id && own?.value === effectKey(key),
     )
   }
 

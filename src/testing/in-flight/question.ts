@@ -1,6 +1,6 @@
 import type { RunRecord, TokenKind, TokenRecord } from '../../contract/records.ts'
 import { boundRunId, isRunBinding } from '../../contract/run-binding.ts'
-import { CALLS, readName, readQuestionKey } from '../../core/attempt/recall.ts'
+import { CALLS, readEffect, readName, readQuestionKey } from '../../core/attempt/recall.ts'
 import type { AskedWait } from '../../core/waits/key.ts'
 
 /** A wait of a run: as its storage has it, or as the new code asks for it. */
@@ -51,13 +51,13 @@ export function newQuestion({ id: _id, askedAt: _askedAt, ...question }: InFligh
 }
 
 /** The question of a wait that did not fit what stands at its place. */
-export function askedQuestion({ kind, content }: AskedWait): InFlightQuestion {
-  const call = CALLS[kind] ?? kind
+export function askedQuestion({ kind, name, content }: AskedWait): InFlightQuestion {
+  const asked = { call: CALLS[kind] ?? kind, ...textPart('name', name) }
   const parts: readonly unknown[] = Array.isArray(content) ? content : []
-  if (kind === 'trigger') return { call, ...textPart('taskId', parts[0]) }
+  if (kind === 'trigger') return { ...asked, ...textPart('taskId', parts[0]) }
   // The options of createToken that tell one token from another: its tags, and a time-out that is a text.
   const tags = Array.isArray(parts[0]) ? parts[0].map(String) : []
-  return { call, ...(tags.length === 0 ? {} : { tags }), ...textPart('timeout', parts[1]) }
+  return { ...asked, ...(tags.length === 0 ? {} : { tags }), ...textPart('timeout', parts[1]) }
 }
 
 /** The parts of a key of the run's own. */
@@ -66,8 +66,10 @@ function keyParts(value: string | undefined): {
   readonly name?: string
   readonly place?: string
 } {
+  const effect = readEffect(value)
+  if (effect !== undefined) return { name: effect }
   const named = readName(value)
-  if (named !== undefined) return { name: named.name }
+  if (named !== undefined) return { ...textPart('call', named.kind && CALLS[named.kind]), name: named.name }
   const question = readQuestionKey(value)
   return question === undefined ? {} : { call: CALLS[question.kind] ?? question.kind, place: question.place }
 }

@@ -17,6 +17,7 @@ import type {
 } from '../../contract/storage.ts'
 import { chain, isPromise } from '../../primitives/awaitable.ts'
 import { currentAttempt } from '../../core/attempt/attempt.ts'
+import { readEffect } from '../../core/attempt/recall.ts'
 import { memoryStorage } from '../../storage/memory/memory.ts'
 import type { Course, RunInFlight } from './course.ts'
 import { childQuestion, newQuestion, tokenQuestion } from './question.ts'
@@ -235,7 +236,7 @@ export class RunCopy {
           this.#course.goesOn()
           return inserted
         }
-        const name = request.record.key?.value.replace(/^once\//u, '') ?? ''
+        const name = readEffect(request.record.key?.value) ?? ''
         this.#course.departs({ call: 'once', name })
         return never()
       }),

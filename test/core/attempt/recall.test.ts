@@ -20,7 +20,7 @@ it.each([
   ['1/token/place/7//abcdef', 1],
   ['once/1/token/place', 0],
 ])('counts only unnamed questions of the attempt: %s', (value, size) => {
-  const recall = new Recall({ tokens: [asked(value)], runs: [] }, { policyAttempt: 1, isLenient: false })
+  const recall = new Recall({ tokens: [asked(value)], runs: [] }, { policyAttempt: 1, version: '1' })
   expect(recall.size).toBe(size)
 })
 
@@ -29,8 +29,8 @@ it('finds waits by their names, and what the questions of an attempt have told',
   const tokens = keys.map((key, at) => ({ ...asked(key), id: `waitpoint_${at}` }))
   const once = { ...asked('once/key'), id: 'once_9', kind: 'ONCE' as const, tags: ['1/name,dddddd/'] }
   const stored = { tokens: [once, ...tokens], runs: [] }
-  const recall = new Recall(stored, { policyAttempt: 1, isLenient: false })
-  expect(['first', 'a/b', 'other'].map((name) => recall.named(name))).toEqual([
+  const recall = new Recall(stored, { policyAttempt: 1, version: '1' })
+  expect(['first', 'a/b', 'other'].map((name) => recall.named(name, 'token'))).toEqual([
     '1/name/first',
     '1/name,aaaaaa/a/b',
     undefined,
@@ -41,7 +41,7 @@ it('finds waits by their names, and what the questions of an attempt have told',
 
 it('finds the questions of a run that an older version stored by their order', () => {
   const stored = { tokens: ['1/token/0/5', '1/for/0/6', '1/token/1/5'].map(asked), runs: [] }
-  const recall = new Recall(stored, { policyAttempt: 1, isLenient: true })
+  const recall = new Recall(stored, { policyAttempt: 1 })
   const find = (kind: string): unknown =>
     recall.find({ kind, place: 'a-b', content: 1, continuation: 0, index: 0, position: 0 })
   expect([find('token'), find('token'), find('for'), find('token')]).toEqual([

@@ -52,7 +52,7 @@ const recalled = (values: readonly string[]): Recall => {
     const key = { scope: 'run_1', value: value.replace('run_1: ', '') }
     return { id: `waitpoint_${at}`, kind: 'MANUAL', status: 'WAITING', tags: ['tag'], key, createdAt: 0 }
   })
-  return new Recall({ tokens, runs: [] }, { policyAttempt: 1, isLenient: false })
+  return new Recall({ tokens, runs: [] }, { policyAttempt: 1, version: '1' })
 }
 
 /** Lets another flow go first. */
@@ -89,9 +89,10 @@ describe('waitKey', () => {
     expect(
       await keysOf((ask) => {
         passPlace('once')
-        ask('other', 'for', 'manager')
+        ask('other', 'token', 'manager')
       }),
     ).toEqual(named)
+    expect(await keysOf((ask) => ask('content', 'for', 'manager'))).not.toEqual(named)
     await expect(
       keysOf((ask) => [ask(undefined, 'token', 'manager'), ask(undefined, 'token', 'manager')]),
     ).rejects.toMatchObject({ code: 'ERR_WAIT_NAMED_TWICE' })
