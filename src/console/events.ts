@@ -1,4 +1,5 @@
 import type { Kernel } from '../core/kernel.ts'
+import { RUNS_TOPIC } from '../core/changes/publisher.ts'
 import { streamsTopic } from '../core/streams/channel.ts'
 import type { Connection } from '../http/live-request.ts'
 import { Refused } from './refused.ts'
@@ -73,7 +74,7 @@ export class ChangeEvents {
       isChanged = true
       beatLater()
     }
-    const unsubscribe = runId === undefined ? this.#all(changed) : this.#one(runId, changed)
+    const unsubscribe = this.#watch(runId, changed, beat)
     const close = (): void => {
       if (isClosed) return
       isClosed = true
@@ -91,27 +92,17 @@ export class ChangeEvents {
     return close
   }
 
-  #all(changed: () => void): () => void {
-    const { events } = this.#kernel
-    const [run, token] = [events.on('run', changed), events.on('token', changed)]
-    return () => {
-      run()
-      token()
-    }
-  }
-
-  #one(runId: string, changed: () => void): () => void {
-    const watcher = this.#kernel.watchers.watchStreams(runId, streamsTopic(runId))
-    const unsubscribe = this.#kernel.events.on('token', changed)
+  /** Tells of changes, and of the end of the engine. */
+  #watch(runId: string | undefined, changed: () => void, closed: () => void): () => void {
+    const { watchers, events } = this.#kernel
+    const watcher =
+      runId === undefined ? watchers.watch(RUNS_TOPIC) : watchers.watchStreams(runId, streamsTopic(runId))
+    const unsubscribe = events.on('token', changed)
     const next = (): void => {
-      watcher.changed().then(
-        () => {
-          changed()
-          next()
-        },
-        // The engine is closed.
-        () => undefined,
-      )
+      watcher.changed().then(() => {
+        changed()
+        next()
+      }, closed)
     }
     next()
     return () => {

@@ -133,8 +133,8 @@ export class Kernel {
   }
 
   /** Opens the engine if need be; refuses when it is closed. */
-  open(): Awaitable<void> {
-    return this.host.open(this)
+  open(isReader?: boolean): Awaitable<void> {
+    return this.host.open(this, isReader)
   }
 
   /** Called by the host once the storage is open. */
@@ -177,14 +177,19 @@ export class Kernel {
   }
 
   /** Serves a public call: always a promise, on an open engine, and never for an attempt that was aborted. */
-  call<T>(serve: (attempt: Attempt | undefined) => Awaitable<T>): Promise<T> {
+  call<T>(serve: (attempt: Attempt | undefined) => Awaitable<T>, isReader?: boolean): Promise<T> {
     const caller = currentAttempt()
     try {
-      const answer = this.#ask(caller, serve)
+      const answer = this.#ask(caller, serve, isReader)
       return isPromise(answer) ? leftAtEnd(caller, answer) : Promise.resolve(answer)
     } catch (error) {
       return refuse(asError(error))
     }
+  }
+
+  /** Like `call()`, for what reads a change: also while the engine closes. */
+  read<T>(serve: () => Awaitable<T>): Promise<T> {
+    return this.call(serve, true)
   }
 
   /** Like `call()`, but may return or throw synchronously, as storage does. */
@@ -193,10 +198,14 @@ export class Kernel {
   }
 
   /** Hot: `serve` is told the attempt, so that it need not look for it again. */
-  #ask<T>(caller: Attempt | undefined, serve: (attempt: Attempt | undefined) => Awaitable<T>): Awaitable<T> {
+  #ask<T>(
+    caller: Attempt | undefined,
+    serve: (attempt: Attempt | undefined) => Awaitable<T>,
+    isReader?: boolean,
+  ): Awaitable<T> {
     const attempt = this.#own(caller)
     assertOpen(attempt)
-    const opening = this.open()
+    const opening = this.open(isReader)
     // An attempt may execute while its engine opens. Its calls are served at once: their place is that of their caller.
     const answer =
       attempt === undefined && isPromise(opening) ? opening.then(() => serve(undefined)) : serve(attempt)

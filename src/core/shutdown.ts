@@ -1,4 +1,5 @@
 import { createDeferred } from '../primitives/deferred.ts'
+import { outsideRuns } from './attempt/attempt.ts'
 import type { Kernel } from './kernel.ts'
 import { WaitpointError } from '../api/errors.ts'
 
@@ -41,8 +42,8 @@ async function disconnect(kernel: Kernel): Promise<void> {
   executor.abortAll(error)
   kernel.compensations.abortAll(error)
   kernel.disconnect()
-  watchers.close(error)
-  await host.leaveStorage()
+  // It may be closed by a run of its own, which reads nothing any more.
+  await host.leaveStorage(outsideRuns(() => watchers.close(error)))
 }
 
 /** Until nothing executes any more; parked runs are not waited for. */

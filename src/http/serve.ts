@@ -92,7 +92,7 @@ export async function serve(engine: Engine, options: ServeOptions = {}): Promise
   })
   // The adapter answers its own failures.
   const server = createServer((request, response) => void listener(request, response))
-  const connections = new Connections(server, host.clock)
+  const connections = new Connections(server, host)
   const actualPort = await listen(server, { port, hostname })
   server.on('error', (error) => events.error(error))
 

@@ -23,7 +23,7 @@ export class Watchers {
 
   /** How many watchers are open. */
   get size(): number {
-    return new Set(this.#all).size
+    return this.#all.size
   }
 
   watch(...topics: readonly string[]): Watcher {
@@ -66,10 +66,17 @@ export class Watchers {
     for (const [topic] of this.#watchers.entries()) this.wake(topic)
   }
 
-  /** Every watcher, present and future, rejects with this error. */
-  close(error: () => Error): void {
+  /**
+   * Every watcher, present and future, rejects with this error; one that reads on, after the changes that it was not told
+   * yet. Resolves when they are read.
+   */
+  async close(error: () => Error): Promise<void> {
     this.#closed = error
-    for (const watcher of this.#all) watcher.fail(error())
+    const reads = Array.from(this.#all, async (watcher) => {
+      watcher.fail(error())
+      await watcher.readOn?.()
+    })
+    await Promise.allSettled(reads)
   }
 
   /** The watcher is closed. */
@@ -77,9 +84,8 @@ export class Watchers {
     for (const topic of topics) removeFrom(this.#watchers, topic, watcher)
   }
 
-  /** One that watches several topics is there as often. */
-  get #all(): readonly Watcher[] {
-    return this.#watchers.entries().flatMap(([, watchers]) => itemsOf(watchers))
+  get #all(): ReadonlySet<Watcher> {
+    return new Set(this.#watchers.entries().flatMap(([, watchers]) => itemsOf(watchers)))
   }
 }
 
@@ -92,6 +98,8 @@ export class Watcher {
   #changed = false
   #failure: Error | undefined
   #waiting: Deferred<void> | undefined
+  /** Of a reader that is to have what is stored when its engine closes: resolves when it has read that. */
+  readOn: (() => Promise<unknown>) | undefined
 
   constructor(all: Pick<Watchers, 'leave'>, topics: readonly string[]) {
     this.#all = all
@@ -100,11 +108,11 @@ export class Watcher {
 
   /** Resolves with the next change since the last call; at once if there was one. */
   changed(): Promise<void> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure)
-    if (this.#changed) {
+    if (this.#changed && (this.#failure === undefined || this.readOn !== undefined)) {
       this.#changed = false
       return Promise.resolve()
     }
+    if (this.#failure !== undefined) return Promise.reject(this.#failure)
     this.#waiting ??= createDeferred<void>()
     return this.#waiting.promise
   }

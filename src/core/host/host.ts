@@ -68,19 +68,25 @@ export class Host {
     return this.#isClosed
   }
 
-  /** Gives the storage back, if it was opened; after an opening that is under way. The storage may know when to wait no more. */
-  leaveStorage(): Awaitable<void> {
-    const left = this.#leaveStorage()
+  /**
+   * Gives the storage back, if it was opened; after an opening that is under way, and what readers still read. The storage
+   * may know when to wait no more.
+   */
+  leaveStorage(isRead: Promise<void>): Awaitable<void> {
+    const left = this.#leaveStorage(isRead)
     return this.#storage.untilLeft?.(left) ?? left
   }
 
-  async #leaveStorage(): Promise<void> {
+  async #leaveStorage(isRead: Promise<void>): Promise<void> {
     try {
       await this.#opening?.done
     } catch {
       // The first caller got the error; resources opened by then are given back.
     }
-    if (this.#holdsStorage) await this.storage.leave({ owner: this.#owner, now: this.now() })
+    await isRead
+    if (!this.#holdsStorage) return
+    this.#holdsStorage = false
+    await this.storage.leave({ owner: this.#owner, now: this.now() })
   }
 
   now(): number {
@@ -104,9 +110,13 @@ export class Host {
 
   /**
    * Opens the engine with the first call. A failed step is tried again with the next one; a storage that is open stays so.
+   * Readers may use it until it is left.
    */
-  open(engine: Opened): Awaitable<void> {
-    if (this.#isClosed || (this.#isClosing && liveAttempt() === undefined)) throw this.closedError()
+  open(engine: Opened, isReader = false): Awaitable<void> {
+    if (this.#isClosed || (this.#isClosing && liveAttempt() === undefined)) {
+      if (isReader && this.#holdsStorage) return undefined
+      throw this.closedError()
+    }
     const opening = (this.#opening ??= this.#tryToOpen(engine))
     if (opening.failure !== undefined) {
       this.#forget(opening)

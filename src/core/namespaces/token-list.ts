@@ -26,7 +26,11 @@ const DEFAULT_LIMIT = 25
 const MOST_A_PAGE = 100
 
 /** Tokens, newest first; see docs/waitpoints.md. */
-export function listTokens(kernel: Kernel, params: ListTokensParams): CursorPagePromise<Token> {
+export function listTokens(
+  kernel: Kernel,
+  params: ListTokensParams,
+  isReader?: boolean,
+): CursorPagePromise<Token> {
   const { host, publisher, credentials } = kernel
   return cursorPages(
     async ({ after, before }) => {
@@ -38,7 +42,7 @@ export function listTokens(kernel: Kernel, params: ListTokensParams): CursorPage
           page: { limit, after, before },
           now,
         })
-      })
+      }, isReader)
       for (const record of page.settled) publisher.token(record)
       return { ...page, data: page.records.map((record) => viewToken(record, credentials)) }
     },

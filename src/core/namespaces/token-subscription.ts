@@ -41,10 +41,8 @@ async function* waitingTokens(
   let shown: string | undefined
   try {
     for (;;) {
-      const { data } = await listTokens(kernel, {
-        status: 'WAITING',
-        ...defined({ tags: wantedTags(filter), limit }),
-      })
+      const waiting = { status: 'WAITING', ...defined({ tags: wantedTags(filter), limit }) } as const
+      const { data } = await listTokens(kernel, waiting, true)
       const ids = data.map(({ id }) => id).join()
       if (ids !== shown) yield data
       shown = ids

@@ -11,10 +11,37 @@ export interface ReadingOptions<T, Page> {
   readonly signal?: AbortSignal | undefined
 }
 
+/** As many pages are read ahead of a reader: some 10,000 chunks. */
+const MOST_AHEAD = 64
+
 /** One generator at work; a lag ends it, and the next one goes on. */
-interface Pass<Page> {
+class Pass<Page> {
   readonly watcher: Watcher
-  readonly pages: AsyncGenerator<Page>
+  readonly #pages: AsyncGenerator<Page>
+  readonly #ahead: Promise<IteratorResult<Page>>[] = []
+
+  constructor(watcher: Watcher, pages: AsyncGenerator<Page>) {
+    this.watcher = watcher
+    this.#pages = pages
+    watcher.readOn = () => this.#readAhead()
+  }
+
+  next(): Promise<IteratorResult<Page>> {
+    return this.#ahead.shift() ?? this.#pages.next()
+  }
+
+  return(): Promise<unknown> {
+    return this.#pages.return(undefined)
+  }
+
+  /** The storage is about to be left: its reader takes what is there by then, however slow it is. */
+  async #readAhead(): Promise<void> {
+    for (let count = 0; count < MOST_AHEAD; count += 1) {
+      const step = this.#pages.next()
+      this.#ahead.push(step)
+      if ((await step).done === true) return
+    }
+  }
 }
 
 const DONE = { done: true, value: undefined } as const
@@ -69,7 +96,7 @@ export class Reading<T, Page = unknown> implements AsyncIterableIterator<T> {
     this.#items = []
     const pass = this.#pass
     pass?.watcher.fail(new Error('Cannot read on: the reader has left'))
-    await pass?.pages.return(undefined)
+    await pass?.return()
     return DONE
   }
 
@@ -93,7 +120,7 @@ export class Reading<T, Page = unknown> implements AsyncIterableIterator<T> {
   async #turnPage(): Promise<void> {
     const pass = (this.#pass ??= this.#begin())
     try {
-      const step = await pass.pages.next()
+      const step = await pass.next()
       if (this.#isOver) return
       this.#isOver = step.done === true
       this.#items = step.done === true ? [] : this.#options.items(step.value)
@@ -110,7 +137,7 @@ export class Reading<T, Page = unknown> implements AsyncIterableIterator<T> {
   #begin(): Pass<Page> {
     const watcher = this.#options.watch()
     dropped.register(this, new WeakRef(watcher))
-    return { watcher, pages: this.#options.read(watcher) }
+    return new Pass(watcher, this.#options.read(watcher))
   }
 }
 

@@ -19,7 +19,7 @@ export async function nextChange(kernel: Kernel, runId: string, watcher: Watcher
 
 /** The run as it is. */
 export async function readRun(kernel: Kernel, runId: string): Promise<RunRecord> {
-  const record = await kernel.call(() => kernel.asked(GET_RUN, runId))
+  const record = await kernel.read(() => kernel.asked(GET_RUN, runId))
   if (record === undefined) throw runNotFound(runId)
   return record
 }

@@ -62,7 +62,7 @@ export class StreamReader {
    */
   async take(isOver: boolean): Promise<ChunkPage | undefined> {
     const request = { runId: this.#runId, key: this.key, from: this.#position, limit: this.#limit }
-    const read = await this.#kernel.call(() =>
+    const read = await this.#kernel.read(() =>
       this.#kernel.streams.read(request, { isOver, attempt: this.#kernel.attempt() }),
     )
     if (read === undefined) return undefined

@@ -87,7 +87,7 @@ async function readIfAllowed(
   if (!isForAll && taskIds.length === 0 && tags.length === 0) return undefined
   // The storage checks task and tags. A stranger learns nothing, not even by the time that reading the run takes.
   const among = isForAll ? undefined : { taskIds, tags }
-  const record = await kernel.call(() => kernel.host.storage.runs.get(id, among))
+  const record = await kernel.read(() => kernel.host.storage.runs.get(id, among))
   if (record === undefined) return undefined
   const accesses = readAccesses({ id, taskIdentifier: record.taskId, tags: record.tags })
   return caller.mayAny(accesses) ? record : undefined

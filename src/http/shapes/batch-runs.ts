@@ -26,7 +26,7 @@ export class BatchRuns implements RunSet {
     for (let at = 0; at < ids.length;) {
       const asked = ids.slice(at, at + page.size)
       at += asked.length
-      const records = await Promise.all(asked.map((id) => this.#kernel.call(() => runs.get(id))))
+      const records = await Promise.all(asked.map((id) => this.#kernel.read(() => runs.get(id))))
       const stored = records.filter((record) => record !== undefined)
       page.read(stored)
       yield stored

@@ -18,7 +18,7 @@ export class RunReads {
     const key = `${id} ${publisher.changedRuns.place}`
     const known = this.#reads.get(key)
     if (known !== undefined) return known
-    const read = this.#kernel.call(() => host.storage.runs.get(id)).finally(() => this.#reads.delete(key))
+    const read = this.#kernel.read(() => host.storage.runs.get(id)).finally(() => this.#reads.delete(key))
     this.#reads.set(key, read)
     return read
   }

@@ -125,7 +125,7 @@ export class RunSetShape {
 
   readonly #readAgain: ReadAgain = async (id) => {
     const { kernel } = this.#options
-    const record = await kernel.call(() => kernel.host.storage.runs.get(id))
+    const record = await kernel.read(() => kernel.host.storage.runs.get(id))
     return record && new RunRow(record)
   }
 

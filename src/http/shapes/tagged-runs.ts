@@ -39,7 +39,7 @@ export class TaggedRuns implements RunSet {
     let after: string | undefined
     do {
       const asked = { limit: page.size, after }
-      const { records, next } = await this.#kernel.call(() => host.storage.runs.list(filter, asked))
+      const { records, next } = await this.#kernel.read(() => host.storage.runs.list(filter, asked))
       page.read(records)
       const found = records.filter((record) => this.has(record)).slice(0, left)
       left -= found.length
