@@ -34,6 +34,7 @@ import { Slots } from './execution/slots.ts'
 import { Ticker } from './execution/ticker.ts'
 import { takeUpPending } from './execution/pending-versions.ts'
 import { reportUnknownTasks } from './execution/unknown-tasks.ts'
+import { afterTurn, Breath } from './host/breath.ts'
 import { Credentials } from './host/credentials.ts'
 import type { Host } from './host/host.ts'
 import { Outage } from './host/outage.ts'
@@ -57,6 +58,7 @@ export class Kernel {
   readonly tasks: TaskRegistry
   readonly values: Values
   readonly credentials: Credentials
+  readonly breath: Breath
   readonly outage: Outage
   readonly events: EventQueue
   readonly logs: Logs
@@ -89,6 +91,7 @@ export class Kernel {
     for (const name of this.tasks.queueRates.keys())
       requireRates(host.storage, `create the engine: queue "${name}" has a rate`)
     this.credentials = new Credentials(this, settings)
+    this.breath = new Breath(host)
     this.outage = new Outage(this, settings)
     this.events = new EventQueue(this)
     this.logs = new Logs(this)
@@ -183,7 +186,14 @@ export class Kernel {
       const answer = this.#ask(caller, serve, isReader)
       return isPromise(answer) ? leftAtEnd(caller, answer) : Promise.resolve(answer)
     } catch (error) {
-      return refuse(asError(error))
+      const refused = refuse<T>(asError(error))
+      const turn = caller?.isEnded === true ? undefined : this.breath.turn(this.#own(caller))
+      return turn === undefined
+        ? refused
+        : leftAtEnd(
+            caller,
+            afterTurn(turn, () => refused),
+          )
     }
   }
 
@@ -209,7 +219,15 @@ export class Kernel {
     // An attempt may execute while its engine opens. Its calls are served at once: their place is that of their caller.
     const answer =
       attempt === undefined && isPromise(opening) ? opening.then(() => serve(undefined)) : serve(attempt)
-    return isPromise(answer) ? this.#held(answer) : answer
+    const told = attempt === undefined ? this.#inTurn(answer) : answer
+    return isPromise(told) ? this.#held(told) : told
+  }
+
+  /** An answer for code outside of runs, which may call on and on; those for runs have their turn in `outage`. */
+  #inTurn<T>(answer: Awaitable<T>): Awaitable<T> {
+    if (isPromise(answer)) this.breath.tookLong()
+    const turn = this.breath.turn()
+    return turn === undefined ? answer : afterTurn(turn, () => answer)
   }
 
   /** The attempt of this engine the caller runs in, if any. Code that outlives its run is outside of it. */

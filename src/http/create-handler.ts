@@ -3,7 +3,7 @@ import { type Engine, kernelOf } from '../core/engine.ts'
 import { outsideRuns } from '../core/attempt/attempt.ts'
 import { type OptionNames, requireOptions, show } from '../primitives/require.ts'
 import { BatchStore } from './batches/store.ts'
-import { FairTurns } from '../core/host/fair-turns.ts'
+import { Breath } from '../core/host/breath.ts'
 import { Gate } from './access/gate.ts'
 import { type HandlerLimits, readLimits } from './limits.ts'
 import { type Connection, LiveRequest } from './live-request.ts'
@@ -38,7 +38,7 @@ export interface Handler {
 }
 
 /** In one turn, each of so many readers gets a text of some 32 KiB. */
-const ANSWER_TURNS = { label: 'answers that wait for a turn', atOnce: 8 }
+const AT_ONCE = 8
 
 const NAMES: OptionNames<HandlerOptions> = { basePath: true, limits: true }
 
@@ -82,7 +82,7 @@ export function createAnswer(
   const app = new Hono()
   const gate = new Gate(kernel, limits)
   const batches = new BatchStore(kernel)
-  const turns = new FairTurns(host, ANSWER_TURNS)
+  const turns = new Breath(host, AT_ONCE)
   const stored = kernel.namespaces.stored ?? engine
   app.route(
     readBasePath(options.basePath),

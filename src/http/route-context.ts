@@ -1,7 +1,7 @@
 import type { Engine } from '../core/engine.ts'
 import type { Kernel } from '../core/kernel.ts'
 import type { BatchStore } from './batches/store.ts'
-import type { FairTurns } from '../core/host/fair-turns.ts'
+import type { Breath } from '../core/host/breath.ts'
 import type { Gate } from './access/gate.ts'
 import type { Limits } from './limits.ts'
 
@@ -14,5 +14,5 @@ export interface RouteContext {
   readonly gate: Gate
   readonly limits: Limits
   readonly batches: BatchStore
-  readonly turns: FairTurns
+  readonly turns: Breath
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { kernelOf } from '../../src/core/engine.ts'
 import { BatchStore } from '../../src/http/batches/store.ts'
-import { FairTurns } from '../../src/core/host/fair-turns.ts'
+import { Breath } from '../../src/core/host/breath.ts'
 import { Gate } from '../../src/http/access/gate.ts'
 import { readLimits } from '../../src/http/limits.ts'
 import { createRoutes } from '../../src/http/routes.ts'
@@ -51,7 +51,7 @@ describe('createRoutes', () => {
     const kernel = kernelOf(t.engine)
     const limits = readLimits()
     const [gate, batches] = [new Gate(kernel, limits), new BatchStore(kernel)]
-    const turns = new FairTurns(kernel.host, { label: 'a test', atOnce: 8 })
+    const turns = new Breath(kernel.host)
     const { engine } = t
     const app = createRoutes({ engine, stored: engine, kernel, limits, gate, batches, turns })
     const routes = app.routes.flatMap(({ method, path }) => (method === 'ALL' ? [] : [`${method} ${path}`]))

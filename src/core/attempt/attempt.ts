@@ -144,6 +144,8 @@ export class Attempt {
   handed = 0
   /** So many calls were made of the storage. */
   calls = 0
+  /** So many answers to its calls wait for a turn of the event loop: until then it does not park. */
+  heldAnswers = 0
   /** Calls that were refused since it ended. */
   refusals = 0
   /** The order of its answers, from the first one on. */

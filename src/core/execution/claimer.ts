@@ -18,8 +18,6 @@ import { type LostRuns, type NewRunKernel, NewRuns } from './new-runs.ts'
 const CLAIM_LIMIT = 256
 /** The name of the timer that waits for a rate. */
 const RATE = 'the rate of a queue'
-/** While claimed runs start, the clock is asked after so many of them whether the event loop is due a turn. */
-const LOOK_EVERY = 16
 const SETTLED = Promise.resolve()
 const NONE: readonly never[] = []
 
@@ -296,10 +294,10 @@ export class Claimer {
 
   /** Starts runs until the event loop is due a turn; answers how many. */
   #start(runs: readonly RunRecord[]): number {
-    const { host, executor } = this.#kernel
+    const { breath, executor } = this.#kernel
     let started = 0
     for (const record of runs) {
-      if (started > 0 && started % LOOK_EVERY === 0 && host.isTurnDue) break
+      if (started > 0 && breath.isDue()) break
       executor.start(record)
       started += 1
     }

@@ -2,6 +2,7 @@ import type { RunRecord } from '../../contract/records.ts'
 import type { Awaitable, NewRunClaim, RunInserted } from '../../contract/storage.ts'
 import { rescue, unawaited } from '../../primitives/awaitable.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
+import type { Breath } from '../host/breath.ts'
 import type { TaskRegistry } from '../attempt/task-definition.ts'
 import { type ClaimedKernel, type ClaimedRuns, type Doubt, doubtRun } from './claimed-runs.ts'
 
@@ -10,6 +11,7 @@ const MOST_AT_ONCE = 16
 
 /** The parts of an engine that new runs concern. */
 export interface NewRunKernel extends ClaimedKernel {
+  readonly breath: Breath
   readonly tasks: TaskRegistry
   readonly events: { error(error: unknown, runId?: string): void }
   readonly ticker: { answerLost(what: string): void }
@@ -57,8 +59,8 @@ export class NewRuns {
   }
 
   #mayBegin({ status, queue, key, parentId }: RunRecord): boolean {
-    const { host, tasks } = this.#kernel
-    if (status !== 'QUEUED' || host.isClosing || host.isTurnDue) return false
+    const { host, tasks, breath } = this.#kernel
+    if (status !== 'QUEUED' || host.isClosing || breath.isDue()) return false
     // A key of the user's may be locked for long by a transaction of the user's, and the slot with it.
     if (key !== undefined && key.scope !== parentId) return false
     if (tasks.queueLimits.has(queue) || tasks.queueRates.has(queue)) return false

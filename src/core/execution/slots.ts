@@ -247,7 +247,7 @@ export class Slots {
       // Another answer is to follow, or a call to storage is out.
       if (attempt.isReplaying) continue
       if (!attempt.is('executing') || attempt.registeredWaits === 0) continue
-      if (attempt.hasGoneOn) this.#turn = withItem(this.#turn, attempt)
+      if (attempt.hasGoneOn || attempt.heldAnswers > 0) this.#turn = withItem(this.#turn, attempt)
       else if (attempt.isWorking) attempt.waitBeside()
       else this.#park(attempt)
       attempt.hasGoneOn = false

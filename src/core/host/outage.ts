@@ -6,7 +6,7 @@ import { isPromise, rescue } from '../../primitives/awaitable.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { assertOpen, type Attempt } from '../attempt/attempt.ts'
-import { afterTurn, FairTurns } from './fair-turns.ts'
+import { afterTurn, type Breath } from './breath.ts'
 import type { Host } from './host.ts'
 import type { RepeatableCall } from './storage-calls.ts'
 
@@ -15,13 +15,11 @@ const PAUSE_MS = 1_000
 /** Between two tries of a call: at first, and at most. */
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5_000
-/** Calls of runs between two questions to the clock whether the event loop is due a turn. */
-const LOOK_EVERY = 16
-const CALL_TURNS = { label: 'calls of runs that wait for a turn', atOnce: 256 }
 
 /** The parts of an engine that a storage that is away concerns. */
 export interface OutageKernel {
   readonly host: Host
+  readonly breath: Breath
   readonly events: { error(error: unknown, runId?: string): void }
   readonly ticker: { answerLost(what: string): void }
   readonly executor: { interrupt(attempt: Attempt, error: Error): void }
@@ -48,8 +46,6 @@ export interface CallOfRun<Request, Answer> {
 export class Outage {
   readonly #kernel: OutageKernel
   readonly #settings: OutageSettings
-  readonly #turns: FairTurns
-  #calls = 0
   #away: { readonly since: number; readonly cause: unknown } | undefined
   /** Tries that are to be made again. */
   #waiting = 0
@@ -61,7 +57,6 @@ export class Outage {
   constructor(kernel: OutageKernel, settings: OutageSettings) {
     this.#kernel = kernel
     this.#settings = settings
-    this.#turns = new FairTurns(kernel.host, CALL_TURNS)
   }
 
   /**
@@ -73,7 +68,7 @@ export class Outage {
     next: (answer: Answer, attempt: Attempt | undefined) => Awaitable<Result>,
   ): Awaitable<Result> {
     const { attempt, call } = question
-    const turn = attempt === undefined || call.isTold === true ? undefined : this.turn(attempt)
+    const turn = attempt === undefined || call.isTold === true ? undefined : this.#kernel.breath.turn(attempt)
     return turn === undefined ? this.#ask(question, next) : this.#askBefore(turn, question, next)
   }
 
@@ -84,35 +79,6 @@ export class Outage {
     next: (answer: Answer, attempt: Attempt | undefined) => Awaitable<Result>,
   ): Promise<Result> {
     return afterTurn(turn, () => this.#ask(question, next))
-  }
-
-  /**
-   * The turn of the event loop that a run has to wait for before it goes on; none as a rule. A loop of awaited calls on a
-   * storage that answers at once would never let another one have a turn.
-   */
-  turn(attempt: Attempt): Promise<void> | undefined {
-    attempt.calls += 1
-    return this.#turnOf(attempt, attempt.calls % LOOK_EVERY === 0 ? attempt.id : undefined)
-  }
-
-  /** The turn that a run has to wait for after a chunk: to append many of them at one instant is no endless loop. */
-  turnOfChunk(attempt: Attempt): Promise<void> | undefined {
-    return this.#turnOf(attempt, undefined)
-  }
-
-  #turnOf(attempt: Attempt, counted: string | undefined): Promise<void> | undefined {
-    this.#calls += 1
-    if (!this.#turns.hasLine && !this.#isTurnDue(counted)) return undefined
-    const turn = this.#turns.join()
-    void attempt.asked(turn)
-    return turn
-  }
-
-  /** Asks the clock for one in so many calls of the engine. It is told the run for one in so many calls of that run itself. */
-  #isTurnDue(counted: string | undefined): boolean {
-    const { clock } = this.#kernel.host
-    if (counted !== undefined) return clock.isTurnDue?.(counted) === true
-    return this.#calls % LOOK_EVERY === 0 && clock.isTurnDue?.() === true
   }
 
   #ask<Request, Answer, Result>(
@@ -135,6 +101,7 @@ export class Outage {
     next: (answer: Answer, attempt: Attempt | undefined) => Awaitable<Result>,
   ): Promise<Result> {
     const { attempt } = question
+    this.#kernel.breath.tookLong()
     void attempt?.asked(answer)
     return answer.then(
       (value) => next(value, attempt),

@@ -13,7 +13,7 @@ import { readTags, userKey } from './new-run.ts'
 import type { GivenAnswer } from '../attempt/answer-order.ts'
 import type { Attempt } from '../attempt/attempt.ts'
 import { fenceOf } from '../attempt/attempt.ts'
-import { afterTurn } from '../host/fair-turns.ts'
+import { afterTurn } from '../host/breath.ts'
 import { fromJson, toJson } from '../host/serialize.ts'
 import type { Values } from '../host/values.ts'
 import type { ResumeOffer } from '../execution/slots.ts'
@@ -128,7 +128,7 @@ export class EngineWait implements EngineWaitNamespace {
   ): Promise<CompletedToken> {
     return this.#kernel.call((scope) => {
       const completion = { token, output, options }
-      const turn = scope && this.#kernel.outage.turn(scope)
+      const turn = scope && this.#kernel.breath.turn(scope)
       return turn === undefined
         ? this.#complete(scope, completion)
         : this.#completeBefore(turn, scope, completion)

@@ -2,6 +2,7 @@ import type { CancelTimer, ReleaseHold } from '../../contract/clock.ts'
 import type { KeyRecord } from '../../contract/records.ts'
 import { unawaited } from '../../primitives/awaitable.ts'
 import type { TaskSchedule } from '../../api/schedule.ts'
+import type { Breath } from '../host/breath.ts'
 import type { Host } from '../host/host.ts'
 import { Calendar } from './calendar.ts'
 
@@ -17,6 +18,7 @@ const UPCOMING = 10
 /** The parts of an engine that a schedule uses. */
 export interface ScheduleKernel {
   readonly host: Host
+  readonly breath: Breath
   readonly events: { error(error: unknown): void }
 }
 
@@ -276,7 +278,7 @@ export class ScheduleTimer {
       at = this.#calendar.before(at)
     ) {
       missed.push(at)
-      await this.#turnIfDue()
+      await this.#kernel.breath.next()
     }
     return missed
   }
@@ -286,7 +288,7 @@ export class ScheduleTimer {
       await this.#trigger(at)
       // It may have been one too many meanwhile.
       if (this.#owed[0] === at) this.#owed.shift()
-      await this.#turnIfDue()
+      await this.#kernel.breath.next()
     }
     if (this.#owed.length === 0) this.#isCut = false
   }
@@ -321,11 +323,6 @@ export class ScheduleTimer {
 
   get #label(): string {
     return `schedule of task ${this.schedule.taskId}`
-  }
-
-  async #turnIfDue(): Promise<void> {
-    const { host } = this.#kernel
-    if (host.isTurnDue) await new Promise<void>((resolve) => host.afterTurn(this.#label, resolve))
   }
 }
 

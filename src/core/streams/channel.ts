@@ -29,7 +29,7 @@ export interface ChannelKernel {
   readonly host: Host
   readonly watchers: { wake(topic: string): void; wakeStreams(topic: string, key: string): void }
   readonly events: { error(error: unknown, runId?: string): void }
-  readonly outage: Pick<Outage, 'ask' | 'persist' | 'turnOfChunk'>
+  readonly outage: Pick<Outage, 'ask' | 'persist'>
   readonly reconciler: { stale(attempt: Attempt): void }
 }
 

@@ -15,7 +15,7 @@ import type { Watcher, Watchers } from '../changes/watchers.ts'
 import { StreamInterruptedError, WaitpointError } from '../../api/errors.ts'
 import type { Attempt, AttemptStreams } from '../attempt/attempt.ts'
 import { assertOpen, staleAttempt } from '../attempt/attempt.ts'
-import { afterTurn } from '../host/fair-turns.ts'
+import { afterTurn, type Breath } from '../host/breath.ts'
 import { OPEN_STREAM, READ_CHUNKS } from '../host/storage-calls.ts'
 import { type ChannelKernel, StreamChannel, streamsTopic, streamTopic } from './channel.ts'
 import { type PipeOptions, StreamPipe } from './pipe.ts'
@@ -32,6 +32,7 @@ const NONE: readonly AttemptStream[] = []
 /** The parts of an engine that the streams of its attempts use. */
 export interface StreamKernel extends ChannelKernel {
   readonly watchers: Watchers
+  readonly breath: Breath
   readonly publisher: { wake(runId: string): void }
 }
 
@@ -151,7 +152,7 @@ export class RunStreams {
   /** Adds one chunk, to a stream of the run or of another one; the stream ends with the attempt. */
   append(attempt: Attempt, { key, to }: WrittenStream, chunk: unknown): Awaitable<void> {
     const stored = this.write({ attempt, key, to }, chunk)
-    const turn = this.kernel.outage.turnOfChunk(attempt)
+    const turn = this.kernel.breath.turnOfChunk(attempt)
     return turn === undefined ? stored : afterTurn(turn, () => stored)
   }
 

@@ -15,6 +15,7 @@ import {
 } from '../../primitives/few.ts'
 import { tokenNotFound } from '../host/not-found.ts'
 import { WAIT } from '../diagnostics.ts'
+import type { Breath } from '../host/breath.ts'
 import type { Host } from '../host/host.ts'
 import type { Outage } from '../host/outage.ts'
 import { AWAIT_TOKEN } from '../host/storage-calls.ts'
@@ -30,7 +31,8 @@ export interface WaitKernel {
   readonly slots: { parkAfterTurn(attempt: Attempt): void }
   readonly publisher: { token(record: TokenRecord): void }
   readonly reconciler: { refused(attempt: Attempt): Awaitable<Error> }
-  readonly outage: Pick<Outage, 'ask' | 'turn'>
+  readonly outage: Pick<Outage, 'ask'>
+  readonly breath: Breath
 }
 
 /**
@@ -110,7 +112,7 @@ export class Waitpoints {
 
   /** A wait that may be over at once goes on a turn later if one is due. */
   #await(waiter: Waiter, tokenId: string): void | Promise<void> {
-    const turn = this.#kernel.outage.turn(waiter.attempt)
+    const turn = this.#kernel.breath.turn(waiter.attempt)
     return turn === undefined ? this.#ask(waiter, tokenId) : this.#askAfter(turn, waiter, tokenId)
   }
 

@@ -5,7 +5,7 @@ import { onAbort } from '../../primitives/abort.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { Refusal } from '../refusal.ts'
 import { PING } from './sse-frame.ts'
-import type { FairTurns } from '../../core/host/fair-turns.ts'
+import type { Breath } from '../../core/host/breath.ts'
 
 /** A client that receives nothing for more than two of these takes the connection for dead. */
 export const PING_MS = 6_000
@@ -22,7 +22,7 @@ export interface EventTexts {
 
 export interface EventBodyOptions extends EventTexts {
   readonly host: Host
-  readonly turns: FairTurns
+  readonly turns: Breath
   /** The name of the subscription in messages. */
   readonly label: string
   readonly signal: AbortSignal

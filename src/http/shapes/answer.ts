@@ -1,7 +1,7 @@
 import type { Kernel } from '../../core/kernel.ts'
 import { outsideRuns } from '../../core/attempt/attempt.ts'
 import type { Caller } from '../access/caller.ts'
-import type { FairTurns } from '../../core/host/fair-turns.ts'
+import type { Breath } from '../../core/host/breath.ts'
 import { Refusal } from '../refusal.ts'
 import type { RunRow } from './run-row.ts'
 import { type ShapeOffset, type ShapeRequest, UNSEEN } from './request.ts'
@@ -37,7 +37,7 @@ export interface ShapeChanges {
 export interface ShapeReceiver {
   readonly request: ShapeRequest
   readonly caller: Caller
-  readonly turns: FairTurns
+  readonly turns: Breath
   readonly kernel: Pick<Kernel, 'host'>
 }
 

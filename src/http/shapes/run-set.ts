@@ -4,7 +4,7 @@ import { sha256 } from '../../primitives/digest.ts'
 import type { RunReads } from './run-reads.ts'
 import { RunRow } from './run-row.ts'
 import type { ReadAgain, ShapeChanges, ShownRow } from './answer.ts'
-import type { FairTurns } from '../../core/host/fair-turns.ts'
+import type { Breath } from '../../core/host/breath.ts'
 import type { ShapeEntry, ShapeLog } from './log.ts'
 import type { ShapeOffset } from './request.ts'
 import { SetPage, runSize } from './set-page.ts'
@@ -21,7 +21,7 @@ export interface RunSetShapeOptions {
   readonly log: ShapeLog
   readonly reads: RunReads
   readonly set: RunSet
-  readonly turns: FairTurns
+  readonly turns: Breath
   /** Identifies the subscriber. */
   readonly handle: string
 }

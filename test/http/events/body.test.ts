@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { kernelOf } from '../../../src/core/engine.ts'
 import { eventBody } from '../../../src/http/events/body.ts'
-import { FairTurns } from '../../../src/core/host/fair-turns.ts'
+import { Breath } from '../../../src/core/host/breath.ts'
 import { createDeferred } from '../../../src/primitives/deferred.ts'
 import { stillEngine } from '../requests.ts'
 
 /** More than is made ahead of a reader. */
 const LONG = 'x'.repeat(100_000)
-const TURNS = { label: 'a test', atOnce: 8 }
 
 describe('eventBody', () => {
   it('takes a reader that pauses for no source that is silent', async () => {
@@ -16,7 +15,7 @@ describe('eventBody', () => {
     const steps = [Promise.resolve({ done: false, value: LONG }), next.promise]
     const body = eventBody({
       host: kernelOf(t.engine).host,
-      turns: new FairTurns(kernelOf(t.engine).host, TURNS),
+      turns: new Breath(kernelOf(t.engine).host),
       label: 'a test',
       signal: new AbortController().signal,
       texts: { next: () => steps.shift() ?? Promise.resolve({ done: true, value: undefined }) },
@@ -43,12 +42,14 @@ describe('eventBody', () => {
     const goOns: (() => void)[] = []
     let isTurnDue = false
     const busyHost = {
-      get isTurnDue() {
-        return isTurnDue
+      clock: {
+        now: () => host.clock.now(),
+        setTimer: () => () => undefined,
+        isTurnDue: () => isTurnDue,
       },
       afterTurn: (_label: string, goOn: () => void) => void goOns.push(goOn),
     }
-    const turns = new FairTurns(busyHost, TURNS)
+    const turns = new Breath(busyHost, 8)
     let made = 0
     const readers = Array.from({ length: 20 }, () =>
       eventBody({

@@ -1,0 +1,102 @@
+import type { Awaitable } from '../../contract/storage.ts'
+import { createDeferred } from '../../primitives/deferred.ts'
+import type { Attempt } from '../attempt/attempt.ts'
+import type { Host } from './host.ts'
+
+/** Calls, and runs that start, between two questions to the clock whether the event loop is due a turn. */
+const LOOK_EVERY = 16
+/** As many callers go on in one turn of the event loop. */
+const MOST_AT_ONCE = 256
+
+/**
+ * Lets the rest of the process have its turns of the event loop during much work. A call is served at once. When work has kept the
+ * event loop busy for long, its answer stands in a line, and some of them are handed over in each turn: a loop of awaited calls
+ * on a storage that answers at once would otherwise never let another one have a turn.
+ */
+export class Breath {
+  readonly #host: Pick<Host, 'clock' | 'afterTurn'>
+  readonly #atOnce: number
+  /** In the order they came. */
+  #line: (() => void)[] = []
+  #isPlanned = false
+  /** So many steps are left until the clock is asked. */
+  #left = LOOK_EVERY
+
+  constructor(host: Pick<Host, 'clock' | 'afterTurn'>, atOnce: number = MOST_AT_ONCE) {
+    this.#host = host
+    this.#atOnce = atOnce
+  }
+
+  /**
+   * Takes a step, and says whether what is left is to wait for a turn. Hot: the clock is asked for one in so many steps, and
+   * for each from when a turn is due until it has passed.
+   */
+  isDue(runId?: string): boolean {
+    if (--this.#left > 0 && runId === undefined) return false
+    const isDue = this.#host.clock.isTurnDue?.(runId) === true
+    this.#left = isDue ? 0 : LOOK_EVERY
+    return isDue
+  }
+
+  /** A step that may have taken long, such as a call of a storage that answers later: the clock is asked with the next one. */
+  tookLong(): void {
+    this.#left = 0
+  }
+
+  /**
+   * Takes a call of an attempt, or of code outside of runs, as a step. Resolves when its answer may be handed over;
+   * `undefined`, as a rule: at once. The clock is told the run for one in so many calls of that run itself.
+   */
+  turn(attempt?: Attempt): Promise<void> | undefined {
+    const isTold = attempt !== undefined && ++attempt.calls % LOOK_EVERY === 0
+    return this.#line.length > 0 || this.isDue(isTold ? attempt.id : undefined)
+      ? this.#join(attempt)
+      : undefined
+  }
+
+  /** As `turn()`, after a chunk: to append many of them at one instant is no endless loop. */
+  turnOfChunk(attempt: Attempt): Promise<void> | undefined {
+    return this.#line.length > 0 || this.isDue() ? this.#join(attempt) : undefined
+  }
+
+  /** Resolves when a piece of work that takes long by itself may be done; `undefined`: at once. */
+  next(): Promise<void> | undefined {
+    this.tookLong()
+    return this.turn()
+  }
+
+  #join(attempt: Attempt | undefined): Promise<void> {
+    const { promise, resolve } = createDeferred<void>()
+    if (attempt === undefined) this.#line.push(resolve)
+    else {
+      attempt.heldAnswers += 1
+      void attempt.asked(promise)
+      this.#line.push(() => {
+        attempt.heldAnswers -= 1
+        attempt.hasGoneOn = true
+        resolve()
+      })
+    }
+    this.#plan()
+    return promise
+  }
+
+  #plan(): void {
+    if (this.#isPlanned) return
+    this.#isPlanned = true
+    this.#host.afterTurn('answers that wait for a turn', () => {
+      this.#isPlanned = false
+      for (const goOn of this.#line.splice(0, this.#atOnce)) goOn()
+      if (this.#line.length > 0) this.#plan()
+    })
+  }
+}
+
+/** Does something at once. The caller gets its result, or its error, when the turn has come. */
+export async function afterTurn<T>(turn: Promise<void>, action: () => Awaitable<T>): Promise<T> {
+  try {
+    return await action()
+  } finally {
+    await turn
+  }
+}

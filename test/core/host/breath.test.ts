@@ -1,0 +1,245 @@
+import { describe, expect, it } from 'vitest'
+import {
+  createEngine,
+  type Engine,
+  once,
+  type RunHandle,
+  type RunTools,
+  runs,
+  streams,
+  task,
+  wait,
+} from 'waitpoint'
+import { systemClock } from '../../../src/clock/system.ts'
+import { storageOfThisProcess } from '../../support/abandon.ts'
+import { bodyTask } from '../../support/body-task.ts'
+import { impatientClock } from '../../support/impatient-clock.ts'
+import { microtasksUntil, until } from '../../support/turn.ts'
+
+/** Questions to the clock until a turn is due, and calls of runs between two of them. */
+const QUESTIONS = 4
+const CALLS = 16
+/** Rounds of a loop: many times as many as may pass between two turns. */
+const ROUNDS = 1_000
+
+interface Given extends RunTools {
+  readonly settled: string
+  readonly ended: RunHandle<null>
+  readonly round: number
+}
+
+const child = task({ id: 'child', run: async (_payload: null) => null })
+
+const LOOPS: readonly [string, (given: Given) => Promise<unknown>][] = [
+  ['wait.for of no time', () => wait.for({ seconds: 0 })],
+  ['wait.createToken', () => wait.createToken()],
+  ['wait.completeToken', ({ settled }) => wait.completeToken(settled)],
+  ['wait.forToken of a completed token', ({ settled }) => wait.forToken(settled)],
+  ['wait.completeToken that is refused', () => wait.completeToken('waitpoint_x').catch(() => undefined)],
+  ['once', ({ round }) => once(`effect ${round}`, () => round)],
+  ['trigger', () => child.trigger(null)],
+  ['runs.retrieve', ({ ended }) => runs.retrieve(ended)],
+  ['runs.list', () => runs.list({ limit: 1 }).then(() => undefined)],
+  ['result() of a run that has ended', ({ ended }) => ended.result()],
+  ['streams.append', ({ round }) => streams.append('news', round)],
+]
+
+async function looping(loop: (given: Given) => Promise<unknown>): Promise<readonly number[]> {
+  let rounds = 0
+  const body = bodyTask(async (tools) => {
+    const token = await wait.createToken()
+    await wait.completeToken(token)
+    const ended = await child.trigger(null)
+    await until(() => engine.stats().executing === 1)
+    for (; rounds < ROUNDS; rounds += 1) await loop({ ...tools, settled: token.id, ended, round: rounds })
+  })
+  await using engine: Engine = createEngine({
+    tasks: [body, child],
+    clock: impatientClock(QUESTIONS),
+    storage: storageOfThisProcess(),
+  })
+  const run = await engine.trigger(body, null)
+  const turns: number[] = []
+  while (rounds < ROUNDS) {
+    await new Promise((resolve) => setImmediate(resolve))
+    turns.push(rounds)
+  }
+  await run.result()
+  return turns
+}
+
+/** What a program outside of runs does again and again. */
+interface Outside {
+  readonly engine: Engine
+  readonly ended: RunHandle<null>
+  readonly settled: string
+}
+
+const OUTSIDE: readonly [string, (given: Outside) => Promise<unknown>][] = [
+  ['trigger', ({ engine }) => engine.trigger(child, null)],
+  ['batchTrigger', ({ engine }) => engine.tasks.batchTrigger<typeof child>('child', [{ payload: null }])],
+  ['wait.createToken', ({ engine }) => engine.wait.createToken()],
+  ['wait.completeToken', ({ engine, settled }) => engine.wait.completeToken(settled)],
+  ['wait.retrieveToken', ({ engine, settled }) => engine.wait.retrieveToken(settled)],
+  ['wait.listTokens', ({ engine }) => engine.wait.listTokens({ limit: 1 }).then(() => undefined)],
+  ['runs.retrieve', ({ engine, ended }) => engine.runs.retrieve(ended)],
+  ['runs.retrieve that is refused', ({ engine }) => engine.runs.retrieve('run_x').catch(() => undefined)],
+  ['runs.list', ({ engine }) => engine.runs.list({ limit: 1 }).then(() => undefined)],
+  ['runs.counts', ({ engine }) => engine.runs.counts()],
+  ['runs.cancel', ({ engine, ended }) => engine.runs.cancel(ended)],
+  ['result() of a run that has ended', ({ ended }) => ended.result()],
+  [
+    'a subscription to a run that has ended',
+    ({ engine, ended }) => lastOf(engine.runs.subscribeToRun(ended)),
+  ],
+  ['queues', ({ engine }) => engine.queues()],
+  ['schedules.list', ({ engine }) => engine.schedules.list().then(() => undefined)],
+  ['ready', ({ engine }) => engine.ready()],
+]
+
+async function lastOf<T>(parts: AsyncIterable<T>): Promise<T | undefined> {
+  let last: T | undefined
+  for await (const part of parts) last = part
+  return last
+}
+
+/** Rounds of `flows` loops outside of runs, at each turn of the event loop. */
+async function loopingOutside(
+  loop: (given: Outside) => Promise<unknown>,
+  { flows = 1, rounds: all = ROUNDS } = {},
+): Promise<readonly number[]> {
+  await using engine = createEngine({
+    tasks: [child],
+    clock: impatientClock(QUESTIONS),
+    storage: storageOfThisProcess(),
+  })
+  const token = await engine.wait.createToken()
+  await engine.wait.completeToken(token)
+  const ended = await engine.trigger(child, null)
+  await ended.result()
+  const given = { engine, ended, settled: token.id }
+  let rounds = 0
+  const flow = async (): Promise<void> => {
+    for (let round = 0; round < all / flows; round += 1) {
+      await loop(given)
+      rounds += 1
+    }
+  }
+  const progress = { isOver: false }
+  const done = Promise.all(Array.from({ length: flows }, flow)).finally(() => (progress.isOver = true))
+  const turns: number[] = []
+  while (!progress.isOver) {
+    await new Promise((resolve) => setImmediate(resolve))
+    turns.push(rounds)
+  }
+  await done
+  return turns
+}
+
+function mostBetween(turns: readonly number[]): number {
+  return turns.reduce((most, rounds, at) => Math.max(most, rounds - (turns[at - 1] ?? 0)), 0)
+}
+
+describe('the event loop', () => {
+  it.each(LOOPS)('has its turns during a loop of %s in a task', async (_name, loop) => {
+    expect(mostBetween(await looping(loop))).toBeLessThanOrEqual(2 * QUESTIONS * CALLS)
+  })
+
+  it.each(OUTSIDE)('has its turns during a loop of %s outside of runs', async (_name, loop) => {
+    expect(mostBetween(await loopingOutside(loop))).toBeLessThanOrEqual(2 * QUESTIONS * CALLS)
+  })
+
+  it('has its turns during many loops side by side', async () => {
+    const flows = 400
+    const turns = await loopingOutside(({ engine }) => engine.wait.createToken(), {
+      flows,
+      rounds: 4 * flows,
+    })
+    // In one turn 256 of them go on, and make one call each.
+    expect(mostBetween(turns)).toBeLessThanOrEqual(2 * QUESTIONS * CALLS + 256)
+  })
+
+  it('begins runs while a loop outside of runs triggers others', async () => {
+    let begun = 0
+    const counted = task({ id: 'counted', run: async (_payload: null) => void (begun += 1) })
+    await using engine = createEngine({
+      tasks: [counted],
+      clock: impatientClock(QUESTIONS),
+      storage: storageOfThisProcess(),
+    })
+    let triggered = 0
+    for (; begun < ROUNDS / 2 && triggered < 100 * ROUNDS; triggered += 1) await engine.trigger(counted, null)
+    expect(triggered).toBeLessThan(100 * ROUNDS)
+  })
+
+  it('on the system clock fires timers during a loop outside of runs', async () => {
+    await using engine = createEngine({ tasks: [child], storage: storageOfThisProcess() })
+    const { id } = await engine.trigger(child, null)
+    let fired = 0
+    const clock = systemClock()
+    const again = (): void => {
+      fired += 1
+      if (fired < 10) clock.setTimer(clock.now() + 10, again)
+    }
+    clock.setTimer(clock.now() + 10, again)
+    let calls = 0
+    for (; fired < 10 && calls < 5_000_000; calls += 1) await engine.runs.retrieve(id)
+    expect(fired).toBeGreaterThanOrEqual(10)
+  })
+
+  it('parks no run while an answer to one of its calls waits for a turn', async () => {
+    const executing = new Set<number>()
+    const body = bodyTask(async () => {
+      const token = await wait.createToken()
+      const answer = wait.forToken(token)
+      for (let round = 0; round < ROUNDS; round += 1) {
+        await wait.createToken()
+        executing.add(engine.stats().executing)
+      }
+      await wait.completeToken(token)
+      await answer
+    })
+    await using engine: Engine = createEngine({ tasks: [body], clock: impatientClock(QUESTIONS) })
+    await (await engine.trigger(body, null)).result()
+    expect([...executing]).toEqual([1])
+  })
+
+  it('gives the next line of a task no turn later than its completion, however long work has kept it busy', async () => {
+    let hasGoneOn = false
+    const asking = bodyTask(async () => {
+      await wait.forToken(token)
+      hasGoneOn = true
+    })
+    const busy = bodyTask(
+      async () => {
+        for (let round = 0; round < ROUNDS; round += 1) await wait.createToken()
+        // Other calls stand in line by now.
+        const calls = Array.from({ length: CALLS * QUESTIONS }, () => wait.createToken())
+        const completed = wait.completeToken(token)
+        await Promise.resolve()
+        seen = hasGoneOn
+        await Promise.all([...calls, completed])
+      },
+      { id: 'busy' },
+    )
+    let seen = false
+    await using engine = createEngine({ tasks: [asking, busy], clock: impatientClock(QUESTIONS) })
+    const token = await engine.wait.createToken()
+    const waiting = await engine.trigger(asking, null)
+    await microtasksUntil(() => engine.stats().waits === 1)
+    await (await engine.trigger(busy, null)).result()
+    await waiting.result()
+    expect(seen).toBe(true)
+  })
+
+  it('makes the calls that a task does not await although a turn is due', async () => {
+    let triggered = 0
+    const counted = task({ id: 'counted', run: async (_payload: null) => void (triggered += 1) })
+    const body = bodyTask(async () => {
+      for (let round = 0; round < ROUNDS; round += 1) void counted.trigger(null)
+    })
+    await using engine = createEngine({ tasks: [body, counted], clock: impatientClock(QUESTIONS) })
+    await (await engine.trigger(body, null)).result()
+    await until(() => triggered === ROUNDS)
+  })
+})
