@@ -18,7 +18,6 @@ export class Breath {
   readonly #atOnce: number
   /** In the order they came. */
   #line: (() => void)[] = []
-  #isPlanned = false
   /** So many steps are left until the clock is asked. */
   #left = LOOK_EVERY
 
@@ -48,15 +47,29 @@ export class Breath {
    * `undefined`, as a rule: at once. The clock is told the run for one in so many calls of that run itself.
    */
   turn(attempt?: Attempt): Promise<void> | undefined {
-    const isTold = attempt !== undefined && ++attempt.calls % LOOK_EVERY === 0
-    return this.#line.length > 0 || this.isDue(isTold ? attempt.id : undefined)
-      ? this.#join(attempt)
-      : undefined
+    return this.turnOfChunk(
+      attempt,
+      attempt !== undefined && ++attempt.calls % LOOK_EVERY === 0 ? attempt.id : undefined,
+    )
   }
 
   /** As `turn()`, after a chunk: to append many of them at one instant is no endless loop. */
-  turnOfChunk(attempt: Attempt): Promise<void> | undefined {
-    return this.#line.length > 0 || this.isDue() ? this.#join(attempt) : undefined
+  turnOfChunk(attempt?: Attempt, runId?: string): Promise<void> | undefined {
+    if (this.#line.length === 0 && !this.isDue(runId)) return undefined
+    const { promise, resolve } = createDeferred<void>()
+    if (attempt !== undefined) {
+      attempt.heldAnswers += 1
+      void attempt.asked(promise)
+    }
+    const goOn = (): void => {
+      if (attempt !== undefined) {
+        attempt.heldAnswers -= 1
+        attempt.hasGoneOn = true
+      }
+      resolve()
+    }
+    if (this.#line.push(goOn) === 1) this.#plan()
+    return promise
   }
 
   /** Resolves when a piece of work that takes long by itself may be done; `undefined`: at once. */
@@ -65,27 +78,8 @@ export class Breath {
     return this.turn()
   }
 
-  #join(attempt: Attempt | undefined): Promise<void> {
-    const { promise, resolve } = createDeferred<void>()
-    if (attempt === undefined) this.#line.push(resolve)
-    else {
-      attempt.heldAnswers += 1
-      void attempt.asked(promise)
-      this.#line.push(() => {
-        attempt.heldAnswers -= 1
-        attempt.hasGoneOn = true
-        resolve()
-      })
-    }
-    this.#plan()
-    return promise
-  }
-
   #plan(): void {
-    if (this.#isPlanned) return
-    this.#isPlanned = true
     this.#host.afterTurn('answers that wait for a turn', () => {
-      this.#isPlanned = false
       for (const goOn of this.#line.splice(0, this.#atOnce)) goOn()
       if (this.#line.length > 0) this.#plan()
     })
