@@ -84,19 +84,6 @@ async function readAtOnce(request: Request): Promise<Uint8Array> {
 }
 
 /**
- * The text of a body.
- *
- * @throws Refusal 400 for a body that is not UTF-8.
- */
-export function decodeText(body: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body)
-  } catch (cause) {
-    throw new Refusal(400, 'Cannot read the request body: it is not UTF-8', { cause })
-  }
-}
-
-/**
  * Arrays and objects in one text. Each takes a hundred times as long as a character: three megabytes of them would keep the
  * process from everything else for more than a second.
  */

@@ -1,5 +1,6 @@
 import { Refusal } from '../refusal.ts'
-import { checkAnnouncedLength, decodeText, parseJson, readBody } from './body.ts'
+import { checkAnnouncedLength, parseJson, readBody } from './body.ts'
+import { decodeText } from './text.ts'
 
 /** The members of a JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -13,7 +14,7 @@ export async function readJsonObject(request: Request, limitBytes: number): Prom
   checkAnnouncedLength(request, limitBytes)
   const body = await readBody(request, limitBytes)
   if (body.length === 0) throw new Refusal(400, 'Request body is empty')
-  const value = parseJson(decodeText(body))
+  const value = parseJson(decodeText(body, request.headers.get('content-type')))
   if (!value) throw new Refusal(400, 'Invalid JSON')
   return requireJsonObject(value, 'the body')
 }

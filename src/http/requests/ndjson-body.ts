@@ -1,6 +1,7 @@
 import { GatheredBytes } from './gathered-bytes.ts'
 import { Refusal } from '../refusal.ts'
-import { decodeText, parseJson, readChunk, readerOf } from './body.ts'
+import { parseJson, readChunk, readerOf } from './body.ts'
+import { decodeText } from './text.ts'
 
 const NEW_LINE = 10
 

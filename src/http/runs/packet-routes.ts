@@ -1,7 +1,8 @@
 import type { Context, Hono } from 'hono'
 import type { PacketPlace, PacketStore } from './packet-store.ts'
 import { Refusal } from '../refusal.ts'
-import { checkAnnouncedLength, decodeText, readBody } from '../requests/body.ts'
+import { checkAnnouncedLength, readBody } from '../requests/body.ts'
+import { decodeText } from '../requests/text.ts'
 import { addRoute } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 
@@ -29,8 +30,9 @@ export function addPacketRoutes(
         if (!packets.accepts(place)) throw new Refusal(401, 'Invalid URL')
       })
       checkAnnouncedLength(c.req.raw, limits.triggerBytes)
-      const text = decodeText(await readBody(c.req.raw, limits.triggerBytes))
-      packets.put(place.path, { text, type: c.req.header('content-type') ?? 'application/json' })
+      const type = c.req.header('content-type')
+      const text = decodeText(await readBody(c.req.raw, limits.triggerBytes), type)
+      packets.put(place.path, { text, type: type ?? 'application/json' })
       return c.json({ success: true })
     },
   })

@@ -3,7 +3,8 @@ import type { RunHandle } from '../../api/run.ts'
 import { type JsonObject, requireJsonObject } from '../requests/json-body.ts'
 import { Refusal } from '../refusal.ts'
 import { RepeatedRequests, REQUEST_NAME } from '../requests/repeated.ts'
-import { checkAnnouncedLength, decodeText, parseJson, readBody } from '../requests/body.ts'
+import { checkAnnouncedLength, parseJson, readBody } from '../requests/body.ts'
+import { decodeText } from '../requests/text.ts'
 import type { Caller } from '../access/caller.ts'
 import { addRoute } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
@@ -82,7 +83,8 @@ function addReplay(
         checkAnnouncedLength(c.req.raw, limits.triggerBytes)
         const body = await readBody(c.req.raw, limits.triggerBytes)
         // Newer clients send options for the replayed run.
-        if (body.length > 0) checkReplay(requireJsonObject(parseJson(decodeText(body)), 'the body'))
+        const type = c.req.header('content-type')
+        if (body.length > 0) checkReplay(requireJsonObject(parseJson(decodeText(body, type)), 'the body'))
         return gate.spending(caller, () => engine.runs.replay(original))
       })
       return c.json({ id })

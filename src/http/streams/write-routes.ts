@@ -3,7 +3,8 @@ import { checkKey } from '../../api/stream.ts'
 import { readLines } from '../requests/ndjson-body.ts'
 import { OutsideWriter } from './outside-writer.ts'
 import { Refusal } from '../refusal.ts'
-import { checkAnnouncedLength, decodeText, readBody } from '../requests/body.ts'
+import { checkAnnouncedLength, readBody } from '../requests/body.ts'
+import { decodeText } from '../requests/text.ts'
 import { addRoute } from '../route.ts'
 import type { RouteContext } from '../route-context.ts'
 import { readStream } from './routes.ts'
@@ -42,7 +43,7 @@ export function addStreamWriteRoutes(app: Hono, context: RouteContext): void {
       const [runId, key] = await enter(c)
       const partId = shortHeader(c, 'X-Part-Id')
       checkAnnouncedLength(c.req.raw, limits.chunkBytes)
-      const chunk = decodeText(await readBody(c.req.raw, limits.chunkBytes))
+      const chunk = decodeText(await readBody(c.req.raw, limits.chunkBytes), c.req.header('content-type'))
       await writer.append(runId, key, { chunk, partId })
       return c.json({ ok: true })
     },

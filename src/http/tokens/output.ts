@@ -1,8 +1,11 @@
-import { bufferToFormData } from 'hono/utils/buffer'
-import { decodeText, parseJson, refuseManyContainers } from '../requests/body.ts'
+import { parseJson, refuseManyContainers } from '../requests/body.ts'
+import { type FormField, multipartFields, urlEncodedFields } from '../requests/form.ts'
+import { decodeText } from '../requests/text.ts'
 import { Refusal } from '../refusal.ts'
+
 const URL_ENCODED = 'application/x-www-form-urlencoded'
 const MULTIPART = 'multipart/form-data'
+const EQUALS = '='.charCodeAt(0)
 
 /**
  * The output in the body of a callback. JSON is taken as it is; form fields become an object, a repeated field an
@@ -11,17 +14,20 @@ const MULTIPART = 'multipart/form-data'
 export async function callbackOutput(body: Uint8Array, contentType: string | undefined): Promise<unknown> {
   if (body.length === 0) return {}
   const [mediaType = ''] = (contentType ?? '').toLowerCase().split(/[;,\s]/)
-  if (mediaType === MULTIPART) return fieldsOf(await readMultipart(body, contentType ?? ''))
-  const text = decodeText(body)
+  if (mediaType === MULTIPART) return objectOf(await multipartFields(body, contentType ?? ''))
+  if (mediaType === URL_ENCODED) return formOutput(body, contentType)
+  const text = decodeText(body, contentType)
   if (isJsonType(mediaType)) return parseJson(text)
-  if (mediaType === URL_ENCODED) return formOutput(text)
   return mediaType === '' ? jsonOr(text, () => text) : text
 }
 
-/** `curl -d '{…}'` declares a form. Encoded form fields cannot begin with `{`. */
-function formOutput(text: string): unknown {
-  const fields = (): unknown => fieldsOf(new URLSearchParams(text))
-  return /^\s*[{[]/.test(text) ? jsonOr(text, fields) : fields()
+/** `curl -d` declares all that it sends a form. Encoded fields have a `=`, and cannot begin with a bracket or a quote. */
+function formOutput(body: Uint8Array, contentType: string | undefined): unknown {
+  const fields = (): unknown => objectOf(urlEncodedFields(body, contentType))
+  const isForm = body.includes(EQUALS)
+  if (isForm && !/^\s*["{[]/.test(String.fromCharCode(...body.subarray(0, 99)))) return fields()
+  const text = decodeText(body, contentType)
+  return jsonOr(text, isForm ? fields : () => text)
 }
 
 function isJsonType(mediaType: string): boolean {
@@ -38,21 +44,9 @@ function jsonOr(text: string, otherwise: () => unknown): unknown {
   }
 }
 
-async function readMultipart(body: Uint8Array, contentType: string): Promise<FormData> {
-  try {
-    // A copy, because the body may be a view into a larger buffer.
-    return await bufferToFormData(new Uint8Array(body).buffer, contentType)
-  } catch (cause) {
-    throw new Refusal(400, `Cannot read the request body: it is not ${MULTIPART}`, { cause })
-  }
-}
-
-function fieldsOf(entries: Iterable<readonly [string, unknown]>): Readonly<Record<string, unknown>> {
+function objectOf(entries: readonly FormField[]): Readonly<Record<string, unknown>> {
   const fields = new Map<string, string[]>()
   for (const [name, value] of entries) {
-    if (typeof value !== 'string') {
-      throw new Refusal(400, `Cannot take the file in field "${name}": only text can be an output`)
-    }
     const values = fields.get(name)
     if (values === undefined) fields.set(name, [value])
     else values.push(value)
@@ -69,9 +63,9 @@ function oneOrAll(values: readonly string[]): string | readonly string[] | undef
  * The output in the body of the complete endpoint: `{ "output": … }`, or `{ "data": … }` from the published client.
  * `{}` completes the token without an output. See docs/http-api.md.
  */
-export function completionOutput(body: Uint8Array): unknown {
+export function completionOutput(body: Uint8Array, contentType?: string): unknown {
   if (body.length === 0) throw new Refusal(400, 'Request body is empty')
-  const value = parseJson(decodeText(body))
+  const value = parseJson(decodeText(body, contentType))
   if (!value) throw new Refusal(400, 'Invalid JSON')
   if (typeof value !== 'object' || Array.isArray(value)) {
     throw new Refusal(400, 'Validation error: the body must be an object with "output" (or "data")')

@@ -93,7 +93,10 @@ function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext
       const id = plausibleTokenId(c.req.param('id'))
       checkAnnouncedLength(c.req.raw, completeBytes)
       const complete = async (): Promise<CompletedToken> => {
-        const output = completionOutput(await readBody(c.req.raw, completeBytes))
+        const output = completionOutput(
+          await readBody(c.req.raw, completeBytes),
+          c.req.header('content-type'),
+        )
         // A caller that won the completion and lost the answer gets the same answer again.
         return completed.serve(whose(caller), name, () =>
           gate.spending(caller, () => engine.wait.completeToken(id, output)),

@@ -59,14 +59,15 @@ describe('callbackOutput', () => {
 
   it('makes an object of form fields, an array of a repeated one', async () => {
     expect(await read('a=1&b=x+y%21&a=2&c', FORM)).toEqual({ a: ['1', '2'], b: 'x y!', c: '' })
-    expect(await read('a=%ff%zz&=1', FORM)).toEqual({ a: '\uFFFD%zz', '': '1' })
+    expect(await read('a=%e4%zz&=1', `${FORM}; charset=latin1`)).toEqual({ a: 'ä%zz', '': '1' })
   })
 
   it('takes the JSON that curl -d calls a form for what it is', async () => {
     expect(await read('{"approved":true}', FORM)).toEqual({ approved: true })
     expect(await read(' [1]', FORM)).toEqual([1])
-    expect(await read('{oops', FORM)).toEqual({ '{oops': '' })
-    expect(await read('7', FORM)).toEqual({ '7': '' })
+    expect(await read('{"a":"b=c"}', FORM)).toEqual({ a: 'b=c' })
+    expect(await read('{oops', FORM)).toBe('{oops')
+    expect(await read('{oops=1', FORM)).toEqual({ '{oops': '1' })
   })
 
   it('keeps fields named like members of every object', async () => {
@@ -114,4 +115,75 @@ describe('callbackOutput', () => {
       await expect(callbackOutput(latin1, type)).rejects.toMatchObject({ status: 400 })
     },
   )
+
+  it.each([
+    ['yes', 'yes'],
+    ['42', 42],
+    ['true', true],
+    ['null', null],
+    ['"x"', 'x'],
+    ['"a=b"', 'a=b'],
+    ['a&b+c', 'a&b+c'],
+    ['{"a":1}', { a: 1 }],
+  ])('takes %s that curl -d sends for a value, not for a field', async (text, value) => {
+    expect(await read(text, FORM)).toEqual(value)
+  })
+
+  describe('in a charset that is named', () => {
+    const words: readonly (readonly [charset: string, text: string, bytes: readonly number[]])[] = [
+      ['windows-1252', 'René €', [0x52, 0x65, 0x6e, 0xe9, 0x20, 0x80]],
+      ['ISO-8859-1', 'café', [0x63, 0x61, 0x66, 0xe9]],
+      ['Shift_JIS', '日本', [0x93, 0xfa, 0x96, 0x7b]],
+      ['gb18030', '中', [0xd6, 0xd0]],
+      ['koi8-r', 'да', [0xc4, 0xc1]],
+      ['utf-8', 'ä', [0xc3, 0xa4]],
+    ]
+    const raw = (letters: readonly number[]): string => String.fromCharCode(...letters)
+    const escaped = (letters: readonly number[]): string =>
+      letters.map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
+    const part = (name: string, value: string, type = ''): string =>
+      `--X\r\nContent-Disposition: form-data; name="${name}"\r\n${type}\r\n${value}\r\n`
+    const MULTIPART = 'multipart/form-data; boundary=X'
+    const places: Record<string, (charset: string, letters: readonly number[]) => [string, string]> = {
+      'the header, escaped': (charset, letters) => [`n=${escaped(letters)}`, `${FORM}; charset=${charset}`],
+      'the header, as bytes': (charset, letters) => [`n=${raw(letters)}`, `${FORM};Charset="${charset}"`],
+      'a field': (charset, letters) => [`n=${escaped(letters)}&charset=${charset}`, FORM],
+      'the field of browsers': (charset, letters) => [`_charset_=${charset}&n=${raw(letters)}`, FORM],
+      'a part': (charset, letters) => [
+        `${part('a', '1')}${part('n', raw(letters), `Content-Type: text/plain; charset=${charset}\r\n`)}--X--\r\n`,
+        MULTIPART,
+      ],
+      'the field of a form in parts': (charset, letters) => [
+        `${part('_charset_', charset)}${part('n', raw(letters))}--X--\r\n`,
+        MULTIPART,
+      ],
+      'the header of JSON': (charset, letters) => [
+        `{"n":"${raw(letters)}"}`,
+        `application/json; charset=${charset}`,
+      ],
+      'the header of text': (charset, letters) => [raw(letters), `text/plain; charset=${charset}`],
+    }
+
+    for (const [place, write] of Object.entries(places)) {
+      const readIn = (charset: string, letters: readonly number[]): Promise<unknown> => {
+        const [body, type] = write(charset, letters)
+        return callbackOutput(new Uint8Array(Buffer.from(body, 'latin1')), type)
+      }
+
+      it.each(words)(`reads %s by ${place}`, async (charset, text, letters) => {
+        const output = await readIn(charset, letters)
+        expect(typeof output === 'string' ? output : (output as { n: unknown }).n).toBe(text)
+      })
+
+      it(`refuses what is not text by ${place}`, async () => {
+        await expect(readIn('utf-8', [0xe9, 0x20])).rejects.toMatchObject({ status: 400 })
+        await expect(readIn('shift_jis', [0x81])).rejects.toMatchObject({ status: 400 })
+        await expect(readIn('unheard-of', [0xe9, 0x20])).rejects.toMatchObject({ status: 400 })
+      })
+    }
+
+    it('takes a field that only looks like one for what it is', async () => {
+      expect(await read('charset=a+hat&n=%c3%a4', FORM)).toEqual({ charset: 'a hat', n: 'ä' })
+    })
+  })
 })

@@ -1,0 +1,53 @@
+import { Refusal } from '../refusal.ts'
+
+const UTF_8 = 'utf-8'
+
+/** What bytes 128 to 159 are in windows-1252, which is also ISO-8859-1 on the web. Node 20 decodes them as control characters. */
+const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
+
+/** Decodes bytes that are text in one charset. @throws Refusal 400 for bytes that are not. */
+export type Decode = (bytes: Uint8Array) => string
+
+/** The charset that a content type names. */
+export function charsetOf(contentType: string | null | undefined): string | undefined {
+  return /;\s*charset\s*=\s*"?([^\s";,]+)/i.exec(contentType ?? '')?.[1]
+}
+
+/** How to decode a charset of `TextDecoder`; `undefined` for an unknown one. */
+export function decoderOf(charset: string): Decode | undefined {
+  try {
+    const decoder = new TextDecoder(charset, { fatal: true })
+    return (bytes) => {
+      const text = decoded(() => decoder.decode(bytes), charset)
+      if (decoder.encoding !== 'windows-1252') return text
+      return text.replace(/[\x80-\x9f]/g, (letter) => WINDOWS_1252.charAt(letter.charCodeAt(0) - 128))
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function decoded(decode: () => string, charset: string): string {
+  try {
+    return decode()
+  } catch (cause) {
+    const name = charset === UTF_8 ? 'UTF-8' : charset
+    throw new Refusal(400, `Cannot read the request body: it is not ${name}`, { cause })
+  }
+}
+
+/** How to decode a charset that a request names. @throws Refusal 400 for an unknown one. */
+export function requireDecoder(charset: string = UTF_8): Decode {
+  const decode = decoderOf(charset)
+  if (decode !== undefined) return decode
+  throw new Refusal(400, `Cannot read the request body: its charset "${charset}" is unknown`)
+}
+
+/**
+ * The text of a body, in the charset that its content type names, else in UTF-8.
+ *
+ * @throws Refusal 400 for a body that is not, and for an unknown charset.
+ */
+export function decodeText(body: Uint8Array, contentType?: string | null): string {
+  return requireDecoder(charsetOf(contentType))(body)
+}
