@@ -20,7 +20,7 @@ export interface SlotKernel {
   readonly tasks: { readonly queueLimits: ReadonlyMap<string, number> }
   readonly events: { error(error: unknown, runId?: string): void }
   readonly publisher: { run(record: RunRecord): void }
-  readonly claimer: { slotFreed(): void }
+  readonly claimer: { poke(): void; slotFreed(): void }
   readonly outage: Pick<Outage, 'persist'>
   readonly reconciler: { stale(attempt: Attempt): void }
   readonly hints: { woken(tokens: readonly TokenRecord[] | undefined): void }
@@ -340,6 +340,8 @@ export class Slots {
         this.#asking.delete(lane)
         this.#resuming.delete(resuming)
         if (attempt.is('resuming')) this.#resumed(attempt, answer, isHinted)
+        // Stored after the lease was lost: the run is left to the next claim, and no tick may come that says so.
+        else if (answer.outcome === 'resumed') this.#kernel.claimer.poke()
         if (answer.outcome === 'full') {
           this.#limited.add(queue)
           if (!resuming.isFreed) this.#refused.add(lane)
