@@ -1,4 +1,4 @@
-import { currentAttempt, endError, type EngineNamespaces, isAborted } from '../attempt/attempt.ts'
+import { currentAttempt, endError, type EngineNamespaces } from '../attempt/attempt.ts'
 import {
   currentEngine,
   askEngine,
@@ -6,6 +6,7 @@ import {
   findStored,
   type FindEngine,
   listOnEngine,
+  readOnEngine,
   waitOnEngine,
 } from './current-engine.ts'
 import type { AccessGrant, AccessTokenOptions } from '../../api/access.ts'
@@ -19,7 +20,7 @@ import type {
 } from '../../api/run.ts'
 import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
 import type { SchedulesNamespace } from '../../api/schedule.ts'
-import type { MetadataNamespace, StreamsNamespace } from '../../api/stream.ts'
+import type { MetadataNamespace, ReadStreamOptions, StreamsNamespace } from '../../api/stream.ts'
 import { STORED } from '../../api/noted-value.ts'
 import type { PollsAs } from '../../api/shown-run.ts'
 import { CALLER } from '../../api/run-place.ts'
@@ -115,7 +116,7 @@ function waitOf(find: FindEngine): WaitNamespace {
 
 function metadataOf(find: FindEngine): MetadataNamespace {
   const change = (act: (metadata: MetadataNamespace) => MetadataNamespace): MetadataNamespace =>
-    isAborted() ? own : act(currentEngine(find).metadata)
+    act(currentEngine(find).metadata)
   const own: MetadataNamespace = {
     current: () => currentEngine(find).metadata.current(),
     get: (key) => currentEngine(find).metadata.get(key),
@@ -145,7 +146,11 @@ function runsOf(find: FindEngine): TaskRunsNamespace & PollsAs {
       askEngine((engine) => engine.runs.resetIdempotencyKey(taskId, key), find),
     reschedule: (run, options) => askEngine((engine) => engine.runs.reschedule(run, options), find),
     subscribeToRun: <Task extends AnyTask, Reference extends RunReference>(run: Reference) =>
-      currentEngine(find).runs.subscribeToRun<Task, Reference>(run),
+      readOnEngine(
+        (engine) => engine.runs.subscribeToRun<Task, Reference>(run),
+        (ended) => ({ ...ended, withStreams: () => ended }),
+        find,
+      ),
   }
 }
 
@@ -167,7 +172,12 @@ function streamsOf(find: FindEngine): StreamsNamespace {
     define: (options) => defineStream(own, options),
     pipe: (key, source, options) => currentEngine(find).streams.pipe(key, source, options),
     append: (key, chunk, options) => askEngine((engine) => engine.streams.append(key, chunk, options), find),
-    read: (run, key, options) => currentEngine(find).streams.read(run, key, options),
+    read: <Chunk>(run: RunReference, key: string, options?: ReadStreamOptions) =>
+      readOnEngine<AsyncIterable<Chunk>>(
+        (engine) => engine.streams.read<Chunk>(run, key, options),
+        (ended) => ended,
+        find,
+      ),
   }
   return own
 }

@@ -41,14 +41,29 @@ export function findStored(): EngineNamespaces | Error {
 }
 
 /**
- * The engine that is found here.
+ * The engine that is found here, for functions that cannot reject: also that of an attempt which has ended, where they have no
+ * effect.
  *
- * @throws WaitpointError `ERR_NO_ENGINE` when there is none; the error that ended the attempt that the caller runs in.
+ * @throws WaitpointError `ERR_NO_ENGINE` when there is none.
  */
 export function currentEngine(find: FindEngine = findEngine): EngineNamespaces {
   const engine = find()
-  if (engine instanceof Error) throw engine
-  return engine
+  if (!(engine instanceof Error)) return engine
+  const attempt = currentAttempt()
+  if (attempt?.isEnded === true) return attempt.kernel.namespaces
+  throw engine
+}
+
+/** Like `currentEngine()` for what is iterated: after the end of the attempt the reader rejects. */
+export function readOnEngine<Reader>(
+  read: (engine: EngineNamespaces) => Reader,
+  ended: (reader: AsyncIterable<never>) => Reader,
+  find: FindEngine,
+): Reader {
+  const engine = find()
+  if (!(engine instanceof Error)) return read(engine)
+  if (currentAttempt()?.isEnded !== true) throw engine
+  return ended({ [Symbol.asyncIterator]: () => ({ next: () => refuse(engine) }) })
 }
 
 /** The error where no engine is found. */

@@ -86,6 +86,7 @@ export interface AttemptKernel {
     answerAfterTurn(attempt: Attempt): void
   }
   readonly effects: { areOf(attempt: Attempt): boolean }
+  readonly events: { error(error: unknown, runId: string): void }
   readonly logs: { write(entry: LogEntry, attempt: Attempt): void }
   readonly outage: { isResting(attempt: Attempt): boolean }
   readonly executor: {
@@ -619,12 +620,26 @@ export function currentAttempt(): Attempt | undefined {
   return places.getStore()?.attempt
 }
 
+/** What was called of an attempt after its end, by functions that cannot reject. */
+const lateCalls = new WeakMap<Attempt, Set<string>>()
+
 /**
- * Whether the attempt that the caller runs in was ended from outside. Its function may go on for a while: a change that
- * cannot reject, made by a timer of it, must not end the process.
+ * Whether the attempt that the caller runs in has ended. A call that cannot reject, such as one that a timer makes, has no effect
+ * then: an error would end the process. The first one of its kind is an `error` event.
  */
-export function isAborted(): boolean {
-  return currentAttempt()?.aborted !== undefined
+export function isLate(what: string): boolean {
+  const attempt = currentAttempt()
+  if (attempt?.isEnded !== true) return false
+  const told = lateCalls.get(attempt) ?? new Set()
+  lateCalls.set(attempt, told)
+  if (told.has(what)) return true
+  told.add(what)
+  const message = `Cannot call ${what} in run "${attempt.id}": this attempt has ended, so the call had no effect`
+  attempt.kernel.events.error(
+    new WaitpointError('ERR_RUN_ENDED', message, { cause: attempt.aborted }),
+    attempt.id,
+  )
+  return true
 }
 
 /** The attempt that the caller runs in, unless it is over: a server or a timer that outlives its run is outside of it. */

@@ -158,7 +158,7 @@ describe('the functions of the module', () => {
       const leave = (call: () => unknown): void => void left.push(AsyncLocalStorage.bind(() => failure(call)))
       leave(() => wait.createToken())
       leave(() => tools.wait.createToken())
-      leave(() => runs.subscribeToRun('run_1'))
+      leave(() => runs.subscribeToRun('run_1')[Symbol.asyncIterator]().next())
       leave(() => hello.trigger('Ada'))
       left.push(
         AsyncLocalStorage.bind(async () => {

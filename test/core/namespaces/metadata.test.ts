@@ -172,7 +172,7 @@ describe('metadata', () => {
     await using t = await createTestEngine({ tasks: [only] })
     const run = await t.engine.trigger(only, null)
     await run.result()
-    expect(late).toThrow(expect.objectContaining({ code: 'ERR_RUN_ENDED' }) as Error)
+    expect(late).not.toThrow()
     expect((await t.engine.runs.retrieve(run.id)).metadata).toEqual({ a: 1 })
   })
 
