@@ -333,9 +333,9 @@ describe('createClient', () => {
     await t.engine.runs.cancel(first)
 
     const keyed = { idempotencyKey: 'k', freeKeyOnFailure: true }
-    const failed = await t.client.tasks.trigger('failing', undefined as never, keyed)
+    const failed = await t.client.tasks.trigger('failing', undefined, keyed)
     await failed.outcome()
-    const anew = await t.client.tasks.trigger('failing', undefined as never, keyed)
+    const anew = await t.client.tasks.trigger('failing', undefined, keyed)
     expect(anew.isCached).toBe(false)
     await anew.outcome()
   })

@@ -110,7 +110,7 @@ describe.each(SERVERS)('%s', { timeout: TEST_MS }, (_name, program) => {
     if (response.status === 201) return (await response.json()) as Awaited<ReturnType<typeof review>>
     expect(program).toBe('own-port.mjs')
     const client = createClient({ baseUrl: `${url}/engine`, accessToken: SECRET })
-    const { id, publicAccessToken } = await client.tasks.trigger('review', { doc } as never)
+    const { id, publicAccessToken } = await client.tasks.trigger('review', { doc })
     return { run: id, accessToken: publicAccessToken }
   }
 

@@ -28,7 +28,7 @@ describe('text that is hostile', () => {
       await streams.append(`objects ${HOSTILE[3] ?? ''}`, { [mean]: mean })
       if (ctx.run.parentId !== undefined)
         throw Object.assign(new Error(mean), { name: mean, stack: `${mean}\n${mean}` })
-      await tasks.triggerAndWait(`task ${HOSTILE[0] ?? ''}`, payload as never)
+      await tasks.triggerAndWait(`task ${HOSTILE[0] ?? ''}`, payload)
       return wait.forToken(await wait.createToken({ timeout: '1h', tags: HOSTILE })).unwrap()
     },
   })

@@ -136,7 +136,7 @@ describe('close', () => {
       for (const call of [
         () => tools.wait.createToken(),
         () => tools.wait.for({ seconds: 1 }),
-        () => tools.tasks.trigger('double', 1 as never),
+        () => tools.tasks.trigger('double', 1),
         () => tools.metadata.stream('late', new ReadableStream()),
       ]) {
         errors.push(await rejection((async () => call())()))
@@ -193,9 +193,9 @@ describe('close', () => {
     for (const call of [
       engine.trigger(double, 1),
       engine.ready(),
-      engine.tasks.trigger('double', 1 as never),
+      engine.tasks.trigger('double', 1),
       engine.tasks.batchTrigger('double', []),
-      engine.tasks.triggerAndWait('double', 1 as never),
+      engine.tasks.triggerAndWait('double', 1),
       engine.runs.retrieve(run.id),
       engine.runs.poll(run.id),
       engine.runs.cancel(run.id),

@@ -97,9 +97,9 @@ describe('docs/openapi.json', () => {
     }
 
     const runs = [
-      await t.engine.tasks.trigger('well', { a: [1, null] } as never, { tags: ['a'], metadata: { b: 1 } }),
-      await t.engine.tasks.trigger('badly', null as never, { idempotencyKey: 'k' }),
-      await t.engine.tasks.trigger('well', null as never, { delay: '1h' }),
+      await t.engine.tasks.trigger('well', { a: [1, null] }, { tags: ['a'], metadata: { b: 1 } }),
+      await t.engine.tasks.trigger('badly', null, { idempotencyKey: 'k' }),
+      await t.engine.tasks.trigger('well', null, { delay: '1h' }),
     ]
     await t.clock.settle()
     await t.engine.runs.cancel(runs[2]!.id)

@@ -1,5 +1,5 @@
 import { SubtaskUnwrapError } from '../../api/errors.ts'
-import type { BatchItem, RunHandle, SubtaskResult, TaskShape } from '../../api/run.ts'
+import type { BatchItem, RunHandle, SubtaskResult } from '../../api/run.ts'
 import { type BatchMark, type TriggerMarks, withMarks } from '../../api/trigger-marks.ts'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
 import { type OptionNames, requireList, requireObject, requireOptions } from '../../primitives/require.ts'
@@ -28,9 +28,6 @@ import type { unchecked } from './unchecked.ts'
 import type { Untyped } from './untyped.ts'
 import { decodeValue, encodeValue } from './values.ts'
 import { storedTasks as tasks } from './stored.ts'
-
-/** A task as it is triggered here: its payload is encoded, and its types are those of the caller. */
-type Stored = TaskShape<unknown>
 
 /** How the runs of a call are triggered: `unchecked` by id, else as the task itself does it. */
 type Triggers = typeof unchecked
@@ -61,9 +58,9 @@ export function trigger<Id extends string, Payload, Output>(
     const value = encodeValue(payload)
     const marked = options === undefined ? NAMED : withMarks(engineTriggerOptions(options), { named: true })
     // The engine answers what the mark asks for.
-    const triggered = triggers(id, 1, () =>
-      tasks.trigger<Stored>(id, value, marked),
-    ) as Promise<unknown> as Promise<HostedRunHandle<Id, Payload, Output>>
+    const triggered = triggers(id, 1, () => tasks.trigger(id, value, marked)) as Promise<unknown> as Promise<
+      HostedRunHandle<Id, Payload, Output>
+    >
     if (options?.debounce === undefined) return triggered
     // The hosted service says of idempotency keys alone that their run was there.
     return triggered.then((handle) => Object.assign(handle, { isCached: false }))
@@ -82,7 +79,7 @@ export function triggerAndWait<Id extends string, Output>(
     try {
       const given = engineTriggerOptions(options)
       const request = [id, encodeValue(payload), marks ? withMarks(given, marks) : given] as const
-      return triggers(id, 1, () => tasks.triggerAndWait<Stored>(...request))
+      return triggers(id, 1, () => tasks.triggerAndWait(...request))
     } catch (error) {
       return Promise.reject(error instanceof Error ? error : new Error(String(error)))
     }
@@ -108,12 +105,12 @@ export async function batchTrigger<Id extends string, Payload, Output>(
   const only = onlyTask(requests)
   if (only !== undefined) {
     const all = requests.map(({ item }) => item)
-    const { runs } = await triggers(only, all.length, () => tasks.batchTrigger<Stored>(only, all))
+    const { runs } = await triggers(only, all.length, () => tasks.batchTrigger(only, all))
     return keepBatch(runs, mark, options)
   }
   const handles: RunHandle<unknown>[] = []
   for (const { id, item } of requests)
-    handles.push(await triggers(id, 1, () => tasks.trigger<Stored>(id, item.payload, item.options)))
+    handles.push(await triggers(id, 1, () => tasks.trigger(id, item.payload, item.options)))
   return keepBatch(handles, mark, options)
 }
 
@@ -178,11 +175,11 @@ async function waitForAll(
   if (only === undefined)
     return Promise.all(
       requests.map(({ id, item }) =>
-        triggers(id, 1, () => tasks.triggerAndWait<Stored>(id, item.payload, item.options)),
+        triggers(id, 1, () => tasks.triggerAndWait(id, item.payload, item.options)),
       ),
     )
   const all = requests.map(({ item }) => item)
-  const { runs } = await triggers(only, all.length, () => tasks.batchTriggerAndWait<Stored>(only, all))
+  const { runs } = await triggers(only, all.length, () => tasks.batchTriggerAndWait(only, all))
   return runs
 }
 

@@ -300,7 +300,7 @@ describe('schemaTask', () => {
       run: async ({ n }) => n,
     })
     await using t = await createTestEngine({ tasks: [checked] })
-    await expect(t.engine.tasks.trigger('checked', { n: 'one' } as never)).rejects.toMatchObject({
+    await expect(t.engine.tasks.trigger('checked', { n: 'one' })).rejects.toMatchObject({
       code: 'ERR_PAYLOAD_INVALID',
     })
   })

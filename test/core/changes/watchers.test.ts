@@ -87,7 +87,7 @@ describe('Watchers', () => {
     const idle = watchers.watch('a')
     const wait = rejection(waiting.changed())
     const error = new Error('closed')
-    watchers.close(() => error)
+    await watchers.close(() => error)
     expect(await wait).toBe(error)
     expect(await rejection(idle.changed())).toBe(error)
     expect(await rejection(watchers.watch('b').changed())).toBe(error)

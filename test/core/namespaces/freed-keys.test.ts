@@ -23,7 +23,7 @@ const ids = new WeakMap<object, string[]>()
 
 /** Triggers with the key; answers which of the runs so far it is, from 1. */
 async function nth(engine: Engine, options: object = KEYED): Promise<readonly [run: number, status: string]> {
-  const run = await engine.tasks.trigger('failing', undefined as never, options)
+  const run = await engine.tasks.trigger('failing', undefined, options)
   const known = ids.get(engine) ?? []
   ids.set(engine, known)
   if (!known.includes(run.id)) known.push(run.id)
@@ -44,7 +44,7 @@ describe('freeKeyOnFailure', () => {
   it('keeps the key of a run that was canceled', async () => {
     await using t = await createTestEngine({ tasks: [failing(9)] })
     const later = { ...KEYED, delay: '1h' }
-    const run = await t.engine.tasks.trigger('failing', undefined as never, later)
+    const run = await t.engine.tasks.trigger('failing', undefined, later)
     await t.engine.runs.cancel(run)
     expect(await t.engine.tasks.trigger('failing', undefined as never, later)).toMatchObject({
       id: run.id,
@@ -55,7 +55,7 @@ describe('freeKeyOnFailure', () => {
   it('frees the key of a run that has expired', async () => {
     await using t = await createTestEngine({ tasks: [failing(9)], execute: false })
     const expiring = { ...KEYED, ttl: 60 }
-    const { id } = await t.engine.tasks.trigger('failing', undefined as never, expiring)
+    const { id } = await t.engine.tasks.trigger('failing', undefined, expiring)
     await t.clock.advance('2m')
     expect((await t.engine.runs.retrieve(id)).status).toBe('EXPIRED')
     expect(await t.engine.tasks.trigger('failing', undefined as never, expiring)).toMatchObject({
@@ -69,7 +69,7 @@ describe('freeKeyOnFailure', () => {
     const tasks = [failing(1)]
     await using a = await createTestEngine({ tasks, storage, clock })
     await using b = await createTestEngine({ tasks, storage, clock })
-    const first = await a.engine.tasks.trigger('failing', undefined as never, KEYED)
+    const first = await a.engine.tasks.trigger('failing', undefined, KEYED)
     await first.outcome()
     await b.engine.runs.poll(first)
     const again = await Promise.all(

@@ -52,7 +52,7 @@ const begin =
   async ({ engine, clock }: World): Promise<{ readonly id: string } | undefined> => {
     let last: { readonly id: string } | undefined
     for (const each of options.length === 0 ? [{}] : options) {
-      last = await engine.tasks.trigger(id, null as never, each)
+      last = await engine.tasks.trigger(id, null, each)
       await clock.settle()
     }
     return last
@@ -134,7 +134,7 @@ const standstills: Readonly<Record<string, Standstill>> = {
     tasks: [endless('a')],
     begin: async ({ other }) => {
       const web = await other({ tasks: [endless('b')], execute: false })
-      return web.tasks.trigger('b', null as never)
+      return web.tasks.trigger('b', null)
     },
     sentence: 'This engine has only a: the run waits for an engine that has task "b".',
     explained: { reason: 'unknown task', taskIdentifier: 'b' },
@@ -173,7 +173,7 @@ const standstills: Readonly<Record<string, Standstill>> = {
   'waits for a child run': {
     tasks: [
       endless('b'),
-      task({ id: 'a', run: (_payload: null, { tasks }) => tasks.triggerAndWait('b', null as never) }),
+      task({ id: 'a', run: (_payload: null, { tasks }) => tasks.triggerAndWait('b', null) }),
     ],
     begin: begin('a'),
     sentence: 'The run is waiting for child run run_* of task "b", which is EXECUTING.',
@@ -192,7 +192,7 @@ const standstills: Readonly<Record<string, Standstill>> = {
   },
   'executes elsewhere': {
     tasks: [],
-    begin: async ({ other }) => (await other({ tasks: [endless('b')] })).tasks.trigger('b', null as never),
+    begin: async ({ other }) => (await other({ tasks: [endless('b')] })).tasks.trigger('b', null),
     sentence: `The run executes attempt 1 on engine engine_*, last heard 0 s ago; its record last changed at ${at(0)}.`,
     explained: { reason: 'executing', attempt: 1 },
   },
@@ -201,7 +201,7 @@ const standstills: Readonly<Record<string, Standstill>> = {
     execute: false,
     begin: async ({ other, clock }) => {
       const worker = await other({ tasks: [endless('a')] })
-      const run = await worker.tasks.trigger('a', null as never)
+      const run = await worker.tasks.trigger('a', null)
       await clock.settle()
       await worker.close()
       return run
@@ -227,7 +227,7 @@ const standstills: Readonly<Record<string, Standstill>> = {
     begin: async ({ engine, other, clock }) => {
       const asking = async (): Promise<unknown> => wait.forToken(await wait.createToken())
       const before = await other({ tasks: [task({ id: 'a', version: '1', run: asking })] })
-      const run = await before.tasks.trigger('a', null as never)
+      const run = await before.tasks.trigger('a', null)
       await clock.settle()
       await before.close()
       await other({ tasks: [task({ id: 'a', version: '2', run: () => wait.for({ hours: 2 }) })] })
@@ -304,7 +304,7 @@ describe('runs.explain of a run whose engine is gone', () => {
     const ports = abandonable(clock, storage)
     await using t = await createTestEngine({ tasks, clock, storage, execute: false, leaseMs: 60_000 })
     const gone = createEngine({ tasks, clock: ports.clock, storage: ports.storage, leaseMs: 30_000 })
-    const { id } = await gone.tasks.trigger('a', null as never)
+    const { id } = await gone.tasks.trigger('a', null)
     await clock.settle()
     await clock.advance('12s')
     ports.abandon()

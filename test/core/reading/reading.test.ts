@@ -105,7 +105,7 @@ describe('Reading', () => {
       const { reading, watchers } = endless()
       const reader = { reading, close: () => watchers.close(() => new Error('closed')) }
       await reading.next()
-      reader.close()
+      await reader.close()
       return new WeakRef(reading)
     }
     for (const end of [left, failed]) {
@@ -215,7 +215,7 @@ describe('Reading', () => {
       yield 'a change'
     })
     const waiting = rejection(reading.next())
-    watchers.close(() => new Error('closed'))
+    await watchers.close(() => new Error('closed'))
     expect(await waiting).toEqual(new Error('closed'))
     expect(watchers.size).toBe(0)
   })

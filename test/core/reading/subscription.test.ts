@@ -341,7 +341,7 @@ describe('withStreams', () => {
       },
     )
     const body = bodyTask(async ({ tasks, runs }) => {
-      const run = await tasks.trigger('child', null as never)
+      const run = await tasks.trigger('child', null)
       const chunks: unknown[] = []
       for await (const part of runs.subscribeToRun(run).withStreams())
         if ('chunk' in part) chunks.push(part.chunk)

@@ -25,7 +25,7 @@ async function lived({ tasks, payload, redact, act, ...options }: Lived): Promis
     clock: { onUnanswered: 'timeout' },
     ...options,
   })
-  const { id } = await t.engine.tasks.trigger(tasks[0]?.id ?? '', payload as never)
+  const { id } = await t.engine.tasks.trigger(tasks[0]?.id ?? '', payload)
   if (act === undefined) await t.engine.runs.poll(id)
   else await act(t, id)
   const { isFailed } = await t.engine.runs.retrieve(id)

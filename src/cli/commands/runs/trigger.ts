@@ -68,7 +68,7 @@ async function trigger(
   if (place.kind === 'http') {
     const client = createClient({ baseUrl: place.url, accessToken: place.key, signal: terminal.signal })
     // Its types are not known here.
-    return client.tasks.trigger(taskId, payload as never, options)
+    return client.tasks.trigger(taskId, payload, options)
   }
   return reaching(place, terminal, async ({ engine, name }) => {
     if (engine === undefined) throw new Error('Cannot trigger: no storage is open')
