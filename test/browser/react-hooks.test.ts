@@ -80,7 +80,8 @@ describe.skipIf(chromiumPath === undefined)('the published React hooks on a page
       const run = await app.engine.trigger(draft, null)
       await using page = await open(app, { run: run.id, runAccess: run.publicAccessToken })
 
-      await shows(page, 'status', 'WAITING')
+      // Beside its wait the run reads two sources.
+      await shows(page, 'status', 'EXECUTING')
       words.push('Dear')
       await shows(page, 'words', 'Dear')
       steps.push({ name: 'greeting' })

@@ -69,7 +69,6 @@ describe('the exports of waitpoint/sdk', () => {
       '__setSessionCloseImplForTests',
       '__setSessionOpenImplForTests',
       '__setSessionStartImplForTests',
-      'markChatAgentRunForStreamsWarning',
     ])
   })
 })
