@@ -321,9 +321,12 @@ describe('onCancel', () => {
     await t.clock.advance('1h')
     expect(seen).toHaveLength(2)
     const message = `Cannot go on in onCancel of run "${run.id}": it took longer than its maxCancelDuration of 120 s`
-    for (const error of [...seen, ...errors.map(({ error }) => error)])
+    const [timedOut, late] = errors.map(({ error }) => error)
+    for (const error of [...seen, timedOut])
       expect(error).toMatchObject({ code: 'ERR_RUN_TIMED_OUT', message })
-    expect(errors).toHaveLength(1)
+    // A change cannot reject.
+    expect(late).toMatchObject({ code: 'ERR_RUN_ENDED', cause: timedOut })
+    expect(errors).toHaveLength(2)
     expect((await t.engine.runs.retrieve(run)).metadata).toEqual({})
   })
 
