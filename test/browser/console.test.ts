@@ -55,7 +55,8 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await failed.outcome()
     for (let count = 0; count < 3; count += 1) await engine.trigger(mail, undefined)
     await engine.trigger(mail, undefined, { queue: { name: 'q'.repeat(120) }, delay: '1h' })
-    for await (const { isWaiting } of engine.runs.subscribeToRun(run)) if (isWaiting) break
+    // It executes, as its source is open, and waits beside that.
+    for await (const tokens of engine.wait.subscribeToTokens()) if (tokens.length > 0) break
     const { data } = await engine.wait.listTokens()
     paths = {
       runs: '/console/runs',
