@@ -4,6 +4,8 @@ import { offsetAt } from '../../primitives/time-zones.ts'
 const DAY_MS = 86_400_000
 /** No time zone has changed its clocks twice in less than a week, or by more than a day. */
 const LOOK_MS = 5 * DAY_MS
+/** All changes of one time zone together move its clocks by less: Apia's were moved by 25 hours. */
+const SHIFTS_MS = 2 * DAY_MS
 
 /** A time without a change of the clocks: `from` is its first instant, `to` the first one after it. */
 interface Span {
@@ -64,7 +66,7 @@ export class Calendar {
       const time = this.#times.previousRuns(1, new Date(end + offset))[0]?.getTime()
       if (time === undefined) return undefined
       if (time >= opens) return Math.max(from, time - offset)
-      end = end - from < DAY_MS ? from : Math.min(from, time - offset + DAY_MS + 1)
+      end = end - from < DAY_MS ? from : Math.min(from, time - offset + SHIFTS_MS + 1)
     }
   }
 
@@ -78,7 +80,7 @@ export class Calendar {
       const instant = Math.max(from, time - offset)
       if (instant < to) return instant
       // Nothing fits until then: months are passed over at once. Times that were shown before may come again for a day.
-      begin = to - begin < DAY_MS ? to : Math.max(to, time - offset - DAY_MS)
+      begin = to - begin < DAY_MS ? to : Math.max(to, time - offset - SHIFTS_MS)
     }
   }
 
