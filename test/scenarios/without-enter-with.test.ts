@@ -30,15 +30,36 @@ async function again(
 }
 
 describe('a host whose AsyncLocalStorage has no enterWith', () => {
-  const enterWith: unknown = Reflect.get(AsyncLocalStorage.prototype, 'enterWith')
-  // As of workerd.
-  beforeAll(() => {
-    AsyncLocalStorage.prototype.enterWith = () => {
-      throw new Error('enterWith is not implemented')
+  const descriptors = Object.getOwnPropertyDescriptors(AsyncLocalStorage.prototype)
+  const refuse = (): never => {
+    throw new Error('enterWith is not implemented')
+  }
+  /** Calls a function with this `enterWith`. */
+  const having = <T>(enterWith: unknown, call: () => T): T => {
+    const before: unknown = Reflect.get(AsyncLocalStorage.prototype, 'enterWith')
+    Reflect.set(AsyncLocalStorage.prototype, 'enterWith', enterWith)
+    try {
+      return call()
+    } finally {
+      Reflect.set(AsyncLocalStorage.prototype, 'enterWith', before)
     }
+  }
+  // As of workerd. From Node 24 on `run` itself calls `enterWith`, before and after the function.
+  beforeAll(() => {
+    const run = descriptors.run.value as (store: unknown, work: () => unknown) => unknown
+    Reflect.set(AsyncLocalStorage.prototype, 'enterWith', refuse)
+    Reflect.set(
+      AsyncLocalStorage.prototype,
+      'run',
+      function (this: unknown, store: unknown, work: (...args: unknown[]) => unknown, ...args: unknown[]) {
+        return having(descriptors.enterWith.value, () =>
+          run.call(this, store, () => having(refuse, () => work(...args))),
+        )
+      },
+    )
   })
   afterAll(() => {
-    Reflect.set(AsyncLocalStorage.prototype, 'enterWith', enterWith)
+    Object.defineProperties(AsyncLocalStorage.prototype, descriptors)
   })
 
   it.each([

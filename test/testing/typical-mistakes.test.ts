@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { type RunHandle, runs, task, wait } from 'waitpoint'
+import { memoryStorage, type RunHandle, runs, type Storage, task, wait } from 'waitpoint'
 import { createTestEngine, type TestEngine, type TestEngineOptions } from 'waitpoint/testing'
 import { matchers } from 'waitpoint/vitest'
+import { createDeferred } from '../../src/primitives/deferred.ts'
 import { messageOf } from '../../src/primitives/message.ts'
 
 expect.extend(matchers)
@@ -55,9 +56,10 @@ async function messageAtEnd(
 /** What closing says while these promises of the test are not awaited. */
 async function saysUnawaited(
   begin: (t: TestEngine) => Promise<readonly Promise<unknown>[]>,
+  options: TestEngineOptions = {},
 ): Promise<string> {
   const begun: Promise<unknown>[] = []
-  const message = await messageAtEnd({ tasks: [asking] }, async (t) => {
+  const message = await messageAtEnd({ ...options, tasks: [asking] }, async (t) => {
     begun.push(...(await begin(t)))
     for (const promise of begun) promise.catch(() => undefined)
   })
@@ -380,6 +382,27 @@ describe('a matcher that was not awaited', () => {
     ['toBeStuck', async (t) => [expect(await t.engine.trigger(asking, undefined)).toBeStuck()]],
   ])('is named with the line of the test: %s', async (_name, begin) => {
     const message = await saysUnawaited(async (t) => (await begin(t)) as readonly Promise<unknown>[])
+    expect(message).toBe(`${LEFT}\n"run_…" is still awaited or read at typical-mistakes.test.ts:line`)
+  })
+
+  it('is named once, however long storage takes', async () => {
+    const memory = memoryStorage()
+    const closing = createDeferred<void>()
+    const get: Storage['runs']['get'] = async (...asked) => {
+      await closing.promise
+      return memory.runs.get(...asked)
+    }
+    const storage = { ...memory, runs: { ...memory.runs, get } }
+    const message = await saysUnawaited(
+      async (t) => {
+        // It does not execute yet: its record is read from storage.
+        const run = await t.engine.trigger(asking, undefined, { delay: '1h' })
+        const matched = expect(run).toTimeOutIn('1d')
+        setImmediate(closing.resolve)
+        return [matched]
+      },
+      { storage },
+    )
     expect(message).toBe(`${LEFT}\n"run_…" is still awaited or read at typical-mistakes.test.ts:line`)
   })
 })
