@@ -1,5 +1,5 @@
 // Writes a dump of a Postgres schema of the current version into test/databases/fixtures, named after its schema:
-// `node scripts/postgres-fixture.mjs postgres://…`, with the address of a server whose pg_dump is on the path. Run it once
+// `node scripts/postgres-fixture.mjs postgres://…`, with the address of a server whose pg_dump is on the path. Run it
 // for every version of the schema, before its release, and never again.
 import { execFileSync } from 'node:child_process'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ try {
   const { rows } = await client.query(`SELECT version FROM ${SCHEMA}.version`)
   const target = `${FOLDER}/fixtures/postgres-schema-${rows[0].version}`
   if (existsSync(`${target}.sql`))
-    throw new Error(`Cannot write ${target}.sql: it exists already and must not change`)
+    throw new Error(`Cannot write ${target}.sql: it exists already; remove it if no such version was released`)
   const plain = ['--inserts', '--no-owner', '--no-privileges', '--no-comments']
   const dump = execFileSync('pg_dump', [...plain, '--schema', SCHEMA, url], { encoding: 'utf8' })
   writeFileSync(`${target}.sql`, sqlOf(dump))

@@ -1,4 +1,4 @@
-// Writes a SQLite database of the current version into test/databases/fixtures, named after its schema. Run it once for
+// Writes a SQLite database of the current version into test/databases/fixtures, named after its schema. Run it for
 // every version of the schema, before its release, and never again.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, copyFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,7 +20,7 @@ try {
   handle.close()
   const target = `${FOLDER}/fixtures/schema-${version}`
   if (existsSync(`${target}.db`))
-    throw new Error(`Cannot write ${target}.db: it exists already and must not change`)
+    throw new Error(`Cannot write ${target}.db: it exists already; remove it if no such version was released`)
   copyFileSync(database, `${target}.db`)
   writeFileSync(`${target}.json`, expected)
   console.log(`${target}.db`)

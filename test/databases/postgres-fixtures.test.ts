@@ -12,13 +12,13 @@ import { freshSchema, testPool } from './postgres-schemas.ts'
 const HERE = fileURLToPath(new URL('./fixtures/', import.meta.url))
 const PREFIX = 'postgres-schema-'
 
-/** A dump of each older schema, by its version, with what a process leaves that ends in the middle of everything. */
+/** A dump of each schema, by its version, with what a process leaves that ends in the middle of everything. */
 const versions = readdirSync(HERE)
   .filter((name) => name.startsWith(PREFIX) && name.endsWith('.sql'))
   .map((name) => Number(name.slice(PREFIX.length, -'.sql'.length)))
   .sort((one, other) => one - other)
 
-describe('a Postgres schema of an older version', () => {
+describe('a Postgres schema that a version has written', () => {
   const pool = testPool()
   afterAll(() => pool.end())
 
@@ -33,8 +33,9 @@ describe('a Postgres schema of an older version', () => {
     return { schema, fixture }
   }
 
-  it('is one for each version before the present one', () => {
-    expect(versions).toEqual(Array.from({ length: POSTGRES_SCHEMA_VERSION - 1 }, (_, index) => index + 1))
+  it('is one for each version of the schema, up to the present one', () => {
+    // `node scripts/postgres-fixture.mjs postgres://…` writes the one that is missing.
+    expect(versions).toEqual(Array.from({ length: POSTGRES_SCHEMA_VERSION }, (_, index) => index + 1))
   })
 
   it.each(versions)(
@@ -53,8 +54,6 @@ describe('a Postgres schema of an older version', () => {
       const { engine } = t
       const { rows } = await pool.query(`SELECT version FROM ${schema}.version`)
       expect(rows).toEqual([{ version: POSTGRES_SCHEMA_VERSION }])
-      // The instants in ids are those of their records.
-      expect((await pool.query(`SELECT ms FROM ${schema}.id_skews WHERE ms > 2`)).rows).toEqual([])
 
       const { parked } = fixture
       expect((await engine.wait.retrieveToken(parked.token)).url).toBe(parked.url)

@@ -44,19 +44,6 @@ describe.each(fixtures)('a database that was written with %s', (name) => {
     expect((await engine.runs.retrieve(fixture.delayed)).status).toBe('DELAYED')
   })
 
-  it('has ids whose instants are those of their records, and lists go by them', async () => {
-    using folder = temporaryFolder()
-    const { path } = copyOf(name, folder)
-    const handle = openDriver(path)
-    const storage = sqliteStorage(handle)
-    await storage.open()
-    const skewOf = (table: string): unknown =>
-      handle.prepare(`SELECT value + 0 AS value FROM settings WHERE name = 'id-skew-of-${table}'`).get()
-    for (const table of ['runs', 'tokens'])
-      expect(skewOf(table)).toMatchObject({ value: expect.closeTo(0, -2) as unknown })
-    handle.close()
-  })
-
   it('is found again by key, by tag and by status', async () => {
     using folder = temporaryFolder()
     const { path, fixture } = copyOf(name, folder)
@@ -85,7 +72,7 @@ describe('the databases of released versions', () => {
     using folder = temporaryFolder()
     const versions = fixtures.map((name) => versionOf(copyOf(name, folder).path))
     const all = Array.from({ length: SQLITE_SCHEMA_VERSION }, (_, index) => index + 1)
-    // The schema was changed: `node scripts/sqlite-fixture.mjs` writes the one that is missing.
+    // `node scripts/sqlite-fixture.mjs` writes the one that is missing.
     expect(versions.sort((one, other) => one - other)).toEqual(all)
   })
 })

@@ -3,14 +3,17 @@ import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seededRandom } from '../../src/clock/seeded-random.ts'
 import { pauseReal } from '../../src/storage/real-timer.ts'
+import { SqliteDatabase } from '../../src/storage/sqlite/database.ts'
+import { bindingOf } from '../../src/storage/sqlite/handle.ts'
+import { migrateSqlite, sqliteSchemaVersion } from '../../src/storage/sqlite/schema.ts'
 import { openDriver, temporaryFolder } from './drivers.ts'
 import { copyOf } from './fixtures/fixture.ts'
 import { killAt, measurePhase } from './kill/aim.ts'
 import { buildProgram, ended, killNow, startProgram } from './kill/killed-process.ts'
-import { observe } from './kill/observer.ts'
 import type { Phase } from './kill/phases.ts'
 import { expectReplayed } from './kill/replayed.ts'
 import { checkAtEnd } from './kill/verdict.ts'
+import { LATER_SQLITE } from './later-step.ts'
 
 /** More in the long run: `WAITPOINT_KILLS=200`. */
 const KILLS = Number(process.env['WAITPOINT_KILLS'] ?? 20)
@@ -100,48 +103,70 @@ describe('a process that is killed at any moment', () => {
   it(
     `in the middle of a migration has changed nothing, or all of it (seed ${SEED})`,
     async () => {
-      const { path, fixture } = copyOf('schema-1', folder)
+      const { path } = copyOf('schema-1', folder)
       fillWithOldTokens(path)
+      const before = tokensIn(path)
+      const migrating = await buildProgram('migrating')
       const draw = drawing(SEED)
-      const start = (name: string, mode: 'load' | 'finish', phase: readonly Phase[]) => {
-        const database = folder.file(`${name}.db`)
-        return startProgram([program, database, folder.file(name), mode, ...phase])
+      const start = (name: string) => {
+        copyFileSync(path, folder.file(`${name}.db`))
+        return startProgram([migrating, folder.file(`${name}.db`)])
       }
-      copyFileSync(path, folder.file('measured.db'))
-      const typical = await measurePhase(start('measured', 'load', ['migration']), 1)
+      const typical = await measurePhase(start('measured'), 1)
       for (let kill = 0; kill < MIGRATIONS; kill += 1) {
         const name = `migration ${kill}`
-        copyFileSync(path, folder.file(`${name}.db`))
-        observe(folder.file(name), { what: 'triggered', run: fixture.parked.run })
         const aim = { occurrence: 1, delayMs: draw(LATEST) * typical, file: folder.file(name) }
-        await killAt(start(name, 'load', ['migration']), aim)
-        expect(isWhole(folder.file(`${name}.db`))).toBe(true)
-        const printed = await ended(start(name, 'finish', []))
-        expect(checkAtEnd(printed, folder.file(name))).toBeGreaterThan(0)
+        await killAt(start(name), aim)
+        const file = folder.file(`${name}.db`)
+        expect(isWhole(file)).toBe(true)
+        // The next process finishes what is missing.
+        const database = databaseAt(file)
+        migrateSqlite(database, LATER_SQLITE)
+        database.close()
+        expect(isWhole(file)).toBe(true)
+        expect(tokensIn(file)).toEqual(before)
       }
+      rmSync(migrating, { force: true })
     },
     MIGRATIONS * 20_000 + 600_000,
   )
 })
 
-/** More to do for a migration; and the process that wrote it has lost its lease meanwhile. */
-function fillWithOldTokens(path: string): void {
+function databaseAt(path: string): SqliteDatabase {
   const handle = openDriver(path)
-  handle.exec(`INSERT INTO tokens (id, kind, status, created_at, completed_at, ended_at)
+  return new SqliteDatabase(handle, bindingOf(handle))
+}
+
+/** More to do for a migration. */
+function fillWithOldTokens(path: string): void {
+  const database = databaseAt(path)
+  database.exec(`INSERT INTO tokens (id, kind, status, created_at, completed_at, ended_at)
     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${OLD_TOKENS})
     SELECT 'waitpoint_old' || n, 'MANUAL', 'COMPLETED', n, n, NULL FROM numbers`)
-  handle.exec('UPDATE owners SET until = 1')
-  handle.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-  handle.close()
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  database.close()
+}
+
+/** What no migration changes. */
+function tokensIn(path: string): unknown {
+  const database = databaseAt(path)
+  const tokens = database.value(
+    `SELECT count(*) || ' ' || sum(created_at) || ' ' || sum(length(id)) || min(id) || max(id) AS value FROM tokens`,
+  )
+  database.close()
+  return tokens
 }
 
 /** Whether a step has left what it makes and its number, or neither. */
 function isWhole(path: string): boolean {
-  const handle = openDriver(path)
-  const { user_version: version } = handle.prepare('PRAGMA user_version').get() as {
-    readonly user_version: number
-  }
-  const made = handle.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'run_tags'`).all() as unknown[]
-  handle.close()
-  return version >= 2 === made.length > 0
+  const database = databaseAt(path)
+  const version = sqliteSchemaVersion(database) ?? 0
+  const isMade = database.value(`SELECT count(*) AS value FROM sqlite_master WHERE name = 'notes'`) === 1
+  const noted = isMade
+    ? database.value(
+        'SELECT (SELECT count(*) FROM notes) = (SELECT count(*) FROM tokens WHERE later = id) AS value',
+      )
+    : 1
+  database.close()
+  return version >= 2 === isMade && noted === 1
 }

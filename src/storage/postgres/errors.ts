@@ -10,6 +10,11 @@ interface DriverError {
 const LOCK_NOT_AVAILABLE = '55P03'
 /** Deadlock, serialization, a lock that was not to be had: nothing was done, and it may be tried again. */
 const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40P01', '40001', LOCK_NOT_AVAILABLE])
+/**
+ * A later version has made functions and types anew in the middle of a call: what it looked up is gone. Nothing was done, and the
+ * new ones are there.
+ */
+const MADE_ANEW: ReadonlySet<unknown> = new Set(['XX000', '42883', '42704'])
 /** No connection was made. */
 const UNREACHABLE: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOENT', '57P03', '53300'])
 /** A class of errors of Postgres that ends the connection, and with it what was under way. */
@@ -39,6 +44,11 @@ export function postgresMessage(error: unknown): string {
 /** Whether the transaction is known to have changed nothing for a reason that passes. */
 export function isRolledBack(error: unknown): boolean {
   return ROLLED_BACK.has(codeOf(error))
+}
+
+/** Whether a call has done nothing, and may be made again at once. */
+export function isToRepeat(error: unknown): boolean {
+  return isRolledBack(error) || MADE_ANEW.has(codeOf(error))
 }
 
 /** Whether another transaction had a lock for longer than the call may wait for one. */

@@ -3,7 +3,7 @@ import { CHUNK_FUNCTIONS } from './sql/chunk.ts'
 import { CLAIM_FUNCTIONS } from './sql/claim.ts'
 import { COUNT_FUNCTIONS } from './sql/count.ts'
 import { codeOf, INSUFFICIENT_PRIVILEGE, isRolledBack } from './errors.ts'
-import { ID_SKEWS, ID_TIME_FUNCTIONS, MEASURED_SKEWS } from './sql/id-time.ts'
+import { ID_TIME_FUNCTIONS } from './sql/id-time.ts'
 import { LEASE_FUNCTIONS } from './sql/lease.ts'
 import { LIST_FUNCTIONS } from './sql/list.ts'
 import { LOCK_FUNCTIONS } from './sql/lock.ts'
@@ -13,27 +13,11 @@ import { QUEUE_FUNCTIONS } from './sql/queue.ts'
 import { RECORD_FUNCTIONS } from './sql/record.ts'
 import { RUN_FUNCTIONS } from './sql/run.ts'
 import { SCHEDULE_FUNCTIONS } from './sql/schedule.ts'
-import {
-  ATTEMPTS_OF_RUNS,
-  BOUND_RUNS,
-  DROPPED_FUNCTIONS,
-  LONG_LIFE,
-  MARKS,
-  NO_OPEN_WRITERS,
-  ONLY_FUNCTIONS,
-  PLACES_OF_OWNERS,
-  PRIORITY_OF_RUNS,
-  QUEUES,
-  RATES_OF_QUEUES,
-  SHARED_STREAMS,
-  TABLES,
-  VERSION_OF_RUNS,
-  WRITERS,
-} from './tables.ts'
+import { DROPPED_FUNCTIONS, TABLES } from './tables.ts'
 import { TOKEN_FUNCTIONS } from './sql/token.ts'
 
 /** All functions of the schema and the types of their requests, in place of those that an older version has made. */
-const FUNCTIONS: string = [
+export const POSTGRES_FUNCTIONS: string = [
   DROPPED_FUNCTIONS,
   ID_TIME_FUNCTIONS,
   LOCK_FUNCTIONS,
@@ -53,33 +37,12 @@ const FUNCTIONS: string = [
 
 /**
  * The steps from nothing to the schema of this version, in order. The changes of tables by a released step are never
- * edited: every difference is a new step. Functions hold no records: the last step makes all of them anew, and
- * is followed by another one when they change. `$s` is the schema, `$space` the number of its advisory locks.
+ * edited: every difference is a new step. Functions hold no records: the last step makes all of them anew. `$s` is the schema, `$space` the number of its advisory locks.
  */
-const STEPS: readonly string[] = [
-  TABLES,
-  VERSION_OF_RUNS,
-  ID_SKEWS + ID_TIME_FUNCTIONS + MEASURED_SKEWS,
-  WRITERS,
-  PLACES_OF_OWNERS,
-  NO_OPEN_WRITERS,
-  ATTEMPTS_OF_RUNS,
-  ONLY_FUNCTIONS,
-  PRIORITY_OF_RUNS + QUEUES,
-  RATES_OF_QUEUES + LONG_LIFE,
-  ONLY_FUNCTIONS,
-  BOUND_RUNS,
-  SHARED_STREAMS,
-  ONLY_FUNCTIONS,
-  ONLY_FUNCTIONS,
-  ONLY_FUNCTIONS,
-  ONLY_FUNCTIONS,
-  ONLY_FUNCTIONS,
-  MARKS + FUNCTIONS,
-]
+export const POSTGRES_STEPS: readonly string[] = [TABLES + POSTGRES_FUNCTIONS]
 
 /** The version of the schema that this code reads and writes: how many steps have led to it. */
-export const POSTGRES_SCHEMA_VERSION: number = STEPS.length
+export const POSTGRES_SCHEMA_VERSION: number = POSTGRES_STEPS.length
 
 const OLDEST_SERVER = 140_000
 /** The advisory lock that connections share which listen. */
@@ -100,7 +63,7 @@ export const READS_COMMITTED: ReadonlySet<string> = new Set(['read committed', '
 export async function migratePostgres(
   client: PostgresClient,
   schema: string,
-  steps: readonly string[] = STEPS,
+  steps: readonly string[] = POSTGRES_STEPS,
 ): Promise<void> {
   await requireServer(client)
   const known = steps.length
@@ -144,8 +107,8 @@ export function grantsSql(schema: string, role: string): string {
 
 /** The SQL of the steps after `done`. */
 export function missingSql(schema: string, done: number): string {
-  const missing = STEPS.slice(done)
-  return missing.map((_, at) => stepSql({ schema, done: done + at, steps: STEPS })).join('')
+  const missing = POSTGRES_STEPS.slice(done)
+  return missing.map((_, at) => stepSql({ schema, done: done + at, steps: POSTGRES_STEPS })).join('')
 }
 
 /** The number of a schema among those of the database, for its advisory locks. */

@@ -1,7 +1,17 @@
 /**
+ * The tables whose rows are updated, or come and go. Vacuum comes at a small part of them instead of a fifth, which of ten million
+ * records would be two million dead ones.
+ */
+const VACUUMED = ['runs', 'tokens', 'waits', 'streams', 'chunks', 'run_tags', 'token_tags']
+
+/**
  * The tables. Instants are numbers, flags are 0 or 1, an absent value is NULL. `runs.line`, `line_at` and `look_at` follow
  * from the rest of the run: where it stands in line to be claimed (0 goes on, 1 starts) and when it is next to be looked
  * at. `held`: its owner is alive, as far as other owners have noticed. `owners.company`: others were there since its last tick.
+ * `owners.host`, `pid`, `heard_at`: for people. `streams.shared`: the runs that write the last segment of a stream, once there are
+ * others than the one that has it (see `stream-writers.ts`). `queue_starts`: what has started in the lanes that have a rate, as two
+ * lists, instants in order and how many at each. The newest record of a key is the last entry of its part of an index, however many
+ * are kept. `tokens_bound`: by the run that it names, the token that binds a place of a run to another run.
  * `changed_by`, `settled_by`: the call that did it, by which a caller that lost the answer recognises it. `id || ''` is the
  * order of ids in an index by something else (see `postgres-list-sql.ts`).
  */
@@ -25,14 +35,15 @@ CREATE TABLE $s.runs (
   created_at float8 NOT NULL, updated_at float8 NOT NULL, started_at float8, finished_at float8,
   lane text COLLATE "C" NOT NULL, held int NOT NULL, reserved int NOT NULL,
   line int, line_at float8, look_at float8, ended_at float8,
-  claim_number float8, claim_place int, changed_by text
+  claim_number float8, claim_place int, changed_by text,
+  version text COLLATE "C", attempts_json text, priority_ms float8
 ) WITH (fillfactor = 80);
 CREATE INDEX runs_in_line ON $s.runs (task_id, line, line_at, seq) WHERE line IS NOT NULL;
 CREATE INDEX runs_to_look_at ON $s.runs (look_at) WHERE look_at IS NOT NULL;
 CREATE INDEX runs_by_owner ON $s.runs (owner) WHERE owner IS NOT NULL;
 CREATE INDEX runs_with_slot ON $s.runs (lane) WHERE slot = 1;
 CREATE INDEX runs_reserved ON $s.runs (lane) WHERE reserved = 1;
-CREATE INDEX runs_by_key ON $s.runs (key_scope, key_value) WHERE key_scope IS NOT NULL;
+CREATE INDEX runs_by_key ON $s.runs (key_scope, key_value, seq) WHERE key_scope IS NOT NULL;
 CREATE INDEX runs_by_status ON $s.runs (status, task_id, (id || ''));
 CREATE INDEX runs_ended ON $s.runs (ended_at) WHERE ended_at IS NOT NULL;
 
@@ -48,7 +59,8 @@ CREATE TABLE $s.tokens (
   due_at float8, ended_at float8, settled_by text
 ) WITH (fillfactor = 80);
 CREATE INDEX tokens_due ON $s.tokens (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX tokens_by_key ON $s.tokens (key_scope, key_value) WHERE key_scope IS NOT NULL;
+CREATE INDEX tokens_by_key ON $s.tokens (key_scope, key_value, seq) WHERE key_scope IS NOT NULL;
+CREATE INDEX tokens_bound ON $s.tokens (output) WHERE kind = 'BINDING' AND key_scope = run_id;
 CREATE INDEX tokens_of_run ON $s.tokens (run_id) WHERE kind <> 'MANUAL' AND run_id IS NOT NULL;
 CREATE INDEX tokens_by_status ON $s.tokens (status, (id || '')) WHERE kind = 'MANUAL';
 CREATE INDEX tokens_ended ON $s.tokens (ended_at) WHERE ended_at IS NOT NULL;
@@ -71,7 +83,7 @@ CREATE INDEX waits_ready ON $s.waits (owner) WHERE ready = 1;
 CREATE TABLE $s.streams (
   run_id text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL,
   next int NOT NULL, before json NOT NULL,
-  attempt int NOT NULL, first int NOT NULL, ending json,
+  attempt int NOT NULL, first int NOT NULL, ending json, shared jsonb,
   PRIMARY KEY (run_id, key)
 ) WITH (fillfactor = 50);
 CREATE TABLE $s.chunks (
@@ -80,102 +92,33 @@ CREATE TABLE $s.chunks (
   PRIMARY KEY (run_id, key, first)
 );
 
-CREATE TABLE $s.owners (
-  owner text COLLATE "C" PRIMARY KEY,
-  until float8, lost int NOT NULL, company int NOT NULL, claim float8 NOT NULL
-) WITH (fillfactor = 20);
-CREATE TABLE $s.settings (name text COLLATE "C" PRIMARY KEY, value text NOT NULL);
-`
-
-/** The version of the code that executes a run. */
-export const VERSION_OF_RUNS = `
-ALTER TABLE $s.runs ADD COLUMN version text COLLATE "C";
-`
-
-/** How far writers outside of a run have got in its streams. */
-export const WRITERS = `
 CREATE TABLE $s.writers (
   run_id text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, writer text COLLATE "C" NOT NULL,
   last bigint NOT NULL,
   PRIMARY KEY (run_id, key, writer)
 ) WITH (fillfactor = 50);
-`
 
-/** Where an engine is, and when it last renewed its lease: for people. */
-export const PLACES_OF_OWNERS = `
-ALTER TABLE $s.owners ADD COLUMN host text, ADD COLUMN pid int, ADD COLUMN heard_at float8;
-`
-
-/** Functions that lock keys in another way begin once no transaction is open that has locked one in the old way. */
-export const NO_OPEN_WRITERS = `
-LOCK TABLE $s.tokens, $s.runs IN SHARE ROW EXCLUSIVE MODE;
-`
-
-/** What the attempts of a run have thrown. */
-export const ATTEMPTS_OF_RUNS = `
-ALTER TABLE $s.runs ADD COLUMN attempts_json text;
-`
-
-/** A step that has made functions only. */
-export const ONLY_FUNCTIONS = ''
-
-/** How much earlier a run stands in line. */
-export const PRIORITY_OF_RUNS = `
-ALTER TABLE $s.runs ADD COLUMN priority_ms float8;
-`
-
-/** What is set of queues while engines run. */
-export const QUEUES = `
+CREATE TABLE $s.owners (
+  owner text COLLATE "C" PRIMARY KEY,
+  until float8, lost int NOT NULL, company int NOT NULL, claim float8 NOT NULL,
+  host text, pid int, heard_at float8
+) WITH (fillfactor = 20);
 CREATE TABLE $s.queues (
-  name text COLLATE "C" PRIMARY KEY, paused int NOT NULL, most float8, limited_at float8
+  name text COLLATE "C" PRIMARY KEY, paused int NOT NULL, most float8, limited_at float8,
+  rate float8, rate_per float8, rated_at float8
 );
-`
-
-/** The rates of queues, and what has started in the lanes of those that have one: two lists, instants in order and how many at each. */
-export const RATES_OF_QUEUES = `
-ALTER TABLE $s.queues ADD COLUMN rate float8, ADD COLUMN rate_per float8, ADD COLUMN rated_at float8;
 CREATE TABLE $s.queue_starts (
   lane text COLLATE "C" PRIMARY KEY, instants float8[] NOT NULL, counts float8[] NOT NULL, over_at float8 NOT NULL
 ) WITH (fillfactor = 50);
-`
-
-/** The runs that write the last segment of a stream, once there are others than the one that has it: see `stream-writers.ts`. */
-export const SHARED_STREAMS = `
-ALTER TABLE $s.streams ADD COLUMN shared jsonb;
-`
-
-/** The tables whose rows are updated, or come and go. */
-const BUSY = ['runs', 'tokens', 'waits', 'streams', 'chunks', 'run_tags', 'token_tags']
-
-/**
- * The newest record of a key is the last entry of its part of an index, however many are kept. Vacuum comes at a small part of a
- * table instead of a fifth, which of ten million records would be two million dead ones.
- */
-export const LONG_LIFE: string = `
-DROP INDEX $s.runs_by_key;
-CREATE INDEX runs_by_key ON $s.runs (key_scope, key_value, seq) WHERE key_scope IS NOT NULL;
-DROP INDEX $s.tokens_by_key;
-CREATE INDEX tokens_by_key ON $s.tokens (key_scope, key_value, seq) WHERE key_scope IS NOT NULL;
-${BUSY.map(
+CREATE TABLE $s.settings (name text COLLATE "C" PRIMARY KEY, value text NOT NULL);
+CREATE TABLE $s.id_skews (prefix text COLLATE "C" NOT NULL, ms float8 NOT NULL);
+${VACUUMED.map(
   (
     table,
   ) => `ALTER TABLE $s.${table} SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
   autovacuum_analyze_scale_factor = 0.02, autovacuum_analyze_threshold = 1000);
 `,
 ).join('')}`
-
-/** By the run that it names, the token that binds a place of a run to another run. */
-export const BOUND_RUNS = `
-CREATE INDEX tokens_bound ON $s.tokens (output) WHERE kind = 'BINDING' AND key_scope = run_id;
-`
-
-/** How far schedules have got: the keys of their runs are instants. */
-export const MARKS = `
-INSERT INTO $s.settings (name, value)
-SELECT 'mark ' || key_scope, max(key_value::float8)::text FROM $s.runs
-WHERE key_scope >= 'schedule' AND (key_scope LIKE 'schedule/%' OR key_scope LIKE 'schedules/%') GROUP BY key_scope
-ON CONFLICT (name) DO NOTHING;
-`
 
 /** Nothing but functions needs a function or the type of a request: no index, no column. */
 export const DROPPED_FUNCTIONS = `

@@ -4,7 +4,7 @@ import { pauseReal } from '../real-timer.ts'
 import {
   isCut,
   isLocked,
-  isRolledBack,
+  isToRepeat,
   isServerAway,
   isUnreachable,
   lockTimeout,
@@ -249,7 +249,7 @@ export class PostgresTurns {
       try {
         return fromWire(await this.#options.send(statement)) as readonly unknown[]
       } catch (error) {
-        if (!isRolledBack(error) || retries === MOST_RETRIES) throw error
+        if (!isToRepeat(error) || retries === MOST_RETRIES) throw error
         if (isLocked(error) && patienceMs !== undefined) throw error
       }
     }

@@ -1,10 +1,10 @@
 import type { PostgresPool } from '../../storage/postgres/pool.ts'
-import { QUEUES, RATES_OF_QUEUES, TABLES, WRITERS } from '../../storage/postgres/tables.ts'
+import { TABLES } from '../../storage/postgres/tables.ts'
 import { SchemaNames } from './schema-names.ts'
 
 /** The tables of a schema, except the one with its version. */
 const TABLE_NAMES: readonly string[] = Array.from(
-  `${TABLES}${WRITERS}${QUEUES}${RATES_OF_QUEUES}`.matchAll(/^CREATE TABLE \$s\.(\w+)/gm),
+  TABLES.matchAll(/^CREATE TABLE \$s\.(\w+)/gm),
   ([, name = '']) => name,
 )
 

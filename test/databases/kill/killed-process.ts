@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url))
 
 /** Builds a program of this folder, once for all its lives; next to the drivers it loads. */
 export async function buildProgram(
-  name: 'worker' | 'witness' | 'traced' | 'scheduled' | 'closing',
+  name: 'worker' | 'witness' | 'traced' | 'scheduled' | 'closing' | 'migrating',
 ): Promise<string> {
   const outfile = `${here}node_modules/.cache/${name}-${process.pid}.mjs`
   await build({

@@ -1,5 +1,5 @@
 import { ID_DIGITS } from '../../../primitives/id.ts'
-import { LISTED_PREFIXES, NO_INSTANT } from '../../id-skew.ts'
+import { NO_INSTANT } from '../../id-skew.ts'
 
 /** An id has its millisecond in so many digits, of five bits each. */
 const PLACES = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
@@ -20,7 +20,8 @@ export const IS_DATED: Readonly<Record<'runs' | 'tokens', (row: string) => strin
 
 /**
  * Ids begin with the instant they were made at. `id_range`: the ids that records within bounds on `created_at` can have. It
- * is widened by the largest difference between the two instants of one record, as noted in `id_skews`.
+ * is widened by the largest difference between the two instants of one record, as noted in `id_skews`: no insert waits for another
+ * one, each adds a row if it knows of no greater one.
  */
 export const ID_TIME_FUNCTIONS: string = `
 CREATE FUNCTION $s.ids_at(prefix text, instant float8) RETURNS text LANGUAGE sql IMMUTABLE STRICT AS $$
@@ -51,20 +52,3 @@ BEGIN
   ceiling := $s.ids_at(of_prefix, to_at + skew + 1);
 END $$;
 `
-
-/** No insert waits for another one: each adds a row if it knows of no greater one. The table has a few rows. */
-export const ID_SKEWS = `
-LOCK TABLE $s.runs, $s.tokens IN SHARE MODE;
-CREATE TABLE $s.id_skews (prefix text COLLATE "C" NOT NULL, ms float8 NOT NULL);
-`
-
-/** Measures the records that an older version has stored. */
-export const MEASURED_SKEWS: string = (['runs', 'tokens'] as const)
-  .map((table) => {
-    const prefix = LISTED_PREFIXES[table]
-    return `INSERT INTO $s.id_skews (prefix, ms)
-  SELECT '${prefix}', max($s.id_skew('${prefix}', r.id, r.created_at)) FROM $s.${table} r WHERE ${IS_DATED[table]('r')}
-  HAVING max($s.id_skew('${prefix}', r.id, r.created_at)) > 0;
-`
-  })
-  .join('')
