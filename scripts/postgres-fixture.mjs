@@ -21,7 +21,9 @@ try {
   const { rows } = await client.query(`SELECT version FROM ${SCHEMA}.version`)
   const target = `${FOLDER}/fixtures/postgres-schema-${rows[0].version}`
   if (existsSync(`${target}.sql`))
-    throw new Error(`Cannot write ${target}.sql: it exists already; remove it if no such version was released`)
+    throw new Error(
+      `Cannot write ${target}.sql: it exists already; remove it if no such version was released`,
+    )
   const plain = ['--inserts', '--no-owner', '--no-privileges', '--no-comments']
   const dump = execFileSync('pg_dump', [...plain, '--schema', SCHEMA, url], { encoding: 'utf8' })
   writeFileSync(`${target}.sql`, sqlOf(dump))

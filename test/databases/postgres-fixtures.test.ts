@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { task, wait } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
 import { createTestEngine, testClock } from 'waitpoint/testing'
-import { POSTGRES_SCHEMA_VERSION } from '../../src/storage/postgres/schema.ts'
+import { migratePostgres, POSTGRES_SCHEMA_VERSION } from '../../src/storage/postgres/schema.ts'
 import { approveTask, NEVER } from './approve-task.ts'
 import type { Fixture } from './fixtures/fixture.ts'
 import { freshSchema, testPool } from './postgres-schemas.ts'
@@ -33,9 +33,36 @@ describe('a Postgres schema that a version has written', () => {
     return { schema, fixture }
   }
 
+  /** Columns, indexes and functions. */
+  async function contentOf(schema: string): Promise<readonly unknown[]> {
+    const { rows } = await pool.query(
+      `SELECT c.relname || ' ' || attnum || ' ' || attname || ' ' || format_type(atttypid, atttypmod) || attnotnull AS text
+         FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+         WHERE relnamespace = to_regnamespace($1) AND attnum > 0 AND relkind IN ('r', 'c')
+       UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = $1
+       UNION ALL SELECT relname || ' ' || reloptions::text FROM pg_class WHERE relnamespace = to_regnamespace($1)
+       UNION ALL SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = to_regnamespace($1)
+       ORDER BY 1`,
+      [schema],
+    )
+    const texts = rows.map((row) => (row as { readonly text: string | null }).text)
+    // Each schema has advisory locks of its own, by the number of its name.
+    return texts.map((text) => text?.replaceAll(schema, 'schema').replaceAll(/-?\d{6,}/g, 'space'))
+  }
+
   it('is one for each version of the schema, up to the present one', () => {
     // `node scripts/postgres-fixture.mjs postgres://…` writes the one that is missing.
     expect(versions).toEqual(Array.from({ length: POSTGRES_SCHEMA_VERSION }, (_, index) => index + 1))
+  })
+
+  it('is, where it is of the present version, what a fresh one is', async () => {
+    const { schema } = await restore(POSTGRES_SCHEMA_VERSION)
+    const fresh = await freshSchema(pool)
+    const client = await pool.connect()
+    await migratePostgres(client, fresh)
+    client.release()
+    // Not released, it is written again: `node scripts/postgres-fixture.mjs postgres://…`.
+    expect(await contentOf(schema)).toEqual(await contentOf(fresh))
   })
 
   it.each(versions)(

@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RunFilter, Storage, TokenFilter } from 'waitpoint'
 import { postgresStorage } from 'waitpoint/postgres'
-import { createIdSource } from '../../src/primitives/id.ts'
-import { manualToken, queuedRun } from '../../src/testing/conformance/sample-records.ts'
-import { runColumns } from '../../src/storage/postgres/requests.ts'
+import { manualToken } from '../../src/testing/conformance/sample-records.ts'
 import { functionSql } from '../../src/storage/postgres/schema.ts'
 import type { PostgresClient } from './postgres/client.ts'
 import { connectPostgres } from './postgres/client.ts'
@@ -208,32 +206,6 @@ describe('lists bounded in time and pruning among many rows', () => {
   it('read no more for a batch that is pruned by number than it drops, once all have been counted', async () => {
     const request = { before: 0, keep: 150_000, most: 2, now: 1_000_000_000 }
     expect(await readBy(client, functionSql(schema, 'prune'), request)).toBeLessThan(MOST_READ)
-  })
-})
-
-describe('a record that a process of an older version stores', () => {
-  it('is found in the time it was created at, whatever its id says', async () => {
-    const pool = testPool()
-    const schema = await freshSchema(pool)
-    const storage = postgresStorage({ pool, schema })
-    await storage.open()
-    onTestFinished(async () => {
-      await storage.leave({ owner: 'nobody', now: 0 })
-      await pool.end()
-    })
-    const bytes = (length: number): Uint8Array => new Uint8Array(length)
-    const createId = createIdSource({ now: () => 90_000, random: { bytes } })
-    for (const [id, createdAt] of [
-      [createId('run'), 90_000],
-      [createId('run'), 5_000],
-    ] as const) {
-      // It does not say how far the two instants are from each other.
-      const request = { run: runColumns(queuedRun(id, { createdAt })), by_owner: 'a', now: 5, bucket: null }
-      await pool.query(functionSql(schema, 'insert_runs'), [JSON.stringify([request])])
-    }
-    expect((await storage.runs.list({ to: 6_000 }, { limit: 5 })).records).toHaveLength(1)
-    const { rows } = await pool.query(`SELECT ms FROM ${schema}.id_skews`)
-    expect(rows).toEqual([{ ms: 85_000 }])
   })
 })
 

@@ -342,8 +342,7 @@ class Engines {
       ...{ token, by_owner, now: this.#now, tries: true },
       ...(isOfRun && { fence_run: run, fence_epoch: epoch }),
       ...(isKeyed && !isOfRun && { key_lock: `all\n${value}` }),
-      // A request of an older version has none.
-      ...(this.#is(0.95) && { skew: this.#is(0.95) ? 0 : 8 }),
+      skew: this.#is(0.95) ? 0 : 8,
     }
     return this.#latest
   }

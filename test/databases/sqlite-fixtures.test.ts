@@ -75,4 +75,21 @@ describe('the databases of released versions', () => {
     // `node scripts/sqlite-fixture.mjs` writes the one that is missing.
     expect(versions.sort((one, other) => one - other)).toEqual(all)
   })
+
+  it('are, where they are of the present version, what a fresh one is', async () => {
+    using folder = temporaryFolder()
+    const fresh = openDriver(folder.file('fresh.db'))
+    await sqliteStorage(fresh).open()
+    const old = openDriver(copyOf(`schema-${SQLITE_SCHEMA_VERSION}`, folder).path)
+    const [there, made] = [old, fresh].map((handle) =>
+      (
+        handle.prepare('SELECT sql FROM sqlite_master ORDER BY name').all() as {
+          readonly sql: string | null
+        }[]
+      ).map(({ sql }) => sql?.replaceAll(/\s+/g, ' ')),
+    )
+    // Not released, it is written again: `node scripts/sqlite-fixture.mjs`.
+    expect(there).toEqual(made)
+    for (const handle of [old, fresh]) handle.close()
+  })
 })

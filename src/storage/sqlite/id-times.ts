@@ -3,7 +3,7 @@ import { idSkew, LISTED_PREFIXES, NO_INSTANT } from '../id-skew.ts'
 import type { SqliteSession } from './session.ts'
 
 /** The settings with the largest difference between `created_at` and the instant in the id, in milliseconds. */
-export const SKEW_SETTINGS = { runs: 'id-skew-of-runs', tokens: 'id-skew-of-tokens' } as const
+const SKEW_SETTINGS = { runs: 'id-skew-of-runs', tokens: 'id-skew-of-tokens' } as const
 
 type Table = keyof typeof LISTED_PREFIXES
 

@@ -6,17 +6,6 @@ const PLACES = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
 const LATEST = 2 ** 48 - 1
 
 const SPELLED = PLACES.map((place) => `substr('${ID_DIGITS}', ((ms >> ${5 * place}) & 31)::int + 1, 1)`)
-const READ = PLACES.map(
-  (place, at) =>
-    `(strpos('${ID_DIGITS}', substr(id, length(prefix) + ${2 + at}, 1)) - 1)::bigint * ${32 ** place}`,
-)
-const IS_MADE = `id ~ ('^' || prefix || '_[${ID_DIGITS}]{26}$')`
-
-/** The condition on the rows of a table that lists bounded in time may answer. */
-export const IS_DATED: Readonly<Record<'runs' | 'tokens', (row: string) => string>> = {
-  runs: () => 'true',
-  tokens: (row) => `${row}.kind = 'MANUAL'`,
-}
 
 /**
  * Ids begin with the instant they were made at. `id_range`: the ids that records within bounds on `created_at` can have. It
@@ -27,10 +16,6 @@ export const ID_TIME_FUNCTIONS: string = `
 CREATE FUNCTION $s.ids_at(prefix text, instant float8) RETURNS text LANGUAGE sql IMMUTABLE STRICT AS $$
   SELECT prefix || '_' || ${SPELLED.join(' || ')}
   FROM (SELECT greatest(0, least(floor(instant), ${LATEST}))::bigint) AS at(ms)
-$$;
-
-CREATE FUNCTION $s.id_skew(prefix text, id text, created_at float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN ${IS_MADE} THEN ceil(abs((${READ.join(' + ')}) - floor(created_at))) ELSE ${NO_INSTANT} END
 $$;
 
 CREATE FUNCTION $s.note_skew(of_prefix text, skew float8) RETURNS void LANGUAGE plpgsql AS $$

@@ -1,10 +1,9 @@
 import { LISTED_PREFIXES } from '../../id-skew.ts'
-import { IS_DATED } from './id-time.ts'
 import { allRequests, BY_INDEX, holdAttempt, onlyRequest, requestType } from './plans.ts'
 
 /** The members of each insert, but for the record. */
 export const INSERT_MEMBERS = `fence_run text, fence_epoch int, by_owner text, now float8, again boolean, skew float8,
-    key_lock text, bucket int, instead text`
+    key_lock text, instead text`
 
 /** How the insert of one kind of record differs from the other. The row is the variable `r` or `t` of the function. */
 interface InsertedKind {
@@ -45,8 +44,7 @@ interface InsertedKind {
  * `insert_runs` or `insert_tokens`: for each request the fence, then the key, then the row. All locks are taken before the
  * first request is looked at; a request that is alone takes its own, and is read without a cursor. The row is filled from one that has an id only: then
  * columns that are not sent cost the server nothing. A request that is made again (`again`) finds its own row, which is no holder of its key. So does
- * one whose key is of its own attempt: such a key needs no lock, as the attempt asks for it once at a time. Requests
- * of an older version have no `skew`, and `bucket` instead of `key_lock`.
+ * one whose key is of its own attempt: such a key needs no lock, as the attempt asks for it once at a time.
  */
 export function insertFunction(kind: InsertedKind): string {
   const {
@@ -91,12 +89,12 @@ ${inBatch}    OPEN each;
   FOR place IN 1..total LOOP
     IF is_alone THEN q := ${onlyRequest(type)}; ELSE FETCH each INTO q; END IF;
     CONTINUE WHEN answers[place] IS NOT NULL;
-    IF is_alone AND (q.key_lock IS NOT NULL OR q.bucket IS NOT NULL OR ${locksFirst}) THEN
+    IF is_alone AND (q.key_lock IS NOT NULL OR ${locksFirst}) THEN
       held := $s.lock_keys(requests);
       PERFORM $s.${lock};
     END IF;
     IF held IS NOT NULL THEN
-      IF $s.lock_of_key(q.key_lock, q.bucket, q.${noun}) = ANY (held) THEN
+      IF $s.lock_of_key(q.key_lock) = ANY (held) THEN
         answers[place] := '"held"';
         CONTINUE;
       END IF;
@@ -120,9 +118,7 @@ ${answerHolder}        CONTINUE;
     END IF;
 ${fillRow}    INSERT INTO $s.${table} SELECT ${row}.* ON CONFLICT (id) DO NOTHING;
     IF FOUND THEN
-      IF q.skew IS DISTINCT FROM 0 AND ${IS_DATED[table](row)} THEN
-        PERFORM $s.note_skew('${prefix}', coalesce(q.skew, $s.id_skew('${prefix}', ${row}.id, ${row}.created_at)));
-      END IF;
+      IF q.skew > 0 THEN PERFORM $s.note_skew('${prefix}', q.skew); END IF;
       IF ${row}.tag_list IS NOT NULL THEN PERFORM $s.tag_${noun}(${row}.id, ${row}.tag_list); END IF;
 ${whenStored}      answers[place] := ${answerNew};
     ELSIF q.again IS TRUE OR q.fence_run = ${row}.key_scope THEN

@@ -50,18 +50,16 @@ BEGIN
     SELECT DISTINCT 4096 + (hashtext(queue) & 65535) AS place FROM unnest(queues) AS queue ORDER BY 1) AS places;
 END $$;
 
-CREATE FUNCTION $s.lock_of_key(key_lock text, bucket int, record json) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-  IF bucket IS NOT NULL THEN key_lock := (record->>'key_scope') || E'\\n' || (record->>'key_value'); END IF;
-  RETURN hashtextextended(key_lock, $space);
-END $$;
+CREATE FUNCTION $s.lock_of_key(key_lock text) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+  SELECT hashtextextended(key_lock, $space)
+$$;
 
 CREATE FUNCTION $s.lock_keys(requests json) RETURNS bigint[] LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (SELECT array_agg(lock) FROM (
-    SELECT DISTINCT $s.lock_of_key(x.key_lock, x.bucket, coalesce(x.run, x.token)) AS lock, x.tries
-    FROM json_to_recordset(requests) AS x(key_lock text, bucket int, run json, token json, tries boolean)
-    WHERE x.key_lock IS NOT NULL OR x.bucket IS NOT NULL ORDER BY 1) AS keys
+    SELECT DISTINCT $s.lock_of_key(x.key_lock) AS lock, x.tries
+    FROM json_to_recordset(requests) AS x(key_lock text, tries boolean)
+    WHERE x.key_lock IS NOT NULL ORDER BY 1) AS keys
   WHERE CASE WHEN tries THEN NOT pg_try_advisory_xact_lock(lock) ELSE pg_advisory_xact_lock(lock) IS NULL END);
 END $$;
 
@@ -145,7 +143,7 @@ BEGIN
     SELECT (SELECT o.id FROM $s.runs o WHERE o.key_scope = x.run->>'key_scope' AND o.key_value = x.run->>'key_value'
       ORDER BY o.seq DESC LIMIT 1)
     FROM json_to_recordset(requests) AS x(run json, push json, key_lock text) WHERE x.push IS NOT NULL
-      AND (held IS NULL OR $s.lock_of_key(x.key_lock, NULL, NULL) <> ALL (held))));
+      AND (held IS NULL OR $s.lock_of_key(x.key_lock) <> ALL (held))));
 END $$;
 
 CREATE FUNCTION $s.lock_due(token_ids text[], at float8) RETURNS void LANGUAGE plpgsql AS $$
