@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { pagesOfDocs } from './support/documents.ts'
 import { anchorsOf, linksOf, problemOf } from './support/links.ts'
@@ -50,6 +50,31 @@ describe('links of documents', () => {
       })),
     )
     expect(cited.flatMap((link) => problemOf(link) ?? [])).toEqual([])
+  })
+})
+
+describe('names of files', () => {
+  /** Files of users, and those that a rule forbids. */
+  const others = ['sdk.mjs', 'trigger.config.ts', 'utils.ts', 'types.ts']
+
+  it('in comments, and in what contributors read, are those of files that exist', () => {
+    const folders = ['src', 'test', 'bench', 'scripts', 'examples', 'docs']
+    const inFolders = folders.flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }))
+    const names = new Set([...readdirSync('.'), ...inFolders].map((path) => basename(path)))
+    const texts = [
+      ...['ARCHITECTURE.md', 'CONTRIBUTING.md'].map((path) => [path, readFileSync(path, 'utf8')] as const),
+      ...[...readSources('src'), ...readSources('bench')].map(
+        ([path, text]) => [path, (text.match(/^\s*(?:\*|\/\/|\/\*).*$/gm) ?? []).join('\n')] as const,
+      ),
+    ]
+    const named = texts.flatMap(([path, text]) =>
+      Array.from(text.matchAll(/`(?:[\w/.-]+\/)?([\w-][\w.-]*\.(?:ts|mjs|md|sql))`/g), ([, name = '']) => ({
+        path,
+        name,
+      })),
+    )
+    expect(named.length).toBeGreaterThan(50)
+    expect(named.filter(({ name }) => !names.has(name) && !others.includes(name))).toEqual([])
   })
 })
 

@@ -13,7 +13,7 @@ const VACUUMED = ['runs', 'tokens', 'waits', 'streams', 'chunks', 'run_tags', 't
  * lists, instants in order and how many at each. The newest record of a key is the last entry of its part of an index, however many
  * are kept. `tokens_bound`: by the run that it names, the token that binds a place of a run to another run.
  * `changed_by`, `settled_by`: the call that did it, by which a caller that lost the answer recognises it. `id || ''` is the
- * order of ids in an index by something else (see `postgres-list-sql.ts`).
+ * order of ids in an index by something else (see `sql/list.ts`).
  */
 export const TABLES: string = `
 CREATE SEQUENCE $s.places;
