@@ -1,4 +1,3 @@
-import type { TokenKind } from '../../contract/records.ts'
 import type { RunAsked } from '../../contract/storage.ts'
 import { ageOf, readTold, type ToldAnswers } from './answer-order.ts'
 import type { CallCounts } from './places.ts'
@@ -21,7 +20,7 @@ interface Recalled extends Question {
 /** A question of an earlier execution that is known by its name, or an effect, which is known by its key. */
 interface Named {
   readonly key: string
-  readonly kinds: readonly string[]
+  readonly kind: string
   readonly description: string
   isTaken: boolean
 }
@@ -60,7 +59,7 @@ export function namedKey(
 
 const NAME = 'name'
 
-/** The kind in the second part of the key of a named wait, and what that tells. Keys of older versions have no kind. */
+/** The kind in the second part of the key of a named wait, and what that tells. What only tells has no kind. */
 function nameParts(part: string): { readonly kind: string | undefined; readonly told: string | undefined } {
   const [, ...rest] = part.split(',')
   const kind = KINDS.find((one) => one === rest[0])
@@ -131,8 +130,6 @@ const SLEEPS: readonly string[] = ['for', 'until']
 export class Recall {
   readonly #byPlace = new Map<string, Recalled[]>()
   readonly #byName = new Map<string, Named[]>()
-  /** By kind, how many questions had no place that is known. */
-  readonly #calls = new Map<string, number>()
   /** Asks anew what does not fit, as `runs.continueWith` has decided. */
   readonly #isLenient: boolean
 
@@ -156,33 +153,28 @@ export class Recall {
   ) {
     this.version = version
     this.#isLenient = version === undefined
-    for (const { key, kind: tokenKind, tags, createdAt } of asked.tokens) {
+    for (const { key, tags, createdAt } of asked.tokens) {
       const effect = readEffect(key?.value)
       if (effect !== undefined)
         this.#addNamed(effect, {
           key: effectKey(effect),
-          kinds: ['once'],
+          kind: 'once',
           description: describe('once', [], createdAt),
           // That of an earlier attempt has a result for this one, which need not ask for it.
           isTaken: createdAt < since,
         })
-      else
-        this.#add(policyAttempt, key?.value, {
-          kinds: KINDS_OF[tokenKind],
-          description: (kind) => describe(kind, tags, createdAt),
-        })
+      else this.#add(policyAttempt, key?.value, (kind) => describe(kind, tags, createdAt))
     }
     for (const { key, taskId, createdAt } of asked.runs)
-      this.#add(policyAttempt, key?.value, {
-        kinds: KINDS_OF.RUN,
-        description: () => describe(`triggerAndWait of task "${taskId}"`, [], createdAt),
-      })
+      this.#add(policyAttempt, key?.value, () =>
+        describe(`triggerAndWait of task "${taskId}"`, [], createdAt),
+      )
   }
 
   /** The key of the wait with a name in an earlier execution. The name is that of one kind of wait. */
   named(name: string, kind: string): string | RecallMismatch | undefined {
     const known = this.#byName.get(name) ?? []
-    const found = known.find(({ kinds }) => kinds.includes(kind))
+    const found = known.find((one) => one.kind === kind)
     if (found !== undefined) {
       found.isTaken = true
       return found.key
@@ -219,43 +211,23 @@ export class Recall {
       if (ambiguous !== undefined)
         return { asked: ambiguous.description, key: ambiguous.key, reason: 'ambiguous' }
     }
-    const found = equal.find((one) => one.index === index) ?? this.#byOrder(kind)
+    const found = equal.find((one) => one.index === index)
     if (found === undefined) this.hasNew = true
     else found.takenBy = continuation
     return found?.key
-  }
-
-  /** The question of a run that was stored by an older version, which numbered the calls of each kind. */
-  #byOrder(kind: string): Recalled | undefined {
-    if (!this.#isLenient) return undefined
-    const order = this.#calls.get(kind) ?? 0
-    this.#calls.set(kind, order + 1)
-    return this.#byPlace.get(String(order))?.find((one) => one.kind === kind)
   }
 
   #addNamed(name: string, named: Named): void {
     this.#byName.set(name, [...(this.#byName.get(name) ?? []), named])
   }
 
-  #add(
-    policyAttempt: number,
-    value: string | undefined,
-    {
-      kinds,
-      description,
-    }: { readonly kinds: readonly string[]; readonly description: (kind: string) => string },
-  ): void {
+  #add(policyAttempt: number, value: string | undefined, description: (kind: string) => string): void {
     const question = readQuestionKey(value)
     const named = readName(value)
-    if (value !== undefined && named?.policyAttempt === policyAttempt) {
-      const known = named.kind === undefined ? kinds : [named.kind]
-      const calls = known.map((kind) => CALLS[kind]).join(' or ')
-      this.#addNamed(named.name, {
-        key: value,
-        kinds: known,
-        description: description(calls),
-        isTaken: false,
-      })
+    // Without a kind it only tells.
+    if (value !== undefined && named?.policyAttempt === policyAttempt && named.kind !== undefined) {
+      const { name, kind } = named
+      this.#addNamed(name, { key: value, kind, description: description(kind), isTaken: false })
     }
     if (value === undefined || question?.policyAttempt !== policyAttempt) return
     const { kind, place } = question
@@ -284,15 +256,6 @@ export const CALLS: Readonly<Record<string, string>> = {
   once: 'once',
 }
 const KINDS: readonly string[] = Object.keys(CALLS)
-
-/** The kinds of the waits that records can be of, where their key does not say it. */
-const KINDS_OF: Readonly<Record<TokenKind, readonly string[]>> = {
-  MANUAL: ['token'],
-  SLEEP: SLEEPS,
-  ONCE: [],
-  BINDING: ['trigger'],
-  RUN: ['trigger'],
-}
 
 /** The answers that the questions of an attempt have told. */
 export function toldBefore({ tokens, runs }: RunAsked, policyAttempt: number): ToldAnswers {

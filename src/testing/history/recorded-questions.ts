@@ -20,10 +20,9 @@ interface Entry<Record extends Known> {
 /** What the key of a question of the run's own says, without what depends on the order of answers. */
 interface QuestionParts {
   readonly policyAttempt: number
-  /** The name, or the place and the content. */
+  /** The kind and the name, or the kind, the place and the content. */
   readonly identity: string
   readonly place: string | undefined
-  /** That of a name is not known in histories of older versions. */
   readonly kind: string | undefined
 }
 
@@ -120,7 +119,7 @@ export class RecordedQuestions {
     const parts = questionParts(this.#runId, asked.key)
     const found =
       open.find(({ record: { key } }) => isSameKey(key, asked.key)) ??
-      open.find((one) => parts !== undefined && isSameQuestion(one.parts, parts)) ??
+      open.find((one) => parts !== undefined && one.parts?.identity === parts.identity) ??
       (this.#isLenient ? this.#nextAlike(open, parts, isAlike) : undefined)
     if (found !== undefined) found.isTaken = true
     return found?.record
@@ -143,18 +142,13 @@ export function questionParts(runId: string, key: KeyRecord | undefined): Questi
   const named = readName(key.value)
   if (named !== undefined) {
     const { policyAttempt, name, kind } = named
-    return { policyAttempt, identity: `${policyAttempt} ${name}`, place: undefined, kind }
+    return { policyAttempt, identity: `${policyAttempt} ${kind} ${name}`, place: undefined, kind }
   }
   const question = readQuestionKey(key.value)
   if (question === undefined) return undefined
   const { policyAttempt, kind, place, content, index, position } = question
   const identity = [policyAttempt, kind, place, content, index, position].join('/')
   return { policyAttempt, identity, place, kind }
-}
-
-function isSameQuestion(one: QuestionParts | undefined, other: QuestionParts): boolean {
-  if (one?.identity !== other.identity) return false
-  return one.kind === undefined || other.kind === undefined || one.kind === other.kind
 }
 
 function isSameKey(one: KeyRecord | undefined, other: KeyRecord | undefined): boolean {

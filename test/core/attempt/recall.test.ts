@@ -14,9 +14,9 @@ const asked = (value: string): TokenRecord => ({
 it.each([
   ['1/token/place/7', 1],
   ['2/token/place/7', 0],
-  ['1/name/manager', 0],
-  ['1/name/order/7/manager', 0],
-  ['1/name,abcdef/manager', 0],
+  ['1/name,token/manager', 0],
+  ['1/name,token/order/7/manager', 0],
+  ['1/name,token,abcdef/manager', 0],
   ['1/token/place/7//abcdef', 1],
   ['once/1/token/place', 0],
 ])('counts only unnamed questions of the attempt: %s', (value, size) => {
@@ -25,29 +25,21 @@ it.each([
 })
 
 it('finds waits by their names, and what the questions of an attempt have told', () => {
-  const keys = ['1/name/first', '1/name,aaaaaa/a/b', '1/token/place/7//bbbbbb', '2/name,cccccc/first']
+  const keys = [
+    '1/name,token/first',
+    '1/name,token,aaaaaa/a/b',
+    '1/token/place/7//bbbbbb',
+    '2/name,token,cccccc/first',
+  ]
   const tokens = keys.map((key, at) => ({ ...asked(key), id: `waitpoint_${at}` }))
   const once = { ...asked('once/key'), id: 'once_9', kind: 'ONCE' as const, tags: ['1/name,dddddd/'] }
   const stored = { tokens: [once, ...tokens], runs: [] }
   const recall = new Recall(stored, { policyAttempt: 1, version: '1' })
   expect(['first', 'a/b', 'other'].map((name) => recall.named(name, 'token'))).toEqual([
-    '1/name/first',
-    '1/name,aaaaaa/a/b',
+    '1/name,token/first',
+    '1/name,token,aaaaaa/a/b',
     undefined,
   ])
   expect(keys.map((key) => readName(key)?.name)).toEqual(['first', 'a/b', undefined, 'first'])
   expect([...toldBefore(stored, 1).keys()]).toEqual(['aaaaaa', 'bbbbbb', 'dddddd'])
-})
-
-it('finds the questions of a run that an older version stored by their order', () => {
-  const stored = { tokens: ['1/token/0/5', '1/for/0/6', '1/token/1/5'].map(asked), runs: [] }
-  const recall = new Recall(stored, { policyAttempt: 1 })
-  const find = (kind: string): unknown =>
-    recall.find({ kind, place: 'a-b', content: 1, continuation: 0, index: 0, position: 0 })
-  expect([find('token'), find('token'), find('for'), find('token')]).toEqual([
-    '1/token/0/5',
-    '1/token/1/5',
-    '1/for/0/6',
-    undefined,
-  ])
 })
