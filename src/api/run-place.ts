@@ -4,6 +4,8 @@ import type { Awaitable } from '../contract/storage.ts'
 /** A run that executes, and the way into it. */
 export interface RunPlace {
   readonly id: string
+  /** No call of it has an effect any more, though its function may go on. */
+  readonly isEnded: boolean
   /** The engine that executes it, with all runs that it executes. */
   readonly kernel: { readonly executor: { readonly attempts: { get(runId: string): RunPlace | undefined } } }
   /** What the function was called with. Its adapter may keep something else here while it executes. */

@@ -185,7 +185,7 @@ function namespacesOf(kernel: Kernel): OwnNamespaces {
     metadata: new EngineMetadata(kernel),
     streams: new EngineStreams(kernel),
     log: (entry) => kernel.logs.write(entry, currentAttempt()),
-    queue: (name) => new EngineQueue(kernel, name),
+    queue: (name) => new EngineQueue((call) => kernel.call(() => call(kernel)), name),
     queues: () => kernel.call(async () => (await import('./namespaces/queues.ts')).listQueues(kernel)),
     createAccessToken: (grant, options) =>
       kernel.call(async () =>

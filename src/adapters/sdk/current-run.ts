@@ -48,6 +48,15 @@ export function currentRun(): CurrentRun | undefined {
   return executingRun(callingRun(runs)) ?? inHooks.getStore()
 }
 
+/**
+ * An answer for the caller. If the attempt of the caller has ended, its code may have left the call behind: a rejection does not
+ * end the process.
+ */
+export function leavable<Answer>(answer: Answer): Answer {
+  if (answer instanceof Promise && callingRun(runs)?.isEnded === true) void mayBeLeft(answer)
+  return answer
+}
+
 /** The attempt that executes at a place. A function that goes on after its attempt is outside of it. */
 export function executingRun(place: RunPlace | undefined): CurrentRun | undefined {
   // A task that was defined otherwise has its payload there.

@@ -9,7 +9,7 @@ import { type OptionNames, requireName, requireOptions, show } from '../../primi
 import { noteTask } from './catalogue.ts'
 import { taskDefaults } from './config.ts'
 import { currentEnvironment, machineName } from './context.ts'
-import { enterRun, executingRun, inRun, leaveRun } from './current-run.ts'
+import { enterRun, executingRun, inRun, leavable, leaveRun } from './current-run.ts'
 import type { AnyTaskHooks, HookName, InitOutput } from './hooks.ts'
 import { enginePattern } from './engine-pattern.ts'
 import { LivingAttempt, type LivingTask } from './lifecycle.ts'
@@ -215,7 +215,7 @@ function defineTask<Id extends string, Payload, Output>(
     },
     batchTrigger: (items: Items<HostedBatchItem<Payload>>, options?: object, request?: RequestOptions) => {
       requireRequest(request)
-      return batchTrigger<Id, Payload, Output>(itemsById(id, items), options)
+      return leavable(batchTrigger<Id, Payload, Output>(itemsById(id, items), options))
     },
     triggerAndWait: (payload: Payload, options?: object, request?: RequestOptions) => {
       requireRequest(request)

@@ -69,7 +69,7 @@ const own: RunMetadataUpdater = {
   remove: (key, value) => {
     const without = (list: unknown): unknown =>
       Array.isArray(list) ? list.filter((item) => !isDeepStrictEqual(item, asJson(value))) : list
-    return changed(key, { at: without, whole: () => metadata.set(key, without(valueOf(key))) })
+    return changed(key, { at: without, whole: () => metadata.set(key, without(metadata.get(key))) })
   },
   increment: (key, by = 1) =>
     changed(key, {
@@ -94,17 +94,9 @@ interface Change {
 }
 
 function changed(key: string, { whole, at }: Change): RunMetadataUpdater {
-  const isPath = at !== undefined && typeof key === 'string' && key.startsWith('$.')
-  make(isPath ? () => changeAt(keysOf(key), at) : whole)
+  if (at !== undefined && typeof key === 'string' && key.startsWith('$.')) changeAt(keysOf(key), at)
+  else whole()
   return hostedMetadata
-}
-
-function make(change: () => unknown): void {
-  try {
-    change()
-  } catch (error) {
-    passLate(error)
-  }
 }
 
 /** What comes after its run, as from a timer that was left behind, has no effect, as in the hosted service. */
@@ -122,7 +114,7 @@ function keysOf(path: string): readonly string[] {
 
 function changeAt([top = '', ...below]: readonly string[], next: (value: unknown) => unknown): void {
   // A copy: the engine hands out no other.
-  const value = valueOf(top)
+  const value = metadata.get(top)
   const last = below.pop()
   if (last === undefined) metadata.set(top, next(value))
   else {
@@ -138,22 +130,9 @@ function valueAt(place: unknown, key: string): unknown {
   return isOwner ? (place as Readonly<Record<string, unknown>>)[key] : undefined
 }
 
-/** Nothing of a run that was ended from outside: its changes have no effect. */
-function valueOf(key: string): unknown {
-  try {
-    return metadata.get(key)
-  } catch {
-    // It throws where there is no run.
-    metadata.del(key)
-    return undefined
-  }
-}
-
 function replace(values: Record<string, Json>): void {
-  make(() => {
-    for (const key of Object.keys(metadata.current())) if (!(key in values)) metadata.del(key)
-    for (const [key, value] of Object.entries(values)) metadata.set(key, asJson(value))
-  })
+  for (const key of Object.keys(metadata.current())) if (!(key in values)) metadata.del(key)
+  for (const [key, value] of Object.entries(values)) metadata.set(key, asJson(value))
 }
 
 /** Changes of a run above this one: made at its place, as it keeps its metadata in memory while it executes. */
@@ -161,8 +140,8 @@ function ofAnother(whose: 'parent' | 'root'): OtherMetadataUpdater {
   const inside = (change: () => unknown): OtherMetadataUpdater => {
     const run = currentRun()
     const id = run?.ctx.run[whose === 'parent' ? 'parentTaskRunId' : 'rootTaskRunId']
-    // A run without a parent is changed itself, as in the hosted service.
-    if (id === undefined) change()
+    // A run without a parent is changed itself, as in the hosted service. One that has ended changes nothing.
+    if (id === undefined || run?.place.isEnded === true) change()
     else {
       const other = executingRun(run?.place.kernel.executor.attempts.get(id))
       if (other === undefined)

@@ -1,4 +1,5 @@
 import { type OptionNames, requireOptions } from '../../primitives/require.ts'
+import { leavable } from './current-run.ts'
 
 /** Options of requests to the hosted service. Without effect: none is made here. */
 export interface RequestOptions {
@@ -31,19 +32,20 @@ export function isRequest(value: unknown): value is RequestOptions {
 
 type Call = (...values: unknown[]) => unknown
 
-/** A namespace whose functions check the options of their request, by the place of that argument. */
+/** A namespace whose functions check the options of their request, by the place of that argument, and may be called late. */
 export function takingRequests<Namespace extends object>(
   namespace: Namespace,
-  places: { readonly [Name in keyof Namespace]?: number },
+  places: { readonly [Name in keyof Namespace]?: number } = {},
 ): Namespace {
-  const checked = Object.entries<number>(places as Record<string, number>).map(([name, place]) => {
-    // The namespace has functions under these names.
-    const call = namespace[name as keyof Namespace] as Call
+  const checked = Object.entries(namespace).map(([name, call]: [string, unknown]) => {
+    if (typeof call !== 'function') return [name, call] as const
+    const place = places[name as keyof Namespace]
     const checking: Call = (...values) => {
-      requireRequest(values[place] as RequestOptions | undefined)
-      return call(...values)
+      if (place !== undefined) requireRequest(values[place] as RequestOptions | undefined)
+      return leavable((call as Call)(...values))
     }
     return [name, checking] as const
   })
-  return { ...namespace, ...Object.fromEntries(checked) }
+  // With functions of the types that it had.
+  return Object.fromEntries(checked) as Namespace
 }

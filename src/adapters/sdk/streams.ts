@@ -7,11 +7,12 @@ import {
   requireOptions,
   show,
 } from '../../primitives/require.ts'
+import { leavable } from './current-run.ts'
 import { hostedOnly } from './hosted-only.ts'
 import { jsonChunk, jsonSource } from './json-source.ts'
 import { hostedLogger } from './logger.ts'
 import { requireTypes } from './option-types.ts'
-import { type RequestOptions, requireRequest } from './request-options.ts'
+import { type RequestOptions, requireRequest, takingRequests } from './request-options.ts'
 
 /** Chunks that can be iterated, and read as a web stream. */
 export type AsyncIterableStream<Chunk> = AsyncIterable<Chunk> & ReadableStream<Chunk>
@@ -134,10 +135,7 @@ function pipe<Chunk>(
   const piped = streams.pipe(key, jsonSource(source), written(options))
   return {
     stream: asStream(piped.stream),
-    waitUntilComplete: async () => {
-      await piped.waitUntilComplete()
-      return {}
-    },
+    waitUntilComplete: () => leavable(piped.waitUntilComplete().then(() => ({}))),
   }
 }
 
@@ -239,7 +237,7 @@ export function asStream<Chunk>(chunks: AsyncIterable<Chunk>): AsyncIterableStre
 const hasKey = (first: unknown): first is string => typeof first === 'string'
 
 /** `streams`. */
-export const hostedStreams: HostedStreams = {
+export const hostedStreams: HostedStreams = /* @__PURE__ */ takingRequests<HostedStreams>({
   pipe: <Chunk>(
     first: string | StreamSource<Chunk>,
     second?: StreamSource<Chunk> | WriteStreamOptions,
@@ -262,13 +260,13 @@ export const hostedStreams: HostedStreams = {
   define: (options) => {
     requireOptions(options, 'the options of streams.define', { id: true })
     const id = requireName(options.id, 'the id of a stream')
-    return {
+    return takingRequests({
       id,
       pipe: (source, options) => pipe(id, source, options),
       read: (runId, options) => read(runId, id, options),
       append: (chunk, options) => append(id, chunk, options),
       writer: (options) => writer(id, options),
-    }
+    })
   },
   input: ({ id }) => {
     throw hostedOnly(
@@ -276,7 +274,7 @@ export const hostedStreams: HostedStreams = {
       'let the run wait for a token, or read messages as docs/recipes.md has it',
     )
   },
-}
+})
 
 function isWriteOptions(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false

@@ -3,14 +3,14 @@ import { runs } from '../../core/ambient/ambient.ts'
 import { currentRun } from './current-run.ts'
 import { hasCode } from './error-code.ts'
 import { hostedLogger } from './logger.ts'
-import { type RequestOptions, requireRequest } from './request-options.ts'
+import { type RequestOptions, requireRequest, takingRequests } from './request-options.ts'
 import type { RunTags } from './trigger-options.ts'
 
 /** Tags of the current run. */
 export const tags: {
   /** Adds tags. If the run would have more than ten, it keeps those it has, and the logger gets an error. */
   add(tags: RunTags, requestOptions?: RequestOptions): Promise<void>
-} = { add: addToRun }
+} = /* @__PURE__ */ takingRequests({ add: addToRun })
 
 async function addToRun(added: RunTags, requestOptions?: RequestOptions): Promise<void> {
   requireRequest(requestOptions)

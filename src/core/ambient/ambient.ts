@@ -1,12 +1,12 @@
-import { currentAttempt, endError, type EngineNamespaces } from '../attempt/attempt.ts'
+import { currentAttempt, endedReader, endError, type EngineNamespaces } from '../attempt/attempt.ts'
 import {
   currentEngine,
   askEngine,
   findEngine,
   findStored,
   type FindEngine,
+  lateOnEngine,
   listOnEngine,
-  readOnEngine,
   waitOnEngine,
 } from './current-engine.ts'
 import type { AccessGrant, AccessTokenOptions } from '../../api/access.ts'
@@ -25,6 +25,7 @@ import { STORED } from '../../api/noted-value.ts'
 import type { PollsAs } from '../../api/shown-run.ts'
 import { CALLER } from '../../api/run-place.ts'
 import { defineStream } from '../namespaces/define-stream.ts'
+import { EngineQueue } from '../namespaces/queue-handle.ts'
 import type { Namespaces } from '../../api/task.ts'
 import type { WaitNamespace } from '../../api/token.ts'
 
@@ -65,7 +66,10 @@ export const taskSchedules: SchedulesNamespace = /* @__PURE__ */ {
  * @throws WaitpointError `ERR_NO_ENGINE`; TypeError for a name that cannot be used.
  */
 export function namedQueue(name: string): QueueHandle {
-  return currentEngine().queue(name)
+  return lateOnEngine(
+    (engine) => engine.queue(name),
+    (refused) => new EngineQueue(refused, name),
+  )
 }
 
 /** The queues of the engine of the current run, or of the default engine. Rejects with `ERR_NO_ENGINE` where there is neither. */
@@ -115,20 +119,17 @@ function waitOf(find: FindEngine): WaitNamespace {
 }
 
 function metadataOf(find: FindEngine): MetadataNamespace {
-  const change = (act: (metadata: MetadataNamespace) => MetadataNamespace): MetadataNamespace =>
-    act(currentEngine(find).metadata)
-  const own: MetadataNamespace = {
+  return {
     current: () => currentEngine(find).metadata.current(),
     get: (key) => currentEngine(find).metadata.get(key),
-    set: (key, value) => change((metadata) => metadata.set(key, value)),
-    del: (key) => change((metadata) => metadata.del(key)),
-    increment: (key, by) => change((metadata) => metadata.increment(key, by)),
-    decrement: (key, by) => change((metadata) => metadata.decrement(key, by)),
-    append: (key, value) => change((metadata) => metadata.append(key, value)),
+    set: (key, value) => currentEngine(find).metadata.set(key, value),
+    del: (key) => currentEngine(find).metadata.del(key),
+    increment: (key, by) => currentEngine(find).metadata.increment(key, by),
+    decrement: (key, by) => currentEngine(find).metadata.decrement(key, by),
+    append: (key, value) => currentEngine(find).metadata.append(key, value),
     flush: () => askEngine((engine) => engine.metadata.flush(), find),
     stream: (key, source, signal) => askEngine((engine) => engine.metadata.stream(key, source, signal), find),
   }
-  return own
 }
 
 function runsOf(find: FindEngine): TaskRunsNamespace & PollsAs {
@@ -146,9 +147,9 @@ function runsOf(find: FindEngine): TaskRunsNamespace & PollsAs {
       askEngine((engine) => engine.runs.resetIdempotencyKey(taskId, key), find),
     reschedule: (run, options) => askEngine((engine) => engine.runs.reschedule(run, options), find),
     subscribeToRun: <Task extends AnyTask, Reference extends RunReference>(run: Reference) =>
-      readOnEngine(
+      lateOnEngine(
         (engine) => engine.runs.subscribeToRun<Task, Reference>(run),
-        (ended) => ({ ...ended, withStreams: () => ended }),
+        (refused) => ({ ...endedReader(refused), withStreams: () => endedReader(refused) }),
         find,
       ),
   }
@@ -173,9 +174,9 @@ function streamsOf(find: FindEngine): StreamsNamespace {
     pipe: (key, source, options) => currentEngine(find).streams.pipe(key, source, options),
     append: (key, chunk, options) => askEngine((engine) => engine.streams.append(key, chunk, options), find),
     read: <Chunk>(run: RunReference, key: string, options?: ReadStreamOptions) =>
-      readOnEngine<AsyncIterable<Chunk>>(
+      lateOnEngine<AsyncIterable<Chunk>>(
         (engine) => engine.streams.read<Chunk>(run, key, options),
-        (ended) => ended,
+        endedReader,
         find,
       ),
   }

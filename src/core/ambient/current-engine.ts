@@ -54,16 +54,16 @@ export function currentEngine(find: FindEngine = findEngine): EngineNamespaces {
   throw engine
 }
 
-/** Like `currentEngine()` for what is iterated: after the end of the attempt the reader rejects. */
-export function readOnEngine<Reader>(
-  read: (engine: EngineNamespaces) => Reader,
-  ended: (reader: AsyncIterable<never>) => Reader,
-  find: FindEngine,
-): Reader {
+/** Like `currentEngine()` for what only asks when it is used: after the end of the attempt its calls reject. */
+export function lateOnEngine<Result>(
+  make: (engine: EngineNamespaces) => Result,
+  ended: (refused: () => Promise<never>) => Result,
+  find: FindEngine = findEngine,
+): Result {
   const engine = find()
-  if (!(engine instanceof Error)) return read(engine)
+  if (!(engine instanceof Error)) return make(engine)
   if (currentAttempt()?.isEnded !== true) throw engine
-  return ended({ [Symbol.asyncIterator]: () => ({ next: () => refuse(engine) }) })
+  return ended(() => refuse(engine))
 }
 
 /** The error where no engine is found. */

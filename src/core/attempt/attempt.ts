@@ -586,6 +586,11 @@ export function refuse<T>(error: Error): Promise<T> {
   return attempt.refusals > MOST_REFUSALS ? new Promise(() => undefined) : mayBeLeft(Promise.reject(error))
 }
 
+/** What an attempt that has ended reads: an iterable whose reader rejects. */
+export function endedReader(refused: () => Promise<never>): AsyncIterable<never> {
+  return { [Symbol.asyncIterator]: () => ({ next: refused }) }
+}
+
 /**
  * The answer to a call that `attempt` has out. If the attempt ends first, its code may have left the call behind: a
  * rejection then does not end the process, and a caller that awaits it gets it all the same.
@@ -624,22 +629,22 @@ export function currentAttempt(): Attempt | undefined {
 const lateCalls = new WeakMap<Attempt, Set<string>>()
 
 /**
- * Whether the attempt that the caller runs in has ended. A call that cannot reject, such as one that a timer makes, has no effect
+ * The attempt that the caller runs in, if it has ended. A call that cannot reject, such as one that a timer makes, has no effect
  * then: an error would end the process. The first one of its kind is an `error` event.
  */
-export function isLate(what: string): boolean {
+export function lateAttempt(what: string): Attempt | undefined {
   const attempt = currentAttempt()
-  if (attempt?.isEnded !== true) return false
+  if (attempt?.isEnded !== true) return undefined
   const told = lateCalls.get(attempt) ?? new Set()
   lateCalls.set(attempt, told)
-  if (told.has(what)) return true
+  if (told.has(what)) return attempt
   told.add(what)
   const message = `Cannot call ${what} in run "${attempt.id}": this attempt has ended, so the call had no effect`
   attempt.kernel.events.error(
     new WaitpointError('ERR_RUN_ENDED', message, { cause: attempt.aborted }),
     attempt.id,
   )
-  return true
+  return attempt
 }
 
 /** The attempt that the caller runs in, unless it is over: a server or a timer that outlives its run is outside of it. */

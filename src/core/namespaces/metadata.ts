@@ -4,7 +4,7 @@ import { createDeferred } from '../../primitives/deferred.ts'
 import { measureJson } from '../../primitives/json.ts'
 import { show } from '../../primitives/require.ts'
 import type { Kernel } from '../kernel.ts'
-import { currentAttempt, isLate, learn, staleAttempt, type Attempt } from '../attempt/attempt.ts'
+import { lateAttempt, learn, staleAttempt, type Attempt } from '../attempt/attempt.ts'
 import { ACTIVE_STATUSES, isFinal } from '../../contract/run-states.ts'
 import { readMetadata } from '../views/run.ts'
 import { runNotFound } from '../host/not-found.ts'
@@ -56,7 +56,7 @@ export class EngineMetadata implements MetadataNamespace {
   }
 
   append(key: string, value: unknown): this {
-    if (isLate('metadata.append')) return this
+    if (lateAttempt('metadata.append') !== undefined) return this
     const { attempt, document } = this.#read('metadata.append')
     requireKey(key)
     document.append(key, value)
@@ -88,7 +88,7 @@ export class EngineMetadata implements MetadataNamespace {
 
   #read(what: string): { readonly attempt: Attempt; readonly document: MetadataDocument } {
     // What an attempt has left behind may still read what it knew.
-    const attempt = (isLate(what) ? currentAttempt() : undefined) ?? this.#kernel.requireAttempt(what)
+    const attempt = lateAttempt(what) ?? this.#kernel.requireAttempt(what)
     let document = this.#documents.get(attempt)
     if (document === undefined) {
       document = new MetadataDocument(readMetadata(attempt.record))
@@ -107,7 +107,7 @@ export class EngineMetadata implements MetadataNamespace {
   }
 
   #change(what: string, key: string, next: (value: unknown) => unknown): this {
-    if (isLate(what)) return this
+    if (lateAttempt(what) !== undefined) return this
     const { attempt, document } = this.#read(what)
     requireKey(key)
     document.set(key, next(document.get(key)))

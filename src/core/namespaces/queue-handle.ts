@@ -6,47 +6,53 @@ import type { Kernel } from '../kernel.ts'
 
 /** A queue of an engine. The code of its calls is loaded with the first one. */
 export class EngineQueue implements QueueHandle {
-  readonly #kernel: Kernel
+  readonly #ask: <T>(call: (kernel: Kernel) => Promise<T>) => Promise<T>
   readonly name: string
 
-  /** @throws TypeError for a name that cannot be used. */
-  constructor(kernel: Kernel, name: string) {
-    this.#kernel = kernel
+  /**
+   * @param ask Makes a call of the engine, or refuses it.
+   * @throws TypeError for a name that cannot be used.
+   */
+  constructor(ask: <T>(call: (kernel: Kernel) => Promise<T>) => Promise<T>, name: string) {
+    this.#ask = ask
     this.name = requireName(name, 'the name of a queue')
   }
 
   retrieve(): Promise<RetrievedQueue> {
-    return this.#kernel.call(async () => (await import('./queues.ts')).retrieveQueue(this.#kernel, this.name))
+    return this.#ask(async (kernel) => (await import('./queues.ts')).retrieveQueue(kernel, this.name))
   }
 
   pause(): Promise<RetrievedQueue> {
-    return this.#change({ isPaused: true })
+    return this.#change(() => ({ isPaused: true }))
   }
 
   resume(): Promise<RetrievedQueue> {
-    return this.#change({ isPaused: false })
+    return this.#change(() => ({ isPaused: false }))
   }
 
-  async setLimit(limit: number): Promise<RetrievedQueue> {
-    requireWhole(limit, 'the limit of a queue', { from: 0, to: MOST_QUEUE_LIMIT })
-    return this.#change({ limit })
+  setLimit(limit: number): Promise<RetrievedQueue> {
+    return this.#change(() => {
+      requireWhole(limit, 'the limit of a queue', { from: 0, to: MOST_QUEUE_LIMIT })
+      return { limit }
+    })
   }
 
   resetLimit(): Promise<RetrievedQueue> {
-    return this.#change({ limit: null })
+    return this.#change(() => ({ limit: null }))
   }
 
-  async setRate(rate: QueueRateOptions): Promise<RetrievedQueue> {
-    return this.#change({ rate: readRate(rate, 'the rate of a queue') })
+  setRate(rate: QueueRateOptions): Promise<RetrievedQueue> {
+    return this.#change(() => ({ rate: readRate(rate, 'the rate of a queue') }))
   }
 
   resetRate(): Promise<RetrievedQueue> {
-    return this.#change({ rate: null })
+    return this.#change(() => ({ rate: null }))
   }
 
-  #change(change: Pick<QueueChange, 'isPaused' | 'limit' | 'rate'>): Promise<RetrievedQueue> {
-    return this.#kernel.call(async () =>
-      (await import('./queues.ts')).changeQueue(this.#kernel, this.name, change),
-    )
+  #change(read: () => Pick<QueueChange, 'isPaused' | 'limit' | 'rate'>): Promise<RetrievedQueue> {
+    return this.#ask(async (kernel) => {
+      const change = read()
+      return (await import('./queues.ts')).changeQueue(kernel, this.name, change)
+    })
   }
 }

@@ -15,8 +15,7 @@ import type {
   StreamsNamespace,
   StreamSource,
 } from '../../api/stream.ts'
-import { type Attempt, isLate, leftAtEnd, refuse } from '../attempt/attempt.ts'
-import { WaitpointError } from '../../api/errors.ts'
+import { type Attempt, endedReader, endError, lateAttempt, leftAtEnd, refuse } from '../attempt/attempt.ts'
 import { streamTopic } from '../streams/channel.ts'
 import { type PagedStream, pagesOf } from '../reading/stream-pages.ts'
 import { type ChunkPage, StreamReader } from '../reading/stream-reader.ts'
@@ -39,7 +38,11 @@ export class EngineStreams implements StreamsNamespace {
   }
 
   pipe<Chunk>(key: string, source: StreamSource<Chunk>, options: PipeStreamOptions = {}): PipedStream<Chunk> {
-    if (isLate('streams.pipe')) return endedPipe()
+    const late = lateAttempt('streams.pipe')
+    if (late !== undefined) {
+      const refused = (): Promise<never> => refuse(endError(late))
+      return { stream: endedReader(refused), waitUntilComplete: refused }
+    }
     const attempt = this.#kernel.requireRunning('streams.pipe')
     checkKey(key)
     checkSource(source)
@@ -94,16 +97,6 @@ export class EngineStreams implements StreamsNamespace {
     const reading = streamReading(key, options)
     // Chunks are of the type the writer and the reader agreed on.
     return { [Symbol.asyncIterator]: () => readStream(this.#kernel, id, reading) as Reading<Chunk> }
-  }
-}
-
-/** What a pipe of an attempt that has ended answers. */
-function endedPipe<Chunk>(): PipedStream<Chunk> {
-  const ended = (): Promise<never> =>
-    refuse(new WaitpointError('ERR_RUN_ENDED', 'Cannot read: the attempt has ended'))
-  return {
-    stream: { [Symbol.asyncIterator]: () => ({ next: ended }) },
-    waitUntilComplete: ended,
   }
 }
 

@@ -63,6 +63,35 @@ describe('metadata', () => {
     expect((await runs.retrieve(id)).metadata).toEqual({ list: [1] })
   })
 
+  it('of the parent takes changes of a child that was canceled, without effect', async () => {
+    const seen: unknown[] = []
+    const stubborn = task({
+      id: 'stubborn',
+      run: async () => {
+        await wait.for({ hours: 1 }).catch(() => undefined)
+        metadata.parent.set('a', 1).update({ a: 1 })
+        metadata.root.append('list', 1)
+        seen.push('late')
+      },
+    })
+    const parent = task({
+      id: 'parent',
+      run: async () => {
+        await stubborn.triggerAndWait()
+        seen.push(metadata.current())
+      },
+    })
+    await using t = await createTestEngine({ tasks: [parent, stubborn] })
+    t.engine.makeDefault()
+    const { id } = await parent.trigger()
+    for await (const run of runs.subscribeToRun(id)) if (run.isWaiting) break
+    const child = (await runs.list({ taskIdentifier: 'stubborn' })).data[0]?.id ?? ''
+    for await (const run of runs.subscribeToRun(child)) if (run.isWaiting) break
+    await runs.cancel(child)
+    await runs.poll(id)
+    expect(seen).toEqual(['late', {}])
+  })
+
   it('takes changes of a run that was canceled, without effect', async () => {
     const changes: unknown[] = []
     const stubborn = task({
