@@ -186,15 +186,21 @@ export class Kernel {
       const answer = this.#ask(caller, serve, isReader)
       return isPromise(answer) ? leftAtEnd(caller, answer) : Promise.resolve(answer)
     } catch (error) {
-      const refused = refuse<T>(asError(error))
-      const turn = caller?.isEnded === true ? undefined : this.breath.turn(this.#own(caller))
-      return turn === undefined
-        ? refused
-        : leftAtEnd(
-            caller,
-            afterTurn(turn, () => refused),
-          )
+      return this.refused(error)
     }
+  }
+
+  /** Refuses a public call, in its turn: its caller may make it again and again. */
+  refused<T>(reason: unknown): Promise<T> {
+    const caller = currentAttempt()
+    const refused = refuse<T>(asError(reason))
+    const turn = caller?.isEnded === true ? undefined : this.breath.turn(this.#own(caller))
+    return turn === undefined
+      ? refused
+      : leftAtEnd(
+          caller,
+          afterTurn(turn, () => refused),
+        )
   }
 
   /** Like `call()`, for what reads a change: also while the engine closes. */

@@ -89,7 +89,7 @@ export function waitOnEngine<Result, Output>(
   find: FindEngine = findEngine,
 ): Unwrappable<Result, Output> {
   const engine = find()
-  return engine instanceof Error ? rejectedWait(engine) : call(engine)
+  return engine instanceof Error ? rejectedWait(() => refuse(engine)) : call(engine)
 }
 
 /** Like `askEngine()` for lists, which can be iterated also where there is no engine. */

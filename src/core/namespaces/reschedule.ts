@@ -17,9 +17,9 @@ export async function rescheduleRun(
   id: string,
   options: RescheduleOptions,
 ): Promise<RunRecord> {
-  requireOptions(options, 'the options of runs.reschedule', NAMES)
   const { host } = kernel
   const wakeAt = await kernel.call(() => {
+    requireOptions(options, 'the options of runs.reschedule', NAMES)
     const now = host.now()
     return Math.max(now, parseInstant(options.delay, { now, name: 'delay' }))
   })

@@ -51,8 +51,8 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
     this.#values = values
   }
 
-  async retrieve(run: RunReference): Promise<RetrievedRun<never, never>> {
-    return this.#view(await readRun(this.#kernel, runId(run)))
+  retrieve(run: RunReference): Promise<RetrievedRun<never, never>> {
+    return this.#about(run, async (id) => this.#view(await readRun(this.#kernel, id)))
   }
 
   list(params: ListRunsParams = {}): CursorPagePromise<Run> {
@@ -85,26 +85,34 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
     run: RunReference,
     show: (view: RetrievedRun<never, never>) => Shown | Promise<Shown>,
   ): Promise<Shown> {
-    const shown = finalRecord(this.#kernel, run, (record) => show(this.#viewed(record)))
+    const shown = this.#about(run, (id) =>
+      finalRecord(this.#kernel, id, (record) => show(this.#viewed(record))),
+    )
     // It resolves with what a promise of `show` resolves with.
     return shown as Promise<Shown>
   }
 
-  async cancel(run: RunReference): Promise<{ readonly id: string }> {
-    const id = runId(run)
-    await this.#kernel.cancellation.cancel(id)
-    return { id }
+  cancel(run: RunReference): Promise<{ readonly id: string }> {
+    return this.#about(run, async (id) => {
+      await this.#kernel.cancellation.cancel(id)
+      return { id }
+    })
   }
 
-  async replay(run: RunReference): Promise<RunHandle<unknown>> {
-    const original = await readRun(this.#kernel, runId(run))
-    this.#kernel.tasks.require(original.taskId)
-    const { record } = await storeReplay(this.#kernel, original)
-    return new TriggeredRun(this.#kernel, { record, isCached: false })
+  replay(run: RunReference): Promise<RunHandle<unknown>> {
+    return this.#about(run, async (id) => {
+      const original = await readRun(this.#kernel, id)
+      this.#kernel.tasks.require(original.taskId)
+      const { record } = await storeReplay(this.#kernel, original)
+      return new TriggeredRun(this.#kernel, { record, isCached: false })
+    })
   }
 
-  async continueWith(run: RunReference): Promise<RetrievedRun<never, never>> {
-    const id = runId(run)
+  continueWith(run: RunReference): Promise<RetrievedRun<never, never>> {
+    return this.#about(run, (id) => this.#continue(id))
+  }
+
+  async #continue(id: string): Promise<RetrievedRun<never, never>> {
     const { host, tasks, publisher, claimer } = this.#kernel
     const updated = await this.#kernel.call(() =>
       chain(this.#kernel.asked(GET_RUN, id), (record) => {
@@ -118,37 +126,50 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
         return this.#kernel.asked(CONTINUE_RUN, executable(record, { host, isDecided: true }))
       }),
     )
-    if (updated === undefined) return this.continueWith(id)
+    if (updated === undefined) return this.#continue(id)
     publisher.run(updated.record)
     claimer.poke()
     return this.#view(updated.record)
   }
 
-  async explain(run: RunReference): Promise<RunExplanation> {
-    const record = await readRun(this.#kernel, runId(run))
-    return this.#kernel.call(async () =>
-      (await import('../reading/explanation.ts')).explainRun(this.#kernel, record),
-    )
+  explain(run: RunReference): Promise<RunExplanation> {
+    return this.#about(run, async (id) => {
+      const record = await readRun(this.#kernel, id)
+      return this.#kernel.call(async () =>
+        (await import('../reading/explanation.ts')).explainRun(this.#kernel, record),
+      )
+    })
   }
 
   counts(params: CountRunsParams = {}): Promise<RunCounts> {
     return this.#kernel.call(async () => (await import('./counts.ts')).countRuns(this.#kernel, params))
   }
 
-  async reschedule(run: RunReference, options: RescheduleOptions): Promise<RetrievedRun<never, never>> {
-    return this.#view(await rescheduleRun(this.#kernel, runId(run), options))
+  reschedule(run: RunReference, options: RescheduleOptions): Promise<RetrievedRun<never, never>> {
+    return this.#about(run, async (id) => this.#view(await rescheduleRun(this.#kernel, id, options)))
   }
 
   resetIdempotencyKey(taskId: string, key: string): Promise<string | undefined> {
     return this.#kernel.call(async () => (await import('./reset-key.ts')).resetKey(this.#kernel, taskId, key))
   }
 
-  async addTags(run: RunReference, tags: string | readonly string[]): Promise<readonly string[]> {
-    return (await tagRun(this.#kernel, runId(run), { added: tags })).tags
+  addTags(run: RunReference, tags: string | readonly string[]): Promise<readonly string[]> {
+    return this.#about(run, async (id) => (await tagRun(this.#kernel, id, { added: tags })).tags)
   }
 
   subscribeToRun(run: RunReference): RunSubscription<never> {
     return subscribeToRun(this.#kernel, runId(run), this.#values)
+  }
+
+  /** Makes a call about a run. A reference to none is refused. */
+  #about<T>(run: RunReference, call: (id: string) => Promise<T>): Promise<T> {
+    let id: string
+    try {
+      id = runId(run)
+    } catch (error) {
+      return this.#kernel.refused(error)
+    }
+    return call(id)
   }
 
   async #view(record: RunRecord): Promise<RetrievedRun<never, never>> {

@@ -88,7 +88,7 @@ export class EngineTasks implements TasksNamespace {
         this.#child(attempt, id, this.#request(id, payload, options)),
       )
     } catch (error) {
-      return rejectedWait(error)
+      return rejectedWait(() => this.#kernel.refused(error))
     }
   }
 
@@ -97,15 +97,21 @@ export class EngineTasks implements TasksNamespace {
     id: string,
     items: readonly BatchItem<never>[],
   ): Promise<{ readonly runs: readonly SubtaskResult<never>[] }> {
-    return mayBeLeft(this.#waitForBatch(id, items))
+    let batch: Promise<{ readonly runs: readonly SubtaskResult<never>[] }>
+    try {
+      const attempt = this.#kernel.requireRunning('batchTriggerAndWait')
+      batch = this.#waitForBatch(attempt, id, this.#items(id, items))
+    } catch (error) {
+      batch = this.#kernel.refused(error)
+    }
+    return mayBeLeft(batch)
   }
 
   async #waitForBatch(
+    attempt: Attempt,
     id: string,
-    items: readonly BatchItem<never>[],
+    requests: readonly NewChild[],
   ): Promise<{ readonly runs: readonly SubtaskResult<never>[] }> {
-    const attempt = this.#kernel.requireRunning('batchTriggerAndWait')
-    const requests = this.#items(id, items)
     const children = await Promise.all(
       requests.map(async (request) => ({ child: await this.#child(attempt, id, request), request })),
     )

@@ -255,7 +255,7 @@ export class EngineWait implements EngineWaitNamespace {
       requireOptions(options, `the options of ${what}`, names)
       requireSignal(options.signal, 'signal')
     } catch (error) {
-      return rejectedWait(error)
+      return rejectedWait(() => this.#kernel.refused(error))
     }
     const waiter = new Waiter<Result, Output>(scope, read)
     return this.#kernel.waitpoints.wait(waiter, () => findToken(scope), options.signal)

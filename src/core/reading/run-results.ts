@@ -6,7 +6,7 @@ import { messageOf } from '../../primitives/message.ts'
 import type { Watcher } from '../changes/watchers.ts'
 import { RunFailedError, WaitpointError } from '../../api/errors.ts'
 import type { Kernel } from '../kernel.ts'
-import { runId, type RunOutcome, type RunReference } from '../../api/run.ts'
+import type { RunOutcome } from '../../api/run.ts'
 import { liveAttempt } from '../attempt/attempt.ts'
 import { runNotFound } from '../host/not-found.ts'
 import { GET_RUN } from '../host/storage-calls.ts'
@@ -20,10 +20,9 @@ import { fromJson } from '../host/serialize.ts'
  */
 export async function finalRecord<Result>(
   kernel: Kernel,
-  run: RunReference,
+  id: string,
   read: (record: RunRecord, kernel: Kernel) => Result,
 ): Promise<Result> {
-  const id = runId(run)
   const watcher = kernel.watchers.watchEnd(id)
   const told = (): RunRecord | undefined => watcher.ended
   const attempt = liveAttempt()

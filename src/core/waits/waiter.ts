@@ -1,10 +1,9 @@
 import type { TokenRecord } from '../../contract/records.ts'
 import type { Awaitable } from '../../contract/storage.ts'
-import { asError } from '../../primitives/as-error.ts'
 import { mayBeLeft } from '../../primitives/awaitable.ts'
 import type { Deferred } from '../../primitives/deferred.ts'
 import { createDeferred } from '../../primitives/deferred.ts'
-import { type Attempt, type AttemptWait, refuse, type Settlement } from '../attempt/attempt.ts'
+import type { Attempt, AttemptWait, Settlement } from '../attempt/attempt.ts'
 import type { Unwrappable } from '../../api/token.ts'
 
 /** Turns the settled token into the result of one kind of wait. */
@@ -120,9 +119,9 @@ class WaiterPromise<Result, Output> extends Promise<Result> implements Unwrappab
 }
 
 /** A wait that cannot begin. As every other one, it must not end the process when it is not awaited. */
-export function rejectedWait<Result, Output>(error: unknown): Unwrappable<Result, Output> {
-  const failed = <T>(): Promise<T> => mayBeLeft(refuse<T>(asError(error)))
-  return Object.assign(failed<Result>(), { unwrap: () => failed<Output>() })
+export function rejectedWait<Result, Output>(refused: () => Promise<never>): Unwrappable<Result, Output> {
+  const failed = (): Promise<never> => mayBeLeft(refused())
+  return Object.assign(failed(), { unwrap: failed })
 }
 
 function settleUnwrapped<Result, Output>(

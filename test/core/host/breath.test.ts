@@ -11,10 +11,12 @@ import {
   wait,
 } from 'waitpoint'
 import { systemClock } from '../../../src/clock/system.ts'
+import { createDeferred } from '../../../src/primitives/deferred.ts'
 import { storageOfThisProcess } from '../../support/abandon.ts'
 import { bodyTask } from '../../support/body-task.ts'
 import { impatientClock } from '../../support/impatient-clock.ts'
 import { microtasksUntil, until } from '../../support/turn.ts'
+import { turnClock } from '../../support/turn-clock.ts'
 
 /** Questions to the clock until a turn is due, and calls of runs between two of them. */
 const QUESTIONS = 4
@@ -39,6 +41,7 @@ const LOOPS: readonly [string, (given: Given) => Promise<unknown>][] = [
   ['once', ({ round }) => once(`effect ${round}`, () => round)],
   ['trigger', () => child.trigger(null)],
   ['runs.retrieve', ({ ended }) => runs.retrieve(ended)],
+  ['runs.retrieve of no run', () => runs.retrieve('').catch(() => undefined)],
   ['runs.list', () => runs.list({ limit: 1 }).then(() => undefined)],
   ['result() of a run that has ended', ({ ended }) => ended.result()],
   ['streams.append', ({ round }) => streams.append('news', round)],
@@ -97,6 +100,46 @@ const OUTSIDE: readonly [string, (given: Outside) => Promise<unknown>][] = [
   ['ready', ({ engine }) => engine.ready()],
 ]
 
+/** Calls that are refused for what they are given. */
+const WRONG: readonly [string, (engine: Engine) => Promise<unknown>][] = [
+  ['trigger', (engine) => engine.trigger(child, null, { delay: 'soon' })],
+  ['trigger of what is not JSON', (engine) => engine.trigger(child, 1n as never)],
+  ['tasks.trigger', (engine) => engine.tasks.trigger('', null)],
+  ['tasks.batchTrigger', (engine) => engine.tasks.batchTrigger('child', 1 as never)],
+  ['wait.createToken', (engine) => engine.wait.createToken({ timeout: 'soon' })],
+  ['wait.completeToken', (engine) => engine.wait.completeToken('')],
+  ['wait.completeToken with what is not JSON', (engine) => engine.wait.completeToken('waitpoint_x', 1n)],
+  ['wait.retrieveToken', (engine) => engine.wait.retrieveToken('')],
+  ['wait.listTokens', (engine) => engine.wait.listTokens({ limit: -1 })],
+  ['wait.forToken', (engine) => engine.wait.forToken('')],
+  ['tasks.triggerAndWait', (engine) => engine.tasks.triggerAndWait('child', null)],
+  ['tasks.batchTriggerAndWait', (engine) => engine.tasks.batchTriggerAndWait('child', [])],
+  ['wait.for', (engine) => engine.wait.for({ seconds: -1 })],
+  ['wait.until', (engine) => engine.wait.until({ date: new Date(Number.NaN) })],
+  ['runs.retrieve', (engine) => engine.runs.retrieve('')],
+  ['runs.poll', (engine) => engine.runs.poll('')],
+  ['runs.list', (engine) => engine.runs.list({ limit: -1 })],
+  ['runs.counts', (engine) => engine.runs.counts({ tag: '' })],
+  ['runs.cancel', (engine) => engine.runs.cancel('')],
+  ['runs.replay', (engine) => engine.runs.replay('')],
+  ['runs.continueWith', (engine) => engine.runs.continueWith('')],
+  ['runs.explain', (engine) => engine.runs.explain('')],
+  ['runs.addTags', (engine) => engine.runs.addTags('', 'tag')],
+  ['runs.resetIdempotencyKey', (engine) => engine.runs.resetIdempotencyKey('', '')],
+  ['runs.reschedule', (engine) => engine.runs.reschedule('', { delay: '1h' })],
+  ['a reader of runs.subscribeToRun', (engine) => lastOf(engine.runs.subscribeToRun('run_x'))],
+  ['a reader of streams.read', (engine) => lastOf(engine.streams.read('run_x', 'key'))],
+  ['streams.append', (engine) => engine.streams.append('key', 1)],
+  ['metadata.flush', (engine) => engine.metadata.flush()],
+  ['queue().setLimit', (engine) => engine.queue('queue').setLimit(-1)],
+  ['queue().setRate', (engine) => engine.queue('queue').setRate({ limit: -1, per: '1s' })],
+  ['schedules.create', (engine) => engine.schedules.create({} as never)],
+  ['schedules.retrieve', (engine) => engine.schedules.retrieve('')],
+  ['schedules.update', (engine) => engine.schedules.update('', {})],
+  ['schedules.del', (engine) => engine.schedules.del('')],
+  ['createAccessToken', (engine) => engine.createAccessToken({ runs: [''] } as never)],
+]
+
 async function lastOf<T>(parts: AsyncIterable<T>): Promise<T | undefined> {
   let last: T | undefined
   for await (const part of parts) last = part
@@ -149,6 +192,13 @@ describe('the event loop', () => {
     expect(mostBetween(await loopingOutside(loop))).toBeLessThanOrEqual(2 * QUESTIONS * CALLS)
   })
 
+  it.each(WRONG)('has its turns during a loop of %s that is refused for its input', async (_name, call) => {
+    let refused = 0
+    const turns = await loopingOutside(({ engine }) => call(engine).catch(() => void (refused += 1)))
+    expect(refused).toBe(ROUNDS)
+    expect(mostBetween(turns)).toBeLessThanOrEqual(2 * QUESTIONS * CALLS)
+  })
+
   it('has its turns during many loops side by side', async () => {
     const flows = 4_000
     const turns = await loopingOutside(({ engine }) => engine.wait.createToken(), {
@@ -187,20 +237,71 @@ describe('the event loop', () => {
     expect(fired).toBeGreaterThanOrEqual(10)
   })
 
-  it('parks no run while an answer to one of its calls waits for a turn', async () => {
+  it('lets an engine renew its lease in a loop of a minute, so that no other one takes its runs', async () => {
+    const clock = turnClock()
+    const impatient = impatientClock(QUESTIONS)
+    const options = {
+      clock: { ...clock, isTurnDue: () => impatient.isTurnDue?.() === true },
+      storage: storageOfThisProcess(),
+    }
+    let attempts = 0
+    const working = bodyTask(async () => {
+      attempts += 1
+      await over.promise
+    })
+    const over = createDeferred<void>()
+    const progress = { isOver: false }
+    await using engine = createEngine({ ...options, tasks: [working, child] })
+    const other = createEngine({ ...options, tasks: [working] })
+    const loop = async (): Promise<number> => {
+      const run = await engine.trigger(working, null)
+      await other.ready()
+      await engine.ready()
+      const before = engine.stats().leaseRenewals
+      for (let passedMs = 0; passedMs < 60_000; passedMs += 20) {
+        clock.pass(20)
+        await engine.wait.createToken({ timeout: '1d' })
+      }
+      const renewals = engine.stats().leaseRenewals - before
+      over.resolve()
+      await run.result()
+      await other.close()
+      return renewals
+    }
+    const looped = loop().finally(() => (progress.isOver = true))
+    while (!progress.isOver) await clock.turns(1)
+    // A lease is good for 30 s, and renewed three times as often.
+    expect(await looped).toBeGreaterThanOrEqual(5)
+    expect(attempts).toBe(1)
+  })
+
+  it('parks no run while an answer to one of its calls waits for a turn, behind those of a crowd', async () => {
     const executing = new Set<number>()
+    const isOver = { run: false }
     const body = bodyTask(async () => {
       const token = await wait.createToken()
-      const answer = wait.forToken(token)
-      for (let round = 0; round < ROUNDS; round += 1) {
+      // It is awaited: the run would park if that were all it did.
+      const answer = wait.forToken(token).then(() => undefined)
+      for (let round = 0; round < 50; round += 1) {
         await wait.createToken()
         executing.add(engine.stats().executing)
       }
       await wait.completeToken(token)
       await answer
+      isOver.run = true
     })
-    await using engine: Engine = createEngine({ tasks: [body], clock: impatientClock(QUESTIONS) })
-    await (await engine.trigger(body, null)).result()
+    await using engine: Engine = createEngine({
+      tasks: [body],
+      clock: impatientClock(QUESTIONS),
+      storage: storageOfThisProcess(),
+    })
+    const run = await engine.trigger(body, null)
+    // Of these 256 have their answers in each turn.
+    const crowd = Array.from({ length: 1_000 }, async () => {
+      while (!isOver.run) await engine.wait.createToken()
+    })
+    await run.result()
+    await Promise.all(crowd)
     expect([...executing]).toEqual([1])
   })
 
