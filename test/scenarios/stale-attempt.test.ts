@@ -39,7 +39,8 @@ interface Deaf {
   readonly close: () => Promise<void>
 }
 
-async function deaf(write: Write): Promise<Deaf> {
+/** With `question`, the tag of a token: the run is parked for it when it writes. */
+async function deaf(write: Write, question?: string): Promise<Deaf> {
   const clock = testClock({ mode: 'manual' })
   const storage = projectStorage()
   const steering = steeredStorage(storage)
@@ -49,6 +50,13 @@ async function deaf(write: Write): Promise<Deaf> {
   const body = bodyTask(async (tools) => {
     if (tools.ctx.attempt.number > 1) return tools.wait.for({ days: 1 })
     tools.signal.addEventListener('abort', () => void reasons.push(tools.signal.reason))
+    if (question !== undefined) {
+      const asked = await tools.wait.createToken({ timeout: '30d', tags: [question], name: 'question' })
+      tools.wait.forToken(asked).then(
+        () => undefined,
+        () => undefined,
+      )
+    }
     await clock.sleep('1m')
     told = rejection(write(tools, token))
     return told
@@ -94,6 +102,26 @@ describe('an attempt whose lease was lost', () => {
       status: 'WAITING',
       attemptCount: 2,
     })
+    await scene.close()
+  })
+})
+
+describe('an attempt that is parked, whose run another engine has gone on with since', () => {
+  it.each(writes)('cannot %s: it is told, and its signal is aborted', async (_name, write) => {
+    const scene = await deaf(write, 'question')
+    const { other, clock, run } = scene
+    await clock.advance('10s')
+    expect((await other.engine.runs.retrieve(run)).status).toBe('WAITING')
+    // The lease of its engine has ended.
+    await clock.advance('30s')
+    const [asked] = (await other.engine.wait.listTokens({ tag: 'question' })).data
+    await other.engine.wait.completeToken(asked ?? '', 'yes')
+    await clock.advance('30s')
+    expect(await scene.told()).toMatchObject({ code: 'ERR_STALE_ATTEMPT' })
+    expect(scene.reasons).toEqual([await scene.told()])
+    const { made, status } = (await madeBy(scene)) as { made: string[]; status: string }
+    expect([made, status]).toEqual([[asked?.id], 'WAITING'])
+    expect(await other.engine.runs.retrieve(run)).toMatchObject({ status: 'WAITING', attemptCount: 2 })
     await scene.close()
   })
 })

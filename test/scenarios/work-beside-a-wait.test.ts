@@ -1,8 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { type MetadataNamespace, once, type Task, type TaskOptions, wait } from 'waitpoint'
+import {
+  type MetadataNamespace,
+  once,
+  type RunTools,
+  task,
+  type Task,
+  type TaskOptions,
+  wait,
+} from 'waitpoint'
 import { createTestEngine, type TestClock, testClock, type TestEngine } from 'waitpoint/testing'
-import { abandonable, projectStorage } from '../support/abandon.ts'
+import { abandonable, memoryOfProject, projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
+import { steeredStorage } from '../support/steered-storage.ts'
 
 /** Work of five minutes. */
 const WORKS: Readonly<Record<string, (clock: TestClock, metadata: Metadata) => Promise<unknown>>> = {
@@ -20,6 +29,18 @@ const WORKS: Readonly<Record<string, (clock: TestClock, metadata: Metadata) => P
 }
 
 type Metadata = MetadataNamespace
+
+/** Calls that change a run, or what it waits for. */
+const WRITES: readonly string[] = [
+  'runs.insert',
+  'runs.claim',
+  'runs.update',
+  'runs.park',
+  'runs.resume',
+  'tokens.insert',
+  'tokens.await',
+  'tokens.settle',
+]
 
 /** A task that works beside a question that is answered after days. */
 function working(
@@ -99,6 +120,150 @@ describe.each(Object.keys(WORKS))('a run with an open %s beside a wait', (kind) 
     expect(await statusOf(next, run)).toBe('WAITING')
     await next.complete({ tag: 'ask' }, 'yes')
     expect((await next.engine.runs.poll(run)).output).toBe('yes')
+  })
+})
+
+/** What the storage learns of a run beside its wait. */
+const FENCED: Readonly<Record<string, (tools: RunTools) => Promise<unknown>>> = {
+  'creates a token': ({ wait }) => wait.createToken({ timeout: '30d' }),
+  'completes a token': async ({ wait }) => {
+    const [token] = (await wait.listTokens({ tag: 'other' })).data
+    await wait.completeToken(token ?? '', 1)
+  },
+  'triggers a run': ({ tasks }) => tasks.trigger('child', null, { delay: '30d' }),
+  'does an effect of once': () => once('effect', () => 1),
+}
+
+describe.each(Object.keys(FENCED))('a parked run that %s', (name) => {
+  /** Two minutes after such a call, and a minute after it goes on with work that the engine cannot see. */
+  async function called(
+    options: Partial<Omit<TaskOptions<null, unknown>, 'run'>>,
+    body: (scene: {
+      readonly t: TestEngine
+      readonly run: { readonly id: string }
+      readonly begun: () => number
+      /** Triggers another run of the task. */
+      readonly again: () => Promise<unknown>
+    }) => Promise<void>,
+  ): Promise<void> {
+    const clock = testClock({ mode: 'manual' })
+    let begun = 0
+    const child = task({ id: 'child', run: async (_payload: null) => null })
+    const work = bodyTask(async (tools) => {
+      begun += 1
+      const token = await wait.createToken({ timeout: '30d', tags: ['ask'] })
+      const answer = wait.forToken(token).unwrap()
+      await Promise.all([
+        answer,
+        (async () => {
+          await clock.sleep('1m')
+          await FENCED[name]?.(tools)
+          await clock.sleep('10m')
+        })(),
+      ])
+    }, options)
+    await using t = await createTestEngine({ tasks: [work, child], clock, storage: projectStorage() })
+    await t.engine.wait.createToken({ timeout: '30d', tags: ['other'] })
+    const run = await t.engine.trigger(work, null)
+    await clock.advance('30s')
+    expect(await statusOf(t, run)).toBe('WAITING')
+    await clock.advance('90s')
+    const scene = { t, run, begun: () => begun, again: () => t.engine.trigger(work, null) }
+    await body(scene).finally(() => clock.advance('30m'))
+  }
+
+  // Today a run that is parked stays so, whatever it does beside its wait.
+  it.fails('executes again, and is shown so', async () => {
+    await called({}, async ({ t, run }) => {
+      expect([await statusOf(t, run), t.engine.stats().executing]).toEqual(['EXECUTING', 1])
+    })
+  })
+
+  // Today a run that is parked holds no slot of its queue, whatever it does beside its wait.
+  it.fails('counts for the limit of its queue', async () => {
+    await called({ queue: { concurrencyLimit: 1 } }, async ({ t, run, begun, again }) => {
+      await again()
+      await t.clock.advance('1m')
+      expect(begun()).toBe(1)
+      await t.engine.runs.cancel(run)
+    })
+  })
+
+  // Today the time of a run that is parked is not counted, whatever it does beside its wait.
+  it.fails('is out of time when it takes too long', async () => {
+    await called({ maxDuration: '4m' }, async ({ t, run }) => {
+      await t.clock.advance('6m')
+      expect(await statusOf(t, run)).toBe('TIMED_OUT')
+    })
+  })
+})
+
+describe('a run that only waits', () => {
+  it('makes no call of the storage beside those of its waits, one park and one resume', async () => {
+    const { storage, calls } = steeredStorage(memoryOfProject())
+    const asking = bodyTask(async () => {
+      const answers: unknown[] = []
+      for (const name of ['first', 'second']) {
+        const token = await wait.createToken({ timeout: '30d', tags: [name] })
+        answers.push(await wait.forToken(token).unwrap())
+      }
+      return answers
+    })
+    await using t = await createTestEngine({ tasks: [asking], storage, clock: { mode: 'manual' } })
+    const run = await t.engine.trigger(asking, null)
+    await t.clock.settle()
+    for (const tag of ['first', 'second']) {
+      const before = calls.length
+      await t.clock.advance('1d')
+      // A lease is renewed while it has an end, and what is left behind is looked for: nothing is written for the run.
+      expect(calls.slice(before).filter((name) => /^(runs|tokens|chunks)\./.test(name))).toEqual([])
+      await t.complete({ tag }, tag)
+      await t.clock.settle()
+    }
+    expect(await run.result()).toEqual(['first', 'second'])
+    const made = calls.slice(calls.indexOf('runs.insert')).filter((name) => WRITES.includes(name))
+    const ofWait = ['tokens.insert', 'tokens.await', 'runs.park', 'tokens.settle', 'runs.resume']
+    expect(made).toEqual(['runs.insert', 'runs.claim', ...ofWait, ...ofWait, 'runs.update'])
+  })
+})
+
+describe('with one slot', () => {
+  it('a child that an effect of once waits for has it meanwhile', async () => {
+    const child = task({ id: 'child', run: async (_payload: null) => 'made' })
+    const parent = bodyTask(() => once('effect', () => child.triggerAndWait(null).unwrap()))
+    await using t = await createTestEngine({
+      tasks: [parent, child],
+      concurrency: 1,
+      storage: projectStorage(),
+    })
+    expect(await (await t.engine.trigger(parent, null)).result()).toBe('made')
+  })
+
+  // As docs/waitpoints.md says: a wait inside of a source keeps the slot.
+  it('a child that a source waits for does not begin before the source is stopped', async () => {
+    const clock = testClock({ mode: 'manual' })
+    let begun = 0
+    const child = task({ id: 'child', run: async (_payload: null) => (begun += 1) })
+    const parent = bodyTask(async ({ metadata }) => {
+      await metadata.stream(
+        'made',
+        (async function* () {
+          yield await child.triggerAndWait(null).unwrap()
+        })(),
+      )
+      await wait.forToken(await wait.createToken({ timeout: '30d' }))
+    })
+    await using t = await createTestEngine({
+      tasks: [parent, child],
+      clock,
+      concurrency: 1,
+      storage: projectStorage(),
+    })
+    const run = await t.engine.trigger(parent, null)
+    await clock.advance('5m')
+    expect([begun, await statusOf(t, run)]).toEqual([0, 'EXECUTING'])
+    await t.engine.runs.cancel(run)
+    await clock.advance('5m')
   })
 })
 
