@@ -21,6 +21,7 @@ import { schedules } from './figures/schedules.ts'
 import { sdk } from './figures/sdk.ts'
 import { startUp } from './figures/start-up.ts'
 import { streams } from './figures/streams.ts'
+import { told } from './figures/told.ts'
 import { tokens } from './figures/tokens.ts'
 import { trips } from './figures/trips.ts'
 import { virtualTime } from './figures/virtual-time.ts'
@@ -54,6 +55,7 @@ const figures: readonly Figure[] = [
   restart,
   postgres,
   trips,
+  told,
   bloat,
   history,
   workers,

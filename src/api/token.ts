@@ -341,7 +341,7 @@ export interface EngineWaitNamespace extends WaitNamespace {
   countTokens(params?: CountTokensParams): Promise<TokenCounts>
   /**
    * What waits, as a live list: the newest waiting tokens, never with an output, now and whenever they are others. Changes by
-   * this engine are told at once, those by runs of other processes soon after, those to tokens of no run within ten seconds. It
+   * this engine are told at once, those by other processes soon after. It
    * ends when its reader leaves; iterated, it throws `ERR_ENGINE_CLOSED` when the engine is closed, and a TypeError or
    * RangeError for options that cannot be used. See docs/waitpoints.md.
    *

@@ -1,5 +1,5 @@
 import type { Kernel } from '../core/kernel.ts'
-import { RUNS_TOPIC } from '../core/changes/publisher.ts'
+import { OTHERS_TOPIC, RUNS_TOPIC } from '../core/changes/publisher.ts'
 import { streamsTopic } from '../core/streams/channel.ts'
 import type { Connection } from '../http/live-request.ts'
 import { Refused } from './refused.ts'
@@ -96,7 +96,9 @@ export class ChangeEvents {
   #watch(runId: string | undefined, changed: () => void, closed: () => void): () => void {
     const { watchers, events } = this.#kernel
     const watcher =
-      runId === undefined ? watchers.watch(RUNS_TOPIC) : watchers.watchStreams(runId, streamsTopic(runId))
+      runId === undefined
+        ? watchers.watch(RUNS_TOPIC, OTHERS_TOPIC)
+        : watchers.watchStreams(runId, streamsTopic(runId))
     const unsubscribe = events.on('token', changed)
     const next = (): void => {
       watcher.changed().then(() => {

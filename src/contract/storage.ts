@@ -501,7 +501,10 @@ export type Hint =
   | { readonly topic: 'any' }
   /** There may be a run to claim, or a free slot. */
   | { readonly topic: 'queue' }
+  /** A run is new, or has changed. */
   | ({ readonly topic: 'run'; readonly runId: string } & RunHintExtras)
+  /** Manual tokens were created or settled. A storage may leave this out: lists of tokens look now and then. */
+  | { readonly topic: 'token' }
   | { readonly topic: 'stream'; readonly runId: string; readonly key: string }
 
 export interface PruneRequest {
@@ -873,6 +876,11 @@ export interface RunHintExtras {
    * `subscribe/tells-an-end`.
    */
   readonly goesOn?: boolean | undefined
+  /**
+   * The run is new, which matters to readers of lists alone. `'one of many'`: others are new that no hint names, so that those readers
+   * read all runs.
+   */
+  readonly isNew?: boolean | 'one of many' | undefined
 }
 
 /** The optional part of a {@link RunClaimed}. A storage with `queues` must answer it. */

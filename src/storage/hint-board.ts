@@ -46,6 +46,17 @@ export class HintBoard {
     if (this.#isHeard(by)) this.#tell({ topic: 'run', runId, ...(goesOn && { goesOn }) }, by)
   }
 
+  /** The run is new; `'one of many'`: so are others that are not named. */
+  created(runId: string, by: string | undefined, isNew: true | 'one of many' = true): void {
+    if (this.#isHeard(by)) this.#tell({ topic: 'run', runId, goesOn: true, isNew }, by)
+  }
+
+  /** Manual tokens were created or settled; told once, however many they are. */
+  token(by: string | undefined): void {
+    if (!this.#isHeard(by)) return
+    for (const owner of this.#subscribers.keys()) if (owner !== by) this.#tellOwner(owner, 'token')
+  }
+
   stream(runId: string, key: string, by: string | undefined): void {
     if (this.#isHeard(by)) this.#tell({ topic: 'stream', runId, key }, by)
   }
@@ -82,7 +93,7 @@ export class HintBoard {
     }
   }
 
-  #tellOwner(owner: string, topic: 'any' | 'queue'): void {
+  #tellOwner(owner: string, topic: 'any' | 'queue' | 'token'): void {
     const listeners = this.#subscribers.get(owner)
     if (listeners === undefined) return
     const isTold = this.#sendings.some((one) => one.listeners === listeners && one.hint.topic === topic)

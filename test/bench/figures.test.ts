@@ -23,6 +23,7 @@ import { schedules } from '../../bench/figures/schedules.ts'
 import { sdk } from '../../bench/figures/sdk.ts'
 import { startUp } from '../../bench/figures/start-up.ts'
 import { streams } from '../../bench/figures/streams.ts'
+import { told } from '../../bench/figures/told.ts'
 import { tokens } from '../../bench/figures/tokens.ts'
 import { trips } from '../../bench/figures/trips.ts'
 import { virtualTime } from '../../bench/figures/virtual-time.ts'
@@ -82,6 +83,7 @@ const all = [
   restart,
   postgres,
   trips,
+  told,
   bloat,
   history,
   workers,

@@ -28,7 +28,7 @@ export class Subscriber {
   readonly rows: Map<string, Readonly<Record<string, unknown>>> = new Map()
 
   /** @param handler Default: one of its own. */
-  constructor(t: TestEngine, path: string, handler: Handler = createHandler(t.engine)) {
+  constructor(t: Pick<TestEngine, 'engine'>, path: string, handler: Handler = createHandler(t.engine)) {
     this.#handler = handler
     this.#path = path
   }

@@ -10,7 +10,7 @@ import { ChangedRuns, type RunNews, type Watchers } from './watchers.ts'
 /** The topic that a reader of all runs watches. */
 export const RUNS_TOPIC = 'runs'
 
-/** The topic that a reader watches which only has to know that another engine has changed some run. */
+/** The topic of a reader that only has to know that other engines have changed something that lists show, or settings have changed. */
 export const OTHERS_TOPIC = 'others'
 
 /** The parts of an engine that hear of stored changes. */

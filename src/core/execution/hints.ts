@@ -74,12 +74,16 @@ export class Hints {
         this.#kernel.schedules?.look()
         return ticker.tickNow({ full: true })
       case 'queue':
+        watchers.wake(OTHERS_TOPIC)
         slots.retry()
         return claimer.poke()
+      case 'token':
+        return watchers.wake(OTHERS_TOPIC)
       case 'run':
+        if (hint.isNew === 'one of many') publisher.changedRuns.lose()
         publisher.wake(hint.runId, hint.goesOn === true ? 'goes on' : undefined)
         watchers.wake(OTHERS_TOPIC)
-        return reconciler.changedElsewhere(hint.runId)
+        return hint.isNew === undefined ? reconciler.changedElsewhere(hint.runId) : undefined
       case 'stream':
         this.#kernel.streams.changed(hint.runId, hint.key)
         return watchers.wake(hint.runId)

@@ -1,5 +1,6 @@
 import type { QueueChange, QueueSettings, QueueStore } from '../../contract/storage.ts'
 import { WaitpointError } from '../../api/errors.ts'
+import { OTHERS_TOPIC } from '../changes/publisher.ts'
 import { rateInForce } from '../../contract/queue-rates.ts'
 import type { RetrievedQueue } from '../../api/queue.ts'
 import { requireRates } from '../host/rates.ts'
@@ -66,6 +67,7 @@ export async function changeQueue(
     return kernel.asked(SET_QUEUE, { name, ...change, now: host.now(), by: host.owner })
   })
   // Other engines are told by storage.
+  kernel.watchers.wake(OTHERS_TOPIC)
   kernel.slots.retry()
   // A free slot is not worth a claim where a rate alone has held runs back.
   kernel.claimer.poke()

@@ -13,9 +13,9 @@ import { listOf, listTokens } from './token-list.ts'
 
 const NAMES: OptionNames<SubscribeToTokensParams> = { ...TAG_NAMES, limit: true }
 const TOPIC = 'tokens'
-/** No storage tells what other processes do to a token that no run waits for: that is found this late. */
+/** A storage may not tell what other processes do to a token that no run waits for, and a hint may be lost: that is found this late. */
 const LOOK_MS = 10_000
-/** A run of another process has changed: it may wait for a new token, or for one no longer. Many of them are one look. */
+/** A token or a run of another process has changed: it may wait for a new token, or for one no longer. Many of them are one look. */
 const SOON_MS = 100
 
 /** `wait.subscribeToTokens`. */

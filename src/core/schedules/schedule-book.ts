@@ -4,6 +4,7 @@ import type { ScheduleList, SchedulePut, ScheduleStore, Storage } from '../../co
 import { KeyedTurns } from '../../primitives/keyed-turns.ts'
 import { requireName } from '../../primitives/require.ts'
 import type { ScheduledDefinition } from '../attempt/task-definition.ts'
+import { OTHERS_TOPIC } from '../changes/publisher.ts'
 import type { RepeatableCall } from '../host/storage-calls.ts'
 import type { Kernel } from '../kernel.ts'
 import { changed, type CreatedSchedule, inForce, readCreated, replaced } from './created-schedule.ts'
@@ -153,6 +154,7 @@ export class ScheduleBook {
         const created = new Map(this.#created)
         this.#enter(created, id, text)
         this.#created = created
+        this.#kernel.watchers.wake(OTHERS_TOPIC)
         return
       }
     })

@@ -59,6 +59,7 @@ export class RunLedger {
     if (record.slot) this.#lanes.takeSlot(run.lane)
     this.#schedule.place(run, act.now)
     this.#hints.queue(act.by)
+    this.#hints.created(run.id, act.by)
     return run
   }
 

@@ -35,7 +35,7 @@ export function memoryState(): MemoryState {
   const schedule = new RunSchedule(lanes)
   const waits = new WaitBook({ schedule, hints })
   const runs: RunLedger = new RunLedger({ lanes, schedule, waits, ended, hints })
-  const tokens = new TokenLedger({ waits, ended })
+  const tokens = new TokenLedger({ waits, ended, hints })
   return {
     runs,
     tokens,

@@ -2,6 +2,7 @@ import type { TokenEnd } from '../run-draft.ts'
 import type { KeyRecord, TokenRecord, TokenStatus, WaitRecord } from '../../contract/records.ts'
 import { TOKEN_STATUSES } from '../../contract/run-states.ts'
 import type { NextDue } from '../../contract/storage.ts'
+import type { HintBoard } from '../hint-board.ts'
 import { DeadlineQueue } from '../../primitives/deadline-queue.ts'
 import type { EndedEntries } from './ended-entries.ts'
 import { withItem } from '../../primitives/few.ts'
@@ -14,6 +15,7 @@ import type { Act } from '../run-draft.ts'
 interface TokenLedgerParts {
   readonly waits: WaitBook
   readonly ended: EndedEntries
+  readonly hints: HintBoard
 }
 
 /** All tokens and their deadlines. A token is settled here, once. */
@@ -32,10 +34,12 @@ export class TokenLedger {
   readonly #deadlines = new DeadlineQueue<TokenEntry>()
   readonly #waits: WaitBook
   readonly #ended: EndedEntries
+  readonly #hints: HintBoard
 
-  constructor({ waits, ended }: TokenLedgerParts) {
+  constructor({ waits, ended, hints }: TokenLedgerParts) {
     this.#waits = waits
     this.#ended = ended
+    this.#hints = hints
   }
 
   /** The holder of `key` at `now`. A run's own keys are found by the run, if it is `creator`. */
@@ -69,6 +73,7 @@ export class TokenLedger {
     this.table.regroup(token, token.position, groups)
     token.record = settledRecord(token.record, end)
     this.#ended.add(token, act.now)
+    if (token.record.kind === 'MANUAL') this.#hints.token(act.by)
     return this.#waits.settle(token, act)
   }
 

@@ -68,6 +68,7 @@ function insertToken(state: MemoryState, request: TokenInsert): TokenInserted | 
   const holder = record.key && tokens.holder(record.key, creator, now)
   if (holder !== undefined) return { ...readToken(state, holder, now), isCached: true }
   tokens.add(record, creator, now)
+  if (record.kind === 'MANUAL') state.hints.token(request.by)
   return { record, isCached: false }
 }
 

@@ -134,6 +134,7 @@ export class PostgresConnection {
   async leave(giveBack: () => Promise<void>): Promise<void> {
     let isLate = false
     this.#leaving += 1
+    this.hints.tellTokens()
     try {
       if (!this.#isGivenUp) isLate = !(await isDoneWithinReal(this.#source.leaveMs, giveBack()))
     } finally {

@@ -1,11 +1,12 @@
 import type { Hint, Unsubscribe } from '../../contract/storage.ts'
 import { HintBoard } from '../hint-board.ts'
+import { afterReal } from '../real-timer.ts'
 import { type ClaimableRun, FirstClaimers } from './first-claimers.ts'
 import { LateClaims } from './late-claims.ts'
 
 /**
- * A hint for other processes. `queue`, `run`, `stream` and `any` name the owner that need not be told; `waits` names an owner,
- * followed by the runs of the waits, if they are known. `queue` may go on with a run and the owner that is to claim it
+ * A hint for other processes. `queue`, `run`, `token`, `stream` and `any` name the owner that need not be told; `waits` names an owner,
+ * followed by the runs of the waits, if they are known. `queue` may go on with a new run and the owner that is to claim it
  * first, alone or as the last of many, or with a queue that has got a limit; `run` with what is known of the change, and with the task of a run
  * that was claimed.
  */
@@ -20,6 +21,8 @@ const LAST = 'last'
 const FEW = 16
 /** So many are for one owner together, those of each task: an engine claims no more at once. More are for all. */
 const MANY = 256
+/** Changes of tokens wait so long for a message that is sent anyhow: a run that waits for a token it has made tells both at once. */
+const TOKENS_MS = 20
 
 interface NewRun {
   readonly run: ClaimableRun
@@ -38,6 +41,8 @@ export interface HintCollector {
   asking(owner: string): (mayHaveMore: boolean) => void
   run(runId: string, by: string | undefined, goesOn?: boolean): void
   stream(runId: string, key: string, by: string | undefined): void
+  /** A manual token was created or settled. */
+  token(by: string | undefined): void
   /** Waits of `owner` became ready: of this run, or else it is to look for itself. */
   waits(owner: string, by: string | undefined, runId?: string): void
   /** A slot of a queue was given back. */
@@ -58,6 +63,9 @@ export class PostgresHints implements HintCollector {
   #newRuns: NewRun[] = []
   /** Owners of this process that are to claim many runs, before others do. */
   readonly #called = new Set<string>()
+  /** Those that have changed tokens, which other processes are not told yet. */
+  readonly #changers = new Set<string | undefined>()
+  #cancelTokens: (() => void) | undefined
   #hasClaimed = false
   #isPlanned = false
   #subscribers = new Map<string, number>()
@@ -98,6 +106,7 @@ export class PostgresHints implements HintCollector {
     this.#board.queue(by)
     if (run === undefined) this.#tellFar(['queue', by ?? null])
     else {
+      this.#board.created(run.id, by)
       this.#newRuns.push({ run, by })
       this.#plan()
     }
@@ -134,6 +143,18 @@ export class PostgresHints implements HintCollector {
   stream(runId: string, key: string, by: string | undefined): void {
     this.#board.stream(runId, key, by)
     this.#tellFar(['stream', runId, key, by ?? null])
+  }
+
+  token(by: string | undefined): void {
+    this.#board.token(by)
+    this.#changers.add(by)
+    this.#cancelTokens ??= afterReal(TOKENS_MS, () => this.tellTokens())
+    this.#plan()
+  }
+
+  /** Tells other processes of tokens now: the engine that has changed them may leave. */
+  tellTokens(): void {
+    if (this.#changers.size > 0) this.#tell()
   }
 
   waits(owner: string, by: string | undefined, runId?: string): void {
@@ -190,6 +211,8 @@ export class PostgresHints implements HintCollector {
         return this.#hearQueue(hint)
       case 'run':
         return this.#hearRun(hint)
+      case 'token':
+        return this.#board.token(first ?? undefined)
       case 'stream':
         return this.#board.stream(name, second ?? '', third ?? undefined)
       case 'waits':
@@ -201,6 +224,8 @@ export class PostgresHints implements HintCollector {
 
   #hearQueue([, by, runId, first, limited, place]: FarHint): void {
     if (typeof limited === 'string') this.#limited.add(limited)
+    if (typeof runId === 'string')
+      this.#board.created(runId, by ?? undefined, place === LAST ? 'one of many' : true)
     if (typeof runId !== 'string' || typeof first !== 'string') return this.#board.queue(by ?? undefined)
     if (place === LAST && this.#subscribers.has(first)) this.#called.add(first)
     this.#board.left(first)
@@ -254,11 +279,19 @@ export class PostgresHints implements HintCollector {
     void Promise.resolve().then(() => {
       this.#isPlanned = false
       if (this.#newRuns.length > 0) this.#callClaimers()
-      const far = this.#far
-      this.#far = new Map()
-      if (far.size > 0) this.#sendFar([...far.values()])
+      if (this.#far.size > 0) this.#tell()
       this.#board.flush()
     })
+  }
+
+  #tell(): void {
+    this.#cancelTokens?.()
+    this.#cancelTokens = undefined
+    for (const by of this.#changers) this.#note(['token', by ?? null])
+    this.#changers.clear()
+    const far = this.#far
+    this.#far = new Map()
+    this.#sendFar([...far.values()])
   }
 }
 
@@ -268,7 +301,7 @@ function hintOf(
   first: string | undefined,
   ...place: readonly (string | null)[]
 ): FarHint {
-  return first === undefined ? ['queue', by ?? null] : ['queue', by ?? null, run.id, first, ...place]
+  return ['queue', by ?? null, run.id, first ?? null, ...place]
 }
 
 /** Of the runs of each task that an owner has made, the one that is claimed last. */

@@ -40,6 +40,7 @@ export async function tickPostgres(session: PostgresSession, request: TickReques
   for (const other of answer.told ?? []) hints.waits(other, owner)
   const settled = answer.settled.map(([row, ready]) => {
     const token = tokenOfRow(row)
+    if (token.kind === 'MANUAL') hints.token(owner)
     readyWaits(hints, ready, { tokenId: token.id, by: owner })
     return token
   })

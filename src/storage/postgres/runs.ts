@@ -155,8 +155,11 @@ function tellInserted(
   { record: known, isCached, isClaimed = false }: RunInserted,
 ): void {
   if (isClaimed) hints.claimed(record, by)
-  else if (!isCached) hints.queue(by, record.status === 'QUEUED' ? record : undefined)
-  else if (push !== undefined) hints.run(known.id, by, true)
+  else if (!isCached && record.status === 'QUEUED') hints.queue(by, record)
+  else {
+    if (!isCached) hints.queue(by)
+    if (!isCached || push !== undefined) hints.run(known.id, by, true)
+  }
   // When it is due is known to a tick only, where the caller has not been told.
   if (transaction !== undefined && (record.wakeAt ?? record.expiresAt) !== undefined)
     hints.waits(by, undefined)

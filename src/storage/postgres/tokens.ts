@@ -105,6 +105,7 @@ async function insertToken(session: PostgresSession, request: TokenInsert): Prom
   if (answer === 'taken')
     throw new Error(`Cannot insert token "${record.id}": there is one of this id already`)
   const [isCached, stored, settledNow = false, ready = null] = answer
+  if (isCached === 0 && record.kind === 'MANUAL') session.hints.token(by)
   if (stored === undefined) return { record, isCached: isCached === 1 }
   tellSettled(session, { token: stored, settledNow, ready }, undefined)
   return { record: tokenOfRow(stored), isCached: isCached === 1, settledNow }
@@ -198,6 +199,7 @@ function tellSettled(
   by: string | undefined,
 ): TokenSettled['ready'] {
   if (settledNow !== true || token === undefined) return []
+  if (token['kind'] === 'MANUAL') hints.token(by)
   return readyWaits(hints, ready, { tokenId: token['id'] as string, by })
 }
 

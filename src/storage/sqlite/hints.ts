@@ -46,8 +46,16 @@ export class SqliteHints {
     this.#pending.push(() => this.#board.run(runId, by))
   }
 
+  created(runId: string, by: string | undefined): void {
+    this.#pending.push(() => this.#board.created(runId, by))
+  }
+
   stream(runId: string, key: string, by: string | undefined): void {
     this.#pending.push(() => this.#board.stream(runId, key, by))
+  }
+
+  token(by: string | undefined): void {
+    this.#pending.push(() => this.#board.token(by))
   }
 
   waits(owner: string, by: string | undefined): void {

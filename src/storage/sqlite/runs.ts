@@ -72,6 +72,7 @@ function insertRun(session: SqliteSession, request: RunInsert): Inserted<RunReco
   }
   bind(session, request, record.id)
   session.hints.queue(request.by)
+  session.hints.created(record.id, request.by)
   return { record, isCached: false }
 }
 

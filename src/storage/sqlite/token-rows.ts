@@ -50,8 +50,7 @@ function completing(columns: string): string {
 export function completeInTime(session: SqliteSession, request: TokenSettle): SettledToken | undefined {
   const { id, outputJson, isTimeOut, now } = request
   const row = session.database.get(isTimeOut ? TIMED_OUT : COMPLETED, orNull(outputJson), now, id)
-  if (row === undefined) return undefined
-  return { record: tokenOfRow(row), ready: settleWaits(session, id, request) }
+  return row && settled(session, tokenOfRow(row), request)
 }
 
 /** Settles a token that is `WAITING`. */
@@ -68,7 +67,12 @@ function settleToken(
     token.id,
   )
   const record = { ...token, status: end.status, outputJson: end.outputJson, completedAt: end.completedAt }
-  return { record, ready: settleWaits(session, token.id, act) }
+  return settled(session, record, act)
+}
+
+function settled(session: SqliteSession, record: TokenRecord, act: Act): SettledToken {
+  if (record.kind === 'MANUAL') session.hints.token(act.by)
+  return { record, ready: settleWaits(session, record.id, act) }
 }
 
 /** Settles a token that is past its deadline and was not settled yet. */

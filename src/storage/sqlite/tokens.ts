@@ -54,6 +54,7 @@ function insertToken(session: SqliteSession, request: TokenInsert): TokenInserte
   if (holder !== undefined) return { ...readFound(session, holder, now), isCached: true }
   try {
     insertTokenRow(session, record)
+    if (record.kind === 'MANUAL') session.hints.token(request.by)
   } catch (cause) {
     if (!isTaken(cause)) throw cause
     throw new RefusedCall(`Cannot insert token "${record.id}": there is one of this id already`, { cause })

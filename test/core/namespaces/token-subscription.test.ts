@@ -73,8 +73,26 @@ describe('subscribeToTokens', () => {
     await leave()
   })
 
-  it('finds what another process does to tokens of no run within ten seconds', async () => {
+  it('finds what another process does to tokens of no run within a fifth of a second', async () => {
     const [clock, storage] = [testClock({ mode: 'manual' }), projectStorage()]
+    await using t = await createTestEngine({ clock, storage })
+    await using other = await createTestEngine({ clock, storage })
+    const { next, leave } = subscriber(t)
+    expect(await next()).toEqual([])
+    const created = next()
+    const { id } = await other.engine.wait.createToken()
+    await clock.advance('200ms')
+    expect(await created).toEqual([id])
+    const completed = next()
+    await other.engine.wait.completeToken(id)
+    await clock.advance('200ms')
+    expect(await completed).toEqual([])
+    await leave()
+  })
+
+  it('finds it within ten seconds where the storage tells nothing of it', async () => {
+    const clock = testClock({ mode: 'manual' })
+    const storage = { ...projectStorage(), subscribe: () => () => undefined }
     await using t = await createTestEngine({ clock, storage })
     await using other = await createTestEngine({ clock, storage })
     const { next, leave } = subscriber(t)

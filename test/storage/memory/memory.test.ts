@@ -393,13 +393,15 @@ describe('subscribe', () => {
     const others = listen(OTHER)
     const told = () => others.splice(0)
     memory.insert('r')
-    expect(told()).toEqual([{ topic: 'queue' }])
+    expect(told()).toEqual([{ topic: 'queue' }, { topic: 'run', runId: 'r', goesOn: true, isNew: true }])
     const [run] = memory.claim().runs
     expect(told()).toEqual([{ topic: 'run', runId: 'r' }])
     memory.insertToken('t')
+    expect(told()).toEqual([{ topic: 'token' }])
     memory.wait(run!, 't')
-    memory.settle('t')
     expect(told()).toEqual([])
+    memory.settle('t')
+    expect(told()).toEqual([{ topic: 'token' }])
     memory.storage.chunks.open({ runId: 'r', key: 'k', epoch: 1, attempt: 1, by: BY, now: 0 })
     expect(told()).toEqual([
       { topic: 'run', runId: 'r' },
@@ -428,7 +430,7 @@ describe('subscribe', () => {
     memory.wait(run, 't')
     memory.wait(second, 't')
     memory.settle('t', 0, OTHER)
-    expect(own).toEqual([{ topic: 'waits' }])
+    expect(own).toEqual([{ topic: 'token' }, { topic: 'waits' }])
   })
 
   it('tells all owners of a wait that a read settled', () => {
@@ -437,7 +439,7 @@ describe('subscribe', () => {
     memory.insertToken('t', { timeoutAt: 5 })
     memory.wait(run, 't')
     memory.storage.tokens.get('t', 5)
-    expect(own).toEqual([{ topic: 'waits' }])
+    expect(own).toEqual([{ topic: 'token' }, { topic: 'waits' }])
   })
 
   it('tells of a slot that was given back while another owner waits for one', () => {
@@ -461,7 +463,7 @@ describe('subscribe', () => {
     })
     const others = listen(OTHER)
     expect(memory.insert('r').isCached).toBe(false)
-    expect(others).toHaveLength(1)
+    expect(others).toHaveLength(2)
   })
 
   it('sends when the change is complete, so that a listener may call again', () => {

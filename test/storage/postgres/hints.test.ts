@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Hint } from '../../../src/contract/storage.ts'
+import { turn } from '../../support/turn.ts'
 import { type FarHint, PostgresHints } from '../../../src/storage/postgres/hints.ts'
 
 interface Known {
@@ -53,7 +54,7 @@ describe('new runs of one turn', () => {
     hints.claimed({ id: 'claimed with its insert', taskId: 'task' }, 'web')
     for (let turn = 0; turn < 6; turn += 1) await insertAll(hints, 40)
     const first = new Set(told.filter(([topic]) => topic === 'queue').map(([, , , owner]) => owner))
-    expect(first).toEqual(new Set(['worker', undefined]))
+    expect(first).toEqual(new Set(['worker', null]))
   })
 
   it('are for one owner each if there are few', async () => {
@@ -68,7 +69,7 @@ describe('new runs of one turn', () => {
   it('are for all if there are more than one owner claims at once', async () => {
     const { hints, told } = withWorker()
     await insertAll(hints, 257)
-    expect(told).toEqual([['queue', 'web']])
+    expect(told).toEqual([['queue', 'web', 'run 256', null, null, 'last']])
   })
 })
 
@@ -84,7 +85,8 @@ describe('an owner that is called for many runs', () => {
       await Promise.resolve()
       expect(told).toEqual(isFull ? [['queue', 'worker']] : [])
     }
-    expect(heard).toEqual([{ topic: 'queue' }, { topic: 'queue' }])
+    const isNew = { topic: 'run', runId: 'run 39', goesOn: true, isNew: 'one of many' }
+    expect(heard).toEqual([isNew, { topic: 'queue' }, isNew, { topic: 'queue' }])
   })
 
   it('tells no other if it was called for one run, or another one was called', async () => {
@@ -117,5 +119,47 @@ describe('an owner that is called for many runs', () => {
     hints.asking('worker')(true)
     await Promise.resolve()
     expect(told).toEqual([])
+  })
+})
+
+describe('changes of tokens', () => {
+  it('go along with the next message', async () => {
+    const { hints, told } = withWorker()
+    hints.token('web')
+    hints.token('web')
+    await Promise.resolve()
+    expect(told).toEqual([])
+    hints.run('run 1', 'web', true)
+    await Promise.resolve()
+    expect(told).toEqual([
+      ['run', 'run 1', 'web', 'goes on'],
+      ['token', 'web'],
+    ])
+    hints.run('run 1', 'web')
+    await Promise.resolve()
+    expect(told.slice(2)).toEqual([['run', 'run 1', 'web']])
+  })
+
+  it('are told alone when no other follows', async () => {
+    const { hints, told } = withWorker()
+    hints.token('web')
+    while (told.length === 0) await turn()
+    expect(told).toEqual([['token', 'web']])
+  })
+
+  it('are told before the engine leaves, and once', async () => {
+    const { hints, told } = withWorker()
+    hints.token('web')
+    hints.tellTokens()
+    hints.tellTokens()
+    expect(told).toEqual([['token', 'web']])
+  })
+
+  it('are heard by all owners of another process', () => {
+    const { hints } = withWorker()
+    const heard: Hint[] = []
+    hints.subscribe('looker', (hint) => heard.push(hint))
+    hints.hear([['token', 'web']])
+    expect(heard).toEqual([{ topic: 'token' }])
   })
 })

@@ -36,6 +36,6 @@ describe('sqliteStorage', () => {
     one.subscribe('one', ({ topic }) => heard.push(`one ${topic}`))
     other.subscribe('other', ({ topic }) => heard.push(`other ${topic}`))
     await one.runs.insert({ record: queuedRun('run_1', { createdAt: 0 }), now: 0, by: 'one' })
-    expect(heard).toEqual(['other queue'])
+    expect(heard).toEqual(['other queue', 'other run'])
   })
 })
