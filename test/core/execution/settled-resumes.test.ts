@@ -78,6 +78,19 @@ class Scene implements AsyncDisposable {
     return this.steering.storage.runs.get(id)
   }
 
+  /** Another engine has come, and finds that the lease of this one has ended. */
+  async loseLease(): Promise<void> {
+    const { storage } = this.steering
+    const { owner } = kernelOf(this.t.engine).host
+    const now = this.t.clock.now() + 3_600_000
+    const other = { owner: 'other', leaseUntil: now + 1, now, limit: 1 }
+    await storage.tick({ ...other, now: this.t.clock.now() })
+    await storage.tick(other)
+    await storage.leave({ owner: 'other', now })
+    kernelOf(this.t.engine).ticker.tickNow()
+    await until(() => kernelOf(this.t.engine).host.owner !== owner)
+  }
+
   countOf(name: string): number {
     return this.steering.calls.slice(this.#calls).filter((call) => call === name).length
   }
@@ -253,6 +266,22 @@ describe('a parked run, on a storage that resumes it with its token,', () => {
     await until(() => s.got.length === 2)
     expect(s.got).toEqual([two, three])
   })
+
+  it.each(['holdCall', 'holdAnswer'] as const)(
+    'is executed again if its engine loses its lease while the completion is under way: %s',
+    async (hold) => {
+      await using s = await Scene.open()
+      const token = await s.token()
+      const id = await s.parked([token])
+      const settle = s.steering[hold]('tokens.settle')
+      const completed = s.complete(token)
+      await s.loseLease()
+      settle()
+      await completed
+      await until(() => s.t.engine.stats().attempts === 0 && s.got.length > 0)
+      expect(await s.recordOf(id)).toMatchObject({ status: 'COMPLETED' })
+    },
+  )
 
   it('of a paused queue stays where it is', async () => {
     await using s = await Scene.open()
