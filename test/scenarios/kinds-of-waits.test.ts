@@ -130,28 +130,46 @@ class Deployments {
   }
 }
 
+/** A run that was begun with a call of one kind goes on with code that has another kind in its place. */
+async function expectOutcome(
+  identity: Identity,
+  [from, to]: readonly [Kind, Kind],
+  outcome: Outcome,
+): Promise<void> {
+  const [before, after] = [taskOf(identity, from, { version: '1' }), taskOf(identity, to, { version: '2' })]
+  const deployments = new Deployments()
+  expect((await deployments.live(before)).status).toBe('WAITING')
+  const asked = await askedIn(deployments.storage)
+  effects.length = 0
+
+  const { departures } = await deployments.check(after)
+  expect([departures[0]?.reason, effects]).toEqual([REASONS[outcome], []])
+
+  const run = await deployments.live(after)
+  const isNew = (await askedIn(deployments.storage)).length > asked.length
+  const happened = [run.status === 'PENDING_VERSION', isNew, effects.length > 0]
+  expect(happened).toEqual(['stands still', 'asks anew', 'begins the effect'].map((one) => one === outcome))
+  if (outcome !== 'stands still') return
+
+  expect(departures[0]).toMatchObject({ expected: { call: CALLS[from] }, asked: { call: CALLS[to] } })
+  expect(run.error?.message).toContain(`${CALLS[to]} was called`)
+  expect(run.error?.message).toContain(`(${CALLS[from]}`)
+  const again = await deployments.live(before)
+  expect(again.status).toBe(from === 'once' ? 'COMPLETED' : 'WAITING')
+  expect([await askedIn(deployments.storage), effects]).toEqual([asked, []])
+}
+
 describe('a call whose kind the new code has changed', () => {
-  it.each(cells)('found by its %s, from %s to %s: %s', async (identity, from, to, outcome) => {
-    const [before, after] = [taskOf(identity, from, { version: '1' }), taskOf(identity, to, { version: '2' })]
-    const deployments = new Deployments()
-    expect((await deployments.live(before)).status).toBe('WAITING')
-    const asked = await askedIn(deployments.storage)
-    effects.length = 0
+  it.each(cells)('found by its %s, from %s to %s: %s', (identity, from, to, outcome) =>
+    expectOutcome(identity, [from, to], outcome),
+  )
 
-    const { departures } = await deployments.check(after)
-    expect([departures[0]?.reason, effects]).toEqual([REASONS[outcome], []])
-
-    const run = await deployments.live(after)
-    const isNew = (await askedIn(deployments.storage)).length > asked.length
-    const happened = [run.status === 'PENDING_VERSION', isNew, effects.length > 0]
-    expect(happened).toEqual(['stands still', 'asks anew', 'begins the effect'].map((one) => one === outcome))
-    if (outcome !== 'stands still') return
-
-    expect(departures[0]).toMatchObject({ expected: { call: CALLS[from] }, asked: { call: CALLS[to] } })
-    expect(run.error?.message).toContain(`${CALLS[to]} was called`)
-    expect(run.error?.message).toContain(`(${CALLS[from]}`)
-    const again = await deployments.live(before)
-    expect(again.status).toBe(from === 'once' ? 'COMPLETED' : 'WAITING')
-    expect([await askedIn(deployments.storage), effects]).toEqual([asked, []])
-  })
+  // Today the keys of each kind are apart: a key that the run has given to a wait of another kind finds nothing, so that the wait is asked anew,
+  // and the answer to the first one reaches no question.
+  const changed = cells.flatMap(([identity, from, to, outcome]) =>
+    identity === 'key' && outcome === 'asks anew' ? [[from, to] as const] : [],
+  )
+  it.fails.each(changed)('found by its key, from %s to %s: stands still', (from, to) =>
+    expectOutcome('key', [from, to], 'stands still'),
+  )
 })
