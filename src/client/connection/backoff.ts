@@ -1,6 +1,7 @@
 import { retryDelayMs } from '../../api/retry.ts'
-import { isUnavailable } from './api-error.ts'
+import { ApiError, isUnavailable } from './api-error.ts'
 import { AccessTokenError } from './credential.ts'
+import { HiddenPageError } from './hidden-page.ts'
 import type { ClientSettings } from './options.ts'
 import type { Clock } from '../../contract/clock.ts'
 import { onAbort } from '../../primitives/abort.ts'
@@ -11,11 +12,13 @@ export class Backoff {
   readonly #settings: ClientSettings
   readonly #signal: AbortSignal | undefined
   #failures = 0
+  readonly #since: number
   #isPatient = false
 
   constructor(settings: ClientSettings, signal: AbortSignal | undefined) {
     this.#settings = settings
     this.#signal = signal
+    this.#since = settings.clock.now()
   }
 
   /** Starts over with the shortest pause. After a first success there is no limit on attempts. */
@@ -30,6 +33,8 @@ export class Backoff {
    */
   async failed(error: unknown): Promise<void> {
     const { retry, clock, random } = this.#settings
+    // The next attempt begins when the page is shown again.
+    if (error instanceof HiddenPageError) return
     if (!isUnavailable(error)) throw error
     // A call passes on what the function of the user threw; a subscription goes on.
     if (error instanceof AccessTokenError && !this.#isPatient) throw error.cause
@@ -37,8 +42,18 @@ export class Backoff {
     const policy = this.#isPatient ? { ...retry, maxAttempts: Number.POSITIVE_INFINITY } : retry
     const delayMs = retryDelayMs(policy, this.#failures, () => random.fraction())
     const { retryAfterMs = 0 } = error
-    if (delayMs === undefined || (retryAfterMs > retry.maxTimeoutInMs && !this.#isPatient)) throw error
+    if (delayMs === undefined || (retryAfterMs > retry.maxTimeoutInMs && !this.#isPatient))
+      throw this.#gaveUp(error)
     await pause(clock, Math.max(delayMs, retryAfterMs), [this.#settings.signal, this.#signal])
+  }
+
+  /** The error of the last attempt. It says how many there were. */
+  #gaveUp(error: ApiError): ApiError {
+    if (this.#failures === 1) return error
+    const seconds = Math.round((this.#settings.clock.now() - this.#since) / 100) / 10
+    const message = `${error.message} (${this.#failures} attempts in ${seconds} s)`
+    const { status, body, retryAfterMs, cause } = error
+    return new ApiError(error.code, message, { status, body, retryAfterMs, cause })
   }
 }
 

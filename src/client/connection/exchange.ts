@@ -2,6 +2,7 @@ import type { CancelTimer, Clock } from '../../contract/clock.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
 import { ApiError } from './api-error.ts'
+import { HiddenPageError, pageDocument } from './hidden-page.ts'
 
 export interface ExchangeOptions {
   readonly clock: Clock
@@ -60,6 +61,21 @@ export class Exchange {
   /** Stops the measurement of silence while the answer is not read. */
   rest(): void {
     this.#cancelTimer?.()
+  }
+
+  /** Waits until the page is shown, and ends the exchange when it is hidden. Elsewhere than on a page it does nothing. */
+  async whileShown(): Promise<void> {
+    const page = pageDocument()
+    if (page === undefined) return
+    const { signal } = this
+    const onChange = (act: () => void): void =>
+      page.addEventListener('visibilitychange', act, { once: true, signal })
+    while (page.visibilityState === 'hidden') {
+      this.rest()
+      await this.during(new Promise<void>(onChange))
+      this.heard()
+    }
+    onChange(() => this.#end(new HiddenPageError()))
   }
 
   /** Ends the exchange and aborts its request. */

@@ -95,6 +95,13 @@ export class Transport {
     })
   }
 
+  /** Opens an exchange that follows something. It waits for the page to be shown, and ends when that is hidden. */
+  async follow(signal: AbortSignal, silenceMs?: number): Promise<Exchange> {
+    const connection = this.connect(signal, silenceMs)
+    await connection.whileShown()
+    return connection
+  }
+
   /** Makes one attempt and reads its answer to the end. Rejects with an ApiError. */
   async answer(request: ApiRequest, connection: Exchange): Promise<ApiAnswer> {
     const response = await this.open(request, connection)

@@ -33,15 +33,20 @@ export async function* readEvents<Item>(
   source: EventSource<Item>,
   signal: AbortSignal,
 ): AsyncGenerator<Item> {
-  const backoff = new Backoff(transport.settings, signal)
+  const { settings } = transport
+  const backoff = new Backoff(settings, signal)
+  let { timeoutMs } = settings
   for (;;) {
-    const connection = transport.connect(signal)
+    const connection = await transport.follow(signal, timeoutMs)
     const { lastId, ...request } = source.request()
     const headers = { accept: EVENTS, ...(lastId === undefined ? {} : { 'last-event-id': lastId }) }
     try {
       const response = await transport.open({ ...request, headers }, connection)
-      connection.heard(silenceMs(response))
+      const silence = silenceMs(response)
+      connection.heard(silence)
       requireEvents(response, source.what)
+      // From now on, a service that sends nothing is one that is not there.
+      timeoutMs = Math.min(silence, settings.timeoutMs)
       backoff.succeeded()
       source.begin(response)
       for await (const text of bodyText(response, connection)) yield* source.read(text)

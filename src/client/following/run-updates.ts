@@ -97,7 +97,7 @@ class ShapePolls {
 
   async #poll(): Promise<void> {
     const { transport, signal } = this.#watched
-    const connection = transport.connect(signal, HELD_MS)
+    const connection = await transport.follow(signal, HELD_MS)
     try {
       const { query } = this.#shape
       const { headers, body } = await transport.answer({ ...this.#request, query }, connection)

@@ -67,7 +67,7 @@ describe('a call', () => {
     expect(error).toBeInstanceOf(ApiError)
     expect(error).toMatchObject({ code: 'ERR_API_UNAVAILABLE', status: 500, body: { error: 'down' } })
     expect((error as Error).message).toBe(
-      'Cannot POST "/api/v1/waitpoints/tokens": the service answered 500, "down"',
+      'Cannot POST "/api/v1/waitpoints/tokens": the service answered 500, "down" (3 attempts in 0 s)',
     )
     expect(stub.asked).toHaveLength(3)
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { collect } from '../../support/streams.ts'
-import { json, StubService, textBody } from '../stub-service.ts'
+import { json, silence, StubService, textBody } from '../stub-service.ts'
 
 const AT = '2000-01-01T00:00:00.000Z'
 const run = { id: 'run_1', taskIdentifier: 't', createdAt: AT, updatedAt: AT }
@@ -59,6 +59,41 @@ describe('readEvents', () => {
     expect(stub.paths).toEqual([path, path])
     expect(stub.asked.map(({ headers }) => headers.get('last-event-id'))).toEqual([null, null])
     expect((await states).map(({ status }) => status)).toEqual(['EXECUTING', 'COMPLETED'])
+  })
+
+  it('gives up another connection that gets no answer as soon as one that falls silent', async () => {
+    const shown = event('run', { type: 'run', run: { ...run, status: 'EXECUTING' } })
+    const ended = event('run', { type: 'run', run: { ...run, status: 'COMPLETED', finishedAt: AT } })
+    const stub = new StubService([
+      silentAfter(shown, { 'x-ping-seconds': '6' }),
+      silence,
+      silence,
+      textBody([ended + event('end', {})]),
+    ])
+    const states = collect(stub.client.runs.subscribeToRun('run_1'))
+    await stub.clock.settle()
+    // The silence of each, and the pause after it, which doubles.
+    for (const [asked, pauseMs] of [500, 1_000, 2_000].entries()) {
+      await stub.clock.advance(15_000 + pauseMs - 1)
+      expect(stub.asked).toHaveLength(asked + 1)
+      await stub.clock.advance(1)
+      expect(stub.asked).toHaveLength(asked + 2)
+    }
+    expect((await states).map(({ status }) => status)).toEqual(['EXECUTING', 'COMPLETED'])
+  })
+
+  it.each([
+    ['silent', silence, { timeout: '10s' }, '57.5'],
+    ['away', () => Promise.reject(new TypeError('fetch failed')), {}, '7.5'],
+  ])('says how long it tried to reach a service that is %s', async (_what, answer, options, seconds) => {
+    const stub = new StubService([answer, answer, answer, answer, answer], options)
+    const states = collect(stub.client.runs.subscribeToRun('run_1'))
+    const rejected = expect(states).rejects.toMatchObject({
+      code: 'ERR_API_UNAVAILABLE',
+      message: expect.stringMatching(`^Cannot .* \\(5 attempts in ${seconds} s\\)$`) as string,
+    })
+    await stub.clock.advance('1m')
+    await rejected
   })
 
   it('goes on when an answer ends before the run does, and shows a run once that has not changed', async () => {
