@@ -6,7 +6,7 @@ import { BatchStore } from './batches/store.ts'
 import { Breath } from '../core/host/breath.ts'
 import { Gate } from './access/gate.ts'
 import { type HandlerLimits, readLimits } from './limits.ts'
-import { type Connection, LiveRequest } from './live-request.ts'
+import { type Connection, connectionOf, LiveRequest } from './live-request.ts'
 import { Refusal, refusalOf } from './refusal.ts'
 import { trustLength } from './requests/body.ts'
 import { createRoutes } from './routes.ts'
@@ -100,7 +100,7 @@ export function createAnswer(
     requireRequest(request)
     const { pathname } = new URL(request.url)
     if (connection !== undefined) trustLength(request)
-    const live = new LiveRequest(host, `${request.method} ${pathname}`, connection)
+    const live = new LiveRequest(host, `${request.method} ${pathname}`, connection ?? connectionOf(request))
     try {
       return await app.fetch(request, live)
     } catch (thrown) {

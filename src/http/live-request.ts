@@ -1,6 +1,8 @@
 import type { Context } from 'hono'
 import type { ReleaseHold } from '../contract/clock.ts'
 import type { Host } from '../core/host/host.ts'
+import type { Kernel } from '../core/kernel.ts'
+import { refusalOf } from './refusal.ts'
 
 /** The connection of a request, as far as the answer can affect it. */
 export interface Connection {
@@ -8,6 +10,19 @@ export interface Connection {
   outlast(): void
   /** Cuts the connection in the middle of the answer, so that the client knows the answer is incomplete. */
   cut(): void
+}
+
+/** The connections of requests that come with nothing but themselves. */
+const known = new WeakMap<Request, Connection>()
+
+/** Names the connection of a request to the handler that will answer it. */
+export function setConnection(request: Request, connection: Connection): void {
+  known.set(request, connection)
+}
+
+/** The connection that the host of a handler has named. */
+export function connectionOf(request: Request): Connection | undefined {
+  return known.get(request)
 }
 
 /** A request that is being answered. Meanwhile a test clock does not move time, except in `pause`. */
@@ -51,8 +66,9 @@ export class LiveRequest {
     this.#connection?.outlast()
   }
 
-  /** Cuts the connection. Returns false if the host gave no connection to cut. */
-  cut(): boolean {
+  /** Ends an answer that fails in its middle. Returns false if the host gave no connection to cut. */
+  breakOff(error: unknown, { events }: Pick<Kernel, 'events'>): boolean {
+    if (refusalOf(error).status === 500) events.error(error)
     this.#connection?.cut()
     return this.#connection !== undefined
   }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
+import { setConnection } from './live-request.ts'
 
 /** A request listener of `node:http`. */
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
@@ -16,7 +17,14 @@ export type NodeListener = (request: IncomingMessage, response: ServerResponse) 
  */
 export function toNodeListener(handler: (request: Request) => Promise<Response>): NodeListener {
   // The globals stay as they are: the process belongs to the application.
-  const listener = getRequestListener(handler, { overrideGlobalObjects: false, errorHandler: badRequest })
+  const listener = getRequestListener(
+    (request, { incoming }) => {
+      // The adapter would print the error of an answer that breaks off.
+      setConnection(request, { outlast: () => undefined, cut: () => void incoming.socket.destroy() })
+      return handler(request)
+    },
+    { overrideGlobalObjects: false, errorHandler: badRequest },
+  )
   return (request, response) => {
     if (isBodyGone(request)) refuseReadBody(response)
     // The adapter answers its own failures.

@@ -1,4 +1,4 @@
-import { jwtVerify } from 'jose'
+import { errors, jwtVerify } from 'jose'
 import type { Kernel } from '../../core/kernel.ts'
 import { AUDIENCE, ISSUER } from './token.ts'
 import { readSkipColumns } from './skip-columns.ts'
@@ -72,7 +72,7 @@ export class Caller {
 /**
  * Reads the credential of a request.
  *
- * @throws Refusal 401 without a credential, or with one that proves nothing.
+ * @throws Refusal 401 without a credential, or with one that proves nothing, or nothing any more.
  */
 export async function readCaller(
   { headers }: Request,
@@ -93,7 +93,11 @@ export async function readCaller(
   throw unauthorized('Public Access Token is invalid')
 }
 
-/** The grant of a public access token that is signed with `key`, or `undefined` for any other token. */
+/**
+ * The grant of a public access token that is signed with `key`, or `undefined` for any other token.
+ *
+ * @throws Refusal 401 for one that has expired.
+ */
 async function signedGrant(jwt: string, key: string, now: number): Promise<Grant | undefined> {
   try {
     const { payload } = await jwtVerify(jwt, Buffer.from(key), {
@@ -116,10 +120,17 @@ async function signedGrant(jwt: string, key: string, now: number): Promise<Grant
       isForOneUse: otu !== undefined && otu !== false,
       skipColumns,
     }
-  } catch {
-    // A token with any fault proves nothing.
+  } catch (error) {
+    // Its signature is right: the fault is the last one that is looked for.
+    if (error instanceof errors.JWTExpired) throw expiredAccess()
+    // A token with any other fault proves nothing.
     return undefined
   }
+}
+
+/** The refusal of an access token that was good until now. */
+export function expiredAccess(): Refusal {
+  return unauthorized('Public Access Token has expired')
 }
 
 function unauthorized(message: string): Refusal {

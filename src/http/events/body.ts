@@ -3,7 +3,7 @@ import type { Host } from '../../core/host/host.ts'
 import { outsideRuns } from '../../core/attempt/attempt.ts'
 import { onAbort } from '../../primitives/abort.ts'
 import { createDeferred, type Deferred } from '../../primitives/deferred.ts'
-import { Refusal } from '../refusal.ts'
+import { expiredAccess } from '../access/caller.ts'
 import { PING } from './sse-frame.ts'
 import type { Breath } from '../../core/host/breath.ts'
 
@@ -76,7 +76,7 @@ class EventBody {
     const { host, label, signal, expiresAt } = this.#options
     this.#removeAbort = onAbort(signal, () => void this.#close())
     if (expiresAt === undefined || this.#isEnded) return
-    const expire = (): void => void this.#fail(new Refusal(401, 'Public Access Token has expired'))
+    const expire = (): void => void this.#fail(expiredAccess())
     const about = { label: `expiry of the access to ${label}`, background: true }
     this.#cancelExpiry = host.clock.setTimer(expiresAt, expire, about)
   }

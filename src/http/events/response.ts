@@ -2,7 +2,6 @@ import type { Context } from 'hono'
 import type { Caller } from '../access/caller.ts'
 import { type EventTexts, eventBody, PING_MS } from './body.ts'
 import { LiveRequest } from '../live-request.ts'
-import { refusalOf } from '../refusal.ts'
 import type { RouteContext } from '../route-context.ts'
 
 const HEADERS = {
@@ -28,16 +27,13 @@ export function eventResponse(
   { kernel, gate, turns }: RouteContext,
   { caller, ...texts }: EventResponseOptions,
 ): Response {
-  const { host, events } = kernel
+  const { host } = kernel
   const request = c.req.raw
   if (request.method === 'HEAD') return c.body(null, 200, HEADERS)
   const live = LiveRequest.of(c)
   const ended = gate.subscriptions.open(caller.credential)
   live.outlast()
-  const failed = (error: unknown): boolean => {
-    if (refusalOf(error).status === 500) events.error(error)
-    return live.cut()
-  }
+  const failed = (error: unknown): boolean => live.breakOff(error, kernel)
   const label = new URL(request.url).pathname
   const { expiresAt } = caller
   const body = eventBody({ ...texts, host, turns, label, signal: request.signal, expiresAt, ended, failed })

@@ -1,8 +1,8 @@
 import type { Kernel } from '../../core/kernel.ts'
 import { outsideRuns } from '../../core/attempt/attempt.ts'
-import type { Caller } from '../access/caller.ts'
+import { type Caller, expiredAccess } from '../access/caller.ts'
 import type { Breath } from '../../core/host/breath.ts'
-import { Refusal } from '../refusal.ts'
+import type { LiveRequest } from '../live-request.ts'
 import type { RunRow } from './run-row.ts'
 import { type ShapeOffset, type ShapeRequest, UNSEEN } from './request.ts'
 
@@ -38,7 +38,8 @@ export interface ShapeReceiver {
   readonly request: ShapeRequest
   readonly caller: Caller
   readonly turns: Breath
-  readonly kernel: Pick<Kernel, 'host'>
+  readonly kernel: Pick<Kernel, 'host' | 'events'>
+  readonly live: Pick<LiveRequest, 'breakOff'>
 }
 
 /**
@@ -94,6 +95,8 @@ function rowsBody(changes: ShapeChanges, to: ShapeReceiver): ReadableStream<Uint
           const step = await texts.next()
           if (step.done === true) controller.close()
           else controller.enqueue(encoder.encode(step.value))
+        }).catch((error: unknown) => {
+          if (!to.live.breakOff(error, to.kernel)) throw error
         }),
       cancel: async () => {
         await texts.return(undefined)
@@ -108,8 +111,7 @@ async function* rowTexts(changes: ShapeChanges, to: ShapeReceiver): AsyncGenerat
   let before = '['
   for (const { id, row: kept } of changes.rows) {
     await turns.next()
-    if (caller.expiresAt !== undefined && kernel.host.now() >= caller.expiresAt)
-      throw new Refusal(401, 'Public Access Token has expired')
+    if (caller.expiresAt !== undefined && kernel.host.now() >= caller.expiresAt) throw expiredAccess()
     const row = kept ?? (await changes.readAgain?.(id))
     if (row === undefined) continue
     yield before + JSON.stringify(messageOf(row, to))

@@ -90,12 +90,13 @@ async function answerShape(
   const { kernel, gate, turns } = context
   const request = new ShapeRequest(new URL(c.req.url), c.req.raw.headers)
   const { offset } = request
-  const to = { request, caller, turns, kernel }
+  const live = LiveRequest.of(c)
+  const to = { request, caller, turns, kernel, live }
   if (!request.isLive || offset === undefined) return shapeAnswer(await shape.all(), to)
   const close = gate.subscriptions.open(caller.credential)
   try {
     const poll = new LongPoll(kernel, {
-      live: LiveRequest.of(c),
+      live,
       signal: c.req.raw.signal,
       topics: [topic],
       expiresAt: caller.expiresAt,

@@ -4,7 +4,7 @@ import { Gate } from '../../../src/http/access/gate.ts'
 import { type HandlerLimits, readLimits } from '../../../src/http/limits.ts'
 import { readBody } from '../../../src/http/requests/body.ts'
 import { turn } from '../../support/turn.ts'
-import { accessToken, OTHER_SECRET, request, SECRET, stillEngine } from '../requests.ts'
+import { accessToken, type ClaimParts, OTHER_SECRET, request, SECRET, stillEngine } from '../requests.ts'
 
 interface Bench {
   readonly gate: Gate
@@ -89,6 +89,24 @@ describe('Gate', () => {
       }
       await advance(1_000)
       await gate.enter(asking(SECRET))
+    }))
+
+  it('says of an access token that it has expired, and of no other fault', () =>
+    onBench({}, async ({ gate, now }) => {
+      const past = { exp: Math.floor(now() / 1_000) }
+      const messageFor = async (parts: ClaimParts): Promise<string> =>
+        gate.enter(asking(await accessToken(['admin'], now(), parts))).then(
+          () => 'entered',
+          (error: unknown) => (error as Error).message,
+        )
+      expect(await messageFor({})).toBe('entered')
+      expect(await messageFor({ claims: past })).toBe('Public Access Token has expired')
+      for (const parts of [
+        { claims: past, key: 'sk_third' },
+        { claims: { ...past, iss: 'https://example.com' } },
+        { claims: { exp: undefined } },
+      ])
+        expect(await messageFor(parts)).toBe('Public Access Token is invalid')
     }))
 
   it('does not count what proves nothing', () =>
