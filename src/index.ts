@@ -100,6 +100,7 @@ export type {
   DiagnosticMessages,
   LeaseMessage,
   LogMessage,
+  RunCreateMessage,
   RunEndMessage,
   RunTriggerMessage,
   StorageCallMessage,

@@ -20,6 +20,8 @@ import type { LogLine } from './log.ts'
 export interface DiagnosticMessages {
   /** A run is about to be stored. */
   readonly 'waitpoint:run.trigger': RunTriggerMessage
+  /** This engine has made a run: its trigger found none by its idempotency key, or as the child of an earlier attempt. */
+  readonly 'waitpoint:run.create': RunCreateMessage
   /** This engine has ended a run. */
   readonly 'waitpoint:run.end': RunEndMessage
   /** An attempt begins, parks, resumes, and ends. */
@@ -46,6 +48,13 @@ export interface RunTriggerMessage {
   readonly run: RunRecord
   /** What a subscriber writes here is stored with the run, up to 4,096 characters, and is in the messages of its attempts. */
   readonly carrier: TraceCarrier
+}
+
+/** A run that was stored as a new one. */
+export interface RunCreateMessage {
+  readonly engine: string
+  readonly at: number
+  readonly run: RunRecord
 }
 
 /** A run that has ended. */

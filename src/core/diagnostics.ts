@@ -4,6 +4,7 @@ import type {
   DiagnosticMessages,
   LeaseMessage,
   LogMessage,
+  RunCreateMessage,
   RunEndMessage,
   RunTriggerMessage,
   StorageCallMessage,
@@ -20,6 +21,7 @@ export interface DiagnosticChannel<Message> {
 
 // Node forgets a channel, and its subscribers, that is not referenced.
 export const RUN_TRIGGER: DiagnosticChannel<RunTriggerMessage> = channelOf('waitpoint:run.trigger')
+export const RUN_CREATE: DiagnosticChannel<RunCreateMessage> = channelOf('waitpoint:run.create')
 export const RUN_END: DiagnosticChannel<RunEndMessage> = channelOf('waitpoint:run.end')
 export const ATTEMPT: DiagnosticChannel<AttemptMessage> = channelOf('waitpoint:attempt')
 export const WAIT: DiagnosticChannel<WaitMessage> = channelOf('waitpoint:wait')

@@ -4,6 +4,7 @@ import type {
   AttemptEndMessage,
   AttemptMessage,
   LeaseMessage,
+  RunCreateMessage,
   RunEndMessage,
   RunTriggerMessage,
   StorageCallMessage,
@@ -47,7 +48,7 @@ export class Metrics {
       meter.createCounter(name, { unit, description })
     const histogram = (name: string, description: string, explicitBucketBoundaries: number[]): Histogram =>
       meter.createHistogram(name, { unit: 's', description, advice: { explicitBucketBoundaries } })
-    this.#triggered = counter('waitpoint.runs.triggered', '{run}', 'Runs that were triggered here')
+    this.#triggered = counter('waitpoint.runs.triggered', '{run}', 'Runs that were made here')
     this.#ended = counter('waitpoint.runs.ended', '{run}', 'Runs that were ended here, by status')
     this.#duration = histogram(
       'waitpoint.run.duration',
@@ -75,8 +76,11 @@ export class Metrics {
   }
 
   trigger({ run, carrier }: RunTriggerMessage): void {
-    this.#triggered.add(1, ofTask(run.taskId))
     if (run.wakeAt !== undefined) carrier[DUE_AT] = String(run.wakeAt)
+  }
+
+  create({ run }: RunCreateMessage): void {
+    this.#triggered.add(1, ofTask(run.taskId))
   }
 
   end({ run, at }: RunEndMessage): void {

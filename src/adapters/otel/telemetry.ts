@@ -83,6 +83,7 @@ export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
       traces.trigger(message)
       metrics.trigger(message)
     }),
+    listen('waitpoint:run.create', (message) => metrics.create(message)),
     listen('waitpoint:run.end', (message) => metrics.end(message)),
     listen('waitpoint:attempt', (message) => {
       traces.attempt(message)

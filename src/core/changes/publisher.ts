@@ -2,7 +2,7 @@ import type { RunRecord, TokenRecord } from '../../contract/records.ts'
 import type { Awaitable, Inserted, RunUpdated } from '../../contract/storage.ts'
 import { isPromise } from '../../primitives/awaitable.ts'
 import { type EndStatus, isFinal, tokenOfRun } from '../../contract/run-states.ts'
-import { RUN_END, TOKEN_SETTLE } from '../diagnostics.ts'
+import { RUN_CREATE, RUN_END, TOKEN_SETTLE } from '../diagnostics.ts'
 import type { Host } from '../host/host.ts'
 import type { EventQueue } from './events.ts'
 import { ChangedRuns, type RunNews, type Watchers } from './watchers.ts'
@@ -67,7 +67,10 @@ export class Publisher {
   /** A run is created, if storage answers so; that is published before any later change of it. */
   created(record: RunRecord, answer: Awaitable<Inserted<RunRecord>>): Awaitable<Inserted<RunRecord>> {
     if (isPromise(answer)) return this.#createdLater(record, answer)
-    if (!answer.isCached) this.run(record)
+    if (!answer.isCached) {
+      this.#made(record)
+      this.run(record)
+    }
     return answer
   }
 
@@ -75,11 +78,17 @@ export class Publisher {
     this.#created.set(record.id, record)
     try {
       const inserted = await answer
+      if (!inserted.isCached) this.#made(record)
       if (this.#created.has(record.id) && !inserted.isCached) this.run(record)
       return inserted
     } finally {
       this.#created.delete(record.id)
     }
+  }
+
+  #made(run: RunRecord): void {
+    const { owner } = this.#kernel.host
+    if (RUN_CREATE.hasSubscribers) RUN_CREATE.publish({ engine: owner, at: run.createdAt, run })
   }
 
   /** A run is put off until its next attempt, as `record` says: published before any later change of it. */

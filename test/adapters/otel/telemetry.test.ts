@@ -252,6 +252,13 @@ describe('createTelemetry', () => {
     })
     expect(await measured('waitpoint.leases')).toHaveProperty('renewed')
     expect(await measured('waitpoint.storage.call.duration')).toHaveProperty('runs.insert')
+
+    // A run that is found was made before: by its key, by its debounce, or by an earlier attempt of its parent.
+    const [found, pushed] = [{ idempotencyKey: 'k' }, { debounce: { key: 'd', delay: '1s' } }]
+    for (const options of [found, found, pushed, pushed]) await t.engine.trigger(print, 'd3', options)
+    expect((await t.engine.runs.list({ taskIdentifier: 'print' })).data).toHaveLength(3)
+    expect(await measured('waitpoint.runs.triggered')).toEqual({ review: 2, print: 3 })
+    await t.clock.advance('2s')
     await meterProvider.shutdown()
   })
 
