@@ -155,7 +155,8 @@ interface HasKernel {
 /** The inside of an engine, for the entries that extend it. */
 export function kernelOf(engine: Engine): Kernel {
   const kernel = (Object(engine) as HasKernel)[KERNEL]?.()
-  if (kernel === undefined) throw new TypeError('Cannot use this engine: it was not made by createEngine()')
+  if (kernel === undefined)
+    throw new TypeError('Cannot use this engine: it was not made by createEngine() of this copy of waitpoint')
   return kernel
 }
 

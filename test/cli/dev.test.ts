@@ -110,9 +110,48 @@ describe('waitpoint dev', () => {
     )
     await dev.says(ready(2, 'ask', 'greet'))
     project.write('lib/ending.ts', `export const ending = String(null.length)`)
-    expect(await dev.says(/"event":"failed".*TypeError.*/)).toContain('ask.ts: TypeError: Cannot read')
+    // The others go on.
+    expect(await dev.says(/"event":"error".*TypeError.*/)).toContain('ask.ts: TypeError: Cannot read')
+    await dev.says(ready(3, 'greet'))
     dev.kill('SIGINT')
     expect(await dev.ended).toMatchObject({ code: 0 })
+  })
+
+  it('loads task files as the bundle of the hosted service does', async () => {
+    const file = (id: string, code: string): string =>
+      `import { task } from '@trigger.dev/sdk'
+      ${code}
+      export const ${id} = task({ id: '${id}', run: async () => 1 })
+      console.log('${id}:', here)`
+    const project = new Project({
+      'package.json': '{}',
+      '.env': 'FIRST=env\nSECOND=env',
+      '.env.local': 'SECOND=local\nTHIRD=local',
+      'trigger/a.ts': file(
+        'a',
+        `const here: string = [__dirname, __filename].map((path) => path.slice(-8)).join(' ')`,
+      ),
+      'trigger/b.ts': file('b', `const here = require('node:path').join('b', 'c')`),
+      'trigger/c.ts': file(
+        'c',
+        `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url); const here = typeof require`,
+      ),
+      'trigger/d.ts': file('d', `import 'server-only'; const here = 'server'`),
+      'trigger/e.ts': file(
+        'e',
+        `const here = [process.env.FIRST, process.env.SECOND, process.env.THIRD].join(' ')`,
+      ),
+      'trigger/f.ts': `const get = () => { throw new Error('url is required') }
+        export const client = new Proxy({}, { get, has: get })
+        export default new Proxy({}, { get, has: get })`,
+    })
+    await using dev = project.start('dev', '--json')
+    await dev.says(ready(1, 'a', 'b', 'c', 'd', 'e'), FAILED)
+    dev.kill('SIGINT')
+    const { code, err } = await dev.ended
+    expect(code).toBe(0)
+    for (const line of ['a: /trigger ger/a.ts', 'b: b/c', 'c: function', 'd: server', 'e: env env local'])
+      expect(err).toContain(line)
   })
 
   it('executes the task files of the hosted service with their configuration, in a CommonJS package', async () => {

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { applyConfig } from '../../adapters/sdk/config.ts'
 import type { AnyTask } from '../../api/run.ts'
@@ -13,7 +13,7 @@ import { sqliteStorage } from '../../storage/sqlite/sqlite.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { configFileOf, foldersOfConfig, ignoredByConfig, readConfig, remarksOn } from '../loading/config.ts'
 import { mapPackages } from '../loading/hooks.ts'
-import { hostedNames, ownNames } from '../loading/names.ts'
+import { EMPTY_NAMES, hostedNames, ownNames } from '../loading/names.ts'
 import { foldersAt, taskFilesAt, tasksOf, TESTS, USUAL_FOLDERS } from '../loading/task-files.ts'
 import type { FromWorker, ToWorker, WorkerOptions } from './messages.ts'
 
@@ -32,13 +32,14 @@ async function work(): Promise<ExitCode> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
   const { options, closed } = await begun()
   const seen = new Set<string>()
-  mapPackages({ ...hostedNames(), ...ownNames() }, (url) => {
+  mapPackages({ ...EMPTY_NAMES, ...hostedNames(), ...ownNames() }, (url) => {
     const path = ownFile(url)
     if (path === undefined || seen.has(path)) return
     seen.add(path)
     void tell({ kind: 'files', paths: [path] })
   })
   try {
+    loadEnvironment()
     const tasks = await loadTasks(options)
     const { engine, server } = await open(tasks, options)
     const link = loginLink(engine, `${server.url}/console`)
@@ -81,6 +82,17 @@ function ownFile(url: string): string | undefined {
   return path.includes('/node_modules/') || path.includes('\\node_modules\\') ? undefined : path
 }
 
+/** Files of variables, as the hosted service reads them: of two values the first counts, and one of the process before all. */
+const ENVIRONMENT = ['.env', '.env.development', '.env.local', '.env.development.local', 'dev.vars']
+
+function loadEnvironment(): void {
+  const files = ENVIRONMENT.filter((file) => existsSync(file))
+  void tell({ kind: 'files', paths: files.map((file) => resolve(file)) })
+  // Node has it since 20.12.
+  const { loadEnvFile } = process as { readonly loadEnvFile?: (file: string) => void }
+  for (const file of files) loadEnvFile?.(file)
+}
+
 async function loadTasks({ path }: WorkerOptions): Promise<readonly AnyTask[]> {
   const configFile = configFileOf(path ?? '.', '.')
   let folders: readonly string[] = []
@@ -101,7 +113,9 @@ async function loadTasks({ path }: WorkerOptions): Promise<readonly AnyTask[]> {
   void tell({ kind: 'folders', paths: places.flatMap(foldersAt), ignored })
   const files = places.flatMap((place) => taskFilesAt(place, ignored))
   void tell({ kind: 'files', paths: files })
-  const tasks = await tasksOf(files)
+  const { tasks, failures } = await tasksOf(files)
+  if (tasks.length === 0 && failures.length > 0) throw failures[0]
+  for (const failure of failures) void tell({ kind: 'error', message: messageOf(failure) })
   if (tasks.length === 0)
     throw new Error(`Cannot find a task in ${places.join(', ')}: export what task() returns`)
   return tasks

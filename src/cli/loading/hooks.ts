@@ -3,6 +3,7 @@ import * as nodeModule from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { MessageChannel } from 'node:worker_threads'
 import { messageOf } from '../../primitives/message.ts'
+import { type LoadedModule, withCommonJsNames } from './common-js-names.ts'
 import type { PackageNames } from './names.ts'
 
 interface Resolved {
@@ -11,12 +12,13 @@ interface Resolved {
   readonly shortCircuit?: boolean
 }
 
-type NextResolve<Answer> = (specifier: string, context: unknown) => Answer
+type Next<Answer> = (specifier: string, context: unknown) => Answer
 
 /** The part of `node:module` that is younger than the types of the oldest Node. */
 interface Hooks {
   readonly registerHooks?: (hooks: {
-    resolve(specifier: string, context: unknown, next: NextResolve<Resolved>): Resolved
+    resolve(specifier: string, context: unknown, next: Next<Resolved>): Resolved
+    load(url: string, context: unknown, next: Next<LoadedModule>): LoadedModule
   }) => unknown
   readonly register?: (specifier: string, options: object) => void
 }
@@ -41,6 +43,10 @@ export async function resolve(specifier, context, next) {
   port?.postMessage(resolved.url)
   return resolved.format === 'commonjs' && isModule(resolved.url) ? { ...resolved, format: 'module' } : resolved
 }
+const named = ${String(withCommonJsNames)}
+export async function load(url, context, next) {
+  return named(url, await next(url, context))
+}
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 function isModule(url) {
@@ -50,7 +56,8 @@ function isModule(url) {
 `
 
 /**
- * From now on these names of packages lead to these files, for the modules of this process.
+ * From now on these names of packages lead to these files, for the modules of this process. Modules of the project know
+ * `require`, `__filename` and `__dirname`.
  *
  * @param seen Is told the address of each module that is found.
  *
@@ -68,6 +75,7 @@ export function mapPackages(names: PackageNames, seen?: (url: string) => void): 
         const isModule = resolved.format === 'commonjs' && hasModuleSyntax(resolved.url)
         return isModule ? { ...resolved, format: 'module' } : resolved
       },
+      load: (url, context, next) => withCommonJsNames(url, next(url, context)),
     })
     return
   }

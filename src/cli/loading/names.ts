@@ -14,6 +14,11 @@ export function hostedNames(): PackageNames {
   return Object.fromEntries(HOSTED.map((name) => [name, url]))
 }
 
+/**
+ * Packages that refuse to be loaded outside of a bundler, and are empty in one for servers. Task files run on a server.
+ */
+export const EMPTY_NAMES: PackageNames = { 'server-only': 'data:text/javascript,' }
+
 /** The names of this package itself: task files are to use the engine that executes them, and no other copy of it. */
 export function ownNames(): PackageNames {
   const { url, about } = ownPackage()

@@ -1,5 +1,5 @@
 import { mapPackages } from './hooks.ts'
-import { hostedNames, type PackageNames } from './names.ts'
+import { EMPTY_NAMES, hostedNames, type PackageNames } from './names.ts'
 
 /**
  * The names that `node --import waitpoint/register app.js` has mapped for its process: those of the hosted service's
@@ -7,4 +7,4 @@ import { hostedNames, type PackageNames } from './names.ts'
  */
 export const registeredNames: PackageNames = hostedNames()
 
-mapPackages(registeredNames)
+mapPackages({ ...EMPTY_NAMES, ...registeredNames })

@@ -78,12 +78,23 @@ export async function exportsOf(path: string): Promise<Readonly<Record<string, u
   }
 }
 
-/** The tasks that files export, each once. @throws LoadError */
-export async function tasksOf(paths: readonly string[]): Promise<readonly AnyTask[]> {
+/** Tasks, and the errors of files that cannot be loaded. */
+export interface LoadedTasks {
+  readonly tasks: readonly AnyTask[]
+  readonly failures: readonly unknown[]
+}
+
+/** The tasks that files export, each once. A file that cannot be loaded keeps no other one from it. */
+export async function tasksOf(paths: readonly string[]): Promise<LoadedTasks> {
   const tasks = new Set<AnyTask>()
+  const failures: unknown[] = []
   for (const path of paths)
-    for (const value of valuesOf(await exportsOf(path))) if (isTask(value)) tasks.add(value)
-  return [...tasks]
+    try {
+      for (const value of valuesOf(await exportsOf(path))) if (isTask(value)) tasks.add(value)
+    } catch (failure) {
+      failures.push(failure)
+    }
+  return { tasks: [...tasks], failures }
 }
 
 /** The values of a module. One that was compiled to CommonJS has them again below its default export. */
@@ -91,7 +102,11 @@ function valuesOf(module: Readonly<Record<string, unknown>>): readonly unknown[]
   const { default: standard } = module
   const values = Object.values(module)
   if (typeof standard !== 'object' || standard === null || isTask(standard)) return values
-  return [...values, ...(Object.values(standard) as readonly unknown[])]
+  if (Object.hasOwn(standard, '__esModule'))
+    return [...values, ...(Object.values(standard) as readonly unknown[])]
+  // Of an object that is no module no property is read.
+  const properties = Object.values(Object.getOwnPropertyDescriptors(standard))
+  return [...values, ...properties.map(({ value }): unknown => value)]
 }
 
 /** By the code of Node's error. */

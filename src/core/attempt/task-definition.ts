@@ -170,15 +170,19 @@ function isStandardSchema(schema: unknown): boolean {
   return typeof standard?.validate === 'function'
 }
 
-/** Whether a value was made by `task()`. */
+/** Whether a value was made by `task()`. Nothing is read of other values: a lazy one would begin its work. */
 export function isTask(value: unknown): value is AnyTask {
-  return typeof value === 'object' && value !== null && (value as Defined)[DEFINITION] !== undefined
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, DEFINITION)
 }
 
 function definitionOf(task: AnyTask | null | undefined): TaskDefinition {
   const definition = (task as Defined | null | undefined)?.[DEFINITION]
-  if (definition === undefined) throw new TypeError(`Cannot use ${show(task)}: it was not made by task()`)
-  return definition
+  if (definition !== undefined) return definition
+  const isOfCopy = Object.getOwnPropertySymbols(Object(task)).some(
+    (key) => String(key) === String(DEFINITION),
+  )
+  const why = isOfCopy ? 'it was made by task() of another copy of waitpoint' : 'it was not made by task()'
+  throw new TypeError(`Cannot use ${show(task)}: ${why}`)
 }
 
 function withRetry(definition: TaskDefinition, retry: RetryOptions | undefined): TaskDefinition {

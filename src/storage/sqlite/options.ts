@@ -1,10 +1,11 @@
+import { fileURLToPath } from 'node:url'
 import { requireName, requireObject, requireOptions, requireWhole, show } from '../../primitives/require.ts'
 import type { SqliteHandle } from './handle.ts'
 
 /** How a SQLite file is opened. */
 export interface SqliteOptions {
-  /** The database file. It is made when it is not there. */
-  readonly path: string
+  /** The database file, by its path or its `file:` address. It is made when it is not there. */
+  readonly path: string | URL
   /**
    * The failures that acknowledged writes survive: with `normal` the death of the process, with `full` also a power
    * failure, at four to ten times the price.
@@ -34,11 +35,10 @@ const NAMES = { path: true, synchronous: true, pollMs: true }
 const METHODS = ['exec', 'prepare', 'close']
 
 /** @throws TypeError or RangeError that says what is wrong with it. */
-export function readSqliteOptions(given: string | SqliteOptions | SqliteHandle): SqliteSource {
+export function readSqliteOptions(given: string | URL | SqliteOptions | SqliteHandle): SqliteSource {
   const defaults = { synchronous: 'normal', pollMs: POLL_MS } as const
-  if (typeof given === 'string') {
-    return { ...defaults, path: requireName(given, 'the path of the SQLite file'), handle: undefined }
-  }
+  if (typeof given === 'string' || given instanceof URL)
+    return { ...defaults, path: readPath(given), handle: undefined }
   requireObject(given, 'the argument of sqliteStorage')
   if (isHandle(given)) return { ...defaults, path: undefined, handle: given }
   requireOptions(given, 'the options of sqliteStorage', NAMES)
@@ -47,7 +47,14 @@ export function readSqliteOptions(given: string | SqliteOptions | SqliteHandle):
     throw new RangeError(`Cannot use synchronous ${show(synchronous)}: it must be "normal" or "full"`)
   }
   requireWhole(pollMs, 'pollMs', { from: 1, to: 60_000 })
-  return { path: requireName(path, 'the path of the SQLite file'), handle: undefined, synchronous, pollMs }
+  return { path: readPath(path), handle: undefined, synchronous, pollMs }
+}
+
+/** Drivers differ in what they make of a URL, so they get none. */
+function readPath(path: string | URL): string {
+  if (!(path instanceof URL)) return requireName(path, 'the path of the SQLite file')
+  if (path.protocol === 'file:') return fileURLToPath(path)
+  throw new TypeError(`Cannot use the path of the SQLite file ${show(path.href)}: it must be a file: address`)
 }
 
 function isHandle(given: object): given is SqliteHandle {

@@ -34,7 +34,7 @@ const PRUNE_LIMIT = 100
  *
  * @throws TypeError or RangeError for options that cannot be used.
  */
-export function sqliteStorage(given: string | SqliteOptions | SqliteHandle): Storage {
+export function sqliteStorage(given: string | URL | SqliteOptions | SqliteHandle): Storage {
   const connection = connectionTo(readSqliteOptions(given))
   const turns = new SqliteTurns(connection.name, connection.session)
   const perform: Perform = (method, kind) => turns.call(method, kind === 'read')

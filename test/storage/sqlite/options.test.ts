@@ -16,6 +16,9 @@ describe('readSqliteOptions', () => {
       synchronous: 'full',
       pollMs: 50,
     })
+    const url = new URL('file:///srv/my%20app/%23a.db')
+    for (const given of [url, { path: url }])
+      expect(readSqliteOptions(given)).toMatchObject({ path: '/srv/my app/#a.db', handle: undefined })
     expect(readSqliteOptions(handle)).toMatchObject({ path: undefined, handle })
   })
 
@@ -25,6 +28,7 @@ describe('readSqliteOptions', () => {
     [{ path: 'a.db', sync: true }, TypeError, 'there is no option "sync"'],
     [{ path: 'a.db', synchronous: 'off' }, RangeError, 'Cannot use synchronous "off"'],
     [{ path: 'a.db', pollMs: 0 }, RangeError, 'Cannot use pollMs 0'],
+    [new URL('https://example.com/a.db'), TypeError, 'it must be a file: address'],
     [undefined, TypeError, 'it must be an object'],
   ])('refuses %j, and says why', (given, kind, message) => {
     const read = (): unknown => readSqliteOptions(given as never)
