@@ -151,21 +151,22 @@ export class RunStreams {
 
   /** Adds one chunk, to a stream of the run or of another one; the stream ends with the attempt. */
   append(attempt: Attempt, { key, to }: WrittenStream, chunk: unknown): Awaitable<void> {
-    const stored = this.write({ attempt, key, to }, chunk)
+    const stored = this.write({ attempt, key, to }, [chunk])
     const turn = this.kernel.breath.turnOfChunk(attempt)
     return turn === undefined ? stored : afterTurn(turn, () => stored)
   }
 
-  /** Adds one chunk. A writer outside of the run says how far it has got with it. */
+  /** Adds chunks, in one call of the storage. A writer outside of the run says how far it has got with them. */
   write(
     { attempt, key, to }: WrittenStream & { readonly attempt: Attempt },
-    chunk: unknown,
+    chunks: readonly unknown[],
     progress?: WriterProgress,
   ): Awaitable<void> {
     checkKey(key)
     return chain(this.#open(attempt, key, to), ({ channel }) => {
       assertOpen(attempt)
-      return whenStored(attempt, channel, channel.append(chunk, progress))
+      for (const chunk of chunks) void channel.append(chunk, progress)
+      return channel.flushed().then(() => assertStored(attempt, channel))
     })
   }
 
@@ -351,10 +352,6 @@ function unsupported(runId: string, key: string): WaitpointError {
     'ERR_CANNOT_WRITE_STREAM',
     `Cannot write to stream "${key}" of run "${runId}": the storage of this engine has streams for their own runs only`,
   )
-}
-
-function whenStored(attempt: Attempt, channel: StreamChannel, appended: Awaitable<void>): Awaitable<void> {
-  return chain(appended, () => channel.flushed().then(() => assertStored(attempt, channel)))
 }
 
 function assertStored(attempt: Attempt, channel: StreamChannel): void {

@@ -1,3 +1,4 @@
+import { boundJson } from './bounded-parts.ts'
 import { GatheredBytes } from './gathered-bytes.ts'
 import { Refusal } from '../refusal.ts'
 
@@ -84,36 +85,16 @@ async function readAtOnce(request: Request): Promise<Uint8Array> {
 }
 
 /**
- * Arrays and objects in one text. Each takes a hundred times as long as a character: three megabytes of them would keep the
- * process from everything else for more than a second.
- */
-const MOST_CONTAINERS = 100_000
-const [QUOTE, BACKSLASH, BRACKET, BRACE] = [34, 92, 91, 123]
-
-/**
  * The JSON value of a text.
  *
- * @throws Refusal 400 for a text that is not JSON; 413 for one with too many arrays and objects.
+ * @throws Refusal 400 for a text that is not JSON; 413 for one with too many parts.
  */
 export function parseJson(text: string): unknown {
-  refuseManyContainers(text)
+  boundJson(text)
   try {
     return JSON.parse(text)
   } catch (cause) {
     throw new Refusal(400, 'Invalid JSON', { cause })
-  }
-}
-
-/** @throws Refusal 413 for a JSON text with too many arrays and objects. Its strings do not count. */
-export function refuseManyContainers(text: string): void {
-  if (text.length <= MOST_CONTAINERS) return
-  let [count, isInString] = [0, false]
-  for (let place = 0; place < text.length; place++) {
-    const code = text.charCodeAt(place)
-    if (code === QUOTE) isInString = !isInString
-    else if (isInString) place += code === BACKSLASH ? 1 : 0
-    else if ((code === BRACKET || code === BRACE) && (count += 1) > MOST_CONTAINERS)
-      throw new Refusal(413, `Request body too large: it has more than ${MOST_CONTAINERS} arrays and objects`)
   }
 }
 

@@ -1,4 +1,5 @@
 import { bufferToFormData } from 'hono/utils/buffer'
+import { boundForm } from './bounded-parts.ts'
 import { Refusal } from '../refusal.ts'
 import { charsetOf, type Decode, decoderOf, requireDecoder } from './text.ts'
 
@@ -15,7 +16,9 @@ const CHARSET_FIELD = /^(?:_charset_|charset)$/
  */
 export function urlEncodedFields(body: Uint8Array, contentType: string | undefined): FormField[] {
   const fields: [name: Uint8Array, value: Uint8Array][] = []
-  for (const field of lettersOf(body).split('&')) {
+  const letters = lettersOf(body)
+  boundForm(letters, 'field', '&')
+  for (const field of letters.split('&')) {
     if (field === '') continue
     const [name = '', ...value] = field.split('=')
     fields.push([unescaped(name), unescaped(value.join('='))])
@@ -33,9 +36,11 @@ export function urlEncodedFields(body: Uint8Array, contentType: string | undefin
  * @throws Refusal 400 for a body that is no such form, for files, for bytes that are no text in their charset, and for an unknown one.
  */
 export async function multipartFields(body: Uint8Array, contentType: string): Promise<FormField[]> {
+  const text = lettersOf(body)
+  boundForm(text, 'part', '\r\n--')
   const letters = await partsOf(body, contentType)
   const decode = decoderFor(contentType, letters)
-  const charsets = partCharsets(lettersOf(body))
+  const charsets = partCharsets(text)
   return letters.map(([name, value], index) => {
     const charset = charsets[index]
     const decodePart = charset === undefined ? decode : requireDecoder(charset)

@@ -1,17 +1,24 @@
+import type { Breath } from '../../core/host/breath.ts'
 import { GatheredBytes } from './gathered-bytes.ts'
 import { Refusal } from '../refusal.ts'
 import { parseJson, readChunk, readerOf } from './body.ts'
 import { decodeText } from './text.ts'
 
 const NEW_LINE = 10
+/** So many lines, or bytes, are one batch. */
+const BATCH = { lines: 256, bytes: 65_536 }
 
 /**
- * The values of a body of JSON lines, in batches: all lines of one piece of the body at once. The body is read no
- * faster than the batches are taken.
+ * The values of a body of JSON lines, in batches of consecutive lines. The body is read no faster than the batches are
+ * taken, and between two of them other requests get their turn.
  *
  * @throws Refusal 413 for a line longer than `mostBytes`; 400 for one that is not JSON.
  */
-export async function* readLines(request: Request, mostBytes: number): AsyncGenerator<readonly unknown[]> {
+export async function* readLines(
+  request: Request,
+  mostBytes: number,
+  turns: Breath,
+): AsyncGenerator<readonly unknown[]> {
   const reader = readerOf(request)
   if (reader === undefined) return
   const begun = new GatheredBytes()
@@ -22,12 +29,27 @@ export async function* readLines(request: Request, mostBytes: number): AsyncGene
       const lines = end > 0 ? begun.take() : undefined
       begun.add(piece.subarray(end))
       if (begun.size > mostBytes) throw lineTooLong()
-      if (lines !== undefined) yield valuesOf(lines, mostBytes)
+      if (lines !== undefined) yield* batchesOf(lines, mostBytes, turns)
     }
-    if (begun.size > 0) yield valuesOf(begun.take(), mostBytes)
+    yield* batchesOf(begun.take(), mostBytes, turns)
   } finally {
     // Not awaited: the source may take long to stop, or never stop.
     reader.cancel().catch(ignore)
+  }
+}
+
+async function* batchesOf(
+  lines: Uint8Array,
+  mostBytes: number,
+  turns: Breath,
+): AsyncGenerator<readonly unknown[]> {
+  for (let [from, to] = [0, 0]; from < lines.length; from = to) {
+    for (let left = BATCH.lines; left > 0 && to < lines.length && to - from < BATCH.bytes; left--) {
+      const end = lines.indexOf(NEW_LINE, to)
+      to = end < 0 ? lines.length : end + 1
+    }
+    await turns.next()
+    yield valuesOf(lines.subarray(from, to), mostBytes)
   }
 }
 

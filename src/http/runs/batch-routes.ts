@@ -53,7 +53,8 @@ function addAnnouncing(app: Hono, { gate, limits, kernel, batches }: RouteContex
   })
 }
 
-function addSending(app: Hono, { gate, limits, kernel, batches }: RouteContext, trigger: TriggerSent): void {
+function addSending(app: Hono, context: RouteContext, trigger: TriggerSent): void {
+  const { gate, limits, kernel, batches, turns } = context
   const { publisher } = kernel
 
   addRoute(app, '/api/v3/batches/:id/items', {
@@ -63,7 +64,7 @@ function addSending(app: Hono, { gate, limits, kernel, batches }: RouteContext, 
       const batch = await batches.require(c.req.param('id'))
       let [accepted, known] = [0, 0]
       const isPublished = c.req.header('trigger-version') !== undefined
-      for await (const lines of readLines(c.req.raw, limits.triggerBytes)) {
+      for await (const lines of readLines(c.req.raw, limits.triggerBytes, turns)) {
         for (const line of lines) {
           const { place, run } = readItem(line, batch)
           const added = await batch.add(

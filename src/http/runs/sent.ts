@@ -25,7 +25,7 @@ export type TriggerSent = (caller: Caller, run: SentRun) => Promise<RunHandle<un
 
 /** Triggers a run as the client sent it, with its payload if that was sent ahead. */
 export function triggerSent(
-  { engine, stored, gate, kernel, limits }: RouteContext,
+  { engine, stored, gate, kernel, limits, turns }: RouteContext,
   packets: PacketStore,
 ): TriggerSent {
   return async (caller, { taskId, body, isPublished, batchId }) => {
@@ -35,6 +35,7 @@ export function triggerSent(
     const readNoted = takesNotes ? withNotes : (noted: NotedValue) => readByCodec(kernel.values, noted)
     const { payload, options, packetPath } = readTriggerBody(body, { limits, readNoted, packetAt })
     if (takesNotes) readingNotes(() => notesOf(payload) && taskOptions[TAKES_NOTES](payload))
+    await turns.next()
     const keyed = isPublished ? { freeKeyOnFailure: true, ...options } : options
     const all = batchId === undefined ? keyed : withMarks(keyed, { batch: { id: batchId } })
     const run = await gate.spending(caller, () =>

@@ -69,7 +69,7 @@ export class OutsideWriter {
       if (batch.length === 0) continue
       // First: a chunk that counts as taken must not fail because its stream cannot be opened.
       await this.#announce(stream)
-      if (writer === undefined) await Promise.all(batch.map((chunk) => this.#store(stream, chunk)))
+      if (writer === undefined) await this.#store(stream, batch)
       else await this.#take(stream, batch, { writer, from: index })
       index += batch.length
     }
@@ -88,9 +88,7 @@ export class OutsideWriter {
       const fresh = batch.slice(known)
       if (fresh.length > 0) {
         progress.taken = from + batch.length - 1
-        progress.storing = Promise.all(
-          fresh.map((chunk, at) => this.#store(stream, chunk, { writer, last: from + known + at })),
-        )
+        progress.storing = this.#store(stream, fresh, { writer, last: progress.taken })
       }
       const { taken } = progress
       await progress.storing
@@ -103,8 +101,8 @@ export class OutsideWriter {
     return this.#onAttempt(stream, () => this.#kernel.streams.announce(attempt, key))
   }
 
-  #store(stream: OpenStream, chunk: unknown, progress?: WriterProgress): Promise<void> {
-    return this.#onAttempt(stream, () => this.#kernel.streams.write(stream, chunk, progress))
+  #store(stream: OpenStream, chunks: readonly unknown[], progress?: WriterProgress): Promise<void> {
+    return this.#onAttempt(stream, () => this.#kernel.streams.write(stream, chunks, progress))
   }
 
   async #onAttempt({ attempt, key }: OpenStream, act: () => Awaitable<void>): Promise<void> {

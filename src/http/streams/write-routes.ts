@@ -19,7 +19,7 @@ const VERSION = { version: 'v1' }
 
 /** Routes that write to the streams of runs that execute in this process. */
 export function addStreamWriteRoutes(app: Hono, context: RouteContext): void {
-  const { gate, kernel, limits } = context
+  const { gate, kernel, limits, turns } = context
   const writer = new OutsideWriter(kernel, limits)
 
   /** The run and the stream key of a request whose caller may write to it. */
@@ -67,7 +67,7 @@ export function addStreamWriteRoutes(app: Hono, context: RouteContext): void {
       const resumeFrom = c.req.header('x-resume-from-chunk')
       const isNumbered = resumeFrom !== undefined || c.req.header('x-client-id') !== undefined
       const clientId = isNumbered ? clientOf(c) : undefined
-      const batches = readLines(c.req.raw, LINE_BYTES)
+      const batches = readLines(c.req.raw, LINE_BYTES, turns)
       await writer.write(runId, key, { clientId, from: readIndex(resumeFrom), batches })
       return c.json({ ok: true })
     },

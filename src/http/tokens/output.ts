@@ -1,4 +1,5 @@
-import { parseJson, refuseManyContainers } from '../requests/body.ts'
+import { boundJson } from '../requests/bounded-parts.ts'
+import { parseJson } from '../requests/body.ts'
 import { type FormField, multipartFields, urlEncodedFields } from '../requests/form.ts'
 import { decodeText } from '../requests/text.ts'
 import { Refusal } from '../refusal.ts'
@@ -36,7 +37,7 @@ function isJsonType(mediaType: string): boolean {
 
 /** The JSON value of a text that was not declared as JSON, or else a fallback. */
 function jsonOr(text: string, otherwise: () => unknown): unknown {
-  refuseManyContainers(text)
+  boundJson(text)
   try {
     return JSON.parse(text)
   } catch {

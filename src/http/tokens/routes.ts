@@ -77,7 +77,7 @@ function readTokenQuery(request: Request, { pageSize }: Limits): ListTokensParam
   }
 }
 
-function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext): void {
+function addCompletion(app: Hono, { engine, kernel, gate, limits, turns }: RouteContext): void {
   const { credentials } = kernel
   const { completeBytes } = limits
   const completed = new RepeatedRequests<CompletedToken>()
@@ -97,6 +97,7 @@ function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext
           await readBody(c.req.raw, completeBytes),
           c.req.header('content-type'),
         )
+        await turns.next()
         // A caller that won the completion and lost the answer gets the same answer again.
         return completed.serve(whose(caller), name, () =>
           gate.spending(caller, () => engine.wait.completeToken(id, output)),
@@ -125,6 +126,7 @@ function addCompletion(app: Hono, { engine, kernel, gate, limits }: RouteContext
       if (settled !== undefined) return c.json(settled)
       const body = await readBody(c.req.raw, completeBytes)
       const output = await callbackOutput(body, c.req.header('content-type'))
+      await turns.next()
       return c.json(await engine.wait.completeToken(id, output))
     },
   })
