@@ -13,6 +13,7 @@ import type { EngineWaitNamespace } from '../../api/token.ts'
 import type { PollsAs } from '../../api/shown-run.ts'
 import type { QueueHandle, RetrievedQueue } from '../../api/queue.ts'
 import type { SchedulesNamespace } from '../../api/schedule.ts'
+import type { MetadataNamespace } from '../../api/stream.ts'
 import type { Namespaces } from '../../api/task.ts'
 import type { LogEntry } from './log-entry.ts'
 import { AnswerOrder, type GivenAnswer } from './answer-order.ts'
@@ -59,8 +60,18 @@ export interface AttemptStreams {
   stop(): Awaitable<void>
 }
 
+/** New metadata of a run, and their text. */
+export interface ReplacedMetadata {
+  readonly values: Readonly<Record<string, unknown>>
+  readonly json: string
+}
+
 /** The namespaces of one engine, as its tasks and the module's functions use them. */
 export interface EngineNamespaces extends Namespaces {
+  readonly metadata: MetadataNamespace & {
+    /** Changes all of it at once. */
+    replace(change: (before: ReplacedMetadata['values']) => ReplacedMetadata): void
+  }
   readonly runs: EngineRunsNamespace & PollsAs
   readonly wait: EngineWaitNamespace
   readonly schedules: SchedulesNamespace

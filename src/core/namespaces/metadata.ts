@@ -4,7 +4,13 @@ import { createDeferred } from '../../primitives/deferred.ts'
 import { measureJson } from '../../primitives/json.ts'
 import { show } from '../../primitives/require.ts'
 import type { Kernel } from '../kernel.ts'
-import { lateAttempt, learn, staleAttempt, type Attempt } from '../attempt/attempt.ts'
+import {
+  lateAttempt,
+  learn,
+  type ReplacedMetadata,
+  staleAttempt,
+  type Attempt,
+} from '../attempt/attempt.ts'
 import { ACTIVE_STATUSES, isFinal } from '../../contract/run-states.ts'
 import { readMetadata } from '../views/run.ts'
 import { runNotFound } from '../host/not-found.ts'
@@ -61,6 +67,13 @@ export class EngineMetadata implements MetadataNamespace {
     requireKey(key)
     document.append(key, value)
     return this.#changed(attempt, document)
+  }
+
+  /** Changes all of it at once, as `change` says; its text is made already. */
+  replace(change: (before: ReplacedMetadata['values']) => ReplacedMetadata): void {
+    const { attempt, document } = this.#read('metadata.replace')
+    document.replace(change(document.values))
+    this.#changed(attempt, document)
   }
 
   flush(): Promise<void> {
@@ -189,7 +202,7 @@ function requireKey(key: unknown): void {
 /** The metadata of one attempt. A change costs what it changes; the text of all is made for a write. */
 class MetadataDocument {
   /** A map: a key `__proto__` is a key like any other. */
-  readonly #values: Map<string, unknown>
+  #values: Map<string, unknown>
   #changes = 0
   #json: string | undefined
   #isLarge = false
@@ -213,11 +226,9 @@ class MetadataDocument {
   }
 
   get json(): string {
-    if (this.#json === undefined) {
-      this.#json = JSON.stringify(this.values)
-      this.#isLarge = this.#json.length > LARGE_CHARACTERS
-    }
-    return this.#json
+    const json = (this.#json ??= JSON.stringify(this.values))
+    this.#isLarge = json.length > LARGE_CHARACTERS
+    return json
   }
 
   get(key: string): unknown {
@@ -230,6 +241,13 @@ class MetadataDocument {
     if (json === undefined) this.#values.delete(key)
     else this.#values.set(key, fromJson(json))
     this.#changed()
+  }
+
+  /** Replaces all values by others, which nothing else changes. */
+  replace({ values, json }: ReplacedMetadata): void {
+    this.#values = new Map(Object.entries(values))
+    this.#changed()
+    this.#json = json
   }
 
   /** Adds a copy of the value to a list. Another value becomes the first item of one. */

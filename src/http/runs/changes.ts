@@ -1,21 +1,22 @@
 import type { RunChange, RunRecord } from '../../contract/records.ts'
-import type { Engine } from '../../core/engine.ts'
 import { WaitpointError } from '../../api/errors.ts'
+import type { Breath } from '../../core/host/breath.ts'
 import type { Kernel } from '../../core/kernel.ts'
 import { tagRun } from '../../core/namespaces/tag-run.ts'
 import { hasFinished, type Attempt, runInAttempt } from '../../core/attempt/attempt.ts'
 import { isFinal } from '../../contract/run-states.ts'
 import { readMetadata } from '../../core/views/run.ts'
 import { toJson } from '../../core/host/serialize.ts'
+import { boundJson } from '../requests/bounded-parts.ts'
 import type { JsonObject } from '../requests/json-body.ts'
 import type { Limits } from '../limits.ts'
 import type { MetadataChange } from './metadata-change.ts'
 import { Refusal } from '../refusal.ts'
 
 export interface RunChangesOptions {
-  readonly engine: Engine
   readonly kernel: Kernel
   readonly limits: Pick<Limits, 'tags' | 'metadataBytes'>
+  readonly turns: Breath
 }
 
 /**
@@ -23,32 +24,33 @@ export interface RunChangesOptions {
  * during an attempt only its own engine can change them.
  */
 export class RunChanges {
-  readonly #engine: Engine
   readonly #kernel: Kernel
   readonly #limits: Pick<Limits, 'tags' | 'metadataBytes'>
+  readonly #turns: Breath
 
-  constructor({ engine, kernel, limits }: RunChangesOptions) {
-    this.#engine = engine
+  constructor({ kernel, limits, turns }: RunChangesOptions) {
     this.#kernel = kernel
     this.#limits = limits
+    this.#turns = turns
   }
 
   /**
-   * Changes the metadata and returns the new value.
+   * Changes the metadata and returns the text of the new value.
    *
    * @throws Refusal 404; 422 for a run that has ended; 409 for a run that another engine executes; 413 if the metadata
    * become too large.
    */
-  metadata(id: string, change: MetadataChange): Promise<JsonObject> {
+  metadata(id: string, change: MetadataChange): Promise<string> {
     return this.#kernel.runTurns.take(id, async () => {
       for (;;) {
+        // Each look at a large document takes long, as does the request that was read before.
+        await this.#turns.next()
         const attempt = this.#kernel.executor.attempts.get(id)
         if (attempt?.isEnded === false) return this.#changeInAttempt(attempt, change)
         const record = await this.#require(id)
         if (record.status !== 'QUEUED' && record.status !== 'DELAYED') throw executedElsewhere(id)
-        const metadata = change(readMetadata(record))
-        const metadataJson = this.#checked(metadata)
-        if (await this.#update(record, { metadataJson })) return metadata
+        const metadataJson = this.#checked(change(readMetadata(record)))
+        if (await this.#update(record, { metadataJson })) return metadataJson
       }
     })
   }
@@ -59,25 +61,23 @@ export class RunChanges {
   }
 
   /** Changes the metadata as the task itself would, in one turn, so that no change of the task is lost. */
-  #changeInAttempt(attempt: Attempt, change: MetadataChange): Promise<JsonObject> {
+  #changeInAttempt(attempt: Attempt, change: MetadataChange): Promise<string> {
     return runInAttempt(attempt, async () => {
-      const { metadata } = this.#engine
-      const before = metadata.current()
-      const after = change(before)
-      this.#checked(after)
-      for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) metadata.del(key)
-      for (const [key, value] of Object.entries(after)) {
-        if (JSON.stringify(value) !== JSON.stringify(ownValue(before, key))) metadata.set(key, value)
-      }
+      let json = ''
+      this.#kernel.namespaces.metadata.replace((before) => {
+        const values = change(before)
+        json = this.#checked(values)
+        return { values, json }
+      })
       await this.#flushed(attempt)
-      return after
+      return json
     })
   }
 
   /** Stores the change. An attempt that finishes meanwhile stores it too; one that was ended from outside does not. */
   async #flushed(attempt: Attempt): Promise<void> {
     try {
-      await this.#engine.metadata.flush()
+      await this.#kernel.namespaces.metadata.flush()
       if (!attempt.isEnded || hasFinished(attempt)) return
     } catch (error) {
       if (!(error instanceof WaitpointError)) throw error
@@ -88,11 +88,12 @@ export class RunChanges {
     )
   }
 
-  /** The text of metadata, whose size is checked before anything changes. */
-  #checked(metadata: JsonObject): string | undefined {
+  /** The text of metadata, whose size and parts are checked before anything changes. */
+  #checked(metadata: JsonObject): string {
     const { metadataBytes } = this.#limits
-    const json = toJson(metadata, 'metadata')
-    if (Buffer.byteLength(json ?? '') <= metadataBytes) return json
+    const json = toJson(metadata, 'metadata') ?? '{}'
+    boundJson(json)
+    if (Buffer.byteLength(json) <= metadataBytes) return json
     throw new Refusal(413, `Metadata too large: at most ${metadataBytes} bytes are allowed`)
   }
 
@@ -111,10 +112,6 @@ export class RunChanges {
     if (updated !== undefined) publisher.wake(id)
     return updated !== undefined
   }
-}
-
-function ownValue(values: JsonObject, key: string): unknown {
-  return Object.hasOwn(values, key) ? values[key] : undefined
 }
 
 function executedElsewhere(id: string): Refusal {

@@ -9,6 +9,7 @@ import { Refusal } from '../refusal.ts'
 export type MetadataChange = (before: JsonObject) => JsonObject
 
 const NAMES = ['metadata', 'operations']
+const MOST_OPERATIONS = 10_000
 const TYPES = ['set', 'delete', 'append', 'remove', 'increment', 'update']
 
 /**
@@ -22,6 +23,8 @@ export function readMetadataChange(body: JsonObject): MetadataChange {
     throw new Refusal(400, `Validation error: unknown member ${show(unknown)}; use ${NAMES.join(' and ')}`)
   const { metadata, operations = [] } = body
   if (!Array.isArray(operations)) throw new Refusal(400, 'Validation error: "operations" must be a list')
+  if (operations.length > MOST_OPERATIONS)
+    throw new Refusal(413, `Request body too large: it may have ${MOST_OPERATIONS} operations`)
   const replace = metadata === undefined ? [] : [replaceBy(metadata, '"metadata"')]
   const changes = [...replace, ...operations.map(readOperation)]
   return (before) => {

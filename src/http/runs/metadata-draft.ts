@@ -54,8 +54,8 @@ export class MetadataDraft {
 /** A list that is changed many times. Its items are found by their text, not by looking at all of them each time. */
 class ChangedList {
   readonly #items: unknown[]
-  /** The places of the items by their text; from the first removal on. */
-  #places: Map<string, number[]> | undefined
+  /** The places of the items by what tells them apart; from the first removal on. */
+  #places: Map<unknown, number | number[]> | undefined
   readonly #removed = new Set<number>()
 
   constructor(items: readonly unknown[]) {
@@ -75,23 +75,32 @@ class ChangedList {
 
   remove(value: unknown): void {
     const places = (this.#places ??= this.#allPlaces())
-    const text = canonicalText(value)
-    for (const place of places.get(text) ?? []) this.#removed.add(place)
-    places.delete(text)
+    const identity = identityOf(value)
+    const found = places.get(identity)
+    if (typeof found === 'number') this.#removed.add(found)
+    else for (const place of found ?? []) this.#removed.add(place)
+    places.delete(identity)
   }
 
-  #allPlaces(): Map<string, number[]> {
-    const places = new Map<string, number[]>()
+  #allPlaces(): Map<unknown, number | number[]> {
+    const places = new Map<unknown, number | number[]>()
     for (const [place, item] of this.#items.entries()) note(places, item, place)
     return places
   }
 }
 
-function note(places: Map<string, number[]>, item: unknown, place: number): void {
-  const text = canonicalText(item)
-  const known = places.get(text)
-  if (known === undefined) places.set(text, [place])
+function note(places: Map<unknown, number | number[]>, item: unknown, place: number): void {
+  const identity = identityOf(item)
+  const known = places.get(identity)
+  if (known === undefined) places.set(identity, place)
+  else if (typeof known === 'number') places.set(identity, [known, place])
   else known.push(place)
+}
+
+/** Equal for JSON values that are equal, whatever the order of their keys, and for no others. */
+function identityOf(value: unknown): unknown {
+  if (typeof value === 'string') return `"${value}`
+  return typeof value === 'object' && value !== null ? canonicalText(value) : value
 }
 
 function plain(value: unknown): unknown {
@@ -99,10 +108,17 @@ function plain(value: unknown): unknown {
 }
 
 /** One text for all JSON values that are equal, whatever the order of their keys. */
-function canonicalText(value: unknown): string {
-  if (typeof value === 'number') return `${value}`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`
-  const members = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}:${canonicalText(item)}`)
-  return `{${members.sort().join()}}`
+function canonicalText(value: object): string {
+  return JSON.stringify(sorted(value))
+}
+
+/** The value with the keys of its objects in order: itself, as a rule. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(sorted)
+  const keys = Object.keys(value)
+  const isSorted = keys.every((key, at) => at === 0 || (keys[at - 1] ?? '') < key)
+  const members = value as Readonly<Record<string, unknown>>
+  if (isSorted && keys.every((key) => typeof members[key] !== 'object')) return value
+  return Object.fromEntries(keys.sort().map((key) => [key, sorted(members[key])]))
 }

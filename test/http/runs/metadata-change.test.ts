@@ -70,8 +70,13 @@ describe('readMetadataChange', () => {
       numbers: many.map((n) => ({ n })),
     }
     // Some seconds suffice for work in proportion to their number, not for its square.
-    const after = apply(before, ...many.map(operation))
+    const after = apply(before, ...many.slice(0, 10_000).map(operation))
     expect(Object.keys(after).length).toBeGreaterThan(0)
+  })
+
+  it('takes 10,000 operations at once, and no more', () => {
+    const operations = Array.from({ length: 10_001 }, () => ({ type: 'delete', key: 'a' }))
+    expect(() => readMetadataChange({ operations })).toThrow(expect.objectContaining({ status: 413 }))
   })
 
   it('finds an item among many by reading each of them once', () => {
