@@ -3,6 +3,7 @@ import { MOST_QUEUE_LIMIT } from '../contract/queue-limits.ts'
 import { storeReplay } from '../core/namespaces/runs.ts'
 import { timeOutToken } from '../core/namespaces/time-out-token.ts'
 import { readRun } from '../core/reading/run-changes.ts'
+import { boundJson } from '../http/requests/bounded-parts.ts'
 import { findNonJson } from '../primitives/json.ts'
 import { Refused } from './refused.ts'
 import type { ConsoleAction } from './options.ts'
@@ -125,6 +126,7 @@ type ReadJson = { readonly value: unknown } | { readonly problem: string }
 
 function readJson(text: string): ReadJson {
   if (text.trim() === '') return { value: undefined }
+  boundJson(text)
   try {
     const value: unknown = JSON.parse(text)
     const fault = findNonJson(value)

@@ -1,4 +1,5 @@
-import { readBody } from '../http/requests/body.ts'
+import { checkAnnouncedLength, readBody } from '../http/requests/body.ts'
+import { boundForm } from '../http/requests/bounded-parts.ts'
 import { areEqualSecrets } from '../http/access/equal-secrets.ts'
 import { Refused } from './refused.ts'
 import type { Session } from './session.ts'
@@ -7,11 +8,14 @@ import type { Session } from './session.ts'
 const MOST_BYTES = 3_145_728
 
 /** The fields of a form that was sent, if it is from the console itself. */
-export async function readForm(request: Request): Promise<URLSearchParams> {
+export async function readForm(request: Request, mostBytes: number = MOST_BYTES): Promise<URLSearchParams> {
   requireSameSite(request)
+  checkAnnouncedLength(request, mostBytes)
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/x-www-form-urlencoded') throw new Refused(415, 'This is no form.')
-  return new URLSearchParams(new TextDecoder().decode(await readBody(request, MOST_BYTES)))
+  const text = new TextDecoder().decode(await readBody(request, mostBytes))
+  boundForm(text, 'field', '&')
+  return new URLSearchParams(text)
 }
 
 /** Refuses a form that another page than one of this browser's session has sent. */

@@ -88,6 +88,11 @@ function requireRequest(request: unknown): void {
 /** A browser that may enter, or the answer to one that may not. */
 type Entrance = { readonly session: Session } | { readonly refusal: Response }
 
+/** A login has a key in it, and nothing else. */
+const MOST_LOGIN_BYTES = 4_096
+/** The longest address, in characters, that a login leads to. */
+const LONGEST_NEXT = 2_048
+
 /** The pages of the navigation. */
 const PAGES: ReadonlyMap<string, (visit: Visit) => Promise<PageContent>> = new Map([
   ['runs', runsPage],
@@ -135,7 +140,7 @@ class Pages {
     if (file !== undefined) return fileAnswer(url, file)
     await this.#kernel.open()
     if (section === 'login' && id === undefined && this.#settings.authorize === undefined)
-      return request.method === 'POST' ? this.#logIn(request) : this.#askForKey(request, url)
+      return request.method === 'POST' ? this.#logIn(request, url) : this.#askForKey(request, url)
     const entrance = await this.#enter(request, url)
     if ('refusal' in entrance) return entrance.refusal
     const { session } = entrance
@@ -167,27 +172,29 @@ class Pages {
   }
 
   async #askForKey(request: Request, url: URL): Promise<Response> {
-    const next = url.searchParams.get('next') ?? ''
+    const next = this.#nextOf(url)
     const link = url.searchParams.get('link')
     if (link === null || !isFollowed(request))
       return this.#page(loginPage(this.#settings.basePath, { next }), 200)
     // A link that is clicked again by its user stays as it is.
-    if (this.#sessions.read(request)?.isLoggedIn === true)
-      return redirect(ownPath(next, this.#settings.basePath))
+    if (this.#sessions.read(request)?.isLoggedIn === true) return redirect(next)
     if (await useLoginLink(this.#kernel, link)) return this.#loggedIn(request, next)
     const problem = 'This link was used before, or its time is over. Log in with the key.'
     return this.#page(loginPage(this.#settings.basePath, { next, problem }), 401)
   }
 
-  async #logIn(request: Request): Promise<Response> {
-    const form = await readForm(request)
-    const next = form.get('next') ?? ''
+  /** Of a request without a credential nothing is read before the pause, and little after it. */
+  async #logIn(request: Request, url: URL): Promise<Response> {
+    const next = this.#nextOf(url)
     const attempts = this.#sessions.isKnown(request) ? this.#knownAttempts : this.#attempts
-    const now = this.#kernel.host.now()
-    const pauseMs = attempts.pauseMs(now)
-    if (pauseMs > 0) return this.#pause(next, Math.ceil(pauseMs / 1_000))
+    const refusedEarly = this.#pause(attempts, next)
+    if (refusedEarly !== undefined) return refusedEarly
+    const form = await readForm(request, MOST_LOGIN_BYTES)
+    // Other attempts may have come meanwhile.
+    const refused = this.#pause(attempts, next)
+    if (refused !== undefined) return refused
     if (!this.#sessions.isSecretKey(form.get('key') ?? '')) {
-      attempts.wrong(now)
+      attempts.wrong(this.#kernel.host.now())
       const problem = 'This is no secret key of the engine.'
       return this.#page(loginPage(this.#settings.basePath, { next, problem }), 401)
     }
@@ -195,7 +202,15 @@ class Pages {
     return this.#loggedIn(request, next)
   }
 
-  #pause(next: string, seconds: number): Response {
+  /** Where a login leads to: a page of the console, whatever the address asks for. */
+  #nextOf({ searchParams }: URL): string {
+    return ownPath(searchParams.get('next') ?? '', this.#settings.basePath)
+  }
+
+  /** The answer while no key is looked at. */
+  #pause(attempts: KeyAttempts, next: string): Response | undefined {
+    const seconds = Math.ceil(attempts.pauseMs(this.#kernel.host.now()) / 1_000)
+    if (seconds === 0) return undefined
     const problem = `There were too many wrong keys. Try again in ${seconds} s.`
     const answer = this.#page(loginPage(this.#settings.basePath, { next, problem }), 429)
     answer.headers.set('retry-after', String(seconds))
@@ -203,7 +218,7 @@ class Pages {
   }
 
   #loggedIn(request: Request, next: string): Response {
-    const answer = redirect(ownPath(next, this.#settings.basePath))
+    const answer = redirect(next)
     answer.headers.append('set-cookie', this.#sessions.begin(request, 'key').cookie ?? '')
     answer.headers.append('set-cookie', this.#sessions.known(request))
     return answer
@@ -364,8 +379,9 @@ function isFollowed({ method, headers }: Request): boolean {
   return method === 'GET' && !(headers.get('sec-purpose') ?? '').includes('prefetch')
 }
 
-/** Where a login leads to: a page of the console, whatever the address asked for. */
-function ownPath(next: string, base: string): string {
+/** The address of a page of the console. It is the one that was given, if that is one. */
+function ownPath(given: string, base: string): string {
+  const next = given.length > LONGEST_NEXT ? '' : given
   const url = URL.canParse(next, 'http://console.invalid')
     ? new URL(next, 'http://console.invalid')
     : undefined

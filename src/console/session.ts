@@ -6,6 +6,8 @@ import { readSignedText, type SignedText, signText } from './signed-text.ts'
 const COOKIE = 'waitpoint_console'
 /** Says that a login with a key came from this browser. */
 const KNOWN_COOKIE = 'waitpoint_console_known'
+/** A browser sends one of a name; those of another path may come as well. */
+const MOST_COOKIES = 4
 const KNOWN_MS = 30 * 86_400_000
 
 /** A browser that the console knows. */
@@ -75,11 +77,15 @@ export class Sessions {
   }
 
   #signedCookies({ headers }: Request, name: string): readonly SignedText[] {
-    return (headers.get('cookie')?.split(';') ?? [])
-      .map((cookie) => cookie.trim().split('='))
-      .filter(([given]) => given === name)
-      .map(([, value = '']) => readSignedText(this.#kernel, value))
-      .filter((signed) => signed !== undefined)
+    return (
+      (headers.get('cookie')?.split(';') ?? [])
+        .map((cookie) => cookie.trim().split('='))
+        .filter(([given]) => given === name)
+        // Each is compared with what each key signs.
+        .slice(0, MOST_COOKIES)
+        .map(([, value = '']) => readSignedText(this.#kernel, value))
+        .filter((signed) => signed !== undefined)
+    )
   }
 }
 

@@ -87,7 +87,9 @@ describe('a login', () => {
       ])
       expect(text).toBe('')
     }
-    expect((await visitor.get('/login?next=%2Ftokens%3Ftag%3Da')).text).toContain('value="/tokens?tag=a"')
+    expect((await visitor.get('/login?next=%2Ftokens%3Ftag%3Da')).text).toContain(
+      'action="/login?next=%2Ftokens%3Ftag%3Da"',
+    )
     expect((await visitor.logIn(KEY, '', '/tokens?tag=a')).headers.get('location')).toBe('/tokens?tag=a')
     expect((await visitor.get('/tokens?tag=a')).status).toBe(200)
   })
@@ -128,13 +130,25 @@ describe('a login', () => {
       const { status, headers, text } = await visitor.logIn(key, '', '/tokens')
       expect([status, headers.get('retry-after'), headers.getSetCookie()]).toEqual([429, '7', []])
       expect(text).toContain('Try again in 7 s.')
-      expect(text).toContain('value="/tokens"')
+      expect(text).toContain('action="/login?next=%2Ftokens"')
     }
     await t.clock.advance('6.5s')
     expect((await visitor.logIn('wrong')).status).toBe(401)
     expect((await visitor.logIn(KEY)).headers.get('retry-after')).toBe('10')
     await t.clock.advance('10s')
     expect((await visitor.logIn(KEY)).status).toBe(303)
+  })
+
+  it('reads nothing of a form during the pause, and at most 4 KiB of any', async () => {
+    await using t = await opened()
+    const handler = createConsole(t.engine)
+    const login = (key: string): Request =>
+      new Request('http://app.example/login', { method: 'POST', body: new URLSearchParams({ key }) })
+    expect((await handler(login('x'.repeat(4_096)))).status).toBe(413)
+    const answers = await Promise.all(Array.from({ length: 6 }, () => handler(login('wrong'))))
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 429])
+    const late = login(KEY)
+    expect([(await handler(late)).status, late.bodyUsed]).toEqual([429, false])
   })
 
   it('counts wrong keys from the start after the right one', async () => {
@@ -172,6 +186,7 @@ describe('a login', () => {
       '/c/../..//evil.example',
       '\\\\evil',
       'javascript:alert(1)',
+      `/c/${'x'.repeat(2_048)}`,
     ])
       expect((await visitor.logIn(KEY, '/c', next)).headers.get('location')).toBe('/c/runs')
   })

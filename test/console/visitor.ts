@@ -54,7 +54,7 @@ export class Visitor {
   }
 
   logIn(key: string, basePath = '', next = ''): Promise<Visited> {
-    return this.post(`${basePath}/login`, { key, next })
+    return this.post(`${basePath}/login?${new URLSearchParams({ next }).toString()}`, { key })
   }
 
   get(path: string, init: RequestInit = {}): Promise<Visited> {

@@ -1,4 +1,4 @@
-import { exactly, html } from '../html.ts'
+import { html } from '../html.ts'
 import type { PageContent } from '../page.ts'
 
 /** The page that asks for a secret key. */
@@ -10,12 +10,8 @@ export function loginPage(
     title: 'Log in',
     body: html`<div class="login">
       <h1>waitpoint</h1>
-      <form method="post" action="${base}/login">
-        ${problem !== undefined && html`<p class="told bad" role="alert">${problem}</p>`}<input
-          type="hidden"
-          name="next"
-          value="${exactly(next)}"
-        /><label
+      <form method="post" action="${base}/login?${new URLSearchParams({ next }).toString()}">
+        ${problem !== undefined && html`<p class="told bad" role="alert">${problem}</p>`}<label
           >Secret key of the engine<input
             type="password"
             name="key"
