@@ -1,3 +1,4 @@
+import type { Breath } from '../../core/host/breath.ts'
 import { Refusal } from '../refusal.ts'
 import { checkAnnouncedLength, parseJson, readBody } from './body.ts'
 import { decodeText } from './text.ts'
@@ -6,15 +7,22 @@ import { decodeText } from './text.ts'
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /**
- * Reads the JSON object in the body of a request.
+ * Reads the JSON object in the body of a request. With `turns`, for large bodies: other requests have theirs before it is
+ * parsed, and before anything is done with it.
  *
  * @throws Refusal 413 for one that is too large; 400 for none, and for what is no JSON object.
  */
-export async function readJsonObject(request: Request, limitBytes: number): Promise<JsonObject> {
+export async function readJsonObject(
+  request: Request,
+  limitBytes: number,
+  turns?: Breath,
+): Promise<JsonObject> {
   checkAnnouncedLength(request, limitBytes)
   const body = await readBody(request, limitBytes)
   if (body.length === 0) throw new Refusal(400, 'Request body is empty')
+  await turns?.next()
   const value = parseJson(decodeText(body, request.headers.get('content-type')))
+  await turns?.next()
   if (!value) throw new Refusal(400, 'Invalid JSON')
   return requireJsonObject(value, 'the body')
 }

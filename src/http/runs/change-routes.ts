@@ -14,7 +14,7 @@ import { shownRun } from './shown.ts'
 
 /** Routes that change a run: its tags, its metadata, its start, and the code that it goes on with. */
 export function addRunChangeRoutes(app: Hono, context: RouteContext): void {
-  const { stored, gate, limits } = context
+  const { stored, gate, limits, turns } = context
   const changes = new RunChanges(context)
 
   addRoute(app, '/api/v1/runs/:id/tags', {
@@ -62,7 +62,7 @@ export function addRunChangeRoutes(app: Hono, context: RouteContext): void {
     PUT: async (c) => {
       const caller = await gate.enter(c.req.raw)
       const id = changeableRunId(caller, c.req.param('id'))
-      const change = readMetadataChange(await readJsonObject(c.req.raw, limits.metadataBytes))
+      const change = readMetadataChange(await readJsonObject(c.req.raw, limits.metadataBytes, turns))
       const metadata = await gate.spending(caller, () => changes.metadata(id, change))
       const shown = caller.skipColumns.has('metadata') ? '{}' : metadata
       return c.body(`{"metadata":${shown}}`, 200, { 'content-type': 'application/json' })

@@ -25,7 +25,7 @@ export function addTriggerRoutes(app: Hono, context: RouteContext): void {
   addPacketRoutes(app, context, packets)
 }
 
-function addTrigger(app: Hono, { gate, limits, kernel }: RouteContext, trigger: TriggerSent): void {
+function addTrigger(app: Hono, { gate, limits, kernel, turns }: RouteContext, trigger: TriggerSent): void {
   const repeated = new RepeatedRequests<RunHandle<unknown>>()
 
   addRoute(app, '/api/v1/tasks/:id/trigger', {
@@ -38,7 +38,11 @@ function addTrigger(app: Hono, { gate, limits, kernel }: RouteContext, trigger: 
       caller.require({ action: 'trigger', type: 'tasks', id: taskId })
       const isPublished = c.req.header('trigger-version') !== undefined
       const run = await repeated.serve(whose(caller), name, async () =>
-        trigger(caller, { taskId, body: await readJsonObject(c.req.raw, limits.triggerBytes), isPublished }),
+        trigger(caller, {
+          taskId,
+          body: await readJsonObject(c.req.raw, limits.triggerBytes, turns),
+          isPublished,
+        }),
       )
       const { id, isCached } = run
       // The run of an idempotency key, or of a debounce key, may be a stranger's: triggering again does not include reading it.

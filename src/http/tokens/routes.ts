@@ -93,10 +93,9 @@ function addCompletion(app: Hono, { engine, kernel, gate, limits, turns }: Route
       const id = plausibleTokenId(c.req.param('id'))
       checkAnnouncedLength(c.req.raw, completeBytes)
       const complete = async (): Promise<CompletedToken> => {
-        const output = completionOutput(
-          await readBody(c.req.raw, completeBytes),
-          c.req.header('content-type'),
-        )
+        const body = await readBody(c.req.raw, completeBytes)
+        await turns.next()
+        const output = completionOutput(body, c.req.header('content-type'))
         await turns.next()
         // A caller that won the completion and lost the answer gets the same answer again.
         return completed.serve(whose(caller), name, () =>
@@ -125,6 +124,7 @@ function addCompletion(app: Hono, { engine, kernel, gate, limits, turns }: Route
       const settled = await settledBefore(c.req.raw, { kernel, id })
       if (settled !== undefined) return c.json(settled)
       const body = await readBody(c.req.raw, completeBytes)
+      await turns.next()
       const output = await callbackOutput(body, c.req.header('content-type'))
       await turns.next()
       return c.json(await engine.wait.completeToken(id, output))
