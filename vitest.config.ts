@@ -16,7 +16,7 @@ const once = [
   'test/testing/history/replay-programs.test.ts',
   'test/scenarios/{every-schedule,http-stalled-reader,linear-work,many-waits,process-exit}.test.ts',
   'test/{client,http,testing}/{import-graph,openapi}.test.ts',
-  'test/http/request-cost.property.test.ts',
+  'test/http/request-{cost,turns}.property.test.ts',
 ]
 
 /**

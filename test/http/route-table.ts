@@ -1,6 +1,6 @@
 import { type AnyTask, type CreatedToken, task, wait } from 'waitpoint'
 import { createHandler, type Handler, type HandlerLimits } from 'waitpoint/http'
-import type { TestEngine } from 'waitpoint/testing'
+import type { TestClock, TestEngine } from 'waitpoint/testing'
 import { accessToken, ask, OTHER_SECRET, SECRET, stillEngine } from './requests.ts'
 
 const echo = task({ id: 'echo', run: (payload: unknown) => payload })
@@ -331,8 +331,8 @@ const LIMITS: HandlerLimits = {
   packets: 5,
 }
 
-export async function makeWorld(limits: HandlerLimits = LIMITS): Promise<World> {
-  const t = await stillEngine({ tasks })
+export async function makeWorld(limits: HandlerLimits = LIMITS, clock?: TestClock): Promise<World> {
+  const t = await stillEngine({ tasks, ...(clock && { clock }) })
   const handler = createHandler(t.engine, { limits })
   const token = await t.engine.wait.createToken({ timeout: '1d' })
   const pending = await t.engine.wait.createToken({ timeout: '1d' })
