@@ -87,6 +87,7 @@ export type RunChange = Partial<
     | 'slotUntil'
     | 'returned'
     | 'wakeAt'
+    | 'expiresAt'
     | 'tags'
     | 'metadataJson'
     | 'finishedAt'

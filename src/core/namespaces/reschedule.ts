@@ -11,7 +11,7 @@ import { readRun } from '../reading/run-changes.ts'
 
 const NAMES: OptionNames<RescheduleOptions> = { delay: true }
 
-/** Moves the start of a run that its trigger has put off; answers the run as it is then. */
+/** Moves the start of a run that its trigger has put off, and its `ttl` with it; answers the run as it is then. */
 export async function rescheduleRun(
   kernel: Kernel,
   id: string,
@@ -29,39 +29,44 @@ export async function rescheduleRun(
     const updated = await kernel.call(() => moved(kernel, record, wakeAt))
     // Otherwise something has happened to it since it was read.
     if (updated === undefined) continue
-    told(kernel, record, wakeAt)
+    told(kernel, record, updated.record)
     return updated.record
   }
 }
 
 /** @throws WaitpointError `ERR_CANNOT_RESCHEDULE` */
-function requireReschedulable({ id, status, attempt, expiresAt }: RunRecord): void {
+function requireReschedulable({ id, status, attempt }: RunRecord): void {
   const why =
     status !== 'DELAYED'
       ? `it is ${status}, and only a run that is DELAYED can be put off`
       : attempt > 0
         ? 'it has been started, and is DELAYED until its next attempt'
-        : expiresAt !== undefined
-          ? 'it has a ttl, which would not move along; cancel it and trigger another one'
-          : undefined
+        : undefined
   if (why === undefined) return
   throw new WaitpointError('ERR_CANNOT_RESCHEDULE', `Cannot reschedule run "${id}": ${why}`)
 }
 
-function moved(kernel: Kernel, { id, epoch }: RunRecord, wakeAt: number): Awaitable<RunUpdated | undefined> {
+function moved(kernel: Kernel, before: RunRecord, wakeAt: number): Awaitable<RunUpdated | undefined> {
+  const { id, epoch, createdAt, expiresAt } = before
   const { host, ticker } = kernel
   const expected = { status: ['DELAYED'], epoch } as const
-  const change = { status: 'DELAYED', wakeAt } as const
+  const startBy = expiresAt === undefined ? undefined : expiresAt + wakeAt - (before.wakeAt ?? createdAt)
+  const change = {
+    status: 'DELAYED',
+    wakeAt,
+    ...(startBy === undefined ? {} : { expiresAt: startBy }),
+  } as const
   const asked = kernel.asked(UPDATE_RUN, { id, expected, change, by: host.owner, now: host.now() })
   // It may be stored all the same: when the run is due the tick that comes will say.
   if (isPromise(asked)) asked.catch(() => ticker.answerLost('a reschedule that failed'))
   return asked
 }
 
-function told(kernel: Kernel, before: RunRecord, wakeAt: number): void {
+function told(kernel: Kernel, before: RunRecord, { id, wakeAt, expiresAt }: RunRecord): void {
   const { host, publisher, claimer, delayed, ticker } = kernel
-  publisher.wake(before.id)
-  delayed.add(before.id, wakeAt)
+  publisher.wake(id)
+  if (wakeAt !== undefined) delayed.add(id, wakeAt)
   ticker.notDue(before.wakeAt)
-  if (wakeAt <= host.now()) claimer.poke()
+  if (expiresAt !== undefined) ticker.dueAt(expiresAt, `run ${id}`)
+  if (wakeAt !== undefined && wakeAt <= host.now()) claimer.poke()
 }

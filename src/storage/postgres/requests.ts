@@ -38,6 +38,7 @@ const CHANGED: Readonly<Record<Exclude<keyof RunChange, 'tags' | 'slot' | 'retur
   owner: 'owner',
   slotUntil: 'slot_until',
   wakeAt: 'wake_at',
+  expiresAt: 'expires_at',
   version: 'version',
   metadataJson: 'metadata',
   finishedAt: 'finished_at',

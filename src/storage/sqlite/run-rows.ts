@@ -32,7 +32,7 @@ const QUEUED = 1
 const CONTENT = `output = ?, error = ?, attempt = ?, policy_attempt = ?, interruptions = ?, epoch = ?, tags = ?,
   metadata = ?, streams = ?, updated_at = ?, started_at = ?, finished_at = ?, version = ?,
   attempts_json = ?`
-const PLACE = `status = ?, owner = ?, slot = ?, slot_until = ?, returned = ?, wake_at = ?, held = ?,
+const PLACE = `status = ?, owner = ?, slot = ?, slot_until = ?, returned = ?, wake_at = ?, expires_at = ?, held = ?,
   reserved = reserved AND ?, line = ?, line_at = ?, look_at = ?, ended_at = ?`
 /** Not to touch the columns of a place spares all indexes. */
 const REWRITE = `UPDATE runs SET ${CONTENT} WHERE seq = ?`
@@ -40,7 +40,7 @@ const REPLACE = `UPDATE runs SET ${CONTENT}, ${PLACE} WHERE seq = ?`
 const MOVE = `UPDATE runs SET ${PLACE} WHERE seq = ?`
 const NOWHERE: RunPlace = { line: null, lineAt: null, lookAt: null }
 /** The columns that decide the place of a run and its holder. */
-const PLACING = ['status', 'slot', 'slotUntil', 'returned', 'wakeAt', 'owner'] as const
+const PLACING = ['status', 'slot', 'slotUntil', 'returned', 'wakeAt', 'expiresAt', 'owner'] as const
 const INTERRUPTED: SegmentEnd = { reason: 'interrupted' }
 
 /** Where a row of `STORED_RUN` has its `seq`; `held` comes after it. */
@@ -181,6 +181,7 @@ function placeColumns(session: SqliteSession, run: StoredRun, now: number): read
     orNull(record.slotUntil),
     Number(record.returned),
     orNull(record.wakeAt),
+    orNull(record.expiresAt),
     Number(isHeld),
     Number(record.status === 'WAITING'),
     line,

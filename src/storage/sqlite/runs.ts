@@ -104,10 +104,9 @@ function pushRun(session: SqliteSession, request: RunInsert): RunRecord | undefi
   const draft = pushedDraft(last.record, request)
   if (draft === undefined) return undefined
   session.database.run(
-    'UPDATE runs SET payload = ?, options = ?, expires_at = ? WHERE seq = ?',
+    'UPDATE runs SET payload = ?, options = ? WHERE seq = ?',
     orNull(draft.payloadJson),
     orNull(draft.optionsJson),
-    orNull(draft.expiresAt),
     last.seq,
   )
   bind(session, request, draft.id)

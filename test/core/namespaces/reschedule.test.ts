@@ -43,6 +43,22 @@ describe('runs.reschedule', () => {
     expect((await t.engine.runs.retrieve(run)).status).toBe('COMPLETED')
   })
 
+  it.each(['30m', '4h'])('moves the ttl along when the start moves to %s from now', async (delay) => {
+    await using t = await createTestEngine({ tasks: [echo], clock: { mode: 'manual' } })
+    await t.engine.queue('task/echo').setLimit(0)
+    const run = await t.engine.trigger(echo, 1, { delay: '2h', ttl: '10m' })
+    await t.clock.advance('1m')
+    const { delayedUntil } = await t.engine.runs.reschedule(run, { delay })
+    const expiresAt = (delayedUntil?.getTime() ?? Number.NaN) + 10 * MINUTE
+    await t.clock.advanceTo(new Date(expiresAt - 1))
+    expect((await t.engine.runs.retrieve(run)).status).not.toBe('EXPIRED')
+    await t.clock.advanceTo(new Date(expiresAt))
+    expect(await t.engine.runs.retrieve(run)).toMatchObject({
+      status: 'EXPIRED',
+      finishedAt: new Date(expiresAt),
+    })
+  })
+
   it('reaches the engine that would have started the run, and subscribers to it', async () => {
     const [storage, clock] = [memoryStorage(), testClock({ mode: 'manual' })]
     await using t = await createTestEngine({ tasks: [echo], storage, clock })
@@ -79,7 +95,7 @@ describe('runs.reschedule', () => {
     expect((await t.engine.runs.retrieve(run)).status).toBe('CANCELED')
   })
 
-  it('is refused for a run that is not put off, or was started, or has a ttl: nothing changes', async () => {
+  it('is refused for a run that is not put off, or was started: nothing changes', async () => {
     const waiting = bodyTask(({ wait }) => wait.for({ hours: 9 }), { id: 'waiting' })
     const failing = task({
       id: 'failing',
@@ -93,7 +109,6 @@ describe('runs.reschedule', () => {
       [await t.engine.trigger(echo, 1), 'it is COMPLETED'],
       [await t.engine.trigger(waiting, null), 'it is WAITING'],
       [await t.engine.trigger(failing, undefined), 'it has been started'],
-      [await t.engine.trigger(echo, 1, { delay: '1h', ttl: '1h' }), 'it has a ttl'],
     ] as const
     await t.clock.settle()
     for (const [run, why] of runs) {

@@ -95,7 +95,7 @@ BEGIN
   r := $s.place(r, at);
   UPDATE $s.runs SET status = r.status, output = r.output, error = r.error, attempt = r.attempt,
     policy_attempt = r.policy_attempt, interruptions = r.interruptions, owner = r.owner, epoch = r.epoch,
-    slot = r.slot, slot_until = r.slot_until, returned = r.returned, wake_at = r.wake_at, tags = r.tags,
+    slot = r.slot, slot_until = r.slot_until, returned = r.returned, wake_at = r.wake_at, expires_at = r.expires_at, tags = r.tags,
     tag_list = r.tag_list, metadata = r.metadata, streams = r.streams, updated_at = r.updated_at,
     started_at = r.started_at, finished_at = r.finished_at, version = r.version,
     attempts_json = r.attempts_json, held = r.held, reserved = r.reserved, line = r.line, line_at = r.line_at,

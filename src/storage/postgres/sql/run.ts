@@ -146,7 +146,7 @@ BEGIN
     DELETE FROM $s.run_tags WHERE run_id = r.id AND tag = ANY (old.tag_list);
     PERFORM $s.tag_run(r.id, r.tag_list);
   END IF;
-  UPDATE $s.runs SET payload = r.payload, options = r.options, expires_at = r.expires_at WHERE id = r.id;
+  UPDATE $s.runs SET payload = r.payload, options = r.options WHERE id = r.id;
   PERFORM $s.put_run(r, at);
   RETURN $s.run_json(r);
 END $$;

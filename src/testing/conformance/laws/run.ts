@@ -211,6 +211,25 @@ export const runLaws: readonly Law[] = [
     },
   },
   {
+    id: 'runs.update/moves-the-expiry',
+    law: 'An update of a DELAYED run may move its expiresAt together with its wakeAt; it is EXPIRED then, and not before.',
+    async check(s) {
+      for (const [id, wakeAt, expiresAt] of [
+        ['sooner', 20, 30],
+        ['later', 70, 80],
+      ] as const) {
+        await s.insertRun(id, { status: 'DELAYED', wakeAt: s.at(50), expiresAt: s.at(60) })
+        const change = { status: 'DELAYED', wakeAt: s.at(wakeAt), expiresAt: s.at(expiresAt) } as const
+        like(id, (await s.update({ id }, change, 1))?.record, change)
+        like('as it is stored', await s.storage.runs.get(id), change)
+        same('what expired before', (await s.tick(A, expiresAt - 1)).expired, [])
+        like('what expired', (await s.tick(A, expiresAt)).expired, [
+          { record: { id, status: 'EXPIRED', finishedAt: s.at(expiresAt) } },
+        ])
+      }
+    },
+  },
+  {
     id: 'runs.update/hands-back',
     law: 'A run that is handed back has no owner and no slot. It is claimed before queued runs: attempt + 1, not as interrupted.',
     async check(s) {

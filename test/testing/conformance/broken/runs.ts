@@ -101,6 +101,9 @@ export const brokenRuns: Readonly<Record<string, Break>> = {
   'runs.update/retry-gives-everything-up': updatedLike(({ record }, { by }) =>
     record.status === 'DELAYED' ? { record: { ...record, owner: by } } : {},
   ),
+  'runs.update/moves-the-expiry': updatingLike(({ change: { expiresAt: _, ...others } }) => ({
+    change: others,
+  })),
   'runs.update/hands-back': keepsOwner('EXECUTING'),
   'runs.update/hands-back-a-parked-run': keepsOwner('WAITING'),
   'runs.update/canceled-run-keeps-its-slot': updatingLike(({ change }) => ({
