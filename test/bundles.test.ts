@@ -51,10 +51,11 @@ const ENTRIES: Readonly<Record<string, UsedEntry>> = {
       const [{ id, url }] = (await engine.wait.listTokens({ tags: 'question' })).data
       await engine.wait.completeToken(id, 'yes')
       const answer = await run.result()
+      const { name } = await engine.wait.forToken('waitpoint_none').then(undefined, (error) => error)
       const later = (await engine.runs.explain(run.id)).sentence !== ''
       await engine.close()
-      return [answer, typeof url, typeof run.publicAccessToken, later]`,
-    says: ['yes', 'string', 'string', true],
+      return [answer, typeof url, typeof run.publicAccessToken, later, name]`,
+    says: ['yes', 'string', 'string', true, 'WaitpointError'],
   },
   './http': {
     imports: `import { serve } from 'waitpoint/http'`,

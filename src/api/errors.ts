@@ -58,11 +58,11 @@ export interface StoredError {
 
 /** The base of every error of this library; `code` is stable, the message is for people. */
 export class WaitpointError extends Error {
+  override name: string = 'WaitpointError'
   readonly code: ErrorCode
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options)
-    this.name = new.target.name
     this.code = code
   }
 
@@ -75,14 +75,16 @@ export class WaitpointError extends Error {
 
 /** A token passed its deadline before it was completed: the only way a wait can fail (docs/waitpoints.md, docs/errors.md). */
 export class WaitpointTimeoutError extends WaitpointError {
+  override name: string = 'WaitpointTimeoutError'
+
   constructor(message: string) {
     super('ERR_TOKEN_TIMED_OUT', message)
-    this.name = 'WaitpointTimeoutError'
   }
 }
 
 /** The run was canceled: its waits and its later calls of the engine reject with this. */
 export class RunCanceledError extends WaitpointError {
+  override name: string = 'RunCanceledError'
   readonly runId: string
 
   constructor(runId: string, message = `Cannot go on with run "${runId}": it was canceled`) {
@@ -93,6 +95,7 @@ export class RunCanceledError extends WaitpointError {
 
 /** A run ended without an output: `code` says how, `cause` is what the task threw last, if anything. */
 export class RunFailedError extends WaitpointError {
+  override name: string = 'RunFailedError'
   readonly runId: string
 
   constructor(
@@ -107,6 +110,7 @@ export class RunFailedError extends WaitpointError {
 
 /** A child run that `triggerAndWait` waited for did not succeed and the result was unwrapped. */
 export class SubtaskUnwrapError extends WaitpointError {
+  override name: string = 'SubtaskUnwrapError'
   readonly taskId: string
   readonly runId: string
 
@@ -128,6 +132,8 @@ export class SubtaskUnwrapError extends WaitpointError {
  * the storage is back. A call of a run rejects with it when the call has waited for too long; see docs/operations.md.
  */
 export class StorageAwayError extends WaitpointError {
+  override name: string = 'StorageAwayError'
+
   /** When the engine noticed that the storage was away. */
   readonly since: Date
   /** When the storage was back. Absent while it is away. */
@@ -153,6 +159,7 @@ export class AbortTaskRunError extends Error {
 
 /** A reader asked for chunks that are no longer kept: `missed` of them are gone, `next` is the oldest there is. */
 export class StreamLaggedError extends WaitpointError {
+  override name: string = 'StreamLaggedError'
   readonly key: string
   readonly missed: number
   readonly next: number
@@ -170,6 +177,7 @@ export class StreamLaggedError extends WaitpointError {
 
 /** The attempt that wrote these chunks was lost; a later attempt goes on at `next`. */
 export class StreamInterruptedError extends WaitpointError {
+  override name: string = 'StreamInterruptedError'
   readonly key: string
   readonly next: number
 

@@ -175,6 +175,13 @@ export type WaitPromise<Output> = Unwrappable<WaitResult<Output>, Output>
 /** Options of `wait.forToken`. */
 export interface ForTokenOptions extends IdempotencyOptions {
   /**
+   * Names the wait: a run that is executed again waits by its name for the token of the first time, over any change of code. Two
+   * waits of one name in a run are an error. See docs/changing-code.md.
+   *
+   * @default none
+   */
+  readonly name?: string
+  /**
    * Drops this wait, and only this one; it rejects with the reason.
    *
    * @default none

@@ -18,8 +18,15 @@ const PREFIXES = { run: 'run_', token: 'waitpoint_' } as const
 /** @throws UsageError for a text that is no id of this kind. */
 export function requireId(text: string, kind: keyof typeof PREFIXES): string {
   const prefix = PREFIXES[kind]
-  if (text.startsWith(prefix) && /^[\w-]{8,200}$/.test(text)) return text
-  throw new UsageError(`${quote(text)} is not the id of a ${kind}: it begins with ${prefix}`)
+  const wrong = !text.startsWith(prefix)
+    ? `one begins with ${prefix}`
+    : !/^[\w-]*$/.test(text)
+      ? `what follows ${prefix} is of letters, digits, _ and - only`
+      : text.length < 8 || text.length > 200
+        ? `what follows ${prefix} is ${text.length < 8 ? 'cut off' : 'too long'}`
+        : undefined
+  if (wrong === undefined) return text
+  throw new UsageError(`${quote(text)} is not the id of a ${kind}: ${wrong}`)
 }
 
 /**

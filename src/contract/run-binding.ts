@@ -12,7 +12,9 @@ export function boundRunId({ outputJson = '""' }: TokenRecord): string {
   return JSON.parse(outputJson) as string
 }
 
-/** Whether a token is such a one: other bindings have keys of users, or none. */
-export function isRunBinding({ kind, key, runId }: TokenRecord): boolean {
-  return kind === 'BINDING' && key !== undefined && key.scope === runId
+/** Whether a token is such a one: other bindings have keys of users, or none, or are those of named waits for a token. */
+export function isRunBinding({ kind, key, runId, outputJson = '' }: TokenRecord): boolean {
+  return (
+    kind === 'BINDING' && key !== undefined && key.scope === runId && !outputJson.startsWith('"waitpoint_')
+  )
 }

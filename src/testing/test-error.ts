@@ -11,11 +11,11 @@ export type TestErrorCode =
 
 /** An error of the fixture; every message says what to do. */
 export class TestError extends Error {
+  override name: string = 'TestError'
   readonly code: TestErrorCode
 
   constructor(code: TestErrorCode, message: string) {
     super(message)
-    this.name = new.target.name
     this.code = code
   }
 }

@@ -72,7 +72,7 @@ describe('waitpoint dev', () => {
     })
     await using dev = project.start('dev', '--json')
     await dev.says(ready(1, 'ask'), FAILED)
-    const id = await project.call('runs', 'trigger', 'ask', '--payload', '"Ada"', '--new-task')
+    const id = await project.call('runs', 'trigger', 'ask', '--payload', '"Ada"')
     await dev.says(/"status":"WAITING"/)
     project.write('lib/ending.ts', `export const ending: string = '!'`)
     await dev.says(ready(2, 'ask'), FAILED)

@@ -159,6 +159,10 @@ describe('export', () => {
     expect(text).toContain('from "./greet.ts"')
     expect(text).not.toContain('Ada')
     expect(await cli.call(...exporting)).toMatchObject({ code: 2 })
+    const [code, err] = [2, expect.stringContaining('name the module of the tasks') as string]
+    expect(await cli.call('export', id, '--out', join(folder, 'other.test.ts'))).toMatchObject({ code, err })
+    writeFileSync(join(folder, 'tasks.ts'), '')
+    expect(await cli.call('export', id, '--out', join(folder, 'other.test.ts'))).toMatchObject({ code: 0 })
     expect((await cli.call('export', id, '--codec', 'superjson')).out).toContain(
       'import codec from "superjson"',
     )

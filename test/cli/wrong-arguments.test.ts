@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands/all.ts'
+import { freePort } from '../support/free-port.ts'
 import { callProgram, type ProgramEnd } from './program.ts'
 
 const call = (line: string, env: Readonly<Record<string, string>> = {}): Promise<ProgramEnd> =>
@@ -26,7 +27,7 @@ describe('waitpoint', () => {
     [`runs list ${PLACE} --period 5`, '--period "5" cannot be read: '],
     [
       `runs list ${PLACE} --after waitpoint_1234`,
-      '"waitpoint_1234" is not the id of a run: it begins with run_',
+      '"waitpoint_1234" is not the id of a run: one begins with run_',
     ],
     [`runs list ${PLACE} more`, 'there is nothing that "more" could be'],
     ['doctor postgres://me:secret@h/d', 'a place is named by an option: --postgres <url> (see'],
@@ -44,8 +45,12 @@ describe('waitpoint', () => {
     ['runs list --postgres localhost', '--postgres must be an address that begins with postgres://'],
     ['runs list --postgres postgres://h/d --schema A-b', '--schema "A-b" must be of a-z'],
     [`runs get ${PLACE}`, '<run> is missing'],
-    [`runs get 17 ${PLACE}`, '"17" is not the id of a run'],
-    [`runs get run_${'x'.repeat(12)}\u001b[31m ${PLACE}`, 'is not the id of a run'],
+    [`runs get 17 ${PLACE}`, '"17" is not the id of a run: one begins with run_'],
+    [`runs get run_x ${PLACE}`, '"run_x" is not the id of a run: what follows run_ is cut off'],
+    [`runs get run_${'x'.repeat(200)} ${PLACE}`, 'is not the id of a run: what follows run_ is too long'],
+    [`tokens get waitpoint_a.b ${PLACE}`, 'what follows waitpoint_ is of letters, digits, _ and - only'],
+    [`runs get run_${'x'.repeat(12)}\u001b[31m ${PLACE}`, 'what follows run_ is of letters, digits, _ and'],
+    ['runs list --db package.json --postgres postgres://h/d', '--db and --postgres exclude each other'],
     [`runs trigger greet ${PLACE} --payload {`, '--payload "{" cannot be read: '],
     [`runs explain token_12345678 ${PLACE}`, 'is not the id of a run'],
     [`tokens complete run_12345678 ${PLACE}`, 'is not the id of a token'],
@@ -70,11 +75,16 @@ describe('waitpoint', () => {
     expect({ code, out }).toEqual({ code: 2, out: '' })
   })
 
-  it('takes its key from the environment', async () => {
-    const { code, err } = await call('runs get run_12345678 --url http://127.0.0.1:1', {
+  it('takes its key from the environment, and names an app that does not answer', async () => {
+    const host = `127.0.0.1:${await freePort()}`
+    const [address, reason] = [`http://${host}`, `connect ECONNREFUSED ${host}`]
+    const { code, err } = await call(`runs get run_12345678 --url ${address}/engine`, {
       WAITPOINT_SECRET_KEY: 'k',
     })
-    expect({ code, err }).toEqual({ code: 4, err: expect.stringMatching(/^waitpoint runs get: /) as string })
+    expect({ code, err }).toEqual({
+      code: 4,
+      err: `waitpoint runs get: Cannot reach the service at ${address}: ${reason}\n`,
+    })
   })
 
   it.each(COMMANDS.filter(({ isHidden }) => isHidden !== true).map(({ name }) => [name]))(

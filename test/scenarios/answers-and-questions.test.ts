@@ -256,6 +256,45 @@ describe('code that was changed while a run waits', () => {
     await engine.close()
   })
 
+  it('leaves a named wait at the token that it waited for first', async () => {
+    const storage = memoryStorage()
+    const tokens = createEngine({ storage, execute: false })
+    const [one, other] = [await tokens.wait.createToken(), await tokens.wait.createToken()]
+    await tokens.close()
+    const code = (token: string, version: string): AnyTask =>
+      task({
+        id: 'pay',
+        version,
+        run: async () => {
+          if (version === '2') await wait.forToken(other, { name: 'new' })
+          return wait.forToken(token, { name: 'manager' }).unwrap()
+        },
+      })
+    let id = ''
+    for await (const engine of processes(storage, [code(one.id, '1')], [code(other.id, '2')])) {
+      if (id === '') {
+        ;({ id } = await engine.tasks.trigger('pay', undefined))
+        while ((await engine.runs.retrieve(id)).status !== 'WAITING') await turn()
+      } else {
+        await engine.wait.completeToken(one, 'YES')
+        await engine.wait.completeToken(other, 'NO')
+        expect((await engine.runs.poll(id)).output).toBe('YES')
+      }
+    }
+  })
+
+  it('refuses a second wait for a token with one name', async () => {
+    const twice = task({
+      id: 'twice',
+      run: async (token: string) =>
+        Promise.all([wait.forToken(token, { name: 'it' }), wait.forToken(token, { name: 'it' })]),
+    })
+    await using engine = createEngine({ tasks: [twice] })
+    const { id } = await engine.wait.createToken()
+    const run = await engine.trigger(twice, id)
+    await expect(run.result()).rejects.toMatchObject({ cause: { code: 'ERR_WAIT_NAMED_TWICE' } })
+  })
+
   it('is gone on with where it is accepted', async () => {
     const before = task({ id: 'pay', version: '1', run: async () => wait.forToken(await manager()).unwrap() })
     const after = task({

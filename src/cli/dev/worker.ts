@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { applyConfig } from '../../adapters/sdk/config.ts'
@@ -6,7 +6,7 @@ import type { AnyTask } from '../../api/run.ts'
 import type { RunStatus } from '../../contract/records.ts'
 import { loginLink } from '../../console/login-link.ts'
 import { createEngine } from '../../core/create-engine.ts'
-import type { Engine } from '../../core/engine.ts'
+import { type Engine, kernelOf } from '../../core/engine.ts'
 import { type HttpServer, serve } from '../../http/serve.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { sqliteStorage } from '../../storage/sqlite/sqlite.ts'
@@ -15,6 +15,7 @@ import { configFileOf, foldersOfConfig, ignoredByConfig, readConfig, remarksOn }
 import { mapPackages } from '../loading/hooks.ts'
 import { EMPTY_NAMES, hostedNames, ownNames } from '../loading/names.ts'
 import { foldersAt, taskFilesAt, tasksOf, TESTS, USUAL_FOLDERS } from '../loading/task-files.ts'
+import { tasksFileOf } from '../reach/place.ts'
 import type { FromWorker, ToWorker, WorkerOptions } from './messages.ts'
 
 /**
@@ -144,5 +145,7 @@ async function open(
   )
   engine.on('error', ({ error }) => void tell({ kind: 'error', message: messageOf(error) }))
   await engine.ready()
+  const queues = kernelOf(engine).tasks.definitions.map(({ id, queue }) => [id, queue] as const)
+  writeFileSync(tasksFileOf(database), JSON.stringify(Object.fromEntries(queues)))
   return { engine, server: await serve(engine, { port, console: true }) }
 }

@@ -24,7 +24,7 @@ export async function newestRun(engine: Engine, taskId: string): Promise<RunReco
 }
 
 /**
- * Stores a run of a task whose code is elsewhere: in the queue that is named, or in that of the newest run. Its payload
+ * Stores a run of a task whose code is elsewhere: in the queue that is named, or in that of the task. Its payload
  * is checked by the engine that executes it.
  */
 export async function triggerOutside(
@@ -33,14 +33,14 @@ export async function triggerOutside(
   {
     payload,
     options,
-    like,
-  }: { readonly payload: unknown; readonly options: TriggerOptions; readonly like: RunRecord | undefined },
+    queue,
+  }: { readonly payload: unknown; readonly options: TriggerOptions; readonly queue: string | undefined },
 ): Promise<OutsideRun> {
   const kernel = kernelOf(engine)
   const standIn = task({
     id: taskId,
     run: notHere,
-    ...(like === undefined ? {} : { queue: { name: like.queue } }),
+    ...(queue === undefined ? {} : { queue: { name: queue } }),
   })
   const definition = new TaskRegistry([standIn]).require(taskId)
   const { record, isCached } = await storeRun(kernel, () =>

@@ -6,6 +6,9 @@ import type { OptionSpec } from '../signature.ts'
 /** Where `dev` keeps its runs, seen from the folder that it is started in. */
 export const DEV_DATABASE = '.waitpoint/dev.db'
 
+/** Where `dev` leaves the queues of its tasks by their ids, for a trigger from outside. */
+export const tasksFileOf = (database: string): string => `${database}.tasks.json`
+
 /** The runs and tokens that a command is about: a file, a database, or an app behind its HTTP handler. */
 export type RunsPlace =
   | { readonly kind: 'sqlite'; readonly path: string }

@@ -18,6 +18,8 @@ export interface ApiFailure extends ErrorOptions {
  * See docs/errors.md.
  */
 export class ApiError extends WaitpointError {
+  override name: string = 'ApiError'
+
   /** The HTTP status of the answer; `undefined` without an answer. */
   readonly status: number | undefined
   /** The body of the answer: its JSON value, or its text if it is not JSON. */

@@ -1,15 +1,16 @@
 import type { Clock } from '../../contract/clock.ts'
 import { ApiError } from './api-error.ts'
-import { messageOf } from '../../primitives/message.ts'
+import { reasonOf } from './reason.ts'
 
 /** A token that expires sooner is not used any more: the request takes a while to arrive. */
 const MARGIN_MS = 10_000
 
 /** The function of the user that answers access tokens failed, as it does without a connection. */
 export class AccessTokenError extends ApiError {
+  override name: string = 'AccessTokenError'
+
   constructor(cause: unknown) {
-    const reason = messageOf(cause)
-    super('ERR_API_UNAVAILABLE', `Cannot get an access token: ${reason}`, { cause })
+    super('ERR_API_UNAVAILABLE', `Cannot get an access token: ${reasonOf(cause)}`, { cause })
   }
 }
 

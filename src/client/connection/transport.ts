@@ -5,7 +5,7 @@ import type { ClientSettings } from './options.ts'
 import { Exchange } from './exchange.ts'
 import { knownError, type RequestSubject } from './known-error.ts'
 import { refusedAnswer } from './refused-answer.ts'
-import { messageOf } from '../../primitives/message.ts'
+import { reasonOf } from './reason.ts'
 
 /** One request to the service. */
 export interface ApiRequest {
@@ -162,7 +162,7 @@ export class Transport {
         () => undefined,
       )
       .catch(() => undefined)
-    return connection.during(reached(asked, connection))
+    return connection.during(reached(asked, connection, ` at ${new URL(request.url).origin}`))
   }
 
   #url({ path, query = {} }: ApiRequest): string {
@@ -174,13 +174,13 @@ export class Transport {
 }
 
 /** Turns the various errors of a failed connection into one ApiError. */
-export async function reached<T>(step: Promise<T>, { signal }: Exchange): Promise<T> {
+export async function reached<T>(step: Promise<T>, { signal }: Exchange, where = ''): Promise<T> {
   try {
     return await step
   } catch (cause) {
     if (signal.aborted) throw signal.reason
-    const reason = messageOf(cause)
-    throw new ApiError('ERR_API_UNAVAILABLE', `Cannot reach the service: ${reason}`, { cause })
+    const message = `Cannot reach the service${where}: ${reasonOf(cause)}`
+    throw new ApiError('ERR_API_UNAVAILABLE', message, { cause })
   }
 }
 

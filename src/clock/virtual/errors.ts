@@ -24,11 +24,11 @@ export type ClockErrorCode =
 
 /** Errors of the test clock; every message says what to do. */
 export class ClockError extends Error {
+  override name: string = 'ClockError'
   readonly code: ClockErrorCode
 
   constructor(code: ClockErrorCode, message: string) {
     super(message)
-    this.name = new.target.name
     this.code = code
   }
 }
@@ -37,6 +37,8 @@ export class ClockError extends Error {
  * Virtual time cannot move, because code is still executing in real time without waiting for anything the clock knows.
  */
 export class StillBusyError extends ClockError {
+  override name: string = 'StillBusyError'
+
   /** The busy runs and calls, by id or name. */
   readonly ids: readonly string[]
 
@@ -74,6 +76,8 @@ export interface StuckOptions {
  * test nor the task has named.
  */
 export class StuckError extends ClockError {
+  override name: string = 'StuckError'
+
   /** The awaited runs, or else all waiting runs, each with its waits. Empty without a fixture. */
   readonly graph: readonly WaitingRun[]
 
@@ -122,6 +126,8 @@ export interface StandstillOptions {
  * I/O that does not settle.
  */
 export class StandstillError extends ClockError {
+  override name: string = 'StandstillError'
+
   constructor({ awaited, externals, mode, standstillMs, view, graph }: StandstillOptions) {
     const callers = awaited.map(({ id, origin }) => `"${id}"${origin === undefined ? '' : ` at ${origin()}`}`)
     const whom = callers.length === 0 ? 'the clock' : callers.join(', ')
@@ -157,6 +163,8 @@ function unmoved(mode: ClockMode): string {
 
 /** Task code called a function that waits for the task itself. */
 export class ClockReentryError extends ClockError {
+  override name: string = 'ClockReentryError'
+
   constructor(name: string, runId: string) {
     super(
       'ERR_CLOCK_REENTRY',
@@ -178,6 +186,8 @@ export interface RunawayOptions {
 
 /** Timers keep setting new timers, or a run keeps calling its engine while no time passes. */
 export class RunawayError extends ClockError {
+  override name: string = 'RunawayError'
+
   /** The labels that fired most often, the most frequent first. */
   readonly labels: readonly string[]
 
@@ -209,6 +219,8 @@ function manyCalls(maxSteps: number, { runId, run, origin }: NonNullable<Runaway
 
 /** The goal of `until` was not met within its virtual time. */
 export class VirtualTimeoutError extends ClockError {
+  override name: string = 'VirtualTimeoutError'
+
   constructor(within: number | string, view: ClockView) {
     super(
       'ERR_VIRTUAL_TIMEOUT',
@@ -220,6 +232,8 @@ export class VirtualTimeoutError extends ClockError {
 
 /** A timer was still scheduled, or a call still awaited, when the clock was disposed. */
 export class LeftoverError extends ClockError {
+  override name: string = 'LeftoverError'
+
   constructor(timers: readonly PendingTimer[], awaited: readonly WitnessedHold[]) {
     const list = [
       ...timers.map(

@@ -254,6 +254,7 @@ export const CALLS: Readonly<Record<string, string>> = {
   until: 'wait.until',
   trigger: 'triggerAndWait',
   once: 'once',
+  forToken: 'wait.forToken',
 }
 const KINDS: readonly string[] = Object.keys(CALLS)
 

@@ -11,6 +11,8 @@ const PAGE = 100
 
 /** A run began on code of another version, and the waits it has asked have no names. */
 export class VersionMismatchError extends WaitpointError {
+  override name: string = 'VersionMismatchError'
+
   constructor(runId: string, { begunOn, version }: { readonly begunOn: string; readonly version: string }) {
     super(
       'ERR_PENDING_VERSION',

@@ -51,13 +51,12 @@ const MOST_WAITERS = 100
 const KEY_NAMES: OptionNames<IdempotencyOptions> = { idempotencyKey: true, idempotencyKeyTTL: true }
 const CREATE_NAMES: OptionNames<CreateTokenOptions> = { ...KEY_NAMES, timeout: true, tags: true, name: true }
 const COMPLETE_NAMES: OptionNames<TransactionOptions> = { transaction: true }
-const FOR_TOKEN_NAMES: OptionNames<ForTokenOptions> = { ...KEY_NAMES, signal: true }
-const FOR_NAMES: OptionNames<WaitForOptions> = { ...FOR_TOKEN_NAMES, ...SLEEP_PARTS, name: true }
+const FOR_TOKEN_NAMES: OptionNames<ForTokenOptions> = { ...KEY_NAMES, name: true, signal: true }
+const FOR_NAMES: OptionNames<WaitForOptions> = { ...FOR_TOKEN_NAMES, ...SLEEP_PARTS }
 const UNTIL_NAMES: OptionNames<WaitUntilOptions> = {
   ...FOR_TOKEN_NAMES,
   date: true,
   throwIfInThePast: true,
-  name: true,
 }
 
 /** One call of a function that waits: its name, its options, and which there are. */
@@ -112,9 +111,15 @@ export class EngineWait implements EngineWaitNamespace {
         read: (record) => tokenSettlement<Output>(record, this.#values),
         tokenId: (scope) => {
           const id = tokenId(token)
+          const { name } = options
+          const isNamed = name !== undefined && !hasKey(options)
           // The end of an id tells tokens apart, and a run may wait for thousands.
-          passPlace('forToken', id.slice(-12))
-          const key = hasKey(options) ? userKey(options, 'bindings', this.#kernel.host.now()) : undefined
+          if (!isNamed) passPlace('forToken', id.slice(-12))
+          const key = isNamed
+            ? this.#place(scope, { kind: 'forToken', name, content: undefined })
+            : hasKey(options)
+              ? userKey(options, 'bindings', this.#kernel.host.now())
+              : undefined
           return key === undefined ? id : this.#bind(scope, id, key)
         },
       },

@@ -15,7 +15,7 @@ import {
 
 /** A wait of a run or an effect, as far as it says which one it is. */
 export interface AskedWait {
-  /** `token`, `for`, `until`, `trigger` or `once`. */
+  /** `token`, `forToken`, `for`, `until`, `trigger` or `once`. */
   readonly kind: string
   /** That of an effect is its key. */
   readonly name?: string | undefined
@@ -90,6 +90,8 @@ function takeName(attempt: Attempt, name: string): void {
 
 /** The question an execution asks is not the one an earlier execution asked at this place or as this name, or may be one of several. */
 export class PlaceMismatchError extends WaitpointError {
+  override name: string = 'PlaceMismatchError'
+
   /** The call of this execution. */
   readonly asked: AskedWait
   /** The key of the question of the earlier execution. */

@@ -1,7 +1,6 @@
 import { inspectRecords, type InspectedRow, type StorageInspection } from '../inspection.ts'
-import { postgresMessage } from './errors.ts'
 import { readPostgresOptions } from './options.ts'
-import { openPool } from './pool.ts'
+import { withOnePool } from './pool.ts'
 import { POSTGRES_SCHEMA_VERSION, quoted, storedVersion } from './schema.ts'
 
 /**
@@ -14,12 +13,11 @@ export async function inspectPostgres(
   { keptMs, isBrief = false }: { readonly keptMs: number; readonly isBrief?: boolean },
 ): Promise<StorageInspection> {
   const { schema } = readPostgresOptions(given)
-  const pool = openPool(given.connectionString, { max: 1 })
-  const ask = async (sql: string): Promise<readonly InspectedRow[]> => {
-    const { rows } = await pool.query(sql.replaceAll('$s.', () => `${quoted(schema)}.`))
-    return rows as readonly InspectedRow[]
-  }
-  try {
+  return withOnePool(given.connectionString, { what: `open Postgres schema "${schema}"` }, async (pool) => {
+    const ask = async (sql: string): Promise<readonly InspectedRow[]> => {
+      const { rows } = await pool.query(sql.replaceAll('$s.', () => `${quoted(schema)}.`))
+      return rows as readonly InspectedRow[]
+    }
     const [time] = await ask('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now')
     const now = Number(time?.['now'])
     const version = await storedVersion(pool, schema)
@@ -34,9 +32,5 @@ export async function inspectPostgres(
       sizes: Object.fromEntries(sizes.map((row) => [String(row['name']), Number(row['bytes'])])),
       records: await inspectRecords(ask, { now, keptMs }),
     }
-  } catch (cause) {
-    throw new Error(`Cannot open Postgres schema "${schema}": ${postgresMessage(cause)}`, { cause })
-  } finally {
-    await pool.end()
-  }
+  })
 }

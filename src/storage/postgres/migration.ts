@@ -1,6 +1,6 @@
 import { codeOf, INSUFFICIENT_PRIVILEGE, isLocked, postgresMessage } from './errors.ts'
 import { readPostgresOptions } from './options.ts'
-import { openPool, type PostgresClient } from './pool.ts'
+import { type PostgresClient, withOnePool } from './pool.ts'
 import {
   grantsSql,
   migratePostgres,
@@ -38,21 +38,18 @@ export async function migratingPostgres<Result>(
   work: (migration: PostgresMigration) => Promise<Result>,
 ): Promise<Result> {
   const { schema } = readPostgresOptions(given)
-  const pool = openPool(given.connectionString, { max: 1 })
-  try {
-    const client = await pool.connect()
-    try {
-      return await work(await migrationOf(client, schema))
-    } finally {
-      client.release()
-    }
-  } catch (cause) {
-    throw new Error(`Cannot bring Postgres schema "${schema}" up to date: ${postgresMessage(cause)}`, {
-      cause,
-    })
-  } finally {
-    await pool.end()
-  }
+  return withOnePool(
+    given.connectionString,
+    { what: `bring Postgres schema "${schema}" up to date` },
+    async (pool) => {
+      const client = await pool.connect()
+      try {
+        return await work(await migrationOf(client, schema))
+      } finally {
+        client.release()
+      }
+    },
+  )
 }
 
 async function migrationOf(client: PostgresClient, schema: string): Promise<PostgresMigration> {

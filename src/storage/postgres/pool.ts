@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { loadPackage } from '../../primitives/load-module.ts'
+import { postgresMessage } from './errors.ts'
 import type { OpenSockets } from './open-sockets.ts'
 
 /** The part of a pool of connections that the storage uses; a `Pool` of `pg` has it. */
@@ -131,6 +132,25 @@ export function openPool(
   // The server may end a connection with what lets it in: that is read before the caller can listen.
   pool.on('connect', (client) => void client.on('error', ignore))
   return pool
+}
+
+/**
+ * Works with one connection of its own, for as long as that takes. What fails, the driver that is not there included, is told as `Cannot …: why`.
+ */
+export async function withOnePool<Result>(
+  connectionString: string,
+  { what, load = loadPackage }: { readonly what: string; readonly load?: LoadDriver },
+  work: (pool: OwnPool) => Promise<Result>,
+): Promise<Result> {
+  let pool: OwnPool | undefined
+  try {
+    pool = openPool(connectionString, { max: 1, load })
+    return await work(pool)
+  } catch (cause) {
+    throw new Error(`Cannot ${what}: ${postgresMessage(cause)}`, { cause })
+  } finally {
+    await pool?.end()
+  }
 }
 
 function ignore(): void {

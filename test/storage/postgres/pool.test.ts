@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { CONNECT_MS, openPool } from '../../../src/storage/postgres/pool.ts'
+import { CONNECT_MS, openPool, withOnePool } from '../../../src/storage/postgres/pool.ts'
 
 function failure(code: string, message: string): () => never {
   return () => {
@@ -12,6 +12,12 @@ describe('openPool', () => {
   it('says what to install when there is no driver', () => {
     const load = failure('MODULE_NOT_FOUND', 'Cannot find module')
     expect(() => openPool('postgres://localhost', { max: 1, load })).toThrow(/run `npm install pg`$/)
+  })
+
+  it('says for what the driver is missing', async () => {
+    const load = failure('MODULE_NOT_FOUND', 'Cannot find module')
+    const opened = withOnePool('postgres://localhost', { what: 'open it', load }, () => Promise.resolve())
+    await expect(opened).rejects.toThrow('Cannot open it: there is no driver for it; run `npm install pg`')
   })
 
   it('makes connections that end when nothing is heard of the server', () => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createClient } from '../../../client/client.ts'
 import { messageOf } from '../../../primitives/message.ts'
 import type { TriggerOptions } from '../../../api/run.ts'
@@ -10,7 +10,7 @@ import type { Terminal } from '../../output/terminal.ts'
 import { present } from '../../present.ts'
 import { MOST_PRIORITY_S } from '../../../core/namespaces/new-run.ts'
 import { newestRun, type OutsideRun, triggerOutside } from '../../reach/outside-runs.ts'
-import { PLACE_OPTIONS, type RunsPlace, readPlace } from '../../reach/place.ts'
+import { PLACE_OPTIONS, type RunsPlace, readPlace, tasksFileOf } from '../../reach/place.ts'
 import { reaching } from '../../reach/reach.ts'
 
 /** `waitpoint runs trigger`. */
@@ -27,10 +27,10 @@ export const triggerRun: CliCommand = {
     queue: { value: '<name>', says: 'the queue that it waits in (default: that of the task)' },
     priority: { value: '<seconds>', says: 'start it as if it had been triggered so much earlier' },
     'idempotency-key': { value: '<key>', says: 'used again, it finds the run that it named first' },
-    'new-task': { says: 'trigger a task that has no run yet in this storage' },
+    'new-task': { says: 'trigger a task that has no run yet in this storage, and that dev has not loaded' },
   },
   about:
-    'In a storage the run is stored, and an app that has the task executes it: the app checks the payload then. Its queue is that of the newest run of the task.',
+    'In a storage the run is stored, and an app that has the task executes it: the app checks the payload then. Its queue is that of the newest run of the task, else what dev says.',
   async run(given, terminal) {
     const taskId = given.word('task')
     const place = readPlace(given, terminal.env)
@@ -72,14 +72,22 @@ async function trigger(
   }
   return reaching(place, terminal, async ({ engine, name }) => {
     if (engine === undefined) throw new Error('Cannot trigger: no storage is open')
-    const like = await newestRun(engine, taskId)
-    if (like === undefined && !isNewTask)
+    const queue = (await newestRun(engine, taskId))?.queue ?? queuesOfDev(place).get(taskId)
+    if (queue === undefined && !isNewTask)
       throw new WaitpointError(
         'ERR_TASK_NOT_FOUND',
-        `Cannot trigger task ${quote(taskId)}: ${name} has no run of it, so the name may be wrong; add --new-task if it is not`,
+        `Cannot trigger task ${quote(taskId)}: ${name} has no run of it, and dev has not loaded it there, so the name may be wrong; add --new-task if it is not`,
       )
-    return triggerOutside(engine, taskId, { payload, options, like })
+    return triggerOutside(engine, taskId, { payload, options, queue })
   })
+}
+
+/** The queues of the tasks that `dev` has executed last on this storage, by their ids. */
+function queuesOfDev(place: RunsPlace): ReadonlyMap<string, string> {
+  const file = place.kind === 'sqlite' ? tasksFileOf(place.path) : undefined
+  if (file === undefined || !existsSync(file)) return new Map()
+  // `dev` writes it.
+  return new Map(Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>))
 }
 
 function readPayload(given: Given): unknown {
