@@ -26,11 +26,11 @@ export class ChangeEvents {
     {
       runId,
       connection,
-      endsAt,
+      isOver,
     }: {
       readonly runId: string | undefined
       readonly connection: Connection | undefined
-      readonly endsAt: number
+      readonly isOver: () => boolean
     },
   ): Response {
     if (this.#open >= MOST_OPEN) throw new Refused(503, 'Too many pages are open.')
@@ -38,7 +38,7 @@ export class ChangeEvents {
     let close = (): void => undefined
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
-        close = this.#tell(controller, { runId, endsAt })
+        close = this.#tell(controller, { runId, isOver })
         signal.addEventListener('abort', close, { once: true })
       },
       cancel: () => close(),
@@ -48,7 +48,7 @@ export class ChangeEvents {
 
   #tell(
     controller: ReadableStreamDefaultController<Uint8Array>,
-    { runId, endsAt }: { readonly runId: string | undefined; readonly endsAt: number },
+    { runId, isOver }: { readonly runId: string | undefined; readonly isOver: () => boolean },
   ): () => void {
     const { host } = this.#kernel
     const encoder = new TextEncoder()
@@ -66,7 +66,7 @@ export class ChangeEvents {
       // A reader that takes nothing gets no more: one change is like several.
       if ((controller.desiredSize ?? 0) > -16) write(isChanged ? 'event: changed\ndata:\n\n' : ':\n\n')
       isChanged = false
-      if (host.now() >= endsAt || host.isClosed) close()
+      if (isOver() || host.isClosed) close()
       else beatLater()
     }
     const changed = (): void => {

@@ -246,7 +246,9 @@ class Pages {
         const answer = this.#events.respond(visit.request, {
           runId: filterOf(visit, 'run'),
           connection,
-          endsAt,
+          isOver: () =>
+            this.#kernel.host.now() >= endsAt ||
+            (visit.session.isLoggedIn && this.#sessions.read(visit.request) === undefined),
         })
         return secured(answer)
       }
@@ -275,7 +277,7 @@ class Pages {
     if (section === 'logout' && id === undefined) {
       requireFormToken(await readForm(visit.request), visit.session)
       const answer = redirect(linkTo(visit, 'login'))
-      answer.headers.append('set-cookie', this.#sessions.ended(visit.request))
+      answer.headers.append('set-cookie', this.#sessions.end(visit.request))
       return answer
     }
     const what = id === undefined ? section : `${section}/${action ?? ''}`

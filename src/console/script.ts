@@ -32,7 +32,7 @@ function tellTimes() {
 }
 setInterval(tellTimes, 1000)
 
-// What changed. A part in which the reader is typing, or has typed, stays as it is.
+// What changed. A part in which the reader is typing, or has typed, stays as it is, unless it is about another state.
 let isAsking = false
 let isAskedAgain = false
 async function refresh() {
@@ -48,8 +48,12 @@ async function refresh() {
 function take(fresh) {
   for (const part of document.querySelectorAll('[data-live]')) {
     const next = fresh.getElementById(part.id)
-    if (next === null || sameText(part, next) || part.contains(document.activeElement) && document.activeElement.matches('input, textarea, select')) continue
-    if ([...part.querySelectorAll('textarea, input')].some((field) => field.value !== field.defaultValue)) continue
+    if (next === null || sameText(part, next)) continue
+    if (part.dataset.live === next.dataset.live) {
+      if (part.contains(document.activeElement) && document.activeElement.matches('input, textarea, select')) continue
+      if ([...part.querySelectorAll('textarea, input')].some((field) => field.value !== field.defaultValue)) continue
+    }
+    part.dataset.live = next.dataset.live
     const opened = [...part.querySelectorAll('details[open][id]')].map(({ id }) => id)
     const selected = part.querySelector('tr.selected')?.id
     const scrolled = [...part.querySelectorAll('pre')].map((pre) => [pre.scrollTop, pre.scrollTop + pre.clientHeight >= pre.scrollHeight - 4])
@@ -74,15 +78,25 @@ const sameText = (one, other) => withoutTimes(one) === withoutTimes(other)
 
 const source = document.body.dataset.events
 if (source !== undefined && document.querySelector('[data-live]') !== null) {
-  const events = new EventSource(source)
+  let events
   const tell = (state, text) => { if (said !== null) { said.dataset.state = state; said.textContent = text } }
-  events.addEventListener('open', () => tell('on', 'live'))
-  events.addEventListener('error', () => tell('off', 'not live'))
-  events.addEventListener('changed', () => void refresh())
-  addEventListener('pagehide', () => events.close())
+  const leave = () => { events?.close(); events = undefined }
+  // A browser has six connections to a host: a page that is not seen has none of them, and catches up when it is.
+  const follow = () => {
+    if (document.hidden) return leave()
+    if (events !== undefined) return
+    events = new EventSource(source)
+    // What has changed since the page was made, or while the connection was gone.
+    events.addEventListener('open', () => { tell('on', 'live'); void refresh() })
+    events.addEventListener('error', () => tell('off', 'not live'))
+    events.addEventListener('changed', () => void refresh())
+  }
+  follow()
+  addEventListener('pagehide', leave)
+  addEventListener('pageshow', follow)
+  document.addEventListener('visibilitychange', follow)
   // Engines of other processes tell of no changes of theirs.
   setInterval(() => { if (!document.hidden) void refresh() }, 10000)
-  document.addEventListener('visibilitychange', () => { if (!document.hidden) void refresh() })
 }
 
 // Keys.

@@ -1,4 +1,5 @@
 import type { Kernel } from '../core/kernel.ts'
+import { SpentTokens } from '../http/access/spent-tokens.ts'
 import { areEqualSecrets } from '../http/access/equal-secrets.ts'
 import { hmacSha256 } from '../primitives/digest.ts'
 import { readSignedText, type SignedText, signText } from './signed-text.ts'
@@ -27,6 +28,8 @@ export class Sessions {
   readonly #kernel: Kernel
   readonly #basePath: string
   readonly #lengthMs: number
+  /** Those that were ended before their time, in the memory of this process. */
+  readonly #ended = new SpentTokens()
 
   constructor(
     kernel: Kernel,
@@ -39,7 +42,9 @@ export class Sessions {
 
   /** The session of the cookie that a request carries, if it is valid. */
   read(request: Request): Session | undefined {
-    const signed = this.#signedCookies(request, COOKIE).find(({ kind }) => kind === 'key' || kind === 'visit')
+    const signed = this.#signedCookies(request, COOKIE).find(
+      ({ kind, nonce }) => (kind === 'key' || kind === 'visit') && !this.#ended.has(nonce),
+    )
     return signed && sessionOf(signed)
   }
 
@@ -49,8 +54,11 @@ export class Sessions {
     return { ...sessionOf(signed), cookie: this.#cookie(request, signed.value, this.#lengthMs) }
   }
 
-  /** The cookie that takes a session away. */
-  ended(request: Request): string {
+  /** Ends the session of a request, for copies of its cookie too; answers the cookie that takes it away. */
+  end(request: Request): string {
+    const now = this.#kernel.host.now()
+    for (const { nonce } of this.#signedCookies(request, COOKIE))
+      if (!this.#ended.has(nonce)) this.#ended.spend(nonce, { expiresAt: now + this.#lengthMs, now })
     return this.#cookie(request, '', 0)
   }
 

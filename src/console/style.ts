@@ -19,7 +19,7 @@ html { font: 14px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica N
 body { margin: 0; background: var(--ground); color: var(--text); font-variant-numeric: tabular-nums; }
 a { color: var(--link); text-decoration: none; }
 a:hover { text-decoration: underline; }
-main p a { text-decoration: underline; }
+main :is(p, dd, td, li) a:not(.tag) { text-decoration: underline; }
 :focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; border-radius: 3px; }
 .skip { position: absolute; left: -999px; }
 .skip:focus { left: 8px; top: 8px; background: var(--raised); padding: 8px; z-index: 2; }

@@ -58,6 +58,8 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     // It executes, as its source is open, and waits beside that.
     for await (const tokens of engine.wait.subscribeToTokens()) if (tokens.length > 0) break
     const { data } = await engine.wait.listTokens()
+    const settled = await engine.wait.createToken({ tags: ['done'] })
+    await engine.wait.completeToken(settled, true)
     paths = {
       runs: '/console/runs',
       'no run': '/console/runs?tag=none',
@@ -65,6 +67,7 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
       'failed run': `/console/runs/${failed.id}`,
       tokens: '/console/tokens',
       token: `/console/tokens/${data[0]?.id ?? ''}`,
+      'settled token': `/console/tokens/${settled.id}`,
       queues: '/console/queues',
       schedules: '/console/schedules',
       health: '/console/health',
@@ -161,6 +164,52 @@ describe.skipIf(chromiumPath === undefined)('the console in Chromium', () => {
     await expect.poll(() => page.textContent('#head'), SHOWN).toContain('CANCELED')
     // All parts of a page are taken over at once.
     expect(await page.evaluate('document.querySelector("[name=payload]").value')).toBe('{"typed":true}')
+  })
+
+  it(
+    'takes the form away when another person has answered, and shows the answer',
+    {
+      timeout: TEST_MS,
+    },
+    async () => {
+      await using page = await open()
+      const token = await engine.wait.createToken({ tags: ['shared'] })
+      await page.goto(`${server.url}/console/tokens/${token.id}`)
+      await expect.poll(() => page.textContent('.live'), SHOWN).toBe('live')
+      await page.fill('[name=output]', '"mine"')
+      await engine.wait.completeToken(token, 'that of another person')
+      await expect.poll(() => page.textContent('#answer'), SHOWN).toContain('that of another person')
+      expect(await page.evaluate('document.querySelectorAll("main form").length')).toBe(0)
+    },
+  )
+
+  it('opens eight tabs, as those that are not seen let go and catch up', { timeout: TEST_MS }, async () => {
+    const context = await browser.newContext({})
+    const tab = async (): Promise<ConsolePage> => {
+      const page = await context.newPage()
+      page.setDefaultTimeout(STEP_MS)
+      await page.goto(`${server.url}/console/runs?tag=eight`)
+      return page
+    }
+    const show = (page: ConsolePage, isHidden: boolean): Promise<unknown> =>
+      page.evaluate(
+        `Object.defineProperty(document, 'hidden', { configurable: true, value: ${String(isHidden)} }), document.dispatchEvent(new Event('visibilitychange'))`,
+      )
+    const first = await tab()
+    await first.fill('[name=key]', KEY)
+    await first.click('main button')
+    const tabs = [first]
+    for (let more = 0; more < 7; more += 1) {
+      await expect.poll(() => tabs.at(-1)?.textContent('.live'), SHOWN).toBe('live')
+      await show(tabs.at(-1) ?? first, true)
+      tabs.push(await tab())
+    }
+    const run = await engine.trigger(failing, 'no', { tags: 'eight' })
+    await run.outcome()
+    expect(await first.textContent('#list')).toContain('No run fits')
+    await show(first, false)
+    await expect.poll(() => first.textContent('#list'), SHOWN).toContain('FAILED')
+    await context.close()
   })
 
   it('is gone through by keys', { timeout: TEST_MS }, async () => {

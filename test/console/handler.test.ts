@@ -203,6 +203,9 @@ describe('a login', () => {
     const { headers } = await visitor.post('/logout')
     expect(headers.get('set-cookie')).toContain('waitpoint_console=; Path=/; Max-Age=0')
     visitor.cookie = cookie
+    expect((await visitor.get('/runs')).status).toBe(303)
+    await visitor.logIn(KEY)
+    expect((await visitor.get('/runs')).status).toBe(200)
     await t.clock.advance('1h')
     expect((await visitor.get('/runs')).status).toBe(303)
   })
@@ -498,12 +501,30 @@ describe('the page of queues', () => {
     await t.engine.queue('crowded').pause()
     await t.engine.queue('narrow').setLimit(4)
     await t.engine.queue('narrow').pause()
+    expect((await visitor.get('/health')).text).toMatch(/mail &amp; post<\/td>\s*<td[^>]*>\s*1 \(set\)\s*</)
     expect(rowsOf((await visitor.get('/queues')).text).map(([name, limit]) => [name, limit])).toEqual([
       ['crowded', 'not known here, paused'],
       ['mail &amp; post', '1 (set)'],
       ['narrow', '4 (set), paused'],
       ['task/idle', 'none'],
     ])
+  })
+
+  it('says of a bounded look through runs that older ones may be of the queue', async () => {
+    const idle = task({ id: 'idle', run: async () => undefined })
+    await using t = await createTestEngine({ tasks: [idle], secretKey: KEY })
+    await t.engine.trigger(idle, undefined, { queue: { name: 'old' } })
+    await t.engine.tasks.batchTrigger(
+      idle.id,
+      Array.from({ length: 1_000 }, () => ({ payload: undefined })),
+    )
+    await t.clock.settle()
+    const visitor = await Visitor.loggedIn(t.engine)
+    const { text } = await visitor.get('/runs?queue=old')
+    expect(text).toContain('None of these 1,000 runs is of this queue.')
+    const [, next = ''] = /rel="next" href="([^"]*)"/.exec(text) ?? []
+    expect((await visitor.get(next.replaceAll('&amp;', '&'))).text).toContain('id="row-run_')
+    expect((await visitor.get('/runs?queue=none&status=FAILED')).text).toContain('No run fits these filters.')
   })
 
   it('says what a number is that is bounded, and how many queues it leaves out', async () => {
@@ -916,6 +937,8 @@ describe('the page of a token', () => {
     expect(status).toBe(422)
     expect(text).toContain('this is no JSON')
     expect(text).toContain('{approved: &lt;b&gt;}</textarea>')
+    const large = await visitor.post(`/tokens/${token}/complete`, { output: `[${'[],'.repeat(200_000)}1]` })
+    expect(large.status).toBe(413)
     expect((await t.engine.wait.retrieveToken(token)).status).toBe('WAITING')
   })
 

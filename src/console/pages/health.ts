@@ -1,5 +1,8 @@
+import { LIST_QUEUES } from '../../core/host/storage-calls.ts'
+import { messageOf } from '../../primitives/message.ts'
 import { html } from '../html.ts'
 import type { PageContent } from '../page.ts'
+import { limitText } from './queues.ts'
 import { count, facts, isoOf, short, table } from '../values.ts'
 import { eventsOf, linkTo, type Visit } from '../visit.ts'
 
@@ -13,10 +16,10 @@ export async function healthPage(visit: Visit): Promise<PageContent> {
     .call(() => host.storage.runs.list({}, { limit: 1 }))
     .then(
       () => undefined,
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+      (error: unknown) => messageOf(error),
     )
   const tookMs = host.now() - before
-  const limits = [...tasks.queueLimits]
+  const set = await kernel.call(() => kernel.asked(LIST_QUEUES, undefined)).catch(() => undefined)
   return {
     title: 'Health',
     section: 'health',
@@ -60,7 +63,11 @@ export async function healthPage(visit: Visit): Promise<PageContent> {
                       <td data-label="version"><code>${short(version, 20)}</code></td>
                       <td data-label="queue">${short(queue)}</td>
                       <td class="num" data-label="limit">
-                        ${limits.find(([name]) => name === queue)?.[1] ?? 'none'}
+                        ${limitText(
+                          visit,
+                          queue,
+                          set?.find(({ name }) => name === queue),
+                        )}
                       </td>
                     </tr>`,
                 ),

@@ -91,11 +91,7 @@ async function countedQueue(
 }
 
 function rowOf(visit: Visit, { name, set, counts }: CountedQueue, mayChange: boolean): Html {
-  const { queueLimits, queueRates, definitions } = visit.kernel.tasks
-  const isKnown = definitions.some(({ queue }) => queue === name)
-  const declared = queueLimits.get(name)
-  const limit = set?.limit ?? declared
-  const rate = rateInForce(set ?? {}, queueRates.get(name))
+  const declared = visit.kernel.tasks.queueLimits.get(name)
   const link = (status: RunStatus): Html => {
     const { count: number, isMore } = counts[status] ?? { count: 0, isMore: false }
     const text = `${count(number)}${isMore ? '+' : ''}`
@@ -104,14 +100,26 @@ function rowOf(visit: Visit, { name, set, counts }: CountedQueue, mayChange: boo
   }
   return html`<tr>
     <td><a class="name" href="${linkTo(visit, 'runs', { queue: name })}">${short(name)}</a></td>
-    <td class="num" data-label="limit">
-      ${limit ?? (isKnown ? 'none' : 'not known here')}${set?.limit !== undefined && ' (set)'}${rate !== undefined && `, ${rateText(rate)}`}${set?.rate !== undefined && ' (set)'}${set?.isPaused === true && ', paused'}
-    </td>
+    <td class="num" data-label="limit">${limitText(visit, name, set)}</td>
     <td class="num" data-label="executing">${link('EXECUTING')}</td>
     <td class="num" data-label="in line">${link('QUEUED')}</td>
     <td class="num" data-label="delayed">${link('DELAYED')}</td>
     ${mayChange && html`<td>${changesOf(visit, { name, set, declared })}</td>`}
   </tr>`
+}
+
+/** The limits that are in force for a queue: what is set of it, else what its tasks say. */
+export function limitText({ kernel }: Visit, name: string, set: QueueSettings | undefined): string {
+  const { queueLimits, queueRates, definitions } = kernel.tasks
+  const isKnown = definitions.some(({ queue }) => queue === name)
+  const limit = set?.limit ?? queueLimits.get(name) ?? (isKnown ? 'none' : 'not known here')
+  const rate = rateInForce(set ?? {}, queueRates.get(name))
+  const parts = [
+    `${limit}${set?.limit === undefined ? '' : ' (set)'}`,
+    ...(rate === undefined ? [] : [`${rateText(rate)}${set?.rate === undefined ? '' : ' (set)'}`]),
+    ...(set?.isPaused === true ? ['paused'] : []),
+  ]
+  return parts.join(', ')
 }
 
 interface ChangeableQueue extends Pick<FoundQueue, 'name' | 'set'> {

@@ -28,7 +28,7 @@ export async function runsPage(visit: Visit): Promise<PageContent> {
   const { records, lookedThrough } = page
   const list =
     records.length === 0
-      ? nothing(visit)
+      ? nothing(visit, page)
       : table(
           ['Run', 'Status', 'Tags', 'Created', 'Took'],
           records.map((record) => rowOf(visit, record, now)),
@@ -123,7 +123,13 @@ export function tagLinks(
   >`
 }
 
-function nothing(visit: Visit): Html {
+function nothing(visit: Visit, { lookedThrough = 0, next }: RunsPage): Html {
+  // Older ones may fit: a bounded look is not all.
+  if (next !== undefined)
+    return html`<div class="empty">
+      <h2>None of these ${count(lookedThrough)} runs is of this queue.</h2>
+      <p>Older ones may be: <b>Older →</b> looks through the next.</p>
+    </div>`
   if (visit.url.search !== '')
     return html`<div class="empty">
       <h2>No run fits these filters.</h2>

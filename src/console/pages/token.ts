@@ -46,7 +46,7 @@ export async function tokenPage(visit: Visit, id: string, answered?: Answered): 
       <div id="facts" data-live>${factsOf(visit, { record, run, waiters })}</div>
       <div class="columns">
         ${run !== undefined && html`<section>${questionOf(visit, run)}</section>`}
-        <section>
+        <section id="answer" data-live="${status}">
           ${status === 'WAITING' && mayComplete && [answerForm(visit, record, answered), timeOutForm(visit, record)]}${
             status === 'COMPLETED' &&
             html`<h2>Answer</h2>
@@ -54,7 +54,9 @@ export async function tokenPage(visit: Visit, id: string, answered?: Answered): 
           }
         </section>
       </div>
-      ${status === 'WAITING' && mayComplete && fromElsewhere(visit, record)}`,
+      <div id="elsewhere" data-live="${status}">
+        ${status === 'WAITING' && mayComplete && fromElsewhere(visit, record)}
+      </div>`,
   }
 }
 

@@ -8,9 +8,13 @@ export class SpentTokens {
   readonly #expiresAt = new Map<string, number>()
   #sweepAt = FEW
 
+  has(credential: string): boolean {
+    return this.#expiresAt.has(credential)
+  }
+
   /** @throws Refusal 401 for one that is used up. */
   refuse(credential: string): void {
-    if (this.#expiresAt.has(credential))
+    if (this.has(credential))
       throw new Refusal(401, 'Public Access Token may be used once, and was used already')
   }
 
