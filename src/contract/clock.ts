@@ -49,7 +49,7 @@ export interface TimerAbout {
  * - `awaited`: a caller outside a run awaits a result, or the next part of a subscription.
  * - `watching`: code of a run awaits the result of another run, or the next part of its subscription or stream.
  * - `call`: the engine serves a call from outside a run.
- * - `scheduled`: the engine waits for the next instant of a schedule, or at which the rate of a queue lets a run start.
+ * - `scheduled`: the engine waits for the next instant of a schedule, or at which the rate of a queue lets a run start, or is to keep its process alive.
  */
 export interface Hold {
   readonly kind:

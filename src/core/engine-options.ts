@@ -53,6 +53,13 @@ export interface EngineOptions {
    */
   readonly execute?: boolean
   /**
+   * Whether the engine keeps its process alive from its opening to its `close()`, as a worker wants it. Without it a process
+   * stays for runs that execute or wait and for results that are awaited. See docs/operations.md.
+   *
+   * @default `false`
+   */
+  readonly keepAlive?: boolean
+  /**
    * Runs that may execute in this engine at once. Parked runs do not count.
    *
    * @unit runs
@@ -119,6 +126,7 @@ export interface EngineSettings {
   readonly tasks: readonly AnyTask[]
   readonly codec: Codec | undefined
   readonly execute: boolean
+  readonly keepAlive: boolean
   readonly concurrency: number
   readonly baseUrl: string | undefined
   readonly secretKeys: readonly string[]
@@ -136,6 +144,7 @@ export const ENGINE_OPTION_NAMES: OptionNames<Omit<EngineOptions, 'storage' | 'c
   tasks: true,
   codec: true,
   execute: true,
+  keepAlive: true,
   concurrency: true,
   baseUrl: true,
   secretKey: true,
@@ -156,6 +165,7 @@ export function readEngineOptions(options: EngineOptions): EngineSettings {
   const {
     tasks = [],
     execute = true,
+    keepAlive = false,
     concurrency = Number.POSITIVE_INFINITY,
     maxInterruptions = 10,
     leaseMs = 30_000,
@@ -167,6 +177,7 @@ export function readEngineOptions(options: EngineOptions): EngineSettings {
   } = options
   requireList(tasks, 'tasks')
   requireFlag(execute, 'execute')
+  requireFlag(keepAlive, 'keepAlive')
   if (codec !== undefined) requireCodec(codec)
   if (options.storage !== undefined) requireMethods(options.storage, 'storage', ['open'])
   if (options.clock !== undefined) requireMethods(options.clock, 'clock', ['now', 'setTimer'])
@@ -180,6 +191,7 @@ export function readEngineOptions(options: EngineOptions): EngineSettings {
     tasks,
     codec,
     execute,
+    keepAlive,
     concurrency,
     baseUrl: readBaseUrl(options.baseUrl),
     secretKeys: readSecretKeys(options.secretKey),

@@ -21,6 +21,7 @@ import { Logs } from './changes/logs.ts'
 import { Publisher } from './changes/publisher.ts'
 import { Retention } from './changes/retention.ts'
 import { Watchers } from './changes/watchers.ts'
+import type { ReleaseHold } from '../contract/clock.ts'
 import type { EngineSettings } from './engine-options.ts'
 import { Cancellation } from './execution/cancellation.ts'
 import { Claimer } from './execution/claimer.ts'
@@ -83,9 +84,12 @@ export class Kernel {
   #tools: Namespaces | undefined
   #schedules: Schedules | undefined
   #unsubscribe: Unsubscribe | undefined
+  readonly #keepAlive: boolean
+  #release: ReleaseHold | undefined
 
   constructor(host: Host, settings: EngineSettings) {
     this.host = host
+    this.#keepAlive = settings.keepAlive
     this.tasks = new TaskRegistry(settings.tasks, settings.retry)
     this.values = valuesOf(settings.codec)
     for (const name of this.tasks.queueRates.keys())
@@ -144,6 +148,8 @@ export class Kernel {
   start(): Awaitable<void> {
     this.#subscribe()
     return chain(this.ticker.start(), () => {
+      const { clock, isClosed } = this.host
+      if (this.#keepAlive && !isClosed) this.#release ??= clock.hold?.({ kind: 'scheduled', id: 'keepAlive' })
       this.retention.start()
       // One that executes nothing leaves them to those that do.
       const takenUp = this.claimer.executes ? takeUpPending(this.host, this.tasks) : undefined
@@ -177,6 +183,7 @@ export class Kernel {
     this.outage.close()
     this.claimer.close()
     this.#unsubscribe?.()
+    this.#release?.()
   }
 
   /** Serves a public call: always a promise, on an open engine, and never for an attempt that was aborted. */

@@ -1,5 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { type Clock, createEngine, type Engine, type EngineErrorEvent, once, task, wait } from 'waitpoint'
+import {
+  type Clock,
+  createEngine,
+  type Engine,
+  type EngineErrorEvent,
+  type Hold,
+  once,
+  type ReleaseHold,
+  systemClock,
+  task,
+  wait,
+} from 'waitpoint'
 import { createTestEngine, testClock } from 'waitpoint/testing'
 import { createDeferred } from '../../src/primitives/deferred.ts'
 import { projectStorage } from '../support/abandon.ts'
@@ -472,4 +483,29 @@ describe('a closed engine among others', () => {
     await clock.advance('1h')
     expect(await two.engine.runs.retrieve(run.id)).toMatchObject({ status: 'COMPLETED' })
   })
+})
+
+describe('keepAlive', () => {
+  it.each([true, false])(
+    '%s: keeps the process alive from the opening to the close, or not',
+    async (keepAlive) => {
+      const holds = new Set<Hold>()
+      const system = systemClock()
+      const hold = (one: Hold): ReleaseHold => {
+        holds.add(one)
+        return () => holds.delete(one)
+      }
+      const clock: Clock = {
+        now: () => system.now(),
+        setTimer: (at, fire) => system.setTimer(at, fire),
+        hold,
+      }
+      const engine = createEngine({ clock, keepAlive })
+      expect(holds.size).toBe(0)
+      await engine.ready()
+      expect([...holds].map(({ id }) => id)).toEqual(keepAlive ? ['keepAlive'] : [])
+      await engine.close()
+      expect(holds.size).toBe(0)
+    },
+  )
 })
