@@ -161,7 +161,7 @@ function measureProperties(json: object, depth: number, around: Around): number 
     if (bytes === NOT_JSON) return NOT_JSON
     total += measureString(key) + bytes
   }
-  return total
+  return total === CONTAINER_BYTES && !isPlain(json) ? NOT_JSON : total
 }
 
 /** The value that JSON writes in place of an object: the answer of its `toJSON`, or the value of a boxed primitive. */
@@ -184,6 +184,14 @@ function unfitTag(json: object): string | undefined {
 function isOrdinary(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === Array.prototype || prototype === null
+}
+
+/**
+ * Whether an object is one of no class, in any realm. One of a class that has no fields of its own keeps what it is in a
+ * place that JSON cannot see: a `Response`, a generator, private fields.
+ */
+function isPlain(json: object): boolean {
+  return isOrdinary(json) || Object.getPrototypeOf(Object.getPrototypeOf(json)) === null
 }
 
 /** `Map` of `[object Map]`: unlike `instanceof`, the same for objects of another realm. */
@@ -221,6 +229,11 @@ function inspectObject(json: object, path: string, ancestors: Ancestors): NonJso
   if (ancestors.size === DEEPEST) return { path, reason: 'nested deeper than 1,000 levels' }
   const tag = unfitTag(json)
   if (tag !== undefined) return { path, reason: tag === 'Date' ? 'an invalid Date' : `of type ${tag}` }
+
+  if (!Array.isArray(json) && Object.keys(json).length === 0 && !isPlain(json)) {
+    const type = tagOf(json) === 'Object' ? json.constructor.name : tagOf(json)
+    return { path, reason: `of type ${type}, without fields of its own` }
+  }
 
   ancestors.set(json, path)
   for (const place of Array.isArray(json) ? itemsOf(json, path) : propertiesOf(json, path)) {

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findNonJson, JsonText, measureJson } from '../../src/primitives/json.ts'
@@ -62,6 +63,47 @@ class Point {
   }
 }
 
+class Optional {
+  readonly x: number | undefined = undefined
+}
+
+class Account {
+  readonly #balance = 5
+  get balance(): number {
+    return this.#balance
+  }
+}
+
+/** Objects of which JSON would keep nothing, by their types. */
+const withoutFields: readonly (readonly [type: string, value: unknown])[] = [
+  ['Response', new Response('the body')],
+  ['Request', new Request('http://waitpoint.invalid/')],
+  ['Headers', new Headers({ a: 'b' })],
+  ['URLSearchParams', new URLSearchParams('a=1')],
+  ['FormData', new FormData()],
+  ['Blob', new Blob(['x'])],
+  ['ReadableStream', new ReadableStream()],
+  ['WritableStream', new WritableStream()],
+  ['TransformStream', new TransformStream()],
+  ['AbortSignal', new AbortController().signal],
+  ['Intl.NumberFormat', new Intl.NumberFormat()],
+  [
+    'Generator',
+    (function* () {
+      yield 1
+    })(),
+  ],
+  ['AsyncGenerator', (async function* () {})()],
+  ['Map Iterator', new Map([[1, 2]]).values()],
+  ['Array Iterator', [1][Symbol.iterator]()],
+  ['Generator', runInNewContext('(function* () { yield 1 })()')],
+  ['Set Iterator', runInNewContext('new Set([1]).values()')],
+  ['Account', new Account()],
+  ['Purse', runInNewContext('new (class Purse { #coins = 5 })()')],
+  ['Account', new Proxy(new Account(), {})],
+  ['Object', Object.create({ inherited: 1 })],
+]
+
 const throwing = {
   get inside(): never {
     return fail('no entry')
@@ -111,8 +153,18 @@ describe('measureJson', () => {
   it.each([
     ['a property that is undefined', { a: undefined }],
     ['a class instance', new Point()],
-    ['a function that is only inherited', Object.create({ inherited: fail })],
+    ['a class instance whose only field is undefined', new Optional()],
+    [
+      'a function that is only inherited',
+      Object.create({ inherited: fail }, { own: { value: 1, enumerable: true } }),
+    ],
+    ['a plain object', {}],
+    ['a plain object of another realm', runInNewContext('({})')],
+    ['an array of another realm', runInNewContext('[]')],
+    ['an array of a class', new (class extends Array {})()],
     ['an object without a prototype', Object.create(null)],
+    ['a class instance of another realm', runInNewContext('new (class { x = 1 })()')],
+    ['a proxy of a plain object', new Proxy({}, {})],
     ['an own property named __proto__', JSON.parse('{"__proto__":{"a":1}}')],
     ['a date', new Date(0)],
     ['a URL', new URL('http://waitpoint.invalid/')],
@@ -188,6 +240,28 @@ describe('findNonJson', () => {
   ])('says "%s" at %s', (reason, path, value) => {
     expect(findNonJson(value)).toEqual({ path, reason })
     expect(measureJson(value)).toBe(-1)
+  })
+
+  it.each(withoutFields)('refuses what JSON would make {} of: %s', (type, value) => {
+    const reason = `of type ${type}, without fields of its own`
+    for (const [path, held] of [
+      ['$', value],
+      ['$.a[1]', { a: [1, value] }],
+      ['$', { toJSON: () => value }],
+    ] as const) {
+      expect(findNonJson(held)).toEqual({ path, reason })
+      expect(measureJson(held)).toBe(-1)
+    }
+  })
+
+  it.each([
+    ['Map', 'new Map()'],
+    ['Error', 'new Error("no")'],
+    ['RegExp', '/x/'],
+    ['Promise', 'Promise.resolve()'],
+    ['Uint8Array', 'new Uint8Array(1)'],
+  ])('refuses a %s of another realm', (type, code) => {
+    expect(findNonJson([runInNewContext(code)])).toEqual({ path: '$[0]', reason: `of type ${type}` })
   })
 
   it.each([1_001, 100_000])('refuses a value nested %d levels deep', (depth) => {
