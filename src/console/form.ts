@@ -1,5 +1,5 @@
 import { checkAnnouncedLength, readBody } from '../http/requests/body.ts'
-import { boundForm } from '../http/requests/bounded-parts.ts'
+import { urlEncodedFields } from '../http/requests/form.ts'
 import { areEqualSecrets } from '../http/access/equal-secrets.ts'
 import { Refused } from './refused.ts'
 import type { Session } from './session.ts'
@@ -11,11 +11,11 @@ const MOST_BYTES = 3_145_728
 export async function readForm(request: Request, mostBytes: number = MOST_BYTES): Promise<URLSearchParams> {
   requireSameSite(request)
   checkAnnouncedLength(request, mostBytes)
-  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+  const contentType = request.headers.get('content-type') ?? ''
+  const type = contentType.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/x-www-form-urlencoded') throw new Refused(415, 'This is no form.')
-  const text = new TextDecoder().decode(await readBody(request, mostBytes))
-  boundForm(text, 'field', '&')
-  return new URLSearchParams(text)
+  const fields = urlEncodedFields(await readBody(request, mostBytes), contentType)
+  return new URLSearchParams(fields.map((field): [string, string] => [...field]))
 }
 
 /** Refuses a form that another page than one of this browser's session has sent. */

@@ -26,6 +26,8 @@ export function toNodeListener(handler: (request: Request) => Promise<Response>)
     { overrideGlobalObjects: false, errorHandler: badRequest },
   )
   return (request, response) => {
+    // Its client left while the host did something else: the adapter would take a body that was cut for an empty one.
+    if (request.destroyed && !request.complete) return
     if (isBodyGone(request)) refuseReadBody(response)
     // The adapter answers its own failures.
     else void listener(request, response)
@@ -41,8 +43,8 @@ export function badRequest(): Response {
 function isBodyGone(request: IncomingMessage): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers
   const hasBody = coding !== undefined || Number(length) > 0
-  // Some hosts keep what they have read; the adapter takes it from there.
-  return hasBody && request.readableDidRead && !('rawBody' in request)
+  // Some hosts keep the bytes that they have read; the adapter takes them from there.
+  return hasBody && request.readableDidRead && !('rawBody' in request && request.rawBody instanceof Buffer)
 }
 
 function refuseReadBody(response: ServerResponse): void {

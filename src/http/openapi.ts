@@ -32,6 +32,7 @@ const REFUSALS = {
   404: ['NotFound', 'It does not exist.'],
   409: ['Conflict', 'It is executed by another process, or changed meanwhile.'],
   413: ['TooLarge', 'The body is beyond its limit.'],
+  415: ['Encoded', 'The body is compressed or encoded: `content-encoding` may be `identity` only.'],
   422: ['Unprocessable', 'The request can be read, and cannot be done.'],
   429: [
     'TooMany',
@@ -131,7 +132,7 @@ function refusedBy({ allowed, body, refused = [] }: Operation): readonly Refused
   if (allowed === 'open') return [503]
   const statuses = new Set<Refused>([401, 429, 500, 503, ...refused])
   if (allowed !== 'address' && allowed !== 'any') statuses.add(403)
-  if (body !== undefined) statuses.add(400).add(413)
+  if (body !== undefined) statuses.add(400).add(413).add(415)
   return [...statuses].sort((a, b) => a - b)
 }
 

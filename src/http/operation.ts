@@ -25,7 +25,7 @@ export interface Answer {
 }
 
 /** The statuses of refusals, with `{ "error": "…" }`. */
-export type RefusedStatus = 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429
+export type RefusedStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 422 | 429
 
 /**
  * The credentials of an operation besides a secret key: access tokens with one of some scopes; nothing (`secret key`); every

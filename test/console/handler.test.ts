@@ -6,6 +6,8 @@ import { loginLink } from '../../src/console/login-link.ts'
 import { rejection } from '../support/body-task.ts'
 import { KEY, type Visited, Visitor } from './visitor.ts'
 
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+
 const review = task({
   id: 'review',
   run: async (_payload: unknown, { metadata, streams }) => {
@@ -1033,6 +1035,34 @@ describe('an action', () => {
     expect((await visitor.post(`/tokens/${token}/destroy`)).status).toBe(404)
     expect((await new Visitor(t.engine).post(path)).status).toBe(401)
     expect((await t.engine.wait.retrieveToken(token)).status).toBe('WAITING')
+  })
+
+  it.each<
+    [name: string, output: string, headers: Readonly<Record<string, string>>, status: number, stored?: string]
+  >([
+    ['UTF-8', '"%C3%A4"', {}, 303, 'ä'],
+    ['bytes that are no UTF-8', '"%E4"', {}, 400],
+    ['raw bytes that are no UTF-8', '"\xe4"', {}, 400],
+    ['a charset that is named', '"%E4"', { 'content-type': `${FORM_TYPE}; charset=iso-8859-1` }, 303, 'ä'],
+    ['an unknown charset', '"a"', { 'content-type': `${FORM_TYPE}; charset=x-none` }, 400],
+    ['an encoding', '"a"', { 'content-encoding': 'gzip' }, 415],
+    ['a false length', '"a"', { 'content-length': '1' }, 400],
+  ])('is read strictly: %s', async (_name, output, headers, status, stored) => {
+    await using t = await opened()
+    const { token } = await waiting(t)
+    const visitor = await Visitor.loggedIn(t.engine)
+    await visitor.get(`/tokens/${token}`)
+    const answer = await visitor.get(`/tokens/${token}/complete`, {
+      method: 'POST',
+      headers: { 'content-type': FORM_TYPE, ...headers },
+      body: Buffer.from(`_token=${visitor.formToken}&output=${output}`, 'latin1'),
+    })
+    const { status: settled, output: kept } = await t.engine.wait.retrieveToken(token)
+    expect([answer.status, settled, kept]).toEqual([
+      status,
+      stored === undefined ? 'WAITING' : 'COMPLETED',
+      stored,
+    ])
   })
 
   it('is neither offered nor done by a console that is read-only', async () => {

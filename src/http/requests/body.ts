@@ -1,3 +1,4 @@
+import { show } from '../../primitives/require.ts'
 import { boundJson } from './bounded-parts.ts'
 import { GatheredBytes } from './gathered-bytes.ts'
 import { Refusal } from '../refusal.ts'
@@ -34,9 +35,11 @@ export function trustLength(request: Request): void {
 }
 
 /**
- * Reads a whole body. The received bytes are counted, so a missing or false `content-length` changes nothing. If the
+ * Reads a whole body. The received bytes are counted, so a missing or false `content-length` lifts no limit. If the
  * server enforces `content-length`, the body is read at once, because reading piece by piece takes twice the time of
  * all other work.
+ *
+ * @throws Refusal 413 for a body beyond the limit; those of {@link piecesOf}.
  */
 export async function readBody(request: Request, limitBytes: number): Promise<Uint8Array> {
   const begin = uploads.get(request)
@@ -54,29 +57,16 @@ async function receive(request: Request, limitBytes: number): Promise<Uint8Array
   const isFramed = framed.has(request) && !request.bodyUsed
   const length = isFramed ? request.headers.get('content-length') : null
   if (length !== null && Number(length) <= limitBytes) return readAtOnce(request)
-  const reader = readerOf(request)
-  if (reader === undefined) return new Uint8Array()
   const body = new GatheredBytes()
-  try {
-    for (let chunk = await readChunk(reader); chunk !== undefined; chunk = await readChunk(reader)) {
-      if (body.size + chunk.byteLength > limitBytes) throw tooLarge()
-      body.add(chunk)
-    }
-  } finally {
-    // Not awaited: the source may take long to stop, or never stop.
-    reader.cancel().catch(ignore)
+  for await (const piece of piecesOf(request)) {
+    if (body.size + piece.byteLength > limitBytes) throw tooLarge()
+    body.add(piece)
   }
-  if (body.size === 0 && isBrokenOff(request)) throw brokenOff(request.signal.reason)
   return body.take()
 }
 
-/** Its client left before its body was asked for: Node then says that it is empty. */
-function isBrokenOff({ headers, signal }: Request): boolean {
-  const hasBody = headers.has('transfer-encoding') || Number(headers.get('content-length')) > 0
-  return hasBody && signal.aborted
-}
-
 async function readAtOnce(request: Request): Promise<Uint8Array> {
+  requireNoEncoding(request)
   try {
     return new Uint8Array(await request.arrayBuffer())
   } catch (cause) {
@@ -98,21 +88,64 @@ export function parseJson(text: string): unknown {
   }
 }
 
-export type BodyReader = ReadableStreamDefaultReader<unknown>
-
-/** A reader for the pieces of a body, or `undefined` for a request without a body. */
-export function readerOf({ body }: Request): BodyReader | undefined {
-  if (body === null) return undefined
-  if (body.locked) throw new Refusal(400, 'Cannot read the request body: it was read already')
-  return body.getReader()
+/**
+ * The pieces of a body, as they come. The last of them is only followed by the end if the body is whole.
+ *
+ * @throws Refusal 415 for an encoded body, 400 for one that was read before, breaks off, or is not as long as its `content-length` says.
+ */
+export async function* piecesOf(request: Request): AsyncGenerator<Uint8Array> {
+  requireNoEncoding(request)
+  const { body, bodyUsed } = request
+  if (bodyUsed || body?.locked === true)
+    throw new Refusal(400, 'Cannot read the request body: it was read already')
+  const reader = body?.getReader()
+  let received = 0
+  try {
+    for (let piece = await readPiece(reader); piece !== undefined; piece = await readPiece(reader)) {
+      received += piece.byteLength
+      yield piece
+    }
+  } finally {
+    // Not awaited: the source may take long to stop, or never stop.
+    reader?.cancel().catch(ignore)
+  }
+  requireWhole(request, received)
 }
 
-/**
- * The next bytes, or `undefined` at the end.
- *
- * @throws Refusal 400 for a body that breaks off.
- */
-export async function readChunk(reader: BodyReader): Promise<Uint8Array | undefined> {
+/** Codings that leave the bytes of a body as they are, or that the server has undone. */
+const PLAIN = /^(?:identity|chunked)?$/i
+
+/** A compressed body is not unpacked: a small one may become a thousand times as large. */
+function requireNoEncoding({ headers }: Request): void {
+  const names = ['content-encoding', 'transfer-encoding'].flatMap(
+    (name) => headers.get(name)?.split(',') ?? [],
+  )
+  const encoding = names.map((name) => name.trim()).find((name) => !PLAIN.test(name))
+  if (encoding !== undefined) throw encodingRefused(encoding)
+}
+
+/** The refusal of an encoding. */
+export function encodingRefused(encoding: string): Refusal {
+  const message = `Cannot read the request body: send it without the encoding ${show(encoding)}`
+  return new Refusal(415, message, { headers: { 'accept-encoding': 'identity' } })
+}
+
+/** Hosts tell a body that was cut as one that has ended, or as none. */
+function requireWhole({ headers, signal }: Request, received: number): void {
+  const promised = headers.get('content-length')
+  if (promised !== null && Number(promised) !== received)
+    throw new Refusal(
+      400,
+      `Cannot read the request body: it has ${received} bytes, and its content-length is ${show(promised)}`,
+    )
+  // Its client left before its body was asked for: Node then says that it is empty.
+  if (received === 0 && headers.has('transfer-encoding') && signal.aborted) throw brokenOff(signal.reason)
+}
+
+async function readPiece(
+  reader: ReadableStreamDefaultReader<unknown> | undefined,
+): Promise<Uint8Array | undefined> {
+  if (reader === undefined) return undefined
   try {
     const { done, value } = await reader.read()
     if (done) return undefined

@@ -1,6 +1,7 @@
 import { bufferToFormData } from 'hono/utils/buffer'
 import { boundForm } from './bounded-parts.ts'
 import { Refusal } from '../refusal.ts'
+import { encodingRefused } from './body.ts'
 import { charsetOf, type Decode, decoderOf, requireDecoder } from './text.ts'
 
 export type FormField = readonly [name: string, value: string]
@@ -33,7 +34,8 @@ export function urlEncodedFields(body: Uint8Array, contentType: string | undefin
 /**
  * The fields of a form in parts. The charset of a part is that of its own content type, if it has one.
  *
- * @throws Refusal 400 for a body that is no such form, for files, for bytes that are no text in their charset, and for an unknown one.
+ * @throws Refusal 400 for a body that is no such form, for files, for bytes that are no text in their charset, and for an unknown one; 415
+ *   for a part in an encoding such as base64.
  */
 export async function multipartFields(body: Uint8Array, contentType: string): Promise<FormField[]> {
   const text = lettersOf(body)
@@ -69,6 +71,8 @@ function partCharsets(letters: string): (string | undefined)[] {
   const [, ...parts] = `\r\n${letters}`.split(`\r\n${boundary}`)
   return parts.map((part) => {
     const [head = ''] = part.split('\r\n\r\n', 1)
+    const encoding = /^content-transfer-encoding:\s*(\S+)/im.exec(head)?.[1]
+    if (encoding !== undefined && !/^(?:[78]bit|binary)$/i.test(encoding)) throw encodingRefused(encoding)
     return charsetOf(/^content-type:.*/im.exec(head)?.[0])
   })
 }

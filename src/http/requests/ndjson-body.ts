@@ -1,7 +1,7 @@
 import type { Breath } from '../../core/host/breath.ts'
 import { GatheredBytes } from './gathered-bytes.ts'
 import { Refusal } from '../refusal.ts'
-import { parseJson, readChunk, readerOf } from './body.ts'
+import { parseJson, piecesOf } from './body.ts'
 import { decodeText } from './text.ts'
 
 const NEW_LINE = 10
@@ -12,30 +12,24 @@ const BATCH = { lines: 256, bytes: 65_536 }
  * The values of a body of JSON lines, in batches of consecutive lines. The body is read no faster than the batches are
  * taken, and between two of them other requests get their turn.
  *
- * @throws Refusal 413 for a line longer than `mostBytes`; 400 for one that is not JSON.
+ * @throws Refusal 413 for a line longer than `mostBytes`; 400 for one that is not JSON; those of {@link piecesOf},
+ *   before the values of a line that has no end.
  */
 export async function* readLines(
   request: Request,
   mostBytes: number,
   turns: Breath,
 ): AsyncGenerator<readonly unknown[]> {
-  const reader = readerOf(request)
-  if (reader === undefined) return
   const begun = new GatheredBytes()
-  try {
-    for (let piece = await readChunk(reader); piece !== undefined; piece = await readChunk(reader)) {
-      const end = piece.lastIndexOf(NEW_LINE) + 1
-      begun.add(piece.subarray(0, end))
-      const lines = end > 0 ? begun.take() : undefined
-      begun.add(piece.subarray(end))
-      if (begun.size > mostBytes) throw lineTooLong()
-      if (lines !== undefined) yield* batchesOf(lines, mostBytes, turns)
-    }
-    yield* batchesOf(begun.take(), mostBytes, turns)
-  } finally {
-    // Not awaited: the source may take long to stop, or never stop.
-    reader.cancel().catch(ignore)
+  for await (const piece of piecesOf(request)) {
+    const end = piece.lastIndexOf(NEW_LINE) + 1
+    begun.add(piece.subarray(0, end))
+    const lines = end > 0 ? begun.take() : undefined
+    begun.add(piece.subarray(end))
+    if (begun.size > mostBytes) throw lineTooLong()
+    if (lines !== undefined) yield* batchesOf(lines, mostBytes, turns)
   }
+  yield* batchesOf(begun.take(), mostBytes, turns)
 }
 
 async function* batchesOf(
@@ -63,8 +57,4 @@ function valuesOf(lines: Uint8Array, mostBytes: number): readonly unknown[] {
 
 function lineTooLong(): Refusal {
   return new Refusal(413, 'Chunk too large')
-}
-
-function ignore(): void {
-  // The client has disconnected, so the failure has no receiver.
 }

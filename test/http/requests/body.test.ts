@@ -20,12 +20,27 @@ describe('readBody', () => {
     )
   })
 
-  it('believes no content-length', async () => {
-    const headers = { 'content-length': '1' }
-    const text = await readBody(request(URL, { headers, body: 'x'.repeat(LIMIT) }), LIMIT)
-    expect(text).toHaveLength(LIMIT)
-    const reading = readBody(request(URL, { headers, body: 'x'.repeat(LIMIT + 1) }), LIMIT)
-    await expect(reading).rejects.toMatchObject({ status: 413 })
+  it('refuses every body that is not as long as its content-length says', async () => {
+    const lengths = fc.nat({ max: LIMIT + 4 })
+    await fc.assert(
+      fc.asyncProperty(lengths, lengths, async (promised, length) => {
+        const headers = { 'content-length': `${promised}` }
+        const reading = readBody(request(URL, { headers, body: 'x'.repeat(length) }), LIMIT)
+        if (length > LIMIT) await expect(reading).rejects.toMatchObject({ status: 413 })
+        else if (length !== promised) await expect(reading).rejects.toMatchObject({ status: 400 })
+        else expect(await reading).toHaveLength(length)
+      }),
+    )
+  })
+
+  it.each(['gzip', 'chunked, gzip', 'x'])('refuses the encoding %s, in either header', async (coding) => {
+    for (const name of ['content-encoding', 'transfer-encoding'])
+      await expect(
+        readBody(request(URL, { headers: { [name]: coding }, body: 'x' }), LIMIT),
+      ).rejects.toMatchObject({
+        status: 415,
+        message: expect.stringContaining(coding.split(', ').at(-1) ?? '') as string,
+      })
   })
 
   it('stops reading beyond the limit, also from a source that never stops', async () => {

@@ -97,6 +97,21 @@ describe('callbackOutput', () => {
   })
 
   it.each([
+    ['base64', 415],
+    ['quoted-printable', 415],
+    ['8bit', 200],
+  ])('takes a part that is encoded as %s: %i', async (encoding, status) => {
+    const part = `content-disposition: form-data; name="a"\r\ncontent-transfer-encoding: ${encoding}\r\n\r\nMQ==`
+    const reading = read(`--x\r\n${part}\r\n--x--\r\n`, 'multipart/form-data; boundary=x')
+    if (status === 200) expect(await reading).toEqual({ a: 'MQ==' })
+    else
+      await expect(reading).rejects.toMatchObject({
+        status,
+        message: expect.stringContaining(encoding) as string,
+      })
+  })
+
+  it.each([
     'multipart/form-data',
     'multipart/form-data; boundary=other',
     'multipart/form-data; boundary=\u0001',
