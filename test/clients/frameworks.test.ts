@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -132,6 +133,28 @@ describe.each(SERVERS)('%s', { timeout: TEST_MS }, (_name, program) => {
     expect([approved?.status, await approved?.json()]).toEqual([200, { success: true, status: 'COMPLETED' }])
     expect(await page.runs.retrieve(run)).toMatchObject({ status: 'COMPLETED', output: { approved: true } })
   })
+
+  it.each(['content-length: 20\r\n\r\n{}', 'transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n'])(
+    'completes nothing by a body that its client cuts: %j',
+    async (cut) => {
+      const { run, accessToken } = await review('d3')
+      const page = createClient({ baseUrl: `${url}/engine`, accessToken })
+      let approveAt: unknown
+      for await (const { isWaiting, metadata } of page.runs.subscribeToRun(run)) {
+        approveAt = metadata['approveAt']
+        if (isWaiting && approveAt !== undefined) break
+      }
+      const { host, pathname, port } = new URL(String(approveAt))
+      const socket = connect(Number(port), 'localhost')
+      await once(socket, 'connect')
+      socket.end(`POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\n${cut}`)
+      await once(socket.resume(), 'close')
+      expect((await page.runs.retrieve(run)).isWaiting).toBe(true)
+      const body = '{"approved":true}'
+      const approved = await fetch(String(approveAt), { method: 'POST', headers: JSON_TYPE, body })
+      expect(await approved.json()).toEqual({ success: true, status: 'COMPLETED' })
+    },
+  )
 
   it('answers below its path, and nowhere else', async () => {
     const inside = await fetch(`${url}/engine/nowhere`)
