@@ -7,7 +7,7 @@ import { Refused } from './refused.ts'
 /** So many pages are told of changes at the same time. The others look again now and then. */
 const MOST_OPEN = 200
 /** Changes that follow each other within this time are told as one. */
-const TOGETHER_MS = 200
+const TOGETHER_MS = 150
 /** A proxy takes a connection that says nothing for longer for dead. */
 const BEAT_MS = 15_000
 
