@@ -2,6 +2,7 @@ import { type Engine, kernelOf } from '../core/engine.ts'
 import { outsideRuns } from '../core/attempt/attempt.ts'
 import type { Kernel } from '../core/kernel.ts'
 import { type Connection, LiveRequest } from '../http/live-request.ts'
+import { isReading } from '../http/access/gate.ts'
 import { Refusal } from '../http/refusal.ts'
 import { WaitpointError } from '../api/errors.ts'
 import { StorageUnavailableError } from '../contract/storage-unavailable.ts'
@@ -138,7 +139,7 @@ class Pages {
     if (rest.length > 0) throw notFound()
     const file = id === undefined ? pageFiles().get(section) : undefined
     if (file !== undefined) return fileAnswer(url, file)
-    await this.#kernel.open()
+    await this.#kernel.open(isReading(request))
     if (section === 'login' && id === undefined && this.#settings.authorize === undefined)
       return request.method === 'POST' ? this.#logIn(request, url) : this.#askForKey(request, url)
     const entrance = await this.#enter(request, url)
@@ -229,8 +230,7 @@ class Pages {
     { section, id, action }: Place,
     connection: Connection | undefined,
   ): Promise<Response> {
-    if (visit.request.method !== 'GET' && visit.request.method !== 'HEAD')
-      throw new Refused(405, 'This cannot be done.')
+    if (!isReading(visit.request)) throw new Refused(405, 'This cannot be done.')
     if (action !== undefined) return this.#part(visit, { section, id, action })
     const page = id === undefined ? PAGES.get(section) : undefined
     if (page !== undefined) return this.#page(await page(visit), 200, visit)

@@ -23,7 +23,7 @@ export interface RunsPage extends Page<RunRecord> {
 
 /** A run as it is stored. */
 export async function runRecord(kernel: Kernel, id: string): Promise<RunRecord> {
-  const record = await kernel.call(() => kernel.asked(GET_RUN, id))
+  const record = await kernel.read(() => kernel.asked(GET_RUN, id))
   if (record === undefined) throw runNotFound(id)
   return record
 }
@@ -35,7 +35,7 @@ export async function runRecords(
   cursors: Cursors,
 ): Promise<RunsPage> {
   const list = (limit: number, { after, before }: Cursors): Promise<Page<RunRecord>> =>
-    kernel.call(() => kernel.asked(LIST_RUNS, { filter, page: { limit, after, before } }))
+    kernel.read(() => kernel.asked(LIST_RUNS, { filter, page: { limit, after, before } }))
   if (queue === undefined) return list(PAGE_SIZE, cursors)
   const records: RunRecord[] = []
   let lookedThrough = 0
@@ -56,7 +56,7 @@ export async function runRecords(
 
 /** A token as it is stored, settled if its deadline has passed; with so many of the runs that wait for it. */
 export async function storedToken(kernel: Kernel, id: string, waiters?: number): Promise<TokenRead> {
-  const found = await kernel.call(() => kernel.asked(GET_TOKEN, { id, now: kernel.host.now(), waiters }))
+  const found = await kernel.read(() => kernel.asked(GET_TOKEN, { id, now: kernel.host.now(), waiters }))
   if (found?.record.kind !== 'MANUAL') throw tokenNotFound(id)
   if (found.settledNow) kernel.publisher.token(found.record)
   return found
@@ -68,7 +68,7 @@ export async function tokenRecords(
   filter: Omit<TokenFilter, 'kind'>,
   { after, before }: Cursors,
 ): Promise<Page<TokenRecord>> {
-  const page = await kernel.call(() =>
+  const page = await kernel.read(() =>
     kernel.asked(LIST_TOKENS, {
       filter: { kind: 'MANUAL', ...filter },
       page: { limit: PAGE_SIZE, after, before },

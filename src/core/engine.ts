@@ -187,7 +187,7 @@ function namespacesOf(kernel: Kernel): OwnNamespaces {
     streams: new EngineStreams(kernel),
     log: (entry) => kernel.logs.write(entry, currentAttempt()),
     queue: (name) => new EngineQueue((call) => kernel.call(() => call(kernel)), name),
-    queues: () => kernel.call(async () => (await import('./namespaces/queues.ts')).listQueues(kernel)),
+    queues: () => kernel.read(async () => (await import('./namespaces/queues.ts')).listQueues(kernel)),
     createAccessToken: (grant, options) =>
       kernel.call(async () =>
         (await import('./namespaces/access-token.ts')).signAccessToken(kernel, grant, options),

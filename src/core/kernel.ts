@@ -216,8 +216,8 @@ export class Kernel {
   }
 
   /** Like `call()`, but may return or throw synchronously, as storage does. */
-  ask<T>(serve: () => Awaitable<T>): Awaitable<T> {
-    return this.#ask(currentAttempt(), serve)
+  ask<T>(serve: () => Awaitable<T>, isReader?: boolean): Awaitable<T> {
+    return this.#ask(currentAttempt(), serve, isReader)
   }
 
   /** Hot: `serve` is told the attempt, so that it need not look for it again. */

@@ -34,7 +34,7 @@ function closedError(): WaitpointError {
 
 /** However the drain went: from here on the engine does nothing any more. */
 async function disconnect(kernel: Kernel): Promise<void> {
-  const { host, executor, watchers } = kernel
+  const { host, executor, publisher, watchers } = kernel
   host.close()
   // One for all, made when the first caller needs it.
   let made: WaitpointError | undefined
@@ -42,6 +42,8 @@ async function disconnect(kernel: Kernel): Promise<void> {
   executor.abortAll(error)
   kernel.compensations.abortAll(error)
   kernel.disconnect()
+  // What another engine did may not have been told here yet.
+  publisher.wakeAll()
   // It may be closed by a run of its own, which reads nothing any more.
   await host.leaveStorage(outsideRuns(() => watchers.close(error)))
 }

@@ -1,5 +1,5 @@
 import { RunFailedError, WaitpointError, failureOf } from '../../api/errors.ts'
-import type { RetrievedRun, RunOutcome } from '../../api/run.ts'
+import type { Run, RunOutcome } from '../../api/run.ts'
 import type { CallOptions, RemoteRunHandle } from '../namespaces.ts'
 import { errorOf } from '../wire/error.ts'
 
@@ -10,7 +10,7 @@ export interface RemoteRunOptions {
   readonly publicAccessToken: string
   readonly taskIdentifier: string
   /** Resolves with the run when it has ended. */
-  readonly final: (id: string, signal: AbortSignal | undefined) => Promise<RetrievedRun>
+  readonly ended: (id: string, signal: AbortSignal | undefined) => Promise<Run>
 }
 
 /** A run of a service. */
@@ -22,31 +22,31 @@ export class RemoteRun<Output> implements RemoteRunHandle<Output> {
   readonly result: (options?: CallOptions) => Promise<Output>
   readonly outcome: (options?: CallOptions) => Promise<RunOutcome<Output>>
 
-  constructor({ id, isCached, publicAccessToken, taskIdentifier, final }: RemoteRunOptions) {
+  constructor({ id, isCached, publicAccessToken, taskIdentifier, ended }: RemoteRunOptions) {
     this.id = id
     this.isCached = isCached
     this.publicAccessToken = publicAccessToken
-    this.result = async ({ signal } = {}) => outputOf<Output>(await final(id, signal))
+    this.result = async ({ signal } = {}) => outputOf<Output>(await ended(id, signal))
     this.outcome = ({ signal } = {}) =>
-      final(id, signal).then(outcomeOf<Output>, (error: unknown) =>
+      ended(id, signal).then(outcomeOf<Output>, (error: unknown) =>
         lostOutcome({ id, taskIdentifier, error }),
       )
   }
 }
 
-function outputOf<Output>(run: RetrievedRun): Output {
+function outputOf<Output>(run: Run): Output {
   if (run.status !== 'COMPLETED') throw runFailure(run)
   // The caller names the task, so the output has the type of that task.
   return run.output as Output
 }
 
-function outcomeOf<Output>(run: RetrievedRun): RunOutcome<Output> {
+function outcomeOf<Output>(run: Run): RunOutcome<Output> {
   const { id, taskIdentifier, status } = run
   if (status !== 'COMPLETED') return { ok: false, id, taskIdentifier, error: runFailure(run) }
   return { ok: true, id, taskIdentifier, output: outputOf(run) }
 }
 
-function runFailure({ id, taskIdentifier: taskId, status, error }: RetrievedRun): RunFailedError {
+function runFailure({ id, taskIdentifier: taskId, status, error }: Run): RunFailedError {
   return failureOf({ id, taskId, status }, error === undefined ? undefined : errorOf(error))
 }
 

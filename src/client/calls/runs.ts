@@ -79,7 +79,9 @@ export class RunsCalls implements ClientRuns {
   async poll(run: RunReference, options: CallOptions = {}): Promise<RetrievedRun<never, never>> {
     checkCallOptions(options, 'runs.poll')
     // See `retrieve`.
-    return (await this.#final(runId(run), options.signal)) as RetrievedRun<never, never>
+    const ended = await this.#ended(runId(run), options.signal)
+    const retrieved = 'waitingOn' in ended ? ended : await this.#retrieve(ended.id, options.signal)
+    return retrieved as RetrievedRun<never, never>
   }
 
   async cancel(run: RunReference, options: CallOptions = {}): Promise<{ readonly id: string }> {
@@ -152,7 +154,7 @@ export class RunsCalls implements ClientRuns {
       isCached: wire.flag('isCached') ?? false,
       publicAccessToken: wire.text('publicAccessToken') ?? headers.get('x-trigger-jwt') ?? '',
       taskIdentifier,
-      final: (id, signal) => this.#final(id, signal),
+      ended: (id, signal) => this.#ended(id, signal),
     })
   }
 
@@ -166,15 +168,15 @@ export class RunsCalls implements ClientRuns {
     return readRetrievedRun(new WireRecord(body, 'a run'), this.#packets, signal)
   }
 
-  /** Resolves with the run when it has ended. */
-  async #final(id: string, signal: AbortSignal | undefined): Promise<RetrievedRun> {
+  /** Resolves with the run when it has ended: as it is told, because its service may close then. */
+  async #ended(id: string, signal: AbortSignal | undefined): Promise<Run | RetrievedRun> {
     const current = await this.#retrieve(id, signal)
     if (isFinal(current.status)) return current
     const updates = new Following(
       (ended) => runStates(this.#watched(id, ended)),
       [this.#transport.settings.signal, signal],
     )
-    for await (const { status } of updates) if (isFinal(status)) break
+    for await (const run of updates) if (isFinal(run.status)) return run
     return this.#retrieve(id, signal)
   }
 

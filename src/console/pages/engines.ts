@@ -12,7 +12,7 @@ const MOST_ENGINES = 200
 export async function enginesPage(visit: Visit): Promise<PageContent> {
   const { kernel } = visit
   const { storage } = kernel.host
-  const leases = await kernel.call(() => storage.leases?.())
+  const leases = await kernel.read(() => storage.leases?.())
   const sorted = leases?.toSorted((one, other) => (other.until ?? Infinity) - (one.until ?? Infinity))
   return {
     title: 'Engines',

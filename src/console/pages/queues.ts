@@ -66,8 +66,8 @@ async function queuesOf({ kernel }: Visit): Promise<readonly FoundQueue[]> {
   const { queueLimits, queueRates, definitions } = kernel.tasks
   const request = { filter: { status: ['QUEUED' as const] }, page: { limit: MOST_IN_LINE } }
   const [{ records }, set = []] = await Promise.all([
-    kernel.call(() => kernel.asked(LIST_RUNS, request)),
-    kernel.call(() => kernel.asked(LIST_QUEUES, undefined)),
+    kernel.read(() => kernel.asked(LIST_RUNS, request)),
+    kernel.read(() => kernel.asked(LIST_QUEUES, undefined)),
   ])
   const settings = new Map(set.map((one) => [one.name, one]))
   const inLine = records.map(({ queue }) => queue)
@@ -86,7 +86,7 @@ async function countedQueue(
   atMost: number,
 ): Promise<CountedQueue | undefined> {
   const request = { filter: { queue: name, status: STATUSES }, atMost }
-  const counts = await kernel.call(() => kernel.asked(COUNT_RUNS, request))
+  const counts = await kernel.read(() => kernel.asked(COUNT_RUNS, request))
   return isShown || (counts['QUEUED']?.count ?? 0) > 0 ? { name, set, counts } : undefined
 }
 

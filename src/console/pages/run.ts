@@ -53,7 +53,7 @@ export async function runPage(visit: Visit, id: string, wrong?: WrongPayload): P
   const [{ sentence }, { owner, waitingOn, attempts }, asked, streams, actions] = await Promise.all([
     explainRun(kernel, record),
     engine.runs.retrieve(id),
-    kernel.call(() => kernel.host.storage.runs.asked(id)),
+    kernel.read(() => kernel.host.storage.runs.asked(id)),
     Promise.all(record.streams.slice(0, MOST_STREAMS).map((key) => streamOf(visit, record, key))),
     actionsOf(visit, record, wrong),
   ])
@@ -268,7 +268,7 @@ function logOf({ kernel }: Visit, id: string): Html | undefined {
 async function streamOf({ kernel }: Visit, record: RunRecord, key: string): Promise<Html> {
   const by = { isOver: isFinal(record.status), attempt: undefined }
   const read = (from: number, limit: number): Promise<ChunksRead | undefined> =>
-    kernel.call(() => kernel.streams.read({ runId: record.id, key, from, limit }, by))
+    kernel.read(() => kernel.streams.read({ runId: record.id, key, from, limit }, by))
   const { stream } = (await read(0, 1)) ?? {}
   const tail = stream && (await read(Math.max(stream.first, stream.next - MOST_CHUNKS), MOST_CHUNKS))
   const chunks = tail?.chunks ?? []

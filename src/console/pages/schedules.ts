@@ -59,7 +59,7 @@ function dueAt({ nextAt }: TaskSchedule): number {
 
 async function newestRun({ kernel }: Visit, taskId: string): Promise<RunRecord | undefined> {
   const request = { filter: { taskIds: [taskId] }, page: { limit: 1 } }
-  const { records } = await kernel.call(() => kernel.asked(LIST_RUNS, request))
+  const { records } = await kernel.read(() => kernel.asked(LIST_RUNS, request))
   return records[0]
 }
 

@@ -67,14 +67,14 @@ export class Watchers {
   }
 
   /**
-   * Every watcher, present and future, rejects with this error; one that reads on, after the changes that it was not told
-   * yet. Resolves when they are read.
+   * Every watcher, present and future, rejects with this error; those that are open, after the changes that they were not
+   * told yet. Resolves when these are read.
    */
   async close(error: () => Error): Promise<void> {
     this.#closed = error
     const reads = Array.from(this.#all, async (watcher) => {
       watcher.fail(error())
-      await watcher.readOn?.()
+      await (watcher.readOn?.() ?? watcher.closed)
     })
     await Promise.allSettled(reads)
   }
@@ -98,7 +98,8 @@ export class Watcher {
   #changed = false
   #failure: Error | undefined
   #waiting: Deferred<void> | undefined
-  /** Of a reader that is to have what is stored when its engine closes: resolves when it has read that. */
+  #left: Deferred<void> | undefined
+  /** Of a reader that its consumer keeps waiting: resolves when it has read what is stored when its engine closes. */
   readOn: (() => Promise<unknown>) | undefined
 
   constructor(all: Pick<Watchers, 'leave'>, topics: readonly string[]) {
@@ -108,7 +109,7 @@ export class Watcher {
 
   /** Resolves with the next change since the last call; at once if there was one. */
   changed(): Promise<void> {
-    if (this.#changed && (this.#failure === undefined || this.readOn !== undefined)) {
+    if (this.#changed) {
       this.#changed = false
       return Promise.resolve()
     }
@@ -145,7 +146,13 @@ export class Watcher {
     waiting?.reject(this.#failure)
   }
 
+  /** Resolves when it is closed. */
+  get closed(): Promise<void> {
+    return (this.#left ??= createDeferred<void>()).promise
+  }
+
   close(): void {
+    this.#left?.resolve()
     this.#all.leave(this.topics, this)
   }
 }

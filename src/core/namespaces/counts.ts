@@ -61,7 +61,7 @@ const COUNT_TOKENS: RepeatableCall<
 export async function countRuns(kernel: Kernel, params: CountRunsParams): Promise<RunCounts> {
   requireOptions(params, 'the filters of runs.counts', RUN_NAMES)
   const { taskIdentifier, queue } = params
-  const counts = await kernel.call(() => {
+  const counts = await kernel.read(() => {
     const filter = {
       taskIds: listOf(taskIdentifier, 'taskIdentifier'),
       tags: listOf(wantedTags(params), 'tags'),
@@ -76,7 +76,7 @@ export async function countRuns(kernel: Kernel, params: CountRunsParams): Promis
 /** `wait.countTokens`. */
 export async function countTokens(kernel: Kernel, params: CountTokensParams): Promise<TokenCounts> {
   requireOptions(params, 'the filters of wait.countTokens', TOKEN_NAMES)
-  const counts = await kernel.call(() => {
+  const counts = await kernel.read(() => {
     const now = kernel.host.now()
     const filter = { tags: listOf(wantedTags(params), 'tags'), ...createdBounds(params, now) }
     return kernel.asked(COUNT_TOKENS, { filter, atMost: mostOf(params), now })

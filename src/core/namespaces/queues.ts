@@ -17,7 +17,7 @@ const SET_QUEUE: RepeatableCall<QueueChange, QueueSettings> = {
 
 /** `engine.queues`: those of the tasks of this engine, and those of which something is set. */
 export async function listQueues(kernel: Kernel): Promise<readonly RetrievedQueue[]> {
-  const set = await kernel.call(() => kernel.asked(LIST_QUEUES, undefined))
+  const set = await kernel.read(() => kernel.asked(LIST_QUEUES, undefined))
   if (set === undefined) throw noQueues('list queues')
   const names = [...kernel.tasks.definitions.map(({ queue }) => queue), ...set.map(({ name }) => name)]
   return Promise.all([...new Set(names)].toSorted().map((name) => retrieveQueue(kernel, name)))
@@ -26,7 +26,7 @@ export async function listQueues(kernel: Kernel): Promise<readonly RetrievedQueu
 /** `retrieve` of a queue. */
 export async function retrieveQueue(kernel: Kernel, name: string): Promise<RetrievedQueue> {
   const count = { filter: { queue: name, status: ['QUEUED'] as const } }
-  const [state, counts] = await kernel.call(async () =>
+  const [state, counts] = await kernel.read(async () =>
     Promise.all([
       kernel.asked(GET_QUEUE, { name }),
       kernel.asked(COUNT_RUNS, { ...count, atMost: MOST_COUNTED }),

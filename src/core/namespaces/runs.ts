@@ -60,7 +60,7 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
     const values = readableValues(this.#values)
     return cursorPages(
       async ({ after, before }) => {
-        const page = await this.#kernel.call(() => {
+        const page = await this.#kernel.read(() => {
           const filter = {
             status: statusesOf(params.status, RUN_STATUSES),
             taskIds: listOf(params.taskIdentifier, 'taskIdentifier'),
@@ -135,14 +135,14 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
   explain(run: RunReference): Promise<RunExplanation> {
     return this.#about(run, async (id) => {
       const record = await readRun(this.#kernel, id)
-      return this.#kernel.call(async () =>
+      return this.#kernel.read(async () =>
         (await import('../reading/explanation.ts')).explainRun(this.#kernel, record),
       )
     })
   }
 
   counts(params: CountRunsParams = {}): Promise<RunCounts> {
-    return this.#kernel.call(async () => (await import('./counts.ts')).countRuns(this.#kernel, params))
+    return this.#kernel.read(async () => (await import('./counts.ts')).countRuns(this.#kernel, params))
   }
 
   reschedule(run: RunReference, options: RescheduleOptions): Promise<RetrievedRun<never, never>> {
@@ -175,7 +175,7 @@ export class EngineRuns implements EngineRunsNamespace, PollsAs {
   async #view(record: RunRecord): Promise<RetrievedRun<never, never>> {
     if (isFinal(record.status)) return this.#viewed(record)
     const [waits, lease] = await Promise.all([
-      this.#kernel.call(() => this.#kernel.asked(RUN_WAITS, record.id)),
+      this.#kernel.read(() => this.#kernel.asked(RUN_WAITS, record.id)),
       leaseOf(this.#kernel, record),
     ])
     return this.#viewed(record, { waits, owner: viewOwner(this.#kernel, record, lease) })

@@ -26,15 +26,11 @@ const DEFAULT_LIMIT = 25
 const MOST_A_PAGE = 100
 
 /** Tokens, newest first; see docs/waitpoints.md. */
-export function listTokens(
-  kernel: Kernel,
-  params: ListTokensParams,
-  isReader?: boolean,
-): CursorPagePromise<Token> {
+export function listTokens(kernel: Kernel, params: ListTokensParams): CursorPagePromise<Token> {
   const { host, publisher, credentials } = kernel
   return cursorPages(
     async ({ after, before }) => {
-      const page = await kernel.call(() => {
+      const page = await kernel.read(() => {
         const now = host.now()
         const limit = pageLimit(params.limit)
         return kernel.asked(LIST_TOKENS, {
@@ -42,7 +38,7 @@ export function listTokens(
           page: { limit, after, before },
           now,
         })
-      }, isReader)
+      })
       for (const record of page.settled) publisher.token(record)
       return { ...page, data: page.records.map((record) => viewToken(record, credentials)) }
     },

@@ -42,7 +42,7 @@ async function* waitingTokens(
   try {
     for (;;) {
       const waiting = { status: 'WAITING', ...defined({ tags: wantedTags(filter), limit }) } as const
-      const { data } = await listTokens(kernel, waiting, true)
+      const { data } = await listTokens(kernel, waiting)
       const ids = data.map(({ id }) => id).join()
       if (ids !== shown) yield data
       shown = ids

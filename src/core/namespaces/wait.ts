@@ -191,7 +191,7 @@ export class EngineWait implements EngineWaitNamespace {
 
   retrieveToken<Output = unknown>(token: TokenReference): Promise<RetrievedToken<Output>> {
     const { credentials } = this.#kernel
-    return this.#kernel.call(() => {
+    return this.#kernel.read(() => {
       const id = tokenId(token)
       return chain(this.#read(id, MOST_WAITERS), (read) => {
         if (read?.record.kind !== 'MANUAL') throw tokenNotFound(id)
@@ -205,7 +205,7 @@ export class EngineWait implements EngineWaitNamespace {
   }
 
   countTokens(params: CountTokensParams = {}): Promise<TokenCounts> {
-    return this.#kernel.call(async () => (await import('./counts.ts')).countTokens(this.#kernel, params))
+    return this.#kernel.read(async () => (await import('./counts.ts')).countTokens(this.#kernel, params))
   }
 
   subscribeToTokens(params: SubscribeToTokensParams = {}): AsyncIterable<readonly Token[]> {

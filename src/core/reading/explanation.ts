@@ -134,7 +134,7 @@ async function queued(kernel: Kernel, record: RunRecord): Promise<Told> {
   const isInLane = (other: RunRecord): boolean =>
     other.queue === queue && other.concurrencyKey === concurrencyKey
   const [set, holders, older, newer] = await Promise.all([
-    kernel.call(() => kernel.asked(GET_QUEUE, { name: queue, concurrencyKey })),
+    kernel.read(() => kernel.asked(GET_QUEUE, { name: queue, concurrencyKey })),
     listed(kernel, 'EXECUTING', {}),
     listed(kernel, 'QUEUED', { after: id }),
     listed(kernel, 'QUEUED', { before: id }),
@@ -199,25 +199,25 @@ function listed(
   from: Pick<PageRequest, 'after' | 'before'>,
 ): Promise<readonly RunRecord[]> {
   const request = { filter: { status: [status] }, page: { limit: MOST_LOOKED_AT, ...from } }
-  return kernel.call(() => kernel.asked(LIST_RUNS, request)).then(({ records }) => records)
+  return kernel.read(() => kernel.asked(LIST_RUNS, request)).then(({ records }) => records)
 }
 
 async function waiting(kernel: Kernel, { id, queue, returned }: RunRecord): Promise<Told> {
-  const tokens = await kernel.call(() => kernel.asked(RUN_WAITS, id))
+  const tokens = await kernel.read(() => kernel.asked(RUN_WAITS, id))
   const waits = await Promise.all(tokens.map((token) => explainedWait(kernel, token)))
   const rest = waits.length - MOST_NAMED
   const texts = [...waits.slice(0, MOST_NAMED).map(waitText), ...(rest > 0 ? [`${rest} more`] : [])]
   if (waits.length > 0) return { reason: 'waiting', waits, sentence: `The run is ${texts.join(', and ')}.` }
   const state = returned ? 'Its function has returned' : 'All that the run waited for has come'
   const isPaused =
-    !returned && (await kernel.call(() => kernel.asked(GET_QUEUE, { name: queue })))?.isPaused === true
+    !returned && (await kernel.read(() => kernel.asked(GET_QUEUE, { name: queue })))?.isPaused === true
   const how = isPaused ? `when queue "${queue}" is resumed` : 'with the next free slot'
   return { reason: 'waiting', waits, sentence: `${state}: it goes on ${how}.` }
 }
 
 async function explainedWait(kernel: Kernel, token: TokenRecord): Promise<ExplainedWait> {
   const childId = runIdOfToken(token.id)
-  const child = childId === undefined ? undefined : await kernel.call(() => kernel.asked(GET_RUN, childId))
+  const child = childId === undefined ? undefined : await kernel.read(() => kernel.asked(GET_RUN, childId))
   const { kind, tags, createdAt, timeoutAt } = token
   return {
     id: childId ?? token.id,

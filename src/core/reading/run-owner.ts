@@ -11,7 +11,7 @@ const LEASES: RepeatableCall<undefined, readonly LeaseRecord[]> = {
 /** The lease of the engine that holds a run, if an engine does and the storage lists its leases. */
 export async function leaseOf(kernel: Kernel, { owner }: RunRecord): Promise<LeaseRecord | undefined> {
   if (owner === undefined) return undefined
-  const leases = await kernel.call(() => kernel.asked(LEASES, undefined))
+  const leases = await kernel.read(() => kernel.asked(LEASES, undefined))
   return leases.find((lease) => lease.owner === owner)
 }
 

@@ -30,8 +30,7 @@ export async function finalRecord<Result>(
   // Only an error is ever the reason why an attempt is aborted.
   const removeAbort = onAbort(attempt?.signal, (reason) => watcher.fail(reason as Error))
   try {
-    // Asked before the engine began to close, it is answered while that takes its time.
-    let asked = kernel.ask(() => executed(kernel, id) ?? kernel.asked(GET_RUN, id))
+    let asked = kernel.ask(() => executed(kernel, id) ?? kernel.asked(GET_RUN, id), true)
     for (; ; asked = told() ?? kernel.asked(GET_RUN, id)) {
       const answer = isPromise(asked) ? await asked : asked
       // An end that was published while storage was asked counts: the answer may be older, or the run forgotten since.

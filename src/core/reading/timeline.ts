@@ -20,7 +20,7 @@ export async function timeline(kernel: Kernel, options: TimelineOptions): Promis
   const { limit = 20 } = options
   requireWhole(limit, 'limit', { from: 1, to: MOST })
   const [due, schedules] = await Promise.all([
-    kernel.call(() => kernel.asked(DUE, limit)),
+    kernel.read(() => kernel.asked(DUE, limit)),
     kernel.namespaces.schedules.list(),
   ])
   const entries = await Promise.all(due.map((each) => entryOf(kernel, each)))
@@ -33,11 +33,11 @@ export async function timeline(kernel: Kernel, options: TimelineOptions): Promis
 async function entryOf(kernel: Kernel, { at, what }: NextDue): Promise<TimelineEntry | []> {
   const [kind, id = ''] = what.split(' ', 2)
   if (kind === 'run') {
-    const record = await kernel.call(() => kernel.asked(GET_RUN, id))
+    const record = await kernel.read(() => kernel.asked(GET_RUN, id))
     return record === undefined ? [] : dueRun(record, at)
   }
   // As of before its deadline: looking settles nothing.
-  const read = await kernel.call(() => kernel.asked(GET_TOKEN, { id, now: at - 1 }))
+  const read = await kernel.read(() => kernel.asked(GET_TOKEN, { id, now: at - 1 }))
   return read === undefined ? [] : dueToken(read.record, at)
 }
 

@@ -43,11 +43,11 @@ export class EngineSchedules implements SchedulesNamespace {
   }
 
   list(): Promise<readonly TaskSchedule[]> {
-    return this.#ask((book) => book.list())
+    return this.#ask((book) => book.list(), true)
   }
 
   retrieve(schedule: string): Promise<TaskSchedule> {
-    return this.#ask((book) => book.retrieve(schedule))
+    return this.#ask((book) => book.retrieve(schedule), true)
   }
 
   create(options: CreateScheduleOptions): Promise<TaskSchedule> {
@@ -70,8 +70,8 @@ export class EngineSchedules implements SchedulesNamespace {
     return this.#ask((book) => book.setActive(schedule, false))
   }
 
-  #ask<Answer>(question: (book: ScheduleBook) => Promise<Answer>): Promise<Answer> {
-    return this.#kernel.call(() => this.#load().then(question))
+  #ask<Answer>(question: (book: ScheduleBook) => Promise<Answer>, isReader?: boolean): Promise<Answer> {
+    return this.#kernel.call(() => this.#load().then(question), isReader)
   }
 
   #load(): Promise<ScheduleBook> {

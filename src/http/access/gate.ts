@@ -34,7 +34,7 @@ export class Gate {
    * @throws Refusal 401 without a credential that proves something; 429 for a request too many.
    */
   async enter(request: Request, isRepetition: (caller: Caller) => boolean = never): Promise<Caller> {
-    await this.#kernel.open()
+    await this.#kernel.open(isReading(request))
     const caller = await readCaller(request, this.#kernel)
     if (caller.onceUntil !== undefined && !isRepetition(caller)) this.#spent.refuse(caller.credential)
     this.#rate?.count(caller.credential)
@@ -72,6 +72,11 @@ export class Gate {
       throw error
     }
   }
+}
+
+/** Whether a request changes nothing: an engine that closes still answers it. */
+export function isReading({ method }: Request): boolean {
+  return method === 'GET' || method === 'HEAD'
 }
 
 function never(): boolean {

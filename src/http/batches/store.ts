@@ -72,7 +72,7 @@ export class BatchStore {
 
   async #read(id: string): Promise<TokenRecord | undefined> {
     const { host } = this.#kernel
-    return (await this.#kernel.call(() => host.storage.tokens.get(id, host.now())))?.record
+    return (await this.#kernel.read(() => host.storage.tokens.get(id, host.now())))?.record
   }
 
   #remember(batch: Batch): void {

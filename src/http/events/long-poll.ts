@@ -52,13 +52,7 @@ export class LongPoll {
   }
 
   /** Calls `look`, and again after every change, until it finds something or the time is over. */
-  find<Found>(look: () => Promise<Found | undefined>): Promise<Found | undefined> {
-    const found = this.#find(look)
-    this.#watcher.readOn = () => found
-    return found
-  }
-
-  async #find<Found>(look: () => Promise<Found | undefined>): Promise<Found | undefined> {
+  async find<Found>(look: () => Promise<Found | undefined>): Promise<Found | undefined> {
     const { live, topics } = this.#options
     live.outlast()
     try {

@@ -63,7 +63,7 @@ async function tailOf(
   { id, key }: { readonly id: string; readonly key: string },
 ): Promise<number> {
   const { host, streams } = kernel
-  const read = await kernel.call(async () => {
+  const read = await kernel.read(async () => {
     const run = await host.storage.runs.get(id)
     const isOver = run === undefined || isFinal(run.status)
     return streams.read({ runId: id, key, from: 0, limit: 1 }, { isOver, attempt: undefined })

@@ -81,15 +81,20 @@ describe('Watchers', () => {
     expect([watchers.size, watchers.topics]).toEqual([0, 0])
   })
 
-  it('closes: watchers that wait, or will, reject', async () => {
+  it('closes: watchers that wait, or will, reject, and those that are open are waited for', async () => {
     const watchers = new Watchers()
     const waiting = watchers.watch('a')
     const idle = watchers.watch('a')
     const wait = rejection(waiting.changed())
     const error = new Error('closed')
-    await watchers.close(() => error)
+    let areLeft = false
+    const left = watchers.close(() => error).then(() => (areLeft = true))
     expect(await wait).toBe(error)
     expect(await rejection(idle.changed())).toBe(error)
+    waiting.close()
+    expect(areLeft).toBe(false)
+    idle.close()
+    await left
     expect(await rejection(watchers.watch('b').changed())).toBe(error)
   })
 
