@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest'
+import { runInChild } from './clock/child-process.ts'
+
+/** Of each thing that was opened and has ended. Bytes are for what is large: compiled code alone makes noise of a megabyte. */
+const MOST = { objects: 0.5, bytes: 4_000 }
+/** Connections that are kept open for the next requests come and go. */
+const MOST_OF_CONNECTIONS = { ...MOST, objects: 2 }
+
+/** Prints a line for each thing that can be opened and each way in which it can end. */
+const PROGRAM = `
+  import { setFlagsFromString, queryObjects } from 'node:v8'
+  import { runInNewContext } from 'node:vm'
+  import { createEngine, task, wait } from './src/index.ts'
+  import { createClient } from './src/client.ts'
+  import { serve } from './src/http.ts'
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc')
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+  async function heap() {
+    // What a collection finds is told to those who wait for it, and freed by the next one: to count the objects is one.
+    gc()
+    await turn()
+    return { objects: queryObjects?.(Object) ?? 0, bytes: process.memoryUsage().heapUsed }
+  }
+  /** What both of two equal halves have left behind: something that is filled once, such as a cache, is in one of them. */
+  async function measure(name, { times, at = 25 }, use) {
+    const repeat = async () => {
+      for (let done = 0; done < times; done += at) await Promise.all(Array.from({ length: at }, use))
+      return heap()
+    }
+    const [first, second, third] = [await repeat(), await repeat(), await repeat()]
+    const least = (unit) => Math.min(second[unit] - first[unit], third[unit] - second[unit]) / times
+    const kept = { objects: least('objects'), bytes: least('bytes') }
+    console.log(JSON.stringify({ name, ...kept }))
+  }
+
+  const parked = task({ id: 'parked', run: async (tokenId, { metadata }) => {
+    await metadata.stream('k', (async function* () { yield 1; yield 2 })())
+    if (tokenId !== null) await wait.forToken(tokenId)
+    return 'done'
+  } })
+  const engine = createEngine({ tasks: [parked], secretKey: 'k' })
+  const server = await serve(engine)
+  const client = createClient({ baseUrl: server.url, accessToken: 'k' })
+  const token = await engine.wait.createToken({ tags: 't', timeout: '1d' })
+  const ended = (await engine.trigger(parked, null)).id
+  await engine.runs.poll(ended)
+  const open = (await engine.trigger(parked, token.id)).id
+  while (!(await engine.runs.retrieve(open)).isWaiting) await turn()
+
+  const readers = (of) => ({
+    subscribeToRun: (id, options) => of.runs.subscribeToRun(id, options),
+    'withStreams()': (id, options) => of.runs.subscribeToRun(id, options).withStreams(),
+    'streams.read': (id, options) => of.streams.read(id, 'k', options),
+  })
+  const ends = {
+    'read to the end': async (read) => { for await (const item of read(ended)) void item },
+    'left by break': async (read) => { for await (const item of read(open)) { void item; break } },
+    'left by an error': async (read) => {
+      try { for await (const item of read(open)) throw new Error(String(item)) } catch { /* It is left. */ }
+    },
+    'left while it waits': async (read) => {
+      const iterator = read(open)[Symbol.asyncIterator]()
+      await iterator.next()
+      const [, left] = [iterator.next().catch(() => undefined), iterator.return()]
+      await left
+    },
+    'left before it began': async (read) => { await read(open)[Symbol.asyncIterator]().return() },
+    dropped: async (read) => { await read(open)[Symbol.asyncIterator]().next() },
+  }
+  const aborted = async (read) => {
+    const controller = new AbortController()
+    try { for await (const item of read(open, { signal: controller.signal })) controller.abort(item) } catch { /* Its reason. */ }
+  }
+  for (const [name, read] of Object.entries(readers(engine)))
+    for (const [end, use] of Object.entries(ends)) await measure(name + ', ' + end, { times: 100 }, () => use(read))
+  const tokens = () => engine.wait.subscribeToTokens({ tags: 't' })
+  for (const end of Object.keys(ends).slice(1)) await measure('subscribeToTokens, ' + end, { times: 100 }, () => ends[end](tokens))
+  await measure('poll, answered', { times: 100 }, () => engine.runs.poll(ended))
+
+  await measure('client: retrieve', { times: 200, at: 20 }, () => client.runs.retrieve(ended))
+  const remote = readers(client)['withStreams()']
+  for (const end of ['read to the end', 'left by break'])
+    await measure('client: withStreams(), ' + end, { times: 50, at: 10 }, () => ends[end](remote))
+  await measure('client: withStreams(), aborted by a signal', { times: 50, at: 10 }, () => aborted(remote))
+  await measure('client: poll, aborted', { times: 50, at: 10 }, async () => {
+    const controller = new AbortController()
+    const polled = client.runs.poll(open, { signal: controller.signal }).catch(() => undefined)
+    await turn()
+    controller.abort(new Error('enough'))
+    await polled
+  })
+  await server.close()
+  await engine.close()
+`
+
+interface Kept {
+  readonly name: string
+  readonly objects: number
+  readonly bytes: number
+}
+
+describe('what is left behind', () => {
+  it('is nothing, of readers and callers that have ended in whatever way', async () => {
+    const lines = (await runInChild(PROGRAM)).trim().split('\n')
+    const all = lines.map((line) => JSON.parse(line) as Kept)
+    const growing = all.filter(({ name, objects, bytes }) => {
+      const most = /^(client|HTTP)/.test(name) ? MOST_OF_CONNECTIONS : MOST
+      return objects >= most.objects || bytes >= most.bytes
+    })
+    expect(growing).toEqual([])
+    expect(all.length).toBeGreaterThan(25)
+  })
+})
