@@ -3,7 +3,7 @@
 // the types of waitpoint/sdk, without those it has with the published types too; whether it can be loaded; and whether a run of
 // each of its tasks ends under a test engine as it does under the executor of the published SDK, with every other package and
 // every variable of the environment stubbed. The published SDK is compared with where test/clients is installed.
-// Each folder is an application. `--markdown` prints docs/judged-files.md, for folders `OWNER__REPOSITORY@COMMIT`.
+// Each folder is an application. `--markdown` prints scripts/judge/judged-files.md, for folders `OWNER__REPOSITORY@COMMIT`.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -54,7 +54,7 @@ export function page(rows, { sdk, node, day }) {
   return [
     '# Judged task files',
     '',
-    `Public task files of ${new Set(rows.map(({ app }) => app)).size} repositories, as [the SDK](hosted-task-files.md) of this package`,
+    `Public task files of ${new Set(rows.map(({ app }) => app)).size} repositories, as [the SDK](../../docs/hosted-task-files.md) of this package`,
     'executes them. Nothing of them is in this repository. Of each repository five task files were taken, in the order of hashes of their paths,',
     'and what these import by relative paths. They were judged on',
     `${day}, with @trigger.dev/sdk ${sdk} and Node ${node}, by \`node scripts/judge.mjs --markdown FOLDER...\`.`,
