@@ -2,7 +2,7 @@ import { LIST_QUEUES } from '../../core/host/storage-calls.ts'
 import { messageOf } from '../../primitives/message.ts'
 import { html } from '../html.ts'
 import type { PageContent } from '../page.ts'
-import { limitText } from './queues.ts'
+import { limitShown } from './queues.ts'
 import { count, facts, isoOf, short, table } from '../values.ts'
 import { eventsOf, linkTo, type Visit } from '../visit.ts'
 
@@ -63,7 +63,7 @@ export async function healthPage(visit: Visit): Promise<PageContent> {
                       <td data-label="version"><code>${short(version, 20)}</code></td>
                       <td data-label="queue">${short(queue)}</td>
                       <td class="num" data-label="limit">
-                        ${limitText(
+                        ${limitShown(
                           visit,
                           queue,
                           set?.find(({ name }) => name === queue),

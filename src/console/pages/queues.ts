@@ -100,7 +100,7 @@ function rowOf(visit: Visit, { name, set, counts }: CountedQueue, mayChange: boo
   }
   return html`<tr>
     <td><a class="name" href="${linkTo(visit, 'runs', { queue: name })}">${short(name)}</a></td>
-    <td class="num" data-label="limit">${limitText(visit, name, set)}</td>
+    <td class="num" data-label="limit">${limitShown(visit, name, set)}</td>
     <td class="num" data-label="executing">${link('EXECUTING')}</td>
     <td class="num" data-label="in line">${link('QUEUED')}</td>
     <td class="num" data-label="delayed">${link('DELAYED')}</td>
@@ -109,7 +109,7 @@ function rowOf(visit: Visit, { name, set, counts }: CountedQueue, mayChange: boo
 }
 
 /** The limits that are in force for a queue: what is set of it, else what its tasks say. */
-export function limitText({ kernel }: Visit, name: string, set: QueueSettings | undefined): string {
+export function limitShown({ kernel }: Visit, name: string, set: QueueSettings | undefined): string {
   const { queueLimits, queueRates, definitions } = kernel.tasks
   const isKnown = definitions.some(({ queue }) => queue === name)
   const limit = set?.limit ?? queueLimits.get(name) ?? (isKnown ? 'none' : 'not known here')

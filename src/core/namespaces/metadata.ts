@@ -4,13 +4,7 @@ import { createDeferred } from '../../primitives/deferred.ts'
 import { measureJson } from '../../primitives/json.ts'
 import { show } from '../../primitives/require.ts'
 import type { Kernel } from '../kernel.ts'
-import {
-  lateAttempt,
-  learn,
-  type ReplacedMetadata,
-  staleAttempt,
-  type Attempt,
-} from '../attempt/attempt.ts'
+import { lateAttempt, learn, type ReplacedMetadata, staleAttempt, type Attempt } from '../attempt/attempt.ts'
 import { ACTIVE_STATUSES, isFinal } from '../../contract/run-states.ts'
 import { readMetadata } from '../views/run.ts'
 import { runNotFound } from '../host/not-found.ts'
