@@ -178,11 +178,7 @@ export function isTask(value: unknown): value is AnyTask {
 function definitionOf(task: AnyTask | null | undefined): TaskDefinition {
   const definition = (task as Defined | null | undefined)?.[DEFINITION]
   if (definition !== undefined) return definition
-  const isOfCopy = Object.getOwnPropertySymbols(Object(task)).some(
-    (key) => String(key) === String(DEFINITION),
-  )
-  const why = isOfCopy ? 'it was made by task() of another copy of waitpoint' : 'it was not made by task()'
-  throw new TypeError(`Cannot use ${show(task)}: ${why}`)
+  throw new TypeError(`Cannot use ${show(task)}: it was not made by task() of this copy of waitpoint`)
 }
 
 function withRetry(definition: TaskDefinition, retry: RetryOptions | undefined): TaskDefinition {

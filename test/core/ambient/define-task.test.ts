@@ -81,12 +81,7 @@ describe('task', () => {
       expect.objectContaining({ code: 'ERR_TASK_DUPLICATE' }) as Error,
     )
     expect(() => createEngine({ tasks: [{ id: 'fake' }] })).toThrow(
-      /Cannot use { id: "fake" }: it was not made by task\(\)/,
-    )
-    // What another copy of the package makes has a symbol of its own.
-    const copy = Object.defineProperty({ id: 'copy' }, Symbol('definition of a task'), { value: {} })
-    expect(() => createEngine({ tasks: [copy] })).toThrow(
-      /Cannot use { id: "copy" }: it was made by task\(\) of another copy of waitpoint/,
+      /Cannot use { id: "fake" }: it was not made by task\(\) of this copy of waitpoint/,
     )
   })
 
