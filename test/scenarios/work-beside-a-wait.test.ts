@@ -1,14 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import {
+  type Engine,
   type MetadataNamespace,
   once,
   type RunTools,
+  type StreamInterruptedError,
   task,
   type Task,
   type TaskOptions,
   wait,
 } from 'waitpoint'
+import { createClient } from 'waitpoint/client'
+import { createHandler } from 'waitpoint/http'
 import { createTestEngine, type TestClock, testClock, type TestEngine } from 'waitpoint/testing'
+import { SECRET } from '../http/requests.ts'
 import { abandonable, memoryOfProject, projectStorage } from '../support/abandon.ts'
 import { bodyTask } from '../support/body-task.ts'
 import { steeredStorage } from '../support/steered-storage.ts'
@@ -120,6 +125,57 @@ describe.each(Object.keys(WORKS))('a run with an open %s beside a wait', (kind) 
     expect(await statusOf(next, run)).toBe('WAITING')
     await next.complete({ tag: 'ask' }, 'yes')
     expect((await next.engine.runs.poll(run)).output).toBe('yes')
+  })
+})
+
+/** Ways to follow the stream of a run. Each tells its chunks, and that the attempt that wrote them is lost. */
+const READERS: Readonly<Record<string, (engine: Engine, id: string, told: string[]) => Promise<void>>> = {
+  'streams.read': async (engine, id, told) => read(engine.streams.read(id, 'draft'), told),
+  withStreams: async (engine, id, told) => {
+    for await (const part of engine.runs.subscribeToRun(id).withStreams()) {
+      if (part.type !== 'run') told.push(String(part.chunk))
+      else if (part.run.attemptCount === 2 && !told.includes(LOST)) told.push(LOST)
+    }
+  },
+  'streams.read of a client': async (engine, id, told) => {
+    const fetch = createHandler(engine)
+    const client = createClient({ baseUrl: 'http://engine.test', accessToken: SECRET, fetch })
+    return read(client.streams.read(id, 'draft'), told)
+  },
+}
+
+const LOST = 'ERR_STREAM_INTERRUPTED'
+
+async function read(chunks: AsyncIterable<unknown>, told: string[]): Promise<void> {
+  try {
+    for await (const chunk of chunks) told.push(String(chunk))
+  } catch (error) {
+    told.push((error as StreamInterruptedError).code)
+  }
+}
+
+describe.each(Object.keys(READERS))('a reader of a source beside a wait: %s', (reader) => {
+  it('is told when its process dies, and not only when the wait is answered', async () => {
+    const [clock, storage] = [testClock({ mode: 'manual' }), projectStorage()]
+    let begun = 0
+    const work = working('source', clock, { begun: () => (begun += 1) })
+    const ports = abandonable(clock, storage)
+    const first = await createTestEngine({ tasks: [work], storage: ports.storage, clock: ports.clock })
+    const { id } = await first.engine.trigger(work, null)
+    await clock.advance('2m')
+    await using next = await createTestEngine({ tasks: [work], storage, clock, seed: 2, secretKey: SECRET })
+    const told: string[] = []
+    const reading = READERS[reader]?.(next.engine, id, told)
+    await clock.advance('1s')
+    ports.abandon()
+    while (begun < 2) await clock.advance('1s')
+    // The next attempt has its first chunk a minute later.
+    for (let turns = 0; turns < 50 && told.length < 3; turns += 1) await clock.advance('1s')
+    // The next attempt has no chunk yet.
+    expect(told).toEqual(['1', '2', LOST])
+    await next.engine.runs.cancel(id)
+    await clock.settle()
+    await reading
   })
 })
 

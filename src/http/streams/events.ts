@@ -1,4 +1,3 @@
-import type { SegmentEnd } from '../../contract/records.ts'
 import { StreamLaggedError } from '../../api/errors.ts'
 import type { Reading } from '../../core/reading/reading.ts'
 import { type ChunkPage, segmentFailure } from '../../core/reading/stream-reader.ts'
@@ -19,7 +18,8 @@ export interface StreamEventOptions {
 
 /**
  * One stream as events. The id of an event is the sequence of its chunk. The events end after the last chunk. If the
- * stream ends early, because its source failed, its run was stopped, or its reader lagged, the last event is an error.
+ * stream ends early, because its source failed, its run was stopped, or its reader lagged, the last event is an error. Where an
+ * attempt was lost there is an error too, and the chunks of the next attempt follow it.
  */
 export async function* streamEvents({
   key,
@@ -27,20 +27,16 @@ export async function* streamEvents({
   takesAllForChunks,
 }: StreamEventOptions): AsyncGenerator<string> {
   yield OPENING
-  let next = 0
-  let end: SegmentEnd | undefined
   try {
     for await (const page of pages) {
       yield* chunkFrames(page, (id, data) => frameOf({ id, data }))
-      next = page.first + page.chunks.length
-      end = page.end
+      const next = page.first + page.chunks.length
+      const failure = page.end && segmentFailure(page.end, { key, next })
+      if (failure !== undefined && !takesAllForChunks) yield errorFrame(failure)
     }
   } catch (error) {
     if (!(error instanceof StreamLaggedError)) throw error
     // A client that resumes with this id receives the chunks that are still kept.
     yield errorFrame(error, error.next - 1)
-    return
   }
-  const failure = end === undefined ? undefined : segmentFailure(end, { key, next })
-  if (failure !== undefined && !takesAllForChunks) yield errorFrame(failure)
 }

@@ -234,7 +234,7 @@ describe('reading a stream over HTTP', () => {
     await t.clock.settle()
   })
 
-  it('goes on with the next attempt after one that was interrupted', async () => {
+  it('says that an attempt was interrupted, and goes on with the next one', async () => {
     const endless = new PushSource<string>()
     endless.push('first')
     const body = bodyTask(
@@ -251,7 +251,12 @@ describe('reading a stream over HTTP', () => {
     expect(await events.event()).toMatchObject({ id: '0', data: '"first"' })
     const rest = events.rest()
     await t.clock.advance('1m')
-    expect(numbered(await rest)).toEqual([[1, 'second']])
+    const [error, ...chunks] = await rest
+    expect([error?.event, JSON.parse(error?.data ?? '')]).toMatchObject([
+      'error',
+      { error: { code: 'ERR_STREAM_INTERRUPTED', key: 'k', next: 1 } },
+    ])
+    expect(numbered(chunks)).toEqual([[1, 'second']])
   })
 
   it('says why a stream ends before its time: its source failed, or its run was canceled', async () => {
