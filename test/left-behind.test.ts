@@ -8,12 +8,15 @@ const MOST_OF_CONNECTIONS = { ...MOST, objects: 2 }
 
 /** Prints a line for each thing that can be opened and each way in which it can end. */
 const PROGRAM = `
-  import { setFlagsFromString, queryObjects } from 'node:v8'
+  import { get } from 'node:http'
+  import * as v8 from 'node:v8'
   import { runInNewContext } from 'node:vm'
   import { createEngine, task, wait } from './src/index.ts'
   import { createClient } from './src/client.ts'
+  import { createConsole } from './src/console.ts'
   import { serve } from './src/http.ts'
-  setFlagsFromString('--expose-gc')
+  import { createTestEngine } from './src/testing.ts'
+  v8.setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc')
   const turn = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -21,7 +24,7 @@ const PROGRAM = `
     // What a collection finds is told to those who wait for it, and freed by the next one: to count the objects is one.
     gc()
     await turn()
-    return { objects: queryObjects?.(Object) ?? 0, bytes: process.memoryUsage().heapUsed }
+    return { objects: v8.queryObjects?.(Object) ?? 0, bytes: process.memoryUsage().heapUsed }
   }
   /** What both of two equal halves have left behind: something that is filled once, such as a cache, is in one of them. */
   async function measure(name, { times, at = 25 }, use) {
@@ -91,8 +94,56 @@ const PROGRAM = `
     controller.abort(new Error('enough'))
     await polled
   })
+  const streamed = '/realtime/v1/streams/' + open + '/k'
+  const events = '/api/v1/runs/' + open + '/stream'
+  /** A page that is closed: its connection is cut in the middle of an answer. */
+  const cut = (path) => new Promise((resolve) => {
+    const request = get(server.url + path, { agent: false, headers: { authorization: 'Bearer k' } }, (response) => {
+      response.once('data', () => request.destroy())
+    })
+    request.on('error', () => undefined).on('close', resolve)
+  })
+  for (const path of [streamed, events])
+    await measure('HTTP: cut, ' + path.replace(open, 'run'), { times: 100, at: 10 }, () => cut(path))
+  const page = createConsole(engine, { authorize: () => true })
+  await measure('HTTP: console events, cut', { times: 100, at: 10 }, async () => {
+    const gone = new AbortController()
+    const answer = await page(new Request('http://localhost/console/events', { signal: gone.signal }))
+    const reader = answer.body.getReader()
+    await reader.read()
+    await reader.cancel()
+    gone.abort()
+  })
   await server.close()
   await engine.close()
+
+  await measure('engine: closed', { times: 40, at: 10 }, async () => {
+    const one = createEngine({ tasks: [parked] })
+    await (await one.trigger(parked, null)).result()
+    await one.close()
+  })
+  for (const name of Object.keys(readers(engine)))
+    await measure('engine: closed under ' + name, { times: 40, at: 10 }, async () => {
+      const one = createEngine({ tasks: [parked] })
+      const { id } = await one.trigger(parked, (await one.wait.createToken({ timeout: '1d' })).id)
+      const iterator = readers(one)[name](id)[Symbol.asyncIterator]()
+      await iterator.next()
+      const rest = (async () => { while (!(await iterator.next()).done); })().catch(() => undefined)
+      await one.close()
+      await rest
+    })
+  await measure('engine: closed under result()', { times: 40, at: 10 }, async () => {
+    const one = createEngine({ tasks: [parked] })
+    const run = await one.trigger(parked, (await one.wait.createToken({ timeout: '1d' })).id)
+    const result = run.result().catch(() => undefined)
+    await one.close()
+    await result
+  })
+  await measure('engine: of a test', { times: 40, at: 10 }, async () => {
+    const t = await createTestEngine({ tasks: [parked] })
+    await (await t.engine.trigger(parked, null)).result()
+    await t.close()
+  })
 `
 
 interface Kept {
@@ -102,14 +153,14 @@ interface Kept {
 }
 
 describe('what is left behind', () => {
-  it('is nothing, of readers and callers that have ended in whatever way', async () => {
+  it('is nothing, of readers, connections and engines that have ended in whatever way', async () => {
     const lines = (await runInChild(PROGRAM)).trim().split('\n')
     const all = lines.map((line) => JSON.parse(line) as Kept)
     const growing = all.filter(({ name, objects, bytes }) => {
-      const most = /^(client|HTTP)/.test(name) ? MOST_OF_CONNECTIONS : MOST
+      const most = /^(client|HTTP|engine)/.test(name) ? MOST_OF_CONNECTIONS : MOST
       return objects >= most.objects || bytes >= most.bytes
     })
     expect(growing).toEqual([])
-    expect(all.length).toBeGreaterThan(25)
+    expect(all.length).toBeGreaterThan(35)
   })
 })
