@@ -261,17 +261,17 @@ describe('a file that no app has opened', () => {
   it('is not brought up to date by a look', async () => {
     const old = join(installed.project(), 'old.db')
     const database = openDriver(old)
-    database.exec('CREATE TABLE runs (id TEXT); PRAGMA application_id = 2003857012; PRAGMA user_version = 1')
+    database.exec('CREATE TABLE runs (id TEXT); PRAGMA application_id = 2003857012; PRAGMA user_version = 0')
     database.close()
     const listed = await installed.start(['runs', 'list', '--db', old]).ended
     expect(listed).toMatchObject({
       code: 4,
-      err: expect.stringContaining('its schema is version 1') as string,
+      err: expect.stringContaining('its schema is version 0') as string,
     })
     const looked = await installed.start(['doctor', '--db', old]).ended
     expect(looked).toMatchObject({
       code: 1,
-      out: expect.stringContaining('version 1, this program') as string,
+      out: expect.stringContaining('version 0, this program') as string,
     })
   })
 })
