@@ -67,14 +67,14 @@ export class Watchers {
   }
 
   /**
-   * Every watcher, present and future, rejects with this error; those that are open, after the changes that they were not
-   * told yet. Resolves when these are read.
+   * Every watcher, present and future, rejects with this error, after the changes that it was not told yet. Resolves when those
+   * that read on have read these.
    */
   async close(error: () => Error): Promise<void> {
     this.#closed = error
     const reads = Array.from(this.#all, async (watcher) => {
       watcher.fail(error())
-      await (watcher.readOn?.() ?? watcher.closed)
+      await watcher.readOn?.()
     })
     await Promise.allSettled(reads)
   }
@@ -99,7 +99,7 @@ export class Watcher {
   #failure: Error | undefined
   #waiting: Deferred<void> | undefined
   #left: Deferred<void> | undefined
-  /** Of a reader that its consumer keeps waiting: resolves when it has read what is stored when its engine closes. */
+  /** Of a reader that is to have what is stored when its engine closes: resolves when it has read that. */
   readOn: (() => Promise<unknown>) | undefined
 
   constructor(all: Pick<Watchers, 'leave'>, topics: readonly string[]) {

@@ -52,7 +52,13 @@ export class LongPoll {
   }
 
   /** Calls `look`, and again after every change, until it finds something or the time is over. */
-  async find<Found>(look: () => Promise<Found | undefined>): Promise<Found | undefined> {
+  find<Found>(look: () => Promise<Found | undefined>): Promise<Found | undefined> {
+    const found = this.#find(look)
+    this.#watcher.readOn = () => found
+    return found
+  }
+
+  async #find<Found>(look: () => Promise<Found | undefined>): Promise<Found | undefined> {
     const { live, topics } = this.#options
     live.outlast()
     try {
