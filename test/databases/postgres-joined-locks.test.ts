@@ -185,7 +185,8 @@ describe('a transaction that has completed a token in time, while it is open aft
     const asked: string[] = []
     const counted: PostgresPool = {
       query: (text, values) => {
-        asked.push(text)
+        // Others may be told meanwhile.
+        if (!text.includes('pg_notify')) asked.push(text)
         return pool.query(text, values)
       },
       connect: () => pool.connect(),
