@@ -23,7 +23,7 @@ const leaveMs = 200
 /** A `close` that waits until TCP gives up is a failure long before that. */
 const LIMIT_MS = 300_000
 /** An opening that makes its tables asks more than so many questions, and is answered. */
-const FEWEST = 30
+const FEWEST = 25
 /** A thing that is sent in the middle of that. What comes before has a limit of its own: a connection is made. */
 const IN_MIGRATION = 20
 /** So many openings are tried at once. */
