@@ -98,7 +98,6 @@ export class Watcher {
   #changed = false
   #failure: Error | undefined
   #waiting: Deferred<void> | undefined
-  #left: Deferred<void> | undefined
   /** Of a reader that is to have what is stored when its engine closes: resolves when it has read that. */
   readOn: (() => Promise<unknown>) | undefined
 
@@ -146,13 +145,7 @@ export class Watcher {
     waiting?.reject(this.#failure)
   }
 
-  /** Resolves when it is closed. */
-  get closed(): Promise<void> {
-    return (this.#left ??= createDeferred<void>()).promise
-  }
-
   close(): void {
-    this.#left?.resolve()
     this.#all.leave(this.topics, this)
   }
 }
@@ -160,6 +153,14 @@ export class Watcher {
 /** Sleeps while the run goes on; wakes when it has ended, and when a change is known without its record. */
 export class EndWatcher extends Watcher {
   #ended: RunRecord | undefined
+  #left: Deferred<void> | undefined
+  /** Its caller looks once more, and closes it. */
+  override readonly readOn = (): Promise<void> => (this.#left ??= createDeferred<void>()).promise
+
+  override close(): void {
+    this.#left?.resolve()
+    super.close()
+  }
 
   /** The run as it ended, if that is known. */
   get ended(): RunRecord | undefined {

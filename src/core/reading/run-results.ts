@@ -24,7 +24,6 @@ export async function finalRecord<Result>(
   read: (record: RunRecord, kernel: Kernel) => Result,
 ): Promise<Result> {
   const watcher = kernel.watchers.watchEnd(id)
-  watcher.readOn = () => watcher.closed
   const told = (): RunRecord | undefined => watcher.ended
   const attempt = liveAttempt()
   const release = holdCaller(kernel, id, watcher)
