@@ -18,15 +18,13 @@ const PREFIXES = { run: 'run_', token: 'waitpoint_' } as const
 /** @throws UsageError for a text that is no id of this kind. */
 export function requireId(text: string, kind: keyof typeof PREFIXES): string {
   const prefix = PREFIXES[kind]
-  const wrong = !text.startsWith(prefix)
-    ? `one begins with ${prefix}`
-    : !/^[\w-]*$/.test(text)
-      ? `what follows ${prefix} is of letters, digits, _ and - only`
-      : text.length < 8 || text.length > 200
-        ? `what follows ${prefix} is ${text.length < 8 ? 'cut off' : 'too long'}`
-        : undefined
-  if (wrong === undefined) return text
-  throw new UsageError(`${quote(text)} is not the id of a ${kind}: ${wrong}`)
+  const refused = (wrong: string): UsageError =>
+    new UsageError(`${quote(text)} is not the id of a ${kind}: ${wrong}`)
+  if (!text.startsWith(prefix)) throw refused(`one begins with ${prefix}`)
+  if (!/^[\w-]*$/.test(text)) throw refused(`what follows ${prefix} is of letters, digits, _ and - only`)
+  if (text.length < 8) throw refused(`what follows ${prefix} is cut off`)
+  if (text.length > 200) throw refused(`what follows ${prefix} is too long`)
+  return text
 }
 
 /**
