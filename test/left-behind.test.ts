@@ -5,6 +5,8 @@ import { runInChild } from './clock/child-process.ts'
 const MOST = { objects: 0.5, bytes: 4_000 }
 /** Connections that are kept open for the next requests come and go. */
 const MOST_OF_CONNECTIONS = { ...MOST, objects: 2 }
+/** What is left behind grows with each of them; a cache that is filled, or code that is compiled, does not. */
+const PARTS = 8
 
 /** Prints a line for each thing that can be opened and each way in which it can end. */
 const PROGRAM = `
@@ -26,16 +28,21 @@ const PROGRAM = `
     await turn()
     return { objects: v8.queryObjects?.(Object) ?? 0, bytes: process.memoryUsage().heapUsed }
   }
-  /** What both of two equal halves have left behind: something that is filled once, such as a cache, is in one of them. */
+  /** The least that one of equal parts has left behind: there are more of them for as long as each leaves too much. */
   async function measure(name, { times, at = 25 }, use) {
+    const most = /^(client|HTTP|engine)/.test(name) ? ${JSON.stringify(MOST_OF_CONNECTIONS)} : ${JSON.stringify(MOST)}
     const repeat = async () => {
       for (let done = 0; done < times; done += at) await Promise.all(Array.from({ length: at }, use))
       return heap()
     }
-    const [first, second, third] = [await repeat(), await repeat(), await repeat()]
-    const least = (unit) => Math.min(second[unit] - first[unit], third[unit] - second[unit]) / times
-    const kept = { objects: least('objects'), bytes: least('bytes') }
-    console.log(JSON.stringify({ name, ...kept }))
+    let before = await repeat()
+    const kept = { objects: Infinity, bytes: Infinity }
+    for (let part = 0; part < ${PARTS} && (kept.objects >= most.objects || kept.bytes >= most.bytes); part++) {
+      const after = await repeat()
+      for (const unit of ['objects', 'bytes']) kept[unit] = Math.min(kept[unit], (after[unit] - before[unit]) / times)
+      before = after
+    }
+    console.log(JSON.stringify({ name, most, ...kept }))
   }
 
   const parked = task({ id: 'parked', run: async (tokenId, { metadata }) => {
@@ -148,6 +155,7 @@ const PROGRAM = `
 
 interface Kept {
   readonly name: string
+  readonly most: typeof MOST
   readonly objects: number
   readonly bytes: number
 }
@@ -156,10 +164,7 @@ describe('what is left behind', () => {
   it('is nothing, of readers, connections and engines that have ended in whatever way', async () => {
     const lines = (await runInChild(PROGRAM)).trim().split('\n')
     const all = lines.map((line) => JSON.parse(line) as Kept)
-    const growing = all.filter(({ name, objects, bytes }) => {
-      const most = /^(client|HTTP|engine)/.test(name) ? MOST_OF_CONNECTIONS : MOST
-      return objects >= most.objects || bytes >= most.bytes
-    })
+    const growing = all.filter(({ most, objects, bytes }) => objects >= most.objects || bytes >= most.bytes)
     expect(growing).toEqual([])
     expect(all.length).toBeGreaterThan(35)
   })
