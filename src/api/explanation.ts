@@ -84,7 +84,7 @@ export interface ExplainedQueue {
 /** The run waits: for tokens, for a time, or for child runs. */
 export interface ExplainedWaits {
   readonly reason: 'waiting'
-  /** In order of registration. Empty: all its waits are settled, and it gets the next free slot. */
+  /** In order of registration. Empty: all its waits are settled, and it is in line for a slot. */
   readonly waits: readonly ExplainedWait[]
 }
 

@@ -118,8 +118,7 @@ describe('runs that can go on', () => {
     expect(await orderOf([0, 0, 0])).toEqual([0, 0, 0])
   })
 
-  // Today they stand in line by their answers alone, whatever their priority.
-  it.fails('go on by their priority first', async () => {
+  it('go on by their priority first', async () => {
     expect(await orderOf([0, 100, 50])).toEqual([100, 50, 0])
   })
 
@@ -127,8 +126,7 @@ describe('runs that can go on', () => {
     expect(await orderOf([0, 10], '20s')).toEqual([0, 10])
   })
 
-  // Today they stand in line by their answers alone, whatever their priority.
-  it.fails('go on after one of a higher priority whose answer came later by less than that', async () => {
+  it('go on after one of a higher priority whose answer came later by less than that', async () => {
     expect(await orderOf([0, 30], '20s')).toEqual([30, 0])
   })
 
@@ -153,8 +151,7 @@ describe('runs that can go on', () => {
     expect(order).toEqual(['first', 'asking', 'second', 'third'])
   })
 
-  // Today lanes are served one after the other, each until it is empty, and this one never is.
-  it.fails.each([
+  it.each([
     ['another queue', undefined],
     ['another key of the queue', 'key'],
   ])('are not kept from the slot by those of %s', async (_name, key) => {
@@ -167,8 +164,7 @@ describe('runs that can go on', () => {
     }, key)
   })
 
-  // Today it is told the next free slot, which the other queue gets.
-  it.fails('are told by explain what then happens', async () => {
+  it('are told by explain what then happens', async () => {
     await inCrowd(async ({ t, answer, wentOn }) => {
       const { sentence } = await t.engine.runs.explain(await answer())
       const isNext = sentence.includes('with the next free slot')
@@ -178,8 +174,7 @@ describe('runs that can go on', () => {
     })
   })
 
-  // Today a new run gets a slot only when no other run can go on.
-  it.fails('leave one slot in eight to new runs', async () => {
+  it('leave one slot in eight to new runs', async () => {
     await inCrowd(async ({ t, add, begun }) => {
       await add()
       await t.clock.advance('1m')
@@ -187,8 +182,7 @@ describe('runs that can go on', () => {
     })
   })
 
-  // Today each of the turns in which a crowd begins is one in which those that have begun before it park.
-  it.fails('are not parked when their answers come before the event loop was at rest', async () => {
+  it('are not parked when their answers come before the event loop was at rest', async () => {
     const { storage, calls } = steeredStorage(memoryOfProject())
     const tokens: string[] = []
     const ask = bodyTask(async () => {

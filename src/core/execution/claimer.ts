@@ -117,9 +117,14 @@ export class Claimer {
     SETTLED.then(this.#claimOnce, this.#claimOnce)
   }
 
+  /** The last claim may have left runs. */
+  get mayHaveMore(): boolean {
+    return this.#mayHaveMore || this.#isHeldBack
+  }
+
   /** A slot is free: worth a claim when the last one may have left something, or a queue was full. */
   slotFreed(): void {
-    if (this.#mayHaveMore || this.#isHeldBack || this.#kernel.tasks.queueLimits.size > 0) this.poke()
+    if (this.mayHaveMore || this.#kernel.tasks.queueLimits.size > 0) this.poke()
     else if (this.#state.kind === 'asking') this.#state.isSlotFreed = true
   }
 

@@ -2,14 +2,18 @@ import type { RunRecord, RunStatus, TokenRecord } from '../../contract/records.t
 import type { Awaitable, RunResumed, RunToResume } from '../../contract/storage.ts'
 import { chain, unawaited } from '../../primitives/awaitable.ts'
 import { type Few, itemsOf, withItem, withoutItem } from '../../primitives/few.ts'
-import { Deque } from '../../primitives/deque.ts'
 import type { Host } from '../host/host.ts'
 import type { Outage } from '../host/outage.ts'
 import { type Attempt, learn } from '../attempt/attempt.ts'
 import { tellPark } from './attempt-messages.ts'
+import { ReadyLine, type ReadyRun } from './ready-line.ts'
 
 /** While runs resume, the clock is asked after so many of them whether the event loop is due a turn. */
 const LOOK_EVERY = 16
+/** Of so many slots in a row the last goes to a claim before runs that can go on, so that new runs begin. */
+const CLAIM_EVERY = 8
+/** A turn of the event loop that much work was cut short for is no rest, so often in a row: on a busy host for a second or so. */
+const MOST_TURNS = 256
 
 /** The lane of runs that storage has resumed: they have their slots of it, and wait for none of their queue. No other is called so. */
 const RESUMED = ''
@@ -20,7 +24,7 @@ export interface SlotKernel {
   readonly tasks: { readonly queueLimits: ReadonlyMap<string, number> }
   readonly events: { error(error: unknown, runId?: string): void }
   readonly publisher: { run(record: RunRecord): void }
-  readonly claimer: { poke(): void; slotFreed(): void }
+  readonly claimer: { readonly mayHaveMore: boolean; poke(): void; slotFreed(): void }
   readonly outage: Pick<Outage, 'persist'>
   readonly reconciler: { stale(attempt: Attempt): void }
   readonly hints: { woken(tokens: readonly TokenRecord[] | undefined): void }
@@ -43,18 +47,14 @@ export interface ResumeOffer {
 
 /**
  * The slots of an engine: so many runs may execute at once. A run that has waited for one whole macrotask turn parks and
- * gives its slot back; its waits get their outcomes once it has a slot again, resumed runs before queued ones.
+ * gives its slot back; its waits get their outcomes once it has a slot again, resumed runs before all but a few queued ones.
  */
 export class Slots {
   readonly #kernel: SlotKernel
   /** Runs that may execute in this engine at once. */
   readonly concurrency: number
-  /** Runs that could go on but found no slot, by queue and concurrency key. */
-  readonly #waiting = new Map<string, Deque<Attempt>>()
-  /** Lanes with a limit whose first run in line has asked storage for a slot. */
-  readonly #asking = new Set<string>()
-  /** Lanes whose first run in line was refused a slot, until one of the lane may have been freed. */
-  readonly #refused = new Set<string>()
+  /** Runs that could go on but found no slot. */
+  readonly #line = new ReadyLine()
   /** Queues that have a limit in storage, as an answer has shown. */
   readonly #limited = new Set<string>()
   /** Resumes that storage has not answered yet. */
@@ -64,8 +64,15 @@ export class Slots {
   /** Runs that may have to park when this turn is over. */
   #turn: Few<Attempt> = undefined
   #isTurnSet = false
+  /** So many turns in a row were not at rest. */
+  #turnsInARow = 0
+  #turnsSeen = 0
   #used = 0
   #claiming = 0
+  /** Slots that runs which could go on got since the last claim. */
+  #resumedSince = 0
+  /** A slot is kept for the claim that comes next. */
+  #isKept = false
   /** Slots of runs that are being inserted. */
   #reserved = 0
   /** Runs that have returned and have streams or a hook: they go on without a slot. */
@@ -85,6 +92,11 @@ export class Slots {
   /** How many more runs may start here. */
   get room(): number {
     return Math.max(0, this.concurrency - this.#used - this.#claiming - this.#reserved)
+  }
+
+  /** How many more runs may go on. */
+  get #roomToResume(): number {
+    return this.room - (this.#isKept ? 1 : 0)
   }
 
   get used(): number {
@@ -109,6 +121,8 @@ export class Slots {
   /** A claim for so many runs is out: no other run gets their slots meanwhile. */
   beginClaim(count: number): void {
     this.#claiming = count
+    this.#isKept = false
+    this.#resumedSince = 0
   }
 
   /** The claimed runs have started. */
@@ -119,7 +133,7 @@ export class Slots {
 
   /** Keeps a slot for a run that is being inserted; false if there is none, or runs that can go on are to have it. */
   reserve(): boolean {
-    if (this.room === 0 || this.#waiting.size > 0) return false
+    if (this.room === 0 || !this.#line.isEmpty) return false
     this.#reserved += 1
     return true
   }
@@ -151,6 +165,7 @@ export class Slots {
     attempt.letGo()
     if (this.#draining.size > 0) this.#draining.delete(attempt)
     if (this.#offers.size > 0) this.#offers.delete(attempt)
+    if (!this.#line.isEmpty) this.#line.remove(attempt)
     this.#turn = withoutItem(this.#turn, attempt)
     this.#freed(attempt)
     this.#serve()
@@ -172,12 +187,19 @@ export class Slots {
   /** A parked run may go on, as soon as there is a slot. */
   resume(attempt: Attempt): void {
     const lane = this.#offers.get(attempt)?.record === undefined ? laneOf(attempt) : RESUMED
-    if (this.room === 0 || this.#waiting.has(lane) || this.#asking.has(lane) || this.#isTurnDue()) {
-      attempt.queue()
-      this.#lineOf(lane).push(attempt)
+    if (this.#roomToResume > 0 && this.#line.isEmpty && !this.#line.isClosed(lane) && !this.#isTurnDue()) {
+      this.#askToResume(attempt)
       return
     }
-    this.#askToResume(attempt)
+    attempt.queue()
+    this.#line.add(attempt, lane, this.#kernel.host.now())
+    this.#resumeWaiting()
+  }
+
+  /** How many runs go on before this one; `undefined` if it waits for a slot of its queue, or has one. */
+  ahead(attempt: Attempt): number | undefined {
+    const ahead = this.#line.ahead(attempt)
+    return ahead === undefined || !this.#isClaimDue() ? ahead : ahead + 1
   }
 
   /**
@@ -189,8 +211,7 @@ export class Slots {
     if (host.storage.resumesWaiting !== true || host.isClosing || !attempt.is('parked')) return undefined
     const { queue, epoch } = attempt.record
     if (tasks.queueLimits.has(queue) || this.#limited.has(queue)) return undefined
-    if (this.#waiting.size > 0 || this.room <= this.#offers.size || this.#offers.has(attempt))
-      return undefined
+    if (!this.#line.isEmpty || this.room <= this.#offers.size || this.#offers.has(attempt)) return undefined
     const offer = { attempt, run: { runId: attempt.id, epoch }, record: undefined }
     this.#offers.set(attempt, offer)
     return offer
@@ -205,8 +226,8 @@ export class Slots {
     }
     offer.record = record
     if (!offer.attempt.is('queued')) return
-    // It stands in line for a slot of its queue, which it has by now. There it is passed over.
-    this.#lineOf(RESUMED).push(offer.attempt)
+    // It stands in line for a slot of its queue, which it has by now.
+    this.#line.add(offer.attempt, RESUMED, this.#kernel.host.now())
     this.#resumeWaiting()
   }
 
@@ -224,7 +245,7 @@ export class Slots {
 
   /** Tries again for runs that found all slots of their queue taken by other engines. */
   retry(): void {
-    this.#refused.clear()
+    this.#line.retry()
     for (const one of this.#resuming) one.isFreed = true
     this.#serve()
   }
@@ -242,17 +263,27 @@ export class Slots {
     this.#isTurnSet = false
     const turn = this.#turn
     this.#turn = undefined
+    const isAtRest = this.#isAtRest()
     for (const attempt of itemsOf(turn)) {
       if (attempt.endTurn()) this.#turn = withItem(this.#turn, attempt)
       // Another answer is to follow, or a call to storage is out.
       if (attempt.isReplaying) continue
       if (!attempt.is('executing') || attempt.registeredWaits === 0) continue
-      if (attempt.hasGoneOn || attempt.heldAnswers > 0) this.#turn = withItem(this.#turn, attempt)
+      if (!isAtRest || attempt.hasGoneOn || attempt.heldAnswers > 0)
+        this.#turn = withItem(this.#turn, attempt)
       else if (attempt.isWorking) attempt.waitBeside()
       else this.#park(attempt)
       attempt.hasGoneOn = false
     }
     if (this.#turn !== undefined && !this.#kernel.host.isClosed) this.#setTurn()
+  }
+
+  /** Whether the event loop had nothing else to do in this turn: one that was cut short to be fair is no rest. */
+  #isAtRest(): boolean {
+    const { turns } = this.#kernel.host
+    this.#turnsInARow = turns === this.#turnsSeen ? 0 : this.#turnsInARow + 1
+    this.#turnsSeen = turns
+    return this.#turnsInARow === 0 || this.#turnsInARow > MOST_TURNS
   }
 
   #park(attempt: Attempt): void {
@@ -321,9 +352,11 @@ export class Slots {
     })
   }
 
-  #askToResume(attempt: Attempt): void {
+  /** `place`: where it stood in line. */
+  #askToResume(attempt: Attempt, place?: ReadyRun): void {
     attempt.resume()
     this.#used += 1
+    this.#resumedSince += 1
     const record = this.#takeOffer(attempt)
     if (record !== undefined) {
       this.#ask(attempt, () => this.#resumed(attempt, { outcome: 'resumed', record }, !attempt.hasDeliveries))
@@ -332,21 +365,22 @@ export class Slots {
     const lane = laneOf(attempt)
     const isHinted = !attempt.hasDeliveries
     const { queue } = attempt.record
-    if (this.#kernel.tasks.queueLimits.has(queue) || this.#limited.has(queue)) this.#asking.add(lane)
+    if (this.#kernel.tasks.queueLimits.has(queue) || this.#limited.has(queue)) this.#line.ask(lane)
     const resuming = { lane, isFreed: false }
     this.#resuming.add(resuming)
     this.#ask(attempt, () =>
       chain(this.#storeResume(attempt, isHinted), (answer) => {
-        this.#asking.delete(lane)
+        const isFull = answer.outcome === 'full'
+        this.#line.answered(lane, isFull && !resuming.isFreed)
         this.#resuming.delete(resuming)
-        if (attempt.is('resuming')) this.#resumed(attempt, answer, isHinted)
+        if (isFull) this.#limited.add(queue)
+        if (attempt.is('resuming')) {
+          if (isFull) this.#backInLine(attempt, place)
+          else this.#resumed(attempt, answer, isHinted)
+        }
         // Stored after the lease was lost: the run is left to the next claim, and no tick may come that says so.
         else if (answer.outcome === 'resumed') this.#kernel.claimer.poke()
-        if (answer.outcome === 'full') {
-          this.#limited.add(queue)
-          if (!resuming.isFreed) this.#refused.add(lane)
-          if (this.room > 0) this.#kernel.claimer.slotFreed()
-        }
+        if (isFull && this.room > 0) this.#kernel.claimer.slotFreed()
         this.#resumeWaiting()
       }),
     )
@@ -372,23 +406,22 @@ export class Slots {
       return
     }
     this.#giveBack(attempt)
-    if (answer.outcome === 'full') {
-      attempt.queue()
-      this.#lineOf(laneOf(attempt)).unshift(attempt)
-    } else this.#kernel.reconciler.stale(attempt)
+    this.#kernel.reconciler.stale(attempt)
   }
 
-  #lineOf(lane: string): Deque<Attempt> {
-    let line = this.#waiting.get(lane)
-    if (line === undefined) this.#waiting.set(lane, (line = new Deque()))
-    return line
+  #backInLine(attempt: Attempt, place: ReadyRun | undefined): void {
+    this.#giveBack(attempt)
+    this.#resumedSince -= 1
+    attempt.queue()
+    if (place === undefined) this.#line.add(attempt, laneOf(attempt), this.#kernel.host.now())
+    else this.#line.putBack(place)
   }
 
   /** A run has given back its slot in storage: another one of its lane may have it. */
   #freed(attempt: Attempt): void {
-    if (this.#refused.size === 0 && this.#resuming.size === 0) return
+    if (!this.#line.hasRefused && this.#resuming.size === 0) return
     const lane = laneOf(attempt)
-    this.#refused.delete(lane)
+    this.#line.freed(lane)
     for (const one of this.#resuming) if (one.lane === lane) one.isFreed = true
   }
 
@@ -403,18 +436,28 @@ export class Slots {
     // Storage may answer within the call: the loop that is under way goes on with what is next.
     if (this.#isServing) return
     this.#isServing = true
-    for (const [lane, waiting] of this.#waiting) {
-      if (this.#refused.has(lane)) continue
-      while (this.room > 0 && waiting.length > 0 && !this.#asking.has(lane) && !this.#isTurnDue()) {
-        const attempt = waiting.shift()
-        if (attempt?.is('queued') !== true) continue
-        this.#askToResume(attempt)
-        // Put back in line: storage can answer within the call.
-        if (attempt.is('queued')) break
+    while (!this.#line.isEmpty && this.#roomToResume > 0) {
+      if (this.#isClaimDue()) {
+        this.#isKept = true
+        this.#kernel.claimer.poke()
+        continue
       }
-      if (waiting.length === 0) this.#waiting.delete(lane)
+      if (this.#isTurnDue()) break
+      const run = this.#line.take()
+      if (run === undefined) break
+      if (run.attempt.is('queued')) this.#askToResume(run.attempt, run)
     }
     this.#isServing = false
+  }
+
+  /** Whether the next slot goes to a claim: new runs would never begin beside those that go on for ever. */
+  #isClaimDue(): boolean {
+    return (
+      this.#resumedSince >= CLAIM_EVERY - 1 &&
+      this.#claiming === 0 &&
+      !this.#isKept &&
+      this.#kernel.claimer.mayHaveMore
+    )
   }
 
   /** Thousands of runs that resume at once do so in slices, with a turn of the event loop between them. */

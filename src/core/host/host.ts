@@ -32,6 +32,7 @@ export class Host {
   #opening: Opening | undefined
   #holdsStorage = false
   #isClosing = false
+  #turns = 0
   #isClosed = false
 
   constructor({ clock, storage, random }: EnginePorts) {
@@ -98,9 +99,19 @@ export class Host {
     return this.clock.isTurnDue?.() === true
   }
 
-  /** Does something after a turn of the event loop. */
+  /** Does something after a turn of the event loop, which much work is to leave to the rest of the process. */
   afterTurn(label: string, goOn: () => void): void {
-    this.clock.setTimer(this.now(), goOn, { label, background: true })
+    this.#turns += 1
+    const fire = (): void => {
+      this.#turns += 1
+      goOn()
+    }
+    this.clock.setTimer(this.now(), fire, { label, background: true })
+  }
+
+  /** Goes up whenever such a turn is asked for, and when it has come. */
+  get turns(): number {
+    return this.#turns
   }
 
   /** After a lost lease nothing may be written under the old name. */

@@ -165,7 +165,8 @@ export class EngineMetadata implements MetadataNamespace {
 
   async #turn({ id }: Attempt): Promise<void> {
     const turn = createDeferred<void>()
-    this.#kernel.host.afterTurn(`a write of the metadata of ${id}`, turn.resolve)
+    const { clock } = this.#kernel.host
+    clock.setTimer(clock.now(), turn.resolve, { label: `a write of the metadata of ${id}`, background: true })
     await turn.promise
   }
 

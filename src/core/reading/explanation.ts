@@ -211,8 +211,19 @@ async function waiting(kernel: Kernel, { id, queue, returned }: RunRecord): Prom
   const state = returned ? 'Its function has returned' : 'All that the run waited for has come'
   const isPaused =
     !returned && (await kernel.read(() => kernel.asked(GET_QUEUE, { name: queue })))?.isPaused === true
-  const how = isPaused ? `when queue "${queue}" is resumed` : 'with the next free slot'
+  const how = isPaused ? `when queue "${queue}" is resumed` : slotFor(kernel, id)
   return { reason: 'waiting', waits, sentence: `${state}: it goes on ${how}.` }
+}
+
+/** Which free slot a run of this engine gets. */
+function slotFor({ executor, slots }: Kernel, id: string): string {
+  const attempt = executor.attempts.get(id)
+  if (attempt === undefined) return 'when its engine has a slot for it'
+  const ahead = slots.ahead(attempt)
+  if (ahead === 0) return 'with the next free slot'
+  return ahead === undefined
+    ? 'with the next free slot of its queue'
+    : `after ${counted(ahead, 'run')} before it in line`
 }
 
 async function explainedWait(kernel: Kernel, token: TokenRecord): Promise<ExplainedWait> {
