@@ -38,7 +38,7 @@ import { reportUnknownTasks } from './execution/unknown-tasks.ts'
 import { afterTurn, Breath } from './host/breath.ts'
 import { Credentials } from './host/credentials.ts'
 import type { Host } from './host/host.ts'
-import { Outage } from './host/outage.ts'
+import { atPresent, type CallOfRun, isJoined, Outage } from './host/outage.ts'
 import { requireRates } from './host/rates.ts'
 import { INSERT_TOKEN, type RepeatableCall } from './host/storage-calls.ts'
 import { type Values, valuesOf } from './host/values.ts'
@@ -324,7 +324,7 @@ export class Kernel {
   }
 
   /**
-   * Makes a write of `attempt`. One that storage refuses ends the attempt, and the call that made it.
+   * Makes a write of `attempt`, once that has its slot. One that storage refuses ends the attempt, and the call that made it.
    *
    * Hot: a synchronous answer goes through as it is.
    */
@@ -333,7 +333,22 @@ export class Kernel {
     call: RepeatableCall<Request, T | 'stale'>,
     request: Request,
   ): Awaitable<T> {
-    return this.outage.ask({ attempt, call, request }, this.#accepted)
+    // A transaction of the user's holds locks: it waits for no slot.
+    const isFree = attempt === undefined || attempt.is('executing') || isJoined(request)
+    const slot = isFree ? undefined : attempt.whenExecuting()
+    if (slot !== undefined) return this.#writtenAfter(slot, { attempt, call, request })
+    const answer = this.outage.ask({ attempt, call, request }, this.#accepted)
+    if (attempt !== undefined && isPromise(answer)) attempt.writes(answer)
+    return answer
+  }
+
+  async #writtenAfter<Request, T>(
+    slot: Promise<void>,
+    { attempt, call, request }: CallOfRun<Request, T | 'stale'>,
+  ): Promise<T> {
+    await slot
+    assertOpen(attempt)
+    return this.written(attempt, call, atPresent(this.host, request))
   }
 
   /** Reads something for the attempt that the caller runs in, or for a caller outside of runs. */

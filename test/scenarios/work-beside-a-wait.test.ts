@@ -47,16 +47,25 @@ const WRITES: readonly string[] = [
   'tokens.settle',
 ]
 
-/** A task that works beside a question that is answered after days. */
+/** A task that works beside a question that is answered after days: from the beginning, or after a pause that the engine cannot see. */
 function working(
   kind: string,
   clock: TestClock,
-  options: Partial<Omit<TaskOptions<null, unknown>, 'run'>> & { readonly begun?: () => void } = {},
+  options: Partial<Omit<TaskOptions<null, unknown>, 'run'>> & {
+    readonly begun?: () => void
+    readonly pause?: string | undefined
+  } = {},
 ): Task<null, unknown> {
-  const { begun, ...rest } = options
+  const { begun, pause, ...rest } = options
   return bodyTask(async ({ metadata }) => {
     begun?.()
-    const work = WORKS[kind]?.(clock, metadata)
+    const begin = async (): Promise<unknown> => {
+      if (pause !== undefined) await clock.sleep(pause)
+      return WORKS[kind]?.(clock, metadata)
+    }
+    const work = begin()
+    // The wait may be aborted first.
+    work.catch(() => undefined)
     const answer = await wait.forToken(await wait.createToken({ timeout: '30d', tags: ['ask'] })).unwrap()
     await work
     return answer
@@ -66,12 +75,28 @@ function working(
 const statusOf = async (t: TestEngine, { id }: { readonly id: string }): Promise<string> =>
   (await t.engine.runs.retrieve(id)).status
 
-describe.each(Object.keys(WORKS))('a run with an open %s beside a wait', (kind) => {
+const LATER = '10m'
+
+describe.each(
+  Object.keys(WORKS).flatMap((kind) => [
+    [kind, 'from the beginning', undefined] as const,
+    [kind, 'that it has begun while it was parked', LATER] as const,
+  ]),
+)('a run with an open %s beside a wait, %s', (kind, _when, pause) => {
+  /** Until the work begins. A run that has none waits meanwhile. */
+  async function begins(t: TestEngine, run: { readonly id: string }): Promise<void> {
+    if (pause === undefined) return
+    await t.clock.advance('1m')
+    expect(await statusOf(t, run)).toBe('WAITING')
+    await t.clock.advance('9m')
+  }
+
   it('executes until that has ended, and parks then', async () => {
     const clock = testClock({ mode: 'manual' })
-    const work = working(kind, clock)
+    const work = working(kind, clock, { pause })
     await using t = await createTestEngine({ tasks: [work], clock, storage: projectStorage() })
     const run = await t.engine.trigger(work, null)
+    await begins(t, run)
     await clock.advance('4m')
     expect([await statusOf(t, run), t.engine.stats().executing]).toEqual(['EXECUTING', 1])
     await clock.advance('2m')
@@ -83,9 +108,9 @@ describe.each(Object.keys(WORKS))('a run with an open %s beside a wait', (kind) 
   it('keeps the slot of its queue', async () => {
     const clock = testClock({ mode: 'manual' })
     let begun = 0
-    const work = working(kind, clock, { queue: { concurrencyLimit: 1 }, begun: () => (begun += 1) })
+    const work = working(kind, clock, { queue: { concurrencyLimit: 1 }, begun: () => (begun += 1), pause })
     await using t = await createTestEngine({ tasks: [work], clock, storage: projectStorage() })
-    await t.engine.trigger(work, null)
+    await begins(t, await t.engine.trigger(work, null))
     await t.engine.trigger(work, null)
     await clock.advance('4m')
     expect(begun).toBe(1)
@@ -96,9 +121,10 @@ describe.each(Object.keys(WORKS))('a run with an open %s beside a wait', (kind) 
 
   it('is out of time when it takes too long', async () => {
     const clock = testClock({ mode: 'manual' })
-    const work = working(kind, clock, { maxDuration: '3m' })
+    const work = working(kind, clock, { maxDuration: '3m', pause })
     await using t = await createTestEngine({ tasks: [work], clock, storage: projectStorage() })
     const run = await t.engine.trigger(work, null)
+    await begins(t, run)
     await clock.advance('10m')
     expect((await run.outcome()).ok).toBe(false)
     expect(await statusOf(t, run)).toBe('TIMED_OUT')
@@ -107,7 +133,7 @@ describe.each(Object.keys(WORKS))('a run with an open %s beside a wait', (kind) 
   it('is executed again when its process dies, and not only when it is answered', async () => {
     const [clock, storage] = [testClock({ mode: 'manual' }), projectStorage()]
     let begun = 0
-    const work = working(kind, clock, { begun: () => (begun += 1) })
+    const work = working(kind, clock, { begun: () => (begun += 1), pause })
     const ports = abandonable(clock, storage)
     const first = await createTestEngine({
       tasks: [work],
@@ -115,13 +141,15 @@ describe.each(Object.keys(WORKS))('a run with an open %s beside a wait', (kind) 
       clock: ports.clock,
     })
     const run = await first.engine.trigger(work, null)
+    await begins(first, run)
     await clock.advance('2m')
     ports.abandon()
     await using next = await createTestEngine({ tasks: [work], storage, clock, seed: 2 })
     // The lease of the dead process has to end first.
     await clock.advance('2m')
-    expect([begun, await statusOf(next, run)]).toEqual([2, 'EXECUTING'])
-    await clock.advance('6m')
+    const again = pause === undefined ? 'EXECUTING' : 'WAITING'
+    expect([begun, await statusOf(next, run)]).toEqual([2, again])
+    await clock.advance('16m')
     expect(await statusOf(next, run)).toBe('WAITING')
     await next.complete({ tag: 'ask' }, 'yes')
     expect((await next.engine.runs.poll(run)).output).toBe('yes')
@@ -191,66 +219,70 @@ const FENCED: Readonly<Record<string, (tools: RunTools) => Promise<unknown>>> = 
 }
 
 describe.each(Object.keys(FENCED))('a parked run that %s', (name) => {
-  /** Two minutes after such a call, and a minute after it goes on with work that the engine cannot see. */
-  async function called(
-    options: Partial<Omit<TaskOptions<null, unknown>, 'run'>>,
-    body: (scene: {
-      readonly t: TestEngine
-      readonly run: { readonly id: string }
-      readonly begun: () => number
-      /** Triggers another run of the task. */
-      readonly again: () => Promise<unknown>
-    }) => Promise<void>,
-  ): Promise<void> {
+  it('has its slot first, and parks again', async () => {
     const clock = testClock({ mode: 'manual' })
-    let begun = 0
+    const calls: string[] = []
     const child = task({ id: 'child', run: async (_payload: null) => null })
+    const busy = task({ id: 'busy', run: async (_payload: null) => clock.sleep('10m') })
     const work = bodyTask(async (tools) => {
-      begun += 1
       const token = await wait.createToken({ timeout: '30d', tags: ['ask'] })
-      const answer = wait.forToken(token).unwrap()
-      await Promise.all([
-        answer,
-        (async () => {
-          await clock.sleep('1m')
-          await FENCED[name]?.(tools)
-          await clock.sleep('10m')
-        })(),
-      ])
-    }, options)
-    await using t = await createTestEngine({ tasks: [work, child], clock, storage: projectStorage() })
+      const beside = async (): Promise<void> => {
+        await clock.sleep('5m')
+        await FENCED[name]?.(tools)
+        calls.push(name)
+        await clock.sleep('10m')
+      }
+      await Promise.all([wait.forToken(token), beside()])
+    })
+    await using t = await createTestEngine({
+      tasks: [work, child, busy],
+      clock,
+      concurrency: 1,
+      storage: projectStorage(),
+    })
     await t.engine.wait.createToken({ timeout: '30d', tags: ['other'] })
     const run = await t.engine.trigger(work, null)
-    await clock.advance('30s')
-    expect(await statusOf(t, run)).toBe('WAITING')
-    await clock.advance('90s')
-    const scene = { t, run, begun: () => begun, again: () => t.engine.trigger(work, null) }
-    await body(scene).finally(() => clock.advance('30m'))
-  }
-
-  // Today a run that is parked stays so, whatever it does beside its wait.
-  it.fails('executes again, and is shown so', async () => {
-    await called({}, async ({ t, run }) => {
-      expect([await statusOf(t, run), t.engine.stats().executing]).toEqual(['EXECUTING', 1])
-    })
+    await clock.settle()
+    await t.engine.trigger(busy, null)
+    await clock.advance('9m')
+    expect([calls, await statusOf(t, run)]).toEqual([[], 'WAITING'])
+    expect((await t.engine.runs.explain(run)).sentence).toMatch(
+      /waiting for token .*; its work beside that goes on with the next free slot\.$/,
+    )
+    await clock.advance('2m')
+    expect([calls, await statusOf(t, run), t.engine.stats().executing]).toEqual([[name], 'WAITING', 0])
+    await t.complete({ tag: 'ask' }, 1)
+    await clock.advance('1h')
+    expect(await statusOf(t, run)).toBe('COMPLETED')
   })
 
-  // Today a run that is parked holds no slot of its queue, whatever it does beside its wait.
-  it.fails('counts for the limit of its queue', async () => {
-    await called({ queue: { concurrencyLimit: 1 } }, async ({ t, run, begun, again }) => {
-      await again()
-      await t.clock.advance('1m')
-      expect(begun()).toBe(1)
-      await t.engine.runs.cancel(run)
+  it('is told when it is canceled before it has one', async () => {
+    const clock = testClock({ mode: 'manual' })
+    const failed: unknown[] = []
+    const child = task({ id: 'child', run: async (_payload: null) => null })
+    const busy = task({ id: 'busy', run: async (_payload: null) => clock.sleep('10m') })
+    const work = bodyTask(async (tools) => {
+      const token = await wait.createToken({ timeout: '30d' })
+      const beside = async (): Promise<unknown> => {
+        await clock.sleep('5m')
+        return FENCED[name]?.(tools).catch((error: unknown) => failed.push(error))
+      }
+      await Promise.all([wait.forToken(token), beside()])
     })
-  })
-
-  // Today the time of a run that is parked is not counted, whatever it does beside its wait.
-  it.fails('is out of time when it takes too long', async () => {
-    await called({ maxDuration: '4m' }, async ({ t, run }) => {
-      await t.clock.advance('6m')
-      expect(await statusOf(t, run)).toBe('TIMED_OUT')
+    await using t = await createTestEngine({
+      tasks: [work, child, busy],
+      clock,
+      concurrency: 1,
+      storage: projectStorage(),
     })
+    await t.engine.wait.createToken({ timeout: '30d', tags: ['other'] })
+    const run = await t.engine.trigger(work, null)
+    await clock.settle()
+    await t.engine.trigger(busy, null)
+    await clock.advance('6m')
+    await t.engine.runs.cancel(run)
+    await clock.advance('10m')
+    expect(failed).toMatchObject([{ code: 'ERR_RUN_CANCELED' }])
   })
 })
 

@@ -158,6 +158,8 @@ export class Attempt {
   calls = 0
   /** So many answers to its calls wait for a turn of the event loop: until then it does not park. */
   heldAnswers = 0
+  /** So many of its writes are out: until they are answered it does not park. */
+  writesOut = 0
   /** Calls that were refused since it ended. */
   refusals = 0
   /** The order of its answers, from the first one on. */
@@ -179,6 +181,8 @@ export class Attempt {
   #occupation: Occupation = 'executing'
   #release: ReleaseHold | undefined
   #deliveries: Delivery[] | undefined
+  /** Calls that wait until it has its slot again. */
+  #held: (() => void)[] | undefined
   /** Tokens whose waits were delivered and that storage still lists as ready. */
   #delivered: string[] | undefined
   #controller: AbortController | undefined
@@ -500,9 +504,32 @@ export class Attempt {
     return answer
   }
 
-  /** Outcomes that are kept until the run has its slot again. */
+  /** Outcomes and calls that are kept until the run has its slot again. */
   get hasDeliveries(): boolean {
-    return this.#deliveries !== undefined
+    return this.#deliveries !== undefined || this.#held !== undefined
+  }
+
+  /**
+   * A parked run that writes works again, beside its waits. Resolves once it has its slot, or has ended; `undefined`, as a rule: it
+   * has one, or needs none.
+   */
+  whenExecuting(): Promise<void> | undefined {
+    if (this.#state !== 'resuming' && !this.isParked) return undefined
+    const { promise, resolve } = createDeferred<void>()
+    if (this.#held === undefined) this.#held = [resolve]
+    else this.#held.push(resolve)
+    if (this.#state === 'parked') this.kernel.slots.resume(this)
+    return promise
+  }
+
+  /** A write is out. A run with waits parks, if at all, once it is answered. */
+  writes(answer: Promise<unknown>): void {
+    this.writesOut += 1
+    const answered = (): void => {
+      this.writesOut -= 1
+      if (this.writesOut === 0 && !this.isEnded) this.rested()
+    }
+    answer.then(answered, answered)
   }
 
   /** The run has its slot: its waits get the outcomes that were kept for them. */
@@ -510,6 +537,13 @@ export class Attempt {
     const deliveries = this.#deliveries ?? []
     this.#deliveries = undefined
     for (const { wait, outcome } of deliveries) this.#deliverNow(wait, outcome)
+    this.#goOn()
+  }
+
+  #goOn(): void {
+    const held = this.#held
+    this.#held = undefined
+    if (held !== undefined) for (const goOn of held) goOn()
   }
 
   /** Tokens whose waits were delivered and that storage still lists as ready. */
@@ -549,6 +583,7 @@ export class Attempt {
     this.#deliveries = undefined
     this.waits = undefined
     this.answers?.end()
+    this.#goOn()
   }
 
   #move(to: AttemptState, from: AttemptState, or: AttemptState = from): void {

@@ -272,6 +272,8 @@ export class Slots {
       if (!isAtRest || attempt.hasGoneOn || attempt.heldAnswers > 0)
         this.#turn = withItem(this.#turn, attempt)
       else if (attempt.isWorking) attempt.waitBeside()
+      // It is asked again once that is answered.
+      else if (attempt.writesOut > 0) continue
       else this.#park(attempt)
       attempt.hasGoneOn = false
     }

@@ -326,17 +326,23 @@ function throwIfClosed(host: Host, error: unknown): void {
 
 /** Makes a call once more, at the present time. */
 function repeat<Request, Answer>(
-  { storage, clock }: Host,
+  host: Host,
   { call, request }: CallOfRun<Request, Answer>,
   isUnknown: boolean,
 ): Awaitable<Answer> {
-  const isTimed = typeof request === 'object' && request !== null && 'now' in request
-  const again = isTimed ? { ...request, now: clock.now() } : request
+  const again = atPresent(host, request)
+  const { storage } = host
   return isUnknown && call.again !== undefined ? call.again(storage, again) : call.ask(storage, again)
 }
 
+/** A request that is made later than it was meant to. */
+export function atPresent<Request>({ clock }: Pick<Host, 'clock'>, request: Request): Request {
+  const isTimed = typeof request === 'object' && request !== null && 'now' in request
+  return isTimed ? { ...request, now: clock.now() } : request
+}
+
 /** A call in a transaction of the caller fails with that. */
-function isJoined(request: unknown): boolean {
+export function isJoined(request: unknown): boolean {
   return (
     typeof request === 'object' &&
     request !== null &&

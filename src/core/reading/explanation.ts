@@ -207,7 +207,11 @@ async function waiting(kernel: Kernel, { id, queue, returned }: RunRecord): Prom
   const waits = await Promise.all(tokens.map((token) => explainedWait(kernel, token)))
   const rest = waits.length - MOST_NAMED
   const texts = [...waits.slice(0, MOST_NAMED).map(waitText), ...(rest > 0 ? [`${rest} more`] : [])]
-  if (waits.length > 0) return { reason: 'waiting', waits, sentence: `The run is ${texts.join(', and ')}.` }
+  if (waits.length > 0) {
+    const isHeld = kernel.executor.attempts.get(id)?.is('queued') === true
+    const beside = isHeld ? `; its work beside that goes on ${slotFor(kernel, id)}` : ''
+    return { reason: 'waiting', waits, sentence: `The run is ${texts.join(', and ')}${beside}.` }
+  }
   const state = returned ? 'Its function has returned' : 'All that the run waited for has come'
   const isPaused =
     !returned && (await kernel.read(() => kernel.asked(GET_QUEUE, { name: queue })))?.isPaused === true

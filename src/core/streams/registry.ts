@@ -243,7 +243,19 @@ class OpenStreams implements AttemptStreams {
     return false
   }
 
+  /** A parked run that writes a stream has its slot first. */
   open(key: string): Awaitable<AttemptStream> {
+    const slot = this.#attempt.whenExecuting()
+    return slot === undefined ? this.#open(key) : this.#openAfter(slot, key)
+  }
+
+  async #openAfter(slot: Promise<void>, key: string): Promise<AttemptStream> {
+    await slot
+    assertOpen(this.#attempt)
+    return this.#open(key)
+  }
+
+  #open(key: string): Awaitable<AttemptStream> {
     const known = this.#streams.get(key)
     if (known !== undefined) return known
     const { id: runId, record } = this.#attempt
