@@ -57,7 +57,7 @@ const SETTLED = Promise.resolve()
  * The order is that in which the answers were given. Flows side by side may have got them in another one, as when two were
  * given in one millisecond. Hence the next question tells which answers came since the one before, and of answers that come
  * at once the second waits for a turn. See
- * docs/decisions/places-of-waits.md.
+ * docs/decisions/places-of-waits.md#3-answers-are-handed-over-in-the-order-they-were-given.
  */
 export class AnswerOrder {
   /** Answers whose turn has not come. Most attempts never have any. */

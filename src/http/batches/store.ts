@@ -8,7 +8,7 @@ const MOST = 1_000
 
 /**
  * The newest batches, in memory. A batch with all its runs is also in storage, as the output of a record that is bound to
- * its id: another handler finds it there, also after a restart. See docs/decisions/2026-11-22-a-sealed-batch-is-stored.md.
+ * its id: another handler finds it there, also after a restart. See docs/decisions/http-and-client.md#3-a-batch-with-all-its-runs-is-stored.
  */
 export class BatchStore {
   readonly #kernel: Kernel
