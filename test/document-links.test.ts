@@ -61,8 +61,10 @@ describe('names of files', () => {
     const folders = ['src', 'test', 'bench', 'scripts', 'examples', 'docs']
     const inFolders = folders.flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }))
     const names = new Set([...readdirSync('.'), ...inFolders].map((path) => basename(path)))
+    const decisions = pagesOfDocs().filter((path) => path.startsWith('docs/decisions/'))
+    const forContributors = ['ARCHITECTURE.md', 'CONTRIBUTING.md', ...decisions]
     const texts = [
-      ...['ARCHITECTURE.md', 'CONTRIBUTING.md'].map((path) => [path, readFileSync(path, 'utf8')] as const),
+      ...forContributors.map((path) => [path, readFileSync(path, 'utf8')] as const),
       ...[...readSources('src'), ...readSources('bench')].map(
         ([path, text]) => [path, (text.match(/^\s*(?:\*|\/\/|\/\*).*$/gm) ?? []).join('\n')] as const,
       ),
