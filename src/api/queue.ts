@@ -11,7 +11,7 @@ export interface DeclaresLimits {
   readonly [DECLARED_LIMITS]?: ReadonlyMap<string, number | undefined>
 }
 
-/** The queue of a task. See docs/retries-queues-children.md. */
+/** The queue of a task. See docs/queues-and-schedules.md. */
 export interface TaskQueueOptions {
   /**
    * Tasks with one name share the queue.
@@ -36,7 +36,7 @@ export interface TaskQueueOptions {
 
 /**
  * In any period of this length, wherever it begins, at most so many runs of a queue start. A retry is a start, too. See
- * docs/retries-queues-children.md.
+ * docs/queues-and-schedules.md.
  */
 export interface QueueRateOptions {
   /**
@@ -85,7 +85,7 @@ export interface RetrievedQueue {
 /**
  * One queue, over all engines on the storage. A change is in force once its promise has resolved: from then on no engine gives a run a slot
  * beyond it. It stays until it is changed again, also while no engine runs. Every call rejects with `ERR_CANNOT_SET_QUEUE` if the storage keeps nothing of queues, or
- * counts no starts for a rate. See docs/retries-queues-children.md.
+ * counts no starts for a rate. See docs/queues-and-schedules.md.
  */
 export interface QueueHandle {
   readonly name: string

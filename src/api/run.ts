@@ -52,7 +52,7 @@ export function runId(run: RunReference): string {
   throw new TypeError(`Cannot use ${show(run)} as a run: give its id, or what trigger answered`)
 }
 
-/** How triggers of one key become one run. See docs/retries-queues-children.md#debounce. */
+/** How triggers of one key become one run. See docs/queues-and-schedules.md#debounce. */
 export interface DebounceOptions {
   /** The key, of 1 to 2,048 characters. Each task has keys of its own. */
   readonly key: string
@@ -340,7 +340,10 @@ export interface ListRunsParams extends TagFilter {
   readonly before?: string
 }
 
-/** Where a chunk belongs. See docs/streams.md. */
+/**
+ * Where a chunk belongs. See docs/streams.md. Chunks of the hosted service have no attempt: `attempt` is then that of the run when
+ * the chunk came, and `sequence` counts what the subscription has read.
+ */
 export interface ChunkPlace {
   /** The attempt that wrote it, counted from 1. A run part with this attempt, or a later one, came before. */
   readonly attempt: number
@@ -486,7 +489,7 @@ export interface TaskRunsNamespace extends RunsNamespace {
    * Frees an `idempotencyKey` of a task before it expires: the next trigger with it stores a new run. Answers the id of the run that
    * had the key, and `undefined` if no run had it; that run goes on as it is. `key` is what `trigger` was given. Rejects with
    * `ERR_TASK_NOT_FOUND`; `ERR_CANNOT_RESET_KEY` if the storage cannot; a RangeError for a key that cannot be used. See
-   * docs/retries-queues-children.md.
+   * docs/runs.md.
    *
    * @example
    * ```ts

@@ -118,7 +118,7 @@ export interface CreateScheduleOptions {
 }
 
 /**
- * The schedules of an engine; see docs/schedules.md. Those that are created are kept in its storage, and every engine on it
+ * The schedules of an engine; see docs/queues-and-schedules.md#schedules. Those that are created are kept in its storage, and every engine on it
  * has them. A schedule of a task is changed in its code: other changes of it reject with `ERR_CANNOT_SCHEDULE`, as all do on
  * a storage that keeps no schedules.
  */

@@ -69,7 +69,7 @@ export interface RunTools extends Namespaces {
   readonly logger: Logger
 }
 
-/** The answer of `catchError`; see docs/retries-queues-children.md. */
+/** The answer of `catchError`; see docs/runs.md. */
 export type RetryDecision = void | {
   /** Fail now. */
   readonly skipRetrying?: boolean
@@ -113,7 +113,7 @@ export interface TaskOptions<Payload, Output> {
   readonly maxDuration?: number | string
   /**
    * Runs of one queue share its `concurrencyLimit`, so many may execute at once, and its `rate`, so many may start in a period: over
-   * all engines on one storage, and for each concurrency key on its own. See docs/retries-queues-children.md.
+   * all engines on one storage, and for each concurrency key on its own. See docs/queues-and-schedules.md.
    *
    * @default a queue of its own, no limit, no rate
    */
@@ -160,7 +160,7 @@ export interface TaskOptions<Payload, Output> {
   /**
    * Called, once at most, when a run that has begun was canceled, to compensate for what it has done.
    * Calls of the engine work in it, except waits, `once` and writes of streams. Its `signal` is aborted when its time is up.
-   * An error that it throws is an `error` event. See docs/retries-queues-children.md.
+   * An error that it throws is an `error` event. See docs/runs.md.
    *
    * @default none
    */

@@ -28,7 +28,7 @@ export interface Client {
   readonly streams: ClientStreams
   readonly auth: ClientAuth
   /**
-   * One queue of the service: its runs, to pause it, and to change its limit. See docs/retries-queues-children.md.
+   * One queue of the service: its runs, to pause it, and to change its limit. See docs/queues-and-schedules.md.
    *
    * @throws TypeError or RangeError for a name that cannot be used.
    */

@@ -76,7 +76,7 @@ export interface Engine extends AsyncDisposable {
   readonly streams: StreamsNamespace
   readonly schedules: SchedulesNamespace
   /**
-   * One queue, over all engines on the storage: its runs, to pause it, and to change its limit. See docs/retries-queues-children.md.
+   * One queue, over all engines on the storage: its runs, to pause it, and to change its limit. See docs/queues-and-schedules.md.
    *
    * @example
    * ```ts

@@ -117,7 +117,7 @@ const MOST_MS = 30_000
 /**
  * Runs a body in every schedule with a bounded number of deviations from FIFO: every order of storage calls and timers,
  * time that passes while a call is pending, and on request every crash and every fault. It checks invariants in each
- * schedule. A failure is shrunk and described as a story, with one line that replays it. See docs/exploring-races.md.
+ * schedule. A failure is shrunk and described as a story, with one line that replays it. See docs/exploring.md.
  *
  * Every schedule has its own engine, memory storage and clock, so a body must create its state inside.
  *

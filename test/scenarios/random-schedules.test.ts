@@ -71,7 +71,7 @@ const UNIT_MS = 10_000
 const START = Date.UTC(2026, 0, 1, 0, 0, 3)
 const ON_TIME_MS = 60_000
 
-/** What one schedule is to have runs for, as docs/schedules.md has it. */
+/** What one schedule is to have runs for, as docs/queues-and-schedules.md#schedules has it. */
 class ModelledSchedule {
   readonly #cron: Cron
   readonly #catchUp: CatchUp

@@ -49,7 +49,7 @@ export const tasks: TasksNamespace = /* @__PURE__ */ withStored(tasksOf)
 /** Streams of the engine of the current run, or of the default engine. */
 export const streams: StreamsNamespace = /* @__PURE__ */ streamsOf(findEngine)
 
-/** Schedules of the tasks of the engine of the current run, or of the default engine; see docs/schedules.md. */
+/** Schedules of the tasks of the engine of the current run, or of the default engine; see docs/queues-and-schedules.md#schedules. */
 export const taskSchedules: SchedulesNamespace = /* @__PURE__ */ {
   list: () => askEngine((engine) => engine.schedules.list()),
   retrieve: (schedule) => askEngine((engine) => engine.schedules.retrieve(schedule)),
@@ -61,7 +61,7 @@ export const taskSchedules: SchedulesNamespace = /* @__PURE__ */ {
 }
 
 /**
- * A queue of the engine of the current run, or of the default engine; see docs/retries-queues-children.md.
+ * A queue of the engine of the current run, or of the default engine; see docs/queues-and-schedules.md.
  *
  * @throws WaitpointError `ERR_NO_ENGINE`; TypeError for a name that cannot be used.
  */

@@ -3,7 +3,7 @@ import type { OptionNames } from '../../primitives/require.ts'
 import { requireOptions, show } from '../../primitives/require.ts'
 import { currentAttempt } from '../attempt/attempt.ts'
 
-/** The part of the program that a derived key belongs to; see docs/retries-queues-children.md. */
+/** The part of the program that a derived key belongs to; see docs/runs.md. */
 export interface IdempotencyKeyOptions {
   /**
    * `run`: this run, over all its attempts; `attempt`: this attempt of its policy; `global`: everywhere.

@@ -24,7 +24,7 @@ export class ExploredSchedule {
 
   /**
    * Runs a body in this schedule and checks every invariant. If `WAITPOINT_REPLAY` is set, that schedule runs instead.
-   * The options are those of a body in `explore`. See docs/exploring-races.md.
+   * The options are those of a body in `explore`. See docs/exploring.md.
    *
    * @throws TypeError or RangeError for options that cannot be used.
    * @throws ExplorationError with the story of the schedule, and the line that replays it.

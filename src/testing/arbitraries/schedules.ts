@@ -15,7 +15,7 @@ export interface SchedulesOptions {
 
 /**
  * Random schedules, which shrink towards FIFO: a failing property shows only the deviations that it needs. See
- * docs/exploring-races.md.
+ * docs/exploring.md.
  *
  * @example
  * ```ts

@@ -30,7 +30,7 @@ export interface ScheduleClock {
   sleep(duration: number | string): Promise<void>
 }
 
-/** The tools of the body of an exploration. See docs/exploring-races.md. */
+/** The tools of the body of an exploration. See docs/exploring.md. */
 export interface ExplorationTools {
   /**
    * The engine. After a crash, calls that were cut off are repeated on a new engine with the same storage; handles

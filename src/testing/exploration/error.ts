@@ -29,7 +29,7 @@ const MOST_CAUSE = 8_000
 
 /**
  * An invariant, or the body, failed in a schedule. The message tells the schedule and how to replay it. See
- * docs/exploring-races.md.
+ * docs/exploring.md.
  */
 export class ExplorationError extends Error {
   readonly code = 'ERR_EXPLORATION_FAILED'

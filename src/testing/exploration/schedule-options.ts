@@ -5,7 +5,7 @@ import { requireOneOf } from '../../primitives/require-one-of.ts'
 import type { Fault, ScheduleOptions } from './schedule.ts'
 import type { Adapter } from './world.ts'
 
-/** Options of a body, besides those of the engine. See docs/exploring-races.md. */
+/** Options of a body, besides those of the engine. See docs/exploring.md. */
 export interface BodyOptions extends Omit<EngineOptions, 'storage' | 'clock'> {
   /**
    * The tasks that it executes and triggers.

@@ -1,4 +1,4 @@
-/** The invariants of every schedule, with any body. See docs/exploring-races.md. */
+/** The invariants of every schedule, with any body. See docs/exploring.md. */
 export type Invariant =
   | 'single assignment'
   | 'tokens are linearizable'

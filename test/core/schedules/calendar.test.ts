@@ -57,7 +57,7 @@ function valuesOf(field: string, from: number, to: number): ReadonlySet<number> 
   return values
 }
 
-/** The instants of a pattern around a change of the clocks, by the words of docs/schedules.md: minute by minute. */
+/** The instants of a pattern around a change of the clocks, by the words of docs/queues-and-schedules.md#schedules: minute by minute. */
 function reference(cron: string, around: Around): number[] {
   const fields = cron.split(' ')
   const [second = '0', minute = '', hour = '', day = '', month = '', weekday = ''] =
