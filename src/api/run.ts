@@ -135,7 +135,7 @@ export interface TriggerOptions extends IdempotencyOptions, TransactionOptions {
   readonly concurrencyKey?: string
   /**
    * The run stands in line as if it had been triggered so many seconds earlier; later by a negative number. At most about 24
-   * days (2,147,483 s) either way. Runs that have started and go on come first all the same.
+   * days (2,147,483 s) either way. Runs that can go on come before all but a few new ones.
    *
    * @unit seconds
    * @default `0`
